@@ -1,0 +1,105 @@
+/**
+ * Every error code the service can answer with, once. The HTTP status, the documentation and
+ * the client's idea of what may be repeated all derive from this table.
+ *
+ * `retryable` says whether repeating the same request unchanged can succeed later.
+ */
+export const errors = {
+  missing_api_key: { status: 401, retryable: false, summary: 'no robot API key was sent' },
+  invalid_api_key: { status: 401, retryable: false, summary: 'the API key is unknown or revoked' },
+  missing_session: { status: 401, retryable: false, summary: 'no session cookie was sent' },
+  invalid_session: { status: 401, retryable: false, summary: 'the session is unknown or ended' },
+  invalid_signature: {
+    status: 401,
+    retryable: false,
+    summary: 'no open challenge of that wallet matches the signature',
+  },
+  forbidden_origin: {
+    status: 403,
+    retryable: false,
+    summary: 'the request comes from another site',
+  },
+  signup_refused: {
+    status: 403,
+    retryable: false,
+    summary: 'the wallet does not meet the requirement for a new account',
+  },
+  rate_limited: { status: 429, retryable: true, summary: 'too many calls in this minute' },
+  no_anchor_quota: { status: 402, retryable: true, summary: 'the account has no anchors left' },
+  no_gas_credit: {
+    status: 402,
+    retryable: true,
+    summary: 'the gas credit does not cover an anchor',
+  },
+  invalid_json: { status: 400, retryable: false, summary: 'the body is not valid JSON' },
+  invalid_request: {
+    status: 400,
+    retryable: false,
+    summary: 'the body, path or query breaks its schema',
+  },
+  invalid_proof: {
+    status: 400,
+    retryable: false,
+    summary: 'the proof cannot be hashed faithfully',
+  },
+  invalid_proof_hash: { status: 400, retryable: false, summary: 'the proof hash is malformed' },
+  invalid_address: { status: 400, retryable: false, summary: 'the wallet address is malformed' },
+  invalid_chain_id: { status: 400, retryable: false, summary: 'the chainId is not a chain id' },
+  not_found: { status: 404, retryable: false, summary: 'the resource does not exist' },
+  request_timeout: { status: 408, retryable: true, summary: 'the request took too long to arrive' },
+  already_completed: { status: 409, retryable: false, summary: 'the task is already completed' },
+  completion_in_progress: {
+    status: 409,
+    retryable: false,
+    summary: 'the first completion is still being anchored; poll the task',
+  },
+  id_conflict: {
+    status: 409,
+    retryable: false,
+    summary: 'the id is already used with other content',
+  },
+  robot_limit_reached: { status: 409, retryable: false, summary: 'the account has 500 robots' },
+  payload_too_large: {
+    status: 413,
+    retryable: false,
+    summary: 'the body or a document is too large',
+  },
+  unsupported_media_type: {
+    status: 415,
+    retryable: false,
+    summary: 'the body is not application/json',
+  },
+  headers_too_large: {
+    status: 431,
+    retryable: false,
+    summary: 'the request headers are too large',
+  },
+  internal_error: {
+    status: 500,
+    retryable: true,
+    summary: 'unknown; the message holds the request id',
+  },
+  anchoring_failed: {
+    status: 502,
+    retryable: true,
+    summary: 'the anchor was refused before signing; nothing was charged',
+  },
+  anchor_unconfirmed: {
+    status: 202,
+    retryable: false,
+    summary: 'submitted, not confirmed in time; poll the task',
+  },
+  anchor_queued: { status: 503, retryable: true, summary: 'accepted and waiting to be submitted' },
+  chain_unavailable: { status: 503, retryable: true, summary: 'the chain cannot be read now' },
+  storage_unavailable: {
+    status: 503,
+    retryable: true,
+    summary: 'the outcome is unknown; repeat with the same id',
+  },
+} as const satisfies Record<string, { status: number; retryable: boolean; summary: string }>;
+
+export type ErrorCode = keyof typeof errors;
+
+export function isErrorCode(code: string): code is ErrorCode {
+  return Object.hasOwn(errors, code);
+}

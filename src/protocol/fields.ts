@@ -1,0 +1,58 @@
+import { type Static, type TSchema, Type } from 'typebox';
+
+/** A JSON object schema that refuses members it does not know. */
+export function Closed<Fields extends Record<string, TSchema>>(fields: Fields) {
+  return Type.Object(fields, { additionalProperties: false });
+}
+
+export function Nullable<Schema extends TSchema>(schema: Schema) {
+  return Type.Union([schema, Type.Null()]);
+}
+
+export const Uuid = Type.String({
+  pattern: '^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$',
+  description: 'UUID in lower case',
+});
+
+export const Hash = Type.String({
+  pattern: '^0x[0-9a-f]{64}$',
+  description: '32 bytes, 0x-prefixed lower-case hex',
+});
+
+export const Address = Type.String({
+  pattern: '^0x[0-9a-fA-F]{40}$',
+  description: 'EVM address; answered in EIP-55 checksum form',
+});
+
+/** What the service answers: UTC with milliseconds. */
+export const Timestamp = Type.String({
+  pattern: '^\\d{4}-\\d{2}-\\d{2}T\\d{2}:\\d{2}:\\d{2}\\.\\d{3}Z$',
+  description: 'ISO-8601, UTC, milliseconds',
+});
+
+/** What a caller may send; the format `iso-8601` is `parseTimestamp`. */
+export const CallerTimestamp = Type.String({
+  format: 'iso-8601',
+  maxLength: 40,
+  description: 'ISO-8601; without an offset it is UTC',
+});
+
+/** A non-negative integer too large for a double, such as a block number or an amount in wei. */
+export const Decimal = Type.String({ pattern: '^(0|[1-9]\\d*)$', description: 'decimal integer' });
+
+export const Url = Type.String({ format: 'uri' });
+
+/** Text without U+0000. Lengths are code points. */
+export function Text(maxLength: number) {
+  return Type.String({ maxLength, pattern: '^[^\\u0000]*$' });
+}
+
+/** Text without U+0000 that has at least one character which is not white space. */
+export function VisibleText(maxLength: number) {
+  return Type.String({ maxLength, pattern: '^(?=[\\s\\S]*\\S)[^\\u0000]*$' });
+}
+
+/** Any JSON object; its byte limit is checked on the canonical form. */
+export const JsonObject = Type.Record(Type.String(), Type.Unknown());
+
+export type Uuid = Static<typeof Uuid>;

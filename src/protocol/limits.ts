@@ -1,0 +1,34 @@
+/**
+ * Every limit of the interface specification, section 8, and of the design's "Bodies".
+ * Lengths are Unicode code points; sizes are bytes of UTF-8, of the canonical form where a
+ * JSON document is meant; rates are calls per window.
+ */
+export const limits = {
+  windowMs: 60_000,
+  robotCallsPerWindow: 600,
+  accountMutationsPerWindow: 300,
+  challengesPerWindow: 60,
+  /** What `X-RateLimit-Limit` says where nothing is metered. */
+  unmeteredPerWindow: 600,
+
+  robotsPerAccount: 500,
+  fleetsPerAccount: 100,
+  openChallenges: 100_000,
+  challengesTried: 8,
+
+  bodyBytes: 2 * 1024 * 1024,
+  proofBytes: 256 * 1024,
+  expectedResultBytes: 64 * 1024,
+  signatureBytes: 8 * 1024,
+  documentDepth: 128,
+
+  titleLength: 200,
+  nameLength: 80,
+  descriptionLength: 2000,
+
+  pageSize: 50,
+  pageSizeMax: 200,
+
+  challengeLifetimeMs: 10 * 60_000,
+  sessionLifetimeMs: 30 * 24 * 60 * 60_000,
+} as const;

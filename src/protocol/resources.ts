@@ -1,0 +1,163 @@
+import { type Static, Type } from 'typebox';
+import {
+  Closed,
+  Decimal,
+  Hash,
+  JsonObject,
+  Nullable,
+  Text,
+  Timestamp,
+  Url,
+  Uuid,
+  VisibleText,
+} from './fields.ts';
+import { limits } from './limits.ts';
+
+export const TaskStatus = Type.Union([Type.Literal('claimed'), Type.Literal('verified')]);
+
+/** Task as answered on claim: specification, section 2. */
+export const Task = Closed({
+  id: Uuid,
+  title: VisibleText(limits.titleLength),
+  description: Nullable(Text(limits.descriptionLength)),
+  status: TaskStatus,
+  created_at: Timestamp,
+});
+
+/** Task as answered on read: adds what only its owner needs. */
+export const TaskDetail = Closed({
+  ...Task.properties,
+  expected_result: Nullable(JsonObject),
+  occurred_at: Nullable(Type.String()),
+  robot_id: Uuid,
+});
+
+/** Where a proof's leaf stands in the tree of its batch; null where the proof was anchored alone. */
+export const Inclusion = Closed({
+  root: Hash,
+  leaf_index: Type.Integer({ minimum: 0 }),
+  leaf_count: Type.Integer({ minimum: 2 }),
+  path: Type.Array(Hash),
+});
+
+export const Finality = Type.Union([
+  Type.Literal('included'),
+  Type.Literal('safe'),
+  Type.Literal('finalized'),
+  Type.Literal('reorged'),
+]);
+
+/** Verification receipt: specification, section 2, and the additions of the design. */
+export const Verification = Closed({
+  task_id: Uuid,
+  robot_id: Uuid,
+  status: Type.Literal('verified'),
+  proof_hash: Hash,
+  tx_hash: Hash,
+  block_number: Decimal,
+  anchored_at: Timestamp,
+  explorer_url: Url,
+  chain_id: Type.Integer({ minimum: 1 }),
+  claim_hash: Hash,
+  inclusion: Nullable(Inclusion),
+  finality: Finality,
+});
+
+export const AnchorState = Type.Union([
+  Type.Literal('queued'),
+  Type.Literal('submitted'),
+  Type.Literal('included'),
+  Type.Literal('finalized'),
+  Type.Literal('reorged'),
+  Type.Literal('failed'),
+]);
+
+/** How far a task's anchor has come; its transaction is null until one is signed. */
+export const Anchor = Closed({
+  state: AnchorState,
+  proof_hash: Hash,
+  tx_hash: Nullable(Hash),
+  explorer_url: Nullable(Url),
+  attempts: Type.Integer({ minimum: 0 }),
+  updated_at: Timestamp,
+});
+
+export const Robot = Closed({
+  id: Uuid,
+  name: VisibleText(limits.nameLength),
+  description: Nullable(Text(limits.descriptionLength)),
+  fleet_id: Nullable(Uuid),
+  key_hint: Nullable(
+    Type.String({
+      pattern: '^[0-9a-f]{8}$',
+      description: "first 8 hex digits of the key's SHA-256",
+    }),
+  ),
+  created_at: Timestamp,
+  updated_at: Timestamp,
+  last_seen_at: Nullable(Timestamp),
+  battery_pct: Nullable(Type.Number()),
+  state: Nullable(Type.String()),
+});
+
+export const ApiKey = Type.String({ pattern: '^svc_[0-9a-f]{40}$' });
+
+/** Network details: specification, section 2; `params` fits `wallet_addEthereumChain`. */
+export const ChainDetails = Closed({
+  chain_id: Type.Integer({ minimum: 1 }),
+  name: Type.String(),
+  testnet: Type.Boolean(),
+  explorer_url: Url,
+  params: Closed({
+    chainId: Type.String({ pattern: '^0x(0|[1-9a-f][0-9a-f]*)$' }),
+    chainName: Type.String(),
+    nativeCurrency: Closed({
+      name: Type.String(),
+      symbol: Type.String(),
+      decimals: Type.Integer(),
+    }),
+    rpcUrls: Type.Array(Url),
+    blockExplorerUrls: Type.Array(Url),
+  }),
+  anchor_addresses: Type.Array(Type.String(), {
+    description: 'every account that ever sent an anchor of this service',
+  }),
+});
+
+/** Public verification: specification, section 4, and the additions of the design. */
+export const PublicVerification = Closed({
+  verified: Type.Boolean(),
+  proof_hash: Hash,
+  task: Closed({
+    id: Uuid,
+    title: Type.String(),
+    robot: Type.String(),
+    status: TaskStatus,
+    robot_id: Uuid,
+  }),
+  anchor: Closed({
+    tx_hash: Nullable(Hash),
+    block_number: Nullable(Decimal),
+    anchored_at: Nullable(Timestamp),
+    explorer_url: Nullable(Url),
+    on_chain_payload_found: Type.Boolean(),
+    chain_id: Type.Integer(),
+    from: Nullable(Type.String()),
+    inclusion: Nullable(Inclusion),
+    confirmations: Nullable(Decimal),
+    finality: Nullable(Finality),
+  }),
+  occurrences: Type.Integer({ minimum: 1 }),
+  checked_at: Timestamp,
+});
+
+export type Task = Static<typeof Task>;
+export type TaskDetail = Static<typeof TaskDetail>;
+export type Inclusion = Static<typeof Inclusion>;
+export type Finality = Static<typeof Finality>;
+export type Verification = Static<typeof Verification>;
+export type AnchorState = Static<typeof AnchorState>;
+export type Anchor = Static<typeof Anchor>;
+export type Robot = Static<typeof Robot>;
+export type ChainDetails = Static<typeof ChainDetails>;
+export type PublicVerification = Static<typeof PublicVerification>;

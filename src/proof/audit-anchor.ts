@@ -1,0 +1,234 @@
+import type { Hex } from './bytes.ts';
+import { leafHash } from './leaf.ts';
+import { decodePayload, type Payload } from './payload.ts';
+import { type Inclusion, rootFromPath } from './tree.ts';
+
+/**
+ * What a receipt or bundle states about an anchor. Hashes and addresses are hex in any case, ids are
+ * UUIDs in lower case, `block_number` is a decimal string, `anchored_at` an ISO-8601 UTC time with
+ * milliseconds. Members left out are not checked.
+ */
+export interface StatedAnchor {
+  readonly chain_id: number;
+  readonly proof_hash: string;
+  readonly task_id: string;
+  readonly robot_id: string;
+  readonly claim_hash: string;
+  /** Null when the proof was anchored alone. */
+  readonly inclusion: Inclusion | null;
+  readonly tx_hash: string;
+  readonly block_number?: string | undefined;
+  readonly anchored_at?: string | undefined;
+  readonly from?: string | undefined;
+}
+
+/** What the chain says, read from a node. Null is what the node does not know. */
+export interface ChainFacts {
+  readonly chain_id: number;
+  readonly tx: null | {
+    readonly hash: Hex;
+    readonly from: Hex;
+    /** Null when the transaction creates a contract. */
+    readonly to: Hex | null;
+    /** Decimal, in wei. */
+    readonly value: string;
+    readonly input: Hex;
+  };
+  readonly receipt: null | {
+    readonly status: 'success' | 'reverted';
+    readonly block_number: string;
+    readonly block_hash: Hex;
+  };
+  /** The block that stands at the receipt's number now; `timestamp` as in `anchored_at`. */
+  readonly canonical_block: null | {
+    readonly hash: Hex;
+    readonly number: string;
+    readonly timestamp: string;
+  };
+}
+
+export type AuditCheckName =
+  | 'chain'
+  | 'transaction_found'
+  | 'status'
+  | 'canonical_block'
+  | 'self_transfer'
+  | 'sender'
+  | 'payload'
+  | 'proof_hash'
+  | 'leaf'
+  | 'leaf_count'
+  | 'root'
+  | 'inclusion_path'
+  | 'block_number'
+  | 'anchored_at';
+
+export interface AuditCheck {
+  readonly name: AuditCheckName;
+  readonly ok: boolean;
+  /** A sentence for people: what holds, or what does not. */
+  readonly detail: string;
+}
+
+/**
+ * Holds a stated anchor against the chain, without a word from the service and without I/O. Always
+ * checks `chain`, `transaction_found`, `status`, `canonical_block`, `self_transfer` and `payload`; for
+ * a proof stated to be anchored alone `proof_hash` and `leaf`; for one in a batch `leaf_count`, `root`
+ * and `inclusion_path`; `sender`, `block_number` and `anchored_at` where they are stated. A malformed
+ * statement fails its check, nothing throws.
+ */
+export function auditAnchor(stated: StatedAnchor, facts: ChainFacts): AuditCheck[] {
+  return [
+    ...auditTransaction(stated, facts),
+    ...auditPayload(stated, facts),
+    ...auditBlock(stated, facts),
+  ];
+}
+
+/** Whether every check holds. */
+export function isProven(checks: readonly AuditCheck[]): boolean {
+  return checks.length > 0 && checks.every(({ ok }) => ok);
+}
+
+function auditTransaction(stated: StatedAnchor, facts: ChainFacts): AuditCheck[] {
+  const { tx, receipt, canonical_block: block } = facts;
+  const checks = [
+    check('chain', facts.chain_id === stated.chain_id, {
+      holds: 'The node is on the stated chain',
+      fails: `The node is on chain ${facts.chain_id}, stated is ${stated.chain_id}`,
+    }),
+    check('transaction_found', tx !== null && sameHex(tx.hash, stated.tx_hash), {
+      holds: 'The node knows the stated transaction',
+      fails: 'The node does not know the stated transaction',
+    }),
+    check('status', receipt?.status === 'success', {
+      holds: 'The transaction succeeded',
+      fails: receipt === null ? 'The transaction is in no block' : 'The transaction was reverted',
+    }),
+    check(
+      'canonical_block',
+      receipt !== null &&
+        block !== null &&
+        sameHex(block.hash, receipt.block_hash) &&
+        block.number === receipt.block_number,
+      {
+        holds: 'The block is part of the chain',
+        fails: 'The block of the transaction is not part of the chain',
+      },
+    ),
+    check(
+      'self_transfer',
+      tx !== null && tx.to !== null && sameHex(tx.to, tx.from) && tx.value === '0',
+      {
+        holds: 'The transaction sends nothing from an account to itself',
+        fails: 'The transaction is not an empty transfer from an account to itself',
+      },
+    ),
+  ];
+  if (stated.from !== undefined) {
+    const sent = tx !== null && sameHex(tx.from, stated.from);
+    checks.push(
+      check('sender', sent, {
+        holds: 'The stated account sent the transaction',
+        fails: 'The stated account did not send the transaction',
+      }),
+    );
+  }
+  return checks;
+}
+
+function auditPayload(stated: StatedAnchor, facts: ChainFacts): AuditCheck[] {
+  const payload = facts.tx === null ? null : decodePayload(facts.tx.input);
+  const leaf = leafOf(stated);
+  return stated.inclusion === null
+    ? auditSingle(stated, leaf, payload)
+    : auditBatch(stated.inclusion, leaf, payload);
+}
+
+function auditSingle(
+  stated: StatedAnchor,
+  leaf: Hex | null,
+  payload: Payload | null,
+): AuditCheck[] {
+  const single = payload?.kind === 'single' ? payload : null;
+  return [
+    check('payload', single !== null, {
+      holds: 'The calldata is exactly one anchored proof',
+      fails: 'The calldata is not exactly one anchored proof',
+    }),
+    check('proof_hash', single !== null && sameHex(single.proof_hash, stated.proof_hash), {
+      holds: 'The calldata holds the proof hash',
+      fails: 'The calldata holds another proof hash',
+    }),
+    check('leaf', single !== null && single.leaf === leaf, {
+      holds: 'Proof, task, robot and claim make the leaf in the calldata',
+      fails: 'Proof, task, robot and claim do not make the leaf in the calldata',
+    }),
+  ];
+}
+
+function auditBatch(inclusion: Inclusion, leaf: Hex | null, payload: Payload | null): AuditCheck[] {
+  const batch = payload?.kind === 'batch' ? payload : null;
+  const reached = leaf === null ? null : rootFromPath(leaf, inclusion);
+  return [
+    check('payload', batch !== null, {
+      holds: 'The calldata is exactly one batch of proofs',
+      fails: 'The calldata is not exactly one batch of proofs',
+    }),
+    check('leaf_count', batch !== null && batch.leaf_count === inclusion.leaf_count, {
+      holds: 'The calldata holds the stated leaf count',
+      fails: 'The calldata holds another leaf count',
+    }),
+    check('root', batch !== null && sameHex(batch.root, inclusion.root), {
+      holds: 'The calldata holds the stated root',
+      fails: 'The calldata holds another root',
+    }),
+    check('inclusion_path', batch !== null && batch.root === reached, {
+      holds:
+        'Proof, task, robot and claim make a leaf whose path leads to the root in the calldata',
+      fails: 'No path leads from proof, task, robot and claim to the root in the calldata',
+    }),
+  ];
+}
+
+function auditBlock(stated: StatedAnchor, facts: ChainFacts): AuditCheck[] {
+  const checks: AuditCheck[] = [];
+  if (stated.block_number !== undefined) {
+    checks.push(
+      check('block_number', facts.receipt?.block_number === stated.block_number, {
+        holds: 'The transaction is in the stated block',
+        fails: 'The transaction is not in the stated block',
+      }),
+    );
+  }
+  if (stated.anchored_at !== undefined) {
+    checks.push(
+      check('anchored_at', facts.canonical_block?.timestamp === stated.anchored_at, {
+        holds: 'The block has the stated time',
+        fails: 'The block has another time than stated',
+      }),
+    );
+  }
+  return checks;
+}
+
+function check(
+  name: AuditCheckName,
+  ok: boolean,
+  details: { readonly holds: string; readonly fails: string },
+): AuditCheck {
+  return { name, ok, detail: ok ? details.holds : details.fails };
+}
+
+/** Null when the statement is malformed: then no leaf can be made of it. */
+function leafOf(stated: StatedAnchor): Hex | null {
+  try {
+    return leafHash(stated);
+  } catch {
+    return null;
+  }
+}
+
+function sameHex(a: string, b: string): boolean {
+  return a.toLowerCase() === b.toLowerCase();
+}

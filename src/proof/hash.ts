@@ -1,0 +1,43 @@
+import { sha256 } from '@noble/hashes/sha2.js';
+import { bytesToHex, type Hex } from './bytes.ts';
+import { canonicalJson } from './canonical-json.ts';
+import type { JsonObject, Proof } from './json-value.ts';
+import { encodeUtf8 } from './utf8.ts';
+
+/** The members of a task that the chain commits to beside the proof; absent ones count as null. */
+export interface ClaimContent {
+  readonly created_at: string;
+  readonly description?: string | null;
+  readonly expected_result?: JsonObject | null;
+  readonly occurred_at?: string | null;
+  readonly title: string;
+}
+
+/**
+ * `SHA-256(JCS(proof))`.
+ *
+ * @throws TypeError when `proof` is not made of JSON values alone (see `canonicalJson`).
+ */
+export function hashProof(proof: Proof): Hex {
+  return hashCanonical(proof);
+}
+
+/**
+ * `SHA-256(JCS({ created_at, description, expected_result, occurred_at, title }))`; other members of
+ * the argument play no part.
+ *
+ * @throws TypeError when `expected_result` is not made of JSON values alone.
+ */
+export function hashClaim(claim: ClaimContent): Hex {
+  return hashCanonical({
+    created_at: claim.created_at,
+    description: claim.description ?? null,
+    expected_result: claim.expected_result ?? null,
+    occurred_at: claim.occurred_at ?? null,
+    title: claim.title,
+  });
+}
+
+function hashCanonical(value: unknown): Hex {
+  return bytesToHex(sha256(encodeUtf8(canonicalJson(value))));
+}

@@ -1,0 +1,32 @@
+// biome-ignore-all lint/performance/noBarrelFile: package entry point
+export {
+  type AuditCheck,
+  type AuditCheckName,
+  auditAnchor,
+  type ChainFacts,
+  isProven,
+  type StatedAnchor,
+} from './audit-anchor.ts';
+export type { Hex } from './bytes.ts';
+export { canonicalJson } from './canonical-json.ts';
+export { type Commitment, commitLeaves, type WaitingLeaf } from './commitment.ts';
+export { type ClaimContent, hashClaim, hashProof } from './hash.ts';
+export { isProof, type JsonObject, type JsonValue, type Proof } from './json-value.ts';
+export { type LeafContent, leafHash } from './leaf.ts';
+export {
+  type BatchPayload,
+  decodePayload,
+  encodePayload,
+  type Payload,
+  type SinglePayload,
+} from './payload.ts';
+export { MAX_PROOF_DEPTH, parseStrictJson, type StrictJsonOptions } from './strict-json.ts';
+export { StrictJsonError } from './strict-json-error.ts';
+export {
+  type Inclusion,
+  type InclusionPath,
+  type MerkleTree,
+  merkleTree,
+  rootFromPath,
+} from './tree.ts';
+export { decodeUtf8 } from './utf8.ts';

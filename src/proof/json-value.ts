@@ -1,0 +1,13 @@
+/** A JSON value as the parser makes it: plain objects and arrays, own properties only. */
+export type JsonValue = null | boolean | number | string | JsonValue[] | JsonObject;
+
+export interface JsonObject {
+  [name: string]: JsonValue;
+}
+
+/** Evidence that can be anchored: a JSON object or array. A scalar is no proof. */
+export type Proof = JsonObject | JsonValue[];
+
+export function isProof(value: JsonValue | undefined): value is Proof {
+  return typeof value === 'object' && value !== null;
+}

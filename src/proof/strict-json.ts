@@ -1,0 +1,274 @@
+import { becomesAnotherInteger } from './integer-literal.ts';
+import type { JsonObject, JsonValue } from './json-value.ts';
+import { StrictJsonError } from './strict-json-error.ts';
+
+/** Containers that may be open at once in a proof: 128 nested arrays pass, 129 do not. */
+export const MAX_PROOF_DEPTH = 128;
+
+export interface StrictJsonOptions {
+  /** Containers that may be open at once; a scalar has depth 0, `[]` has depth 1. */
+  readonly maxDepth?: number;
+}
+
+/**
+ * Reads a JSON text (RFC 8259) and refuses what RFC 8785 would change silently: duplicate names,
+ * lone surrogates, numbers beyond the IEEE 754 range, integers whose canonical text denotes another
+ * integer, nesting beyond `maxDepth`, a member named `__proto__`.
+ *
+ * A text that is not JSON is reported as `syntax` whatever else is wrong with it; otherwise the first
+ * fault in document order is reported. Time and memory are linear in the length of the text, and the
+ * stack does not grow with its nesting.
+ *
+ * @throws StrictJsonError
+ */
+export function parseStrictJson(text: string, options: StrictJsonOptions = {}): JsonValue {
+  return new Parser(text, options.maxDepth ?? MAX_PROOF_DEPTH).parse();
+}
+
+const QUOTE = 0x22;
+const COMMA = 0x2c;
+const MINUS = 0x2d;
+const POINT = 0x2e;
+const ZERO = 0x30;
+const NINE = 0x39;
+const COLON = 0x3a;
+const OPEN_ARRAY = 0x5b;
+const BACKSLASH = 0x5c;
+const CLOSE_ARRAY = 0x5d;
+const OPEN_OBJECT = 0x7b;
+const CLOSE_OBJECT = 0x7d;
+
+/** Every decimal of this many significant digits survives the way through a double. */
+const EXACT_DIGITS = 15;
+
+const LONE_SURROGATE = /\p{Surrogate}/u;
+
+/** A container still open, and the name of its member in progress if it is an object. */
+type Frame = ArrayFrame | ObjectFrame;
+type ArrayFrame = { items: JsonValue[] };
+type ObjectFrame = { items: null; members: JsonObject; name: string };
+
+// Behind a fault only the syntax counts: shared frames keep a hostile nesting cheap.
+const SKIPPED_ARRAY: ArrayFrame = { items: [] };
+const SKIPPED_OBJECT: ObjectFrame = { items: null, members: {}, name: '' };
+
+class Parser {
+  readonly #text: string;
+  readonly #maxDepth: number;
+  readonly #open: Frame[] = [];
+  #at = 0;
+  #fault: StrictJsonError | undefined;
+
+  constructor(text: string, maxDepth: number) {
+    this.#text = text;
+    this.#maxDepth = maxDepth;
+  }
+
+  parse(): JsonValue {
+    for (;;) {
+      let value = this.#begin();
+      while (value !== undefined) {
+        const frame = this.#open.at(-1);
+        if (frame === undefined) return this.#end(value);
+        value = this.#attach(frame, value);
+      }
+    }
+  }
+
+  /** A complete scalar or empty container, or undefined when a container was opened. */
+  #begin(): JsonValue | undefined {
+    const code = this.#token();
+    if (code === QUOTE) return this.#stringValue();
+    if (code === OPEN_OBJECT) return this.#openObject();
+    if (code === OPEN_ARRAY) return this.#openArray();
+    if (code === MINUS || isDigit(code)) return this.#number();
+    if (this.#word('true')) return true;
+    if (this.#word('false')) return false;
+    if (this.#word('null')) return null;
+    throw this.#syntaxError('expected a value');
+  }
+
+  #openObject(): JsonValue | undefined {
+    this.#enter();
+    const members: JsonObject = {};
+    if (this.#token() === CLOSE_OBJECT) {
+      this.#at++;
+      return members;
+    }
+    const frame: ObjectFrame = this.#fault ? SKIPPED_OBJECT : { items: null, members, name: '' };
+    this.#open.push(frame);
+    this.#name(frame);
+    return undefined;
+  }
+
+  #openArray(): JsonValue | undefined {
+    this.#enter();
+    const items: JsonValue[] = [];
+    if (this.#token() === CLOSE_ARRAY) {
+      this.#at++;
+      return items;
+    }
+    this.#open.push(this.#fault ? SKIPPED_ARRAY : { items });
+    return undefined;
+  }
+
+  #enter(): void {
+    this.#at++;
+    if (this.#open.length >= this.#maxDepth) {
+      this.#refuse(`Nesting goes deeper than ${this.#maxDepth} levels`);
+    }
+  }
+
+  /** Puts a value into its container; gives the container back when that completes it. */
+  #attach(frame: Frame, value: JsonValue): JsonValue | undefined {
+    if (frame.items !== null) {
+      if (this.#fault === undefined) frame.items.push(value);
+      const code = this.#token();
+      if (code !== COMMA && code !== CLOSE_ARRAY) throw this.#syntaxError('expected "," or "]"');
+      this.#at++;
+      if (code === COMMA) return undefined;
+      this.#open.pop();
+      return frame.items;
+    }
+    if (this.#fault === undefined) frame.members[frame.name] = value;
+    const code = this.#token();
+    if (code !== COMMA && code !== CLOSE_OBJECT) throw this.#syntaxError('expected "," or "}"');
+    this.#at++;
+    if (code === COMMA) {
+      this.#name(frame);
+      return undefined;
+    }
+    this.#open.pop();
+    return frame.members;
+  }
+
+  #end(value: JsonValue): JsonValue {
+    if (!Number.isNaN(this.#token())) throw this.#syntaxError('expected the end of the text');
+    if (this.#fault) throw this.#fault;
+    return value;
+  }
+
+  #name(frame: ObjectFrame): void {
+    if (this.#token() !== QUOTE) throw this.#syntaxError('expected a member name in double quotes');
+    const name = this.#string();
+    if (this.#token() !== COLON) throw this.#syntaxError('expected ":"');
+    this.#at++;
+    if (this.#fault) return;
+    if (LONE_SURROGATE.test(name)) {
+      // Such a name fits into no pointer that is to be sent as UTF-8: point to its object.
+      this.#refuse('A member name contains a lone surrogate', this.#open.slice(0, -1));
+      return;
+    }
+    frame.name = name;
+    if (name === '__proto__') this.#refuse('A member must not be named __proto__');
+    else if (Object.hasOwn(frame.members, name)) this.#refuse('The member name is used twice');
+  }
+
+  #stringValue(): string {
+    const value = this.#string();
+    if (LONE_SURROGATE.test(value)) this.#refuse('The string contains a lone surrogate');
+    return value;
+  }
+
+  #string(): string {
+    const text = this.#text;
+    const start = this.#at;
+    let at = start + 1;
+    let escaped = false;
+    for (;;) {
+      const code = text.charCodeAt(at);
+      if (code === QUOTE) break;
+      if (code === BACKSLASH) {
+        escaped = true;
+        at++;
+      } else if (!(code >= 0x20)) {
+        this.#at = at;
+        throw this.#syntaxError(
+          Number.isNaN(code) ? 'unterminated string' : 'bare control character in a string',
+        );
+      }
+      at++;
+    }
+    this.#at = at + 1;
+    if (!escaped) return text.slice(start + 1, at);
+    try {
+      return JSON.parse(text.slice(start, at + 1));
+    } catch {
+      this.#at = start;
+      throw this.#syntaxError('invalid escape in the string');
+    }
+  }
+
+  #number(): number {
+    const text = this.#text;
+    const start = this.#at;
+    if (text.charCodeAt(start) === MINUS) this.#at++;
+    if (text.charCodeAt(this.#at) === ZERO) this.#at++;
+    else this.#digits();
+    const fractional = text.charCodeAt(this.#at) === POINT;
+    if (fractional) {
+      this.#at++;
+      this.#digits();
+    }
+    const scaled = (text.charCodeAt(this.#at) | 0x20) === 0x65;
+    if (scaled) {
+      this.#at++;
+      const sign = text.charCodeAt(this.#at);
+      if (sign === MINUS || sign === 0x2b) this.#at++;
+      this.#digits();
+    }
+    const literal = text.slice(start, this.#at);
+    const value = Number(literal);
+    if (!Number.isFinite(value)) {
+      this.#refuse('The number is beyond the range of an IEEE 754 double: send it as a string');
+      return value;
+    }
+    const certainlyKept =
+      !scaled && (literal.length <= EXACT_DIGITS || (fractional && !literal.endsWith('0')));
+    if (!certainlyKept && becomesAnotherInteger(literal, value)) {
+      this.#refuse('The integer would change as an IEEE 754 double: send it as a string');
+    }
+    return value;
+  }
+
+  #digits(): void {
+    const start = this.#at;
+    while (isDigit(this.#text.charCodeAt(this.#at))) this.#at++;
+    if (this.#at === start) throw this.#syntaxError('expected a digit');
+  }
+
+  #word(word: string): boolean {
+    const found = this.#text.startsWith(word, this.#at);
+    if (found) this.#at += word.length;
+    return found;
+  }
+
+  /** The code unit of the next token, or NaN at the end. */
+  #token(): number {
+    for (;;) {
+      const code = this.#text.charCodeAt(this.#at);
+      if (code !== 0x20 && code !== 0x0a && code !== 0x0d && code !== 0x09) return code;
+      this.#at++;
+    }
+  }
+
+  #refuse(reason: string, place: readonly Frame[] = this.#open): void {
+    this.#fault ??= new StrictJsonError('fault', place.map(referenceToken).join(''), reason);
+  }
+
+  #syntaxError(problem: string): StrictJsonError {
+    const before = this.#text.slice(0, this.#at).split('\n');
+    const place = `line ${before.length}, column ${(before.at(-1) ?? '').length + 1}`;
+    return new StrictJsonError('syntax', '', `Not JSON: ${problem} at ${place}`);
+  }
+}
+
+/** One step of an RFC 6901 pointer. */
+function referenceToken(frame: Frame): string {
+  if (frame.items !== null) return `/${frame.items.length}`;
+  return `/${frame.name.replaceAll('~', '~0').replaceAll('/', '~1')}`;
+}
+
+function isDigit(code: number): boolean {
+  return code >= ZERO && code <= NINE;
+}

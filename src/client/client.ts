@@ -1,0 +1,145 @@
+import { SvcError } from '../base/svc-error.ts';
+import { type ErrorCode, errors, isErrorCode } from '../protocol/errors.ts';
+import {
+  type Answer,
+  type Body,
+  type Params,
+  type Query,
+  type Route,
+  type RouteName,
+  routes,
+} from '../protocol/routes.ts';
+
+/** Members that a route does not have are left out; a query or body whose members are all optional may be. */
+export type Input<Name extends RouteName> = (Params<Name> extends undefined
+  ? unknown
+  : { params: Params<Name> }) &
+  (Query<Name> extends undefined ? unknown : { query?: Query<Name> }) &
+  (Body<Name> extends undefined ? unknown : { body: Body<Name> }) & { signal?: AbortSignal };
+
+export interface ClientOptions {
+  /** Origin of the service, without a path. */
+  baseUrl: string;
+  /** The platform's fetch, undici's, or a test's. */
+  fetch: typeof globalThis.fetch;
+  /** A robot's API key or a session token; absent for public routes. */
+  credential?: { apiKey: string } | { session: string };
+}
+
+export interface Client {
+  /**
+   * One request. Resolves with any answer below 300, 202 included. Rejects with a SvcError: the
+   * service's own code and body members (`details`), `service_unreachable` when no answer came
+   * (a write's outcome is then unknown), or `unexpected_answer` when it was not the service's.
+   * Redirects are never followed.
+   */
+  call<Name extends RouteName>(
+    name: Name,
+    ...input: Record<never, never> extends Input<Name> ? [Input<Name>?] : [Input<Name>]
+  ): Promise<Answer<Name> & { headers: Headers }>;
+}
+
+interface LooseInput {
+  params?: Record<string, string>;
+  query?: Record<string, string | undefined>;
+  body?: unknown;
+  signal?: AbortSignal;
+}
+
+/** A typed client of the HTTP interface, driven by the routes table. */
+export function createClient(options: ClientOptions): Client {
+  return {
+    async call(name, ...[input]) {
+      const { params, query, body, signal } = (input ?? {}) as LooseInput;
+      const route: Route = routes[name];
+      const response = await send(options, url(options.baseUrl, route.path, params, query), {
+        method: route.method,
+        headers: { ...credentialHeader(options), ...(body === undefined ? {} : jsonHeader) },
+        redirect: 'error',
+        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+        ...(signal === undefined ? {} : { signal }),
+      });
+      const answer = await readJson(response);
+      if (!response.ok) throw serviceError(response.status, answer);
+      // The routes table is the service's promise about what this status carries.
+      return { status: response.status, body: answer, headers: response.headers } as never;
+    },
+  };
+}
+
+const jsonHeader = { 'content-type': 'application/json' };
+
+function credentialHeader({ credential }: ClientOptions): Record<string, string> {
+  if (credential === undefined) return {};
+  return 'apiKey' in credential
+    ? { authorization: `Bearer ${credential.apiKey}` }
+    : { cookie: `svc_session=${credential.session}` };
+}
+
+function url(
+  baseUrl: string,
+  path: string,
+  params: Record<string, string> = {},
+  query: Record<string, string | undefined> = {},
+): string {
+  const filled = path.replace(/:(\w+)/g, (_, name: string) =>
+    encodeURIComponent(params[name] ?? ''),
+  );
+  const target = new URL(filled, baseUrl);
+  for (const [name, value] of Object.entries(query)) {
+    if (value !== undefined) target.searchParams.set(name, value);
+  }
+  return target.href;
+}
+
+async function send({ fetch, baseUrl }: ClientOptions, target: string, init: RequestInit) {
+  try {
+    return await fetch(target, init);
+  } catch (cause) {
+    if (init.signal?.aborted) throw cause;
+    throw unreachable(baseUrl, cause);
+  }
+}
+
+async function readJson(response: Response): Promise<unknown> {
+  let text: string;
+  try {
+    text = await response.text();
+  } catch (cause) {
+    throw unreachable(new URL(response.url).origin, cause);
+  }
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw unexpected(response.status);
+  }
+}
+
+function serviceError(status: number, answer: unknown): SvcError {
+  const { error, message, ...details } = (answer ?? {}) as Record<string, unknown>;
+  if (typeof error !== 'string' || typeof message !== 'string') return unexpected(status);
+  const retryable = isErrorCode(error)
+    ? errors[error satisfies ErrorCode].retryable
+    : status >= 500;
+  return new SvcError(error, message, { details: { ...details, status }, retryable });
+}
+
+function unreachable(baseUrl: string, cause: unknown): SvcError {
+  return new SvcError('service_unreachable', `No answer from ${baseUrl}.`, {
+    hint: 'Check the address and the network. A write may or may not have arrived; repeat it with the same id.',
+    retryable: true,
+    cause,
+  });
+}
+
+function unexpected(status: number): SvcError {
+  return new SvcError(
+    'unexpected_answer',
+    `The answer (HTTP ${status}) is not one of the service.`,
+    {
+      hint: 'Something between here and the service may have answered; check the address.',
+      retryable: status >= 500,
+      details: { status },
+    },
+  );
+}

@@ -1,0 +1,197 @@
+import { isIP } from 'node:net';
+import path from 'node:path';
+import { type Static, Type } from 'typebox';
+import { invalidConfiguration, readEnvironment } from '../base/read-environment.ts';
+
+const Decimal = (description: string, fallback: string) =>
+  Type.String({ pattern: '^(0|[1-9]\\d{0,77})$', default: fallback, description });
+const Whole = (description: string, minimum: number, fallback: number, maximum = 2 ** 31 - 1) =>
+  Type.Integer({ minimum, maximum, default: fallback, description });
+const Optional = (description: string, pattern = '\\S') =>
+  Type.Optional(Type.String({ pattern, description }));
+
+const OneOf = <Value extends string>(values: Value[], fallback: Value, description: string) =>
+  Type.Unsafe<Value>({ type: 'string', enum: values, default: fallback, description });
+
+const address = '^0x[0-9a-fA-F]{40}$';
+const httpUrl = '^https?://[^\\s,]+$';
+
+/** The environment of `svc-server`: names, types, defaults and documentation, once. */
+export const environment = Type.Object({
+  SVC_HOST: Type.String({ default: '127.0.0.1', description: 'address to listen on' }),
+  SVC_PORT: Whole('port to listen on; 0 takes a free one', 0, 3000, 65_535),
+  SVC_BASE_URL: Optional(
+    'public origin and sign-in domain; required when SVC_HOST is not loopback (default: http://HOST:PORT)',
+    httpUrl,
+  ),
+  SVC_DATA_DIR: Type.String({
+    default: './data',
+    description: 'database, snapshots, state of the dev chain',
+  }),
+  SVC_DATABASE_URL: Optional(
+    'sqlite:PATH (default: sqlite:DATA_DIR/svc.db)',
+    '^(sqlite:.+|postgres(ql)?://.+)$',
+  ),
+  SVC_CHAIN_RPC_URL: Optional(
+    'JSON-RPC endpoint of the anchoring chain; never shown to anyone',
+    httpUrl,
+  ),
+  SVC_CHAIN_ID: Type.Optional(
+    Type.Integer({
+      minimum: 1,
+      description: 'refused if the RPC says otherwise (default: asked of the RPC, then kept)',
+    }),
+  ),
+  SVC_CHAIN_NAME: Optional('name shown to wallets (default: of the known chain)'),
+  SVC_CHAIN_TESTNET: Type.Optional(
+    Type.Boolean({ description: 'whether it is a test network (default: of the known chain)' }),
+  ),
+  SVC_EXPLORER_URL: Optional('block explorer (default: of the known chain)', httpUrl),
+  SVC_PUBLIC_RPC_URL: Optional('RPC URL offered to wallets (default: of the known chain)', httpUrl),
+  SVC_NATIVE_CURRENCY: Optional(
+    'NAME,SYMBOL,DECIMALS (default: of the known chain)',
+    '^[^,]+,[^,]{2,11},([0-9]|[12][0-9]|3[0-6])$',
+  ),
+  SVC_ANCHOR_PRIVATE_KEY: Optional(
+    'hex key that pays for anchors; prefer the file',
+    '^(0x)?[0-9a-fA-F]{64}$',
+  ),
+  SVC_ANCHOR_KEY_FILE: Optional('file with a hex key or a V3 keystore'),
+  SVC_ANCHOR_KEY_PASSWORD_FILE: Optional("file with the keystore's password"),
+  SVC_ANCHOR_TIMEOUT_MS: Whole(
+    'how long a completion waits before it answers 202',
+    0,
+    30_000,
+    600_000,
+  ),
+  SVC_ANCHOR_CONFIRMATIONS: Whole(
+    'blocks, the including one counted, before a receipt is given',
+    1,
+    1,
+    1000,
+  ),
+  SVC_ANCHOR_BATCH_MAX: Whole('most proofs in one transaction', 1, 1024, 1024),
+  SVC_ANCHOR_LINGER_MS: Whole(
+    'how long to gather proofs while a transaction is in flight',
+    0,
+    50,
+    60_000,
+  ),
+  SVC_ANCHOR_MAX_IN_FLIGHT: Whole('most transactions in flight', 1, 4, 64),
+  SVC_ANCHOR_BUMP_AFTER_MS: Whole(
+    'age of a transaction without a block before it is sent again',
+    1000,
+    15_000,
+  ),
+  SVC_ANCHOR_MAX_FEE_GWEI: Whole('highest fee per gas; above it proofs stay queued', 1, 500),
+  SVC_GATE_TOKEN: Optional('ERC-20 contract of the token gate', address),
+  SVC_GATE_MIN_BALANCE: Decimal(
+    "least balance that meets the gate, in the token's smallest unit",
+    '1',
+  ),
+  SVC_SIGNUP: OneOf(
+    ['open', 'gate'],
+    'open',
+    'who may open an account: anyone, or holders of the token',
+  ),
+  SVC_SIGNUP_ANCHORS: Whole('anchors granted to a new account', 0, 0),
+  SVC_SIGNUP_GAS_WEI: Decimal('gas credit granted to a new account, in wei', '0'),
+  SVC_VERIFY_MAX_AGE_MS: Whole(
+    'how old the chain read behind a public verification may be',
+    0,
+    0,
+    60_000,
+  ),
+  SVC_TRUST_PROXY: Type.Boolean({
+    default: false,
+    description: 'believe X-Forwarded-* of a reverse proxy',
+  }),
+  SVC_LOG_LEVEL: OneOf(
+    ['trace', 'debug', 'info', 'warn', 'error', 'silent'],
+    'info',
+    'least severe messages to log',
+  ),
+});
+
+export type Environment = Readonly<Static<typeof environment>>;
+
+/** Variables whose value is never printed. */
+export const secretVariables: ReadonlySet<string> = new Set([
+  'SVC_ANCHOR_PRIVATE_KEY',
+  'SVC_CHAIN_RPC_URL',
+  'SVC_DATABASE_URL',
+]);
+
+export type ServerConfig = ReturnType<typeof readConfig>;
+
+/** Effective configuration of `svc-server`. Throws `invalid_configuration` with every fault at once. */
+export function readConfig(variables: NodeJS.ProcessEnv) {
+  const values = readEnvironment(environment, variables, {
+    prefix: 'SVC_',
+    foreign: /^SVC_(AGENT_|URL$|PROFILE$|CONFIG_DIR$)/,
+  });
+  const faults = crossFaults(values);
+  if (faults.length > 0) throw invalidConfiguration(faults);
+  const origin = values.SVC_BASE_URL ?? `http://${hostInUrl(values.SVC_HOST)}:${values.SVC_PORT}`;
+  return Object.freeze({
+    values,
+    host: values.SVC_HOST,
+    port: values.SVC_PORT,
+    /** Exact origin without a trailing slash; with port 0 main.ts puts in the real one. */
+    baseUrl: new URL(origin).origin,
+    dataDir: path.resolve(values.SVC_DATA_DIR),
+    databasePath: path.resolve(
+      values.SVC_DATABASE_URL?.slice('sqlite:'.length) ?? path.join(values.SVC_DATA_DIR, 'svc.db'),
+    ),
+    nativeCurrency: nativeCurrency(values.SVC_NATIVE_CURRENCY),
+    gate:
+      values.SVC_GATE_TOKEN === undefined
+        ? null
+        : { token: values.SVC_GATE_TOKEN, minBalance: BigInt(values.SVC_GATE_MIN_BALANCE) },
+    signup: {
+      mode: values.SVC_SIGNUP,
+      anchors: values.SVC_SIGNUP_ANCHORS,
+      gasWei: BigInt(values.SVC_SIGNUP_GAS_WEI),
+    },
+  });
+}
+
+/** Faults that one variable alone does not show. */
+function crossFaults(values: Environment): string[] {
+  const faults: string[] = [];
+  if (values.SVC_BASE_URL === undefined && !isLoopback(values.SVC_HOST)) {
+    faults.push('SVC_BASE_URL is required when SVC_HOST is not loopback');
+  }
+  if (values.SVC_BASE_URL !== undefined && !URL.canParse(values.SVC_BASE_URL)) {
+    faults.push('SVC_BASE_URL is not a URL');
+  } else if (values.SVC_BASE_URL !== undefined && new URL(values.SVC_BASE_URL).pathname !== '/') {
+    faults.push('SVC_BASE_URL must be an origin, without a path');
+  }
+  if (values.SVC_DATABASE_URL?.startsWith('postgres')) {
+    faults.push('SVC_DATABASE_URL: this version stores in SQLite only');
+  }
+  if (values.SVC_CHAIN_RPC_URL?.includes(',')) {
+    faults.push('SVC_CHAIN_RPC_URL: this version reads one RPC endpoint only');
+  }
+  if (values.SVC_ANCHOR_PRIVATE_KEY !== undefined && values.SVC_ANCHOR_KEY_FILE !== undefined) {
+    faults.push('SVC_ANCHOR_PRIVATE_KEY and SVC_ANCHOR_KEY_FILE exclude each other');
+  }
+  if (values.SVC_SIGNUP === 'gate' && values.SVC_GATE_TOKEN === undefined) {
+    faults.push('SVC_SIGNUP=gate needs SVC_GATE_TOKEN');
+  }
+  return faults;
+}
+
+export function isLoopback(host: string): boolean {
+  return host === 'localhost' || host === '::1' || (isIP(host) === 4 && host.startsWith('127.'));
+}
+
+export function hostInUrl(host: string): string {
+  return isIP(host) === 6 ? `[${host}]` : host;
+}
+
+function nativeCurrency(text: string | undefined) {
+  if (text === undefined) return null;
+  const [name = '', symbol = '', decimals = ''] = text.split(',');
+  return { name, symbol, decimals: Number(decimals) };
+}

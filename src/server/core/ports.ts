@@ -1,5 +1,5 @@
-import type { AnchorFacts } from '../../proof/audit-anchor.ts';
-import type { Hex } from '../../proof/hash.ts';
+import type { ChainFacts } from '../../proof/audit-anchor.ts';
+import type { Hex } from '../../proof/bytes.ts';
 import type { Finality, Inclusion } from '../../protocol/resources.ts';
 
 /**
@@ -431,7 +431,7 @@ export interface Chain {
   tokenBalance(token: string, wallet: string): Promise<bigint>;
   /** What the chain holds of a transaction, in a read that begins after the call. */
   readAnchor(txHash: Hex): Promise<{
-    facts: AnchorFacts;
+    facts: ChainFacts;
     confirmations: bigint | null;
     finality: Exclude<Finality, 'reorged'> | null;
   }>;

@@ -1,5 +1,6 @@
 import { type ChildProcessByStdio, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import type { Readable, Writable } from 'node:stream';
 import { SvcError } from '../base/svc-error.ts';
@@ -44,6 +45,7 @@ export async function startAnvil(options: AnvilOptions = {}): Promise<Anvil> {
     child.stdin.destroy();
   });
   const { pid, url } = await untilListening(child);
+  if (options.stateFile !== undefined) await setTime(url, Date.now());
   child.stdout.resume();
   child.stderr.resume();
   return {
@@ -73,8 +75,31 @@ function flags({ port = 0, blockTime = 1, chainId = 31337, stateFile }: AnvilOpt
     // Without a bound anvil keeps every block's state on disk and slows down.
     '--prune-history',
     '100',
-    ...(stateFile === undefined ? [] : ['--state', stateFile, '--state-interval', '1']),
+    ...(stateFile === undefined ? [] : persistence(stateFile)),
   ];
+}
+
+/**
+ * Anvil makes a new genesis at each start, which would be another chain's. A fixed genesis time keeps
+ * its hash; the clock that it also sets back is put right by `setTime`.
+ */
+function persistence(stateFile: string): string[] {
+  const genesisFile = `${stateFile}.genesis`;
+  try {
+    writeFileSync(genesisFile, String(Math.floor(Date.now() / 1000)), { flag: 'wx' });
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+  }
+  const genesisTime = readFileSync(genesisFile, 'utf8').trim();
+  return ['--state', stateFile, '--state-interval', '1', '--timestamp', genesisTime];
+}
+
+async function setTime(url: string, ms: number): Promise<void> {
+  await fetch(url, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'evm_setTime', params: [ms] }),
+  });
 }
 
 function anvilBinary(): string {

@@ -1,0 +1,111 @@
+import { encodeFunctionData, getAddress, isAddress, parseAbi } from 'viem';
+import type { Hex } from '../proof/bytes.ts';
+import { addressOf, dataOf, hashOf, numberOf, objectOf, quantityOf } from './decode.ts';
+import { type BroadcastOutcome, broadcastOutcome, ProviderFault } from './errors.ts';
+import { findMined, type MinedAnchor, type SentAnchor } from './find-mined.ts';
+import { openLane } from './lane.ts';
+import { type AnchorReading, readAnchor } from './read-anchor.ts';
+import { type Ask, connectRpc, type RpcOptions, resultOf } from './rpc.ts';
+import { isContractSignature, recoverWallet } from './signatures.ts';
+import { type Survey, survey } from './survey.ts';
+
+/** What the anchorer does with the chain. Every call rejects with ProviderFault when it cannot be asked. */
+export interface AnchorChain {
+  identity(signal?: AbortSignal): Promise<{ chainId: number; genesisHash: Hex }>;
+  survey(sender: string, payload: Hex, signal?: AbortSignal): Promise<Survey>;
+  /** Never rejects: what is not known to be refused may have been sent. */
+  broadcast(rawTx: Hex, signal?: AbortSignal): Promise<BroadcastOutcome>;
+  findMined(
+    sender: string,
+    anchors: readonly SentAnchor[],
+    signal?: AbortSignal,
+  ): Promise<{ headNumber: bigint; mined: MinedAnchor[] }>;
+}
+
+/** The reads of the use cases; each rejects with `chain_unavailable` when the chain cannot be read. */
+export interface OpenChain {
+  checksumAddress(text: string): string | null;
+  recoverWallet(message: string, signature: Hex): Promise<string | null>;
+  isContractSignature(wallet: string, message: string, signature: Hex): Promise<boolean>;
+  tokenBalance(token: string, wallet: string): Promise<bigint>;
+  readAnchor(txHash: Hex): Promise<AnchorReading>;
+  headNumber(): Promise<bigint>;
+  readonly anchoring: AnchorChain;
+  /** Ends what is under way, leaves no socket behind. */
+  close(): Promise<void>;
+}
+
+const CONTRACT_CHECKS = { width: 4, waiting: 16 };
+const erc20 = parseAbi(['function balanceOf(address) view returns (uint256)']);
+
+/**
+ * The chain behind one RPC URL. Connects on the first call.
+ *
+ * @throws SvcError `invalid_rpc_url`.
+ */
+export function openChain(options: RpcOptions): OpenChain {
+  const rpc = connectRpc(options);
+  const contractChecks = openLane(CONTRACT_CHECKS);
+  return {
+    checksumAddress,
+    recoverWallet,
+    isContractSignature: (wallet, message, signature) =>
+      isContractSignature(rpc.reading, contractChecks, { wallet, message, signature }),
+    tokenBalance: (token, wallet) => tokenBalance(rpc.reading, token, wallet),
+    readAnchor: (txHash) => readAnchor(rpc.reading, txHash),
+    headNumber: async () => {
+      const [head] = await rpc.reading([{ method: 'eth_blockNumber', params: [] }]);
+      return quantityOf(resultOf(head));
+    },
+    anchoring: {
+      identity: (signal) => identity(rpc.anchoring, signal),
+      survey: (sender, payload, signal) => survey(rpc.anchoring, sender, payload, signal),
+      broadcast: (rawTx, signal) => broadcast(rpc.anchoring, rawTx, signal),
+      findMined: (sender, anchors, signal) => findMined(rpc.anchoring, sender, anchors, signal),
+    },
+    close: () => rpc.close(),
+  };
+}
+
+/** Null unless the text is an address; its case carries nothing. */
+export function checksumAddress(text: string): string | null {
+  const address = text.toLowerCase();
+  return isAddress(address) ? getAddress(address) : null;
+}
+
+async function identity(
+  ask: Ask,
+  signal?: AbortSignal,
+): Promise<{ chainId: number; genesisHash: Hex }> {
+  const [chainId, genesis] = await ask(
+    [
+      { method: 'eth_chainId', params: [] },
+      { method: 'eth_getBlockByNumber', params: ['0x0', false] },
+    ],
+    signal,
+  );
+  return {
+    chainId: numberOf(resultOf(chainId)),
+    genesisHash: hashOf(objectOf(resultOf(genesis)).hash),
+  };
+}
+
+async function broadcast(ask: Ask, rawTx: Hex, signal?: AbortSignal): Promise<BroadcastOutcome> {
+  try {
+    const [answer] = await ask([{ method: 'eth_sendRawTransaction', params: [rawTx] }], signal);
+    if (answer !== undefined && !answer.ok) return broadcastOutcome(answer.refusal);
+    return { outcome: 'accepted' };
+  } catch (error) {
+    if (error instanceof ProviderFault) return { outcome: 'unknown', reason: error.reason };
+    throw error;
+  }
+}
+
+async function tokenBalance(ask: Ask, token: string, wallet: string): Promise<bigint> {
+  const owner = addressOf(wallet);
+  const data = encodeFunctionData({ abi: erc20, functionName: 'balanceOf', args: [owner] });
+  const [answer] = await ask([{ method: 'eth_call', params: [{ to: token, data }, 'latest'] }]);
+  const balance = dataOf(resultOf(answer));
+  if (balance.length !== 66) throw new ProviderFault('the token has no balance to read');
+  return BigInt(balance);
+}

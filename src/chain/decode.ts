@@ -1,0 +1,118 @@
+import type { Hex } from '../proof/bytes.ts';
+import { ProviderFault } from './errors.ts';
+
+/**
+ * Reading of JSON-RPC results. A node that answers with another shape is not believed: every function
+ * throws ProviderFault for it. Hex comes back in lower case.
+ */
+
+export function objectOf(value: unknown): Record<string, unknown> {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) throw malformed();
+  return value as Record<string, unknown>;
+}
+
+export function quantityOf(value: unknown): bigint {
+  if (typeof value !== 'string' || !/^0x[0-9a-fA-F]{1,64}$/.test(value)) throw malformed();
+  return BigInt(value);
+}
+
+export function numberOf(value: unknown): number {
+  const quantity = quantityOf(value);
+  if (quantity > BigInt(Number.MAX_SAFE_INTEGER)) throw malformed();
+  return Number(quantity);
+}
+
+export function dataOf(value: unknown): Hex {
+  if (typeof value !== 'string' || !/^0x(?:[0-9a-fA-F]{2})*$/.test(value)) throw malformed();
+  return value.toLowerCase() as Hex;
+}
+
+export function hashOf(value: unknown): Hex {
+  const data = dataOf(value);
+  if (data.length !== 66) throw malformed();
+  return data;
+}
+
+export function addressOf(value: unknown): Hex {
+  const data = dataOf(value);
+  if (data.length !== 42) throw malformed();
+  return data;
+}
+
+export interface BlockHeader {
+  readonly number: bigint;
+  readonly hash: Hex;
+  /** Milliseconds since the epoch. */
+  readonly timestamp: number;
+  /** Null on a chain without EIP-1559. */
+  readonly baseFeePerGas: bigint | null;
+}
+
+/** Null when the node knows no such block. */
+export function headerOf(value: unknown): BlockHeader | null {
+  if (value === null) return null;
+  const block = objectOf(value);
+  const { baseFeePerGas } = block;
+  return {
+    number: quantityOf(block.number),
+    hash: hashOf(block.hash),
+    timestamp: numberOf(block.timestamp) * 1000,
+    baseFeePerGas: baseFeePerGas == null ? null : quantityOf(baseFeePerGas),
+  };
+}
+
+export interface TransactionReceipt {
+  readonly txHash: Hex;
+  readonly status: 'success' | 'reverted';
+  readonly blockNumber: bigint;
+  readonly blockHash: Hex;
+  readonly txIndex: number;
+  readonly gasUsed: bigint;
+  readonly effectiveGasPrice: bigint;
+  /** The data fee that an OP-stack L2 charges beside the gas; 0 elsewhere. */
+  readonly dataFeeWei: bigint;
+}
+
+/** Null when the node knows no receipt, which proves nothing. */
+export function receiptOf(value: unknown): TransactionReceipt | null {
+  if (value === null) return null;
+  const receipt = objectOf(value);
+  // Some nodes answer for a transaction of the pool before it is in a block.
+  if (receipt.blockHash === null || receipt.blockNumber === null) return null;
+  return {
+    txHash: hashOf(receipt.transactionHash),
+    status: quantityOf(receipt.status) === 1n ? 'success' : 'reverted',
+    blockNumber: quantityOf(receipt.blockNumber),
+    blockHash: hashOf(receipt.blockHash),
+    txIndex: numberOf(receipt.transactionIndex),
+    gasUsed: quantityOf(receipt.gasUsed),
+    effectiveGasPrice: quantityOf(receipt.effectiveGasPrice),
+    dataFeeWei: receipt.l1Fee == null ? 0n : quantityOf(receipt.l1Fee),
+  };
+}
+
+export interface Transaction {
+  readonly hash: Hex;
+  readonly from: Hex;
+  /** Null when the transaction creates a contract. */
+  readonly to: Hex | null;
+  readonly value: bigint;
+  readonly input: Hex;
+}
+
+/** Null when the node does not know the transaction. */
+export function transactionOf(value: unknown): Transaction | null {
+  if (value === null) return null;
+  const tx = objectOf(value);
+  return {
+    hash: hashOf(tx.hash),
+    from: addressOf(tx.from),
+    to: tx.to == null ? null : addressOf(tx.to),
+    value: quantityOf(tx.value),
+    input: dataOf(tx.input),
+  };
+}
+
+export function malformed(): ProviderFault {
+  return new ProviderFault('the answer is not what the call promises');
+}

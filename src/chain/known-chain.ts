@@ -1,0 +1,45 @@
+export interface KnownChain {
+  readonly chainId: number;
+  readonly name: string;
+  readonly testnet: boolean;
+  /** Without a slash at the end; null where there is no explorer. */
+  readonly explorerUrl: string | null;
+  readonly publicRpcUrl: string | null;
+  readonly nativeCurrency: {
+    readonly name: string;
+    readonly symbol: string;
+    readonly decimals: number;
+  };
+}
+
+/** What `svc-server dev` runs; answered without the half second that loading the list takes. */
+const anvil: KnownChain = {
+  chainId: 31337,
+  name: 'Anvil',
+  testnet: true,
+  explorerUrl: null,
+  publicRpcUrl: null,
+  nativeCurrency: { name: 'Ether', symbol: 'ETH', decimals: 18 },
+};
+
+/** Details of a public chain from viem's list; null when it is not in there. */
+export async function knownChain(chainId: number): Promise<KnownChain | null> {
+  if (chainId === anvil.chainId) return anvil;
+  const all = Object.values(await import('viem/chains'));
+  const chain = all.find((entry) => 'id' in entry && entry.id === chainId);
+  if (chain === undefined || !('rpcUrls' in chain)) return null;
+  return {
+    chainId,
+    name: chain.name,
+    testnet: 'testnet' in chain && chain.testnet === true,
+    explorerUrl: explorerOf(chain),
+    publicRpcUrl: chain.rpcUrls.default.http[0] ?? null,
+    nativeCurrency: chain.nativeCurrency,
+  };
+}
+
+function explorerOf(chain: object): string | null {
+  if (!('blockExplorers' in chain)) return null;
+  const explorers = chain.blockExplorers as { default?: { url?: string } } | undefined;
+  return explorers?.default?.url?.replace(/\/+$/, '') ?? null;
+}

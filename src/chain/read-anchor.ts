@@ -1,0 +1,91 @@
+import type { ChainFacts } from '../proof/audit-anchor.ts';
+import type { Hex } from '../proof/bytes.ts';
+import {
+  type BlockHeader,
+  headerOf,
+  malformed,
+  numberOf,
+  quantityOf,
+  receiptOf,
+  type TransactionReceipt,
+  transactionOf,
+} from './decode.ts';
+import { type Ask, type RpcAnswer, resultOf } from './rpc.ts';
+
+export interface AnchorReading {
+  facts: ChainFacts;
+  /** The block itself counts as one; null unless the transaction is in the canonical chain. */
+  confirmations: bigint | null;
+  /** By the chain's `safe` and `finalized` tags; null as above. */
+  finality: 'included' | 'safe' | 'finalized' | null;
+}
+
+/**
+ * Everything the chain holds of a transaction, in two requests: one for the transaction and the
+ * chain's tags, one for the block that stands at its number. What the node does not know is null.
+ */
+export async function readAnchor(ask: Ask, txHash: Hex): Promise<AnchorReading> {
+  const [chainId, tx, receipt, head, safe, finalized] = await ask([
+    { method: 'eth_chainId', params: [] },
+    { method: 'eth_getTransactionByHash', params: [txHash] },
+    { method: 'eth_getTransactionReceipt', params: [txHash] },
+    { method: 'eth_blockNumber', params: [] },
+    { method: 'eth_getBlockByNumber', params: ['safe', false] },
+    { method: 'eth_getBlockByNumber', params: ['finalized', false] },
+  ]);
+  const transaction = transactionOf(resultOf(tx));
+  const mined = receiptOf(resultOf(receipt));
+  if ((transaction ?? { hash: txHash }).hash !== txHash) throw malformed();
+  if ((mined ?? { txHash }).txHash !== txHash) throw malformed();
+  const block = mined === null ? null : await readBlock(ask, mined.blockNumber);
+  const facts: ChainFacts = {
+    chain_id: numberOf(resultOf(chainId)),
+    tx: transaction && { ...transaction, value: transaction.value.toString() },
+    receipt: mined && {
+      status: mined.status,
+      block_number: mined.blockNumber.toString(),
+      block_hash: mined.blockHash,
+    },
+    canonical_block: block && {
+      hash: block.hash,
+      number: block.number.toString(),
+      timestamp: new Date(block.timestamp).toISOString(),
+    },
+  };
+  if (mined === null || block?.hash !== mined.blockHash) {
+    return { facts, confirmations: null, finality: null };
+  }
+  return {
+    facts,
+    confirmations: confirmationsOf(mined, quantityOf(resultOf(head))),
+    finality: finalityOf(mined, tagged(safe), tagged(finalized)),
+  };
+}
+
+export async function readBlock(ask: Ask, number: bigint): Promise<BlockHeader | null> {
+  const [block] = await ask([
+    { method: 'eth_getBlockByNumber', params: [`0x${number.toString(16)}`, false] },
+  ]);
+  const header = headerOf(resultOf(block));
+  if (header !== null && header.number !== number) throw malformed();
+  return header;
+}
+
+/** A head that is behind the receipt comes from another node than the receipt did. */
+export function confirmationsOf(mined: { blockNumber: bigint }, head: bigint): bigint {
+  return head > mined.blockNumber ? head - mined.blockNumber + 1n : 1n;
+}
+
+/** Null where the chain has no such tag, or no such block yet. */
+function tagged(answer: RpcAnswer | undefined): BlockHeader | null {
+  return answer?.ok ? headerOf(answer.result) : null;
+}
+
+function finalityOf(
+  mined: TransactionReceipt,
+  safe: BlockHeader | null,
+  finalized: BlockHeader | null,
+): 'included' | 'safe' | 'finalized' {
+  if (finalized !== null && finalized.number >= mined.blockNumber) return 'finalized';
+  return safe !== null && safe.number >= mined.blockNumber ? 'safe' : 'included';
+}

@@ -1,0 +1,104 @@
+import { createClient, custom, hashMessage, recoverAddress } from 'viem';
+import { verifyHash } from 'viem/actions';
+import type { Hex } from '../proof/bytes.ts';
+import { limits } from '../protocol/limits.ts';
+import { dataOf } from './decode.ts';
+import { ProviderFault, type RpcRefusal } from './errors.ts';
+import type { Lane } from './lane.ts';
+import { type Ask, resultOf } from './rpc.ts';
+
+/** Half the order of secp256k1: of a signature's two forms only the one with `s` up to it counts. */
+const HALF_ORDER = 0x7fffffffffffffffffffffffffffffff5d576e7357a4501ddfe92f46681b20a0n;
+/** The last 32 bytes of a signature wrapped for a contract that is not deployed yet (ERC-6492). */
+const ERC6492_SUFFIX = '6492'.repeat(16);
+const CONTRACT_CHECK_MS = 5_000;
+
+/**
+ * The checksummed wallet whose personal_sign of `message` this is: 65 bytes, v 27, 28, 0 or 1, low s.
+ * Null for anything else.
+ */
+export async function recoverWallet(message: string, signature: Hex): Promise<string | null> {
+  const parts = partsOf(signature);
+  if (parts === null || parts.s > HALF_ORDER || ![0, 1, 27, 28].includes(parts.v)) return null;
+  try {
+    return await recoverAddress({ hash: hashMessage(message), signature });
+  } catch {
+    // r or s outside the curve's order, or no point with this r.
+    return null;
+  }
+}
+
+/**
+ * Whether the contract wallet accepts the signature (ERC-1271, ERC-6492). Asks it only where it has
+ * code or the signature has the 6492 suffix. A call that fails or reverts means no.
+ * Rejects with `chain_unavailable` when the chain cannot be asked within 5 seconds, or `lane` is full.
+ */
+export async function isContractSignature(
+  ask: Ask,
+  lane: Lane,
+  claim: { wallet: string; message: string; signature: Hex },
+): Promise<boolean> {
+  const { signature } = claim;
+  if (!/^0x(?:[0-9a-fA-F]{2})+$/.test(signature)) return false;
+  if (signature.length / 2 - 1 > limits.signatureBytes) return false;
+  // The contract check falls back to plain recovery, which would take the malleable form.
+  const parts = partsOf(signature);
+  if (parts !== null && parts.s > HALF_ORDER) return false;
+  return lane(async () => {
+    const abort = new AbortController();
+    const timer = setTimeout(() => abort.abort(), CONTRACT_CHECK_MS);
+    try {
+      return await checkContract((calls) => ask(calls, abort.signal), claim);
+    } finally {
+      clearTimeout(timer);
+    }
+  });
+}
+
+async function checkContract(
+  ask: Ask,
+  { wallet, message, signature }: { wallet: string; message: string; signature: Hex },
+): Promise<boolean> {
+  if (!signature.toLowerCase().endsWith(ERC6492_SUFFIX)) {
+    const [code] = await ask([{ method: 'eth_getCode', params: [wallet, 'latest'] }]);
+    if (dataOf(resultOf(code)) === '0x') return false;
+  }
+  // viem takes any failed call for a "no"; a provider's fault must not pass for one.
+  let fault: unknown = null;
+  const request = async ({ method, params }: { method: string; params?: unknown }) => {
+    try {
+      const [answer] = await ask([{ method, params: Array.isArray(params) ? params : [] }]);
+      if (answer !== undefined && !answer.ok) throw new CallRefused(answer.refusal);
+      return resultOf(answer);
+    } catch (error) {
+      if (error instanceof ProviderFault) fault = error;
+      throw error;
+    }
+  };
+  const client = createClient({ transport: custom({ request }, { retryCount: 0 }) });
+  const accepted = await verifyHash(client, {
+    address: wallet as Hex,
+    hash: hashMessage(message),
+    signature,
+  }).catch(() => false);
+  if (fault !== null) throw fault;
+  return accepted;
+}
+
+/** What viem expects of a provider: an error with the JSON-RPC code. */
+class CallRefused extends Error {
+  readonly code: number;
+
+  constructor({ rpcCode, reason }: RpcRefusal) {
+    super(reason);
+    this.code = rpcCode;
+  }
+}
+
+function partsOf(signature: string): { s: bigint; v: number } | null {
+  if (!/^0x[0-9a-fA-F]{130}$/.test(signature)) return null;
+  return {
+    s: BigInt(`0x${signature.slice(66, 130)}`),
+    v: Number.parseInt(signature.slice(130), 16),
+  };
+}

@@ -1,0 +1,127 @@
+import { encodeFunctionData, parseAbi, serializeTransaction } from 'viem';
+import { SvcError } from '../base/svc-error.ts';
+import type { Hex } from '../proof/bytes.ts';
+import { dataOf, headerOf, numberOf, quantityOf } from './decode.ts';
+import { isDeterministicRefusal, meaningOf, ProviderFault } from './errors.ts';
+import { type Ask, type RpcAnswer, type RpcCall, resultOf } from './rpc.ts';
+
+/** What must be known before a payload is signed. Amounts in wei. */
+export interface Survey {
+  readonly chainId: number;
+  readonly headNumber: bigint;
+  /** Transactions of the sender in the chain, and with those the node's pool holds. */
+  readonly latestNonce: number;
+  readonly pendingNonce: number;
+  readonly balance: bigint;
+  readonly hasCode: boolean;
+  readonly baseFeePerGas: bigint;
+  readonly maxPriorityFeePerGas: bigint;
+  readonly gas: GasEstimate;
+  /** Estimated data fee of an OP-stack L2; 0 elsewhere. */
+  readonly dataFeeWei: bigint;
+}
+
+export type GasEstimate =
+  | { readonly outcome: 'estimated'; readonly gas: bigint }
+  | { readonly outcome: 'underfunded' }
+  /** Would fail on every node and at every price. */
+  | { readonly outcome: 'refused'; readonly reason: string };
+
+/** Where a node names no tip. */
+const DEFAULT_TIP = 1_000_000_000n;
+/** Some nodes name 0, with which a transaction waits for a generous block. */
+const LEAST_TIP = 1_000_000n;
+/** GasPriceOracle, a predeploy of every OP-stack chain. */
+const GAS_PRICE_ORACLE = '0x420000000000000000000000000000000000000F';
+const gasPriceOracle = parseAbi(['function getL1Fee(bytes) view returns (uint256)']);
+
+/**
+ * One request for the state of chain and sender, and what `payload` would cost.
+ * Rejects with ProviderFault, or SvcError `unsupported_chain` where blocks have no base fee.
+ */
+export async function survey(
+  ask: Ask,
+  sender: string,
+  payload: Hex,
+  signal?: AbortSignal,
+): Promise<Survey> {
+  const [chainId, head, latest, pending, balance, code, gas, tip, dataFee] = await ask(
+    surveyCalls(sender, payload),
+    signal,
+  );
+  const header = headerOf(resultOf(head));
+  if (header === null) throw new ProviderFault('the node has no head');
+  if (header.baseFeePerGas === null) {
+    throw new SvcError('unsupported_chain', 'The chain has no base fee (EIP-1559)');
+  }
+  return {
+    chainId: numberOf(resultOf(chainId)),
+    headNumber: header.number,
+    latestNonce: numberOf(resultOf(latest)),
+    pendingNonce: numberOf(resultOf(pending)),
+    balance: quantityOf(resultOf(balance)),
+    // A delegated account (EIP-7702) has code as well, and its calls to itself could revert.
+    hasCode: dataOf(resultOf(code)) !== '0x',
+    baseFeePerGas: header.baseFeePerGas,
+    maxPriorityFeePerGas: tipOf(tip),
+    gas: gasOf(gas),
+    dataFeeWei: dataFeeOf(dataFee),
+  };
+}
+
+function surveyCalls(sender: string, payload: Hex): RpcCall[] {
+  const transaction = { from: sender, to: sender, value: '0x0', data: payload };
+  return [
+    { method: 'eth_chainId', params: [] },
+    { method: 'eth_getBlockByNumber', params: ['latest', false] },
+    { method: 'eth_getTransactionCount', params: [sender, 'latest'] },
+    { method: 'eth_getTransactionCount', params: [sender, 'pending'] },
+    { method: 'eth_getBalance', params: [sender, 'latest'] },
+    { method: 'eth_getCode', params: [sender, 'latest'] },
+    { method: 'eth_estimateGas', params: [transaction] },
+    { method: 'eth_maxPriorityFeePerGas', params: [] },
+    { method: 'eth_call', params: [dataFeeCall(sender as Hex, payload), 'latest'] },
+  ];
+}
+
+function gasOf(answer: RpcAnswer | undefined): GasEstimate {
+  if (answer?.ok) return { outcome: 'estimated', gas: quantityOf(answer.result) };
+  if (answer !== undefined) {
+    const { refusal } = answer;
+    if (isDeterministicRefusal(refusal)) return { outcome: 'refused', reason: refusal.reason };
+    if (meaningOf(refusal) === 'underfunded') return { outcome: 'underfunded' };
+  }
+  return { outcome: 'estimated', gas: quantityOf(resultOf(answer)) };
+}
+
+function tipOf(answer: RpcAnswer | undefined): bigint {
+  const tip = answer?.ok ? quantityOf(answer.result) : DEFAULT_TIP;
+  return tip < LEAST_TIP ? LEAST_TIP : tip;
+}
+
+/** Where no oracle lives, the call answers with nothing. */
+function dataFeeOf(answer: RpcAnswer | undefined): bigint {
+  const fee = answer?.ok ? dataOf(answer.result) : '0x';
+  return fee.length === 66 ? BigInt(fee) : 0n;
+}
+
+function dataFeeCall(sender: Hex, payload: Hex): { to: string; data: Hex } {
+  // The oracle wants the unsigned transaction; fees of usual size stand for the real ones.
+  const unsigned = serializeTransaction({
+    type: 'eip1559',
+    chainId: 1,
+    nonce: 1_000_000,
+    gas: 30_000n,
+    maxFeePerGas: 1_000_000_000n,
+    maxPriorityFeePerGas: 1_000_000_000n,
+    to: sender,
+    value: 0n,
+    data: payload,
+  });
+  const data = encodeFunctionData({
+    abi: gasPriceOracle,
+    functionName: 'getL1Fee',
+    args: [unsigned],
+  });
+  return { to: GAS_PRICE_ORACLE, data };
+}

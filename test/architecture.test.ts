@@ -1,0 +1,115 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import path from 'node:path';
+import { describe, expect, it } from 'vitest';
+
+const root = path.resolve(import.meta.dirname, '..');
+
+/** The table of the house: a floor imports only floors below it; rooms on one floor do not import each other. */
+const floors: Record<string, number> = {
+  'src/protocol': 0,
+  'src/proof': 0,
+  'src/base': 0,
+  'src/client': 1,
+  'src/chain': 1,
+  'src/server/core': 1,
+  'src/server/store': 2,
+  'src/server/anchorer': 2,
+  'src/server/http': 2,
+  'src/server/config.ts': 2,
+  'src/server/anvil.ts': 2,
+  'src/server/main.ts': 3,
+  'src/server/commands': 4,
+  'src/agent': 4,
+  'src/cli': 4,
+};
+
+/** Who may import a package that belongs to one room; everything else is free. */
+const owners: Record<string, RegExp> = {
+  viem: /^src\/(chain\/|cli\/wallet)/,
+  ethers: /^src\/chain\//,
+  siwe: /^src\/server\/core\//,
+  fastify: /^src\/server\/http\//,
+  'better-sqlite3': /^src\/(server\/store\/sqlite|agent)\//,
+  commander: /^src\/(cli|agent|server\/commands)\//,
+};
+
+interface Import {
+  from: string;
+  to: string;
+}
+
+const imports = sourceFiles().flatMap(importsOf);
+
+function sourceFiles(): string[] {
+  return readdirSync(path.join(root, 'src'), { recursive: true, encoding: 'utf8' })
+    .filter((file) => file.endsWith('.ts'))
+    .map((file) => `src/${file.split(path.sep).join('/')}`);
+}
+
+function importsOf(from: string): Import[] {
+  const text = readFileSync(path.join(root, from), 'utf8');
+  const specifiers = text.matchAll(/(?:\bfrom|\bimport)\s*\(?\s*'([^']+)'/g);
+  return [...specifiers].map(([, specifier = '']) => ({
+    from,
+    to: specifier.startsWith('.')
+      ? path.posix.normalize(path.posix.join(path.posix.dirname(from), specifier))
+      : specifier,
+  }));
+}
+
+function roomOf(file: string): string | undefined {
+  return Object.keys(floors)
+    .filter((room) => file === room || file.startsWith(`${room}/`))
+    .sort((a, b) => b.length - a.length)[0];
+}
+
+function packageOf(specifier: string): string {
+  return specifier
+    .split('/')
+    .slice(0, specifier.startsWith('@') ? 2 : 1)
+    .join('/');
+}
+
+const internal = imports.filter(({ to }) => to.startsWith('src/'));
+const external = imports.filter(({ to }) => !to.startsWith('src/'));
+
+describe('the house', () => {
+  it('has a room for every source file', () => {
+    expect(sourceFiles().filter((file) => roomOf(file) === undefined)).toEqual([]);
+  });
+
+  it('lets a floor import only floors below it', () => {
+    const floorOf = (file: string) => floors[roomOf(file) ?? ''] ?? Number.NaN;
+    const upward = internal.filter(
+      ({ from, to }) => roomOf(from) !== roomOf(to) && !(floorOf(to) < floorOf(from)),
+    );
+    expect(upward).toEqual([]);
+  });
+
+  it('keeps the robot and the command line apart from the server', () => {
+    const reaching = internal.filter(
+      ({ from, to }) => /^src\/(agent|cli)\//.test(from) && to.startsWith('src/server/'),
+    );
+    expect(reaching).toEqual([]);
+  });
+
+  it('keeps each package in the room that owns it', () => {
+    const astray = external.filter(({ from, to }) => owners[packageOf(to)]?.test(from) === false);
+    expect(astray).toEqual([]);
+  });
+
+  it('does no I/O in the protocol and the proof, so that they run anywhere', () => {
+    const io = external.filter(
+      ({ from, to }) => /^src\/(protocol|proof)\//.test(from) && to.startsWith('node:'),
+    );
+    expect(io).toEqual([]);
+  });
+
+  it('is drawn in the README as it is built', () => {
+    const rows = readFileSync(path.join(root, 'README.md'), 'utf8').matchAll(
+      /^\| `(src\/[^`]+)` \| (\d) \|/gm,
+    );
+    const drawn = Object.fromEntries([...rows].map(([, room, floor]) => [room, Number(floor)]));
+    expect(drawn).toEqual(floors);
+  });
+});

@@ -1,0 +1,55 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+
+export const programs = {
+  server: fileURLToPath(new URL('../../bin/svc-server.js', import.meta.url)),
+  cli: fileURLToPath(new URL('../../bin/svc.js', import.meta.url)),
+};
+
+/**
+ * `svc-server dev` on free ports: the service with its own local chain.
+ *
+ * @param {string} dataDir
+ */
+export async function startDevService(dataDir) {
+  const child = spawn(
+    process.execPath,
+    [programs.server, 'dev', '--json', '--port', '0', '--data-dir', dataDir],
+    { stdio: ['ignore', 'pipe', 'inherit'] },
+  );
+  const ended = once(child, 'exit');
+  const [line] = await Promise.race([
+    once(createInterface(child.stdout), 'line'),
+    ended.then(() => Promise.reject(new Error('svc-server dev ended before it was ready'))),
+  ]);
+  /** @type {{ url: string, rpc_url: string, chain_id: number, data_dir: string }} */
+  const { url, rpc_url } = JSON.parse(line);
+  return {
+    url,
+    rpcUrl: rpc_url,
+    ended,
+    async close() {
+      child.kill('SIGTERM');
+      await ended;
+    },
+  };
+}
+
+/**
+ * Runs `svc` as a person would.
+ *
+ * @param {...string} args
+ */
+export async function svc(...args) {
+  const child = spawn(process.execPath, [programs.cli, ...args], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  let output = '';
+  child.stdout.on('data', (chunk) => {
+    output += chunk;
+  });
+  const [exitCode] = await once(child, 'close');
+  return { exitCode, output };
+}

@@ -1,0 +1,203 @@
+// The whole way, once: a robot's evidence goes to a chain and comes back as a receipt that anyone
+// can check. `npm run demo`; `npm run demo -- --keep` leaves the service running.
+import { randomBytes } from 'node:crypto';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { parseArgs } from 'node:util';
+import chalk from 'chalk';
+import { createClient } from 'robot-svc';
+import { hashProof } from 'robot-svc/proof';
+import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts';
+import { startDevService, svc } from './dev-service.js';
+import { evidenceOfRecordedRun } from './recorded-run.js';
+import { expectThat, say, step, table } from './steps.js';
+
+const { values: options } = parseArgs({ options: { keep: { type: 'boolean', default: false } } });
+const folder = await mkdtemp(path.join(tmpdir(), 'svc-demo-'));
+const files = {
+  evidence: path.join(folder, 'evidence.json'),
+  receipt: path.join(folder, 'receipt.json'),
+  altered: path.join(folder, 'altered-evidence.json'),
+  forged: path.join(folder, 'forged-receipt.json'),
+};
+
+/** @type {Awaited<ReturnType<typeof startDevService>> | undefined} */
+let service;
+process.once('SIGINT', () => stop().then(() => process.exit(130)));
+try {
+  const startedAt = performance.now();
+  service = await step('Start the service, with a local chain of 1-second blocks', () =>
+    startDevService(path.join(folder, 'data')),
+  );
+  const robotKey = await registerRobot(service.url);
+  const receipt = await anchorEvidence(service.url, robotKey);
+  await checkReceipt(service, receipt);
+  await refuseAlteredEvidence(service, receipt);
+  const seconds = ((performance.now() - startedAt) / 1000).toFixed(1);
+  say(chalk.green.bold(`\nEvery step held, in ${seconds} s.`));
+  if (options.keep) await keepRunning(service, robotKey, receipt);
+} catch (error) {
+  say(chalk.red(`\n${error instanceof Error ? error.message : error}`));
+  process.exitCode = 1;
+} finally {
+  await stop();
+}
+
+/** @param {string} url */
+async function registerRobot(url) {
+  const wallet = privateKeyToAccount(generatePrivateKey());
+  const session = await step(`Sign in with a fresh wallet, ${wallet.address}`, async () => {
+    const guest = createClient({ baseUrl: url, fetch });
+    const challenge = await guest.call('createChallenge', { body: { address: wallet.address } });
+    const signature = await wallet.signMessage({ message: challenge.body.message });
+    const answer = await guest.call('verifySignature', {
+      body: { address: wallet.address, signature },
+    });
+    const cookie = answer.headers.getSetCookie().join('\n');
+    return /svc_session=([^;]+)/.exec(cookie)?.[1] ?? '';
+  });
+  const owner = createClient({ baseUrl: url, fetch, credential: { session } });
+  const { body } = await step('Register a robot, which gets an API key of its own', () =>
+    owner.call('createRobot', { body: { name: 'hall-robot-1' } }),
+  );
+  return body.api_key;
+}
+
+/**
+ * @param {string} url
+ * @param {string} apiKey
+ */
+async function anchorEvidence(url, apiKey) {
+  const robot = createClient({ baseUrl: url, fetch, credential: { apiKey } });
+  const { body: claim } = await step('Claim a task, before the work starts', () =>
+    robot.call('createTask', {
+      body: {
+        title: 'Survey the office hall',
+        description: 'Drive the aisle and record the strength of five radio beacons.',
+        expected_result: { samples: 150 },
+      },
+    }),
+  );
+  const evidence = await evidenceOfRecordedRun(randomBytes(16).toString('hex'));
+  await writeFile(files.evidence, JSON.stringify(evidence, null, 2));
+  const summary = `${evidence.samples.length} samples over ${evidence.distance_m} m`;
+  const answer = await step(`Hand in the evidence of a real run (${summary}) and wait`, () =>
+    robot.call('completeTask', { params: { id: claim.task.id }, body: { proof: evidence } }),
+  );
+  if (answer.status !== 200) throw new Error(answer.body.message);
+  const { verification } = answer.body;
+  await writeFile(files.receipt, JSON.stringify(verification, null, 2));
+  say(`\n  The ${chalk.bold('verification receipt')}:`);
+  table(verification);
+  say();
+  return verification;
+}
+
+/** @typedef {Awaited<ReturnType<typeof anchorEvidence>>} Receipt */
+
+/**
+ * @param {{ url: string, rpcUrl: string }} service
+ * @param {Receipt} receipt
+ */
+async function checkReceipt({ url, rpcUrl }, receipt) {
+  const guest = createClient({ baseUrl: url, fetch });
+  await step('Ask the public endpoint, which reads the chain anew', async () => {
+    const { body } = await guest.call('verifyProofHash', {
+      params: { proofHash: receipt.proof_hash },
+      query: { task_id: receipt.task_id },
+    });
+    expectThat(body.verified, 'The public endpoint did not verify the receipt.');
+  });
+  const audit = await step(
+    'Check without the service: receipt, evidence and chain alone',
+    async () => {
+      const result = await verify(rpcUrl, files.receipt, files.evidence);
+      expectThat(result.exitCode === 0, `The chain does not hold the receipt.\n${result.output}`);
+      return result;
+    },
+  );
+  say(indent(audit.output));
+}
+
+/**
+ * @param {{ url: string, rpcUrl: string }} service
+ * @param {Receipt} receipt
+ */
+async function refuseAlteredEvidence({ url, rpcUrl }, receipt) {
+  const evidence = JSON.parse(await readFile(files.evidence, 'utf8'));
+  evidence.samples[75].x_m = changeLastDigit(evidence.samples[75].x_m);
+  const alteredHash = hashProof(evidence);
+  await writeFile(files.altered, JSON.stringify(evidence, null, 2));
+  await writeFile(files.forged, JSON.stringify({ ...receipt, proof_hash: alteredHash }, null, 2));
+
+  await step('Change one digit of the evidence: the receipt no longer fits it', async () => {
+    const { exitCode } = await verify(rpcUrl, files.receipt, files.altered);
+    expectThat(exitCode === 3, 'Altered evidence passed as the original.');
+  });
+  await step('Rewrite the receipt for it: the service does not know that hash', async () => {
+    const guest = createClient({ baseUrl: url, fetch });
+    const refusal = await guest
+      .call('verifyProofHash', { params: { proofHash: alteredHash } })
+      .catch((/** @type {{ code?: string }} */ error) => error);
+    expectThat(
+      'code' in refusal && refusal.code === 'not_found',
+      'The service knew an altered hash.',
+    );
+  });
+  const audit = await step('and the chain does not hold it', async () => {
+    const result = await verify(rpcUrl, files.forged, files.altered);
+    expectThat(result.exitCode === 3, 'A forged receipt passed the check against the chain.');
+    return result;
+  });
+  say(
+    indent(
+      audit.output
+        .split('\n')
+        .filter((line) => /✘|NOT/.test(line))
+        .join('\n'),
+    ),
+  );
+}
+
+/**
+ * @param {string} rpcUrl
+ * @param {string} receipt
+ * @param {string} evidence
+ */
+function verify(rpcUrl, receipt, evidence) {
+  return svc('verify', receipt, '--proof', evidence, '--rpc-url', rpcUrl);
+}
+
+/**
+ * @param {{ url: string, rpcUrl: string, ended: Promise<unknown> }} service
+ * @param {string} robotKey
+ * @param {Receipt} receipt
+ */
+async function keepRunning({ url, rpcUrl, ended }, robotKey, receipt) {
+  say(`
+The service runs at ${chalk.cyan(url)}, its chain at ${chalk.cyan(rpcUrl)}, until you press Ctrl-C. To go on:
+
+  curl ${url}/api/v1/verify/${receipt.proof_hash}
+  curl ${url}/api/v1/tasks -H 'Authorization: Bearer ${robotKey}' \\
+    -H 'Content-Type: application/json' -d '{"title":"Water the plants"}'
+  node bin/svc.js verify ${files.receipt} --proof ${files.evidence} --rpc-url ${rpcUrl}
+`);
+  await ended;
+}
+
+async function stop() {
+  await service?.close();
+  await rm(folder, { recursive: true, force: true });
+}
+
+/** @param {number} value */
+function changeLastDigit(value) {
+  const text = String(value);
+  return Number(text.slice(0, -1) + ((Number(text.at(-1)) + 1) % 10));
+}
+
+/** @param {string} text */
+function indent(text) {
+  return text.trimEnd().replace(/^/gm, '    ').concat('\n');
+}

@@ -1,0 +1,154 @@
+import { hashClaim, hashProof } from '../../proof/hash.ts';
+import type { JsonObject, Proof } from '../../proof/json-value.ts';
+import { leafHash } from '../../proof/leaf.ts';
+import { limits } from '../../protocol/limits.ts';
+import type { Answer } from '../../protocol/routes.ts';
+import { formatTimestamp } from '../../protocol/timestamp.ts';
+import { anchoringChainId, explorerUrlOf } from './chain-details.ts';
+import type { Deps } from './deps.ts';
+import { fault } from './fault.ts';
+import type { NewCompletion, TaskRecord } from './ports.ts';
+import { canonicalDocument, robotGone, taskNotFound, verificationOf } from './tasks.ts';
+
+/**
+ * Queues the proof and waits for its anchor, at most `anchorTimeoutMs`. What is stored then decides
+ * the answer, nothing else: design, "Completion, by what is stored". The wait ends early when
+ * `clientGone` aborts or the server shuts down; the completion goes on without it.
+ *
+ * Throws `payload_too_large`, `not_found`, `already_completed`, `completion_in_progress`,
+ * `no_anchor_quota`, `no_gas_credit`, `chain_unavailable` (fees were never read), `anchor_queued`,
+ * `anchoring_failed`, and `invalid_api_key` when the key ended meanwhile.
+ */
+export async function completeTask(
+  deps: Deps,
+  robotId: string,
+  taskId: string,
+  proof: Proof,
+  clientGone: AbortSignal,
+): Promise<Answer<'completeTask'>> {
+  const canonical = canonicalDocument('proof', proof, limits.proofBytes);
+  const task = await deps.store.getTask(taskId, { robotId });
+  if (task === null) throw taskNotFound();
+  await queue(deps, {
+    taskId,
+    robotId,
+    proof: canonical,
+    ...commitmentOf(task, proof),
+    now: deps.clock.now(),
+  });
+  await waitForAnchor(deps, taskId, clientGone);
+  const settled = await deps.store.getTask(taskId, { robotId });
+  if (settled === null) throw taskNotFound();
+  return answerByState(deps, settled);
+}
+
+function commitmentOf(task: TaskRecord, proof: Proof) {
+  const proofHash = hashProof(proof);
+  const claimHash = hashClaim({
+    created_at: formatTimestamp(task.createdAt),
+    description: task.description,
+    expected_result: expectedResultOf(task),
+    occurred_at: task.occurredAt,
+    title: task.title,
+  });
+  const leaf = leafHash({
+    proof_hash: proofHash,
+    task_id: task.id,
+    robot_id: task.robotId,
+    claim_hash: claimHash,
+  });
+  return { proofHash, claimHash, leaf };
+}
+
+function expectedResultOf(task: TaskRecord): JsonObject | null {
+  return task.expectedResult === null ? null : JSON.parse(task.expectedResult);
+}
+
+async function queue(deps: Deps, completion: NewCompletion): Promise<void> {
+  const result = await deps.store.queueCompletion(completion);
+  switch (result.outcome) {
+    case 'queued':
+      return;
+    case 'already_completed':
+      throw fault('already_completed', 'The task is already completed; here is its receipt.', {
+        details: {
+          proof_hash: result.task.completion?.proofHash,
+          verification: await verificationOf(deps, result.task),
+        },
+      });
+    case 'completion_in_progress':
+      throw fault(
+        'completion_in_progress',
+        `The first completion is still being anchored; poll GET /api/v1/tasks/${result.task.id}`,
+        { details: { proof_hash: result.task.completion?.proofHash } },
+      );
+    case 'no_anchor_quota':
+      throw fault('no_anchor_quota', 'The account has no anchors left; the task stays claimed.');
+    case 'no_gas_credit':
+      throw fault(
+        'no_gas_credit',
+        "The account's gas credit does not cover an anchor at current fees; the task stays claimed.",
+      );
+    case 'no_fee_quote':
+      throw fault(
+        'chain_unavailable',
+        'The anchoring chain has not been reached yet, so fees are unknown; the task stays claimed.',
+      );
+    case 'not_found':
+      throw taskNotFound();
+    case 'robot_gone':
+      throw robotGone();
+  }
+}
+
+async function waitForAnchor(
+  { store, settings, stopping }: Deps,
+  taskId: string,
+  clientGone: AbortSignal,
+): Promise<void> {
+  const enough = new AbortController();
+  const end = () => enough.abort();
+  const sources = [clientGone, stopping];
+  const timer = setTimeout(end, settings.anchorTimeoutMs);
+  for (const source of sources) source.addEventListener('abort', end);
+  if (sources.some(({ aborted }) => aborted)) end();
+  try {
+    await store.waitForCompletion(taskId, enough.signal);
+  } finally {
+    clearTimeout(timer);
+    for (const source of sources) source.removeEventListener('abort', end);
+  }
+}
+
+async function answerByState(deps: Deps, task: TaskRecord): Promise<Answer<'completeTask'>> {
+  const verification = await verificationOf(deps, task);
+  if (verification !== null) return { status: 200, body: { verification } };
+  const { completion } = task;
+  if (completion === null) throw taskNotFound();
+  const { proofHash, txHash } = completion;
+  if (completion.state === 'failed') {
+    throw fault(
+      'anchoring_failed',
+      'The chain refused the anchor before it was signed; nothing was charged.',
+      { details: { proof_hash: proofHash } },
+    );
+  }
+  if (txHash === null) {
+    throw fault(
+      'anchor_queued',
+      `The proof is stored and waits to be anchored; poll GET /api/v1/tasks/${task.id}`,
+      { details: { proof_hash: proofHash } },
+    );
+  }
+  const network = await deps.network(await anchoringChainId(deps));
+  return {
+    status: 202,
+    body: {
+      error: 'anchor_unconfirmed',
+      message: `The anchor was sent and is not confirmed yet; poll GET /api/v1/tasks/${task.id}`,
+      proof_hash: proofHash,
+      tx_hash: txHash,
+      explorer_url: explorerUrlOf(network, txHash),
+    },
+  };
+}

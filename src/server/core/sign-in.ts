@@ -1,0 +1,137 @@
+import { randomBytes } from 'node:crypto';
+import { SiweMessage } from 'siwe';
+import { v7 as uuidv7 } from 'uuid';
+import type { Hex } from '../../proof/bytes.ts';
+import { limits } from '../../protocol/limits.ts';
+import { formatTimestamp } from '../../protocol/timestamp.ts';
+import { anchoringChainId } from './chain-details.ts';
+import type { Deps } from './deps.ts';
+import { fault } from './fault.ts';
+import { meetsGate } from './gate.ts';
+import type { Challenge, RateCount, SignIn } from './ports.ts';
+import { hashToken } from './token.ts';
+
+const STATEMENT = 'Sign in to the robot task proof service. This is free and sends no transaction.';
+
+/** One challenge request of the wallet, counted. Throws `invalid_address`. */
+export async function countChallenge(
+  deps: Deps,
+  address: string,
+): Promise<{ wallet: string; count: RateCount }> {
+  const wallet = walletOf(deps, address);
+  return { wallet, count: await deps.store.countChallenge(wallet) };
+}
+
+/**
+ * A message for the wallet to sign, kept until it expires. Domain and URI come from the settings
+ * alone. Throws `chain_unavailable` when no chain id is given and the anchoring one is unknown.
+ */
+export async function createChallenge(
+  deps: Deps,
+  wallet: string,
+  chainId: number | undefined,
+): Promise<Challenge> {
+  const { origin, host } = new URL(deps.settings.baseUrl);
+  const createdAt = deps.clock.now();
+  const expiresAt = createdAt + limits.challengeLifetimeMs;
+  const nonce = randomBytes(16).toString('hex');
+  const message = new SiweMessage({
+    domain: host,
+    address: wallet,
+    statement: STATEMENT,
+    uri: origin,
+    version: '1',
+    chainId: chainId ?? (await anchoringChainId(deps)),
+    nonce,
+    issuedAt: formatTimestamp(createdAt),
+    expirationTime: formatTimestamp(expiresAt),
+  }).prepareMessage();
+  const challenge = { nonce, wallet, message, createdAt, expiresAt };
+  await deps.store.saveChallenge(challenge);
+  return challenge;
+}
+
+export interface SignatureInput {
+  address: string;
+  signature: string;
+  /** Of the challenge this caller was given, if it still knows it. */
+  nonce: string | null;
+}
+
+/**
+ * Opens a session, and the account if it is new. A challenge is spent by success alone, so that
+ * neither garbage nor somebody else's challenges keep the owner out.
+ * Throws `invalid_address`, `invalid_signature`, `signup_refused`, and `chain_unavailable` when only
+ * a contract wallet could have signed and the chain cannot be asked.
+ */
+export async function signIn(
+  deps: Deps,
+  input: SignatureInput,
+): Promise<{ token: string; wallet: string; holds: boolean }> {
+  const wallet = walletOf(deps, input.address);
+  const challenge = await findSignedChallenge(deps, wallet, input);
+  if (challenge === null) throw invalidSignature();
+  const holds = await meetsGate(deps, wallet);
+  const token = randomBytes(32).toString('hex');
+  const now = deps.clock.now();
+  const outcome = await deps.store.signIn({
+    nonce: challenge.nonce,
+    wallet,
+    session: {
+      id: uuidv7(),
+      tokenHash: hashToken(token),
+      createdAt: now,
+      expiresAt: now + limits.sessionLifetimeMs,
+    },
+    signup: signupOf(deps, holds),
+    now,
+  });
+  if (outcome === 'challenge_spent') throw invalidSignature();
+  if (outcome === 'signup_refused') {
+    throw fault(
+      'signup_refused',
+      'The wallet does not hold the token that a new account needs, or its balance cannot be read now.',
+    );
+  }
+  return { token, wallet, holds };
+}
+
+/** The open challenge that was signed, or null. Signatures that can be checked here never reach the chain. */
+async function findSignedChallenge(
+  { store, chain, clock }: Deps,
+  wallet: string,
+  { nonce, signature }: SignatureInput,
+): Promise<Challenge | null> {
+  const hex = signature as Hex; // The route's schema holds its form.
+  const challenges = await store.openChallenges(
+    nonce === null ? { wallet, limit: limits.challengesTried } : { nonce, wallet },
+    clock.now(),
+  );
+  for (const challenge of challenges) {
+    if ((await chain.recoverWallet(challenge.message, hex)) === wallet) return challenge;
+  }
+  // Each contract check costs the operator RPC calls: one per request, for the likeliest challenge.
+  const [likeliest] = challenges;
+  if (likeliest === undefined) return null;
+  const signed = await chain.isContractSignature(wallet, likeliest.message, hex);
+  return signed ? likeliest : null;
+}
+
+/** Grants need the token too, else one person's many wallets would collect them. */
+function signupOf({ settings: { signup } }: Deps, holds: boolean): SignIn['signup'] {
+  if (holds) return { anchors: signup.anchors, gasWei: signup.gasWei };
+  return signup.mode === 'gate' ? null : { anchors: 0, gasWei: 0n };
+}
+
+function walletOf({ chain }: Deps, address: string): string {
+  const wallet = chain.checksumAddress(address);
+  if (wallet === null) throw fault('invalid_address', 'address must be an EVM wallet address.');
+  return wallet;
+}
+
+function invalidSignature() {
+  return fault(
+    'invalid_signature',
+    'No open challenge of this wallet matches the signature; ask for a new one.',
+  );
+}

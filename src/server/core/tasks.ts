@@ -1,0 +1,113 @@
+import { v7 as uuidv7 } from 'uuid';
+import { canonicalJson } from '../../proof/canonical-json.ts';
+import { encodeUtf8 } from '../../proof/utf8.ts';
+import { limits } from '../../protocol/limits.ts';
+import type { Anchor, Task, TaskDetail, Verification } from '../../protocol/resources.ts';
+import type { Body } from '../../protocol/routes.ts';
+import { anchoringChainId } from './chain-details.ts';
+import type { Deps } from './deps.ts';
+import { fault } from './fault.ts';
+import type { TaskRecord, Viewer } from './ports.ts';
+import { viewAnchor, viewTask, viewTaskDetail, viewVerification } from './task-view.ts';
+
+/**
+ * Claims a task for the robot. The same id with the same content answers the stored task again.
+ * Throws `payload_too_large`, `id_conflict`, and `invalid_api_key` when the key ended meanwhile.
+ */
+export async function claimTask(
+  { store, clock }: Deps,
+  robotId: string,
+  claim: Body<'createTask'>,
+): Promise<{ task: Task; next: string }> {
+  const result = await store.createTask({
+    id: claim.id ?? uuidv7(),
+    robotId,
+    title: claim.title,
+    description: claim.description ?? null,
+    expectedResult: canonicalDocument(
+      'expected_result',
+      claim.expected_result,
+      limits.expectedResultBytes,
+    ),
+    occurredAt: claim.occurred_at ?? null,
+    createdAt: clock.now(),
+    idGiven: claim.id !== undefined,
+  });
+  switch (result.outcome) {
+    case 'created':
+    case 'repeated':
+      return { task: viewTask(result.task), next: nextStep(result.task) };
+    case 'id_conflict':
+      throw fault('id_conflict', 'The task id is already used with other content.');
+    case 'robot_gone':
+      throw robotGone();
+  }
+}
+
+/** The task as its owner sees it. Throws `not_found`, for a task of somebody else too. */
+export async function readTask(
+  deps: Deps,
+  id: string,
+  viewer: Viewer,
+): Promise<{ task: TaskDetail; anchor: Anchor | null; verification: Verification | null }> {
+  const task = await deps.store.getTask(id, viewer);
+  if (task === null) throw taskNotFound();
+  return {
+    task: viewTaskDetail(task),
+    anchor: await anchorOf(deps, task),
+    verification: await verificationOf(deps, task),
+  };
+}
+
+/** The receipt of a verified task, else null. */
+export async function verificationOf(deps: Deps, task: TaskRecord): Promise<Verification | null> {
+  const { completion } = task;
+  if (!completion?.receipt) return null;
+  const { receipt } = completion;
+  return viewVerification(task, completion, receipt, await deps.network(receipt.chainId));
+}
+
+async function anchorOf(deps: Deps, { completion }: TaskRecord): Promise<Anchor | null> {
+  if (completion === null) return null;
+  if (completion.txHash === null) return viewAnchor(completion, null);
+  const chainId = completion.receipt?.chainId ?? (await anchoringChainId(deps));
+  return viewAnchor(completion, await deps.network(chainId));
+}
+
+/**
+ * Canonical text of a document, or null when there is none. `maxBytes` counts its UTF-8.
+ * Throws `payload_too_large` naming the field and the limit.
+ */
+export function canonicalDocument(field: string, document: undefined, maxBytes: number): null;
+export function canonicalDocument(field: string, document: object, maxBytes: number): string;
+export function canonicalDocument(
+  field: string,
+  document: object | undefined,
+  maxBytes: number,
+): string | null;
+export function canonicalDocument(
+  field: string,
+  document: object | undefined,
+  maxBytes: number,
+): string | null {
+  if (document === undefined) return null;
+  const text = canonicalJson(document);
+  if (encodeUtf8(text).length > maxBytes) {
+    const message = `${field} must have at most ${maxBytes} bytes in canonical form (RFC 8785).`;
+    throw fault('payload_too_large', message);
+  }
+  return text;
+}
+
+export function taskNotFound() {
+  return fault('not_found', 'There is no such task for this caller.');
+}
+
+export function robotGone() {
+  return fault('invalid_api_key', 'The API key has been revoked.');
+}
+
+function nextStep(task: TaskRecord): string {
+  if (task.status === 'verified') return `Read the receipt with GET /api/v1/tasks/${task.id}`;
+  return `Do the work, then hand in the proof with POST /api/v1/tasks/${task.id}/complete`;
+}

@@ -1,0 +1,123 @@
+import {
+  type AuditCheck,
+  auditAnchor,
+  isProven,
+  type StatedAnchor,
+} from '../../proof/audit-anchor.ts';
+import type { Hex } from '../../proof/bytes.ts';
+import type { PublicVerification } from '../../protocol/resources.ts';
+import { formatTimestamp } from '../../protocol/timestamp.ts';
+import type { AnchorReader } from './anchor-reader.ts';
+import { anchoringChainId, explorerUrlOf } from './chain-details.ts';
+import type { Deps } from './deps.ts';
+import { fault } from './fault.ts';
+import type { Chain, CompletionRecord, PublicAnchor, ReceiptRecord } from './ports.ts';
+
+type AnchorView = PublicVerification['anchor'];
+type ChainAnchor = Awaited<ReturnType<Chain['readAnchor']>>;
+
+/**
+ * Holds a proof hash (lower case) against the chain, read anew. Throws `not_found`, and
+ * `chain_unavailable` rather than saying that something is not verified because it cannot be read.
+ */
+export async function verifyProofHash(
+  deps: Deps,
+  readAnchor: AnchorReader,
+  proofHash: Hex,
+  taskId: string | null,
+): Promise<PublicVerification> {
+  const found = await deps.store.findPublicAnchor(proofHash, taskId);
+  if (found === null || found.task.completion === null) {
+    throw fault('not_found', 'No task carries this proof hash.');
+  }
+  const { completion } = found.task;
+  const { verified, anchor } =
+    completion.receipt === null
+      ? { verified: false, anchor: await viewPending(deps, completion) }
+      : await viewAnchored(deps, readAnchor, found, completion, completion.receipt);
+  return {
+    verified,
+    proof_hash: proofHash,
+    task: {
+      id: found.task.id,
+      title: found.task.title,
+      robot: found.robotName,
+      status: found.task.status,
+      robot_id: found.task.robotId,
+    },
+    anchor,
+    occurrences: found.occurrences,
+    checked_at: formatTimestamp(deps.clock.now()),
+  };
+}
+
+/** Without a receipt nothing is claimed that the chain could confirm. */
+async function viewPending(deps: Deps, { txHash }: CompletionRecord): Promise<AnchorView> {
+  const chainId = await anchoringChainId(deps);
+  return {
+    tx_hash: txHash,
+    block_number: null,
+    anchored_at: null,
+    explorer_url: txHash === null ? null : explorerUrlOf(await deps.network(chainId), txHash),
+    on_chain_payload_found: false,
+    chain_id: chainId,
+    from: null,
+    inclusion: null,
+    confirmations: null,
+    finality: null,
+  };
+}
+
+async function viewAnchored(
+  deps: Deps,
+  readAnchor: AnchorReader,
+  { task }: PublicAnchor,
+  completion: CompletionRecord,
+  receipt: ReceiptRecord,
+): Promise<{ verified: boolean; anchor: AnchorView }> {
+  const stated = {
+    chain_id: receipt.chainId,
+    proof_hash: completion.proofHash,
+    task_id: task.id,
+    robot_id: task.robotId,
+    claim_hash: completion.claimHash,
+    inclusion: receipt.inclusion,
+    tx_hash: receipt.txHash,
+    block_number: receipt.blockNumber.toString(),
+    anchored_at: formatTimestamp(receipt.anchoredAt),
+    from: receipt.from,
+  } satisfies StatedAnchor;
+  const seen = await readAnchor(receipt.txHash);
+  const checks = auditAnchor(stated, seen.facts);
+  const network = await deps.network(receipt.chainId);
+  return {
+    verified: isProven(checks) && receipt.finality !== 'reorged',
+    anchor: {
+      tx_hash: stated.tx_hash,
+      block_number: stated.block_number,
+      anchored_at: stated.anchored_at,
+      explorer_url: explorerUrlOf(network, receipt.txHash),
+      on_chain_payload_found: payloadFound(checks, seen),
+      chain_id: stated.chain_id,
+      from: stated.from,
+      inclusion: stated.inclusion,
+      confirmations: seen.confirmations?.toString() ?? null,
+      finality: receipt.finality === 'reorged' ? 'reorged' : seen.finality,
+    },
+  };
+}
+
+const payloadChecks: ReadonlySet<AuditCheck['name']> = new Set([
+  'transaction_found',
+  'payload',
+  'proof_hash',
+  'leaf',
+  'leaf_count',
+  'root',
+  'inclusion_path',
+]);
+
+/** Whether the calldata of the mined transaction is exactly what the stored anchor leads to. */
+function payloadFound(checks: readonly AuditCheck[], { facts }: ChainAnchor): boolean {
+  return facts.receipt !== null && isProven(checks.filter(({ name }) => payloadChecks.has(name)));
+}

@@ -1,0 +1,36 @@
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { Deps } from '../core/deps.ts';
+import { fault } from '../core/fault.ts';
+import { bearerKey } from './authenticate.ts';
+import { nominalLimit, rateHeaders } from './rate-limit.ts';
+
+/**
+ * First look at every request, before authentication: headers that each answer carries, whether there
+ * is such a route, and whether another site made a browser send it.
+ */
+export function createAdmission(deps: Deps) {
+  return async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
+    const { route } = request.routeOptions.config;
+    reply.headers(commonHeaders(request));
+    if (route?.cors) reply.header('access-control-allow-origin', '*');
+    if (route === undefined) throw fault('not_found', 'There is no such endpoint.');
+    const { origin } = request.headers;
+    const ownOrigin = new URL(deps.settings.baseUrl).origin;
+    if (route.method !== 'GET' && origin !== undefined && origin !== ownOrigin) {
+      if (bearerKey(request) !== null) return;
+      throw fault('forbidden_origin', 'Requests from other sites are not taken here.');
+    }
+  };
+}
+
+/** Of every answer, those to unknown routes and malformed requests included. */
+export function commonHeaders(request: FastifyRequest): Record<string, string> {
+  const path = request.url.split('?', 1)[0] ?? '';
+  const limit = nominalLimit(path, request.routeOptions.config?.route);
+  return {
+    ...rateHeaders(limit, limit),
+    'x-request-id': request.id,
+    'cache-control': 'no-store',
+    'x-content-type-options': 'nosniff',
+  };
+}

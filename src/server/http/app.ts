@@ -1,0 +1,138 @@
+import { randomUUID } from 'node:crypto';
+import type { IncomingMessage } from 'node:http';
+import cookie from '@fastify/cookie';
+import Fastify, {
+  type FastifyBaseLogger,
+  type FastifyInstance,
+  type FastifyRequest,
+  LogController,
+} from 'fastify';
+import { limits } from '../../protocol/limits.ts';
+import { type Route, type RouteName, routes } from '../../protocol/routes.ts';
+import { parseTimestamp } from '../../protocol/timestamp.ts';
+import type { Deps } from '../core/deps.ts';
+import { createAdmission } from './admit.ts';
+import { answerError } from './answer-error.ts';
+import { createAuthenticators } from './authenticate.ts';
+import type { Access, Call, Handlers } from './call.ts';
+import { answerConnectionError } from './connection-errors.ts';
+import { createHandlers } from './handlers.ts';
+import { parseBody, requireBody } from './request-body.ts';
+
+export interface AppDeps extends Deps {
+  logger: FastifyBaseLogger;
+}
+
+/**
+ * The HTTP half: every route of the table, each in the scope of its access, where the scope's hook
+ * authenticates. Not listening yet; `close()` waits for the requests under way.
+ */
+export function buildApp(deps: AppDeps): FastifyInstance {
+  const app = createServer(deps.logger);
+  app.decorateRequest('caller', null);
+  app.addHook('onRequest', createAdmission(deps));
+  app.addHook('preValidation', requireBody);
+  app.addHook('onResponse', async (request, reply) => {
+    request.log.info(
+      {
+        method: request.method,
+        path: request.routeOptions.url ?? null,
+        status: reply.statusCode,
+        ms: Math.round(reply.elapsedTime),
+      },
+      'answered',
+    );
+  });
+  app.register(cookie);
+  const handlers = createHandlers(deps);
+  const authenticators = createAuthenticators(deps);
+  for (const [access, authenticate] of Object.entries(authenticators)) {
+    app.register(async (scope) => {
+      scope.addHook('onRequest', async (request, reply) => {
+        request.caller = await authenticate(request, reply);
+      });
+      for (const name of namesOf(access as Access)) registerRoute(scope, name, handlers);
+    });
+  }
+  return app;
+}
+
+function createServer(logger: FastifyBaseLogger): FastifyInstance {
+  const app = Fastify({
+    loggerInstance: logger,
+    logController: new LogController({ disableRequestLogging: true }),
+    genReqId: requestId,
+    bodyLimit: limits.bodyBytes,
+    exposeHeadRoutes: false,
+    return503OnClosing: false,
+    // Against slow senders; the time an answer takes does not count.
+    requestTimeout: 30_000,
+    http: {
+      headersTimeout: 10_000,
+      connectionsCheckingInterval: 2_000,
+      // Nothing is ever read from Host, and Node's own refusal would have no body.
+      requireHostHeader: false,
+    },
+    // The header limit bounds a path; a long hash gets its own error.
+    routerOptions: { maxParamLength: 100_000 },
+    ajv: {
+      customOptions: {
+        coerceTypes: false,
+        removeAdditional: false,
+        useDefaults: false,
+        verbose: true,
+        formats: { 'iso-8601': (text: string) => parseTimestamp(text) !== null },
+      },
+    },
+    frameworkErrors: answerError,
+    clientErrorHandler: answerConnectionError,
+  });
+  app.setErrorHandler(answerError);
+  app.removeAllContentTypeParsers();
+  app.addContentTypeParser<Buffer>(
+    'application/json',
+    { parseAs: 'buffer' },
+    async (request: FastifyRequest, bytes: Buffer) => parseBody(request, bytes),
+  );
+  // Node would answer an unknown expectation by itself, without a body.
+  app.server.on('checkExpectation', (request, response) => {
+    app.server.emit('request', request, response);
+  });
+  return app;
+}
+
+/** The caller's id for the request if it is fit to be logged, else a new one. */
+function requestId({ headers }: Pick<IncomingMessage, 'headers'>): string {
+  const given = headers['x-request-id'];
+  return typeof given === 'string' && /^[\w.-]{1,64}$/.test(given) ? given : randomUUID();
+}
+
+function namesOf(access: Access): RouteName[] {
+  const names = Object.keys(routes) as RouteName[]; // Object.keys forgets the literal names.
+  return names.filter((name) => routes[name].access === access);
+}
+
+function registerRoute<Name extends RouteName>(
+  scope: FastifyInstance,
+  name: Name,
+  handlers: Handlers,
+): void {
+  const route: Route = routes[name];
+  scope.route({
+    method: route.method,
+    url: route.path,
+    config: { route },
+    schema: {
+      querystring: route.query ?? { type: 'object', additionalProperties: false },
+      ...(route.params && { params: route.params }),
+      ...(route.body && { body: route.body }),
+    },
+    handler: async (request, reply) => {
+      const { caller, params, query, body } = request;
+      // The schemas above and the hook of the scope hold these types.
+      const call = { caller, params, query, body, request, reply } as Call<Name>;
+      const answer = await handlers[name](call);
+      return reply.status(answer.status as number).send(answer.body);
+    },
+  });
+}

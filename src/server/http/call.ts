@@ -1,0 +1,46 @@
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type {
+  Answer,
+  Body,
+  Params,
+  Query,
+  Route,
+  RouteName,
+  Routes,
+} from '../../protocol/routes.ts';
+import type { RobotRecord, SessionRecord, Viewer } from '../core/ports.ts';
+
+/** What each kind of access lets a handler know about who calls. */
+export interface Callers {
+  public: undefined;
+  robot: RobotRecord;
+  session: SessionRecord;
+  robot_or_session: Viewer;
+}
+
+export type Access = Route['access'];
+
+/** A call that has passed authentication, limits and schema. */
+export interface Call<Name extends RouteName> {
+  caller: Callers[Routes[Name]['access']];
+  params: Params<Name>;
+  query: Query<Name>;
+  body: Body<Name>;
+  request: FastifyRequest;
+  reply: FastifyReply;
+}
+
+export type Handlers = {
+  [Name in RouteName]: (call: Call<Name>) => Promise<Answer<Name>>;
+};
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** The row of the routes table; absent where no route was found. */
+    route?: Route;
+  }
+  interface FastifyRequest {
+    /** Set by the hook of the scope that the route is in. */
+    caller: Callers[Access] | null;
+  }
+}

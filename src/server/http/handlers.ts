@@ -1,0 +1,73 @@
+import type { Hex } from '../../proof/bytes.ts';
+import type { Proof } from '../../proof/json-value.ts';
+import { createAnchorReader } from '../core/anchor-reader.ts';
+import { getChainDetails } from '../core/chain-details.ts';
+import { completeTask } from '../core/complete-task.ts';
+import type { Deps } from '../core/deps.ts';
+import { getReadiness } from '../core/readiness.ts';
+import { createRobot, listRobots } from '../core/robots.ts';
+import { signOut } from '../core/sessions.ts';
+import { countChallenge, createChallenge, signIn } from '../core/sign-in.ts';
+import { claimTask, readTask } from '../core/tasks.ts';
+import { verifyProofHash } from '../core/verify.ts';
+import type { Handlers } from './call.ts';
+import { challengeNonce, createCookies, sessionToken } from './cookies.ts';
+import { applyCount } from './rate-limit.ts';
+
+/** One handler for each route of the table: from the wire to the use case and back. */
+export function createHandlers(deps: Deps): Handlers {
+  const cookies = createCookies(() => deps.settings.baseUrl.startsWith('https:'));
+  const readAnchor = createAnchorReader(deps.chain, deps.clock, () => deps.settings.verifyMaxAgeMs);
+  return {
+    async createChallenge({ body, reply }) {
+      const { wallet, count } = await countChallenge(deps, body.address);
+      applyCount(reply, count);
+      const { nonce, message } = await createChallenge(deps, wallet, body.chainId);
+      cookies.setChallenge(reply, nonce);
+      return { status: 200, body: { message } };
+    },
+    async verifySignature({ body, request, reply }) {
+      const nonce = challengeNonce(request);
+      const { token, wallet, holds } = await signIn(deps, { ...body, nonce });
+      cookies.setSession(reply, token);
+      cookies.clearChallenge(reply);
+      return { status: 200, body: { signed_in: true, wallet, gate: { holds } } };
+    },
+    async signOut({ request, reply }) {
+      await signOut(deps, sessionToken(request));
+      cookies.clearSession(reply);
+      return { status: 200, body: { signed_out: true } };
+    },
+    async getChain() {
+      return { status: 200, body: await getChainDetails(deps) };
+    },
+    async verifyProofHash({ params, query }) {
+      const proofHash = params.proofHash.toLowerCase() as Hex; // The route's schema holds its form.
+      const taskId = query.task_id ?? null;
+      return { status: 200, body: await verifyProofHash(deps, readAnchor, proofHash, taskId) };
+    },
+    async createRobot({ caller, body }) {
+      return { status: 201, body: await createRobot(deps, caller.wallet, body) };
+    },
+    async listRobots({ caller, query }) {
+      return { status: 200, body: await listRobots(deps, caller.wallet, query) };
+    },
+    async createTask({ caller, body }) {
+      return { status: 201, body: await claimTask(deps, caller.id, body) };
+    },
+    async completeTask({ caller, params, body, reply }) {
+      const clientGone = new AbortController();
+      reply.raw.once('close', () => clientGone.abort());
+      return completeTask(deps, caller.id, params.id, body.proof as Proof, clientGone.signal);
+    },
+    async getTask({ caller, params }) {
+      return { status: 200, body: await readTask(deps, params.id, caller) };
+    },
+    async getHealth() {
+      return { status: 200, body: { status: 'up' } };
+    },
+    async getReadiness() {
+      return { status: 200, body: await getReadiness(deps) };
+    },
+  };
+}

@@ -1,0 +1,27 @@
+import type { FastifyReply } from 'fastify';
+import { limits } from '../../protocol/limits.ts';
+import type { Route } from '../../protocol/routes.ts';
+import { fault } from '../core/fault.ts';
+import type { RateCount } from '../core/ports.ts';
+
+/** What `X-RateLimit-Limit` says before anything is counted: design, "Limits". */
+export function nominalLimit(path: string, route: Route | undefined): number {
+  if (path === '/api/auth' || path.startsWith('/api/auth/')) return limits.challengesPerWindow;
+  return route?.access === 'session' ? limits.accountMutationsPerWindow : limits.unmeteredPerWindow;
+}
+
+export function rateHeaders(limit: number, remaining: number): Record<string, string> {
+  return { 'x-ratelimit-limit': String(limit), 'x-ratelimit-remaining': String(remaining) };
+}
+
+/** Puts the count into the answer's headers. Throws `rate_limited` when the call is one too many. */
+export function applyCount(reply: FastifyReply, count: RateCount): void {
+  reply.headers(rateHeaders(count.limit, count.allowed ? count.remaining : 0));
+  if (count.allowed) return;
+  const retryAfter = Math.max(1, Math.ceil(count.resetMs / 1000));
+  throw fault(
+    'rate_limited',
+    `At most ${count.limit} calls a minute are taken; try again in ${retryAfter} s.`,
+    { details: { retry_after: retryAfter } },
+  );
+}

@@ -1,0 +1,89 @@
+import type { SvcError } from '../../base/svc-error.ts';
+import type { ErrorCode } from '../../protocol/errors.ts';
+import type { Route } from '../../protocol/routes.ts';
+import { fault } from '../core/fault.ts';
+
+/** An error of ajv, as Fastify hands it on; `parentSchema` is there because ajv is set to `verbose`. */
+export interface SchemaError {
+  keyword: string;
+  instancePath: string;
+  params: Record<string, unknown>;
+  parentSchema?: unknown;
+}
+
+interface Schema {
+  type?: string;
+  description?: string;
+  anyOf?: Schema[];
+  properties?: Record<string, Schema>;
+}
+
+const LONGEST_QUOTE = 200;
+
+/** The error for the first fault of a path, query or body: the code of its field, and a sentence. */
+export function schemaFault(
+  errors: readonly SchemaError[],
+  part: string,
+  route: Route | undefined,
+): SvcError<ErrorCode> {
+  // A failed union reports each of its branches first and itself last.
+  const error = errors.find(({ keyword }) => keyword === 'anyOf') ?? errors[0];
+  if (error === undefined) return fault('invalid_request', `The ${part} breaks its schema.`);
+  const path = error.instancePath.split('/').slice(1).map(unescapePointer);
+  const missing = text(error.params.missingProperty);
+  const unknown = text(error.params.additionalProperty);
+  const place = [...path, ...[missing ?? unknown ?? []].flat()];
+  const name = place.length === 0 ? `The ${part}` : shorten(place.join('.'));
+  const field = place[0] ?? '';
+  const codes: Readonly<Record<string, ErrorCode>> = route?.fieldErrors ?? {};
+  const code = Object.hasOwn(codes, field) ? codes[field] : undefined;
+  return fault(code ?? 'invalid_request', `${name} ${problemOf(error, missing)}.`);
+}
+
+/** Cuts what a caller sent to a length fit for a message, never within a character. */
+export function shorten(text: string): string {
+  if (text.length <= LONGEST_QUOTE) return text;
+  return `${text.slice(0, LONGEST_QUOTE).replace(/\p{Surrogate}$/u, '')}…`;
+}
+
+function problemOf({ keyword, params, parentSchema }: SchemaError, missing: string | null): string {
+  const schema = (parentSchema ?? {}) as Schema; // ajv hands the schema on as it was given.
+  const { limit } = params;
+  switch (keyword) {
+    case 'required': {
+      const member = missing === null ? undefined : schema.properties?.[missing];
+      return member === undefined ? 'is required' : `is required and must be ${kindOf(member)}`;
+    }
+    case 'additionalProperties':
+      return 'is not a known field';
+    case 'maxLength':
+      return `must have at most ${limit} characters`;
+    case 'minimum':
+      return `must be at least ${limit}`;
+    case 'maximum':
+      return `must be at most ${limit}`;
+    case 'pattern':
+      return schema.description === undefined
+        ? 'must be text without U+0000 that is not blank'
+        : `must be: ${schema.description}`;
+    default:
+      return `must be ${kindOf(schema)}`;
+  }
+}
+
+/** The type for people: "a string", "a JSON object or array". */
+function kindOf(schema: Schema): string {
+  const types = (schema.anyOf ?? [schema]).map(({ type }) => type ?? 'value');
+  const words = types.map((type) => (type === 'object' ? 'JSON object' : type));
+  const phrase = words.join(' or ');
+  const article = phrase === 'null' ? '' : /^[aeiou]/.test(phrase) ? 'an ' : 'a ';
+  return `${article}${phrase}${schema.description === undefined ? '' : ` (${schema.description})`}`;
+}
+
+function unescapePointer(token: string): string {
+  return token.replaceAll('~1', '/').replaceAll('~0', '~');
+}
+
+function text(value: unknown): string | null {
+  return typeof value === 'string' ? value : null;
+}

@@ -1,0 +1,106 @@
+import { v7 as uuidv7 } from 'uuid';
+import { backoffMs } from '../../base/backoff.ts';
+import { ProviderFault } from '../../chain/errors.ts';
+import type { Lease } from '../core/ports.ts';
+import type { AnchorerDependencies } from './anchoring-context.ts';
+import { isLeaseLost, keepLease } from './lease-keeper.ts';
+import { RETRY, serveTenure } from './tenure.ts';
+import { createWakeup, type Wakeup } from './wakeup.ts';
+
+export interface Anchorer {
+  /**
+   * Takes no new work, ends what is under way at the next durable step, releases the lease. Waits for
+   * no chain: what is open is followed by whoever holds the lease next.
+   */
+  drain(): Promise<void>;
+}
+
+/**
+ * Starts the anchoring engine: takes the lease of its sender, and works until `drain`. It never ends by
+ * itself; what goes wrong is logged once, shown as degraded, and tried again.
+ */
+export function startAnchorer(deps: AnchorerDependencies): Anchorer {
+  const stop = new AbortController();
+  const done = run(deps, stop.signal);
+  return {
+    async drain() {
+      stop.abort();
+      await done;
+    },
+  };
+}
+
+async function run(deps: AnchorerDependencies, signal: AbortSignal): Promise<void> {
+  const { logger, options } = deps;
+  const holder = uuidv7();
+  const wakeup = createWakeup();
+  signal.addEventListener('abort', wakeup.wake);
+  let failures = 0;
+  let waiting = false;
+  while (!signal.aborted) {
+    try {
+      const lease = await takeLease(deps, holder, signal);
+      failures = 0;
+      if (lease !== null) {
+        waiting = false;
+        await serve(deps, lease, { stop: signal, wakeup });
+        continue;
+      }
+      if (!waiting) logger.info('another process anchors for this account; waiting');
+      waiting = true;
+      await wakeup.wait(options.leaseTtlMs / 3);
+    } catch (err) {
+      if (signal.aborted) return;
+      failures += 1;
+      if (failures === 1) {
+        const detail = err instanceof ProviderFault ? { reason: err.reason } : { err };
+        logger.warn(detail, 'anchoring cannot start yet; trying again');
+      }
+      await wakeup.wait(backoffMs(failures, RETRY));
+    }
+  }
+}
+
+/** A database that knows its chain needs none to take the lease. */
+async function takeLease(
+  { store, chain, key, clock, options }: AnchorerDependencies,
+  holder: string,
+  signal: AbortSignal,
+): Promise<Lease | null> {
+  let identity = await store.getChainIdentity();
+  if (identity === null) {
+    identity = await chain.identity(signal);
+    await store.bindChain(identity);
+  }
+  const sender = { chainId: identity.chainId, address: key.address };
+  return store.acquireLease(sender, holder, options.leaseTtlMs, clock.now());
+}
+
+async function serve(
+  deps: AnchorerDependencies,
+  lease: Lease,
+  run: { stop: AbortSignal; wakeup: Wakeup },
+): Promise<void> {
+  const { store, logger } = deps;
+  const over = new AbortController();
+  const end = () => {
+    over.abort();
+    run.wakeup.wake();
+  };
+  run.stop.addEventListener('abort', end);
+  if (run.stop.aborted) end();
+  const keeper = keepLease(deps, lease, end);
+  try {
+    await serveTenure({ ...deps, lease, signal: over.signal }, run.wakeup);
+  } catch (error) {
+    if (!isLeaseLost(error)) throw error;
+  } finally {
+    over.abort();
+    run.stop.removeEventListener('abort', end);
+    await keeper.stop();
+    await store.releaseLease(lease).catch((err: unknown) => {
+      if (!isLeaseLost(err)) logger.warn({ err }, 'the anchoring lease was not released');
+    });
+  }
+  if (!run.stop.aborted) logger.warn('the anchoring lease is lost');
+}

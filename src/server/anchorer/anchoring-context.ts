@@ -1,0 +1,68 @@
+import type { Clock } from '../../base/clock.ts';
+import type { Logger } from '../../base/logger.ts';
+import type { AnchorKey } from '../../chain/anchor-key.ts';
+import type { AnchorChain } from '../../chain/chain.ts';
+import type { AnchorStore, Lease } from '../core/ports.ts';
+
+export interface AnchoringLimits {
+  /** Blocks, the including one counted, before an inclusion is recorded. */
+  readonly confirmations: number;
+  /** Most leaves in one transaction. */
+  readonly batchMax: number;
+  /** How long to gather while a transaction is in flight. */
+  readonly lingerMs: number;
+  /** Most transactions that are sent and not mined. */
+  readonly maxInFlight: number;
+  /** Without a receipt for so long, the stored bytes are broadcast again. */
+  readonly rebroadcastAfterMs: number;
+  readonly leaseTtlMs: number;
+  /** Wei. Above it nothing is signed. */
+  readonly maxFeePerGas: bigint;
+}
+
+/**
+ * The boundaries between durable steps, in the order an anchor passes them. A crash at any of them
+ * must be harmless; `attempt_signed` and `broadcast_sent` come before the commit that records them.
+ */
+export type AnchorStep =
+  | 'attempt_signed'
+  | 'attempt_committed'
+  | 'broadcast_sent'
+  | 'broadcast_recorded'
+  | 'inclusion_found'
+  | 'inclusion_recorded'
+  | 'leaves_settled';
+
+/** Why anchoring is not at its best; kept in the store for `/readyz`. */
+export type Degradation =
+  | 'chain_unreachable'
+  | 'chain_mismatch'
+  | 'chain_unsupported'
+  | 'underfunded'
+  | 'fee_cap'
+  | 'sender_has_code'
+  /** Before the first nonce is taken, the node's pool still holds transactions of the sender. */
+  | 'sender_busy'
+  | 'nonce_conflict'
+  /** A node refuses stored bytes; they are offered again. */
+  | 'broadcast_refused'
+  /** A transaction of ours is mined and is no anchor. */
+  | 'attempt_reverted';
+
+export interface AnchorerDependencies {
+  readonly store: AnchorStore;
+  readonly chain: AnchorChain;
+  readonly key: AnchorKey;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly options: AnchoringLimits;
+  /** For tests that end the process at a step. */
+  readonly onStep?: ((step: AnchorStep) => void | Promise<void>) | undefined;
+}
+
+/** What every part of the engine works with while the lease is held. */
+export interface AnchoringContext extends AnchorerDependencies {
+  readonly lease: Lease;
+  /** Aborts when the anchorer stops or loses the lease. */
+  readonly signal: AbortSignal;
+}

@@ -1,0 +1,49 @@
+import type { FeeQuote } from '../core/ports.ts';
+import type { AnchoringContext, Degradation } from './anchoring-context.ts';
+
+/** So that a reader can tell a quiet anchorer from a dead one. */
+const SAVED_AT_LEAST_EVERY_MS = 30_000;
+
+export interface ChainStatus {
+  /** Saves what changed, and logs what came and went. Quote left out: the last one stays. */
+  save(
+    context: AnchoringContext,
+    degraded: readonly Degradation[],
+    quote?: FeeQuote,
+  ): Promise<void>;
+}
+
+/** Keeps the store's word about chain and fees, without a commit where there is nothing new. */
+export function createChainStatus(): ChainStatus {
+  let savedDegraded = '';
+  let savedQuote: FeeQuote | undefined;
+  let savedAt = Number.NEGATIVE_INFINITY;
+  return {
+    async save({ store, lease, clock, logger }, degraded, quote) {
+      const now = clock.now();
+      const reasons = [...new Set(degraded)].sort();
+      const text = reasons.join();
+      const isNewQuote = quote !== undefined && !sameQuote(quote, savedQuote);
+      if (text === savedDegraded && !isNewQuote && now - savedAt < SAVED_AT_LEAST_EVERY_MS) return;
+      await store.saveChainStatus(lease, {
+        degraded: reasons,
+        now,
+        ...(quote === undefined ? {} : { quote }),
+      });
+      if (text !== savedDegraded) {
+        if (text === '') logger.info('anchoring is well again');
+        else logger.warn({ degraded: reasons }, 'anchoring is degraded');
+      }
+      [savedDegraded, savedQuote, savedAt] = [text, quote ?? savedQuote, now];
+    },
+  };
+}
+
+function sameQuote(a: FeeQuote, b: FeeQuote | undefined): boolean {
+  return (
+    a.singleGas === b?.singleGas &&
+    a.baseFeePerGas === b.baseFeePerGas &&
+    a.maxPriorityFeePerGas === b.maxPriorityFeePerGas &&
+    a.dataFeeWei === b.dataFeeWei
+  );
+}

@@ -1,0 +1,93 @@
+import type { MinedAnchor } from '../../chain/find-mined.ts';
+import type { AnchoringContext } from './anchoring-context.ts';
+import { type LiveAttempt, type LiveAttempts, txHashes } from './attempts.ts';
+
+/** Leaves settled in one commit, so that none holds up other writers for long. */
+const SETTLED_PER_COMMIT = 128;
+
+/**
+ * Steps 5 and 6: looks for the receipts of everything sent, records what is included deep enough, and
+ * settles it. Answers the head the receipts were read at; null when nothing was to be read.
+ */
+export async function follow(
+  context: AnchoringContext,
+  live: LiveAttempts,
+): Promise<bigint | null> {
+  const head = await findInclusions(context, live);
+  for (const attempt of live.attempts) {
+    if (attempt.state === 'included') await settle(context, attempt);
+  }
+  live.attempts = live.attempts.filter(
+    ({ state, unsettledLeaves }) => state !== 'included' || unsettledLeaves > 0,
+  );
+  return head;
+}
+
+/** Whether a receipt may still change something. */
+export function isFollowed({ state, failed }: LiveAttempt): boolean {
+  return state !== 'included' && !failed;
+}
+
+async function findInclusions(
+  context: AnchoringContext,
+  live: LiveAttempts,
+): Promise<bigint | null> {
+  const { chain, key, signal } = context;
+  const followed = live.attempts.filter(isFollowed);
+  if (followed.length === 0) return null;
+  const { headNumber, mined } = await chain.findMined(
+    key.address,
+    followed.map((attempt) => ({ ...attempt, txHashes: txHashes(attempt) })),
+    signal,
+  );
+  const byId = new Map(mined.map((anchor) => [anchor.id, anchor]));
+  for (const attempt of followed) {
+    const anchor = byId.get(attempt.id);
+    // A block that is gone frees no place: the transaction is in flight again.
+    attempt.mined = anchor !== undefined;
+    if (anchor !== undefined) await include(context, attempt, anchor);
+  }
+  live.nonceConflict = hasNonceConflict(live, headNumber);
+  return headNumber;
+}
+
+async function include(
+  context: AnchoringContext,
+  attempt: LiveAttempt,
+  anchor: MinedAnchor,
+): Promise<void> {
+  const { store, lease, clock, logger, options } = context;
+  if (anchor.outcome !== 'success') {
+    attempt.failed = true;
+    const { outcome, mined } = anchor;
+    logger.error({ attempt: attempt.id, tx_hash: mined.txHash, outcome }, 'mined, but no anchor');
+    return;
+  }
+  if (anchor.confirmations < BigInt(options.confirmations)) return;
+  await context.onStep?.('inclusion_found');
+  await store.recordInclusion(lease, attempt.id, anchor.mined, clock.now());
+  attempt.state = 'included';
+  await context.onStep?.('inclusion_recorded');
+}
+
+async function settle(context: AnchoringContext, attempt: LiveAttempt): Promise<void> {
+  const { store, lease, clock, signal } = context;
+  while (attempt.unsettledLeaves > 0 && !signal.aborted) {
+    attempt.unsettledLeaves = await store.settleLeaves(
+      lease,
+      attempt.id,
+      SETTLED_PER_COMMIT,
+      clock.now(),
+    );
+    await context.onStep?.('leaves_settled');
+  }
+}
+
+/**
+ * A nonce that the survey counted as used must have a receipt at that head. Without one, a transaction
+ * that is not ours has taken it.
+ */
+function hasNonceConflict({ counted, attempts }: LiveAttempts, headNumber: bigint): boolean {
+  if (counted === null || headNumber < counted.headNumber) return false;
+  return attempts.some(({ mined, nonce }) => !mined && nonce < counted.latestNonce);
+}

@@ -1,0 +1,65 @@
+import type { Survey } from '../../chain/survey.ts';
+import { maxFeePerGas } from '../core/money.ts';
+import type { Degradation } from './anchoring-context.ts';
+
+export interface PreflightTerms {
+  readonly chainId: number;
+  /** The store's next nonce; null when this sender never had one here. */
+  readonly nextNonce: number | null;
+  /** Sum of what the transactions in flight may cost per gas. */
+  readonly feesInFlight: bigint;
+  /** Highest fee per gas that may be signed, in wei. */
+  readonly maxFeePerGas: bigint;
+}
+
+export type Decision =
+  | {
+      readonly decision: 'sign';
+      readonly nonce: number;
+      readonly gas: bigint;
+      readonly maxFeePerGas: bigint;
+      readonly maxPriorityFeePerGas: bigint;
+    }
+  /** Passes by itself or by the operator's hand: proofs stay queued. */
+  | { readonly decision: 'wait'; readonly reason: Degradation }
+  /** Would fail at every price and on every node: the only end of a proof before it is signed. */
+  | { readonly decision: 'refuse'; readonly reason: string };
+
+/** Step 2 of anchoring: whether a payload may be signed now, and at which nonce, gas and fees. */
+export function preflight(survey: Survey, terms: PreflightTerms): Decision {
+  const standing = standingOf(survey, terms);
+  if (standing !== null) return { decision: 'wait', reason: standing };
+  if (survey.gas.outcome === 'underfunded') return { decision: 'wait', reason: 'underfunded' };
+  if (survey.gas.outcome === 'refused') return { decision: 'refuse', reason: survey.gas.reason };
+  const { baseFeePerGas, maxPriorityFeePerGas } = survey;
+  if (baseFeePerGas + maxPriorityFeePerGas > terms.maxFeePerGas) {
+    return { decision: 'wait', reason: 'fee_cap' };
+  }
+  let fee = maxFeePerGas(survey);
+  if (fee > terms.maxFeePerGas) fee = terms.maxFeePerGas;
+  const gas = withMargin(survey.gas.gas);
+  if (gas * (fee + terms.feesInFlight) + survey.dataFeeWei > survey.balance) {
+    return { decision: 'wait', reason: 'underfunded' };
+  }
+  return {
+    decision: 'sign',
+    nonce: terms.nextNonce ?? survey.latestNonce,
+    gas,
+    maxFeePerGas: fee,
+    maxPriorityFeePerGas,
+  };
+}
+
+function standingOf(survey: Survey, terms: PreflightTerms): Degradation | null {
+  if (survey.chainId !== terms.chainId) return 'chain_mismatch';
+  if (survey.hasCode) return 'sender_has_code';
+  if (terms.nextNonce === null) {
+    return survey.pendingNonce > survey.latestNonce ? 'sender_busy' : null;
+  }
+  return survey.latestNonce > terms.nextNonce ? 'nonce_conflict' : null;
+}
+
+/** Where gas depends on the state of an L2, an exact limit would run out; unused gas costs nothing. */
+function withMargin(estimate: bigint): bigint {
+  return estimate + estimate / 4n;
+}

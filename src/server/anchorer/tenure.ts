@@ -1,0 +1,179 @@
+import { type BackoffRange, backoffMs } from '../../base/backoff.ts';
+import { SvcError } from '../../base/svc-error.ts';
+import { ProviderFault } from '../../chain/errors.ts';
+import type { FeeQuote } from '../core/ports.ts';
+import type { AnchoringContext, Degradation } from './anchoring-context.ts';
+import { type LiveAttempts, recoverAttempts, unmined } from './attempts.ts';
+import { dearestSingle } from './batch.ts';
+import { offerDue, offerDueAt } from './broadcast.ts';
+import { type ChainStatus, createChainStatus } from './chain-status.ts';
+import { follow, isFollowed } from './follow.ts';
+import { isLeaseLost } from './lease-keeper.ts';
+import { createPace, type Pace } from './pace.ts';
+import { preflight } from './preflight.ts';
+import { type QueueWatch, watchQueue } from './queue-watch.ts';
+import { feesInFlight, submit } from './submit.ts';
+import type { Wakeup } from './wakeup.ts';
+
+export const RETRY: BackoffRange = { firstMs: 50, maxMs: 2_000 };
+
+/** Where the engine stands. Instants are of `performance.now()`, which no change of the clock moves. */
+interface Tenure {
+  readonly context: AnchoringContext;
+  readonly queue: QueueWatch;
+  readonly pace: Pace;
+  readonly status: ChainStatus;
+  pollAt: number;
+  surveyAt: number;
+  /** Until when proofs gather while a transaction is in flight; null when none wait. */
+  gatherUntil: number | null;
+  /** Why nothing may be signed now. */
+  hold: Degradation | null;
+  quote: FeeQuote | undefined;
+}
+
+/**
+ * Works while the lease is held: follows what is open, then signs what is queued. Resolves when the
+ * signal aborts; rejects with `lease_lost`. Any other fault is survived: everything is read anew from
+ * store and chain, so nothing depends on what was in memory when it happened.
+ */
+export async function serveTenure(context: AnchoringContext, wakeup: Wakeup): Promise<void> {
+  const { signal } = context;
+  const tenure: Tenure = {
+    context,
+    queue: watchQueue(context.store, signal, wakeup.wake),
+    pace: createPace(),
+    status: createChainStatus(),
+    pollAt: 0,
+    surveyAt: 0,
+    gatherUntil: null,
+    hold: null,
+    quote: undefined,
+  };
+  let live: LiveAttempts | null = null;
+  let failures = 0;
+  while (!signal.aborted) {
+    try {
+      live ??= await connect(tenure);
+      await turn(tenure, live);
+      failures = 0;
+      await wakeup.wait(nextDueAt(tenure, live) - performance.now());
+    } catch (error) {
+      if (signal.aborted) return;
+      if (isLeaseLost(error)) throw error;
+      live = null;
+      failures += 1;
+      await reportFault(tenure, error, failures);
+      await wakeup.wait(backoffMs(failures, RETRY));
+    }
+  }
+}
+
+async function connect(tenure: Tenure): Promise<LiveAttempts> {
+  const { store, chain, lease, signal } = tenure.context;
+  await store.bindChain(await chain.identity(signal));
+  tenure.pollAt = 0;
+  tenure.surveyAt = 0;
+  tenure.queue.raise();
+  return recoverAttempts(store, lease);
+}
+
+async function turn(tenure: Tenure, live: LiveAttempts): Promise<void> {
+  const { context, pace } = tenure;
+  if (performance.now() >= tenure.pollAt) {
+    const head = await follow(context, live);
+    if (head !== null) pace.note(head, performance.now());
+    tenure.pollAt = performance.now() + pace.pollMs();
+  }
+  // After the receipts: what is already in a block need not be sent again.
+  await offerDue(context, live);
+  if (performance.now() >= tenure.surveyAt) await surveyFees(tenure, live);
+  await takeQueued(tenure, live);
+  await tenure.status.save(context, degradations(tenure, live), tenure.quote);
+}
+
+async function surveyFees(tenure: Tenure, live: LiveAttempts): Promise<void> {
+  const { chain, key, lease, options, signal } = tenure.context;
+  const survey = await chain.survey(key.address, dearestSingle, signal);
+  const { latestNonce, headNumber, gas } = survey;
+  const decision = preflight(survey, {
+    chainId: lease.chainId,
+    nextNonce: live.nextNonce,
+    feesInFlight: feesInFlight(live),
+    maxFeePerGas: options.maxFeePerGas,
+  });
+  tenure.hold = decision.decision === 'wait' ? decision.reason : null;
+  if (gas.outcome === 'estimated') {
+    const { baseFeePerGas, maxPriorityFeePerGas, dataFeeWei } = survey;
+    tenure.quote = { singleGas: gas.gas, baseFeePerGas, maxPriorityFeePerGas, dataFeeWei };
+  }
+  live.counted = { latestNonce, headNumber };
+  tenure.pace.note(headNumber, performance.now());
+  tenure.surveyAt = performance.now() + tenure.pace.surveyMs();
+  // The hint of a store that several processes share may be missed.
+  tenure.queue.raise();
+}
+
+async function takeQueued(tenure: Tenure, live: LiveAttempts): Promise<void> {
+  const { context, queue } = tenure;
+  const { store, lease, options } = context;
+  if (!maySign(tenure, live) || performance.now() < gatheredAt(tenure, live)) return;
+  tenure.gatherUntil = null;
+  queue.rearm();
+  const queued = await store.listQueuedProofs(lease, options.batchMax);
+  if (queued.length === 0) return;
+  const submission = await submit(context, live, queued);
+  if (submission.outcome === 'held') tenure.hold = submission.reason;
+  else tenure.pollAt = Math.min(tenure.pollAt, performance.now() + tenure.pace.pollMs());
+  if (submission.outcome !== 'submitted' || queued.length === options.batchMax) queue.raise();
+}
+
+function maySign({ context, queue, hold }: Tenure, live: LiveAttempts): boolean {
+  const hasPlace = unmined(live).length < context.options.maxInFlight;
+  return queue.mayHold && hold === null && !live.nonceConflict && hasPlace;
+}
+
+/** With nothing in flight at once; else the linger after the proofs were first seen. */
+function gatheredAt(tenure: Tenure, live: LiveAttempts): number {
+  if (unmined(live).length === 0) return 0;
+  tenure.gatherUntil ??= performance.now() + tenure.context.options.lingerMs;
+  return tenure.gatherUntil;
+}
+
+function nextDueAt(tenure: Tenure, live: LiveAttempts): number {
+  const due = [tenure.surveyAt, ...unmined(live).map((one) => offerDueAt(tenure.context, one))];
+  if (live.attempts.some(isFollowed)) due.push(tenure.pollAt);
+  if (maySign(tenure, live)) due.push(gatheredAt(tenure, live));
+  return Math.min(...due);
+}
+
+function degradations({ hold }: Tenure, live: LiveAttempts): Degradation[] {
+  const reasons: Degradation[] = hold === null ? [] : [hold];
+  if (live.nonceConflict) reasons.push('nonce_conflict');
+  if (live.attempts.some(({ refused }) => refused)) reasons.push('broadcast_refused');
+  if (live.attempts.some(({ failed }) => failed)) reasons.push('attempt_reverted');
+  return reasons;
+}
+
+async function reportFault(tenure: Tenure, error: unknown, failures: number): Promise<void> {
+  const { logger } = tenure.context;
+  const reason = degradationOf(error);
+  // Once for each row of failures; how it ended is logged with the status.
+  if (failures === 1) {
+    if (error instanceof ProviderFault) logger.warn({ reason: error.reason }, error.message);
+    else logger.error({ err: error }, 'anchoring failed; trying again');
+  }
+  if (reason === null) return;
+  try {
+    await tenure.status.save(tenure.context, [reason]);
+  } catch (err) {
+    if (failures === 1) logger.error({ err }, 'the chain status could not be saved');
+  }
+}
+
+function degradationOf(error: unknown): Degradation | null {
+  if (error instanceof ProviderFault) return 'chain_unreachable';
+  if (!(error instanceof SvcError)) return null;
+  if (error.code === 'chain_mismatch') return 'chain_mismatch';
+  return error.code === 'unsupported_chain' ? 'chain_unsupported' : null;
+}

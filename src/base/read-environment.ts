@@ -29,10 +29,11 @@ export function readEnvironment<Schema extends TObject>(
   }
 }
 
-export function invalidConfiguration(faults: string[]): SvcError {
-  return new SvcError('invalid_configuration', faults.join('\n'), {
-    hint: 'svc-server config --help lists every variable',
-  });
+export function invalidConfiguration(
+  faults: string[],
+  hint = 'svc-server config --describe lists every variable.',
+): SvcError {
+  return new SvcError('invalid_configuration', faults.join('\n'), { hint });
 }
 
 interface SchemaFault {

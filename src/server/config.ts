@@ -102,10 +102,6 @@ export const environment = Type.Object({
     0,
     60_000,
   ),
-  SVC_TRUST_PROXY: Type.Boolean({
-    default: false,
-    description: 'believe X-Forwarded-* of a reverse proxy',
-  }),
   SVC_LOG_LEVEL: OneOf(
     ['trace', 'debug', 'info', 'warn', 'error', 'silent'],
     'info',

@@ -1,0 +1,72 @@
+import { v7 as uuidv7, validate } from 'uuid';
+import { SvcError } from '../../base/svc-error.ts';
+import { checksumAddress } from '../../chain/chain.ts';
+import type { Balance } from '../core/ports.ts';
+import { withStore } from './with-store.ts';
+
+export interface GrantOptions {
+  anchors: number;
+  gasWei: bigint;
+  note: string;
+  id?: string;
+  json?: boolean;
+}
+
+/** `svc-server credits grant`: writes beside a running server. */
+export async function grantCredits(
+  environment: NodeJS.ProcessEnv,
+  address: string,
+  options: GrantOptions,
+): Promise<void> {
+  const id = options.id?.toLowerCase() ?? uuidv7();
+  if (!validate(id)) throw new SvcError('usage', '--id must be a UUID.');
+  const wallet = walletOf(address);
+  const { anchors, gasWei, note } = options;
+  const { outcome, balance } = await withStore(environment, (store) =>
+    store.grantCredits({ id, wallet, anchors, gasWei, note, now: Date.now() }),
+  );
+  if (!options.json) {
+    process.stderr.write(
+      outcome === 'repeated'
+        ? `Grant ${id} was made before; nothing was added.\n`
+        : `Granted as ${id}.\n`,
+    );
+  }
+  print(balance, { ...(options.json ? { json: true } : {}), more: { id, outcome } });
+}
+
+/** `svc-server credits show`. */
+export async function showCredits(
+  environment: NodeJS.ProcessEnv,
+  address: string,
+  options: { json?: boolean },
+): Promise<void> {
+  const wallet = walletOf(address);
+  const balance = await withStore(environment, (store) => store.getBalance(wallet));
+  if (balance === null) {
+    throw new SvcError('not_found', `No account of ${wallet} here.`, {
+      hint: 'An account opens at the first sign-in, or with credits grant.',
+    });
+  }
+  print(balance, { ...options, more: {} });
+}
+
+function walletOf(address: string): string {
+  const wallet = checksumAddress(address);
+  if (wallet === null) throw new SvcError('usage', `${address} is not a wallet address.`);
+  return wallet;
+}
+
+function print(
+  { wallet, anchorQuota, gasCreditWei }: Balance,
+  { json, more }: { json?: boolean; more: Record<string, unknown> },
+): void {
+  const fields = { wallet, anchor_quota: anchorQuota, gas_credit_wei: String(gasCreditWei) };
+  process.stdout.write(
+    json
+      ? `${JSON.stringify({ ...more, ...fields })}\n`
+      : Object.entries(fields)
+          .map(([name, value]) => `${name.padEnd(14)}  ${value}\n`)
+          .join(''),
+  );
+}

@@ -1,0 +1,73 @@
+import { mkdir } from 'node:fs/promises';
+import path from 'node:path';
+import { createLogger } from '../../base/logger.ts';
+import { SvcError } from '../../base/svc-error.ts';
+import { startAnvil } from '../anvil.ts';
+import { isLoopback, readConfig } from '../config.ts';
+import { startServer } from '../main.ts';
+import { untilStopped } from './until-stopped.ts';
+
+export interface DevOptions {
+  host: string;
+  port: number;
+  dataDir: string;
+  json?: boolean;
+}
+
+/** First account of every anvil; public, and worthless anywhere else. */
+const DEV_KEY = '0xac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80';
+
+/** `svc-server dev`: service, chain and generous grants on this machine, until SIGTERM or SIGINT. */
+export async function dev(options: DevOptions): Promise<void> {
+  if (!isLoopback(options.host)) {
+    throw new SvcError('usage', `dev listens on loopback only, not on ${options.host}.`, {
+      hint: 'Its keys are public. Use svc-server start to serve others.',
+    });
+  }
+  const dataDir = path.resolve(options.dataDir);
+  await mkdir(dataDir, { recursive: true });
+  const anvil = await startAnvil({ stateFile: path.join(dataDir, 'chain.json') });
+  try {
+    const config = readConfig({
+      SVC_HOST: options.host,
+      SVC_PORT: String(options.port),
+      SVC_DATA_DIR: dataDir,
+      SVC_CHAIN_RPC_URL: anvil.url,
+      SVC_PUBLIC_RPC_URL: anvil.url,
+      SVC_ANCHOR_PRIVATE_KEY: DEV_KEY,
+      SVC_SIGNUP_ANCHORS: '1000000',
+      SVC_SIGNUP_GAS_WEI: '1000000000000000000000',
+      SVC_LOG_LEVEL: 'warn',
+    });
+    const logger = createLogger(config.values.SVC_LOG_LEVEL);
+    const server = await startServer(config, { logger });
+    announce(options, { url: server.url, rpc_url: anvil.url, chain_id: 31337, data_dir: dataDir });
+    await untilStopped(server, logger);
+  } finally {
+    await anvil.close();
+  }
+}
+
+interface Whereabouts {
+  url: string;
+  rpc_url: string;
+  chain_id: number;
+  data_dir: string;
+}
+
+function announce({ json }: DevOptions, where: Whereabouts): void {
+  if (json) {
+    process.stdout.write(`${JSON.stringify(where)}\n`);
+    return;
+  }
+  process.stdout.write(
+    [
+      `service   ${where.url}`,
+      `chain     ${where.rpc_url} (id ${where.chain_id}, a block a second)`,
+      `data      ${where.data_dir}`,
+      'accounts  every wallet that signs in gets a million anchors',
+      'stop      Ctrl-C',
+      '',
+    ].join('\n'),
+  );
+}

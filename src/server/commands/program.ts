@@ -1,0 +1,122 @@
+import { Command, CommanderError, InvalidArgumentError } from 'commander';
+import { SvcError } from '../../base/svc-error.ts';
+import { packageVersion } from '../../base/version.ts';
+
+/**
+ * Runs `svc-server` and answers its exit code: 0 done, 1 failed, 2 usage or configuration. Commands
+ * load what they need when they run.
+ */
+export async function main(argv: string[]): Promise<number> {
+  let exitCode = 0;
+  const program = new Command('svc-server')
+    .description('Anchors the hash of robots’ evidence on an EVM chain and answers receipts')
+    .version(packageVersion())
+    .exitOverride()
+    .showHelpAfterError('Run with --help for usage and examples.')
+    .addHelpText(
+      'after',
+      '\nExamples:\n  svc-server dev                 everything on this machine, with a chain of its own' +
+        '\n  svc-server start               from the environment, see svc-server config --describe' +
+        '\n  svc-server credits grant 0x… --anchors 1000 --gas-wei 1000000000000000000 --note welcome',
+    );
+
+  program
+    .command('start')
+    .description('Run the service from the environment (SVC_…)')
+    .action(async () => {
+      const { start } = await import('./start.ts');
+      await start(process.env);
+    });
+
+  program
+    .command('dev')
+    .description(
+      'Run the service with a local chain, for development; takes nothing from the environment',
+    )
+    .option('--host <address>', 'loopback address to listen on', '127.0.0.1')
+    .option('--port <number>', 'port to listen on; 0 takes a free one', wholeNumber, 3000)
+    .option('--data-dir <folder>', 'database and state of the chain', './data')
+    .option('--json', 'print one line { url, rpc_url, chain_id, data_dir } when ready')
+    .addHelpText('after', '\nExamples:\n  svc-server dev\n  svc-server dev --port 0 --json')
+    .action(async (options: import('./dev.ts').DevOptions) => {
+      const { dev } = await import('./dev.ts');
+      await dev(options);
+    });
+
+  const credits = program.command('credits').description('Grant and show prepaid credits');
+  credits
+    .command('grant')
+    .description('Grant anchors and gas credit to a wallet; also while the service runs')
+    .argument('<wallet>', 'address of the account')
+    .requiredOption('--anchors <count>', 'anchors to add', wholeNumber)
+    .requiredOption('--gas-wei <amount>', 'gas credit to add, in wei', wei)
+    .requiredOption('--note <text>', 'why; kept in the ledger')
+    .option('--id <uuid>', 'makes a repeated grant harmless')
+    .option('--json', 'print one JSON object')
+    .addHelpText(
+      'after',
+      '\nExample:\n  svc-server credits grant 0x… --anchors 1000 --gas-wei 50000000000000000 --note "invoice 17"',
+    )
+    .action(async (wallet: string, options: import('./credits.ts').GrantOptions) => {
+      const { grantCredits } = await import('./credits.ts');
+      await grantCredits(process.env, wallet, options);
+    });
+  credits
+    .command('show')
+    .description('Show the balance of a wallet')
+    .argument('<wallet>', 'address of the account')
+    .option('--json', 'print one JSON object')
+    .action(async (wallet: string, options: { json?: boolean }) => {
+      const { showCredits } = await import('./credits.ts');
+      await showCredits(process.env, wallet, options);
+    });
+
+  program
+    .command('config')
+    .description('Print the effective configuration, secrets masked')
+    .option('--describe', 'print what each variable means instead')
+    .option('--json', 'print one JSON object')
+    .action(async (options: { describe?: boolean; json?: boolean }) => {
+      const { describeConfig, printConfig } = await import('./config.ts');
+      if (options.describe) describeConfig();
+      else printConfig(process.env, options);
+    });
+
+  program
+    .command('check')
+    .description('Prove that ledger, anchors and receipts of the database agree; 1 if they do not')
+    .option('--json', 'print one JSON object')
+    .action(async (options: { json?: boolean }) => {
+      const { check } = await import('./check.ts');
+      exitCode = await check(process.env, options);
+    });
+
+  try {
+    await program.parseAsync(argv);
+    return exitCode;
+  } catch (error) {
+    return report(error);
+  }
+}
+
+function wholeNumber(text: string): number {
+  const value = Number(text);
+  if (!/^\d+$/.test(text) || !Number.isSafeInteger(value)) {
+    throw new InvalidArgumentError('It must be a whole number.');
+  }
+  return value;
+}
+
+function wei(text: string): bigint {
+  if (!/^\d{1,78}$/.test(text)) throw new InvalidArgumentError('It must be a whole number of wei.');
+  return BigInt(text);
+}
+
+function report(error: unknown): number {
+  // Commander has printed its own message.
+  if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
+  if (!(error instanceof SvcError)) throw error;
+  process.stderr.write(`svc-server: ${error.message.replaceAll('\n', '\n  ')}\n`);
+  if (error.hint !== undefined) process.stderr.write(`${error.hint}\n`);
+  return error.code === 'invalid_configuration' || error.code === 'usage' ? 2 : 1;
+}

@@ -1,0 +1,32 @@
+import { existsSync } from 'node:fs';
+import { systemClock } from '../../base/clock.ts';
+import { SvcError } from '../../base/svc-error.ts';
+import { readConfig } from '../config.ts';
+import type { Store } from '../core/ports.ts';
+import { openSqliteStore } from '../store/sqlite/open-store.ts';
+
+/** Opens the configured database beside a server that may run, for the length of `work`. */
+export async function withStore<Result>(
+  environment: NodeJS.ProcessEnv,
+  work: (store: Store) => Promise<Result>,
+): Promise<Result> {
+  const path = readConfig(environment).databasePath;
+  if (!existsSync(path)) {
+    throw new SvcError('not_found', `There is no database at ${path}.`, {
+      hint: 'Set SVC_DATA_DIR or SVC_DATABASE_URL to where the service keeps it; svc-server start makes it.',
+    });
+  }
+  const store = await openSqliteStore({
+    path,
+    clock: systemClock,
+    exclusive: false,
+    onFatal: (error) => {
+      throw error;
+    },
+  });
+  try {
+    return await work(store);
+  } finally {
+    await store.close();
+  }
+}

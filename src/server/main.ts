@@ -1,0 +1,142 @@
+import { type Clock, systemClock } from '../base/clock.ts';
+import type { Logger } from '../base/logger.ts';
+import { SvcError } from '../base/svc-error.ts';
+import { type AnchorKeySource, loadAnchorKey } from '../chain/anchor-key.ts';
+import { type AnchorChain, openChain } from '../chain/chain.ts';
+import { startAnchorer } from './anchorer/anchorer.ts';
+import type { AnchoringLimits, AnchorStep } from './anchorer/anchoring-context.ts';
+import { hostInUrl, type ServerConfig } from './config.ts';
+import type { Settings } from './core/deps.ts';
+import { buildApp } from './http/app.ts';
+import { createNetworkLookup } from './network.ts';
+import { openSqliteStore } from './store/sqlite/open-store.ts';
+
+const LEASE_TTL_MS = 15_000;
+
+export interface Server {
+  /** Where it listens, the real port included. */
+  url: string;
+  /** Resolves when the store can no longer be trusted and the process must end. */
+  failed: Promise<'store_failed'>;
+  /** Stops accepting, finishes requests, drains the anchorer, closes the store. */
+  close(): Promise<void>;
+}
+
+export interface ServerDeps {
+  logger: Logger;
+  clock?: Clock;
+  /** Called at each durable step of the anchorer; fault injection only. */
+  onAnchorStep?: (step: AnchorStep) => void | Promise<void>;
+}
+
+/**
+ * Puts the service together: store, chain, anchorer, HTTP. The only file that knows everyone.
+ * Rejects when the database is another server's, the key cannot be read or the address is taken; a chain
+ * that cannot be reached is no reason.
+ */
+export async function startServer(config: ServerConfig, deps: ServerDeps): Promise<Server> {
+  const { logger, clock = systemClock } = deps;
+  const { values } = config;
+  const key = await loadAnchorKey(keySource(config));
+  const chain = openChain({ url: values.SVC_CHAIN_RPC_URL ?? '' });
+  let fail: (reason: 'store_failed') => void = () => {};
+  const failed = new Promise<'store_failed'>((resolve) => {
+    fail = resolve;
+  });
+  const store = await openSqliteStore({
+    path: config.databasePath,
+    clock,
+    exclusive: true,
+    onFatal(error) {
+      logger.fatal({ err: error }, 'the database failed');
+      fail('store_failed');
+    },
+  });
+  const settings = settingsOf(config);
+  const stopping = new AbortController();
+  const app = buildApp({
+    store,
+    chain,
+    clock,
+    settings,
+    logger,
+    network: createNetworkLookup(config, settings),
+    stopping: stopping.signal,
+  });
+  const anchorer = startAnchorer({
+    store,
+    chain: expectChain(chain.anchoring, values.SVC_CHAIN_ID),
+    key,
+    clock,
+    logger,
+    options: anchoringLimits(config),
+    ...(deps.onAnchorStep === undefined ? {} : { onStep: deps.onAnchorStep }),
+  });
+  const close = async () => {
+    stopping.abort();
+    await app.close();
+    await anchorer.drain();
+    await chain.close();
+    await store.close();
+  };
+  try {
+    const url = await app.listen({ host: config.host, port: config.port });
+    if (values.SVC_BASE_URL === undefined) {
+      settings.baseUrl = `http://${hostInUrl(config.host)}:${new URL(url).port}`;
+    }
+    logger.info({ url: settings.baseUrl, anchor_address: key.address }, 'listening');
+    return { url: settings.baseUrl, failed, close };
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}
+
+function keySource({ values }: ServerConfig): AnchorKeySource {
+  if (values.SVC_ANCHOR_PRIVATE_KEY !== undefined)
+    return { privateKey: values.SVC_ANCHOR_PRIVATE_KEY };
+  return {
+    file: values.SVC_ANCHOR_KEY_FILE ?? '',
+    passwordFile: values.SVC_ANCHOR_KEY_PASSWORD_FILE,
+  };
+}
+
+function settingsOf(config: ServerConfig): Settings {
+  const { values, baseUrl, gate, signup } = config;
+  return {
+    baseUrl,
+    chainId: values.SVC_CHAIN_ID ?? null,
+    anchorTimeoutMs: values.SVC_ANCHOR_TIMEOUT_MS,
+    verifyMaxAgeMs: values.SVC_VERIFY_MAX_AGE_MS,
+    gate,
+    signup,
+  };
+}
+
+function anchoringLimits({ values }: ServerConfig): AnchoringLimits {
+  return {
+    confirmations: values.SVC_ANCHOR_CONFIRMATIONS,
+    batchMax: values.SVC_ANCHOR_BATCH_MAX,
+    lingerMs: values.SVC_ANCHOR_LINGER_MS,
+    maxInFlight: values.SVC_ANCHOR_MAX_IN_FLIGHT,
+    rebroadcastAfterMs: values.SVC_ANCHOR_BUMP_AFTER_MS,
+    maxFeePerGas: BigInt(values.SVC_ANCHOR_MAX_FEE_GWEI) * 1_000_000_000n,
+    leaseTtlMs: LEASE_TTL_MS,
+  };
+}
+
+/** The configured chain id holds even before the database knows its chain. */
+function expectChain(chain: AnchorChain, chainId: number | undefined): AnchorChain {
+  if (chainId === undefined) return chain;
+  return {
+    ...chain,
+    async identity(signal) {
+      const identity = await chain.identity(signal);
+      if (identity.chainId === chainId) return identity;
+      throw new SvcError(
+        'chain_mismatch',
+        `SVC_CHAIN_ID is ${chainId}, the RPC endpoint is of chain ${identity.chainId}.`,
+      );
+    },
+  };
+}

@@ -1,0 +1,219 @@
+import type { Database } from 'better-sqlite3';
+import { SvcError } from '../../../base/svc-error.ts';
+import type { Hex } from '../../../proof/bytes.ts';
+import { transactionCost } from '../../core/money.ts';
+import type {
+  AnchorStore,
+  AttemptState,
+  Lease,
+  NewAttempt,
+  OpenAttempt,
+  Variant,
+} from '../../core/ports.ts';
+import type { Access } from './access.ts';
+import type { LeaseGuard } from './leases.ts';
+
+interface OpenAttemptRow {
+  id: string;
+  nonce: number;
+  state: AttemptState;
+  payload: Hex;
+  leaf_count: number;
+  unsettled_leaves: number;
+  created_at: number;
+}
+
+interface VariantRow {
+  tx_hash: Hex;
+  raw_tx: Hex;
+  max_fee_per_gas: string;
+  max_priority_fee_per_gas: string;
+}
+
+/** Steps 3 to 5 of anchoring: signed, sent, mined. */
+export function attemptStore(
+  { reader, writer, write, read }: Access,
+  guard: LeaseGuard,
+  readGuard: LeaseGuard,
+): Pick<
+  AnchorStore,
+  'getNextNonce' | 'commitAttempt' | 'recordBroadcast' | 'recordInclusion' | 'listOpenAttempts'
+> {
+  const nextNonce = nextNonceReader(reader);
+  const nextNonceInWrite = nextNonceReader(writer);
+  const insertAttempt = writer.prepare<[Record<string, string | number | null>]>(
+    `INSERT INTO attempts (id, chain_id, sender, nonce, state, payload, root, leaf_count,
+       unsettled_leaves, created_at, updated_at)
+     VALUES (:id, :chainId, :sender, :nonce, 'signed', :payload, :root, :leafCount,
+       :leafCount, :now, :now)`,
+  );
+  const insertVariant = writer.prepare<[Record<string, string | number>]>(
+    `INSERT INTO variants (tx_hash, attempt_id, seq, raw_tx, max_fee_per_gas,
+       max_priority_fee_per_gas, created_at)
+     VALUES (:txHash, :attemptId, 0, :rawTx, :maxFeePerGas, :maxPriorityFeePerGas, :now)`,
+  );
+  const addLeaf = leafWriter(writer);
+  const submitted = writer.prepare<[Record<string, string | number>]>(
+    `UPDATE attempts SET state = 'submitted', updated_at = :now
+     WHERE id = :id AND chain_id = :chainId AND sender = :sender AND state = 'signed'`,
+  );
+  const findAttempt = writer.prepare<[string, number, string], { state: AttemptState }>(
+    'SELECT state FROM attempts WHERE id = ? AND chain_id = ? AND sender = ?',
+  );
+  const findVariant = writer.prepare<[Hex, string]>(
+    'SELECT 1 FROM variants WHERE tx_hash = ? AND attempt_id = ?',
+  );
+  const included = writer.prepare<[Record<string, string | number | bigint>]>(
+    `UPDATE attempts SET state = 'included', updated_at = :now, mined_tx_hash = :txHash,
+       mined_block_number = :blockNumber, mined_block_hash = :blockHash, mined_tx_index = :txIndex,
+       mined_at = :blockTimestamp, gas_used = :gasUsed, effective_gas_price = :effectiveGasPrice,
+       data_fee_wei = :dataFeeWei, cost_wei = coalesce(cost_wei, :cost)
+     WHERE id = :id`,
+  );
+
+  function requireAttempt(lease: Lease, id: string): AttemptState {
+    const row = findAttempt.get(id, lease.chainId, lease.sender);
+    if (row === undefined) throw new Error('The attempt is not one of this sender');
+    return row.state;
+  }
+
+  return {
+    getNextNonce: (lease) =>
+      read(() => {
+        readGuard(lease);
+        return nextNonce(lease);
+      }),
+
+    commitAttempt: (lease, attempt) =>
+      write(() => {
+        guard(lease);
+        const next = nextNonceInWrite(lease);
+        if (next !== null && next !== attempt.nonce) {
+          throw new SvcError(
+            'nonce_conflict',
+            `Nonce ${attempt.nonce} does not follow the last committed one; ${next} does.`,
+          );
+        }
+        const { id, nonce, payload, root, leaves, variant, now } = attempt;
+        const { chainId, sender } = lease;
+        insertAttempt.run({
+          id,
+          chainId,
+          sender,
+          nonce,
+          payload,
+          root,
+          leafCount: leaves.length,
+          now,
+        });
+        insertVariant.run({
+          attemptId: id,
+          txHash: variant.txHash,
+          rawTx: variant.rawTx,
+          maxFeePerGas: variant.maxFeePerGas.toString(),
+          maxPriorityFeePerGas: variant.maxPriorityFeePerGas.toString(),
+          now,
+        });
+        for (const [index, leaf] of leaves.entries()) addLeaf(attempt, index, leaf);
+      }),
+
+    recordBroadcast: (lease, attemptId, now) =>
+      write(() => {
+        guard(lease);
+        requireAttempt(lease, attemptId);
+        submitted.run({ id: attemptId, chainId: lease.chainId, sender: lease.sender, now });
+      }),
+
+    recordInclusion: (lease, attemptId, mined, now) =>
+      write(() => {
+        guard(lease);
+        const state = requireAttempt(lease, attemptId);
+        if (state === 'dead') throw new Error('A dead attempt cannot be included');
+        if (findVariant.get(mined.txHash, attemptId) === undefined) {
+          throw new Error('The mined transaction is no variant of the attempt');
+        }
+        if (state === 'finalized') return;
+        included.run({
+          ...mined,
+          id: attemptId,
+          gasUsed: mined.gasUsed.toString(),
+          effectiveGasPrice: mined.effectiveGasPrice.toString(),
+          dataFeeWei: mined.dataFeeWei.toString(),
+          cost: transactionCost(mined).toString(),
+          now,
+        });
+      }),
+
+    listOpenAttempts: listOpenAttempts({ reader, read }, readGuard),
+  };
+}
+
+function nextNonceReader(db: Database): (lease: Lease) => number | null {
+  const highest = db.prepare<[number, string], { nonce: number }>(
+    'SELECT nonce FROM attempts WHERE chain_id = ? AND sender = ? ORDER BY nonce DESC LIMIT 1',
+  );
+  return ({ chainId, sender }) => {
+    const row = highest.get(chainId, sender);
+    return row === undefined ? null : row.nonce + 1;
+  };
+}
+
+/** Moves one queued completion into the attempt, or throws `leaf_gone`. */
+function leafWriter(
+  writer: Database,
+): (attempt: NewAttempt, index: number, leaf: NewAttempt['leaves'][number]) => void {
+  const submit = writer.prepare<[number, string, Hex], { generation: number }>(
+    `UPDATE completions SET state = 'submitted', updated_at = ?
+     WHERE task_id = ? AND leaf = ? AND state = 'queued' RETURNING generation`,
+  );
+  const insert = writer.prepare<[string, number, string, Hex, string, number]>(
+    `INSERT INTO leaves (attempt_id, leaf_index, task_id, leaf, path, generation)
+     VALUES (?, ?, ?, ?, ?, ?)`,
+  );
+  return (attempt, index, { taskId, leaf, path }) => {
+    const row = submit.get(attempt.now, taskId, leaf);
+    if (row === undefined) throw new SvcError('leaf_gone', 'A proof is no longer queued.');
+    insert.run(attempt.id, index, taskId, leaf, JSON.stringify(path), row.generation);
+  };
+}
+
+function listOpenAttempts(
+  { reader, read }: Pick<Access, 'reader' | 'read'>,
+  guard: LeaseGuard,
+): (lease: Lease) => Promise<OpenAttempt[]> {
+  // The condition is the index's own, word for word, or the index cannot serve it.
+  const open = reader.prepare<[number, string], OpenAttemptRow>(
+    `SELECT id, nonce, state, payload, leaf_count, unsettled_leaves, created_at FROM attempts
+     WHERE chain_id = ? AND sender = ?
+       AND (state IN ('signed', 'submitted', 'reorged')
+         OR (state IN ('included', 'finalized') AND unsettled_leaves > 0))
+     ORDER BY nonce`,
+  );
+  const variants = reader.prepare<[string], VariantRow>(
+    `SELECT tx_hash, raw_tx, max_fee_per_gas, max_priority_fee_per_gas FROM variants
+     WHERE attempt_id = ? ORDER BY seq`,
+  );
+  return (lease) =>
+    read(() => {
+      guard(lease);
+      return open.all(lease.chainId, lease.sender).map((row) => ({
+        id: row.id,
+        nonce: row.nonce,
+        state: row.state,
+        payload: row.payload,
+        leafCount: row.leaf_count,
+        unsettledLeaves: row.unsettled_leaves,
+        variants: variants.all(row.id).map(toVariant),
+        createdAt: row.created_at,
+      }));
+    });
+}
+
+function toVariant(row: VariantRow): Variant {
+  return {
+    txHash: row.tx_hash,
+    rawTx: row.raw_tx,
+    maxFeePerGas: BigInt(row.max_fee_per_gas),
+    maxPriorityFeePerGas: BigInt(row.max_priority_fee_per_gas),
+  };
+}

@@ -1,0 +1,116 @@
+import type { Database } from 'better-sqlite3';
+import { SvcError } from '../../../base/svc-error.ts';
+import type { Hex } from '../../../proof/bytes.ts';
+import type { AnchorStore, FeeQuote } from '../../core/ports.ts';
+import type { Access } from './access.ts';
+import type { LeaseGuard } from './leases.ts';
+
+interface QuoteRow {
+  single_gas: string | null;
+  base_fee_per_gas: string | null;
+  max_priority_fee_per_gas: string | null;
+  data_fee_wei: string | null;
+}
+
+type StatusRow = QuoteRow & { degraded: string; updated_at: number };
+
+const QUOTE_COLUMNS = 'single_gas, base_fee_per_gas, max_priority_fee_per_gas, data_fee_wei';
+
+export function chainStatusStore(
+  { reader, writer, write, read }: Access,
+  guard: LeaseGuard,
+): Pick<AnchorStore, 'bindChain' | 'getChainIdentity' | 'saveChainStatus' | 'getChainStatus'> {
+  const identitySql = 'SELECT chain_id, genesis_hash FROM chain_identity';
+  const identity = reader.prepare<[], { chain_id: number; genesis_hash: Hex }>(identitySql);
+  const bound = writer.prepare<[], { chain_id: number; genesis_hash: Hex }>(identitySql);
+  const bind = writer.prepare<[number, string]>('INSERT INTO chain_identity VALUES (1, ?, ?)');
+  const save = writer.prepare<[Record<string, string | number | null>]>(
+    `INSERT INTO chain_status (id, ${QUOTE_COLUMNS}, degraded, updated_at)
+     VALUES (1, :singleGas, :baseFeePerGas, :maxPriorityFeePerGas, :dataFeeWei, :degraded, :now)
+     ON CONFLICT (id) DO UPDATE SET
+       single_gas = coalesce(excluded.single_gas, single_gas),
+       base_fee_per_gas = coalesce(excluded.base_fee_per_gas, base_fee_per_gas),
+       max_priority_fee_per_gas =
+         coalesce(excluded.max_priority_fee_per_gas, max_priority_fee_per_gas),
+       data_fee_wei = coalesce(excluded.data_fee_wei, data_fee_wei),
+       degraded = excluded.degraded, updated_at = excluded.updated_at`,
+  );
+  const status = reader.prepare<[], StatusRow>(
+    `SELECT ${QUOTE_COLUMNS}, degraded, updated_at FROM chain_status`,
+  );
+
+  return {
+    bindChain: ({ chainId, genesisHash }) =>
+      write(() => {
+        const row = bound.get();
+        if (row === undefined) {
+          bind.run(chainId, genesisHash);
+        } else if (row.chain_id !== chainId || row.genesis_hash !== genesisHash) {
+          throw new SvcError(
+            'chain_mismatch',
+            `This database belongs to chain ${row.chain_id} with genesis ${row.genesis_hash}; the node is on chain ${chainId} with genesis ${genesisHash}.`,
+            {
+              hint: 'Point the service at the right node, or give this chain a database of its own.',
+            },
+          );
+        }
+      }),
+
+    getChainIdentity: () =>
+      read(() => {
+        const row = identity.get();
+        return row === undefined ? null : { chainId: row.chain_id, genesisHash: row.genesis_hash };
+      }),
+
+    saveChainStatus: (lease, { quote, degraded, now }) =>
+      write(() => {
+        guard(lease);
+        save.run({
+          singleGas: quote?.singleGas.toString() ?? null,
+          baseFeePerGas: quote?.baseFeePerGas.toString() ?? null,
+          maxPriorityFeePerGas: quote?.maxPriorityFeePerGas.toString() ?? null,
+          dataFeeWei: quote?.dataFeeWei.toString() ?? null,
+          degraded: JSON.stringify(degraded),
+          now,
+        });
+      }),
+
+    getChainStatus: () =>
+      read(() => {
+        const row = status.get();
+        if (row === undefined) return null;
+        return {
+          quote: toQuote(row),
+          degraded: JSON.parse(row.degraded),
+          updatedAt: row.updated_at,
+        };
+      }),
+  };
+}
+
+/** The newest fee quote, read on the given connection. */
+export function feeQuoteReader(db: Database): () => FeeQuote | null {
+  const quote = db.prepare<[], QuoteRow>(`SELECT ${QUOTE_COLUMNS} FROM chain_status`);
+  return () => {
+    const row = quote.get();
+    return row === undefined ? null : toQuote(row);
+  };
+}
+
+function toQuote(row: QuoteRow): FeeQuote | null {
+  const { single_gas, base_fee_per_gas, max_priority_fee_per_gas, data_fee_wei } = row;
+  if (
+    single_gas === null ||
+    base_fee_per_gas === null ||
+    max_priority_fee_per_gas === null ||
+    data_fee_wei === null
+  ) {
+    return null;
+  }
+  return {
+    singleGas: BigInt(single_gas),
+    baseFeePerGas: BigInt(base_fee_per_gas),
+    maxPriorityFeePerGas: BigInt(max_priority_fee_per_gas),
+    dataFeeWei: BigInt(data_fee_wei),
+  };
+}

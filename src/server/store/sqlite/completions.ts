@@ -1,0 +1,101 @@
+import { reservation } from '../../core/money.ts';
+import type { NewCompletion, QueueOutcome, TaskStore } from '../../core/ports.ts';
+import type { Access } from './access.ts';
+import { feeQuoteReader } from './chain-status.ts';
+import type { Ledger } from './ledger.ts';
+import { taskReader } from './task-records.ts';
+import type { WakeUps } from './wake-ups.ts';
+
+export const QUEUE_TOPIC = 'queue';
+
+export function completionTopic(taskId: string): string {
+  return `completion:${taskId}`;
+}
+
+export function completionStore(
+  access: Access,
+  ledger: Ledger,
+  wakeUps: WakeUps,
+): Pick<TaskStore, 'queueCompletion' | 'waitForCompletion'> {
+  const { writer, reader, write, readNow } = access;
+  const readTask = taskReader(writer);
+  const readQuote = feeQuoteReader(writer);
+  const liveRobot = writer.prepare<[string]>(
+    'SELECT 1 FROM robots WHERE id = ? AND key_hash IS NOT NULL',
+  );
+  const queue = queueInto(access, ledger);
+  // No row where the task is gone.
+  const isOver = reader.prepare<[string], { over: 0 | 1 }>(
+    `SELECT coalesce(c.state, '') IN ('included', 'finalized', 'failed') AS over
+     FROM tasks t LEFT JOIN completions c ON c.task_id = t.id WHERE t.id = ?`,
+  );
+
+  function queueInWrite(completion: NewCompletion): QueueOutcome {
+    if (liveRobot.get(completion.robotId) === undefined) return { outcome: 'robot_gone' };
+    const task = readTask(completion.taskId);
+    if (task === null || task.robotId !== completion.robotId) return { outcome: 'not_found' };
+    if (task.status === 'verified') return { outcome: 'already_completed', task };
+    if (task.completion !== null && task.completion.state !== 'failed') {
+      return { outcome: 'completion_in_progress', task };
+    }
+    const balance = ledger.balanceOf(task.wallet);
+    if (balance === null || balance.anchorQuota < 1) return { outcome: 'no_anchor_quota' };
+    const quote = readQuote();
+    if (quote === null) return { outcome: 'no_fee_quote' };
+    const reserved = reservation(quote);
+    if (balance.gasCreditWei < reserved) return { outcome: 'no_gas_credit' };
+    queue(completion, task.wallet, reserved);
+    return { outcome: 'queued' };
+  }
+
+  return {
+    async queueCompletion(completion) {
+      const result = await write(() => queueInWrite(completion));
+      if (result.outcome === 'queued') wakeUps.wake(QUEUE_TOPIC);
+      return result;
+    },
+
+    async waitForCompletion(taskId, signal) {
+      while (!signal.aborted && readNow(() => isOver.get(taskId)?.over) === 0) {
+        await wakeUps.wait(completionTopic(taskId), signal);
+      }
+    },
+  };
+}
+
+/** Stores the proof and takes its reservation, whose ledger entry orders the queue. */
+function queueInto(
+  { writer }: Access,
+  ledger: Ledger,
+): (completion: NewCompletion, wallet: string, reserved: bigint) => void {
+  const newestCycle = writer.prepare<[string], { cycle: number }>(
+    'SELECT cycle FROM completions WHERE task_id = ?',
+  );
+  const upsert = writer.prepare<[Record<string, string | number>]>(
+    `INSERT INTO completions (task_id, state, proof_hash, claim_hash, leaf, cycle, generation,
+       reserve_seq, queued_at, updated_at)
+     VALUES (:taskId, 'queued', :proofHash, :claimHash, :leaf, :cycle, 0, :reserveSeq, :now, :now)
+     ON CONFLICT (task_id) DO UPDATE SET state = excluded.state, proof_hash = excluded.proof_hash,
+       claim_hash = excluded.claim_hash, leaf = excluded.leaf, cycle = excluded.cycle,
+       generation = 0, reserve_seq = excluded.reserve_seq, queued_at = excluded.queued_at,
+       updated_at = excluded.updated_at, failure = NULL`,
+  );
+  const keepProof = writer.prepare<[string, string]>(
+    `INSERT INTO proofs (task_id, proof) VALUES (?, ?)
+     ON CONFLICT (task_id) DO UPDATE SET proof = excluded.proof`,
+  );
+  return ({ taskId, proof, proofHash, claimHash, leaf, now }, wallet, reserved) => {
+    const cycle = (newestCycle.get(taskId)?.cycle ?? 0) + 1;
+    const reserveSeq = ledger.post({
+      kind: 'reserve',
+      wallet,
+      anchors: -1,
+      gasWei: -reserved,
+      taskId,
+      cycle,
+      at: now,
+    });
+    upsert.run({ taskId, proofHash, claimHash, leaf, cycle, reserveSeq, now });
+    keepProof.run(taskId, proof);
+  };
+}

@@ -1,0 +1,77 @@
+import type { Database } from 'better-sqlite3';
+import type { Clock } from '../../../base/clock.ts';
+import { SvcError } from '../../../base/svc-error.ts';
+import type { AnchorStore, Lease } from '../../core/ports.ts';
+import type { Access } from './access.ts';
+
+/** Throws `lease_lost` unless holder and fence own the lease now. */
+export type LeaseGuard = (lease: Lease) => void;
+
+interface LeaseRow {
+  holder: string | null;
+  fence: number;
+  expires_at: number;
+}
+
+/** A guard that reads on the given connection, in the transaction that it guards. */
+export function leaseGuard(db: Database, clock: Clock): LeaseGuard {
+  const owned = db.prepare<[number, string, string, number, number]>(
+    `SELECT 1 FROM leases
+     WHERE chain_id = ? AND address = ? AND holder = ? AND fence = ? AND expires_at > ?`,
+  );
+  return ({ chainId, sender, holder, fence }) => {
+    // The clock of this moment: the caller's time may have passed while it waited for the write.
+    if (owned.get(chainId, sender, holder, fence, clock.now()) === undefined) {
+      throw new SvcError('lease_lost', 'Another process has taken over the anchoring account.');
+    }
+  };
+}
+
+export function leaseStore(
+  { reader, writer, write, read }: Access,
+  guard: LeaseGuard,
+): Pick<AnchorStore, 'listAnchorAddresses' | 'acquireLease' | 'renewLease' | 'releaseLease'> {
+  const addresses = reader.prepare<[], { address: string }>(
+    'SELECT DISTINCT address FROM leases ORDER BY address',
+  );
+  const find = writer.prepare<[number, string], LeaseRow>(
+    'SELECT holder, fence, expires_at FROM leases WHERE chain_id = ? AND address = ?',
+  );
+  const take = writer.prepare<[number, string, string, number, number]>(
+    `INSERT INTO leases (chain_id, address, holder, fence, expires_at) VALUES (?, ?, ?, ?, ?)
+     ON CONFLICT (chain_id, address) DO UPDATE SET
+       holder = excluded.holder, fence = excluded.fence, expires_at = excluded.expires_at`,
+  );
+  const extend = writer.prepare<[number, number, string]>(
+    'UPDATE leases SET expires_at = ? WHERE chain_id = ? AND address = ?',
+  );
+  const giveUp = writer.prepare<[number, string]>(
+    'UPDATE leases SET holder = NULL, expires_at = 0 WHERE chain_id = ? AND address = ?',
+  );
+
+  return {
+    listAnchorAddresses: () => read(() => addresses.all().map(({ address }) => address)),
+
+    acquireLease: ({ chainId, address }, holder, ttlMs, now) =>
+      write(() => {
+        const row = find.get(chainId, address);
+        const held = row !== undefined && row.holder !== null && row.expires_at > now;
+        if (held && row.holder !== holder) return null;
+        const fence = held ? row.fence : (row?.fence ?? 0) + 1;
+        take.run(chainId, address, holder, fence, now + ttlMs);
+        return { chainId, sender: address, holder, fence };
+      }),
+
+    renewLease: (lease, ttlMs, now) =>
+      write(() => {
+        guard(lease);
+        extend.run(now + ttlMs, lease.chainId, lease.sender);
+      }),
+
+    releaseLease: (lease) =>
+      write(() => {
+        guard(lease);
+        giveUp.run(lease.chainId, lease.sender);
+      }),
+  };
+}

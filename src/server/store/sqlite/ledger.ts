@@ -1,0 +1,106 @@
+import type { Database } from 'better-sqlite3';
+import type { Balance } from '../../core/ports.ts';
+
+interface Common {
+  wallet: string;
+  /** Signed. */
+  anchors: number;
+  /** Signed. */
+  gasWei: bigint;
+  at: number;
+}
+
+export type LedgerEntry =
+  | (Common & { kind: 'grant'; grantId: string; note: string })
+  | (Common & { kind: 'reserve' | 'settle' | 'release'; taskId: string; cycle: number });
+
+export interface Reservation {
+  wallet: string;
+  cycle: number;
+  gasWei: bigint;
+}
+
+/** The accounts and their ledger. Use it inside a write; a balance moves only together with its entry. */
+export class Ledger {
+  readonly #open;
+  readonly #balance;
+  readonly #setBalance;
+  readonly #insert;
+  readonly #reservation;
+
+  constructor(db: Database) {
+    this.#open = db.prepare<[string, number]>(
+      `INSERT INTO accounts (wallet, anchor_quota, gas_credit_wei, created_at)
+       VALUES (?, 0, '0', ?) ON CONFLICT DO NOTHING`,
+    );
+    this.#balance = balanceStatement(db);
+    this.#setBalance = db.prepare<[number, string, string]>(
+      'UPDATE accounts SET anchor_quota = ?, gas_credit_wei = ? WHERE wallet = ?',
+    );
+    this.#insert = db.prepare<[Record<string, string | number | null>]>(
+      `INSERT INTO ledger (wallet, kind, anchors, gas_wei, task_id, cycle, grant_id, note, at)
+       VALUES (:wallet, :kind, :anchors, :gasWei, :taskId, :cycle, :grantId, :note, :at)`,
+    );
+    this.#reservation = db.prepare<[string], { wallet: string; cycle: number; gas_wei: string }>(
+      `SELECT wallet, cycle, gas_wei FROM ledger WHERE task_id = ? AND kind = 'reserve'
+       ORDER BY cycle DESC LIMIT 1`,
+    );
+  }
+
+  /** Harmless when the account is open. */
+  openAccount(wallet: string, now: number): void {
+    this.#open.run(wallet, now);
+  }
+
+  balanceOf(wallet: string): Balance | null {
+    return toBalance(this.#balance.get(wallet));
+  }
+
+  /** Answers the entry's place in the ledger. */
+  post(entry: LedgerEntry): number {
+    const balance = this.balanceOf(entry.wallet);
+    if (balance === null) throw new Error('A ledger entry needs its account');
+    const { lastInsertRowid } = this.#insert.run({
+      taskId: null,
+      cycle: null,
+      grantId: null,
+      note: null,
+      ...entry,
+      gasWei: entry.gasWei.toString(),
+    });
+    this.#setBalance.run(
+      balance.anchorQuota + entry.anchors,
+      (balance.gasCreditWei + entry.gasWei).toString(),
+      entry.wallet,
+    );
+    return Number(lastInsertRowid);
+  }
+
+  /** What the newest cycle of a task reserved. It outlives the task. */
+  reservationOf(taskId: string): Reservation {
+    const row = this.#reservation.get(taskId);
+    if (row === undefined) throw new Error('A queued proof has no reservation');
+    return { wallet: row.wallet, cycle: row.cycle, gasWei: -BigInt(row.gas_wei) };
+  }
+}
+
+export interface BalanceRow {
+  wallet: string;
+  anchor_quota: number;
+  gas_credit_wei: string;
+}
+
+export function balanceStatement(db: Database) {
+  return db.prepare<[string], BalanceRow>(
+    'SELECT wallet, anchor_quota, gas_credit_wei FROM accounts WHERE wallet = ?',
+  );
+}
+
+export function toBalance(row: BalanceRow | undefined): Balance | null {
+  if (row === undefined) return null;
+  return {
+    wallet: row.wallet,
+    anchorQuota: row.anchor_quota,
+    gasCreditWei: BigInt(row.gas_credit_wei),
+  };
+}

@@ -1,0 +1,88 @@
+import Database from 'better-sqlite3';
+import { SvcError } from '../../../base/svc-error.ts';
+
+export interface MigrateOptions {
+  db: Database.Database;
+  migrations: readonly string[];
+  /** Part of the snapshot's name, so that none overwrites another. */
+  now: number;
+}
+
+/** "RTPA", in the header of every database of this service. */
+const APPLICATION_ID = 0x52545041;
+
+/**
+ * Brings the schema up to date, each migration in a transaction of its own, after a verified snapshot
+ * beside the file when there is something to lose. Needs the database for itself.
+ *
+ * @throws SvcError `schema_too_new` when a newer version of the service wrote it, `database_foreign`
+ *   when it is another program's.
+ */
+export function migrate({ db, migrations, now }: MigrateOptions): void {
+  const from = schemaVersion(db);
+  requireOwn(db, from);
+  if (from > migrations.length) throw tooNew(from, migrations.length);
+  if (from === migrations.length) return;
+  if (from > 0) snapshot(db, `${db.name}.schema-${from}.${now}`);
+  for (const [index, sql] of migrations.entries()) {
+    if (index < from) continue;
+    db.transaction(() => {
+      db.exec(sql);
+      db.pragma(`user_version = ${index + 1}`);
+      db.pragma(`application_id = ${APPLICATION_ID}`);
+    }).exclusive();
+  }
+}
+
+/**
+ * For a process that works beside a server and so must not migrate.
+ *
+ * @throws SvcError `schema_too_old`, `schema_too_new` or `database_foreign`.
+ */
+export function requireSchema(db: Database.Database, migrations: readonly string[]): void {
+  const version = schemaVersion(db);
+  requireOwn(db, version);
+  if (version > migrations.length) throw tooNew(version, migrations.length);
+  if (version < migrations.length) {
+    throw new SvcError(
+      'schema_too_old',
+      `The database has schema ${version}; this version works with schema ${migrations.length}.`,
+      { hint: 'Start svc-server of this version once: it brings the schema up to date.' },
+    );
+  }
+}
+
+function schemaVersion(db: Database.Database): number {
+  return Number(db.pragma('user_version', { simple: true }));
+}
+
+function requireOwn(db: Database.Database, version: number): void {
+  const id = db.pragma('application_id', { simple: true });
+  const isEmpty =
+    id === 0 &&
+    version === 0 &&
+    db.prepare('SELECT 1 FROM sqlite_schema LIMIT 1').get() === undefined;
+  if (id === APPLICATION_ID || isEmpty) return;
+  throw new SvcError('database_foreign', 'The file is a database of another program.');
+}
+
+function tooNew(found: number, known: number): SvcError {
+  return new SvcError(
+    'schema_too_new',
+    `The database has schema ${found}; this version knows schemas up to ${known}.`,
+    { hint: 'Use the version of svc-server that wrote it, or a newer one.' },
+  );
+}
+
+function snapshot(db: Database.Database, path: string): void {
+  db.prepare('VACUUM INTO ?').run(path);
+  const copy = new Database(path, { readonly: true, fileMustExist: true });
+  try {
+    const verdict = copy.pragma('integrity_check', { simple: true });
+    if (verdict !== 'ok') {
+      throw new SvcError('snapshot_failed', 'The snapshot before the migration is not sound.');
+    }
+  } finally {
+    copy.close();
+  }
+}

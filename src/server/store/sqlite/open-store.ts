@@ -1,0 +1,175 @@
+import type { Database } from 'better-sqlite3';
+import type { Clock } from '../../../base/clock.ts';
+import { SvcError } from '../../../base/svc-error.ts';
+import type { Store } from '../../core/ports.ts';
+import type { Access } from './access.ts';
+import { attemptStore } from './attempts.ts';
+import { chainStatusStore } from './chain-status.ts';
+import { completionStore } from './completions.ts';
+import { canonicalPath, lockDatabase, openReader, openWriter, stopWaiting } from './connections.ts';
+import { creditStore } from './credits.ts';
+import { faultKind, storageUnavailable } from './faults.ts';
+import { type GroupCommit, startGroupCommit } from './group-commit.ts';
+import { checkInvariants } from './invariants.ts';
+import { leaseGuard, leaseStore } from './leases.ts';
+import { Ledger } from './ledger.ts';
+import { migrate, requireSchema } from './migrate.ts';
+import { migrations } from './migrations/migrations.ts';
+import { queueStore } from './queue.ts';
+import { RateCounters } from './rate-counters.ts';
+import { robotStore } from './robots.ts';
+import { settlementStore } from './settlement.ts';
+import { signInStore } from './sign-in.ts';
+import { taskStore } from './tasks.ts';
+import { WakeUps } from './wake-ups.ts';
+
+export interface SqliteStoreOptions {
+  path: string;
+  clock: Clock;
+  /**
+   * True for the server: the database is its own, made and migrated if needed. False for a command
+   * that works beside a live server: no lock, no migration, no counters kept.
+   */
+  exclusive: boolean;
+  /** Called once, when disk or file cannot be trusted any more; the process should end. */
+  onFatal: (error: Error) => void;
+}
+
+/**
+ * The store in one SQLite file.
+ *
+ * @throws SvcError `database_locked`, `database_missing`, `database_foreign`, `database_unusable`,
+ *   `schema_too_new` or `schema_too_old`.
+ */
+export async function openSqliteStore(options: SqliteStoreOptions): Promise<Store> {
+  const path = canonicalPath(options.path, { create: options.exclusive });
+  const opened: (() => void)[] = [];
+  const release = () => {
+    for (const close of opened.splice(0).reverse()) close();
+  };
+  try {
+    if (options.exclusive) opened.push(lockDatabase(path).release);
+    const writer = openWriter(path);
+    opened.push(() => writer.close());
+    if (options.exclusive) migrate({ db: writer, migrations, now: options.clock.now() });
+    else requireSchema(writer, migrations);
+    stopWaiting(writer);
+    const reader = openReader(path);
+    opened.push(() => reader.close());
+    return buildStore(options, { writer, reader, release });
+  } catch (error) {
+    release();
+    throw faultKind(error) === null ? error : unusable(path, error);
+  }
+}
+
+function buildStore(
+  { clock, exclusive, onFatal }: SqliteStoreOptions,
+  { writer, reader, release }: { writer: Database; reader: Database; release: () => void },
+): Store {
+  const fatal = once(onFatal);
+  const group = startGroupCommit({
+    db: writer,
+    probeRoom: () => probeRoom(writer),
+    onFatal: fatal,
+  });
+  const access = shareAccess({ clock, writer, reader, group, fatal });
+  const counters = new RateCounters(clock);
+  if (exclusive) counters.load(reader);
+  const ledger = new Ledger(writer);
+  const wakeUps = new WakeUps();
+  const guard = leaseGuard(writer, clock);
+  const readGuard = leaseGuard(reader, clock);
+  const touch = writer.prepare(
+    "INSERT INTO write_probe VALUES (1, x'') ON CONFLICT DO UPDATE SET filling = x''",
+  );
+
+  async function close(): Promise<void> {
+    // Without saved counters a window opens anew, as after a crash; closing goes on.
+    const saved = exclusive ? group.write(() => counters.save(writer)).catch(() => {}) : null;
+    await Promise.all([saved, group.drain()]);
+    release();
+    wakeUps.wakeAll();
+  }
+  let closed: Promise<void> | undefined;
+
+  return {
+    ...signInStore(access, ledger, counters),
+    ...robotStore(access, counters),
+    ...taskStore(access),
+    ...completionStore(access, ledger, wakeUps),
+    ...creditStore(access, ledger),
+    ...chainStatusStore(access, guard),
+    ...leaseStore(access, guard),
+    ...attemptStore(access, guard, readGuard),
+    ...queueStore(access, { guard, readGuard, ledger, wakeUps }),
+    ...settlementStore(access, { guard, ledger, wakeUps }),
+    checkInvariants: () => access.read(() => checkInvariants(reader)),
+    probe: () =>
+      access.write(() => {
+        touch.run();
+      }),
+    close: () => {
+      closed ??= close();
+      return closed;
+    },
+  };
+}
+
+function shareAccess({
+  clock,
+  writer,
+  reader,
+  group,
+  fatal,
+}: Pick<Access, 'clock' | 'writer' | 'reader'> & {
+  group: GroupCommit;
+  fatal: (error: Error) => void;
+}): Access {
+  function readNow<T>(query: () => T): T {
+    if (!reader.open) throw storageUnavailable('The store is closed.');
+    try {
+      return query();
+    } catch (error) {
+      const kind = faultKind(error);
+      if (kind === null || !(error instanceof Error)) throw error;
+      if (kind === 'fatal') fatal(error);
+      throw storageUnavailable('The database cannot be read.', error);
+    }
+  }
+  return {
+    clock,
+    writer,
+    reader,
+    write: (work) => group.write(work),
+    readNow,
+    read: async (query) => readNow(query),
+  };
+}
+
+/** Room for the writes that come next: what it took is free again in the file after it. */
+function probeRoom(writer: Database): void {
+  writer.exec(`
+    BEGIN IMMEDIATE;
+    INSERT INTO write_probe VALUES (1, zeroblob(262144))
+      ON CONFLICT DO UPDATE SET filling = excluded.filling;
+    COMMIT;
+    UPDATE write_probe SET filling = x'';
+  `);
+}
+
+function once(onFatal: (error: Error) => void): (error: Error) => void {
+  let called = false;
+  return (error) => {
+    if (called) return;
+    called = true;
+    onFatal(error);
+  };
+}
+
+function unusable(path: string, cause: unknown): SvcError {
+  return new SvcError('database_unusable', `The file ${path} cannot be used as a database.`, {
+    hint: 'Check that it is a SQLite file, readable and writable, on a disk with free space.',
+    cause,
+  });
+}

@@ -1,0 +1,100 @@
+import type { Database } from 'better-sqlite3';
+import type { Clock } from '../../../base/clock.ts';
+import { limits } from '../../../protocol/limits.ts';
+import type { RateCount } from '../../core/ports.ts';
+
+const limitOf = {
+  challenge: limits.challengesPerWindow,
+  account: limits.accountMutationsPerWindow,
+  robot: limits.robotCallsPerWindow,
+} as const;
+
+export type RateScope = keyof typeof limitOf;
+
+/** Beyond it the oldest is forgotten: anybody can make up wallets. */
+const MAX_KEYS = 200_000;
+
+/**
+ * Counts calls in windows aligned to the minute of the clock. In memory; saved when the store closes,
+ * so that a crash may reopen one window.
+ */
+export class RateCounters {
+  readonly #clock: Clock;
+  readonly #used: Record<RateScope, Map<string, number>> = {
+    challenge: new Map(),
+    account: new Map(),
+    robot: new Map(),
+  };
+  #window: number;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+    this.#window = windowAt(clock.now());
+  }
+
+  /** Counts one call unless the window is used up. */
+  count(scope: RateScope, key: string): RateCount {
+    const now = this.#enterWindow();
+    const counts = this.#used[scope];
+    const used = counts.get(key) ?? 0;
+    if (used >= limitOf[scope]) return rateCount(scope, used, false, now);
+    counts.set(key, used + 1);
+    if (counts.size > MAX_KEYS) {
+      for (const oldest of counts.keys()) {
+        counts.delete(oldest);
+        break;
+      }
+    }
+    return rateCount(scope, used + 1, true, now);
+  }
+
+  /** What `count` would find, counting nothing. */
+  peek(scope: RateScope, key: string): RateCount {
+    const now = this.#enterWindow();
+    return rateCount(scope, this.#used[scope].get(key) ?? 0, true, now);
+  }
+
+  /** Call inside a write. */
+  save(db: Database): void {
+    this.#enterWindow();
+    db.exec('DELETE FROM rate_counters');
+    const insert = db.prepare('INSERT INTO rate_counters VALUES (?, ?, ?, ?)');
+    for (const [scope, counts] of Object.entries(this.#used)) {
+      for (const [key, used] of counts) insert.run(scope, key, this.#window, used);
+    }
+  }
+
+  load(db: Database): void {
+    this.#enterWindow();
+    const rows = db
+      .prepare<[number], { scope: RateScope; key: string; used: number }>(
+        'SELECT scope, key, used FROM rate_counters WHERE window_start = ?',
+      )
+      .iterate(this.#window);
+    for (const { scope, key, used } of rows) this.#used[scope].set(key, used);
+  }
+
+  #enterWindow(): number {
+    const now = this.#clock.now();
+    const window = windowAt(now);
+    if (window !== this.#window) {
+      for (const counts of Object.values(this.#used)) counts.clear();
+      this.#window = window;
+    }
+    return now;
+  }
+}
+
+function windowAt(now: number): number {
+  return now - (now % limits.windowMs);
+}
+
+function rateCount(scope: RateScope, used: number, allowed: boolean, now: number): RateCount {
+  const limit = limitOf[scope];
+  return {
+    allowed,
+    limit,
+    remaining: limit - used,
+    resetMs: limits.windowMs - (now % limits.windowMs),
+  };
+}

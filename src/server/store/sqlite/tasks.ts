@@ -1,0 +1,85 @@
+import type { Hex } from '../../../proof/bytes.ts';
+import type { NewTask, TaskRecord, TaskStore } from '../../core/ports.ts';
+import type { Access } from './access.ts';
+import { taskReader } from './task-records.ts';
+
+export function taskStore({
+  reader,
+  writer,
+  write,
+  read,
+}: Access): Pick<TaskStore, 'createTask' | 'getTask' | 'findPublicAnchor'> {
+  const readTask = taskReader(reader);
+  const readTaskInWrite = taskReader(writer);
+  const robotWallet = writer.prepare<[string], { wallet: string }>(
+    'SELECT wallet FROM robots WHERE id = ? AND key_hash IS NOT NULL',
+  );
+  const tombstone = writer.prepare<[string]>('SELECT 1 FROM tombstones WHERE task_id = ?');
+  const insert = writer.prepare<[Record<string, string | number | null>]>(
+    `INSERT INTO tasks (id, robot_id, wallet, title, description, expected_result, occurred_at,
+       created_at)
+     VALUES (:id, :robotId, :wallet, :title, :description, :expectedResult, :occurredAt, :createdAt)`,
+  );
+  const firstAnchored = reader.prepare<[Hex], { task_id: string }>(
+    'SELECT task_id FROM receipts WHERE proof_hash = ? ORDER BY seq LIMIT 1',
+  );
+  const firstQueued = reader.prepare<[Hex], { task_id: string }>(
+    'SELECT task_id FROM completions WHERE proof_hash = ? ORDER BY reserve_seq LIMIT 1',
+  );
+  const occurrences = reader.prepare<[Hex], { occurrences: number }>(
+    'SELECT occurrences FROM proof_hashes WHERE proof_hash = ?',
+  );
+  const robotName = reader.prepare<[string], { name: string }>(
+    'SELECT name FROM robots WHERE id = ?',
+  );
+
+  return {
+    createTask: (task) =>
+      write(() => {
+        const robot = robotWallet.get(task.robotId);
+        if (robot === undefined) return { outcome: 'robot_gone' };
+        const stored = readTaskInWrite(task.id);
+        if (stored !== null) {
+          return task.idGiven && isSameClaim(stored, task)
+            ? { outcome: 'repeated', task: stored }
+            : { outcome: 'id_conflict' };
+        }
+        if (tombstone.get(task.id) !== undefined) return { outcome: 'id_conflict' };
+        const { idGiven: _, ...row } = { ...task, wallet: robot.wallet };
+        insert.run(row);
+        return { outcome: 'created', task: { ...row, status: 'claimed', completion: null } };
+      }),
+
+    getTask: (id, viewer) =>
+      read(() => {
+        const task = readTask(id);
+        if (task === null) return null;
+        const mayRead =
+          'robotId' in viewer ? task.robotId === viewer.robotId : task.wallet === viewer.wallet;
+        return mayRead ? task : null;
+      }),
+
+    findPublicAnchor: (proofHash, taskId) =>
+      read(() => {
+        const id =
+          taskId ?? (firstAnchored.get(proofHash) ?? firstQueued.get(proofHash))?.task_id ?? null;
+        const task = id === null ? null : readTask(id);
+        if (task?.completion?.proofHash !== proofHash) return null;
+        const robot = robotName.get(task.robotId);
+        const count = occurrences.get(proofHash);
+        if (robot === undefined || count === undefined) return null;
+        return { task, robotName: robot.name, occurrences: count.occurrences };
+      }),
+  };
+}
+
+/** Documents are canonical text, so equal content is equal text. */
+function isSameClaim(stored: TaskRecord, task: NewTask): boolean {
+  return (
+    stored.robotId === task.robotId &&
+    stored.title === task.title &&
+    stored.description === task.description &&
+    stored.expectedResult === task.expectedResult &&
+    stored.occurredAt === task.occurredAt
+  );
+}

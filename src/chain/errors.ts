@@ -68,7 +68,10 @@ const refusals: readonly { readonly meaning: RefusalMeaning; readonly words: Reg
     words:
       /nonce too high|nonce ?gap|too distant from|tx ?pool is full|pool limit|invalid chain ?id|chain id|invalid sender|exceeds the configured cap|authority already reserved|in-flight transaction limit/i,
   },
-  { meaning: 'reverted', words: /revert|invalid opcode|invalid jump|stack (under|over)flow/i },
+  {
+    meaning: 'reverted',
+    words: /revert|vm execution error|invalid opcode|invalid jump|stack (under|over)flow/i,
+  },
   {
     meaning: 'gas_limit',
     words:

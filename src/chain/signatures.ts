@@ -3,7 +3,7 @@ import { verifyHash } from 'viem/actions';
 import type { Hex } from '../proof/bytes.ts';
 import { limits } from '../protocol/limits.ts';
 import { dataOf } from './decode.ts';
-import { ProviderFault, type RpcRefusal } from './errors.ts';
+import { isDeterministicRefusal, ProviderFault, type RpcRefusal } from './errors.ts';
 import type { Lane } from './lane.ts';
 import { type Ask, resultOf } from './rpc.ts';
 
@@ -30,7 +30,7 @@ export async function recoverWallet(message: string, signature: Hex): Promise<st
 
 /**
  * Whether the contract wallet accepts the signature (ERC-1271, ERC-6492). Asks it only where it has
- * code or the signature has the 6492 suffix. A call that fails or reverts means no.
+ * code or the signature has the 6492 suffix. A call that reverts means no.
  * Rejects with `chain_unavailable` when the chain cannot be asked within 5 seconds, or `lane` is full.
  */
 export async function isContractSignature(
@@ -68,7 +68,9 @@ async function checkContract(
   const request = async ({ method, params }: { method: string; params?: unknown }) => {
     try {
       const [answer] = await ask([{ method, params: Array.isArray(params) ? params : [] }]);
-      if (answer !== undefined && !answer.ok) throw new CallRefused(answer.refusal);
+      if (answer?.ok === false && isDeterministicRefusal(answer.refusal)) {
+        throw new CallReverted(answer.refusal);
+      }
       return resultOf(answer);
     } catch (error) {
       if (error instanceof ProviderFault) fault = error;
@@ -86,7 +88,7 @@ async function checkContract(
 }
 
 /** What viem expects of a provider: an error with the JSON-RPC code. */
-class CallRefused extends Error {
+class CallReverted extends Error {
   readonly code: number;
 
   constructor({ rpcCode, reason }: RpcRefusal) {

@@ -1,0 +1,121 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { encryptKeystoreJson } from 'ethers';
+import { parseTransaction, recoverTransactionAddress } from 'viem';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { loadAnchorKey } from '../../src/chain/anchor-key.ts';
+import { anvilAccounts } from '../support/anvil.ts';
+
+const { address, privateKey } = anvilAccounts[0];
+const digits = privateKey.slice(2);
+let folder: string;
+
+beforeEach(async () => {
+  folder = await mkdtemp(path.join(tmpdir(), 'anchor-key-'));
+});
+
+afterEach(() => rm(folder, { recursive: true }));
+
+async function file(name: string, content: string): Promise<string> {
+  const target = path.join(folder, name);
+  await writeFile(target, content);
+  return target;
+}
+
+describe('loadAnchorKey', () => {
+  it.each([
+    ['with a prefix', privateKey],
+    ['without one', digits],
+  ])('takes a hex key %s', async (_what, text) => {
+    expect((await loadAnchorKey({ privateKey: text })).address).toBe(address);
+  });
+
+  it('reads a hex key from a file', async () => {
+    const key = await loadAnchorKey({ file: await file('key', `${privateKey}\n`) });
+
+    expect(key.address).toBe(address);
+  });
+
+  it('opens a V3 keystore with its password file', async () => {
+    const keystore = await encryptKeystoreJson({ address, privateKey }, 'pass word', {
+      scrypt: { N: 1024 },
+    });
+
+    const key = await loadAnchorKey({
+      file: await file('keystore.json', keystore),
+      passwordFile: await file('password', 'pass word\n'),
+    });
+
+    expect(key.address).toBe(address);
+  });
+
+  it('names the files of a keystore that does not open, and nothing in them', async () => {
+    const keystore = await encryptKeystoreJson({ address, privateKey }, 'right', {
+      scrypt: { N: 1024 },
+    });
+    const source = {
+      file: await file('keystore.json', keystore),
+      passwordFile: await file('password', 'wrongpassword'),
+    };
+
+    const error = await loadAnchorKey(source).catch((thrown: unknown) => thrown);
+
+    expect(error).toMatchObject({ code: 'invalid_anchor_key' });
+    expect(String(error)).toContain(source.file);
+    expect(String(error)).not.toContain('wrongpassword');
+  });
+
+  it('says which file cannot be read', async () => {
+    const missing = path.join(folder, 'missing');
+
+    await expect(loadAnchorKey({ file: missing })).rejects.toThrow(`${missing} cannot be read`);
+  });
+
+  it.each([
+    ['a key that is too short', digits.slice(1)],
+    ['text', 'not a key'],
+    ['a key beyond the order of the curve', 'f'.repeat(64)],
+    ['the zero key', '0'.repeat(64)],
+  ])('refuses %s without quoting it', async (_what, text) => {
+    const source = { file: await file('key', text) };
+
+    const error = await loadAnchorKey(source).catch((thrown: unknown) => thrown);
+
+    expect(error).toMatchObject({ code: 'invalid_anchor_key' });
+    expect(String(error)).toContain(source.file);
+    expect(`${String(error)}${(error as Error).stack}`).not.toContain(text);
+  });
+});
+
+describe('signTransaction', () => {
+  it('makes an EIP-1559 transfer of nothing from the account to itself', async () => {
+    const key = await loadAnchorKey({ privateKey });
+    const payload = `0x${'5a'.repeat(42)}` as const;
+
+    const { rawTx } = await key.signTransaction({
+      chainId: 5,
+      nonce: 7,
+      payload,
+      gas: 30_000n,
+      maxFeePerGas: 20n,
+      maxPriorityFeePerGas: 2n,
+    });
+
+    const transaction = parseTransaction(rawTx);
+    expect(transaction).toMatchObject({
+      type: 'eip1559',
+      chainId: 5,
+      nonce: 7,
+      data: payload,
+      gas: 30_000n,
+      maxFeePerGas: 20n,
+      maxPriorityFeePerGas: 2n,
+      to: address.toLowerCase(),
+    });
+    expect(transaction.value ?? 0n).toBe(0n);
+    expect(
+      await recoverTransactionAddress({ serializedTransaction: rawTx as `0x02${string}` }),
+    ).toBe(address);
+  });
+});

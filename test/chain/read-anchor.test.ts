@@ -1,0 +1,298 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type AnchorKey, loadAnchorKey } from '../../src/chain/anchor-key.ts';
+import { type OpenChain, openChain } from '../../src/chain/chain.ts';
+import { verifyReceipt } from '../../src/chain/verify-receipt.ts';
+import { isProven } from '../../src/proof/audit-anchor.ts';
+import type { Hex } from '../../src/proof/bytes.ts';
+import { leafHash } from '../../src/proof/leaf.ts';
+import { encodePayload } from '../../src/proof/payload.ts';
+import type { Verification } from '../../src/protocol/resources.ts';
+import { anvilAccounts, startTestChain, type TestChain } from '../support/anvil.ts';
+import { type RpcProxy, startRpcProxy } from '../support/rpc-proxy.ts';
+
+const content = {
+  proof_hash: `0x${'a1'.repeat(32)}`,
+  task_id: '01940000-0000-7000-8000-000000000001',
+  robot_id: '01940000-0000-7000-8000-000000000002',
+  claim_hash: `0x${'c2'.repeat(32)}`,
+} as const;
+const payload = encodePayload({
+  kind: 'single',
+  proof_hash: content.proof_hash,
+  leaf: leafHash(content),
+});
+
+let node: TestChain;
+let proxy: RpcProxy;
+let chain: OpenChain;
+let key: AnchorKey;
+
+beforeAll(async () => {
+  node = await startTestChain();
+  proxy = await startRpcProxy(node.url);
+  chain = openChain({ url: proxy.url });
+  key = await loadAnchorKey({ privateKey: anvilAccounts[0].privateKey });
+});
+
+afterAll(async () => {
+  await chain.close();
+  await proxy.close();
+  await node.close();
+});
+
+async function send(data: Hex = payload): Promise<Hex> {
+  const survey = await chain.anchoring.survey(key.address, data);
+  const { rawTx, txHash } = await key.signTransaction({
+    chainId: survey.chainId,
+    nonce: survey.latestNonce,
+    payload: data,
+    gas: 60_000n,
+    maxFeePerGas: 10n * survey.baseFeePerGas,
+    maxPriorityFeePerGas: survey.maxPriorityFeePerGas,
+  });
+  expect(await chain.anchoring.broadcast(rawTx)).toEqual({ outcome: 'accepted' });
+  return txHash;
+}
+
+async function receiptFor(txHash: Hex): Promise<Verification> {
+  const { facts } = await chain.readAnchor(txHash);
+  return {
+    ...content,
+    status: 'verified',
+    tx_hash: txHash,
+    block_number: facts.receipt?.block_number ?? '',
+    anchored_at: facts.canonical_block?.timestamp ?? '',
+    explorer_url: 'http://explorer.example',
+    chain_id: facts.chain_id,
+    inclusion: null,
+    finality: 'included',
+  };
+}
+
+describe('readAnchor', () => {
+  it('answers nulls for a transaction that the node does not know', async () => {
+    const reading = await chain.readAnchor(`0x${'00'.repeat(32)}`);
+
+    expect(reading).toEqual({
+      facts: { chain_id: 31337, tx: null, receipt: null, canonical_block: null },
+      confirmations: null,
+      finality: null,
+    });
+  });
+
+  it('answers a transaction in no block without a receipt', async () => {
+    const txHash = await send();
+
+    const reading = await chain.readAnchor(txHash);
+
+    expect(reading.facts.tx).toEqual({
+      hash: txHash,
+      from: key.address.toLowerCase(),
+      to: key.address.toLowerCase(),
+      value: '0',
+      input: payload,
+    });
+    expect(reading).toMatchObject({
+      facts: { receipt: null },
+      confirmations: null,
+      finality: null,
+    });
+    await node.mine();
+  });
+
+  it('follows a mined transaction from included to finalized', async () => {
+    const txHash = await send();
+    await node.mine();
+    const standing = async () => {
+      const { confirmations, finality } = await chain.readAnchor(txHash);
+      return { confirmations, finality };
+    };
+
+    expect(await standing()).toEqual({ confirmations: 1n, finality: 'included' });
+    await node.mine();
+    expect(await standing()).toEqual({ confirmations: 2n, finality: 'safe' });
+    await node.mine();
+    expect(await standing()).toEqual({ confirmations: 3n, finality: 'finalized' });
+  });
+
+  it('calls no transaction final whose block was replaced', async () => {
+    const txHash = await send();
+    await node.mine();
+    const { facts } = await chain.readAnchor(txHash);
+    proxy.intercept(({ method, params }) =>
+      method === 'eth_getBlockByNumber' && String(params[0]).startsWith('0x')
+        ? { result: { number: params[0], hash: `0x${'ee'.repeat(32)}`, timestamp: '0x1' } }
+        : null,
+    );
+
+    const reading = await chain.readAnchor(txHash);
+
+    expect(reading).toMatchObject({ confirmations: null, finality: null });
+    expect(reading.facts.receipt).toEqual(facts.receipt);
+    expect(reading.facts.canonical_block?.hash).not.toBe(facts.canonical_block?.hash);
+    proxy.mend();
+  });
+
+  it('reads a chain without the safe and finalized tags', async () => {
+    const txHash = await send();
+    await node.mine();
+    await node.mine();
+    await node.mine();
+    proxy.intercept(({ params }) =>
+      params[0] === 'safe' || params[0] === 'finalized'
+        ? { error: { code: -32602, message: 'invalid block tag' } }
+        : null,
+    );
+
+    const reading = await chain.readAnchor(txHash);
+
+    expect(reading).toMatchObject({ confirmations: 3n, finality: 'included' });
+    proxy.mend();
+  });
+
+  it('takes two requests', async () => {
+    const txHash = await send();
+    await node.mine();
+    const before = proxy.asked.requests;
+
+    await chain.readAnchor(txHash);
+
+    expect(proxy.asked.requests - before).toBe(2);
+  });
+
+  it.each([
+    ['the node is gone', () => proxy.cut()],
+    ['it answers something else', () => proxy.intercept(() => ({ result: { nonsense: true } }))],
+    [
+      'it answers another transaction',
+      () =>
+        proxy.intercept(({ method }) =>
+          method === 'eth_getTransactionByHash'
+            ? {
+                result: {
+                  hash: `0x${'99'.repeat(32)}`,
+                  from: key.address,
+                  to: null,
+                  value: '0x0',
+                  input: '0x',
+                },
+              }
+            : null,
+        ),
+    ],
+  ])('rejects with chain_unavailable when %s', async (_what, misbehave) => {
+    misbehave();
+
+    const reading = chain.readAnchor(`0x${'12'.repeat(32)}`);
+
+    await expect(reading).rejects.toMatchObject({ code: 'chain_unavailable' });
+    proxy.mend();
+  });
+});
+
+describe('verifyReceipt', () => {
+  it('proves a true receipt from the chain alone', async () => {
+    const txHash = await send();
+    await node.mine();
+    const receipt = await receiptFor(txHash);
+
+    const audit = await verifyReceipt(receipt, { rpcUrl: node.url, from: key.address });
+
+    expect(audit.checks.filter(({ ok }) => !ok)).toEqual([]);
+    expect(isProven(audit.checks)).toBe(true);
+    expect(audit).toMatchObject({ confirmations: 1n, finality: 'included' });
+  });
+
+  it.each([
+    ['other evidence', { proof_hash: `0x${'a2'.repeat(32)}` }, ['proof_hash', 'leaf']],
+    ['another task', { task_id: content.robot_id }, ['leaf']],
+    ['another block', { block_number: '9999' }, ['block_number']],
+    ['another time', { anchored_at: '2020-01-01T00:00:00.000Z' }, ['anchored_at']],
+    ['another chain', { chain_id: 1 }, ['chain']],
+  ])('names the check that %s fails', async (_what, forged, failing) => {
+    const txHash = await send();
+    await node.mine();
+    const receipt = { ...(await receiptFor(txHash)), ...forged };
+
+    const audit = await verifyReceipt(receipt, { rpcUrl: node.url });
+
+    expect(audit.checks.filter(({ ok }) => !ok).map(({ name }) => name)).toEqual(failing);
+  });
+
+  it('names the sender when another account is expected', async () => {
+    const txHash = await send();
+    await node.mine();
+    const receipt = await receiptFor(txHash);
+
+    const from = anvilAccounts[1].address;
+    const audit = await verifyReceipt(receipt, { rpcUrl: node.url, from });
+
+    expect(audit.checks.filter(({ ok }) => !ok).map(({ name }) => name)).toEqual(['sender']);
+  });
+});
+
+describe('the other reads', () => {
+  it('count blocks', async () => {
+    const before = await chain.headNumber();
+    await node.mine();
+
+    expect(await chain.headNumber()).toBe(before + 1n);
+  });
+
+  it('answer the balance of a token', async () => {
+    // The runtime answers 42 to whatever it is asked.
+    const token = '0x00000000000000000000000000000000000000f1';
+    await node.rpc('anvil_setCode', [token, '0x602a60005260206000f3']);
+
+    expect(await chain.tokenBalance(token, key.address)).toBe(42n);
+  });
+
+  it('take an account for no token', async () => {
+    const balance = chain.tokenBalance(anvilAccounts[1].address, key.address);
+
+    await expect(balance).rejects.toMatchObject({ code: 'chain_unavailable' });
+  });
+
+  it.each([
+    ['0xf39fd6e51aad88f6f4ce6ab8827279cfffb92266', anvilAccounts[0].address],
+    ['0xF39FD6E51AAD88F6F4CE6AB8827279CFFFB92266', anvilAccounts[0].address],
+    ['0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92267', '0xf39fd6e51aad88F6F4Ce6ab8827279CfFfB92267'],
+    ['0xf39fd6e51aad88f6f4ce6ab8827279cfffb9226', null],
+    ['vitalik.eth', null],
+  ])('checksum %s', (text, expected) => {
+    const address = chain.checksumAddress(text);
+
+    expect(address?.toLowerCase() ?? null).toBe(expected?.toLowerCase() ?? null);
+    if (address !== null) expect(address).toMatch(/[A-F]/);
+  });
+});
+
+describe('broadcast', () => {
+  it('tells what a node has from what a block has', async () => {
+    const survey = await chain.anchoring.survey(key.address, payload);
+    const { rawTx } = await key.signTransaction({
+      chainId: survey.chainId,
+      nonce: survey.latestNonce,
+      payload,
+      gas: 60_000n,
+      maxFeePerGas: 10n * survey.baseFeePerGas,
+      maxPriorityFeePerGas: survey.maxPriorityFeePerGas,
+    });
+
+    const outcomes = [
+      await chain.anchoring.broadcast(rawTx),
+      await chain.anchoring.broadcast(rawTx),
+    ];
+    await node.mine();
+    outcomes.push(await chain.anchoring.broadcast(rawTx));
+
+    expect(outcomes.map(({ outcome }) => outcome)).toEqual(['accepted', 'known', 'nonce_used']);
+  });
+
+  it('counts a lost answer as maybe sent', async () => {
+    proxy.cut();
+
+    expect(await chain.anchoring.broadcast('0x02')).toMatchObject({ outcome: 'unknown' });
+    proxy.mend();
+  });
+});

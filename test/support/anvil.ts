@@ -1,0 +1,51 @@
+import { type Anvil, type AnvilOptions, startAnvil } from '../../src/server/anvil.ts';
+
+export interface TestChain extends Anvil {
+  rpc<T = unknown>(method: string, params?: readonly unknown[]): Promise<T>;
+  mine(): Promise<void>;
+}
+
+/** The first three accounts of anvil's mnemonic, each with 10 000 ether. */
+export const anvilAccounts = [
+  {
+    address: '0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266',
+    privateKey: '0xac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80',
+  },
+  {
+    address: '0x70997970C51812dc3A010C7d01b50e0d17dc79C8',
+    privateKey: '0x59c6995e998f97a5a0044966f0945389dc9e86dae88c7a8412f4603b6b78690d',
+  },
+  {
+    address: '0x3C44CdDdB6a900fa2b585dd299e03d12FA4293BC',
+    privateKey: '0x5de4111afa1a4b94908f83103eb1f1706367c2e68ca870fc3fb9a804cdab365a',
+  },
+] as const;
+
+/** A real chain that mines only when told, unless a block time is given. */
+export async function startTestChain(options: AnvilOptions = {}): Promise<TestChain> {
+  const anvil = await startAnvil({ blockTime: 'manual', ...options });
+  const rpc = <T>(method: string, params: readonly unknown[] = []) =>
+    callRpc<T>(anvil.url, method, params);
+  return {
+    ...anvil,
+    rpc,
+    async mine() {
+      await rpc('evm_mine');
+    },
+  };
+}
+
+export async function callRpc<T>(
+  url: string,
+  method: string,
+  params: readonly unknown[] = [],
+): Promise<T> {
+  const response = await fetch(url, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ jsonrpc: '2.0', id: 1, method, params }),
+  });
+  const answer = (await response.json()) as { result?: T; error?: { message: string } };
+  if (answer.error) throw new Error(`${method}: ${answer.error.message}`);
+  return answer.result as T;
+}

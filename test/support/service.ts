@@ -1,0 +1,231 @@
+import { randomUUID } from 'node:crypto';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { pino } from 'pino';
+import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts';
+import { type Clock, systemClock } from '../../src/base/clock.ts';
+import { loadAnchorKey } from '../../src/chain/anchor-key.ts';
+import { openChain } from '../../src/chain/chain.ts';
+import { startAnchorer } from '../../src/server/anchorer/anchorer.ts';
+import { startAnvil } from '../../src/server/anvil.ts';
+import type { Network, Settings } from '../../src/server/core/deps.ts';
+import type { Store } from '../../src/server/core/ports.ts';
+import { buildApp } from '../../src/server/http/app.ts';
+import { openSqliteStore } from '../../src/server/store/sqlite/open-store.ts';
+import { type Reply, type Send, send } from './wire.ts';
+
+/** First account of the mnemonic that anvil funds. */
+const ANCHOR_KEY = '0xac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80';
+
+const network: Network = {
+  name: 'Test chain',
+  testnet: true,
+  explorerUrl: 'https://explorer.test',
+  nativeCurrency: { name: 'Ether', symbol: 'ETH', decimals: 18 },
+  rpcUrls: ['https://rpc.test'],
+};
+
+export interface TestServiceOptions {
+  /**
+   * `mining`: a local chain with 1-second blocks and the anchorer. `manual`: the same, a block only
+   * when `mine` is called. `none` (the default): nothing listens behind the RPC URL.
+   */
+  chain?: 'mining' | 'manual' | 'none';
+  settings?: Partial<Settings>;
+  clock?: Clock;
+}
+
+export interface Owner {
+  account: ReturnType<typeof privateKeyToAccount>;
+  wallet: string;
+  session: string;
+}
+
+export interface TestRobot {
+  id: string;
+  apiKey: string;
+}
+
+export type TestService = Awaited<ReturnType<typeof startTestService>>;
+
+/** The whole service on a free port with a folder of its own, as close to `svc-server start` as a test gets. */
+export async function startTestService(options: TestServiceOptions = {}) {
+  const kind = options.chain ?? 'none';
+  const clock = options.clock ?? systemClock;
+  const folder = await mkdtemp(path.join(tmpdir(), 'svc-test-'));
+  const anvil =
+    kind === 'none' ? null : await startAnvil({ blockTime: kind === 'manual' ? 'manual' : 1 });
+  const rpcUrl = anvil?.url ?? 'http://127.0.0.1:9';
+  const chain = openChain({ url: rpcUrl });
+  const store = await openSqliteStore({
+    path: path.join(folder, 'svc.db'),
+    clock,
+    exclusive: true,
+    onFatal: (error) => {
+      throw error;
+    },
+  });
+  const logLines: string[] = [];
+  const logger = pino({ level: 'debug' }, { write: (line) => logLines.push(line) });
+  const stopping = new AbortController();
+  const settings: Settings = {
+    baseUrl: '',
+    chainId: 31337,
+    anchorTimeoutMs: 30_000,
+    verifyMaxAgeMs: 0,
+    gate: null,
+    signup: { mode: 'open', anchors: 1000, gasWei: 10n ** 18n },
+    ...options.settings,
+  };
+  const app = buildApp({
+    store,
+    chain,
+    clock,
+    settings,
+    network: async () => network,
+    stopping: stopping.signal,
+    logger,
+  });
+  const url = await app.listen({ host: '127.0.0.1', port: 0 });
+  settings.baseUrl ||= url;
+  const anchorer =
+    anvil === null
+      ? null
+      : startAnchorer({
+          store,
+          chain: chain.anchoring,
+          key: await loadAnchorKey({ privateKey: ANCHOR_KEY }),
+          clock,
+          logger,
+          options: {
+            confirmations: 1,
+            batchMax: 1024,
+            lingerMs: 20,
+            maxInFlight: 4,
+            rebroadcastAfterMs: 15_000,
+            leaseTtlMs: 10_000,
+            maxFeePerGas: 500n * 10n ** 9n,
+          },
+        });
+  if (anchorer !== null) await until(async () => (await store.getChainStatus())?.quote != null);
+
+  const call = (method: string, target: string, sent?: Send) => send(url, method, target, sent);
+  return {
+    url,
+    folder,
+    rpcUrl,
+    store,
+    chain,
+    settings,
+    app,
+    /** Lines of the log so far. */
+    logLines,
+    stopping,
+    call,
+    signIn: (account = newWallet()) => signIn(call, account),
+    makeRobot: (owner: Owner, name = 'arm-1') => makeRobot(call, owner, name),
+    claim: (robot: TestRobot, body: object = { title: 'Sort the parcels' }) =>
+      claim(call, robot, body),
+    complete: (robot: TestRobot, taskId: string, proof: unknown = newEvidence()) =>
+      call('POST', `/api/v1/tasks/${taskId}/complete`, { apiKey: robot.apiKey, body: { proof } }),
+    /** Asks the local chain directly. */
+    rpc: (method: string, ...params: unknown[]) => rpc(rpcUrl, method, params),
+    endChain: async () => {
+      await anvil?.close();
+    },
+    close: async () => {
+      stopping.abort();
+      await app.close();
+      await anchorer?.drain();
+      await store.close();
+      await chain.close();
+      await anvil?.close();
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+type CallService = (method: string, path: string, options?: Send) => Promise<Reply>;
+
+export function newWallet() {
+  return privateKeyToAccount(generatePrivateKey());
+}
+
+/** Evidence that no other test hands in. */
+export function newEvidence(): { run: string; picked: number } {
+  return { run: randomUUID(), picked: 12 };
+}
+
+async function signIn(call: CallService, account: Owner['account']): Promise<Owner> {
+  const { address } = account;
+  const challenge = await call('POST', '/api/auth/challenge', { body: { address } });
+  const signature = await account.signMessage({ message: challenge.body.message });
+  const reply = await call('POST', '/api/auth/verify', { body: { address, signature } });
+  return { account, wallet: reply.body.wallet, session: cookieOf(reply, 'svc_session') };
+}
+
+async function makeRobot(call: CallService, owner: Owner, name: string): Promise<TestRobot> {
+  const { body } = await call('POST', '/api/v1/robots', {
+    session: owner.session,
+    body: { name },
+  });
+  return { id: body.robot.id, apiKey: body.api_key };
+}
+
+async function claim(call: CallService, robot: TestRobot, body: object): Promise<string> {
+  const reply = await call('POST', '/api/v1/tasks', { apiKey: robot.apiKey, body });
+  return reply.body.task.id;
+}
+
+async function rpc(url: string, method: string, params: unknown[]): Promise<unknown> {
+  const response = await fetch(url, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ jsonrpc: '2.0', id: 1, method, params }),
+  });
+  const answer = (await response.json()) as { result?: unknown; error?: { message: string } };
+  if (answer.error) throw new Error(answer.error.message);
+  return answer.result;
+}
+
+/** Value of a cookie that the reply sets. */
+export function cookieOf(reply: Reply, name: string): string {
+  const line = setCookieLine(reply, name);
+  return /=([^;]*)/.exec(line)?.[1] ?? '';
+}
+
+export function setCookieLine(reply: Reply, name: string): string {
+  const line = reply.headers.getSetCookie().find((cookie) => cookie.startsWith(`${name}=`));
+  if (line === undefined) throw new Error(`${name} is not set`);
+  return line;
+}
+
+/** Waits for a condition; fails after the deadline. */
+export async function until(
+  condition: () => boolean | Promise<boolean>,
+  deadlineMs = 10_000,
+): Promise<void> {
+  const end = Date.now() + deadlineMs;
+  while (!(await condition())) {
+    if (Date.now() > end) throw new Error('The condition did not hold before the deadline');
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+}
+
+/** Grants that no signup gives. */
+export async function grant(
+  store: Store,
+  wallet: string,
+  anchors: number,
+  gasWei: bigint,
+): Promise<void> {
+  await store.grantCredits({
+    id: randomUUID(),
+    wallet,
+    anchors,
+    gasWei,
+    note: 'test',
+    now: Date.now(),
+  });
+}

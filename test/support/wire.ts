@@ -1,0 +1,82 @@
+import { Compile } from 'typebox/compile';
+import { expect } from 'vitest';
+import { errors, isErrorCode } from '../../src/protocol/errors.ts';
+import { ErrorBody, type Route, routes } from '../../src/protocol/routes.ts';
+
+/** An answer as it came over the wire. */
+export interface Reply {
+  status: number;
+  headers: Headers;
+  // biome-ignore lint/suspicious/noExplicitAny: tests look into bodies of every shape
+  body: any;
+}
+
+export interface Send {
+  body?: unknown;
+  /** Sent as it is, instead of `body`. */
+  raw?: string | Uint8Array;
+  headers?: Record<string, string>;
+  apiKey?: string;
+  /** Session token. */
+  session?: string;
+  /** Cookie header, beside a session. */
+  cookie?: string;
+}
+
+/** One request over a real socket; every answer is held against the protocol before it is handed back. */
+export async function send(
+  baseUrl: string,
+  method: string,
+  path: string,
+  options: Send = {},
+): Promise<Reply> {
+  const content = options.raw ?? (options.body === undefined ? null : JSON.stringify(options.body));
+  const response = await fetch(`${baseUrl}${path}`, {
+    method,
+    headers: headersOf(options, content !== null),
+    ...(content === null ? {} : { body: content as NonNullable<RequestInit['body']> }),
+  });
+  const reply = { status: response.status, headers: response.headers, body: await response.json() };
+  expectProtocol(method, path, reply);
+  return reply;
+}
+
+function headersOf(options: Send, hasBody: boolean): Record<string, string> {
+  const cookies = [
+    ...(options.session === undefined ? [] : [`svc_session=${options.session}`]),
+    ...(options.cookie === undefined ? [] : [options.cookie]),
+  ];
+  return {
+    ...(hasBody ? { 'content-type': 'application/json' } : {}),
+    ...(options.apiKey === undefined ? {} : { authorization: `Bearer ${options.apiKey}` }),
+    ...(cookies.length === 0 ? {} : { cookie: cookies.join('; ') }),
+    ...options.headers,
+  };
+}
+
+/** What every answer promises: its schema, or the error body with the status of its code; the headers. */
+export function expectProtocol(method: string, path: string, reply: Reply): void {
+  const limit = Number(reply.headers.get('x-ratelimit-limit'));
+  const remaining = Number(reply.headers.get('x-ratelimit-remaining') ?? -1);
+  expect(limit).toBeGreaterThanOrEqual(60);
+  expect(remaining).toBeGreaterThanOrEqual(0);
+  expect(remaining).toBeLessThanOrEqual(limit);
+  expect(reply.headers.get('x-request-id')).toMatch(/^[\w.-]{1,64}$/);
+  expect(reply.headers.get('content-type')).toBe('application/json; charset=utf-8');
+  const schema = findRoute(method, path)?.responses[reply.status];
+  if (schema !== undefined) {
+    expect([...Compile(schema).Errors(reply.body)]).toEqual([]);
+    return;
+  }
+  expect([...Compile(ErrorBody).Errors(reply.body)]).toEqual([]);
+  const { error } = reply.body;
+  expect(isErrorCode(error) && errors[error].status, `status of ${error}`).toBe(reply.status);
+}
+
+function findRoute(method: string, path: string): Route | undefined {
+  const bare = path.split('?', 1)[0] ?? '';
+  return Object.values<Route>(routes).find(
+    (route) =>
+      route.method === method && new RegExp(`^${route.path.replace(/:\w+/g, '[^/]+')}$`).test(bare),
+  );
+}

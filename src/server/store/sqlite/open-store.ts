@@ -10,7 +10,7 @@ import { canonicalPath, lockDatabase, openReader, openWriter, stopWaiting } from
 import { creditStore } from './credits.ts';
 import { faultKind, storageUnavailable } from './faults.ts';
 import { type GroupCommit, startGroupCommit } from './group-commit.ts';
-import { checkInvariants } from './invariants.ts';
+import { checkInvariants } from './invariants/check-invariants.ts';
 import { leaseGuard, leaseStore } from './leases.ts';
 import { Ledger } from './ledger.ts';
 import { migrate, requireSchema } from './migrate.ts';

@@ -1,0 +1,158 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { createTestClock } from '../support/clock.ts';
+import {
+  newWallet,
+  type Owner,
+  startTestService,
+  type TestRobot,
+  type TestService,
+} from '../support/service.ts';
+import type { Reply } from '../support/wire.ts';
+
+const HASH = `0x${'ab'.repeat(32)}`;
+
+function rate(reply: Reply): [number, number] {
+  const value = (name: string) => Number(reply.headers.get(`x-ratelimit-${name}`));
+  return [value('limit'), value('remaining')];
+}
+
+describe('limits', () => {
+  const clock = createTestClock();
+  let service: TestService;
+  let owner: Owner;
+  let robot: TestRobot;
+  beforeAll(async () => {
+    service = await startTestService({ clock });
+  });
+  beforeEach(async () => {
+    clock.advance(60_000);
+    owner = await service.signIn();
+    robot = await service.makeRobot(owner);
+  });
+  afterAll(() => service.close());
+
+  async function repeat(times: number, call: () => Promise<Reply>): Promise<Reply[]> {
+    const replies: Reply[] = [];
+    while (replies.length < times) {
+      const round = Math.min(50, times - replies.length);
+      replies.push(...(await Promise.all(Array.from({ length: round }, call))));
+    }
+    return replies;
+  }
+
+  function expectRefused(reply: Reply, limit: number): void {
+    expect(reply.status).toBe(429);
+    expect(reply.body.error).toBe('rate_limited');
+    expect(reply.body.retry_after).toBe(Number(reply.headers.get('retry-after')));
+    expect(reply.body.retry_after).toBeGreaterThanOrEqual(1);
+    expect(reply.body.retry_after).toBeLessThanOrEqual(60);
+    expect(rate(reply)).toEqual([limit, 0]);
+  }
+
+  it('take 600 calls a minute of a robot, of any kind', async () => {
+    const id = await service.claim(robot);
+    const call = () => service.call('GET', `/api/v1/tasks/${id}`, { apiKey: robot.apiKey });
+
+    const replies = await repeat(599, call);
+    const refused = await call();
+
+    expect(replies.every(({ status }) => status === 200)).toBe(true);
+    expect(Math.min(...replies.map((reply) => rate(reply)[1]))).toBe(0);
+    expectRefused(refused, 600);
+    clock.advance(59_999);
+    expectRefused(await call(), 600);
+    clock.advance(1);
+    expect(rate(await call())).toEqual([600, 599]);
+  });
+
+  it('count each robot apart', async () => {
+    const sibling = await service.makeRobot(owner, 'arm-2');
+    await service.claim(robot);
+
+    const reply = await service.call('POST', '/api/v1/tasks', {
+      apiKey: sibling.apiKey,
+      body: { title: 'Pack' },
+    });
+
+    expect(rate(reply)).toEqual([600, 599]);
+  });
+
+  it('count a call that fails after authentication', async () => {
+    const reply = await service.call('POST', '/api/v1/tasks', { apiKey: robot.apiKey, raw: '{' });
+
+    expect(rate(reply)).toEqual([600, 599]);
+  });
+
+  it('take 300 mutations a minute of an account, reads apart', async () => {
+    const create = () =>
+      service.call('POST', '/api/v1/robots', { session: owner.session, body: { name: '' } });
+    const list = () => service.call('GET', '/api/v1/robots', { session: owner.session });
+
+    const replies = await repeat(299, create);
+    const refused = await service.call('POST', '/api/v1/robots', {
+      session: owner.session,
+      body: { name: 'one too many' },
+    });
+
+    const read = await list();
+    expect(replies.every(({ status }) => status === 400)).toBe(true);
+    expectRefused(refused, 300);
+    expect(read.body.items).toHaveLength(1);
+    expect(rate(read)).toEqual([300, 0]);
+    clock.advance(60_000);
+    expect(rate(await create())).toEqual([300, 299]);
+  });
+
+  it('never refuse a sign-out', async () => {
+    await repeat(300, () =>
+      service.call('POST', '/api/v1/robots', { session: owner.session, body: {} }),
+    );
+
+    const reply = await service.call('POST', '/api/auth/logout', { session: owner.session });
+
+    expect(reply.status).toBe(200);
+    expect(rate(reply)).toEqual([60, 60]);
+  });
+
+  it('take 60 challenges a minute of a wallet, whoever asks, in whatever case', async () => {
+    const { address } = newWallet();
+    const ask = (wallet: string = address) =>
+      service.call('POST', '/api/auth/challenge', { body: { address: wallet } });
+
+    const replies = await repeat(60, () => ask());
+    const refused = await ask(address.toLowerCase());
+    const other = await ask(newWallet().address);
+
+    expect(replies.every(({ status }) => status === 200)).toBe(true);
+    expectRefused(refused, 60);
+    expect(refused.headers.getSetCookie()).toEqual([]);
+    expect(rate(other)).toEqual([60, 59]);
+  });
+
+  it.each<[string, string, number]>([
+    ['GET', '/healthz', 600],
+    ['GET', '/readyz', 600],
+    ['GET', '/api/chain', 600],
+    ['GET', `/api/v1/verify/${HASH}`, 600],
+    ['GET', '/nothing', 600],
+    ['POST', '/api/v1/tasks', 600],
+    ['POST', '/api/v1/robots', 300],
+    ['GET', '/api/v1/robots', 300],
+    ['GET', '/api/auth/nothing', 60],
+    ['POST', '/api/auth/verify', 60],
+    ['POST', '/api/auth/logout', 60],
+    ['POST', '/api/auth/challenge', 60],
+    ['GET', '/api/auth/%zz', 60],
+  ])('consume nothing of an anonymous %s %s, and say %d', async (method, path, limit) => {
+    await service.call(method, path);
+    const reply = await service.call(method, path);
+
+    expect(rate(reply)).toEqual([limit, limit]);
+  });
+
+  it('never refuse a public verification', async () => {
+    const replies = await repeat(700, () => service.call('GET', `/api/v1/verify/${HASH}`));
+
+    expect(replies.every(({ status }) => status === 404)).toBe(true);
+  });
+});

@@ -48,7 +48,7 @@ export function connectRpc(options: RpcOptions): Rpc {
   const target = targetOf(options.url);
   const timeoutMs = options.timeoutMs ?? 10_000;
   const redact = redactor(options.url);
-  const agent = new Agent({ connect: { timeout: timeoutMs }, keepAliveTimeout: 30_000 });
+  const agent = new Agent({ connect: { timeout: timeoutMs } });
   const askIn = (lane: Lane): Ask => {
     return (calls, signal) =>
       lane(async () => {

@@ -117,7 +117,11 @@ async function surveyFees(tenure: Tenure, live: LiveAttempts): Promise<void> {
 async function takeQueued(tenure: Tenure, live: LiveAttempts): Promise<void> {
   const { context, queue } = tenure;
   const { store, lease, options } = context;
-  if (!maySign(tenure, live) || performance.now() < gatheredAt(tenure, live)) return;
+  if (!maySign(tenure, live)) return;
+  if (unmined(live).length > 0) {
+    tenure.gatherUntil ??= performance.now() + options.lingerMs;
+    if (performance.now() < tenure.gatherUntil) return;
+  }
   tenure.gatherUntil = null;
   queue.rearm();
   const queued = await store.listQueuedProofs(lease, options.batchMax);
@@ -133,17 +137,10 @@ function maySign({ context, queue, hold }: Tenure, live: LiveAttempts): boolean 
   return queue.mayHold && hold === null && !live.nonceConflict && hasPlace;
 }
 
-/** With nothing in flight at once; else the linger after the proofs were first seen. */
-function gatheredAt(tenure: Tenure, live: LiveAttempts): number {
-  if (unmined(live).length === 0) return 0;
-  tenure.gatherUntil ??= performance.now() + tenure.context.options.lingerMs;
-  return tenure.gatherUntil;
-}
-
 function nextDueAt(tenure: Tenure, live: LiveAttempts): number {
   const due = [tenure.surveyAt, ...unmined(live).map((one) => offerDueAt(tenure.context, one))];
   if (live.attempts.some(isFollowed)) due.push(tenure.pollAt);
-  if (maySign(tenure, live)) due.push(gatheredAt(tenure, live));
+  if (maySign(tenure, live)) due.push(tenure.gatherUntil ?? 0);
   return Math.min(...due);
 }
 

@@ -1,0 +1,76 @@
+import { describe, expect, it } from 'vitest';
+import type { Survey } from '../../src/chain/survey.ts';
+import { type PreflightTerms, preflight } from '../../src/server/anchorer/preflight.ts';
+
+const survey: Survey = {
+  chainId: 5,
+  headNumber: 100n,
+  latestNonce: 3,
+  pendingNonce: 3,
+  balance: 10n ** 18n,
+  hasCode: false,
+  baseFeePerGas: 10n,
+  maxPriorityFeePerGas: 2n,
+  gas: { outcome: 'estimated', gas: 24_000n },
+  dataFeeWei: 0n,
+};
+const terms: PreflightTerms = { chainId: 5, nextNonce: 3, feesInFlight: 0n, maxFeePerGas: 1_000n };
+
+describe('preflight', () => {
+  it('signs at twice the base fee plus the tip, with gas to spare', () => {
+    expect(preflight(survey, terms)).toEqual({
+      decision: 'sign',
+      nonce: 3,
+      gas: 30_000n,
+      maxFeePerGas: 22n,
+      maxPriorityFeePerGas: 2n,
+    });
+  });
+
+  it('signs at the cap where the base fee and the tip fit below it', () => {
+    expect(preflight(survey, { ...terms, maxFeePerGas: 12n })).toMatchObject({
+      decision: 'sign',
+      maxFeePerGas: 12n,
+    });
+  });
+
+  it('takes the first nonce from the chain', () => {
+    expect(preflight(survey, { ...terms, nextNonce: null })).toMatchObject({ nonce: 3 });
+  });
+
+  it('goes on from the store’s nonce while earlier ones are in flight', () => {
+    expect(preflight(survey, { ...terms, nextNonce: 7 })).toMatchObject({ nonce: 7 });
+  });
+
+  it.each<[string, Partial<Survey>, Partial<PreflightTerms>]>([
+    ['chain_mismatch', { chainId: 6 }, {}],
+    ['sender_has_code', { hasCode: true }, {}],
+    ['sender_busy', { pendingNonce: 4 }, { nextNonce: null }],
+    ['nonce_conflict', { latestNonce: 4 }, {}],
+    ['fee_cap', {}, { maxFeePerGas: 11n }],
+    ['underfunded', { gas: { outcome: 'underfunded' } }, {}],
+    ['underfunded', { balance: 30_000n * 22n - 1n }, {}],
+    ['underfunded', { balance: 30_000n * 22n, dataFeeWei: 1n }, {}],
+    ['underfunded', { balance: 30_000n * 22n }, { feesInFlight: 1n }],
+  ])('waits for %s (%o %o)', (reason, seen, given) => {
+    expect(preflight({ ...survey, ...seen }, { ...terms, ...given })).toEqual({
+      decision: 'wait',
+      reason,
+    });
+  });
+
+  it('refuses only what the estimate refuses', () => {
+    const gas = { outcome: 'refused', reason: 'execution reverted' } as const;
+
+    expect(preflight({ ...survey, gas }, terms)).toEqual({
+      decision: 'refuse',
+      reason: 'execution reverted',
+    });
+  });
+
+  it('refuses nothing for an account that could not sign anyway', () => {
+    const gas = { outcome: 'refused', reason: 'execution reverted' } as const;
+
+    expect(preflight({ ...survey, gas, hasCode: true }, terms)).toMatchObject({ decision: 'wait' });
+  });
+});

@@ -1,0 +1,190 @@
+import { randomUUID } from 'node:crypto';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { pino } from 'pino';
+import { systemClock } from '../../src/base/clock.ts';
+import { loadAnchorKey } from '../../src/chain/anchor-key.ts';
+import { type OpenChain, openChain } from '../../src/chain/chain.ts';
+import { hashClaim, hashProof } from '../../src/proof/hash.ts';
+import { leafHash } from '../../src/proof/leaf.ts';
+import { type Anchorer, startAnchorer } from '../../src/server/anchorer/anchorer.ts';
+import type { AnchoringLimits, AnchorStep } from '../../src/server/anchorer/anchoring-context.ts';
+import type { Store, TaskRecord } from '../../src/server/core/ports.ts';
+import { openSqliteStore } from '../../src/server/store/sqlite/open-store.ts';
+import { anvilAccounts, startTestChain, type TestChain } from './anvil.ts';
+import { type RpcProxy, startRpcProxy } from './rpc-proxy.ts';
+import { waitFor } from './wait-for.ts';
+
+const WALLET = anvilAccounts[1].address;
+const { address: SENDER, privateKey } = anvilAccounts[0];
+
+export interface RigOptions extends Partial<AnchoringLimits> {
+  onStep?: (step: AnchorStep) => void | Promise<void>;
+}
+
+export interface AnchoringRig {
+  node: TestChain;
+  proxy: RpcProxy;
+  store: Store;
+  sender: string;
+  /** What the anchorer logged, one JSON document a line. */
+  log: string[];
+  start(options?: RigOptions): Anchorer;
+  /** Claims and completes that many tasks once there is a fee quote; answers their ids. */
+  queue(count?: number): Promise<string[]>;
+  task(id: string): Promise<TaskRecord>;
+  /** Resolves when every task is verified. */
+  verified(ids: string[], deadlineMs?: number): Promise<TaskRecord[]>;
+  degraded(): Promise<string[]>;
+  /** Anchoring transactions in all blocks, oldest first. */
+  minedAnchors(): Promise<{ hash: string; nonce: number; input: string; blockNumber: string }[]>;
+  close(): Promise<void>;
+}
+
+/** A real chain behind a proxy, a real store with one robot and credits, and an anchorer on demand. */
+export async function startAnchoringRig(
+  chainOptions: Parameters<typeof startTestChain>[0] = {},
+): Promise<AnchoringRig> {
+  const folder = await mkdtemp(path.join(tmpdir(), 'anchoring-'));
+  const node = await startTestChain(chainOptions);
+  const proxy = await startRpcProxy(node.url);
+  const store = await openSqliteStore({
+    path: path.join(folder, 'svc.db'),
+    clock: systemClock,
+    exclusive: true,
+    onFatal: (error) => {
+      throw error;
+    },
+  });
+  const key = await loadAnchorKey({ privateKey });
+  const robotId = await makeRobot(store);
+  const log: string[] = [];
+  const logger = pino({ level: 'info' }, { write: (line) => log.push(line) });
+  const running: { anchorer: Anchorer; chain: OpenChain }[] = [];
+
+  const rig: AnchoringRig = {
+    node,
+    proxy,
+    store,
+    sender: SENDER,
+    log,
+    start({ onStep, ...limits } = {}) {
+      const chain = openChain({ url: proxy.url, timeoutMs: 1_000 });
+      const options = {
+        confirmations: 1,
+        batchMax: 1024,
+        lingerMs: 20,
+        maxInFlight: 4,
+        rebroadcastAfterMs: 15_000,
+        leaseTtlMs: 3_000,
+        maxFeePerGas: 500_000_000_000n,
+        ...limits,
+      };
+      const deps = { store, chain: chain.anchoring, key, clock: systemClock, logger, options };
+      const anchorer = startAnchorer({ ...deps, onStep });
+      running.push({ anchorer, chain });
+      return anchorer;
+    },
+    async queue(count = 1) {
+      await waitFor('a fee quote', async () => (await store.getChainStatus())?.quote);
+      return Promise.all(Array.from({ length: count }, () => queueOne(store, robotId)));
+    },
+    async task(id) {
+      const task = await store.getTask(id, { robotId });
+      if (task === null) throw new Error('The task is gone');
+      return task;
+    },
+    verified: (ids, deadlineMs) =>
+      waitFor(
+        'every task to be verified',
+        async () => {
+          const tasks = await Promise.all(ids.map((id) => rig.task(id)));
+          return tasks.every(({ status }) => status === 'verified') && tasks;
+        },
+        deadlineMs,
+      ),
+    degraded: async () => (await store.getChainStatus())?.degraded ?? [],
+    minedAnchors: () => anchorsOf(node),
+    async close() {
+      await Promise.all(running.map(({ anchorer }) => anchorer.drain()));
+      await Promise.all(running.map(({ chain }) => chain.close()));
+      await store.close();
+      await proxy.close();
+      await node.close();
+      await rm(folder, { recursive: true });
+    },
+  };
+  return rig;
+}
+
+async function makeRobot(store: Store): Promise<string> {
+  const now = Date.now();
+  await store.grantCredits({
+    id: randomUUID(),
+    wallet: WALLET,
+    anchors: 10_000,
+    gasWei: 10n ** 24n,
+    note: 'test',
+    now,
+  });
+  const id = randomUUID();
+  const robot = { id, wallet: WALLET, name: 'arm', description: null, keyHash: id, createdAt: now };
+  await store.createRobot(robot);
+  return id;
+}
+
+async function queueOne(store: Store, robotId: string): Promise<string> {
+  const id = randomUUID();
+  const now = Date.now();
+  await store.createTask({
+    id,
+    robotId,
+    title: 'carry',
+    description: null,
+    expectedResult: null,
+    occurredAt: null,
+    createdAt: now,
+    idGiven: false,
+  });
+  const proof = { nonce: randomUUID() };
+  const proofHash = hashProof(proof);
+  const claimHash = hashClaim({ created_at: new Date(now).toISOString(), title: 'carry' });
+  const queued = await store.queueCompletion({
+    taskId: id,
+    robotId,
+    proof: JSON.stringify(proof),
+    proofHash,
+    claimHash,
+    leaf: leafHash({
+      proof_hash: proofHash,
+      task_id: id,
+      robot_id: robotId,
+      claim_hash: claimHash,
+    }),
+    now,
+  });
+  if (queued.outcome !== 'queued') throw new Error(`Not queued: ${queued.outcome}`);
+  return id;
+}
+
+async function anchorsOf(node: TestChain) {
+  const head = Number(await node.rpc<string>('eth_blockNumber'));
+  const blocks = await Promise.all(
+    Array.from({ length: head + 1 }, (_, number) =>
+      node.rpc<{
+        transactions: {
+          hash: string;
+          from: string;
+          nonce: string;
+          input: string;
+          blockNumber: string;
+        }[];
+      }>('eth_getBlockByNumber', [`0x${number.toString(16)}`, true]),
+    ),
+  );
+  return blocks
+    .flatMap(({ transactions }) => transactions)
+    .filter(({ input }) => input.startsWith('0x52545041'))
+    .map(({ nonce, ...anchor }) => ({ ...anchor, nonce: Number(nonce) }));
+}

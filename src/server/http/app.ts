@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { setMaxListeners } from 'node:events';
 import type { IncomingMessage } from 'node:http';
 import cookie from '@fastify/cookie';
 import Fastify, {
@@ -16,6 +17,7 @@ import { answerError } from './answer-error.ts';
 import { createAuthenticators } from './authenticate.ts';
 import type { Access, Call, Handlers } from './call.ts';
 import { answerConnectionError } from './connection-errors.ts';
+import { drainOnClose } from './drain.ts';
 import { createHandlers } from './handlers.ts';
 import { parseBody, requireBody } from './request-body.ts';
 
@@ -28,7 +30,10 @@ export interface AppDeps extends Deps {
  * authenticates. Not listening yet; `close()` waits for the requests under way.
  */
 export function buildApp(deps: AppDeps): FastifyInstance {
+  // Every waiting completion listens to it.
+  setMaxListeners(0, deps.stopping);
   const app = createServer(deps.logger);
+  drainOnClose(app);
   app.decorateRequest('caller', null);
   app.addHook('onRequest', createAdmission(deps));
   app.addHook('preValidation', requireBody);

@@ -1,0 +1,359 @@
+import { randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { hashProof } from '../../src/proof/hash.ts';
+import {
+  grant,
+  newEvidence,
+  type Owner,
+  startTestService,
+  type TestRobot,
+  type TestService,
+  until,
+} from '../support/service.ts';
+
+describe('completing a task', () => {
+  let service: TestService;
+  let owner: Owner;
+  let robot: TestRobot;
+  beforeAll(async () => {
+    service = await startTestService({ chain: 'mining' });
+    owner = await service.signIn();
+    robot = await service.makeRobot(owner);
+  });
+  afterAll(() => service.close());
+
+  it('answers the receipt once the transaction is in a block', async () => {
+    const evidence = newEvidence();
+    const taskId = await service.claim(robot);
+
+    const reply = await service.complete(robot, taskId, evidence);
+
+    const mined = await minedTransaction(service, reply.body.verification.tx_hash);
+    expect(reply.status).toBe(200);
+    expect(reply.body).toEqual({
+      verification: {
+        task_id: taskId,
+        robot_id: robot.id,
+        status: 'verified',
+        proof_hash: hashProof(evidence),
+        tx_hash: expect.stringMatching(/^0x[0-9a-f]{64}$/),
+        block_number: BigInt(mined.blockNumber).toString(),
+        anchored_at: new Date(Number(mined.timestamp) * 1000).toISOString(),
+        explorer_url: `https://explorer.test/tx/${reply.body.verification.tx_hash}`,
+        chain_id: 31337,
+        claim_hash: expect.stringMatching(/^0x[0-9a-f]{64}$/),
+        inclusion: null,
+        finality: 'included',
+      },
+    });
+    expect(mined.input).toContain(hashProof(evidence).slice(2));
+  });
+
+  it('shows the same receipt when the task is read', async () => {
+    const taskId = await service.claim(robot);
+    const completed = await service.complete(robot, taskId);
+
+    const reply = await service.call('GET', `/api/v1/tasks/${taskId}`, { session: owner.session });
+
+    const { tx_hash, proof_hash, explorer_url } = completed.body.verification;
+    expect(reply.body.task.status).toBe('verified');
+    expect(reply.body.verification).toEqual(completed.body.verification);
+    expect(reply.body.anchor).toEqual({
+      state: 'included',
+      proof_hash,
+      tx_hash,
+      explorer_url,
+      attempts: 1,
+      updated_at: expect.stringMatching(/\.\d{3}Z$/),
+    });
+  });
+
+  it('takes an array as proof', async () => {
+    const taskId = await service.claim(robot);
+
+    const reply = await service.complete(robot, taskId, [randomUUID()]);
+
+    expect(reply.status).toBe(200);
+  });
+
+  it('is refused a second time, with the receipt of the first', async () => {
+    const taskId = await service.claim(robot);
+    const first = await service.complete(robot, taskId);
+
+    const second = await service.complete(robot, taskId, newEvidence());
+
+    expect(second.status).toBe(409);
+    expect(second.body).toMatchObject({
+      error: 'already_completed',
+      proof_hash: first.body.verification.proof_hash,
+      verification: first.body.verification,
+    });
+  });
+
+  it('goes through once of many concurrent tries, and is charged once', async () => {
+    const taskId = await service.claim(robot);
+    const before = await service.store.getBalance(owner.wallet);
+
+    const replies = await Promise.all(
+      Array.from({ length: 20 }, () => service.complete(robot, taskId)),
+    );
+
+    const after = await service.store.getBalance(owner.wallet);
+    const won = replies.filter(({ status }) => status === 200);
+    const lost = replies.filter(({ status }) => status === 409);
+    expect([won.length, lost.length]).toEqual([1, 19]);
+    expect(new Set(lost.map(({ body }) => body.proof_hash))).toEqual(
+      new Set([won[0]?.body.verification.proof_hash]),
+    );
+    expect((before?.anchorQuota ?? 0) - (after?.anchorQuota ?? 0)).toBe(1);
+  });
+
+  it('gives proofs that wait together one transaction and a path each', async () => {
+    const tasks = await Promise.all(Array.from({ length: 12 }, () => service.claim(robot)));
+
+    const replies = await Promise.all(tasks.map((taskId) => service.complete(robot, taskId)));
+
+    const receipts = replies.map(({ body }) => body.verification);
+    expect(receipts.every((receipt) => receipt.status === 'verified')).toBe(true);
+    expect(new Set(receipts.map(({ tx_hash }) => tx_hash)).size).toBeLessThan(12);
+    expect(receipts.some(({ inclusion }) => inclusion !== null)).toBe(true);
+  });
+
+  it("is not for another robot's task", async () => {
+    const taskId = await service.claim(robot);
+    const sibling = await service.makeRobot(owner, 'arm-2');
+
+    const reply = await service.complete(sibling, taskId);
+
+    expect(reply.status).toBe(404);
+    expect(reply.body.error).toBe('not_found');
+  });
+
+  describe('without credit', () => {
+    async function robotWith(anchors: number, gasWei: bigint) {
+      const { signup } = service.settings;
+      service.settings.signup = { mode: 'open', anchors, gasWei };
+      const poor = await service.signIn();
+      service.settings.signup = signup;
+      return { poor, robot: await service.makeRobot(poor) };
+    }
+
+    it('is refused for lack of anchors before lack of gas, and the task stays claimed', async () => {
+      const { robot } = await robotWith(0, 0n);
+      const taskId = await service.claim(robot);
+
+      const reply = await service.complete(robot, taskId);
+
+      const task = await service.call('GET', `/api/v1/tasks/${taskId}`, { apiKey: robot.apiKey });
+      expect(reply.status).toBe(402);
+      expect(reply.body.error).toBe('no_anchor_quota');
+      expect(task.body).toMatchObject({ task: { status: 'claimed' }, anchor: null });
+    });
+
+    it('is refused for lack of gas, and works after a top-up', async () => {
+      const { poor, robot } = await robotWith(1, 1n);
+      const taskId = await service.claim(robot);
+      const evidence = newEvidence();
+
+      const refused = await service.complete(robot, taskId, evidence);
+      await grant(service.store, poor.wallet, 0, 10n ** 17n);
+      const reply = await service.complete(robot, taskId, evidence);
+
+      expect(refused.status).toBe(402);
+      expect(refused.body.error).toBe('no_gas_credit');
+      expect(reply.status).toBe(200);
+      expect((await service.store.getBalance(poor.wallet))?.anchorQuota).toBe(0);
+    });
+  });
+});
+
+describe('completing while no block comes', () => {
+  let service: TestService;
+  let robot: TestRobot;
+  beforeAll(async () => {
+    service = await startTestService({ chain: 'manual', settings: { anchorTimeoutMs: 1_500 } });
+    robot = await service.makeRobot(await service.signIn());
+  });
+  afterAll(() => service.close());
+
+  it('is unconfirmed at its time-out, in progress after it, and verified in the end', async () => {
+    const evidence = newEvidence();
+    const taskId = await service.claim(robot);
+
+    const sent = await service.complete(robot, taskId, evidence);
+    const again = await service.complete(robot, taskId, evidence);
+    const waiting = await readTask(service, robot, taskId);
+    await service.rpc('evm_mine');
+    await until(async () => {
+      const { body } = await readTask(service, robot, taskId);
+      return body.task.status === 'verified';
+    });
+    const afterwards = await service.complete(robot, taskId, evidence);
+
+    const proof_hash = hashProof(evidence);
+    expect(sent.status).toBe(202);
+    expect(sent.body).toEqual({
+      error: 'anchor_unconfirmed',
+      message: expect.stringContaining(`GET /api/v1/tasks/${taskId}`),
+      proof_hash,
+      tx_hash: expect.stringMatching(/^0x[0-9a-f]{64}$/),
+      explorer_url: `https://explorer.test/tx/${sent.body.tx_hash}`,
+    });
+    expect(again.status).toBe(409);
+    expect(again.body).toMatchObject({ error: 'completion_in_progress', proof_hash });
+    expect(waiting.body).toMatchObject({
+      task: { status: 'claimed' },
+      anchor: { state: 'submitted', tx_hash: sent.body.tx_hash, attempts: 1 },
+      verification: null,
+    });
+    expect(afterwards.body).toMatchObject({
+      error: 'already_completed',
+      verification: { tx_hash: sent.body.tx_hash },
+    });
+  });
+
+  it('goes on when the client leaves', async () => {
+    const taskId = await service.claim(robot);
+    const leave = new AbortController();
+    const gone = fetch(`${service.url}/api/v1/tasks/${taskId}/complete`, {
+      method: 'POST',
+      signal: leave.signal,
+      headers: { authorization: `Bearer ${robot.apiKey}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ proof: newEvidence() }),
+    });
+    await until(async () => (await readTask(service, robot, taskId)).body.anchor !== null);
+
+    leave.abort();
+
+    await expect(gone).rejects.toThrow();
+    await service.rpc('evm_mine');
+    await until(async () => {
+      await service.rpc('evm_mine');
+      const { body } = await readTask(service, robot, taskId);
+      return body.task.status === 'verified';
+    });
+  });
+});
+
+describe('completing while the anchor cannot be sent', () => {
+  let service: TestService;
+  let owner: Owner;
+  let robot: TestRobot;
+  beforeAll(async () => {
+    service = await startTestService({ chain: 'mining', settings: { anchorTimeoutMs: 1_000 } });
+    owner = await service.signIn();
+    robot = await service.makeRobot(owner);
+    await service.endChain();
+  });
+  afterAll(() => service.close());
+
+  it('is queued at its time-out, and in progress after it', async () => {
+    const evidence = newEvidence();
+    const taskId = await service.claim(robot);
+
+    const queued = await service.complete(robot, taskId, evidence);
+    const again = await service.complete(robot, taskId, evidence);
+
+    const proof_hash = hashProof(evidence);
+    const task = await readTask(service, robot, taskId);
+    expect(queued.status).toBe(503);
+    expect(queued.body).toMatchObject({ error: 'anchor_queued', proof_hash });
+    expect(Number(queued.headers.get('retry-after'))).toBeGreaterThanOrEqual(1);
+    expect(again.body).toMatchObject({ error: 'completion_in_progress', proof_hash });
+    expect(task.body.anchor).toMatchObject({
+      state: 'queued',
+      tx_hash: null,
+      explorer_url: null,
+      attempts: 0,
+    });
+  });
+
+  it('answers by what is stored when the server stops', async () => {
+    service.settings.anchorTimeoutMs = 60_000;
+    const taskId = await service.claim(robot);
+    const waiting = service.complete(robot, taskId);
+    await until(async () => (await readTask(service, robot, taskId)).body.anchor !== null);
+
+    service.stopping.abort();
+
+    expect((await waiting).body.error).toBe('anchor_queued');
+  });
+});
+
+describe('completing before the chain was ever reached', () => {
+  let service: TestService;
+  beforeAll(async () => {
+    service = await startTestService();
+  });
+  afterAll(() => service.close());
+
+  it('is refused, and the task stays claimed', async () => {
+    const robot = await service.makeRobot(await service.signIn());
+    const taskId = await service.claim(robot);
+
+    const reply = await service.complete(robot, taskId);
+
+    const task = await readTask(service, robot, taskId);
+    expect(reply.status).toBe(503);
+    expect(reply.body.error).toBe('chain_unavailable');
+    expect(task.body).toMatchObject({ task: { status: 'claimed' }, anchor: null });
+  });
+});
+
+describe('completing what the chain refuses before it is signed', () => {
+  let service: TestService;
+  let robot: TestRobot;
+  let owner: Owner;
+  beforeAll(async () => {
+    // No anchorer: the test stands in for its refusal, by the same method of the store.
+    service = await startTestService();
+    owner = await service.signIn();
+    robot = await service.makeRobot(owner);
+  });
+  afterAll(() => service.close());
+
+  it('fails with nothing charged, and is tried again by the next completion', async () => {
+    const sender = { chainId: 31337, address: '0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266' };
+    await service.store.bindChain({ chainId: 31337, genesisHash: `0x${'0'.repeat(64)}` });
+    const lease = await service.store.acquireLease(sender, 'test', 60_000, Date.now());
+    if (lease === null) throw new Error('The lease is taken');
+    const quote = {
+      singleGas: 30_000n,
+      baseFeePerGas: 10n ** 9n,
+      maxPriorityFeePerGas: 10n ** 9n,
+      dataFeeWei: 0n,
+    };
+    await service.store.saveChainStatus(lease, { quote, degraded: [], now: Date.now() });
+    const before = await service.store.getBalance(owner.wallet);
+    const taskId = await service.claim(robot);
+    const refuse = async () => {
+      await until(async () => (await service.store.listQueuedProofs(lease, 1)).length === 1);
+      await service.store.refuseQueuedProofs(lease, [taskId], 'reverted', Date.now());
+    };
+
+    const [first] = await Promise.all([service.complete(robot, taskId), refuse()]);
+    const failed = await readTask(service, robot, taskId);
+    const [second] = await Promise.all([service.complete(robot, taskId), refuse()]);
+
+    expect(first.status).toBe(502);
+    expect(first.body.error).toBe('anchoring_failed');
+    expect(failed.body.anchor).toMatchObject({ state: 'failed', tx_hash: null });
+    expect(second.body.error).toBe('anchoring_failed');
+    expect(await service.store.getBalance(owner.wallet)).toEqual(before);
+  });
+});
+
+function readTask(service: TestService, robot: TestRobot, taskId: string) {
+  return service.call('GET', `/api/v1/tasks/${taskId}`, { apiKey: robot.apiKey });
+}
+
+async function minedTransaction(service: TestService, hash: string) {
+  const tx = (await service.rpc('eth_getTransactionByHash', hash)) as {
+    blockNumber: string;
+    input: string;
+  };
+  const block = (await service.rpc('eth_getBlockByNumber', tx.blockNumber, false)) as {
+    timestamp: string;
+  };
+  return { ...tx, timestamp: block.timestamp };
+}

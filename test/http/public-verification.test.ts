@@ -1,0 +1,166 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { hashProof } from '../../src/proof/hash.ts';
+import {
+  newEvidence,
+  startTestService,
+  type TestRobot,
+  type TestService,
+} from '../support/service.ts';
+
+describe('public verification', () => {
+  let service: TestService;
+  let robot: TestRobot;
+  beforeAll(async () => {
+    service = await startTestService({ chain: 'mining' });
+    robot = await service.makeRobot(await service.signIn(), 'picker');
+  });
+  afterAll(() => service.close());
+
+  const verify = (hash: string, query = '') =>
+    service.call('GET', `/api/v1/verify/${hash}${query}`);
+
+  async function anchored(evidence = newEvidence()) {
+    const taskId = await service.claim(robot);
+    const { body } = await service.complete(robot, taskId, evidence);
+    return { taskId, receipt: body.verification };
+  }
+
+  it('reports what the chain holds, to anyone', async () => {
+    const { taskId, receipt } = await anchored();
+
+    const reply = await verify(receipt.proof_hash);
+
+    expect(reply.status).toBe(200);
+    expect(reply.body).toEqual({
+      verified: true,
+      proof_hash: receipt.proof_hash,
+      task: {
+        id: taskId,
+        title: 'Sort the parcels',
+        robot: 'picker',
+        status: 'verified',
+        robot_id: robot.id,
+      },
+      anchor: {
+        tx_hash: receipt.tx_hash,
+        block_number: receipt.block_number,
+        anchored_at: receipt.anchored_at,
+        explorer_url: receipt.explorer_url,
+        on_chain_payload_found: true,
+        chain_id: 31337,
+        from: '0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266',
+        inclusion: null,
+        confirmations: expect.stringMatching(/^[1-9]\d*$/),
+        finality: expect.stringMatching(/^(included|safe|finalized)$/),
+      },
+      occurrences: 1,
+      checked_at: expect.stringMatching(/\.\d{3}Z$/),
+    });
+  });
+
+  it('verifies each proof of a batch by its path', async () => {
+    const batch = await Promise.all(Array.from({ length: 8 }, () => anchored()));
+
+    const replies = await Promise.all(batch.map(({ receipt }) => verify(receipt.proof_hash)));
+
+    expect(replies.map(({ body }) => body.verified)).toEqual(batch.map(() => true));
+    expect(replies.map(({ body }) => body.anchor.inclusion)).toEqual(
+      batch.map(({ receipt }) => receipt.inclusion),
+    );
+    expect(batch.some(({ receipt }) => receipt.inclusion !== null)).toBe(true);
+  });
+
+  it('reads the hash in any case', async () => {
+    const { receipt } = await anchored();
+
+    const reply = await verify(`0x${receipt.proof_hash.slice(2).toUpperCase()}`);
+
+    expect(reply.body).toMatchObject({ verified: true, proof_hash: receipt.proof_hash });
+  });
+
+  it('counts the tasks of one hash, and selects one', async () => {
+    const evidence = newEvidence();
+    const first = await anchored(evidence);
+    const second = await anchored(evidence);
+
+    const either = await verify(first.receipt.proof_hash);
+    const selected = await verify(first.receipt.proof_hash, `?task_id=${second.taskId}`);
+
+    expect(either.body).toMatchObject({ task: { id: first.taskId }, occurrences: 2 });
+    expect(selected.body).toMatchObject({ task: { id: second.taskId }, verified: true });
+  });
+
+  it('does not know a hash of no task, or a task of another hash', async () => {
+    const { receipt } = await anchored();
+    const other = await anchored();
+
+    const unknown = await verify(hashProof(newEvidence()));
+    const mismatch = await verify(receipt.proof_hash, `?task_id=${other.taskId}`);
+
+    expect(unknown.status).toBe(404);
+    expect(unknown.body.error).toBe('not_found');
+    expect(mismatch.body.error).toBe('not_found');
+  });
+
+  it.each([
+    '0x',
+    'abc',
+    `0x${'g'.repeat(64)}`,
+    `0x${'a'.repeat(63)}`,
+    'a'.repeat(64),
+    'x'.repeat(5000),
+  ])('refuses the hash %s as malformed', async (hash) => {
+    const reply = await verify(hash);
+
+    expect(reply.status).toBe(400);
+    expect(reply.body.error).toBe('invalid_proof_hash');
+  });
+
+  it('reports a queued proof as not verified, with nothing of a chain', async () => {
+    service.settings.anchorTimeoutMs = 0;
+    const slow = await service.claim(robot);
+    await service.rpc('evm_setIntervalMining', 0);
+    const { body } = await service.complete(robot, slow);
+
+    const reply = await verify(body.proof_hash);
+
+    await service.rpc('evm_setIntervalMining', 1);
+    service.settings.anchorTimeoutMs = 30_000;
+    expect(reply.status).toBe(200);
+    expect(reply.body).toMatchObject({
+      verified: false,
+      task: { status: 'claimed' },
+      anchor: {
+        block_number: null,
+        anchored_at: null,
+        on_chain_payload_found: false,
+        from: null,
+        inclusion: null,
+        confirmations: null,
+        finality: null,
+      },
+    });
+  });
+
+  it('serves many at once', async () => {
+    const { receipt } = await anchored();
+
+    const replies = await Promise.all(
+      Array.from({ length: 200 }, () => verify(receipt.proof_hash)),
+    );
+
+    expect(replies.every(({ body }) => body.verified === true)).toBe(true);
+  });
+
+  it('says that the chain cannot be read, never that a proof is not verified', async () => {
+    const { receipt } = await anchored();
+    await service.endChain();
+
+    const reply = await verify(receipt.proof_hash);
+
+    expect(reply.status).toBe(503);
+    expect(reply.body.error).toBe('chain_unavailable');
+    expect(Number(reply.headers.get('retry-after'))).toBeGreaterThanOrEqual(1);
+    expect(JSON.stringify(reply.body)).not.toContain(new URL(service.rpcUrl).port);
+  });
+});

@@ -1,0 +1,79 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { startTestService, type TestService, until } from '../support/service.ts';
+
+describe('network details and health', () => {
+  let service: TestService;
+  beforeAll(async () => {
+    service = await startTestService({ chain: 'mining' });
+  });
+  afterAll(() => service.close());
+
+  it('describe the chain in the shape wallets take', async () => {
+    const reply = await service.call('GET', '/api/chain');
+
+    expect(reply.body).toEqual({
+      chain_id: 31337,
+      name: 'Test chain',
+      testnet: true,
+      explorer_url: 'https://explorer.test',
+      params: {
+        chainId: '0x7a69',
+        chainName: 'Test chain',
+        nativeCurrency: { name: 'Ether', symbol: 'ETH', decimals: 18 },
+        rpcUrls: ['https://rpc.test'],
+        blockExplorerUrls: ['https://explorer.test'],
+      },
+      anchor_addresses: ['0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266'],
+    });
+  });
+
+  it('are up and ready', async () => {
+    const health = await service.call('GET', '/healthz');
+    const ready = await service.call('GET', '/readyz');
+
+    expect(health.body).toEqual({ status: 'up' });
+    expect(ready.status).toBe(200);
+    expect(ready.body).toEqual({ status: 'ready', degraded: [] });
+  });
+
+  it('are degraded, but ready, without the chain', async () => {
+    await service.endChain();
+
+    const ready = await service.call('GET', '/readyz');
+
+    expect(ready.status).toBe(200);
+    expect(ready.body.status).toBe('degraded');
+    expect(ready.body.degraded).toContain('chain_unreachable');
+  });
+
+  it('are not ready while the server stops', async () => {
+    service.stopping.abort();
+
+    const ready = await service.call('GET', '/readyz');
+
+    expect(ready.status).toBe(503);
+    expect(ready.body.error).toBe('storage_unavailable');
+  });
+});
+
+describe('without a database', () => {
+  it('every answer says so, and nothing claims success', async () => {
+    const service = await startTestService();
+    const owner = await service.signIn();
+    const robot = await service.makeRobot(owner);
+    await service.store.close();
+
+    const ready = await service.call('GET', '/readyz');
+    const claim = await service.call('POST', '/api/v1/tasks', {
+      apiKey: robot.apiKey,
+      body: { title: 'Sort' },
+    });
+
+    expect(ready.status).toBe(503);
+    expect(ready.body.error).toBe('storage_unavailable');
+    expect(claim.status).toBeGreaterThanOrEqual(500);
+    await until(() => service.logLines.some((line) => line.includes('storage unavailable')));
+    await service.app.close();
+    await service.chain.close();
+  });
+});

@@ -44,12 +44,20 @@ export const Url = Type.String({ format: 'uri' });
 
 /** Text without U+0000. Lengths are code points. */
 export function Text(maxLength: number) {
-  return Type.String({ maxLength, pattern: '^[^\\u0000]*$' });
+  return Type.String({
+    maxLength,
+    pattern: '^[^\\u0000]*$',
+    description: 'text without U+0000',
+  });
 }
 
 /** Text without U+0000 that has at least one character which is not white space. */
 export function VisibleText(maxLength: number) {
-  return Type.String({ maxLength, pattern: '^(?=[\\s\\S]*\\S)[^\\u0000]*$' });
+  return Type.String({
+    maxLength,
+    pattern: '^(?=[\\s\\S]*\\S)[^\\u0000]*$',
+    description: 'text that is not blank, without U+0000',
+  });
 }
 
 /** Any JSON object; its byte limit is checked on the canonical form. */

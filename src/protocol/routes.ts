@@ -107,6 +107,7 @@ export const routes = {
       signature: Type.String({
         pattern: '^0x([0-9a-fA-F]{2})+$',
         maxLength: 2 + 2 * limits.signatureBytes,
+        description: '0x-prefixed hex',
       }),
     }),
     fieldErrors: { address: 'invalid_address' },
@@ -146,7 +147,10 @@ export const routes = {
     limit: 'none',
     cors: true,
     params: Closed({
-      proofHash: Type.String({ pattern: '^0x[0-9a-fA-F]{64}$' }),
+      proofHash: Type.String({
+        pattern: '^0x[0-9a-fA-F]{64}$',
+        description: '32 bytes, 0x-prefixed hex in any case',
+      }),
     }),
     query: Closed({ task_id: Type.Optional(Uuid) }),
     fieldErrors: { proofHash: 'invalid_proof_hash' },

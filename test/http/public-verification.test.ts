@@ -164,3 +164,29 @@ describe('public verification', () => {
     expect(JSON.stringify(reply.body)).not.toContain(new URL(service.rpcUrl).port);
   });
 });
+
+describe('public verification after the chain went back', () => {
+  let service: TestService;
+  beforeAll(async () => {
+    service = await startTestService({ chain: 'mining' });
+  });
+  afterAll(() => service.close());
+
+  it('does not verify what the chain no longer holds', async () => {
+    const robot = await service.makeRobot(await service.signIn());
+    const completed = await service.complete(robot, await service.claim(robot));
+    const receipt = completed.body.verification;
+    const head = (await service.rpc('eth_blockNumber')) as string;
+    const depth = Number(BigInt(head) - BigInt(receipt.block_number)) + 1;
+    await service.rpc('anvil_rollback', depth);
+
+    const reply = await service.call('GET', `/api/v1/verify/${receipt.proof_hash}`);
+
+    expect(reply.status).toBe(200);
+    expect(reply.body).toMatchObject({
+      verified: false,
+      task: { status: 'verified' },
+      anchor: { tx_hash: receipt.tx_hash, on_chain_payload_found: false, confirmations: null },
+    });
+  });
+});

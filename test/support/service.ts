@@ -32,6 +32,8 @@ export interface TestServiceOptions {
    * when `mine` is called. `none` (the default): nothing listens behind the RPC URL.
    */
   chain?: 'mining' | 'manual' | 'none';
+  /** What stands behind the RPC URL without a local chain; by default nothing. */
+  rpcUrl?: string;
   settings?: Partial<Settings>;
   clock?: Clock;
 }
@@ -56,7 +58,7 @@ export async function startTestService(options: TestServiceOptions = {}) {
   const folder = await mkdtemp(path.join(tmpdir(), 'svc-test-'));
   const anvil =
     kind === 'none' ? null : await startAnvil({ blockTime: kind === 'manual' ? 'manual' : 1 });
-  const rpcUrl = anvil?.url ?? 'http://127.0.0.1:9';
+  const rpcUrl = anvil?.url ?? options.rpcUrl ?? 'http://127.0.0.1:9';
   const chain = openChain({ url: rpcUrl });
   const store = await openSqliteStore({
     path: path.join(folder, 'svc.db'),

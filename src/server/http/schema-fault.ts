@@ -32,7 +32,8 @@ export function schemaFault(
   const path = error.instancePath.split('/').slice(1).map(unescapePointer);
   const missing = text(error.params.missingProperty);
   const unknown = text(error.params.additionalProperty);
-  const place = [...path, ...[missing ?? unknown ?? []].flat()];
+  const member = missing ?? unknown;
+  const place = member === null ? path : [...path, member];
   const name = place.length === 0 ? `The ${part}` : shorten(place.join('.'));
   const field = place[0] ?? '';
   const codes: Readonly<Record<string, ErrorCode>> = route?.fieldErrors ?? {};
@@ -63,8 +64,9 @@ function problemOf({ keyword, params, parentSchema }: SchemaError, missing: stri
     case 'maximum':
       return `must be at most ${limit}`;
     case 'pattern':
+    case 'format':
       return schema.description === undefined
-        ? 'must be text without U+0000 that is not blank'
+        ? 'does not have the right form'
         : `must be: ${schema.description}`;
     default:
       return `must be ${kindOf(schema)}`;

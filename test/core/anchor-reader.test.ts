@@ -1,0 +1,131 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import type { Hex } from '../../src/proof/bytes.ts';
+import { createAnchorReader } from '../../src/server/core/anchor-reader.ts';
+import { createTestClock } from '../support/clock.ts';
+
+const TX: Hex = `0x${'11'.repeat(32)}`;
+const OTHER: Hex = `0x${'22'.repeat(32)}`;
+
+/** A chain whose reads end when the test says so; `begun` holds their transactions in order. */
+function controlledChain() {
+  const begun: Hex[] = [];
+  const ends: ((error?: Error) => void)[] = [];
+  return {
+    begun,
+    end: async (index: number, error?: Error) => {
+      ends[index]?.(error);
+      await settle();
+    },
+    readAnchor: (txHash: Hex) => {
+      const read = begun.push(txHash) - 1;
+      return new Promise<Reading>((resolve, reject) => {
+        ends.push((error) => (error ? reject(error) : resolve(readingOf(read))));
+      });
+    },
+  };
+}
+
+type Reading = Awaited<ReturnType<ReturnType<typeof createAnchorReader>>>;
+
+/** `confirmations` tells which read an answer rests on. */
+function readingOf(read: number): Reading {
+  const facts = { chain_id: 1, tx: null, receipt: null, canonical_block: null };
+  return { facts, confirmations: BigInt(read), finality: null };
+}
+
+const settle = () => new Promise<void>((resolve) => setImmediate(resolve));
+const readOf = async (reading: Promise<Reading>) => Number((await reading).confirmations);
+
+describe('createAnchorReader', () => {
+  it('begins a read of its own when none is under way', async () => {
+    const chain = controlledChain();
+    const read = createAnchorReader(chain, createTestClock(), () => 0);
+
+    const first = read(TX);
+    await chain.end(0);
+    const second = read(TX);
+    await chain.end(1);
+
+    expect([await readOf(first), await readOf(second)]).toEqual([0, 1]);
+  });
+
+  it('shares the next read among all who come while one is under way', async () => {
+    const chain = controlledChain();
+    const read = createAnchorReader(chain, createTestClock(), () => 0);
+
+    const first = read(TX);
+    const later = [read(TX), read(TX), read(TX)];
+    expect(chain.begun).toHaveLength(1);
+    await chain.end(0);
+    await chain.end(1);
+
+    expect(await readOf(first)).toBe(0);
+    expect(await Promise.all(later.map(readOf))).toEqual([1, 1, 1]);
+  });
+
+  it('reads different transactions beside each other', () => {
+    const chain = controlledChain();
+    const read = createAnchorReader(chain, createTestClock(), () => 0);
+
+    void read(TX);
+    void read(OTHER);
+
+    expect(chain.begun).toEqual([TX, OTHER]);
+  });
+
+  it('goes on after a read that failed', async () => {
+    const chain = controlledChain();
+    const read = createAnchorReader(chain, createTestClock(), () => 0);
+
+    const failed = expect(read(TX)).rejects.toThrow('away');
+    const waiting = read(TX);
+    await chain.end(0, new Error('away'));
+    await chain.end(1);
+
+    await failed;
+    expect(await readOf(waiting)).toBe(1);
+  });
+
+  it('takes an older read up to the allowed age, and none that failed', async () => {
+    const clock = createTestClock();
+    const chain = controlledChain();
+    const read = createAnchorReader(chain, clock, () => 1000);
+
+    const failed = expect(read(TX)).rejects.toThrow('away');
+    await chain.end(0, new Error('away'));
+    await failed;
+    const first = read(TX);
+    await chain.end(1);
+    clock.advance(1000);
+    const within = read(TX);
+    clock.advance(1);
+    const beyond = read(TX);
+    await settle();
+    await chain.end(2);
+
+    expect([await readOf(first), await readOf(within), await readOf(beyond)]).toEqual([1, 1, 2]);
+  });
+
+  it('rests every answer on a read that began after the request, whatever the order of events', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(fc.boolean(), { maxLength: 40 }), async (events) => {
+        const chain = controlledChain();
+        const read = createAnchorReader(chain, createTestClock(), () => 0);
+        const asked: { before: number; reading: Promise<Reading> }[] = [];
+        let ended = 0;
+        for (const ask of [...events, true]) {
+          if (ask) asked.push({ before: chain.begun.length, reading: read(TX) });
+          else if (ended < chain.begun.length) await chain.end(ended++);
+          expect(chain.begun.length - ended).toBeLessThanOrEqual(1);
+        }
+        while (ended < chain.begun.length) await chain.end(ended++);
+
+        for (const { before, reading } of asked) {
+          expect(await readOf(reading)).toBeGreaterThanOrEqual(before);
+        }
+      }),
+      { numRuns: 50 },
+    );
+  });
+});

@@ -1,0 +1,45 @@
+import { createServer } from 'node:net';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { startTestService, type TestService } from '../support/service.ts';
+
+describe('what goes wrong inside', () => {
+  let service: TestService;
+  beforeAll(async () => {
+    service = await startTestService();
+  });
+  afterAll(() => service.close());
+
+  it('is told by the request id alone, and logged once with its stack', async () => {
+    const { baseUrl } = service.settings;
+    service.settings.baseUrl = 'no origin: secret';
+
+    const reply = await service.call('GET', '/healthz', { headers: { 'x-request-id': 'lost-1' } });
+
+    service.settings.baseUrl = baseUrl;
+    const lines = service.logLines.filter((line) => line.includes('"lost-1"'));
+    expect(reply.status).toBe(500);
+    expect(reply.body).toEqual({
+      error: 'internal_error',
+      message: 'Something went wrong; the request id lost-1 tells the operator.',
+    });
+    expect(lines.filter((line) => line.includes('"stack"'))).toHaveLength(1);
+  });
+});
+
+describe('a chain that never answers', () => {
+  it('does not keep readiness waiting', async () => {
+    const silent = createServer(() => {}).listen(0, '127.0.0.1');
+    await new Promise((resolve) => silent.once('listening', resolve));
+    const address = silent.address();
+    const port = typeof address === 'object' && address !== null ? address.port : 0;
+    const service = await startTestService({ rpcUrl: `http://127.0.0.1:${port}` });
+    const start = performance.now();
+
+    const ready = await service.call('GET', '/readyz');
+
+    expect(performance.now() - start).toBeLessThan(3_000);
+    expect(ready.body).toEqual({ status: 'degraded', degraded: ['chain_unreachable'] });
+    await service.close();
+    silent.close();
+  });
+});

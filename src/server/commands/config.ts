@@ -40,6 +40,17 @@ export function variablesTable(): string {
   return ['| variable | default | meaning |', '|---|---|---|', ...rows].join('\n');
 }
 
+/** `.env.example`; a test holds the file to it. */
+export function exampleEnvironment(): string {
+  const lines = documentation().map(
+    ({ name, fallback, description }) => `# ${description}\n# ${name}=${fallback}\n`,
+  );
+  return [
+    '# Every variable of svc-server start. Copy to .env, uncomment what you set, and run\n# node --env-file=.env bin/svc-server.js start\n',
+    ...lines,
+  ].join('\n');
+}
+
 function documentation() {
   return Object.entries(environment.properties).map(([name, schema]) => {
     const { description = '', default: fallback = '' } = schema as Documented;

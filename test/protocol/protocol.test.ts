@@ -1,0 +1,100 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { errors } from '../../src/protocol/errors.ts';
+import { type Route, routes } from '../../src/protocol/routes.ts';
+import { formatTimestamp, parseTimestamp } from '../../src/protocol/timestamp.ts';
+
+const rows = Object.entries<Route>(routes);
+
+describe('the error table', () => {
+  it.each([
+    ['missing_api_key', 401],
+    ['invalid_api_key', 401],
+    ['rate_limited', 429],
+    ['no_anchor_quota', 402],
+    ['no_gas_credit', 402],
+    ['invalid_json', 400],
+    ['not_found', 404],
+    ['already_completed', 409],
+    ['completion_in_progress', 409],
+    ['anchoring_failed', 502],
+    ['anchor_unconfirmed', 202],
+    ['invalid_chain_id', 400],
+  ] as const)('gives %s the status %i', (code, status) => {
+    expect(errors[code].status).toBe(status);
+  });
+});
+
+describe('the routes table', () => {
+  it('has each method and path once', () => {
+    const keys = rows.map(([, { method, path }]) => `${method} ${path}`);
+    expect(new Set(keys).size).toBe(keys.length);
+  });
+
+  it('has a schema for each parameter of a path', () => {
+    for (const [name, { path, params }] of rows) {
+      const inPath = [...path.matchAll(/:(\w+)/g)].map(([, param]) => param);
+      expect([name, Object.keys(params?.properties ?? {})]).toEqual([name, inPath]);
+    }
+  });
+
+  it('refuses members that it does not know, in every body, path and query', () => {
+    const open = rows.filter(([, { body, params, query }]) =>
+      [body, params, query].some((schema) => schema && !('additionalProperties' in schema)),
+    );
+    expect(open).toEqual([]);
+  });
+
+  it('names only errors of the table', () => {
+    const codes = rows.flatMap(([, route]) => [
+      ...route.errors,
+      ...Object.values(route.fieldErrors ?? {}),
+    ]);
+    expect(codes.filter((code) => !Object.hasOwn(errors, code))).toEqual([]);
+  });
+});
+
+describe('a timestamp from a caller', () => {
+  it.each([
+    ['2026-01-15', '2026-01-15T00:00:00.000Z'],
+    ['2026-01-15T12:30', '2026-01-15T12:30:00.000Z'],
+    ['2026-01-15T12:30:01.5Z', '2026-01-15T12:30:01.500Z'],
+    ['2026-01-15T12:30:01,123456789Z', '2026-01-15T12:30:01.123Z'],
+    ['2026-01-15T12:30:01+02:00', '2026-01-15T10:30:01.000Z'],
+    ['2026-01-15T00:00:00-0530', '2026-01-15T05:30:00.000Z'],
+    ['2024-02-29T00:00:00Z', '2024-02-29T00:00:00.000Z'],
+    ['0001-01-01T00:00:00Z', '0001-01-01T00:00:00.000Z'],
+    ['2016-12-31T23:59:60Z', '2016-12-31T23:59:59.999Z'],
+  ])('%s is %s', (text, expected) => {
+    const ms = parseTimestamp(text);
+    expect(ms === null ? null : formatTimestamp(ms)).toBe(expected);
+  });
+
+  it.each([
+    '2026-02-29T00:00:00Z',
+    '2026-13-01',
+    '2026-00-10',
+    '2026-01-32',
+    '2026-01-15T24:00:00Z',
+    '2026-01-15T12:60:00Z',
+    '2026-01-15T12:30:00+24:00',
+    '15.01.2026',
+    '1768480000',
+    '2026-01-15 12:30:00Z',
+    ' 2026-01-15',
+    '',
+  ])('%j is not one', (text) => {
+    expect(parseTimestamp(text)).toBeNull();
+  });
+
+  it('is read back from every text that the service writes', () => {
+    fc.assert(
+      fc.property(
+        fc.date({ min: new Date(0), noInvalidDate: true, max: new Date(2 ** 42) }),
+        (date) => {
+          expect(parseTimestamp(formatTimestamp(date.getTime()))).toBe(date.getTime());
+        },
+      ),
+    );
+  });
+});

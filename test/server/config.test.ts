@@ -1,0 +1,89 @@
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { exampleEnvironment, variablesTable } from '../../src/server/commands/config.ts';
+import { readConfig, secretVariables } from '../../src/server/config.ts';
+
+const root = path.resolve(import.meta.dirname, '../..');
+
+function faultsOf(environment: NodeJS.ProcessEnv): string[] {
+  try {
+    readConfig(environment);
+  } catch (error) {
+    expect(error).toMatchObject({ code: 'invalid_configuration' });
+    return (error as Error).message.split('\n');
+  }
+  return [];
+}
+
+describe('the configuration', () => {
+  it('has a default for everything that start does not insist on', () => {
+    const config = readConfig({});
+
+    expect(config).toMatchObject({ baseUrl: 'http://127.0.0.1:3000', gate: null });
+    expect(config.databasePath).toBe(path.resolve('data/svc.db'));
+  });
+
+  it('lists every fault at once, by variable', () => {
+    const faults = faultsOf({
+      SVC_PORT: 'abc',
+      SVC_SIGNUP: 'maybe',
+      SVC_CHAIN_RPC_URL: 'ftp://x',
+      SVC_TYPO: '1',
+    });
+
+    expect(faults).toEqual([
+      'SVC_PORT must be integer',
+      expect.stringMatching(/^SVC_CHAIN_RPC_URL is not valid; it is the JSON-RPC endpoint/),
+      'SVC_SIGNUP must be one of open, gate',
+      'SVC_TYPO is not a variable of this program',
+    ]);
+  });
+
+  it.each([
+    [{ SVC_HOST: '0.0.0.0' }, /^SVC_BASE_URL is required/],
+    [{ SVC_BASE_URL: 'https://svc.example/path' }, /must be an origin/],
+    [{ SVC_DATABASE_URL: 'postgres://db' }, /^SVC_DATABASE_URL: this version stores in SQLite/],
+    [{ SVC_CHAIN_RPC_URL: 'http://a,http://b' }, /^SVC_CHAIN_RPC_URL/],
+    [{ SVC_SIGNUP: 'gate' }, /needs SVC_GATE_TOKEN/],
+  ])('refuses %j', (environment, fault) => {
+    expect(faultsOf(environment)).toEqual([expect.stringMatching(fault)]);
+  });
+
+  it('never repeats a value in a fault', () => {
+    const secret = 'ab'.repeat(31);
+
+    const faults = faultsOf({ SVC_ANCHOR_PRIVATE_KEY: secret });
+
+    expect(faults).toHaveLength(1);
+    expect(faults.join()).not.toContain(secret);
+  });
+
+  it("leaves the other programs' variables alone", () => {
+    expect(faultsOf({ SVC_AGENT_URL: 'x', SVC_URL: 'x', SVC_PROFILE: 'x' })).toEqual([]);
+  });
+
+  it('counts an empty variable as absent', () => {
+    expect(readConfig({ SVC_PORT: '' }).port).toBe(3000);
+  });
+
+  it('cannot be changed once read', () => {
+    expect(Object.isFrozen(readConfig({}))).toBe(true);
+    expect(Object.isFrozen(readConfig({}).values)).toBe(true);
+  });
+
+  it('names only variables that exist as secret', () => {
+    const table = variablesTable();
+    for (const name of secretVariables) expect(table).toContain(`| ${name} |`);
+  });
+});
+
+describe('what the documents say of the configuration', () => {
+  it('is in the README what the code reads', () => {
+    expect(readFileSync(path.join(root, 'README.md'), 'utf8')).toContain(variablesTable());
+  });
+
+  it('is in .env.example what the code reads', () => {
+    expect(readFileSync(path.join(root, '.env.example'), 'utf8')).toBe(exampleEnvironment());
+  });
+});

@@ -8,8 +8,8 @@ import {
   startTestService,
   type TestRobot,
   type TestService,
-  until,
 } from '../support/service.ts';
+import { waitFor } from '../support/wait-for.ts';
 
 describe('completing a task', () => {
   let service: TestService;
@@ -184,7 +184,7 @@ describe('completing while no block comes', () => {
     const again = await service.complete(robot, taskId, evidence);
     const waiting = await readTask(service, robot, taskId);
     await service.rpc('evm_mine');
-    await until(async () => {
+    await waitFor('the anchor', async () => {
       const { body } = await readTask(service, robot, taskId);
       return body.task.status === 'verified';
     });
@@ -221,13 +221,16 @@ describe('completing while no block comes', () => {
       headers: { authorization: `Bearer ${robot.apiKey}`, 'content-type': 'application/json' },
       body: JSON.stringify({ proof: newEvidence() }),
     });
-    await until(async () => (await readTask(service, robot, taskId)).body.anchor !== null);
+    await waitFor(
+      'the queue',
+      async () => (await readTask(service, robot, taskId)).body.anchor !== null,
+    );
 
     leave.abort();
 
     await expect(gone).rejects.toThrow();
     await service.rpc('evm_mine');
-    await until(async () => {
+    await waitFor('the anchor', async () => {
       await service.rpc('evm_mine');
       const { body } = await readTask(service, robot, taskId);
       return body.task.status === 'verified';
@@ -272,7 +275,10 @@ describe('completing while the anchor cannot be sent', () => {
     service.settings.anchorTimeoutMs = 60_000;
     const taskId = await service.claim(robot);
     const waiting = service.complete(robot, taskId);
-    await until(async () => (await readTask(service, robot, taskId)).body.anchor !== null);
+    await waitFor(
+      'the queue',
+      async () => (await readTask(service, robot, taskId)).body.anchor !== null,
+    );
 
     service.stopping.abort();
 
@@ -327,7 +333,10 @@ describe('completing what the chain refuses before it is signed', () => {
     const before = await service.store.getBalance(owner.wallet);
     const taskId = await service.claim(robot);
     const refuse = async () => {
-      await until(async () => (await service.store.listQueuedProofs(lease, 1)).length === 1);
+      await waitFor(
+        'the queue',
+        async () => (await service.store.listQueuedProofs(lease, 1)).length === 1,
+      );
       await service.store.refuseQueuedProofs(lease, [taskId], 'reverted', Date.now());
     };
 

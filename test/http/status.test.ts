@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { startTestService, type TestService, until } from '../support/service.ts';
+import { startTestService, type TestService } from '../support/service.ts';
+import { waitFor } from '../support/wait-for.ts';
 
 describe('network details and health', () => {
   let service: TestService;
@@ -72,7 +73,9 @@ describe('without a database', () => {
     expect(ready.status).toBe(503);
     expect(ready.body.error).toBe('storage_unavailable');
     expect(claim.body.error).toBe('storage_unavailable');
-    await until(() => service.logLines.some((line) => line.includes('storage unavailable')));
+    await waitFor('the log', () =>
+      service.logLines.some((line) => line.includes('storage unavailable')),
+    );
     await service.close();
   });
 });

@@ -2,17 +2,18 @@ import { randomUUID } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { pino } from 'pino';
+import { type Logger, pino } from 'pino';
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts';
 import { type Clock, systemClock } from '../../src/base/clock.ts';
 import { loadAnchorKey } from '../../src/chain/anchor-key.ts';
-import { openChain } from '../../src/chain/chain.ts';
+import { type OpenChain, openChain } from '../../src/chain/chain.ts';
 import { startAnchorer } from '../../src/server/anchorer/anchorer.ts';
 import { startAnvil } from '../../src/server/anvil.ts';
 import type { Network, Settings } from '../../src/server/core/deps.ts';
 import type { Store } from '../../src/server/core/ports.ts';
 import { buildApp } from '../../src/server/http/app.ts';
 import { openSqliteStore } from '../../src/server/store/sqlite/open-store.ts';
+import { waitFor } from './wait-for.ts';
 import { type Reply, type Send, send } from './wire.ts';
 
 /** First account of the mnemonic that anvil funds. */
@@ -91,26 +92,7 @@ export async function startTestService(options: TestServiceOptions = {}) {
   });
   const url = await app.listen({ host: '127.0.0.1', port: 0 });
   settings.baseUrl ||= url;
-  const anchorer =
-    anvil === null
-      ? null
-      : startAnchorer({
-          store,
-          chain: chain.anchoring,
-          key: await loadAnchorKey({ privateKey: ANCHOR_KEY }),
-          clock,
-          logger,
-          options: {
-            confirmations: 1,
-            batchMax: 1024,
-            lingerMs: 20,
-            maxInFlight: 4,
-            rebroadcastAfterMs: 15_000,
-            leaseTtlMs: 10_000,
-            maxFeePerGas: 500n * 10n ** 9n,
-          },
-        });
-  if (anchorer !== null) await until(async () => (await store.getChainStatus())?.quote != null);
+  const anchorer = anvil === null ? null : await anchor({ store, chain, clock, logger });
 
   const call = (method: string, target: string, sent?: Send) => send(url, method, target, sent);
   return {
@@ -146,6 +128,26 @@ export async function startTestService(options: TestServiceOptions = {}) {
       await rm(folder, { recursive: true, force: true });
     },
   };
+}
+
+/** The anchorer, ready for the first completion. */
+async function anchor(deps: { store: Store; chain: OpenChain; clock: Clock; logger: Logger }) {
+  const anchorer = startAnchorer({
+    ...deps,
+    chain: deps.chain.anchoring,
+    key: await loadAnchorKey({ privateKey: ANCHOR_KEY }),
+    options: {
+      confirmations: 1,
+      batchMax: 1024,
+      lingerMs: 20,
+      maxInFlight: 4,
+      rebroadcastAfterMs: 15_000,
+      leaseTtlMs: 10_000,
+      maxFeePerGas: 500n * 10n ** 9n,
+    },
+  });
+  await waitFor('the first fee quote', async () => (await deps.store.getChainStatus())?.quote);
+  return anchorer;
 }
 
 type CallService = (method: string, path: string, options?: Send) => Promise<Reply>;
@@ -201,18 +203,6 @@ export function setCookieLine(reply: Reply, name: string): string {
   const line = reply.headers.getSetCookie().find((cookie) => cookie.startsWith(`${name}=`));
   if (line === undefined) throw new Error(`${name} is not set`);
   return line;
-}
-
-/** Waits for a condition; fails after the deadline. */
-export async function until(
-  condition: () => boolean | Promise<boolean>,
-  deadlineMs = 10_000,
-): Promise<void> {
-  const end = Date.now() + deadlineMs;
-  while (!(await condition())) {
-    if (Date.now() > end) throw new Error('The condition did not hold before the deadline');
-    await new Promise((resolve) => setTimeout(resolve, 20));
-  }
 }
 
 /** Grants that no signup gives. */

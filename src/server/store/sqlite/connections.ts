@@ -46,11 +46,16 @@ export function lockDatabase(path: string): { release(): void } {
 
 export function openWriter(path: string): Database.Database {
   const db = new Database(path, { timeout: BUSY_TIMEOUT_MS });
-  db.pragma('journal_mode = WAL');
-  db.pragma('synchronous = FULL');
-  db.pragma('foreign_keys = ON');
-  db.pragma(`journal_size_limit = ${WAL_SIZE_LIMIT}`);
-  return db;
+  try {
+    db.pragma('journal_mode = WAL');
+    db.pragma('synchronous = FULL');
+    db.pragma('foreign_keys = ON');
+    db.pragma(`journal_size_limit = ${WAL_SIZE_LIMIT}`);
+    return db;
+  } catch (error) {
+    db.close();
+    throw error;
+  }
 }
 
 /** From here on a lock of another process is an error at once, so that the event loop goes on. */

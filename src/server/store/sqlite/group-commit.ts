@@ -156,15 +156,17 @@ class SqliteGroupCommit implements GroupCommit {
 
   /** Nothing of the group is known to be durable. */
   #loseGroup(group: Job[], error: unknown): void {
+    let worst = error;
     try {
       if (this.#db.inTransaction) this.#db.exec('ROLLBACK');
     } catch (rollbackError) {
-      // A transaction that can neither be committed nor undone leaves the connection useless.
-      this.#endWith(rollbackError);
+      worst = rollbackError;
     }
-    this.#note(error);
     const answer = storageUnavailable('The write did not become durable.', error);
     for (const job of group) job.reject(answer);
+    // A transaction that can neither be committed nor undone leaves the connection useless.
+    if (worst !== error || faultKind(error) === 'fatal') this.#endWith(worst);
+    else if (faultKind(error) === 'full') this.#refuseUntilRoom();
     if (this.#refusal !== null) this.#refuseQueue();
   }
 
@@ -191,10 +193,8 @@ class SqliteGroupCommit implements GroupCommit {
     }
   }
 
-  #note(error: unknown): void {
-    const kind = faultKind(error);
-    if (kind === 'fatal') this.#endWith(error);
-    if (kind !== 'full' || this.#refusal !== null) return;
+  #refuseUntilRoom(): void {
+    if (this.#refusal !== null) return;
     this.#refusal = 'full';
     this.#probeLater();
   }

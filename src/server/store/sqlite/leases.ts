@@ -27,6 +27,11 @@ export function leaseGuard(db: Database, clock: Clock): LeaseGuard {
   };
 }
 
+/** For the process that has just taken the file's lock: whoever held a lease in this database is dead. */
+export function endLeases(db: Database): void {
+  db.exec('UPDATE leases SET holder = NULL, expires_at = 0');
+}
+
 export function leaseStore(
   { reader, writer, write, read }: Access,
   guard: LeaseGuard,

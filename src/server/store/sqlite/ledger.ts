@@ -1,4 +1,4 @@
-import type { Database } from 'better-sqlite3';
+import type { Database, Statement } from 'better-sqlite3';
 import type { Balance } from '../../core/ports.ts';
 
 interface Common {
@@ -90,7 +90,7 @@ export interface BalanceRow {
   gas_credit_wei: string;
 }
 
-export function balanceStatement(db: Database) {
+export function balanceStatement(db: Database): Statement<[string], BalanceRow> {
   return db.prepare<[string], BalanceRow>(
     'SELECT wallet, anchor_quota, gas_credit_wei FROM accounts WHERE wallet = ?',
   );

@@ -1,6 +1,7 @@
 import type { Database } from 'better-sqlite3';
 import type { Clock } from '../../../base/clock.ts';
 import { SvcError } from '../../../base/svc-error.ts';
+import { limits } from '../../../protocol/limits.ts';
 import type { Store } from '../../core/ports.ts';
 import type { Access } from './access.ts';
 import { attemptStore } from './attempts.ts';
@@ -11,7 +12,7 @@ import { creditStore } from './credits.ts';
 import { faultKind, storageUnavailable } from './faults.ts';
 import { type GroupCommit, startGroupCommit } from './group-commit.ts';
 import { checkInvariants } from './invariants/check-invariants.ts';
-import { leaseGuard, leaseStore } from './leases.ts';
+import { endLeases, leaseGuard, leaseStore } from './leases.ts';
 import { Ledger } from './ledger.ts';
 import { migrate, requireSchema } from './migrate.ts';
 import { migrations } from './migrations/migrations.ts';
@@ -33,6 +34,8 @@ export interface SqliteStoreOptions {
   exclusive: boolean;
   /** Called once, when disk or file cannot be trusted any more; the process should end. */
   onFatal: (error: Error) => void;
+  /** How many challenges may be open; the protocol's limit unless a test wants fewer. */
+  maxChallenges?: number;
 }
 
 /**
@@ -51,8 +54,12 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
     if (options.exclusive) opened.push(lockDatabase(path).release);
     const writer = openWriter(path);
     opened.push(() => writer.close());
-    if (options.exclusive) migrate({ db: writer, migrations, now: options.clock.now() });
-    else requireSchema(writer, migrations);
+    if (options.exclusive) {
+      migrate({ db: writer, migrations, now: options.clock.now() });
+      endLeases(writer);
+    } else {
+      requireSchema(writer, migrations);
+    }
     stopWaiting(writer);
     const reader = openReader(path);
     opened.push(() => reader.close());
@@ -64,7 +71,7 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
 }
 
 function buildStore(
-  { clock, exclusive, onFatal }: SqliteStoreOptions,
+  { clock, exclusive, onFatal, maxChallenges = limits.openChallenges }: SqliteStoreOptions,
   { writer, reader, release }: { writer: Database; reader: Database; release: () => void },
 ): Store {
   const fatal = once(onFatal);
@@ -94,7 +101,7 @@ function buildStore(
   let closed: Promise<void> | undefined;
 
   return {
-    ...signInStore(access, ledger, counters),
+    ...signInStore(access, { ledger, counters, maxChallenges }),
     ...robotStore(access, counters),
     ...taskStore(access),
     ...completionStore(access, ledger, wakeUps),

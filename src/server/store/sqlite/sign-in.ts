@@ -1,4 +1,3 @@
-import { limits } from '../../../protocol/limits.ts';
 import type { Challenge, SessionRecord, SignInStore } from '../../core/ports.ts';
 import type { Access } from './access.ts';
 import type { Ledger } from './ledger.ts';
@@ -24,9 +23,11 @@ const PURGED_PER_WRITE = 10;
 
 export function signInStore(
   access: Access,
-  ledger: Ledger,
-  counters: RateCounters,
-  maxChallenges: number = limits.openChallenges,
+  {
+    ledger,
+    counters,
+    maxChallenges,
+  }: { ledger: Ledger; counters: RateCounters; maxChallenges: number },
 ): SignInStore {
   const { reader, writer, write, read } = access;
   const challenges = challengeStatements(access);

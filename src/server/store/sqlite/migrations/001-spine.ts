@@ -73,6 +73,7 @@ CREATE TABLE tasks (
   created_at INTEGER NOT NULL,
   status TEXT NOT NULL DEFAULT 'claimed' CHECK (status IN ('claimed', 'verified'))
 ) STRICT;
+CREATE INDEX tasks_robot ON tasks (robot_id, id);
 
 CREATE TABLE tombstones (
   task_id TEXT NOT NULL PRIMARY KEY,

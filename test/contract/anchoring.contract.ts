@@ -1,0 +1,406 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { Lease, NewRobot } from '../../src/server/core/ports.ts';
+import {
+  chainId,
+  failsWith,
+  newWallet,
+  type OpenStore,
+  quote,
+  randomHash,
+  reservedWei,
+  World,
+} from './world.ts';
+
+export function anchorContract(open: OpenStore): void {
+  let world: World;
+  let lease: Lease;
+  let robot: NewRobot;
+  beforeEach(async () => {
+    world = await World.open(open);
+    lease = await world.lease();
+    robot = await world.robot();
+  });
+  afterEach(() => world.close());
+
+  const stateOf = async (taskId: string) =>
+    (await world.store.getTask(taskId, { robotId: robot.id }))?.completion;
+
+  describe('the chain', () => {
+    it('is fixed by the first that is bound', async () => {
+      const identity = { chainId, genesisHash: randomHash() };
+      expect(await world.store.getChainIdentity()).toBeNull();
+
+      await world.store.bindChain(identity);
+      await world.store.bindChain(identity);
+
+      expect(await world.store.getChainIdentity()).toEqual(identity);
+    });
+
+    it.each([{ chainId: 1 }, { genesisHash: randomHash() }])(
+      'refuses another (%#)',
+      async (change) => {
+        const identity = { chainId, genesisHash: randomHash() };
+        await world.store.bindChain(identity);
+
+        await expect(world.store.bindChain({ ...identity, ...change })).rejects.toMatchObject(
+          failsWith('chain_mismatch'),
+        );
+        expect(await world.store.getChainIdentity()).toEqual(identity);
+      },
+    );
+
+    it('has a status that keeps its quote when none is given', async () => {
+      await world.store.saveChainStatus(lease, { degraded: ['low funds'], now: world.now + 5 });
+
+      expect(await world.store.getChainStatus()).toEqual({
+        quote,
+        degraded: ['low funds'],
+        updatedAt: world.now + 5,
+      });
+    });
+
+    it('has no quote until one was saved, and takes the newest', async () => {
+      const fresh = await World.open(open);
+      try {
+        expect(await fresh.store.getChainStatus()).toBeNull();
+        const other = await fresh.lease();
+        const newer = { ...quote, baseFeePerGas: 99n };
+        await fresh.store.saveChainStatus(other, { quote: newer, degraded: [], now: 1 });
+        expect((await fresh.store.getChainStatus())?.quote).toEqual(newer);
+      } finally {
+        await fresh.close();
+      }
+    });
+  });
+
+  describe('the queue', () => {
+    it('lists proofs oldest first, up to the limit', async () => {
+      const tasks = await world.queued(robot.id, 3);
+
+      const queued = await world.store.listQueuedProofs(lease, 2);
+
+      expect(queued.map(({ taskId }) => taskId)).toEqual(tasks.slice(0, 2).map(({ id }) => id));
+      expect(queued[0]).toMatchObject({ generation: 0, queuedAt: world.now });
+    });
+
+    it('holds no proof that was signed', async () => {
+      await world.queued(robot.id, 3);
+      await world.committed(lease, 2);
+
+      expect(await world.store.listQueuedProofs(lease, 10)).toHaveLength(1);
+    });
+
+    it('gives back what a refused proof had reserved', async () => {
+      const before = await world.store.getBalance(robot.wallet);
+      const [task] = await world.queued(robot.id, 1);
+      const id = task?.id ?? '';
+
+      await world.store.refuseQueuedProofs(lease, [id], 'no funds', world.now);
+      await world.store.refuseQueuedProofs(lease, [id], 'no funds', world.now);
+
+      expect(await stateOf(id)).toMatchObject({ state: 'failed', receipt: null });
+      expect(await world.store.getBalance(robot.wallet)).toEqual(before);
+      expect(await world.store.checkInvariants()).toEqual([]);
+    });
+
+    it('takes a refused proof again under a new reservation', async () => {
+      const [task] = await world.queued(robot.id, 1);
+      if (task === undefined) throw new Error('One task was queued');
+      await world.store.refuseQueuedProofs(lease, [task.id], 'no funds', world.now);
+
+      const again = await world.store.queueCompletion(world.completion(task, { again: true }));
+      await world.settled(lease);
+
+      expect(again).toEqual({ outcome: 'queued' });
+      expect(await stateOf(task.id)).toMatchObject({ state: 'included', attempts: 1 });
+      expect(await world.store.checkInvariants()).toEqual([]);
+    });
+
+    it('refuses nothing that was signed', async () => {
+      const [task] = await world.queued(robot.id, 1);
+      await world.committed(lease);
+
+      await world.store.refuseQueuedProofs(lease, [task?.id ?? ''], 'no funds', world.now);
+
+      expect(await stateOf(task?.id ?? '')).toMatchObject({ state: 'submitted' });
+    });
+  });
+
+  describe('committing an attempt', () => {
+    it('keeps all that is needed to send it again', async () => {
+      await world.queued(robot.id, 3);
+      const attempt = await world.committed(lease);
+
+      await world.reopen();
+      lease = await world.regained(lease);
+
+      expect(await world.store.listOpenAttempts(lease)).toEqual([
+        {
+          id: attempt.id,
+          nonce: attempt.nonce,
+          state: 'signed',
+          payload: attempt.payload,
+          leafCount: 3,
+          unsettledLeaves: 3,
+          variants: [attempt.variant],
+          createdAt: world.now,
+        },
+      ]);
+    });
+
+    it('makes its completions submitted, with the transaction', async () => {
+      const [task] = await world.queued(robot.id, 2);
+      const attempt = await world.committed(lease);
+
+      expect(await stateOf(task?.id ?? '')).toMatchObject({
+        state: 'submitted',
+        attempts: 1,
+        txHash: attempt.variant.txHash,
+        receipt: null,
+      });
+    });
+
+    it('moves the next nonce of its sender alone', async () => {
+      expect(await world.store.getNextNonce(lease)).toBeNull();
+      await world.queued(robot.id, 1);
+      await world.store.commitAttempt(
+        lease,
+        world.attempt(await world.store.listQueuedProofs(lease, 1), { nonce: 41 }),
+      );
+
+      expect(await world.store.getNextNonce(lease)).toBe(42);
+      expect(await world.store.getNextNonce(await world.lease(newWallet()))).toBeNull();
+    });
+
+    it.each([41, 43])('rejects nonce %i after nonce 41, and writes nothing', async (nonce) => {
+      await world.queued(robot.id, 2);
+      const [first, second] = await world.store.listQueuedProofs(lease, 2);
+      if (first === undefined || second === undefined) throw new Error('Two proofs wait');
+      await world.store.commitAttempt(lease, world.attempt([first], { nonce: 41 }));
+
+      await expect(
+        world.store.commitAttempt(lease, world.attempt([second], { nonce })),
+      ).rejects.toMatchObject(failsWith('nonce_conflict'));
+      expect(await world.store.listQueuedProofs(lease, 2)).toEqual([second]);
+    });
+
+    it('rejects with leaf_gone when a leaf is no longer queued, and writes nothing', async () => {
+      await world.queued(robot.id, 3);
+      const proofs = await world.store.listQueuedProofs(lease, 3);
+      const attempt = world.attempt(proofs);
+      const gone = proofs[2]?.taskId ?? '';
+      await world.store.refuseQueuedProofs(lease, [gone], 'no funds', world.now);
+
+      await expect(world.store.commitAttempt(lease, attempt)).rejects.toMatchObject(
+        failsWith('leaf_gone'),
+      );
+
+      expect(await world.store.getNextNonce(lease)).toBeNull();
+      expect(await world.store.listQueuedProofs(lease, 3)).toEqual(proofs.slice(0, 2));
+    });
+
+    it('rejects with leaf_gone when the proof was replaced since it was listed', async () => {
+      const [task] = await world.queued(robot.id, 1);
+      if (task === undefined) throw new Error('One task was queued');
+      const attempt = world.attempt(await world.store.listQueuedProofs(lease, 1));
+      await world.store.refuseQueuedProofs(lease, [task.id], 'no funds', world.now);
+      await world.store.queueCompletion(world.completion(task, { other: true }));
+
+      await expect(world.store.commitAttempt(lease, attempt)).rejects.toMatchObject(
+        failsWith('leaf_gone'),
+      );
+    });
+
+    it('takes each proof into one of 10 concurrent attempts over it', async () => {
+      await world.queued(robot.id, 1);
+      const proofs = await world.store.listQueuedProofs(lease, 1);
+      const attempts = Array.from({ length: 10 }, () => world.attempt(proofs, { nonce: 0 }));
+
+      const results = await Promise.allSettled(
+        attempts.map((attempt) => world.store.commitAttempt(lease, attempt)),
+      );
+
+      expect(results.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
+      expect(await world.store.checkInvariants()).toEqual([]);
+    });
+  });
+
+  describe('following an attempt', () => {
+    it('records that it was sent, once and for all', async () => {
+      await world.queued(robot.id, 1);
+      const { id } = await world.committed(lease);
+
+      await world.store.recordBroadcast(lease, id, world.now);
+      await world.store.recordBroadcast(lease, id, world.now);
+
+      expect(await world.store.listOpenAttempts(lease)).toMatchObject([{ id, state: 'submitted' }]);
+    });
+
+    it('keeps what was mined as mined when it is sent again', async () => {
+      await world.queued(robot.id, 1);
+      const { id } = await world.included(lease);
+
+      await world.store.recordBroadcast(lease, id, world.now);
+
+      expect(await world.store.listOpenAttempts(lease)).toMatchObject([{ id, state: 'included' }]);
+    });
+
+    it('settles nothing by recording where it was mined', async () => {
+      const [task] = await world.queued(robot.id, 1);
+      await world.included(lease);
+
+      expect(await stateOf(task?.id ?? '')).toMatchObject({ state: 'submitted', receipt: null });
+    });
+
+    it('takes no transaction for mined that is not a variant', async () => {
+      await world.queued(robot.id, 1);
+      const attempt = await world.committed(lease);
+      const foreign = world.mined(attempt, { txHash: randomHash() });
+
+      await expect(
+        world.store.recordInclusion(lease, attempt.id, foreign, world.now),
+      ).rejects.toThrow();
+      expect(await world.store.listOpenAttempts(lease)).toMatchObject([{ state: 'signed' }]);
+    });
+
+    it('touches no attempt of another sender', async () => {
+      await world.queued(robot.id, 1);
+      const attempt = await world.included(lease);
+      const other = await world.lease(newWallet());
+
+      await expect(world.store.recordBroadcast(other, attempt.id, world.now)).rejects.toThrow();
+      await expect(
+        world.store.recordInclusion(other, attempt.id, world.mined(attempt), world.now),
+      ).rejects.toThrow();
+      await expect(world.store.settleLeaves(other, attempt.id, 1, world.now)).rejects.toThrow();
+      expect(await world.store.listOpenAttempts(other)).toEqual([]);
+    });
+
+    it('lists open attempts by nonce, and none that is settled', async () => {
+      await world.queued(robot.id, 3);
+      const settled = await world.included(lease, 1);
+      const second = await world.committed(lease, 1);
+      const third = await world.committed(lease, 1);
+      await world.store.settleLeaves(lease, settled.id, 1, world.now);
+
+      const open = await world.store.listOpenAttempts(lease);
+
+      expect(open.map(({ id }) => id)).toEqual([second.id, third.id]);
+    });
+  });
+
+  describe('settling', () => {
+    it('verifies the task, with the receipt of a single', async () => {
+      const [task] = await world.queued(robot.id, 1);
+      const attempt = await world.settled(lease);
+
+      const stored = await world.store.getTask(task?.id ?? '', { robotId: robot.id });
+
+      expect(stored?.status).toBe('verified');
+      expect(stored?.completion).toMatchObject({
+        state: 'included',
+        txHash: attempt.variant.txHash,
+      });
+      expect(stored?.completion?.receipt).toEqual({
+        chainId,
+        txHash: attempt.variant.txHash,
+        from: lease.sender,
+        blockNumber: 5n,
+        anchoredAt: world.now,
+        inclusion: null,
+        finality: 'included',
+      });
+    });
+
+    it('gives each leaf of a batch its own place in the tree', async () => {
+      const tasks = await world.queued(robot.id, 3);
+      const attempt = await world.settled(lease);
+
+      const receipts = await Promise.all(tasks.map(({ id }) => stateOf(id)));
+
+      expect(receipts.map((completion) => completion?.receipt?.inclusion)).toEqual(
+        attempt.leaves.map(({ path }, leaf_index) => ({
+          root: attempt.root,
+          leaf_index,
+          leaf_count: 3,
+          path,
+        })),
+      );
+    });
+
+    it('charges each leaf its share, the first the remainder, and returns the rest', async () => {
+      await world.queued(robot.id, 3);
+      const before = await world.store.getBalance(robot.wallet);
+      await world.settled(lease);
+
+      const after = await world.store.getBalance(robot.wallet);
+
+      const cost = 22_280n * 11n + 3n;
+      expect(after?.gasCreditWei).toBe((before?.gasCreditWei ?? 0n) + 3n * reservedWei - cost);
+      expect(after?.anchorQuota).toBe(before?.anchorQuota);
+    });
+
+    it('charges no more than was reserved', async () => {
+      await world.queued(robot.id, 1);
+      const before = await world.store.getBalance(robot.wallet);
+      const attempt = await world.committed(lease);
+      const dear = world.mined(attempt, { effectiveGasPrice: 10n ** 12n });
+      await world.store.recordInclusion(lease, attempt.id, dear, world.now);
+
+      await world.store.settleLeaves(lease, attempt.id, 1, world.now);
+
+      expect(await world.store.getBalance(robot.wallet)).toEqual(before);
+      expect(await world.store.checkInvariants()).toEqual([]);
+    });
+
+    it('goes on at the first unsettled leaf, and tells how many are left', async () => {
+      const tasks = await world.queued(robot.id, 5);
+      const attempt = await world.included(lease);
+
+      expect(await world.store.settleLeaves(lease, attempt.id, 2, world.now)).toBe(3);
+      expect(await stateOf(tasks[1]?.id ?? '')).toMatchObject({ state: 'included' });
+      expect(await stateOf(tasks[2]?.id ?? '')).toMatchObject({ state: 'submitted' });
+      expect(await world.store.checkInvariants()).toEqual([]);
+      await world.reopen();
+      lease = await world.regained(lease);
+      expect(await world.store.listOpenAttempts(lease)).toMatchObject([{ unsettledLeaves: 3 }]);
+      expect(await world.store.settleLeaves(lease, attempt.id, 2, world.now)).toBe(1);
+      expect(await world.store.settleLeaves(lease, attempt.id, 2, world.now)).toBe(0);
+      expect(await world.store.checkInvariants()).toEqual([]);
+    });
+
+    it('changes nothing when it is repeated', async () => {
+      await world.queued(robot.id, 2);
+      const attempt = await world.settled(lease);
+      const balance = await world.store.getBalance(robot.wallet);
+
+      expect(await world.store.settleLeaves(lease, attempt.id, 10, world.now)).toBe(0);
+
+      expect(await world.store.getBalance(robot.wallet)).toEqual(balance);
+    });
+
+    it('charges what the first inclusion cost, wherever it is mined later', async () => {
+      await world.queued(robot.id, 2);
+      const before = await world.store.getBalance(robot.wallet);
+      const attempt = await world.included(lease);
+      await world.store.settleLeaves(lease, attempt.id, 1, world.now);
+      const moved = world.mined(attempt, { blockNumber: 9n, effectiveGasPrice: 1n });
+      await world.store.recordInclusion(lease, attempt.id, moved, world.now);
+
+      await world.store.settleLeaves(lease, attempt.id, 1, world.now);
+
+      const after = await world.store.getBalance(robot.wallet);
+      const cost = 22_280n * 11n + 3n;
+      expect(after?.gasCreditWei).toBe((before?.gasCreditWei ?? 0n) + 2n * reservedWei - cost);
+      const receipt = (await stateOf(attempt.leaves[0]?.taskId ?? ''))?.receipt;
+      expect(receipt?.blockNumber).toBe(9n);
+    });
+
+    it('settles nothing that is not included', async () => {
+      await world.queued(robot.id, 1);
+      const attempt = await world.committed(lease);
+
+      await expect(world.store.settleLeaves(lease, attempt.id, 1, world.now)).rejects.toThrow();
+    });
+  });
+}

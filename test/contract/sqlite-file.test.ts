@@ -1,0 +1,304 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import Database from 'better-sqlite3';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { Store } from '../../src/server/core/ports.ts';
+import { lockDatabase } from '../../src/server/store/sqlite/connections.ts';
+import { migrate, requireSchema } from '../../src/server/store/sqlite/migrate.ts';
+import { migrations } from '../../src/server/store/sqlite/migrations/migrations.ts';
+import { openSqliteStore } from '../../src/server/store/sqlite/open-store.ts';
+import { createTestClock } from '../support/clock.ts';
+import { openTemporarySqlite } from './temporary-sqlite.ts';
+import { failsWith, newWallet, World } from './world.ts';
+
+let folder: string;
+let path: string;
+const opened: Store[] = [];
+const clock = createTestClock();
+
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'svc-file-'));
+  path = join(folder, 'svc.db');
+});
+afterEach(async () => {
+  for (const store of opened.splice(0)) await store.close();
+  await rm(folder, { recursive: true, force: true });
+});
+
+async function open(exclusive: boolean): Promise<Store> {
+  const store = await openSqliteStore({ path, clock, exclusive, onFatal: () => {} });
+  opened.push(store);
+  return store;
+}
+
+function edit(change: (db: Database.Database) => void): void {
+  const db = new Database(path);
+  change(db);
+  db.close();
+}
+
+describe('one server', () => {
+  it('refuses a second one, which changes nothing for the first', async () => {
+    const first = await open(true);
+
+    await expect(open(true)).rejects.toMatchObject({
+      ...failsWith('database_locked'),
+      message: expect.stringContaining('Another svc-server'),
+      hint: expect.stringContaining('PostgreSQL'),
+    });
+
+    await first.probe();
+  });
+
+  it('leaves the database to the next when it closes', async () => {
+    await (await open(true)).close();
+
+    await (await open(true)).probe();
+  });
+
+  it('loses the lock with its process, even when it is killed', async () => {
+    await (await open(true)).close();
+    const child = holdLock(path);
+    try {
+      await said(child, 'held');
+      await expect(open(true)).rejects.toMatchObject(failsWith('database_locked'));
+
+      const gone = new Promise((resolve) => child.once('exit', resolve));
+      child.kill('SIGKILL');
+      await gone;
+
+      await (await open(true)).probe();
+    } finally {
+      child.kill('SIGKILL');
+    }
+  });
+
+  it('is found by whatever path leads to its file', async () => {
+    const { symlink } = await import('node:fs/promises');
+    await open(true);
+    await symlink(folder, `${folder}-link`);
+    try {
+      const elsewhere = join(`${folder}-link`, 'svc.db');
+      await expect(
+        openSqliteStore({ path: elsewhere, clock, exclusive: true, onFatal: () => {} }),
+      ).rejects.toMatchObject(failsWith('database_locked'));
+    } finally {
+      await rm(`${folder}-link`);
+    }
+  });
+
+  it('ends the leases of the process before', async () => {
+    const sender = { chainId: 1, address: newWallet() };
+    const first = await open(true);
+    const lease = await first.acquireLease(sender, 'killed', 60_000, clock.now());
+    await first.close();
+
+    const next = await (await open(true)).acquireLease(sender, 'next', 60_000, clock.now());
+
+    expect(next?.fence).toBeGreaterThan(lease?.fence ?? 0);
+  });
+});
+
+/** A process that holds the same lock as a server, by the same means. */
+function holdLock(database: string): ChildProcess {
+  const script = `
+    const lock = new (require('better-sqlite3'))(process.argv[1] + '.lock');
+    lock.pragma('locking_mode = EXCLUSIVE');
+    lock.exec('BEGIN EXCLUSIVE');
+    console.log('held');
+    setInterval(() => {}, 1000);`;
+  return spawn(process.execPath, ['-e', script, database], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+}
+
+function said(child: ChildProcess, word: string): Promise<void> {
+  return new Promise((resolve, reject) => {
+    child.stdout?.on('data', (data) => String(data).includes(word) && resolve());
+    child.once('exit', () => reject(new Error('The process ended early')));
+  });
+}
+
+describe('a command beside the server', () => {
+  it('reads and writes while the server works', async () => {
+    const server = await open(true);
+    const command = await open(false);
+    const grant = { wallet: newWallet(), anchors: 1, gasWei: 1n, note: '', now: clock.now() };
+
+    await Promise.all(
+      Array.from({ length: 20 }, (_, i) => [
+        server.grantCredits({ ...grant, id: `server ${i}` }),
+        command.grantCredits({ ...grant, id: `command ${i}` }),
+      ]).flat(),
+    );
+
+    expect(await server.getBalance(grant.wallet)).toMatchObject({ anchorQuota: 40 });
+    expect(await command.checkInvariants()).toEqual([]);
+  });
+
+  it('keeps the counters of the server when it closes', async () => {
+    const server = await open(true);
+    const wallet = newWallet();
+    await server.countChallenge(wallet);
+    await server.close();
+
+    await (await open(false)).close();
+
+    expect(await (await open(true)).countChallenge(wallet)).toMatchObject({ remaining: 58 });
+  });
+
+  it('makes no database', async () => {
+    await expect(open(false)).rejects.toMatchObject(failsWith('database_missing'));
+    expect(await readdir(folder)).toEqual([]);
+  });
+
+  it('refuses an older schema, and does not migrate it', async () => {
+    edit((db) => migrate({ db, migrations: [], now: 0 }));
+    edit((db) => db.pragma('application_id = 0x52545041'));
+
+    await expect(open(false)).rejects.toMatchObject(failsWith('schema_too_old'));
+  });
+});
+
+describe('a file', () => {
+  it('of a newer schema is refused by server and command', async () => {
+    await (await open(true)).close();
+    edit((db) => db.pragma(`user_version = ${migrations.length + 1}`));
+
+    await expect(open(true)).rejects.toMatchObject(failsWith('schema_too_new'));
+    await expect(open(false)).rejects.toMatchObject(failsWith('schema_too_new'));
+  });
+
+  it('of another program is refused and left as it is', async () => {
+    edit((db) => db.exec('CREATE TABLE theirs (x)'));
+
+    await expect(open(true)).rejects.toMatchObject(failsWith('database_foreign'));
+
+    edit((db) => expect(db.prepare('SELECT name FROM sqlite_schema').all()).toHaveLength(1));
+  });
+
+  it('that is no database is refused', async () => {
+    await writeFile(path, 'not a database, but long enough to look like a file with content');
+
+    await expect(open(true)).rejects.toMatchObject(failsWith('database_unusable'));
+  });
+});
+
+describe('a migration', () => {
+  const first = 'CREATE TABLE a (x) STRICT'.replace('(x)', '(x TEXT)');
+  const second = 'ALTER TABLE a ADD COLUMN y TEXT';
+
+  function migrateTo(...steps: string[]): void {
+    edit((db) => migrate({ db, migrations: steps, now: 7 }));
+  }
+
+  it('of an empty file takes no snapshot', async () => {
+    migrateTo(first, second);
+
+    expect(await readdir(folder)).toEqual(['svc.db']);
+    edit((db) => requireSchema(db, [first, second]));
+  });
+
+  it('of a database takes a snapshot first', async () => {
+    migrateTo(first);
+    edit((db) => db.exec(`INSERT INTO a VALUES ('kept')`));
+
+    migrateTo(first, second);
+
+    expect((await readdir(folder)).sort()).toEqual(['svc.db', 'svc.db.schema-1.7']);
+    const snapshot = new Database(join(folder, 'svc.db.schema-1.7'));
+    expect(snapshot.prepare('SELECT * FROM a').all()).toEqual([{ x: 'kept' }]);
+    snapshot.close();
+    edit((db) => expect(db.prepare('SELECT * FROM a').all()).toEqual([{ x: 'kept', y: null }]));
+  });
+
+  it('that fails leaves the schema before it', () => {
+    migrateTo(first);
+
+    expect(() => migrateTo(first, `${second}; SELECT nonsense`)).toThrow();
+
+    edit((db) => {
+      requireSchema(db, [first]);
+      expect(db.prepare('SELECT * FROM a').columns()).toHaveLength(1);
+    });
+  });
+
+  it('that is done is not done again', async () => {
+    migrateTo(first);
+    migrateTo(first);
+
+    expect(await readdir(folder)).toEqual(['svc.db']);
+  });
+});
+
+describe('the tables', () => {
+  it('bound what expired: challenges and sessions are forgotten as new ones come', async () => {
+    const world = await World.open(openAt);
+    const short = { expiresAt: world.now + 1 };
+    const signup = { anchors: 0, gasWei: 0n };
+    const signIn = async (changes = {}) => {
+      const { nonce, wallet } = await world.savedChallenge(newWallet());
+      const session = world.session(changes);
+      await world.store.signIn({ nonce, wallet, session, signup, now: world.now });
+    };
+    for (let i = 0; i < 15; i += 1) {
+      await world.savedChallenge(newWallet(), short);
+      await signIn(short);
+    }
+    world.clock.advance(1);
+
+    for (let i = 0; i < 2; i += 1) await signIn();
+
+    edit((db) => {
+      expect(db.prepare('SELECT count(*) AS n FROM challenges').get()).toEqual({ n: 0 });
+      expect(db.prepare('SELECT count(*) AS n FROM sessions').get()).toEqual({ n: 2 });
+    });
+    await world.close();
+  });
+
+  it('refuse the id of a task that was deleted', async () => {
+    const world = await World.open(openAt);
+    const robot = await world.robot();
+    const claim = world.newTask(robot.id, { idGiven: true });
+    edit((db) => db.prepare('INSERT INTO tombstones VALUES (?, 0)').run(claim.id));
+
+    expect(await world.store.createTask(claim)).toEqual({ outcome: 'id_conflict' });
+    await world.close();
+  });
+
+  it('refuse the claim and the completion of a robot whose key has ended', async () => {
+    const world = await World.open(openAt);
+    const robot = await world.robot();
+    const task = await world.task(robot.id);
+    edit((db) => db.exec('UPDATE robots SET key_hash = NULL, key_hint = NULL'));
+
+    const gone = { outcome: 'robot_gone' };
+    expect(await world.store.createTask(world.newTask(robot.id))).toEqual(gone);
+    expect(await world.store.queueCompletion(world.completion(task))).toEqual(gone);
+    await world.close();
+  });
+
+  it.each(['UPDATE ledger SET anchors = 1', 'DELETE FROM ledger'])(
+    'let nobody rewrite the ledger: %s',
+    async (sql) => {
+      const world = await World.open(openAt);
+      await world.account();
+
+      expect(() => edit((db) => db.exec(sql))).toThrow('append-only');
+      await world.close();
+    },
+  );
+
+  async function openAt() {
+    const store = await open(true);
+    return { store, reopen: async () => store, close: () => store.close() };
+  }
+});
+
+it('holds the lock that the test process above imitates', async () => {
+  const temporary = await openTemporarySqlite(clock);
+  expect(() => lockDatabase(temporary.path)).toThrow('Another svc-server');
+  await temporary.close();
+});

@@ -1,0 +1,269 @@
+import { writeFileSync } from 'node:fs';
+import { mkdtemp, open, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import Database from 'better-sqlite3';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import {
+  type GroupCommit,
+  type GroupCommitOptions,
+  startGroupCommit,
+} from '../../src/server/store/sqlite/group-commit.ts';
+import { waitFor } from '../support/wait-for.ts';
+import { failsWith } from './world.ts';
+
+const unavailable = failsWith('storage_unavailable');
+
+describe('group commit', () => {
+  let folder: string;
+  let path: string;
+  let db: Database.Database;
+  let other: Database.Database;
+  let faults: Error[];
+
+  beforeEach(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'svc-group-'));
+    path = join(folder, 'db');
+    openDatabase();
+    db.exec('CREATE TABLE notes (id INTEGER PRIMARY KEY, text TEXT UNIQUE)');
+    faults = [];
+  });
+  afterEach(async () => {
+    db.close();
+    other.close();
+    await rm(folder, { recursive: true, force: true });
+  });
+
+  function openDatabase() {
+    db = new Database(path, { timeout: 0 });
+    db.pragma('journal_mode = WAL');
+    db.pragma('synchronous = FULL');
+    other = new Database(path, { timeout: 0 });
+  }
+
+  function start(options: Partial<GroupCommitOptions> = {}): GroupCommit {
+    return startGroupCommit({
+      db,
+      probeRoom: () => fill(1),
+      onFatal: (error) => faults.push(error),
+      probeEveryMs: 10,
+      ...options,
+    });
+  }
+
+  const note = (text: string) => () => db.prepare('INSERT INTO notes (text) VALUES (?)').run(text);
+  const fill = (pages: number) =>
+    db.prepare('INSERT INTO notes (text) VALUES (hex(randomblob(?)))').run(pages * 2048);
+  const stored = () =>
+    other.prepare<[], string>('SELECT text FROM notes ORDER BY id').pluck().all();
+
+  it('answers after the commit, seen from another connection', async () => {
+    const group = start();
+
+    await group.write(note('a'));
+
+    expect(stored()).toEqual(['a']);
+  });
+
+  it('runs writes that arrive together in one transaction, in their order', async () => {
+    const group = start();
+    const dataVersion = () => other.pragma('data_version', { simple: true });
+    const before = Number(dataVersion());
+
+    await Promise.all(['a', 'b', 'c'].map((text) => group.write(note(text))));
+
+    expect(stored()).toEqual(['a', 'b', 'c']);
+    expect(Number(dataVersion())).toBe(before + 1);
+  });
+
+  it('undoes a failed write alone and tells its caller why', async () => {
+    const group = start();
+    const failing = () => {
+      note('half')();
+      throw new RangeError('no');
+    };
+
+    const results = await Promise.allSettled([
+      group.write(note('a')),
+      group.write(failing),
+      group.write(note('a')),
+      group.write(note('b')),
+    ]);
+
+    expect(results.map(({ status }) => status)).toEqual([
+      'fulfilled',
+      'rejected',
+      'rejected',
+      'fulfilled',
+    ]);
+    expect(results[1]).toMatchObject({ reason: new RangeError('no') });
+    expect(stored()).toEqual(['a', 'b']);
+  });
+
+  it('lets the event loop run between groups', async () => {
+    const group = start();
+    let turns = 0;
+    const turn = setInterval(() => {
+      turns += 1;
+    }, 1);
+    const slow = () => {
+      const end = performance.now() + 5;
+      while (performance.now() < end);
+    };
+
+    await Promise.all(Array.from({ length: 20 }, () => group.write(slow)));
+    clearInterval(turn);
+
+    expect(turns).toBeGreaterThan(5);
+  });
+
+  it('drains: answers what it accepted and refuses what comes later', async () => {
+    const group = start();
+    const accepted = group.write(note('a'));
+
+    const drained = group.drain();
+
+    await expect(group.write(note('b'))).rejects.toMatchObject(unavailable);
+    await drained;
+    await accepted;
+    expect(stored()).toEqual(['a']);
+  });
+
+  describe('on a full disk', () => {
+    const limitPages = (extra: number) => {
+      const pages = Number(db.pragma('page_count', { simple: true }));
+      db.pragma(`max_page_count = ${pages + extra}`);
+    };
+
+    it('answers nobody in the group with success, and nothing of it is stored', async () => {
+      const group = start({ probeEveryMs: 60_000 });
+      limitPages(1);
+
+      const results = await Promise.allSettled([
+        group.write(note('a')),
+        group.write(() => fill(20)),
+        group.write(note('b')),
+      ]);
+
+      for (const result of results) expect(result).toMatchObject({ reason: unavailable });
+      expect(stored()).toEqual([]);
+      await group.drain();
+    });
+
+    it('refuses writes until there is room, then goes on by itself', async () => {
+      const group = start();
+      limitPages(0);
+      await expect(group.write(() => fill(20))).rejects.toMatchObject(unavailable);
+      await expect(group.write(note('a'))).rejects.toMatchObject(unavailable);
+
+      limitPages(1000);
+      await waitFor('a write to be accepted', () =>
+        group.write(note('b')).then(
+          () => true,
+          () => false,
+        ),
+      );
+
+      expect(stored()).toContain('b');
+      expect(stored()).not.toContain('a');
+      expect(faults).toEqual([]);
+    });
+
+    it('goes on refusing while the probe finds no room', async () => {
+      let probes = 0;
+      const group = start({
+        probeRoom: () => {
+          probes += 1;
+          fill(20);
+        },
+      });
+      limitPages(0);
+      await expect(group.write(() => fill(20))).rejects.toMatchObject(unavailable);
+
+      await waitFor('some probes', () => probes >= 3);
+
+      await expect(group.write(note('a'))).rejects.toMatchObject(unavailable);
+      await group.drain();
+    });
+  });
+
+  describe('while another process holds the lock', () => {
+    it('waits without blocking the event loop, then commits', async () => {
+      const group = start();
+      other.exec('BEGIN IMMEDIATE');
+      const write = group.write(note('a'));
+      let turns = 0;
+      const turn = setInterval(() => {
+        turns += 1;
+        if (turns === 20) other.exec('COMMIT');
+      }, 1);
+
+      await write;
+      clearInterval(turn);
+
+      expect(turns).toBeGreaterThanOrEqual(20);
+      expect(stored()).toEqual(['a']);
+    });
+
+    it('gives up after its limit, and works again when the lock is free', async () => {
+      const group = start({ busyLimitMs: 50 });
+      other.exec('BEGIN IMMEDIATE');
+
+      await expect(group.write(note('a'))).rejects.toMatchObject(unavailable);
+      other.exec('COMMIT');
+      await group.write(note('b'));
+
+      expect(stored()).toEqual(['b']);
+    });
+
+    it('gives each write its own time', async () => {
+      const group = start({ busyLimitMs: 300 });
+      other.exec('BEGIN IMMEDIATE');
+      const early = group.write(note('early'));
+      const late = new Promise((resolve) => setTimeout(resolve, 200)).then(() =>
+        group.write(note('late')),
+      );
+
+      await expect(early).rejects.toMatchObject(unavailable);
+      other.exec('COMMIT');
+      await late;
+
+      expect(stored()).toEqual(['late']);
+    });
+  });
+
+  it('reports a corrupt file once, and writes no more', async () => {
+    for (let i = 0; i < 200; i += 1) fill(1);
+    db.pragma('wal_checkpoint(TRUNCATE)');
+    db.close();
+    other.close();
+    const file = await open(path, 'r+');
+    const { size } = await file.stat();
+    for (let at = 4096 * 2; at < size; at += 4096)
+      await file.write(Buffer.alloc(512, 0xff), 0, 512, at);
+    await file.close();
+    openDatabase();
+    const group = start();
+    const scan = () => db.prepare('SELECT count(*), max(length(text)) FROM notes').get();
+
+    const results = await Promise.allSettled([group.write(scan), group.write(scan)]);
+
+    for (const result of results) expect(result).toMatchObject({ reason: unavailable });
+    expect(faults).toHaveLength(1);
+    expect(faults[0]).toMatchObject({ code: 'SQLITE_CORRUPT' });
+    await expect(group.write(() => 1)).rejects.toMatchObject(unavailable);
+    await group.drain();
+  });
+
+  it('reports a file that is no database any more', async () => {
+    db.close();
+    other.close();
+    writeFileSync(path, 'x'.repeat(8192));
+    db = new Database(path, { timeout: 0 });
+    const group = start();
+
+    await expect(group.write(() => 1)).rejects.toMatchObject(unavailable);
+
+    expect(faults).toMatchObject([{ code: 'SQLITE_NOTADB' }]);
+  });
+});

@@ -1,0 +1,132 @@
+import Database from 'better-sqlite3';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { openTemporarySqlite } from './temporary-sqlite.ts';
+import { randomHash, World } from './world.ts';
+
+let world: World;
+let path: string;
+
+/** Tasks that wait, are signed, settled, half settled and failed, so that each rule has its rows. */
+beforeEach(async () => {
+  world = await World.open(async (clock) => {
+    const temporary = await openTemporarySqlite(clock);
+    path = temporary.path;
+    return temporary;
+  });
+  const lease = await world.lease();
+  const robot = await world.robot();
+  await world.queued(robot.id, 1);
+  await world.settled(lease);
+  await world.queued(robot.id, 3);
+  await world.settled(lease);
+  await world.queued(robot.id, 2);
+  const half = await world.included(lease);
+  await world.store.settleLeaves(lease, half.id, 1, world.now);
+  await world.queued(robot.id, 2);
+  await world.committed(lease);
+  const [failed] = await world.queued(robot.id, 2);
+  await world.store.refuseQueuedProofs(lease, [failed?.id ?? ''], 'no funds', world.now);
+});
+afterEach(() => world.close());
+
+/** Breaks what the schema itself would refuse. */
+function damage(sql: string): void {
+  const db = new Database(path);
+  db.pragma('foreign_keys = OFF');
+  db.pragma('ignore_check_constraints = ON');
+  db.exec('DROP TRIGGER ledger_no_update; DROP TRIGGER ledger_no_delete');
+  db.exec(sql);
+  db.close();
+}
+
+const aSettled = `(SELECT task_id FROM receipts LIMIT 1)`;
+const aSubmitted = `(SELECT task_id FROM completions WHERE state = 'submitted' LIMIT 1)`;
+const aFailed = `(SELECT task_id FROM completions WHERE state = 'failed' LIMIT 1)`;
+const ofBatch = `(SELECT id FROM attempts WHERE root IS NOT NULL LIMIT 1)`;
+
+describe('the check of the invariants', () => {
+  it('finds nothing where all is well', async () => {
+    expect(await world.store.checkInvariants()).toEqual([]);
+  });
+
+  it.each([
+    ['ledger_sums_equal_balances', 'UPDATE accounts SET anchor_quota = anchor_quota + 1'],
+    ['ledger_sums_equal_balances', `UPDATE accounts SET gas_credit_wei = gas_credit_wei || '0'`],
+    ['ledger_sums_equal_balances', 'DELETE FROM accounts'],
+    ['ledger_never_negative', `UPDATE ledger SET gas_wei = '5' WHERE kind = 'grant'`],
+    ['balances_not_negative', `UPDATE accounts SET gas_credit_wei = '-1'`],
+    ['accounts_without_ledger_are_empty', `INSERT INTO accounts VALUES ('0x1', 1, '0', 0)`],
+    ['settle_and_release_need_their_reserve', `UPDATE ledger SET cycle = 9 WHERE kind = 'settle'`],
+    [
+      'reserve_ends_once',
+      `INSERT INTO ledger (wallet, kind, anchors, gas_wei, task_id, cycle, at)
+       SELECT wallet, 'release', 1, '0', task_id, cycle, 0 FROM ledger WHERE kind = 'settle'`,
+    ],
+    ['verified_task_is_settled_once', `DELETE FROM ledger WHERE kind = 'settle'`],
+    ['failed_cycle_is_released', `DELETE FROM ledger WHERE kind = 'release'`],
+    ['open_cycle_is_only_reserved', `UPDATE tasks SET status = 'claimed'`],
+    ['completion_has_its_reserve', `UPDATE completions SET reserve_seq = reserve_seq + 1000`],
+    ['open_reserve_has_its_proof', `DELETE FROM completions WHERE state = 'queued'`],
+    ['verified_means_receipt', `DELETE FROM receipts WHERE task_id = ${aSettled}`],
+    ['verified_means_receipt', `UPDATE tasks SET status = 'verified' WHERE id = ${aSubmitted}`],
+    ['verified_means_receipt', `UPDATE tasks SET status = 'verified' WHERE id = ${aFailed}`],
+    ['receipt_matches_mined_variant', `UPDATE receipts SET proof_hash = '${randomHash()}'`],
+    [
+      'receipt_matches_mined_variant',
+      `UPDATE attempts SET mined_tx_hash = '${randomHash()}'
+       WHERE mined_tx_hash IS NOT NULL`,
+    ],
+    [
+      'one_live_leaf',
+      `DROP INDEX leaves_live;
+       INSERT INTO leaves (attempt_id, leaf_index, task_id, leaf, path, generation)
+       SELECT attempt_id, leaf_index + 50, task_id, leaf, path, 1 FROM leaves LIMIT 1`,
+    ],
+    ['live_leaf_follows_state', `UPDATE leaves SET live = 0 WHERE task_id = ${aSubmitted}`],
+    [
+      'live_leaf_follows_state',
+      `UPDATE completions SET state = 'queued' WHERE task_id = ${aSubmitted}`,
+    ],
+    ['live_leaf_follows_state', `UPDATE attempts SET state = 'signed'`],
+    ['dead_attempt_has_no_live_leaf', `UPDATE attempts SET state = 'dead'`],
+    [
+      'unsettled_leaves_are_counted',
+      'UPDATE attempts SET unsettled_leaves = 1 - min(unsettled_leaves, 1)',
+    ],
+    ['attempt_has_a_variant', 'UPDATE variants SET seq = 1'],
+    ['nonces_are_contiguous', 'UPDATE attempts SET nonce = nonce + 10 WHERE nonce = 2'],
+    ['attempts_belong_to_the_chain', `INSERT INTO chain_identity VALUES (1, 1, '0x')`],
+    ['counts_are_kept', 'UPDATE challenge_count SET total = total + 1'],
+    ['counts_are_kept', 'UPDATE proof_hashes SET occurrences = 2'],
+    ['charges_follow_cost', `UPDATE attempts SET cost_wei = '9' WHERE cost_wei IS NOT NULL`],
+    ['charges_follow_cost', `UPDATE ledger SET gas_wei = '1' WHERE kind = 'release'`],
+    ['proofs_match_their_hash', `UPDATE proofs SET proof = '{}'`],
+    ['payloads_rebuild_from_leaves', `UPDATE attempts SET payload = replace(payload, 'a', 'b')`],
+    ['payloads_rebuild_from_leaves', `UPDATE leaves SET path = '[]' WHERE attempt_id = ${ofBatch}`],
+    [
+      'payloads_rebuild_from_leaves',
+      `UPDATE leaves SET leaf = '${randomHash()}'
+       WHERE attempt_id = ${ofBatch}`,
+    ],
+    ['payloads_rebuild_from_leaves', `UPDATE completions SET claim_hash = '${randomHash()}'`],
+    ['payloads_rebuild_from_leaves', `DELETE FROM leaves WHERE leaf_index = 0`],
+    ['file_is_sound', 'DELETE FROM robots'],
+  ])('tells when %s does not hold (%#)', async (invariant, sql) => {
+    damage(sql);
+
+    const findings = await world.store.checkInvariants();
+
+    const found = findings.find((finding) => finding.invariant === invariant);
+    expect(found?.violations[0], JSON.stringify(findings)).toMatch(/^\S+ .+/);
+  });
+
+  it('tells some violations in full and counts the others', async () => {
+    damage(`WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 30)
+      INSERT INTO accounts SELECT '0x' || i, 1, '0', 0 FROM n`);
+
+    const [finding] = await world.store.checkInvariants();
+
+    expect(finding?.violations).toHaveLength(21);
+    expect(finding?.violations.at(-1)).toBe('and 10 more');
+  });
+});

@@ -1,0 +1,88 @@
+import Database from 'better-sqlite3';
+import { expect, it, vi } from 'vitest';
+import { openTemporarySqlite } from './temporary-sqlite.ts';
+import { World } from './world.ts';
+
+/** Walks that stay short: tables of one row or few, and walks that a LIMIT or the queue itself bounds. */
+const shortWalks = [
+  'SCAN challenge_count',
+  'SCAN chain_identity',
+  'SCAN chain_status',
+  'SCAN write_probe',
+  // Once, when the store is opened.
+  'SCAN sqlite_schema',
+  'SCAN rate_counters',
+  // One row for each account that ever anchored.
+  'SCAN leases',
+  'USE TEMP B-TREE FOR DISTINCT',
+  'USE TEMP B-TREE FOR ORDER BY',
+  // In the order of a LIMIT.
+  'SCAN challenges',
+  'SCAN completions USING INDEX completions_queue',
+  'SCAN completions USING COVERING INDEX completions_queue',
+];
+
+interface PlanRow {
+  detail: string;
+}
+
+it('finds every row by an index, so that no query grows with history', async () => {
+  const prepared = vi.spyOn(Database.prototype, 'prepare');
+  const temporary = await openTemporarySqlite({ now: () => 0 });
+  const statements = [...new Set(prepared.mock.calls.map(([sql]) => sql))].filter((sql) =>
+    /^\s*(SELECT|INSERT|UPDATE|DELETE)/.test(sql),
+  );
+  prepared.mockRestore();
+  const db = new Database(temporary.path);
+
+  const walks = statements.flatMap((sql) => {
+    const names = [...sql.matchAll(/:(\w+)/g)].map(([, name = '']) => [name, null]);
+    const anonymous = sql
+      .split('?')
+      .slice(1)
+      .map(() => null);
+    const plan = db
+      .prepare<unknown[], PlanRow>(`EXPLAIN QUERY PLAN ${sql}`)
+      .all(...anonymous, ...(names.length > 0 ? [Object.fromEntries(names)] : []));
+    return plan
+      .map(({ detail }) => detail)
+      .filter((detail) => /^(SCAN|USE TEMP)/.test(detail) && !shortWalks.includes(detail))
+      .map((detail) => `${detail}: ${sql}`);
+  });
+
+  expect(statements.length).toBeGreaterThan(50);
+  expect(walks).toEqual([]);
+  db.close();
+  await temporary.close();
+});
+
+it.each([
+  ['tasks', /FROM tasks WHERE id = /, 'SEARCH tasks USING INDEX sqlite_autoindex_tasks_1'],
+  ['sessions', /FROM sessions\s+WHERE token_hash/, 'SEARCH sessions USING INDEX'],
+  ['robots by key', /FROM robots WHERE key_hash/, 'SEARCH robots USING INDEX'],
+  ['robots of an account', /FROM robots WHERE wallet = \? AND id > /, 'INDEX robots_wallet'],
+  ['the queue', /queued_at FROM completions/, 'INDEX completions_queue'],
+  ['open attempts', /unsettled_leaves, created_at FROM attempts/, 'INDEX attempts_open'],
+  ['the first anchored', /FROM receipts WHERE proof_hash/, 'INDEX receipts_proof_hash'],
+  ['the first queued', /FROM completions WHERE proof_hash/, 'INDEX completions_proof_hash'],
+  ['open challenges', /FROM challenges WHERE wallet/, 'INDEX challenges_wallet'],
+])('reads %s by the index meant for it', async (_what, query, index) => {
+  const prepared = vi.spyOn(Database.prototype, 'prepare');
+  const world = await World.open(openTemporarySqlite);
+  const sql = prepared.mock.calls.map(([text]) => text).find((text) => query.test(text)) ?? '';
+  prepared.mockRestore();
+  const temporary = await openTemporarySqlite(world.clock);
+  const db = new Database(temporary.path);
+
+  const plan = db.prepare<unknown[], PlanRow>(`EXPLAIN QUERY PLAN ${sql}`).all(
+    ...sql
+      .split('?')
+      .slice(1)
+      .map(() => null),
+  );
+
+  expect(plan.map(({ detail }) => detail).join('\n')).toContain(index);
+  db.close();
+  await temporary.close();
+  await world.close();
+});

@@ -1,0 +1,26 @@
+import { describe } from 'vitest';
+import { anchorContract } from './anchoring.contract.ts';
+import { completionContract } from './completions.contract.ts';
+import { creditContract } from './credits.contract.ts';
+import { historyContract } from './histories.contract.ts';
+import { leaseContract } from './leases.contract.ts';
+import { lifeContract } from './life.contract.ts';
+import { robotContract } from './robots.contract.ts';
+import { signInContract } from './sign-in.contract.ts';
+import { taskContract } from './tasks.contract.ts';
+import type { OpenStore } from './world.ts';
+
+/** What `src/server/core/ports.ts` promises of a store, for whichever store is opened. */
+export function storeContract(name: string, open: OpenStore): void {
+  describe(`the store on ${name}`, () => {
+    describe('sign-in', () => signInContract(open));
+    describe('robots', () => robotContract(open));
+    describe('tasks', () => taskContract(open));
+    describe('completions', () => completionContract(open));
+    describe('credits', () => creditContract(open));
+    describe('leases', () => leaseContract(open));
+    describe('anchoring', () => anchorContract(open));
+    describe('opening and closing', () => lifeContract(open));
+    describe('any history', () => historyContract(open));
+  });
+}

@@ -1,0 +1,46 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Clock } from '../../src/base/clock.ts';
+import type { Store } from '../../src/server/core/ports.ts';
+import { openSqliteStore } from '../../src/server/store/sqlite/open-store.ts';
+import type { OpenedStore, StoreLimits } from './world.ts';
+
+export interface TemporarySqlite extends OpenedStore {
+  path: string;
+  /** What the store reported as fatal. */
+  faults: Error[];
+}
+
+/** A server's store in a folder of its own. */
+export async function openTemporarySqlite(
+  clock: Clock,
+  limits: StoreLimits = {},
+): Promise<TemporarySqlite> {
+  const folder = await mkdtemp(join(tmpdir(), 'svc-store-'));
+  const path = join(folder, 'data', 'svc.db');
+  const faults: Error[] = [];
+  const open = (): Promise<Store> =>
+    openSqliteStore({
+      path,
+      clock,
+      exclusive: true,
+      onFatal: (error) => faults.push(error),
+      ...limits,
+    });
+  let store = await open();
+  return {
+    store,
+    path,
+    faults,
+    async reopen() {
+      await store.close();
+      store = await open();
+      return store;
+    },
+    async close() {
+      await store.close();
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+}

@@ -1,0 +1,279 @@
+import { createHash, randomBytes } from 'node:crypto';
+import { v7 as uuid } from 'uuid';
+import type { Hex } from '../../src/proof/bytes.ts';
+import { canonicalJson } from '../../src/proof/canonical-json.ts';
+import { commitLeaves } from '../../src/proof/commitment.ts';
+import { hashClaim, hashProof } from '../../src/proof/hash.ts';
+import type { JsonObject } from '../../src/proof/json-value.ts';
+import { leafHash } from '../../src/proof/leaf.ts';
+import { encodePayload } from '../../src/proof/payload.ts';
+import { formatTimestamp } from '../../src/protocol/timestamp.ts';
+import type {
+  Challenge,
+  FeeQuote,
+  Lease,
+  MinedVariant,
+  NewAttempt,
+  NewCompletion,
+  NewRobot,
+  NewSession,
+  NewTask,
+  QueuedProof,
+  Store,
+  TaskRecord,
+} from '../../src/server/core/ports.ts';
+import { createTestClock, type TestClock } from '../support/clock.ts';
+
+/** A store that a test has for itself. */
+export interface OpenedStore {
+  store: Store;
+  /** Ends the store and opens what it left behind. */
+  reopen(): Promise<Store>;
+  /** Ends the store and removes what it left behind. */
+  close(): Promise<void>;
+}
+
+export interface StoreLimits {
+  /** As in the protocol, unless fewer are asked for. */
+  maxChallenges?: number;
+}
+
+export type OpenStore = (clock: TestClock, limits?: StoreLimits) => Promise<OpenedStore>;
+
+export const chainId = 31_337;
+export const leaseMs = 60_000;
+
+/** Reserves 25 000 × (2 × 10 + 1) + 7 = 525 007 wei. */
+export const quote: FeeQuote = {
+  singleGas: 25_000n,
+  baseFeePerGas: 10n,
+  maxPriorityFeePerGas: 1n,
+  dataFeeWei: 7n,
+};
+export const reservedWei = 525_007n;
+
+export function randomHash(): Hex {
+  return `0x${randomBytes(32).toString('hex')}`;
+}
+
+/** Shaped like an address; the store takes wallets as they come. */
+export function newWallet(): string {
+  return `0x${randomBytes(20).toString('hex')}`;
+}
+
+export function sha256Hex(text: string): string {
+  return createHash('sha256').update(text).digest('hex');
+}
+
+/** What happens in a test happens here, in few words; the store under test does the work. */
+export class World {
+  readonly clock: TestClock = createTestClock();
+  #opened: OpenedStore | undefined;
+  #nonce = 0;
+
+  static async open(open: OpenStore, limits: StoreLimits = {}): Promise<World> {
+    const world = new World();
+    world.#opened = await open(world.clock, limits);
+    world.store = world.#opened.store;
+    return world;
+  }
+
+  declare store: Store;
+
+  get now(): number {
+    return this.clock.now();
+  }
+
+  async reopen(): Promise<void> {
+    if (this.#opened !== undefined) this.store = await this.#opened.reopen();
+  }
+
+  async close(): Promise<void> {
+    await this.#opened?.close();
+  }
+
+  challenge(wallet: string, changes: Partial<Challenge> = {}): Challenge {
+    const nonce = randomBytes(16).toString('hex');
+    const createdAt = this.now;
+    const expiresAt = createdAt + 600_000;
+    return { nonce, wallet, message: `sign ${nonce}`, createdAt, expiresAt, ...changes };
+  }
+
+  async savedChallenge(wallet: string, changes: Partial<Challenge> = {}): Promise<Challenge> {
+    const challenge = this.challenge(wallet, changes);
+    await this.store.saveChallenge(challenge);
+    return challenge;
+  }
+
+  session(changes: Partial<NewSession> = {}): NewSession {
+    const id = uuid();
+    return {
+      id,
+      tokenHash: sha256Hex(id),
+      createdAt: this.now,
+      expiresAt: this.now + 86_400_000,
+      ...changes,
+    };
+  }
+
+  /** An account with what it was granted. */
+  async account(anchors = 100, gasWei = 10n ** 18n): Promise<string> {
+    const wallet = newWallet();
+    await this.grant(wallet, anchors, gasWei);
+    return wallet;
+  }
+
+  async grant(wallet: string, anchors: number, gasWei: bigint): Promise<void> {
+    await this.store.grantCredits({ id: uuid(), wallet, anchors, gasWei, note: '', now: this.now });
+  }
+
+  newRobot(wallet: string): NewRobot {
+    const id = uuid();
+    return {
+      id,
+      wallet,
+      name: 'Picker 7',
+      description: null,
+      keyHash: sha256Hex(`key of ${id}`),
+      createdAt: this.now,
+    };
+  }
+
+  async robot(wallet?: string): Promise<NewRobot> {
+    const robot = this.newRobot(wallet ?? (await this.account()));
+    await this.store.createRobot(robot);
+    return robot;
+  }
+
+  newTask(robotId: string, changes: Partial<NewTask> = {}): NewTask {
+    return {
+      id: uuid(),
+      robotId,
+      title: 'Pick order 17',
+      description: null,
+      expectedResult: null,
+      occurredAt: null,
+      createdAt: this.now,
+      idGiven: false,
+      ...changes,
+    };
+  }
+
+  async task(robotId: string): Promise<TaskRecord> {
+    const created = await this.store.createTask(this.newTask(robotId));
+    if (created.outcome !== 'created') throw new Error(`The task was not made: ${created.outcome}`);
+    return created.task;
+  }
+
+  /** Hashes as the service makes them. */
+  completion(task: TaskRecord | NewTask, evidence: JsonObject = { task: task.id }): NewCompletion {
+    const proofHash = hashProof(evidence);
+    const claimHash = hashClaim({
+      created_at: formatTimestamp(task.createdAt),
+      title: task.title,
+      description: task.description,
+      occurred_at: task.occurredAt,
+    });
+    return {
+      taskId: task.id,
+      robotId: task.robotId,
+      proof: canonicalJson(evidence),
+      proofHash,
+      claimHash,
+      leaf: leafHash({
+        proof_hash: proofHash,
+        task_id: task.id,
+        robot_id: task.robotId,
+        claim_hash: claimHash,
+      }),
+      now: this.now,
+    };
+  }
+
+  /** A fee quote is there, and so completions can be queued. */
+  async lease(address = newWallet(), holder = 'server 1'): Promise<Lease> {
+    const sender = { chainId, address };
+    const lease = await this.store.acquireLease(sender, holder, leaseMs, this.now);
+    if (lease === null) throw new Error('The lease is held by another');
+    await this.store.saveChainStatus(lease, { quote, degraded: [], now: this.now });
+    return lease;
+  }
+
+  /** The lease of the same holder after the store was opened again. */
+  async regained({ sender, holder }: Lease): Promise<Lease> {
+    return this.lease(sender, holder);
+  }
+
+  /** `count` tasks of one robot, each with its proof queued. */
+  async queued(robotId: string, count: number): Promise<TaskRecord[]> {
+    const tasks: TaskRecord[] = [];
+    for (let i = 0; i < count; i += 1) tasks.push(await this.task(robotId));
+    for (const task of tasks) await this.store.queueCompletion(this.completion(task));
+    return tasks;
+  }
+
+  /** An attempt over the proofs given, under the next nonce of this world. */
+  attempt(proofs: QueuedProof[], changes: Partial<NewAttempt> = {}): NewAttempt {
+    const { payload, inclusions } = commitLeaves(
+      proofs.map(({ proofHash, leaf }) => ({ proof_hash: proofHash, leaf })),
+    );
+    return {
+      id: uuid(),
+      nonce: this.#nonce++,
+      payload: encodePayload(payload),
+      root: payload.kind === 'batch' ? payload.root : null,
+      leaves: proofs.map(({ taskId, leaf }, i) => ({
+        taskId,
+        leaf,
+        path: (inclusions[i]?.path ?? []) as Hex[], // as computed: lower-case hex
+      })),
+      variant: {
+        txHash: randomHash(),
+        rawTx: randomHash(),
+        maxFeePerGas: 21n,
+        maxPriorityFeePerGas: 1n,
+      },
+      now: this.now,
+      ...changes,
+    };
+  }
+
+  /** Signs all that is queued, at most `limit`. */
+  async committed(lease: Lease, limit = 1024): Promise<NewAttempt> {
+    const attempt = this.attempt(await this.store.listQueuedProofs(lease, limit));
+    await this.store.commitAttempt(lease, attempt);
+    return attempt;
+  }
+
+  mined(attempt: NewAttempt, changes: Partial<MinedVariant> = {}): MinedVariant {
+    return {
+      txHash: attempt.variant.txHash,
+      blockNumber: 5n,
+      blockHash: randomHash(),
+      txIndex: 3,
+      blockTimestamp: this.now,
+      gasUsed: 22_280n,
+      effectiveGasPrice: 11n,
+      dataFeeWei: 3n,
+      ...changes,
+    };
+  }
+
+  async included(lease: Lease, limit?: number): Promise<NewAttempt> {
+    const attempt = await this.committed(lease, limit);
+    await this.store.recordBroadcast(lease, attempt.id, this.now);
+    await this.store.recordInclusion(lease, attempt.id, this.mined(attempt), this.now);
+    return attempt;
+  }
+
+  async settled(lease: Lease, limit?: number): Promise<NewAttempt> {
+    const attempt = await this.included(lease, limit);
+    while ((await this.store.settleLeaves(lease, attempt.id, 128, this.now)) > 0);
+    return attempt;
+  }
+}
+
+/** Passes when it rejects with a SvcError of this code. */
+export function failsWith(code: string): object {
+  return { name: 'SvcError', code };
+}

@@ -7,7 +7,6 @@ import {
   type OpenStore,
   quote,
   randomHash,
-  reservedWei,
   World,
 } from './world.ts';
 
@@ -286,121 +285,6 @@ export function anchorContract(open: OpenStore): void {
       const open = await world.store.listOpenAttempts(lease);
 
       expect(open.map(({ id }) => id)).toEqual([second.id, third.id]);
-    });
-  });
-
-  describe('settling', () => {
-    it('verifies the task, with the receipt of a single', async () => {
-      const [task] = await world.queued(robot.id, 1);
-      const attempt = await world.settled(lease);
-
-      const stored = await world.store.getTask(task?.id ?? '', { robotId: robot.id });
-
-      expect(stored?.status).toBe('verified');
-      expect(stored?.completion).toMatchObject({
-        state: 'included',
-        txHash: attempt.variant.txHash,
-      });
-      expect(stored?.completion?.receipt).toEqual({
-        chainId,
-        txHash: attempt.variant.txHash,
-        from: lease.sender,
-        blockNumber: 5n,
-        anchoredAt: world.now,
-        inclusion: null,
-        finality: 'included',
-      });
-    });
-
-    it('gives each leaf of a batch its own place in the tree', async () => {
-      const tasks = await world.queued(robot.id, 3);
-      const attempt = await world.settled(lease);
-
-      const receipts = await Promise.all(tasks.map(({ id }) => stateOf(id)));
-
-      expect(receipts.map((completion) => completion?.receipt?.inclusion)).toEqual(
-        attempt.leaves.map(({ path }, leaf_index) => ({
-          root: attempt.root,
-          leaf_index,
-          leaf_count: 3,
-          path,
-        })),
-      );
-    });
-
-    it('charges each leaf its share, the first the remainder, and returns the rest', async () => {
-      await world.queued(robot.id, 3);
-      const before = await world.store.getBalance(robot.wallet);
-      await world.settled(lease);
-
-      const after = await world.store.getBalance(robot.wallet);
-
-      const cost = 22_280n * 11n + 3n;
-      expect(after?.gasCreditWei).toBe((before?.gasCreditWei ?? 0n) + 3n * reservedWei - cost);
-      expect(after?.anchorQuota).toBe(before?.anchorQuota);
-    });
-
-    it('charges no more than was reserved', async () => {
-      await world.queued(robot.id, 1);
-      const before = await world.store.getBalance(robot.wallet);
-      const attempt = await world.committed(lease);
-      const dear = world.mined(attempt, { effectiveGasPrice: 10n ** 12n });
-      await world.store.recordInclusion(lease, attempt.id, dear, world.now);
-
-      await world.store.settleLeaves(lease, attempt.id, 1, world.now);
-
-      expect(await world.store.getBalance(robot.wallet)).toEqual(before);
-      expect(await world.store.checkInvariants()).toEqual([]);
-    });
-
-    it('goes on at the first unsettled leaf, and tells how many are left', async () => {
-      const tasks = await world.queued(robot.id, 5);
-      const attempt = await world.included(lease);
-
-      expect(await world.store.settleLeaves(lease, attempt.id, 2, world.now)).toBe(3);
-      expect(await stateOf(tasks[1]?.id ?? '')).toMatchObject({ state: 'included' });
-      expect(await stateOf(tasks[2]?.id ?? '')).toMatchObject({ state: 'submitted' });
-      expect(await world.store.checkInvariants()).toEqual([]);
-      await world.reopen();
-      lease = await world.regained(lease);
-      expect(await world.store.listOpenAttempts(lease)).toMatchObject([{ unsettledLeaves: 3 }]);
-      expect(await world.store.settleLeaves(lease, attempt.id, 2, world.now)).toBe(1);
-      expect(await world.store.settleLeaves(lease, attempt.id, 2, world.now)).toBe(0);
-      expect(await world.store.checkInvariants()).toEqual([]);
-    });
-
-    it('changes nothing when it is repeated', async () => {
-      await world.queued(robot.id, 2);
-      const attempt = await world.settled(lease);
-      const balance = await world.store.getBalance(robot.wallet);
-
-      expect(await world.store.settleLeaves(lease, attempt.id, 10, world.now)).toBe(0);
-
-      expect(await world.store.getBalance(robot.wallet)).toEqual(balance);
-    });
-
-    it('charges what the first inclusion cost, wherever it is mined later', async () => {
-      await world.queued(robot.id, 2);
-      const before = await world.store.getBalance(robot.wallet);
-      const attempt = await world.included(lease);
-      await world.store.settleLeaves(lease, attempt.id, 1, world.now);
-      const moved = world.mined(attempt, { blockNumber: 9n, effectiveGasPrice: 1n });
-      await world.store.recordInclusion(lease, attempt.id, moved, world.now);
-
-      await world.store.settleLeaves(lease, attempt.id, 1, world.now);
-
-      const after = await world.store.getBalance(robot.wallet);
-      const cost = 22_280n * 11n + 3n;
-      expect(after?.gasCreditWei).toBe((before?.gasCreditWei ?? 0n) + 2n * reservedWei - cost);
-      const receipt = (await stateOf(attempt.leaves[0]?.taskId ?? ''))?.receipt;
-      expect(receipt?.blockNumber).toBe(9n);
-    });
-
-    it('settles nothing that is not included', async () => {
-      await world.queued(robot.id, 1);
-      const attempt = await world.committed(lease);
-
-      await expect(world.store.settleLeaves(lease, attempt.id, 1, world.now)).rejects.toThrow();
     });
   });
 }

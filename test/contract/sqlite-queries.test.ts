@@ -1,7 +1,6 @@
 import Database from 'better-sqlite3';
-import { expect, it, vi } from 'vitest';
-import { openTemporarySqlite } from './temporary-sqlite.ts';
-import { World } from './world.ts';
+import { afterAll, beforeAll, expect, it, vi } from 'vitest';
+import { openTemporarySqlite, type TemporarySqlite } from './temporary-sqlite.ts';
 
 /** Walks that stay short: tables of one row or few, and walks that a LIMIT or the queue itself bounds. */
 const shortWalks = [
@@ -22,38 +21,42 @@ const shortWalks = [
   'SCAN completions USING COVERING INDEX completions_queue',
 ];
 
-interface PlanRow {
-  detail: string;
-}
+let temporary: TemporarySqlite;
+let db: Database.Database;
+let statements: string[];
 
-it('finds every row by an index, so that no query grows with history', async () => {
+beforeAll(async () => {
   const prepared = vi.spyOn(Database.prototype, 'prepare');
-  const temporary = await openTemporarySqlite({ now: () => 0 });
-  const statements = [...new Set(prepared.mock.calls.map(([sql]) => sql))].filter((sql) =>
+  temporary = await openTemporarySqlite({ now: () => 0 });
+  statements = [...new Set(prepared.mock.calls.map(([sql]) => sql))].filter((sql) =>
     /^\s*(SELECT|INSERT|UPDATE|DELETE)/.test(sql),
   );
   prepared.mockRestore();
-  const db = new Database(temporary.path);
+  db = new Database(temporary.path);
+});
+afterAll(async () => {
+  db.close();
+  await temporary.close();
+});
 
-  const walks = statements.flatMap((sql) => {
-    const names = [...sql.matchAll(/:(\w+)/g)].map(([, name = '']) => [name, null]);
-    const anonymous = sql
-      .split('?')
-      .slice(1)
-      .map(() => null);
-    const plan = db
-      .prepare<unknown[], PlanRow>(`EXPLAIN QUERY PLAN ${sql}`)
-      .all(...anonymous, ...(names.length > 0 ? [Object.fromEntries(names)] : []));
-    return plan
-      .map(({ detail }) => detail)
+function planOf(sql: string): string[] {
+  const named = Object.fromEntries([...sql.matchAll(/:(\w+)/g)].map(([, name]) => [name, null]));
+  const anonymous = Array(sql.split('?').length - 1).fill(null);
+  return db
+    .prepare<unknown[], { detail: string }>(`EXPLAIN QUERY PLAN ${sql}`)
+    .all(...anonymous, ...(Object.keys(named).length > 0 ? [named] : []))
+    .map(({ detail }) => detail);
+}
+
+it('finds every row by an index, so that no query grows with history', () => {
+  const walks = statements.flatMap((sql) =>
+    planOf(sql)
       .filter((detail) => /^(SCAN|USE TEMP)/.test(detail) && !shortWalks.includes(detail))
-      .map((detail) => `${detail}: ${sql}`);
-  });
+      .map((detail) => `${detail}: ${sql}`),
+  );
 
   expect(statements.length).toBeGreaterThan(50);
   expect(walks).toEqual([]);
-  db.close();
-  await temporary.close();
 });
 
 it.each([
@@ -66,23 +69,8 @@ it.each([
   ['the first anchored', /FROM receipts WHERE proof_hash/, 'INDEX receipts_proof_hash'],
   ['the first queued', /FROM completions WHERE proof_hash/, 'INDEX completions_proof_hash'],
   ['open challenges', /FROM challenges WHERE wallet/, 'INDEX challenges_wallet'],
-])('reads %s by the index meant for it', async (_what, query, index) => {
-  const prepared = vi.spyOn(Database.prototype, 'prepare');
-  const world = await World.open(openTemporarySqlite);
-  const sql = prepared.mock.calls.map(([text]) => text).find((text) => query.test(text)) ?? '';
-  prepared.mockRestore();
-  const temporary = await openTemporarySqlite(world.clock);
-  const db = new Database(temporary.path);
+])('reads %s by the index meant for it', (_what, query, index) => {
+  const sql = statements.find((text) => query.test(text)) ?? 'SELECT 1';
 
-  const plan = db.prepare<unknown[], PlanRow>(`EXPLAIN QUERY PLAN ${sql}`).all(
-    ...sql
-      .split('?')
-      .slice(1)
-      .map(() => null),
-  );
-
-  expect(plan.map(({ detail }) => detail).join('\n')).toContain(index);
-  db.close();
-  await temporary.close();
-  await world.close();
+  expect(planOf(sql).join('\n')).toContain(index);
 });

@@ -6,6 +6,7 @@ import { historyContract } from './histories.contract.ts';
 import { leaseContract } from './leases.contract.ts';
 import { lifeContract } from './life.contract.ts';
 import { robotContract } from './robots.contract.ts';
+import { settlementContract } from './settlement.contract.ts';
 import { signInContract } from './sign-in.contract.ts';
 import { taskContract } from './tasks.contract.ts';
 import type { OpenStore } from './world.ts';
@@ -20,6 +21,7 @@ export function storeContract(name: string, open: OpenStore): void {
     describe('credits', () => creditContract(open));
     describe('leases', () => leaseContract(open));
     describe('anchoring', () => anchorContract(open));
+    describe('settlement', () => settlementContract(open));
     describe('opening and closing', () => lifeContract(open));
     describe('any history', () => historyContract(open));
   });

@@ -1,0 +1,64 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createInterface } from 'node:readline';
+import { text } from 'node:stream/consumers';
+import { fileURLToPath } from 'node:url';
+
+export interface Finished {
+  exitCode: number | null;
+  stdout: string;
+  stderr: string;
+}
+
+type Program = 'svc' | 'svc-agent' | 'svc-server';
+
+interface RunOptions {
+  env?: Record<string, string>;
+  input?: string;
+}
+
+/** Runs one of the three programs as a process, with nothing in its environment but `env`. */
+export async function run(
+  program: Program,
+  args: string[],
+  { env, input }: RunOptions = {},
+): Promise<Finished> {
+  const child = start(program, args, env);
+  child.stdin.end(input);
+  const [stdout, stderr] = await Promise.all([
+    text(child.stdout),
+    text(child.stderr),
+    once(child, 'exit'),
+  ]);
+  return { exitCode: child.exitCode, stdout, stderr };
+}
+
+export interface DevProcess {
+  url: string;
+  rpc_url: string;
+  chain_id: number;
+  data_dir: string;
+  stop(): Promise<number | null>;
+}
+
+/** `svc-server dev --json` on free ports. */
+export async function startDev(dataDir: string): Promise<DevProcess> {
+  const child = start('svc-server', ['dev', '--json', '--port', '0', '--data-dir', dataDir]);
+  const [line] = await once(createInterface({ input: child.stdout }), 'line');
+  return {
+    ...JSON.parse(line),
+    async stop() {
+      child.kill('SIGTERM');
+      await once(child, 'exit');
+      return child.exitCode;
+    },
+  };
+}
+
+function start(program: Program, args: string[], env: Record<string, string> = {}) {
+  const file = fileURLToPath(new URL(`../../bin/${program}.js`, import.meta.url));
+  return spawn(process.execPath, [file, ...args], {
+    stdio: ['pipe', 'pipe', 'pipe'],
+    env: { PATH: process.env.PATH, ...env },
+  });
+}

@@ -1,4 +1,3 @@
-import { setMaxListeners } from 'node:events';
 import { type Clock, systemClock } from '../base/clock.ts';
 import type { Logger } from '../base/logger.ts';
 import { SvcError } from '../base/svc-error.ts';
@@ -55,8 +54,6 @@ export async function startServer(config: ServerConfig, deps: ServerDeps): Promi
   });
   const settings = settingsOf(config);
   const stopping = new AbortController();
-  // Every waiting request listens.
-  setMaxListeners(0, stopping.signal);
   const app = buildApp({
     store,
     chain,

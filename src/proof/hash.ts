@@ -38,6 +38,11 @@ export function hashClaim(claim: ClaimContent): Hex {
   });
 }
 
+/** The hash of a text that `canonicalJson` made, for callers that need the text too. */
+export function hashCanonicalText(text: string): Hex {
+  return bytesToHex(sha256(encodeUtf8(text)));
+}
+
 function hashCanonical(value: unknown): Hex {
-  return bytesToHex(sha256(encodeUtf8(canonicalJson(value))));
+  return hashCanonicalText(canonicalJson(value));
 }

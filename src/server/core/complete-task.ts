@@ -1,4 +1,4 @@
-import { hashClaim, hashProof } from '../../proof/hash.ts';
+import { hashCanonicalText, hashClaim } from '../../proof/hash.ts';
 import type { JsonObject, Proof } from '../../proof/json-value.ts';
 import { leafHash } from '../../proof/leaf.ts';
 import { limits } from '../../protocol/limits.ts';
@@ -33,7 +33,7 @@ export async function completeTask(
     taskId,
     robotId,
     proof: canonical,
-    ...commitmentOf(task, proof),
+    ...commitmentOf(task, canonical),
     now: deps.clock.now(),
   });
   await waitForAnchor(deps, taskId, clientGone);
@@ -42,8 +42,8 @@ export async function completeTask(
   return answerByState(deps, settled);
 }
 
-function commitmentOf(task: TaskRecord, proof: Proof) {
-  const proofHash = hashProof(proof);
+function commitmentOf(task: TaskRecord, canonicalProof: string) {
+  const proofHash = hashCanonicalText(canonicalProof);
   const claimHash = hashClaim({
     created_at: formatTimestamp(task.createdAt),
     description: task.description,

@@ -24,11 +24,10 @@ export async function claimTask(
     robotId,
     title: claim.title,
     description: claim.description ?? null,
-    expectedResult: canonicalDocument(
-      'expected_result',
-      claim.expected_result,
-      limits.expectedResultBytes,
-    ),
+    expectedResult:
+      claim.expected_result === undefined
+        ? null
+        : canonicalDocument('expected_result', claim.expected_result, limits.expectedResultBytes),
     occurredAt: claim.occurred_at ?? null,
     createdAt: clock.now(),
     idGiven: claim.id !== undefined,
@@ -75,22 +74,10 @@ async function anchorOf(deps: Deps, { completion }: TaskRecord): Promise<Anchor 
 }
 
 /**
- * Canonical text of a document, or null when there is none. `maxBytes` counts its UTF-8.
+ * Canonical text of a document; `maxBytes` counts its UTF-8.
  * Throws `payload_too_large` naming the field and the limit.
  */
-export function canonicalDocument(field: string, document: undefined, maxBytes: number): null;
-export function canonicalDocument(field: string, document: object, maxBytes: number): string;
-export function canonicalDocument(
-  field: string,
-  document: object | undefined,
-  maxBytes: number,
-): string | null;
-export function canonicalDocument(
-  field: string,
-  document: object | undefined,
-  maxBytes: number,
-): string | null {
-  if (document === undefined) return null;
+export function canonicalDocument(field: string, document: object, maxBytes: number): string {
   const text = canonicalJson(document);
   if (encodeUtf8(text).length > maxBytes) {
     const message = `${field} must have at most ${maxBytes} bytes in canonical form (RFC 8785).`;

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { Lease, NewRobot } from '../../src/server/core/ports.ts';
+import type { Lease } from '../../src/server/core/anchor-store.ts';
+import type { NewRobot } from '../../src/server/core/ports.ts';
 import {
   chainId,
   failsWith,

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import type { Lease, TaskRecord } from '../../src/server/core/ports.ts';
+import type { Lease } from '../../src/server/core/anchor-store.ts';
+import type { TaskRecord } from '../../src/server/core/ports.ts';
 import { type OpenStore, World } from './world.ts';
 
 type Step =

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { Lease } from '../../src/server/core/ports.ts';
+import type { Lease } from '../../src/server/core/anchor-store.ts';
 import {
   chainId,
   failsWith,

@@ -9,16 +9,18 @@ import { leafHash } from '../../src/proof/leaf.ts';
 import { encodePayload } from '../../src/proof/payload.ts';
 import { formatTimestamp } from '../../src/protocol/timestamp.ts';
 import type {
-  Challenge,
   FeeQuote,
   Lease,
   MinedVariant,
   NewAttempt,
+  QueuedProof,
+} from '../../src/server/core/anchor-store.ts';
+import type {
+  Challenge,
   NewCompletion,
   NewRobot,
   NewSession,
   NewTask,
-  QueuedProof,
   Store,
   TaskRecord,
 } from '../../src/server/core/ports.ts';

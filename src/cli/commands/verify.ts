@@ -72,7 +72,8 @@ function print(checks: Check[], verdict: string | null): void {
     const mark = ok ? colors.green('✔') : colors.red('✘');
     process.stdout.write(`${mark} ${name.padEnd(width)}  ${detail}\n`);
   }
-  const stated = 'Not proven: who the robot is, who wrote the evidence, that there is no other anchor.';
+  const stated =
+    'Not proven: who the robot is, who wrote the evidence, that there is no other anchor.';
   process.stdout.write(
     verdict === null
       ? `${colors.red.bold('NOT verified.')}\n`

@@ -1,7 +1,7 @@
 import { v7 as uuidv7 } from 'uuid';
 import { backoffMs } from '../../base/backoff.ts';
 import { ProviderFault } from '../../chain/errors.ts';
-import type { Lease } from '../core/ports.ts';
+import type { Lease } from '../core/anchor-store.ts';
 import type { AnchorerDependencies } from './anchoring-context.ts';
 import { isLeaseLost, keepLease } from './lease-keeper.ts';
 import { RETRY, serveTenure } from './tenure.ts';

@@ -2,7 +2,7 @@ import type { Clock } from '../../base/clock.ts';
 import type { Logger } from '../../base/logger.ts';
 import type { AnchorKey } from '../../chain/anchor-key.ts';
 import type { AnchorChain } from '../../chain/chain.ts';
-import type { AnchorStore, Lease } from '../core/ports.ts';
+import type { AnchorStore, Lease } from '../core/anchor-store.ts';
 
 export interface AnchoringLimits {
   /** Blocks, the including one counted, before an inclusion is recorded. */

@@ -1,5 +1,5 @@
 import type { Hex } from '../../proof/bytes.ts';
-import type { AnchorStore, Lease, NewAttempt, OpenAttempt, Variant } from '../core/ports.ts';
+import type { AnchorStore, Lease, NewAttempt, OpenAttempt, Variant } from '../core/anchor-store.ts';
 
 /** An open attempt, and what this process knows of it beside what is stored. */
 export interface LiveAttempt extends OpenAttempt {

@@ -1,7 +1,7 @@
 import type { Hex } from '../../proof/bytes.ts';
 import { commitLeaves } from '../../proof/commitment.ts';
 import { encodePayload } from '../../proof/payload.ts';
-import type { NewAttempt, QueuedProof } from '../core/ports.ts';
+import type { NewAttempt, QueuedProof } from '../core/anchor-store.ts';
 
 export interface Batch extends Pick<NewAttempt, 'root' | 'leaves'> {
   payload: Hex;

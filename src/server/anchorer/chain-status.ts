@@ -1,4 +1,4 @@
-import type { FeeQuote } from '../core/ports.ts';
+import type { FeeQuote } from '../core/anchor-store.ts';
 import type { AnchoringContext, Degradation } from './anchoring-context.ts';
 
 /** So that a reader can tell a quiet anchorer from a dead one. */

@@ -1,5 +1,5 @@
 import { SvcError } from '../../base/svc-error.ts';
-import type { Lease } from '../core/ports.ts';
+import type { Lease } from '../core/anchor-store.ts';
 import type { AnchorerDependencies } from './anchoring-context.ts';
 
 /**

@@ -1,4 +1,4 @@
-import type { AnchorStore } from '../core/ports.ts';
+import type { AnchorStore } from '../core/anchor-store.ts';
 
 export interface QueueWatch {
   /** Whether the queue is worth a look. */

@@ -1,7 +1,7 @@
 import { v7 as uuidv7 } from 'uuid';
 import { SvcError } from '../../base/svc-error.ts';
 import type { Hex } from '../../proof/bytes.ts';
-import type { NewAttempt, QueuedProof } from '../core/ports.ts';
+import type { NewAttempt, QueuedProof } from '../core/anchor-store.ts';
 import type { AnchoringContext, Degradation } from './anchoring-context.ts';
 import { committedAttempt, type LiveAttempts, newestVariant, unmined } from './attempts.ts';
 import { type Batch, batchOf } from './batch.ts';

@@ -1,7 +1,7 @@
 import { type BackoffRange, backoffMs } from '../../base/backoff.ts';
 import { SvcError } from '../../base/svc-error.ts';
 import { ProviderFault } from '../../chain/errors.ts';
-import type { FeeQuote } from '../core/ports.ts';
+import type { FeeQuote } from '../core/anchor-store.ts';
 import type { AnchoringContext, Degradation } from './anchoring-context.ts';
 import { type LiveAttempts, recoverAttempts, unmined } from './attempts.ts';
 import { dearestSingle } from './batch.ts';

@@ -20,9 +20,8 @@ export async function withStore<Result>(
     path,
     clock: systemClock,
     exclusive: false,
-    onFatal: (error) => {
-      throw error;
-    },
+    // The call under way rejects, and the process ends with it.
+    onFatal: () => {},
   });
   try {
     return await work(store);

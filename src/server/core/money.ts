@@ -1,4 +1,4 @@
-import type { FeeQuote } from './ports.ts';
+import type { FeeQuote } from './anchor-store.ts';
 
 /**
  * What a completion reserves: the gas of a single at the highest price its first variant may pay

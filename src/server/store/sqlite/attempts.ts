@@ -1,7 +1,6 @@
 import type { Database } from 'better-sqlite3';
 import { SvcError } from '../../../base/svc-error.ts';
 import type { Hex } from '../../../proof/bytes.ts';
-import { transactionCost } from '../../core/money.ts';
 import type {
   AnchorStore,
   AttemptState,
@@ -9,7 +8,8 @@ import type {
   NewAttempt,
   OpenAttempt,
   Variant,
-} from '../../core/ports.ts';
+} from '../../core/anchor-store.ts';
+import { transactionCost } from '../../core/money.ts';
 import type { Access } from './access.ts';
 import type { LeaseGuard } from './leases.ts';
 

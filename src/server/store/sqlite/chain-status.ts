@@ -1,7 +1,7 @@
 import type { Database } from 'better-sqlite3';
 import { SvcError } from '../../../base/svc-error.ts';
 import type { Hex } from '../../../proof/bytes.ts';
-import type { AnchorStore, FeeQuote } from '../../core/ports.ts';
+import type { AnchorStore, FeeQuote } from '../../core/anchor-store.ts';
 import type { Access } from './access.ts';
 import type { LeaseGuard } from './leases.ts';
 

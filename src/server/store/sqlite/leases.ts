@@ -1,7 +1,7 @@
 import type { Database } from 'better-sqlite3';
 import type { Clock } from '../../../base/clock.ts';
 import { SvcError } from '../../../base/svc-error.ts';
-import type { AnchorStore, Lease } from '../../core/ports.ts';
+import type { AnchorStore, Lease } from '../../core/anchor-store.ts';
 import type { Access } from './access.ts';
 
 /** Throws `lease_lost` unless holder and fence own the lease now. */

@@ -1,5 +1,5 @@
 import type { Hex } from '../../../proof/bytes.ts';
-import type { AnchorStore } from '../../core/ports.ts';
+import type { AnchorStore } from '../../core/anchor-store.ts';
 import type { Access } from './access.ts';
 import { completionTopic, QUEUE_TOPIC } from './completions.ts';
 import type { LeaseGuard } from './leases.ts';

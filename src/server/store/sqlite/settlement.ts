@@ -1,5 +1,5 @@
+import type { AnchorStore } from '../../core/anchor-store.ts';
 import { chargeOf } from '../../core/money.ts';
-import type { AnchorStore } from '../../core/ports.ts';
 import type { Access } from './access.ts';
 import { completionTopic } from './completions.ts';
 import type { LeaseGuard } from './leases.ts';

@@ -1,8 +1,8 @@
 import type { Database } from 'better-sqlite3';
 import type { Hex } from '../../../proof/bytes.ts';
 import type { Finality } from '../../../protocol/resources.ts';
+import type { AttemptState } from '../../core/anchor-store.ts';
 import type {
-  AttemptState,
   CompletionRecord,
   CompletionState,
   ReceiptRecord,

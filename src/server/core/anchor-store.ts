@@ -1,0 +1,142 @@
+import type { Hex } from '../../proof/bytes.ts';
+
+/*
+ * The anchorer's side of the store. Conventions as in ports.ts: instants in milliseconds, amounts in wei,
+ * every promise of a write resolves only after the write is durable.
+ */
+
+export interface ChainIdentity {
+  chainId: number;
+  genesisHash: Hex;
+}
+
+/** What a reservation is computed from; kept in the store so that a request needs no RPC. */
+export interface FeeQuote {
+  /** Gas of a single's transaction. */
+  singleGas: bigint;
+  baseFeePerGas: bigint;
+  maxPriorityFeePerGas: bigint;
+  /** Estimated L2 data fee of a single; 0 where the chain has none. */
+  dataFeeWei: bigint;
+}
+
+/** Held by one process per (chain, sender); every anchorer write checks holder and fence. */
+export interface Lease {
+  chainId: number;
+  sender: string;
+  holder: string;
+  fence: number;
+}
+
+export interface QueuedProof {
+  taskId: string;
+  proofHash: Hex;
+  leaf: Hex;
+  generation: number;
+  queuedAt: number;
+}
+
+export interface Variant {
+  txHash: Hex;
+  rawTx: Hex;
+  maxFeePerGas: bigint;
+  maxPriorityFeePerGas: bigint;
+}
+
+/** One nonce, one payload, its leaves; the first variant is stored with it. */
+export interface NewAttempt {
+  id: string;
+  nonce: number;
+  /** Calldata. */
+  payload: Hex;
+  /** Null for a single. */
+  root: Hex | null;
+  /** In tree order; `path` is empty for a single. */
+  leaves: { taskId: string; leaf: Hex; path: Hex[] }[];
+  variant: Variant;
+  now: number;
+}
+
+export type AttemptState = 'signed' | 'submitted' | 'included' | 'finalized' | 'reorged' | 'dead';
+
+export interface OpenAttempt {
+  id: string;
+  nonce: number;
+  state: AttemptState;
+  payload: Hex;
+  leafCount: number;
+  unsettledLeaves: number;
+  /** Oldest first. */
+  variants: Variant[];
+  createdAt: number;
+}
+
+/** Where a variant was mined; checked by the anchorer against the canonical chain before it is stored. */
+export interface MinedVariant {
+  txHash: Hex;
+  blockNumber: bigint;
+  blockHash: Hex;
+  txIndex: number;
+  blockTimestamp: number;
+  gasUsed: bigint;
+  effectiveGasPrice: bigint;
+  /** `l1Fee` of an L2's receipt, else 0. */
+  dataFeeWei: bigint;
+}
+
+/**
+ * The anchorer's side. Every method that takes a lease rejects with SvcError `lease_lost`, nothing
+ * written, when another holder or fence owns it or it has run out.
+ */
+export interface AnchorStore {
+  /** First call fixes the chain of this database; later ones reject with `chain_mismatch` if it differs. */
+  bindChain(identity: ChainIdentity): Promise<void>;
+  getChainIdentity(): Promise<ChainIdentity | null>;
+  /** Every account that ever held a lease here, for any chain of this database. */
+  listAnchorAddresses(): Promise<string[]>;
+  /** A new fence each time it changes hands; null while another holder's has not run out. */
+  acquireLease(
+    sender: { chainId: number; address: string },
+    holder: string,
+    ttlMs: number,
+    now: number,
+  ): Promise<Lease | null>;
+  renewLease(lease: Lease, ttlMs: number, now: number): Promise<void>;
+  releaseLease(lease: Lease): Promise<void>;
+  /** Fees for reservations, and why anchoring is not at its best (empty when it is). */
+  saveChainStatus(
+    lease: Lease,
+    status: { quote?: FeeQuote; degraded: string[]; now: number },
+  ): Promise<void>;
+  getChainStatus(): Promise<{
+    quote: FeeQuote | null;
+    degraded: string[];
+    updatedAt: number;
+  } | null>;
+  /** The nonce after the highest ever committed for this sender; null when none was. */
+  getNextNonce(lease: Lease): Promise<number | null>;
+  /** Oldest first. */
+  listQueuedProofs(lease: Lease, limit: number): Promise<QueuedProof[]>;
+  /** Resolves when something may be queued, or when the signal aborts. Only a hint. */
+  waitForQueuedProof(signal: AbortSignal): Promise<void>;
+  /**
+   * Step 3: raw transaction, hash, calldata and leaf list together, and the leaves' completions
+   * become `submitted`; one commit. Rejects with `leaf_gone` (nothing written) if a leaf is no longer queued:
+   * the caller builds the tree anew. MUST be durable before the transaction is broadcast.
+   */
+  commitAttempt(lease: Lease, attempt: NewAttempt): Promise<void>;
+  /** Step 4 done: signed becomes submitted. */
+  recordBroadcast(lease: Lease, attemptId: string, now: number): Promise<void>;
+  /** Step 5 done: where it was mined. Nothing is settled yet. */
+  recordInclusion(lease: Lease, attemptId: string, mined: MinedVariant, now: number): Promise<void>;
+  /**
+   * Step 6: settles up to `limit` unsettled leaves of an included attempt in one commit: receipt,
+   * task `verified`, charge (`chargeOf` in core/money.ts), ledger. Safe to repeat after a crash at any point.
+   * Wakes the waiting requests after the commit. Answers how many leaves are left.
+   */
+  settleLeaves(lease: Lease, attemptId: string, limit: number, now: number): Promise<number>;
+  /** Step 2's refusal for good, before anything is signed: completion `failed`, reservation released. */
+  refuseQueuedProofs(lease: Lease, taskIds: string[], reason: string, now: number): Promise<void>;
+  /** Signed, submitted, reorged, and included ones with unsettled leaves; lowest nonce first. */
+  listOpenAttempts(lease: Lease): Promise<OpenAttempt[]>;
+}

@@ -4,7 +4,6 @@ import { createLogger } from '../../base/logger.ts';
 import { SvcError } from '../../base/svc-error.ts';
 import { startAnvil } from '../anvil.ts';
 import { isLoopback, readConfig } from '../config.ts';
-import { startServer } from '../main.ts';
 import { untilStopped } from './until-stopped.ts';
 
 export interface DevOptions {
@@ -26,6 +25,7 @@ export async function dev(options: DevOptions): Promise<void> {
   }
   const dataDir = path.resolve(options.dataDir);
   await mkdir(dataDir, { recursive: true });
+  const { startServer } = await import('../main.ts');
   const anvil = await startAnvil({ stateFile: path.join(dataDir, 'chain.json') });
   try {
     const config = readConfig({

@@ -1,7 +1,6 @@
 import { createLogger } from '../../base/logger.ts';
 import { invalidConfiguration } from '../../base/read-environment.ts';
 import { readConfig } from '../config.ts';
-import { startServer } from '../main.ts';
 import { untilStopped } from './until-stopped.ts';
 
 /** `svc-server start`: runs until SIGTERM or SIGINT. */
@@ -20,6 +19,7 @@ export async function start(environment: NodeJS.ProcessEnv): Promise<void> {
       'Set it, or run svc-server dev, which brings a local chain and keys.',
     );
   }
+  const { startServer } = await import('../main.ts');
   const logger = createLogger(values.SVC_LOG_LEVEL);
   const server = await startServer(config, { logger });
   await untilStopped(server, logger);

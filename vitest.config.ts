@@ -3,8 +3,9 @@ import { defineConfig } from 'vitest/config';
 export default defineConfig({
   test: {
     include: ['test/**/*.test.ts'],
-    testTimeout: 30_000,
-    hookTimeout: 30_000,
+    // Ends what hangs; nothing here is a measure of speed.
+    testTimeout: 120_000,
+    hookTimeout: 120_000,
     maxWorkers: 2,
     retry: 0,
     allowOnly: false,

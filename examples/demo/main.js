@@ -164,9 +164,10 @@ async function refuseAlteredEvidence({ url, rpcUrl }, receipt) {
  * @param {string} rpcUrl
  * @param {string} receipt
  * @param {string} evidence
+ * @param {...string} more
  */
-function verify(rpcUrl, receipt, evidence) {
-  return svc('verify', receipt, '--proof', evidence, '--rpc-url', rpcUrl);
+function verify(rpcUrl, receipt, evidence, ...more) {
+  return svc('verify', receipt, '--proof', evidence, '--rpc-url', rpcUrl, ...more);
 }
 
 /**

@@ -1,39 +1,48 @@
-import { type EnvSchemaData, envSchema } from 'env-schema';
+import { envSchema } from 'env-schema';
 import type { Static, TObject } from 'typebox';
 import { SvcError } from './svc-error.ts';
+
+export interface EnvironmentRules {
+  /** Variables that begin with it must be known, unless `foreign` says that they are another program's. */
+  prefix: string;
+  foreign: RegExp;
+  /** Faults between variables, from their texts. */
+  faultsOf: (given: Readonly<Record<string, string>>) => string[];
+}
 
 /**
  * The variables of `schema`, read once: coerced to its types, with its defaults, frozen. An empty
  * variable counts as absent. Rejects with one SvcError `invalid_configuration` that lists every
- * fault, unknown variables that begin with `prefix` included; values never appear in it.
+ * fault; values never appear in it.
  */
 export function readEnvironment<Schema extends TObject>(
   schema: Schema,
   environment: NodeJS.ProcessEnv,
-  { prefix, foreign }: { prefix: string; foreign: RegExp },
+  { prefix, foreign, faultsOf }: EnvironmentRules,
 ): Readonly<Static<Schema>> {
-  const given = Object.entries(environment).filter(([, value]) => value !== '');
-  const unknown = given
-    .map(([name]) => name)
-    .filter((name) => name.startsWith(prefix) && !foreign.test(name))
-    .filter((name) => !Object.hasOwn(schema.properties, name))
-    .map((name) => `${name} is not a variable of this program`);
+  const given: Record<string, string> = {};
+  for (const [name, value] of Object.entries(environment)) if (value) given[name] = value;
+  const faults = [
+    ...Object.keys(given)
+      .filter((name) => name.startsWith(prefix) && !foreign.test(name))
+      .filter((name) => !Object.hasOwn(schema.properties, name))
+      .map((name) => `${name} is not a variable of this program`),
+    ...faultsOf(given),
+  ];
+  let values: Static<Schema>;
   try {
-    const data: EnvSchemaData = Object.fromEntries(given);
-    const values = envSchema<Static<Schema>>({ schema, data, env: false });
-    if (unknown.length > 0) throw invalidConfiguration(unknown);
-    return Object.freeze(values);
+    values = envSchema<Static<Schema>>({ schema, data: { ...given }, env: false });
   } catch (error) {
-    if (error instanceof SvcError) throw error;
-    throw invalidConfiguration([...faultsOf(error, schema), ...unknown]);
+    throw invalidConfiguration([...schemaFaults(error, schema), ...faults]);
   }
+  if (faults.length > 0) throw invalidConfiguration(faults);
+  return Object.freeze(values);
 }
 
-export function invalidConfiguration(
-  faults: string[],
-  hint = 'svc-server config --describe lists every variable.',
-): SvcError {
-  return new SvcError('invalid_configuration', faults.join('\n'), { hint });
+function invalidConfiguration(faults: string[]): SvcError {
+  return new SvcError('invalid_configuration', faults.join('\n'), {
+    hint: 'svc-server config --describe lists every variable; svc-server dev needs none of them.',
+  });
 }
 
 interface SchemaFault {
@@ -43,7 +52,7 @@ interface SchemaFault {
   params: { allowedValues?: string[] };
 }
 
-function faultsOf(error: unknown, schema: TObject): string[] {
+function schemaFaults(error: unknown, schema: TObject): string[] {
   const faults = (error as { errors?: SchemaFault[] }).errors;
   if (!faults) throw error;
   return faults.map((fault) => {

@@ -5,6 +5,8 @@ import { connectRpc } from './rpc.ts';
 
 export interface ReceiptAudit extends Pick<AnchorReading, 'confirmations' | 'finality'> {
   checks: AuditCheck[];
+  /** Who sent the transaction, in lower case; null when the node does not know it. */
+  sender: string | null;
 }
 
 /**
@@ -20,7 +22,8 @@ export async function verifyReceipt(
   const rpc = connectRpc({ url, ...(timeoutMs === undefined ? {} : { timeoutMs }) });
   try {
     const { facts, ...standing } = await readAnchor(rpc.reading, receipt.tx_hash as `0x${string}`);
-    return { ...standing, checks: auditAnchor({ ...receipt, from }, facts) };
+    const checks = auditAnchor({ ...receipt, from }, facts);
+    return { ...standing, checks, sender: facts.tx?.from ?? null };
   } finally {
     await rpc.close();
   }

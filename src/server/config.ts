@@ -1,7 +1,7 @@
 import { isIP } from 'node:net';
 import path from 'node:path';
 import { type Static, Type } from 'typebox';
-import { invalidConfiguration, readEnvironment } from '../base/read-environment.ts';
+import { readEnvironment } from '../base/read-environment.ts';
 
 const Decimal = (description: string, fallback: string) =>
   Type.String({ pattern: '^(0|[1-9]\\d{0,77})$', default: fallback, description });
@@ -34,7 +34,7 @@ export const environment = Type.Object({
   ),
   SVC_CHAIN_RPC_URL: Optional(
     'JSON-RPC endpoint of the anchoring chain; never shown to anyone',
-    httpUrl,
+    '^https?://\\S+$',
   ),
   SVC_CHAIN_ID: Type.Optional(
     Type.Integer({
@@ -120,14 +120,19 @@ export const secretVariables: ReadonlySet<string> = new Set([
 
 export type ServerConfig = ReturnType<typeof readConfig>;
 
-/** Effective configuration of `svc-server`. Throws `invalid_configuration` with every fault at once. */
-export function readConfig(variables: NodeJS.ProcessEnv) {
+/**
+ * Effective configuration of `svc-server`. Throws `invalid_configuration` with every fault at once;
+ * what `start` cannot do without counts as one where `needed` names it.
+ */
+export function readConfig(
+  variables: NodeJS.ProcessEnv,
+  needed: { chain: boolean } = { chain: false },
+) {
   const values = readEnvironment(environment, variables, {
     prefix: 'SVC_',
     foreign: /^SVC_(AGENT_|URL$|PROFILE$|CONFIG_DIR$)/,
+    faultsOf: (given) => [...(needed.chain ? missingOf(given) : []), ...crossFaults(given)],
   });
-  const faults = crossFaults(values);
-  if (faults.length > 0) throw invalidConfiguration(faults);
   const origin = values.SVC_BASE_URL ?? `http://${hostInUrl(values.SVC_HOST)}:${values.SVC_PORT}`;
   return Object.freeze({
     values,
@@ -152,30 +157,51 @@ export function readConfig(variables: NodeJS.ProcessEnv) {
   });
 }
 
-/** Faults that one variable alone does not show. */
-function crossFaults(values: Environment): string[] {
-  const faults: string[] = [];
-  if (values.SVC_BASE_URL === undefined && !isLoopback(values.SVC_HOST)) {
+type Given = Readonly<Partial<Record<keyof Environment, string>>>;
+
+const urlVariables = [
+  'SVC_BASE_URL',
+  'SVC_CHAIN_RPC_URL',
+  'SVC_EXPLORER_URL',
+  'SVC_PUBLIC_RPC_URL',
+] as const;
+
+/** Faults that the schema of one variable does not show. */
+function crossFaults(given: Given): string[] {
+  const faults = urlVariables
+    .filter((name) => given[name] !== undefined && !URL.canParse(given[name]))
+    .map((name) => `${name} is not a URL`);
+  if (given.SVC_BASE_URL === undefined && !isLoopback(given.SVC_HOST ?? '127.0.0.1')) {
     faults.push('SVC_BASE_URL is required when SVC_HOST is not loopback');
   }
-  if (values.SVC_BASE_URL !== undefined && !URL.canParse(values.SVC_BASE_URL)) {
-    faults.push('SVC_BASE_URL is not a URL');
-  } else if (values.SVC_BASE_URL !== undefined && new URL(values.SVC_BASE_URL).pathname !== '/') {
+  if (
+    URL.canParse(given.SVC_BASE_URL ?? '') &&
+    new URL(given.SVC_BASE_URL ?? '').pathname !== '/'
+  ) {
     faults.push('SVC_BASE_URL must be an origin, without a path');
   }
-  if (values.SVC_DATABASE_URL?.startsWith('postgres')) {
+  if (given.SVC_DATABASE_URL?.startsWith('postgres')) {
     faults.push('SVC_DATABASE_URL: this version stores in SQLite only');
   }
-  if (values.SVC_CHAIN_RPC_URL?.includes(',')) {
+  if (given.SVC_CHAIN_RPC_URL?.includes(',')) {
     faults.push('SVC_CHAIN_RPC_URL: this version reads one RPC endpoint only');
   }
-  if (values.SVC_ANCHOR_PRIVATE_KEY !== undefined && values.SVC_ANCHOR_KEY_FILE !== undefined) {
+  if (given.SVC_ANCHOR_PRIVATE_KEY !== undefined && given.SVC_ANCHOR_KEY_FILE !== undefined) {
     faults.push('SVC_ANCHOR_PRIVATE_KEY and SVC_ANCHOR_KEY_FILE exclude each other');
   }
-  if (values.SVC_SIGNUP === 'gate' && values.SVC_GATE_TOKEN === undefined) {
+  if (given.SVC_SIGNUP === 'gate' && given.SVC_GATE_TOKEN === undefined) {
     faults.push('SVC_SIGNUP=gate needs SVC_GATE_TOKEN');
   }
   return faults;
+}
+
+function missingOf(given: Given): string[] {
+  const hasKey =
+    given.SVC_ANCHOR_PRIVATE_KEY !== undefined || given.SVC_ANCHOR_KEY_FILE !== undefined;
+  return [
+    ...(given.SVC_CHAIN_RPC_URL === undefined ? ['SVC_CHAIN_RPC_URL is not set'] : []),
+    ...(hasKey ? [] : ['SVC_ANCHOR_KEY_FILE is not set']),
+  ];
 }
 
 export function isLoopback(host: string): boolean {

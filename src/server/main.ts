@@ -80,7 +80,7 @@ export async function startServer(config: ServerConfig, deps: ServerDeps): Promi
     await store.close();
   };
   try {
-    const url = await app.listen({ host: config.host, port: config.port });
+    const url = await listen(app, config);
     if (values.SVC_BASE_URL === undefined) {
       settings.baseUrl = `http://${hostInUrl(config.host)}:${new URL(url).port}`;
     }
@@ -89,6 +89,21 @@ export async function startServer(config: ServerConfig, deps: ServerDeps): Promi
   } catch (error) {
     await close();
     throw error;
+  }
+}
+
+async function listen(
+  app: ReturnType<typeof buildApp>,
+  { host, port }: ServerConfig,
+): Promise<string> {
+  try {
+    return await app.listen({ host, port });
+  } catch (cause) {
+    const { code } = cause as NodeJS.ErrnoException;
+    throw new SvcError('cannot_listen', `Cannot listen on ${host}, port ${port} (${code}).`, {
+      hint: 'Another program may use it; set SVC_HOST and SVC_PORT, or --port.',
+      cause,
+    });
   }
 }
 

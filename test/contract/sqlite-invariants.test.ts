@@ -88,6 +88,17 @@ describe('the check of the invariants', () => {
       `UPDATE completions SET state = 'queued' WHERE task_id = ${aSubmitted}`,
     ],
     ['live_leaf_follows_state', `UPDATE attempts SET state = 'signed'`],
+    [
+      'anchored_once',
+      `INSERT INTO attempts SELECT 'twin', chain_id, sender, 99, state, payload, root, leaf_count,
+         0, created_at, updated_at, 'other', mined_block_number, mined_block_hash, mined_tx_index,
+         mined_at, gas_used, effective_gas_price, data_fee_wei, cost_wei
+       FROM attempts WHERE state = 'included' LIMIT 1;
+       INSERT INTO leaves (attempt_id, leaf_index, task_id, leaf, path, generation, live)
+       SELECT 'twin', leaf_index, task_id, leaf, path, 7, 0 FROM leaves
+       WHERE task_id = ${aSettled}`,
+    ],
+    ['anchored_leaf_is_live', `UPDATE leaves SET live = 0 WHERE task_id = ${aSettled}`],
     ['dead_attempt_has_no_live_leaf', `UPDATE attempts SET state = 'dead'`],
     [
       'unsettled_leaves_are_counted',

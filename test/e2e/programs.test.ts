@@ -1,5 +1,5 @@
-import { randomUUID } from 'node:crypto';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { randomBytes, randomUUID } from 'node:crypto';
+import { mkdtemp, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -130,6 +130,27 @@ describe('svc verify', () => {
     expect(checks.filter(({ ok }) => !ok).map(({ name }) => name)).toEqual([check]);
   });
 
+  it('names the sender, and says that it proves nothing unless it is pinned', async () => {
+    const { stdout } = await verify(file('receipt.json'));
+    const { stdout: json } = await verify(file('receipt.json'), '--json');
+
+    const sender = anvilAccounts[0].address.toLowerCase();
+    expect(stdout).toContain(`Sent by ${sender}: that this is the service's account is not proven`);
+    expect(JSON.parse(json)).toMatchObject({ sender });
+  });
+
+  it('takes a receipt that a later version has added to', async () => {
+    await writeFile(file('later.json'), JSON.stringify({ ...receipt, since: '2.0' }));
+
+    expect((await verify(file('later.json'))).exitCode).toBe(0);
+  });
+
+  it('refuses an address that is none as a mistake of the caller', async () => {
+    const { exitCode } = await verify(file('receipt.json'), '--anchor-address', '0x12');
+
+    expect(exitCode).toBe(2);
+  });
+
   it('refuses another sender', async () => {
     const other = anvilAccounts[1].address;
 
@@ -190,6 +211,32 @@ describe('svc-server', () => {
 
     expect(exitCode).toBe(1);
     expect(stderr).toContain('PostgreSQL');
+  });
+
+  it('says that its port is taken', async () => {
+    const { port } = new URL(dev.url);
+
+    const args = ['dev', '--port', port, '--data-dir', file('elsewhere')];
+    const { exitCode, stderr } = await run('svc-server', args);
+
+    expect(exitCode).toBe(1);
+    expect(stderr).toMatch(
+      /^svc-server: Cannot listen on 127\.0\.0\.1, port \d+ \(EADDRINUSE\)\.\n/,
+    );
+  });
+
+  it('fails when its database does, so that a supervisor starts it again', async () => {
+    const data = file('doomed');
+    const doomed = await startDev(data);
+    const { owner } = await signInAt(doomed.url);
+    for (const name of ['svc.db', 'svc.db-wal']) {
+      const noise = randomBytes((await stat(path.join(data, name))).size);
+      await writeFile(path.join(data, name), noise, { flag: 'r+' });
+    }
+
+    await expect(owner.call('createRobot', { body: { name: 'arm' } })).rejects.toThrow();
+
+    expect(await doomed.ended).toBe(1);
   });
 
   it('grants credits beside a live server, once for an id', async () => {

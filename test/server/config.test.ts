@@ -28,7 +28,7 @@ describe('the configuration', () => {
     const faults = faultsOf({
       SVC_PORT: 'abc',
       SVC_SIGNUP: 'maybe',
-      SVC_CHAIN_RPC_URL: 'ftp://x',
+      SVC_CHAIN_RPC_URL: 'nowhere',
       SVC_TYPO: '1',
     });
 
@@ -37,6 +37,7 @@ describe('the configuration', () => {
       expect.stringMatching(/^SVC_CHAIN_RPC_URL is not valid; it is the JSON-RPC endpoint/),
       'SVC_SIGNUP must be one of open, gate',
       'SVC_TYPO is not a variable of this program',
+      'SVC_CHAIN_RPC_URL is not a URL',
     ]);
   });
 
@@ -44,7 +45,8 @@ describe('the configuration', () => {
     [{ SVC_HOST: '0.0.0.0' }, /^SVC_BASE_URL is required/],
     [{ SVC_BASE_URL: 'https://svc.example/path' }, /must be an origin/],
     [{ SVC_DATABASE_URL: 'postgres://db' }, /^SVC_DATABASE_URL: this version stores in SQLite/],
-    [{ SVC_CHAIN_RPC_URL: 'http://a,http://b' }, /^SVC_CHAIN_RPC_URL/],
+    [{ SVC_CHAIN_RPC_URL: 'http://a,http://b' }, /reads one RPC endpoint only/],
+    [{ SVC_CHAIN_RPC_URL: 'http://[' }, /is not a URL/],
     [{ SVC_SIGNUP: 'gate' }, /needs SVC_GATE_TOKEN/],
   ])('refuses %j', (environment, fault) => {
     expect(faultsOf(environment)).toEqual([expect.stringMatching(fault)]);

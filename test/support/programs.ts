@@ -38,6 +38,8 @@ export interface DevProcess {
   rpc_url: string;
   chain_id: number;
   data_dir: string;
+  /** Exit code, once it has ended. */
+  ended: Promise<number | null>;
   stop(): Promise<number | null>;
 }
 
@@ -45,12 +47,13 @@ export interface DevProcess {
 export async function startDev(dataDir: string): Promise<DevProcess> {
   const child = start('svc-server', ['dev', '--json', '--port', '0', '--data-dir', dataDir]);
   const [line] = await once(createInterface({ input: child.stdout }), 'line');
+  const ended = once(child, 'exit').then(() => child.exitCode);
   return {
     ...JSON.parse(line),
-    async stop() {
+    ended,
+    stop() {
       child.kill('SIGTERM');
-      await once(child, 'exit');
-      return child.exitCode;
+      return ended;
     },
   };
 }

@@ -1,10 +1,12 @@
 import { Chalk, supportsColor } from 'chalk';
+import { Type } from 'typebox';
 import { Value } from 'typebox/value';
 import { SvcError } from '../../base/svc-error.ts';
 import { verifyReceipt } from '../../chain/verify-receipt.ts';
 import { isProven } from '../../proof/audit-anchor.ts';
 import { hashProof } from '../../proof/hash.ts';
-import { Verification } from '../../protocol/resources.ts';
+import { Nullable } from '../../protocol/fields.ts';
+import { Inclusion, Verification } from '../../protocol/resources.ts';
 import { exitCodes } from '../exit.ts';
 import { readJson, readProof } from '../read-input.ts';
 
@@ -15,6 +17,14 @@ export interface VerifyOptions {
   json?: boolean;
 }
 
+const colors = new Chalk({ level: supportsColor ? supportsColor.level : 0 });
+
+/** Members that a later version adds are no fault. */
+const Receipt = Type.Object({
+  ...Verification.properties,
+  inclusion: Nullable(Type.Object(Inclusion.properties)),
+});
+
 interface Check {
   name: string;
   ok: boolean;
@@ -24,21 +34,27 @@ interface Check {
 /** `svc verify RECEIPT`: holds a receipt, and the evidence if given, against the chain itself. */
 export async function verify(file: string, options: VerifyOptions): Promise<number> {
   const receipt = await readReceipt(file);
+  const pinned = options.anchorAddress;
+  if (pinned !== undefined && !/^0x[0-9a-fA-F]{40}$/.test(pinned)) {
+    throw new SvcError('usage', '--anchor-address must be an address: 0x and 40 hex digits.');
+  }
   const evidence = options.proof === undefined ? [] : [await checkEvidence(options.proof, receipt)];
   const audit = await verifyReceipt(receipt, {
     rpcUrl: options.rpcUrl,
-    ...(options.anchorAddress === undefined ? {} : { from: options.anchorAddress }),
+    ...(pinned === undefined ? {} : { from: pinned }),
   });
   const checks: Check[] = [...evidence, ...audit.checks];
   const verified = isProven(audit.checks) && evidence.every(({ ok }) => ok);
-  const { finality } = audit;
+  const { finality, sender } = audit;
   const confirmations = audit.confirmations === null ? null : String(audit.confirmations);
   if (options.json) {
     const { proof_hash, tx_hash } = receipt;
-    const result = { verified, proof_hash, tx_hash, confirmations, finality, checks };
+    const result = { verified, proof_hash, tx_hash, sender, confirmations, finality, checks };
     process.stdout.write(`${JSON.stringify(result)}\n`);
   } else {
-    print(checks, verified ? `Verified: ${confirmations} confirmations, ${finality}.` : null);
+    print(checks);
+    printVerdict(verified ? `Verified: ${confirmations} confirmations, ${finality}.` : null);
+    if (verified) printUnproven(sender, pinned !== undefined);
   }
   return verified ? exitCodes.done : exitCodes.notVerified;
 }
@@ -47,8 +63,8 @@ async function readReceipt(file: string): Promise<Verification> {
   const document = (await readJson(file)) as { verification?: unknown } | null;
   // What the service answers holds the receipt under `verification`; both forms are taken.
   const receipt = document?.verification ?? document;
-  if (Value.Check(Verification, receipt)) return receipt;
-  const first = Value.Errors(Verification, receipt)[0];
+  if (Value.Check(Receipt, receipt)) return receipt;
+  const first = Value.Errors(Receipt, receipt)[0];
   throw new SvcError(
     'invalid_document',
     `${file} is not a verification receipt: ${first?.instancePath || 'it'} ${first?.message}`,
@@ -65,18 +81,28 @@ async function checkEvidence(file: string, receipt: Verification): Promise<Check
   return { name: 'evidence', ok, detail };
 }
 
-function print(checks: Check[], verdict: string | null): void {
-  const colors = new Chalk({ level: supportsColor ? supportsColor.level : 0 });
+function print(checks: Check[]): void {
   const width = Math.max(...checks.map(({ name }) => name.length));
   for (const { name, ok, detail } of checks) {
     const mark = ok ? colors.green('✔') : colors.red('✘');
     process.stdout.write(`${mark} ${name.padEnd(width)}  ${detail}\n`);
   }
-  const stated =
-    'Not proven: who the robot is, who wrote the evidence, that there is no other anchor.';
+}
+
+function printVerdict(verified: string | null): void {
+  const verdict =
+    verified === null ? colors.red.bold('NOT verified.') : colors.green.bold(verified);
+  process.stdout.write(`${verdict}\n`);
+}
+
+/** Anyone can anchor anything: without the sender's address a forger's anchor looks as good. */
+function printUnproven(sender: string | null, pinned: boolean): void {
+  const whose = pinned
+    ? ''
+    : `Sent by ${sender}: that this is the service's account is not proven; pin it with --anchor-address.\n`;
   process.stdout.write(
-    verdict === null
-      ? `${colors.red.bold('NOT verified.')}\n`
-      : `${colors.green.bold(verdict)}\n${colors.dim(stated)}\n`,
+    colors.dim(
+      `${whose}Not proven: who the robot is, who wrote the evidence, that there is no other anchor.\n`,
+    ),
   );
 }

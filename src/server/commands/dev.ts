@@ -16,8 +16,8 @@ export interface DevOptions {
 /** First account of every anvil; public, and worthless anywhere else. */
 const DEV_KEY = '0xac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80';
 
-/** `svc-server dev`: service, chain and generous grants on this machine, until SIGTERM or SIGINT. */
-export async function dev(options: DevOptions): Promise<void> {
+/** `svc-server dev`: service, chain and generous grants on this machine, as `start` runs; answers the exit code. */
+export async function dev(options: DevOptions): Promise<number> {
   if (!isLoopback(options.host)) {
     throw new SvcError('usage', `dev listens on loopback only, not on ${options.host}.`, {
       hint: 'Its keys are public. Use svc-server start to serve others.',
@@ -42,7 +42,7 @@ export async function dev(options: DevOptions): Promise<void> {
     const logger = createLogger(config.values.SVC_LOG_LEVEL);
     const server = await startServer(config, { logger });
     announce(options, { url: server.url, rpc_url: anvil.url, chain_id: 31337, data_dir: dataDir });
-    await untilStopped(server, logger);
+    return await untilStopped(server, logger);
   } finally {
     await anvil.close();
   }

@@ -25,7 +25,7 @@ export async function main(argv: string[]): Promise<number> {
     .description('Run the service from the environment (SVC_…)')
     .action(async () => {
       const { start } = await import('./start.ts');
-      await start(process.env);
+      exitCode = await start(process.env);
     });
 
   program
@@ -40,7 +40,7 @@ export async function main(argv: string[]): Promise<number> {
     .addHelpText('after', '\nExamples:\n  svc-server dev\n  svc-server dev --port 0 --json')
     .action(async (options: import('./dev.ts').DevOptions) => {
       const { dev } = await import('./dev.ts');
-      await dev(options);
+      exitCode = await dev(options);
     });
 
   const credits = program.command('credits').description('Grant and show prepaid credits');

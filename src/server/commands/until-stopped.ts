@@ -2,17 +2,18 @@ import type { Logger } from '../../base/logger.ts';
 import type { Server } from '../main.ts';
 
 /**
- * Resolves when the server has stopped after SIGTERM or SIGINT; the process exits when its store can
- * no longer be trusted. A second signal ends it at once.
+ * Answers the exit code when the server has stopped: 0 after SIGTERM or SIGINT, 1 when its store can no
+ * longer be trusted, so that a supervisor starts it again. A second signal ends the process at once.
  */
-export async function untilStopped(server: Server, logger: Logger): Promise<void> {
-  const signal = await Promise.race([
+export async function untilStopped(server: Server, logger: Logger): Promise<number> {
+  const reason = await Promise.race([
     new Promise<NodeJS.Signals>((resolve) => {
       for (const name of ['SIGTERM', 'SIGINT'] as const) process.once(name, () => resolve(name));
     }),
     server.failed,
   ]);
   for (const name of ['SIGTERM', 'SIGINT'] as const) process.once(name, () => process.exit(130));
-  logger.info({ signal }, 'stopping');
+  logger.info({ reason }, 'stopping');
   await server.close();
+  return reason === 'store_failed' ? 1 : 0;
 }

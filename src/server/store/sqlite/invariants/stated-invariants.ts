@@ -55,6 +55,16 @@ export const statedInvariants: Record<string, Invariant> = {
         AND c.cycle = r.cycle AND c.state IN ('queued', 'submitted'))
       AND NOT EXISTS (SELECT 1 FROM leaves l WHERE l.task_id = r.task_id AND l.live = 1)`),
 
+  anchored_once: selecting(`
+    SELECT 'task ' || l.task_id || ' is anchored in ' || count(*) || ' attempts' FROM leaves l
+    JOIN attempts a ON a.id = l.attempt_id AND a.state IN ('included', 'finalized')
+    GROUP BY l.task_id HAVING count(*) > 1`),
+
+  anchored_leaf_is_live: selecting(`
+    SELECT 'the leaf of task ' || l.task_id || ' in attempt ' || a.id || ' is mined and not live'
+    FROM leaves l JOIN attempts a ON a.id = l.attempt_id AND a.state IN ('included', 'finalized')
+    WHERE l.live = 0`),
+
   verified_means_receipt: selecting(`
     SELECT 'task ' || t.id || ' is ' || t.status || ', its completion ' ||
       coalesce(c.state, 'missing') || ', its receipt ' || iif(r.seq IS NULL, 'missing', 'there')

@@ -1,0 +1,57 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { redactor } from '../../src/chain/redact.ts';
+
+const SECRET = 'c0ffee0123456789project';
+const PASSWORD = 'pass word';
+const URL_TEXT = `https://user:pass%20word@node.example:8545/v3/${SECRET}`;
+const redact = redactor(URL_TEXT);
+
+describe('redactor', () => {
+  it.each([
+    ['letters', 'a'],
+    ['a scheme’s characters', 'a+.-'],
+    ['data', '0x0'],
+    ['blanks', ' '],
+  ])('takes a text of a million %s without holding anybody up', (_what, part) => {
+    const text = part.repeat(1e6 / part.length);
+    const begun = performance.now();
+
+    const clean = redact(text);
+
+    expect(performance.now() - begun).toBeLessThan(20);
+    expect(clean.length).toBeLessThanOrEqual(200);
+  });
+
+  it('keeps the words of a node that come before a stranger’s text', () => {
+    const clean = redact(`execution reverted: ${'a'.repeat(60_000)}`);
+
+    expect(clean).toMatch(/^execution reverted: a+$/);
+  });
+
+  it.each([
+    ['a URL', `no answer from ${URL_TEXT} today`, 'no answer from [redacted] today'],
+    ['a foreign URL', 'see https://docs.example/limits?key=1 please', 'see [url] please'],
+    ['a long scheme', `${'x'.repeat(40)}://host/key`, `${'x'.repeat(24)}[url]`],
+    ['data', `bad 0x${'ab'.repeat(40)}!`, 'bad [data]!'],
+    ['the project key', `project ${SECRET} is over`, 'project [redacted] is over'],
+  ])('strikes out %s', (_what, text, clean) => {
+    expect(redact(text)).toBe(clean);
+  });
+
+  it('strikes out what the cut leaves of a secret, wherever it falls', () => {
+    const secret = fc.constantFrom(URL_TEXT, SECRET, PASSWORD, `0x${'5ec7e7'.repeat(40)}`);
+    fc.assert(
+      fc.property(secret, fc.integer({ min: 1, max: 300 }), (hidden, before) => {
+        // What is struck out in front brings the place of the cut into what is kept.
+        const front = `https://${'a'.repeat(2_000 - before - 9)} `;
+
+        const clean = redact(`${front}${hidden.repeat(20)}`);
+
+        for (const part of ['c0ffe', 'pass', 'node.ex', '5ec7e7', 'user']) {
+          expect(clean).not.toContain(part);
+        }
+      }),
+    );
+  });
+});

@@ -47,7 +47,8 @@ const refusals: readonly { readonly meaning: RefusalMeaning; readonly words: Reg
   },
   {
     meaning: 'already_known',
-    words: /already ?known|known transaction|already imported|existing tx with same hash/i,
+    words:
+      /already ?known|\bknown transaction\b(?! type)|already imported|existing tx with same hash/i,
   },
   {
     meaning: 'nonce_used',
@@ -117,4 +118,12 @@ export function broadcastOutcome(refusal: RpcRefusal): BroadcastOutcome {
 export function isDeterministicRefusal(refusal: RpcRefusal): boolean {
   const meaning = meaningOf(refusal);
   return meaning === 'reverted' || meaning === 'gas_limit';
+}
+
+/** The node has no such method, which says nothing of the chain. */
+export function isUnsupported({ rpcCode, reason }: RpcRefusal): boolean {
+  if (rpcCode === -32601) return true;
+  return /method\b.*(not found|not supported|does not exist|not available)|unsupported method/i.test(
+    reason,
+  );
 }

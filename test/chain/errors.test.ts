@@ -3,6 +3,7 @@ import {
   type BroadcastOutcome,
   broadcastOutcome,
   isDeterministicRefusal,
+  isUnsupported,
 } from '../../src/chain/errors.ts';
 
 type Row = [node: string, code: number, text: string];
@@ -53,6 +54,9 @@ const cases: Record<BroadcastOutcome['outcome'], Row[]> = {
     ['any', -32603, 'Internal error'],
     ['any', -32000, 'request timed out'],
     ['any', -32000, 'something that no node says'],
+    ['any', -32000, 'unknown transaction type'],
+    ['any', -32000, 'Unknown transaction'],
+    ['any', -32602, 'unsupported: not a known transaction type'],
     ['any', -32601, 'the method eth_sendRawTransaction does not exist/is not available'],
   ],
 };
@@ -85,5 +89,25 @@ describe('isDeterministicRefusal', () => {
     ['any', -32603, 'Internal error'],
   ])('does not hold for what can pass: %s (%i %s)', (_node, rpcCode, reason) => {
     expect(isDeterministicRefusal({ rpcCode, reason })).toBe(false);
+  });
+});
+
+describe('isUnsupported', () => {
+  it.each([
+    ['geth', -32601, 'the method eth_maxPriorityFeePerGas does not exist/is not available'],
+    ['hardhat', -32004, 'Method eth_maxPriorityFeePerGas is not supported'],
+    ['ganache', -32000, 'Method eth_maxPriorityFeePerGas not supported.'],
+    ['any', -32601, 'no'],
+    ['any', -32000, 'Unsupported method: eth_maxPriorityFeePerGas on ETH_MAINNET'],
+  ])('holds where there is no such method: %s (%i %s)', (_node, rpcCode, reason) => {
+    expect(isUnsupported({ rpcCode, reason })).toBe(true);
+  });
+
+  it.each([
+    ['any', -32005, 'rate limit of this method exceeded'],
+    ['any', -32603, 'Internal error'],
+    ['any', -32000, 'service unavailable'],
+  ])('does not hold for what can pass: %s (%i %s)', (_node, rpcCode, reason) => {
+    expect(isUnsupported({ rpcCode, reason })).toBe(false);
   });
 });

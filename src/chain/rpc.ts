@@ -84,10 +84,21 @@ function targetOf(text: string): Target {
   }
   const headers: Record<string, string> = { 'content-type': 'application/json' };
   if (url.username !== '' || url.password !== '') {
-    const credentials = `${decodeURIComponent(url.username)}:${decodeURIComponent(url.password)}`;
+    const credentials = `${credential(url.username)}:${credential(url.password)}`;
     headers.authorization = `Basic ${Buffer.from(credentials).toString('base64')}`;
   }
   return { origin: url.origin, path: url.pathname + url.search, headers };
+}
+
+function credential(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    throw new SvcError(
+      'invalid_rpc_url',
+      'A % in the credentials of the RPC URL must be written as %25',
+    );
+  }
 }
 
 function bodyOf(calls: readonly RpcCall[]): unknown {

@@ -58,6 +58,13 @@ describe('an RPC URL', () => {
     expect(open).not.toThrow(new RegExp(SECRET));
   });
 
+  it('with credentials that cannot be decoded is refused without quoting them', () => {
+    const open = () => openChain({ url: `http://user:pa%ss${SECRET}@node` });
+
+    expect(open).toThrow(expect.objectContaining({ code: 'invalid_rpc_url' }));
+    expect(open).not.toThrow(new RegExp(SECRET));
+  });
+
   it('may carry credentials', async () => {
     const seen: (string | undefined)[] = [];
     const server = createServer((request, response) => {

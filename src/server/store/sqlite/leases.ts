@@ -15,14 +15,17 @@ interface LeaseRow {
 
 /** A guard that reads on the given connection, in the transaction that it guards. */
 export function leaseGuard(db: Database, clock: Clock): LeaseGuard {
-  const owned = db.prepare<[number, string, string, number, number]>(
-    `SELECT 1 FROM leases
-     WHERE chain_id = ? AND address = ? AND holder = ? AND fence = ? AND expires_at > ?`,
+  const find = db.prepare<[number, string], LeaseRow>(
+    'SELECT holder, fence, expires_at FROM leases WHERE chain_id = ? AND address = ?',
   );
   return ({ chainId, sender, holder, fence }) => {
-    // The clock of this moment: the caller's time may have passed while it waited for the write.
-    if (owned.get(chainId, sender, holder, fence, clock.now()) === undefined) {
+    const row = find.get(chainId, sender);
+    if (row?.holder !== holder || row.fence !== fence) {
       throw new SvcError('lease_lost', 'Another process has taken over the anchoring account.');
+    }
+    // The clock of this moment: the caller's time may have passed while it waited for the write.
+    if (row.expires_at <= clock.now()) {
+      throw new SvcError('lease_lost', 'The lease of the anchoring account has run out.');
     }
   };
 }

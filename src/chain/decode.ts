@@ -48,17 +48,29 @@ export interface BlockHeader {
   readonly baseFeePerGas: bigint | null;
 }
 
+/** The last second that RFC 3339 can write. */
+const LAST_SECOND = Date.UTC(9999, 11, 31, 23, 59, 59) / 1000;
+
 /** Null when the node knows no such block. */
 export function headerOf(value: unknown): BlockHeader | null {
   if (value === null) return null;
   const block = objectOf(value);
   const { baseFeePerGas } = block;
+  const seconds = numberOf(block.timestamp);
+  if (seconds > LAST_SECOND) throw malformed();
   return {
     number: quantityOf(block.number),
     hash: hashOf(block.hash),
-    timestamp: numberOf(block.timestamp) * 1000,
+    timestamp: seconds * 1000,
     baseFeePerGas: baseFeePerGas == null ? null : quantityOf(baseFeePerGas),
   };
+}
+
+/** As `headerOf`, for a block that was asked by its number. */
+export function headerAt(number: bigint, value: unknown): BlockHeader | null {
+  const header = headerOf(value);
+  if (header !== null && header.number !== number) throw malformed();
+  return header;
 }
 
 export interface TransactionReceipt {

@@ -1,6 +1,6 @@
 import type { Hex } from '../proof/bytes.ts';
 import {
-  headerOf,
+  headerAt,
   quantityOf,
   receiptOf,
   type TransactionReceipt,
@@ -68,7 +68,7 @@ export async function findMined(
     signal,
   );
   const mined = found.flatMap(({ anchor, receipt }, i) => {
-    const block = headerOf(resultOf(details[2 * i]));
+    const block = headerAt(receipt.blockNumber, resultOf(details[2 * i]));
     const tx = transactionOf(resultOf(details[2 * i + 1]));
     if (tx === null || block?.hash !== receipt.blockHash) return [];
     const self = sender.toLowerCase();

@@ -2,6 +2,7 @@ import type { ChainFacts } from '../proof/audit-anchor.ts';
 import type { Hex } from '../proof/bytes.ts';
 import {
   type BlockHeader,
+  headerAt,
   headerOf,
   malformed,
   numberOf,
@@ -66,9 +67,7 @@ export async function readBlock(ask: Ask, number: bigint): Promise<BlockHeader |
   const [block] = await ask([
     { method: 'eth_getBlockByNumber', params: [`0x${number.toString(16)}`, false] },
   ]);
-  const header = headerOf(resultOf(block));
-  if (header !== null && header.number !== number) throw malformed();
-  return header;
+  return headerAt(number, resultOf(block));
 }
 
 /** A head that is behind the receipt comes from another node than the receipt did. */

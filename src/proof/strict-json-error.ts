@@ -1,17 +1,17 @@
 /**
  * Why a text was refused.
  *
- * `kind` is `syntax` when the text is not JSON (RFC 8259) at all, and `fault` when it is JSON that
- * cannot be anchored without a silent change. `pointer` is the RFC 6901 JSON Pointer of the fault,
+ * `kind` is `syntax` when the text is not JSON (RFC 8259) at all, `fault` when it is JSON that cannot be
+ * anchored without a silent change, and `size` when it holds more values than may be. `pointer` is the RFC 6901 JSON Pointer of the fault,
  * exact and as long as the names it is made of; for `syntax` it is empty, and `reason` gives line and
  * column. `reason` is a sentence without full stop that repeats nothing of the text.
  */
 export class StrictJsonError extends Error {
-  readonly kind: 'syntax' | 'fault';
+  readonly kind: 'syntax' | 'fault' | 'size';
   readonly pointer: string;
   readonly reason: string;
 
-  constructor(kind: 'syntax' | 'fault', pointer: string, reason: string) {
+  constructor(kind: StrictJsonError['kind'], pointer: string, reason: string) {
     super(kind === 'syntax' ? reason : `${reason}, at ${JSON.stringify(pointer)}`);
     this.name = 'StrictJsonError';
     this.kind = kind;

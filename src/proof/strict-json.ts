@@ -8,6 +8,17 @@ export const MAX_PROOF_DEPTH = 128;
 export interface StrictJsonOptions {
   /** Containers that may be open at once; a scalar has depth 0, `[]` has depth 1. */
   readonly maxDepth?: number;
+  /**
+   * Values that the text may hold, containers counted as well; without it there is no bound. A document
+   * of n values has at least 2n − 1 bytes in canonical form, so that a limit of bytes bounds the values
+   * (`mostValuesIn`), and a text that cannot keep it is not read to its end.
+   */
+  readonly maxValues?: number;
+}
+
+/** The most values that a document of so many canonical bytes can hold. */
+export function mostValuesIn(canonicalBytes: number): number {
+  return Math.floor((canonicalBytes + 1) / 2);
 }
 
 /**
@@ -16,15 +27,18 @@ export interface StrictJsonOptions {
  * integer, nesting beyond `maxDepth`, a member named `__proto__`.
  *
  * A text that is not JSON is reported as `syntax` whatever else is wrong with it; otherwise the first
- * fault in document order is reported. Time and memory are linear in the length of the text, and the
+ * fault in document order is reported. Only beyond `maxValues` is nothing read any more: the first fault
+ * before that place is reported, or `size`. Time and memory are linear in the length of the text, and the
  * stack does not grow with its nesting.
  *
  * @throws StrictJsonError
  */
 export function parseStrictJson(text: string, options: StrictJsonOptions = {}): JsonValue {
-  return new Parser(text, options.maxDepth ?? MAX_PROOF_DEPTH).parse();
+  const { maxDepth = MAX_PROOF_DEPTH, maxValues = Number.POSITIVE_INFINITY } = options;
+  return new Parser(text, maxDepth, maxValues).parse();
 }
 
+const NEWLINE = 0x0a;
 const QUOTE = 0x22;
 const COMMA = 0x2c;
 const MINUS = 0x2d;
@@ -38,7 +52,10 @@ const CLOSE_ARRAY = 0x5d;
 const OPEN_OBJECT = 0x7b;
 const CLOSE_OBJECT = 0x7d;
 
-/** Every decimal of this many significant digits survives the way through a double. */
+/**
+ * Every decimal of this many significant digits survives the way through a double, whatever its exponent, and
+ * the shortest text of that double denotes it again.
+ */
 const EXACT_DIGITS = 15;
 
 const LONE_SURROGATE = /\p{Surrogate}/u;
@@ -55,13 +72,16 @@ const SKIPPED_OBJECT: ObjectFrame = { items: null, members: {}, name: '' };
 class Parser {
   readonly #text: string;
   readonly #maxDepth: number;
+  readonly #maxValues: number;
   readonly #open: Frame[] = [];
   #at = 0;
+  #values = 0;
   #fault: StrictJsonError | undefined;
 
-  constructor(text: string, maxDepth: number) {
+  constructor(text: string, maxDepth: number, maxValues: number) {
     this.#text = text;
     this.#maxDepth = maxDepth;
+    this.#maxValues = maxValues;
   }
 
   parse(): JsonValue {
@@ -78,6 +98,8 @@ class Parser {
   /** A complete scalar or empty container, or undefined when a container was opened. */
   #begin(): JsonValue | undefined {
     const code = this.#token();
+    this.#values++;
+    if (this.#values > this.#maxValues) throw this.#fault ?? this.#sizeError();
     if (code === QUOTE) return this.#stringValue();
     if (code === OPEN_OBJECT) return this.#openObject();
     if (code === OPEN_ARRAY) return this.#openArray();
@@ -210,6 +232,7 @@ class Parser {
       this.#at++;
       this.#digits();
     }
+    const mantissaLength = this.#at - start;
     const scaled = (text.charCodeAt(this.#at) | 0x20) === 0x65;
     if (scaled) {
       this.#at++;
@@ -224,7 +247,7 @@ class Parser {
       return value;
     }
     const certainlyKept =
-      !scaled && (literal.length <= EXACT_DIGITS || (fractional && !literal.endsWith('0')));
+      mantissaLength <= EXACT_DIGITS || (!scaled && fractional && !literal.endsWith('0'));
     if (!certainlyKept && becomesAnotherInteger(literal, value)) {
       this.#refuse('The integer would change as an IEEE 754 double: send it as a string');
     }
@@ -253,14 +276,29 @@ class Parser {
   }
 
   #refuse(reason: string, place: readonly Frame[] = this.#open): void {
-    this.#fault ??= new StrictJsonError('fault', place.map(referenceToken).join(''), reason);
+    this.#fault ??= new StrictJsonError('fault', pointerTo(place), reason);
+  }
+
+  #sizeError(): StrictJsonError {
+    const reason = `The document holds more than ${this.#maxValues} values`;
+    return new StrictJsonError('size', pointerTo(this.#open), reason);
   }
 
   #syntaxError(problem: string): StrictJsonError {
-    const before = this.#text.slice(0, this.#at).split('\n');
-    const place = `line ${before.length}, column ${(before.at(-1) ?? '').length + 1}`;
+    let line = 1;
+    let lineStart = 0;
+    for (let at = 0; at < this.#at; at++) {
+      if (this.#text.charCodeAt(at) !== NEWLINE) continue;
+      line++;
+      lineStart = at + 1;
+    }
+    const place = `line ${line}, column ${this.#at - lineStart + 1}`;
     return new StrictJsonError('syntax', '', `Not JSON: ${problem} at ${place}`);
   }
+}
+
+function pointerTo(place: readonly Frame[]): string {
+  return place.map(referenceToken).join('');
 }
 
 /** One step of an RFC 6901 pointer. */

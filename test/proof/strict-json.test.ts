@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { canonicalJson } from '../../src/proof/canonical-json.ts';
 import { hashProof } from '../../src/proof/hash.ts';
 import { isProof, type JsonValue } from '../../src/proof/json-value.ts';
-import { parseStrictJson } from '../../src/proof/strict-json.ts';
+import { mostValuesIn, parseStrictJson } from '../../src/proof/strict-json.ts';
 import { decodeUtf8 } from '../../src/proof/utf8.ts';
 import { refusalOf } from './refusal.ts';
 
@@ -220,12 +220,65 @@ describe('numbers', () => {
     );
   });
 
+  it('judges an integer with an exponent by the same rule', () => {
+    const digits = fc.oneof(
+      fc.bigInt({ min: 1n, max: 10n ** 15n - 1n }),
+      fc.bigInt({ min: 1n, max: 10n ** 20n }),
+    );
+    fc.assert(
+      fc.property(digits, fc.nat(280), (mantissa, exponent) => {
+        const literal = `${mantissa}e${exponent}`;
+        const integer = mantissa * 10n ** BigInt(exponent);
+        expect(isFault(literal)).toBe(BigInt(integerText(Number(literal))) !== integer);
+      }),
+    );
+  });
+
   it('accepts every finite double in its canonical text', () => {
     fc.assert(
       fc.property(fc.double({ noNaN: true, noDefaultInfinity: true }), (value) => {
         expect(parseStrictJson(canonicalJson(value))).toBe(value === 0 ? 0 : value);
       }),
     );
+  });
+});
+
+describe('a bound of values', () => {
+  it('lets a text with that many through, containers counted', () => {
+    expect(parseStrictJson('[1,{"a":[]}]', { maxValues: 4 })).toEqual([1, { a: [] }]);
+  });
+
+  it.each(['[1,{"a":[1]}]', '[1,{"a":[tru', '[1,{"a":[[[[['])('ends the reading of %s', (text) => {
+    expect(refusalOf(() => parseStrictJson(text, { maxValues: 4 }))).toMatchObject({
+      kind: 'size',
+      pointer: '/1/a/0',
+      reason: 'The document holds more than 4 values',
+    });
+  });
+
+  it('reports the fault before it', () => {
+    expect(refusalOf(() => parseStrictJson('[1e400,[[[1', { maxValues: 4 }))).toMatchObject({
+      kind: 'fault',
+      pointer: '/0',
+    });
+  });
+
+  it('refuses no document that keeps its limit of canonical bytes', () => {
+    fc.assert(
+      fc.property(json, (value) => {
+        const text = canonicalJson(value);
+        const maxValues = mostValuesIn(Buffer.byteLength(text));
+        expect(canonicalJson(parseStrictJson(text, { maxValues }))).toBe(text);
+      }),
+    );
+  });
+
+  it('is reached by a document of many small values', () => {
+    const text = `[${Array.from({ length: 10 }, () => '1').join(',')}]`;
+    const maxValues = mostValuesIn(text.length);
+
+    expect(maxValues).toBe(11);
+    expect(parseStrictJson(text, { maxValues })).toHaveLength(10);
   });
 });
 

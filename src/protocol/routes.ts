@@ -29,6 +29,8 @@ import {
  *
  * - `access`: who may call. `robot_or_session` takes a Bearer key if one is sent, else the cookie.
  * - `limit`: whose counter a call consumes; `none` where nothing is metered.
+ * - `maxBody`: bytes of the largest body, where one may be sent.
+ * - `document`: the member of the body that may be any JSON, and its limit in bytes of canonical form.
  * - `fieldErrors`: the code for any fault of that body or path field; every other fault of shape
  *   is `invalid_request`.
  * - `errors`: codes of this endpoint beside those that its access, limit and body imply.
@@ -44,6 +46,8 @@ export interface Route {
   params?: TObject;
   query?: TObject;
   body?: TObject;
+  maxBody?: number;
+  document?: { field: string; maxBytes: number };
   fieldErrors?: Readonly<Record<string, ErrorCode>>;
   responses: Readonly<Record<number, TSchema>>;
   errors: readonly ErrorCode[];
@@ -92,6 +96,7 @@ export const routes = {
       address: Address,
       chainId: Type.Optional(Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER })),
     }),
+    maxBody: limits.smallBodyBytes,
     fieldErrors: { address: 'invalid_address', chainId: 'invalid_chain_id' },
     responses: { 200: Closed({ message: Type.String() }) },
     errors: [],
@@ -110,6 +115,7 @@ export const routes = {
         description: '0x-prefixed hex',
       }),
     }),
+    maxBody: limits.smallBodyBytes,
     fieldErrors: { address: 'invalid_address' },
     responses: {
       200: Closed({
@@ -126,6 +132,7 @@ export const routes = {
     summary: 'Revoke the session, if there is one',
     access: 'public',
     limit: 'none',
+    maxBody: limits.smallBodyBytes,
     responses: { 200: Closed({ signed_out: Type.Literal(true) }) },
     errors: [],
   },
@@ -167,6 +174,7 @@ export const routes = {
       name: VisibleText(limits.nameLength),
       description: Type.Optional(Text(limits.descriptionLength)),
     }),
+    maxBody: limits.smallBodyBytes,
     responses: { 201: Closed({ robot: Robot, api_key: ApiKey }) },
     errors: ['robot_limit_reached'],
   },
@@ -193,6 +201,8 @@ export const routes = {
       expected_result: Type.Optional(JsonObject),
       occurred_at: Type.Optional(CallerTimestamp),
     }),
+    maxBody: limits.bodyBytes,
+    document: { field: 'expected_result', maxBytes: limits.expectedResultBytes },
     responses: { 201: Closed({ task: Task, next: Type.String() }) },
     errors: ['id_conflict'],
   },
@@ -204,6 +214,8 @@ export const routes = {
     limit: 'robot',
     params: Id,
     body: Closed({ proof: Proof }),
+    maxBody: limits.bodyBytes,
+    document: { field: 'proof', maxBytes: limits.proofBytes },
     fieldErrors: { proof: 'invalid_proof' },
     responses: { 200: Closed({ verification: Verification }), 202: Unconfirmed },
     errors: [

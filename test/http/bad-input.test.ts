@@ -2,6 +2,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { limits } from '../../src/protocol/limits.ts';
 import {
   newEvidence,
+  newWallet,
   startTestService,
   type TestRobot,
   type TestService,
@@ -224,6 +225,51 @@ describe('bad input', () => {
     const reply = await claim({ raw: start + ' '.repeat(limits.bodyBytes - start.length) });
 
     expect(reply.status).toBe(201);
+  });
+
+  it.each(['challenge', 'verify', 'logout'])(
+    'refuses a body of more than 32 KiB for /api/auth/%s',
+    async (name) => {
+      const raw = ' '.repeat(limits.smallBodyBytes + 1);
+
+      const reply = await service.call('POST', `/api/auth/${name}`, { raw });
+
+      expect(reply.status).toBe(413);
+      expect(reply.body.error).toBe('payload_too_large');
+      expect(reply.body.message).toContain('at most 32768 bytes');
+    },
+  );
+
+  it('refuses a robot of more than 32 KiB', async () => {
+    const { session } = await service.signIn();
+    const raw = ' '.repeat(limits.smallBodyBytes + 1);
+
+    const reply = await service.call('POST', '/api/v1/robots', { session, raw });
+
+    expect(reply.body.error).toBe('payload_too_large');
+  });
+
+  it('takes the longest signature that there is', async () => {
+    const { address } = newWallet();
+    const signature = `0x${'ab'.repeat(limits.signatureBytes)}`;
+
+    const reply = await service.call('POST', '/api/auth/verify', { body: { address, signature } });
+
+    expect(reply.body.error).toBe('invalid_signature');
+  });
+
+  it('does not read on when a document holds more values than its limit has room for', async () => {
+    const many = '1,'.repeat(200_000);
+
+    const proof = await complete({ raw: `{"proof":[${many}` });
+    const result = await claim({ raw: `{"title":"a","expected_result":{"a":[${many}` });
+    const elsewhere = await claim({ raw: `{"title":[${many}` });
+
+    expect(proof.status).toBe(413);
+    expect(proof.body.message).toContain('proof must have at most 262144 bytes');
+    expect(result.status).toBe(413);
+    expect(result.body.message).toContain('expected_result must have at most 65536 bytes');
+    expect(elsewhere.body.error).toBe('payload_too_large');
   });
 
   it('refuses a body where none is taken, but not an empty object', async () => {

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { errors } from '../../src/protocol/errors.ts';
+import { limits } from '../../src/protocol/limits.ts';
 import { type Route, routes } from '../../src/protocol/routes.ts';
 import { formatTimestamp, parseTimestamp } from '../../src/protocol/timestamp.ts';
 
@@ -45,12 +46,47 @@ describe('the routes table', () => {
     expect(open).toEqual([]);
   });
 
+  it('bounds the body of every endpoint that may have one, large only where a document is taken', () => {
+    for (const [name, { method, document, maxBody }] of rows) {
+      const expected = document ? 2 * 1024 * 1024 : method === 'GET' ? undefined : 32 * 1024;
+      expect([name, maxBody]).toEqual([name, expected]);
+    }
+  });
+
   it('names only errors of the table', () => {
     const codes = rows.flatMap(([, route]) => [
       ...route.errors,
       ...Object.values(route.fieldErrors ?? {}),
     ]);
     expect(codes.filter((code) => !Object.hasOwn(errors, code))).toEqual([]);
+  });
+});
+
+describe('the limits', () => {
+  it('are those of the interface and of the design', () => {
+    expect(limits).toMatchObject({
+      windowMs: 60_000,
+      robotCallsPerWindow: 600,
+      accountMutationsPerWindow: 300,
+      challengesPerWindow: 60,
+      unmeteredPerWindow: 600,
+      robotsPerAccount: 500,
+      fleetsPerAccount: 100,
+      titleLength: 200,
+      nameLength: 80,
+      descriptionLength: 2000,
+      bodyBytes: 2_097_152,
+      proofBytes: 262_144,
+      expectedResultBytes: 65_536,
+      signatureBytes: 8192,
+      documentDepth: 128,
+      openChallenges: 100_000,
+      challengesTried: 8,
+      pageSize: 50,
+      pageSizeMax: 200,
+      challengeLifetimeMs: 600_000,
+      sessionLifetimeMs: 2_592_000_000,
+    });
   });
 });
 

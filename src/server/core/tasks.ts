@@ -79,11 +79,13 @@ async function anchorOf(deps: Deps, { completion }: TaskRecord): Promise<Anchor 
  */
 export function canonicalDocument(field: string, document: object, maxBytes: number): string {
   const text = canonicalJson(document);
-  if (encodeUtf8(text).length > maxBytes) {
-    const message = `${field} must have at most ${maxBytes} bytes in canonical form (RFC 8785).`;
-    throw fault('payload_too_large', message);
-  }
+  if (encodeUtf8(text).length > maxBytes) throw documentTooLarge(field, maxBytes);
   return text;
+}
+
+export function documentTooLarge(field: string, maxBytes: number) {
+  const message = `${field} must have at most ${maxBytes} bytes in canonical form (RFC 8785).`;
+  return fault('payload_too_large', message);
 }
 
 export function taskNotFound() {

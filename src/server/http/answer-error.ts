@@ -1,7 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { SvcError } from '../../base/svc-error.ts';
 import { type ErrorCode, errors, isErrorCode } from '../../protocol/errors.ts';
-import { limits } from '../../protocol/limits.ts';
 import { fault } from '../core/fault.ts';
 import { commonHeaders } from './admit.ts';
 import { type SchemaError, schemaFault } from './schema-fault.ts';
@@ -16,10 +15,6 @@ const retryAfter: Partial<Record<ErrorCode, number>> = {
 
 /** Fastify's own errors, by what they mean on the wire. */
 const frameworkErrors: Readonly<Record<string, [ErrorCode, string]>> = {
-  FST_ERR_CTP_BODY_TOO_LARGE: [
-    'payload_too_large',
-    `The body must have at most ${limits.bodyBytes} bytes.`,
-  ],
   FST_ERR_CTP_INVALID_MEDIA_TYPE: [
     'unsupported_media_type',
     'The body must be application/json in UTF-8.',
@@ -66,6 +61,10 @@ function knownFault(error: unknown, request: FastifyRequest): SvcError<ErrorCode
     return schemaFault(failed, partNames[part] ?? part, request.routeOptions.config.route);
   }
   const code = 'code' in error ? String(error.code) : '';
+  if (code === 'FST_ERR_CTP_BODY_TOO_LARGE') {
+    const { bodyLimit } = request.routeOptions;
+    return fault('payload_too_large', `The body must have at most ${bodyLimit} bytes here.`);
+  }
   const [wireCode, message] = Object.hasOwn(frameworkErrors, code)
     ? (frameworkErrors[code] ?? [])
     : [];

@@ -67,7 +67,7 @@ function createServer(logger: FastifyBaseLogger): FastifyInstance {
     loggerInstance: logger,
     logController: new LogController({ disableRequestLogging: true }),
     genReqId: requestId,
-    bodyLimit: limits.bodyBytes,
+    bodyLimit: limits.smallBodyBytes,
     exposeHeadRoutes: false,
     return503OnClosing: false,
     // Against slow senders; the time an answer takes does not count.
@@ -127,6 +127,7 @@ function registerRoute<Name extends RouteName>(
     method: route.method,
     url: route.path,
     config: { route },
+    ...(route.maxBody !== undefined && { bodyLimit: route.maxBody }),
     schema: {
       querystring: route.query ?? { type: 'object', additionalProperties: false },
       ...(route.params && { params: route.params }),

@@ -1,15 +1,19 @@
 import type { FastifyRequest } from 'fastify';
 import type { JsonValue } from '../../proof/json-value.ts';
-import { parseStrictJson } from '../../proof/strict-json.ts';
+import { mostValuesIn, parseStrictJson, type StrictJsonOptions } from '../../proof/strict-json.ts';
 import { StrictJsonError } from '../../proof/strict-json-error.ts';
 import { decodeUtf8 } from '../../proof/utf8.ts';
 import { limits } from '../../protocol/limits.ts';
 import type { Route } from '../../protocol/routes.ts';
 import { fault } from '../core/fault.ts';
+import { documentTooLarge } from '../core/tasks.ts';
 import { shorten } from './schema-fault.ts';
 
 /** A document in the body may nest as deep as a proof; the body around it is one level more. */
 const MAX_DEPTH = limits.documentDepth + 1;
+
+/** The body itself and its members beside the document, and room for more, which the schema refuses. */
+const VALUES_AROUND_DOCUMENT = 100;
 
 /**
  * The JSON value of a body, nothing replaced and nothing dropped; undefined when the body is empty.
@@ -19,12 +23,20 @@ const MAX_DEPTH = limits.documentDepth + 1;
 export function parseBody(request: FastifyRequest, bytes: Buffer): JsonValue | undefined {
   requireUtf8(request.headers['content-type'] ?? '');
   if (bytes.length === 0) return undefined;
+  const { route } = request.routeOptions.config;
   try {
-    return parseStrictJson(decodeUtf8(bytes), { maxDepth: MAX_DEPTH });
+    return parseStrictJson(decodeUtf8(bytes), parseLimits(route));
   } catch (error) {
-    if (error instanceof StrictJsonError) throw bodyFault(error, request.routeOptions.config.route);
+    if (error instanceof StrictJsonError) throw bodyFault(error, route);
     throw error;
   }
+}
+
+/** Without a document the size of the body is bound enough. */
+function parseLimits(route: Route | undefined): StrictJsonOptions {
+  if (route?.document === undefined) return { maxDepth: MAX_DEPTH };
+  const maxValues = mostValuesIn(route.document.maxBytes) + VALUES_AROUND_DOCUMENT;
+  return { maxDepth: MAX_DEPTH, maxValues };
 }
 
 /** Routes with a body need one; the others take none, or an empty object. */
@@ -51,6 +63,11 @@ function requireUtf8(contentType: string): void {
 function bodyFault({ kind, pointer, reason }: StrictJsonError, route: Route | undefined) {
   if (kind === 'syntax') return fault('invalid_json', `${reason}.`);
   const field = pointer.split('/', 2)[1] ?? '';
+  if (kind === 'size') {
+    const { document } = route ?? {};
+    if (field === document?.field) return documentTooLarge(field, document.maxBytes);
+    return fault('payload_too_large', 'The body holds more values than any that is taken here.');
+  }
   const code = Object.hasOwn(route?.fieldErrors ?? {}, field) ? route?.fieldErrors?.[field] : null;
   if (!code) return fault('invalid_request', `${reason}, at ${quote(pointer)}.`);
   return fault(code, `${reason}, at ${quote(pointer.slice(field.length + 1))} of ${field}.`);

@@ -1,8 +1,8 @@
-import { encodeFunctionData, parseAbi, serializeTransaction } from 'viem';
+import { encodeFunctionData, hexToBytes, parseAbi, serializeTransaction } from 'viem';
 import { SvcError } from '../base/svc-error.ts';
 import type { Hex } from '../proof/bytes.ts';
-import { dataOf, headerOf, numberOf, quantityOf } from './decode.ts';
-import { isDeterministicRefusal, meaningOf, ProviderFault } from './errors.ts';
+import { dataOf, headerOf, numberOf, objectOf, quantityOf } from './decode.ts';
+import { isDeterministicRefusal, isUnsupported, meaningOf, ProviderFault } from './errors.ts';
 import { type Ask, type RpcAnswer, type RpcCall, resultOf } from './rpc.ts';
 
 /** What must be known before a payload is signed. Amounts in wei. */
@@ -22,7 +22,8 @@ export interface Survey {
 }
 
 export type GasEstimate =
-  | { readonly outcome: 'estimated'; readonly gas: bigint }
+  /** `most`: what a block can hold. */
+  | { readonly outcome: 'estimated'; readonly gas: bigint; readonly most: bigint }
   | { readonly outcome: 'underfunded' }
   /** Would fail on every node and at every price. */
   | { readonly outcome: 'refused'; readonly reason: string };
@@ -64,7 +65,7 @@ export async function survey(
     hasCode: dataOf(resultOf(code)) !== '0x',
     baseFeePerGas: header.baseFeePerGas,
     maxPriorityFeePerGas: tipOf(tip),
-    gas: gasOf(gas),
+    gas: gasOf(gas, payload, quantityOf(objectOf(resultOf(head)).gasLimit)),
     dataFeeWei: dataFeeOf(dataFee),
   };
 }
@@ -84,24 +85,47 @@ function surveyCalls(sender: string, payload: Hex): RpcCall[] {
   ];
 }
 
-function gasOf(answer: RpcAnswer | undefined): GasEstimate {
-  if (answer?.ok) return { outcome: 'estimated', gas: quantityOf(answer.result) };
-  if (answer !== undefined) {
+/**
+ * An estimate that no chain can mean is a lie or a mix-up, and what is signed by it would never be
+ * mined: below what the bytes alone cost, or above what a block holds.
+ */
+function gasOf(answer: RpcAnswer | undefined, payload: Hex, most: bigint): GasEstimate {
+  if (answer?.ok === false) {
     const { refusal } = answer;
     if (isDeterministicRefusal(refusal)) return { outcome: 'refused', reason: refusal.reason };
     if (meaningOf(refusal) === 'underfunded') return { outcome: 'underfunded' };
   }
-  return { outcome: 'estimated', gas: quantityOf(resultOf(answer)) };
+  const gas = quantityOf(resultOf(answer));
+  const { standard, floor } = intrinsicGas(payload);
+  if (gas < standard || gas > most) throw new ProviderFault(`a gas estimate of ${gas}`);
+  // Not every chain has the floor, so an honest estimate may lie below it; unused gas costs nothing.
+  return { outcome: 'estimated', gas: gas < floor ? floor : gas, most };
+}
+
+/** Gas of a transaction that does nothing: its calldata by EIP-2028, and the floor of EIP-7623. */
+function intrinsicGas(payload: Hex): { standard: bigint; floor: bigint } {
+  const bytes = hexToBytes(payload);
+  const zeros = bytes.filter((byte) => byte === 0).length;
+  const others = bytes.length - zeros;
+  return {
+    standard: BigInt(21_000 + 4 * zeros + 16 * others),
+    floor: BigInt(21_000 + 10 * zeros + 40 * others),
+  };
 }
 
 function tipOf(answer: RpcAnswer | undefined): bigint {
-  const tip = answer?.ok ? quantityOf(answer.result) : DEFAULT_TIP;
+  if (answer?.ok === false && isUnsupported(answer.refusal)) return DEFAULT_TIP;
+  const tip = quantityOf(resultOf(answer));
   return tip < LEAST_TIP ? LEAST_TIP : tip;
 }
 
-/** Where no oracle lives, the call answers with nothing. */
+/** Where no oracle lives, the call answers with nothing; what else lives there may revert. */
 function dataFeeOf(answer: RpcAnswer | undefined): bigint {
-  const fee = answer?.ok ? dataOf(answer.result) : '0x';
+  if (answer?.ok === false) {
+    const { refusal } = answer;
+    if (isUnsupported(refusal) || isDeterministicRefusal(refusal)) return 0n;
+  }
+  const fee = dataOf(resultOf(answer));
   return fee.length === 66 ? BigInt(fee) : 0n;
 }
 

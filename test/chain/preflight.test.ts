@@ -11,7 +11,7 @@ const survey: Survey = {
   hasCode: false,
   baseFeePerGas: 10n,
   maxPriorityFeePerGas: 2n,
-  gas: { outcome: 'estimated', gas: 24_000n },
+  gas: { outcome: 'estimated', gas: 24_000n, most: 30_000_000n },
   dataFeeWei: 0n,
 };
 const terms: PreflightTerms = { chainId: 5, nextNonce: 3, feesInFlight: 0n, maxFeePerGas: 1_000n };
@@ -25,6 +25,12 @@ describe('preflight', () => {
       maxFeePerGas: 22n,
       maxPriorityFeePerGas: 2n,
     });
+  });
+
+  it('signs for no more gas than a block can hold', () => {
+    const gas = { outcome: 'estimated', gas: 24_000n, most: 25_000n } as const;
+
+    expect(preflight({ ...survey, gas }, terms)).toMatchObject({ gas: 25_000n });
   });
 
   it('signs at the cap where the base fee and the tip fit below it', () => {

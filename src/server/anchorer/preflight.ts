@@ -37,7 +37,7 @@ export function preflight(survey: Survey, terms: PreflightTerms): Decision {
   }
   let fee = maxFeePerGas(survey);
   if (fee > terms.maxFeePerGas) fee = terms.maxFeePerGas;
-  const gas = withMargin(survey.gas.gas);
+  const gas = withMargin(survey.gas);
   if (gas * (fee + terms.feesInFlight) + survey.dataFeeWei > survey.balance) {
     return { decision: 'wait', reason: 'underfunded' };
   }
@@ -60,6 +60,7 @@ function standingOf(survey: Survey, terms: PreflightTerms): Degradation | null {
 }
 
 /** Where gas depends on the state of an L2, an exact limit would run out; unused gas costs nothing. */
-function withMargin(estimate: bigint): bigint {
-  return estimate + estimate / 4n;
+function withMargin({ gas, most }: { gas: bigint; most: bigint }): bigint {
+  const ample = gas + gas / 4n;
+  return ample < most ? ample : most;
 }

@@ -1,0 +1,94 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { type OpenChain, openChain } from '../../src/chain/chain.ts';
+import { ProviderFault } from '../../src/chain/errors.ts';
+import type { Hex } from '../../src/proof/bytes.ts';
+import { anvilAccounts, startTestChain, type TestChain } from '../support/anvil.ts';
+import { type RpcProxy, startRpcProxy } from '../support/rpc-proxy.ts';
+
+const sender = anvilAccounts[0].address;
+/** 50 bytes that count and 10 that do not. */
+const payload: Hex = `0x${'ff'.repeat(50)}${'00'.repeat(10)}`;
+const STANDARD = 21_000n + 50n * 16n + 10n * 4n;
+const FLOOR = 21_000n + 50n * 40n + 10n * 10n;
+
+let node: TestChain;
+let proxy: RpcProxy;
+let chain: OpenChain;
+
+beforeAll(async () => {
+  node = await startTestChain();
+  proxy = await startRpcProxy(node.url);
+  chain = openChain({ url: proxy.url });
+});
+
+afterEach(() => proxy.mend());
+
+afterAll(async () => {
+  await chain.close();
+  await proxy.close();
+  await node.close();
+});
+
+const survey = () => chain.anchoring.survey(sender, payload);
+const answer = (method: string, given: Parameters<RpcProxy['intercept']>[0]) =>
+  proxy.intercept((call) => (call.method === method ? given(call) : null));
+const estimate = (gas: bigint) =>
+  answer('eth_estimateGas', () => ({ result: `0x${gas.toString(16)}` }));
+const refuse = (method: string, code: number, message: string) =>
+  answer(method, () => ({ error: { code, message } }));
+
+describe('the gas estimate', () => {
+  it('is the node’s where a chain can mean it', async () => {
+    expect((await survey()).gas).toMatchObject({ outcome: 'estimated', gas: FLOOR });
+    estimate(90_000n);
+    expect((await survey()).gas).toMatchObject({ outcome: 'estimated', gas: 90_000n });
+  });
+
+  it('is raised to the floor that another chain may not have', async () => {
+    estimate(STANDARD);
+
+    expect((await survey()).gas).toMatchObject({ outcome: 'estimated', gas: FLOOR });
+  });
+
+  it.each([
+    ['less than the bytes cost on any chain', STANDARD - 1n],
+    ['an empty transaction’s', 21_000n],
+    ['more than a block holds', 30_000_001n],
+  ])('is not believed when it is %s', async (_what, gas) => {
+    estimate(gas);
+
+    await expect(survey()).rejects.toThrow(ProviderFault);
+  });
+});
+
+describe('the tip', () => {
+  it('falls back where the node has no such method', async () => {
+    refuse('eth_maxPriorityFeePerGas', -32601, 'the method does not exist/is not available');
+
+    expect((await survey()).maxPriorityFeePerGas).toBe(1_000_000_000n);
+  });
+
+  it.each([
+    [-32005, 'rate limit exceeded'],
+    [-32603, 'Internal error'],
+    [-32000, 'service unavailable'],
+  ])('does not fall back on a provider’s trouble (%i %s)', async (code, message) => {
+    refuse('eth_maxPriorityFeePerGas', code, message);
+
+    await expect(survey()).rejects.toThrow(ProviderFault);
+  });
+});
+
+describe('the data fee', () => {
+  it('is nothing where no oracle lives, or where something else reverts', async () => {
+    expect((await survey()).dataFeeWei).toBe(0n);
+    refuse('eth_call', 3, 'execution reverted');
+    expect((await survey()).dataFeeWei).toBe(0n);
+  });
+
+  it('is not taken for nothing on a provider’s trouble', async () => {
+    refuse('eth_call', -32005, 'rate limit exceeded');
+
+    await expect(survey()).rejects.toThrow(ProviderFault);
+  });
+});

@@ -1,25 +1,22 @@
 import { encodeFunctionData, getAddress, isAddress, parseAbi } from 'viem';
 import type { Hex } from '../proof/bytes.ts';
-import { addressOf, dataOf, hashOf, numberOf, objectOf, quantityOf } from './decode.ts';
+import { addressOf, dataOf, quantityOf } from './decode.ts';
 import { type BroadcastOutcome, broadcastOutcome, ProviderFault } from './errors.ts';
-import { findMined, type MinedAnchor, type SentAnchor } from './find-mined.ts';
+import { type Found, findMined, type Search } from './find-mined.ts';
+import { type Identity, identityCalls, identityOf } from './identity.ts';
 import { openLane } from './lane.ts';
 import { type AnchorReading, readAnchor } from './read-anchor.ts';
 import { type Ask, connectRpc, type RpcOptions, resultOf } from './rpc.ts';
 import { isContractSignature, recoverWallet } from './signatures.ts';
-import { type Survey, survey } from './survey.ts';
+import { type Survey, type SurveySubject, survey } from './survey.ts';
 
 /** What the anchorer does with the chain. Every call rejects with ProviderFault when it cannot be asked. */
 export interface AnchorChain {
-  identity(signal?: AbortSignal): Promise<{ chainId: number; genesisHash: Hex }>;
-  survey(sender: string, payload: Hex, signal?: AbortSignal): Promise<Survey>;
-  /** Never rejects: what is not known to be refused may have been sent. */
+  identity(signal?: AbortSignal): Promise<Identity>;
+  survey(subject: SurveySubject, signal?: AbortSignal): Promise<Survey>;
+  /** Never rejects, and takes 2.5 seconds at most: what is not known to be refused may have been sent. */
   broadcast(rawTx: Hex, signal?: AbortSignal): Promise<BroadcastOutcome>;
-  findMined(
-    sender: string,
-    anchors: readonly SentAnchor[],
-    signal?: AbortSignal,
-  ): Promise<{ headNumber: bigint; mined: MinedAnchor[] }>;
+  findMined(search: Search, signal?: AbortSignal): Promise<Found>;
 }
 
 /** The reads of the use cases; each rejects with `chain_unavailable` when the chain cannot be read. */
@@ -58,10 +55,10 @@ export function openChain(options: RpcOptions): OpenChain {
       return quantityOf(resultOf(head));
     },
     anchoring: {
-      identity: (signal) => identity(rpc.anchoring, signal),
-      survey: (sender, payload, signal) => survey(rpc.anchoring, sender, payload, signal),
-      broadcast: (rawTx, signal) => broadcast(rpc.anchoring, rawTx, signal),
-      findMined: (sender, anchors, signal) => findMined(rpc.anchoring, sender, anchors, signal),
+      identity: async (signal) => identityOf(await rpc.anchoring(identityCalls, signal)),
+      survey: (subject, signal) => survey(rpc.anchoring, subject, signal),
+      broadcast: (rawTx, signal) => broadcast(rpc.broadcasting, rawTx, signal),
+      findMined: (search, signal) => findMined(rpc.anchoring, search, signal),
     },
     close: () => rpc.close(),
   };
@@ -71,23 +68,6 @@ export function openChain(options: RpcOptions): OpenChain {
 export function checksumAddress(text: string): string | null {
   const address = text.toLowerCase();
   return isAddress(address) ? getAddress(address) : null;
-}
-
-async function identity(
-  ask: Ask,
-  signal?: AbortSignal,
-): Promise<{ chainId: number; genesisHash: Hex }> {
-  const [chainId, genesis] = await ask(
-    [
-      { method: 'eth_chainId', params: [] },
-      { method: 'eth_getBlockByNumber', params: ['0x0', false] },
-    ],
-    signal,
-  );
-  return {
-    chainId: numberOf(resultOf(chainId)),
-    genesisHash: hashOf(objectOf(resultOf(genesis)).hash),
-  };
 }
 
 async function broadcast(ask: Ask, rawTx: Hex, signal?: AbortSignal): Promise<BroadcastOutcome> {

@@ -1,3 +1,4 @@
+import { parseTransaction } from 'viem';
 import type { Hex } from '../proof/bytes.ts';
 import {
   headerAt,
@@ -6,6 +7,8 @@ import {
   type TransactionReceipt,
   transactionOf,
 } from './decode.ts';
+import { ProviderFault } from './errors.ts';
+import { answersOn, type Identity, identityCalls } from './identity.ts';
 import { confirmationsOf } from './read-anchor.ts';
 import { type Ask, type RpcAnswer, resultOf } from './rpc.ts';
 
@@ -13,7 +16,20 @@ import { type Ask, type RpcAnswer, resultOf } from './rpc.ts';
 export interface SentAnchor {
   readonly id: string;
   readonly payload: Hex;
-  readonly txHashes: readonly Hex[];
+  readonly variants: readonly SentVariant[];
+}
+
+interface SentVariant {
+  readonly txHash: Hex;
+  readonly rawTx: Hex;
+}
+
+export interface Search {
+  readonly identity: Identity;
+  readonly sender: string;
+  readonly anchors: readonly SentAnchor[];
+  /** Blocks, the including one counted, below which no more than the receipt is read. */
+  readonly confirmations: bigint;
 }
 
 /** Where a variant stands in the canonical chain. Times in ms since the epoch, amounts in wei. */
@@ -28,46 +44,101 @@ export interface MinedTransaction {
   readonly dataFeeWei: bigint;
 }
 
-export interface MinedAnchor {
-  readonly id: string;
-  /** `reverted` and `altered` can only come from a sender with code, or a node that lies. */
-  readonly outcome: 'success' | 'reverted' | 'altered';
-  readonly mined: MinedTransaction;
-  /** The block itself counts as one. */
-  readonly confirmations: bigint;
+export type MinedAnchor =
+  /** Has a receipt, and not the confirmations yet. */
+  | { readonly id: string; readonly outcome: 'shallow' }
+  | {
+      readonly id: string;
+      /** `reverted` and `altered` can only come from a sender with code, or a node that lies. */
+      readonly outcome: 'success' | 'reverted' | 'altered';
+      readonly mined: MinedTransaction;
+    };
+
+/** `headNumber`: the lowest head that any part of the search was read at. */
+export interface Found {
+  readonly headNumber: bigint;
+  readonly mined: MinedAnchor[];
 }
 
+/** Anchors in one request: providers refuse large batches, and nothing would be followed any more. */
+const PER_REQUEST = 25;
+
 /**
- * The receipts of all variants in one request, and in a second one the block that stands at each
- * receipt's number and the transaction itself. Only what is in a canonical block comes back: an anchor
- * left out may be waiting, unknown to this node, or in a block that was replaced.
+ * The receipts of all variants, and of those that are deep enough the block that stands at their number
+ * and the transaction itself. An anchor left out may be waiting, unknown to this node, or in a block
+ * that was replaced. Rejects with ProviderFault, and with SvcError `chain_mismatch` when another chain
+ * answers.
  */
-export async function findMined(
-  ask: Ask,
-  sender: string,
-  anchors: readonly SentAnchor[],
-  signal?: AbortSignal,
-): Promise<{ headNumber: bigint; mined: MinedAnchor[] }> {
-  const [head, ...answers] = await ask(
-    [
-      { method: 'eth_blockNumber', params: [] },
-      ...anchors.flatMap(({ txHashes }) =>
-        txHashes.map((hash) => ({ method: 'eth_getTransactionReceipt', params: [hash] })),
-      ),
-    ],
-    signal,
+export async function findMined(ask: Ask, search: Search, signal?: AbortSignal): Promise<Found> {
+  const parts = await Promise.all(
+    chunksOf(search.anchors).map((anchors) => findPart(ask, { ...search, anchors }, signal)),
   );
+  return parts.reduce((all, part) => ({
+    headNumber: part.headNumber < all.headNumber ? part.headNumber : all.headNumber,
+    mined: [...all.mined, ...part.mined],
+  }));
+}
+
+async function findPart(ask: Ask, search: Search, signal?: AbortSignal): Promise<Found> {
+  const { identity, anchors, confirmations } = search;
+  const calls = [
+    ...identityCalls,
+    { method: 'eth_blockNumber', params: [] },
+    ...anchors.flatMap(({ variants }) =>
+      variants.map(({ txHash }) => ({ method: 'eth_getTransactionReceipt', params: [txHash] })),
+    ),
+  ];
+  const [head, ...answers] = answersOn(identity, await ask(calls, signal));
   const headNumber = quantityOf(resultOf(head));
   const found = matchReceipts(anchors, answers);
-  if (found.length === 0) return { headNumber, mined: [] };
+  const isDeep = ({ receipt }: Match) => confirmationsOf(receipt, headNumber) >= confirmations;
+  const deep = await readDetails(ask, search.sender, found.filter(isDeep), signal);
+  const shallow = found
+    .filter((match) => !isDeep(match))
+    .map(({ anchor }) => ({ id: anchor.id, outcome: 'shallow' as const }));
+  return { headNumber, mined: [...deep, ...shallow] };
+}
+
+interface Match {
+  readonly anchor: SentAnchor;
+  readonly receipt: TransactionReceipt;
+}
+
+function matchReceipts(anchors: readonly SentAnchor[], answers: readonly RpcAnswer[]): Match[] {
+  let next = 0;
+  return anchors.flatMap((anchor) =>
+    anchor.variants.flatMap((variant) => {
+      const receipt = receiptOf(resultOf(answers[next++]));
+      if (receipt?.txHash !== variant.txHash) return [];
+      requirePossible(receipt, variant);
+      return [{ anchor, receipt }];
+    }),
+  );
+}
+
+/** What was signed bounds what it can have cost; a charge must not rest on more. */
+function requirePossible(receipt: TransactionReceipt, { rawTx }: SentVariant): void {
+  const { gas = 0n, maxFeePerGas = 0n } = parseTransaction(rawTx);
+  if (receipt.effectiveGasPrice > maxFeePerGas || receipt.gasUsed > gas) {
+    throw new ProviderFault('a receipt that costs more than was signed');
+  }
+}
+
+async function readDetails(
+  ask: Ask,
+  sender: string,
+  matches: readonly Match[],
+  signal?: AbortSignal,
+): Promise<MinedAnchor[]> {
+  if (matches.length === 0) return [];
   const details = await ask(
-    found.flatMap(({ receipt }) => [
+    matches.flatMap(({ receipt }) => [
       { method: 'eth_getBlockByNumber', params: [`0x${receipt.blockNumber.toString(16)}`, false] },
       { method: 'eth_getTransactionByHash', params: [receipt.txHash] },
     ]),
     signal,
   );
-  const mined = found.flatMap(({ anchor, receipt }, i) => {
+  return matches.flatMap(({ anchor, receipt }, i) => {
     const block = headerAt(receipt.blockNumber, resultOf(details[2 * i]));
     const tx = transactionOf(resultOf(details[2 * i + 1]));
     if (tx === null || block?.hash !== receipt.blockHash) return [];
@@ -78,21 +149,13 @@ export async function findMined(
       id: anchor.id,
       outcome: status === 'reverted' ? status : intact ? 'success' : 'altered',
       mined: { ...place, blockTimestamp: block.timestamp },
-      confirmations: confirmationsOf(receipt, headNumber),
     } satisfies MinedAnchor;
   });
-  return { headNumber, mined };
 }
 
-function matchReceipts(
-  anchors: readonly SentAnchor[],
-  answers: readonly RpcAnswer[],
-): { anchor: SentAnchor; receipt: TransactionReceipt }[] {
-  let next = 0;
-  return anchors.flatMap((anchor) =>
-    anchor.txHashes.flatMap((txHash) => {
-      const receipt = receiptOf(resultOf(answers[next++]));
-      return receipt?.txHash === txHash ? [{ anchor, receipt }] : [];
-    }),
+function chunksOf(anchors: readonly SentAnchor[]): (readonly SentAnchor[])[] {
+  const count = Math.max(1, Math.ceil(anchors.length / PER_REQUEST));
+  return Array.from({ length: count }, (_, i) =>
+    anchors.slice(i * PER_REQUEST, (i + 1) * PER_REQUEST),
   );
 }

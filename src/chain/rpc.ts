@@ -22,6 +22,8 @@ export type Ask = (calls: readonly RpcCall[], signal?: AbortSignal) => Promise<R
 export interface Rpc {
   /** The anchorer's lane. */
   readonly anchoring: Ask;
+  /** The lane of signed bytes, with a time-out of its own: a slow pool holds up nothing else. */
+  readonly broadcasting: Ask;
   /** The lane of verification, readiness and sign-in, so that they can never hold up an anchor. */
   readonly reading: Ask;
   /** Ends what is under way and closes every socket. */
@@ -37,7 +39,9 @@ export interface RpcOptions {
 
 const MAX_ANSWER_BYTES = 16 * 1024 * 1024;
 const ANCHORING = { width: 16, waiting: Number.POSITIVE_INFINITY };
+const BROADCASTING = { width: 8, waiting: Number.POSITIVE_INFINITY };
 const READING = { width: 8, waiting: 64 };
+const BROADCAST_TIMEOUT_MS = 2_500;
 
 /**
  * The JSON-RPC endpoint of one URL. Redirects are errors.
@@ -49,7 +53,7 @@ export function connectRpc(options: RpcOptions): Rpc {
   const timeoutMs = options.timeoutMs ?? 10_000;
   const redact = redactor(options.url);
   const agent = new Agent({ connect: { timeout: timeoutMs } });
-  const askIn = (lane: Lane): Ask => {
+  const askIn = (lane: Lane, timeoutMs: number): Ask => {
     return (calls, signal) =>
       lane(async () => {
         const body = JSON.stringify(bodyOf(calls));
@@ -58,8 +62,9 @@ export function connectRpc(options: RpcOptions): Rpc {
       });
   };
   return {
-    anchoring: askIn(openLane(ANCHORING)),
-    reading: askIn(openLane(READING)),
+    anchoring: askIn(openLane(ANCHORING), timeoutMs),
+    broadcasting: askIn(openLane(BROADCASTING), Math.min(timeoutMs, BROADCAST_TIMEOUT_MS)),
+    reading: askIn(openLane(READING), timeoutMs),
     close: () => agent.destroy(),
   };
 }

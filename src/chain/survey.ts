@@ -3,11 +3,17 @@ import { SvcError } from '../base/svc-error.ts';
 import type { Hex } from '../proof/bytes.ts';
 import { dataOf, headerOf, numberOf, objectOf, quantityOf } from './decode.ts';
 import { isDeterministicRefusal, isUnsupported, meaningOf, ProviderFault } from './errors.ts';
+import { answersOn, type Identity, identityCalls } from './identity.ts';
 import { type Ask, type RpcAnswer, type RpcCall, resultOf } from './rpc.ts';
+
+export interface SurveySubject {
+  readonly identity: Identity;
+  readonly sender: string;
+  readonly payload: Hex;
+}
 
 /** What must be known before a payload is signed. Amounts in wei. */
 export interface Survey {
-  readonly chainId: number;
   readonly headNumber: bigint;
   /** Transactions of the sender in the chain, and with those the node's pool holds. */
   readonly latestNonce: number;
@@ -38,17 +44,17 @@ const gasPriceOracle = parseAbi(['function getL1Fee(bytes) view returns (uint256
 
 /**
  * One request for the state of chain and sender, and what `payload` would cost.
- * Rejects with ProviderFault, or SvcError `unsupported_chain` where blocks have no base fee.
+ * Rejects with ProviderFault, or SvcError `chain_mismatch` when another chain answers and
+ * `unsupported_chain` where blocks have no base fee.
  */
 export async function survey(
   ask: Ask,
-  sender: string,
-  payload: Hex,
+  { identity, sender, payload }: SurveySubject,
   signal?: AbortSignal,
 ): Promise<Survey> {
-  const [chainId, head, latest, pending, balance, code, gas, tip, dataFee] = await ask(
-    surveyCalls(sender, payload),
-    signal,
+  const [head, latest, pending, balance, code, gas, tip, dataFee] = answersOn(
+    identity,
+    await ask([...identityCalls, ...surveyCalls(sender, payload)], signal),
   );
   const header = headerOf(resultOf(head));
   if (header === null) throw new ProviderFault('the node has no head');
@@ -56,7 +62,6 @@ export async function survey(
     throw new SvcError('unsupported_chain', 'The chain has no base fee (EIP-1559)');
   }
   return {
-    chainId: numberOf(resultOf(chainId)),
     headNumber: header.number,
     latestNonce: numberOf(resultOf(latest)),
     pendingNonce: numberOf(resultOf(pending)),
@@ -73,7 +78,6 @@ export async function survey(
 function surveyCalls(sender: string, payload: Hex): RpcCall[] {
   const transaction = { from: sender, to: sender, value: '0x0', data: payload };
   return [
-    { method: 'eth_chainId', params: [] },
     { method: 'eth_getBlockByNumber', params: ['latest', false] },
     { method: 'eth_getTransactionCount', params: [sender, 'latest'] },
     { method: 'eth_getTransactionCount', params: [sender, 'pending'] },
@@ -99,7 +103,8 @@ function gasOf(answer: RpcAnswer | undefined, payload: Hex, most: bigint): GasEs
   const { standard, floor } = intrinsicGas(payload);
   if (gas < standard || gas > most) throw new ProviderFault(`a gas estimate of ${gas}`);
   // Not every chain has the floor, so an honest estimate may lie below it; unused gas costs nothing.
-  return { outcome: 'estimated', gas: gas < floor ? floor : gas, most };
+  if (gas < floor) return { outcome: 'estimated', gas: floor, most };
+  return { outcome: 'estimated', gas, most };
 }
 
 /** Gas of a transaction that does nothing: its calldata by EIP-2028, and the floor of EIP-7623. */

@@ -459,6 +459,23 @@ describe('when the chain misbehaves', () => {
     await staysQueued(ids[0]);
   });
 
+  it('nothing is recorded that another chain of the same id holds', async () => {
+    rig.start();
+    const ids = await rig.queue();
+    await pending(1);
+    const genesis = { number: '0x0', hash: `0x${'ee'.repeat(32)}`, timestamp: '0x0' };
+    rig.proxy.intercept(({ params }) => (params[0] === '0x0' ? { result: genesis } : null));
+    rig.proxy.asked.methods.length = 0;
+
+    await rig.node.mine();
+    await degradedBy('chain_mismatch');
+
+    expect((await rig.task(ids[0] ?? '')).completion?.state).toBe('submitted');
+    expect(rig.proxy.asked.methods).not.toContain('eth_sendRawTransaction');
+    rig.proxy.mend();
+    await rig.verified(ids);
+  });
+
   it('a proof that would fail at every price is refused and released', async () => {
     rig.start();
     const wallet = '0x70997970C51812dc3A010C7d01b50e0d17dc79C8';

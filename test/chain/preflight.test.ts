@@ -3,7 +3,6 @@ import type { Survey } from '../../src/chain/survey.ts';
 import { type PreflightTerms, preflight } from '../../src/server/anchorer/preflight.ts';
 
 const survey: Survey = {
-  chainId: 5,
   headNumber: 100n,
   latestNonce: 3,
   pendingNonce: 3,
@@ -14,7 +13,7 @@ const survey: Survey = {
   gas: { outcome: 'estimated', gas: 24_000n, most: 30_000_000n },
   dataFeeWei: 0n,
 };
-const terms: PreflightTerms = { chainId: 5, nextNonce: 3, feesInFlight: 0n, maxFeePerGas: 1_000n };
+const terms: PreflightTerms = { nextNonce: 3, feesInFlight: 0n, maxFeePerGas: 1_000n };
 
 describe('preflight', () => {
   it('signs at twice the base fee plus the tip, with gas to spare', () => {
@@ -49,7 +48,6 @@ describe('preflight', () => {
   });
 
   it.each<[string, Partial<Survey>, Partial<PreflightTerms>]>([
-    ['chain_mismatch', { chainId: 6 }, {}],
     ['sender_has_code', { hasCode: true }, {}],
     ['sender_busy', { pendingNonce: 4 }, { nextNonce: null }],
     ['nonce_conflict', { latestNonce: 4 }, {}],

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type AnchorKey, loadAnchorKey } from '../../src/chain/anchor-key.ts';
 import { type OpenChain, openChain } from '../../src/chain/chain.ts';
+import type { Identity } from '../../src/chain/identity.ts';
 import { verifyReceipt } from '../../src/chain/verify-receipt.ts';
 import { isProven } from '../../src/proof/audit-anchor.ts';
 import type { Hex } from '../../src/proof/bytes.ts';
@@ -26,11 +27,13 @@ let node: TestChain;
 let proxy: RpcProxy;
 let chain: OpenChain;
 let key: AnchorKey;
+let identity: Identity;
 
 beforeAll(async () => {
   node = await startTestChain();
   proxy = await startRpcProxy(node.url);
   chain = openChain({ url: proxy.url });
+  identity = await chain.anchoring.identity();
   key = await loadAnchorKey({ privateKey: anvilAccounts[0].privateKey });
 });
 
@@ -41,9 +44,9 @@ afterAll(async () => {
 });
 
 async function send(data: Hex = payload): Promise<Hex> {
-  const survey = await chain.anchoring.survey(key.address, data);
+  const survey = await chain.anchoring.survey({ identity, sender: key.address, payload: data });
   const { rawTx, txHash } = await key.signTransaction({
-    chainId: survey.chainId,
+    chainId: identity.chainId,
     nonce: survey.latestNonce,
     payload: data,
     gas: 60_000n,
@@ -269,9 +272,9 @@ describe('the other reads', () => {
 
 describe('broadcast', () => {
   it('tells what a node has from what a block has', async () => {
-    const survey = await chain.anchoring.survey(key.address, payload);
+    const survey = await chain.anchoring.survey({ identity, sender: key.address, payload });
     const { rawTx } = await key.signTransaction({
-      chainId: survey.chainId,
+      chainId: identity.chainId,
       nonce: survey.latestNonce,
       payload,
       gas: 60_000n,

@@ -1,6 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { type OpenChain, openChain } from '../../src/chain/chain.ts';
 import { ProviderFault } from '../../src/chain/errors.ts';
+import type { Identity } from '../../src/chain/identity.ts';
 import type { Hex } from '../../src/proof/bytes.ts';
 import { anvilAccounts, startTestChain, type TestChain } from '../support/anvil.ts';
 import { type RpcProxy, startRpcProxy } from '../support/rpc-proxy.ts';
@@ -14,11 +15,13 @@ const FLOOR = 21_000n + 50n * 40n + 10n * 10n;
 let node: TestChain;
 let proxy: RpcProxy;
 let chain: OpenChain;
+let identity: Identity;
 
 beforeAll(async () => {
   node = await startTestChain();
   proxy = await startRpcProxy(node.url);
   chain = openChain({ url: proxy.url });
+  identity = await chain.anchoring.identity();
 });
 
 afterEach(() => proxy.mend());
@@ -29,13 +32,26 @@ afterAll(async () => {
   await node.close();
 });
 
-const survey = () => chain.anchoring.survey(sender, payload);
+const survey = () => chain.anchoring.survey({ identity, sender, payload });
 const answer = (method: string, given: Parameters<RpcProxy['intercept']>[0]) =>
   proxy.intercept((call) => (call.method === method ? given(call) : null));
 const estimate = (gas: bigint) =>
   answer('eth_estimateGas', () => ({ result: `0x${gas.toString(16)}` }));
 const refuse = (method: string, code: number, message: string) =>
   answer(method, () => ({ error: { code, message } }));
+
+describe('a survey', () => {
+  it.each([
+    ['of another id', 'eth_chainId', { result: '0x1' }],
+    ['of another genesis', 'eth_getBlockByNumber', { result: genesis('ee') }],
+  ])('of a chain %s tells nothing', async (_what, method, other) => {
+    proxy.intercept((call) =>
+      call.method === method && call.params[0] !== 'latest' ? other : null,
+    );
+
+    await expect(survey()).rejects.toMatchObject({ code: 'chain_mismatch' });
+  });
+});
 
 describe('the gas estimate', () => {
   it('is the node’s where a chain can mean it', async () => {
@@ -92,3 +108,7 @@ describe('the data fee', () => {
     await expect(survey()).rejects.toThrow(ProviderFault);
   });
 });
+
+function genesis(byte: string): object {
+  return { number: '0x0', hash: `0x${byte.repeat(32)}`, timestamp: '0x0' };
+}

@@ -1,8 +1,8 @@
 import { v7 as uuidv7 } from 'uuid';
 import { backoffMs } from '../../base/backoff.ts';
 import { ProviderFault } from '../../chain/errors.ts';
-import type { Lease } from '../core/anchor-store.ts';
-import type { AnchorerDependencies } from './anchoring-context.ts';
+import type { ChainIdentity, Lease } from '../core/anchor-store.ts';
+import type { AnchorerDependencies, AnchoringContext } from './anchoring-context.ts';
 import { isLeaseLost, keepLease } from './lease-keeper.ts';
 import { RETRY, serveTenure } from './tenure.ts';
 import { createWakeup, type Wakeup } from './wakeup.ts';
@@ -39,11 +39,12 @@ async function run(deps: AnchorerDependencies, signal: AbortSignal): Promise<voi
   let waiting = false;
   while (!signal.aborted) {
     try {
-      const lease = await takeLease(deps, holder, signal);
+      const identity = await knownIdentity(deps, signal);
+      const lease = await takeLease(deps, identity, holder);
       failures = 0;
       if (lease !== null) {
         waiting = false;
-        await serve(deps, lease, { stop: signal, wakeup });
+        await serve(deps, { lease, identity }, { stop: signal, wakeup });
         continue;
       }
       if (!waiting) logger.info('another process anchors for this account; waiting');
@@ -62,26 +63,33 @@ async function run(deps: AnchorerDependencies, signal: AbortSignal): Promise<voi
 }
 
 /** A database that knows its chain needs none to take the lease. */
-async function takeLease(
-  { store, chain, key, clock, options }: AnchorerDependencies,
-  holder: string,
+async function knownIdentity(
+  { store, chain }: AnchorerDependencies,
   signal: AbortSignal,
+): Promise<ChainIdentity> {
+  const known = await store.getChainIdentity();
+  if (known !== null) return known;
+  const identity = await chain.identity(signal);
+  await store.bindChain(identity);
+  return identity;
+}
+
+function takeLease(
+  { store, key, clock, options }: AnchorerDependencies,
+  { chainId }: ChainIdentity,
+  holder: string,
 ): Promise<Lease | null> {
-  let identity = await store.getChainIdentity();
-  if (identity === null) {
-    identity = await chain.identity(signal);
-    await store.bindChain(identity);
-  }
-  const sender = { chainId: identity.chainId, address: key.address };
+  const sender = { chainId, address: key.address };
   return store.acquireLease(sender, holder, options.leaseTtlMs, clock.now());
 }
 
 async function serve(
   deps: AnchorerDependencies,
-  lease: Lease,
+  held: Pick<AnchoringContext, 'lease' | 'identity'>,
   run: { stop: AbortSignal; wakeup: Wakeup },
 ): Promise<void> {
   const { store, logger } = deps;
+  const { lease } = held;
   const over = new AbortController();
   const end = () => {
     over.abort();
@@ -91,7 +99,7 @@ async function serve(
   if (run.stop.aborted) end();
   const keeper = keepLease(deps, lease, end);
   try {
-    await serveTenure({ ...deps, lease, signal: over.signal }, run.wakeup);
+    await serveTenure({ ...deps, ...held, signal: over.signal }, run.wakeup);
   } catch (error) {
     if (!isLeaseLost(error)) throw error;
   } finally {

@@ -2,7 +2,7 @@ import type { Clock } from '../../base/clock.ts';
 import type { Logger } from '../../base/logger.ts';
 import type { AnchorKey } from '../../chain/anchor-key.ts';
 import type { AnchorChain } from '../../chain/chain.ts';
-import type { AnchorStore, Lease } from '../core/anchor-store.ts';
+import type { AnchorStore, ChainIdentity, Lease } from '../core/anchor-store.ts';
 
 export interface AnchoringLimits {
   /** Blocks, the including one counted, before an inclusion is recorded. */
@@ -63,6 +63,8 @@ export interface AnchorerDependencies {
 /** What every part of the engine works with while the lease is held. */
 export interface AnchoringContext extends AnchorerDependencies {
   readonly lease: Lease;
+  /** The chain of this database; nothing is read, signed or recorded on another. */
+  readonly identity: ChainIdentity;
   /** Aborts when the anchorer stops or loses the lease. */
   readonly signal: AbortSignal;
 }

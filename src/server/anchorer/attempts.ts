@@ -1,4 +1,3 @@
-import type { Hex } from '../../proof/bytes.ts';
 import type { AnchorStore, Lease, NewAttempt, OpenAttempt, Variant } from '../core/anchor-store.ts';
 
 /** An open attempt, and what this process knows of it beside what is stored. */
@@ -57,10 +56,6 @@ export function newestVariant(attempt: LiveAttempt): Variant {
   const newest = attempt.variants.at(-1);
   if (newest === undefined) throw new Error(`Attempt ${attempt.id} has no variant`);
   return newest;
-}
-
-export function txHashes(attempt: LiveAttempt): Hex[] {
-  return attempt.variants.map(({ txHash }) => txHash);
 }
 
 function liveAttempt(attempt: OpenAttempt): LiveAttempt {

@@ -1,6 +1,6 @@
 import type { MinedAnchor } from '../../chain/find-mined.ts';
 import type { AnchoringContext } from './anchoring-context.ts';
-import { type LiveAttempt, type LiveAttempts, txHashes } from './attempts.ts';
+import type { LiveAttempt, LiveAttempts } from './attempts.ts';
 
 /** Leaves settled in one commit, so that none holds up other writers for long. */
 const SETTLED_PER_COMMIT = 128;
@@ -32,12 +32,16 @@ async function findInclusions(
   context: AnchoringContext,
   live: LiveAttempts,
 ): Promise<bigint | null> {
-  const { chain, key, signal } = context;
+  const { chain, identity, lease, options, signal } = context;
   const followed = live.attempts.filter(isFollowed);
   if (followed.length === 0) return null;
   const { headNumber, mined } = await chain.findMined(
-    key.address,
-    followed.map((attempt) => ({ ...attempt, txHashes: txHashes(attempt) })),
+    {
+      identity,
+      sender: lease.sender,
+      anchors: followed,
+      confirmations: BigInt(options.confirmations),
+    },
     signal,
   );
   const byId = new Map(mined.map((anchor) => [anchor.id, anchor]));
@@ -56,14 +60,14 @@ async function include(
   attempt: LiveAttempt,
   anchor: MinedAnchor,
 ): Promise<void> {
-  const { store, lease, clock, logger, options } = context;
+  const { store, lease, clock, logger } = context;
+  if (anchor.outcome === 'shallow') return;
   if (anchor.outcome !== 'success') {
     attempt.failed = true;
     const { outcome, mined } = anchor;
     logger.error({ attempt: attempt.id, tx_hash: mined.txHash, outcome }, 'mined, but no anchor');
     return;
   }
-  if (anchor.confirmations < BigInt(options.confirmations)) return;
   await context.onStep?.('inclusion_found');
   await store.recordInclusion(lease, attempt.id, anchor.mined, clock.now());
   attempt.state = 'included';

@@ -3,7 +3,6 @@ import { maxFeePerGas } from '../core/money.ts';
 import type { Degradation } from './anchoring-context.ts';
 
 export interface PreflightTerms {
-  readonly chainId: number;
   /** The store's next nonce; null when this sender never had one here. */
   readonly nextNonce: number | null;
   /** Sum of what the transactions in flight may cost per gas. */
@@ -51,7 +50,6 @@ export function preflight(survey: Survey, terms: PreflightTerms): Decision {
 }
 
 function standingOf(survey: Survey, terms: PreflightTerms): Degradation | null {
-  if (survey.chainId !== terms.chainId) return 'chain_mismatch';
   if (survey.hasCode) return 'sender_has_code';
   if (terms.nextNonce === null) {
     return survey.pendingNonce > survey.latestNonce ? 'sender_busy' : null;

@@ -49,10 +49,9 @@ async function decide(
   live: LiveAttempts,
   payload: Hex,
 ): Promise<Decision> {
-  const { chain, key, lease, options, signal } = context;
-  const survey = await chain.survey(key.address, payload, signal);
+  const { chain, key, identity, options, signal } = context;
+  const survey = await chain.survey({ identity, sender: key.address, payload }, signal);
   return preflight(survey, {
-    chainId: lease.chainId,
     nextNonce: live.nextNonce,
     feesInFlight: feesInFlight(live),
     maxFeePerGas: options.maxFeePerGas,

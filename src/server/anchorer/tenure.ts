@@ -93,11 +93,11 @@ async function turn(tenure: Tenure, live: LiveAttempts): Promise<void> {
 }
 
 async function surveyFees(tenure: Tenure, live: LiveAttempts): Promise<void> {
-  const { chain, key, lease, options, signal } = tenure.context;
-  const survey = await chain.survey(key.address, dearestSingle, signal);
+  const { chain, key, identity, options, signal } = tenure.context;
+  const subject = { identity, sender: key.address, payload: dearestSingle };
+  const survey = await chain.survey(subject, signal);
   const { latestNonce, headNumber, gas } = survey;
   const decision = preflight(survey, {
-    chainId: lease.chainId,
     nextNonce: live.nextNonce,
     feesInFlight: feesInFlight(live),
     maxFeePerGas: options.maxFeePerGas,

@@ -1,0 +1,120 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { type AnchorKey, loadAnchorKey } from '../../src/chain/anchor-key.ts';
+import { type OpenChain, openChain } from '../../src/chain/chain.ts';
+import { ProviderFault } from '../../src/chain/errors.ts';
+import type { SentAnchor } from '../../src/chain/find-mined.ts';
+import type { Identity } from '../../src/chain/identity.ts';
+import type { Hex } from '../../src/proof/bytes.ts';
+import { anvilAccounts, startTestChain, type TestChain } from '../support/anvil.ts';
+import { type RpcProxy, startRpcProxy } from '../support/rpc-proxy.ts';
+
+const payload: Hex = `0x${'ab'.repeat(68)}`;
+
+let node: TestChain;
+let proxy: RpcProxy;
+let chain: OpenChain;
+let key: AnchorKey;
+let identity: Identity;
+let anchor: SentAnchor;
+
+beforeAll(async () => {
+  node = await startTestChain();
+  proxy = await startRpcProxy(node.url);
+  chain = openChain({ url: proxy.url });
+  key = await loadAnchorKey({ privateKey: anvilAccounts[0].privateKey });
+  identity = await chain.anchoring.identity();
+  anchor = await sign(0);
+  await chain.anchoring.broadcast(anchor.variants[0]?.rawTx ?? '0x');
+  await node.mine();
+  await node.mine();
+});
+
+afterEach(() => proxy.mend());
+
+afterAll(async () => {
+  await chain.close();
+  await proxy.close();
+  await node.close();
+});
+
+async function sign(nonce: number): Promise<SentAnchor> {
+  const variant = await key.signTransaction({
+    chainId: 31337,
+    nonce,
+    payload,
+    gas: 60_000n,
+    maxFeePerGas: 10_000_000_000n,
+    maxPriorityFeePerGas: 1_000_000_000n,
+  });
+  return { id: `anchor ${nonce}`, payload, variants: [variant] };
+}
+
+const find = (anchors: SentAnchor[], confirmations = 1n) =>
+  chain.anchoring.findMined({ identity, sender: key.address, anchors, confirmations });
+
+/** Changes what the node answers to a method. */
+async function change(method: string, params: unknown[], changes: object): Promise<void> {
+  const answer = await node.rpc<object>(method, params);
+  proxy.intercept((call) =>
+    call.method === method && call.params[0] === params[0]
+      ? { result: { ...answer, ...changes } }
+      : null,
+  );
+}
+
+describe('findMined', () => {
+  it('answers where an anchor was mined, and leaves out what was not', async () => {
+    const found = await find([anchor, await sign(7)]);
+
+    expect(found.headNumber).toBe(2n);
+    expect(found.mined).toMatchObject([
+      { id: 'anchor 0', outcome: 'success', mined: { blockNumber: 1n, txIndex: 0 } },
+    ]);
+  });
+
+  it('reads no more than the receipt of what is not deep enough', async () => {
+    proxy.asked.methods.length = 0;
+
+    const found = await find([anchor], 3n);
+
+    expect(found.mined).toEqual([{ id: 'anchor 0', outcome: 'shallow' }]);
+    expect(proxy.asked.methods).not.toContain('eth_getTransactionByHash');
+  });
+
+  it('asks for many in several requests, none of them large', async () => {
+    const many = await Promise.all(Array.from({ length: 110 }, (_, i) => sign(100 + i)));
+    const [requests, calls] = [proxy.asked.requests, proxy.asked.methods.length];
+
+    const found = await find([anchor, ...many]);
+
+    expect(found.mined).toHaveLength(1);
+    const asked = proxy.asked.methods.slice(calls);
+    expect(asked.filter((method) => method === 'eth_getTransactionReceipt')).toHaveLength(111);
+    // Five for the receipts, one for the details of the one that is mined.
+    expect(proxy.asked.requests - requests).toBe(6);
+  });
+
+  it.each([
+    ['its price is above the signed one', { effectiveGasPrice: `0x${'f'.repeat(64)}` }],
+    ['its gas is above the signed limit', { gasUsed: '0xea61' }],
+  ])('does not believe a receipt when %s', async (_what, lie) => {
+    await change('eth_getTransactionReceipt', [anchor.variants[0]?.txHash], lie);
+
+    await expect(find([anchor])).rejects.toThrow(ProviderFault);
+  });
+
+  it.each([
+    ['number', { number: '0x2' }],
+    ['time', { timestamp: '0x1fffffffffffff' }],
+  ])('does not believe a block of an impossible %s', async (_what, lie) => {
+    await change('eth_getBlockByNumber', ['0x1', false], lie);
+
+    await expect(find([anchor])).rejects.toThrow(ProviderFault);
+  });
+
+  it('finds nothing on another chain of the same id', async () => {
+    await change('eth_getBlockByNumber', ['0x0', false], { hash: `0x${'ee'.repeat(32)}` });
+
+    await expect(find([anchor])).rejects.toMatchObject({ code: 'chain_mismatch' });
+  });
+});

@@ -1,4 +1,5 @@
 #!/usr/bin/env node
 import { main } from '../dist/agent/main.js';
+import { runProgram } from '../dist/base/run-program.js';
 
-process.exitCode = await main(process.argv);
+await runProgram(main);

@@ -1,4 +1,5 @@
 #!/usr/bin/env node
+import { runProgram } from '../dist/base/run-program.js';
 import { main } from '../dist/cli/main.js';
 
-process.exitCode = await main(process.argv);
+await runProgram(main);

@@ -24,7 +24,12 @@ const files = {
 
 /** @type {Awaited<ReturnType<typeof startDevService>> | undefined} */
 let service;
-process.once('SIGINT', () => stop().then(() => process.exit(130)));
+for (const [signal, exitCode] of /** @type {const} */ ([
+  ['SIGINT', 130],
+  ['SIGTERM', 143],
+])) {
+  process.once(signal, () => stop().then(() => process.exit(exitCode)));
+}
 try {
   const startedAt = performance.now();
   service = await step('Start the service, with a local chain of 1-second blocks', () =>
@@ -182,6 +187,8 @@ The service runs at ${chalk.cyan(url)}, its chain at ${chalk.cyan(rpcUrl)}, unti
   curl ${url}/api/v1/verify/${receipt.proof_hash}
   curl ${url}/api/v1/tasks -H 'Authorization: Bearer ${robotKey}' \\
     -H 'Content-Type: application/json' -d '{"title":"Water the plants"}'
+  curl ${url}/api/v1/tasks/ID/complete -H 'Authorization: Bearer ${robotKey}' \\
+    -H 'Content-Type: application/json' -d '{"proof":{"watered":12}}'      # ID: of the task
   node bin/svc.js verify ${files.receipt} --proof ${files.evidence} --rpc-url ${rpcUrl}
 `);
   await ended;

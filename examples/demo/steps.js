@@ -1,7 +1,10 @@
 import chalk from 'chalk';
 import ora from 'ora';
 
-const interactive = Boolean(process.stderr.isTTY && process.stdout.isTTY);
+/** A terminal of unknown width is none: the spinner would have to clear endless lines. */
+const interactive = [process.stdout, process.stderr].every(
+  ({ isTTY, columns }) => isTTY && columns > 0,
+);
 
 /** @param {string} text */
 export function say(text = '') {

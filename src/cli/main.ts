@@ -37,7 +37,7 @@ export async function main(argv: string[]): Promise<number> {
     .option('--json', 'print one JSON object')
     .addHelpText(
       'after',
-      '\nExit codes: 0 verified, 3 not verified, 7 chain unreachable.\n' +
+      '\nExit codes: 0 verified, 1 no receipt, 2 usage, 3 not verified, 7 chain unreachable.\n' +
         '\nExamples:\n  svc verify receipt.json --rpc-url https://rpc.example.org\n' +
         '  svc verify receipt.json --proof evidence.json --rpc-url http://127.0.0.1:8545 --json',
     )
@@ -59,7 +59,8 @@ function report(error: unknown): number {
   if (error instanceof CommanderError)
     return error.exitCode === 0 ? exitCodes.done : exitCodes.usage;
   if (!(error instanceof SvcError)) throw error;
-  process.stderr.write(`svc: ${error.message}\n`);
+  const reason = 'reason' in error ? `: ${error.reason}` : '';
+  process.stderr.write(`svc: ${error.message}${reason}\n`);
   if (error.hint !== undefined) process.stderr.write(`${error.hint}\n`);
   return exitCodeOf(error.code);
 }

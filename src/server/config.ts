@@ -33,7 +33,7 @@ export const environment = Type.Object({
     '^(sqlite:.+|postgres(ql)?://.+)$',
   ),
   SVC_CHAIN_RPC_URL: Optional(
-    'JSON-RPC endpoint of the anchoring chain; never shown to anyone',
+    'JSON-RPC endpoint of the anchoring chain; start needs it; never shown to anyone',
     '^https?://\\S+$',
   ),
   SVC_CHAIN_ID: Type.Optional(
@@ -53,10 +53,12 @@ export const environment = Type.Object({
     '^[^,]+,[^,]{2,11},([0-9]|[12][0-9]|3[0-6])$',
   ),
   SVC_ANCHOR_PRIVATE_KEY: Optional(
-    'hex key that pays for anchors; prefer the file',
+    'key that pays for anchors, 64 hex digits; prefer the file',
     '^(0x)?[0-9a-fA-F]{64}$',
   ),
-  SVC_ANCHOR_KEY_FILE: Optional('file with a hex key or a V3 keystore'),
+  SVC_ANCHOR_KEY_FILE: Optional(
+    'file with a hex key or a V3 keystore; start needs it, or SVC_ANCHOR_PRIVATE_KEY',
+  ),
   SVC_ANCHOR_KEY_PASSWORD_FILE: Optional("file with the keystore's password"),
   SVC_ANCHOR_TIMEOUT_MS: Whole(
     'how long a completion waits before it answers 202',
@@ -200,7 +202,7 @@ function missingOf(given: Given): string[] {
     given.SVC_ANCHOR_PRIVATE_KEY !== undefined || given.SVC_ANCHOR_KEY_FILE !== undefined;
   return [
     ...(given.SVC_CHAIN_RPC_URL === undefined ? ['SVC_CHAIN_RPC_URL is not set'] : []),
-    ...(hasKey ? [] : ['SVC_ANCHOR_KEY_FILE is not set']),
+    ...(hasKey ? [] : ['SVC_ANCHOR_KEY_FILE (or SVC_ANCHOR_PRIVATE_KEY) is not set']),
   ];
 }
 

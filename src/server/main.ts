@@ -7,11 +7,13 @@ import { startAnchorer } from './anchorer/anchorer.ts';
 import type { AnchoringLimits, AnchorStep } from './anchorer/anchoring-context.ts';
 import { hostInUrl, type ServerConfig } from './config.ts';
 import type { Settings } from './core/deps.ts';
+import type { Store } from './core/ports.ts';
 import { buildApp } from './http/app.ts';
 import { createNetworkLookup } from './network.ts';
 import { openSqliteStore } from './store/sqlite/open-store.ts';
 
 const LEASE_TTL_MS = 15_000;
+const FIRST_CONTACT_MS = 3_000;
 
 export interface Server {
   /** Where it listens, the real port included. */
@@ -31,8 +33,8 @@ export interface ServerDeps {
 
 /**
  * Puts the service together: store, chain, anchorer, HTTP. The only file that knows everyone.
- * Rejects when the database is another server's, the key cannot be read or the address is taken; a chain
- * that cannot be reached is no reason.
+ * Rejects when the database is another server's or another chain's, the key cannot be read or the
+ * address is taken; a chain that cannot be reached is no reason.
  */
 export async function startServer(config: ServerConfig, deps: ServerDeps): Promise<Server> {
   const { logger, clock = systemClock } = deps;
@@ -63,9 +65,17 @@ export async function startServer(config: ServerConfig, deps: ServerDeps): Promi
     network: createNetworkLookup(config, settings),
     stopping: stopping.signal,
   });
+  const anchoring = expectChain(chain.anchoring, values.SVC_CHAIN_ID);
+  try {
+    await bindChain(store, anchoring);
+  } catch (error) {
+    await chain.close();
+    await store.close();
+    throw error;
+  }
   const anchorer = startAnchorer({
     store,
-    chain: expectChain(chain.anchoring, values.SVC_CHAIN_ID),
+    chain: anchoring,
     key,
     clock,
     logger,
@@ -138,6 +148,15 @@ function anchoringLimits({ values }: ServerConfig): AnchoringLimits {
     maxFeePerGas: BigInt(values.SVC_ANCHOR_MAX_FEE_GWEI) * 1_000_000_000n,
     leaseTtlMs: LEASE_TTL_MS,
   };
+}
+
+/** A chain that answers soon is known before the first request, or refused for being another. */
+async function bindChain(store: Store, chain: AnchorChain): Promise<void> {
+  try {
+    await store.bindChain(await chain.identity(AbortSignal.timeout(FIRST_CONTACT_MS)));
+  } catch (error) {
+    if (error instanceof SvcError && error.code === 'chain_mismatch') throw error;
+  }
 }
 
 /** The configured chain id holds even before the database knows its chain. */

@@ -1,8 +1,12 @@
-import { spawn } from 'node:child_process';
+import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { text } from 'node:stream/consumers';
+import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
+import { startDev } from '../support/programs.ts';
 
 const demo = path.resolve(import.meta.dirname, '../../examples/demo/main.js');
 
@@ -10,6 +14,22 @@ function start(...args: string[]) {
   const child = spawn(process.execPath, [demo, ...args], { stdio: ['ignore', 'pipe', 'pipe'] });
   return { child, output: text(child.stdout), ended: once(child, 'close') };
 }
+
+describe('examples/sign-in.js', () => {
+  it('prints a session that a shell can take', async () => {
+    const folder = await mkdtemp(path.join(tmpdir(), 'svc-sign-in-'));
+    const dev = await startDev(folder);
+    const script = path.resolve(demo, '../../sign-in.js');
+
+    const { stdout } = await promisify(execFile)(process.execPath, [script, dev.url]);
+
+    const [, url, session] = /^export URL=(\S+) SESSION=(\S+)\n$/.exec(stdout) ?? [];
+    const headers = { cookie: `svc_session=${session}` };
+    expect((await fetch(`${url}/api/v1/robots`, { headers })).status).toBe(200);
+    await dev.stop();
+    await rm(folder, { recursive: true, force: true });
+  });
+});
 
 describe('npm run demo', () => {
   it('goes the whole way in under 15 seconds and is clean when piped', async () => {

@@ -189,7 +189,9 @@ describe('svc-server', () => {
     const { exitCode, stderr } = await run('svc-server', ['start']);
 
     expect(exitCode).toBe(2);
-    expect(stderr).toMatch(/SVC_CHAIN_RPC_URL is not set\n.*SVC_ANCHOR_KEY_FILE is not set\n.*dev/);
+    expect(stderr).toMatch(
+      /SVC_CHAIN_RPC_URL is not set\n.*SVC_ANCHOR_KEY_FILE .* is not set\n.*dev/,
+    );
   });
 
   it('dev refuses to listen for others', async () => {
@@ -211,6 +213,21 @@ describe('svc-server', () => {
 
     expect(exitCode).toBe(1);
     expect(stderr).toContain('PostgreSQL');
+  });
+
+  it('start refuses a chain that is not the configured one', async () => {
+    const { exitCode, stderr } = await run('svc-server', ['start'], {
+      env: {
+        SVC_DATA_DIR: file('other-chain'),
+        SVC_PORT: '0',
+        SVC_CHAIN_ID: '1',
+        SVC_CHAIN_RPC_URL: dev.rpc_url,
+        SVC_ANCHOR_PRIVATE_KEY: anvilAccounts[0].privateKey,
+      },
+    });
+
+    expect(exitCode).toBe(1);
+    expect(stderr).toContain('SVC_CHAIN_ID is 1, the RPC endpoint is of chain 31337.');
   });
 
   it('says that its port is taken', async () => {

@@ -22,6 +22,9 @@ export async function grantCredits(
   if (!validate(id)) throw new SvcError('usage', '--id must be a UUID.');
   const wallet = walletOf(address);
   const { anchors, gasWei, note } = options;
+  if (anchors === 0 && gasWei === 0n) {
+    throw new SvcError('usage', 'Say what to grant: --anchors, --gas-wei, or both.');
+  }
   const { outcome, balance } = await withStore(environment, (store) =>
     store.grantCredits({ id, wallet, anchors, gasWei, note, now: Date.now() }),
   );

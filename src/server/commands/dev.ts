@@ -24,7 +24,7 @@ export async function dev(options: DevOptions): Promise<number> {
     });
   }
   const dataDir = path.resolve(options.dataDir);
-  await mkdir(dataDir, { recursive: true });
+  await mkdir(dataDir, { recursive: true, mode: 0o700 });
   const { startServer } = await import('../main.ts');
   const anvil = await startAnvil({ stateFile: path.join(dataDir, 'chain.json') });
   try {

@@ -48,9 +48,9 @@ export async function main(argv: string[]): Promise<number> {
     .command('grant')
     .description('Grant anchors and gas credit to a wallet; also while the service runs')
     .argument('<wallet>', 'address of the account')
-    .requiredOption('--anchors <count>', 'anchors to add', wholeNumber)
-    .requiredOption('--gas-wei <amount>', 'gas credit to add, in wei', wei)
-    .requiredOption('--note <text>', 'why; kept in the ledger')
+    .option('--anchors <count>', 'anchors to add', wholeNumber, 0)
+    .option('--gas-wei <amount>', 'gas credit to add, in wei', wei, 0n)
+    .requiredOption('--note <text>', 'why; kept in the ledger (required)')
     .option('--id <uuid>', 'makes a repeated grant harmless')
     .option('--json', 'print one JSON object')
     .addHelpText(

@@ -11,6 +11,7 @@ export async function withStore<Result>(
   work: (store: Store) => Promise<Result>,
 ): Promise<Result> {
   const path = readConfig(environment).databasePath;
+  process.stderr.write(`Database: ${path}\n`);
   if (!existsSync(path)) {
     throw new SvcError('not_found', `There is no database at ${path}.`, {
       hint: 'Set SVC_DATA_DIR or SVC_DATABASE_URL to where the service keeps it; svc-server start makes it.',

@@ -73,10 +73,10 @@ export async function findMined(ask: Ask, search: Search, signal?: AbortSignal):
   const parts = await Promise.all(
     chunksOf(search.anchors).map((anchors) => findPart(ask, { ...search, anchors }, signal)),
   );
-  return parts.reduce((all, part) => ({
-    headNumber: part.headNumber < all.headNumber ? part.headNumber : all.headNumber,
-    mined: [...all.mined, ...part.mined],
-  }));
+  return parts.reduce((all, part) => {
+    const lower = part.headNumber < all.headNumber ? part : all;
+    return { headNumber: lower.headNumber, mined: [...all.mined, ...part.mined] };
+  });
 }
 
 async function findPart(ask: Ask, search: Search, signal?: AbortSignal): Promise<Found> {

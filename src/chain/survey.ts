@@ -2,7 +2,13 @@ import { encodeFunctionData, hexToBytes, parseAbi, serializeTransaction } from '
 import { SvcError } from '../base/svc-error.ts';
 import type { Hex } from '../proof/bytes.ts';
 import { dataOf, headerOf, numberOf, objectOf, quantityOf } from './decode.ts';
-import { isDeterministicRefusal, isUnsupported, meaningOf, ProviderFault } from './errors.ts';
+import {
+  isDeterministicRefusal,
+  isUnsupported,
+  meaningOf,
+  ProviderFault,
+  type RefusalMeaning,
+} from './errors.ts';
 import { answersOn, type Identity, identityCalls } from './identity.ts';
 import { type Ask, type RpcAnswer, type RpcCall, resultOf } from './rpc.ts';
 
@@ -32,7 +38,7 @@ export type GasEstimate =
   | { readonly outcome: 'estimated'; readonly gas: bigint; readonly most: bigint }
   | { readonly outcome: 'underfunded' }
   /** Would fail on every node and at every price. */
-  | { readonly outcome: 'refused'; readonly reason: string };
+  | { readonly outcome: 'refused'; readonly meaning: RefusalMeaning; readonly reason: string };
 
 /** Where a node names no tip. */
 const DEFAULT_TIP = 1_000_000_000n;
@@ -96,8 +102,11 @@ function surveyCalls(sender: string, payload: Hex): RpcCall[] {
 function gasOf(answer: RpcAnswer | undefined, payload: Hex, most: bigint): GasEstimate {
   if (answer?.ok === false) {
     const { refusal } = answer;
-    if (isDeterministicRefusal(refusal)) return { outcome: 'refused', reason: refusal.reason };
-    if (meaningOf(refusal) === 'underfunded') return { outcome: 'underfunded' };
+    const meaning = meaningOf(refusal);
+    if (meaning !== null && isDeterministicRefusal(refusal)) {
+      return { outcome: 'refused', meaning, reason: refusal.reason };
+    }
+    if (meaning === 'underfunded') return { outcome: 'underfunded' };
   }
   const gas = quantityOf(resultOf(answer));
   const { standard, floor } = intrinsicGas(payload);

@@ -13,7 +13,13 @@ const survey: Survey = {
   gas: { outcome: 'estimated', gas: 24_000n, most: 30_000_000n },
   dataFeeWei: 0n,
 };
-const terms: PreflightTerms = { nextNonce: 3, feesInFlight: 0n, maxFeePerGas: 1_000n };
+const terms: PreflightTerms = {
+  nextNonce: 3,
+  lowestUnmined: 3,
+  isCountSettled: true,
+  feesInFlight: 0n,
+  maxFeePerGas: 1_000n,
+};
 
 describe('preflight', () => {
   it('signs at twice the base fee plus the tip, with gas to spare', () => {
@@ -50,7 +56,10 @@ describe('preflight', () => {
   it.each<[string, Partial<Survey>, Partial<PreflightTerms>]>([
     ['sender_has_code', { hasCode: true }, {}],
     ['sender_busy', { pendingNonce: 4 }, { nextNonce: null }],
+    ['first_nonce', {}, { nextNonce: null, isCountSettled: false }],
     ['nonce_conflict', { latestNonce: 4 }, {}],
+    ['nonce_behind', { latestNonce: 2 }, {}],
+    ['nonce_behind', { latestNonce: 2 }, { nextNonce: 9 }],
     ['fee_cap', {}, { maxFeePerGas: 11n }],
     ['underfunded', { gas: { outcome: 'underfunded' } }, {}],
     ['underfunded', { balance: 30_000n * 22n - 1n }, {}],
@@ -64,16 +73,17 @@ describe('preflight', () => {
   });
 
   it('refuses only what the estimate refuses', () => {
-    const gas = { outcome: 'refused', reason: 'execution reverted' } as const;
+    const gas = { outcome: 'refused', meaning: 'reverted', reason: 'execution reverted' } as const;
 
     expect(preflight({ ...survey, gas }, terms)).toEqual({
       decision: 'refuse',
+      meaning: 'reverted',
       reason: 'execution reverted',
     });
   });
 
   it('refuses nothing for an account that could not sign anyway', () => {
-    const gas = { outcome: 'refused', reason: 'execution reverted' } as const;
+    const gas = { outcome: 'refused', meaning: 'reverted', reason: 'execution reverted' } as const;
 
     expect(preflight({ ...survey, gas, hasCode: true }, terms)).toMatchObject({ decision: 'wait' });
   });

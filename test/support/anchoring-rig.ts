@@ -78,6 +78,7 @@ export async function startAnchoringRig(
         maxInFlight: 4,
         rebroadcastAfterMs: 15_000,
         leaseTtlMs: 3_000,
+        firstNonceMs: 50,
         maxFeePerGas: 500_000_000_000n,
         ...limits,
       };

@@ -12,6 +12,7 @@ import { startAnvil } from '../../src/server/anvil.ts';
 import type { Network, Settings } from '../../src/server/core/deps.ts';
 import type { Store } from '../../src/server/core/ports.ts';
 import { buildApp } from '../../src/server/http/app.ts';
+import type { ArrivalTimeouts } from '../../src/server/http/http-server.ts';
 import { openSqliteStore } from '../../src/server/store/sqlite/open-store.ts';
 import { waitFor } from './wait-for.ts';
 import { type Reply, type Send, send } from './wire.ts';
@@ -37,6 +38,7 @@ export interface TestServiceOptions {
   rpcUrl?: string;
   settings?: Partial<Settings>;
   clock?: Clock;
+  timeouts?: ArrivalTimeouts;
 }
 
 export interface Owner {
@@ -89,6 +91,7 @@ export async function startTestService(options: TestServiceOptions = {}) {
     network: async () => network,
     stopping: stopping.signal,
     logger,
+    ...(options.timeouts && { timeouts: options.timeouts }),
   });
   const url = await app.listen({ host: '127.0.0.1', port: 0 });
   settings.baseUrl ||= url;
@@ -143,6 +146,7 @@ async function anchor(deps: { store: Store; chain: OpenChain; clock: Clock; logg
       maxInFlight: 4,
       rebroadcastAfterMs: 15_000,
       leaseTtlMs: 10_000,
+      firstNonceMs: 50,
       maxFeePerGas: 500n * 10n ** 9n,
     },
   });

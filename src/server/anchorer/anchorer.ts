@@ -36,6 +36,7 @@ async function run(deps: AnchorerDependencies, signal: AbortSignal): Promise<voi
   const wakeup = createWakeup();
   signal.addEventListener('abort', wakeup.wake);
   let failures = 0;
+  let short = 0;
   let waiting = false;
   while (!signal.aborted) {
     try {
@@ -44,7 +45,12 @@ async function run(deps: AnchorerDependencies, signal: AbortSignal): Promise<voi
       failures = 0;
       if (lease !== null) {
         waiting = false;
+        const begunAt = performance.now();
         await serve(deps, { lease, identity }, { stop: signal, wakeup });
+        // A lease that is lost as soon as it is taken must not keep the processor busy.
+        short = performance.now() - begunAt < options.leaseTtlMs ? short + 1 : 0;
+        await wakeup.wait(0);
+        if (short > 0 && !signal.aborted) await wakeup.wait(backoffMs(short, RETRY));
         continue;
       }
       if (!waiting) logger.info('another process anchors for this account; waiting');

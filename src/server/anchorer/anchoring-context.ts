@@ -16,6 +16,8 @@ export interface AnchoringLimits {
   /** Without a receipt for so long, the stored bytes are broadcast again. */
   readonly rebroadcastAfterMs: number;
   readonly leaseTtlMs: number;
+  /** How long the count of a new sender must stand where no second block comes; 15 s if left out. */
+  readonly firstNonceMs?: number | undefined;
   /** Wei. Above it nothing is signed. */
   readonly maxFeePerGas: bigint;
 }
@@ -44,10 +46,17 @@ export type Degradation =
   /** Before the first nonce is taken, the node's pool still holds transactions of the sender. */
   | 'sender_busy'
   | 'nonce_conflict'
+  /** The chain counts fewer transactions of the sender than we saw mined. */
+  | 'nonce_behind'
+  /** The node says that an anchor would fail on every node; proofs wait until that stands. */
+  | 'gas_refused'
   /** A node refuses stored bytes; they are offered again. */
   | 'broadcast_refused'
   /** A transaction of ours is mined and is no anchor. */
   | 'attempt_reverted';
+
+/** Why nothing may be signed now. `first_nonce`: how every new sender begins, so no degradation. */
+export type Hold = Degradation | 'first_nonce';
 
 export interface AnchorerDependencies {
   readonly store: AnchorStore;

@@ -8,8 +8,10 @@ export interface LiveAttempt extends OpenAttempt {
   refused: boolean;
   /** A receipt was seen: its nonce is used, and its place in flight is free. */
   mined: boolean;
-  /** Its mined transaction is no anchor. */
+  /** By the last reading its mined transaction is no anchor. */
   failed: boolean;
+  /** No receipt is read before this instant of `performance.now()`. */
+  lookAt: number;
 }
 
 /** What is under way for one sender, as this process sees it; made anew from the store after any fault. */
@@ -20,8 +22,17 @@ export interface LiveAttempts {
   nextNonce: number | null;
   /** The sender's transaction count by the last survey, and the head it was read at. */
   counted: { latestNonce: number; headNumber: bigint } | null;
+  /** Since when the count of a sender without a nonce stands. */
+  firstCount: FirstCount | null;
   /** A nonce of ours is used, and by none of our variants. */
   nonceConflict: boolean;
+}
+
+export interface FirstCount {
+  readonly latestNonce: number;
+  readonly headNumber: bigint;
+  /** `performance.now()`. */
+  readonly since: number;
 }
 
 /** Where a restart goes on: whatever is stored and open, and the nonce after the highest one. */
@@ -30,7 +41,13 @@ export async function recoverAttempts(store: AnchorStore, lease: Lease): Promise
     store.listOpenAttempts(lease),
     store.getNextNonce(lease),
   ]);
-  return { attempts: open.map(liveAttempt), nextNonce, counted: null, nonceConflict: false };
+  return {
+    attempts: open.map(liveAttempt),
+    nextNonce,
+    counted: null,
+    firstCount: null,
+    nonceConflict: false,
+  };
 }
 
 export function committedAttempt(attempt: NewAttempt): LiveAttempt {
@@ -52,6 +69,11 @@ export function unmined({ attempts }: LiveAttempts): LiveAttempt[] {
   return attempts.filter(({ mined }) => !mined);
 }
 
+/** Lowest nonce that is in no block; null until the first one is taken. */
+export function lowestUnmined(live: LiveAttempts): number | null {
+  return unmined(live)[0]?.nonce ?? live.nextNonce;
+}
+
 export function newestVariant(attempt: LiveAttempt): Variant {
   const newest = attempt.variants.at(-1);
   if (newest === undefined) throw new Error(`Attempt ${attempt.id} has no variant`);
@@ -60,5 +82,5 @@ export function newestVariant(attempt: LiveAttempt): Variant {
 
 function liveAttempt(attempt: OpenAttempt): LiveAttempt {
   const mined = attempt.state === 'included';
-  return { ...attempt, offeredAt: null, refused: false, mined, failed: false };
+  return { ...attempt, offeredAt: null, refused: false, mined, failed: false, lookAt: 0 };
 }

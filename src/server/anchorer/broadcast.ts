@@ -1,11 +1,66 @@
 import type { AnchoringContext } from './anchoring-context.ts';
 import { type LiveAttempt, type LiveAttempts, newestVariant, unmined } from './attempts.ts';
 
+export interface Broadcasts {
+  /** Whether some are under way; no other begins meanwhile. */
+  readonly busy: boolean;
+  /** Whether any is to begin now. */
+  isDue(live: LiveAttempts): boolean;
+  /**
+   * Begins whatever is due and does not wait for it. Call after the chain's identity was checked. Throws
+   * what ended the last ones.
+   */
+  begin(live: LiveAttempts): void;
+  /** Resolves when none is under way. */
+  end(): Promise<void>;
+}
+
+/** Step 4, beside everything else: a node that is slow to take bytes must not hold up receipts. */
+export function createBroadcasts(context: AnchoringContext, wake: () => void): Broadcasts {
+  let underWay: Promise<void> | null = null;
+  let faults: unknown[] = [];
+  const due = (live: LiveAttempts) => {
+    const now = performance.now();
+    return unmined(live).filter((attempt) => now >= offerDueAt(context, attempt));
+  };
+  return {
+    get busy() {
+      return underWay !== null;
+    },
+    isDue: (live) => underWay === null && due(live).length > 0,
+    begin(live) {
+      const [fault, ...more] = faults;
+      faults = more;
+      if (fault !== undefined) throw fault;
+      const attempts = due(live);
+      if (underWay !== null || attempts.length === 0) return;
+      underWay = offerAll(context, attempts)
+        .catch((error: unknown) => {
+          faults = [error];
+        })
+        .finally(() => {
+          underWay = null;
+          wake();
+        });
+    },
+    async end() {
+      await underWay;
+    },
+  };
+}
+
+/** The lowest nonce first, because some nodes take no other before it; the rest beside each other. */
+async function offerAll(context: AnchoringContext, attempts: LiveAttempt[]): Promise<void> {
+  const [lowest, ...rest] = attempts;
+  if (lowest !== undefined) await offer(context, lowest);
+  await Promise.all(rest.map((attempt) => offer(context, attempt)));
+}
+
 /**
- * Step 4: offers an attempt's stored bytes to the node. Harmless to repeat. What is not known to be
- * refused counts as maybe sent: the next receipts tell.
+ * Offers an attempt's stored bytes to the node. Harmless to repeat. What is not known to be refused
+ * counts as maybe sent: the next receipts tell.
  */
-export async function offer(context: AnchoringContext, attempt: LiveAttempt): Promise<void> {
+async function offer(context: AnchoringContext, attempt: LiveAttempt): Promise<void> {
   const { chain, store, lease, clock, logger, signal } = context;
   const { rawTx, txHash } = newestVariant(attempt);
   const answer = await chain.broadcast(rawTx, signal);
@@ -19,19 +74,13 @@ export async function offer(context: AnchoringContext, attempt: LiveAttempt): Pr
   await context.onStep?.('broadcast_sent');
   if (attempt.state === 'signed') {
     await store.recordBroadcast(lease, attempt.id, clock.now());
-    attempt.state = 'submitted';
+    // It may have been found in a block meanwhile.
+    if (attempt.state === 'signed') attempt.state = 'submitted';
   }
   await context.onStep?.('broadcast_recorded');
 }
 
-/** Offers again what has no receipt for too long, and what was never offered; lowest nonce first. */
-export async function offerDue(context: AnchoringContext, live: LiveAttempts): Promise<void> {
-  const now = performance.now();
-  for (const attempt of unmined(live)) {
-    if (now >= offerDueAt(context, attempt)) await offer(context, attempt);
-  }
-}
-
+/** When an attempt's bytes are to be offered, by `performance.now()`. */
 export function offerDueAt({ options }: AnchoringContext, attempt: LiveAttempt): number {
   return attempt.offeredAt === null ? 0 : attempt.offeredAt + options.rebroadcastAfterMs;
 }

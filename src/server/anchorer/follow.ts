@@ -1,9 +1,11 @@
-import type { MinedAnchor } from '../../chain/find-mined.ts';
+import type { MinedAnchor, MinedTransaction } from '../../chain/find-mined.ts';
 import type { AnchoringContext } from './anchoring-context.ts';
 import type { LiveAttempt, LiveAttempts } from './attempts.ts';
 
 /** Leaves settled in one commit, so that none holds up other writers for long. */
 const SETTLED_PER_COMMIT = 128;
+/** Between two looks at what is mined and no anchor: only a node that lied can change its word. */
+const FAILED_LOOK_MS = 5_000;
 
 /**
  * Steps 5 and 6: looks for the receipts of everything sent, records what is included deep enough, and
@@ -24,8 +26,8 @@ export async function follow(
 }
 
 /** Whether a receipt may still change something. */
-export function isFollowed({ state, failed }: LiveAttempt): boolean {
-  return state !== 'included' && !failed;
+export function isFollowed({ state }: LiveAttempt): boolean {
+  return state !== 'included';
 }
 
 async function findInclusions(
@@ -33,7 +35,8 @@ async function findInclusions(
   live: LiveAttempts,
 ): Promise<bigint | null> {
   const { chain, identity, lease, options, signal } = context;
-  const followed = live.attempts.filter(isFollowed);
+  const now = performance.now();
+  const followed = live.attempts.filter((one) => isFollowed(one) && now >= one.lookAt);
   if (followed.length === 0) return null;
   const { headNumber, mined } = await chain.findMined(
     {
@@ -49,27 +52,36 @@ async function findInclusions(
     const anchor = byId.get(attempt.id);
     // A block that is gone frees no place: the transaction is in flight again.
     attempt.mined = anchor !== undefined;
-    if (anchor !== undefined) await include(context, attempt, anchor);
+    if (anchor?.outcome === 'reverted' || anchor?.outcome === 'altered') {
+      noteFailure(context, attempt, anchor);
+    } else {
+      attempt.failed = false;
+    }
+    if (anchor?.outcome === 'success') await include(context, attempt, anchor.mined);
   }
   live.nonceConflict = hasNonceConflict(live, headNumber);
   return headNumber;
 }
 
+function noteFailure(
+  { logger }: AnchoringContext,
+  attempt: LiveAttempt,
+  { outcome, mined }: Extract<MinedAnchor, { mined: MinedTransaction }>,
+): void {
+  attempt.lookAt = performance.now() + FAILED_LOOK_MS;
+  if (attempt.failed) return;
+  attempt.failed = true;
+  logger.error({ attempt: attempt.id, tx_hash: mined.txHash, outcome }, 'mined, but no anchor');
+}
+
 async function include(
   context: AnchoringContext,
   attempt: LiveAttempt,
-  anchor: MinedAnchor,
+  mined: MinedTransaction,
 ): Promise<void> {
-  const { store, lease, clock, logger } = context;
-  if (anchor.outcome === 'shallow') return;
-  if (anchor.outcome !== 'success') {
-    attempt.failed = true;
-    const { outcome, mined } = anchor;
-    logger.error({ attempt: attempt.id, tx_hash: mined.txHash, outcome }, 'mined, but no anchor');
-    return;
-  }
+  const { store, lease, clock } = context;
   await context.onStep?.('inclusion_found');
-  await store.recordInclusion(lease, attempt.id, anchor.mined, clock.now());
+  await store.recordInclusion(lease, attempt.id, mined, clock.now());
   attempt.state = 'included';
   await context.onStep?.('inclusion_recorded');
 }

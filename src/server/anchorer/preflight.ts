@@ -1,10 +1,15 @@
+import type { RefusalMeaning } from '../../chain/errors.ts';
 import type { Survey } from '../../chain/survey.ts';
 import { maxFeePerGas } from '../core/money.ts';
-import type { Degradation } from './anchoring-context.ts';
+import type { Hold } from './anchoring-context.ts';
 
 export interface PreflightTerms {
   /** The store's next nonce; null when this sender never had one here. */
   readonly nextNonce: number | null;
+  /** Lowest nonce of ours that is in no block, the next one included; null as above. */
+  readonly lowestUnmined: number | null;
+  /** Whether the first nonce may rest on the sender's count. */
+  readonly isCountSettled: boolean;
   /** Sum of what the transactions in flight may cost per gas. */
   readonly feesInFlight: bigint;
   /** Highest fee per gas that may be signed, in wei. */
@@ -20,16 +25,19 @@ export type Decision =
       readonly maxPriorityFeePerGas: bigint;
     }
   /** Passes by itself or by the operator's hand: proofs stay queued. */
-  | { readonly decision: 'wait'; readonly reason: Degradation }
-  /** Would fail at every price and on every node: the only end of a proof before it is signed. */
-  | { readonly decision: 'refuse'; readonly reason: string };
+  | { readonly decision: 'wait'; readonly reason: Hold }
+  /** By this node's word it would fail at every price and on every node. */
+  | { readonly decision: 'refuse'; readonly meaning: RefusalMeaning; readonly reason: string };
 
 /** Step 2 of anchoring: whether a payload may be signed now, and at which nonce, gas and fees. */
 export function preflight(survey: Survey, terms: PreflightTerms): Decision {
   const standing = standingOf(survey, terms);
   if (standing !== null) return { decision: 'wait', reason: standing };
   if (survey.gas.outcome === 'underfunded') return { decision: 'wait', reason: 'underfunded' };
-  if (survey.gas.outcome === 'refused') return { decision: 'refuse', reason: survey.gas.reason };
+  if (survey.gas.outcome === 'refused') {
+    const { meaning, reason } = survey.gas;
+    return { decision: 'refuse', meaning, reason };
+  }
   const { baseFeePerGas, maxPriorityFeePerGas } = survey;
   if (baseFeePerGas + maxPriorityFeePerGas > terms.maxFeePerGas) {
     return { decision: 'wait', reason: 'fee_cap' };
@@ -49,12 +57,16 @@ export function preflight(survey: Survey, terms: PreflightTerms): Decision {
   };
 }
 
-function standingOf(survey: Survey, terms: PreflightTerms): Degradation | null {
+function standingOf(survey: Survey, terms: PreflightTerms): Hold | null {
   if (survey.hasCode) return 'sender_has_code';
   if (terms.nextNonce === null) {
-    return survey.pendingNonce > survey.latestNonce ? 'sender_busy' : null;
+    if (survey.pendingNonce > survey.latestNonce) return 'sender_busy';
+    return terms.isCountSettled ? null : 'first_nonce';
   }
-  return survey.latestNonce > terms.nextNonce ? 'nonce_conflict' : null;
+  if (survey.latestNonce > terms.nextNonce) return 'nonce_conflict';
+  // What is signed into a gap could not be mined, and would go out once the gap is filled.
+  const isBehind = terms.lowestUnmined !== null && survey.latestNonce < terms.lowestUnmined;
+  return isBehind ? 'nonce_behind' : null;
 }
 
 /** Where gas depends on the state of an L2, an exact limit would run out; unused gas costs nothing. */

@@ -1,30 +1,41 @@
 import { v7 as uuidv7 } from 'uuid';
 import { SvcError } from '../../base/svc-error.ts';
+import type { RefusalMeaning } from '../../chain/errors.ts';
+import type { Survey } from '../../chain/survey.ts';
 import type { Hex } from '../../proof/bytes.ts';
 import type { NewAttempt, QueuedProof } from '../core/anchor-store.ts';
-import type { AnchoringContext, Degradation } from './anchoring-context.ts';
-import { committedAttempt, type LiveAttempts, newestVariant, unmined } from './attempts.ts';
+import type { AnchoringContext, Hold } from './anchoring-context.ts';
+import {
+  committedAttempt,
+  type LiveAttempts,
+  lowestUnmined,
+  newestVariant,
+  unmined,
+} from './attempts.ts';
 import { type Batch, batchOf } from './batch.ts';
-import { offer } from './broadcast.ts';
+import { isCountSettled } from './first-count.ts';
 import { type Decision, preflight } from './preflight.ts';
 
 export type Submission =
   | { readonly outcome: 'submitted' | 'refused' | 'leaf_gone' }
-  | { readonly outcome: 'held'; readonly reason: Degradation };
+  | { readonly outcome: 'held'; readonly reason: Hold };
 
 /**
- * Steps 2 to 4 for the proofs at the head of the queue: preflight, sign, commit, broadcast.
+ * Steps 2 and 3 for the proofs at the head of the queue: preflight, sign, commit. To be broadcast next.
  * `leaf_gone`: one of them was cancelled meanwhile, nothing was written, the queue is to be read anew.
+ * A refusal ends them only if `standing` has its meaning; else they are held.
  */
 export async function submit(
   context: AnchoringContext,
   live: LiveAttempts,
   queued: readonly QueuedProof[],
+  standing: RefusalMeaning | null,
 ): Promise<Submission> {
   const batch = batchOf(queued);
-  const decision = await decide(context, live, batch.payload);
+  const { decision } = await decide(context, live, batch.payload);
   if (decision.decision === 'wait') return { outcome: 'held', reason: decision.reason };
   if (decision.decision === 'refuse') {
+    if (decision.meaning !== standing) return { outcome: 'held', reason: 'gas_refused' };
     await refuse(context, queued, decision.reason);
     return { outcome: 'refused' };
   }
@@ -36,29 +47,31 @@ export async function submit(
     if (error instanceof SvcError && error.code === 'leaf_gone') return { outcome: 'leaf_gone' };
     throw error;
   }
-  const committed = committedAttempt(attempt);
-  live.attempts.push(committed);
+  live.attempts.push(committedAttempt(attempt));
   live.nextNonce = attempt.nonce + 1;
   await context.onStep?.('attempt_committed');
-  await offer(context, committed);
   return { outcome: 'submitted' };
 }
 
-async function decide(
+/** Asks what a payload would meet now, and what follows from it. */
+export async function decide(
   context: AnchoringContext,
   live: LiveAttempts,
   payload: Hex,
-): Promise<Decision> {
+): Promise<{ survey: Survey; decision: Decision }> {
   const { chain, key, identity, options, signal } = context;
   const survey = await chain.survey({ identity, sender: key.address, payload }, signal);
-  return preflight(survey, {
+  const decision = preflight(survey, {
     nextNonce: live.nextNonce,
+    lowestUnmined: lowestUnmined(live),
+    isCountSettled: isCountSettled(context, live, survey),
     feesInFlight: feesInFlight(live),
     maxFeePerGas: options.maxFeePerGas,
   });
+  return { survey, decision };
 }
 
-export function feesInFlight(live: LiveAttempts): bigint {
+function feesInFlight(live: LiveAttempts): bigint {
   return unmined(live).reduce((sum, attempt) => sum + newestVariant(attempt).maxFeePerGas, 0n);
 }
 

@@ -2,17 +2,17 @@ import { type BackoffRange, backoffMs } from '../../base/backoff.ts';
 import { SvcError } from '../../base/svc-error.ts';
 import { ProviderFault } from '../../chain/errors.ts';
 import type { FeeQuote } from '../core/anchor-store.ts';
-import type { AnchoringContext, Degradation } from './anchoring-context.ts';
+import type { AnchoringContext, Degradation, Hold } from './anchoring-context.ts';
 import { type LiveAttempts, recoverAttempts, unmined } from './attempts.ts';
 import { dearestSingle } from './batch.ts';
-import { offerDue, offerDueAt } from './broadcast.ts';
+import { type Broadcasts, createBroadcasts, offerDueAt } from './broadcast.ts';
 import { type ChainStatus, createChainStatus } from './chain-status.ts';
 import { follow, isFollowed } from './follow.ts';
 import { isLeaseLost } from './lease-keeper.ts';
 import { createPace, type Pace } from './pace.ts';
-import { preflight } from './preflight.ts';
 import { type QueueWatch, watchQueue } from './queue-watch.ts';
-import { feesInFlight, submit } from './submit.ts';
+import { createRefusals, type Refusals } from './refusals.ts';
+import { decide, submit } from './submit.ts';
 import type { Wakeup } from './wakeup.ts';
 
 export const RETRY: BackoffRange = { firstMs: 50, maxMs: 2_000 };
@@ -23,12 +23,14 @@ interface Tenure {
   readonly queue: QueueWatch;
   readonly pace: Pace;
   readonly status: ChainStatus;
+  readonly broadcasts: Broadcasts;
+  readonly refusals: Refusals;
   pollAt: number;
   surveyAt: number;
   /** Until when proofs gather while a transaction is in flight; null when none wait. */
   gatherUntil: number | null;
   /** Why nothing may be signed now. */
-  hold: Degradation | null;
+  hold: Hold | null;
   quote: FeeQuote | undefined;
 }
 
@@ -44,12 +46,23 @@ export async function serveTenure(context: AnchoringContext, wakeup: Wakeup): Pr
     queue: watchQueue(context.store, signal, wakeup.wake),
     pace: createPace(),
     status: createChainStatus(),
+    broadcasts: createBroadcasts(context, wakeup.wake),
+    refusals: createRefusals(),
     pollAt: 0,
     surveyAt: 0,
     gatherUntil: null,
     hold: null,
     quote: undefined,
   };
+  try {
+    await work(tenure, wakeup);
+  } finally {
+    await tenure.broadcasts.end();
+  }
+}
+
+async function work(tenure: Tenure, wakeup: Wakeup): Promise<void> {
+  const { signal } = tenure.context;
   let live: LiveAttempts | null = null;
   let failures = 0;
   while (!signal.aborted) {
@@ -79,37 +92,35 @@ async function connect(tenure: Tenure): Promise<LiveAttempts> {
 }
 
 async function turn(tenure: Tenure, live: LiveAttempts): Promise<void> {
-  const { context, pace } = tenure;
-  if (performance.now() >= tenure.pollAt) {
+  const { context, pace, broadcasts } = tenure;
+  // Before anything is broadcast: what is in a block already need not be, and the chain is to be ours.
+  if (performance.now() >= tenure.pollAt || broadcasts.isDue(live)) {
     const head = await follow(context, live);
     if (head !== null) pace.note(head, performance.now());
     tenure.pollAt = performance.now() + pace.pollMs();
   }
-  // After the receipts: what is already in a block need not be sent again.
-  await offerDue(context, live);
+  broadcasts.begin(live);
   if (performance.now() >= tenure.surveyAt) await surveyFees(tenure, live);
   await takeQueued(tenure, live);
   await tenure.status.save(context, degradations(tenure, live), tenure.quote);
 }
 
 async function surveyFees(tenure: Tenure, live: LiveAttempts): Promise<void> {
-  const { chain, key, identity, options, signal } = tenure.context;
-  const subject = { identity, sender: key.address, payload: dearestSingle };
-  const survey = await chain.survey(subject, signal);
+  const { pace, refusals } = tenure;
+  const { survey, decision } = await decide(tenure.context, live, dearestSingle);
   const { latestNonce, headNumber, gas } = survey;
-  const decision = preflight(survey, {
-    nextNonce: live.nextNonce,
-    feesInFlight: feesInFlight(live),
-    maxFeePerGas: options.maxFeePerGas,
-  });
+  refusals.note(survey);
   tenure.hold = decision.decision === 'wait' ? decision.reason : null;
+  // A refusal that stands lets the queue be taken, to be refused as well or to prove it wrong.
+  if (refusals.any && refusals.standing === null) tenure.hold ??= 'gas_refused';
   if (gas.outcome === 'estimated') {
     const { baseFeePerGas, maxPriorityFeePerGas, dataFeeWei } = survey;
     tenure.quote = { singleGas: gas.gas, baseFeePerGas, maxPriorityFeePerGas, dataFeeWei };
   }
   live.counted = { latestNonce, headNumber };
-  tenure.pace.note(headNumber, performance.now());
-  tenure.surveyAt = performance.now() + tenure.pace.surveyMs();
+  pace.note(headNumber, performance.now());
+  const isSoon = tenure.hold === 'first_nonce';
+  tenure.surveyAt = performance.now() + (isSoon ? pace.pollMs() : pace.surveyMs());
   // The hint of a store that several processes share may be missed.
   tenure.queue.raise();
 }
@@ -126,8 +137,11 @@ async function takeQueued(tenure: Tenure, live: LiveAttempts): Promise<void> {
   queue.rearm();
   const queued = await store.listQueuedProofs(lease, options.batchMax);
   if (queued.length === 0) return;
-  const submission = await submit(context, live, queued);
+  const submission = await submit(context, live, queued, tenure.refusals.standing);
+  tenure.broadcasts.begin(live);
   if (submission.outcome === 'held') tenure.hold = submission.reason;
+  // What cannot be refused, because it was signed before, stays at the head of the queue.
+  else if (submission.outcome === 'refused') tenure.hold = 'gas_refused';
   else tenure.pollAt = Math.min(tenure.pollAt, performance.now() + tenure.pace.pollMs());
   if (submission.outcome !== 'submitted' || queued.length === options.batchMax) queue.raise();
 }
@@ -138,16 +152,22 @@ function maySign({ context, queue, hold }: Tenure, live: LiveAttempts): boolean 
 }
 
 function nextDueAt(tenure: Tenure, live: LiveAttempts): number {
-  const due = [tenure.surveyAt, ...unmined(live).map((one) => offerDueAt(tenure.context, one))];
-  if (live.attempts.some(isFollowed)) due.push(tenure.pollAt);
+  const { context, broadcasts, pollAt } = tenure;
+  const due = [tenure.surveyAt];
+  // Broadcasts under way wake the engine when they end.
+  if (!broadcasts.busy) due.push(...unmined(live).map((one) => offerDueAt(context, one)));
+  due.push(...live.attempts.filter(isFollowed).map(({ lookAt }) => Math.max(pollAt, lookAt)));
   if (maySign(tenure, live)) due.push(tenure.gatherUntil ?? 0);
   return Math.min(...due);
 }
 
-function degradations({ hold }: Tenure, live: LiveAttempts): Degradation[] {
-  const reasons: Degradation[] = hold === null ? [] : [hold];
+function degradations({ hold, refusals }: Tenure, live: LiveAttempts): Degradation[] {
+  const reasons: Degradation[] = hold === null || hold === 'first_nonce' ? [] : [hold];
+  if (refusals.any) reasons.push('gas_refused');
   if (live.nonceConflict) reasons.push('nonce_conflict');
-  if (live.attempts.some(({ refused }) => refused)) reasons.push('broadcast_refused');
+  if (live.attempts.some(({ refused, mined }) => refused && !mined)) {
+    reasons.push('broadcast_refused');
+  }
   if (live.attempts.some(({ failed }) => failed)) reasons.push('attempt_reverted');
   return reasons;
 }

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { hashProof } from '../../src/proof/hash.ts';
+import { letCompletionsIn } from '../support/let-completions-in.ts';
 import {
   grant,
   newEvidence,
@@ -319,17 +320,7 @@ describe('completing what the chain refuses before it is signed', () => {
   afterAll(() => service.close());
 
   it('fails with nothing charged, and is tried again by the next completion', async () => {
-    const sender = { chainId: 31337, address: '0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266' };
-    await service.store.bindChain({ chainId: 31337, genesisHash: `0x${'0'.repeat(64)}` });
-    const lease = await service.store.acquireLease(sender, 'test', 60_000, Date.now());
-    if (lease === null) throw new Error('The lease is taken');
-    const quote = {
-      singleGas: 30_000n,
-      baseFeePerGas: 10n ** 9n,
-      maxPriorityFeePerGas: 10n ** 9n,
-      dataFeeWei: 0n,
-    };
-    await service.store.saveChainStatus(lease, { quote, degraded: [], now: Date.now() });
+    const lease = await letCompletionsIn(service.store);
     const before = await service.store.getBalance(owner.wallet);
     const taskId = await service.claim(robot);
     const refuse = async () => {

@@ -1,7 +1,16 @@
 import { once } from 'node:events';
-import { connect } from 'node:net';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { startTestService, type TestRobot, type TestService } from '../support/service.ts';
+import { connect, type Socket } from 'node:net';
+import { promisify } from 'node:util';
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
+import { MOST_DUE } from '../../src/server/http/answers-due.ts';
+import { letCompletionsIn } from '../support/let-completions-in.ts';
+import {
+  newEvidence,
+  startTestService,
+  type TestRobot,
+  type TestService,
+} from '../support/service.ts';
+import { waitFor } from '../support/wait-for.ts';
 import { expectProtocol, type Reply } from '../support/wire.ts';
 
 describe('a connection that breaks the rules', () => {
@@ -13,30 +22,7 @@ describe('a connection that breaks the rules', () => {
   });
   afterAll(() => service.close());
 
-  /** Sends bytes as they are and reads until the service closes the connection. */
-  async function exchange(bytes: string): Promise<Reply> {
-    const { hostname, port } = new URL(service.url);
-    const socket = connect(Number(port), hostname);
-    let text = '';
-    socket.on('data', (chunk) => {
-      text += chunk.toString();
-    });
-    socket.write(bytes);
-    await once(socket, 'close');
-    const [head = '', body = ''] = text.split('\r\n\r\n');
-    const [first = '', ...lines] = head.split('\r\n');
-    const headers = new Headers(
-      lines.map((line): [string, string] => {
-        const at = line.indexOf(':');
-        return [line.slice(0, at), line.slice(at + 1).trim()];
-      }),
-    );
-    const reply = { status: Number(first.split(' ')[1]), headers, body: JSON.parse(body) };
-    const [method = '', path = ''] = bytes.split(' ', 2);
-    expectProtocol(method, path, reply);
-    return reply;
-  }
-
+  const exchange = (bytes: string) => exchangeWith(service.url, bytes);
   const CLOSE = 'connection: close\r\n';
 
   it.each([
@@ -60,13 +46,6 @@ describe('a connection that breaks the rules', () => {
 
     expect(reply.status).toBe(431);
     expect(reply.body.error).toBe('headers_too_large');
-  });
-
-  it('is told that its request took too long', async () => {
-    const reply = await exchange('GET /healthz HTTP/1.1\r\nhost: x\r\nx-slow');
-
-    expect(reply.status).toBe(408);
-    expect(reply.body.error).toBe('request_timeout');
   });
 
   it('gets an answer without a Host header, or with an expectation', async () => {
@@ -124,3 +103,194 @@ describe('a connection that breaks the rules', () => {
     expect(reply.body.error).toBe('payload_too_large');
   });
 });
+
+describe('a connection that is slow, or never closes its side', () => {
+  let service: TestService;
+  const sockets: Socket[] = [];
+  beforeAll(async () => {
+    const timeouts = { headersMs: 300, requestMs: 600, checkMs: 50 };
+    service = await startTestService({ timeouts });
+  });
+  afterEach(() => {
+    for (const socket of sockets.splice(0)) socket.destroy();
+  });
+  afterAll(() => service.close());
+
+  /** Says no more than these bytes and answers the end of the service's side with nothing. */
+  async function keepOpen(bytes: string): Promise<{ answers: Reply[] }> {
+    const { socket, text, ended } = openRaw(service.url);
+    sockets.push(socket);
+    socket.write(bytes);
+    await ended;
+    await waitFor('the end of the connection', async () => (await connections()) === 0);
+    return { answers: readReplies(text()) };
+  }
+
+  const connections = () => promisify(service.app.server.getConnections).call(service.app.server);
+  const post = (path: string) =>
+    `POST ${path} HTTP/1.1\r\ncontent-type: application/json\r\ncontent-length: 10\r\n\r\n{`;
+
+  it.each([
+    ['sends no HTTP', 'hello\r\n\r\n', 'invalid_request'],
+    ['sends half of its headers', 'GET /healthz HTTP/1.1\r\nhost: x\r\nx-slow', 'request_timeout'],
+    ['sends nothing', '', 'request_timeout'],
+    ['sends half of its body', post('/api/auth/logout'), 'request_timeout'],
+    ['sends huge headers', `GET / HTTP/1.1\r\nx: ${'a'.repeat(20_000)}\r\n`, 'headers_too_large'],
+    ['is answered before its body is there', post('/api/v1/tasks'), 'missing_api_key'],
+    [
+      'sends a broken chunk',
+      post('/api/auth/logout').replace('content-length: 10', 'transfer-encoding: chunked'),
+      'invalid_request',
+    ],
+  ])('is answered once and ended when it %s', async (_, bytes, code) => {
+    const { answers } = await keepOpen(bytes);
+
+    expect(answers.map(({ body }) => body.error)).toEqual([code]);
+  });
+
+  it('is ended when it asks to be, in HTTP/1.0 too', async () => {
+    const { answers } = await keepOpen('GET /healthz HTTP/1.0\r\n\r\n');
+
+    expect(answers.map(({ body }) => body)).toEqual([{ status: 'up' }]);
+  });
+});
+
+describe('a connection that sends requests ahead', () => {
+  let service: TestService;
+  let robot: TestRobot;
+  beforeAll(async () => {
+    service = await startTestService({ settings: { anchorTimeoutMs: 60_000 } });
+    robot = await service.makeRobot(await service.signIn());
+    await letCompletionsIn(service.store);
+  });
+  afterAll(() => service.close());
+
+  const HEALTH = 'GET /healthz HTTP/1.1\r\n\r\n';
+
+  function completion(taskId: string): string {
+    const body = JSON.stringify({ proof: newEvidence() });
+    const head = [
+      `POST /api/v1/tasks/${taskId}/complete HTTP/1.1`,
+      `authorization: Bearer ${robot.apiKey}`,
+      'content-type: application/json',
+      `content-length: ${body.length}`,
+    ];
+    return `${head.join('\r\n')}\r\n\r\n${body}`;
+  }
+
+  const queued = (taskId: string) =>
+    waitFor('the queue', async () => {
+      const task = await service.call('GET', `/api/v1/tasks/${taskId}`, { apiKey: robot.apiKey });
+      return task.body.anchor !== null;
+    });
+
+  it(`gets ${MOST_DUE} answers, in order`, async () => {
+    const { socket, text } = openRaw(service.url);
+
+    socket.write(HEALTH.repeat(MOST_DUE));
+
+    await waitFor('the answers', () => readReplies(text()).length === MOST_DUE);
+    socket.destroy();
+  });
+
+  it('is ended when more are unanswered, and no more of them are handled', async () => {
+    const before = service.logLines.length;
+    const { socket, ended } = openRaw(service.url);
+
+    socket.write(HEALTH.repeat(2000));
+
+    await ended;
+    await service.call('GET', '/readyz');
+    const handled = service.logLines.slice(before).filter((line) => line.includes('"answered"'));
+    expect(handled.length).toBeLessThanOrEqual(MOST_DUE + 1);
+  });
+
+  it('does not get the answer to garbage in the place of a completion', async () => {
+    const taskId = await service.claim(robot);
+    const { socket, text, ended } = openRaw(service.url);
+
+    socket.write(completion(taskId));
+    await queued(taskId);
+
+    socket.write('BAD\r\n\r\n');
+
+    await ended;
+    expect(text()).toBe('');
+  });
+
+  it('ends the wait of every completion on it when it closes', async () => {
+    const wait = vi.spyOn(service.store, 'waitForCompletion');
+    const [first, second] = [await service.claim(robot), await service.claim(robot)];
+    const { socket } = openRaw(service.url);
+    socket.write(completion(first) + completion(second));
+    await waitFor('both to wait', () => wait.mock.results.length === 2);
+
+    socket.destroy();
+
+    const ends = await Promise.all(wait.mock.results.map(({ value }) => value));
+    wait.mockRestore();
+    expect(ends).toEqual([undefined, undefined]);
+  });
+
+  it('does not hold up a shutdown when it closed with answers due', async () => {
+    const doomed = await startTestService();
+    const { socket, ended } = openRaw(doomed.url);
+
+    socket.write(HEALTH.repeat(MOST_DUE + 1));
+    await ended;
+
+    const start = performance.now();
+    await doomed.close();
+
+    expect(performance.now() - start).toBeLessThan(8_000);
+  });
+});
+
+/** A connection of which only the service closes a side, which ends it; `text` is what came so far. */
+function openRaw(url: string): { socket: Socket; text: () => string; ended: Promise<void> } {
+  const { hostname, port } = new URL(url);
+  const socket = connect({ host: hostname, port: Number(port), allowHalfOpen: true });
+  let text = '';
+  socket.on('data', (chunk) => {
+    text += chunk.toString();
+  });
+  const ended = new Promise<void>((resolve) => {
+    socket.once('end', resolve);
+    socket.on('error', () => resolve());
+  });
+  return { socket, text: () => text, ended };
+}
+
+/** Sends bytes as they are and reads until the service closes the connection. */
+async function exchangeWith(url: string, bytes: string): Promise<Reply> {
+  const { socket, text, ended } = openRaw(url);
+  socket.write(bytes);
+  await ended;
+  socket.destroy();
+  const [reply] = readReplies(text());
+  if (reply === undefined) throw new Error('The connection ended without an answer');
+  const [method = '', path = ''] = bytes.split(' ', 2);
+  expectProtocol(method, path, reply);
+  return reply;
+}
+
+/** The answers in a text, each of which has a length. */
+function readReplies(text: string): Reply[] {
+  const replies: Reply[] = [];
+  let rest = text;
+  while (rest.includes('\r\n\r\n')) {
+    const end = rest.indexOf('\r\n\r\n');
+    const [first = '', ...lines] = rest.slice(0, end).split('\r\n');
+    const headers = new Headers(
+      lines.map((line): [string, string] => {
+        const at = line.indexOf(':');
+        return [line.slice(0, at), line.slice(at + 1).trim()];
+      }),
+    );
+    const length = Number(headers.get('content-length'));
+    const body = rest.slice(end + 4, end + 4 + length);
+    replies.push({ status: Number(first.split(' ')[1]), headers, body: JSON.parse(body) });
+    rest = rest.slice(end + 4 + length);
+  }
+  return replies;
+}

@@ -14,15 +14,19 @@ import { parseTimestamp } from '../../protocol/timestamp.ts';
 import type { Deps } from '../core/deps.ts';
 import { createAdmission } from './admit.ts';
 import { answerError } from './answer-error.ts';
+import { AnswersDue } from './answers-due.ts';
 import { createAuthenticators } from './authenticate.ts';
 import type { Access, Call, Handlers } from './call.ts';
-import { answerConnectionError } from './connection-errors.ts';
+import { createConnectionErrorHandler } from './connection-errors.ts';
 import { drainOnClose } from './drain.ts';
 import { createHandlers } from './handlers.ts';
+import { type ArrivalTimeouts, arrivalTimeouts, createHttpServer } from './http-server.ts';
 import { parseBody, requireBody } from './request-body.ts';
 
 export interface AppDeps extends Deps {
   logger: FastifyBaseLogger;
+  /** `arrivalTimeouts` where not given. */
+  timeouts?: ArrivalTimeouts;
 }
 
 /**
@@ -32,8 +36,9 @@ export interface AppDeps extends Deps {
 export function buildApp(deps: AppDeps): FastifyInstance {
   // Every waiting completion listens to it.
   setMaxListeners(0, deps.stopping);
-  const app = createServer(deps.logger);
-  drainOnClose(app);
+  const answers = new AnswersDue();
+  const app = createFastify(deps, answers);
+  drainOnClose(app, answers);
   app.decorateRequest('caller', null);
   app.addHook('onRequest', createAdmission(deps));
   app.addHook('preValidation', requireBody);
@@ -62,22 +67,18 @@ export function buildApp(deps: AppDeps): FastifyInstance {
   return app;
 }
 
-function createServer(logger: FastifyBaseLogger): FastifyInstance {
+function createFastify(
+  { logger, timeouts = arrivalTimeouts }: AppDeps,
+  answers: AnswersDue,
+): FastifyInstance {
   const app = Fastify({
+    serverFactory: (listener) => createHttpServer(listener, answers, timeouts),
     loggerInstance: logger,
     logController: new LogController({ disableRequestLogging: true }),
     genReqId: requestId,
     bodyLimit: limits.smallBodyBytes,
     exposeHeadRoutes: false,
     return503OnClosing: false,
-    // Against slow senders; the time an answer takes does not count.
-    requestTimeout: 30_000,
-    http: {
-      headersTimeout: 10_000,
-      connectionsCheckingInterval: 2_000,
-      // Nothing is ever read from Host, and Node's own refusal would have no body.
-      requireHostHeader: false,
-    },
     // The header limit bounds a path; a long hash gets its own error.
     routerOptions: { maxParamLength: 100_000 },
     ajv: {
@@ -90,7 +91,7 @@ function createServer(logger: FastifyBaseLogger): FastifyInstance {
       },
     },
     frameworkErrors: answerError,
-    clientErrorHandler: answerConnectionError,
+    clientErrorHandler: createConnectionErrorHandler(answers),
   });
   app.setErrorHandler(answerError);
   app.removeAllContentTypeParsers();
@@ -99,10 +100,6 @@ function createServer(logger: FastifyBaseLogger): FastifyInstance {
     { parseAs: 'buffer' },
     async (request: FastifyRequest, bytes: Buffer) => parseBody(request, bytes),
   );
-  // Node would answer an unknown expectation by itself, without a body.
-  app.server.on('checkExpectation', (request, response) => {
-    app.server.emit('request', request, response);
-  });
   return app;
 }
 

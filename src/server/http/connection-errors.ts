@@ -6,17 +6,31 @@ import { type ErrorCode, errors } from '../../protocol/errors.ts';
 import { limits } from '../../protocol/limits.ts';
 import { fault } from '../core/fault.ts';
 import { errorBody } from './answer-error.ts';
+import type { AnswersDue } from './answers-due.ts';
 import { rateHeaders } from './rate-limit.ts';
 
-/** Answers what Node's parser refuses before there is a request, then closes the connection. */
-export function answerConnectionError(error: Error & { code?: string }, socket: Socket): void {
-  // An answer under way on this connection must not be cut into.
-  const untouched = socket.bytesWritten === 0 || !hasAnswerUnderWay(socket);
-  if (error.code === 'ECONNRESET' || !socket.writable || !untouched) {
-    socket.destroy();
-    return;
-  }
-  socket.end(rawAnswer(faultOf(error.code)));
+/** The sender has so long to take the answer and to close its side. */
+const LINGER_MS = 1000;
+
+/**
+ * Answers what Node's parser refuses before there is a request, and what arrives too slowly, then ends the
+ * connection, whatever the other side does. Where the answer could be taken for that of an earlier request,
+ * the connection ends without one.
+ */
+export function createConnectionErrorHandler(answers: AnswersDue) {
+  const ending = new WeakSet<Socket>();
+  return (error: Error & { code?: string }, socket: Socket): void => {
+    if (ending.has(socket)) return;
+    if (error.code === 'ECONNRESET' || !socket.writable || !answers.mayInterject(socket)) {
+      socket.destroy();
+      return;
+    }
+    ending.add(socket);
+    socket.end(rawAnswer(faultOf(error.code)));
+    // Destroyed at once, it would take the answer with it where more of the request is on its way.
+    const timer = setTimeout(() => socket.destroy(), LINGER_MS);
+    socket.once('close', () => clearTimeout(timer));
+  };
 }
 
 function faultOf(code: string | undefined): SvcError<ErrorCode> {
@@ -44,9 +58,4 @@ function rawAnswer(refusal: SvcError<ErrorCode>): string {
   };
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
   return `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}\r\n${lines.join('')}\r\n${body}`;
-}
-
-/** Node keeps the answer being written on the socket; its own handler decides by the same member. */
-function hasAnswerUnderWay(socket: Socket & { _httpMessage?: { headersSent?: boolean } | null }) {
-  return socket._httpMessage?.headersSent === true;
 }

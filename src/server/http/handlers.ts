@@ -55,10 +55,19 @@ export function createHandlers(deps: Deps): Handlers {
     async createTask({ caller, body }) {
       return { status: 201, body: await claimTask(deps, caller.id, body) };
     },
-    async completeTask({ caller, params, body, reply }) {
+    async completeTask({ caller, params, body, request }) {
       const clientGone = new AbortController();
-      reply.raw.once('close', () => clientGone.abort());
-      return completeTask(deps, caller.id, params.id, body.proof as Proof, clientGone.signal);
+      const leave = () => clientGone.abort();
+      // Not the response's 'close': one in the queue behind another would not get it.
+      const { socket } = request.raw;
+      socket.once('close', leave);
+      if (socket.destroyed) leave();
+      try {
+        const proof = body.proof as Proof; // The route's schema holds it.
+        return await completeTask(deps, caller.id, params.id, proof, clientGone.signal);
+      } finally {
+        socket.off('close', leave);
+      }
     },
     async getTask({ caller, params }) {
       return { status: 200, body: await readTask(deps, params.id, caller) };

@@ -475,24 +475,6 @@ describe('when the chain misbehaves', () => {
     rig.proxy.mend();
     await rig.verified(ids);
   });
-
-  it('a proof that would fail at every price is refused and released', async () => {
-    rig.start();
-    const wallet = '0x70997970C51812dc3A010C7d01b50e0d17dc79C8';
-    await waitFor('a fee quote', async () => (await rig.store.getChainStatus())?.quote);
-    const before = await rig.store.getBalance(wallet);
-    // Less than any anchor needs.
-    await rig.node.rpc('evm_setBlockGasLimit', ['0x5300']);
-    await rig.node.mine();
-
-    const ids = await rig.queue();
-    await waitFor(
-      'the refusal',
-      async () => (await rig.task(ids[0] ?? '')).completion?.state === 'failed',
-    );
-
-    expect(await rig.store.getBalance(wallet)).toEqual(before);
-  });
 });
 
 describe('two anchorers of one account', () => {

@@ -19,6 +19,8 @@ export interface RpcProxy {
   cut(): void;
   /** Takes every request and answers none until `mend`. */
   hang(): void;
+  /** Passes requests with that method on and never answers them, until `mend`. */
+  hangOn(method: string): void;
   /** Answers every request with that HTTP status and body until `mend`. */
   fail(status: number, body?: string, headers?: Record<string, string>): void;
   /** Answers calls in place of the node where `answer` gives one. */
@@ -69,6 +71,13 @@ export async function startRpcProxy(node: string): Promise<RpcProxy> {
     },
     hang() {
       mode = () => {};
+    },
+    hangOn(method) {
+      mode = async (response, body) => {
+        const calls = callsOf(body);
+        if (!calls.some((call) => call.method === method)) return pass(response, body);
+        await forward(node, calls);
+      };
     },
     fail(status, body = '', headers = {}) {
       mode = (response) => {

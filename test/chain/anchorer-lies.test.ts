@@ -1,0 +1,233 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { type AnchoringRig, startAnchoringRig } from '../support/anchoring-rig.ts';
+import { waitFor } from '../support/wait-for.ts';
+
+const WALLET = '0x70997970C51812dc3A010C7d01b50e0d17dc79C8';
+
+let rig: AnchoringRig;
+
+beforeEach(async () => {
+  rig = await startAnchoringRig();
+});
+
+afterEach(async () => {
+  const violated = (await rig.store.checkInvariants()).filter(
+    ({ violations }) => violations.length,
+  );
+  await rig.close();
+  expect(violated).toEqual([]);
+});
+
+const pending = (count: number) =>
+  waitFor(`${count} transactions in the pool`, async () => {
+    const status = await rig.node.rpc<{ pending: string }>('txpool_status');
+    return Number(status.pending) === count;
+  });
+const degradedBy = (reason: string) =>
+  waitFor(`degraded: ${reason}`, async () => (await rig.degraded()).includes(reason));
+const wellAgain = () => waitFor('no degradation', async () => (await rig.degraded()).length === 0);
+const feeQuote = () =>
+  waitFor('a fee quote', async () => (await rig.store.getChainStatus())?.quote);
+const stateOf = async (id: string | undefined) => (await rig.task(id ?? '')).completion?.state;
+/** Surveys of the anchorer so far. */
+const surveys = () => rig.proxy.asked.methods.filter((name) => name === 'eth_estimateGas').length;
+const moreSurveys = async (count: number) => {
+  const before = surveys();
+  await waitFor(`${count} more surveys`, () => surveys() >= before + count);
+};
+
+describe('a refusal of the gas estimate', () => {
+  const refuse = () =>
+    rig.proxy.intercept(({ method }) =>
+      method === 'eth_estimateGas' ? { error: { code: 3, message: 'execution reverted' } } : null,
+    );
+
+  it('ends a proof only when it stands at a later head, and releases it', async () => {
+    rig.start();
+    await feeQuote();
+    const before = await rig.store.getBalance(WALLET);
+    refuse();
+    const ids = await rig.queue();
+    await degradedBy('gas_refused');
+    await moreSurveys(2);
+    expect(await stateOf(ids[0])).toBe('queued');
+
+    await rig.node.mine();
+    await waitFor('the refusal', async () => (await stateOf(ids[0])) === 'failed');
+
+    expect(await rig.store.getBalance(WALLET)).toEqual(before);
+  });
+
+  it('ends a proof that is larger than any block', async () => {
+    rig.start();
+    await feeQuote();
+    // Less than any anchor needs.
+    await rig.node.rpc('evm_setBlockGasLimit', ['0x5300']);
+    await rig.node.mine();
+    const ids = await rig.queue();
+    await degradedBy('gas_refused');
+
+    await rig.node.mine();
+
+    await waitFor('the refusal', async () => (await stateOf(ids[0])) === 'failed');
+  });
+
+  it('costs time, and no proof, when it passes', async () => {
+    rig.start();
+    await feeQuote();
+    refuse();
+    const ids = await rig.queue(3);
+    await degradedBy('gas_refused');
+
+    rig.proxy.mend();
+    await rig.node.mine();
+    await pending(1);
+    await rig.node.mine();
+
+    await rig.verified(ids);
+    await wellAgain();
+  });
+
+  it('of what is queued ends nothing while any single would pass', async () => {
+    rig.start();
+    await feeQuote();
+    const single = await singlePayload();
+    rig.proxy.intercept(({ method, params }) =>
+      method === 'eth_estimateGas' && (params[0] as { data: string }).data !== single
+        ? { error: { code: 3, message: 'execution reverted' } }
+        : null,
+    );
+    const ids = await rig.queue(2);
+    await degradedBy('gas_refused');
+    await rig.node.mine();
+    await moreSurveys(3);
+    await rig.node.mine();
+    await moreSurveys(3);
+
+    expect(await stateOf(ids[0])).toBe('queued');
+  });
+
+  /** What the anchorer asks about when nothing is queued. */
+  async function singlePayload(): Promise<string> {
+    let seen: string | null = null;
+    rig.proxy.intercept(({ method, params }) => {
+      if (method === 'eth_estimateGas') seen = (params[0] as { data: string }).data;
+      return null;
+    });
+    return waitFor('a survey', () => seen);
+  }
+});
+
+describe('a gas estimate that no chain can mean', () => {
+  it.each(['0x5208', '0x1000', '0x5f5e100'])('of %s signs nothing', async (gas) => {
+    rig.start();
+    await feeQuote();
+    rig.proxy.intercept(({ method }) => (method === 'eth_estimateGas' ? { result: gas } : null));
+    const ids = await rig.queue();
+    await degradedBy('chain_unreachable');
+    expect(await stateOf(ids[0])).toBe('queued');
+
+    rig.proxy.mend();
+    await pending(1);
+    await rig.node.mine();
+
+    await rig.verified(ids);
+  });
+});
+
+describe('a transaction count', () => {
+  it('behind what was mined signs nothing', async () => {
+    rig.start();
+    const ids = await rig.queue();
+    await pending(1);
+    await rig.node.mine();
+    await rig.verified(ids);
+    await rig.node.rpc('anvil_rollback', [1]);
+    await degradedBy('nonce_behind');
+
+    const [after] = await rig.queue();
+    await moreSurveys(2);
+
+    expect(await stateOf(after)).toBe('queued');
+  });
+
+  it('told once becomes no first nonce', async () => {
+    rig.proxy.intercept(({ method }) =>
+      method === 'eth_getTransactionCount' ? { result: '0x7' } : null,
+    );
+    rig.start({ firstNonceMs: 60_000 });
+    const ids = await rig.queue();
+    await moreSurveys(2);
+    rig.proxy.mend();
+    await rig.node.mine();
+    await moreSurveys(1);
+    expect(await stateOf(ids[0])).toBe('queued');
+
+    await rig.node.mine();
+    await pending(1);
+    await rig.node.mine();
+    await rig.verified(ids);
+
+    expect((await rig.minedAnchors()).map(({ nonce }) => nonce)).toEqual([0]);
+  });
+});
+
+describe('a mined transaction', () => {
+  it('that one answer made no anchor of is settled by a later one', async () => {
+    rig.start();
+    const ids = await rig.queue();
+    await pending(1);
+    const txHash = (await rig.task(ids[0] ?? '')).completion?.txHash;
+    const tx = await rig.node.rpc<object>('eth_getTransactionByHash', [txHash]);
+    rig.proxy.intercept(({ method }) =>
+      method === 'eth_getTransactionByHash' ? { result: { ...tx, input: '0x' } } : null,
+    );
+    await rig.node.mine();
+    await degradedBy('attempt_reverted');
+
+    rig.proxy.mend();
+
+    await rig.verified(ids);
+    await wellAgain();
+  });
+});
+
+describe('a node that takes bytes and does not answer', () => {
+  it('holds up neither receipts nor the next anchors', async () => {
+    rig.start({ batchMax: 1 });
+    await feeQuote();
+    rig.proxy.hangOn('eth_sendRawTransaction');
+    const begun = performance.now();
+    const ids = await rig.queue(2);
+    await pending(1);
+
+    await rig.node.mine();
+    await waitFor('the first receipt', async () =>
+      (await Promise.all(ids.map(stateOf))).includes('included'),
+    );
+
+    expect(performance.now() - begun).toBeLessThan(2_000);
+    const states = await Promise.all(ids.map(stateOf));
+    expect(states.toSorted()).toEqual(['included', 'submitted']);
+  });
+});
+
+describe('a lease that is lost as soon as it is taken', () => {
+  it('is not taken over and over', async () => {
+    const { acquireLease } = rig.store;
+    let taken = 0;
+    rig.store.acquireLease = (...args) => {
+      taken += 1;
+      return acquireLease(...args).then((lease) => lease && { ...lease, fence: lease.fence + 1 });
+    };
+    rig.start();
+    await waitFor('the third time', () => taken >= 3);
+    const begun = performance.now();
+    const before = taken;
+
+    await waitFor('a second', () => performance.now() - begun > 1_000);
+
+    expect(taken - before).toBeLessThan(8);
+    rig.store.acquireLease = acquireLease;
+  });
+});

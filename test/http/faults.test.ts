@@ -38,7 +38,10 @@ describe('a chain that never answers', () => {
     const ready = await service.call('GET', '/readyz');
 
     expect(performance.now() - start).toBeLessThan(3_000);
-    expect(ready.body).toEqual({ status: 'degraded', degraded: ['chain_unreachable'] });
+    expect(ready.body).toEqual({
+      status: 'degraded',
+      degraded: ['anchoring_not_started', 'chain_unreachable'],
+    });
     await service.close();
     silent.close();
   });

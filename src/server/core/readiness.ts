@@ -19,6 +19,8 @@ export async function getReadiness({
     within(HEAD_READ_MS, chain.headNumber()),
   ]);
   const degraded = new Set(status?.degraded);
+  // The anchorer saves a status as soon as it knows its chain and holds its lease.
+  if (status === null) degraded.add('anchoring_not_started');
   if (!reached) degraded.add('chain_unreachable');
   return { status: degraded.size === 0 ? 'ready' : 'degraded', degraded: [...degraded].sort() };
 }

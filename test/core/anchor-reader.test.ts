@@ -1,8 +1,7 @@
 import fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 import type { Hex } from '../../src/proof/bytes.ts';
 import { createAnchorReader } from '../../src/server/core/anchor-reader.ts';
-import { createTestClock } from '../support/clock.ts';
 
 const TX: Hex = `0x${'11'.repeat(32)}`;
 const OTHER: Hex = `0x${'22'.repeat(32)}`;
@@ -37,10 +36,14 @@ function readingOf(read: number): Reading {
 const settle = () => new Promise<void>((resolve) => setImmediate(resolve));
 const readOf = async (reading: Promise<Reading>) => Number((await reading).confirmations);
 
+afterEach(() => {
+  vi.useRealTimers();
+});
+
 describe('createAnchorReader', () => {
   it('begins a read of its own when none is under way', async () => {
     const chain = controlledChain();
-    const read = createAnchorReader(chain, createTestClock(), () => 0);
+    const read = createAnchorReader(chain, () => 0);
 
     const first = read(TX);
     await chain.end(0);
@@ -52,7 +55,7 @@ describe('createAnchorReader', () => {
 
   it('shares the next read among all who come while one is under way', async () => {
     const chain = controlledChain();
-    const read = createAnchorReader(chain, createTestClock(), () => 0);
+    const read = createAnchorReader(chain, () => 0);
 
     const first = read(TX);
     const later = [read(TX), read(TX), read(TX)];
@@ -66,7 +69,7 @@ describe('createAnchorReader', () => {
 
   it('reads different transactions beside each other', () => {
     const chain = controlledChain();
-    const read = createAnchorReader(chain, createTestClock(), () => 0);
+    const read = createAnchorReader(chain, () => 0);
 
     void read(TX);
     void read(OTHER);
@@ -76,7 +79,7 @@ describe('createAnchorReader', () => {
 
   it('goes on after a read that failed', async () => {
     const chain = controlledChain();
-    const read = createAnchorReader(chain, createTestClock(), () => 0);
+    const read = createAnchorReader(chain, () => 0);
 
     const failed = expect(read(TX)).rejects.toThrow('away');
     const waiting = read(TX);
@@ -88,18 +91,18 @@ describe('createAnchorReader', () => {
   });
 
   it('takes an older read up to the allowed age, and none that failed', async () => {
-    const clock = createTestClock();
+    vi.useFakeTimers({ toFake: ['performance'] });
     const chain = controlledChain();
-    const read = createAnchorReader(chain, clock, () => 1000);
+    const read = createAnchorReader(chain, () => 1000);
 
     const failed = expect(read(TX)).rejects.toThrow('away');
     await chain.end(0, new Error('away'));
     await failed;
     const first = read(TX);
     await chain.end(1);
-    clock.advance(1000);
+    vi.advanceTimersByTime(1000);
     const within = read(TX);
-    clock.advance(1);
+    vi.advanceTimersByTime(1);
     const beyond = read(TX);
     await settle();
     await chain.end(2);
@@ -107,11 +110,27 @@ describe('createAnchorReader', () => {
     expect([await readOf(first), await readOf(within), await readOf(beyond)]).toEqual([1, 1, 2]);
   });
 
+  it('does not take a read for young because the clock was set back', async () => {
+    vi.useFakeTimers({ toFake: ['performance', 'Date'] });
+    const chain = controlledChain();
+    const read = createAnchorReader(chain, () => 1000);
+    const first = read(TX);
+    await chain.end(0);
+    await first;
+
+    vi.setSystemTime(Date.now() - 7_200_000);
+    vi.advanceTimersByTime(1001);
+    void read(TX);
+    await settle();
+
+    expect(chain.begun).toHaveLength(2);
+  });
+
   it('rests every answer on a read that began after the request, whatever the order of events', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(fc.boolean(), { maxLength: 40 }), async (events) => {
         const chain = controlledChain();
-        const read = createAnchorReader(chain, createTestClock(), () => 0);
+        const read = createAnchorReader(chain, () => 0);
         const asked: { before: number; reading: Promise<Reading> }[] = [];
         let ended = 0;
         for (const ask of [...events, true]) {

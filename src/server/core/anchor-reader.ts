@@ -1,4 +1,3 @@
-import type { Clock } from '../../base/clock.ts';
 import type { Hex } from '../../proof/bytes.ts';
 import type { Chain } from './ports.ts';
 
@@ -8,6 +7,7 @@ export type AnchorReader = Chain['readAnchor'];
 type Reading = ReturnType<AnchorReader>;
 
 interface Slot {
+  /** `startedAt` by `performance.now()`, which no change of the clock moves. */
   running: { startedAt: number; reading: Reading };
   /** Begins when `running` ends; shared by everyone who came after that one began. */
   next: Reading | null;
@@ -22,14 +22,13 @@ const KEPT = 1000;
  */
 export function createAnchorReader(
   chain: Pick<Chain, 'readAnchor'>,
-  clock: Clock,
   maxAgeMs: () => number,
 ): AnchorReader {
   const slots = new Map<Hex, Slot>();
 
   function begin(txHash: Hex): Reading {
     const reading = chain.readAnchor(txHash);
-    const slot: Slot = { running: { startedAt: clock.now(), reading }, next: null };
+    const slot: Slot = { running: { startedAt: performance.now(), reading }, next: null };
     slots.delete(txHash);
     slots.set(txHash, slot);
     reading.then(
@@ -51,7 +50,7 @@ export function createAnchorReader(
   return (txHash) => {
     const slot = slots.get(txHash);
     if (slot === undefined) return begin(txHash);
-    const age = clock.now() - slot.running.startedAt;
+    const age = performance.now() - slot.running.startedAt;
     if (maxAgeMs() > 0 && age <= maxAgeMs()) return slot.running.reading;
     slot.next ??= slot.running.reading.then(
       () => begin(txHash),

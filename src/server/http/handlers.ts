@@ -17,7 +17,7 @@ import { applyCount } from './rate-limit.ts';
 /** One handler for each route of the table: from the wire to the use case and back. */
 export function createHandlers(deps: Deps): Handlers {
   const cookies = createCookies(() => deps.settings.baseUrl.startsWith('https:'));
-  const readAnchor = createAnchorReader(deps.chain, deps.clock, () => deps.settings.verifyMaxAgeMs);
+  const readAnchor = createAnchorReader(deps.chain, () => deps.settings.verifyMaxAgeMs);
   return {
     async createChallenge({ body, reply }) {
       const { wallet, count } = await countChallenge(deps, body.address);

@@ -1,4 +1,5 @@
 import { SvcError } from '../base/svc-error.ts';
+import { canonicalJson } from '../proof/canonical-json.ts';
 import { type ErrorCode, errors, isErrorCode } from '../protocol/errors.ts';
 import {
   type Answer,
@@ -30,8 +31,10 @@ export interface Client {
   /**
    * One request. Resolves with any answer below 300, 202 included. Rejects with a SvcError: the
    * service's own code and body members (`details`), `service_unreachable` when no answer came
-   * (a write's outcome is then unknown), or `unexpected_answer` when it was not the service's.
-   * Redirects are never followed.
+   * (a write's outcome is then unknown), `unexpected_answer` when it was not the service's, or, with
+   * nothing sent, `invalid_body` when the body is not made of JSON values alone (NaN, a Date, undefined
+   * anywhere but as a member of the body itself, which is left out) and `invalid_path`. An abort of
+   * `signal` rejects with its reason. Redirects are never followed.
    */
   call<Name extends RouteName>(
     name: Name,
@@ -52,19 +55,35 @@ export function createClient(options: ClientOptions): Client {
     async call(name, ...[input]) {
       const { params, query, body, signal } = (input ?? {}) as LooseInput;
       const route: Route = routes[name];
-      const response = await send(options, url(options.baseUrl, route.path, params, query), {
+      const target = url(options.baseUrl, route.path, params, query);
+      const response = await send(options, target, {
         method: route.method,
         headers: { ...credentialHeader(options), ...(body === undefined ? {} : jsonHeader) },
         redirect: 'error',
-        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+        ...(body === undefined ? {} : { body: jsonBody(body) }),
         ...(signal === undefined ? {} : { signal }),
       });
-      const answer = await readJson(response);
+      const answer = await readJson(response, options.baseUrl, signal);
       if (!response.ok) throw serviceError(response.status, answer);
       // The routes table is the service's promise about what this status carries.
       return { status: response.status, body: answer, headers: response.headers } as never;
     },
   };
+}
+
+/** Evidence that would be altered on the way must never be anchored, so that what JSON drops is refused. */
+function jsonBody(body: unknown): string {
+  try {
+    return canonicalJson(withoutAbsentMembers(body));
+  } catch (cause) {
+    if (!(cause instanceof TypeError)) throw cause;
+    throw new SvcError('invalid_body', `Nothing was sent. ${cause.message}.`, { cause });
+  }
+}
+
+function withoutAbsentMembers(body: unknown): unknown {
+  if (typeof body !== 'object' || body === null || Array.isArray(body)) return body;
+  return Object.fromEntries(Object.entries(body).filter(([, member]) => member !== undefined));
 }
 
 const jsonHeader = { 'content-type': 'application/json' };
@@ -82,14 +101,21 @@ function url(
   params: Record<string, string> = {},
   query: Record<string, string | undefined> = {},
 ): string {
-  const filled = path.replace(/:(\w+)/g, (_, name: string) =>
-    encodeURIComponent(params[name] ?? ''),
-  );
+  const filled = path.replace(/:(\w+)/g, (_, name: string) => pathPart(name, params[name] ?? ''));
   const target = new URL(filled, baseUrl);
   for (const [name, value] of Object.entries(query)) {
     if (value !== undefined) target.searchParams.set(name, value);
   }
   return target.href;
+}
+
+function pathPart(name: string, value: string): string {
+  // A URL resolves these to another path.
+  if (['', '.', '..'].includes(value)) {
+    const message = `Nothing was sent: ${JSON.stringify(value)} is no ${name}.`;
+    throw new SvcError('invalid_path', message);
+  }
+  return encodeURIComponent(value);
 }
 
 async function send({ fetch, baseUrl }: ClientOptions, target: string, init: RequestInit) {
@@ -101,12 +127,17 @@ async function send({ fetch, baseUrl }: ClientOptions, target: string, init: Req
   }
 }
 
-async function readJson(response: Response): Promise<unknown> {
+async function readJson(
+  response: Response,
+  baseUrl: string,
+  signal: AbortSignal | undefined,
+): Promise<unknown> {
   let text: string;
   try {
     text = await response.text();
   } catch (cause) {
-    throw unreachable(new URL(response.url).origin, cause);
+    if (signal?.aborted) throw cause;
+    throw unreachable(baseUrl, cause);
   }
   try {
     return JSON.parse(text);

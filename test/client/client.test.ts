@@ -54,6 +54,76 @@ describe('what the client sends', () => {
   });
 });
 
+describe('what the client refuses to send', () => {
+  it.each<[string, unknown]>([
+    ['NaN', Number.NaN],
+    ['an infinity', Number.POSITIVE_INFINITY],
+    ['undefined', undefined],
+    ['a date', new Date(0)],
+    ['a map', new Map([[1, 2]])],
+    ['a bigint', 1n],
+    ['a hole', Array(1)],
+    ['a lone surrogate', '\ud800'],
+  ])('%s in the evidence, which JSON would alter silently', async (_, value) => {
+    const proof = { reading: value };
+
+    const sent = robot.call('completeTask', { params: { id }, body: { proof } });
+
+    await expect(sent).rejects.toMatchObject({
+      code: 'invalid_body',
+      message: expect.stringMatching(/^Nothing was sent\. /),
+    });
+  });
+
+  it.each(['.', '..', ''])('%j as a part of a path', async (part) => {
+    await expect(robot.call('getTask', { params: { id: part } })).rejects.toMatchObject({
+      code: 'invalid_path',
+      message: `Nothing was sent: "${part}" is no id.`,
+    });
+  });
+
+  it('but leaves out a member of the body that is undefined', async () => {
+    let seen: unknown;
+    wire.use(
+      http.post(`${baseUrl}/api/v1/tasks`, async ({ request }) => {
+        seen = await request.text();
+        return HttpResponse.json({}, { status: 201 });
+      }),
+    );
+    const body = { title: 'Sort', description: undefined } as unknown as { title: string }; // as JavaScript may
+
+    await robot.call('createTask', { body });
+
+    expect(seen).toBe('{"title":"Sort"}');
+  });
+});
+
+describe('an answer whose body breaks off', () => {
+  function clientReading(text: () => Promise<string>) {
+    const answer = { ok: true, status: 200, url: '', headers: new Headers(), text };
+    return createClient({ baseUrl, fetch: async () => answer as unknown as Response }); // only what is read
+  }
+
+  it('leaves the outcome unknown', async () => {
+    const client = clientReading(() => Promise.reject(new Error('cut')));
+
+    await expect(client.call('getHealth')).rejects.toMatchObject({
+      code: 'service_unreachable',
+      message: `No answer from ${baseUrl}.`,
+    });
+  });
+
+  it('is an abort when the caller aborted', async () => {
+    const abort = new AbortController();
+    const client = clientReading(() => {
+      abort.abort(new Error('enough'));
+      return Promise.reject(abort.signal.reason);
+    });
+
+    await expect(client.call('getHealth', { signal: abort.signal })).rejects.toThrow('enough');
+  });
+});
+
 describe('what the client makes of an answer', () => {
   it('resolves with 202, which is not a failure', async () => {
     wire.use(

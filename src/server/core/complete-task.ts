@@ -1,3 +1,5 @@
+import type { SvcError } from '../../base/svc-error.ts';
+import type { Hex } from '../../proof/bytes.ts';
 import { hashCanonicalText, hashClaim } from '../../proof/hash.ts';
 import type { JsonObject, Proof } from '../../proof/json-value.ts';
 import { leafHash } from '../../proof/leaf.ts';
@@ -29,17 +31,13 @@ export async function completeTask(
   const canonical = canonicalDocument('proof', proof, limits.proofBytes);
   const task = await deps.store.getTask(taskId, { robotId });
   if (task === null) throw taskNotFound();
-  await queue(deps, {
-    taskId,
-    robotId,
-    proof: canonical,
-    ...commitmentOf(task, canonical),
-    now: deps.clock.now(),
-  });
+  const commitment = commitmentOf(task, canonical);
+  const now = deps.clock.now();
+  await queue(deps, { taskId, robotId, proof: canonical, ...commitment, now });
   await waitForAnchor(deps, taskId, clientGone);
   const settled = await deps.store.getTask(taskId, { robotId });
   if (settled === null) throw taskNotFound();
-  return answerByState(deps, settled);
+  return answerByState(deps, settled, commitment.proofHash);
 }
 
 function commitmentOf(task: TaskRecord, canonicalProof: string) {
@@ -70,18 +68,8 @@ async function queue(deps: Deps, completion: NewCompletion): Promise<void> {
     case 'queued':
       return;
     case 'already_completed':
-      throw fault('already_completed', 'The task is already completed; here is its receipt.', {
-        details: {
-          proof_hash: result.task.completion?.proofHash,
-          verification: await verificationOf(deps, result.task),
-        },
-      });
     case 'completion_in_progress':
-      throw fault(
-        'completion_in_progress',
-        `The first completion is still being anchored; poll GET /api/v1/tasks/${result.task.id}`,
-        { details: { proof_hash: result.task.completion?.proofHash } },
-      );
+      throw await otherCompletion(deps, result.task);
     case 'no_anchor_quota':
       throw fault('no_anchor_quota', 'The account has no anchors left; the task stays claimed.');
     case 'no_gas_credit':
@@ -120,13 +108,38 @@ async function waitForAnchor(
   }
 }
 
-async function answerByState(deps: Deps, task: TaskRecord): Promise<Answer<'completeTask'>> {
+/** The error for a completion that came after the one that was accepted, which it names. */
+async function otherCompletion(deps: Deps, task: TaskRecord): Promise<SvcError> {
+  const proof_hash = task.completion?.proofHash;
   const verification = await verificationOf(deps, task);
-  if (verification !== null) return { status: 200, body: { verification } };
+  if (verification !== null) {
+    return fault('already_completed', 'The task is already completed; here is its receipt.', {
+      details: { proof_hash, verification },
+    });
+  }
+  return fault(
+    'completion_in_progress',
+    `The first completion is still being anchored; poll GET /api/v1/tasks/${task.id}`,
+    { details: { proof_hash } },
+  );
+}
+
+/** The answer to the completion with this proof, which was queued; another's is never given for it. */
+async function answerByState(
+  deps: Deps,
+  task: TaskRecord,
+  proofHash: Hex,
+): Promise<Answer<'completeTask'>> {
   const { completion } = task;
   if (completion === null) throw taskNotFound();
-  const { proofHash, txHash } = completion;
-  if (completion.state === 'failed') {
+  const { txHash, state } = completion;
+  // Another proof is accepted only after this one failed.
+  if (completion.proofHash !== proofHash && state !== 'failed') {
+    throw await otherCompletion(deps, task);
+  }
+  const verification = await verificationOf(deps, task);
+  if (verification !== null) return { status: 200, body: { verification } };
+  if (state === 'failed') {
     throw fault(
       'anchoring_failed',
       'The chain refused the anchor before it was signed; nothing was charged.',

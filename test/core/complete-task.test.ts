@@ -1,0 +1,77 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { hashProof } from '../../src/proof/hash.ts';
+import type { JsonObject } from '../../src/proof/json-value.ts';
+import { completeTask } from '../../src/server/core/complete-task.ts';
+import type { Deps } from '../../src/server/core/deps.ts';
+import type { Store, TaskRecord } from '../../src/server/core/ports.ts';
+import { openTemporarySqlite } from '../contract/temporary-sqlite.ts';
+import { World } from '../contract/world.ts';
+
+const first = { run: 'first' };
+const second = { run: 'second' };
+
+describe('a completion whose wait ends when another proof has been accepted', () => {
+  let world: World;
+  beforeEach(async () => {
+    world = await World.open(openTemporarySqlite);
+  });
+  afterEach(() => world.close());
+
+  /** The wait ends in the moment that `meanwhile` makes of it. */
+  function complete(task: TaskRecord, proof: JsonObject, meanwhile: () => Promise<void>) {
+    const { store } = world;
+    const racing: Store = Object.create(store, {
+      waitForCompletion: { value: meanwhile },
+    });
+    const deps = {
+      store: racing,
+      clock: world.clock,
+      settings: { anchorTimeoutMs: 1_000, chainId: 31_337 },
+      network: async () => ({ explorerUrl: 'https://explorer.test' }),
+      stopping: new AbortController().signal,
+    } as unknown as Deps; // what a completion works with
+    return completeTask(deps, task.robotId, task.id, proof, new AbortController().signal);
+  }
+
+  async function race(after: (accepted: TaskRecord) => Promise<void>) {
+    const lease = await world.lease();
+    const task = await world.task((await world.robot()).id);
+    const answer = complete(task, first, async () => {
+      await world.store.refuseQueuedProofs(lease, [task.id], 'reverted', world.now);
+      await world.store.queueCompletion(world.completion(task, second));
+      await after(task);
+    });
+    return { lease, answer };
+  }
+
+  it('is told that the other is in progress', async () => {
+    const { answer } = await race(async () => {});
+
+    await expect(answer).rejects.toMatchObject({
+      code: 'completion_in_progress',
+      details: { proof_hash: hashProof(second) },
+    });
+  });
+
+  it("never gets the other's receipt as its own", async () => {
+    const { answer } = await race(async () => {
+      await world.settled(await world.lease());
+    });
+
+    await expect(answer).rejects.toMatchObject({
+      code: 'already_completed',
+      details: { proof_hash: hashProof(second), verification: { proof_hash: hashProof(second) } },
+    });
+  });
+
+  it('failed, when the other failed as well', async () => {
+    const { answer } = await race(async (task) => {
+      await world.store.refuseQueuedProofs(await world.lease(), [task.id], 'reverted', world.now);
+    });
+
+    await expect(answer).rejects.toMatchObject({
+      code: 'anchoring_failed',
+      details: { proof_hash: hashProof(first) },
+    });
+  });
+});

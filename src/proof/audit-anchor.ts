@@ -167,9 +167,14 @@ function auditSingle(
   ];
 }
 
-function auditBatch(inclusion: Inclusion, leaf: Hex | null, payload: Payload | null): AuditCheck[] {
+function auditBatch(
+  stated: Inclusion | undefined,
+  leaf: Hex | null,
+  payload: Payload | null,
+): AuditCheck[] {
   const batch = payload?.kind === 'batch' ? payload : null;
-  const reached = leaf === null ? null : rootFromPath(leaf, inclusion);
+  const inclusion: Partial<Inclusion> = Object(stated); // Whatever was stated has members, or none.
+  const reached = leaf === null ? null : rootReached(leaf, inclusion);
   return [
     check('payload', batch !== null, {
       holds: 'The calldata is exactly one batch of proofs',
@@ -220,6 +225,11 @@ function check(
   return { name, ok, detail: ok ? details.holds : details.fails };
 }
 
+function rootReached(leaf: Hex, { leaf_index, leaf_count, path }: Partial<Inclusion>): Hex | null {
+  if (leaf_index === undefined || leaf_count === undefined || !Array.isArray(path)) return null;
+  return rootFromPath(leaf, { leaf_index, leaf_count, path });
+}
+
 /** Null when the statement is malformed: then no leaf can be made of it. */
 function leafOf(stated: StatedAnchor): Hex | null {
   try {
@@ -229,6 +239,7 @@ function leafOf(stated: StatedAnchor): Hex | null {
   }
 }
 
-function sameHex(a: string, b: string): boolean {
-  return a.toLowerCase() === b.toLowerCase();
+/** `stated` comes from a file that anyone may have written. */
+function sameHex(read: string, stated: unknown): boolean {
+  return typeof stated === 'string' && read.toLowerCase() === stated.toLowerCase();
 }

@@ -68,6 +68,32 @@ function withInclusion(change: object): StatedAnchor {
   return { ...batch.stated, inclusion: { ...inclusion, ...change } };
 }
 
+describe('a malformed statement', () => {
+  it.each<[string, object, AuditCheckName]>([
+    ['a hash that is a number', { tx_hash: 7 }, 'transaction_found'],
+    ['no hash', { tx_hash: undefined }, 'transaction_found'],
+    ['a sender that is null', { from: null }, 'sender'],
+    ['a proof hash that is an array', { proof_hash: [] }, 'inclusion_path'],
+    ['no inclusion', { inclusion: undefined }, 'inclusion_path'],
+    ['an inclusion that is text', { inclusion: 'yes' }, 'inclusion_path'],
+    [
+      'a path that is null',
+      { inclusion: { ...batch.stated.inclusion, path: null } },
+      'inclusion_path',
+    ],
+    ['a root that is a number', { inclusion: { ...batch.stated.inclusion, root: 1 } }, 'root'],
+    [
+      'a path of numbers',
+      { inclusion: { ...batch.stated.inclusion, path: [1] } },
+      'inclusion_path',
+    ],
+  ])('fails its check: %s', (_, change, name) => {
+    const stated = { ...batch.stated, ...change } as StatedAnchor;
+
+    expect(failures(stated, batch.facts)).toContain(name);
+  });
+});
+
 function withTx(base: { facts: ChainFacts }, change: object): ChainFacts {
   const { tx } = base.facts;
   if (tx === null) throw new Error('the transaction is there');

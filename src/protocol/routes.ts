@@ -191,7 +191,8 @@ export const routes = {
   createTask: {
     method: 'POST',
     path: '/api/v1/tasks',
-    summary: 'Claim a task before the work starts; its title becomes public once anchored',
+    summary:
+      'Claim a task before the work starts; once its proof is handed in, whoever knows the proof hash can read its title and the name of the robot',
     access: 'robot',
     limit: 'robot',
     body: Closed({

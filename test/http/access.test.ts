@@ -71,6 +71,19 @@ describe('who may call', () => {
     expect(reply.body.error).toBe('missing_session');
   });
 
+  it.each([
+    ['POST', '/api/v1/robots'],
+    ['GET', '/api/v1/robots'],
+  ])('%s %s takes no API key beside a session either', async (method, path) => {
+    const credentials = { session: owner.session, apiKey: robot.apiKey };
+
+    const reply = await service.call(method, path, credentials);
+
+    expect(reply.status).toBe(401);
+    expect(reply.body.error).toBe('missing_session');
+    expect(reply.body.message).toContain('An API key is not accepted here');
+  });
+
   it('authenticates before it reads a body', async () => {
     const reply = await service.call('POST', '/api/v1/tasks', { raw: '{"broken' });
 
@@ -147,6 +160,22 @@ describe('who may call', () => {
       expect(use.status).toBe(200);
     });
 
+    it.each<[string, string]>([
+      ['/api/auth/challenge', 'sign-in'],
+      ['/api/auth/logout', 'sign-out'],
+      ['/api/v1/robots', 'a session mutation'],
+    ])('refuses %s with a Bearer key as well', async (path) => {
+      const reply = await service.call('POST', path, {
+        session: owner.session,
+        apiKey: robot.apiKey,
+        body: {},
+        headers: { origin: 'https://evil.test' },
+      });
+
+      expect(reply.status).toBe(403);
+      expect(reply.body.error).toBe('forbidden_origin');
+    });
+
     it('takes its own origin', async () => {
       const reply = await service.call('POST', '/api/auth/challenge', {
         body: { address: newWallet().address },
@@ -166,15 +195,17 @@ describe('who may call', () => {
       expect(reply.status).toBe(201);
     });
 
-    it.each(['/api/chain', `/api/v1/verify/${HASH}`, '/api/v1/verify/malformed'])(
-      'lets any origin read GET %s',
-      async (path) => {
-        const reply = await service.call('GET', path, { headers: { origin: 'https://evil.test' } });
+    it.each([
+      '/api/chain',
+      `/api/v1/verify/${HASH}`,
+      '/api/v1/verify/malformed',
+      '/api/v1/verify/%ff',
+    ])('lets any origin read GET %s', async (path) => {
+      const reply = await service.call('GET', path, { headers: { origin: 'https://evil.test' } });
 
-        expect(reply.headers.get('access-control-allow-origin')).toBe('*');
-        expect(reply.headers.get('access-control-allow-credentials')).toBeNull();
-      },
-    );
+      expect(reply.headers.get('access-control-allow-origin')).toBe('*');
+      expect(reply.headers.get('access-control-allow-credentials')).toBeNull();
+    });
 
     it.each(['/api/v1/robots', '/healthz', '/readyz', '/nothing'])(
       'lets no other origin read GET %s',
@@ -189,14 +220,19 @@ describe('who may call', () => {
   it('marks its cookies Secure where the service is reached over https', async () => {
     const own = service.settings.baseUrl;
     service.settings.baseUrl = 'https://svc.example';
+    const { account } = owner;
 
-    const reply = await service.call('POST', '/api/auth/challenge', {
-      body: { address: newWallet().address },
-      headers: { origin: 'https://svc.example' },
+    const challenge = await service.call('POST', '/api/auth/challenge', {
+      body: { address: account.address },
+    });
+    const signature = await account.signMessage({ message: challenge.body.message });
+    const signedIn = await service.call('POST', '/api/auth/verify', {
+      body: { address: account.address, signature },
     });
 
     service.settings.baseUrl = own;
-    expect(setCookieLine(reply, 'svc_challenge')).toContain('; Secure');
+    expect(setCookieLine(challenge, 'svc_challenge')).toContain('; Secure');
+    expect(setCookieLine(signedIn, 'svc_session')).toContain('; Secure');
   });
 
   it('answers with the request id it was given, or one of its own', async () => {

@@ -297,7 +297,7 @@ describe('bad input', () => {
     expect(reply.body.error).toBe('invalid_request');
   });
 
-  it.each(['/api/v1/verify/%zz', '/%e0%a4', '/api/v1/tasks/%'])(
+  it.each(['/%e0%a4', '/api/v1/tasks/%', '/api/v1/verify/%zz/more'])(
     'answers %s, which is no path, in the one error body',
     async (path) => {
       const reply = await service.call('GET', path);
@@ -306,6 +306,41 @@ describe('bad input', () => {
       expect(reply.body.error).toBe('invalid_request');
     },
   );
+
+  it('answers a proof hash that is no UTF-8 as any malformed one', async () => {
+    const reply = await service.call('GET', '/api/v1/verify/%ff');
+
+    expect(reply.status).toBe(400);
+    expect(reply.body.error).toBe('invalid_proof_hash');
+  });
+
+  it.each(['gzip', 'br', 'identity, gzip'])('takes no body in %s', async (encoding) => {
+    const headers = { 'content-encoding': encoding };
+
+    const reply = await claim({ body: { title: 'Sort' }, headers });
+
+    expect(reply.status).toBe(415);
+    expect(reply.body.error).toBe('unsupported_media_type');
+  });
+
+  it('takes a body in identity', async () => {
+    const headers = { 'content-encoding': 'identity' };
+
+    const reply = await claim({ body: { title: 'Sort' }, headers });
+
+    expect(reply.status).toBe(201);
+  });
+
+  it('does not advise to send a chain id as a string', async () => {
+    const raw = `{"address":"${newWallet().address}","chainId":1e400}`;
+
+    const reply = await service.call('POST', '/api/auth/challenge', { raw });
+
+    expect(reply.body.error).toBe('invalid_chain_id');
+    expect(reply.body.message).toBe(
+      'The number is beyond the range of an IEEE 754 double, in chainId.',
+    );
+  });
 
   it('stores nothing of a refused completion', async () => {
     const evidence = newEvidence();

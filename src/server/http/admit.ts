@@ -1,4 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { type Route, routes } from '../../protocol/routes.ts';
 import type { Deps } from '../core/deps.ts';
 import { fault } from '../core/fault.ts';
 import { bearerKey } from './authenticate.ts';
@@ -17,10 +18,29 @@ export function createAdmission(deps: Deps) {
     const { origin } = request.headers;
     const ownOrigin = new URL(deps.settings.baseUrl).origin;
     if (route.method !== 'GET' && origin !== undefined && origin !== ownOrigin) {
-      if (bearerKey(request) !== null) return;
+      // A browser never adds a Bearer key by itself, but only where it decides does it rule out the cookie.
+      const keyDecides = route.access === 'robot' || route.access === 'robot_or_session';
+      if (keyDecides && bearerKey(request) !== null) return;
       throw fault('forbidden_origin', 'Requests from other sites are not taken here.');
     }
   };
+}
+
+/**
+ * The route that a GET whose path cannot be decoded was meant for, if any origin may read its answers: the
+ * router finds none then, and a browser would show the page nothing of the error.
+ */
+export function openRouteOf({ method, url }: FastifyRequest): Route | undefined {
+  const parts = (url.split('?', 1)[0] ?? '').split('/');
+  return Object.values<Route>(routes).find((route) => {
+    const expected = route.path.split('/');
+    return (
+      route.cors &&
+      route.method === method &&
+      expected.length === parts.length &&
+      expected.every((part, i) => part.startsWith(':') || part === parts[i])
+    );
+  });
 }
 
 /** Of every answer, those to unknown routes and malformed requests included. */

@@ -1,8 +1,9 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { SvcError } from '../../base/svc-error.ts';
 import { type ErrorCode, errors, isErrorCode } from '../../protocol/errors.ts';
+import type { Route } from '../../protocol/routes.ts';
 import { fault } from '../core/fault.ts';
-import { commonHeaders } from './admit.ts';
+import { commonHeaders, openRouteOf } from './admit.ts';
 import { type SchemaError, schemaFault } from './schema-fault.ts';
 
 /** Seconds for `Retry-After` where the error does not know better. */
@@ -23,7 +24,6 @@ const frameworkErrors: Readonly<Record<string, [ErrorCode, string]>> = {
     'invalid_request',
     'The body is not as long as Content-Length says.',
   ],
-  FST_ERR_BAD_URL: ['invalid_request', 'The path is not valid percent-encoded UTF-8.'],
   FST_ERR_MAX_PARAM_LENGTH: ['not_found', 'There is no such endpoint.'],
   ECONNRESET: ['invalid_request', 'The body ended before it was complete.'],
 };
@@ -41,7 +41,10 @@ export function answerError(error: unknown, request: FastifyRequest, reply: Fast
   if (answered.code === 'storage_unavailable') {
     request.log.warn({ err: error }, 'storage unavailable');
   }
-  if (!reply.hasHeader('x-request-id')) reply.headers(commonHeaders(request));
+  if (!reply.hasHeader('x-request-id')) {
+    reply.headers(commonHeaders(request));
+    if (openRouteOf(request)) reply.header('access-control-allow-origin', '*');
+  }
   const seconds = answered.details.retry_after ?? retryAfter[answered.code];
   if (seconds !== undefined) reply.header('retry-after', String(seconds));
   reply.status(errors[answered.code].status).send(errorBody(answered));
@@ -61,6 +64,7 @@ function knownFault(error: unknown, request: FastifyRequest): SvcError<ErrorCode
     return schemaFault(failed, partNames[part] ?? part, request.routeOptions.config.route);
   }
   const code = 'code' in error ? String(error.code) : '';
+  if (code === 'FST_ERR_BAD_URL') return badUrl(openRouteOf(request));
   if (code === 'FST_ERR_CTP_BODY_TOO_LARGE') {
     const { bodyLimit } = request.routeOptions;
     return fault('payload_too_large', `The body must have at most ${bodyLimit} bytes here.`);
@@ -69,6 +73,12 @@ function knownFault(error: unknown, request: FastifyRequest): SvcError<ErrorCode
     ? (frameworkErrors[code] ?? [])
     : [];
   return wireCode && message ? fault(wireCode, message) : null;
+}
+
+/** The code of the path's parameter, where it is known that only that can be at fault. */
+function badUrl(route: Route | undefined): SvcError<ErrorCode> {
+  const [code = 'invalid_request'] = Object.values(route?.fieldErrors ?? {});
+  return fault(code, 'The path is not valid percent-encoded UTF-8.');
 }
 
 const partNames: Readonly<Record<string, string>> = { params: 'path', querystring: 'query' };

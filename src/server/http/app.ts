@@ -21,7 +21,7 @@ import { createConnectionErrorHandler } from './connection-errors.ts';
 import { drainOnClose } from './drain.ts';
 import { createHandlers } from './handlers.ts';
 import { type ArrivalTimeouts, arrivalTimeouts, createHttpServer } from './http-server.ts';
-import { parseBody, requireBody } from './request-body.ts';
+import { parseBody, requireBody, requireIdentity } from './request-body.ts';
 
 export interface AppDeps extends Deps {
   logger: FastifyBaseLogger;
@@ -41,6 +41,7 @@ export function buildApp(deps: AppDeps): FastifyInstance {
   drainOnClose(app, answers);
   app.decorateRequest('caller', null);
   app.addHook('onRequest', createAdmission(deps));
+  app.addHook('preParsing', requireIdentity);
   app.addHook('preValidation', requireBody);
   app.addHook('onResponse', async (request, reply) => {
     request.log.info(

@@ -25,9 +25,10 @@ export function createAuthenticators(deps: Deps): { [Kind in Access]: Authentica
   };
   const session: Authenticate<'session'> = async (request, reply) => {
     const token = sessionToken(request);
-    if (token === null) {
-      throw fault('missing_session', 'Sign in first; an API key is not accepted here.');
+    if (bearerKey(request) !== null) {
+      throw fault('missing_session', 'An API key is not accepted here; sign in, and send none.');
     }
+    if (token === null) throw fault('missing_session', 'Sign in first.');
     const counted = request.routeOptions.config.route?.limit === 'account';
     const found = await authenticateSession(deps, token, counted);
     if (counted) applyCount(reply, found.count);

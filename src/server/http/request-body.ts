@@ -39,6 +39,14 @@ function parseLimits(route: Route | undefined): StrictJsonOptions {
   return { maxDepth: MAX_DEPTH, maxValues };
 }
 
+/** Nothing is unpacked here; bytes that are packed would only look like broken JSON. */
+export async function requireIdentity({ headers }: FastifyRequest): Promise<void> {
+  const encoding = headers['content-encoding'];
+  if (encoding !== undefined && !/^ *identity *$/i.test(encoding)) {
+    throw fault('unsupported_media_type', 'The body must not have a Content-Encoding.');
+  }
+}
+
 /** Routes with a body need one; the others take none, or an empty object. */
 export async function requireBody(request: FastifyRequest): Promise<void> {
   const { body } = request;
@@ -70,7 +78,11 @@ function bodyFault({ kind, pointer, reason }: StrictJsonError, route: Route | un
   }
   const code = Object.hasOwn(route?.fieldErrors ?? {}, field) ? route?.fieldErrors?.[field] : null;
   if (!code) return fault('invalid_request', `${reason}, at ${quote(pointer)}.`);
-  return fault(code, `${reason}, at ${quote(pointer.slice(field.length + 1))} of ${field}.`);
+  const inside = pointer.slice(field.length + 1);
+  if (inside !== '') return fault(code, `${reason}, at ${quote(inside)} of ${field}.`);
+  // A number may become a string only within a document.
+  const problem = route?.document?.field === field ? reason : reason.split(':', 1)[0];
+  return fault(code, `${problem}, in ${field}.`);
 }
 
 function quote(pointer: string): string {

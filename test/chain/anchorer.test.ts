@@ -493,6 +493,25 @@ describe('two anchorers of one account', () => {
   });
 });
 
+describe('another key', () => {
+  it('tells of what the one before left open, and anchors what is new', async () => {
+    const first = rig.start();
+    const before = await rig.queue();
+    await pending(1);
+    await first.drain();
+
+    rig.start({ otherKey: true });
+    await degradedBy('foreign_attempts_open');
+    const after = await rig.queue();
+    await pending(2);
+    await rig.node.mine();
+    await rig.verified(after);
+
+    expect((await rig.task(before[0] ?? '')).completion?.state).toBe('submitted');
+    expect(rig.log.join('')).toContain(rig.sender);
+  });
+});
+
 describe('a lost lease', () => {
   it('stops the anchorer until it is free again', async () => {
     rig.start({ leaseTtlMs: 600 });

@@ -276,6 +276,22 @@ export function anchorContract(open: OpenStore): void {
       expect(await world.store.listOpenAttempts(other)).toEqual([]);
     });
 
+    it('names every account that has one open', async () => {
+      expect(await world.store.listOpenSenders()).toEqual([]);
+      await world.queued(robot.id, 1);
+      await world.committed(lease);
+      await world.lease();
+
+      expect(await world.store.listOpenSenders()).toEqual([{ chainId, address: lease.sender }]);
+    });
+
+    it('names no account whose attempts are settled', async () => {
+      await world.queued(robot.id, 1);
+      await world.settled(lease);
+
+      expect(await world.store.listOpenSenders()).toEqual([]);
+    });
+
     it('lists open attempts by nonce, and none that is settled', async () => {
       await world.queued(robot.id, 3);
       const settled = await world.included(lease, 1);

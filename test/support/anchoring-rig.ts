@@ -21,6 +21,8 @@ const { address: SENDER, privateKey } = anvilAccounts[0];
 
 export interface RigOptions extends Partial<AnchoringLimits> {
   onStep?: (step: AnchorStep) => void | Promise<void>;
+  /** Whether to start with the key of anvil's third account instead of the first one's. */
+  otherKey?: boolean;
 }
 
 export interface AnchoringRig {
@@ -57,7 +59,8 @@ export async function startAnchoringRig(
       throw error;
     },
   });
-  const key = await loadAnchorKey({ privateKey });
+  const usualKey = await loadAnchorKey({ privateKey });
+  const secondKey = await loadAnchorKey({ privateKey: anvilAccounts[2].privateKey });
   const robotId = await makeRobot(store);
   const log: string[] = [];
   const logger = pino({ level: 'info' }, { write: (line) => log.push(line) });
@@ -69,7 +72,7 @@ export async function startAnchoringRig(
     store,
     sender: SENDER,
     log,
-    start({ onStep, ...limits } = {}) {
+    start({ onStep, otherKey = false, ...limits } = {}) {
       const chain = openChain({ url: proxy.url, timeoutMs: 1_000 });
       const options = {
         confirmations: 1,
@@ -82,6 +85,7 @@ export async function startAnchoringRig(
         maxFeePerGas: 500_000_000_000n,
         ...limits,
       };
+      const key = otherKey ? secondKey : usualKey;
       const deps = { store, chain: chain.anchoring, key, clock: systemClock, logger, options };
       const anchorer = startAnchorer({ ...deps, onStep });
       running.push({ anchorer, chain });

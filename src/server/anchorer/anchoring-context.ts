@@ -53,7 +53,9 @@ export type Degradation =
   /** A node refuses stored bytes; they are offered again. */
   | 'broadcast_refused'
   /** A transaction of ours is mined and is no anchor. */
-  | 'attempt_reverted';
+  | 'attempt_reverted'
+  /** An account whose key is not configured has attempts that nobody follows. */
+  | 'foreign_attempts_open';
 
 /** Why nothing may be signed now. `first_nonce`: how every new sender begins, so no degradation. */
 export type Hold = Degradation | 'first_nonce';

@@ -29,6 +29,8 @@ interface Tenure {
   surveyAt: number;
   /** Until when proofs gather while a transaction is in flight; null when none wait. */
   gatherUntil: number | null;
+  /** Accounts with open attempts that this key cannot follow. */
+  foreign: string[];
   /** Why nothing may be signed now. */
   hold: Hold | null;
   quote: FeeQuote | undefined;
@@ -51,6 +53,7 @@ export async function serveTenure(context: AnchoringContext, wakeup: Wakeup): Pr
     pollAt: 0,
     surveyAt: 0,
     gatherUntil: null,
+    foreign: [],
     hold: null,
     quote: undefined,
   };
@@ -88,7 +91,21 @@ async function connect(tenure: Tenure): Promise<LiveAttempts> {
   tenure.pollAt = 0;
   tenure.surveyAt = 0;
   tenure.queue.raise();
+  await noteForeign(tenure);
   return recoverAttempts(store, lease);
+}
+
+/** After a change of the key what the old one signed stays open, and its proofs wait. */
+async function noteForeign(tenure: Tenure): Promise<void> {
+  const { store, lease, logger } = tenure.context;
+  const senders = await store.listOpenSenders();
+  const foreign = senders
+    .filter(({ chainId, address }) => chainId === lease.chainId && address !== lease.sender)
+    .map(({ address }) => address);
+  if (foreign.join() !== tenure.foreign.join()) {
+    logger.warn({ accounts: foreign }, 'attempts of other accounts are open; start with their key');
+  }
+  tenure.foreign = foreign;
 }
 
 async function turn(tenure: Tenure, live: LiveAttempts): Promise<void> {
@@ -161,7 +178,7 @@ function nextDueAt(tenure: Tenure, live: LiveAttempts): number {
   return Math.min(...due);
 }
 
-function degradations({ hold, refusals }: Tenure, live: LiveAttempts): Degradation[] {
+function degradations({ hold, refusals, foreign }: Tenure, live: LiveAttempts): Degradation[] {
   const reasons: Degradation[] = hold === null || hold === 'first_nonce' ? [] : [hold];
   if (refusals.any) reasons.push('gas_refused');
   if (live.nonceConflict) reasons.push('nonce_conflict');
@@ -169,6 +186,7 @@ function degradations({ hold, refusals }: Tenure, live: LiveAttempts): Degradati
     reasons.push('broadcast_refused');
   }
   if (live.attempts.some(({ failed }) => failed)) reasons.push('attempt_reverted');
+  if (foreign.length > 0) reasons.push('foreign_attempts_open');
   return reasons;
 }
 

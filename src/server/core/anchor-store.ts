@@ -139,4 +139,6 @@ export interface AnchorStore {
   refuseQueuedProofs(lease: Lease, taskIds: string[], reason: string, now: number): Promise<void>;
   /** Signed, submitted, reorged, and included ones with unsettled leaves; lowest nonce first. */
   listOpenAttempts(lease: Lease): Promise<OpenAttempt[]>;
+  /** Every account with open attempts, whoever holds its lease. */
+  listOpenSenders(): Promise<{ chainId: number; address: string }[]>;
 }

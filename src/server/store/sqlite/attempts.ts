@@ -30,6 +30,10 @@ interface VariantRow {
   max_priority_fee_per_gas: string;
 }
 
+/** The condition is the index's own, word for word, or the index cannot serve it. */
+const IS_OPEN = `(state IN ('signed', 'submitted', 'reorged')
+         OR (state IN ('included', 'finalized') AND unsettled_leaves > 0))`;
+
 /** Steps 3 to 5 of anchoring: signed, sent, mined. */
 export function attemptStore(
   { reader, writer, write, read }: Access,
@@ -37,7 +41,12 @@ export function attemptStore(
   readGuard: LeaseGuard,
 ): Pick<
   AnchorStore,
-  'getNextNonce' | 'commitAttempt' | 'recordBroadcast' | 'recordInclusion' | 'listOpenAttempts'
+  | 'getNextNonce'
+  | 'commitAttempt'
+  | 'recordBroadcast'
+  | 'recordInclusion'
+  | 'listOpenAttempts'
+  | 'listOpenSenders'
 > {
   const nextNonce = nextNonceReader(reader);
   const nextNonceInWrite = nextNonceReader(writer);
@@ -69,6 +78,11 @@ export function attemptStore(
        mined_at = :blockTimestamp, gas_used = :gasUsed, effective_gas_price = :effectiveGasPrice,
        data_fee_wei = :dataFeeWei, cost_wei = coalesce(cost_wei, :cost)
      WHERE id = :id`,
+  );
+
+  const openSenders = reader.prepare<[], { chainId: number; address: string }>(
+    `SELECT DISTINCT chain_id AS chainId, sender AS address FROM attempts WHERE ${IS_OPEN}
+     ORDER BY chain_id, sender`,
   );
 
   function requireAttempt(lease: Lease, id: string): AttemptState {
@@ -145,6 +159,8 @@ export function attemptStore(
       }),
 
     listOpenAttempts: listOpenAttempts({ reader, read }, readGuard),
+
+    listOpenSenders: () => read(() => openSenders.all()),
   };
 }
 
@@ -181,12 +197,9 @@ function listOpenAttempts(
   { reader, read }: Pick<Access, 'reader' | 'read'>,
   guard: LeaseGuard,
 ): (lease: Lease) => Promise<OpenAttempt[]> {
-  // The condition is the index's own, word for word, or the index cannot serve it.
   const open = reader.prepare<[number, string], OpenAttemptRow>(
     `SELECT id, nonce, state, payload, leaf_count, unsettled_leaves, created_at FROM attempts
-     WHERE chain_id = ? AND sender = ?
-       AND (state IN ('signed', 'submitted', 'reorged')
-         OR (state IN ('included', 'finalized') AND unsettled_leaves > 0))
+     WHERE chain_id = ? AND sender = ? AND ${IS_OPEN}
      ORDER BY nonce`,
   );
   const variants = reader.prepare<[string], VariantRow>(

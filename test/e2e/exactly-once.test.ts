@@ -40,9 +40,16 @@ async function registerRobot(name: string): Promise<Client> {
   return robotClient(server.url, body.api_key);
 }
 
+/** A claim of which nothing is left out, and what the chain has to commit to for it. */
 async function claim(robot: Client, title: string) {
-  const { body } = await robot.call('createTask', { body: { title } });
-  return body.task;
+  const given = {
+    title,
+    description: `${title}, wrapped in "paper" – twice`,
+    expected_result: { parcels: 3, fragile: [true, null], label: title },
+    occurred_at: '2026-11-20T08:15:30+02:00',
+  };
+  const { body } = await robot.call('createTask', { body: given });
+  return { ...body.task, claim: { ...given, created_at: body.task.created_at } };
 }
 
 async function svc(...args: string[]): Promise<{ stdout: string }> {
@@ -77,15 +84,7 @@ describe('200 completions at once by 20 robots, on a chain with 1-second blocks'
     const unproven = answers.filter((answer, index) => {
       const { task, proof } = work[index] ?? {};
       if (answer.status !== 200 || task === undefined) return true;
-      const { title, created_at } = task;
-      const claim = {
-        created_at,
-        description: null,
-        expected_result: null,
-        occurred_at: null,
-        title,
-      };
-      return !provenBy(anchors, answer.body.verification, { proof, claim });
+      return !provenBy(anchors, answer.body.verification, { proof, claim: task.claim });
     });
     expect(unproven).toEqual([]);
     expect(leavesIn(anchors)).toBe(200);

@@ -48,6 +48,25 @@ describe('a connection that breaks the rules', () => {
     expect(reply.body.error).toBe('headers_too_large');
   });
 
+  it('finds nothing of its Host header in an answer', async () => {
+    const { wallet } = await service.signIn();
+    const body = JSON.stringify({ address: wallet });
+    const head = [
+      'POST /api/auth/challenge HTTP/1.1',
+      'host: evil.test',
+      'x-forwarded-host: evil.test',
+      'content-type: application/json',
+      `content-length: ${body.length}`,
+      'connection: close',
+    ];
+
+    const reply = await exchange(`${head.join('\r\n')}\r\n\r\n${body}`);
+
+    expect(reply.status).toBe(200);
+    expect(reply.body.message).toContain(`URI: ${service.url}`);
+    expect(JSON.stringify([reply.body, [...reply.headers]])).not.toContain('evil.test');
+  });
+
   it('gets an answer without a Host header, or with an expectation', async () => {
     const hostless = await exchange(`GET /healthz HTTP/1.1\r\n${CLOSE}\r\n`);
     const expecting = await exchange(

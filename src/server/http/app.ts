@@ -9,7 +9,8 @@ import Fastify, {
   LogController,
 } from 'fastify';
 import { limits } from '../../protocol/limits.ts';
-import { type Route, type RouteName, routes } from '../../protocol/routes.ts';
+import type { Route } from '../../protocol/route.ts';
+import { type RouteName, routes } from '../../protocol/routes.ts';
 import { parseTimestamp } from '../../protocol/timestamp.ts';
 import type { Deps } from '../core/deps.ts';
 import { createAdmission } from './admit.ts';

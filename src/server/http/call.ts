@@ -1,13 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type {
-  Answer,
-  Body,
-  Params,
-  Query,
-  Route,
-  RouteName,
-  Routes,
-} from '../../protocol/routes.ts';
+import type { Route } from '../../protocol/route.ts';
+import type { Answer, Body, Params, Query, RouteName, Routes } from '../../protocol/routes.ts';
 import type { RobotRecord, SessionRecord, Viewer } from '../core/ports.ts';
 
 /** What each kind of access lets a handler know about who calls. */

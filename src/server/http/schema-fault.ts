@@ -1,6 +1,6 @@
 import type { SvcError } from '../../base/svc-error.ts';
 import type { ErrorCode } from '../../protocol/errors.ts';
-import type { Route } from '../../protocol/routes.ts';
+import type { Route } from '../../protocol/route.ts';
 import { fault } from '../core/fault.ts';
 
 /** An error of ajv, as Fastify hands it on; `parentSchema` is there because ajv is set to `verbose`. */

@@ -1,0 +1,27 @@
+import type { TObject, TSchema } from 'typebox';
+import type { ErrorCode } from './errors.ts';
+
+/**
+ * One endpoint. Server registration, the client and the documentation derive from these rows.
+ *
+ * - `access`: who may call. `robot_or_session` takes a Bearer key if one is sent, else the cookie.
+ * - `limit`: whose counter a call consumes; `none` where nothing is metered.
+ * - `fieldErrors`: the code for any fault of that body or path field; every other fault of shape
+ *   is `invalid_request`.
+ * - `errors`: codes of this endpoint beside those that its access, limit and body imply.
+ */
+export interface Route {
+  method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
+  path: string;
+  summary: string;
+  access: 'public' | 'robot' | 'session' | 'robot_or_session';
+  limit: 'robot' | 'account' | 'challenge' | 'none';
+  /** Any origin may read the answer. */
+  cors?: true;
+  params?: TObject;
+  query?: TObject;
+  body?: TObject;
+  fieldErrors?: Readonly<Record<string, ErrorCode>>;
+  responses: Readonly<Record<number, TSchema>>;
+  errors: readonly ErrorCode[];
+}

@@ -1,0 +1,83 @@
+import { Type } from 'typebox';
+import {
+  CallerTimestamp,
+  Closed,
+  Hash,
+  JsonObject,
+  Nullable,
+  Text,
+  Url,
+  Uuid,
+  VisibleText,
+} from '../fields.ts';
+import { limits } from '../limits.ts';
+import { Id } from '../paging.ts';
+import { Anchor, Task, TaskDetail, Verification } from '../resources.ts';
+import type { Route } from '../route.ts';
+
+/** Any JSON array or object; `src/proof` holds the stricter rules. */
+const Proof = Type.Union([Type.Record(Type.String(), Type.Unknown()), Type.Array(Type.Unknown())]);
+
+const Unconfirmed = Closed({
+  error: Type.Literal('anchor_unconfirmed'),
+  message: Type.String(),
+  proof_hash: Hash,
+  tx_hash: Hash,
+  explorer_url: Url,
+});
+
+export const taskRoutes = {
+  createTask: {
+    method: 'POST',
+    path: '/api/v1/tasks',
+    summary: 'Claim a task before the work starts; its title becomes public once anchored',
+    access: 'robot',
+    limit: 'robot',
+    body: Closed({
+      id: Type.Optional(Uuid),
+      title: VisibleText(limits.titleLength),
+      description: Type.Optional(Text(limits.descriptionLength)),
+      expected_result: Type.Optional(JsonObject),
+      occurred_at: Type.Optional(CallerTimestamp),
+    }),
+    responses: { 201: Closed({ task: Task, next: Type.String() }) },
+    errors: ['id_conflict'],
+  },
+  completeTask: {
+    method: 'POST',
+    path: '/api/v1/tasks/:id/complete',
+    summary: 'Hand in the proof and wait for its hash to be anchored',
+    access: 'robot',
+    limit: 'robot',
+    params: Id,
+    body: Closed({ proof: Proof }),
+    fieldErrors: { proof: 'invalid_proof' },
+    responses: { 200: Closed({ verification: Verification }), 202: Unconfirmed },
+    errors: [
+      'not_found',
+      'already_completed',
+      'completion_in_progress',
+      'no_anchor_quota',
+      'no_gas_credit',
+      'anchoring_failed',
+      'anchor_queued',
+      'chain_unavailable',
+    ],
+  },
+  getTask: {
+    method: 'GET',
+    path: '/api/v1/tasks/:id',
+    summary: 'Read a task, the state of its anchor and its verification receipt',
+    access: 'robot_or_session',
+    limit: 'robot',
+    params: Id,
+    responses: {
+      200: Closed({
+        task: TaskDetail,
+        anchor: Nullable(Anchor),
+        verification: Nullable(Verification),
+      }),
+    },
+    errors: ['not_found'],
+  },
+} as const satisfies Record<string, Route>;

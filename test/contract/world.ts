@@ -18,12 +18,12 @@ import type {
 import type {
   Challenge,
   NewCompletion,
-  NewRobot,
   NewSession,
   NewTask,
   Store,
   TaskRecord,
 } from '../../src/server/core/ports.ts';
+import type { NewRobot } from '../../src/server/core/robot-store.ts';
 import { createTestClock, type TestClock } from '../support/clock.ts';
 
 /** A store that a test has for itself. */
@@ -65,6 +65,11 @@ export function newWallet(): string {
 
 export function sha256Hex(text: string): string {
   return createHash('sha256').update(text).digest('hex');
+}
+
+/** Of the key that each robot of a world starts with. */
+export function keyHashOf(robotId: string): string {
+  return sha256Hex(`key of ${robotId}`);
 }
 
 /** What happens in a test happens here, in few words; the store under test does the work. */
@@ -136,7 +141,7 @@ export class World {
       wallet,
       name: 'Picker 7',
       description: null,
-      keyHash: sha256Hex(`key of ${id}`),
+      keyHash: keyHashOf(id),
       createdAt: this.now,
     };
   }
@@ -151,6 +156,7 @@ export class World {
     return {
       id: uuid(),
       robotId,
+      keyHash: keyHashOf(robotId),
       title: 'Pick order 17',
       description: null,
       expectedResult: null,
@@ -179,6 +185,7 @@ export class World {
     return {
       taskId: task.id,
       robotId: task.robotId,
+      keyHash: keyHashOf(task.robotId),
       proof: canonicalJson(evidence),
       proofHash,
       claimHash,

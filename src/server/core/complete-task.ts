@@ -8,6 +8,7 @@ import { anchoringChainId, explorerUrlOf } from './chain-details.ts';
 import type { Deps } from './deps.ts';
 import { fault } from './fault.ts';
 import type { NewCompletion, TaskRecord } from './ports.ts';
+import type { RobotCaller } from './robot-store.ts';
 import { canonicalDocument, robotGone, taskNotFound, verificationOf } from './tasks.ts';
 
 /**
@@ -21,23 +22,25 @@ import { canonicalDocument, robotGone, taskNotFound, verificationOf } from './ta
  */
 export async function completeTask(
   deps: Deps,
-  robotId: string,
+  robot: RobotCaller,
   taskId: string,
   proof: Proof,
   clientGone: AbortSignal,
 ): Promise<Answer<'completeTask'>> {
   const canonical = canonicalDocument('proof', proof, limits.proofBytes);
-  const task = await deps.store.getTask(taskId, { robotId });
+  const viewer = { robotId: robot.id };
+  const task = await deps.store.getTask(taskId, viewer);
   if (task === null) throw taskNotFound();
   await queue(deps, {
     taskId,
-    robotId,
+    robotId: robot.id,
+    keyHash: robot.keyHash,
     proof: canonical,
     ...commitmentOf(task, canonical),
     now: deps.clock.now(),
   });
   await waitForAnchor(deps, taskId, clientGone);
-  const settled = await deps.store.getTask(taskId, { robotId });
+  const settled = await deps.store.getTask(taskId, viewer);
   if (settled === null) throw taskNotFound();
   return answerByState(deps, settled);
 }

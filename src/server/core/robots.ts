@@ -6,7 +6,8 @@ import type { Body, Query } from '../../protocol/routes.ts';
 import { formatTimestamp } from '../../protocol/timestamp.ts';
 import type { Deps } from './deps.ts';
 import { fault } from './fault.ts';
-import type { RateCount, RobotRecord } from './ports.ts';
+import type { RateCount } from './ports.ts';
+import type { RobotCaller, RobotRecord } from './robot-store.ts';
 import { hashToken } from './token.ts';
 
 /** Registers a robot; the key is in this answer only. Throws `robot_limit_reached`. */
@@ -53,11 +54,12 @@ export async function listRobots(
 export async function authenticateRobot(
   { store }: Deps,
   apiKey: string,
-): Promise<{ robot: RobotRecord; count: RateCount }> {
+): Promise<{ robot: RobotRecord & RobotCaller; count: RateCount }> {
+  const keyHash = hashToken(apiKey);
   const wellFormed = /^svc_[0-9a-f]{40}$/.test(apiKey);
-  const found = wellFormed ? await store.authenticateRobot(hashToken(apiKey)) : null;
+  const found = wellFormed ? await store.authenticateRobot(keyHash) : null;
   if (found === null) throw fault('invalid_api_key', 'The API key is unknown or revoked.');
-  return found;
+  return { robot: { ...found.robot, keyHash }, count: found.count };
 }
 
 function viewRobot(robot: RobotRecord): Robot {

@@ -8,6 +8,7 @@ import { anchoringChainId } from './chain-details.ts';
 import type { Deps } from './deps.ts';
 import { fault } from './fault.ts';
 import type { TaskRecord, Viewer } from './ports.ts';
+import type { RobotCaller } from './robot-store.ts';
 import { viewAnchor, viewTask, viewTaskDetail, viewVerification } from './task-view.ts';
 
 /**
@@ -16,12 +17,13 @@ import { viewAnchor, viewTask, viewTaskDetail, viewVerification } from './task-v
  */
 export async function claimTask(
   { store, clock }: Deps,
-  robotId: string,
+  robot: RobotCaller,
   claim: Body<'createTask'>,
 ): Promise<{ task: Task; next: string }> {
   const result = await store.createTask({
     id: claim.id ?? uuidv7(),
-    robotId,
+    robotId: robot.id,
+    keyHash: robot.keyHash,
     title: claim.title,
     description: claim.description ?? null,
     expectedResult:

@@ -1,12 +1,13 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Route } from '../../protocol/route.ts';
 import type { Answer, Body, Params, Query, RouteName, Routes } from '../../protocol/routes.ts';
-import type { RobotRecord, SessionRecord, Viewer } from '../core/ports.ts';
+import type { SessionRecord, Viewer } from '../core/ports.ts';
+import type { RobotCaller, RobotRecord } from '../core/robot-store.ts';
 
 /** What each kind of access lets a handler know about who calls. */
 export interface Callers {
   public: undefined;
-  robot: RobotRecord;
+  robot: RobotRecord & RobotCaller;
   session: SessionRecord;
   robot_or_session: Viewer;
 }

@@ -53,12 +53,12 @@ export function createHandlers(deps: Deps): Handlers {
       return { status: 200, body: await listRobots(deps, caller.wallet, query) };
     },
     async createTask({ caller, body }) {
-      return { status: 201, body: await claimTask(deps, caller.id, body) };
+      return { status: 201, body: await claimTask(deps, caller, body) };
     },
     async completeTask({ caller, params, body, reply }) {
       const clientGone = new AbortController();
       reply.raw.once('close', () => clientGone.abort());
-      return completeTask(deps, caller.id, params.id, body.proof as Proof, clientGone.signal);
+      return completeTask(deps, caller, params.id, body.proof as Proof, clientGone.signal);
     },
     async getTask({ caller, params }) {
       return { status: 200, body: await readTask(deps, params.id, caller) };

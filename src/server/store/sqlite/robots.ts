@@ -1,5 +1,5 @@
 import { limits } from '../../../protocol/limits.ts';
-import type { RobotRecord, RobotStore } from '../../core/ports.ts';
+import type { RobotRecord, RobotStore } from '../../core/robot-store.ts';
 import type { Access } from './access.ts';
 import type { RateCounters } from './rate-counters.ts';
 

@@ -11,8 +11,8 @@ export function taskStore({
 }: Access): Pick<TaskStore, 'createTask' | 'getTask' | 'findPublicAnchor'> {
   const readTask = taskReader(reader);
   const readTaskInWrite = taskReader(writer);
-  const robotWallet = writer.prepare<[string], { wallet: string }>(
-    'SELECT wallet FROM robots WHERE id = ? AND key_hash IS NOT NULL',
+  const robotWallet = writer.prepare<[string, string], { wallet: string }>(
+    'SELECT wallet FROM robots WHERE id = ? AND key_hash = ?',
   );
   const tombstone = writer.prepare<[string]>('SELECT 1 FROM tombstones WHERE task_id = ?');
   const insert = writer.prepare<[Record<string, string | number | null>]>(
@@ -36,7 +36,7 @@ export function taskStore({
   return {
     createTask: (task) =>
       write(() => {
-        const robot = robotWallet.get(task.robotId);
+        const robot = robotWallet.get(task.robotId, task.keyHash);
         if (robot === undefined) return { outcome: 'robot_gone' };
         const stored = readTaskInWrite(task.id);
         if (stored !== null) {
@@ -45,7 +45,7 @@ export function taskStore({
             : { outcome: 'id_conflict' };
         }
         if (tombstone.get(task.id) !== undefined) return { outcome: 'id_conflict' };
-        const { idGiven: _, ...row } = { ...task, wallet: robot.wallet };
+        const { idGiven: _, keyHash: __, ...row } = { ...task, wallet: robot.wallet };
         insert.run(row);
         return { outcome: 'created', task: { ...row, status: 'claimed', completion: null } };
       }),

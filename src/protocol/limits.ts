@@ -13,6 +13,7 @@ export const limits = {
 
   robotsPerAccount: 500,
   fleetsPerAccount: 100,
+  robotsPerAssignment: 100,
   openChallenges: 100_000,
   challengesTried: 8,
 
@@ -22,9 +23,16 @@ export const limits = {
   signatureBytes: 8 * 1024,
   documentDepth: 128,
 
+  /** Credits that cover fewer anchors are called low. */
+  lowAnchors: 10,
+
   titleLength: 200,
   nameLength: 80,
   descriptionLength: 2000,
+  locationLength: 200,
+  shiftLength: 200,
+  tagLength: 32,
+
 
   pageSize: 50,
   pageSizeMax: 200,
@@ -32,3 +40,4 @@ export const limits = {
   challengeLifetimeMs: 10 * 60_000,
   sessionLifetimeMs: 30 * 24 * 60 * 60_000,
 } as const;
+  cliCodeLifetimeMs: 60_000,

@@ -19,3 +19,9 @@ export const PageQuery = {
   ),
   cursor: Type.Optional(Uuid),
 };
+
+/** Cursor of a list in the order of time: the last item's instant in milliseconds, and its id. */
+export const TimeCursor = Type.String({
+  pattern: '^\\d{1,15}_[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$',
+  description: 'next_cursor of the page before',
+});

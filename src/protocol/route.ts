@@ -21,6 +21,8 @@ export interface Route {
   params?: TObject;
   query?: TObject;
   body?: TObject;
+  /** Refused without an Origin header that is the service's own, whatever the credential. */
+  ownOriginOnly?: true;
   fieldErrors?: Readonly<Record<string, ErrorCode>>;
   responses: Readonly<Record<number, TSchema>>;
   errors: readonly ErrorCode[];

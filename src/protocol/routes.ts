@@ -2,6 +2,9 @@ import { type Static, type TSchema, Type } from 'typebox';
 import { Hash } from './fields.ts';
 import { Verification } from './resources.ts';
 import type { Route } from './route.ts';
+import { accountRoutes } from './routes/account.ts';
+import { cliSignInRoutes } from './routes/cli-sign-in.ts';
+import { evidenceRoutes } from './routes/evidence.ts';
 import { operationsRoutes } from './routes/operations.ts';
 import { publicRoutes } from './routes/public.ts';
 import { robotRoutes } from './routes/robots.ts';
@@ -13,10 +16,13 @@ export const routes = {
   ...signInRoutes,
   ...publicRoutes,
   ...robotRoutes,
+  ...cliSignInRoutes,
+  ...accountRoutes,
   ...taskRoutes,
   ...operationsRoutes,
 } as const satisfies Record<string, Route>;
 
+  ...evidenceRoutes,
 export type Routes = typeof routes;
 export type RouteName = keyof Routes;
 

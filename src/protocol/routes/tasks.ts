@@ -11,12 +11,17 @@ import {
   VisibleText,
 } from '../fields.ts';
 import { limits } from '../limits.ts';
-import { Id } from '../paging.ts';
-import { Anchor, Task, TaskDetail, Verification } from '../resources.ts';
+import { Id, PageQuery, page, TimeCursor } from '../paging.ts';
+import {
+  Anchor,
+  Proof,
+  Task,
+  TaskDetail,
+  TaskListItem,
+  TaskStatus,
+  Verification,
+} from '../resources.ts';
 import type { Route } from '../route.ts';
-
-/** Any JSON array or object; `src/proof` holds the stricter rules. */
-const Proof = Type.Union([Type.Record(Type.String(), Type.Unknown()), Type.Array(Type.Unknown())]);
 
 const Unconfirmed = Closed({
   error: Type.Literal('anchor_unconfirmed'),
@@ -63,6 +68,21 @@ export const taskRoutes = {
       'anchor_queued',
       'chain_unavailable',
     ],
+  },
+  listTasks: {
+    method: 'GET',
+    path: '/api/v1/tasks',
+    summary: "List the tasks of the account's robots, newest first",
+    access: 'session',
+    limit: 'none',
+    query: Closed({
+      ...PageQuery,
+      cursor: Type.Optional(TimeCursor),
+      status: Type.Optional(TaskStatus),
+      robot_id: Type.Optional(Uuid),
+    }),
+    responses: { 200: page(TaskListItem) },
+    errors: ['not_found'],
   },
   getTask: {
     method: 'GET',

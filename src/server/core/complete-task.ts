@@ -1,14 +1,14 @@
 import { hashCanonicalText, hashClaim } from '../../proof/hash.ts';
-import type { JsonObject, Proof } from '../../proof/json-value.ts';
+import type { Proof } from '../../proof/json-value.ts';
 import { leafHash } from '../../proof/leaf.ts';
 import { limits } from '../../protocol/limits.ts';
 import type { Answer } from '../../protocol/routes.ts';
-import { formatTimestamp } from '../../protocol/timestamp.ts';
 import { anchoringChainId, explorerUrlOf } from './chain-details.ts';
 import type { Deps } from './deps.ts';
 import { fault } from './fault.ts';
 import type { NewCompletion, TaskRecord } from './ports.ts';
 import type { RobotCaller } from './robot-store.ts';
+import { claimOf } from './task-view.ts';
 import { canonicalDocument, robotGone, taskNotFound, verificationOf } from './tasks.ts';
 
 /**
@@ -47,13 +47,7 @@ export async function completeTask(
 
 function commitmentOf(task: TaskRecord, canonicalProof: string) {
   const proofHash = hashCanonicalText(canonicalProof);
-  const claimHash = hashClaim({
-    created_at: formatTimestamp(task.createdAt),
-    description: task.description,
-    expected_result: expectedResultOf(task),
-    occurred_at: task.occurredAt,
-    title: task.title,
-  });
+  const claimHash = hashClaim(claimOf(task));
   const leaf = leafHash({
     proof_hash: proofHash,
     task_id: task.id,
@@ -61,10 +55,6 @@ function commitmentOf(task: TaskRecord, canonicalProof: string) {
     claim_hash: claimHash,
   });
   return { proofHash, claimHash, leaf };
-}
-
-function expectedResultOf(task: TaskRecord): JsonObject | null {
-  return task.expectedResult === null ? null : JSON.parse(task.expectedResult);
 }
 
 async function queue(deps: Deps, completion: NewCompletion): Promise<void> {

@@ -16,6 +16,9 @@ export function createAdmission(deps: Deps) {
     if (route === undefined) throw fault('not_found', 'There is no such endpoint.');
     const { origin } = request.headers;
     const ownOrigin = new URL(deps.settings.baseUrl).origin;
+    if (route.ownOriginOnly && origin !== ownOrigin) {
+      throw fault('forbidden_origin', 'Only a page of this service may ask for this.');
+    }
     if (route.method !== 'GET' && origin !== undefined && origin !== ownOrigin) {
       if (bearerKey(request) !== null) return;
       throw fault('forbidden_origin', 'Requests from other sites are not taken here.');

@@ -5,13 +5,16 @@ import { getChainDetails } from '../core/chain-details.ts';
 import { completeTask } from '../core/complete-task.ts';
 import type { Deps } from '../core/deps.ts';
 import { getReadiness } from '../core/readiness.ts';
-import { createRobot, listRobots } from '../core/robots.ts';
 import { signOut } from '../core/sessions.ts';
 import { countChallenge, createChallenge, signIn } from '../core/sign-in.ts';
 import { claimTask, readTask } from '../core/tasks.ts';
 import { verifyProofHash } from '../core/verify.ts';
 import type { Handlers } from './call.ts';
 import { challengeNonce, createCookies, sessionToken } from './cookies.ts';
+import { accountHandlers } from './handlers/account.ts';
+import { evidenceHandlers } from './handlers/evidence.ts';
+import { createFleetHandlers } from './handlers/fleets.ts';
+import { createRobotHandlers } from './handlers/robots.ts';
 import { applyCount } from './rate-limit.ts';
 
 /** One handler for each route of the table: from the wire to the use case and back. */
@@ -19,6 +22,8 @@ export function createHandlers(deps: Deps): Handlers {
   const cookies = createCookies(() => deps.settings.baseUrl.startsWith('https:'));
   const readAnchor = createAnchorReader(deps.chain, deps.clock, () => deps.settings.verifyMaxAgeMs);
   return {
+    ...accountHandlers(deps, cookies),
+    ...evidenceHandlers(deps),
     async createChallenge({ body, reply }) {
       const { wallet, count } = await countChallenge(deps, body.address);
       applyCount(reply, count);
@@ -46,12 +51,8 @@ export function createHandlers(deps: Deps): Handlers {
       const taskId = query.task_id ?? null;
       return { status: 200, body: await verifyProofHash(deps, readAnchor, proofHash, taskId) };
     },
-    async createRobot({ caller, body }) {
-      return { status: 201, body: await createRobot(deps, caller.wallet, body) };
-    },
-    async listRobots({ caller, query }) {
-      return { status: 200, body: await listRobots(deps, caller.wallet, query) };
-    },
+    ...createRobotHandlers(deps),
+    ...createFleetHandlers(deps),
     async createTask({ caller, body }) {
       return { status: 201, body: await claimTask(deps, caller, body) };
     },

@@ -4,11 +4,13 @@ import { SvcError } from '../../../base/svc-error.ts';
 import { limits } from '../../../protocol/limits.ts';
 import type { Store } from '../../core/ports.ts';
 import type { Access } from './access.ts';
+import { accountStore } from './account.ts';
 import { attemptStore } from './attempts.ts';
 import { chainStatusStore } from './chain-status.ts';
 import { completionStore } from './completions.ts';
 import { canonicalPath, lockDatabase, openReader, openWriter, stopWaiting } from './connections.ts';
 import { creditStore } from './credits.ts';
+import { evidenceStore } from './evidence.ts';
 import { faultKind, storageUnavailable } from './faults.ts';
 import { type GroupCommit, startGroupCommit } from './group-commit.ts';
 import { checkInvariants } from './invariants/check-invariants.ts';
@@ -23,6 +25,7 @@ import { settlementStore } from './settlement.ts';
 import { signInStore } from './sign-in.ts';
 import { taskStore } from './tasks.ts';
 import { WakeUps } from './wake-ups.ts';
+import { taskListStore } from './task-list.ts';
 
 export interface SqliteStoreOptions {
   path: string;
@@ -108,6 +111,9 @@ function buildStore(
     ...creditStore(access, ledger),
     ...chainStatusStore(access, guard),
     ...leaseStore(access, guard),
+    ...taskListStore(access),
+    ...evidenceStore(access),
+    ...accountStore(access),
     ...attemptStore(access, guard, readGuard),
     ...queueStore(access, { guard, readGuard, ledger, wakeUps }),
     ...settlementStore(access, { guard, ledger, wakeUps }),

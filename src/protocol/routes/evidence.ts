@@ -1,0 +1,40 @@
+import { Type } from 'typebox';
+import { Bundle } from '../bundle.ts';
+import { Closed, Hash } from '../fields.ts';
+import { Id } from '../paging.ts';
+import { Proof } from '../resources.ts';
+import type { Route } from '../route.ts';
+
+/** What was handed in, for its robot and its account; never public. */
+export const evidenceRoutes = {
+  getProof: {
+    method: 'GET',
+    path: '/api/v1/tasks/:id/proof',
+    summary: 'Read the evidence of a task as it was handed in',
+    access: 'robot_or_session',
+    limit: 'robot',
+    params: Id,
+    responses: { 200: Closed({ proof: Proof, proof_hash: Hash }) },
+    errors: ['not_found'],
+  },
+  eraseProof: {
+    method: 'DELETE',
+    path: '/api/v1/tasks/:id/proof',
+    summary: 'Erase the evidence of a task; its hash and its receipt stay',
+    access: 'session',
+    limit: 'account',
+    params: Id,
+    responses: { 200: Closed({ deleted: Type.Literal(true) }) },
+    errors: ['not_found'],
+  },
+  getBundle: {
+    method: 'GET',
+    path: '/api/v1/tasks/:id/bundle',
+    summary: 'Read everything that proves a task to anybody who has a node of the chain',
+    access: 'robot_or_session',
+    limit: 'robot',
+    params: Id,
+    responses: { 200: Bundle },
+    errors: ['not_found', 'completion_in_progress'],
+  },
+} as const satisfies Record<string, Route>;

@@ -5,6 +5,11 @@ export function Closed<Fields extends Record<string, TSchema>>(fields: Fields) {
   return Type.Object(fields, { additionalProperties: false });
 }
 
+/** A closed object of which at least one member must be there. */
+export function Patch<Fields extends Record<string, TSchema>>(fields: Fields) {
+  return Type.Object(fields, { additionalProperties: false, minProperties: 1 });
+}
+
 export function Nullable<Schema extends TSchema>(schema: Schema) {
   return Type.Union([schema, Type.Null()]);
 }

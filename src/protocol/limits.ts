@@ -32,12 +32,13 @@ export const limits = {
   locationLength: 200,
   shiftLength: 200,
   tagLength: 32,
-
+  tagsPerFleet: 20,
+  sortOrderMax: Number.MAX_SAFE_INTEGER,
 
   pageSize: 50,
   pageSizeMax: 200,
 
   challengeLifetimeMs: 10 * 60_000,
+  cliCodeLifetimeMs: 60_000,
   sessionLifetimeMs: 30 * 24 * 60 * 60_000,
 } as const;
-  cliCodeLifetimeMs: 60_000,

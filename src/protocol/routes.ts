@@ -5,6 +5,7 @@ import type { Route } from './route.ts';
 import { accountRoutes } from './routes/account.ts';
 import { cliSignInRoutes } from './routes/cli-sign-in.ts';
 import { evidenceRoutes } from './routes/evidence.ts';
+import { fleetRoutes } from './routes/fleets.ts';
 import { operationsRoutes } from './routes/operations.ts';
 import { publicRoutes } from './routes/public.ts';
 import { robotRoutes } from './routes/robots.ts';
@@ -16,6 +17,7 @@ export const routes = {
   ...signInRoutes,
   ...publicRoutes,
   ...robotRoutes,
+  ...fleetRoutes,
   ...cliSignInRoutes,
   ...accountRoutes,
   ...taskRoutes,

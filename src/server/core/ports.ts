@@ -4,6 +4,7 @@ import type { Finality, Inclusion } from '../../protocol/resources.ts';
 import type { AccountStore } from './account-store.ts';
 import type { AnchorStore } from './anchor-store.ts';
 import type { EvidenceStore } from './evidence-store.ts';
+import type { FleetStore } from './fleet-store.ts';
 import type { RobotStore } from './robot-store.ts';
 
 /**
@@ -246,6 +247,7 @@ export interface CheckStore {
 export interface Store
   extends SignInStore,
     RobotStore,
+    FleetStore,
     TaskStore,
     EvidenceStore,
     AccountStore,

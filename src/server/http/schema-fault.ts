@@ -59,6 +59,10 @@ function problemOf({ keyword, params, parentSchema }: SchemaError, missing: stri
       return 'is not a known field';
     case 'maxLength':
       return `must have at most ${limit} characters`;
+    case 'uniqueItems':
+      return 'must not name anything twice';
+    case 'minProperties':
+      return 'must have at least one member';
     case 'minimum':
       return `must be at least ${limit}`;
     case 'maximum':

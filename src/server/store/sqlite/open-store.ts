@@ -12,6 +12,7 @@ import { canonicalPath, lockDatabase, openReader, openWriter, stopWaiting } from
 import { creditStore } from './credits.ts';
 import { evidenceStore } from './evidence.ts';
 import { faultKind, storageUnavailable } from './faults.ts';
+import { fleetStore } from './fleets.ts';
 import { type GroupCommit, startGroupCommit } from './group-commit.ts';
 import { checkInvariants } from './invariants/check-invariants.ts';
 import { endLeases, leaseGuard, leaseStore } from './leases.ts';
@@ -20,6 +21,7 @@ import { migrate, requireSchema } from './migrate.ts';
 import { migrations } from './migrations/migrations.ts';
 import { queueStore } from './queue.ts';
 import { RateCounters } from './rate-counters.ts';
+import { robotDeletion } from './robot-deletion.ts';
 import { robotStore } from './robots.ts';
 import { settlementStore } from './settlement.ts';
 import { signInStore } from './sign-in.ts';
@@ -106,6 +108,8 @@ function buildStore(
   return {
     ...signInStore(access, { ledger, counters, maxChallenges }),
     ...robotStore(access, counters),
+    ...robotDeletion(access, { ledger, wakeUps }),
+    ...fleetStore(access),
     ...taskStore(access),
     ...completionStore(access, ledger, wakeUps),
     ...creditStore(access, ledger),

@@ -15,16 +15,16 @@ import { taskRoutes } from './routes/tasks.ts';
 /** Every endpoint, once. */
 export const routes = {
   ...signInRoutes,
+  ...cliSignInRoutes,
+  ...accountRoutes,
   ...publicRoutes,
   ...robotRoutes,
   ...fleetRoutes,
-  ...cliSignInRoutes,
-  ...accountRoutes,
   ...taskRoutes,
+  ...evidenceRoutes,
   ...operationsRoutes,
 } as const satisfies Record<string, Route>;
 
-  ...evidenceRoutes,
 export type Routes = typeof routes;
 export type RouteName = keyof Routes;
 

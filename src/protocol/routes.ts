@@ -22,6 +22,7 @@ export const routes = {
   ...fleetRoutes,
   ...taskRoutes,
   ...evidenceRoutes,
+  ...evidenceRoutes,
   ...operationsRoutes,
 } as const satisfies Record<string, Route>;
 

@@ -8,22 +8,28 @@ import type { ErrorCode } from './errors.ts';
  * - `limit`: whose counter a call consumes; `none` where nothing is metered.
  * - `fieldErrors`: the code for any fault of that body or path field; every other fault of shape
  *   is `invalid_request`.
+ * - `countErrors`: the code for more items than that body field may have.
  * - `errors`: codes of this endpoint beside those that its access, limit and body imply.
  */
 export interface Route {
   method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
   path: string;
   summary: string;
+  /** What the summary does not say; sentences. */
+  description?: string;
+  /** A body to show, where one made of the schema alone would not be taken. */
+  example?: Readonly<Record<string, unknown>>;
   access: 'public' | 'robot' | 'session' | 'robot_or_session';
   limit: 'robot' | 'account' | 'challenge' | 'none';
+  /** Refused without an Origin header that is the service's own, whatever the credential. */
+  ownOriginOnly?: true;
   /** Any origin may read the answer. */
   cors?: true;
   params?: TObject;
   query?: TObject;
   body?: TObject;
-  /** Refused without an Origin header that is the service's own, whatever the credential. */
-  ownOriginOnly?: true;
   fieldErrors?: Readonly<Record<string, ErrorCode>>;
+  countErrors?: Readonly<Record<string, ErrorCode>>;
   responses: Readonly<Record<number, TSchema>>;
   errors: readonly ErrorCode[];
 }

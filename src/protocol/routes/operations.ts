@@ -26,4 +26,19 @@ export const operationsRoutes = {
     responses: { 200: Readiness },
     errors: ['storage_unavailable'],
   },
+  getOpenApi: {
+    method: 'GET',
+    path: '/openapi.json',
+    summary: 'This interface as an OpenAPI 3.1 document',
+    access: 'public',
+    limit: 'none',
+    responses: {
+      200: Type.Object({
+        openapi: Type.Literal('3.1.0'),
+        info: Type.Object({ title: Type.String(), version: Type.String() }),
+        paths: Type.Record(Type.String(), Type.Unknown()),
+      }),
+    },
+    errors: [],
+  },
 } as const satisfies Record<string, Route>;

@@ -4,7 +4,6 @@ import { createAnchorReader } from '../core/anchor-reader.ts';
 import { getChainDetails } from '../core/chain-details.ts';
 import { completeTask } from '../core/complete-task.ts';
 import type { Deps } from '../core/deps.ts';
-import { getReadiness } from '../core/readiness.ts';
 import { signOut } from '../core/sessions.ts';
 import { countChallenge, createChallenge, signIn } from '../core/sign-in.ts';
 import { claimTask, readTask } from '../core/tasks.ts';
@@ -14,6 +13,7 @@ import { challengeNonce, createCookies, sessionToken } from './cookies.ts';
 import { accountHandlers } from './handlers/account.ts';
 import { evidenceHandlers } from './handlers/evidence.ts';
 import { createFleetHandlers } from './handlers/fleets.ts';
+import { operationsHandlers } from './handlers/operations.ts';
 import { createRobotHandlers } from './handlers/robots.ts';
 import { applyCount } from './rate-limit.ts';
 
@@ -24,6 +24,7 @@ export function createHandlers(deps: Deps): Handlers {
   return {
     ...accountHandlers(deps, cookies),
     ...evidenceHandlers(deps),
+    ...operationsHandlers(deps),
     async createChallenge({ body, reply }) {
       const { wallet, count } = await countChallenge(deps, body.address);
       applyCount(reply, count);
@@ -63,12 +64,6 @@ export function createHandlers(deps: Deps): Handlers {
     },
     async getTask({ caller, params }) {
       return { status: 200, body: await readTask(deps, params.id, caller) };
-    },
-    async getHealth() {
-      return { status: 200, body: { status: 'up' } };
-    },
-    async getReadiness() {
-      return { status: 200, body: await getReadiness(deps) };
     },
   };
 }

@@ -10,9 +10,10 @@ import { nominalLimit, rateHeaders } from './rate-limit.ts';
  */
 export function createAdmission(deps: Deps) {
   return async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
-    const { route } = request.routeOptions.config;
+    const { route, page } = request.routeOptions.config;
     reply.headers(commonHeaders(request));
     if (route?.cors) reply.header('access-control-allow-origin', '*');
+    if (page) return;
     if (route === undefined) throw fault('not_found', 'There is no such endpoint.');
     const { origin } = request.headers;
     const ownOrigin = new URL(deps.settings.baseUrl).origin;

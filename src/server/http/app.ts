@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { setMaxListeners } from 'node:events';
 import type { IncomingMessage } from 'node:http';
 import cookie from '@fastify/cookie';
+import helmet from '@fastify/helmet';
 import Fastify, {
   type FastifyBaseLogger,
   type FastifyInstance,
@@ -18,12 +19,27 @@ import { answerError } from './answer-error.ts';
 import { createAuthenticators } from './authenticate.ts';
 import type { Access, Call, Handlers } from './call.ts';
 import { answerConnectionError } from './connection-errors.ts';
+import { docsPage } from './docs-page.ts';
 import { drainOnClose } from './drain.ts';
 import { createHandlers } from './handlers.ts';
+import { type Metrics, metricsPage } from './metrics-page.ts';
 import { parseBody, requireBody } from './request-body.ts';
+import { securityHeaders } from './security-headers.ts';
 
 export interface AppDeps extends Deps {
   logger: FastifyBaseLogger;
+  /** Without it there is no `/metrics`. */
+  metrics?: Metrics;
+  /** Called after each answer; `seconds` from the first byte of the request's head. */
+  onAnswered?: (answered: Answered) => void;
+}
+
+export interface Answered {
+  /** Null where the request met no row of the table. */
+  route: RouteName | null;
+  method: string;
+  status: number;
+  seconds: number;
 }
 
 /**
@@ -36,9 +52,16 @@ export function buildApp(deps: AppDeps): FastifyInstance {
   const app = createServer(deps.logger);
   drainOnClose(app);
   app.decorateRequest('caller', null);
-  app.addHook('onRequest', createAdmission(deps));
+  app.register(helmet, securityHeaders(deps.settings.baseUrl.startsWith('https:')));
+  app.after(() => app.addHook('onRequest', createAdmission(deps)));
   app.addHook('preValidation', requireBody);
   app.addHook('onResponse', async (request, reply) => {
+    deps.onAnswered?.({
+      route: request.routeOptions.config.name ?? null,
+      method: request.method,
+      status: reply.statusCode,
+      seconds: reply.elapsedTime / 1000,
+    });
     request.log.info(
       {
         method: request.method,
@@ -50,6 +73,9 @@ export function buildApp(deps: AppDeps): FastifyInstance {
     );
   });
   app.register(cookie);
+  app.register(docsPage);
+  const { metrics } = deps;
+  if (metrics) app.register((scope) => metricsPage(scope, metrics));
   const handlers = createHandlers(deps);
   const authenticators = createAuthenticators(deps);
   for (const [access, authenticate] of Object.entries(authenticators)) {
@@ -127,7 +153,7 @@ function registerRoute<Name extends RouteName>(
   scope.route({
     method: route.method,
     url: route.path,
-    config: { route },
+    config: { route, name },
     schema: {
       querystring: route.query ?? { type: 'object', additionalProperties: false },
       ...(route.params && { params: route.params }),

@@ -32,6 +32,10 @@ declare module 'fastify' {
   interface FastifyContextConfig {
     /** The row of the routes table; absent where no route was found. */
     route?: Route;
+    /** Name of the row. */
+    name?: RouteName;
+    /** Not of the table, and not of the interface: a page for people or machines of the operator. */
+    page?: true;
   }
   interface FastifyRequest {
     /** Set by the hook of the scope that the route is in. */

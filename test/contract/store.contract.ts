@@ -1,7 +1,9 @@
 import { describe } from 'vitest';
+import { accountContract } from './account.contract.ts';
 import { anchorContract } from './anchoring.contract.ts';
 import { completionContract } from './completions.contract.ts';
 import { creditContract } from './credits.contract.ts';
+import { evidenceContract } from './evidence.contract.ts';
 import { historyContract } from './histories.contract.ts';
 import { leaseContract } from './leases.contract.ts';
 import { lifeContract } from './life.contract.ts';
@@ -17,6 +19,8 @@ export function storeContract(name: string, open: OpenStore): void {
     describe('sign-in', () => signInContract(open));
     describe('robots', () => robotContract(open));
     describe('tasks', () => taskContract(open));
+    describe('evidence', () => evidenceContract(open));
+    describe('accounts', () => accountContract(open));
     describe('completions', () => completionContract(open));
     describe('credits', () => creditContract(open));
     describe('leases', () => leaseContract(open));

@@ -26,9 +26,11 @@ const PURGED_PER_WRITE = 10;
 
 export function accountStore(access: Access): AccountStore {
   const { reader, writer, write, read } = access;
-  const used = reader.prepare<{ wallet: string }, { robots: number; fleets: number }>(
-    `SELECT (SELECT count(*) FROM robots WHERE wallet = :wallet) AS robots,
-       (SELECT count(*) FROM fleets WHERE wallet = :wallet) AS fleets`,
+  const robots = reader.prepare<[string], { used: number }>(
+    'SELECT count(*) AS used FROM robots WHERE wallet = ?',
+  );
+  const fleets = reader.prepare<[string], { used: number }>(
+    'SELECT count(*) AS used FROM fleets WHERE wallet = ?',
   );
   const ledger = reader.prepare<[string, number, number], LedgerRow>(
     `SELECT seq, kind, anchors, gas_wei, task_id, note, at FROM ledger
@@ -43,7 +45,11 @@ export function accountStore(access: Access): AccountStore {
   );
 
   return {
-    countUsed: (wallet) => read(() => used.get({ wallet }) ?? { robots: 0, fleets: 0 }),
+    countUsed: (wallet) =>
+      read(() => ({
+        robots: robots.get(wallet)?.used ?? 0,
+        fleets: fleets.get(wallet)?.used ?? 0,
+      })),
 
     listLedger: (wallet, limit, before) =>
       read(() =>

@@ -4,9 +4,11 @@ import { anchorContract } from './anchoring.contract.ts';
 import { completionContract } from './completions.contract.ts';
 import { creditContract } from './credits.contract.ts';
 import { evidenceContract } from './evidence.contract.ts';
+import { fleetContract } from './fleets.contract.ts';
 import { historyContract } from './histories.contract.ts';
 import { leaseContract } from './leases.contract.ts';
 import { lifeContract } from './life.contract.ts';
+import { robotDeletionContract } from './robot-deletion.contract.ts';
 import { robotContract } from './robots.contract.ts';
 import { settlementContract } from './settlement.contract.ts';
 import { signInContract } from './sign-in.contract.ts';
@@ -18,6 +20,8 @@ export function storeContract(name: string, open: OpenStore): void {
   describe(`the store on ${name}`, () => {
     describe('sign-in', () => signInContract(open));
     describe('robots', () => robotContract(open));
+    describe('fleets', () => fleetContract(open));
+    describe('deleting a robot', () => robotDeletionContract(open));
     describe('tasks', () => taskContract(open));
     describe('evidence', () => evidenceContract(open));
     describe('accounts', () => accountContract(open));

@@ -15,6 +15,7 @@ import type {
   NewAttempt,
   QueuedProof,
 } from '../../src/server/core/anchor-store.ts';
+import type { FleetRecord, NewFleet } from '../../src/server/core/fleet-store.ts';
 import type {
   Challenge,
   NewCompletion,
@@ -150,6 +151,26 @@ export class World {
     const robot = this.newRobot(wallet ?? (await this.account()));
     await this.store.createRobot(robot);
     return robot;
+  }
+
+  newFleet(wallet: string, changes: Partial<NewFleet> = {}): NewFleet {
+    return {
+      id: uuid(),
+      wallet,
+      name: 'North hall',
+      description: null,
+      location: null,
+      shift: null,
+      tags: [],
+      createdAt: this.now,
+      ...changes,
+    };
+  }
+
+  async fleet(wallet: string, changes: Partial<NewFleet> = {}): Promise<FleetRecord> {
+    const created = await this.store.createFleet(this.newFleet(wallet, changes));
+    if (created.outcome !== 'created') throw new Error('The fleet was not made');
+    return created.fleet;
   }
 
   newTask(robotId: string, changes: Partial<NewTask> = {}): NewTask {

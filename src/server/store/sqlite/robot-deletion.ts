@@ -30,7 +30,7 @@ export function robotDeletion(
      WHERE completions.state = 'queued' AND tasks.robot_id = ?`,
   );
   const someTasks = writer.prepare<[string, number], { id: string }>(
-    'SELECT id FROM tasks WHERE robot_id = ? ORDER BY id LIMIT ?',
+    'SELECT id FROM tasks WHERE robot_id = ? LIMIT ?',
   );
   const remove = writer.prepare<[string]>('DELETE FROM robots WHERE id = ?');
   const forget = forgetTask(access, ledger);

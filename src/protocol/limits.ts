@@ -35,6 +35,24 @@ export const limits = {
   tagsPerFleet: 20,
   sortOrderMax: Number.MAX_SAFE_INTEGER,
 
+  samplesPerRequest: 50,
+  metricsBytes: 16 * 1024,
+  payloadBytes: 16 * 1024,
+  stateLength: 64,
+  eventTypeLength: 64,
+  eventMessageLength: 2000,
+  /** How far ahead of the service a sample's clock may be. */
+  sampleAheadMs: 24 * 60 * 60_000,
+  /** Of one interval of a series: states counted, metrics spread, and how long their names may be. */
+  seriesStates: 32,
+  seriesMetrics: 64,
+  seriesNameLength: 64,
+  /** Longest series by resolution, and most samples that a series by minute is made of. */
+  seriesMs: { minute: 6 * 60 * 60_000, hour: 31 * 24 * 60 * 60_000, day: 366 * 24 * 60 * 60_000 },
+  seriesSamples: 100_000,
+  /** A robot seen within this time is online. */
+  onlineMs: 5 * 60_000,
+
   pageSize: 50,
   pageSizeMax: 200,
 

@@ -11,6 +11,7 @@ import { publicRoutes } from './routes/public.ts';
 import { robotRoutes } from './routes/robots.ts';
 import { signInRoutes } from './routes/sign-in.ts';
 import { taskRoutes } from './routes/tasks.ts';
+import { telemetryRoutes } from './routes/telemetry.ts';
 
 /** Every endpoint, once. */
 export const routes = {
@@ -21,7 +22,7 @@ export const routes = {
   ...robotRoutes,
   ...fleetRoutes,
   ...taskRoutes,
-  ...evidenceRoutes,
+  ...telemetryRoutes,
   ...evidenceRoutes,
   ...operationsRoutes,
 } as const satisfies Record<string, Route>;

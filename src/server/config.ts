@@ -102,6 +102,13 @@ export const environment = Type.Object({
     0,
     60_000,
   ),
+  SVC_TELEMETRY_RETENTION_DAYS: Whole(
+    'age at which samples are deleted; 0 keeps them',
+    0,
+    0,
+    36_500,
+  ),
+  SVC_EVENT_RETENTION_DAYS: Whole('age at which events are deleted; 0 keeps them', 0, 0, 36_500),
   SVC_LOG_LEVEL: OneOf(
     ['trace', 'debug', 'info', 'warn', 'error', 'silent'],
     'info',
@@ -144,12 +151,19 @@ export function readConfig(variables: NodeJS.ProcessEnv) {
       values.SVC_GATE_TOKEN === undefined
         ? null
         : { token: values.SVC_GATE_TOKEN, minBalance: BigInt(values.SVC_GATE_MIN_BALANCE) },
+    telemetryRetentionMs: retentionMs(values.SVC_TELEMETRY_RETENTION_DAYS),
+    eventRetentionMs: retentionMs(values.SVC_EVENT_RETENTION_DAYS),
     signup: {
       mode: values.SVC_SIGNUP,
       anchors: values.SVC_SIGNUP_ANCHORS,
       gasWei: BigInt(values.SVC_SIGNUP_GAS_WEI),
     },
   });
+}
+
+/** Null keeps. */
+function retentionMs(days: number): number | null {
+  return days === 0 ? null : days * 24 * 60 * 60_000;
 }
 
 /** Faults that one variable alone does not show. */

@@ -7,6 +7,7 @@ import { startAnchorer } from './anchorer/anchorer.ts';
 import type { AnchoringLimits, AnchorStep } from './anchorer/anchoring-context.ts';
 import { hostInUrl, type ServerConfig } from './config.ts';
 import type { Settings } from './core/deps.ts';
+import { startRetention } from './core/retention.ts';
 import { buildApp } from './http/app.ts';
 import { createNetworkLookup } from './network.ts';
 import { openSqliteStore } from './store/sqlite/open-store.ts';
@@ -72,10 +73,17 @@ export async function startServer(config: ServerConfig, deps: ServerDeps): Promi
     options: anchoringLimits(config),
     ...(deps.onAnchorStep === undefined ? {} : { onStep: deps.onAnchorStep }),
   });
+  const retention = startRetention({
+    store,
+    clock,
+    telemetryRetentionMs: config.telemetryRetentionMs,
+    eventRetentionMs: config.eventRetentionMs,
+    onError: (error) => logger.warn({ err: error }, 'old data could not be deleted'),
+  });
   const close = async () => {
     stopping.abort();
     await app.close();
-    await anchorer.drain();
+    await Promise.all([anchorer.drain(), retention.stop()]);
     await chain.close();
     await store.close();
   };
@@ -108,6 +116,7 @@ function settingsOf(config: ServerConfig): Settings {
     chainId: values.SVC_CHAIN_ID ?? null,
     anchorTimeoutMs: values.SVC_ANCHOR_TIMEOUT_MS,
     verifyMaxAgeMs: values.SVC_VERIFY_MAX_AGE_MS,
+    telemetryRetentionMs: config.telemetryRetentionMs,
     gate,
     signup,
   };

@@ -77,6 +77,7 @@ export async function startTestService(options: TestServiceOptions = {}) {
     chainId: 31337,
     anchorTimeoutMs: 30_000,
     verifyMaxAgeMs: 0,
+    telemetryRetentionMs: null,
     gate: null,
     signup: { mode: 'open', anchors: 1000, gasWei: 10n ** 18n },
     ...options.settings,

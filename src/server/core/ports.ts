@@ -6,6 +6,7 @@ import type { AnchorStore } from './anchor-store.ts';
 import type { EvidenceStore } from './evidence-store.ts';
 import type { FleetStore } from './fleet-store.ts';
 import type { RobotStore } from './robot-store.ts';
+import type { EventStore, RetentionStore, StatsStore, TelemetryStore } from './telemetry-store.ts';
 
 /**
  * The promises between the use cases and what carries them out. The store is the only thing between
@@ -251,6 +252,10 @@ export interface Store
     TaskStore,
     EvidenceStore,
     AccountStore,
+    TelemetryStore,
+    EventStore,
+    StatsStore,
+    RetentionStore,
     CreditStore,
     AnchorStore,
     CheckStore {

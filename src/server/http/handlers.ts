@@ -15,6 +15,7 @@ import { evidenceHandlers } from './handlers/evidence.ts';
 import { createFleetHandlers } from './handlers/fleets.ts';
 import { operationsHandlers } from './handlers/operations.ts';
 import { createRobotHandlers } from './handlers/robots.ts';
+import { telemetryHandlers } from './handlers/telemetry.ts';
 import { applyCount } from './rate-limit.ts';
 
 /** One handler for each route of the table: from the wire to the use case and back. */
@@ -54,6 +55,7 @@ export function createHandlers(deps: Deps): Handlers {
     },
     ...createRobotHandlers(deps),
     ...createFleetHandlers(deps),
+    ...telemetryHandlers(deps),
     async createTask({ caller, body }) {
       return { status: 201, body: await claimTask(deps, caller, body) };
     },

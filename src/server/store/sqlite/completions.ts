@@ -3,6 +3,7 @@ import type { NewCompletion, QueueOutcome, TaskStore } from '../../core/ports.ts
 import type { Access } from './access.ts';
 import { feeQuoteReader } from './chain-status.ts';
 import type { Ledger } from './ledger.ts';
+import { sightings } from './sightings.ts';
 import { taskReader } from './task-records.ts';
 import type { WakeUps } from './wake-ups.ts';
 
@@ -23,6 +24,7 @@ export function completionStore(
   const liveRobot = writer.prepare<[string, string]>(
     'SELECT 1 FROM robots WHERE id = ? AND key_hash = ?',
   );
+  const seen = sightings(writer);
   const queue = queueInto(access, ledger);
   // No row where the task is gone.
   const isOver = reader.prepare<[string], { over: 0 | 1 }>(
@@ -47,6 +49,7 @@ export function completionStore(
     const reserved = reservation(quote);
     if (balance.gasCreditWei < reserved) return { outcome: 'no_gas_credit' };
     queue(completion, task.wallet, reserved);
+    seen(completion.robotId, completion.now);
     return { outcome: 'queued' };
   }
 

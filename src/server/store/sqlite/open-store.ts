@@ -10,6 +10,7 @@ import { chainStatusStore } from './chain-status.ts';
 import { completionStore } from './completions.ts';
 import { canonicalPath, lockDatabase, openReader, openWriter, stopWaiting } from './connections.ts';
 import { creditStore } from './credits.ts';
+import { eventStore } from './events.ts';
 import { evidenceStore } from './evidence.ts';
 import { faultKind, storageUnavailable } from './faults.ts';
 import { fleetStore } from './fleets.ts';
@@ -21,13 +22,16 @@ import { migrate, requireSchema } from './migrate.ts';
 import { migrations } from './migrations/migrations.ts';
 import { queueStore } from './queue.ts';
 import { RateCounters } from './rate-counters.ts';
+import { retentionStore } from './retention.ts';
 import { robotDeletion } from './robot-deletion.ts';
 import { robotStore } from './robots.ts';
 import { settlementStore } from './settlement.ts';
 import { signInStore } from './sign-in.ts';
-import { taskStore } from './tasks.ts';
-import { WakeUps } from './wake-ups.ts';
+import { statsStore } from './stats.ts';
 import { taskListStore } from './task-list.ts';
+import { taskStore } from './tasks.ts';
+import { telemetryStore } from './telemetry.ts';
+import { WakeUps } from './wake-ups.ts';
 
 export interface SqliteStoreOptions {
   path: string;
@@ -111,13 +115,17 @@ function buildStore(
     ...robotDeletion(access, { ledger, wakeUps }),
     ...fleetStore(access),
     ...taskStore(access),
+    ...taskListStore(access),
+    ...evidenceStore(access),
+    ...accountStore(access),
+    ...telemetryStore(access),
+    ...eventStore(access),
+    ...statsStore(access),
+    ...retentionStore(access),
     ...completionStore(access, ledger, wakeUps),
     ...creditStore(access, ledger),
     ...chainStatusStore(access, guard),
     ...leaseStore(access, guard),
-    ...taskListStore(access),
-    ...evidenceStore(access),
-    ...accountStore(access),
     ...attemptStore(access, guard, readGuard),
     ...queueStore(access, { guard, readGuard, ledger, wakeUps }),
     ...settlementStore(access, { guard, ledger, wakeUps }),

@@ -1,6 +1,7 @@
 import type { Hex } from '../../../proof/bytes.ts';
 import type { NewTask, TaskRecord, TaskStore } from '../../core/ports.ts';
 import type { Access } from './access.ts';
+import { sightings } from './sightings.ts';
 import { taskReader } from './task-records.ts';
 
 export function taskStore({
@@ -11,6 +12,7 @@ export function taskStore({
 }: Access): Pick<TaskStore, 'createTask' | 'getTask' | 'findPublicAnchor'> {
   const readTask = taskReader(reader);
   const readTaskInWrite = taskReader(writer);
+  const seen = sightings(writer);
   const robotWallet = writer.prepare<[string, string], { wallet: string }>(
     'SELECT wallet FROM robots WHERE id = ? AND key_hash = ?',
   );
@@ -40,13 +42,14 @@ export function taskStore({
         if (robot === undefined) return { outcome: 'robot_gone' };
         const stored = readTaskInWrite(task.id);
         if (stored !== null) {
-          return task.idGiven && isSameClaim(stored, task)
-            ? { outcome: 'repeated', task: stored }
-            : { outcome: 'id_conflict' };
+          if (!task.idGiven || !isSameClaim(stored, task)) return { outcome: 'id_conflict' };
+          seen(task.robotId, task.createdAt);
+          return { outcome: 'repeated', task: stored };
         }
         if (tombstone.get(task.id) !== undefined) return { outcome: 'id_conflict' };
         const { idGiven: _, keyHash: __, ...row } = { ...task, wallet: robot.wallet };
         insert.run(row);
+        seen(task.robotId, task.createdAt);
         return { outcome: 'created', task: { ...row, status: 'claimed', completion: null } };
       }),
 

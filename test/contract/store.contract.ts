@@ -8,6 +8,7 @@ import { fleetContract } from './fleets.contract.ts';
 import { historyContract } from './histories.contract.ts';
 import { leaseContract } from './leases.contract.ts';
 import { lifeContract } from './life.contract.ts';
+import { operationsContract } from './operations.contract.ts';
 import { robotDeletionContract } from './robot-deletion.contract.ts';
 import { robotContract } from './robots.contract.ts';
 import { settlementContract } from './settlement.contract.ts';
@@ -30,6 +31,7 @@ export function storeContract(name: string, open: OpenStore): void {
     describe('leases', () => leaseContract(open));
     describe('anchoring', () => anchorContract(open));
     describe('settlement', () => settlementContract(open));
+    describe('operations', () => operationsContract(open));
     describe('opening and closing', () => lifeContract(open));
     describe('any history', () => historyContract(open));
   });

@@ -5,6 +5,7 @@ import type { AccountStore } from './account-store.ts';
 import type { AnchorStore } from './anchor-store.ts';
 import type { EvidenceStore } from './evidence-store.ts';
 import type { FleetStore } from './fleet-store.ts';
+import type { OperationsStore } from './operations-store.ts';
 import type { RobotStore } from './robot-store.ts';
 import type { EventStore, RetentionStore, StatsStore, TelemetryStore } from './telemetry-store.ts';
 
@@ -258,6 +259,7 @@ export interface Store
     RetentionStore,
     CreditStore,
     AnchorStore,
+    OperationsStore,
     CheckStore {
   /** Rejects with `storage_unavailable` when a write would not become durable now. */
   probe(): Promise<void>;

@@ -10,6 +10,7 @@ import { chainStatusStore } from './chain-status.ts';
 import { completionStore } from './completions.ts';
 import { canonicalPath, lockDatabase, openReader, openWriter, stopWaiting } from './connections.ts';
 import { creditStore } from './credits.ts';
+import { watchDisk } from './disk-room.ts';
 import { eventStore } from './events.ts';
 import { evidenceStore } from './evidence.ts';
 import { faultKind, storageUnavailable } from './faults.ts';
@@ -20,6 +21,7 @@ import { endLeases, leaseGuard, leaseStore } from './leases.ts';
 import { Ledger } from './ledger.ts';
 import { migrate, requireSchema } from './migrate.ts';
 import { migrations } from './migrations/migrations.ts';
+import { operationsStore } from './operations.ts';
 import { queueStore } from './queue.ts';
 import { RateCounters } from './rate-counters.ts';
 import { retentionStore } from './retention.ts';
@@ -43,6 +45,10 @@ export interface SqliteStoreOptions {
   exclusive: boolean;
   /** Called once, when disk or file cannot be trusted any more; the process should end. */
   onFatal: (error: Error) => void;
+  /** Free bytes of the disk below which `hasRoom` says no; 0 unless given. */
+  minFreeBytes?: number;
+  /** Free bytes on the disk of a folder; asked of the system unless a test knows better. */
+  freeBytes?: (folder: string) => Promise<number>;
   /** How many challenges may be open; the protocol's limit unless a test wants fewer. */
   maxChallenges?: number;
 }
@@ -80,9 +86,11 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
 }
 
 function buildStore(
-  { clock, exclusive, onFatal, maxChallenges = limits.openChallenges }: SqliteStoreOptions,
+  options: SqliteStoreOptions,
   { writer, reader, release }: { writer: Database; reader: Database; release: () => void },
 ): Store {
+  const { clock, exclusive, onFatal, maxChallenges = limits.openChallenges } = options;
+  const hasRoom = watchDisk(writer.name, options.minFreeBytes ?? 0, options.freeBytes);
   const fatal = once(onFatal);
   const group = startGroupCommit({
     db: writer,
@@ -129,6 +137,7 @@ function buildStore(
     ...attemptStore(access, guard, readGuard),
     ...queueStore(access, { guard, readGuard, ledger, wakeUps }),
     ...settlementStore(access, { guard, ledger, wakeUps }),
+    ...operationsStore(access, hasRoom),
     checkInvariants: () => access.read(() => checkInvariants(reader)),
     probe: () =>
       access.write(() => {

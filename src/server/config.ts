@@ -109,6 +109,11 @@ export const environment = Type.Object({
     36_500,
   ),
   SVC_EVENT_RETENTION_DAYS: Whole('age at which events are deleted; 0 keeps them', 0, 0, 36_500),
+  SVC_DISK_MIN_FREE_MB: Whole('free space below which only completions are taken, in MiB', 0, 256),
+  SVC_METRICS_TOKEN: Optional(
+    'Bearer key that /metrics asks for (default: none, and it answers loopback only)',
+    '^\\S{16,}$',
+  ),
   SVC_LOG_LEVEL: OneOf(
     ['trace', 'debug', 'info', 'warn', 'error', 'silent'],
     'info',
@@ -123,6 +128,7 @@ export const secretVariables: ReadonlySet<string> = new Set([
   'SVC_ANCHOR_PRIVATE_KEY',
   'SVC_CHAIN_RPC_URL',
   'SVC_DATABASE_URL',
+  'SVC_METRICS_TOKEN',
 ]);
 
 export type ServerConfig = ReturnType<typeof readConfig>;

@@ -48,6 +48,7 @@ export async function startServer(config: ServerConfig, deps: ServerDeps): Promi
     path: config.databasePath,
     clock,
     exclusive: true,
+    minFreeBytes: values.SVC_DISK_MIN_FREE_MB * 1024 * 1024,
     onFatal(error) {
       logger.fatal({ err: error }, 'the database failed');
       fail('store_failed');

@@ -36,6 +36,8 @@ export interface TestServiceOptions {
   /** What stands behind the RPC URL without a local chain; by default nothing. */
   rpcUrl?: string;
   settings?: Partial<Settings>;
+  /** What the disk has and what is asked of it, in bytes. */
+  disk?: { minFreeBytes: number; freeBytes: () => Promise<number> };
   clock?: Clock;
 }
 
@@ -65,6 +67,7 @@ export async function startTestService(options: TestServiceOptions = {}) {
     path: path.join(folder, 'svc.db'),
     clock,
     exclusive: true,
+    ...options.disk,
     onFatal: (error) => {
       throw error;
     },

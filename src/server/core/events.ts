@@ -4,6 +4,7 @@ import type { Body, Query } from '../../protocol/routes.ts';
 import type { OpsEvent } from '../../protocol/telemetry.ts';
 import { formatTimestamp } from '../../protocol/timestamp.ts';
 import type { Deps } from './deps.ts';
+import { requireDiskRoom } from './disk-room.ts';
 import { fault } from './fault.ts';
 import type { RobotCaller } from './robot-store.ts';
 import { canonicalDocument, robotGone } from './tasks.ts';
@@ -18,6 +19,7 @@ export async function createEvent(
   robot: RobotCaller,
   event: Body<'createEvent'>,
 ): Promise<{ event: OpsEvent }> {
+  await requireDiskRoom({ store });
   const result = await store.createEvent({
     id: event.id ?? uuidv7(),
     robotId: robot.id,

@@ -6,6 +6,7 @@ import type { Anchor, Task, TaskDetail, Verification } from '../../protocol/reso
 import type { Body } from '../../protocol/routes.ts';
 import { anchoringChainId } from './chain-details.ts';
 import type { Deps } from './deps.ts';
+import { requireDiskRoom } from './disk-room.ts';
 import { fault } from './fault.ts';
 import type { TaskRecord, Viewer } from './ports.ts';
 import type { RobotCaller } from './robot-store.ts';
@@ -20,6 +21,7 @@ export async function claimTask(
   robot: RobotCaller,
   claim: Body<'createTask'>,
 ): Promise<{ task: Task; next: string }> {
+  await requireDiskRoom({ store });
   const result = await store.createTask({
     id: claim.id ?? uuidv7(),
     robotId: robot.id,

@@ -5,6 +5,7 @@ import type { Body, Query } from '../../protocol/routes.ts';
 import type { NewSample, Sample, Series, SeriesPoint } from '../../protocol/telemetry.ts';
 import { formatTimestamp, parseTimestamp } from '../../protocol/timestamp.ts';
 import type { Deps } from './deps.ts';
+import { requireDiskRoom } from './disk-room.ts';
 import { fault } from './fault.ts';
 import type { RobotCaller } from './robot-store.ts';
 import { addSample, emptySummary, type SampleSummary, type Spread } from './sample-summary.ts';
@@ -46,6 +47,7 @@ export async function recordSamples(
   const kept = accepted.filter(
     ({ record }) => retention === null || record.recordedAt >= now - retention,
   );
+  await requireDiskRoom({ store });
   const result = await store.recordSamples({
     robotId: robot.id,
     keyHash: robot.keyHash,

@@ -80,6 +80,20 @@ it.each([
   ['the first anchored', /FROM receipts WHERE proof_hash/, 'INDEX receipts_proof_hash'],
   ['the first queued', /FROM completions WHERE proof_hash/, 'INDEX completions_proof_hash'],
   ['open challenges', /FROM challenges WHERE wallet/, 'INDEX challenges_wallet'],
+  [
+    'samples',
+    /metrics FROM telemetry\s+WHERE robot_id = \? AND recorded_at >= /,
+    '(robot_id=? AND recorded_at>? AND (recorded_at,id)<(?,?))',
+  ],
+  ['roll-ups', /FROM telemetry_rollups\s+WHERE .* at < /, 'USING PRIMARY KEY (robot_id=? AND res'],
+  [
+    'events',
+    /INDEXED BY events_wallet\s/,
+    'INDEX events_wallet (wallet=? AND severity=? AND rowid',
+  ],
+  ['events of a type', /INDEXED BY events_robot_type/, 'event_type=? AND severity=? AND rowid<?'],
+  ['hours', /FROM activity_hours/, 'SEARCH activity_hours USING PRIMARY KEY (scope=? AND at>?)'],
+  ['tasks by status', /task_counts c ON/, 'SEARCH c USING PRIMARY KEY (robot_id=?)'],
 ])('reads %s by the index meant for it', (_what, query, index) => {
   const sql = statements.find((text) => query.test(text)) ?? 'SELECT 1';
 

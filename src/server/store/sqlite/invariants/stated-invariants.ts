@@ -141,7 +141,14 @@ export const statedInvariants: Record<string, Invariant> = {
     WHERE occurrences <> (SELECT count(*) FROM completions c WHERE c.proof_hash = h.proof_hash)
     UNION ALL
     SELECT 'tasks with ' || proof_hash || ' are not counted' FROM completions
-    WHERE proof_hash NOT IN (SELECT proof_hash FROM proof_hashes)`),
+    WHERE proof_hash NOT IN (SELECT proof_hash FROM proof_hashes)
+    UNION ALL
+    SELECT 'the count of tasks of robot ' || r.id || ' is off' FROM robots r
+    LEFT JOIN task_counts c ON c.robot_id = r.id
+    WHERE coalesce(c.claimed, 0) <>
+        (SELECT count(*) FROM tasks t WHERE t.robot_id = r.id AND t.status = 'claimed')
+      OR coalesce(c.verified, 0) <>
+        (SELECT count(*) FROM tasks t WHERE t.robot_id = r.id AND t.status = 'verified')`),
 };
 
 function selecting(sql: string): Invariant {

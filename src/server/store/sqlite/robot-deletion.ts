@@ -6,7 +6,7 @@ import type { Ledger } from './ledger.ts';
 import type { WakeUps } from './wake-ups.ts';
 
 /** Tasks that one commit forgets, so that a robot with a long history holds nobody up. */
-const FORGOTTEN_PER_COMMIT = 200;
+const FORGOTTEN_PER_COMMIT = 100;
 
 interface TaskStateRow {
   status: TaskRecord['status'];

@@ -46,7 +46,8 @@ async function run(deps: AnchorerDependencies, signal: AbortSignal): Promise<voi
         await serve(deps, lease, { stop: signal, wakeup });
         continue;
       }
-      if (!waiting) logger.info('another process anchors for this account, or the queue is held; waiting');
+      if (!waiting)
+        logger.info('another process anchors for this account, or the queue is held; waiting');
       waiting = true;
       await wakeup.wait(options.leaseTtlMs / 3);
     } catch (err) {

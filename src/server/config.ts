@@ -109,6 +109,12 @@ export const environment = Type.Object({
     36_500,
   ),
   SVC_EVENT_RETENTION_DAYS: Whole('age at which events are deleted; 0 keeps them', 0, 0, 36_500),
+  SVC_PROOF_RETENTION_DAYS: Whole(
+    'age at which evidence is erased, its hash and receipt kept; 0 keeps it',
+    0,
+    0,
+    36_500,
+  ),
   SVC_DISK_MIN_FREE_MB: Whole('free space below which only completions are taken, in MiB', 0, 256),
   SVC_METRICS_TOKEN: Optional(
     'Bearer key that /metrics asks for (default: none, and it answers loopback only)',
@@ -159,6 +165,7 @@ export function readConfig(variables: NodeJS.ProcessEnv) {
         : { token: values.SVC_GATE_TOKEN, minBalance: BigInt(values.SVC_GATE_MIN_BALANCE) },
     telemetryRetentionMs: retentionMs(values.SVC_TELEMETRY_RETENTION_DAYS),
     eventRetentionMs: retentionMs(values.SVC_EVENT_RETENTION_DAYS),
+    proofRetentionMs: retentionMs(values.SVC_PROOF_RETENTION_DAYS),
     signup: {
       mode: values.SVC_SIGNUP,
       anchors: values.SVC_SIGNUP_ANCHORS,

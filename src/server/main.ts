@@ -79,6 +79,7 @@ export async function startServer(config: ServerConfig, deps: ServerDeps): Promi
     clock,
     telemetryRetentionMs: config.telemetryRetentionMs,
     eventRetentionMs: config.eventRetentionMs,
+    proofRetentionMs: config.proofRetentionMs,
     onError: (error) => logger.warn({ err: error }, 'old data could not be deleted'),
   });
   const close = async () => {

@@ -179,6 +179,25 @@ export function robotDeletionContract(open: OpenStore): void {
     await expect(ended).resolves.toHaveLength(2);
   });
 
+  it('ends the key and what waits first, and goes on where it was cut short', async () => {
+    const before = await balance();
+    await Promise.all(
+      Array.from({ length: 300 }, () => world.store.createTask(world.newTask(robot.id))),
+    );
+    await world.queued(robot.id, 1);
+
+    const [cut] = await Promise.allSettled([remove(), world.store.close()]);
+    await world.reopen();
+    const left = await world.store.getRobot(robot.id, robot.wallet);
+
+    expect(cut).toMatchObject({ reason: failsWith('storage_unavailable') });
+    expect(left).toMatchObject({ keyHint: null });
+    expect(await balance()).toEqual(before);
+    expect(await world.store.checkInvariants()).toEqual([]);
+    expect(await remove()).toBe(true);
+    expect(await world.store.getRobot(robot.id, robot.wallet)).toBeNull();
+  });
+
   it('takes a long history with it, also when it is asked twice at once', async () => {
     await Promise.all(
       Array.from({ length: 700 }, () => world.store.createTask(world.newTask(robot.id))),

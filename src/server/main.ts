@@ -9,6 +9,7 @@ import { hostInUrl, type ServerConfig } from './config.ts';
 import type { Settings } from './core/deps.ts';
 import { startRetention } from './core/retention.ts';
 import { buildApp } from './http/app.ts';
+import { createMetrics } from './metrics/metrics.ts';
 import { createNetworkLookup } from './network.ts';
 import { openSqliteStore } from './store/sqlite/open-store.ts';
 
@@ -39,21 +40,24 @@ export async function startServer(config: ServerConfig, deps: ServerDeps): Promi
   const { logger, clock = systemClock } = deps;
   const { values } = config;
   const key = await loadAnchorKey(keySource(config));
-  const chain = openChain({ url: values.SVC_CHAIN_RPC_URL ?? '' });
+  const metrics = createMetrics(clock);
+  const chain = openChain({ url: values.SVC_CHAIN_RPC_URL ?? '', onAsked: metrics.onAsked });
   let fail: (reason: 'store_failed') => void = () => {};
   const failed = new Promise<'store_failed'>((resolve) => {
     fail = resolve;
   });
-  const store = await openSqliteStore({
+  const opened = await openSqliteStore({
     path: config.databasePath,
     clock,
     exclusive: true,
+    onCommit: metrics.onCommit,
     minFreeBytes: values.SVC_DISK_MIN_FREE_MB * 1024 * 1024,
     onFatal(error) {
       logger.fatal({ err: error }, 'the database failed');
       fail('store_failed');
     },
   });
+  const store = metrics.observe(opened);
   const settings = settingsOf(config);
   const stopping = new AbortController();
   const app = buildApp({
@@ -62,6 +66,8 @@ export async function startServer(config: ServerConfig, deps: ServerDeps): Promi
     clock,
     settings,
     logger,
+    metrics: { token: values.SVC_METRICS_TOKEN ?? null, read: metrics.read },
+    onAnswered: metrics.onAnswered,
     network: createNetworkLookup(config, settings),
     stopping: stopping.signal,
   });

@@ -30,7 +30,7 @@ export interface AppDeps extends Deps {
   logger: FastifyBaseLogger;
   /** Without it there is no `/metrics`. */
   metrics?: Metrics;
-  /** Called after each answer; `seconds` from the first byte of the request's head. */
+  /** Called after each answer; `seconds` from the request's head to the answer's end. */
   onAnswered?: (answered: Answered) => void;
 }
 

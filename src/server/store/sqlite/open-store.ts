@@ -15,7 +15,7 @@ import { eventStore } from './events.ts';
 import { evidenceStore } from './evidence.ts';
 import { faultKind, storageUnavailable } from './faults.ts';
 import { fleetStore } from './fleets.ts';
-import { type GroupCommit, startGroupCommit } from './group-commit.ts';
+import { type GroupCommit, type GroupCommitOptions, startGroupCommit } from './group-commit.ts';
 import { checkInvariants } from './invariants/check-invariants.ts';
 import { endLeases, leaseGuard, leaseStore } from './leases.ts';
 import { Ledger } from './ledger.ts';
@@ -45,6 +45,7 @@ export interface SqliteStoreOptions {
   exclusive: boolean;
   /** Called once, when disk or file cannot be trusted any more; the process should end. */
   onFatal: (error: Error) => void;
+  onCommit?: GroupCommitOptions['onCommit'];
   /** Free bytes of the disk below which `hasRoom` says no; 0 unless given. */
   minFreeBytes?: number;
   /** Free bytes on the disk of a folder; asked of the system unless a test knows better. */
@@ -96,6 +97,7 @@ function buildStore(
     db: writer,
     probeRoom: () => probeRoom(writer),
     onFatal: fatal,
+    onCommit: options.onCommit,
   });
   const access = shareAccess({ clock, writer, reader, group, fatal });
   const counters = new RateCounters(clock);

@@ -12,6 +12,8 @@ export const cliSignInRoutes = {
     method: 'POST',
     path: '/api/auth/cli/authorize',
     summary: "Make a code, for 60 s and one use, that opens a command line's own session",
+    description:
+      'Needs an Origin header that is exactly the origin of the service. The code ends with the session that made it.',
     access: 'session',
     limit: 'account',
     ownOriginOnly: true,
@@ -26,6 +28,8 @@ export const cliSignInRoutes = {
     method: 'POST',
     path: '/api/auth/cli/token',
     summary: 'Open a session with a code and its verifier; the first try spends the code',
+    description:
+      'PKCE (RFC 7636) with S256 only. The token is a session of its own, listed and revoked apart.',
     access: 'public',
     limit: 'none',
     body: Closed({

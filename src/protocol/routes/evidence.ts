@@ -11,6 +11,8 @@ export const evidenceRoutes = {
     method: 'GET',
     path: '/api/v1/tasks/:id/proof',
     summary: 'Read the evidence of a task as it was handed in',
+    description:
+      'Never public. 404 once it was erased; the message says so, and `proof_hash` stays.',
     access: 'robot_or_session',
     limit: 'robot',
     params: Id,
@@ -21,6 +23,7 @@ export const evidenceRoutes = {
     method: 'DELETE',
     path: '/api/v1/tasks/:id/proof',
     summary: 'Erase the evidence of a task; its hash and its receipt stay',
+    description: 'May be repeated. An anchor under way goes on.',
     access: 'session',
     limit: 'account',
     params: Id,
@@ -31,6 +34,8 @@ export const evidenceRoutes = {
     method: 'GET',
     path: '/api/v1/tasks/:id/bundle',
     summary: 'Read everything that proves a task to anybody who has a node of the chain',
+    description:
+      'Without `proof` where the evidence was erased. 409 `completion_in_progress` while the anchor is on its way, 404 where no completion leads to one.',
     access: 'robot_or_session',
     limit: 'robot',
     params: Id,

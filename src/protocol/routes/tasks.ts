@@ -73,6 +73,8 @@ export const taskRoutes = {
     method: 'GET',
     path: '/api/v1/tasks',
     summary: "List the tasks of the account's robots, newest first",
+    description:
+      'What a task expected is in the task itself. 404 for a robot that is not of the account.',
     access: 'session',
     limit: 'none',
     query: Closed({

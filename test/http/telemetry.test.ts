@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { hashToken } from '../../src/server/core/token.ts';
 import { createTestClock } from '../support/clock.ts';
 import {
   type Owner,
@@ -386,6 +387,27 @@ describe('telemetry', () => {
         expect(span).toBeGreaterThanOrEqual(hours * 3_600_000);
         expect(body.points.at(-1).battery_pct).toEqual({ min: 5, avg: 5, max: 5 });
       }
+    });
+
+    it('by minute refuses a range of more than 100 000 samples', async () => {
+      const keyHash = hashToken(robot.apiKey);
+      for (let i = 0; i < 101; i += 1) {
+        const samples = Array.from({ length: 1000 }, (_, j) => ({
+          id: randomUUID(),
+          recordedAt: noon - DAY + ((i * 1000 + j) % 60_000),
+          batteryPct: null,
+          state: null,
+          metrics: '{}',
+        }));
+        await service.store.recordSamples({ robotId: robot.id, keyHash, samples, now: noon });
+      }
+
+      const range = `from=${time(-DAY)}&to=${time(-DAY + 3_600_000)}`;
+      const refused = await read(`?resolution=minute&${range}`);
+      const byHour = await read(`?resolution=hour&${range}`);
+
+      expect([refused.status, refused.body.error]).toEqual([400, 'invalid_request']);
+      expect(byHour.body.points).toMatchObject([{ samples: 101_000 }]);
     });
 
     it('by minute reads more samples than one read takes', async () => {

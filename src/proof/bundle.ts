@@ -1,9 +1,13 @@
 import { BundleError } from './bundle-error.ts';
 import type { Hex } from './bytes.ts';
 import { isProof, type JsonObject, type JsonValue, type Proof } from './json-value.ts';
+import { MAX_PROOF_DEPTH } from './strict-json.ts';
 import type { Inclusion } from './tree.ts';
 
 export const BUNDLE_FORMAT = 'svc-bundle/1';
+
+/** For `parseStrictJson`: what a claim expects may nest as deep as a proof, and stands two levels down. */
+export const MAX_BUNDLE_DEPTH = MAX_PROOF_DEPTH + 2;
 
 /**
  * One JSON document that needs nothing but a node of the chain to be checked: design, "Bundle". Ids are UUIDs

@@ -8,7 +8,13 @@ export {
   type StatedAnchor,
 } from './audit-anchor.ts';
 export { auditBundle, statedAnchorOf } from './audit-bundle.ts';
-export { BUNDLE_FORMAT, type Bundle, readBundle, saysItIsBundle } from './bundle.ts';
+export {
+  BUNDLE_FORMAT,
+  type Bundle,
+  MAX_BUNDLE_DEPTH,
+  readBundle,
+  saysItIsBundle,
+} from './bundle.ts';
 export { BundleError } from './bundle-error.ts';
 export type { Hex } from './bytes.ts';
 export { canonicalJson } from './canonical-json.ts';

@@ -2,7 +2,12 @@ import { keccak_256 } from '@noble/hashes/sha3.js';
 import { describe, expect, it } from 'vitest';
 import { type ChainFacts, isProven } from '../../src/proof/audit-anchor.ts';
 import { auditBundle } from '../../src/proof/audit-bundle.ts';
-import { type Bundle, readBundle, saysItIsBundle } from '../../src/proof/bundle.ts';
+import {
+  type Bundle,
+  MAX_BUNDLE_DEPTH,
+  readBundle,
+  saysItIsBundle,
+} from '../../src/proof/bundle.ts';
 import { BundleError } from '../../src/proof/bundle-error.ts';
 import type { Hex } from '../../src/proof/bytes.ts';
 import { commitLeaves } from '../../src/proof/commitment.ts';
@@ -10,6 +15,7 @@ import { hashClaim, hashProof } from '../../src/proof/hash.ts';
 import type { JsonValue } from '../../src/proof/json-value.ts';
 import { leafHash } from '../../src/proof/leaf.ts';
 import { encodePayload } from '../../src/proof/payload.ts';
+import { parseStrictJson } from '../../src/proof/strict-json.ts';
 import { hex, sha256 } from './reference.ts';
 
 const account: Hex = `0x${'a1'.repeat(20)}`;
@@ -154,6 +160,18 @@ describe('an honest bundle', () => {
 
     expect(failures(document, single.facts)).toEqual([]);
     expect(names).not.toContain('evidence');
+  });
+
+  it('is parsed with evidence and expectation as deep as any may be', () => {
+    const deep = (levels: number): string =>
+      `${'{"a":'.repeat(levels - 1)}{}${'}'.repeat(levels - 1)}`;
+    const text = JSON.stringify({ proof: 0, claim: { expected_result: 0 } }).replaceAll(
+      '0',
+      deep(128),
+    );
+
+    expect(() => parseStrictJson(text, { maxDepth: MAX_BUNDLE_DEPTH })).not.toThrow();
+    expect(() => parseStrictJson(`[${text}]`, { maxDepth: MAX_BUNDLE_DEPTH })).toThrow();
   });
 
   it('may carry members that the format does not know', () => {

@@ -4,7 +4,7 @@ import { SvcError } from '../../base/svc-error.ts';
 import { verifyBundle } from '../../chain/verify-bundle.ts';
 import { type ReceiptAudit, verifyReceipt } from '../../chain/verify-receipt.ts';
 import { isProven } from '../../proof/audit-anchor.ts';
-import { type Bundle, readBundle, saysItIsBundle } from '../../proof/bundle.ts';
+import { type Bundle, MAX_BUNDLE_DEPTH, readBundle, saysItIsBundle } from '../../proof/bundle.ts';
 import { BundleError } from '../../proof/bundle-error.ts';
 import { hashProof } from '../../proof/hash.ts';
 import type { JsonValue } from '../../proof/json-value.ts';
@@ -36,7 +36,8 @@ interface Statement {
 
 /** `svc verify FILE`: holds a receipt or a bundle, and evidence if given, against the chain itself. */
 export async function verify(file: string, options: VerifyOptions): Promise<number> {
-  const statement = readStatement(file, await readJson(file), options);
+  const document = await readJson(file, { maxDepth: MAX_BUNDLE_DEPTH });
+  const statement = readStatement(file, document, options);
   const given = options.proof === undefined ? [] : [await checkFile(options.proof, statement)];
   const { checks: audited, confirmations, finality } = await statement.audit();
   const checks: Check[] = [...given, ...audited];

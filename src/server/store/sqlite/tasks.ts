@@ -2,7 +2,7 @@ import type { Hex } from '../../../proof/bytes.ts';
 import type { NewTask, TaskRecord, TaskStore } from '../../core/ports.ts';
 import type { Access } from './access.ts';
 import { sightings } from './sightings.ts';
-import { taskReader } from './task-records.ts';
+import { isVisibleTo, taskReader } from './task-records.ts';
 
 export function taskStore({
   reader,
@@ -56,10 +56,7 @@ export function taskStore({
     getTask: (id, viewer) =>
       read(() => {
         const task = readTask(id);
-        if (task === null) return null;
-        const mayRead =
-          'robotId' in viewer ? task.robotId === viewer.robotId : task.wallet === viewer.wallet;
-        return mayRead ? task : null;
+        return task !== null && isVisibleTo(task, viewer) ? task : null;
       }),
 
     findPublicAnchor: (proofHash, taskId) =>

@@ -4,7 +4,7 @@ import { createLogger } from '../../base/logger.ts';
 import { SvcError } from '../../base/svc-error.ts';
 import { startAnvil } from '../anvil.ts';
 import { isLoopback, readConfig } from '../config.ts';
-import { untilStopped } from './until-stopped.ts';
+import { stopSignal, untilStopped } from './until-stopped.ts';
 
 export interface DevOptions {
   host: string;
@@ -25,6 +25,7 @@ export async function dev(options: DevOptions): Promise<void> {
   }
   const dataDir = path.resolve(options.dataDir);
   await mkdir(dataDir, { recursive: true });
+  const stopped = stopSignal();
   const { startServer } = await import('../main.ts');
   const anvil = await startAnvil({ stateFile: path.join(dataDir, 'chain.json') });
   try {
@@ -42,7 +43,7 @@ export async function dev(options: DevOptions): Promise<void> {
     const logger = createLogger(config.values.SVC_LOG_LEVEL);
     const server = await startServer(config, { logger });
     announce(options, { url: server.url, rpc_url: anvil.url, chain_id: 31337, data_dir: dataDir });
-    await untilStopped(server, logger);
+    await untilStopped(server, logger, stopped);
   } finally {
     await anvil.close();
   }

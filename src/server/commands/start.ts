@@ -1,7 +1,7 @@
 import { createLogger } from '../../base/logger.ts';
 import { invalidConfiguration } from '../../base/read-environment.ts';
 import { readConfig } from '../config.ts';
-import { untilStopped } from './until-stopped.ts';
+import { stopSignal, untilStopped } from './until-stopped.ts';
 
 /** `svc-server start`: runs until SIGTERM or SIGINT. */
 export async function start(environment: NodeJS.ProcessEnv): Promise<void> {
@@ -19,8 +19,9 @@ export async function start(environment: NodeJS.ProcessEnv): Promise<void> {
       'Set it, or run svc-server dev, which brings a local chain and keys.',
     );
   }
+  const stopped = stopSignal();
   const { startServer } = await import('../main.ts');
   const logger = createLogger(values.SVC_LOG_LEVEL);
   const server = await startServer(config, { logger });
-  await untilStopped(server, logger);
+  await untilStopped(server, logger, stopped);
 }

@@ -8,6 +8,7 @@ export function errorsOf(route: Route): ErrorCode[] {
     ...Object.values(route.fieldErrors ?? {}),
     ...Object.values(route.countErrors ?? {}),
     ...(route.method === 'GET' ? [] : bodyErrors),
+    ...(route.ownOriginOnly ? (['forbidden_origin'] as const) : []),
     ...accessErrors[route.access],
     ...(route.limit === 'none' ? [] : (['rate_limited'] as const)),
     ...route.errors,

@@ -1,7 +1,11 @@
 import type { TSchema } from 'typebox';
+import * as account from '../account.ts';
+import * as bundle from '../bundle.ts';
 import * as fields from '../fields.ts';
+import * as fleets from '../fleets.ts';
 import * as resources from '../resources.ts';
 import { ErrorBody } from '../routes.ts';
+import * as telemetry from '../telemetry.ts';
 import type { Schema } from './example.ts';
 
 /** Name of a component by the JSON text of its schema. */
@@ -9,7 +13,15 @@ export type Names = ReadonlyMap<string, string>;
 
 export function namedSchemas(): Names {
   const named = new Map<string, string>();
-  const schemas = { Error: ErrorBody, ...resources, ...fields };
+  const schemas = {
+    Error: ErrorBody,
+    ...resources,
+    ...account,
+    ...bundle,
+    ...fleets,
+    ...telemetry,
+    ...fields,
+  };
   for (const [name, schema] of Object.entries(schemas)) {
     if (typeof schema !== 'object') continue;
     const text = JSON.stringify(schema);

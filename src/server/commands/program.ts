@@ -1,6 +1,7 @@
 import { Command, CommanderError, InvalidArgumentError } from 'commander';
 import { SvcError } from '../../base/svc-error.ts';
 import { packageVersion } from '../../base/version.ts';
+import { addDatabaseCommands } from './database-commands.ts';
 
 /**
  * Runs `svc-server` and answers its exit code: 0 done, 1 failed, 2 usage or configuration. Commands
@@ -82,54 +83,9 @@ export async function main(argv: string[]): Promise<number> {
       else printConfig(process.env, options);
     });
 
-  program
-    .command('check')
-    .description('Prove that ledger, anchors and receipts of the database agree; 1 if they do not')
-    .option('--json', 'print one JSON object')
-    .action(async (options: { json?: boolean }) => {
-      const { check } = await import('./check.ts');
-      exitCode = await check(process.env, options);
-    });
-
-  program
-    .command('migrate')
-    .description('Bring the schema of the database up to date, as start does, without starting')
-    .option('--json', 'print one JSON object')
-    .action(async (options: { json?: boolean }) => {
-      const { migrate } = await import('./backup.ts');
-      migrate(process.env, options);
-    });
-
-  program
-    .command('backup')
-    .description('Write a verified copy of the database; also while the service runs')
-    .argument('<file>', 'a file that does not exist yet')
-    .option('--json', 'print one JSON object')
-    .addHelpText('after', '\nExample:\n  svc-server backup /backups/svc-2026-11-20.db')
-    .action(async (file: string, options: { json?: boolean }) => {
-      const { backup } = await import('./backup.ts');
-      backup(process.env, file, options);
-    });
-
-  program
-    .command('restore')
-    .description('Put a backup in the place of the database; nothing is anchored until reconcile')
-    .argument('<file>', 'what backup wrote')
-    .option('--force', 'set a database that is there aside')
-    .option('--json', 'print one JSON object')
-    .action(async (file: string, options: { json?: boolean; force?: boolean }) => {
-      const { restore } = await import('./backup.ts');
-      restore(process.env, file, options);
-    });
-
-  program
-    .command('reconcile')
-    .description('Hold the chain against a restored database, and free its queue; 1 if it must not')
-    .option('--json', 'print one JSON object')
-    .action(async (options: { json?: boolean }) => {
-      const { reconcile } = await import('./reconcile.ts');
-      exitCode = await reconcile(process.env, options);
-    });
+  addDatabaseCommands(program, (code) => {
+    exitCode = code;
+  });
 
   try {
     await program.parseAsync(argv);

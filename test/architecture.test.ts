@@ -16,6 +16,7 @@ const floors: Record<string, number> = {
   'src/server/anchorer': 2,
   'src/server/http': 2,
   'src/server/config.ts': 1,
+  'src/server/metrics': 2,
   'src/server/network.ts': 2,
   'src/server/anvil.ts': 2,
   'src/server/main.ts': 3,
@@ -30,6 +31,7 @@ const owners: Record<string, RegExp> = {
   ethers: /^src\/chain\//,
   siwe: /^src\/server\/core\//,
   fastify: /^src\/server\/http\//,
+  'prom-client': /^src\/server\/metrics\//,
   'better-sqlite3': /^src\/(server\/store\/sqlite|agent)\//,
   commander: /^src\/(cli|agent|server\/commands)\//,
 };

@@ -8,6 +8,7 @@ import {
   numberOf,
   quantityOf,
   receiptOf,
+  type Transaction,
   type TransactionReceipt,
   transactionOf,
 } from './decode.ts';
@@ -21,11 +22,22 @@ export interface AnchorReading {
   finality: 'included' | 'safe' | 'finalized' | null;
 }
 
+/** Where a transaction is said to be in a block. */
+export interface StatedPlace {
+  blockHash: Hex;
+  txIndex: number;
+}
+
 /**
  * Everything the chain holds of a transaction, in two requests: one for the transaction and the
- * chain's tags, one for the block that stands at its number. What the node does not know is null.
+ * chain's tags, one for the block that stands at its number. What the node does not know is null. Where
+ * a place is given, a node that no longer knows the transaction by its hash is asked for it by that.
  */
-export async function readAnchor(ask: Ask, txHash: Hex): Promise<AnchorReading> {
+export async function readAnchor(
+  ask: Ask,
+  txHash: Hex,
+  place?: StatedPlace,
+): Promise<AnchorReading> {
   const [chainId, tx, receipt, head, safe, finalized] = await ask([
     { method: 'eth_chainId', params: [] },
     { method: 'eth_getTransactionByHash', params: [txHash] },
@@ -34,10 +46,15 @@ export async function readAnchor(ask: Ask, txHash: Hex): Promise<AnchorReading> 
     { method: 'eth_getBlockByNumber', params: ['safe', false] },
     { method: 'eth_getBlockByNumber', params: ['finalized', false] },
   ]);
-  const transaction = transactionOf(resultOf(tx));
-  const mined = receiptOf(resultOf(receipt));
+  let transaction = transactionOf(resultOf(tx));
+  let mined = receiptOf(resultOf(receipt));
   if ((transaction ?? { hash: txHash }).hash !== txHash) throw malformed();
   if ((mined ?? { txHash }).txHash !== txHash) throw malformed();
+  if (place !== undefined && (transaction === null || mined === null)) {
+    const placed = await readPlace(ask, txHash, place);
+    transaction ??= placed.transaction;
+    mined ??= placed.mined;
+  }
   const block = mined === null ? null : await readBlock(ask, mined.blockNumber);
   const facts: ChainFacts = {
     chain_id: numberOf(resultOf(chainId)),
@@ -46,6 +63,7 @@ export async function readAnchor(ask: Ask, txHash: Hex): Promise<AnchorReading> 
       status: mined.status,
       block_number: mined.blockNumber.toString(),
       block_hash: mined.blockHash,
+      tx_index: mined.txIndex,
     },
     canonical_block: block && {
       hash: block.hash,
@@ -60,6 +78,28 @@ export async function readAnchor(ask: Ask, txHash: Hex): Promise<AnchorReading> 
     facts,
     confirmations: confirmationsOf(mined, quantityOf(resultOf(head))),
     finality: finalityOf(mined, tagged(safe), tagged(finalized)),
+  };
+}
+
+/** Null where the place holds another transaction, or the node cannot be asked for it. */
+async function readPlace(
+  ask: Ask,
+  txHash: Hex,
+  { blockHash, txIndex }: StatedPlace,
+): Promise<{ transaction: Transaction | null; mined: TransactionReceipt | null }> {
+  const [tx, receipts] = await ask([
+    {
+      method: 'eth_getTransactionByBlockHashAndIndex',
+      params: [blockHash, `0x${txIndex.toString(16)}`],
+    },
+    { method: 'eth_getBlockReceipts', params: [blockHash] },
+  ]);
+  const transaction = tx?.ok ? transactionOf(tx.result) : null;
+  const list = receipts?.ok && Array.isArray(receipts.result) ? receipts.result : [];
+  const mined = receiptOf(list[txIndex] ?? null);
+  return {
+    transaction: transaction?.hash === txHash ? transaction : null,
+    mined: mined?.txHash === txHash && mined.blockHash === blockHash ? mined : null,
   };
 }
 

@@ -30,11 +30,21 @@ export interface Rpc {
   close(): Promise<void>;
 }
 
+/** One HTTP request to the endpoint, once it has ended; `failed`: there was no usable answer. */
+export interface Asked {
+  readonly calls: readonly {
+    readonly method: string;
+    readonly outcome: 'answered' | 'refused' | 'failed';
+  }[];
+  readonly seconds: number;
+}
+
 export interface RpcOptions {
   /** http or https, possibly with credentials. Never shown in an error. */
   readonly url: string;
   /** For a whole request, connecting and reading included. */
   readonly timeoutMs?: number;
+  readonly onAsked?: (asked: Asked) => void;
 }
 
 const MAX_ANSWER_BYTES = 16 * 1024 * 1024;
@@ -56,9 +66,19 @@ export function connectRpc(options: RpcOptions): Rpc {
   const askIn = (lane: Lane, timeoutMs: number): Ask => {
     return (calls, signal) =>
       lane(async () => {
-        const body = JSON.stringify(bodyOf(calls));
-        const text = await post(agent, target, body, { timeoutMs, signal });
-        return answersOf(text, calls.length, redact);
+        const startedAt = performance.now();
+        let answers: RpcAnswer[] = [];
+        try {
+          const body = JSON.stringify(bodyOf(calls));
+          const text = await post(agent, target, body, { timeoutMs, signal });
+          answers = answersOf(text, calls.length, redact);
+          return answers;
+        } finally {
+          options.onAsked?.({
+            calls: calls.map(({ method }, i) => ({ method, outcome: outcomeOf(answers[i]) })),
+            seconds: (performance.now() - startedAt) / 1000,
+          });
+        }
       });
   };
   return {
@@ -67,6 +87,11 @@ export function connectRpc(options: RpcOptions): Rpc {
     reading: askIn(openLane(READING), timeoutMs),
     close: () => agent.destroy(),
   };
+}
+
+function outcomeOf(answer: RpcAnswer | undefined): Asked['calls'][number]['outcome'] {
+  if (answer === undefined) return 'failed';
+  return answer.ok ? 'answered' : 'refused';
 }
 
 /** The result of a call that must not be refused; a refused read is a provider's fault. */

@@ -29,8 +29,8 @@ export async function main(argv: string[]): Promise<number> {
 
   program
     .command('verify')
-    .description('Hold a verification receipt against the chain, without asking the service')
-    .argument('<receipt>', 'JSON file of the receipt, or - for standard input')
+    .description('Hold a receipt or a bundle against the chain, without asking the service')
+    .argument('<file>', 'JSON file of the receipt or bundle, or - for standard input')
     .requiredOption('--rpc-url <url>', 'JSON-RPC endpoint to read the chain from')
     .option('--proof <file>', 'evidence: its hash is computed and compared')
     .option('--anchor-address <address>', 'account that must have sent the anchor')
@@ -39,11 +39,12 @@ export async function main(argv: string[]): Promise<number> {
       'after',
       '\nExit codes: 0 verified, 1 no receipt, 2 usage, 3 not verified, 7 chain unreachable.\n' +
         '\nExamples:\n  svc verify receipt.json --rpc-url https://rpc.example.org\n' +
+        '  svc verify bundle.json --rpc-url https://rpc.example.org\n' +
         '  svc verify receipt.json --proof evidence.json --rpc-url http://127.0.0.1:8545 --json',
     )
-    .action(async (receipt: string, options: import('./commands/verify.ts').VerifyOptions) => {
+    .action(async (file: string, options: import('./commands/verify.ts').VerifyOptions) => {
       const { verify } = await import('./commands/verify.ts');
-      exitCode = await verify(receipt, options);
+      exitCode = await verify(file, options);
     });
 
   try {

@@ -2,15 +2,15 @@ import { readFile } from 'node:fs/promises';
 import { buffer } from 'node:stream/consumers';
 import { SvcError } from '../base/svc-error.ts';
 import { isProof, type JsonValue, type Proof } from '../proof/json-value.ts';
-import { parseStrictJson } from '../proof/strict-json.ts';
+import { parseStrictJson, type StrictJsonOptions } from '../proof/strict-json.ts';
 import { StrictJsonError } from '../proof/strict-json-error.ts';
 import { decodeUtf8 } from '../proof/utf8.ts';
 
 /** A JSON document from a file, or from standard input for `-`, read as strictly as the service reads a proof. */
-export async function readJson(file: string): Promise<JsonValue> {
+export async function readJson(file: string, options: StrictJsonOptions = {}): Promise<JsonValue> {
   const bytes = await readBytes(file);
   try {
-    return parseStrictJson(decodeUtf8(bytes));
+    return parseStrictJson(decodeUtf8(bytes), options);
   } catch (error) {
     if (!(error instanceof StrictJsonError)) throw error;
     throw new SvcError('invalid_document', `${nameOf(file)}: ${error.message}`);

@@ -1,12 +1,12 @@
 import { SvcError } from '../base/svc-error.ts';
 import { canonicalJson } from '../proof/canonical-json.ts';
 import { type ErrorCode, errors, isErrorCode } from '../protocol/errors.ts';
+import type { Route } from '../protocol/route.ts';
 import {
   type Answer,
   type Body,
   type Params,
   type Query,
-  type Route,
   type RouteName,
   routes,
 } from '../protocol/routes.ts';

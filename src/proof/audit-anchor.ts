@@ -18,6 +18,9 @@ export interface StatedAnchor {
   readonly inclusion: Inclusion | null;
   readonly tx_hash: string;
   readonly block_number?: string | undefined;
+  readonly block_hash?: string | undefined;
+  /** Place of the transaction in its block. */
+  readonly tx_index?: number | undefined;
   readonly anchored_at?: string | undefined;
   readonly from?: string | undefined;
 }
@@ -38,6 +41,7 @@ export interface ChainFacts {
     readonly status: 'success' | 'reverted';
     readonly block_number: string;
     readonly block_hash: Hex;
+    readonly tx_index: number;
   };
   /** The block that stands at the receipt's number now; `timestamp` as in `anchored_at`. */
   readonly canonical_block: null | {
@@ -48,6 +52,8 @@ export interface ChainFacts {
 }
 
 export type AuditCheckName =
+  | 'evidence'
+  | 'raw_tx'
   | 'chain'
   | 'transaction_found'
   | 'status'
@@ -61,6 +67,8 @@ export type AuditCheckName =
   | 'root'
   | 'inclusion_path'
   | 'block_number'
+  | 'block_hash'
+  | 'tx_index'
   | 'anchored_at';
 
 export interface AuditCheck {
@@ -74,7 +82,8 @@ export interface AuditCheck {
  * Holds a stated anchor against the chain, without a word from the service and without I/O. Always
  * checks `chain`, `transaction_found`, `status`, `canonical_block`, `self_transfer` and `payload`; for
  * a proof stated to be anchored alone `proof_hash` and `leaf`; for one in a batch `leaf_count`, `root`
- * and `inclusion_path`; `sender`, `block_number` and `anchored_at` where they are stated. A malformed
+ * and `inclusion_path`; `sender`, `block_number`, `block_hash`, `tx_index` and
+ * `anchored_at` where they are stated. A malformed
  * statement fails its check, nothing throws.
  */
 export function auditAnchor(stated: StatedAnchor, facts: ChainFacts): AuditCheck[] {
@@ -206,6 +215,24 @@ function auditBlock(stated: StatedAnchor, facts: ChainFacts): AuditCheck[] {
       }),
     );
   }
+  if (stated.block_hash !== undefined) {
+    const sameBlock =
+      facts.receipt !== null && sameHex(facts.receipt.block_hash, stated.block_hash);
+    checks.push(
+      check('block_hash', sameBlock, {
+        holds: 'Its block has the stated hash',
+        fails: 'Its block has another hash than stated',
+      }),
+    );
+  }
+  if (stated.tx_index !== undefined) {
+    checks.push(
+      check('tx_index', facts.receipt?.tx_index === stated.tx_index, {
+        holds: 'It has the stated place in the block',
+        fails: 'It has another place in the block than stated',
+      }),
+    );
+  }
   if (stated.anchored_at !== undefined) {
     checks.push(
       check('anchored_at', facts.canonical_block?.timestamp === stated.anchored_at, {
@@ -217,7 +244,8 @@ function auditBlock(stated: StatedAnchor, facts: ChainFacts): AuditCheck[] {
   return checks;
 }
 
-function check(
+/** One check and its sentence. */
+export function check(
   name: AuditCheckName,
   ok: boolean,
   details: { readonly holds: string; readonly fails: string },

@@ -7,6 +7,15 @@ export {
   isProven,
   type StatedAnchor,
 } from './audit-anchor.ts';
+export { auditBundle, statedAnchorOf } from './audit-bundle.ts';
+export {
+  BUNDLE_FORMAT,
+  type Bundle,
+  MAX_BUNDLE_DEPTH,
+  readBundle,
+  saysItIsBundle,
+} from './bundle.ts';
+export { BundleError } from './bundle-error.ts';
 export type { Hex } from './bytes.ts';
 export { canonicalJson } from './canonical-json.ts';
 export { type Commitment, commitLeaves, type WaitingLeaf } from './commitment.ts';

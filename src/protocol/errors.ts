@@ -44,7 +44,20 @@ export const errors = {
   },
   invalid_proof_hash: { status: 400, retryable: false, summary: 'the proof hash is malformed' },
   invalid_address: { status: 400, retryable: false, summary: 'the wallet address is malformed' },
+  invalid_code: {
+    status: 400,
+    retryable: false,
+    summary: 'the code is unknown, spent or expired, or the verifier is not its own',
+  },
   invalid_chain_id: { status: 400, retryable: false, summary: 'the chainId is not a chain id' },
+  invalid_sample: { status: 400, retryable: false, summary: 'a telemetry sample is malformed' },
+  batch_too_large: { status: 413, retryable: false, summary: 'more than 50 telemetry samples' },
+  invalid_event_type: { status: 400, retryable: false, summary: 'the event_type is malformed' },
+  invalid_severity: {
+    status: 400,
+    retryable: false,
+    summary: 'the severity is not info, warn or error',
+  },
   not_found: { status: 404, retryable: false, summary: 'the resource does not exist' },
   request_timeout: { status: 408, retryable: true, summary: 'the request took too long to arrive' },
   already_completed: { status: 409, retryable: false, summary: 'the task is already completed' },
@@ -58,6 +71,7 @@ export const errors = {
     retryable: false,
     summary: 'the id is already used with other content',
   },
+  fleet_limit_reached: { status: 409, retryable: false, summary: 'the account has 100 fleets' },
   robot_limit_reached: { status: 409, retryable: false, summary: 'the account has 500 robots' },
   payload_too_large: {
     status: 413,

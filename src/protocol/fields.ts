@@ -5,6 +5,11 @@ export function Closed<Fields extends Record<string, TSchema>>(fields: Fields) {
   return Type.Object(fields, { additionalProperties: false });
 }
 
+/** A closed object of which at least one member must be there. */
+export function Patch<Fields extends Record<string, TSchema>>(fields: Fields) {
+  return Type.Object(fields, { additionalProperties: false, minProperties: 1 });
+}
+
 export function Nullable<Schema extends TSchema>(schema: Schema) {
   return Type.Union([schema, Type.Null()]);
 }
@@ -12,22 +17,26 @@ export function Nullable<Schema extends TSchema>(schema: Schema) {
 export const Uuid = Type.String({
   pattern: '^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$',
   description: 'UUID in lower case',
+  examples: ['01a1fa88-6262-702f-af77-0aaec0d1b17b'],
 });
 
 export const Hash = Type.String({
   pattern: '^0x[0-9a-f]{64}$',
   description: '32 bytes, 0x-prefixed lower-case hex',
+  examples: ['0x219f9568571e27344d43d9f29d2887bb000edfa6879f4e2a4ca3f723a9ee5b68'],
 });
 
 export const Address = Type.String({
   pattern: '^0x[0-9a-fA-F]{40}$',
   description: 'EVM address; answered in EIP-55 checksum form',
+  examples: ['0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266'],
 });
 
 /** What the service answers: UTC with milliseconds. */
 export const Timestamp = Type.String({
   pattern: '^\\d{4}-\\d{2}-\\d{2}T\\d{2}:\\d{2}:\\d{2}\\.\\d{3}Z$',
   description: 'ISO-8601, UTC, milliseconds',
+  examples: ['2026-11-20T19:56:45.000Z'],
 });
 
 /** What a caller may send; the format `iso-8601` is `parseTimestamp`. */
@@ -35,12 +44,17 @@ export const CallerTimestamp = Type.String({
   format: 'iso-8601',
   maxLength: 40,
   description: 'ISO-8601; without an offset it is UTC',
+  examples: ['2026-11-20T20:56:45+01:00'],
 });
 
 /** A non-negative integer too large for a double, such as a block number or an amount in wei. */
-export const Decimal = Type.String({ pattern: '^(0|[1-9]\\d*)$', description: 'decimal integer' });
+export const Decimal = Type.String({
+  pattern: '^(0|[1-9]\\d*)$',
+  description: 'decimal integer',
+  examples: ['1204'],
+});
 
-export const Url = Type.String({ format: 'uri' });
+export const Url = Type.String({ format: 'uri', examples: ['https://explorer.example.org'] });
 
 /** Text without U+0000. Lengths are code points. */
 export function Text(maxLength: number) {

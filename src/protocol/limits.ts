@@ -13,6 +13,7 @@ export const limits = {
 
   robotsPerAccount: 500,
   fleetsPerAccount: 100,
+  robotsPerAssignment: 100,
   openChallenges: 100_000,
   challengesTried: 8,
 
@@ -25,13 +26,40 @@ export const limits = {
   signatureBytes: 8 * 1024,
   documentDepth: 128,
 
+  /** Credits that cover fewer anchors are called low. */
+  lowAnchors: 10,
+
   titleLength: 200,
   nameLength: 80,
   descriptionLength: 2000,
+  locationLength: 200,
+  shiftLength: 200,
+  tagLength: 32,
+  tagsPerFleet: 20,
+  sortOrderMax: Number.MAX_SAFE_INTEGER,
+
+  samplesPerRequest: 50,
+  metricsBytes: 16 * 1024,
+  payloadBytes: 16 * 1024,
+  stateLength: 64,
+  eventTypeLength: 64,
+  eventMessageLength: 2000,
+  /** How far ahead of the service a sample's clock may be. */
+  sampleAheadMs: 24 * 60 * 60_000,
+  /** Of one interval of a series: states counted, metrics spread, and how long their names may be. */
+  seriesStates: 32,
+  seriesMetrics: 64,
+  seriesNameLength: 64,
+  /** Longest series by resolution, and most samples that a series by minute is made of. */
+  seriesMs: { minute: 6 * 60 * 60_000, hour: 31 * 24 * 60 * 60_000, day: 366 * 24 * 60 * 60_000 },
+  seriesSamples: 100_000,
+  /** A robot seen within this time is online. */
+  onlineMs: 5 * 60_000,
 
   pageSize: 50,
   pageSizeMax: 200,
 
   challengeLifetimeMs: 10 * 60_000,
+  cliCodeLifetimeMs: 60_000,
   sessionLifetimeMs: 30 * 24 * 60 * 60_000,
 } as const;

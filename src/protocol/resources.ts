@@ -32,6 +32,12 @@ export const TaskDetail = Closed({
   robot_id: Uuid,
 });
 
+/** Any JSON array or object; `src/proof` holds the stricter rules. */
+export const Proof = Type.Union([
+  Type.Record(Type.String(), Type.Unknown()),
+  Type.Array(Type.Unknown()),
+]);
+
 /** Where a proof's leaf stands in the tree of its batch; null where the proof was anchored alone. */
 export const Inclusion = Closed({
   root: Hash,
@@ -82,6 +88,14 @@ export const Anchor = Closed({
   updated_at: Timestamp,
 });
 
+/** Task as listed: what it expected is in the task itself. */
+export const TaskListItem = Closed({
+  ...Task.properties,
+  occurred_at: Nullable(Type.String()),
+  robot_id: Uuid,
+  anchor: Nullable(Anchor),
+});
+
 export const Robot = Closed({
   id: Uuid,
   name: VisibleText(limits.nameLength),
@@ -100,7 +114,10 @@ export const Robot = Closed({
   state: Nullable(Type.String()),
 });
 
-export const ApiKey = Type.String({ pattern: '^svc_[0-9a-f]{40}$' });
+export const ApiKey = Type.String({
+  pattern: '^svc_[0-9a-f]{40}$',
+  examples: [`svc_${'0123456789'.repeat(4)}`],
+});
 
 /** Network details: specification, section 2; `params` fits `wallet_addEthereumChain`. */
 export const ChainDetails = Closed({
@@ -109,7 +126,7 @@ export const ChainDetails = Closed({
   testnet: Type.Boolean(),
   explorer_url: Url,
   params: Closed({
-    chainId: Type.String({ pattern: '^0x(0|[1-9a-f][0-9a-f]*)$' }),
+    chainId: Type.String({ pattern: '^0x(0|[1-9a-f][0-9a-f]*)$', examples: ['0x7a69'] }),
     chainName: Type.String(),
     nativeCurrency: Closed({
       name: Type.String(),
@@ -153,6 +170,7 @@ export const PublicVerification = Closed({
 
 export type Task = Static<typeof Task>;
 export type TaskDetail = Static<typeof TaskDetail>;
+export type TaskListItem = Static<typeof TaskListItem>;
 export type Inclusion = Static<typeof Inclusion>;
 export type Finality = Static<typeof Finality>;
 export type Verification = Static<typeof Verification>;

@@ -104,6 +104,24 @@ export const environment = Type.Object({
     0,
     60_000,
   ),
+  SVC_TELEMETRY_RETENTION_DAYS: Whole(
+    'age at which samples are deleted; 0 keeps them',
+    0,
+    0,
+    36_500,
+  ),
+  SVC_EVENT_RETENTION_DAYS: Whole('age at which events are deleted; 0 keeps them', 0, 0, 36_500),
+  SVC_PROOF_RETENTION_DAYS: Whole(
+    'age at which evidence is erased, its hash and receipt kept; 0 keeps it',
+    0,
+    0,
+    36_500,
+  ),
+  SVC_DISK_MIN_FREE_MB: Whole('free space below which only completions are taken, in MiB', 0, 256),
+  SVC_METRICS_TOKEN: Optional(
+    'Bearer key that /metrics asks for (default: none, and it answers loopback only)',
+    '^\\S{16,}$',
+  ),
   SVC_LOG_LEVEL: OneOf(
     ['trace', 'debug', 'info', 'warn', 'error', 'silent'],
     'info',
@@ -118,6 +136,7 @@ export const secretVariables: ReadonlySet<string> = new Set([
   'SVC_ANCHOR_PRIVATE_KEY',
   'SVC_CHAIN_RPC_URL',
   'SVC_DATABASE_URL',
+  'SVC_METRICS_TOKEN',
 ]);
 
 export type ServerConfig = ReturnType<typeof readConfig>;
@@ -151,12 +170,20 @@ export function readConfig(
       values.SVC_GATE_TOKEN === undefined
         ? null
         : { token: values.SVC_GATE_TOKEN, minBalance: BigInt(values.SVC_GATE_MIN_BALANCE) },
+    telemetryRetentionMs: retentionMs(values.SVC_TELEMETRY_RETENTION_DAYS),
+    eventRetentionMs: retentionMs(values.SVC_EVENT_RETENTION_DAYS),
+    proofRetentionMs: retentionMs(values.SVC_PROOF_RETENTION_DAYS),
     signup: {
       mode: values.SVC_SIGNUP,
       anchors: values.SVC_SIGNUP_ANCHORS,
       gasWei: BigInt(values.SVC_SIGNUP_GAS_WEI),
     },
   });
+}
+
+/** Null keeps. */
+function retentionMs(days: number): number | null {
+  return days === 0 ? null : days * 24 * 60 * 60_000;
 }
 
 type Given = Readonly<Partial<Record<keyof Environment, string>>>;

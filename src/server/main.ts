@@ -8,7 +8,9 @@ import type { AnchoringLimits, AnchorStep } from './anchorer/anchoring-context.t
 import { hostInUrl, type ServerConfig } from './config.ts';
 import type { Settings } from './core/deps.ts';
 import type { Store } from './core/ports.ts';
+import { startRetention } from './core/retention.ts';
 import { buildApp } from './http/app.ts';
+import { createMetrics } from './metrics/metrics.ts';
 import { createNetworkLookup } from './network.ts';
 import { openSqliteStore } from './store/sqlite/open-store.ts';
 
@@ -40,20 +42,24 @@ export async function startServer(config: ServerConfig, deps: ServerDeps): Promi
   const { logger, clock = systemClock } = deps;
   const { values } = config;
   const key = await loadAnchorKey(keySource(config));
-  const chain = openChain({ url: values.SVC_CHAIN_RPC_URL ?? '' });
+  const metrics = createMetrics(clock);
+  const chain = openChain({ url: values.SVC_CHAIN_RPC_URL ?? '', onAsked: metrics.onAsked });
   let fail: (reason: 'store_failed') => void = () => {};
   const failed = new Promise<'store_failed'>((resolve) => {
     fail = resolve;
   });
-  const store = await openSqliteStore({
+  const opened = await openSqliteStore({
     path: config.databasePath,
     clock,
     exclusive: true,
+    onCommit: metrics.onCommit,
+    minFreeBytes: values.SVC_DISK_MIN_FREE_MB * 1024 * 1024,
     onFatal(error) {
       logger.fatal({ err: error }, 'the database failed');
       fail('store_failed');
     },
   });
+  const store = metrics.observe(opened);
   const settings = settingsOf(config);
   const stopping = new AbortController();
   const app = buildApp({
@@ -62,6 +68,8 @@ export async function startServer(config: ServerConfig, deps: ServerDeps): Promi
     clock,
     settings,
     logger,
+    metrics: { token: values.SVC_METRICS_TOKEN ?? null, read: metrics.read },
+    onAnswered: metrics.onAnswered,
     network: createNetworkLookup(config, settings),
     stopping: stopping.signal,
   });
@@ -82,10 +90,18 @@ export async function startServer(config: ServerConfig, deps: ServerDeps): Promi
     options: anchoringLimits(config),
     ...(deps.onAnchorStep === undefined ? {} : { onStep: deps.onAnchorStep }),
   });
+  const retention = startRetention({
+    store,
+    clock,
+    telemetryRetentionMs: config.telemetryRetentionMs,
+    eventRetentionMs: config.eventRetentionMs,
+    proofRetentionMs: config.proofRetentionMs,
+    onError: (error) => logger.warn({ err: error }, 'old data could not be deleted'),
+  });
   const close = async () => {
     stopping.abort();
     await app.close();
-    await anchorer.drain();
+    await Promise.all([anchorer.drain(), retention.stop()]);
     await chain.close();
     await store.close();
   };
@@ -133,6 +149,7 @@ function settingsOf(config: ServerConfig): Settings {
     chainId: values.SVC_CHAIN_ID ?? null,
     anchorTimeoutMs: values.SVC_ANCHOR_TIMEOUT_MS,
     verifyMaxAgeMs: values.SVC_VERIFY_MAX_AGE_MS,
+    telemetryRetentionMs: config.telemetryRetentionMs,
     gate,
     signup,
   };

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Lease } from '../../src/server/core/anchor-store.ts';
-import type { NewRobot } from '../../src/server/core/ports.ts';
+import type { NewRobot } from '../../src/server/core/robot-store.ts';
 import {
   chainId,
   failsWith,

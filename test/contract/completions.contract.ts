@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Lease } from '../../src/server/core/anchor-store.ts';
-import type { NewRobot } from '../../src/server/core/ports.ts';
+import type { NewRobot } from '../../src/server/core/robot-store.ts';
 import { type OpenStore, reservedWei, World } from './world.ts';
 
 export function completionContract(open: OpenStore): void {
@@ -104,11 +104,27 @@ export function completionContract(open: OpenStore): void {
       const other = await world.robot(robot.wallet);
       const task = await world.task(robot.id);
 
-      const foreign = { ...world.completion(task), robotId: other.id };
+      const foreign = {
+        ...world.completion(task),
+        robotId: other.id,
+        keyHash: other.keyHash,
+      };
       const unknown = world.completion(world.newTask(robot.id));
 
       expect(await world.store.queueCompletion(foreign)).toEqual({ outcome: 'not_found' });
       expect(await world.store.queueCompletion(unknown)).toEqual({ outcome: 'not_found' });
+    });
+
+    it("is robot_gone for a key that is not the robot's, and queues nothing", async () => {
+      const lease = await world.lease();
+      const robot = await world.robot();
+      const other = await world.robot(robot.wallet);
+      const completion = world.completion(await world.task(robot.id));
+
+      const queued = await world.store.queueCompletion({ ...completion, keyHash: other.keyHash });
+
+      expect(queued).toEqual({ outcome: 'robot_gone' });
+      expect(await world.store.listQueuedProofs(lease, 1)).toEqual([]);
     });
 
     it('is robot_gone for a robot that is not there', async () => {

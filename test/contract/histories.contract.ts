@@ -2,11 +2,13 @@ import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import type { Lease } from '../../src/server/core/anchor-store.ts';
 import type { TaskRecord } from '../../src/server/core/ports.ts';
+import type { NewRobot } from '../../src/server/core/robot-store.ts';
 import { type OpenStore, World } from './world.ts';
 
 type Step =
   | { do: 'grant'; account: number; anchors: number; gasWei: bigint }
   | { do: 'claim'; robot: number }
+  | { do: 'delete'; robot: number }
   | { do: 'queue'; task: number; evidence: number }
   | { do: 'refuse'; count: number }
   | { do: 'commit'; limit: number }
@@ -30,6 +32,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
       evidence: fc.nat({ max: 2 }),
     }),
   },
+  fc.record({ do: fc.constant('delete' as const), robot: fc.nat({ max: 8 }) }),
   fc.record({ do: fc.constant('refuse' as const), count: fc.integer({ min: 1, max: 2 }) }),
   fc.record({ do: fc.constant('commit' as const), limit: fc.integer({ min: 1, max: 4 }) }),
   fc.record({
@@ -53,11 +56,11 @@ class History {
   readonly #world: World;
   readonly #lease: Lease;
   readonly #wallets: string[];
-  readonly #robots: { id: string }[];
+  readonly #robots: NewRobot[];
   readonly #tasks: TaskRecord[] = [];
   readonly #attempts: Awaited<ReturnType<World['committed']>>[] = [];
 
-  private constructor(world: World, lease: Lease, wallets: string[], robots: { id: string }[]) {
+  private constructor(world: World, lease: Lease, wallets: string[], robots: NewRobot[]) {
     this.#world = world;
     this.#lease = lease;
     this.#wallets = wallets;
@@ -83,6 +86,13 @@ class History {
       case 'claim': {
         const robot = pick(this.#robots, step.robot);
         if (robot !== undefined) this.#tasks.push(await this.#world.task(robot.id));
+        break;
+      }
+      case 'delete': {
+        const robot = this.#robots[step.robot];
+        if (robot === undefined) break;
+        await store.deleteRobot(robot.id, robot.wallet, now);
+        this.#robots[step.robot] = await this.#world.robot(robot.wallet);
         break;
       }
       case 'queue': {

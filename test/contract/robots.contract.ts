@@ -1,6 +1,8 @@
-import { afterEach, beforeEach, expect, it } from 'vitest';
+import { v7 as newId } from 'uuid';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { limits } from '../../src/protocol/limits.ts';
-import { type OpenStore, World } from './world.ts';
+import type { NewRobot, RobotPatch } from '../../src/server/core/robot-store.ts';
+import { newWallet, type OpenStore, World } from './world.ts';
 
 export function robotContract(open: OpenStore): void {
   let world: World;
@@ -8,6 +10,9 @@ export function robotContract(open: OpenStore): void {
     world = await World.open(open);
   });
   afterEach(() => world.close());
+
+  const patch = (robot: NewRobot, changes: RobotPatch) =>
+    world.store.patchRobot(robot.id, robot.wallet, changes, world.now);
 
   it('creates a robot and answers it whole', async () => {
     const robot = world.newRobot(await world.account());
@@ -71,6 +76,166 @@ export function robotContract(open: OpenStore): void {
     expect(outcomes.filter(({ outcome }) => outcome === 'robot_limit_reached')).toHaveLength(15);
     expect(await world.store.createRobot(world.newRobot(await world.account()))).toMatchObject({
       outcome: 'created',
+    });
+  });
+
+  it('finds a robot under its own account only', async () => {
+    const robot = await world.robot();
+
+    expect(await world.store.getRobot(robot.id, robot.wallet)).toMatchObject({ id: robot.id });
+    expect(await world.store.getRobot(robot.id, newWallet())).toBeNull();
+    expect(await world.store.getRobot(newId(), robot.wallet)).toBeNull();
+  });
+
+  describe('patching', () => {
+    it('changes what is named, null emptying it, and keeps the rest', async () => {
+      const robot = await world.robot();
+      const fleet = await world.fleet(robot.wallet);
+      const before = await world.store.getRobot(robot.id, robot.wallet);
+      world.clock.advance(1000);
+
+      const first = await patch(robot, { description: 'left arm', fleetId: fleet.id });
+      const second = await patch(robot, { name: 'Packer 1', description: null });
+
+      const grouped = { ...before, fleetId: fleet.id, updatedAt: world.now };
+      expect(first).toEqual({
+        outcome: 'patched',
+        robot: { ...grouped, description: 'left arm' },
+      });
+      expect(second).toEqual({ outcome: 'patched', robot: { ...grouped, name: 'Packer 1' } });
+      expect(await world.store.getRobot(robot.id, robot.wallet)).toEqual({
+        ...grouped,
+        name: 'Packer 1',
+      });
+    });
+
+    it('keeps the key', async () => {
+      const robot = await world.robot();
+
+      await patch(robot, { name: 'Packer 1' });
+
+      expect(await world.store.authenticateRobot(robot.keyHash)).not.toBeNull();
+    });
+
+    it('takes no fleet of another account, and changes nothing then', async () => {
+      const robot = await world.robot();
+      const foreign = await world.fleet(await world.account());
+
+      for (const fleetId of [foreign.id, newId()]) {
+        const result = await patch(robot, { name: 'Packer 1', fleetId });
+        expect(result).toEqual({ outcome: 'fleet_not_found' });
+      }
+      expect(await world.store.getRobot(robot.id, robot.wallet)).toMatchObject({
+        name: robot.name,
+        fleetId: null,
+      });
+    });
+
+    it('finds no robot of another account', async () => {
+      const robot = await world.robot();
+
+      const result = await patch({ ...robot, wallet: await world.account() }, { name: 'mine' });
+
+      expect(result).toEqual({ outcome: 'robot_not_found' });
+    });
+  });
+
+  describe('assigning to a fleet', () => {
+    it('moves the robots, and answers them in the order named', async () => {
+      const wallet = await world.account();
+      const fleet = await world.fleet(wallet);
+      const [first, second, third] = [
+        await world.robot(wallet),
+        await world.robot(wallet),
+        await world.robot(wallet),
+      ];
+      world.clock.advance(1000);
+
+      const ids = [third.id, first.id];
+      const assigned = await world.store.assignRobots(wallet, ids, fleet.id, world.now);
+
+      expect(assigned).toMatchObject({
+        outcome: 'assigned',
+        robots: ids.map((id) => ({ id, fleetId: fleet.id, updatedAt: world.now })),
+      });
+      expect((await world.store.getFleet(fleet.id, wallet))?.robotCount).toBe(2);
+      expect((await world.store.getRobot(second.id, wallet))?.fleetId).toBeNull();
+    });
+
+    it('takes them out of any fleet with null', async () => {
+      const robot = await world.robot();
+      const fleet = await world.fleet(robot.wallet);
+      await patch(robot, { fleetId: fleet.id });
+
+      await world.store.assignRobots(robot.wallet, [robot.id], null, world.now);
+
+      expect((await world.store.getRobot(robot.id, robot.wallet))?.fleetId).toBeNull();
+    });
+
+    it('moves none when one of them or the fleet is not of the account', async () => {
+      const robot = await world.robot();
+      const fleet = await world.fleet(robot.wallet);
+      const other = await world.robot();
+      const foreign = await world.fleet(other.wallet);
+      const assign = (ids: string[], fleetId: string) =>
+        world.store.assignRobots(robot.wallet, ids, fleetId, world.now);
+
+      expect(await assign([robot.id, other.id], fleet.id)).toEqual({ outcome: 'robot_not_found' });
+      expect(await assign([robot.id], foreign.id)).toEqual({ outcome: 'fleet_not_found' });
+      expect((await world.store.getRobot(robot.id, robot.wallet))?.fleetId).toBeNull();
+    });
+  });
+
+  describe('replacing the key', () => {
+    const newKey = 'b'.repeat(64);
+
+    it('ends the old key at once and takes the new one', async () => {
+      const robot = await world.robot();
+      world.clock.advance(1000);
+
+      const replaced = await world.store.replaceKey(robot.id, robot.wallet, newKey, world.now);
+
+      expect(replaced).toMatchObject({
+        id: robot.id,
+        keyHint: 'b'.repeat(8),
+        updatedAt: world.now,
+      });
+      expect(await world.store.authenticateRobot(robot.keyHash)).toBeNull();
+      expect((await world.store.authenticateRobot(newKey))?.robot.id).toBe(robot.id);
+    });
+
+    it('leaves the robot without a key, and gives it one again', async () => {
+      const robot = await world.robot();
+
+      const ended = await world.store.replaceKey(robot.id, robot.wallet, null, world.now);
+      const gone = await world.store.authenticateRobot(robot.keyHash);
+      await world.store.replaceKey(robot.id, robot.wallet, newKey, world.now);
+
+      expect(ended?.keyHint).toBeNull();
+      expect(gone).toBeNull();
+      expect(await world.store.authenticateRobot(newKey)).not.toBeNull();
+    });
+
+    it('refuses claims and completions of the old key that are under way', async () => {
+      await world.lease();
+      const robot = await world.robot();
+      const task = await world.task(robot.id);
+
+      const [, claimed, queued] = await Promise.all([
+        world.store.replaceKey(robot.id, robot.wallet, newKey, world.now),
+        world.store.createTask(world.newTask(robot.id)),
+        world.store.queueCompletion(world.completion(task)),
+      ]);
+
+      expect(claimed).toEqual({ outcome: 'robot_gone' });
+      expect(queued).toEqual({ outcome: 'robot_gone' });
+    });
+
+    it('finds no robot of another account', async () => {
+      const robot = await world.robot();
+
+      expect(await world.store.replaceKey(robot.id, newWallet(), null, world.now)).toBeNull();
+      expect(await world.store.authenticateRobot(robot.keyHash)).not.toBeNull();
     });
   });
 

@@ -6,7 +6,7 @@ import { randomHash, World } from './world.ts';
 let world: World;
 let path: string;
 
-/** Tasks that wait, are signed, settled, half settled and failed, so that each rule has its rows. */
+/** Tasks that wait, are signed, settled, half settled and failed, and some gone, so that each rule has its rows. */
 beforeEach(async () => {
   world = await World.open(async (clock) => {
     const temporary = await openTemporarySqlite(clock);
@@ -14,6 +14,12 @@ beforeEach(async () => {
     return temporary;
   });
   const lease = await world.lease();
+  const gone = await world.robot();
+  await world.queued(gone.id, 1);
+  await world.settled(lease);
+  await world.queued(gone.id, 1);
+  await world.store.deleteRobot(gone.id, gone.wallet, world.now);
+  await world.fleet(await world.account());
   const robot = await world.robot();
   await world.queued(robot.id, 1);
   await world.settled(lease);
@@ -107,8 +113,24 @@ describe('the check of the invariants', () => {
     ['attempt_has_a_variant', 'UPDATE variants SET seq = 1'],
     ['nonces_are_contiguous', 'UPDATE attempts SET nonce = nonce + 10 WHERE nonce = 2'],
     ['attempts_belong_to_the_chain', `INSERT INTO chain_identity VALUES (1, 1, '0x')`],
+    [
+      'settled_leaf_is_in_the_ledger',
+      `DELETE FROM ledger WHERE kind = 'settle' AND task_id IN (SELECT task_id FROM tombstones)`,
+    ],
+    ['deleted_task_is_buried', 'DELETE FROM tombstones'],
+    ['buried_task_is_gone', 'INSERT INTO tombstones SELECT id, 0 FROM tasks LIMIT 1'],
+    ['robot_is_in_a_fleet_of_its_account', `UPDATE robots SET fleet_id = 'f'`],
+    [
+      'robot_is_in_a_fleet_of_its_account',
+      `UPDATE robots SET fleet_id = (SELECT id FROM fleets WHERE wallet <> robots.wallet)`,
+    ],
     ['counts_are_kept', 'UPDATE challenge_count SET total = total + 1'],
     ['counts_are_kept', 'UPDATE proof_hashes SET occurrences = 2'],
+    ['counts_are_kept', 'UPDATE task_counts SET claimed = claimed + 1'],
+    ['counts_are_kept', 'DELETE FROM task_counts'],
+    ['anchor_days_follow_ledger', 'UPDATE anchor_days SET anchors = anchors + 1'],
+    ['anchor_days_follow_ledger', `UPDATE anchor_days SET gas_wei = gas_wei || '0'`],
+    ['anchor_days_follow_ledger', 'DELETE FROM anchor_days'],
     ['charges_follow_cost', `UPDATE attempts SET cost_wei = '9' WHERE cost_wei IS NOT NULL`],
     ['charges_follow_cost', `UPDATE ledger SET gas_wei = '1' WHERE kind = 'release'`],
     ['proofs_match_their_hash', `UPDATE proofs SET proof = '{}'`],

@@ -15,6 +15,7 @@ const shortWalks = [
   'SCAN leases',
   'USE TEMP B-TREE FOR DISTINCT',
   'USE TEMP B-TREE FOR ORDER BY',
+  'SCAN json_each VIRTUAL TABLE INDEX 1:',
   // The index holds the open ones alone.
   'SCAN attempts USING INDEX attempts_open',
   // In the order of a LIMIT.
@@ -66,11 +67,33 @@ it.each([
   ['sessions', /FROM sessions\s+WHERE token_hash/, 'SEARCH sessions USING INDEX'],
   ['robots by key', /FROM robots WHERE key_hash/, 'SEARCH robots USING INDEX'],
   ['robots of an account', /FROM robots WHERE wallet = \? AND id > /, 'INDEX robots_wallet'],
+  ['tasks of an account', /FROM tasks t\s[\s\S]+WHERE t\.wallet = \?/, 'INDEX tasks_wallet'],
+  ['tasks of a robot', /FROM tasks t\s[\s\S]+WHERE t\.robot_id = \?/, 'INDEX tasks_robot'],
+  ['the ledger of an account', /FROM ledger\s+WHERE wallet = \? AND seq </, 'INDEX ledger_wallet'],
+  ['sessions of an account', /FROM sessions\s+WHERE wallet = \?/, 'INDEX sessions_wallet'],
+  ['old evidence', /FROM proofs WHERE stored_at/, 'INDEX proofs_age'],
   ['the queue', /queued_at FROM completions/, 'INDEX completions_queue'],
+  ['the queue of a robot', /CROSS JOIN tasks/, 'SCAN completions USING INDEX completions_queue'],
+  ['fleets in order', /FROM fleets WHERE wallet = \? AND/, 'INDEX fleets_wallet'],
+  ['the robots of a fleet', /FROM fleets WHERE id/, 'INDEX robots_fleet'],
   ['open attempts', /unsettled_leaves, created_at FROM attempts/, 'INDEX attempts_open'],
   ['the first anchored', /FROM receipts WHERE proof_hash/, 'INDEX receipts_proof_hash'],
   ['the first queued', /FROM completions WHERE proof_hash/, 'INDEX completions_proof_hash'],
   ['open challenges', /FROM challenges WHERE wallet/, 'INDEX challenges_wallet'],
+  [
+    'samples',
+    /metrics FROM telemetry\s+WHERE robot_id = \? AND recorded_at >= /,
+    '(robot_id=? AND recorded_at>? AND (recorded_at,id)<(?,?))',
+  ],
+  ['roll-ups', /FROM telemetry_rollups\s+WHERE .* at < /, 'USING PRIMARY KEY (robot_id=? AND res'],
+  [
+    'events',
+    /INDEXED BY events_wallet\s/,
+    'INDEX events_wallet (wallet=? AND severity=? AND rowid',
+  ],
+  ['events of a type', /INDEXED BY events_robot_type/, 'event_type=? AND severity=? AND rowid<?'],
+  ['hours', /FROM activity_hours/, 'SEARCH activity_hours USING PRIMARY KEY (scope=? AND at>?)'],
+  ['tasks by status', /task_counts c ON/, 'SEARCH c USING PRIMARY KEY (robot_id=?)'],
 ])('reads %s by the index meant for it', (_what, query, index) => {
   const sql = statements.find((text) => query.test(text)) ?? 'SELECT 1';
 

@@ -1,14 +1,23 @@
 import { describe } from 'vitest';
+import { accountContract } from './account.contract.ts';
 import { anchorContract } from './anchoring.contract.ts';
 import { completionContract } from './completions.contract.ts';
 import { creditContract } from './credits.contract.ts';
+import { eventContract } from './events.contract.ts';
+import { evidenceContract } from './evidence.contract.ts';
+import { fleetContract } from './fleets.contract.ts';
 import { historyContract } from './histories.contract.ts';
 import { leaseContract } from './leases.contract.ts';
 import { lifeContract } from './life.contract.ts';
+import { operationsContract } from './operations.contract.ts';
+import { retentionContract } from './retention.contract.ts';
+import { robotDeletionContract } from './robot-deletion.contract.ts';
 import { robotContract } from './robots.contract.ts';
 import { settlementContract } from './settlement.contract.ts';
 import { signInContract } from './sign-in.contract.ts';
+import { statsContract } from './stats.contract.ts';
 import { taskContract } from './tasks.contract.ts';
+import { telemetryContract } from './telemetry.contract.ts';
 import type { OpenStore } from './world.ts';
 
 /** What `src/server/core/ports.ts` promises of a store, for whichever store is opened. */
@@ -16,12 +25,21 @@ export function storeContract(name: string, open: OpenStore): void {
   describe(`the store on ${name}`, () => {
     describe('sign-in', () => signInContract(open));
     describe('robots', () => robotContract(open));
+    describe('fleets', () => fleetContract(open));
+    describe('deleting a robot', () => robotDeletionContract(open));
     describe('tasks', () => taskContract(open));
+    describe('evidence', () => evidenceContract(open));
+    describe('accounts', () => accountContract(open));
     describe('completions', () => completionContract(open));
+    describe('telemetry', () => telemetryContract(open));
+    describe('events', () => eventContract(open));
+    describe('statistics', () => statsContract(open));
+    describe('retention', () => retentionContract(open));
     describe('credits', () => creditContract(open));
     describe('leases', () => leaseContract(open));
     describe('anchoring', () => anchorContract(open));
     describe('settlement', () => settlementContract(open));
+    describe('operations', () => operationsContract(open));
     describe('opening and closing', () => lifeContract(open));
     describe('any history', () => historyContract(open));
   });

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { NewRobot } from '../../src/server/core/ports.ts';
+import type { NewRobot } from '../../src/server/core/robot-store.ts';
 import { newWallet, type OpenStore, randomHash, World } from './world.ts';
 
 export function taskContract(open: OpenStore): void {
@@ -13,13 +13,13 @@ export function taskContract(open: OpenStore): void {
 
   describe('claiming', () => {
     it('stores the task as claimed', async () => {
-      const { idGiven: _, ...claim } = world.newTask(robot.id, {
+      const { idGiven, keyHash, ...claim } = world.newTask(robot.id, {
         description: 'two boxes',
         expectedResult: '{"boxes":2}',
         occurredAt: '2026-01-15T10:00:00+02:00',
       });
 
-      const created = await world.store.createTask({ ...claim, idGiven: true });
+      const created = await world.store.createTask({ ...claim, idGiven, keyHash });
 
       const task = { ...claim, wallet: robot.wallet, status: 'claimed', completion: null };
       expect(created).toEqual({ outcome: 'created', task });
@@ -55,9 +55,21 @@ export function taskContract(open: OpenStore): void {
       await world.store.createTask(claim);
       const other = await world.robot(robot.wallet);
 
-      const again = await world.store.createTask({ ...claim, robotId: other.id });
+      const again = await world.store.createTask({
+        ...claim,
+        robotId: other.id,
+        keyHash: other.keyHash,
+      });
 
       expect(again).toEqual({ outcome: 'id_conflict' });
+    });
+
+    it("answers robot_gone for a key that is not the robot's, and claims nothing", async () => {
+      const other = await world.robot(robot.wallet);
+      const claim = world.newTask(robot.id, { keyHash: other.keyHash });
+
+      expect(await world.store.createTask(claim)).toEqual({ outcome: 'robot_gone' });
+      expect(await world.store.getTask(claim.id, { robotId: robot.id })).toBeNull();
     });
 
     it('answers robot_gone for a robot that is not there', async () => {

@@ -15,15 +15,16 @@ import type {
   NewAttempt,
   QueuedProof,
 } from '../../src/server/core/anchor-store.ts';
+import type { FleetRecord, NewFleet } from '../../src/server/core/fleet-store.ts';
 import type {
   Challenge,
   NewCompletion,
-  NewRobot,
   NewSession,
   NewTask,
   Store,
   TaskRecord,
 } from '../../src/server/core/ports.ts';
+import type { NewRobot } from '../../src/server/core/robot-store.ts';
 import { createTestClock, type TestClock } from '../support/clock.ts';
 
 /** A store that a test has for itself. */
@@ -65,6 +66,11 @@ export function newWallet(): string {
 
 export function sha256Hex(text: string): string {
   return createHash('sha256').update(text).digest('hex');
+}
+
+/** Of the key that each robot of a world starts with. */
+export function keyHashOf(robotId: string): string {
+  return sha256Hex(`key of ${robotId}`);
 }
 
 /** What happens in a test happens here, in few words; the store under test does the work. */
@@ -136,7 +142,7 @@ export class World {
       wallet,
       name: 'Picker 7',
       description: null,
-      keyHash: sha256Hex(`key of ${id}`),
+      keyHash: keyHashOf(id),
       createdAt: this.now,
     };
   }
@@ -147,10 +153,31 @@ export class World {
     return robot;
   }
 
+  newFleet(wallet: string, changes: Partial<NewFleet> = {}): NewFleet {
+    return {
+      id: uuid(),
+      wallet,
+      name: 'North hall',
+      description: null,
+      location: null,
+      shift: null,
+      tags: [],
+      createdAt: this.now,
+      ...changes,
+    };
+  }
+
+  async fleet(wallet: string, changes: Partial<NewFleet> = {}): Promise<FleetRecord> {
+    const created = await this.store.createFleet(this.newFleet(wallet, changes));
+    if (created.outcome !== 'created') throw new Error('The fleet was not made');
+    return created.fleet;
+  }
+
   newTask(robotId: string, changes: Partial<NewTask> = {}): NewTask {
     return {
       id: uuid(),
       robotId,
+      keyHash: keyHashOf(robotId),
       title: 'Pick order 17',
       description: null,
       expectedResult: null,
@@ -179,6 +206,7 @@ export class World {
     return {
       taskId: task.id,
       robotId: task.robotId,
+      keyHash: keyHashOf(task.robotId),
       proof: canonicalJson(evidence),
       proofHash,
       claimHash,

@@ -5,7 +5,7 @@ import { completeTask } from '../../src/server/core/complete-task.ts';
 import type { Deps } from '../../src/server/core/deps.ts';
 import type { Store, TaskRecord } from '../../src/server/core/ports.ts';
 import { openTemporarySqlite } from '../contract/temporary-sqlite.ts';
-import { World } from '../contract/world.ts';
+import { keyHashOf, World } from '../contract/world.ts';
 
 const first = { run: 'first' };
 const second = { run: 'second' };
@@ -30,7 +30,8 @@ describe('a completion whose wait ends when another proof has been accepted', ()
       network: async () => ({ explorerUrl: 'https://explorer.test' }),
       stopping: new AbortController().signal,
     } as unknown as Deps; // what a completion works with
-    return completeTask(deps, task.robotId, task.id, proof, new AbortController().signal);
+    const robot = { id: task.robotId, keyHash: keyHashOf(task.robotId) };
+    return completeTask(deps, robot, task.id, proof, new AbortController().signal);
   }
 
   async function race(after: (accepted: TaskRecord) => Promise<void>) {

@@ -34,7 +34,7 @@ describe('public verification, by what the chain holds', () => {
       facts: {
         chain_id: receipt.chainId,
         tx: { hash: receipt.txHash, from: sender, to: sender, value: '0', input: attempt.payload },
-        receipt: { status: 'success', block_number: '5', block_hash: otherHash },
+        receipt: { status: 'success', block_number: '5', block_hash: otherHash, tx_index: 0 },
         canonical_block: {
           hash: otherHash,
           number: '5',
@@ -77,12 +77,16 @@ describe('public verification, by what the chain holds', () => {
     ['another chain', () => ({ chain_id: 1 }), true],
     [
       'a reverted transaction',
-      () => ({ receipt: { status: 'reverted', block_number: '5', block_hash: otherHash } }),
+      () => ({
+        receipt: { status: 'reverted', block_number: '5', block_hash: otherHash, tx_index: 0 },
+      }),
       true,
     ],
     [
       'another block',
-      () => ({ receipt: { status: 'success', block_number: '6', block_hash: otherHash } }),
+      () => ({
+        receipt: { status: 'success', block_number: '6', block_hash: otherHash, tx_index: 0 },
+      }),
       true,
     ],
     [

@@ -110,7 +110,7 @@ describe('who may call', () => {
     ['PUT', '/api/v1/tasks'],
     ['DELETE', '/api/v1/robots'],
     ['OPTIONS', '/api/chain'],
-    ['GET', '/api/v1/tasks'],
+    ['GET', '/api/v1/task'],
     ['GET', '/API/CHAIN'],
     ['GET', '/api//chain'],
   ])('knows no %s %s', async (method, path) => {

@@ -67,6 +67,15 @@ describe('a connection that breaks the rules', () => {
     expect(JSON.stringify([reply.body, [...reply.headers]])).not.toContain('evil.test');
   });
 
+  it('is told so as well when only its body is slow', async () => {
+    const reply = await exchange(
+      'POST /api/auth/challenge HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: 99\r\n\r\n{',
+    );
+
+    expect(reply.status).toBe(408);
+    expect(reply.body.error).toBe('request_timeout');
+  });
+
   it('gets an answer without a Host header, or with an expectation', async () => {
     const hostless = await exchange(`GET /healthz HTTP/1.1\r\n${CLOSE}\r\n`);
     const expecting = await exchange(

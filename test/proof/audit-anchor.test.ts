@@ -46,7 +46,7 @@ function anchored(count: number, index: number): { stated: StatedAnchor; facts: 
     facts: {
       chain_id: 31337,
       tx: { hash: tx_hash, from: account, to: account, value: '0', input: encodePayload(payload) },
-      receipt: { status: 'success', block_number: '42', block_hash },
+      receipt: { status: 'success', block_number: '42', block_hash, tx_index: 3 },
       canonical_block: { hash: block_hash, number: '42', timestamp },
     },
   };

@@ -2,7 +2,8 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { errors } from '../../src/protocol/errors.ts';
 import { limits } from '../../src/protocol/limits.ts';
-import { type Route, routes } from '../../src/protocol/routes.ts';
+import type { Route } from '../../src/protocol/route.ts';
+import { routes } from '../../src/protocol/routes.ts';
 import { formatTimestamp, parseTimestamp } from '../../src/protocol/timestamp.ts';
 
 const rows = Object.entries<Route>(routes);

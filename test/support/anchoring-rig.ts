@@ -145,6 +145,7 @@ async function queueOne(store: Store, robotId: string): Promise<string> {
   await store.createTask({
     id,
     robotId,
+    keyHash: robotId,
     title: 'carry',
     description: null,
     expectedResult: null,
@@ -158,6 +159,7 @@ async function queueOne(store: Store, robotId: string): Promise<string> {
   const queued = await store.queueCompletion({
     taskId: id,
     robotId,
+    keyHash: robotId,
     proof: JSON.stringify(proof),
     proofHash,
     claimHash,

@@ -37,6 +37,8 @@ export interface TestServiceOptions {
   /** What stands behind the RPC URL without a local chain; by default nothing. */
   rpcUrl?: string;
   settings?: Partial<Settings>;
+  /** What the disk has and what is asked of it, in bytes. */
+  disk?: { minFreeBytes: number; freeBytes: () => Promise<number> };
   clock?: Clock;
   timeouts?: ArrivalTimeouts;
 }
@@ -67,6 +69,7 @@ export async function startTestService(options: TestServiceOptions = {}) {
     path: path.join(folder, 'svc.db'),
     clock,
     exclusive: true,
+    ...options.disk,
     onFatal: (error) => {
       throw error;
     },
@@ -79,6 +82,7 @@ export async function startTestService(options: TestServiceOptions = {}) {
     chainId: 31337,
     anchorTimeoutMs: 30_000,
     verifyMaxAgeMs: 0,
+    telemetryRetentionMs: null,
     gate: null,
     signup: { mode: 'open', anchors: 1000, gasWei: 10n ** 18n },
     ...options.settings,

@@ -1,7 +1,8 @@
 import { Compile } from 'typebox/compile';
 import { expect } from 'vitest';
 import { errors, isErrorCode } from '../../src/protocol/errors.ts';
-import { ErrorBody, type Route, routes } from '../../src/protocol/routes.ts';
+import type { Route } from '../../src/protocol/route.ts';
+import { ErrorBody, routes } from '../../src/protocol/routes.ts';
 
 /** An answer as it came over the wire. */
 export interface Reply {

@@ -2,11 +2,16 @@ import { Chalk, supportsColor } from 'chalk';
 import { Type } from 'typebox';
 import { Value } from 'typebox/value';
 import { SvcError } from '../../base/svc-error.ts';
-import { verifyReceipt } from '../../chain/verify-receipt.ts';
+import { verifyBundle } from '../../chain/verify-bundle.ts';
+import { type ReceiptAudit, verifyReceipt } from '../../chain/verify-receipt.ts';
 import { isProven } from '../../proof/audit-anchor.ts';
+import { type Bundle, MAX_BUNDLE_DEPTH, readBundle, saysItIsBundle } from '../../proof/bundle.ts';
+import { BundleError } from '../../proof/bundle-error.ts';
 import { hashProof } from '../../proof/hash.ts';
+import type { JsonValue } from '../../proof/json-value.ts';
 import { Nullable } from '../../protocol/fields.ts';
 import { Inclusion, Verification } from '../../protocol/resources.ts';
+import { escapeText } from '../escape-text.ts';
 import { exitCodes } from '../exit.ts';
 import { readJson, readProof } from '../read-input.ts';
 
@@ -31,53 +36,116 @@ interface Check {
   detail: string;
 }
 
-/** `svc verify RECEIPT`: holds a receipt, and the evidence if given, against the chain itself. */
+/** What is held against the chain, and what it says that no check covers. */
+interface Statement {
+  proofHash: string;
+  txHash: string;
+  robotName: string | null;
+  audit(): Promise<ReceiptAudit>;
+}
+
+/** `svc verify FILE`: holds a receipt or a bundle, and evidence if given, against the chain itself. */
 export async function verify(file: string, options: VerifyOptions): Promise<number> {
-  const receipt = await readReceipt(file);
   const pinned = options.anchorAddress;
   if (pinned !== undefined && !/^0x[0-9a-fA-F]{40}$/.test(pinned)) {
     throw new SvcError('usage', '--anchor-address must be an address: 0x and 40 hex digits.');
   }
-  const evidence = options.proof === undefined ? [] : [await checkEvidence(options.proof, receipt)];
-  const audit = await verifyReceipt(receipt, {
-    rpcUrl: options.rpcUrl,
-    ...(pinned === undefined ? {} : { from: pinned }),
-  });
-  const checks: Check[] = [...evidence, ...audit.checks];
-  const verified = isProven(audit.checks) && evidence.every(({ ok }) => ok);
-  const { finality, sender } = audit;
-  const confirmations = audit.confirmations === null ? null : String(audit.confirmations);
+  const document = await readJson(file, { maxDepth: MAX_BUNDLE_DEPTH });
+  const statement = readStatement(file, document, options);
+  const given = options.proof === undefined ? [] : [await checkFile(options.proof, statement)];
+  const { checks: audited, confirmations, finality, sender } = await statement.audit();
+  const checks: Check[] = [...given, ...audited];
+  const verified = isProven(audited) && given.every(({ ok }) => ok);
   if (options.json) {
-    const { proof_hash, tx_hash } = receipt;
-    const result = { verified, proof_hash, tx_hash, sender, confirmations, finality, checks };
+    const result = {
+      verified,
+      proof_hash: statement.proofHash,
+      tx_hash: statement.txHash,
+      sender,
+      confirmations: confirmations === null ? null : String(confirmations),
+      finality,
+      checks,
+      ...(statement.robotName === null ? {} : { stated: { robot_name: statement.robotName } }),
+    };
     process.stdout.write(`${JSON.stringify(result)}\n`);
   } else {
     print(checks);
     printVerdict(verified ? `Verified: ${confirmations} confirmations, ${finality}.` : null);
-    if (verified) printUnproven(sender, pinned !== undefined);
+    if (verified) printUnproven(pinned === undefined ? sender : null, statement.robotName);
   }
   return verified ? exitCodes.done : exitCodes.notVerified;
 }
 
-async function readReceipt(file: string): Promise<Verification> {
-  const document = (await readJson(file)) as { verification?: unknown } | null;
+function readStatement(file: string, document: JsonValue, options: VerifyOptions): Statement {
+  if (saysItIsBundle(document)) {
+    const bundle = bundleOf(file, document);
+    return {
+      proofHash: bundle.proof_hash,
+      txHash: bundle.anchor.tx_hash,
+      robotName: bundle.task.robot_name,
+      audit: () => auditPinned(bundle, options),
+    };
+  }
+  const receipt = receiptOf(file, document);
+  const { rpcUrl, anchorAddress } = options;
+  return {
+    proofHash: receipt.proof_hash,
+    txHash: receipt.tx_hash,
+    robotName: null,
+    audit: () =>
+      verifyReceipt(receipt, {
+        rpcUrl,
+        ...(anchorAddress === undefined ? {} : { from: anchorAddress }),
+      }),
+  };
+}
+
+function receiptOf(file: string, document: JsonValue): Verification {
   // What the service answers holds the receipt under `verification`; both forms are taken.
-  const receipt = document?.verification ?? document;
+  const receipt = (document as { verification?: unknown } | null)?.verification ?? document;
   if (Value.Check(Receipt, receipt)) return receipt;
   const first = Value.Errors(Receipt, receipt)[0];
   throw new SvcError(
     'invalid_document',
     `${file} is not a verification receipt: ${first?.instancePath || 'it'} ${first?.message}`,
-    { hint: 'Give the JSON that the service answered to the completion.' },
+    { hint: 'Give a bundle, or the JSON that the service answered to the completion.' },
   );
 }
 
-async function checkEvidence(file: string, receipt: Verification): Promise<Check> {
-  const proofHash = hashProof(await readProof(file));
-  const ok = proofHash === receipt.proof_hash;
+function bundleOf(file: string, document: JsonValue): Bundle {
+  try {
+    return readBundle(document);
+  } catch (error) {
+    if (!(error instanceof BundleError)) throw error;
+    throw new SvcError('invalid_document', `${file} is not a bundle: ${error.message}.`, {
+      hint: 'A newer format needs a newer version of svc.',
+    });
+  }
+}
+
+/** The bundle's own sender is held against the chain, so only the pinned one is left to compare. */
+async function auditPinned(
+  bundle: Bundle,
+  { rpcUrl, anchorAddress }: VerifyOptions,
+): Promise<ReceiptAudit> {
+  const audit = await verifyBundle(bundle, { rpcUrl });
+  if (anchorAddress === undefined || anchorAddress.toLowerCase() === bundle.anchor.from) {
+    return audit;
+  }
+  const checks = audit.checks.map((check) =>
+    check.name === 'sender'
+      ? { ...check, ok: false, detail: 'Another account than the expected one sent it' }
+      : check,
+  );
+  return { ...audit, checks };
+}
+
+async function checkFile(file: string, { proofHash }: Statement): Promise<Check> {
+  const found = hashProof(await readProof(file));
+  const ok = found === proofHash;
   const detail = ok
-    ? `${file} hashes to the proof hash of the receipt`
-    : `${file} hashes to ${proofHash}, the receipt is for ${receipt.proof_hash}`;
+    ? `${file} hashes to the proof hash`
+    : `${file} hashes to ${found}, the proof hash is ${proofHash}`;
   return { name: 'evidence', ok, detail };
 }
 
@@ -95,14 +163,18 @@ function printVerdict(verified: string | null): void {
   process.stdout.write(`${verdict}\n`);
 }
 
-/** Anyone can anchor anything: without the sender's address a forger's anchor looks as good. */
-function printUnproven(sender: string | null, pinned: boolean): void {
-  const whose = pinned
-    ? ''
-    : `Sent by ${sender}: that this is the service's account is not proven; pin it with --anchor-address.\n`;
-  process.stdout.write(
-    colors.dim(
-      `${whose}Not proven: who the robot is, who wrote the evidence, that there is no other anchor.\n`,
-    ),
-  );
+/** Anyone can anchor anything: a sender that is not pinned may be a forger's. */
+function printUnproven(unpinnedSender: string | null, robotName: string | null): void {
+  const lines = [
+    ...(unpinnedSender === null
+      ? []
+      : [
+          `Sent by ${unpinnedSender}: that this is the service's account is not proven; pin it with --anchor-address.`,
+        ]),
+    'Not proven: who the robot is, who wrote the evidence, that there is no other anchor.',
+    ...(robotName === null
+      ? []
+      : [`Stated, not proven: the robot's name, ${escapeText(robotName)}`]),
+  ];
+  process.stdout.write(colors.dim(`${lines.join('\n')}\n`));
 }

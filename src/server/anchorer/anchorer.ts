@@ -53,7 +53,8 @@ async function run(deps: AnchorerDependencies, signal: AbortSignal): Promise<voi
         if (short > 0 && !signal.aborted) await wakeup.wait(backoffMs(short, RETRY));
         continue;
       }
-      if (!waiting) logger.info('another process anchors for this account; waiting');
+      if (!waiting)
+        logger.info('another process anchors for this account, or the queue is held; waiting');
       waiting = true;
       await wakeup.wait(options.leaseTtlMs / 3);
     } catch (err) {

@@ -4,7 +4,7 @@ import { createLogger } from '../../base/logger.ts';
 import { SvcError } from '../../base/svc-error.ts';
 import { startAnvil } from '../anvil.ts';
 import { isLoopback, readConfig } from '../config.ts';
-import { untilStopped } from './until-stopped.ts';
+import { stopSignal, untilStopped } from './until-stopped.ts';
 
 export interface DevOptions {
   host: string;
@@ -16,8 +16,8 @@ export interface DevOptions {
 /** First account of every anvil; public, and worthless anywhere else. */
 const DEV_KEY = '0xac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80';
 
-/** `svc-server dev`: service, chain and generous grants on this machine, as `start` runs; answers the exit code. */
-export async function dev(options: DevOptions): Promise<number> {
+/** `svc-server dev`: service, chain and generous grants on this machine, as `start` runs. */
+export async function dev(options: DevOptions): Promise<void> {
   if (!isLoopback(options.host)) {
     throw new SvcError('usage', `dev listens on loopback only, not on ${options.host}.`, {
       hint: 'Its keys are public. Use svc-server start to serve others.',
@@ -25,6 +25,7 @@ export async function dev(options: DevOptions): Promise<number> {
   }
   const dataDir = path.resolve(options.dataDir);
   await mkdir(dataDir, { recursive: true, mode: 0o700 });
+  const stopped = stopSignal();
   const { startServer } = await import('../main.ts');
   const anvil = await startAnvil({ stateFile: path.join(dataDir, 'chain.json') });
   try {
@@ -42,7 +43,7 @@ export async function dev(options: DevOptions): Promise<number> {
     const logger = createLogger(config.values.SVC_LOG_LEVEL);
     const server = await startServer(config, { logger });
     announce(options, { url: server.url, rpc_url: anvil.url, chain_id: 31337, data_dir: dataDir });
-    return await untilStopped(server, logger);
+    await untilStopped(server, logger, stopped);
   } finally {
     await anvil.close();
   }

@@ -1,6 +1,7 @@
 import { Command, CommanderError, InvalidArgumentError } from 'commander';
 import { SvcError } from '../../base/svc-error.ts';
 import { packageVersion } from '../../base/version.ts';
+import { addDatabaseCommands } from './database-commands.ts';
 
 /**
  * Runs `svc-server` and answers its exit code: 0 done, 1 failed, 2 usage or configuration. Commands
@@ -25,7 +26,7 @@ export async function main(argv: string[]): Promise<number> {
     .description('Run the service from the environment (SVC_…)')
     .action(async () => {
       const { start } = await import('./start.ts');
-      exitCode = await start(process.env);
+      await start(process.env);
     });
 
   program
@@ -40,7 +41,7 @@ export async function main(argv: string[]): Promise<number> {
     .addHelpText('after', '\nExamples:\n  svc-server dev\n  svc-server dev --port 0 --json')
     .action(async (options: import('./dev.ts').DevOptions) => {
       const { dev } = await import('./dev.ts');
-      exitCode = await dev(options);
+      await dev(options);
     });
 
   const credits = program.command('credits').description('Grant and show prepaid credits');
@@ -82,14 +83,9 @@ export async function main(argv: string[]): Promise<number> {
       else printConfig(process.env, options);
     });
 
-  program
-    .command('check')
-    .description('Prove that ledger, anchors and receipts of the database agree; 1 if they do not')
-    .option('--json', 'print one JSON object')
-    .action(async (options: { json?: boolean }) => {
-      const { check } = await import('./check.ts');
-      exitCode = await check(process.env, options);
-    });
+  addDatabaseCommands(program, (code) => {
+    exitCode = code;
+  });
 
   try {
     await program.parseAsync(argv);

@@ -1,19 +1,39 @@
 import type { Logger } from '../../base/logger.ts';
+import { SvcError } from '../../base/svc-error.ts';
 import type { Server } from '../main.ts';
 
+const SIGNALS = ['SIGTERM', 'SIGINT'] as const;
+
 /**
- * Answers the exit code when the server has stopped: 0 after SIGTERM or SIGINT, 1 when its store can no
- * longer be trusted, so that a supervisor starts it again. A second signal ends the process at once.
+ * The first signal to stop from now on; a second one ends the process at once. Called before the start, so
+ * that a signal during it stops what has started by then.
  */
-export async function untilStopped(server: Server, logger: Logger): Promise<number> {
-  const reason = await Promise.race([
-    new Promise<NodeJS.Signals>((resolve) => {
-      for (const name of ['SIGTERM', 'SIGINT'] as const) process.once(name, () => resolve(name));
-    }),
-    server.failed,
-  ]);
-  for (const name of ['SIGTERM', 'SIGINT'] as const) process.once(name, () => process.exit(130));
+export function stopSignal(): Promise<NodeJS.Signals> {
+  return new Promise((resolve) => {
+    let stopping = false;
+    for (const name of SIGNALS) {
+      process.on(name, () => {
+        if (stopping) process.exit(130);
+        stopping = true;
+        resolve(name);
+      });
+    }
+  });
+}
+
+/**
+ * Resolves when the server has stopped after the signal. Throws `store_failed` when it has stopped because
+ * its store can no longer be trusted.
+ */
+export async function untilStopped(
+  server: Server,
+  logger: Logger,
+  stopped: Promise<NodeJS.Signals>,
+): Promise<void> {
+  const reason = await Promise.race([stopped, server.failed]);
   logger.info({ reason }, 'stopping');
   await server.close();
-  return reason === 'store_failed' ? 1 : 0;
+  if (reason === 'store_failed') {
+    throw new SvcError('store_failed', 'The database failed; the log says how.');
+  }
 }

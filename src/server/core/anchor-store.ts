@@ -94,7 +94,10 @@ export interface AnchorStore {
   getChainIdentity(): Promise<ChainIdentity | null>;
   /** Every account that ever held a lease here, for any chain of this database. */
   listAnchorAddresses(): Promise<string[]>;
-  /** A new fence each time it changes hands; null while another holder's has not run out. */
+  /**
+   * A new fence each time it changes hands; null while another holder's has not run out, and while the
+   * queue is held.
+   */
   acquireLease(
     sender: { chainId: number; address: string },
     holder: string,

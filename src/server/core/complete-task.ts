@@ -1,15 +1,16 @@
 import type { SvcError } from '../../base/svc-error.ts';
 import type { Hex } from '../../proof/bytes.ts';
 import { hashCanonicalText, hashClaim } from '../../proof/hash.ts';
-import type { JsonObject, Proof } from '../../proof/json-value.ts';
+import type { Proof } from '../../proof/json-value.ts';
 import { leafHash } from '../../proof/leaf.ts';
 import { limits } from '../../protocol/limits.ts';
 import type { Answer } from '../../protocol/routes.ts';
-import { formatTimestamp } from '../../protocol/timestamp.ts';
 import { anchoringChainId, explorerUrlOf } from './chain-details.ts';
 import type { Deps } from './deps.ts';
 import { fault } from './fault.ts';
 import type { NewCompletion, TaskRecord } from './ports.ts';
+import type { RobotCaller } from './robot-store.ts';
+import { claimOf } from './task-view.ts';
 import { canonicalDocument, robotGone, taskNotFound, verificationOf } from './tasks.ts';
 
 /**
@@ -23,32 +24,28 @@ import { canonicalDocument, robotGone, taskNotFound, verificationOf } from './ta
  */
 export async function completeTask(
   deps: Deps,
-  robotId: string,
+  robot: RobotCaller,
   taskId: string,
   proof: Proof,
   clientGone: AbortSignal,
 ): Promise<Answer<'completeTask'>> {
   const canonical = canonicalDocument('proof', proof, limits.proofBytes);
-  const task = await deps.store.getTask(taskId, { robotId });
+  const viewer = { robotId: robot.id };
+  const task = await deps.store.getTask(taskId, viewer);
   if (task === null) throw taskNotFound();
   const commitment = commitmentOf(task, canonical);
   const now = deps.clock.now();
-  await queue(deps, { taskId, robotId, proof: canonical, ...commitment, now });
+  const { id: robotId, keyHash } = robot;
+  await queue(deps, { taskId, robotId, keyHash, proof: canonical, ...commitment, now });
   await waitForAnchor(deps, taskId, clientGone);
-  const settled = await deps.store.getTask(taskId, { robotId });
+  const settled = await deps.store.getTask(taskId, viewer);
   if (settled === null) throw taskNotFound();
   return answerByState(deps, settled, commitment.proofHash);
 }
 
 function commitmentOf(task: TaskRecord, canonicalProof: string) {
   const proofHash = hashCanonicalText(canonicalProof);
-  const claimHash = hashClaim({
-    created_at: formatTimestamp(task.createdAt),
-    description: task.description,
-    expected_result: expectedResultOf(task),
-    occurred_at: task.occurredAt,
-    title: task.title,
-  });
+  const claimHash = hashClaim(claimOf(task));
   const leaf = leafHash({
     proof_hash: proofHash,
     task_id: task.id,
@@ -56,10 +53,6 @@ function commitmentOf(task: TaskRecord, canonicalProof: string) {
     claim_hash: claimHash,
   });
   return { proofHash, claimHash, leaf };
-}
-
-function expectedResultOf(task: TaskRecord): JsonObject | null {
-  return task.expectedResult === null ? null : JSON.parse(task.expectedResult);
 }
 
 async function queue(deps: Deps, completion: NewCompletion): Promise<void> {

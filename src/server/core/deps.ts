@@ -21,6 +21,8 @@ export interface Settings {
   anchorTimeoutMs: number;
   /** How old the chain read behind a public verification may be; 0 asks for one of its own. */
   verifyMaxAgeMs: number;
+  /** Older samples are acknowledged and not stored; null keeps all. */
+  telemetryRetentionMs: number | null;
   /** Null where no token is asked for; the balance is in the token's smallest unit. */
   gate: { token: string; minBalance: bigint } | null;
   /** `gate` opens accounts for holders of the token only. */

@@ -1,7 +1,13 @@
 import type { ChainFacts } from '../../proof/audit-anchor.ts';
 import type { Hex } from '../../proof/bytes.ts';
 import type { Finality, Inclusion } from '../../protocol/resources.ts';
+import type { AccountStore } from './account-store.ts';
 import type { AnchorStore } from './anchor-store.ts';
+import type { EvidenceStore } from './evidence-store.ts';
+import type { FleetStore } from './fleet-store.ts';
+import type { OperationsStore } from './operations-store.ts';
+import type { RobotStore } from './robot-store.ts';
+import type { EventStore, RetentionStore, StatsStore, TelemetryStore } from './telemetry-store.ts';
 
 /**
  * The promises between the use cases and what carries them out. The store is the only thing between
@@ -84,44 +90,11 @@ export interface SignInStore {
   revokeSession(tokenHash: string): Promise<void>;
 }
 
-export interface RobotRecord {
-  id: string;
-  wallet: string;
-  name: string;
-  description: string | null;
-  fleetId: string | null;
-  keyHint: string | null;
-  createdAt: number;
-  updatedAt: number;
-  lastSeenAt: number | null;
-  batteryPct: number | null;
-  state: string | null;
-}
-
-export interface NewRobot {
-  id: string;
-  wallet: string;
-  name: string;
-  description: string | null;
-  /** SHA-256 of the API key, hex. The key itself is never stored. */
-  keyHash: string;
-  createdAt: number;
-}
-
-export interface RobotStore {
-  /** Counts one call of the robot whose key has this hash; null (nothing counted) if no live key has. */
-  authenticateRobot(keyHash: string): Promise<{ robot: RobotRecord; count: RateCount } | null>;
-  /** MUST hold the ceiling of robots per account under concurrent calls. */
-  createRobot(
-    robot: NewRobot,
-  ): Promise<{ outcome: 'created'; robot: RobotRecord } | { outcome: 'robot_limit_reached' }>;
-  /** Oldest first (ids are UUIDv7); `after` is the last id of the page before. */
-  listRobots(wallet: string, limit: number, after: string | null): Promise<RobotRecord[]>;
-}
-
 export interface NewTask {
   id: string;
   robotId: string;
+  /** Of the key that the call came with; see `RobotCaller`. */
+  keyHash: string;
   title: string;
   description: string | null;
   /** Canonical JSON of an object. */
@@ -187,6 +160,8 @@ export type Viewer = { robotId: string } | { wallet: string };
 export interface NewCompletion {
   taskId: string;
   robotId: string;
+  /** Of the key that the call came with; see `RobotCaller`. */
+  keyHash: string;
   /** Canonical JSON of the evidence. */
   proof: string;
   proofHash: Hex;
@@ -218,8 +193,8 @@ export interface PublicAnchor {
 export interface TaskStore {
   /**
    * `repeated`: the id exists with the same robot and content, and nothing was written.
-   * `id_conflict`: it exists otherwise, with no word about whose. `robot_gone`: the robot or its key
-   * ended since it was authenticated.
+   * `id_conflict`: it exists otherwise, with no word about whose. `robot_gone`: the robot or this
+   * very key ended since it was authenticated.
    */
   createTask(
     task: NewTask,
@@ -232,7 +207,7 @@ export interface TaskStore {
    * Step 1 of anchoring: stores the proof, reserves one anchor and the gas of a single
    * (`reservation` in core/money.ts, from the last fee quote), writes the ledger, queues the leaf;
    * one commit. A completion that failed before is tried again under the next cycle.
-   * Checks in the order: task, state, anchor quota, gas credit.
+   * Checks in the order: key (`robot_gone`), task, state, anchor quota, gas credit.
    */
   queueCompletion(completion: NewCompletion): Promise<QueueOutcome>;
   /**
@@ -274,9 +249,17 @@ export interface CheckStore {
 export interface Store
   extends SignInStore,
     RobotStore,
+    FleetStore,
     TaskStore,
+    EvidenceStore,
+    AccountStore,
+    TelemetryStore,
+    EventStore,
+    StatsStore,
+    RetentionStore,
     CreditStore,
     AnchorStore,
+    OperationsStore,
     CheckStore {
   /** Rejects with `storage_unavailable` when a write would not become durable now. */
   probe(): Promise<void>;

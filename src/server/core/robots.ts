@@ -6,7 +6,9 @@ import type { Body, Query } from '../../protocol/routes.ts';
 import { formatTimestamp } from '../../protocol/timestamp.ts';
 import type { Deps } from './deps.ts';
 import { fault } from './fault.ts';
-import type { RateCount, RobotRecord } from './ports.ts';
+import { fleetNotFound } from './fleets.ts';
+import type { RateCount } from './ports.ts';
+import type { RobotCaller, RobotRecord } from './robot-store.ts';
 import { hashToken } from './token.ts';
 
 /** Registers a robot; the key is in this answer only. Throws `robot_limit_reached`. */
@@ -15,7 +17,7 @@ export async function createRobot(
   wallet: string,
   { name, description }: Body<'createRobot'>,
 ): Promise<{ robot: Robot; api_key: string }> {
-  const apiKey = `svc_${randomBytes(20).toString('hex')}`;
+  const apiKey = newApiKey();
   const result = await store.createRobot({
     id: uuidv7(),
     wallet,
@@ -49,18 +51,95 @@ export async function listRobots(
   };
 }
 
+/** Throws `not_found`, for a robot of another account too. */
+export async function getRobot({ store }: Deps, wallet: string, id: string): Promise<Robot> {
+  return viewRobot(found(await store.getRobot(id, wallet)));
+}
+
+/** Throws `not_found` when the robot or the fleet it is to be in is not the account's. */
+export async function patchRobot(
+  { store, clock }: Deps,
+  wallet: string,
+  id: string,
+  { name, description, fleet_id: fleetId }: Body<'patchRobot'>,
+): Promise<Robot> {
+  const patch = {
+    ...(name !== undefined && { name }),
+    ...(description !== undefined && { description }),
+    ...(fleetId !== undefined && { fleetId }),
+  };
+  const result = await store.patchRobot(id, wallet, patch, clock.now());
+  if (result.outcome !== 'patched') throw notFound(result.outcome);
+  return viewRobot(result.robot);
+}
+
+/** All or none. Throws `not_found` when one of the robots or the fleet is not the account's. */
+export async function assignRobots(
+  { store, clock }: Deps,
+  wallet: string,
+  { robot_ids: ids, fleet_id: fleetId }: Body<'assignRobots'>,
+): Promise<{ updated: number; robots: Robot[] }> {
+  const result = await store.assignRobots(wallet, ids, fleetId, clock.now());
+  if (result.outcome !== 'assigned') throw notFound(result.outcome);
+  return { updated: result.robots.length, robots: result.robots.map(viewRobot) };
+}
+
+/** Ends the robot's key, if it has one, and answers the new one. Throws `not_found`. */
+export async function rotateKey(
+  { store, clock }: Deps,
+  wallet: string,
+  id: string,
+): Promise<{ robot: Robot; api_key: string }> {
+  const apiKey = newApiKey();
+  const robot = await store.replaceKey(id, wallet, hashToken(apiKey), clock.now());
+  return { robot: viewRobot(found(robot)), api_key: apiKey };
+}
+
+/** Leaves the robot without a key. Harmless when it has none. Throws `not_found`. */
+export async function deleteKey(
+  { store, clock }: Deps,
+  wallet: string,
+  id: string,
+): Promise<Robot> {
+  return viewRobot(found(await store.replaceKey(id, wallet, null, clock.now())));
+}
+
+/** Deletes the robot and its tasks: design, "Deleting a robot". Throws `not_found`. */
+export async function deleteRobot(
+  { store, clock }: Deps,
+  wallet: string,
+  id: string,
+): Promise<void> {
+  if (!(await store.deleteRobot(id, wallet, clock.now()))) throw notFound('robot_not_found');
+}
+
 /** The robot of an API key, its call counted. Throws `invalid_api_key`. */
 export async function authenticateRobot(
   { store }: Deps,
   apiKey: string,
-): Promise<{ robot: RobotRecord; count: RateCount }> {
+): Promise<{ robot: RobotRecord & RobotCaller; count: RateCount }> {
+  const keyHash = hashToken(apiKey);
   const wellFormed = /^svc_[0-9a-f]{40}$/.test(apiKey);
-  const found = wellFormed ? await store.authenticateRobot(hashToken(apiKey)) : null;
+  const found = wellFormed ? await store.authenticateRobot(keyHash) : null;
   if (found === null) throw fault('invalid_api_key', 'The API key is unknown or revoked.');
-  return found;
+  return { robot: { ...found.robot, keyHash }, count: found.count };
 }
 
-function viewRobot(robot: RobotRecord): Robot {
+function newApiKey(): string {
+  return `svc_${randomBytes(20).toString('hex')}`;
+}
+
+function found(robot: RobotRecord | null): RobotRecord {
+  if (robot === null) throw notFound('robot_not_found');
+  return robot;
+}
+
+function notFound(what: 'robot_not_found' | 'fleet_not_found') {
+  if (what === 'fleet_not_found') return fleetNotFound();
+  return fault('not_found', 'There is no such robot in this account.');
+}
+
+export function viewRobot(robot: RobotRecord): Robot {
   return {
     id: robot.id,
     name: robot.name,

@@ -1,3 +1,4 @@
+import type { JsonObject } from '../../proof/json-value.ts';
 import type {
   Anchor,
   Inclusion,
@@ -23,14 +24,32 @@ export function viewTask(task: TaskRecord): Task {
 export function viewTaskDetail(task: TaskRecord): TaskDetail {
   return {
     ...viewTask(task),
-    expected_result: task.expectedResult === null ? null : JSON.parse(task.expectedResult),
+    expected_result: expectedResultOf(task),
     occurred_at: task.occurredAt,
     robot_id: task.robotId,
   };
 }
 
+/** The members that the claim hash is made of. */
+export function claimOf(task: TaskRecord) {
+  return {
+    created_at: formatTimestamp(task.createdAt),
+    description: task.description,
+    expected_result: expectedResultOf(task),
+    occurred_at: task.occurredAt,
+    title: task.title,
+  };
+}
+
+function expectedResultOf(task: TaskRecord): JsonObject | null {
+  return task.expectedResult === null ? null : JSON.parse(task.expectedResult);
+}
+
 /** `network` is the anchoring one; it is not needed while there is no transaction. */
-export function viewAnchor(completion: CompletionRecord, network: Network | null): Anchor {
+export function viewAnchor(
+  completion: Pick<CompletionRecord, 'state' | 'proofHash' | 'attempts' | 'txHash' | 'updatedAt'>,
+  network: Network | null,
+): Anchor {
   const { txHash } = completion;
   return {
     state: completion.state,

@@ -6,8 +6,10 @@ import type { Anchor, Task, TaskDetail, Verification } from '../../protocol/reso
 import type { Body } from '../../protocol/routes.ts';
 import { anchoringChainId } from './chain-details.ts';
 import type { Deps } from './deps.ts';
+import { requireDiskRoom } from './disk-room.ts';
 import { fault } from './fault.ts';
 import type { TaskRecord, Viewer } from './ports.ts';
+import type { RobotCaller } from './robot-store.ts';
 import { viewAnchor, viewTask, viewTaskDetail, viewVerification } from './task-view.ts';
 
 /**
@@ -16,12 +18,14 @@ import { viewAnchor, viewTask, viewTaskDetail, viewVerification } from './task-v
  */
 export async function claimTask(
   { store, clock }: Deps,
-  robotId: string,
+  robot: RobotCaller,
   claim: Body<'createTask'>,
 ): Promise<{ task: Task; next: string }> {
+  await requireDiskRoom({ store });
   const result = await store.createTask({
     id: claim.id ?? uuidv7(),
-    robotId,
+    robotId: robot.id,
+    keyHash: robot.keyHash,
     title: claim.title,
     description: claim.description ?? null,
     expectedResult:

@@ -1,5 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { type Route, routes } from '../../protocol/routes.ts';
+import type { Route } from '../../protocol/route.ts';
+import { routes } from '../../protocol/routes.ts';
 import type { Deps } from '../core/deps.ts';
 import { fault } from '../core/fault.ts';
 import { bearerKey } from './authenticate.ts';
@@ -11,12 +12,16 @@ import { nominalLimit, rateHeaders } from './rate-limit.ts';
  */
 export function createAdmission(deps: Deps) {
   return async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
-    const { route } = request.routeOptions.config;
+    const { route, page } = request.routeOptions.config;
     reply.headers(commonHeaders(request));
     if (route?.cors) reply.header('access-control-allow-origin', '*');
+    if (page) return;
     if (route === undefined) throw fault('not_found', 'There is no such endpoint.');
     const { origin } = request.headers;
     const ownOrigin = new URL(deps.settings.baseUrl).origin;
+    if (route.ownOriginOnly && origin !== ownOrigin) {
+      throw fault('forbidden_origin', 'Only a page of this service may ask for this.');
+    }
     if (route.method !== 'GET' && origin !== undefined && origin !== ownOrigin) {
       // A browser never adds a Bearer key by itself, but only where it decides does it rule out the cookie.
       const keyDecides = route.access === 'robot' || route.access === 'robot_or_session';

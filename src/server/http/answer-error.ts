@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { SvcError } from '../../base/svc-error.ts';
 import { type ErrorCode, errors, isErrorCode } from '../../protocol/errors.ts';
-import type { Route } from '../../protocol/routes.ts';
+import type { Route } from '../../protocol/route.ts';
 import { fault } from '../core/fault.ts';
 import { commonHeaders, openRouteOf } from './admit.ts';
 import { type SchemaError, schemaFault } from './schema-fault.ts';

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { setMaxListeners } from 'node:events';
 import type { IncomingMessage } from 'node:http';
 import cookie from '@fastify/cookie';
+import helmet from '@fastify/helmet';
 import Fastify, {
   type FastifyBaseLogger,
   type FastifyInstance,
@@ -9,7 +10,8 @@ import Fastify, {
   LogController,
 } from 'fastify';
 import { limits } from '../../protocol/limits.ts';
-import { type Route, type RouteName, routes } from '../../protocol/routes.ts';
+import type { Route } from '../../protocol/route.ts';
+import { type RouteName, routes } from '../../protocol/routes.ts';
 import { parseTimestamp } from '../../protocol/timestamp.ts';
 import type { Deps } from '../core/deps.ts';
 import { createAdmission } from './admit.ts';
@@ -18,15 +20,30 @@ import { AnswersDue } from './answers-due.ts';
 import { createAuthenticators } from './authenticate.ts';
 import type { Access, Call, Handlers } from './call.ts';
 import { createConnectionErrorHandler } from './connection-errors.ts';
+import { docsPage } from './docs-page.ts';
 import { drainOnClose } from './drain.ts';
 import { createHandlers } from './handlers.ts';
 import { type ArrivalTimeouts, arrivalTimeouts, createHttpServer } from './http-server.ts';
+import { type Metrics, metricsPage } from './metrics-page.ts';
 import { parseBody, requireBody, requireIdentity } from './request-body.ts';
+import { securityHeaders } from './security-headers.ts';
 
 export interface AppDeps extends Deps {
   logger: FastifyBaseLogger;
   /** `arrivalTimeouts` where not given. */
   timeouts?: ArrivalTimeouts;
+  /** Without it there is no `/metrics`. */
+  metrics?: Metrics;
+  /** Called after each answer; `seconds` from the request's head to the answer's end. */
+  onAnswered?: (answered: Answered) => void;
+}
+
+export interface Answered {
+  /** Null where the request met no row of the table. */
+  route: RouteName | null;
+  method: string;
+  status: number;
+  seconds: number;
 }
 
 /**
@@ -40,10 +57,17 @@ export function buildApp(deps: AppDeps): FastifyInstance {
   const app = createFastify(deps, answers);
   drainOnClose(app, answers);
   app.decorateRequest('caller', null);
-  app.addHook('onRequest', createAdmission(deps));
+  app.register(helmet, securityHeaders(deps.settings.baseUrl.startsWith('https:')));
+  app.after(() => app.addHook('onRequest', createAdmission(deps)));
   app.addHook('preParsing', requireIdentity);
   app.addHook('preValidation', requireBody);
   app.addHook('onResponse', async (request, reply) => {
+    deps.onAnswered?.({
+      route: request.routeOptions.config.name ?? null,
+      method: request.method,
+      status: reply.statusCode,
+      seconds: reply.elapsedTime / 1000,
+    });
     request.log.info(
       {
         method: request.method,
@@ -55,6 +79,9 @@ export function buildApp(deps: AppDeps): FastifyInstance {
     );
   });
   app.register(cookie);
+  app.register(docsPage);
+  const { metrics } = deps;
+  if (metrics) app.register((scope) => metricsPage(scope, metrics));
   const handlers = createHandlers(deps);
   const authenticators = createAuthenticators(deps);
   for (const [access, authenticate] of Object.entries(authenticators)) {
@@ -124,7 +151,7 @@ function registerRoute<Name extends RouteName>(
   scope.route({
     method: route.method,
     url: route.path,
-    config: { route },
+    config: { route, name },
     ...(route.maxBody !== undefined && { bodyLimit: route.maxBody }),
     schema: {
       querystring: route.query ?? { type: 'object', additionalProperties: false },

@@ -1,19 +1,13 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type {
-  Answer,
-  Body,
-  Params,
-  Query,
-  Route,
-  RouteName,
-  Routes,
-} from '../../protocol/routes.ts';
-import type { RobotRecord, SessionRecord, Viewer } from '../core/ports.ts';
+import type { Route } from '../../protocol/route.ts';
+import type { Answer, Body, Params, Query, RouteName, Routes } from '../../protocol/routes.ts';
+import type { SessionRecord, Viewer } from '../core/ports.ts';
+import type { RobotCaller, RobotRecord } from '../core/robot-store.ts';
 
 /** What each kind of access lets a handler know about who calls. */
 export interface Callers {
   public: undefined;
-  robot: RobotRecord;
+  robot: RobotRecord & RobotCaller;
   session: SessionRecord;
   robot_or_session: Viewer;
 }
@@ -38,6 +32,10 @@ declare module 'fastify' {
   interface FastifyContextConfig {
     /** The row of the routes table; absent where no route was found. */
     route?: Route;
+    /** Name of the row. */
+    name?: RouteName;
+    /** Not of the table, and not of the interface: a page for people or machines of the operator. */
+    page?: true;
   }
   interface FastifyRequest {
     /** Set by the hook of the scope that the route is in. */

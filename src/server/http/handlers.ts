@@ -4,14 +4,18 @@ import { createAnchorReader } from '../core/anchor-reader.ts';
 import { getChainDetails } from '../core/chain-details.ts';
 import { completeTask } from '../core/complete-task.ts';
 import type { Deps } from '../core/deps.ts';
-import { getReadiness } from '../core/readiness.ts';
-import { createRobot, listRobots } from '../core/robots.ts';
 import { signOut } from '../core/sessions.ts';
 import { countChallenge, createChallenge, signIn } from '../core/sign-in.ts';
 import { claimTask, readTask } from '../core/tasks.ts';
 import { verifyProofHash } from '../core/verify.ts';
 import type { Handlers } from './call.ts';
 import { challengeNonce, createCookies, sessionToken } from './cookies.ts';
+import { accountHandlers } from './handlers/account.ts';
+import { evidenceHandlers } from './handlers/evidence.ts';
+import { createFleetHandlers } from './handlers/fleets.ts';
+import { operationsHandlers } from './handlers/operations.ts';
+import { createRobotHandlers } from './handlers/robots.ts';
+import { telemetryHandlers } from './handlers/telemetry.ts';
 import { applyCount } from './rate-limit.ts';
 
 /** One handler for each route of the table: from the wire to the use case and back. */
@@ -19,6 +23,9 @@ export function createHandlers(deps: Deps): Handlers {
   const cookies = createCookies(() => deps.settings.baseUrl.startsWith('https:'));
   const readAnchor = createAnchorReader(deps.chain, () => deps.settings.verifyMaxAgeMs);
   return {
+    ...accountHandlers(deps, cookies),
+    ...evidenceHandlers(deps),
+    ...operationsHandlers(deps),
     async createChallenge({ body, reply }) {
       const { wallet, count } = await countChallenge(deps, body.address);
       applyCount(reply, count);
@@ -46,14 +53,11 @@ export function createHandlers(deps: Deps): Handlers {
       const taskId = query.task_id ?? null;
       return { status: 200, body: await verifyProofHash(deps, readAnchor, proofHash, taskId) };
     },
-    async createRobot({ caller, body }) {
-      return { status: 201, body: await createRobot(deps, caller.wallet, body) };
-    },
-    async listRobots({ caller, query }) {
-      return { status: 200, body: await listRobots(deps, caller.wallet, query) };
-    },
+    ...createRobotHandlers(deps),
+    ...createFleetHandlers(deps),
+    ...telemetryHandlers(deps),
     async createTask({ caller, body }) {
-      return { status: 201, body: await claimTask(deps, caller.id, body) };
+      return { status: 201, body: await claimTask(deps, caller, body) };
     },
     async completeTask({ caller, params, body, request }) {
       const clientGone = new AbortController();
@@ -64,19 +68,13 @@ export function createHandlers(deps: Deps): Handlers {
       if (socket.destroyed) leave();
       try {
         const proof = body.proof as Proof; // The route's schema holds it.
-        return await completeTask(deps, caller.id, params.id, proof, clientGone.signal);
+        return await completeTask(deps, caller, params.id, proof, clientGone.signal);
       } finally {
         socket.off('close', leave);
       }
     },
     async getTask({ caller, params }) {
       return { status: 200, body: await readTask(deps, params.id, caller) };
-    },
-    async getHealth() {
-      return { status: 200, body: { status: 'up' } };
-    },
-    async getReadiness() {
-      return { status: 200, body: await getReadiness(deps) };
     },
   };
 }

@@ -1,6 +1,6 @@
 import type { FastifyReply } from 'fastify';
 import { limits } from '../../protocol/limits.ts';
-import type { Route } from '../../protocol/routes.ts';
+import type { Route } from '../../protocol/route.ts';
 import { fault } from '../core/fault.ts';
 import type { RateCount } from '../core/ports.ts';
 

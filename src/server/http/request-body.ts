@@ -4,7 +4,7 @@ import { mostValuesIn, parseStrictJson, type StrictJsonOptions } from '../../pro
 import { StrictJsonError } from '../../proof/strict-json-error.ts';
 import { decodeUtf8 } from '../../proof/utf8.ts';
 import { limits } from '../../protocol/limits.ts';
-import type { Route } from '../../protocol/routes.ts';
+import type { Route } from '../../protocol/route.ts';
 import { fault } from '../core/fault.ts';
 import { documentTooLarge } from '../core/tasks.ts';
 import { shorten } from './schema-fault.ts';

@@ -1,6 +1,6 @@
 import type { SvcError } from '../../base/svc-error.ts';
 import type { ErrorCode } from '../../protocol/errors.ts';
-import type { Route } from '../../protocol/routes.ts';
+import type { Route } from '../../protocol/route.ts';
 import { fault } from '../core/fault.ts';
 
 /** An error of ajv, as Fastify hands it on; `parentSchema` is there because ajv is set to `verbose`. */
@@ -36,9 +36,16 @@ export function schemaFault(
   const place = member === null ? path : [...path, member];
   const name = place.length === 0 ? `The ${part}` : shorten(place.join('.'));
   const field = place[0] ?? '';
-  const codes: Readonly<Record<string, ErrorCode>> = route?.fieldErrors ?? {};
-  const code = Object.hasOwn(codes, field) ? codes[field] : undefined;
+  const code = unknown === null ? codeOf(field, error.keyword, route) : undefined;
   return fault(code ?? 'invalid_request', `${name} ${problemOf(error, missing)}.`);
+}
+
+function codeOf(field: string, keyword: string, route: Route | undefined): ErrorCode | undefined {
+  const tables = [keyword === 'maxItems' ? route?.countErrors : undefined, route?.fieldErrors];
+  for (const codes of tables) {
+    if (codes !== undefined && Object.hasOwn(codes, field)) return codes[field];
+  }
+  return undefined;
 }
 
 /** Cuts what a caller sent to a length fit for a message, never within a character. */
@@ -59,6 +66,14 @@ function problemOf({ keyword, params, parentSchema }: SchemaError, missing: stri
       return 'is not a known field';
     case 'maxLength':
       return `must have at most ${limit} characters`;
+    case 'maxItems':
+      return `must have at most ${limit} items`;
+    case 'minItems':
+      return `must have at least ${limit} item${limit === 1 ? '' : 's'}`;
+    case 'uniqueItems':
+      return 'must not name anything twice';
+    case 'minProperties':
+      return 'must have at least one member';
     case 'minimum':
       return `must be at least ${limit}`;
     case 'maximum':

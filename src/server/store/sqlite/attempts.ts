@@ -30,6 +30,8 @@ interface VariantRow {
   max_priority_fee_per_gas: string;
 }
 
+type LeaseKey = Pick<Lease, 'chainId' | 'sender'>;
+
 /** The condition is the index's own, word for word, or the index cannot serve it. */
 const IS_OPEN = `(state IN ('signed', 'submitted', 'reorged')
          OR (state IN ('included', 'finalized') AND unsettled_leaves > 0))`;
@@ -50,6 +52,7 @@ export function attemptStore(
 > {
   const nextNonce = nextNonceReader(reader);
   const nextNonceInWrite = nextNonceReader(writer);
+  const openAttempts = openAttemptReader(reader);
   const insertAttempt = writer.prepare<[Record<string, string | number | null>]>(
     `INSERT INTO attempts (id, chain_id, sender, nonce, state, payload, root, leaf_count,
        unsettled_leaves, created_at, updated_at)
@@ -158,13 +161,18 @@ export function attemptStore(
         });
       }),
 
-    listOpenAttempts: listOpenAttempts({ reader, read }, readGuard),
+    listOpenAttempts: (lease) =>
+      read(() => {
+        readGuard(lease);
+        return openAttempts(lease);
+      }),
 
     listOpenSenders: () => read(() => openSenders.all()),
   };
 }
 
-function nextNonceReader(db: Database): (lease: Lease) => number | null {
+/** The nonce after the highest ever committed; null when none was. */
+export function nextNonceReader(db: Database): (sender: LeaseKey) => number | null {
   const highest = db.prepare<[number, string], { nonce: number }>(
     'SELECT nonce FROM attempts WHERE chain_id = ? AND sender = ? ORDER BY nonce DESC LIMIT 1',
   );
@@ -193,33 +201,28 @@ function leafWriter(
   };
 }
 
-function listOpenAttempts(
-  { reader, read }: Pick<Access, 'reader' | 'read'>,
-  guard: LeaseGuard,
-): (lease: Lease) => Promise<OpenAttempt[]> {
-  const open = reader.prepare<[number, string], OpenAttemptRow>(
+/** Signed, submitted, reorged, and included ones with unsettled leaves; lowest nonce first. */
+export function openAttemptReader(db: Database): (sender: LeaseKey) => OpenAttempt[] {
+  const open = db.prepare<[number, string], OpenAttemptRow>(
     `SELECT id, nonce, state, payload, leaf_count, unsettled_leaves, created_at FROM attempts
      WHERE chain_id = ? AND sender = ? AND ${IS_OPEN}
      ORDER BY nonce`,
   );
-  const variants = reader.prepare<[string], VariantRow>(
+  const variants = db.prepare<[string], VariantRow>(
     `SELECT tx_hash, raw_tx, max_fee_per_gas, max_priority_fee_per_gas FROM variants
      WHERE attempt_id = ? ORDER BY seq`,
   );
-  return (lease) =>
-    read(() => {
-      guard(lease);
-      return open.all(lease.chainId, lease.sender).map((row) => ({
-        id: row.id,
-        nonce: row.nonce,
-        state: row.state,
-        payload: row.payload,
-        leafCount: row.leaf_count,
-        unsettledLeaves: row.unsettled_leaves,
-        variants: variants.all(row.id).map(toVariant),
-        createdAt: row.created_at,
-      }));
-    });
+  return ({ chainId, sender }) =>
+    open.all(chainId, sender).map((row) => ({
+      id: row.id,
+      nonce: row.nonce,
+      state: row.state,
+      payload: row.payload,
+      leafCount: row.leaf_count,
+      unsettledLeaves: row.unsettled_leaves,
+      variants: variants.all(row.id).map(toVariant),
+      createdAt: row.created_at,
+    }));
 }
 
 function toVariant(row: VariantRow): Variant {

@@ -3,6 +3,7 @@ import type { NewCompletion, QueueOutcome, TaskStore } from '../../core/ports.ts
 import type { Access } from './access.ts';
 import { feeQuoteReader } from './chain-status.ts';
 import type { Ledger } from './ledger.ts';
+import { sightings } from './sightings.ts';
 import { taskReader } from './task-records.ts';
 import type { WakeUps } from './wake-ups.ts';
 
@@ -20,9 +21,10 @@ export function completionStore(
   const { writer, reader, write, readNow } = access;
   const readTask = taskReader(writer);
   const readQuote = feeQuoteReader(writer);
-  const liveRobot = writer.prepare<[string]>(
-    'SELECT 1 FROM robots WHERE id = ? AND key_hash IS NOT NULL',
+  const liveRobot = writer.prepare<[string, string]>(
+    'SELECT 1 FROM robots WHERE id = ? AND key_hash = ?',
   );
+  const seen = sightings(writer);
   const queue = queueInto(access, ledger);
   // No row where the task is gone.
   const isOver = reader.prepare<[string], { over: 0 | 1 }>(
@@ -31,7 +33,9 @@ export function completionStore(
   );
 
   function queueInWrite(completion: NewCompletion): QueueOutcome {
-    if (liveRobot.get(completion.robotId) === undefined) return { outcome: 'robot_gone' };
+    if (liveRobot.get(completion.robotId, completion.keyHash) === undefined) {
+      return { outcome: 'robot_gone' };
+    }
     const task = readTask(completion.taskId);
     if (task === null || task.robotId !== completion.robotId) return { outcome: 'not_found' };
     if (task.status === 'verified') return { outcome: 'already_completed', task };
@@ -45,6 +49,7 @@ export function completionStore(
     const reserved = reservation(quote);
     if (balance.gasCreditWei < reserved) return { outcome: 'no_gas_credit' };
     queue(completion, task.wallet, reserved);
+    seen(completion.robotId, completion.now);
     return { outcome: 'queued' };
   }
 
@@ -80,9 +85,9 @@ function queueInto(
        generation = 0, reserve_seq = excluded.reserve_seq, queued_at = excluded.queued_at,
        updated_at = excluded.updated_at, failure = NULL`,
   );
-  const keepProof = writer.prepare<[string, string]>(
-    `INSERT INTO proofs (task_id, proof) VALUES (?, ?)
-     ON CONFLICT (task_id) DO UPDATE SET proof = excluded.proof`,
+  const keepProof = writer.prepare<[string, string, number]>(
+    `INSERT INTO proofs (task_id, proof, stored_at) VALUES (?, ?, ?)
+     ON CONFLICT (task_id) DO UPDATE SET proof = excluded.proof, stored_at = excluded.stored_at`,
   );
   return ({ taskId, proof, proofHash, claimHash, leaf, now }, wallet, reserved) => {
     const cycle = (newestCycle.get(taskId)?.cycle ?? 0) + 1;
@@ -96,6 +101,6 @@ function queueInto(
       at: now,
     });
     upsert.run({ taskId, proofHash, claimHash, leaf, cycle, reserveSeq, now });
-    keepProof.run(taskId, proof);
+    keepProof.run(taskId, proof, now);
   };
 }

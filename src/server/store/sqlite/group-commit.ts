@@ -8,6 +8,8 @@ export interface GroupCommitOptions {
   probeRoom: () => void;
   /** Called once, when disk or file cannot be trusted any more. */
   onFatal: (error: Error) => void;
+  /** Called after each commit; `seconds` covers the work in it. */
+  onCommit?: ((commit: { writes: number; seconds: number }) => void) | undefined;
   /** How long a write waits for another process to let go of the lock, in ms. */
   busyLimitMs?: number;
   /** How often a full disk is tried again, in ms. */
@@ -131,6 +133,8 @@ class SqliteGroupCommit implements GroupCommit {
       return;
     }
     this.#queue.splice(0, taken);
+    const seconds = (performance.now() - startedAt) / 1000;
+    this.#options.onCommit?.({ writes: taken, seconds });
     for (const answer of answers) answer();
   }
 

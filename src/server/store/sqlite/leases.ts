@@ -3,6 +3,7 @@ import type { Clock } from '../../../base/clock.ts';
 import { SvcError } from '../../../base/svc-error.ts';
 import type { AnchorStore, Lease } from '../../core/anchor-store.ts';
 import type { Access } from './access.ts';
+import { holdReader } from './hold.ts';
 
 /** Throws `lease_lost` unless holder and fence own the lease now. */
 export type LeaseGuard = (lease: Lease) => void;
@@ -57,15 +58,18 @@ export function leaseStore(
     'UPDATE leases SET holder = NULL, expires_at = 0 WHERE chain_id = ? AND address = ?',
   );
 
+  const held = holdReader(writer);
+
   return {
     listAnchorAddresses: () => read(() => addresses.all().map(({ address }) => address)),
 
     acquireLease: ({ chainId, address }, holder, ttlMs, now) =>
       write(() => {
+        if (held()) return null;
         const row = find.get(chainId, address);
-        const held = row !== undefined && row.holder !== null && row.expires_at > now;
-        if (held && row.holder !== holder) return null;
-        const fence = held ? row.fence : (row?.fence ?? 0) + 1;
+        const taken = row !== undefined && row.holder !== null && row.expires_at > now;
+        if (taken && row.holder !== holder) return null;
+        const fence = taken ? row.fence : (row?.fence ?? 0) + 1;
         take.run(chainId, address, holder, fence, now + ttlMs);
         return { chainId, sender: address, holder, fence };
       }),

@@ -52,6 +52,18 @@ export function requireSchema(db: Database.Database, migrations: readonly string
   }
 }
 
+/**
+ * For a copy that a start would bring up to date.
+ *
+ * @throws SvcError `schema_too_new` or `database_foreign`.
+ */
+export function requireOwnSchema(db: Database.Database, migrations: readonly string[]): void {
+  const version = schemaVersion(db);
+  requireOwn(db, version);
+  if (version === 0) throw foreign();
+  if (version > migrations.length) throw tooNew(version, migrations.length);
+}
+
 function schemaVersion(db: Database.Database): number {
   return Number(db.pragma('user_version', { simple: true }));
 }
@@ -63,7 +75,11 @@ function requireOwn(db: Database.Database, version: number): void {
     version === 0 &&
     db.prepare('SELECT 1 FROM sqlite_schema LIMIT 1').get() === undefined;
   if (id === APPLICATION_ID || isEmpty) return;
-  throw new SvcError('database_foreign', 'The file is a database of another program.');
+  throw foreign();
+}
+
+function foreign(): SvcError {
+  return new SvcError('database_foreign', 'The file is no database of this service.');
 }
 
 function tooNew(found: number, known: number): SvcError {

@@ -4,24 +4,35 @@ import { SvcError } from '../../../base/svc-error.ts';
 import { limits } from '../../../protocol/limits.ts';
 import type { Store } from '../../core/ports.ts';
 import type { Access } from './access.ts';
+import { accountStore } from './account.ts';
 import { attemptStore } from './attempts.ts';
 import { chainStatusStore } from './chain-status.ts';
 import { completionStore } from './completions.ts';
 import { canonicalPath, lockDatabase, openReader, openWriter, stopWaiting } from './connections.ts';
 import { creditStore } from './credits.ts';
+import { watchDisk } from './disk-room.ts';
+import { eventStore } from './events.ts';
+import { evidenceStore } from './evidence.ts';
 import { faultKind, storageUnavailable } from './faults.ts';
-import { type GroupCommit, startGroupCommit } from './group-commit.ts';
+import { fleetStore } from './fleets.ts';
+import { type GroupCommit, type GroupCommitOptions, startGroupCommit } from './group-commit.ts';
 import { checkInvariants } from './invariants/check-invariants.ts';
 import { endLeases, leaseGuard, leaseStore } from './leases.ts';
 import { Ledger } from './ledger.ts';
 import { migrate, requireSchema } from './migrate.ts';
 import { migrations } from './migrations/migrations.ts';
+import { operationsStore } from './operations.ts';
 import { queueStore } from './queue.ts';
 import { RateCounters } from './rate-counters.ts';
+import { retentionStore } from './retention.ts';
+import { robotDeletion } from './robot-deletion.ts';
 import { robotStore } from './robots.ts';
 import { settlementStore } from './settlement.ts';
 import { signInStore } from './sign-in.ts';
+import { statsStore } from './stats.ts';
+import { taskListStore } from './task-list.ts';
 import { taskStore } from './tasks.ts';
+import { telemetryStore } from './telemetry.ts';
 import { WakeUps } from './wake-ups.ts';
 
 export interface SqliteStoreOptions {
@@ -34,6 +45,11 @@ export interface SqliteStoreOptions {
   exclusive: boolean;
   /** Called once, when disk or file cannot be trusted any more; the process should end. */
   onFatal: (error: Error) => void;
+  onCommit?: GroupCommitOptions['onCommit'];
+  /** Free bytes of the disk below which `hasRoom` says no; 0 unless given. */
+  minFreeBytes?: number;
+  /** Free bytes on the disk of a folder; asked of the system unless a test knows better. */
+  freeBytes?: (folder: string) => Promise<number>;
   /** How many challenges may be open; the protocol's limit unless a test wants fewer. */
   maxChallenges?: number;
 }
@@ -71,14 +87,17 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
 }
 
 function buildStore(
-  { clock, exclusive, onFatal, maxChallenges = limits.openChallenges }: SqliteStoreOptions,
+  options: SqliteStoreOptions,
   { writer, reader, release }: { writer: Database; reader: Database; release: () => void },
 ): Store {
+  const { clock, exclusive, onFatal, maxChallenges = limits.openChallenges } = options;
+  const hasRoom = watchDisk(writer.name, options.minFreeBytes ?? 0, options.freeBytes);
   const fatal = once(onFatal);
   const group = startGroupCommit({
     db: writer,
     probeRoom: () => probeRoom(writer),
     onFatal: fatal,
+    onCommit: options.onCommit,
   });
   const access = shareAccess({ clock, writer, reader, group, fatal });
   const counters = new RateCounters(clock);
@@ -103,7 +122,16 @@ function buildStore(
   return {
     ...signInStore(access, { ledger, counters, maxChallenges }),
     ...robotStore(access, counters),
+    ...robotDeletion(access, { ledger, wakeUps }),
+    ...fleetStore(access),
     ...taskStore(access),
+    ...taskListStore(access),
+    ...evidenceStore(access),
+    ...accountStore(access),
+    ...telemetryStore(access),
+    ...eventStore(access),
+    ...statsStore(access),
+    ...retentionStore(access),
     ...completionStore(access, ledger, wakeUps),
     ...creditStore(access, ledger),
     ...chainStatusStore(access, guard),
@@ -111,6 +139,7 @@ function buildStore(
     ...attemptStore(access, guard, readGuard),
     ...queueStore(access, { guard, readGuard, ledger, wakeUps }),
     ...settlementStore(access, { guard, ledger, wakeUps }),
+    ...operationsStore(access, hasRoom),
     checkInvariants: () => access.read(() => checkInvariants(reader)),
     probe: () =>
       access.write(() => {

@@ -1,6 +1,8 @@
+import type { Database } from 'better-sqlite3';
 import { limits } from '../../../protocol/limits.ts';
-import type { RobotRecord, RobotStore } from '../../core/ports.ts';
+import type { RobotPatch, RobotRecord, RobotStore } from '../../core/robot-store.ts';
 import type { Access } from './access.ts';
+import { fleetReader } from './fleets.ts';
 import type { RateCounters } from './rate-counters.ts';
 
 interface RobotRow {
@@ -23,7 +25,8 @@ const COLUMNS = `id, wallet, name, description, fleet_id, key_hint, created_at, 
 export function robotStore(
   { reader, writer, write, read }: Access,
   counters: RateCounters,
-): RobotStore {
+): Omit<RobotStore, 'deleteRobot'> {
+  const find = robotReader(reader);
   const byKey = reader.prepare<[string], RobotRow>(
     `SELECT ${COLUMNS} FROM robots WHERE key_hash = ?`,
   );
@@ -57,9 +60,84 @@ export function robotStore(
         return { outcome: 'created', robot: toRobot(row) };
       }),
 
+    getRobot: (id, wallet) => read(() => find(id, wallet)),
+
     listRobots: (wallet, limit, after) =>
       read(() => page.all(wallet, after ?? '', limit).map(toRobot)),
+
+    ...robotChanges({ writer, write }),
   };
+}
+
+function robotChanges({
+  writer,
+  write,
+}: Pick<Access, 'writer' | 'write'>): Pick<
+  RobotStore,
+  'patchRobot' | 'assignRobots' | 'replaceKey'
+> {
+  const find = robotReader(writer);
+  const findFleet = fleetReader(writer);
+  const update = writer.prepare<[Record<string, string | number | null>]>(
+    `UPDATE robots SET name = :name, description = :description, fleet_id = :fleetId,
+       updated_at = :now
+     WHERE id = :id`,
+  );
+  const setKey = writer.prepare<[string | null, string | null, number, string]>(
+    'UPDATE robots SET key_hash = ?, key_hint = ?, updated_at = ? WHERE id = ?',
+  );
+  const hasFleet = (fleetId: string | null, wallet: string) =>
+    fleetId === null || findFleet(fleetId, wallet) !== null;
+
+  function change(before: RobotRecord, patch: RobotPatch, now: number): RobotRecord {
+    const { id, wallet, name, description, fleetId } = { ...before, ...patch };
+    update.run({ id, name, description, fleetId, now });
+    return stored(find(id, wallet));
+  }
+
+  return {
+    patchRobot: (id, wallet, patch, now) =>
+      write(() => {
+        const robot = find(id, wallet);
+        if (robot === null) return { outcome: 'robot_not_found' };
+        if (!hasFleet(patch.fleetId ?? null, wallet)) return { outcome: 'fleet_not_found' };
+        return { outcome: 'patched', robot: change(robot, patch, now) };
+      }),
+
+    assignRobots: (wallet, ids, fleetId, now) =>
+      write(() => {
+        if (!hasFleet(fleetId, wallet)) return { outcome: 'fleet_not_found' };
+        const robots = ids.map((id) => find(id, wallet)).filter((robot) => robot !== null);
+        if (robots.length < ids.length) return { outcome: 'robot_not_found' };
+        return {
+          outcome: 'assigned',
+          robots: robots.map((robot) => change(robot, { fleetId }, now)),
+        };
+      }),
+
+    replaceKey: (id, wallet, keyHash, now) =>
+      write(() => {
+        if (find(id, wallet) === null) return null;
+        setKey.run(keyHash, keyHash === null ? null : keyHint(keyHash), now, id);
+        return find(id, wallet);
+      }),
+  };
+}
+
+/** Finds a robot under its own account. */
+function robotReader(db: Database): (id: string, wallet: string) => RobotRecord | null {
+  const find = db.prepare<[string, string], RobotRow>(
+    `SELECT ${COLUMNS} FROM robots WHERE id = ? AND wallet = ?`,
+  );
+  return (id, wallet) => {
+    const row = find.get(id, wallet);
+    return row === undefined ? null : toRobot(row);
+  };
+}
+
+function stored(robot: RobotRecord | null): RobotRecord {
+  if (robot === null) throw new Error('The robot was not stored');
+  return robot;
 }
 
 /** First 8 hex digits of the key's SHA-256. */

@@ -1,6 +1,7 @@
 import type { AnchorStore } from '../../core/anchor-store.ts';
 import { chargeOf } from '../../core/money.ts';
 import type { Access } from './access.ts';
+import { anchorDays } from './anchor-days.ts';
 import { completionTopic } from './completions.ts';
 import type { LeaseGuard } from './leases.ts';
 import type { Ledger } from './ledger.ts';
@@ -22,6 +23,7 @@ export function settlementStore(
   { writer, write }: Access,
   { guard, ledger, wakeUps }: { guard: LeaseGuard; ledger: Ledger; wakeUps: WakeUps },
 ): Pick<AnchorStore, 'settleLeaves'> {
+  const countAnchor = anchorDays(writer);
   const included = writer.prepare<[string, number, string], IncludedRow>(
     `SELECT leaf_count, unsettled_leaves, cost_wei FROM attempts
      WHERE id = ? AND chain_id = ? AND sender = ? AND state IN ('included', 'finalized')`,
@@ -61,6 +63,7 @@ export function settlementStore(
           const charge = chargeOf(cost, { index, count: attempt.leaf_count, reservedWei });
           const gasWei = reservedWei - charge;
           ledger.post({ kind: 'settle', wallet, anchors: 0, gasWei, taskId, cycle, at: now });
+          countAnchor({ wallet, taskId, chargeWei: charge, at: now });
           insertReceipt.run(attemptId, index, taskId);
           verify.run(taskId);
           complete.run(now, attemptId, taskId);

@@ -7,6 +7,7 @@ import type {
   CompletionState,
   ReceiptRecord,
   TaskRecord,
+  Viewer,
 } from '../../core/ports.ts';
 
 interface TaskRow {
@@ -77,6 +78,11 @@ export function taskReader(db: Database): (id: string) => TaskRecord | null {
       completed === undefined ? null : toCompletion(completed, toReceipt(receipt.get(id))),
     );
   };
+}
+
+/** A robot sees its own tasks, an account those of all its robots. */
+export function isVisibleTo(task: TaskRecord, viewer: Viewer): boolean {
+  return 'robotId' in viewer ? task.robotId === viewer.robotId : task.wallet === viewer.wallet;
 }
 
 function toTask(row: TaskRow, completion: CompletionRecord | null): TaskRecord {

@@ -1,7 +1,8 @@
 import type { Hex } from '../../../proof/bytes.ts';
 import type { NewTask, TaskRecord, TaskStore } from '../../core/ports.ts';
 import type { Access } from './access.ts';
-import { taskReader } from './task-records.ts';
+import { sightings } from './sightings.ts';
+import { isVisibleTo, taskReader } from './task-records.ts';
 
 export function taskStore({
   reader,
@@ -11,8 +12,9 @@ export function taskStore({
 }: Access): Pick<TaskStore, 'createTask' | 'getTask' | 'findPublicAnchor'> {
   const readTask = taskReader(reader);
   const readTaskInWrite = taskReader(writer);
-  const robotWallet = writer.prepare<[string], { wallet: string }>(
-    'SELECT wallet FROM robots WHERE id = ? AND key_hash IS NOT NULL',
+  const seen = sightings(writer);
+  const robotWallet = writer.prepare<[string, string], { wallet: string }>(
+    'SELECT wallet FROM robots WHERE id = ? AND key_hash = ?',
   );
   const tombstone = writer.prepare<[string]>('SELECT 1 FROM tombstones WHERE task_id = ?');
   const insert = writer.prepare<[Record<string, string | number | null>]>(
@@ -36,27 +38,25 @@ export function taskStore({
   return {
     createTask: (task) =>
       write(() => {
-        const robot = robotWallet.get(task.robotId);
+        const robot = robotWallet.get(task.robotId, task.keyHash);
         if (robot === undefined) return { outcome: 'robot_gone' };
         const stored = readTaskInWrite(task.id);
         if (stored !== null) {
-          return task.idGiven && isSameClaim(stored, task)
-            ? { outcome: 'repeated', task: stored }
-            : { outcome: 'id_conflict' };
+          if (!task.idGiven || !isSameClaim(stored, task)) return { outcome: 'id_conflict' };
+          seen(task.robotId, task.createdAt);
+          return { outcome: 'repeated', task: stored };
         }
         if (tombstone.get(task.id) !== undefined) return { outcome: 'id_conflict' };
-        const { idGiven: _, ...row } = { ...task, wallet: robot.wallet };
+        const { idGiven: _, keyHash: __, ...row } = { ...task, wallet: robot.wallet };
         insert.run(row);
+        seen(task.robotId, task.createdAt);
         return { outcome: 'created', task: { ...row, status: 'claimed', completion: null } };
       }),
 
     getTask: (id, viewer) =>
       read(() => {
         const task = readTask(id);
-        if (task === null) return null;
-        const mayRead =
-          'robotId' in viewer ? task.robotId === viewer.robotId : task.wallet === viewer.wallet;
-        return mayRead ? task : null;
+        return task !== null && isVisibleTo(task, viewer) ? task : null;
       }),
 
     findPublicAnchor: (proofHash, taskId) =>

@@ -2,6 +2,7 @@ import type { Database } from 'better-sqlite3';
 import { payloadsRebuild, proofsMatchTheirHash } from './anchored-bytes.ts';
 import type { Invariant } from './invariant.ts';
 import { chargesFollowCost, ledgerNeverNegative, ledgerSumsEqualBalances } from './ledger-sums.ts';
+import { anchorDaysFollowLedger } from './roll-ups.ts';
 import { statedInvariants } from './stated-invariants.ts';
 
 const computed: Record<string, Invariant> = {
@@ -9,6 +10,7 @@ const computed: Record<string, Invariant> = {
   ledger_sums_equal_balances: ledgerSumsEqualBalances,
   ledger_never_negative: ledgerNeverNegative,
   charges_follow_cost: chargesFollowCost,
+  anchor_days_follow_ledger: anchorDaysFollowLedger,
   proofs_match_their_hash: proofsMatchTheirHash,
   payloads_rebuild_from_leaves: payloadsRebuild,
 };

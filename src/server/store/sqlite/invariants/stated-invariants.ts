@@ -123,6 +123,26 @@ export const statedInvariants: Record<string, Invariant> = {
     SELECT 'attempt ' || a.id || ' is of chain ' || a.chain_id FROM attempts a
     JOIN chain_identity i ON i.chain_id <> a.chain_id`),
 
+  settled_leaf_is_in_the_ledger: selecting(`
+    SELECT 'leaf ' || l.leaf_index || ' of attempt ' || l.attempt_id || ' is settled for nothing'
+    FROM leaves l WHERE l.settled_at IS NOT NULL AND NOT EXISTS (
+      SELECT 1 FROM ledger e WHERE e.task_id = l.task_id AND e.kind = 'settle')`),
+
+  deleted_task_is_buried: selecting(`
+    SELECT 'task ' || task_id || ' is known and neither there nor buried'
+    FROM (SELECT task_id FROM leaves UNION SELECT task_id FROM ledger WHERE task_id IS NOT NULL)
+    WHERE task_id NOT IN (SELECT id FROM tasks)
+      AND task_id NOT IN (SELECT task_id FROM tombstones)`),
+
+  buried_task_is_gone: selecting(`
+    SELECT 'task ' || id || ' is there and buried' FROM tasks
+    WHERE id IN (SELECT task_id FROM tombstones)`),
+
+  robot_is_in_a_fleet_of_its_account: selecting(`
+    SELECT 'robot ' || r.id || ' is in fleet ' || r.fleet_id || ', which is not its account''s'
+    FROM robots r LEFT JOIN fleets f ON f.id = r.fleet_id AND f.wallet = r.wallet
+    WHERE r.fleet_id IS NOT NULL AND f.id IS NULL`),
+
   counts_are_kept: selecting(`
     SELECT 'the count of challenges is off' FROM challenge_count
     WHERE total <> (SELECT count(*) FROM challenges)
@@ -131,7 +151,14 @@ export const statedInvariants: Record<string, Invariant> = {
     WHERE occurrences <> (SELECT count(*) FROM completions c WHERE c.proof_hash = h.proof_hash)
     UNION ALL
     SELECT 'tasks with ' || proof_hash || ' are not counted' FROM completions
-    WHERE proof_hash NOT IN (SELECT proof_hash FROM proof_hashes)`),
+    WHERE proof_hash NOT IN (SELECT proof_hash FROM proof_hashes)
+    UNION ALL
+    SELECT 'the count of tasks of robot ' || r.id || ' is off' FROM robots r
+    LEFT JOIN task_counts c ON c.robot_id = r.id
+    WHERE coalesce(c.claimed, 0) <>
+        (SELECT count(*) FROM tasks t WHERE t.robot_id = r.id AND t.status = 'claimed')
+      OR coalesce(c.verified, 0) <>
+        (SELECT count(*) FROM tasks t WHERE t.robot_id = r.id AND t.status = 'verified')`),
 };
 
 function selecting(sql: string): Invariant {

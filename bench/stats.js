@@ -1,0 +1,163 @@
+/**
+ * Statistics and telemetry charts over 100 thousand and over 10 million samples: the same ten robots, one
+ * sample every five minutes, with a history of one month and of nine years. Prints both medians and their
+ * ratio; fails when one is above 1.3.
+ */
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import Database from 'better-sqlite3';
+import { listEvents } from '../dist/server/core/events.js';
+import { addSample, emptySummary, encodeSummary } from '../dist/server/core/sample-summary.js';
+import { getStats } from '../dist/server/core/stats.js';
+import { listSamples, readSeries } from '../dist/server/core/telemetry.js';
+import { openSqliteStore } from '../dist/server/store/sqlite/open-store.js';
+
+const ROBOTS = 10;
+const EVERY_MS = 5 * 60_000;
+const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
+const ROUNDS = 400;
+const MOST = 1.3;
+const SIZES = [100_000, 10_000_000];
+
+const now = Date.UTC(2026, 0, 15, 12);
+const clock = { now: () => now };
+const wallet = `0x${'ab'.repeat(20)}`;
+const robotId = (i) => `00000000-0000-7000-8000-${String(i).padStart(12, '0')}`;
+const metrics = '{"cpu":0.5,"temp_c":41.5}';
+
+const queries = {
+  'stats of the account': (deps) => getStats(deps, wallet, null),
+  'chart of an hour by minute': (deps, robot) => series(deps, robot, 'minute', HOUR_MS),
+  'chart of a day by hour': (deps, robot) => series(deps, robot, 'hour', DAY_MS),
+  'chart of a month by hour': (deps, robot) => series(deps, robot, 'hour', 30 * DAY_MS),
+  'chart of a month by day': (deps, robot) => series(deps, robot, 'day', 30 * DAY_MS),
+  'newest 50 samples': (deps, robot) => listSamples(deps, robot, {}),
+  'newest 50 events': (deps) => listEvents(deps, wallet, {}),
+  'newest 50 errors of a robot': (deps, robot) =>
+    listEvents(deps, wallet, { robot_id: robot.robotId, severity: 'error' }),
+};
+
+function series(deps, robot, resolution, spanMs) {
+  const from = new Date(now - spanMs).toISOString();
+  return readSeries(deps, robot, { resolution, from, to: new Date(now).toISOString() });
+}
+
+/** A database as the service would have left it, its rows written directly. */
+async function fill(file, samples) {
+  const options = { path: file, clock, exclusive: true, onFatal: fail };
+  const store = await openSqliteStore(options);
+  await store.grantCredits({ id: 'bench', wallet, anchors: 1, gasWei: 1n, note: '', now });
+  for (let i = 0; i < ROBOTS; i += 1) {
+    const keyHash = String(i).padStart(64, '0');
+    const robot = { id: robotId(i), wallet, name: `robot ${i}`, description: null, keyHash };
+    await store.createRobot({ ...robot, createdAt: now });
+  }
+  await store.close();
+  const db = new Database(file);
+  db.pragma('journal_mode = OFF');
+  db.pragma('synchronous = OFF');
+  db.pragma('cache_size = -65536');
+  const perRobot = samples / ROBOTS;
+  for (let i = 0; i < ROBOTS; i += 1) {
+    db.transaction(() => fillRobot(db, robotId(i), perRobot))();
+  }
+  db.transaction(() => fillHours(db, perRobot))();
+  db.close();
+  return openSqliteStore(options);
+}
+
+/** `n` counts back from the newest sample; the oldest is written first. */
+const counting = 'WITH RECURSIVE c (n) AS (SELECT ? UNION ALL SELECT n - 1 FROM c WHERE n > 1)';
+
+function fillRobot(db, id, samples) {
+  db.prepare(
+    `${counting} INSERT INTO telemetry
+     SELECT ?, ? - n * ${EVERY_MS}, printf('%08x-0000-7000-8000-000000000000', n), n % 101, 'busy', ?
+     FROM c`,
+  ).run(samples, id, now, metrics);
+  for (const [resolution, stepMs] of [
+    ['hour', HOUR_MS],
+    ['day', DAY_MS],
+  ]) {
+    const inStep = stepMs / EVERY_MS;
+    const steps = Math.floor(samples / inStep);
+    const first = Math.floor(now / stepMs) * stepMs;
+    db.prepare(
+      `${counting} INSERT INTO telemetry_rollups SELECT ?, ?, ? - n * ${stepMs}, ?, ? FROM c`,
+    ).run(steps, id, resolution, first, inStep, summaryOf(inStep));
+  }
+  db.prepare(
+    `${counting} INSERT INTO events
+       (robot_id, id, wallet, event_type, severity, message, payload, created_at)
+     SELECT ?, printf('%08x-0000-7000-8000-000000000000', n), ?, 'info',
+       iif(n % 10 = 0, 'error', 'info'), 'bench', '{}', ? - n * ${EVERY_MS * 10} FROM c`,
+  ).run(Math.floor(samples / 10), id, wallet, now);
+  db.prepare(
+    `${counting} INSERT INTO tasks (id, robot_id, wallet, title, created_at)
+     SELECT printf('%08x', n) || substr(?, 9), ?, ?, 'bench', ? - n * ${EVERY_MS * 100} FROM c`,
+  ).run(Math.floor(samples / 100), id, id, wallet, now);
+}
+
+function fillHours(db, samplesOfRobot) {
+  const inHour = HOUR_MS / EVERY_MS;
+  db.prepare(
+    `${counting} INSERT INTO activity_hours (scope, at, samples, info)
+     SELECT ?, ? - n * ${HOUR_MS}, ?, 1 FROM c`,
+  ).run(Math.floor(samplesOfRobot / inHour), wallet, now, inHour * ROBOTS);
+}
+
+function summaryOf(samples) {
+  const summary = emptySummary();
+  for (let i = 0; i < samples; i += 1) {
+    addSample(summary, { batteryPct: i % 101, state: 'busy', metrics });
+  }
+  return encodeSummary(summary);
+}
+
+/** Medians in ms, the two stores by turns so that a busy machine is busy for both. */
+async function compare(stores, query) {
+  const times = stores.map(() => []);
+  for (let round = 0; round < ROUNDS; round += 1) {
+    const robot = { wallet, robotId: robotId(round % ROBOTS) };
+    for (const [i, store] of stores.entries()) {
+      const started = performance.now();
+      await query({ store, clock }, robot);
+      times[i].push(performance.now() - started);
+    }
+  }
+  return times.map((ms) => ms.toSorted((a, b) => a - b)[ROUNDS / 2]);
+}
+
+function print(line) {
+  process.stdout.write(`${line}\n`);
+}
+
+function fail(error) {
+  throw error;
+}
+
+const folder = await mkdtemp(path.join(tmpdir(), 'svc-bench-'));
+const stores = [];
+try {
+  for (const samples of SIZES) {
+    const started = performance.now();
+    stores.push(await fill(path.join(folder, `${samples}.db`), samples));
+    const seconds = Math.round((performance.now() - started) / 1000);
+    print(`${samples.toLocaleString('en')} samples written in ${seconds} s`);
+  }
+  let worst = 0;
+  for (const [name, query] of Object.entries(queries)) {
+    const [small = 0, large = 0] = await compare(stores, query);
+    const ratio = large / small;
+    worst = Math.max(worst, ratio);
+    const figures = `${small.toFixed(3)} ms  ${large.toFixed(3)} ms  ratio ${ratio.toFixed(2)}`;
+    print(`${name.padEnd(30)} ${figures}`);
+  }
+  print(`worst ratio ${worst.toFixed(2)}, at most ${MOST}`);
+  if (worst > MOST) process.exitCode = 1;
+} finally {
+  for (const store of stores) await store.close();
+  await rm(folder, { recursive: true, force: true });
+}

@@ -1,0 +1,203 @@
+import { BundleError } from './bundle-error.ts';
+import type { Hex } from './bytes.ts';
+import { isProof, type JsonObject, type JsonValue, type Proof } from './json-value.ts';
+import { MAX_PROOF_DEPTH } from './strict-json.ts';
+import type { Inclusion } from './tree.ts';
+
+export const BUNDLE_FORMAT = 'svc-bundle/1';
+
+/** For `parseStrictJson`: what a claim expects may nest as deep as a proof, and stands two levels down. */
+export const MAX_BUNDLE_DEPTH = MAX_PROOF_DEPTH + 2;
+
+/**
+ * One JSON document that needs nothing but a node of the chain to be checked: design, "Bundle". Ids are UUIDs
+ * in lower case, times ISO-8601 UTC with milliseconds, `block_number` is a decimal string.
+ */
+export interface Bundle {
+  readonly format: typeof BUNDLE_FORMAT;
+  readonly chain_id: number;
+  readonly task: {
+    readonly id: string;
+    readonly robot_id: string;
+    /** Stated, not proven. */
+    readonly robot_name: string;
+  };
+  /** What was promised before the work; the leaf holds its hash. */
+  readonly claim: {
+    readonly created_at: string;
+    readonly description: string | null;
+    readonly expected_result: JsonObject | null;
+    readonly occurred_at: string | null;
+    readonly title: string;
+  };
+  /** Absent where the evidence was left out or erased. */
+  readonly proof?: Proof;
+  readonly proof_hash: Hex;
+  /** Null when the proof was anchored alone. */
+  readonly inclusion: Inclusion | null;
+  readonly anchor: {
+    readonly tx_hash: Hex;
+    readonly block_number: string;
+    readonly block_hash: Hex;
+    readonly tx_index: number;
+    readonly from: Hex;
+    readonly anchored_at: string;
+    /** The signed transaction. */
+    readonly raw_tx: Hex;
+  };
+}
+
+/** Whether a document says of itself that it is a bundle, of whatever version. */
+export function saysItIsBundle(document: JsonValue): boolean {
+  if (!isObject(document)) return false;
+  const format = own(document, 'format');
+  return typeof format === 'string' && format.startsWith('svc-bundle/');
+}
+
+/**
+ * The members of a bundle, each held to its form. Members that the format does not know are ignored and
+ * not in the result.
+ *
+ * @throws BundleError when the format is another one, or a member is missing or malformed.
+ */
+export function readBundle(document: JsonValue): Bundle {
+  const bundle = new Members(document, '');
+  const format = bundle.value('format');
+  if (format !== BUNDLE_FORMAT) throw new BundleError(`format must be ${BUNDLE_FORMAT}`);
+  const task = bundle.object('task');
+  const claim = bundle.object('claim');
+  const anchor = bundle.object('anchor');
+  return {
+    format,
+    chain_id: bundle.integer('chain_id', 1),
+    task: {
+      id: task.text('id', UUID),
+      robot_id: task.text('robot_id', UUID),
+      robot_name: task.text('robot_name'),
+    },
+    claim: {
+      created_at: claim.text('created_at', TIME),
+      description: claim.nullable('description', (name) => claim.text(name)),
+      expected_result: claim.nullable('expected_result', (name) => claim.json(name)),
+      occurred_at: claim.nullable('occurred_at', (name) => claim.text(name)),
+      title: claim.text('title'),
+    },
+    ...(bundle.has('proof') ? { proof: bundle.proof('proof') } : {}),
+    proof_hash: bundle.hex('proof_hash', HASH),
+    inclusion: bundle.nullable('inclusion', (name) => inclusionIn(bundle.object(name))),
+    anchor: {
+      tx_hash: anchor.hex('tx_hash', HASH),
+      block_number: anchor.text('block_number', DECIMAL),
+      block_hash: anchor.hex('block_hash', HASH),
+      tx_index: anchor.integer('tx_index', 0),
+      from: anchor.hex('from', ADDRESS),
+      anchored_at: anchor.text('anchored_at', TIME),
+      raw_tx: anchor.hex('raw_tx', BYTES),
+    },
+  };
+}
+
+function inclusionIn(inclusion: Members): Inclusion {
+  return {
+    root: inclusion.hex('root', HASH),
+    leaf_index: inclusion.integer('leaf_index', 0),
+    leaf_count: inclusion.integer('leaf_count', 2),
+    path: inclusion.hashes('path'),
+  };
+}
+
+interface Form {
+  readonly pattern: RegExp;
+  readonly name: string;
+}
+
+const UUID: Form = {
+  pattern: /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/,
+  name: 'a UUID in lower case',
+};
+const TIME: Form = {
+  pattern: /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z$/,
+  name: 'a UTC time with milliseconds',
+};
+const DECIMAL: Form = { pattern: /^(?:0|[1-9]\d*)$/, name: 'a decimal string' };
+const HASH: Form = { pattern: /^0x[0-9a-f]{64}$/, name: '32 bytes of lower-case hex' };
+const ADDRESS: Form = { pattern: /^0x[0-9a-f]{40}$/, name: '20 bytes of lower-case hex' };
+const BYTES: Form = { pattern: /^0x(?:[0-9a-f]{2})+$/, name: 'bytes of lower-case hex' };
+
+/** The members of one object of the document. Only own ones count. */
+class Members {
+  readonly #object: JsonObject;
+  readonly #path: string;
+
+  constructor(value: JsonValue | undefined, path: string) {
+    this.#path = path === '' ? '' : `${path}.`;
+    if (!isObject(value)) throw new BundleError(`${path || 'the bundle'} must be a JSON object`);
+    this.#object = value;
+  }
+
+  has(name: string): boolean {
+    return Object.hasOwn(this.#object, name);
+  }
+
+  value(name: string): JsonValue | undefined {
+    return own(this.#object, name);
+  }
+
+  object(name: string): Members {
+    return new Members(this.value(name), this.#path + name);
+  }
+
+  nullable<T>(name: string, read: (name: string) => T): T | null {
+    return this.value(name) === null ? null : read(name);
+  }
+
+  json(name: string): JsonObject {
+    const value = this.value(name);
+    if (!isObject(value)) throw this.#mustBe(name, 'a JSON object');
+    return value;
+  }
+
+  proof(name: string): Proof {
+    const value = this.value(name);
+    if (!isProof(value)) throw this.#mustBe(name, 'a JSON object or array');
+    return value;
+  }
+
+  text(name: string, form?: Form): string {
+    const value = this.value(name);
+    if (typeof value !== 'string') throw this.#mustBe(name, form?.name ?? 'a string');
+    if (form !== undefined && !form.pattern.test(value)) throw this.#mustBe(name, form.name);
+    return value;
+  }
+
+  hex(name: string, form: Form): Hex {
+    return this.text(name, form) as Hex; // The form holds its prefix and digits.
+  }
+
+  hashes(name: string): Hex[] {
+    const value = this.value(name);
+    if (!Array.isArray(value)) throw this.#mustBe(name, 'an array of hashes');
+    return value.map((item) => {
+      if (typeof item === 'string' && HASH.pattern.test(item)) return item as Hex;
+      throw this.#mustBe(name, 'an array of hashes');
+    });
+  }
+
+  integer(name: string, minimum: number): number {
+    const value = this.value(name);
+    if (typeof value === 'number' && Number.isSafeInteger(value) && value >= minimum) return value;
+    throw this.#mustBe(name, `a whole number from ${minimum}`);
+  }
+
+  #mustBe(name: string, what: string): BundleError {
+    return new BundleError(`${this.#path}${name} must be ${what}`);
+  }
+}
+
+function isObject(value: JsonValue | undefined): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function own(object: JsonObject, name: string): JsonValue | undefined {
+  return Object.hasOwn(object, name) ? object[name] : undefined;
+}

@@ -1,0 +1,53 @@
+import { Type } from 'typebox';
+import { Address, Closed, Decimal, Nullable, Timestamp, Uuid } from './fields.ts';
+
+/** How much of a ceiling is used. */
+const Used = Closed({
+  used: Type.Integer({ minimum: 0 }),
+  max: Type.Integer({ minimum: 0 }),
+});
+
+/** The signed-in account: design, "Reads for dashboard and CLI". */
+export const Account = Closed({
+  wallet: Address,
+  gate: Closed({ holds: Type.Boolean() }),
+  credits: Closed({
+    anchor_quota: Type.Integer({ minimum: 0 }),
+    gas_credit_wei: Decimal,
+    anchors_affordable: Nullable(
+      Type.Integer({
+        minimum: 0,
+        description: 'completions that quota and gas credit cover at current fees; null if unknown',
+      }),
+    ),
+    low: Type.Boolean({ description: 'whether it is time to top up' }),
+  }),
+  limits: Closed({ robots: Used, fleets: Used }),
+});
+
+/** One change of the account's balance; all of them sum to it. */
+export const LedgerEntry = Closed({
+  id: Type.String({ pattern: '^[1-9]\\d{0,15}$', description: 'decimal, greater for later ones' }),
+  kind: Type.Union([
+    Type.Literal('grant'),
+    Type.Literal('reserve'),
+    Type.Literal('settle'),
+    Type.Literal('release'),
+  ]),
+  anchors: Type.Integer({ description: 'signed' }),
+  gas_wei: Type.String({
+    pattern: '^(0|-?[1-9]\\d*)$',
+    description: 'signed decimal integer, in wei',
+  }),
+  task_id: Nullable(Uuid),
+  note: Nullable(Type.String({ description: 'of a grant' })),
+  created_at: Timestamp,
+});
+
+export const Session = Closed({
+  id: Uuid,
+  signed_in_with: Type.Union([Type.Literal('wallet'), Type.Literal('cli_code')]),
+  created_at: Timestamp,
+  expires_at: Timestamp,
+  current: Type.Boolean({ description: 'whether it is the one that asks' }),
+});

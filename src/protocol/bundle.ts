@@ -1,0 +1,29 @@
+import { Type } from 'typebox';
+import { Closed, Decimal, Hash, JsonObject, Nullable, Timestamp, Uuid } from './fields.ts';
+import { Inclusion, Proof } from './resources.ts';
+
+/** Everything that checking an anchor needs beside a node of the chain: design, "Bundle". */
+export const Bundle = Closed({
+  format: Type.Literal('svc-bundle/1'),
+  chain_id: Type.Integer({ minimum: 1 }),
+  task: Closed({ id: Uuid, robot_id: Uuid, robot_name: Type.String() }),
+  claim: Closed({
+    created_at: Timestamp,
+    description: Nullable(Type.String()),
+    expected_result: Nullable(JsonObject),
+    occurred_at: Nullable(Type.String()),
+    title: Type.String(),
+  }),
+  proof: Type.Optional(Proof),
+  proof_hash: Hash,
+  inclusion: Nullable(Inclusion),
+  anchor: Closed({
+    tx_hash: Hash,
+    block_number: Decimal,
+    block_hash: Hash,
+    tx_index: Type.Integer({ minimum: 0 }),
+    from: Type.String({ pattern: '^0x[0-9a-f]{40}$' }),
+    anchored_at: Timestamp,
+    raw_tx: Type.String({ pattern: '^0x([0-9a-f]{2})+$', description: 'the signed transaction' }),
+  }),
+});

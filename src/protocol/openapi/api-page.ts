@@ -1,0 +1,112 @@
+import { type ErrorCode, errors } from '../errors.ts';
+import { limits } from '../limits.ts';
+import type { Route } from '../route.ts';
+import { routes } from '../routes.ts';
+import { errorsOf } from './errors-of.ts';
+import { exampleOf } from './example.ts';
+import { plain } from './references.ts';
+
+/** The interface as a page of Markdown, made from the same tables as the OpenAPI document. */
+export function apiPage(): string {
+  return [
+    '# HTTP interface',
+    'Made by `npm run docs` from `src/protocol`; a test fails when it is stale. A running service shows the same under `/docs`, and as OpenAPI 3.1 under `/openapi.json`.',
+    intro(),
+    ...Object.entries<Route>(routes).map(([name, route]) => section(name, route)),
+    errorTable(),
+    limitTable(),
+    '',
+  ].join('\n\n');
+}
+
+function intro(): string {
+  return [
+    '- Bodies are JSON in UTF-8. Unknown fields are refused, nothing is coerced or dropped.',
+    '- Every answer has `X-RateLimit-Limit`, `X-RateLimit-Remaining` and `X-Request-Id`; a 429 or 503 has `Retry-After`.',
+    '- Every error is `{ error, message }`. Any endpoint can answer `request_timeout`, `headers_too_large` and `internal_error`.',
+    '- `GET /metrics` (Prometheus text) answers peers on loopback only, or with `Authorization: Bearer $SVC_METRICS_TOKEN` where that is set.',
+  ].join('\n');
+}
+
+function section(name: string, route: Route): string {
+  const { method, path, summary, description, body } = route;
+  const example = body && (route.example ?? exampleOf(plain(body)));
+  return [
+    `## ${name}`,
+    `\`${method} ${path}\`: ${summary}.${description === undefined ? '' : ` ${description}`}`,
+    `Access: ${access[route.access]}. Counted: ${counted[route.limit]}.`,
+    ...memberLists(route),
+    ...(example === undefined ? [] : ['Body:', json(example)]),
+    ...Object.entries(route.responses).flatMap(([status, schema]) => [
+      `Answers ${status}:`,
+      json(exampleOf(plain(schema))),
+    ]),
+    `Errors: ${errorsOf(route).filter(isOwn).map(quoted).join(', ')}.`,
+  ].join('\n\n');
+}
+
+function memberLists({ query, body }: Route): string[] {
+  const lists = [
+    { title: 'Query', schema: query },
+    { title: 'Body', schema: body },
+  ];
+  return lists.flatMap(({ title, schema }) => {
+    const { properties = {}, required = [] } = schema ? plain(schema) : {};
+    const rows = Object.entries(properties).map(([name, member]) => {
+      const need = required.includes(name) ? 'yes' : 'no';
+      return `| ${name} | ${typeOf(member)} | ${need} | ${(member.description ?? '').replaceAll('|', '\\|')} |`;
+    });
+    if (rows.length === 0) return [];
+    return [`| ${title} | type | required | |\n|---|---|---|---|\n${rows.join('\n')}`];
+  });
+}
+
+function typeOf({ type, anyOf, enum: values, maxLength }: ReturnType<typeof plain>): string {
+  if (values !== undefined) return values.map((value) => `\`${value}\``).join(', ');
+  if (anyOf !== undefined) return [...new Set(anyOf.map(typeOf))].join(' or ');
+  return `${type ?? 'any'}${maxLength === undefined ? '' : `, at most ${maxLength}`}`;
+}
+
+function errorTable(): string {
+  const rows = Object.entries(errors).map(
+    ([code, { status, retryable, summary }]) =>
+      `| \`${code}\` | ${status} | ${retryable ? 'yes' : 'no'} | ${summary} |`,
+  );
+  return [
+    '## Errors',
+    ['| code | status | may be repeated | when |', '|---|---|---|---|', ...rows].join('\n'),
+  ].join('\n\n');
+}
+
+function limitTable(): string {
+  const rows = Object.entries(limits).map(([name, value]) => `| ${name} | ${value} |`);
+  return ['## Limits', ['| limit | value |', '|---|---|', ...rows].join('\n')].join('\n\n');
+}
+
+const access: Readonly<Record<Route['access'], string>> = {
+  public: 'anyone',
+  robot: 'robot key',
+  session: 'session',
+  robot_or_session: 'robot key or session',
+};
+
+const counted: Readonly<Record<Route['limit'], string>> = {
+  robot: 'with a robot key, per robot',
+  account: 'per account',
+  challenge: 'per wallet',
+  none: 'no',
+};
+
+const anywhere: readonly ErrorCode[] = ['request_timeout', 'headers_too_large', 'internal_error'];
+
+function isOwn(code: ErrorCode): boolean {
+  return !anywhere.includes(code);
+}
+
+function quoted(text: string): string {
+  return `\`${text}\``;
+}
+
+function json(value: unknown): string {
+  return `\`\`\`json\n${JSON.stringify(value, null, 2)}\n\`\`\``;
+}

@@ -1,0 +1,163 @@
+import { limits } from '../limits.ts';
+import type { Route } from '../route.ts';
+import { routes } from '../routes.ts';
+import { exampleOf } from './example.ts';
+import { type Names, namedSchemas, plain, withRefs } from './references.ts';
+import { type Content, headers, type ResponseObject, responsesOf } from './responses.ts';
+
+export interface OpenApiDocument {
+  openapi: '3.1.0';
+  info: { title: string; version: string; description: string };
+  servers: { url: string }[];
+  tags: { name: string }[];
+  paths: Record<string, Record<string, Operation>>;
+  components: {
+    securitySchemes: Record<string, unknown>;
+    headers: Record<string, unknown>;
+    schemas: Record<string, unknown>;
+  };
+}
+
+export interface Operation {
+  operationId: string;
+  tags: string[];
+  summary: string;
+  description: string;
+  security: Record<string, never[]>[];
+  parameters?: Parameter[];
+  requestBody?: { required: true; content: Content };
+  responses: Record<string, ResponseObject>;
+}
+
+interface Parameter {
+  name: string;
+  in: 'path' | 'query';
+  required: boolean;
+  description?: string;
+  schema: unknown;
+  example: unknown;
+}
+
+/** The whole interface as an OpenAPI 3.1 document, derived from routes, errors and limits. */
+export function openApiDocument(version: string): OpenApiDocument {
+  const named = namedSchemas();
+  const paths: OpenApiDocument['paths'] = {};
+  const tags = new Set<string>();
+  for (const [name, route] of Object.entries<Route>(routes)) {
+    const path = route.path.replace(/:(\w+)/g, '{$1}');
+    const operation = operationOf(name, route, named);
+    paths[path] = { ...paths[path], [route.method.toLowerCase()]: operation };
+    for (const tag of operation.tags) tags.add(tag);
+  }
+  return {
+    openapi: '3.1.0',
+    info: {
+      title: 'svc: robot task proof anchoring',
+      version,
+      description: [
+        'Anchors the hash of robots’ evidence on a public EVM chain and answers receipts that anyone can check.',
+        'Bodies are JSON in UTF-8; fields that an endpoint does not know are refused.',
+        'Timestamps are UTC with milliseconds; amounts in wei and block numbers are decimal strings.',
+        `Calls are counted in windows of a minute: ${limits.robotCallsPerWindow} for a robot key, ${limits.accountMutationsPerWindow} changes for an account, ${limits.challengesPerWindow} challenges for a wallet.`,
+      ].join(' '),
+    },
+    servers: [{ url: '/' }],
+    tags: [...tags].map((tag) => ({ name: tag })),
+    paths,
+    components: {
+      securitySchemes: {
+        robotKey: {
+          type: 'http',
+          scheme: 'bearer',
+          description: 'API key of a robot: svc_ and 40 lower-case hex digits',
+        },
+        session: {
+          type: 'apiKey',
+          in: 'cookie',
+          name: 'svc_session',
+          description: 'Set by POST /api/auth/verify; lasts 30 days',
+        },
+      },
+      headers,
+      schemas: Object.fromEntries(
+        [...named].map(([text, name]) => {
+          const others = new Map([...named].filter(([other]) => other !== text));
+          return [name, withRefs(JSON.parse(text), others)];
+        }),
+      ),
+    },
+  };
+}
+
+function operationOf(name: string, route: Route, named: Names): Operation {
+  const parameters = parametersOf(route, named);
+  return {
+    operationId: name,
+    tags: [tagOf(route.path)],
+    summary: route.summary,
+    description: [
+      route.description,
+      countedBy[route.limit],
+      route.cors && 'Any origin may read it.',
+    ]
+      .filter(Boolean)
+      .join(' '),
+    security: security[route.access],
+    ...(parameters.length > 0 && { parameters }),
+    ...(route.body && {
+      requestBody: {
+        required: true,
+        content: {
+          'application/json': {
+            schema: withRefs(plain(route.body), named),
+            example: route.example ?? exampleOf(plain(route.body)),
+          },
+        },
+      },
+    }),
+    responses: responsesOf(route, named),
+  };
+}
+
+function parametersOf(route: Route, named: Names): Parameter[] {
+  return (['path', 'query'] as const).flatMap((place) => {
+    const schema = plain((place === 'path' ? route.params : route.query) ?? { properties: {} });
+    return Object.entries(schema.properties ?? {}).map(([name, member]) => ({
+      name,
+      in: place,
+      required: place === 'path' || (schema.required ?? []).includes(name),
+      ...(member.description !== undefined && { description: member.description }),
+      schema: withRefs(member, named),
+      example: exampleOf(member, name),
+    }));
+  });
+}
+
+const security: Readonly<Record<Route['access'], Record<string, never[]>[]>> = {
+  public: [],
+  robot: [{ robotKey: [] }],
+  session: [{ session: [] }],
+  robot_or_session: [{ robotKey: [] }, { session: [] }],
+};
+
+const countedBy: Readonly<Record<Route['limit'], string>> = {
+  robot: 'Counts against the robot.',
+  account: 'Counts against the account.',
+  challenge: 'Counts against the wallet.',
+  none: 'Not counted.',
+};
+
+function tagOf(path: string): string {
+  if (path.startsWith('/api/auth/')) return 'sign-in';
+  const [, first = ''] = /^\/api\/(?:v1\/)?(\w+)/.exec(path) ?? [];
+  return tags[first] ?? (first === '' ? 'operations' : first);
+}
+
+const tags: Readonly<Record<string, string>> = {
+  chain: 'public',
+  verify: 'public',
+  robot: 'robots',
+  me: 'account',
+  credits: 'account',
+  sessions: 'account',
+};

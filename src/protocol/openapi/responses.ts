@@ -1,0 +1,100 @@
+import { type ErrorCode, errors } from '../errors.ts';
+import type { Route } from '../route.ts';
+import { errorsOf } from './errors-of.ts';
+import { exampleOf } from './example.ts';
+import { type Names, plain, withRefs } from './references.ts';
+
+export interface ResponseObject {
+  description: string;
+  headers: Record<string, unknown>;
+  content: Content;
+}
+
+export type Content = Record<
+  'application/json',
+  {
+    schema: unknown;
+    example?: unknown;
+    examples?: Record<string, { summary: string; value: unknown }>;
+  }
+>;
+
+/** Every answer of the route by its status: the good ones, and the errors that share one. */
+export function responsesOf(route: Route, named: Names): Record<string, ResponseObject> {
+  const good = Object.entries(route.responses).map(([status, schema]): [string, ResponseObject] => [
+    status,
+    {
+      description: status === '202' ? errors.anchor_unconfirmed.summary : 'Done',
+      headers: headersOf([]),
+      content: {
+        'application/json': {
+          schema: withRefs(plain(schema), named),
+          example: exampleOf(plain(schema)),
+        },
+      },
+    },
+  ]);
+  const codes = errorsOf(route);
+  const statuses = [...new Set(codes.map((code) => errors[code].status))];
+  const bad = statuses.map((status): [string, ResponseObject] => [
+    String(status),
+    errorResponse(codes.filter((code) => errors[code].status === status)),
+  ]);
+  return Object.fromEntries([...good, ...bad].sort(([a], [b]) => Number(a) - Number(b)));
+}
+
+function errorResponse(codes: ErrorCode[]): ResponseObject {
+  return {
+    description: codes.map((code) => `\`${code}\`: ${errors[code].summary}`).join('; '),
+    headers: headersOf(codes),
+    content: {
+      'application/json': {
+        schema: {
+          $ref: '#/components/schemas/Error',
+          type: 'object',
+          properties: { error: { enum: codes } },
+        },
+        examples: Object.fromEntries(
+          codes.map((code) => [code, { summary: errors[code].summary, value: errorExample(code) }]),
+        ),
+      },
+    },
+  };
+}
+
+export function errorExample(code: ErrorCode): Record<string, unknown> {
+  return {
+    error: code,
+    message: `${errors[code].summary.charAt(0).toUpperCase()}${errors[code].summary.slice(1)}.`,
+    ...(code === 'rate_limited' && { retry_after: 17 }),
+  };
+}
+
+export const headers = {
+  'X-RateLimit-Limit': {
+    description: 'Calls that the window of a minute takes',
+    schema: { type: 'integer' },
+  },
+  'X-RateLimit-Remaining': {
+    description: 'Calls left in the window',
+    schema: { type: 'integer' },
+  },
+  'X-Request-Id': {
+    description: 'The id sent with the request, or a new one; stands in the log',
+    schema: { type: 'string' },
+  },
+  'Retry-After': { description: 'Seconds to wait', schema: { type: 'integer', minimum: 1 } },
+};
+
+const mayBeRepeated: readonly ErrorCode[] = [
+  'rate_limited',
+  'anchor_queued',
+  'chain_unavailable',
+  'storage_unavailable',
+];
+
+function headersOf(codes: readonly ErrorCode[]): Record<string, unknown> {
+  const { 'Retry-After': _, ...always } = headers;
+  const names = Object.keys(codes.some((code) => mayBeRepeated.includes(code)) ? headers : always);
+  return Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]));
+}

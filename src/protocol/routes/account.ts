@@ -1,0 +1,49 @@
+import { Type } from 'typebox';
+import { Account, LedgerEntry, Session } from '../account.ts';
+import { Closed } from '../fields.ts';
+import { limits } from '../limits.ts';
+import { Id, PageQuery, page } from '../paging.ts';
+import type { Route } from '../route.ts';
+
+export const accountRoutes = {
+  getAccount: {
+    method: 'GET',
+    path: '/api/v1/me',
+    summary: 'Read the signed-in account: its credits, and how much of its ceilings is used',
+    access: 'session',
+    limit: 'none',
+    responses: { 200: Account },
+    errors: [],
+  },
+  listLedger: {
+    method: 'GET',
+    path: '/api/v1/credits/ledger',
+    summary: "List every change of the account's credits, newest first",
+    access: 'session',
+    limit: 'none',
+    query: Closed({ ...PageQuery, cursor: Type.Optional(LedgerEntry.properties.id) }),
+    responses: { 200: page(LedgerEntry) },
+    errors: [],
+  },
+  listSessions: {
+    method: 'GET',
+    path: '/api/v1/sessions',
+    summary: "List the account's live sessions, newest first",
+    access: 'session',
+    limit: 'none',
+    query: Closed(PageQuery),
+    responses: { 200: page(Session) },
+    errors: [],
+  },
+  revokeSession: {
+    method: 'DELETE',
+    path: '/api/v1/sessions/:id',
+    summary: "End one of the account's sessions at once",
+    access: 'session',
+    limit: 'account',
+    params: Id,
+    maxBody: limits.smallBodyBytes,
+    responses: { 200: Closed({ deleted: Type.Literal(true) }) },
+    errors: ['not_found'],
+  },
+} as const satisfies Record<string, Route>;

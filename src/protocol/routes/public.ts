@@ -1,0 +1,35 @@
+import { Type } from 'typebox';
+import { Closed, Uuid } from '../fields.ts';
+import { ChainDetails, PublicVerification } from '../resources.ts';
+import type { Route } from '../route.ts';
+
+export const publicRoutes = {
+  getChain: {
+    method: 'GET',
+    path: '/api/chain',
+    summary: 'Details of the anchoring network, in the shape wallets take',
+    access: 'public',
+    limit: 'none',
+    cors: true,
+    responses: { 200: ChainDetails },
+    errors: ['chain_unavailable'],
+  },
+  verifyProofHash: {
+    method: 'GET',
+    path: '/api/v1/verify/:proofHash',
+    summary: 'Check a proof hash against the chain, read anew',
+    access: 'public',
+    limit: 'none',
+    cors: true,
+    params: Closed({
+      proofHash: Type.String({
+        pattern: '^0x[0-9a-fA-F]{64}$',
+        description: '32 bytes, 0x-prefixed hex in any case',
+      }),
+    }),
+    query: Closed({ task_id: Type.Optional(Uuid) }),
+    fieldErrors: { proofHash: 'invalid_proof_hash' },
+    responses: { 200: PublicVerification },
+    errors: ['not_found', 'chain_unavailable'],
+  },
+} as const satisfies Record<string, Route>;

@@ -1,0 +1,121 @@
+import { Type } from 'typebox';
+import { Closed, Nullable, Patch, Text, Uuid, VisibleText } from '../fields.ts';
+import { limits } from '../limits.ts';
+import { Id, PageQuery, page } from '../paging.ts';
+import { ApiKey, Robot } from '../resources.ts';
+import type { Route } from '../route.ts';
+
+const OneRobot = Closed({ robot: Robot });
+const RobotWithKey = Closed({ robot: Robot, api_key: ApiKey });
+
+export const robotRoutes = {
+  createRobot: {
+    method: 'POST',
+    path: '/api/v1/robots',
+    summary: 'Register a robot; its API key is shown in this answer only',
+    access: 'session',
+    limit: 'account',
+    body: Closed({
+      name: VisibleText(limits.nameLength),
+      description: Type.Optional(Text(limits.descriptionLength)),
+    }),
+    maxBody: limits.smallBodyBytes,
+    responses: { 201: RobotWithKey },
+    errors: ['robot_limit_reached'],
+  },
+  listRobots: {
+    method: 'GET',
+    path: '/api/v1/robots',
+    summary: "List the account's robots, oldest first",
+    access: 'session',
+    limit: 'none',
+    query: Closed(PageQuery),
+    responses: { 200: page(Robot) },
+    errors: [],
+  },
+  getRobot: {
+    method: 'GET',
+    path: '/api/v1/robots/:id',
+    summary: 'Read a robot',
+    access: 'session',
+    limit: 'none',
+    params: Id,
+    responses: { 200: OneRobot },
+    errors: ['not_found'],
+  },
+  getOwnRobot: {
+    method: 'GET',
+    path: '/api/v1/robot',
+    summary: 'Read the robot whose key this is',
+    access: 'robot',
+    limit: 'robot',
+    responses: { 200: OneRobot },
+    errors: [],
+  },
+  patchRobot: {
+    method: 'PATCH',
+    path: '/api/v1/robots/:id',
+    summary: 'Change a robot; null empties the description or takes it out of its fleet',
+    access: 'session',
+    limit: 'account',
+    params: Id,
+    body: Patch({
+      name: Type.Optional(VisibleText(limits.nameLength)),
+      description: Type.Optional(Nullable(Text(limits.descriptionLength))),
+      fleet_id: Type.Optional(Nullable(Uuid)),
+    }),
+    maxBody: limits.smallBodyBytes,
+    responses: { 200: OneRobot },
+    errors: ['not_found'],
+  },
+  assignRobots: {
+    method: 'POST',
+    path: '/api/v1/robots/bulk',
+    summary: 'Move robots into a fleet, or with null out of any: all of them or none',
+    access: 'session',
+    limit: 'account',
+    body: Closed({
+      robot_ids: Type.Array(Uuid, { maxItems: limits.robotsPerAssignment, uniqueItems: true }),
+      fleet_id: Nullable(Uuid),
+    }),
+    maxBody: limits.smallBodyBytes,
+    responses: {
+      200: Closed({ updated: Type.Integer({ minimum: 0 }), robots: Type.Array(Robot) }),
+    },
+    errors: ['not_found'],
+  },
+  rotateKey: {
+    method: 'POST',
+    path: '/api/v1/robots/:id/rotate-key',
+    summary: 'Give a robot a new API key, shown in this answer only; the old one ends at once',
+    access: 'session',
+    limit: 'account',
+    params: Id,
+    maxBody: limits.smallBodyBytes,
+    responses: { 200: RobotWithKey },
+    errors: ['not_found'],
+  },
+  deleteKey: {
+    method: 'DELETE',
+    path: '/api/v1/robots/:id/key',
+    summary: 'End the API key of a robot at once, with none in its place; its tasks stay',
+    access: 'session',
+    limit: 'account',
+    params: Id,
+    maxBody: limits.smallBodyBytes,
+    responses: { 200: OneRobot },
+    errors: ['not_found'],
+  },
+  deleteRobot: {
+    method: 'DELETE',
+    path: '/api/v1/robots/:id',
+    summary:
+      'Delete a robot with its tasks: what waits to be signed is cancelled, what is signed is anchored and charged',
+    access: 'session',
+    limit: 'account',
+    params: Id,
+    maxBody: limits.smallBodyBytes,
+    responses: { 200: Closed({ deleted: Type.Literal(true) }) },
+    errors: ['not_found'],
+  },
+} as const satisfies Record<string, Route>;

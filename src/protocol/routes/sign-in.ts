@@ -1,0 +1,57 @@
+import { Type } from 'typebox';
+import { Address, Closed } from '../fields.ts';
+import { limits } from '../limits.ts';
+import type { Route } from '../route.ts';
+
+export const signInRoutes = {
+  createChallenge: {
+    method: 'POST',
+    path: '/api/auth/challenge',
+    summary: 'Ask for the message that a wallet signs to sign in',
+    access: 'public',
+    limit: 'challenge',
+    body: Closed({
+      address: Address,
+      chainId: Type.Optional(Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER })),
+    }),
+    maxBody: limits.smallBodyBytes,
+    fieldErrors: { address: 'invalid_address', chainId: 'invalid_chain_id' },
+    responses: { 200: Closed({ message: Type.String() }) },
+    errors: [],
+  },
+  verifySignature: {
+    method: 'POST',
+    path: '/api/auth/verify',
+    summary: 'Sign in with the signature of a challenge',
+    access: 'public',
+    limit: 'none',
+    body: Closed({
+      address: Address,
+      signature: Type.String({
+        pattern: '^0x([0-9a-fA-F]{2})+$',
+        maxLength: 2 + 2 * limits.signatureBytes,
+        description: '0x-prefixed hex',
+      }),
+    }),
+    maxBody: limits.smallBodyBytes,
+    fieldErrors: { address: 'invalid_address' },
+    responses: {
+      200: Closed({
+        signed_in: Type.Boolean(),
+        wallet: Address,
+        gate: Closed({ holds: Type.Boolean() }),
+      }),
+    },
+    errors: ['invalid_signature', 'signup_refused', 'chain_unavailable'],
+  },
+  signOut: {
+    method: 'POST',
+    path: '/api/auth/logout',
+    summary: 'Revoke the session, if there is one',
+    access: 'public',
+    limit: 'none',
+    maxBody: limits.smallBodyBytes,
+    responses: { 200: Closed({ signed_out: Type.Literal(true) }) },
+    errors: [],
+  },
+} as const satisfies Record<string, Route>;

@@ -1,0 +1,110 @@
+import { Type } from 'typebox';
+import {
+  CallerTimestamp,
+  Closed,
+  Hash,
+  JsonObject,
+  Nullable,
+  Text,
+  Url,
+  Uuid,
+  VisibleText,
+} from '../fields.ts';
+import { limits } from '../limits.ts';
+import { Id, PageQuery, page, TimeCursor } from '../paging.ts';
+import {
+  Anchor,
+  Proof,
+  Task,
+  TaskDetail,
+  TaskListItem,
+  TaskStatus,
+  Verification,
+} from '../resources.ts';
+import type { Route } from '../route.ts';
+
+const Unconfirmed = Closed({
+  error: Type.Literal('anchor_unconfirmed'),
+  message: Type.String(),
+  proof_hash: Hash,
+  tx_hash: Hash,
+  explorer_url: Url,
+});
+
+export const taskRoutes = {
+  createTask: {
+    method: 'POST',
+    path: '/api/v1/tasks',
+    summary:
+      'Claim a task before the work starts; once its proof is handed in, whoever knows the proof hash can read its title and the name of the robot',
+    access: 'robot',
+    limit: 'robot',
+    body: Closed({
+      id: Type.Optional(Uuid),
+      title: VisibleText(limits.titleLength),
+      description: Type.Optional(Text(limits.descriptionLength)),
+      expected_result: Type.Optional(JsonObject),
+      occurred_at: Type.Optional(CallerTimestamp),
+    }),
+    maxBody: limits.bodyBytes,
+    document: { field: 'expected_result', maxBytes: limits.expectedResultBytes },
+    responses: { 201: Closed({ task: Task, next: Type.String() }) },
+    errors: ['id_conflict'],
+  },
+  completeTask: {
+    method: 'POST',
+    path: '/api/v1/tasks/:id/complete',
+    summary: 'Hand in the proof and wait for its hash to be anchored',
+    access: 'robot',
+    limit: 'robot',
+    params: Id,
+    body: Closed({ proof: Proof }),
+    maxBody: limits.bodyBytes,
+    document: { field: 'proof', maxBytes: limits.proofBytes },
+    fieldErrors: { proof: 'invalid_proof' },
+    responses: { 200: Closed({ verification: Verification }), 202: Unconfirmed },
+    errors: [
+      'not_found',
+      'already_completed',
+      'completion_in_progress',
+      'no_anchor_quota',
+      'no_gas_credit',
+      'anchoring_failed',
+      'anchor_queued',
+      'chain_unavailable',
+    ],
+  },
+  listTasks: {
+    method: 'GET',
+    path: '/api/v1/tasks',
+    summary: "List the tasks of the account's robots, newest first",
+    description:
+      'What a task expected is in the task itself. 404 for a robot that is not of the account.',
+    access: 'session',
+    limit: 'none',
+    query: Closed({
+      ...PageQuery,
+      cursor: Type.Optional(TimeCursor),
+      status: Type.Optional(TaskStatus),
+      robot_id: Type.Optional(Uuid),
+    }),
+    responses: { 200: page(TaskListItem) },
+    errors: ['not_found'],
+  },
+  getTask: {
+    method: 'GET',
+    path: '/api/v1/tasks/:id',
+    summary: 'Read a task, the state of its anchor and its verification receipt',
+    access: 'robot_or_session',
+    limit: 'robot',
+    params: Id,
+    responses: {
+      200: Closed({
+        task: TaskDetail,
+        anchor: Nullable(Anchor),
+        verification: Nullable(Verification),
+      }),
+    },
+    errors: ['not_found'],
+  },
+} as const satisfies Record<string, Route>;

@@ -1,0 +1,120 @@
+import { Type } from 'typebox';
+import { CallerTimestamp, Closed, JsonObject, Text, Uuid } from '../fields.ts';
+import { limits } from '../limits.ts';
+import { Id, PageQuery, page } from '../paging.ts';
+import type { Route } from '../route.ts';
+import {
+  EventType,
+  NewSample,
+  OpsEvent,
+  Resolution,
+  Sample,
+  Series,
+  Severity,
+  Stats,
+} from '../telemetry.ts';
+
+const { limit: Limit } = PageQuery;
+
+export const telemetryRoutes = {
+  recordSamples: {
+    method: 'POST',
+    path: '/api/v1/telemetry',
+    summary: 'Record one health sample, or up to 50 under `samples`; never anchored',
+    access: 'robot',
+    limit: 'robot',
+    body: Closed({
+      ...NewSample.properties,
+      samples: Type.Optional(
+        Type.Array(NewSample, { minItems: 1, maxItems: limits.samplesPerRequest }),
+      ),
+    }),
+    maxBody: limits.smallBodyBytes,
+    fieldErrors: {
+      id: 'invalid_sample',
+      battery_pct: 'invalid_sample',
+      state: 'invalid_sample',
+      metrics: 'invalid_sample',
+      recorded_at: 'invalid_sample',
+      samples: 'invalid_sample',
+    },
+    countErrors: { samples: 'batch_too_large' },
+    responses: {
+      201: Closed({ accepted: Type.Integer({ minimum: 1 }), samples: Type.Array(Sample) }),
+    },
+    errors: ['invalid_sample', 'batch_too_large', 'id_conflict'],
+  },
+  createEvent: {
+    method: 'POST',
+    path: '/api/v1/events',
+    summary: 'Log an ops event; never anchored',
+    access: 'robot',
+    limit: 'robot',
+    body: Closed({
+      id: Type.Optional(Uuid),
+      event_type: EventType,
+      severity: Type.Optional(Severity),
+      message: Type.Optional(Text(limits.eventMessageLength)),
+      payload: Type.Optional(JsonObject),
+      occurred_at: Type.Optional(CallerTimestamp),
+    }),
+    maxBody: limits.smallBodyBytes,
+    fieldErrors: { event_type: 'invalid_event_type', severity: 'invalid_severity' },
+    responses: { 201: Closed({ event: OpsEvent }) },
+    errors: ['id_conflict'],
+  },
+  readTelemetry: {
+    method: 'GET',
+    path: '/api/v1/robots/:id/telemetry',
+    summary:
+      "A robot's samples from `from` up to `to`: newest first in pages, or with `resolution` as one series of at most 6 hours by minute, 31 days by hour, 366 days by day",
+    access: 'session',
+    limit: 'none',
+    params: Id,
+    query: Closed({
+      from: Type.Optional(CallerTimestamp),
+      to: Type.Optional(CallerTimestamp),
+      resolution: Type.Optional(Resolution),
+      limit: Limit,
+      cursor: Type.Optional(
+        Type.String({
+          pattern: '^-?\\d{1,15}_[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$',
+          description: 'next_cursor of the page before',
+        }),
+      ),
+    }),
+    responses: { 200: Type.Union([page(Sample), Series]) },
+    errors: ['not_found'],
+  },
+  listEvents: {
+    method: 'GET',
+    path: '/api/v1/events',
+    summary: "List the account's ops events, newest first",
+    access: 'session',
+    limit: 'none',
+    query: Closed({
+      severity: Type.Optional(Severity),
+      robot_id: Type.Optional(Uuid),
+      type: Type.Optional(EventType),
+      limit: Limit,
+      cursor: Type.Optional(
+        Type.String({
+          pattern: '^[1-9]\\d{0,14}$',
+          description: 'next_cursor of the page before',
+        }),
+      ),
+    }),
+    responses: { 200: page(OpsEvent) },
+    errors: ['not_found'],
+  },
+  getStats: {
+    method: 'GET',
+    path: '/api/v1/stats',
+    summary: 'Statistics of the account, or of one of its fleets',
+    access: 'session',
+    limit: 'none',
+    query: Closed({ fleet_id: Type.Optional(Uuid) }),
+    responses: { 200: Stats },
+    errors: ['not_found'],
+  },
+} as const satisfies Record<string, Route>;

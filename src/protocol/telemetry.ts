@@ -1,0 +1,136 @@
+import { type Static, Type } from 'typebox';
+import {
+  CallerTimestamp,
+  Closed,
+  Decimal,
+  JsonObject,
+  Nullable,
+  Text,
+  Timestamp,
+  Uuid,
+  VisibleText,
+} from './fields.ts';
+import { limits } from './limits.ts';
+
+const BatteryPct = Type.Union([Type.Number({ minimum: 0, maximum: 100 }), Type.Null()], {
+  description: '0 to 100, or null',
+});
+
+const State = Type.Union([Text(limits.stateLength), Type.Null()], {
+  description: `at most ${limits.stateLength} characters without U+0000, or null`,
+});
+
+/** Telemetry sample as answered: specification, section 2. */
+export const Sample = Closed({
+  id: Uuid,
+  recorded_at: Timestamp,
+  battery_pct: BatteryPct,
+  state: State,
+  metrics: JsonObject,
+});
+
+/** Telemetry sample as sent; with `id`, `recorded_at` is required. */
+export const NewSample = Closed({
+  id: Type.Optional(Uuid),
+  battery_pct: Type.Optional(BatteryPct),
+  state: Type.Optional(State),
+  metrics: Type.Optional(JsonObject),
+  recorded_at: Type.Optional(CallerTimestamp),
+});
+
+export const Severity = Type.Unsafe<'info' | 'warn' | 'error'>({
+  type: 'string',
+  enum: ['info', 'warn', 'error'],
+  description: 'info, warn or error',
+});
+
+export const EventType = VisibleText(limits.eventTypeLength);
+
+/** Ops event: specification, section 2, and the additions of the design. */
+export const OpsEvent = Closed({
+  id: Uuid,
+  robot_id: Uuid,
+  event_type: EventType,
+  severity: Severity,
+  message: Text(limits.eventMessageLength),
+  payload: JsonObject,
+  occurred_at: Nullable(Type.String()),
+  created_at: Timestamp,
+});
+
+export const Resolution = Type.Unsafe<'minute' | 'hour' | 'day'>({
+  type: 'string',
+  enum: ['minute', 'hour', 'day'],
+  description: 'minute, hour or day',
+});
+
+/** What the samples of one interval say of one number. */
+const Spread = Closed({ min: Type.Number(), avg: Type.Number(), max: Type.Number() });
+
+/**
+ * The samples of one interval that begins at `at`. `battery_pct` is null where none reported it.
+ * `states` counts samples by state, `metrics` spreads the numbers at the top level of `metrics` by name:
+ * the first states and names of an interval up to a limit of each (`limits`); `samples` counts all.
+ */
+export const SeriesPoint = Closed({
+  at: Timestamp,
+  samples: Type.Integer({ minimum: 1 }),
+  battery_pct: Nullable(Spread),
+  states: Type.Record(Type.String(), Type.Integer({ minimum: 1 })),
+  metrics: Type.Record(Type.String(), Spread),
+});
+
+/** Intervals with samples, oldest first; every interval that has one moment of `from` to `to`. */
+export const Series = Closed({
+  resolution: Resolution,
+  from: Timestamp,
+  to: Timestamp,
+  points: Type.Array(SeriesPoint),
+});
+
+const Count = Type.Integer({ minimum: 0 });
+
+/**
+ * The statistics view of an account or one of its fleets. Robots and tasks are those of now; days and
+ * hours (UTC, oldest first, the running one last) are counted where the robot was when it happened.
+ */
+export const Stats = Closed({
+  robots: Closed({
+    total: Count,
+    online: Type.Integer({ minimum: 0, description: 'seen within 5 minutes' }),
+    by_state: Type.Record(Type.String(), Count),
+    without_state: Count,
+  }),
+  battery: Closed({
+    buckets: Type.Array(Count, {
+      minItems: 10,
+      maxItems: 10,
+      description: 'robots by last battery_pct: below 10, 20, … and from 90 to 100',
+    }),
+    unknown: Count,
+  }),
+  tasks: Closed({ claimed: Count, verified: Count }),
+  anchors_by_day: Type.Array(
+    Closed({
+      day: Type.String({ pattern: '^\\d{4}-\\d{2}-\\d{2}$' }),
+      anchors: Count,
+      gas_wei: Decimal,
+    }),
+    { description: '30 days' },
+  ),
+  events_by_hour: Type.Array(Closed({ at: Timestamp, info: Count, warn: Count, error: Count }), {
+    description: '24 hours, by when the service took them',
+  }),
+  samples_by_hour: Type.Array(Closed({ at: Timestamp, samples: Count }), {
+    description: '24 hours, by when they were recorded',
+  }),
+});
+
+export type Sample = Static<typeof Sample>;
+export type NewSample = Static<typeof NewSample>;
+export type Severity = Static<typeof Severity>;
+export type OpsEvent = Static<typeof OpsEvent>;
+export type Resolution = Static<typeof Resolution>;
+export type SeriesPoint = Static<typeof SeriesPoint>;
+export type Series = Static<typeof Series>;
+export type Stats = Static<typeof Stats>;

@@ -1,0 +1,53 @@
+import type { Command } from 'commander';
+
+/** `check`, `migrate`, `backup`, `restore`, `reconcile`: what an operator does with the database. */
+export function addDatabaseCommands(program: Command, exit: (code: number) => void): void {
+  program
+    .command('check')
+    .description('Prove that ledger, anchors and receipts of the database agree; 1 if they do not')
+    .option('--json', 'print one JSON object')
+    .action(async (options: { json?: boolean }) => {
+      const { check } = await import('./check.ts');
+      exit(await check(process.env, options));
+    });
+
+  program
+    .command('migrate')
+    .description('Bring the schema of the database up to date, as start does, without starting')
+    .option('--json', 'print one JSON object')
+    .action(async (options: { json?: boolean }) => {
+      const { migrate } = await import('./backup.ts');
+      migrate(process.env, options);
+    });
+
+  program
+    .command('backup')
+    .description('Write a verified copy of the database; also while the service runs')
+    .argument('<file>', 'a file that does not exist yet')
+    .option('--json', 'print one JSON object')
+    .addHelpText('after', '\nExample:\n  svc-server backup /backups/svc-2026-11-20.db')
+    .action(async (file: string, options: { json?: boolean }) => {
+      const { backup } = await import('./backup.ts');
+      backup(process.env, file, options);
+    });
+
+  program
+    .command('restore')
+    .description('Put a backup in the place of the database; nothing is anchored until reconcile')
+    .argument('<file>', 'what backup wrote')
+    .option('--force', 'set a database that is there aside')
+    .option('--json', 'print one JSON object')
+    .action(async (file: string, options: { json?: boolean; force?: boolean }) => {
+      const { restore } = await import('./backup.ts');
+      restore(process.env, file, options);
+    });
+
+  program
+    .command('reconcile')
+    .description('Hold the chain against a restored database, and free its queue; 1 if it must not')
+    .option('--json', 'print one JSON object')
+    .action(async (options: { json?: boolean }) => {
+      const { reconcile } = await import('./reconcile.ts');
+      exit(await reconcile(process.env, options));
+    });
+}

@@ -1,0 +1,43 @@
+import { SvcError } from '../../base/svc-error.ts';
+import { loadAnchorKey } from '../../chain/anchor-key.ts';
+import { openChain } from '../../chain/chain.ts';
+import { reconcile as reconcileQueue } from '../anchorer/reconcile.ts';
+import { readConfig } from '../config.ts';
+import { withStore } from './with-store.ts';
+
+/**
+ * `svc-server reconcile`: lets a restored database anchor again, when the chain holds nothing that it does
+ * not know. Answers 0 when the queue is free, else 1.
+ */
+export async function reconcile(
+  environment: NodeJS.ProcessEnv,
+  { json }: { json?: boolean },
+): Promise<number> {
+  const { values } = readConfig(environment);
+  if (values.SVC_CHAIN_RPC_URL === undefined) {
+    throw new SvcError('invalid_configuration', 'SVC_CHAIN_RPC_URL is not set');
+  }
+  const addresses = await configuredAddresses(values);
+  const chain = openChain({ url: values.SVC_CHAIN_RPC_URL });
+  try {
+    const findings = await withStore(environment, (store) =>
+      reconcileQueue({ store, chain: chain.anchoring, addresses, now: Date.now() }),
+    );
+    const free = findings.length === 0;
+    if (json) process.stdout.write(`${JSON.stringify({ ok: free, findings })}\n`);
+    else process.stdout.write(free ? 'The queue is free.\n' : `${findings.join('\n')}\n`);
+    return free ? 0 : 1;
+  } finally {
+    await chain.close();
+  }
+}
+
+async function configuredAddresses(
+  values: ReturnType<typeof readConfig>['values'],
+): Promise<string[]> {
+  const { SVC_ANCHOR_PRIVATE_KEY: privateKey, SVC_ANCHOR_KEY_FILE: file } = values;
+  if (privateKey !== undefined) return [(await loadAnchorKey({ privateKey })).address];
+  if (file === undefined) return [];
+  const passwordFile = values.SVC_ANCHOR_KEY_PASSWORD_FILE;
+  return [(await loadAnchorKey({ file, passwordFile })).address];
+}

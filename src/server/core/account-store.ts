@@ -1,0 +1,66 @@
+import type { NewSession } from './ports.ts';
+
+/* An account's own view of itself, and the hand-off of a session. Conventions as in ports.ts. */
+
+export interface LedgerRecord {
+  /** Its place in the ledger; later entries have greater ones. */
+  seq: number;
+  kind: 'grant' | 'reserve' | 'settle' | 'release';
+  /** Signed. */
+  anchors: number;
+  /** Signed. */
+  gasWei: bigint;
+  taskId: string | null;
+  note: string | null;
+  at: number;
+}
+
+export type SignInMethod = 'wallet' | 'cli_code';
+
+export interface ListedSession {
+  id: string;
+  signedInWith: SignInMethod;
+  createdAt: number;
+  expiresAt: number;
+}
+
+export interface NewCliCode {
+  /** SHA-256 of the code, hex. The code itself is never stored. */
+  codeHash: string;
+  /** Base64url of the SHA-256 of the verifier. */
+  challenge: string;
+  /** The session that makes it. */
+  sessionId: string;
+  createdAt: number;
+  expiresAt: number;
+}
+
+export interface CliCodeAttempt {
+  codeHash: string;
+  /** Computed from the verifier. */
+  challenge: string;
+  session: NewSession;
+  now: number;
+}
+
+export interface AccountStore {
+  countUsed(wallet: string): Promise<{ robots: number; fleets: number }>;
+  /** Newest first; `before` is the last `seq` of the page before. */
+  listLedger(wallet: string, limit: number, before: number | null): Promise<LedgerRecord[]>;
+  /** Those that have not expired at `now`, newest first (ids are UUIDv7); `before` as above. */
+  listSessions(
+    wallet: string,
+    now: number,
+    limit: number,
+    before: string | null,
+  ): Promise<ListedSession[]>;
+  /** Ends the account's session of this id at once; false when it has none. */
+  endSession(wallet: string, id: string): Promise<boolean>;
+  /** `session_gone`: the session ended since it was authenticated. Forgets expired codes. */
+  saveCliCode(code: NewCliCode): Promise<'saved' | 'session_gone'>;
+  /**
+   * Spends the code, whatever comes of it, and opens the session of its account if the challenge is the
+   * code's own, neither code nor the session that made it has ended, in one commit. Else null.
+   */
+  redeemCliCode(attempt: CliCodeAttempt): Promise<{ wallet: string } | null>;
+}

@@ -1,0 +1,78 @@
+import { limits } from '../../protocol/limits.ts';
+import type { Answer, Query } from '../../protocol/routes.ts';
+import { formatTimestamp } from '../../protocol/timestamp.ts';
+import type { LedgerRecord } from './account-store.ts';
+import type { Deps } from './deps.ts';
+import { meetsGateSoon } from './gate.ts';
+import { reservation } from './money.ts';
+import { type Page, pageOf } from './page.ts';
+import type { Balance } from './ports.ts';
+
+type Account = Answer<'getAccount'>['body'];
+type LedgerEntry = Answer<'listLedger'>['body']['items'][number];
+
+/** The account of a wallet, its credits against the newest fee quote. */
+export async function readAccount(deps: Deps, wallet: string): Promise<Account> {
+  const { store } = deps;
+  const [holds, balance, status, used] = await Promise.all([
+    meetsGateSoon(deps, wallet),
+    store.getBalance(wallet),
+    store.getChainStatus(),
+    store.countUsed(wallet),
+  ]);
+  const reservedWei = status?.quote ? reservation(status.quote) : null;
+  return {
+    wallet,
+    gate: { holds },
+    credits: viewCredits(balance ?? { wallet, anchorQuota: 0, gasCreditWei: 0n }, reservedWei),
+    limits: {
+      robots: { used: used.robots, max: limits.robotsPerAccount },
+      fleets: { used: used.fleets, max: limits.fleetsPerAccount },
+    },
+  };
+}
+
+/** Without a fee quote only the quota is known to suffice. */
+function viewCredits(
+  { anchorQuota, gasCreditWei }: Balance,
+  reservedWei: bigint | null,
+): Account['credits'] {
+  const affordable =
+    reservedWei === null ? null : affordableAnchors(anchorQuota, gasCreditWei, reservedWei);
+  return {
+    anchor_quota: anchorQuota,
+    gas_credit_wei: gasCreditWei.toString(),
+    anchors_affordable: affordable,
+    low: (affordable ?? anchorQuota) < limits.lowAnchors,
+  };
+}
+
+function affordableAnchors(quota: number, gasWei: bigint, reservedWei: bigint): number {
+  const byGas = reservedWei === 0n ? BigInt(quota) : gasWei / reservedWei;
+  return byGas < BigInt(quota) ? Number(byGas) : quota;
+}
+
+/** One page of the account's ledger, newest first. */
+export function listLedger(
+  { store }: Deps,
+  wallet: string,
+  { limit, cursor }: Query<'listLedger'>,
+): Promise<Page<LedgerEntry>> {
+  const before = cursor === undefined ? null : Number(cursor);
+  return pageOf(limit, (count) => store.listLedger(wallet, count, before), {
+    cursorOf: ({ seq }) => String(seq),
+    view: viewEntry,
+  });
+}
+
+function viewEntry(entry: LedgerRecord): LedgerEntry {
+  return {
+    id: String(entry.seq),
+    kind: entry.kind,
+    anchors: entry.anchors,
+    gas_wei: entry.gasWei.toString(),
+    task_id: entry.taskId,
+    note: entry.note,
+    created_at: formatTimestamp(entry.at),
+  };
+}

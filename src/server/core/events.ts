@@ -1,0 +1,80 @@
+import { v7 as uuidv7 } from 'uuid';
+import { limits } from '../../protocol/limits.ts';
+import type { Body, Query } from '../../protocol/routes.ts';
+import type { OpsEvent } from '../../protocol/telemetry.ts';
+import { formatTimestamp } from '../../protocol/timestamp.ts';
+import type { Deps } from './deps.ts';
+import { requireDiskRoom } from './disk-room.ts';
+import { fault } from './fault.ts';
+import type { RobotCaller } from './robot-store.ts';
+import { canonicalDocument, robotGone } from './tasks.ts';
+import type { EventRecord } from './telemetry-store.ts';
+
+/**
+ * Logs an event of the robot. The same id with the same content answers the stored event again.
+ * Throws `payload_too_large`, `id_conflict`, and `invalid_api_key` when the key ended meanwhile.
+ */
+export async function createEvent(
+  { store, clock }: Deps,
+  robot: RobotCaller,
+  event: Body<'createEvent'>,
+): Promise<{ event: OpsEvent }> {
+  await requireDiskRoom({ store });
+  const result = await store.createEvent({
+    id: event.id ?? uuidv7(),
+    robotId: robot.id,
+    keyHash: robot.keyHash,
+    eventType: event.event_type,
+    severity: event.severity ?? 'info',
+    message: event.message ?? '',
+    payload: canonicalDocument('payload', event.payload ?? {}, limits.payloadBytes),
+    occurredAt: event.occurred_at ?? null,
+    createdAt: clock.now(),
+  });
+  switch (result.outcome) {
+    case 'created':
+    case 'repeated':
+      return { event: viewEvent(result.event) };
+    case 'id_conflict':
+      throw fault('id_conflict', 'The event id is already used with other content.');
+    case 'robot_gone':
+      throw robotGone();
+  }
+}
+
+/** One page of the account's events, newest first. Throws `not_found` for a robot of somebody else too. */
+export async function listEvents(
+  { store }: Deps,
+  wallet: string,
+  query: Query<'listEvents'>,
+): Promise<{ items: OpsEvent[]; next_cursor: string | null }> {
+  const size = query.limit === undefined ? limits.pageSize : Number(query.limit);
+  const filter = {
+    wallet,
+    robotId: query.robot_id ?? null,
+    severity: query.severity ?? null,
+    eventType: query.type ?? null,
+  };
+  const before = query.cursor === undefined ? null : Number(query.cursor);
+  const found = await store.listEvents(filter, { limit: size + 1, before });
+  if (found === null) throw fault('not_found', 'There is no such robot for this caller.');
+  const items = found.slice(0, size);
+  const last = items.at(-1);
+  return {
+    items: items.map(viewEvent),
+    next_cursor: found.length > size && last !== undefined ? String(last.seq) : null,
+  };
+}
+
+function viewEvent(event: EventRecord): OpsEvent {
+  return {
+    id: event.id,
+    robot_id: event.robotId,
+    event_type: event.eventType,
+    severity: event.severity,
+    message: event.message,
+    payload: JSON.parse(event.payload),
+    occurred_at: event.occurredAt,
+    created_at: formatTimestamp(event.createdAt),
+  };
+}

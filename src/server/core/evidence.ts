@@ -1,0 +1,96 @@
+import type { Proof } from '../../proof/json-value.ts';
+import type { Answer } from '../../protocol/routes.ts';
+import { formatTimestamp } from '../../protocol/timestamp.ts';
+import type { Deps } from './deps.ts';
+
+import { fault } from './fault.ts';
+import type { CompletionRecord, TaskRecord, Viewer } from './ports.ts';
+import { claimOf } from './task-view.ts';
+import { taskNotFound } from './tasks.ts';
+
+/** The evidence as it was handed in. Throws `not_found` where there is none, or none any more. */
+export async function readProof(
+  { store }: Deps,
+  id: string,
+  viewer: Viewer,
+): Promise<Answer<'getProof'>['body']> {
+  const found = await store.getEvidence(id, viewer);
+  if (found === null) throw taskNotFound();
+  const { proofHash } = completionOf(found.task);
+  if (found.proof === null) {
+    throw fault(
+      'not_found',
+      'The evidence of this task was erased; its hash and its receipt remain.',
+      { details: { proof_hash: proofHash } },
+    );
+  }
+  return { proof: parseProof(found.proof), proof_hash: proofHash };
+}
+
+/**
+ * Erases the evidence of one of the account's tasks; hash, anchor and receipt stay. Harmless when it was
+ * erased before. Throws `not_found`.
+ */
+export async function eraseProof({ store }: Deps, id: string, wallet: string): Promise<void> {
+  const outcome = await store.eraseProof(id, wallet);
+  if (outcome === 'not_found') throw taskNotFound();
+  if (outcome === 'nothing_stored') throw nothingHandedIn();
+}
+
+/**
+ * The bundle: design, "Bundle". Its `proof` is left out where the evidence was erased. Throws
+ * `completion_in_progress` while the anchor is on its way, anew after a reorganisation too, and
+ * `not_found` where no completion will lead to one.
+ */
+export async function readBundle(
+  { store }: Deps,
+  id: string,
+  viewer: Viewer,
+): Promise<Answer<'getBundle'>['body']> {
+  const found = await store.getBundle(id, viewer);
+  if (found === null) throw taskNotFound();
+  const completion = completionOf(found.task);
+  const { receipt, proofHash } = completion;
+  if (completion.state === 'failed') {
+    throw fault('not_found', 'The anchor of this task was refused; complete it again.');
+  }
+  if (receipt === null || found.mined === null || receipt.finality === 'reorged') {
+    throw fault(
+      'completion_in_progress',
+      `The anchor is not in a block yet, so there is nothing to prove; poll GET /api/v1/tasks/${id}`,
+      { details: { proof_hash: proofHash } },
+    );
+  }
+  return {
+    format: 'svc-bundle/1',
+    chain_id: receipt.chainId,
+    task: { id, robot_id: found.task.robotId, robot_name: found.robotName },
+    claim: claimOf(found.task),
+    ...(found.proof === null ? {} : { proof: parseProof(found.proof) }),
+    proof_hash: proofHash,
+    inclusion: receipt.inclusion,
+    anchor: {
+      tx_hash: receipt.txHash,
+      block_number: receipt.blockNumber.toString(),
+      block_hash: found.mined.blockHash,
+      tx_index: found.mined.txIndex,
+      from: receipt.from.toLowerCase(),
+      anchored_at: formatTimestamp(receipt.anchoredAt),
+      raw_tx: found.mined.rawTx,
+    },
+  };
+}
+
+function completionOf(task: TaskRecord): CompletionRecord {
+  if (task.completion === null) throw nothingHandedIn();
+  return task.completion;
+}
+
+/** Stored as canonical text, which `queueCompletion` took from a proof. */
+function parseProof(text: string): Proof {
+  return JSON.parse(text);
+}
+
+function nothingHandedIn() {
+  return fault('not_found', 'No evidence was handed in for this task yet.');
+}

@@ -1,0 +1,119 @@
+import { v7 as uuidv7 } from 'uuid';
+import type { Fleet } from '../../protocol/fleets.ts';
+import { limits } from '../../protocol/limits.ts';
+import type { Body, Query } from '../../protocol/routes.ts';
+import { formatTimestamp } from '../../protocol/timestamp.ts';
+import type { Deps } from './deps.ts';
+import { fault } from './fault.ts';
+import type { FleetPlace, FleetRecord } from './fleet-store.ts';
+
+/** Makes a fleet, last in the display order. Throws `fleet_limit_reached`. */
+export async function createFleet(
+  { store, clock }: Deps,
+  wallet: string,
+  { name, description, location, shift, tags }: Body<'createFleet'>,
+): Promise<Fleet> {
+  const result = await store.createFleet({
+    id: uuidv7(),
+    wallet,
+    name,
+    description: description ?? null,
+    location: location ?? null,
+    shift: shift ?? null,
+    tags: tags ?? [],
+    createdAt: clock.now(),
+  });
+  if (result.outcome === 'fleet_limit_reached') {
+    throw fault(
+      'fleet_limit_reached',
+      `An account has at most ${limits.fleetsPerAccount} fleets; delete one first.`,
+    );
+  }
+  return viewFleet(result.fleet);
+}
+
+/** One page of the account's fleets, in display order. */
+export async function listFleets(
+  { store }: Deps,
+  wallet: string,
+  { limit, cursor }: Query<'listFleets'>,
+): Promise<{ items: Fleet[]; next_cursor: string | null }> {
+  const size = limit === undefined ? limits.pageSize : Number(limit);
+  const after = cursor === undefined ? null : placeOf(cursor);
+  const fleets = await store.listFleets(wallet, size + 1, after);
+  const items = fleets.slice(0, size);
+  const last = items.at(-1);
+  return {
+    items: items.map(viewFleet),
+    next_cursor: fleets.length > size && last !== undefined ? cursorOf(last) : null,
+  };
+}
+
+/** Throws `not_found`, for a fleet of another account too. */
+export async function getFleet({ store }: Deps, wallet: string, id: string): Promise<Fleet> {
+  return viewFleet(found(await store.getFleet(id, wallet)));
+}
+
+/** Throws `not_found`. */
+export async function patchFleet(
+  { store, clock }: Deps,
+  wallet: string,
+  id: string,
+  { sort_order: sortOrder, ...texts }: Body<'patchFleet'>,
+): Promise<Fleet> {
+  const patch = { ...texts, ...(sortOrder !== undefined && { sortOrder }) };
+  return viewFleet(found(await store.patchFleet(id, wallet, patch, clock.now())));
+}
+
+/** Deletes the fleet; its robots are in no fleet afterwards. Throws `not_found`. */
+export async function deleteFleet(
+  { store, clock }: Deps,
+  wallet: string,
+  id: string,
+): Promise<void> {
+  if (!(await store.deleteFleet(id, wallet, clock.now()))) throw fleetNotFound();
+}
+
+/** All fleets in their new order. Throws `not_found` when one named is not the account's. */
+export async function reorderFleets(
+  { store, clock }: Deps,
+  wallet: string,
+  order: readonly string[],
+): Promise<Fleet[]> {
+  const fleets = await store.reorderFleets(wallet, order, clock.now());
+  if (fleets === null) throw fleetNotFound();
+  return fleets.map(viewFleet);
+}
+
+export function fleetNotFound() {
+  return fault('not_found', 'There is no such fleet in this account.');
+}
+
+function found(fleet: FleetRecord | null): FleetRecord {
+  if (fleet === null) throw fleetNotFound();
+  return fleet;
+}
+
+function cursorOf({ sortOrder, id }: FleetPlace): string {
+  return `${sortOrder}_${id}`;
+}
+
+function placeOf(cursor: string): FleetPlace {
+  const [sortOrder = '', id = ''] = cursor.split('_');
+  return { sortOrder: Number(sortOrder), id };
+}
+
+function viewFleet(fleet: FleetRecord): Fleet {
+  return {
+    id: fleet.id,
+    name: fleet.name,
+    description: fleet.description,
+    location: fleet.location,
+    shift: fleet.shift,
+    tags: fleet.tags,
+    sort_order: fleet.sortOrder,
+    robot_count: fleet.robotCount,
+    created_at: formatTimestamp(fleet.createdAt),
+    updated_at: formatTimestamp(fleet.updatedAt),
+  };
+}

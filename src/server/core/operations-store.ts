@@ -1,0 +1,38 @@
+import type { OpenAttempt } from './anchor-store.ts';
+
+/** What is on its way to the chain now; its cost does not grow with history. */
+export interface Backlog {
+  /** Proofs that wait to be signed. */
+  queued: number;
+  /** Since when the first of them waits; null when none does. */
+  oldestQueuedAt: number | null;
+  /** Proofs in transactions that are signed and not settled. */
+  submitted: number;
+}
+
+/** An account that held a lease here, and what it has under way. */
+export interface Sender {
+  chainId: number;
+  address: string;
+  /** The nonce after the highest ever committed; null when none was. */
+  nextNonce: number | null;
+  /** As `listOpenAttempts`. */
+  openAttempts: OpenAttempt[];
+}
+
+/** The operator's side: what a restored database needs, and what gauges show. */
+export interface OperationsStore {
+  readBacklog(): Promise<Backlog>;
+  /** False while the disk has less room than new claims, telemetry and events need. */
+  hasRoom(): Promise<boolean>;
+  /**
+   * Ends every lease and lets nobody take one until `liftHold`: nothing is signed or followed, completions
+   * stay queued, and the chain status says `restored`.
+   */
+  holdQueue(now: number): Promise<void>;
+  isHeld(): Promise<boolean>;
+  /** Harmless when nothing is held. */
+  liftHold(now: number): Promise<void>;
+  /** Every account that ever held a lease here. */
+  listSenders(): Promise<Sender[]>;
+}

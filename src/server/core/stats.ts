@@ -1,0 +1,82 @@
+import { limits } from '../../protocol/limits.ts';
+import type { Stats } from '../../protocol/telemetry.ts';
+import { formatTimestamp } from '../../protocol/timestamp.ts';
+import type { Deps } from './deps.ts';
+import { fault } from './fault.ts';
+import type { StatsRecord } from './telemetry-store.ts';
+
+const HOUR_MS = 60 * 60_000;
+const DAY_MS = 24 * HOUR_MS;
+const HOURS = 24;
+const DAYS = 30;
+const BATTERY_BUCKETS = 10;
+
+/** Statistics of the account or of one fleet. Throws `not_found`, for a fleet of somebody else too. */
+export async function getStats(
+  { store, clock }: Deps,
+  wallet: string,
+  fleetId: string | null,
+): Promise<Stats> {
+  const now = clock.now();
+  const hours = lastIntervals(now, HOUR_MS, HOURS);
+  const days = lastIntervals(now, DAY_MS, DAYS);
+  const found = await store.readStats(
+    { wallet, fleetId },
+    { hoursFrom: hours[0] ?? now, daysFrom: days[0] ?? now },
+  );
+  if (found === null) throw fault('not_found', 'There is no such fleet for this caller.');
+  const countsOfHour = new Map(found.hours.map((counts) => [counts.at, counts]));
+  const countsOfDay = new Map(found.days.map((counts) => [counts.at, counts]));
+  return {
+    robots: viewRobots(found.robots, now),
+    battery: viewBattery(found.robots),
+    tasks: found.tasks,
+    anchors_by_day: days.map((at) => ({
+      day: formatTimestamp(at).slice(0, 10),
+      anchors: countsOfDay.get(at)?.anchors ?? 0,
+      gas_wei: String(countsOfDay.get(at)?.gasWei ?? 0n),
+    })),
+    events_by_hour: hours.map((at) => ({
+      at: formatTimestamp(at),
+      ...(countsOfHour.get(at)?.events ?? { info: 0, warn: 0, error: 0 }),
+    })),
+    samples_by_hour: hours.map((at) => ({
+      at: formatTimestamp(at),
+      samples: countsOfHour.get(at)?.samples ?? 0,
+    })),
+  };
+}
+
+/** Begins of the intervals up to the running one, oldest first. */
+function lastIntervals(now: number, stepMs: number, count: number): number[] {
+  const running = Math.floor(now / stepMs) * stepMs;
+  return Array.from({ length: count }, (_, i) => running - (count - 1 - i) * stepMs);
+}
+
+function viewRobots(robots: StatsRecord['robots'], now: number): Stats['robots'] {
+  const byState = new Map<string, number>();
+  for (const { state } of robots) {
+    if (state !== null) byState.set(state, (byState.get(state) ?? 0) + 1);
+  }
+  return {
+    total: robots.length,
+    online: robots.filter(
+      ({ lastSeenAt }) => lastSeenAt !== null && lastSeenAt >= now - limits.onlineMs,
+    ).length,
+    by_state: Object.fromEntries(byState),
+    without_state: robots.filter(({ state }) => state === null).length,
+  };
+}
+
+function viewBattery(robots: StatsRecord['robots']): Stats['battery'] {
+  const buckets: number[] = Array(BATTERY_BUCKETS).fill(0);
+  let unknown = 0;
+  for (const { batteryPct } of robots) {
+    if (batteryPct === null) unknown += 1;
+    else {
+      const bucket = Math.min(BATTERY_BUCKETS - 1, Math.floor(batteryPct / 10));
+      buckets[bucket] = (buckets[bucket] ?? 0) + 1;
+    }
+  }
+  return { buckets, unknown };
+}

@@ -1,0 +1,244 @@
+import { setImmediate as yieldToOthers } from 'node:timers/promises';
+import { v7 as uuidv7 } from 'uuid';
+import { limits } from '../../protocol/limits.ts';
+import type { Body, Query } from '../../protocol/routes.ts';
+import type { NewSample, Sample, Series, SeriesPoint } from '../../protocol/telemetry.ts';
+import { formatTimestamp, parseTimestamp } from '../../protocol/timestamp.ts';
+import type { Deps } from './deps.ts';
+import { requireDiskRoom } from './disk-room.ts';
+import { fault } from './fault.ts';
+import type { RobotCaller } from './robot-store.ts';
+import { addSample, emptySummary, type SampleSummary, type Spread } from './sample-summary.ts';
+import { canonicalDocument, robotGone } from './tasks.ts';
+import type { RobotOfAccount, SampleRecord, TimeRange } from './telemetry-store.ts';
+
+/** 0000-01-01: before it a timestamp has no four-digit year. */
+const FIRST_INSTANT = -62_167_219_200_000;
+
+const HOUR_MS = 60 * 60_000;
+const stepMs = { minute: 60_000, hour: HOUR_MS, day: 24 * HOUR_MS };
+/** How long a series is where `from` is not given. */
+const usualMs = { minute: HOUR_MS, hour: 24 * HOUR_MS, day: 31 * 24 * HOUR_MS };
+
+/** Samples read at once for a series by minute; others are served in between. */
+const READ_AT_ONCE = 1000;
+
+interface Accepted {
+  /** Before the name of a field in a message. */
+  place: string;
+  record: SampleRecord;
+  answer: Sample;
+}
+
+/**
+ * Stores the samples, all or none; those older than the retention are acknowledged and not stored. A sample
+ * that repeats with its id and content answers the same again.
+ * Throws `invalid_sample`, `payload_too_large`, `id_conflict`, and `invalid_api_key` when the key ended
+ * meanwhile.
+ */
+export async function recordSamples(
+  { store, clock, settings }: Deps,
+  robot: RobotCaller,
+  body: Body<'recordSamples'>,
+): Promise<{ accepted: number; samples: Sample[] }> {
+  const now = clock.now();
+  const accepted = samplesOf(body).map(({ sample, place }) => accept(sample, place, now));
+  const retention = settings.telemetryRetentionMs;
+  const kept = accepted.filter(
+    ({ record }) => retention === null || record.recordedAt >= now - retention,
+  );
+  await requireDiskRoom({ store });
+  const result = await store.recordSamples({
+    robotId: robot.id,
+    keyHash: robot.keyHash,
+    samples: kept.map(({ record }) => record),
+    now,
+  });
+  switch (result.outcome) {
+    case 'recorded':
+      return { accepted: accepted.length, samples: accepted.map(({ answer }) => answer) };
+    case 'id_conflict':
+      throw fault(
+        'id_conflict',
+        `${kept[result.index]?.place}id is already used with other content; nothing was stored.`,
+      );
+    case 'robot_gone':
+      throw robotGone();
+  }
+}
+
+/** One sample at top level, or those under `samples`, each with how a message names it. */
+function samplesOf({ samples, ...single }: Body<'recordSamples'>) {
+  if (samples === undefined) return [{ sample: single, place: '' }];
+  if (Object.keys(single).length > 0) {
+    throw fault('invalid_sample', 'Send one sample at top level or samples, not both.');
+  }
+  return samples.map((sample, index) => ({ sample, place: `samples.${index}.` }));
+}
+
+function accept(sample: NewSample, place: string, now: number): Accepted {
+  if (sample.id !== undefined && sample.recorded_at === undefined) {
+    throw fault('invalid_sample', `${place}recorded_at is required with an id.`);
+  }
+  const recordedAt = sample.recorded_at === undefined ? now : parseTimestamp(sample.recorded_at);
+  if (recordedAt === null || recordedAt < FIRST_INSTANT) {
+    throw fault('invalid_sample', `${place}recorded_at is not a point in time.`);
+  }
+  if (recordedAt > now + limits.sampleAheadMs) {
+    throw fault('invalid_sample', `${place}recorded_at is more than 24 hours ahead.`);
+  }
+  const metrics = sample.metrics ?? {};
+  const record: SampleRecord = {
+    id: sample.id ?? uuidv7(),
+    recordedAt,
+    batteryPct: sample.battery_pct ?? null,
+    state: sample.state ?? null,
+    metrics: canonicalDocument(`${place}metrics`, metrics, limits.metricsBytes),
+  };
+  return { place, record, answer: viewSample(record) };
+}
+
+/** One page of a robot's samples, newest first. Throws `not_found` and `invalid_request`. */
+export async function listSamples(
+  { store }: Deps,
+  robot: RobotOfAccount,
+  { from, to, limit, cursor }: Query<'readTelemetry'>,
+): Promise<{ items: Sample[]; next_cursor: string | null }> {
+  const size = limit === undefined ? limits.pageSize : Number(limit);
+  const range = rangeOf({
+    from: instantOf(from) ?? Number.MIN_SAFE_INTEGER,
+    to: instantOf(to) ?? Number.MAX_SAFE_INTEGER,
+  });
+  const before = cursor === undefined ? null : readCursor(cursor);
+  const found = await store.listSamples(robot, range, { limit: size + 1, before });
+  if (found === null) throw robotNotFound();
+  const items = found.slice(0, size);
+  const last = items.at(-1);
+  return {
+    items: items.map(viewSample),
+    next_cursor: found.length > size && last !== undefined ? `${last.recordedAt}_${last.id}` : null,
+  };
+}
+
+/**
+ * A robot's samples by minute, hour or day; hours and days come from roll-ups alone.
+ * Throws `not_found`, and `invalid_request` for a range that is empty, too long or too full.
+ */
+export async function readSeries(
+  deps: Deps,
+  robot: RobotOfAccount,
+  query: Query<'readTelemetry'> & { resolution: Series['resolution'] },
+): Promise<Series> {
+  const { resolution } = query;
+  const range = seriesRange(query, deps.clock.now());
+  const points =
+    resolution === 'minute'
+      ? await minutePoints(deps, robot, range)
+      : (await deps.store.listRollups(robot, resolution, range))?.map(({ at, summary }) =>
+          viewPoint(at, summary),
+        );
+  if (points === undefined) throw robotNotFound();
+  const { from, to } = range;
+  return { resolution, from: formatTimestamp(from), to: formatTimestamp(to), points };
+}
+
+/** Whole intervals. */
+function seriesRange(
+  query: Query<'readTelemetry'> & { resolution: Series['resolution'] },
+  now: number,
+): TimeRange {
+  const { resolution } = query;
+  if (query.limit !== undefined || query.cursor !== undefined) {
+    throw fault(
+      'invalid_request',
+      'A series has no pages: limit and cursor go without resolution.',
+    );
+  }
+  const to = instantOf(query.to) ?? now + 1;
+  const range = rangeOf({ from: instantOf(query.from) ?? to - usualMs[resolution], to });
+  if (range.to - range.from > limits.seriesMs[resolution]) {
+    const hours = limits.seriesMs[resolution] / HOUR_MS;
+    throw fault(
+      'invalid_request',
+      `A series by ${resolution} spans at most ${hours} hours; ask for less or for a coarser one.`,
+    );
+  }
+  const step = stepMs[resolution];
+  return { from: Math.floor(range.from / step) * step, to: Math.ceil(range.to / step) * step };
+}
+
+async function minutePoints(
+  { store }: Deps,
+  robot: RobotOfAccount,
+  range: TimeRange,
+): Promise<SeriesPoint[] | undefined> {
+  const minutes = new Map<number, SampleSummary>();
+  let before: Pick<SampleRecord, 'recordedAt' | 'id'> | null = null;
+  for (let read = 0; read <= limits.seriesSamples; read += READ_AT_ONCE) {
+    const found: SampleRecord[] | null = await store.listSamples(robot, range, {
+      limit: READ_AT_ONCE,
+      before,
+    });
+    if (found === null) return undefined;
+    for (const sample of found) addToMinute(minutes, sample);
+    if (found.length < READ_AT_ONCE) {
+      return [...minutes].reverse().map(([at, summary]) => viewPoint(at, summary));
+    }
+    before = found.at(-1) ?? null;
+    await yieldToOthers();
+  }
+  throw fault(
+    'invalid_request',
+    `The range holds more than ${limits.seriesSamples} samples; ask for less or for hours.`,
+  );
+}
+
+function addToMinute(minutes: Map<number, SampleSummary>, sample: SampleRecord): void {
+  const at = Math.floor(sample.recordedAt / stepMs.minute) * stepMs.minute;
+  const summary = minutes.get(at) ?? emptySummary();
+  minutes.set(at, summary);
+  addSample(summary, sample);
+}
+
+function instantOf(text: string | undefined): number | null {
+  return text === undefined ? null : parseTimestamp(text);
+}
+
+function rangeOf(range: TimeRange): TimeRange {
+  if (range.from < range.to) return range;
+  throw fault('invalid_request', 'from must be before to.');
+}
+
+function readCursor(cursor: string): Pick<SampleRecord, 'recordedAt' | 'id'> {
+  const [recordedAt = '', id = ''] = cursor.split('_');
+  return { recordedAt: Number(recordedAt), id };
+}
+
+function robotNotFound() {
+  return fault('not_found', 'There is no such robot for this caller.');
+}
+
+function viewSample({ id, recordedAt, batteryPct, state, metrics }: SampleRecord): Sample {
+  return {
+    id,
+    recorded_at: formatTimestamp(recordedAt),
+    battery_pct: batteryPct,
+    state,
+    metrics: JSON.parse(metrics),
+  };
+}
+
+/** `fromEntries` makes a member of its own even of `__proto__`. */
+function viewPoint(at: number, { samples, battery, states, metrics }: SampleSummary): SeriesPoint {
+  return {
+    at: formatTimestamp(at),
+    samples,
+    battery_pct: battery === null ? null : viewSpread(battery),
+    states: Object.fromEntries(states),
+    metrics: Object.fromEntries([...metrics].map(([name, spread]) => [name, viewSpread(spread)])),
+  };
+}
+
+function viewSpread({ min, mean, max }: Spread) {
+  return { min, avg: mean, max };
+}

@@ -1,0 +1,23 @@
+import { packageVersion } from '../../../base/version.ts';
+import { openApiDocument } from '../../../protocol/openapi/document.ts';
+import type { Deps } from '../../core/deps.ts';
+import { getReadiness } from '../../core/readiness.ts';
+import type { Handlers } from '../call.ts';
+
+/** What tells about the service itself. */
+export function operationsHandlers(
+  deps: Deps,
+): Pick<Handlers, 'getHealth' | 'getReadiness' | 'getOpenApi'> {
+  const document = openApiDocument(packageVersion());
+  return {
+    async getHealth() {
+      return { status: 200, body: { status: 'up' } };
+    },
+    async getReadiness() {
+      return { status: 200, body: await getReadiness(deps) };
+    },
+    async getOpenApi() {
+      return { status: 200, body: document };
+    },
+  };
+}

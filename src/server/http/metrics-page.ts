@@ -1,0 +1,41 @@
+import { createHash, timingSafeEqual } from 'node:crypto';
+import { isIP } from 'node:net';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { fault } from '../core/fault.ts';
+import { bearerKey } from './authenticate.ts';
+
+export interface Metrics {
+  /** Asked of everyone as a Bearer key; without one, only peers on loopback may read. */
+  token: string | null;
+  read(): Promise<{ contentType: string; text: string }>;
+}
+
+/** `/metrics`, for those who may read it; for anyone else there is no such endpoint. */
+export async function metricsPage(scope: FastifyInstance, metrics: Metrics): Promise<void> {
+  scope.get('/metrics', { config: { page: true } }, async (request, reply) => {
+    if (!mayRead(request, metrics.token)) throw fault('not_found', 'There is no such endpoint.');
+    const { contentType, text } = await metrics.read();
+    return reply.header('content-type', contentType).send(text);
+  });
+}
+
+function mayRead(request: FastifyRequest, token: string | null): boolean {
+  if (token !== null) return sameSecret(bearerKey(request) ?? '', token);
+  // A proxy on this machine speaks for somebody else.
+  const { 'x-forwarded-for': forwardedFor, forwarded } = request.headers;
+  const { remoteAddress } = request.socket;
+  return forwardedFor === undefined && forwarded === undefined && isLoopback(remoteAddress ?? '');
+}
+
+function isLoopback(address: string): boolean {
+  const plain = address.replace(/^::ffff:/, '');
+  return plain === '::1' || (isIP(plain) === 4 && plain.startsWith('127.'));
+}
+
+function sameSecret(given: string, expected: string): boolean {
+  return timingSafeEqual(sha256(given), sha256(expected));
+}
+
+function sha256(text: string): Buffer {
+  return createHash('sha256').update(text).digest();
+}

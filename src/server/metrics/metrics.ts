@@ -1,0 +1,153 @@
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+import type { Clock } from '../../base/clock.ts';
+import { SvcError } from '../../base/svc-error.ts';
+import type { Asked } from '../../chain/rpc.ts';
+import { type RouteName, routes } from '../../protocol/routes.ts';
+import type { Store } from '../core/ports.ts';
+import { createAnchorMeters } from './anchor-meters.ts';
+
+export interface ServerMetrics {
+  /** After each answer; `route` is null where the request met no row of the table. */
+  onAnswered(answered: {
+    route: RouteName | null;
+    method: string;
+    status: number;
+    seconds: number;
+  }): void;
+  onAsked(asked: Asked): void;
+  onCommit(commit: { writes: number; seconds: number }): void;
+  /** The same store, each call timed and each step of an anchor counted. */
+  observe(store: Store): Store;
+  /** In the text format of Prometheus. */
+  read(): Promise<{ contentType: string; text: string }>;
+}
+
+const SECONDS = [
+  0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30,
+];
+
+/** What one server tells of itself, in a registry of its own. No label holds an id. */
+export function createMetrics(clock: Clock): ServerMetrics {
+  const registry = new Registry();
+  collectDefaultMetrics({ register: registry });
+  const { answers, refusals, asks, commits, writes, calls } = createMeters(registry);
+  const countSteps = createAnchorMeters(registry);
+  const readGauges = createBacklogGauges(registry, clock);
+  let observed: Store | null = null;
+  return {
+    onAnswered({ route, method, status, seconds }) {
+      answers.observe({ route: route ?? 'none', method, status: String(status) }, seconds);
+      if (status === 429 && route !== null) refusals.inc({ limit: routes[route].limit });
+    },
+    onAsked({ calls: asked, seconds }) {
+      for (const { method, outcome } of asked) asks.observe({ method, outcome }, seconds);
+    },
+    onCommit({ writes: size, seconds }) {
+      writes.observe(size);
+      commits.observe(seconds);
+    },
+    observe(store) {
+      observed = countSteps(timed(store, (method, seconds) => calls.observe({ method }, seconds)));
+      return observed;
+    },
+    async read() {
+      if (observed !== null) await readGauges(observed);
+      return { contentType: registry.contentType, text: await registry.metrics() };
+    },
+  };
+}
+
+function createMeters(registry: Registry) {
+  const registers = [registry];
+  return {
+    answers: new Histogram({
+      name: 'svc_http_request_seconds',
+      help: 'Time to answer, by route, method and status; a completion waits for its block',
+      labelNames: ['route', 'method', 'status'],
+      buckets: SECONDS,
+      registers,
+    }),
+    refusals: new Counter({
+      name: 'svc_rate_limited_total',
+      help: 'Calls refused with 429, by whose counter was used up',
+      labelNames: ['limit'],
+      registers,
+    }),
+    asks: new Histogram({
+      name: 'svc_rpc_call_seconds',
+      help: 'JSON-RPC calls, by method and outcome; calls of one batch share its time',
+      labelNames: ['method', 'outcome'],
+      buckets: SECONDS,
+      registers,
+    }),
+    commits: new Histogram({
+      name: 'svc_db_commit_seconds',
+      help: 'Time of a group commit, until it is durable',
+      buckets: SECONDS,
+      registers,
+    }),
+    writes: new Histogram({
+      name: 'svc_db_commit_writes',
+      help: 'Writes that shared one commit',
+      buckets: [1, 2, 4, 8, 16, 32, 64, 128, 256, 512],
+      registers,
+    }),
+    calls: new Histogram({
+      name: 'svc_db_call_seconds',
+      help: 'Calls of the store, waiting for their commit included',
+      labelNames: ['method'],
+      buckets: SECONDS,
+      registers,
+    }),
+  };
+}
+
+/** What waits is asked of the store when somebody reads; a store that cannot answer leaves the last word. */
+function createBacklogGauges(registry: Registry, clock: Clock) {
+  const gauge = (name: string, help: string) => new Gauge({ name, help, registers: [registry] });
+  const queued = gauge('svc_anchor_queue_proofs', 'Proofs that wait to be signed');
+  const age = gauge(
+    'svc_anchor_queue_age_seconds',
+    'Age of the proof that waits longest; 0 without',
+  );
+  const submitted = gauge('svc_anchor_submitted_proofs', 'Proofs signed and not yet settled');
+  const degraded = new Gauge({
+    name: 'svc_degraded',
+    help: 'Why anchoring is not at its best, as /readyz says; 1 for each reason that holds',
+    labelNames: ['reason'],
+    registers: [registry],
+  });
+  return async (store: Store): Promise<void> => {
+    try {
+      const [backlog, status] = await Promise.all([store.readBacklog(), store.getChainStatus()]);
+      queued.set(backlog.queued);
+      submitted.set(backlog.submitted);
+      const { oldestQueuedAt } = backlog;
+      age.set(oldestQueuedAt === null ? 0 : Math.max(0, clock.now() - oldestQueuedAt) / 1000);
+      degraded.reset();
+      for (const reason of status?.degraded ?? []) degraded.set({ reason }, 1);
+    } catch (error) {
+      if (!(error instanceof SvcError)) throw error;
+    }
+  };
+}
+
+/** Waits that last as long as somebody likes say nothing about the database. */
+const untimed = /^(waitFor|close$)/;
+
+function timed(store: Store, observe: (method: string, seconds: number) => void): Store {
+  const methods = Object.entries(store).map(([method, call]) => {
+    if (untimed.test(method)) return [method, call];
+    const timedCall = async (...args: unknown[]) => {
+      const startedAt = performance.now();
+      try {
+        return await call(...args);
+      } finally {
+        observe(method, (performance.now() - startedAt) / 1000);
+      }
+    };
+    return [method, timedCall];
+  });
+  // Every method is there again, under its name and with its arguments.
+  return Object.fromEntries(methods) as Store;
+}

@@ -1,0 +1,122 @@
+import type { AccountStore, LedgerRecord, SignInMethod } from '../../core/account-store.ts';
+import type { Access } from './access.ts';
+
+interface LedgerRow {
+  seq: number;
+  kind: LedgerRecord['kind'];
+  anchors: number;
+  gas_wei: string;
+  task_id: string | null;
+  note: string | null;
+  at: number;
+}
+
+interface SessionRow {
+  id: string;
+  signed_in_with: SignInMethod;
+  created_at: number;
+  expires_at: number;
+}
+
+/** Greater than any id. */
+const AFTER_ALL_IDS = 'g';
+
+/** How many expired codes one write forgets: more than it adds, and never many. */
+const PURGED_PER_WRITE = 10;
+
+export function accountStore(access: Access): AccountStore {
+  const { reader, writer, write, read } = access;
+  const robots = reader.prepare<[string], { used: number }>(
+    'SELECT count(*) AS used FROM robots WHERE wallet = ?',
+  );
+  const fleets = reader.prepare<[string], { used: number }>(
+    'SELECT count(*) AS used FROM fleets WHERE wallet = ?',
+  );
+  const ledger = reader.prepare<[string, number, number], LedgerRow>(
+    `SELECT seq, kind, anchors, gas_wei, task_id, note, at FROM ledger
+     WHERE wallet = ? AND seq < ? ORDER BY seq DESC LIMIT ?`,
+  );
+  const sessions = reader.prepare<[string, string, number, number], SessionRow>(
+    `SELECT id, signed_in_with, created_at, expires_at FROM sessions
+     WHERE wallet = ? AND id < ? AND expires_at > ? ORDER BY id DESC LIMIT ?`,
+  );
+  const endSession = writer.prepare<[string, string]>(
+    'DELETE FROM sessions WHERE id = ? AND wallet = ?',
+  );
+
+  return {
+    countUsed: (wallet) =>
+      read(() => ({
+        robots: robots.get(wallet)?.used ?? 0,
+        fleets: fleets.get(wallet)?.used ?? 0,
+      })),
+
+    listLedger: (wallet, limit, before) =>
+      read(() =>
+        ledger
+          .all(wallet, before ?? Number.MAX_SAFE_INTEGER, limit)
+          .map(({ gas_wei, task_id, ...entry }) => ({
+            ...entry,
+            gasWei: BigInt(gas_wei),
+            taskId: task_id,
+          })),
+      ),
+
+    listSessions: (wallet, now, limit, before) =>
+      read(() =>
+        sessions.all(wallet, before ?? AFTER_ALL_IDS, now, limit).map((row) => ({
+          id: row.id,
+          signedInWith: row.signed_in_with,
+          createdAt: row.created_at,
+          expiresAt: row.expires_at,
+        })),
+      ),
+
+    endSession: (wallet, id) => write(() => endSession.run(id, wallet).changes > 0),
+
+    ...cliCodes(access),
+  };
+}
+
+function cliCodes({ writer, write }: Access): Pick<AccountStore, 'saveCliCode' | 'redeemCliCode'> {
+  const liveSession = writer.prepare<[string, number], { wallet: string }>(
+    'SELECT wallet FROM sessions WHERE id = ? AND expires_at > ?',
+  );
+  const purge = writer.prepare<[number, number]>(
+    `DELETE FROM cli_codes WHERE code_hash IN
+       (SELECT code_hash FROM cli_codes WHERE expires_at <= ? ORDER BY expires_at LIMIT ?)`,
+  );
+  const insert = writer.prepare<[string, string, string, number]>(
+    'INSERT INTO cli_codes (code_hash, challenge, session_id, expires_at) VALUES (?, ?, ?, ?)',
+  );
+  const spend = writer.prepare<
+    [string],
+    { challenge: string; session_id: string; expires_at: number }
+  >('DELETE FROM cli_codes WHERE code_hash = ? RETURNING challenge, session_id, expires_at');
+  const insertSession = writer.prepare<[Record<string, string | number>]>(
+    `INSERT INTO sessions (id, token_hash, wallet, created_at, expires_at, signed_in_with)
+     VALUES (:id, :tokenHash, :wallet, :createdAt, :expiresAt, 'cli_code')`,
+  );
+
+  return {
+    saveCliCode: ({ codeHash, challenge, sessionId, createdAt, expiresAt }) =>
+      write(() => {
+        if (liveSession.get(sessionId, createdAt) === undefined) return 'session_gone';
+        purge.run(createdAt, PURGED_PER_WRITE);
+        insert.run(codeHash, challenge, sessionId, expiresAt);
+        return 'saved';
+      }),
+
+    redeemCliCode: ({ codeHash, challenge, session, now }) =>
+      write(() => {
+        const code = spend.get(codeHash);
+        if (code === undefined || code.expires_at <= now || code.challenge !== challenge) {
+          return null;
+        }
+        const maker = liveSession.get(code.session_id, now);
+        if (maker === undefined) return null;
+        insertSession.run({ ...session, wallet: maker.wallet });
+        return { wallet: maker.wallet };
+      }),
+  };
+}

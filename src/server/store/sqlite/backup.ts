@@ -1,0 +1,87 @@
+import { closeSync, existsSync, fsyncSync, linkSync, openSync, rmSync, statSync } from 'node:fs';
+import path from 'node:path';
+import Database from 'better-sqlite3';
+import { SvcError } from '../../../base/svc-error.ts';
+import { requireOwnSchema } from './migrate.ts';
+import { migrations } from './migrations/migrations.ts';
+
+/**
+ * Writes what is committed in the database into a new file, which only its owner may read; works beside a
+ * live server and holds up none of its writes. The name appears once the copy is verified and durable.
+ * Answers its size in bytes.
+ *
+ * @throws SvcError `file_exists`; `database_foreign` or `schema_too_new`; `backup_failed` when the copy is
+ *   not sound.
+ */
+export function backupDatabase(databasePath: string, file: string): number {
+  refuseExisting(file);
+  const partial = `${file}.partial-${process.pid}`;
+  try {
+    // Made empty first: SQLite fills such a file and keeps its permissions.
+    closeSync(openSync(partial, 'wx', 0o600));
+    copyDatabase(databasePath, partial);
+    verifyCopy(partial);
+    syncFile(partial);
+    nameOnce(partial, file);
+    syncFolderOf(file);
+    return statSync(file).size;
+  } finally {
+    rmSync(partial, { force: true });
+  }
+}
+
+function copyDatabase(from: string, to: string): void {
+  const db = new Database(from, { readonly: true, fileMustExist: true });
+  try {
+    requireOwnSchema(db, migrations);
+    db.prepare('VACUUM INTO ?').run(to);
+  } finally {
+    db.close();
+  }
+}
+
+/** A copy that was read back whole. */
+export function verifyCopy(file: string): void {
+  const copy = new Database(file, { readonly: true, fileMustExist: true });
+  try {
+    requireOwnSchema(copy, migrations);
+    if (copy.pragma('integrity_check', { simple: true }) === 'ok') return;
+  } finally {
+    copy.close();
+  }
+  throw new SvcError('backup_failed', `The copy ${file} is not a sound database.`);
+}
+
+export function syncFile(file: string): void {
+  const handle = openSync(file, 'r+');
+  try {
+    fsyncSync(handle);
+  } finally {
+    closeSync(handle);
+  }
+}
+
+/** Makes the names in the file's folder durable. */
+export function syncFolderOf(file: string): void {
+  const handle = openSync(path.dirname(path.resolve(file)), 'r');
+  try {
+    fsyncSync(handle);
+  } finally {
+    closeSync(handle);
+  }
+}
+
+/** A link, unlike a renaming, never replaces what has come there meanwhile. */
+function nameOnce(partial: string, file: string): void {
+  try {
+    linkSync(partial, file);
+  } catch (error) {
+    refuseExisting(file);
+    throw error;
+  }
+}
+
+function refuseExisting(file: string): void {
+  if (!existsSync(file)) return;
+  throw new SvcError('file_exists', `${file} exists already; a backup overwrites nothing.`);
+}

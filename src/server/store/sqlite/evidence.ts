@@ -1,0 +1,90 @@
+import type { Hex } from '../../../proof/bytes.ts';
+import type { EvidenceRecord, EvidenceStore } from '../../core/evidence-store.ts';
+import type { Viewer } from '../../core/ports.ts';
+import type { Access } from './access.ts';
+import { isVisibleTo, taskReader } from './task-records.ts';
+
+interface MinedRow {
+  mined_block_hash: Hex;
+  mined_tx_index: number;
+  raw_tx: Hex;
+}
+
+export function evidenceStore({
+  reader,
+  writer,
+  write,
+  read,
+}: Access): Omit<EvidenceStore, 'listTasks'> {
+  const readTask = taskReader(reader);
+  const readProof = reader.prepare<[string], { proof: string }>(
+    'SELECT proof FROM proofs WHERE task_id = ?',
+  );
+  const robotName = reader.prepare<[string], { name: string }>(
+    'SELECT name FROM robots WHERE id = ?',
+  );
+  const mined = reader.prepare<[string], MinedRow>(
+    `SELECT a.mined_block_hash, a.mined_tx_index, v.raw_tx FROM receipts r
+     JOIN attempts a ON a.id = r.attempt_id
+     JOIN variants v ON v.tx_hash = a.mined_tx_hash
+     WHERE r.task_id = ?`,
+  );
+  const ofAccount = writer.prepare<[string, string], { completed: 0 | 1 }>(
+    `SELECT EXISTS (SELECT 1 FROM completions c WHERE c.task_id = t.id) AS completed
+     FROM tasks t WHERE t.id = ? AND t.wallet = ?`,
+  );
+  const erase = writer.prepare<[string]>('DELETE FROM proofs WHERE task_id = ?');
+  const eraseOld = writer.prepare<[number, number]>(
+    `DELETE FROM proofs WHERE task_id IN
+       (SELECT task_id FROM proofs WHERE stored_at < ? ORDER BY stored_at LIMIT ?)`,
+  );
+
+  function evidenceOf(id: string, viewer: Viewer): EvidenceRecord | null {
+    const task = readTask(id);
+    if (task === null || !isVisibleTo(task, viewer)) return null;
+    return { task, proof: readProof.get(id)?.proof ?? null };
+  }
+
+  /** What is deleted meanwhile is overwritten with zeros, not only left out. */
+  function overwriting<T>(work: () => T): T {
+    writer.pragma('secure_delete = ON');
+    try {
+      return work();
+    } finally {
+      writer.pragma('secure_delete = OFF');
+    }
+  }
+
+  return {
+    getEvidence: (id, viewer) => read(() => evidenceOf(id, viewer)),
+
+    getBundle: (id, viewer) =>
+      read(() => {
+        const evidence = evidenceOf(id, viewer);
+        if (evidence === null) return null;
+        const robot = robotName.get(evidence.task.robotId);
+        if (robot === undefined) return null;
+        const row = mined.get(id);
+        return {
+          ...evidence,
+          robotName: robot.name,
+          mined:
+            row === undefined
+              ? null
+              : { blockHash: row.mined_block_hash, txIndex: row.mined_tx_index, rawTx: row.raw_tx },
+        };
+      }),
+
+    eraseProof: (id, wallet) =>
+      write(() => {
+        const task = ofAccount.get(id, wallet);
+        if (task === undefined) return 'not_found';
+        if (task.completed === 0) return 'nothing_stored';
+        overwriting(() => erase.run(id));
+        return 'erased';
+      }),
+
+    eraseOldProofs: (before, limit) =>
+      write(() => overwriting(() => eraseOld.run(before, limit)).changes),
+  };
+}

@@ -1,0 +1,161 @@
+import type { Database } from 'better-sqlite3';
+import { limits } from '../../../protocol/limits.ts';
+import type { FleetRecord, FleetStore } from '../../core/fleet-store.ts';
+import type { Access } from './access.ts';
+
+interface FleetRow {
+  id: string;
+  wallet: string;
+  name: string;
+  description: string | null;
+  location: string | null;
+  shift: string | null;
+  tags: string;
+  sort_order: number;
+  created_at: number;
+  updated_at: number;
+  robot_count: number;
+}
+
+// The robots of an account are few, so counting those of a fleet stays cheap.
+const COLUMNS = `id, wallet, name, description, location, shift, tags, sort_order, created_at,
+  updated_at, (SELECT count(*) FROM robots WHERE fleet_id = fleets.id) AS robot_count`;
+
+export function fleetStore({ reader, writer, write, read }: Access): FleetStore {
+  const find = fleetReader(reader);
+  const findInWrite = fleetReader(writer);
+  const firstPage = reader.prepare<[string, number], FleetRow>(
+    `SELECT ${COLUMNS} FROM fleets WHERE wallet = ? ORDER BY sort_order, id LIMIT ?`,
+  );
+  const nextPage = reader.prepare<[string, number, string, number], FleetRow>(
+    `SELECT ${COLUMNS} FROM fleets WHERE wallet = ? AND (sort_order, id) > (?, ?)
+     ORDER BY sort_order, id LIMIT ?`,
+  );
+  const count = writer.prepare<[string], { fleets: number }>(
+    'SELECT count(*) AS fleets FROM fleets WHERE wallet = ?',
+  );
+  const last = writer.prepare<[string], { sort_order: number }>(
+    'SELECT sort_order FROM fleets WHERE wallet = ? ORDER BY sort_order DESC LIMIT 1',
+  );
+  const insert = writer.prepare<[Record<string, string | number | null>]>(
+    `INSERT INTO fleets (id, wallet, name, description, location, shift, tags, sort_order,
+       created_at, updated_at)
+     VALUES (:id, :wallet, :name, :description, :location, :shift, :tags, :sortOrder,
+       :createdAt, :createdAt)`,
+  );
+  const update = writer.prepare<[Record<string, string | number | null>]>(
+    `UPDATE fleets SET name = :name, description = :description, location = :location,
+       shift = :shift, tags = :tags, sort_order = :sortOrder, updated_at = :now
+     WHERE id = :id`,
+  );
+  const ungroup = writer.prepare<[number, string]>(
+    'UPDATE robots SET fleet_id = NULL, updated_at = ? WHERE fleet_id = ?',
+  );
+  const remove = writer.prepare<[string]>('DELETE FROM fleets WHERE id = ?');
+
+  return {
+    createFleet: (fleet) =>
+      write(() => {
+        if ((count.get(fleet.wallet)?.fleets ?? 0) >= limits.fleetsPerAccount) {
+          return { outcome: 'fleet_limit_reached' };
+        }
+        const highest = last.get(fleet.wallet)?.sort_order ?? -1;
+        insert.run({
+          ...fleet,
+          tags: JSON.stringify(fleet.tags),
+          // Ids follow time, so that the newest of the highest is still last.
+          sortOrder: Math.min(highest + 1, limits.sortOrderMax),
+        });
+        return { outcome: 'created', fleet: stored(findInWrite(fleet.id, fleet.wallet)) };
+      }),
+
+    getFleet: (id, wallet) => read(() => find(id, wallet)),
+
+    listFleets: (wallet, limit, after) =>
+      read(() => {
+        const rows =
+          after === null
+            ? firstPage.all(wallet, limit)
+            : nextPage.all(wallet, after.sortOrder, after.id, limit);
+        return rows.map(toFleet);
+      }),
+
+    patchFleet: (id, wallet, patch, now) =>
+      write(() => {
+        const before = findInWrite(id, wallet);
+        if (before === null) return null;
+        const { name, description, location, shift, tags, sortOrder } = { ...before, ...patch };
+        const json = JSON.stringify(tags);
+        update.run({ id, name, description, location, shift, tags: json, sortOrder, now });
+        return findInWrite(id, wallet);
+      }),
+
+    deleteFleet: (id, wallet, now) =>
+      write(() => {
+        if (findInWrite(id, wallet) === null) return false;
+        ungroup.run(now, id);
+        remove.run(id);
+        return true;
+      }),
+
+    reorderFleets: reorderFleets({ writer, write }),
+  };
+}
+
+function reorderFleets({ writer, write }: Pick<Access, 'writer' | 'write'>) {
+  const all = writer.prepare<[string], FleetRow>(
+    `SELECT ${COLUMNS} FROM fleets WHERE wallet = ? ORDER BY sort_order, id`,
+  );
+  const place = writer.prepare<[number, number, string]>(
+    'UPDATE fleets SET sort_order = ?, updated_at = ? WHERE id = ?',
+  );
+  const reorder: FleetStore['reorderFleets'] = (wallet, ids, now) =>
+    write(() => {
+      const others = new Map(all.all(wallet).map((row) => [row.id, row]));
+      const order: FleetRow[] = [];
+      for (const id of ids) {
+        const row = others.get(id);
+        if (row === undefined) return null;
+        others.delete(id);
+        order.push(row);
+      }
+      order.push(...others.values());
+      for (const [sortOrder, row] of order.entries()) {
+        if (row.sort_order !== sortOrder) place.run(sortOrder, now, row.id);
+      }
+      return all.all(wallet).map(toFleet);
+    });
+  return reorder;
+}
+
+/** Finds a fleet under its own account. */
+export function fleetReader(db: Database): (id: string, wallet: string) => FleetRecord | null {
+  const find = db.prepare<[string, string], FleetRow>(
+    `SELECT ${COLUMNS} FROM fleets WHERE id = ? AND wallet = ?`,
+  );
+  return (id, wallet) => {
+    const row = find.get(id, wallet);
+    return row === undefined ? null : toFleet(row);
+  };
+}
+
+function stored(fleet: FleetRecord | null): FleetRecord {
+  if (fleet === null) throw new Error('The fleet was not stored');
+  return fleet;
+}
+
+function toFleet(row: FleetRow): FleetRecord {
+  return {
+    id: row.id,
+    wallet: row.wallet,
+    name: row.name,
+    description: row.description,
+    location: row.location,
+    shift: row.shift,
+    tags: JSON.parse(row.tags),
+    sortOrder: row.sort_order,
+    createdAt: row.created_at,
+    updatedAt: row.updated_at,
+    robotCount: row.robot_count,
+  };
+}

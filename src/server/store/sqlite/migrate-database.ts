@@ -1,0 +1,25 @@
+import { canonicalPath, lockDatabase, openWriter } from './connections.ts';
+import { migrate } from './migrate.ts';
+import { migrations } from './migrations/migrations.ts';
+
+/**
+ * Brings an existing database up to date, as a start does, without starting. Answers the schema's version.
+ *
+ * @throws SvcError `database_missing`, `database_locked` while a server runs, `schema_too_new`,
+ *   `database_foreign`.
+ */
+export function migrateDatabase(path: string, now: number): number {
+  const existing = canonicalPath(path, { create: false });
+  const lock = lockDatabase(existing);
+  try {
+    const db = openWriter(existing);
+    try {
+      migrate({ db, migrations, now });
+      return migrations.length;
+    } finally {
+      db.close();
+    }
+  } finally {
+    lock.release();
+  }
+}

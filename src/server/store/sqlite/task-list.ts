@@ -1,0 +1,88 @@
+import type { Hex } from '../../../proof/bytes.ts';
+import type { EvidenceStore, TaskListRecord } from '../../core/evidence-store.ts';
+import type { CompletionState } from '../../core/ports.ts';
+import type { Access } from './access.ts';
+
+interface Row {
+  id: string;
+  robot_id: string;
+  title: string;
+  description: string | null;
+  occurred_at: string | null;
+  created_at: number;
+  status: 'claimed' | 'verified';
+  state: CompletionState | null;
+  proof_hash: Hex;
+  updated_at: number;
+  attempts: number;
+  chain_id: number | null;
+  tx_hash: Hex | null;
+}
+
+const SELECT = `SELECT t.id, t.robot_id, t.title, t.description, t.occurred_at, t.created_at,
+    t.status, c.state, c.proof_hash, c.updated_at, a.chain_id,
+    (SELECT count(*) FROM leaves WHERE task_id = t.id) AS attempts,
+    coalesce(a.mined_tx_hash, (SELECT v.tx_hash FROM variants v WHERE v.attempt_id = a.id
+                               ORDER BY v.seq DESC LIMIT 1)) AS tx_hash
+  FROM tasks t
+  LEFT JOIN completions c ON c.task_id = t.id
+  LEFT JOIN leaves l ON l.task_id = t.id AND l.live = 1
+  LEFT JOIN attempts a ON a.id = l.attempt_id`;
+
+const statuses = ['claimed', 'verified'] as const;
+
+export function taskListStore({ reader, read }: Access): Pick<EvidenceStore, 'listTasks'> {
+  const page = (condition: string) =>
+    reader.prepare<(string | number)[], Row>(
+      `${SELECT} WHERE ${condition} AND t.status = ? AND (t.created_at, t.id) < (?, ?)
+       ORDER BY t.created_at DESC, t.id DESC LIMIT ?`,
+    );
+  const ofAccount = page('t.wallet = ?');
+  const ofRobot = page('t.robot_id = ?');
+
+  const ownRobot = reader.prepare<[string, string]>(
+    'SELECT 1 FROM robots WHERE id = ? AND wallet = ?',
+  );
+
+  return {
+    listTasks: ({ wallet, status, robotId }, limit, after) =>
+      read(() => {
+        if (robotId !== null && ownRobot.get(robotId, wallet) === undefined) return null;
+        const { at, id } = after ?? { at: Number.MAX_SAFE_INTEGER, id: '' };
+        const rowsOf = (wanted: 'claimed' | 'verified') =>
+          robotId === null
+            ? ofAccount.all(wallet, wanted, at, id, limit)
+            : ofRobot.all(robotId, wanted, at, id, limit);
+        const rows = status === null ? statuses.flatMap(rowsOf) : rowsOf(status);
+        return rows.sort(newestFirst).slice(0, limit).map(toListed);
+      }),
+  };
+}
+
+function newestFirst(a: Row, b: Row): number {
+  if (a.created_at !== b.created_at) return b.created_at - a.created_at;
+  return a.id < b.id ? 1 : -1;
+}
+
+function toListed(row: Row): TaskListRecord {
+  return {
+    id: row.id,
+    robotId: row.robot_id,
+    title: row.title,
+    description: row.description,
+    occurredAt: row.occurred_at,
+    createdAt: row.created_at,
+    status: row.status,
+    progress:
+      row.state === null
+        ? null
+        : {
+            state: row.state,
+            proofHash: row.proof_hash,
+            attempts: row.attempts,
+            txHash: row.tx_hash,
+            updatedAt: row.updated_at,
+            chainId: row.chain_id,
+          },
+  };
+}

@@ -1,0 +1,106 @@
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { chainId, leaseMs, newWallet, type OpenStore, World } from './world.ts';
+
+export function operationsContract(open: OpenStore): void {
+  let world: World;
+  beforeEach(async () => {
+    world = await World.open(open);
+  });
+  afterEach(() => world.close());
+
+  const acquire = (address: string) =>
+    world.store.acquireLease({ chainId, address }, 'a', leaseMs, world.now);
+
+  it('gives no lease while the queue is held', async () => {
+    const address = newWallet();
+    const lease = await acquire(address);
+    await world.store.holdQueue(world.now);
+
+    expect(await world.store.isHeld()).toBe(true);
+    expect(await acquire(address)).toBeNull();
+    expect(await acquire(newWallet())).toBeNull();
+    if (lease === null) throw new Error('There was no lease to end');
+    await expect(world.store.renewLease(lease, leaseMs, world.now)).rejects.toMatchObject({
+      code: 'lease_lost',
+    });
+    expect(await world.store.getChainStatus()).toMatchObject({ degraded: ['restored'] });
+  });
+
+  it('stays held when the store is opened again', async () => {
+    await world.store.holdQueue(world.now);
+
+    await world.reopen();
+
+    expect(await world.store.isHeld()).toBe(true);
+    expect(await acquire(newWallet())).toBeNull();
+  });
+
+  it('gives leases again when the hold is lifted', async () => {
+    await world.store.holdQueue(world.now);
+
+    await world.store.liftHold(world.now);
+    await world.store.liftHold(world.now);
+
+    expect(await world.store.isHeld()).toBe(false);
+    expect(await world.store.getChainStatus()).toMatchObject({ degraded: [] });
+    expect(await acquire(newWallet())).not.toBeNull();
+  });
+
+  it('leaves the chain status alone when nothing is held', async () => {
+    const lease = await world.lease(newWallet(), 'a');
+    await world.store.saveChainStatus(lease, { degraded: ['underfunded'], now: world.now });
+
+    await world.store.liftHold(world.now);
+
+    expect(await world.store.getChainStatus()).toMatchObject({ degraded: ['underfunded'] });
+  });
+
+  it('counts what is on its way to the chain, and since when', async () => {
+    const robot = await world.robot(await world.account());
+    expect(await world.store.readBacklog()).toEqual({
+      queued: 0,
+      oldestQueuedAt: null,
+      submitted: 0,
+    });
+    const lease = await world.lease();
+    await world.queued(robot.id, 2);
+    await world.committed(lease);
+    world.clock.advance(1_000);
+    const since = world.now;
+    await world.queued(robot.id, 1);
+
+    expect(await world.store.readBacklog()).toEqual({
+      queued: 1,
+      oldestQueuedAt: since,
+      submitted: 2,
+    });
+  });
+
+  it('knows every sender, its next nonce and what it has under way', async () => {
+    const robot = await world.robot(await world.account());
+    const idle = await world.lease(newWallet());
+    const lease = await world.lease(newWallet());
+    await world.queued(robot.id, 1);
+    const attempt = await world.committed(lease);
+
+    const senders = await world.store.listSenders();
+
+    expect(senders).toHaveLength(2);
+    expect(senders).toContainEqual({
+      chainId,
+      address: idle.sender,
+      nextNonce: null,
+      openAttempts: [],
+    });
+    expect(senders).toContainEqual({
+      chainId,
+      address: lease.sender,
+      nextNonce: attempt.nonce + 1,
+      openAttempts: await world.store.listOpenAttempts(lease),
+    });
+  });
+
+  it('has room on the disk of a test', async () => {
+    expect(await world.store.hasRoom()).toBe(true);
+  });
+}

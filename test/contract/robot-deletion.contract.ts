@@ -1,0 +1,213 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { Lease } from '../../src/server/core/anchor-store.ts';
+import type { NewRobot } from '../../src/server/core/robot-store.ts';
+import { failsWith, newWallet, type OpenStore, World } from './world.ts';
+
+export function robotDeletionContract(open: OpenStore): void {
+  let world: World;
+  let lease: Lease;
+  let robot: NewRobot;
+  beforeEach(async () => {
+    world = await World.open(open);
+    lease = await world.lease();
+    robot = await world.robot();
+  });
+  afterEach(async () => {
+    expect(await world.store.checkInvariants()).toEqual([]);
+    await world.close();
+  });
+
+  const remove = (wallet = robot.wallet) => world.store.deleteRobot(robot.id, wallet, world.now);
+  const balance = () => world.store.getBalance(robot.wallet);
+
+  it('ends the robot and its key', async () => {
+    expect(await remove()).toBe(true);
+
+    expect(await world.store.getRobot(robot.id, robot.wallet)).toBeNull();
+    expect(await world.store.authenticateRobot(robot.keyHash)).toBeNull();
+    expect(await world.store.listRobots(robot.wallet, 10, null)).toEqual([]);
+    expect(await remove()).toBe(false);
+  });
+
+  it('finds no robot of another account', async () => {
+    expect(await remove(newWallet())).toBe(false);
+
+    expect(await world.store.authenticateRobot(robot.keyHash)).not.toBeNull();
+  });
+
+  it('refuses claims and completions that are under way', async () => {
+    const task = await world.task(robot.id);
+
+    const [, claimed, queued] = await Promise.all([
+      remove(),
+      world.store.createTask(world.newTask(robot.id)),
+      world.store.queueCompletion(world.completion(task)),
+    ]);
+
+    expect(claimed).toEqual({ outcome: 'robot_gone' });
+    expect(queued).toEqual({ outcome: 'robot_gone' });
+  });
+
+  it('takes its tasks with it, whose ids stay taken, and no others', async () => {
+    const sibling = await world.robot(robot.wallet);
+    const kept = await world.task(sibling.id);
+    const [verified] = await world.queued(robot.id, 1);
+    await world.settled(lease);
+    const claimed = await world.task(robot.id);
+
+    await remove();
+
+    for (const task of [verified, claimed]) {
+      const id = task?.id ?? '';
+      const again = world.newTask(sibling.id, { id, idGiven: true });
+      expect(await world.store.getTask(id, { wallet: robot.wallet })).toBeNull();
+      expect(await world.store.createTask(again)).toEqual({ outcome: 'id_conflict' });
+    }
+    expect(await world.store.getTask(kept.id, { wallet: robot.wallet })).toEqual(kept);
+  });
+
+  it('cancels what waits to be signed, and returns its reservation', async () => {
+    const before = await balance();
+    await world.queued(robot.id, 3);
+
+    await remove();
+
+    expect(await balance()).toEqual(before);
+    expect(await world.store.listQueuedProofs(lease, 10)).toEqual([]);
+  });
+
+  it('releases nothing of what failed before', async () => {
+    const before = await balance();
+    const [task] = await world.queued(robot.id, 1);
+    await world.store.refuseQueuedProofs(lease, [task?.id ?? ''], 'reverted', world.now);
+
+    await remove();
+
+    expect(await balance()).toEqual(before);
+  });
+
+  it('refuses a batch with a proof that was cancelled while it was signed', async () => {
+    await world.queued(robot.id, 1);
+    const attempt = world.attempt(await world.store.listQueuedProofs(lease, 10));
+
+    await remove();
+
+    await expect(world.store.commitAttempt(lease, attempt)).rejects.toMatchObject(
+      failsWith('leaf_gone'),
+    );
+  });
+
+  describe('with a signed anchor', () => {
+    it('lets it land, and charges it once', async () => {
+      const before = await balance();
+      await world.queued(robot.id, 1);
+      const attempt = await world.committed(lease);
+
+      await remove();
+      const held = await balance();
+      await world.store.recordBroadcast(lease, attempt.id, world.now);
+      await world.store.recordInclusion(lease, attempt.id, world.mined(attempt), world.now);
+      const left = await world.store.settleLeaves(lease, attempt.id, 128, world.now);
+
+      expect(held?.anchorQuota).toBe((before?.anchorQuota ?? 0) - 1);
+      expect(left).toBe(0);
+      expect(await balance()).toEqual({
+        ...before,
+        anchorQuota: (before?.anchorQuota ?? 0) - 1,
+        gasCreditWei: (before?.gasCreditWei ?? 0n) - (22_280n * 11n + 3n),
+      });
+    });
+
+    it('settles a batch that it shares with the task of another robot', async () => {
+      const sibling = await world.robot(robot.wallet);
+      await world.queued(robot.id, 1);
+      const [kept] = await world.queued(sibling.id, 1);
+      const attempt = await world.included(lease);
+
+      await remove();
+      await world.store.settleLeaves(lease, attempt.id, 128, world.now);
+
+      const task = await world.store.getTask(kept?.id ?? '', { robotId: sibling.id });
+      expect(task?.completion?.receipt?.inclusion?.leaf_index).toBe(1);
+      expect(await world.store.listOpenAttempts(lease)).toEqual([]);
+    });
+
+    it('goes on after a restart', async () => {
+      await world.queued(robot.id, 2);
+      const attempt = await world.included(lease);
+      await world.store.settleLeaves(lease, attempt.id, 1, world.now);
+      await remove();
+
+      await world.reopen();
+      lease = await world.regained(lease);
+
+      expect(await world.store.listOpenAttempts(lease)).toMatchObject([{ unsettledLeaves: 1 }]);
+      expect(await world.store.settleLeaves(lease, attempt.id, 128, world.now)).toBe(0);
+    });
+  });
+
+  it('leaves nothing for the public to find', async () => {
+    const evidence = { boxes: 2 };
+    const sibling = await world.robot(robot.wallet);
+    const mine = world.completion(await world.task(robot.id), evidence);
+    const other = world.completion(await world.task(sibling.id), evidence);
+    await world.store.queueCompletion(mine);
+    await world.settled(lease);
+    await world.store.queueCompletion(other);
+
+    await remove();
+
+    expect(await world.store.findPublicAnchor(mine.proofHash, mine.taskId)).toBeNull();
+    expect(await world.store.findPublicAnchor(mine.proofHash, null)).toMatchObject({
+      task: { id: other.taskId },
+      occurrences: 1,
+    });
+  });
+
+  it('wakes the requests that wait for its completions', async () => {
+    const [queued] = await world.queued(robot.id, 1);
+    await world.committed(lease);
+    const [waiting] = await world.queued(robot.id, 1);
+    const ended = Promise.all(
+      [queued, waiting].map((task) =>
+        world.store.waitForCompletion(task?.id ?? '', new AbortController().signal),
+      ),
+    );
+
+    await remove();
+
+    await expect(ended).resolves.toHaveLength(2);
+  });
+
+  it('ends the key and what waits first, and goes on where it was cut short', async () => {
+    const before = await balance();
+    await Promise.all(
+      Array.from({ length: 300 }, () => world.store.createTask(world.newTask(robot.id))),
+    );
+    await world.queued(robot.id, 1);
+
+    const [cut] = await Promise.allSettled([remove(), world.store.close()]);
+    await world.reopen();
+    const left = await world.store.getRobot(robot.id, robot.wallet);
+
+    expect(cut).toMatchObject({ reason: failsWith('storage_unavailable') });
+    expect(left).toMatchObject({ keyHint: null });
+    expect(await balance()).toEqual(before);
+    expect(await world.store.checkInvariants()).toEqual([]);
+    expect(await remove()).toBe(true);
+    expect(await world.store.getRobot(robot.id, robot.wallet)).toBeNull();
+  });
+
+  it('takes a long history with it, also when it is asked twice at once', async () => {
+    await Promise.all(
+      Array.from({ length: 700 }, () => world.store.createTask(world.newTask(robot.id))),
+    );
+    const last = await world.task(robot.id);
+
+    const results = await Promise.all([remove(), remove()]);
+
+    expect(results).toContain(true);
+    expect(await world.store.getRobot(robot.id, robot.wallet)).toBeNull();
+    expect(await world.store.getTask(last.id, { wallet: robot.wallet })).toBeNull();
+  });
+}

@@ -1,0 +1,137 @@
+import {
+  existsSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
+import path from 'node:path';
+import Database from 'better-sqlite3';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { systemClock } from '../../src/base/clock.ts';
+import { backupDatabase } from '../../src/server/store/sqlite/backup.ts';
+import { migrateDatabase } from '../../src/server/store/sqlite/migrate-database.ts';
+import { restoreDatabase } from '../../src/server/store/sqlite/restore.ts';
+import { grant } from '../support/service.ts';
+import { openTemporarySqlite, type TemporarySqlite } from './temporary-sqlite.ts';
+
+const WALLET = '0x00000000000000000000000000000000000000aa';
+
+describe('a backup', () => {
+  let temporary: TemporarySqlite;
+  let file: string;
+  beforeEach(async () => {
+    temporary = await openTemporarySqlite(systemClock);
+    file = path.join(path.dirname(temporary.path), 'backup.db');
+  });
+  afterEach(() => temporary.close());
+
+  const restore = (options: { force?: boolean; from?: string } = {}) =>
+    restoreDatabase({
+      databasePath: temporary.path,
+      file: options.from ?? file,
+      force: options.force ?? false,
+      now: 7,
+    });
+
+  /** What would be thrown, by its code. */
+  function codeOf(work: () => unknown): string | null {
+    try {
+      work();
+      return null;
+    } catch (error) {
+      return (error as { code: string }).code;
+    }
+  }
+
+  it('holds what was committed beside a live server, for its owner alone', async () => {
+    await grant(temporary.store, WALLET, 5, 7n);
+
+    const bytes = backupDatabase(temporary.path, file);
+
+    expect(bytes).toBe(statSync(file).size);
+    expect(statSync(file).mode & 0o777).toBe(0o600);
+    const copy = new Database(file, { readonly: true });
+    expect(copy.prepare('SELECT anchor_quota FROM accounts').pluck().get()).toBe(5);
+    copy.close();
+    expect(readdirSync(path.dirname(file)).filter((name) => /partial/.test(name))).toEqual([]);
+  });
+
+  it('overwrites nothing', () => {
+    writeFileSync(file, 'mine');
+
+    expect(codeOf(() => backupDatabase(temporary.path, file))).toBe('file_exists');
+    expect(readFileSync(file, 'utf8')).toBe('mine');
+  });
+
+  it('is refused as a restore while a server has the database', () => {
+    backupDatabase(temporary.path, file);
+
+    expect(codeOf(() => restore({ force: true }))).toBe('database_locked');
+  });
+
+  it('is refused as a restore over a database, unless that is to be set aside', async () => {
+    await grant(temporary.store, WALLET, 5, 7n);
+    backupDatabase(temporary.path, file);
+    await grant(temporary.store, WALLET, 1, 0n);
+    await temporary.store.close();
+    expect(codeOf(() => restore())).toBe('database_exists');
+
+    const aside = restore({ force: true });
+
+    const store = await temporary.reopen();
+    expect((await store.getBalance(WALLET))?.anchorQuota).toBe(5);
+    expect(await store.isHeld()).toBe(true);
+    expect(await store.checkInvariants()).toEqual([]);
+    const before = new Database(aside ?? '', { readonly: true });
+    expect(before.prepare('SELECT anchor_quota FROM accounts').pluck().get()).toBe(6);
+    before.close();
+  });
+
+  it('never meets the write-ahead log of another database', async () => {
+    backupDatabase(temporary.path, file);
+    await temporary.store.close();
+    writeFileSync(`${temporary.path}-wal`, 'what a crash left behind');
+
+    restore({ force: true });
+
+    expect(existsSync(`${temporary.path}-wal`)).toBe(false);
+  });
+
+  it('is refused when it is cut short or of another program, and the database stays', async () => {
+    backupDatabase(temporary.path, file);
+    const foreign = path.join(path.dirname(file), 'foreign.db');
+    const other = new Database(foreign);
+    other.exec('CREATE TABLE things (id)');
+    other.close();
+    truncateSync(file, 8192);
+    await temporary.store.close();
+    const stored = readFileSync(temporary.path);
+
+    expect(codeOf(() => restore({ force: true, from: foreign }))).toBe('database_foreign');
+    expect(codeOf(() => restore({ force: true }))).not.toBeNull();
+    expect(codeOf(() => restore({ force: true, from: '/nowhere.db' }))).toBe('not_found');
+
+    expect(readFileSync(temporary.path).equals(stored)).toBe(true);
+  });
+
+  it('needs no database to be restored to', async () => {
+    await grant(temporary.store, WALLET, 5, 7n);
+    backupDatabase(temporary.path, file);
+    const elsewhere = path.join(path.dirname(file), 'new', 'svc.db');
+
+    const aside = restoreDatabase({ databasePath: elsewhere, file, force: false, now: 7 });
+
+    expect(aside).toBeNull();
+    expect(statSync(elsewhere).size).toBeGreaterThan(0);
+  });
+
+  it('is not the only way to the newest schema: migrate brings what is there up to it', async () => {
+    await temporary.store.close();
+    const schema = migrateDatabase(temporary.path, 7);
+
+    expect(schema).toBeGreaterThanOrEqual(1);
+    expect(codeOf(() => migrateDatabase(`${temporary.path}.none`, 7))).toBe('database_missing');
+  });
+});

@@ -1,0 +1,354 @@
+import fc from 'fast-check';
+import { v7 as uuid } from 'uuid';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { canonicalJson } from '../../src/proof/canonical-json.ts';
+import type { NewRobot } from '../../src/server/core/robot-store.ts';
+import type { SampleRecord, TimeRange } from '../../src/server/core/telemetry-store.ts';
+import { newWallet, type OpenStore, sha256Hex, World } from './world.ts';
+
+const HOUR = 3_600_000;
+const DAY = 24 * HOUR;
+const always: TimeRange = { from: 0, to: Number.MAX_SAFE_INTEGER };
+
+export function telemetryContract(open: OpenStore): void {
+  let world: World;
+  let robot: NewRobot;
+  beforeEach(async () => {
+    world = await World.open(open);
+    robot = await world.robot();
+  });
+  afterEach(() => world.close());
+
+  const sample = (changes: Partial<SampleRecord> = {}): SampleRecord => ({
+    id: uuid(),
+    recordedAt: world.now,
+    batteryPct: null,
+    state: null,
+    metrics: '{}',
+    ...changes,
+  });
+  const record = (samples: SampleRecord[], from = robot) =>
+    world.store.recordSamples({
+      robotId: from.id,
+      keyHash: from.keyHash,
+      samples,
+      now: world.now,
+    });
+  const ofRobot = () => ({ wallet: robot.wallet, robotId: robot.id });
+  const stored = () => world.store.listSamples(ofRobot(), always, { limit: 1000, before: null });
+  const rollups = (resolution: 'hour' | 'day', range = always) =>
+    world.store.listRollups(ofRobot(), resolution, range);
+  const shown = async () => (await world.store.getRobot(robot.id, robot.wallet)) ?? undefined;
+
+  describe('recording', () => {
+    it('stores samples as they are, newest first', async () => {
+      const older = sample({
+        recordedAt: world.now - 5,
+        batteryPct: 12.5,
+        state: 'busy',
+        metrics: '{"t":21.5}',
+      });
+      const newer = sample();
+
+      expect(await record([newer, older])).toEqual({ outcome: 'recorded' });
+
+      expect(await stored()).toEqual([newer, older]);
+    });
+
+    it('leaves a sample that repeats as it is and counts it nowhere', async () => {
+      const first = sample({ batteryPct: 50, metrics: '{"t":1}' });
+      await record([first]);
+      const before = [await rollups('hour'), await rollups('day')];
+
+      expect(await record([first, first])).toEqual({ outcome: 'recorded' });
+
+      expect(await stored()).toEqual([first]);
+      expect([await rollups('hour'), await rollups('day')]).toEqual(before);
+    });
+
+    it.each([{ batteryPct: 51 }, { batteryPct: null }, { state: 'idle' }, { metrics: '{"t":2}' }])(
+      'answers id_conflict for %j under the same id and time, nothing stored',
+      async (change) => {
+        const first = sample({ batteryPct: 50, metrics: '{"t":1}' });
+        await record([first]);
+        const before = await rollups('hour');
+
+        const result = await record([sample(), { ...first, ...change }, sample()]);
+
+        expect(result).toEqual({ outcome: 'id_conflict', index: 1 });
+        expect(await stored()).toEqual([first]);
+        expect(await rollups('hour')).toEqual(before);
+      },
+    );
+
+    it('tells samples apart by time and by robot', async () => {
+      const id = uuid();
+      const other = await world.robot(robot.wallet);
+
+      await record([sample({ id }), sample({ id, recordedAt: world.now - 1, state: 'idle' })]);
+      const result = await record([sample({ id, state: 'busy' })], other);
+
+      expect(result).toEqual({ outcome: 'recorded' });
+      expect(await stored()).toHaveLength(2);
+    });
+
+    it('answers robot_gone for a key that ended', async () => {
+      const result = await world.store.recordSamples({
+        robotId: robot.id,
+        keyHash: sha256Hex('an older key'),
+        samples: [sample()],
+        now: world.now,
+      });
+
+      expect(result).toEqual({ outcome: 'robot_gone' });
+      expect(await stored()).toEqual([]);
+    });
+
+    it('stores one of 20 concurrent repeats', async () => {
+      const same = sample({ batteryPct: 50 });
+
+      await Promise.all(Array.from({ length: 20 }, () => record([same])));
+
+      expect((await rollups('hour'))?.[0]?.summary.samples).toBe(1);
+    });
+  });
+
+  describe('what the robot shows', () => {
+    it('is the newest battery and the newest state, whenever they arrive', async () => {
+      await record([sample({ recordedAt: world.now - 10, batteryPct: 40, state: 'busy' })]);
+      await record([sample({ recordedAt: world.now - 20, batteryPct: 60, state: 'idle' })]);
+
+      expect(await shown()).toMatchObject({ batteryPct: 40, state: 'busy' });
+    });
+
+    it('stays what it was where the newest sample says nothing', async () => {
+      await record([sample({ recordedAt: world.now - 10, batteryPct: 40, state: 'busy' })]);
+      await record([sample({ state: 'charging' })]);
+
+      expect(await shown()).toMatchObject({ batteryPct: 40, state: 'charging' });
+    });
+
+    it('is the later arrival of equal times', async () => {
+      const recordedAt = world.now;
+      await record([sample({ recordedAt, state: 'busy' }), sample({ recordedAt, state: 'idle' })]);
+      expect(await shown()).toMatchObject({ state: 'idle' });
+
+      await record([sample({ recordedAt, state: 'error' })]);
+      expect(await shown()).toMatchObject({ state: 'error' });
+    });
+
+    it('follows a clock that was ahead and is set right', async () => {
+      await record([sample({ recordedAt: world.now + 20 * HOUR, batteryPct: 90 })]);
+      world.clock.advance(1000);
+
+      await record([sample({ batteryPct: 80 })]);
+
+      expect(await shown()).toMatchObject({ batteryPct: 80 });
+    });
+
+    it('is not changed by a repeat', async () => {
+      const first = sample({ state: 'busy' });
+      await record([first]);
+      await record([sample({ recordedAt: world.now, state: 'idle' })]);
+
+      await record([first]);
+
+      expect(await shown()).toMatchObject({ state: 'idle' });
+    });
+
+    it('was last seen when its last write was taken', async () => {
+      await record([sample({ recordedAt: world.now - DAY })]);
+      expect((await shown())?.lastSeenAt).toBe(world.now);
+
+      world.clock.advance(1000);
+      await world.task(robot.id);
+      expect((await shown())?.lastSeenAt).toBe(world.now);
+
+      await world.lease();
+      const task = await world.task(robot.id);
+      world.clock.advance(1000);
+      await world.store.queueCompletion(world.completion(task));
+      expect((await shown())?.lastSeenAt).toBe(world.now);
+
+      const seenAt = world.now;
+      await world.store.recordSamples({
+        robotId: robot.id,
+        keyHash: robot.keyHash,
+        samples: [],
+        now: seenAt - 5000,
+      });
+      expect((await shown())?.lastSeenAt).toBe(seenAt);
+    });
+  });
+
+  describe('reading samples', () => {
+    it('pages through equal times without loss or repetition', async () => {
+      const samples = Array.from({ length: 25 }, (_, i) =>
+        sample({ recordedAt: world.now - Math.floor(i / 10) }),
+      );
+      await record(samples);
+
+      const read: SampleRecord[] = [];
+      for (;;) {
+        const page = await world.store.listSamples(ofRobot(), always, {
+          limit: 4,
+          before: read.at(-1) ?? null,
+        });
+        if (!page || page.length === 0) break;
+        read.push(...page);
+      }
+
+      expect(read).toEqual(await stored());
+      expect(new Set(read.map(({ id }) => id)).size).toBe(25);
+    });
+
+    it('reads from the begin of a range up to its end', async () => {
+      const [a, b, c] = [0, 1, 2].map((i) => sample({ recordedAt: world.now - 10 + i }));
+      if (!a || !b || !c) throw new Error('Three samples');
+      await record([a, b, c]);
+
+      const page = { limit: 10, before: null };
+      const range = { from: a.recordedAt, to: c.recordedAt };
+
+      expect(await world.store.listSamples(ofRobot(), range, page)).toEqual([b, a]);
+    });
+
+    it('shows a robot to its own account alone', async () => {
+      const foreign = { ...ofRobot(), wallet: newWallet() };
+
+      expect(await world.store.listSamples(foreign, always, { limit: 1, before: null })).toBeNull();
+      expect(await world.store.listRollups(foreign, 'hour', always)).toBeNull();
+    });
+  });
+
+  describe('roll-ups', () => {
+    it('hold what the samples of each hour and day say', async () => {
+      const noon = world.now;
+      await record([
+        sample({ recordedAt: noon, batteryPct: 40, state: 'busy', metrics: '{"t":10,"x":"a"}' }),
+        sample({ recordedAt: noon + 1, batteryPct: 60, state: 'idle', metrics: '{"t":20}' }),
+      ]);
+      await record([sample({ recordedAt: noon + 2, state: 'busy' })]);
+      await record([sample({ recordedAt: noon + HOUR, batteryPct: 10 })]);
+
+      const hours = await rollups('hour');
+      expect(hours).toEqual([
+        {
+          at: noon,
+          summary: {
+            samples: 3,
+            battery: { count: 2, min: 40, max: 60, mean: 50 },
+            states: new Map([
+              ['busy', 2],
+              ['idle', 1],
+            ]),
+            metrics: new Map([['t', { count: 2, min: 10, max: 20, mean: 15 }]]),
+          },
+        },
+        { at: noon + HOUR, summary: expect.objectContaining({ samples: 1 }) },
+      ]);
+      const [day] = (await rollups('day')) ?? [];
+      expect(day).toMatchObject({ at: noon - 12 * HOUR, summary: { samples: 4 } });
+      expect(day?.summary.battery).toMatchObject({ count: 3, min: 10, max: 60 });
+      expect(day?.summary.battery?.mean).toBeCloseTo(110 / 3);
+    });
+
+    it('are read from the begin of a range up to its end', async () => {
+      const noon = world.now;
+      await record([0, 1, 2].map((i) => sample({ recordedAt: noon + i * HOUR })));
+
+      const found = await rollups('hour', { from: noon, to: noon + 2 * HOUR });
+
+      expect(found?.map(({ at }) => at)).toEqual([noon, noon + HOUR]);
+    });
+
+    it('take any name, __proto__ and constructor too', async () => {
+      await record([
+        sample({ state: '__proto__', metrics: '{"constructor":1}' }),
+        sample({ state: '', metrics: '{"":2}' }),
+      ]);
+
+      const [hour] = (await rollups('hour')) ?? [];
+
+      expect(Object.fromEntries(hour?.summary.states ?? [])).toEqual(
+        Object.fromEntries([
+          ['__proto__', 1],
+          ['', 1],
+        ]),
+      );
+      expect([...(hour?.summary.metrics.keys() ?? [])].sort()).toEqual(['', 'constructor']);
+    });
+
+    it('hold a bounded number of states and metrics, and count every sample', async () => {
+      const metrics = canonicalJson(
+        Object.fromEntries(Array.from({ length: 100 }, (_, i) => [`m${i}`, i])),
+      );
+      await record(Array.from({ length: 40 }, (_, i) => sample({ state: `s${i}`, metrics })));
+
+      const [hour] = (await rollups('hour')) ?? [];
+
+      expect(hour?.summary.samples).toBe(40);
+      expect(hour?.summary.states.size).toBe(32);
+      expect(hour?.summary.metrics.size).toBe(64);
+    });
+
+    it('agree with the samples, however these arrive', async () => {
+      const anyReading = fc.record({
+        offset: fc.integer({ min: -3 * HOUR, max: 3 * HOUR }),
+        batteryPct: fc.option(fc.double({ min: 0, max: 100, noNaN: true })),
+        state: fc.option(fc.constantFrom('idle', 'busy', 'error')),
+        t: fc.double({ noNaN: true, noDefaultInfinity: true }),
+      });
+      await fc.assert(
+        fc.asyncProperty(
+          fc.array(fc.array(anyReading, { maxLength: 10 }), { maxLength: 8 }),
+          async (batches) => {
+            robot = await world.robot();
+            for (const batch of batches) {
+              await record(
+                batch.map(({ offset, t, ...reading }) =>
+                  sample({
+                    ...reading,
+                    recordedAt: world.now + offset,
+                    metrics: canonicalJson({ t }),
+                  }),
+                ),
+              );
+            }
+
+            const samples = (await stored()) ?? [];
+            const hours = (await rollups('hour')) ?? [];
+
+            expect(hours.map(({ summary }) => summary.samples)).toEqual(
+              countsBy(samples, ({ recordedAt }) => Math.floor(recordedAt / HOUR)),
+            );
+            for (const { at, summary } of hours) {
+              const inHour = samples.filter(
+                ({ recordedAt }) => recordedAt >= at && recordedAt < at + HOUR,
+              );
+              const levels = inHour.flatMap(({ batteryPct }) => batteryPct ?? []);
+              const busy = inHour.filter(({ state }) => state === 'busy').length;
+              expect(summary.states.get('busy') ?? 0).toBe(busy);
+              expect(summary.battery?.count ?? 0).toBe(levels.length);
+              if (summary.battery === null) continue;
+              expect(summary.battery.min).toBe(Math.min(...levels));
+              expect(summary.battery.max).toBe(Math.max(...levels));
+              const mean = levels.reduce((sum, level) => sum + level, 0) / levels.length;
+              expect(summary.battery.mean).toBeCloseTo(mean, 8);
+              const spread = summary.metrics.get('t');
+              expect(Number.isFinite(spread?.mean)).toBe(true);
+            }
+          },
+        ),
+        { numRuns: 30 },
+      );
+    });
+  });
+}
+
+/** How many there are of each key, in the order of the keys. */
+function countsBy<Item>(items: Item[], keyOf: (item: Item) => number): number[] {
+  const counts = new Map<number, number>();
+  for (const item of items) counts.set(keyOf(item), (counts.get(keyOf(item)) ?? 0) + 1);
+  return [...counts].sort(([a], [b]) => a - b).map(([, count]) => count);
+}

@@ -1,0 +1,103 @@
+import { v7 as uuid } from 'uuid';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import {
+  deleteExpired,
+  type RetentionOptions,
+  startRetention,
+} from '../../src/server/core/retention.ts';
+import type { NewRobot } from '../../src/server/core/robot-store.ts';
+import { openTemporarySqlite } from '../contract/temporary-sqlite.ts';
+import { failsWith, World } from '../contract/world.ts';
+import { waitFor } from '../support/wait-for.ts';
+
+const DAY = 24 * 3_600_000;
+
+let world: World;
+let robot: NewRobot;
+let errors: unknown[];
+beforeEach(async () => {
+  world = await World.open(openTemporarySqlite);
+  robot = await world.robot();
+  errors = [];
+});
+afterEach(() => world.close());
+
+const options = (changes: Partial<RetentionOptions> = {}): RetentionOptions => ({
+  store: world.store,
+  clock: world.clock,
+  telemetryRetentionMs: null,
+  eventRetentionMs: null,
+  proofRetentionMs: null,
+  onError: (error) => errors.push(error),
+  ...changes,
+});
+
+/** One sample and one event a day, the newest now. */
+async function history(days: number): Promise<void> {
+  const { id: robotId, keyHash } = robot;
+  for (let day = 0; day < days; day += 1) {
+    if (day > 0) world.clock.advance(DAY);
+    const now = world.now;
+    const reading = { batteryPct: null, state: null, metrics: '{}' };
+    const samples = [{ id: uuid(), recordedAt: now, ...reading }];
+    await world.store.recordSamples({ robotId, keyHash, samples, now });
+    await world.store.createEvent({
+      id: uuid(),
+      robotId,
+      keyHash,
+      eventType: 'info',
+      severity: 'info',
+      message: '',
+      payload: '{}',
+      occurredAt: null,
+      createdAt: now,
+    });
+  }
+}
+
+async function left() {
+  const { wallet, id: robotId } = robot;
+  const always = { from: 0, to: Number.MAX_SAFE_INTEGER };
+  const page = { limit: 100, before: null };
+  const samples = await world.store.listSamples({ wallet, robotId }, always, page);
+  const filter = { wallet, robotId: null, severity: null, eventType: null };
+  const events = await world.store.listEvents(filter, page);
+  return { samples: samples?.length, events: events?.length };
+}
+
+it('deletes samples and events beyond their own age', async () => {
+  await history(10);
+
+  const ages = { telemetryRetentionMs: 3 * DAY, eventRetentionMs: 5 * DAY };
+  await deleteExpired(options(ages), new AbortController().signal);
+
+  expect(await left()).toEqual({ samples: 4, events: 6 });
+});
+
+it('keeps everything where no age is set', async () => {
+  await history(3);
+
+  await deleteExpired(options(), new AbortController().signal);
+
+  expect(await left()).toEqual({ samples: 3, events: 3 });
+});
+
+it('begins at once and stops when asked', async () => {
+  await history(3);
+
+  const retention = startRetention(options({ telemetryRetentionMs: DAY }));
+  await waitFor('the old sample to be deleted', async () => (await left()).samples === 2);
+  await retention.stop();
+
+  expect(errors).toEqual([]);
+});
+
+it('tells of a round that failed and goes on', async () => {
+  await world.store.close();
+
+  const retention = startRetention(options({ telemetryRetentionMs: DAY }));
+  await waitFor('the failure', () => errors.length > 0);
+  await retention.stop();
+
+  expect(errors).toEqual([expect.objectContaining(failsWith('storage_unavailable'))]);
+});

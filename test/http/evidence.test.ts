@@ -1,0 +1,244 @@
+import { randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { verifyBundle } from '../../src/chain/verify-bundle.ts';
+import { isProven } from '../../src/proof/audit-anchor.ts';
+import { readBundle } from '../../src/proof/bundle.ts';
+import { hashProof } from '../../src/proof/hash.ts';
+import { startRpcProxy } from '../support/rpc-proxy.ts';
+import {
+  newEvidence,
+  type Owner,
+  startTestService,
+  type TestRobot,
+  type TestService,
+} from '../support/service.ts';
+import { waitFor } from '../support/wait-for.ts';
+
+describe('the evidence of a task', () => {
+  let service: TestService;
+  let owner: Owner;
+  let stranger: Owner;
+  let robot: TestRobot;
+  let sibling: TestRobot;
+  beforeAll(async () => {
+    service = await startTestService({ chain: 'mining' });
+    owner = await service.signIn();
+    stranger = await service.signIn();
+    robot = await service.makeRobot(owner);
+    sibling = await service.makeRobot(owner, 'arm-2');
+  });
+  afterAll(() => service.close());
+
+  const claim = {
+    title: 'Sort the parcels',
+    description: 'belt 3',
+    expected_result: { parcels: 12, 'bei Größe': 0.1 },
+    occurred_at: '2026-03-01T09:00:00+01:00',
+  };
+
+  async function verified(proof: object = newEvidence()): Promise<string> {
+    const id = await service.claim(robot, claim);
+    expect((await service.complete(robot, id, proof)).status).toBe(200);
+    return id;
+  }
+  const get = (
+    id: string,
+    what: 'proof' | 'bundle',
+    as: { apiKey: string } | { session: string },
+  ) =>
+    service.call('GET', `/api/v1/tasks/${id}/${what}`, {
+      ...('apiKey' in as ? { apiKey: as.apiKey } : { session: as.session }),
+    });
+  const erase = (id: string, { session } = owner) =>
+    service.call('DELETE', `/api/v1/tasks/${id}/proof`, { session });
+
+  it('is answered as it was handed in', async () => {
+    const proof = { run: randomUUID(), z: [1e21, -0.5, null], ü: '\u2028', constructor: {} };
+    const id = await verified(proof);
+
+    const reply = await get(id, 'proof', robot);
+
+    expect(reply.status).toBe(200);
+    expect(reply.body).toEqual({ proof, proof_hash: hashProof(proof) });
+  });
+
+  describe.each(['proof', 'bundle'] as const)('GET …/%s', (what) => {
+    it('is for its robot and its account, never for others or the public', async () => {
+      const id = await verified();
+
+      expect((await get(id, what, robot)).status).toBe(200);
+      expect((await get(id, what, owner)).status).toBe(200);
+      expect((await get(id, what, sibling)).body.error).toBe('not_found');
+      expect((await get(id, what, stranger)).body.error).toBe('not_found');
+      expect((await get(randomUUID(), what, owner)).body.error).toBe('not_found');
+      const open = await service.call('GET', `/api/v1/tasks/${id}/${what}`);
+      expect(open.body.error).toBe('missing_api_key');
+    });
+
+    it('is not there before a completion, and says so', async () => {
+      const id = await service.claim(robot);
+
+      const reply = await get(id, what, owner);
+
+      expect(reply.status).toBe(404);
+      expect(reply.body.message).toBe('No evidence was handed in for this task yet.');
+    });
+  });
+
+  describe('erased', () => {
+    it('is gone, says so, and keeps hash and receipt', async () => {
+      const id = await verified();
+      const before = await service.call('GET', `/api/v1/tasks/${id}`, owner);
+
+      const reply = await erase(id);
+
+      expect([reply.status, reply.body]).toEqual([200, { deleted: true }]);
+      const gone = await get(id, 'proof', robot);
+      expect(gone.status).toBe(404);
+      expect(gone.body).toEqual({
+        error: 'not_found',
+        message: 'The evidence of this task was erased; its hash and its receipt remain.',
+        proof_hash: before.body.verification.proof_hash,
+      });
+      const after = await service.call('GET', `/api/v1/tasks/${id}`, owner);
+      expect(after.body).toEqual(before.body);
+    });
+
+    it('may be erased again', async () => {
+      const id = await verified();
+      await erase(id);
+
+      expect((await erase(id)).status).toBe(200);
+    });
+
+    it('only by its own account, with a session', async () => {
+      const id = await verified();
+
+      const foreign = await erase(id, stranger);
+      const byKey = await service.call('DELETE', `/api/v1/tasks/${id}/proof`, {
+        apiKey: robot.apiKey,
+      });
+      const empty = await erase(await service.claim(robot));
+
+      expect(foreign.body.error).toBe('not_found');
+      expect(byKey.body.error).toBe('missing_session');
+      expect(empty.body.error).toBe('not_found');
+      expect((await get(id, 'proof', robot)).status).toBe(200);
+    });
+
+    it('is absent from the bundle, which proves the rest', async () => {
+      const id = await verified();
+      await erase(id);
+
+      const { body } = await get(id, 'bundle', owner);
+
+      expect(body).not.toHaveProperty('proof');
+      const { checks } = await verifyBundle(readBundle(body), service);
+      expect(isProven(checks)).toBe(true);
+    });
+  });
+
+  describe('in a bundle', () => {
+    it('is exactly what the format says', async () => {
+      const proof = newEvidence();
+      const id = await verified(proof);
+      const { task, verification } = (await service.call('GET', `/api/v1/tasks/${id}`, owner)).body;
+      const tx = (await service.rpc('eth_getTransactionByHash', verification.tx_hash)) as {
+        from: string;
+        blockHash: string;
+        transactionIndex: string;
+      };
+
+      const { body } = await get(id, 'bundle', robot);
+
+      expect(body).toEqual({
+        format: 'svc-bundle/1',
+        chain_id: 31337,
+        task: { id, robot_id: robot.id, robot_name: 'arm-1' },
+        claim: { ...claim, created_at: task.created_at },
+        proof,
+        proof_hash: verification.proof_hash,
+        inclusion: null,
+        anchor: {
+          tx_hash: verification.tx_hash,
+          block_number: verification.block_number,
+          block_hash: tx.blockHash,
+          tx_index: Number(tx.transactionIndex),
+          from: tx.from,
+          anchored_at: verification.anchored_at,
+          raw_tx: expect.stringMatching(/^0x02[0-9a-f]+$/),
+        },
+      });
+    });
+
+    it('of a batch and of a single proves itself to a node alone', async () => {
+      const ids = await Promise.all(Array.from({ length: 6 }, () => verified()));
+
+      const bundles = await Promise.all(ids.map((id) => get(id, 'bundle', owner)));
+
+      const audits = bundles.map(({ body }) => verifyBundle(readBundle(body), service));
+      for (const { checks } of await Promise.all(audits)) {
+        expect(checks.filter(({ ok }) => !ok)).toEqual([]);
+      }
+      expect(bundles.some(({ body }) => body.inclusion !== null)).toBe(true);
+    });
+
+    it('with another title does not', async () => {
+      const { body } = await get(await verified(), 'bundle', owner);
+      const forged = readBundle({ ...body, claim: { ...body.claim, title: 'Sort nothing' } });
+
+      const { checks } = await verifyBundle(forged, service);
+
+      expect(checks.filter(({ ok }) => !ok).map(({ name }) => name)).toEqual(['leaf']);
+    });
+
+    it('is found by block and place where a node forgot the hash', async () => {
+      const { body } = await get(await verified(), 'bundle', owner);
+      const proxy = await startRpcProxy(service.rpcUrl);
+      proxy.intercept(({ method }) =>
+        /^eth_getTransaction(ByHash|Receipt)$/.test(method) ? { result: null } : null,
+      );
+
+      const found = await verifyBundle(readBundle(body), { rpcUrl: proxy.url });
+      const elsewhere = { ...body, anchor: { ...body.anchor, tx_index: 7 } };
+      const astray = await verifyBundle(readBundle(elsewhere), { rpcUrl: proxy.url });
+
+      await proxy.close();
+      expect(isProven(found.checks)).toBe(true);
+      expect(found.finality).not.toBeNull();
+      expect(astray.checks.find(({ name }) => name === 'transaction_found')?.ok).toBe(false);
+    });
+  });
+});
+
+describe('a bundle of a task whose anchor is on its way', () => {
+  it('is refused with the hash, and there once it is mined', async () => {
+    const service = await startTestService({
+      chain: 'manual',
+      settings: { anchorTimeoutMs: 300 },
+    });
+    try {
+      const owner = await service.signIn();
+      const robot = await service.makeRobot(owner);
+      const proof = newEvidence();
+      const id = await service.claim(robot);
+      expect((await service.complete(robot, id, proof)).status).toBe(202);
+      const bundle = () =>
+        service.call('GET', `/api/v1/tasks/${id}/bundle`, { apiKey: robot.apiKey });
+
+      const early = await bundle();
+      await service.rpc('evm_mine');
+      const mined = await waitFor('the bundle', async () => {
+        const reply = await bundle();
+        return reply.status === 200 && reply;
+      });
+
+      expect(early.status).toBe(409);
+      expect(early.body.error).toBe('completion_in_progress');
+      expect(early.body.proof_hash).toBe(hashProof(proof));
+      expect(mined.body.proof).toEqual(proof);
+    } finally {
+      await service.close();
+    }
+  });
+});

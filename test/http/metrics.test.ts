@@ -1,0 +1,150 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { pino } from 'pino';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { startAnvil } from '../../src/server/anvil.ts';
+import { readConfig } from '../../src/server/config.ts';
+import { type Server, startServer } from '../../src/server/main.ts';
+import { anvilAccounts } from '../support/anvil.ts';
+import { robotClient, signInAt } from '../support/server-process.ts';
+import { newEvidence } from '../support/service.ts';
+import { waitFor } from '../support/wait-for.ts';
+
+const TOKEN = 'metrics-token-of-a-test';
+
+/** The whole server in this process, so that its clock and sockets are at hand. */
+async function start(rpcUrl: string, environment: Record<string, string> = {}) {
+  const folder = await mkdtemp(path.join(tmpdir(), 'svc-metrics-'));
+  const config = readConfig({
+    SVC_PORT: '0',
+    SVC_DATA_DIR: folder,
+    SVC_CHAIN_RPC_URL: rpcUrl,
+    SVC_ANCHOR_PRIVATE_KEY: anvilAccounts[0].privateKey,
+    SVC_SIGNUP_ANCHORS: '10',
+    SVC_SIGNUP_GAS_WEI: '1000000000000000000',
+    ...environment,
+  });
+  const server = await startServer(config, { logger: pino({ level: 'silent' }) });
+  return { server, folder };
+}
+
+/** Values by sample, labels included, as a scraper reads them. */
+async function scrape(server: Server): Promise<Map<string, number>> {
+  const response = await fetch(`${server.url}/metrics`);
+  expect(response.headers.get('content-type')).toMatch(/^text\/plain; version=0\.0\.4/);
+  const lines = (await response.text()).split('\n').filter((line) => /^\w/.test(line));
+  return new Map(
+    lines.map((line): [string, number] => {
+      const at = line.lastIndexOf(' ');
+      return [line.slice(0, at), Number(line.slice(at + 1))];
+    }),
+  );
+}
+
+describe('the metrics of a server that anchors', () => {
+  let anvil: Awaited<ReturnType<typeof startAnvil>>;
+  let server: Server;
+  let folder: string;
+  let samples: Map<string, number>;
+  let robotId: string;
+  beforeAll(async () => {
+    anvil = await startAnvil({ blockTime: 1 });
+    ({ server, folder } = await start(anvil.url));
+    const { owner } = await signInAt(server.url);
+    const { body } = await owner.call('createRobot', { body: { name: 'arm' } });
+    robotId = body.robot.id;
+    const robot = robotClient(server.url, body.api_key);
+    const claimed = await robot.call('createTask', { body: { title: 'Sort' } });
+    const params = { id: claimed.body.task.id };
+    await waitFor('an anchor', async () => {
+      const answer = await robot
+        .call('completeTask', { params, body: { proof: newEvidence() } })
+        .catch(() => null);
+      return answer?.status === 200;
+    });
+    await fetch(`${server.url}/nowhere`);
+    samples = await scrape(server);
+  });
+  afterAll(async () => {
+    await server.close();
+    await anvil.close();
+    await rm(folder, { recursive: true });
+  });
+
+  it.each([
+    'svc_http_request_seconds_count{route="createTask",method="POST",status="201"}',
+    'svc_http_request_seconds_count{route="completeTask",method="POST",status="200"}',
+    'svc_http_request_seconds_count{route="none",method="GET",status="404"}',
+    'svc_anchors_total{state="queued"}',
+    'svc_anchors_total{state="submitted"}',
+    'svc_anchors_total{state="included"}',
+    'svc_anchor_transactions_total{state="included"}',
+  ])('count %s', (sample) => {
+    expect(samples.get(sample)).toBe(1);
+  });
+
+  it('count gas, commits, store calls and RPC calls', () => {
+    expect(samples.get('svc_anchor_gas_total')).toBeGreaterThan(21_000);
+    expect(samples.get('svc_anchor_fees_total')).toBeGreaterThan(0);
+    expect(samples.get('svc_db_commit_seconds_count')).toBeGreaterThan(5);
+    expect(samples.get('svc_db_commit_writes_sum')).toBeGreaterThan(5);
+    expect(samples.get('svc_db_call_seconds_count{method="createTask"}')).toBe(1);
+    const sent = 'svc_rpc_call_seconds_count{method="eth_sendRawTransaction",outcome="answered"}';
+    expect(samples.get(sent)).toBe(1);
+  });
+
+  it('show an empty queue', () => {
+    expect(samples.get('svc_anchor_queue_proofs')).toBe(0);
+    expect(samples.get('svc_anchor_queue_age_seconds')).toBe(0);
+    expect(samples.get('svc_anchor_submitted_proofs')).toBe(0);
+  });
+
+  it('hold no id and no wallet', () => {
+    const text = [...samples.keys()].join('\n');
+
+    expect(text).not.toContain(robotId);
+    expect(text).not.toMatch(/0x[0-9a-f]{8}|[0-9a-f]{8}-[0-9a-f]{4}/i);
+  });
+
+  it('are nothing to see through a proxy', async () => {
+    for (const name of ['x-forwarded-for', 'forwarded']) {
+      const response = await fetch(`${server.url}/metrics`, { headers: { [name]: 'for=1.2.3.4' } });
+      expect(response.status).toBe(404);
+    }
+  });
+});
+
+describe('the metrics of a server without its chain', () => {
+  it('show what waits, what fails and why, to whoever has the token', async () => {
+    const { server, folder } = await start('http://127.0.0.1:9', { SVC_METRICS_TOKEN: TOKEN });
+    const read = (authorization?: string) =>
+      fetch(`${server.url}/metrics`, authorization ? { headers: { authorization } } : {});
+
+    expect((await read()).status).toBe(404);
+    expect((await read(`Bearer ${TOKEN}x`)).status).toBe(404);
+    const text = await waitFor('a failed call', async () => {
+      const answer = await (await read(`Bearer ${TOKEN}`)).text();
+      return /svc_rpc_call_seconds_count\{method="eth_chainId",outcome="failed"\}/.test(answer)
+        ? answer
+        : null;
+    });
+    expect(text).toContain('svc_anchor_queue_proofs 0');
+    await server.close();
+    await rm(folder, { recursive: true });
+  });
+
+  it('count whom the limit refuses', async () => {
+    const { server, folder } = await start('http://127.0.0.1:9');
+    const body = JSON.stringify({ address: anvilAccounts[1].address });
+    const headers = { 'content-type': 'application/json' };
+    const ask = () => fetch(`${server.url}/api/auth/challenge`, { method: 'POST', headers, body });
+    await waitFor('a refusal', async () => (await ask()).status === 429, 60_000);
+
+    const samples = await scrape(server);
+
+    expect(samples.get('svc_rate_limited_total{limit="challenge"}')).toBe(1);
+    await server.close();
+    await rm(folder, { recursive: true });
+  });
+});

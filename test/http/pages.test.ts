@@ -1,0 +1,80 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { startTestService, type TestService } from '../support/service.ts';
+
+describe('the pages beside the interface', () => {
+  let service: TestService;
+  beforeAll(async () => {
+    service = await startTestService();
+  });
+  afterAll(() => service.close());
+
+  it('show the interface without a word from elsewhere', async () => {
+    const response = await fetch(`${service.url}/docs`);
+    const html = await response.text();
+    const policy = response.headers.get('content-security-policy') ?? '';
+
+    expect(response.headers.get('content-type')).toBe('text/html; charset=utf-8');
+    expect(policy).toContain("default-src 'none'");
+    expect(policy).toContain("script-src 'self'");
+    expect(policy).not.toContain('unsafe');
+    expect(html).not.toMatch(/https?:|<script>|<style|style=|onload=/);
+  });
+
+  it('serve every file that the page names', async () => {
+    const html = await (await fetch(`${service.url}/docs`)).text();
+    const files = [...html.matchAll(/(?:src|href)="(\/[^"]+)"/g)].map(([, file]) => file);
+
+    expect(files).toHaveLength(3);
+    for (const file of files) {
+      const response = await fetch(`${service.url}${file}`);
+      expect(response.status).toBe(200);
+      expect(response.headers.get('content-type')).toMatch(
+        /^(text\/css|(text|application)\/javascript); charset=utf-8$/,
+      );
+      expect(response.headers.get('x-ratelimit-limit')).toBe('600');
+    }
+  });
+
+  it('serve no other file of the viewer', async () => {
+    for (const file of ['package.json', 'index.html', '../package.json', '%2e%2e/package.json']) {
+      expect((await service.call('GET', `/docs/${file}`)).status).toBe(404);
+    }
+  });
+
+  it('answer the document that they show', async () => {
+    const { status, body } = await service.call('GET', '/openapi.json');
+
+    expect(status).toBe(200);
+    expect(body.paths['/api/v1/tasks/{id}/complete'].post.operationId).toBe('completeTask');
+  });
+});
+
+describe('every answer', () => {
+  let service: TestService;
+  beforeAll(async () => {
+    service = await startTestService();
+  });
+  afterAll(() => service.close());
+
+  it.each(['/healthz', '/api/v1/me', '/nowhere', '/api/v1/tasks/%'])(
+    'of %s keeps browsers from guessing, framing and telling',
+    async (path) => {
+      const { headers } = await service.call('GET', path);
+
+      expect(headers.get('x-content-type-options')).toBe('nosniff');
+      if (path.endsWith('%')) return;
+      expect(headers.get('content-security-policy')).toContain("frame-ancestors 'none'");
+      expect(headers.get('referrer-policy')).toBe('no-referrer');
+      expect(headers.get('strict-transport-security')).toBeNull();
+    },
+  );
+
+  it('over https asks for https ever after', async () => {
+    const secure = await startTestService({ settings: { baseUrl: 'https://svc.example' } });
+
+    const { headers } = await secure.call('GET', '/healthz');
+
+    expect(headers.get('strict-transport-security')).toMatch(/^max-age=\d+/);
+    await secure.close();
+  });
+});

@@ -1,0 +1,429 @@
+import { randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { hashToken } from '../../src/server/core/token.ts';
+import { createTestClock } from '../support/clock.ts';
+import {
+  type Owner,
+  startTestService,
+  type TestRobot,
+  type TestService,
+} from '../support/service.ts';
+import type { Send } from '../support/wire.ts';
+
+const KEPT_DAYS = 30;
+const DAY = 24 * 3_600_000;
+
+describe('telemetry', () => {
+  const clock = createTestClock();
+  let service: TestService;
+  let owner: Owner;
+  let robot: TestRobot;
+  beforeAll(async () => {
+    service = await startTestService({
+      clock,
+      settings: { telemetryRetentionMs: KEPT_DAYS * DAY },
+    });
+    owner = await service.signIn();
+  });
+  afterAll(() => service.close());
+  beforeEach(async () => {
+    clock.advance(60_000);
+    robot = await service.makeRobot(owner);
+  });
+
+  const post = (sent: Send) =>
+    service.call('POST', '/api/v1/telemetry', { apiKey: robot.apiKey, ...sent });
+  const read = (query = '', session = owner.session) =>
+    service.call('GET', `/api/v1/robots/${robot.id}/telemetry${query}`, { session });
+  const at = (offsetMs: number) => new Date(clock.now() + offsetMs).toISOString();
+
+  describe('recording', () => {
+    it('takes one sample at top level', async () => {
+      const reply = await post({
+        body: {
+          battery_pct: 81.5,
+          state: 'busy',
+          metrics: { temp_c: 41, joints: [1, 2] },
+          recorded_at: '2026-01-15T13:00:00.5+02:00',
+        },
+      });
+
+      expect(reply.status).toBe(201);
+      expect(reply.body).toEqual({
+        accepted: 1,
+        samples: [
+          {
+            id: expect.stringMatching(/^[0-9a-f]{8}-[0-9a-f]{4}-7/),
+            recorded_at: '2026-01-15T11:00:00.500Z',
+            battery_pct: 81.5,
+            state: 'busy',
+            metrics: { temp_c: 41, joints: [1, 2] },
+          },
+        ],
+      });
+      expect((await read()).body).toEqual({ items: reply.body.samples, next_cursor: null });
+    });
+
+    it('takes 50 samples, in the order sent', async () => {
+      const samples = Array.from({ length: 50 }, (_, i) => ({ battery_pct: i * 2 }));
+
+      const reply = await post({ body: { samples } });
+
+      expect(reply.body.accepted).toBe(50);
+      expect(
+        reply.body.samples.map(({ battery_pct }: { battery_pct: number }) => battery_pct),
+      ).toEqual(samples.map(({ battery_pct }) => battery_pct));
+    });
+
+    it('takes a sample that says nothing as a sign of life', async () => {
+      const reply = await post({ body: {} });
+
+      expect(reply.body.samples[0]).toMatchObject({
+        recorded_at: at(0),
+        battery_pct: null,
+        state: null,
+        metrics: {},
+      });
+    });
+
+    it('shows the newest battery, state and time on the robot', async () => {
+      await post({ body: { battery_pct: 40, state: 'busy', recorded_at: at(-1000) } });
+      await post({ body: { battery_pct: null, state: 'charging' } });
+
+      const reply = await service.call('GET', `/api/v1/robots/${robot.id}`, {
+        session: owner.session,
+      });
+
+      expect(reply.body.robot).toMatchObject({
+        battery_pct: 40,
+        state: 'charging',
+        last_seen_at: at(0),
+      });
+    });
+
+    it.each<[string, string]>([
+      ['a level above 100', '{"battery_pct":100.1}'],
+      ['a level below 0', '{"battery_pct":-0.1}'],
+      ['a level that is text', '{"battery_pct":"80"}'],
+      ['a state of 65 characters', `{"state":"${'x'.repeat(65)}"}`],
+      ['U+0000 in the state', '{"state":"a\\u0000"}'],
+      ['a state that is a number', '{"state":1}'],
+      ['metrics that are null', '{"metrics":null}'],
+      ['metrics that are an array', '{"metrics":[]}'],
+      ['a metric that would change', '{"metrics":{"t":9007199254740993}}'],
+      ['a time that is null', '{"recorded_at":null}'],
+      ['a day that does not exist', '{"recorded_at":"2026-02-30"}'],
+      ['a time before all years', '{"recorded_at":"0000-01-01T00:00+02:00"}'],
+      ['an id that is no UUID', '{"id":"7","recorded_at":"2026-01-15"}'],
+      ['an id without a time', `{"id":"${randomUUID()}"}`],
+      ['no samples', '{"samples":[]}'],
+      ['samples that are null', '{"samples":null}'],
+      ['a sample that is a number', '{"samples":[7]}'],
+      ['both forms', '{"state":"idle","samples":[{}]}'],
+    ])('is invalid_sample with %s', async (_, raw) => {
+      const reply = await post({ raw });
+
+      expect(reply.status).toBe(400);
+      expect(reply.body.error).toBe('invalid_sample');
+      expect((await read()).body.items).toEqual([]);
+    });
+
+    it.each<[string, string]>([
+      ['at top level', '{"battery":50}'],
+      ['in a sample', '{"samples":[{},{"battery":50}]}'],
+      ['twice', '{"state":"a","volts":1}'],
+    ])('is invalid_request with an unknown field %s', async (_, raw) => {
+      const reply = await post({ raw });
+
+      expect(reply.status).toBe(400);
+      expect(reply.body.error).toBe('invalid_request');
+    });
+
+    it.each([
+      [[{}, { battery_pct: 101 }], 'samples.1.battery_pct must be a number or null'],
+      [[{}, {}, { id: randomUUID() }], 'samples.2.recorded_at is required with an id'],
+      [[{ state: 'x'.repeat(65) }], 'samples.0.state must be'],
+    ])('refuses a batch whole and names the bad sample (%#)', async (samples, message) => {
+      const reply = await post({ body: { samples } });
+
+      expect(reply.body.error).toBe('invalid_sample');
+      expect(reply.body.message).toContain(message);
+      expect((await read()).body.items).toEqual([]);
+    });
+
+    it('takes a state of 64 code points', async () => {
+      expect((await post({ body: { state: '🤖'.repeat(64) } })).status).toBe(201);
+    });
+
+    it('refuses 51 samples before it looks at them', async () => {
+      const reply = await post({ body: { samples: Array(51).fill({ battery_pct: 'full' }) } });
+
+      expect(reply.status).toBe(413);
+      expect(reply.body.error).toBe('batch_too_large');
+      expect(reply.body.message).toBe('samples must have at most 50 items.');
+    });
+
+    it('measures metrics in canonical form: 16 KiB and no more', async () => {
+      const text = 'x'.repeat(16 * 1024 - '{"text":""}'.length);
+
+      const exact = await post({ body: { samples: [{ metrics: { text } }] } });
+      const tooLarge = await post({ body: { samples: [{}, { metrics: { text: `${text}x` } }] } });
+
+      expect(exact.status).toBe(201);
+      expect(tooLarge.status).toBe(413);
+      expect(tooLarge.body.error).toBe('payload_too_large');
+      expect(tooLarge.body.message).toContain('samples.1.metrics');
+    });
+
+    it('takes a clock up to 24 hours ahead', async () => {
+      expect((await post({ body: { recorded_at: at(DAY) } })).status).toBe(201);
+
+      const reply = await post({ body: { recorded_at: at(DAY + 1) } });
+      expect(reply.body.error).toBe('invalid_sample');
+    });
+
+    it('acknowledges what is older than the retention and does not store it', async () => {
+      const old = { recorded_at: at(-KEPT_DAYS * DAY - 1), battery_pct: 10 };
+      const kept = { recorded_at: at(-KEPT_DAYS * DAY), battery_pct: 20 };
+
+      const reply = await post({ body: { samples: [old, kept] } });
+
+      expect(reply.status).toBe(201);
+      expect(reply.body.accepted).toBe(2);
+      expect(reply.body.samples[0]).toMatchObject(old);
+      expect((await read()).body.items).toEqual([reply.body.samples[1]]);
+    });
+  });
+
+  describe("with the caller's id", () => {
+    it('answers the same again when repeated, and counts it once', async () => {
+      const id = randomUUID();
+      const recorded_at = at(-1000);
+      const first = await post({ body: { id, recorded_at, metrics: { a: 1, b: 2 } } });
+
+      const again = await post({
+        raw: `{"metrics":{"b":2.0,"a":1},"recorded_at":"${recorded_at.replace('Z', '+00:00')}","id":"${id}"}`,
+      });
+
+      expect(again.status).toBe(201);
+      expect(again.body).toEqual(first.body);
+      expect((await read()).body.items).toHaveLength(1);
+      expect((await read('?resolution=hour')).body.points).toMatchObject([{ samples: 1 }]);
+    });
+
+    it('conflicts with other content, the batch refused whole', async () => {
+      const id = randomUUID();
+      const recorded_at = at(-1000);
+      await post({ body: { id, recorded_at, battery_pct: 50 } });
+
+      const reply = await post({
+        body: { samples: [{ state: 'idle' }, { id, recorded_at, battery_pct: 51 }] },
+      });
+
+      expect(reply.status).toBe(409);
+      expect(reply.body.error).toBe('id_conflict');
+      expect(reply.body.message).toContain('samples.1.id');
+      expect((await read()).body.items).toMatchObject([{ battery_pct: 50 }]);
+    });
+
+    it('conflicts within one batch', async () => {
+      const sample = { id: randomUUID(), recorded_at: at(0) };
+
+      const reply = await post({ body: { samples: [sample, { ...sample, state: 'idle' }] } });
+
+      expect(reply.body.error).toBe('id_conflict');
+    });
+
+    it('is not hurt by the same id of another robot', async () => {
+      const body = { id: randomUUID(), recorded_at: at(0), state: 'idle' };
+      await post({ body });
+      const other = await service.makeRobot(await service.signIn());
+
+      const reply = await post({ body: { ...body, state: 'busy' }, apiKey: other.apiKey });
+
+      expect(reply.status).toBe(201);
+    });
+  });
+
+  describe('reading samples', () => {
+    it('pages newest first', async () => {
+      const samples = Array.from({ length: 7 }, (_, i) => ({
+        recorded_at: at(-1000 * (i >> 1)),
+        battery_pct: i,
+      }));
+      await post({ body: { samples } });
+
+      const levels: number[] = [];
+      let query = '?limit=3';
+      for (;;) {
+        const { body } = await read(query);
+        levels.push(...body.items.map((item: { battery_pct: number }) => item.battery_pct));
+        if (body.next_cursor === null) break;
+        query = `?limit=3&cursor=${body.next_cursor}`;
+      }
+
+      expect(levels.toSorted((a, b) => a - b)).toEqual([0, 1, 2, 3, 4, 5, 6]);
+      expect(levels.slice(-1)).toEqual([6]);
+    });
+
+    it('reads from the begin of a range up to its end', async () => {
+      await post({
+        body: { samples: [-3, -2, -1].map((s) => ({ recorded_at: at(s * 1000) })) },
+      });
+
+      const { body } = await read(`?from=${at(-3000)}&to=${at(-1000)}`);
+
+      expect(body.items.map((item: { recorded_at: string }) => item.recorded_at)).toEqual([
+        at(-2000),
+        at(-3000),
+      ]);
+    });
+
+    it('shows a robot to its own account alone', async () => {
+      const stranger = await service.signIn();
+
+      for (const query of ['', '?resolution=minute', '?resolution=hour']) {
+        const reply = await read(query, stranger.session);
+        expect([reply.status, reply.body.error]).toEqual([404, 'not_found']);
+      }
+    });
+
+    it.each([
+      '?resolution=week',
+      '?from=yesterday',
+      '?cursor=7',
+      '?limit=0',
+      '?limit=201',
+      '?x=1',
+      '?from=2026-01-02&to=2026-01-02',
+      '?from=2026-01-02&to=2026-01-01&resolution=hour',
+      '?resolution=minute&limit=5',
+      '?resolution=minute&from=2026-01-02T00:00:00Z&to=2026-01-02T06:00:01Z',
+      '?resolution=hour&from=2026-01-01&to=2026-02-02',
+      '?resolution=day&from=2025-01-01&to=2026-01-03',
+    ])('refuses %s', async (query) => {
+      const reply = await read(query);
+
+      expect([reply.status, reply.body.error]).toEqual([400, 'invalid_request']);
+    });
+  });
+
+  describe('a series', () => {
+    const noon = Date.UTC(2026, 0, 10, 12);
+    const time = (offsetMs: number) => new Date(noon + offsetMs).toISOString();
+    beforeEach(async () => {
+      const samples = [
+        { recorded_at: time(0), battery_pct: 80, state: 'busy', metrics: { t: 20, name: 'x' } },
+        { recorded_at: time(30_000), battery_pct: 60, state: 'busy', metrics: { t: 40 } },
+        { recorded_at: time(60_000), state: '__proto__' },
+        { recorded_at: time(2 * 3_600_000), battery_pct: 50, state: 'idle' },
+      ];
+      await post({ body: { samples } });
+    });
+
+    it.each<[string, [number, number][]]>([
+      [
+        'minute',
+        [
+          [0, 2],
+          [60_000, 1],
+        ],
+      ],
+      [
+        'hour',
+        [
+          [0, 3],
+          [2 * 3_600_000, 1],
+        ],
+      ],
+      ['day', [[-12 * 3_600_000, 4]]],
+    ])('by %s counts the samples of each interval', async (resolution, expected) => {
+      const to = resolution === 'minute' ? 3_600_000 : 4 * 3_600_000;
+
+      const reply = await read(`?resolution=${resolution}&from=${time(0)}&to=${time(to)}`);
+
+      expect(reply.status).toBe(200);
+      expect(reply.body.resolution).toBe(resolution);
+      expect(
+        reply.body.points.map((point: { at: string; samples: number }) => [
+          Date.parse(point.at) - noon,
+          point.samples,
+        ]),
+      ).toEqual(expected);
+    });
+
+    it.each(['minute', 'hour'])('by %s says what the samples say', async (resolution) => {
+      const reply = await read(`?resolution=${resolution}&from=${time(0)}&to=${time(59_000)}`);
+
+      const [point] = reply.body.points;
+      expect(point).toMatchObject({
+        at: time(0),
+        battery_pct: { min: 60, avg: 70, max: 80 },
+        metrics: { t: { min: 20, avg: 30, max: 40 } },
+      });
+      expect(point.states.busy).toBe(2);
+      expect(Object.keys(point.metrics)).toEqual(['t']);
+    });
+
+    it('counts a state of any name', async () => {
+      const reply = await read(`?resolution=hour&from=${time(0)}&to=${time(1)}`);
+
+      expect(Object.entries(reply.body.points[0].states)).toContainEqual(['__proto__', 1]);
+    });
+
+    it('spans whole intervals around its range', async () => {
+      const reply = await read(`?resolution=hour&from=${time(1)}&to=${time(3_600_001)}`);
+
+      expect(reply.body).toMatchObject({ from: time(0), to: time(2 * 3_600_000) });
+      expect(reply.body.points).toHaveLength(1);
+    });
+
+    it('has the newest hour, day or month where no range is given', async () => {
+      await post({ body: { battery_pct: 5 } });
+
+      for (const [resolution, hours] of Object.entries({ minute: 1, hour: 24, day: 744 })) {
+        const { body } = await read(`?resolution=${resolution}`);
+        const span = Date.parse(body.to) - Date.parse(body.from);
+        expect(span).toBeGreaterThanOrEqual(hours * 3_600_000);
+        expect(body.points.at(-1).battery_pct).toEqual({ min: 5, avg: 5, max: 5 });
+      }
+    });
+
+    it('by minute refuses a range of more than 100 000 samples', async () => {
+      const keyHash = hashToken(robot.apiKey);
+      for (let i = 0; i < 101; i += 1) {
+        const samples = Array.from({ length: 1000 }, (_, j) => ({
+          id: randomUUID(),
+          recordedAt: noon - DAY + ((i * 1000 + j) % 60_000),
+          batteryPct: null,
+          state: null,
+          metrics: '{}',
+        }));
+        await service.store.recordSamples({ robotId: robot.id, keyHash, samples, now: noon });
+      }
+
+      const range = `from=${time(-DAY)}&to=${time(-DAY + 3_600_000)}`;
+      const refused = await read(`?resolution=minute&${range}`);
+      const byHour = await read(`?resolution=hour&${range}`);
+
+      expect([refused.status, refused.body.error]).toEqual([400, 'invalid_request']);
+      expect(byHour.body.points).toMatchObject([{ samples: 101_000 }]);
+    });
+
+    it('by minute reads more samples than one read takes', async () => {
+      for (let i = 0; i < 41; i += 1) {
+        const samples = Array.from({ length: 50 }, (_, j) => ({
+          recorded_at: time(-DAY + (i * 50 + j) * 1000),
+        }));
+        await post({ body: { samples } });
+      }
+
+      const { body } = await read(
+        `?resolution=minute&from=${time(-DAY)}&to=${time(-DAY + 3_600_000)}`,
+      );
+
+      const counts = body.points.map((point: { samples: number }) => point.samples);
+      expect(counts).toEqual([...Array(34).fill(60), 10]);
+    });
+  });
+});

@@ -1,0 +1,271 @@
+import { createHash } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { limits } from '../../src/protocol/limits.ts';
+import type { Route } from '../../src/protocol/route.ts';
+import { type Body, type RouteName, type Routes, routes } from '../../src/protocol/routes.ts';
+import { createTestClock } from '../support/clock.ts';
+import {
+  newEvidence,
+  type Owner,
+  startTestService,
+  type TestRobot,
+  type TestService,
+} from '../support/service.ts';
+import type { Reply, Send } from '../support/wire.ts';
+
+type WithBody = {
+  [Name in RouteName]: Routes[Name] extends { body: unknown } ? Name : never;
+}[RouteName];
+
+/** What an account has that a path or a body can name. */
+interface Scene {
+  owner: Owner;
+  robot: TestRobot;
+  fleetId: string;
+  taskId: string;
+  /** A second session of the owner. */
+  sessionId: string;
+}
+
+const rows = Object.entries<Route>(routes) as [RouteName, Route][]; // Object.entries forgets the names.
+const verifier = 'v'.repeat(43);
+const challenge = createHash('sha256').update(verifier).digest('base64url');
+
+/** A body for every route that takes one, so that only the caller can be what is refused. */
+function bodyOf(name: RouteName, { owner, robot, fleetId }: Scene): unknown {
+  const bodies: { [Name in WithBody]: Body<Name> } = {
+    createChallenge: { address: owner.wallet },
+    verifySignature: { address: owner.wallet, signature: `0x${'00'.repeat(65)}` },
+    authorizeCli: { challenge },
+    redeemCliCode: { code: challenge, verifier },
+    createRobot: { name: 'arm-2' },
+    patchRobot: { name: 'arm-2', fleet_id: fleetId },
+    assignRobots: { robot_ids: [robot.id], fleet_id: fleetId },
+    createFleet: { name: 'South' },
+    patchFleet: { name: 'South' },
+    reorderFleets: { order: [fleetId] },
+    createTask: { title: 'Sort the parcels' },
+    completeTask: { proof: newEvidence() },
+    recordSamples: { battery_pct: 80 },
+    createEvent: { event_type: 'info' },
+  };
+  return name in bodies ? bodies[name as WithBody] : undefined;
+}
+
+function pathOf({ path }: Route, { robot, fleetId, taskId, sessionId }: Scene): string {
+  return path
+    .replace(':proofHash', `0x${'ab'.repeat(32)}`)
+    .replace('/robots/:id', `/robots/${robot.id}`)
+    .replace('/fleets/:id', `/fleets/${fleetId}`)
+    .replace('/tasks/:id', `/tasks/${taskId}`)
+    .replace('/sessions/:id', `/sessions/${sessionId}`);
+}
+
+const refusals = [
+  'missing_api_key',
+  'invalid_api_key',
+  'missing_session',
+  'invalid_session',
+  'forbidden_origin',
+];
+
+describe('who may call what', () => {
+  const clock = createTestClock();
+  let service: TestService;
+  let scene: Scene;
+  /** Credentials that are none any more. */
+  let ended: Record<'rotatedKey' | 'deletedKey', string> & Record<'loggedOut' | 'expired', string>;
+  let stranger: Scene;
+  beforeAll(async () => {
+    service = await startTestService({ clock });
+    const expired = (await service.signIn()).session;
+    clock.advance(limits.sessionLifetimeMs);
+    scene = await makeScene();
+    stranger = await makeScene();
+    ended = { ...(await endedKeys(scene.owner)), loggedOut: await loggedOut(scene), expired };
+  });
+  afterAll(() => service.close());
+
+  async function makeScene(): Promise<Scene> {
+    const owner = await service.signIn();
+    const { session } = owner;
+    const robot = await service.makeRobot(owner);
+    const fleet = await service.call('POST', '/api/v1/fleets', {
+      session,
+      body: { name: 'North' },
+    });
+    const other = await service.signIn(owner.account);
+    const sessions = await service.call('GET', '/api/v1/sessions', { session: other.session });
+    const second = sessions.body.items.find((one: { current: boolean }) => one.current);
+    const taskId = await service.claim(robot);
+    return { owner, robot, fleetId: fleet.body.fleet.id, taskId, sessionId: second.id };
+  }
+
+  async function endedKeys(owner: Owner) {
+    const [rotated, deleted] = [await service.makeRobot(owner), await service.makeRobot(owner)];
+    const { session } = owner;
+    await service.call('POST', `/api/v1/robots/${rotated.id}/rotate-key`, { session });
+    await service.call('DELETE', `/api/v1/robots/${deleted.id}`, { session });
+    return { rotatedKey: rotated.apiKey, deletedKey: deleted.apiKey };
+  }
+
+  async function loggedOut({ owner }: Scene): Promise<string> {
+    const { session } = await service.signIn(owner.account);
+    await service.call('POST', '/api/auth/logout', { session });
+    return session;
+  }
+
+  function ask(name: RouteName, of: Scene, by: Send): Promise<Reply> {
+    const route: Route = routes[name];
+    const body = bodyOf(name, of);
+    return service.call(route.method, pathOf(route, of), {
+      headers: { origin: service.url },
+      ...(body === undefined ? {} : { body }),
+      ...by,
+    });
+  }
+
+  const withAccess = (...kinds: Route['access'][]) =>
+    rows.filter(([, { access }]) => kinds.includes(access)).map(([name]) => name);
+
+  describe.each(withAccess('public'))('%s', (name) => {
+    it.each<[string, (own: Scene) => Send]>([
+      ['nobody', () => ({})],
+      ['a robot key', ({ robot }) => ({ apiKey: robot.apiKey })],
+      ['a rotated key', () => ({ apiKey: ended.rotatedKey })],
+      ['a session', ({ owner }) => ({ session: owner.session })],
+      ['an expired session', () => ({ session: ended.expired })],
+    ])('is for everybody: %s', async (_, by) => {
+      const own = await makeScene();
+
+      const reply = await ask(name, own, by(own));
+
+      expect(refusals).not.toContain(reply.body.error);
+    });
+  });
+
+  describe.each(withAccess('robot', 'robot_or_session'))('%s', (name) => {
+    it.each<[string, string, () => Send]>([
+      ['nobody', 'missing_api_key', () => ({})],
+      ['a rotated key', 'invalid_api_key', () => ({ apiKey: ended.rotatedKey })],
+      ["a deleted robot's key", 'invalid_api_key', () => ({ apiKey: ended.deletedKey })],
+    ])('refuses %s: %s', async (_, code, by) => {
+      const reply = await ask(name, scene, by());
+
+      expect(reply.status).toBe(401);
+      expect(reply.body.error).toBe(code);
+    });
+
+    it('takes the key of a robot', async () => {
+      const own = await makeScene();
+
+      const reply = await ask(name, own, { apiKey: own.robot.apiKey });
+
+      expect(refusals).not.toContain(reply.body.error);
+    });
+  });
+
+  describe.each(withAccess('robot'))('%s', (name) => {
+    it.each<[string, () => Send]>([
+      ['a session', () => ({ session: scene.owner.session })],
+      ['a logged-out session', () => ({ session: ended.loggedOut })],
+      ['an expired session', () => ({ session: ended.expired })],
+    ])('asks for a key where %s is sent', async (_, by) => {
+      const reply = await ask(name, scene, by());
+
+      expect(reply.status).toBe(401);
+      expect(reply.body.error).toBe('missing_api_key');
+    });
+  });
+
+  describe.each(withAccess('session', 'robot_or_session'))('%s', (name) => {
+    it.each<[string, () => Send]>([
+      ['a logged-out session', () => ({ session: ended.loggedOut })],
+      ['an expired session', () => ({ session: ended.expired })],
+      ['no session at all', () => ({ session: 'f'.repeat(64) })],
+    ])('refuses %s', async (_, by) => {
+      const reply = await ask(name, scene, by());
+
+      expect(reply.status).toBe(401);
+      expect(reply.body.error).toBe('invalid_session');
+    });
+
+    it('takes a session', async () => {
+      const own = await makeScene();
+
+      const reply = await ask(name, own, { session: own.owner.session });
+
+      expect(refusals).not.toContain(reply.body.error);
+    });
+  });
+
+  describe.each(withAccess('session'))('%s', (name) => {
+    it.each<[string, () => Send]>([
+      ['nobody', () => ({})],
+      ['a robot key', () => ({ apiKey: scene.robot.apiKey })],
+      ['a rotated key', () => ({ apiKey: ended.rotatedKey })],
+      ["a deleted robot's key", () => ({ apiKey: ended.deletedKey })],
+    ])('asks for a session where %s calls', async (_, by) => {
+      const reply = await ask(name, scene, by());
+
+      expect(reply.status).toBe(401);
+      expect(reply.body.error).toBe('missing_session');
+    });
+  });
+
+  const ofAccount = rows
+    .filter(([, { path, access }]) => path.includes('/:id') && access !== 'robot')
+    .map(([name]) => name);
+
+  it.each([...ofAccount, 'assignRobots', 'reorderFleets'] as RouteName[])(
+    '%s finds nothing of another account',
+    async (name) => {
+      const reply = await ask(name, scene, { session: stranger.owner.session });
+
+      expect(reply.status).toBe(404);
+      expect(reply.body.error).toBe('not_found');
+    },
+  );
+
+  it.each(rows.filter(([, { path, access }]) => path.includes('/:id') && /robot/.test(access)))(
+    '%s finds no task of another robot',
+    async (name) => {
+      const reply = await ask(name, scene, { apiKey: stranger.robot.apiKey });
+
+      expect(reply.status).toBe(404);
+      expect(reply.body.error).toBe('not_found');
+    },
+  );
+
+  it('leaves everything of an account as it was, whoever else called', async () => {
+    const { session } = scene.owner;
+    const [robots, fleets, tasks] = await Promise.all(
+      ['robots', 'fleets', 'tasks'].map((what) =>
+        service.call('GET', `/api/v1/${what}`, { session }),
+      ),
+    );
+
+    expect(robots?.body.items[0]).toMatchObject({ name: 'arm-1', fleet_id: null });
+    expect(fleets?.body.items).toMatchObject([{ name: 'North', robot_count: 0 }]);
+    expect(tasks?.body.items).toMatchObject([{ id: scene.taskId, status: 'claimed' }]);
+  });
+
+  describe.each(
+    rows
+      .filter(([, { method, access }]) => method !== 'GET' && access !== 'robot')
+      .map(([name]) => name),
+  )('%s', (name) => {
+    it.each(['https://evil.test', 'null', 'http://sub.127.0.0.1', ''])(
+      'is not taken from Origin %j',
+      async (origin) => {
+        const reply = await ask(name, scene, {
+          session: scene.owner.session,
+          headers: { origin },
+        });
+
+        expect(reply.status).toBe(403);
+        expect(reply.body.error).toBe('forbidden_origin');
+      },
+    );
+  });
+});

@@ -88,7 +88,9 @@ describe('svc-server start, told to stop', () => {
       await Promise.race([completion, waitFor('a state', async () => (await readTask()).anchor)]);
       return (await readTask()).anchor !== null;
     });
-    await waitFor('a transaction', async () => (await readTask()).anchor?.state === 'submitted');
+    // The first nonce is taken after 15 s where no block comes.
+    const isSubmitted = async () => (await readTask()).anchor?.state === 'submitted';
+    await waitFor('a transaction', isSubmitted, 30_000);
 
     const { code, seconds } = await stop('SIGTERM');
 

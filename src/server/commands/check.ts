@@ -5,7 +5,7 @@ export async function check(
   environment: NodeJS.ProcessEnv,
   options: { json?: boolean },
 ): Promise<number> {
-  const findings = await withStore(environment, (store) => store.checkInvariants());
+  const findings = await withStore(environment, options, (store) => store.checkInvariants());
   if (options.json) {
     process.stdout.write(`${JSON.stringify({ ok: findings.length === 0, findings })}\n`);
   } else if (findings.length === 0) {

@@ -25,7 +25,7 @@ export async function grantCredits(
   if (anchors === 0 && gasWei === 0n) {
     throw new SvcError('usage', 'Say what to grant: --anchors, --gas-wei, or both.');
   }
-  const { outcome, balance } = await withStore(environment, (store) =>
+  const { outcome, balance } = await withStore(environment, options, (store) =>
     store.grantCredits({ id, wallet, anchors, gasWei, note, now: Date.now() }),
   );
   if (!options.json) {
@@ -45,7 +45,7 @@ export async function showCredits(
   options: { json?: boolean },
 ): Promise<void> {
   const wallet = walletOf(address);
-  const balance = await withStore(environment, (store) => store.getBalance(wallet));
+  const balance = await withStore(environment, options, (store) => store.getBalance(wallet));
   if (balance === null) {
     throw new SvcError('not_found', `No account of ${wallet} here.`, {
       hint: 'An account opens at the first sign-in, or with credits grant.',

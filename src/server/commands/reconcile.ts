@@ -20,7 +20,7 @@ export async function reconcile(
   const addresses = await configuredAddresses(values);
   const chain = openChain({ url: values.SVC_CHAIN_RPC_URL });
   try {
-    const findings = await withStore(environment, (store) =>
+    const findings = await withStore(environment, json ? { json } : {}, (store) =>
       reconcileQueue({ store, chain: chain.anchoring, addresses, now: Date.now() }),
     );
     const free = findings.length === 0;

@@ -5,13 +5,14 @@ import { readConfig } from '../config.ts';
 import type { Store } from '../core/ports.ts';
 import { openSqliteStore } from '../store/sqlite/open-store.ts';
 
-/** Opens the configured database beside a server that may run, for the length of `work`. */
+/** Opens the configured database beside a server that may run, for the length of `work`; `json` says nothing else. */
 export async function withStore<Result>(
   environment: NodeJS.ProcessEnv,
+  { json }: { json?: boolean },
   work: (store: Store) => Promise<Result>,
 ): Promise<Result> {
   const path = readConfig(environment).databasePath;
-  process.stderr.write(`Database: ${path}\n`);
+  if (!json) process.stderr.write(`Database: ${path}\n`);
   if (!existsSync(path)) {
     throw new SvcError('not_found', `There is no database at ${path}.`, {
       hint: 'Set SVC_DATA_DIR or SVC_DATABASE_URL to where the service keeps it; svc-server start makes it.',

@@ -1,4 +1,5 @@
-import { Compile } from 'typebox/compile';
+import type { TSchema } from 'typebox';
+import { Compile, type Validator } from 'typebox/compile';
 import { expect } from 'vitest';
 import { errors, isErrorCode } from '../../src/protocol/errors.ts';
 import type { Route } from '../../src/protocol/route.ts';
@@ -66,12 +67,20 @@ export function expectProtocol(method: string, path: string, reply: Reply): void
   expect(reply.headers.get('content-type')).toBe('application/json; charset=utf-8');
   const schema = findRoute(method, path)?.responses[reply.status];
   if (schema !== undefined) {
-    expect([...Compile(schema).Errors(reply.body)]).toEqual([]);
+    expect(faultsOf(schema, reply.body)).toEqual([]);
     return;
   }
-  expect([...Compile(ErrorBody).Errors(reply.body)]).toEqual([]);
+  expect(faultsOf(ErrorBody, reply.body)).toEqual([]);
   const { error } = reply.body;
   expect(isErrorCode(error) && errors[error].status, `status of ${error}`).toBe(reply.status);
+}
+
+const validators = new Map<TSchema, Pick<Validator, 'Errors'>>();
+
+function faultsOf(schema: TSchema, body: unknown): unknown[] {
+  const validator = validators.get(schema) ?? Compile(schema);
+  validators.set(schema, validator);
+  return [...validator.Errors(body)];
 }
 
 function findRoute(method: string, path: string): Route | undefined {

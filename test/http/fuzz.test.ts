@@ -7,7 +7,7 @@ import { startTestService, type TestService } from '../support/service.ts';
 import type { Reply } from '../support/wire.ts';
 
 const REQUESTS = 20_000;
-const IN_FLIGHT = 24;
+const IN_FLIGHT = 64;
 /** Another one by the environment; the same seed generates the same requests. */
 const SEED = Number(process.env.FUZZ_SEED ?? 20261120);
 
@@ -61,17 +61,19 @@ describe('20 000 generated requests over all routes', () => {
   });
 });
 
-/** Each operation in turn; made as they are taken, so that few are held at once. */
+/** Each operation in turn, generated as they are taken, so that few are held at once. */
 function* plansOf(operations: readonly Operation[]): Generator<Plan> {
-  const each = operations.map((operation, index) =>
-    fc.sample(requestsOf(operation), {
-      numRuns: Math.ceil(REQUESTS / operations.length),
-      seed: SEED + index,
-    }),
-  );
-  for (let i = 0; i < REQUESTS; i += 1) {
-    const plan = each[i % each.length]?.[Math.floor(i / each.length)];
-    if (plan !== undefined) yield plan;
+  const each = operations.map(requestsOf);
+  for (let made = 0; made < REQUESTS; ) {
+    const rounds = each.map((one, index) =>
+      fc.sample(one, { numRuns: 20, seed: SEED + made + index }),
+    );
+    for (const plan of rounds[0]?.flatMap((_, round) => rounds.map((plans) => plans[round])) ??
+      []) {
+      if (plan === undefined || made === REQUESTS) return;
+      made += 1;
+      yield plan;
+    }
   }
 }
 

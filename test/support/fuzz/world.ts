@@ -132,8 +132,10 @@ function credentials({ operation, caller, account: number }: Plan, account: Acco
 function keep(account: Account, operation: string, path: string, body: unknown): void {
   const { robot, api_key } = body as { robot?: { id: string }; api_key?: string };
   if (robot !== undefined && api_key !== undefined) {
-    const others = account.robots.filter(({ id }) => id !== robot.id);
-    account.robots = [...others, { id: robot.id, apiKey: api_key }];
+    const place = account.robots.findIndex(({ id }) => id === robot.id);
+    const robots = account.robots.filter(({ id }) => id !== robot.id);
+    robots.splice(place < 0 ? robots.length : place, 0, { id: robot.id, apiKey: api_key });
+    account.robots = robots;
   }
   const word =
     path
@@ -162,12 +164,13 @@ function filler(service: TestService, known: ReadonlyMap<string, string[]>) {
     origin: () => service.url,
     minutesAgo: (minutes) => new Date(Date.now() - minutes * 60_000).toISOString(),
     hashes: () => `0x${'0'.repeat(64)}`,
-    codes: () => 'A'.repeat(43),
   };
   return (text: string): string =>
     text.replace(/\{\{([\w.]+):(\d+)\}\}/g, (_, kind: string, digits: string) => {
       const things = known.get(kind) ?? [];
       const number = Number(digits);
+      // A code is spent by its first use.
+      if (kind === 'codes') return things.pop() ?? 'A'.repeat(43);
       return things[number % things.length] ?? make[kind]?.(number) ?? randomUUID();
     });
 }

@@ -19,8 +19,8 @@ export const limits = {
 
   /** Where a document is taken; room for a text that is longer than its canonical form. */
   bodyBytes: 2 * 1024 * 1024,
-  /** Everywhere else; room for a signature in hex. */
-  smallBodyBytes: 32 * 1024,
+  /** Everywhere else; room for every text at its limit, each character escaped. */
+  smallBodyBytes: 64 * 1024,
   proofBytes: 256 * 1024,
   expectedResultBytes: 64 * 1024,
   signatureBytes: 8 * 1024,

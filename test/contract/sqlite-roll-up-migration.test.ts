@@ -24,7 +24,7 @@ it('counts the tasks and anchors that were there before it', async () => {
       INSERT INTO ledger (wallet, kind, anchors, gas_wei, task_id, cycle, at) VALUES
         ('0xa', 'reserve', -1, '-100', 't1', 1, 5), ('0xa', 'settle', 0, '60', 't1', 1, 6),
         ('0xa', 'reserve', -1, '-100', 't2', 1, 5), ('0xa', 'release', 1, '100', 't2', 1, 6),
-        ('0xa', 'reserve', -1, '-90', 't2', 2, 7), ('0xa', 'settle', 0, '0', 't2', 2, 8),
+        ('0xa', 'reserve', -1, '-90${'0'.repeat(20)}', 't2', 2, 7), ('0xa', 'settle', 0, '0', 't2', 2, 8),
         ('0xa', 'reserve', -1, '-100', 't3', 1, 9), ('0xa', 'settle', 0, '99', 't3', 1, ${DAY});
     `);
 
@@ -34,7 +34,7 @@ it('counts the tasks and anchors that were there before it', async () => {
       { robot_id: 'r', claimed: 1, verified: 3 },
     ]);
     expect(db.prepare('SELECT * FROM anchor_days ORDER BY at').all()).toEqual([
-      { scope: '0xa', at: 0, anchors: 2, gas_wei: '130' },
+      { scope: '0xa', at: 0, anchors: 2, gas_wei: `90${'0'.repeat(17)}040` },
       { scope: '0xa', at: DAY, anchors: 1, gas_wei: '1' },
     ]);
   } finally {

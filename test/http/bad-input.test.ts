@@ -228,7 +228,7 @@ describe('bad input', () => {
   });
 
   it.each(['challenge', 'verify', 'logout'])(
-    'refuses a body of more than 32 KiB for /api/auth/%s',
+    'refuses a body of more than 64 KiB for /api/auth/%s',
     async (name) => {
       const raw = ' '.repeat(limits.smallBodyBytes + 1);
 
@@ -236,11 +236,11 @@ describe('bad input', () => {
 
       expect(reply.status).toBe(413);
       expect(reply.body.error).toBe('payload_too_large');
-      expect(reply.body.message).toContain('at most 32768 bytes');
+      expect(reply.body.message).toContain('at most 65536 bytes');
     },
   );
 
-  it('refuses a robot of more than 32 KiB', async () => {
+  it('refuses a robot of more than 64 KiB', async () => {
     const { session } = await service.signIn();
     const raw = ' '.repeat(limits.smallBodyBytes + 1);
 

@@ -49,7 +49,7 @@ describe('the routes table', () => {
 
   it('bounds the body of every endpoint that may have one, large only where a document is taken', () => {
     for (const [name, { method, document, maxBody }] of rows) {
-      const expected = document ? 2 * 1024 * 1024 : method === 'GET' ? undefined : 32 * 1024;
+      const expected = document ? 2 * 1024 * 1024 : method === 'GET' ? undefined : 64 * 1024;
       expect([name, maxBody]).toEqual([name, expected]);
     }
   });

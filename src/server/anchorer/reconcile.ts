@@ -25,10 +25,9 @@ export async function reconcile(deps: ReconcileDependencies): Promise<string[]> 
   const strangers = deps.addresses
     .filter((address) => !known.some((sender) => sender.address === address))
     .map((address) => ({ ...identity, address, nextNonce: null, openAttempts: [] }));
-  const { queued } = await store.readBacklog();
   const findings: string[] = [];
   for (const sender of [...known, ...strangers]) {
-    findings.push(...(await unexplained({ chain, identity }, sender, queued)));
+    findings.push(...(await unexplained({ chain, identity }, sender)));
   }
   if (findings.length === 0) await store.liftHold(now);
   return findings;
@@ -39,15 +38,14 @@ interface BoundChain {
   readonly identity: ChainIdentity;
 }
 
-async function unexplained(bound: BoundChain, sender: Sender, queued: number): Promise<string[]> {
+async function unexplained(bound: BoundChain, sender: Sender): Promise<string[]> {
   const { address, nextNonce } = sender;
   const { chain, identity } = bound;
   const subject = { identity, sender: address, payload: dearestSingle };
   const { latestNonce, pendingNonce } = await chain.survey(subject);
   const highest = Math.max(latestNonce, pendingNonce);
   if (nextNonce === null) {
-    // With nothing queued, nothing can be anchored twice.
-    if (highest === 0 || queued === 0) return [];
+    if (highest === 0) return [];
     return [`${address}: has sent transactions, and this database knows none of them`];
   }
   const findings: string[] = [];

@@ -17,11 +17,11 @@ export async function reconcile(
   if (values.SVC_CHAIN_RPC_URL === undefined) {
     throw new SvcError('invalid_configuration', 'SVC_CHAIN_RPC_URL is not set');
   }
-  const addresses = await configuredAddresses(values);
+  const address = await configuredAddress(values);
   const chain = openChain({ url: values.SVC_CHAIN_RPC_URL });
   try {
     const findings = await withStore(environment, json ? { json } : {}, (store) =>
-      reconcileQueue({ store, chain: chain.anchoring, addresses, now: Date.now() }),
+      reconcileQueue({ store, chain: chain.anchoring, addresses: [address], now: Date.now() }),
     );
     const free = findings.length === 0;
     if (json) process.stdout.write(`${JSON.stringify({ ok: free, findings })}\n`);
@@ -32,12 +32,15 @@ export async function reconcile(
   }
 }
 
-async function configuredAddresses(
-  values: ReturnType<typeof readConfig>['values'],
-): Promise<string[]> {
+/** Without the account that will anchor, what it has sent since the backup would go unseen. */
+async function configuredAddress(values: ReturnType<typeof readConfig>['values']): Promise<string> {
   const { SVC_ANCHOR_PRIVATE_KEY: privateKey, SVC_ANCHOR_KEY_FILE: file } = values;
-  if (privateKey !== undefined) return [(await loadAnchorKey({ privateKey })).address];
-  if (file === undefined) return [];
+  if (privateKey !== undefined) return (await loadAnchorKey({ privateKey })).address;
+  if (file === undefined) {
+    throw new SvcError('invalid_configuration', 'SVC_ANCHOR_KEY_FILE is not set', {
+      hint: 'Set the key that svc-server start will use, so that its account is held against the chain too.',
+    });
+  }
   const passwordFile = values.SVC_ANCHOR_KEY_PASSWORD_FILE;
-  return [(await loadAnchorKey({ file, passwordFile })).address];
+  return (await loadAnchorKey({ file, passwordFile })).address;
 }

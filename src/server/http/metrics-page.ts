@@ -21,10 +21,16 @@ export async function metricsPage(scope: FastifyInstance, metrics: Metrics): Pro
 
 function mayRead(request: FastifyRequest, token: string | null): boolean {
   if (token !== null) return sameSecret(bearerKey(request) ?? '', token);
-  // A proxy on this machine speaks for somebody else.
-  const { 'x-forwarded-for': forwardedFor, forwarded } = request.headers;
-  const { remoteAddress } = request.socket;
-  return forwardedFor === undefined && forwarded === undefined && isLoopback(remoteAddress ?? '');
+  // A proxy on this machine, or a browser that was led here by a name, speaks for somebody else.
+  const proxied = Object.keys(request.headers).some((name) =>
+    /^(via|forwarded|x-real-ip|x-forwarded-.*)$/.test(name),
+  );
+  return !proxied && isLoopback(request.socket.remoteAddress ?? '') && isLoopbackHost(request);
+}
+
+function isLoopbackHost({ hostname }: FastifyRequest): boolean {
+  const host = hostname.replace(/^\[|\]$/g, '');
+  return host === 'localhost' || isLoopback(host);
 }
 
 function isLoopback(address: string): boolean {

@@ -242,7 +242,7 @@ function unreadable(good: Arbitrary<unknown>): Arbitrary<Content> {
     .constantFrom('name', 'title', 'proof')
     .map((name) => `{"${name}":"a","${name}":"b"}`);
   const long = fc
-    .constantFrom(32 * 1024 - 20, 33 * 1024, 300 * 1024, 2 * 1024 * 1024 + 1)
+    .constantFrom(64 * 1024 - 20, 65 * 1024, 300 * 1024, 2 * 1024 * 1024 + 1)
     .map((bytes) => `{"proof":["${'a'.repeat(bytes)}"]}`);
   const notUtf8 = text.map((whole) => Uint8Array.from([...Buffer.from(whole), 0xff, 0xc0, 0xaf]));
   return fc.oneof(

@@ -24,6 +24,7 @@ export function migrate({ db, migrations, now }: MigrateOptions): void {
   if (from > migrations.length) throw tooNew(from, migrations.length);
   if (from === migrations.length) return;
   if (from > 0) snapshot(db, `${db.name}.schema-${from}.${now}`);
+  teachSums(db);
   for (const [index, sql] of migrations.entries()) {
     if (index < from) continue;
     db.transaction(() => {
@@ -32,6 +33,23 @@ export function migrate({ db, migrations, now }: MigrateOptions): void {
       db.pragma(`application_id = ${APPLICATION_ID}`);
     }).exclusive();
   }
+}
+
+/**
+ * `wei_spent(amounts)`: what entries of the ledger, their amounts separated by blanks, took from a balance
+ * together; as decimal text, since wei do not fit SQLite's integers.
+ */
+function teachSums(db: Database.Database): void {
+  db.aggregate<string[]>('wei_spent', {
+    start: () => ['0'],
+    step: ([total = '0'], amounts) => [String(spent(BigInt(total), amounts))],
+    result: ([total]) => total,
+    deterministic: true,
+  });
+}
+
+function spent(total: bigint, amounts: string): bigint {
+  return amounts.split(' ').reduce((sum, amount) => sum - BigInt(amount), total);
 }
 
 /**

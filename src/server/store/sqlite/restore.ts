@@ -1,4 +1,4 @@
-import { copyFileSync, existsSync, renameSync, rmSync } from 'node:fs';
+import { chmodSync, copyFileSync, existsSync, renameSync, rmSync } from 'node:fs';
 import Database from 'better-sqlite3';
 import { SvcError } from '../../../base/svc-error.ts';
 import { syncFile, syncFolderOf, verifyCopy } from './backup.ts';
@@ -33,6 +33,7 @@ export function restoreDatabase({ databasePath, file, force, now }: RestoreOptio
       });
     }
     copyFileSync(file, incoming);
+    chmodSync(incoming, 0o600);
     verifyCopy(incoming);
     holdIn(incoming, now);
     syncFile(incoming);

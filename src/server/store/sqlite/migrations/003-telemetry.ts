@@ -66,7 +66,7 @@ CREATE TABLE anchor_days (
 ) STRICT, WITHOUT ROWID;
 INSERT INTO anchor_days
   SELECT e.wallet, e.at - e.at % 86400000, count(*),
-    CAST(sum(-CAST(r.gas_wei AS INTEGER) - CAST(e.gas_wei AS INTEGER)) AS TEXT)
+    wei_spent(r.gas_wei || ' ' || e.gas_wei)
   FROM ledger e
   JOIN ledger r ON r.task_id = e.task_id AND r.cycle = e.cycle AND r.kind = 'reserve'
   WHERE e.kind = 'settle'

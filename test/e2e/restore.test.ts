@@ -87,4 +87,35 @@ describe('a server on a restored database', () => {
     expect(reconcile.exitCode).toBe(1);
     expect(reconcile.stdout).toMatch(/knows nonces \d+ to \d+, this database does not/);
   });
+
+  it('stays held when the first anchor of its account was made after the backup', async () => {
+    const environment = { SVC_ANCHOR_TIMEOUT_MS: '5000' };
+    const first = await spawnServer({ dataDir, rpcUrl: anvil.url, environment });
+    const { owner } = await signInAt(first.url);
+    const { body } = await owner.call('createRobot', { body: { name: 'arm' } });
+    const file = path.join(dataDir, 'backup.db');
+    await server('backup', file);
+    await waitFor(
+      'an anchor',
+      async () => (await anchorOne(first.url, body.api_key)) === 'verified',
+    );
+    await first.kill('SIGTERM');
+    await server('restore', file, '--force');
+
+    const reconcile = await server('reconcile');
+
+    expect(reconcile.exitCode).toBe(1);
+    expect(reconcile.stdout).toContain(
+      'has sent transactions, and this database knows none of them',
+    );
+  });
+
+  it('is not freed without the key that will anchor', async () => {
+    const { exitCode, stderr } = await run('svc-server', ['reconcile'], {
+      env: { SVC_DATA_DIR: dataDir, SVC_CHAIN_RPC_URL: anvil.url },
+    });
+
+    expect(exitCode).toBe(2);
+    expect(stderr).toContain('SVC_ANCHOR_KEY_FILE is not set');
+  });
 });

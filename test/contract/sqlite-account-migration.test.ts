@@ -1,5 +1,6 @@
 import Database from 'better-sqlite3';
 import { expect, it } from 'vitest';
+import { migrate } from '../../src/server/store/sqlite/migrate.ts';
 import { migrations } from '../../src/server/store/sqlite/migrations/migrations.ts';
 
 const BEFORE = 3;
@@ -7,7 +8,7 @@ const BEFORE = 3;
 it('dates evidence from the day it was handed in, and calls old sessions signed in by wallet', () => {
   const db = new Database(':memory:');
   db.pragma('foreign_keys = OFF');
-  for (const sql of migrations.slice(0, BEFORE)) db.exec(sql);
+  migrate({ db, migrations: migrations.slice(0, BEFORE), now: 1 });
   db.exec(`
     INSERT INTO completions (task_id, state, proof_hash, claim_hash, leaf, cycle, generation,
       reserve_seq, queued_at, updated_at)

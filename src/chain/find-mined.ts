@@ -1,5 +1,6 @@
 import { parseTransaction } from 'viem';
 import type { Hex } from '../proof/bytes.ts';
+import { chunksOf } from './chunks.ts';
 import {
   headerAt,
   quantityOf,
@@ -30,6 +31,11 @@ export interface Search {
   readonly anchors: readonly SentAnchor[];
   /** Blocks, the including one counted, below which no more than the receipt is read. */
   readonly confirmations: bigint;
+  /**
+   * Waits for every configured URL, so that absence can mean something. Without it the answer comes
+   * as soon as no more agreement is to be had from those that are still silent.
+   */
+  readonly askAll?: boolean;
 }
 
 /** Where a variant stands in the canonical chain. Times in ms since the epoch, amounts in wei. */
@@ -45,7 +51,7 @@ export interface MinedTransaction {
 }
 
 export type MinedAnchor =
-  /** Has a receipt, and not the confirmations yet. */
+  /** Has a receipt, and not yet the confirmations or the second URL that says the same. */
   | { readonly id: string; readonly outcome: 'shallow' }
   | {
       readonly id: string;
@@ -54,10 +60,12 @@ export type MinedAnchor =
       readonly mined: MinedTransaction;
     };
 
-/** `headNumber`: the lowest head that any part of the search was read at. */
 export interface Found {
+  /** The lowest head that any part of the search was read at. */
   readonly headNumber: bigint;
   readonly mined: MinedAnchor[];
+  /** Every configured URL answered: an anchor left out is one that no provider knows. */
+  readonly isUnanimous: boolean;
 }
 
 /** Anchors in one request: providers refuse large batches, and nothing would be followed any more. */
@@ -71,11 +79,13 @@ const PER_REQUEST = 25;
  */
 export async function findMined(ask: Ask, search: Search, signal?: AbortSignal): Promise<Found> {
   const parts = await Promise.all(
-    chunksOf(search.anchors).map((anchors) => findPart(ask, { ...search, anchors }, signal)),
+    chunksOf(search.anchors, PER_REQUEST).map((anchors) =>
+      findPart(ask, { ...search, anchors }, signal),
+    ),
   );
   return parts.reduce((all, part) => {
     const lower = part.headNumber < all.headNumber ? part : all;
-    return { headNumber: lower.headNumber, mined: [...all.mined, ...part.mined] };
+    return { ...lower, mined: [...all.mined, ...part.mined] };
   });
 }
 
@@ -96,7 +106,7 @@ async function findPart(ask: Ask, search: Search, signal?: AbortSignal): Promise
   const shallow = found
     .filter((match) => !isDeep(match))
     .map(({ anchor }) => ({ id: anchor.id, outcome: 'shallow' as const }));
-  return { headNumber, mined: [...deep, ...shallow] };
+  return { headNumber, mined: [...deep, ...shallow], isUnanimous: true };
 }
 
 interface Match {
@@ -151,11 +161,4 @@ async function readDetails(
       mined: { ...place, blockTimestamp: block.timestamp },
     } satisfies MinedAnchor;
   });
-}
-
-function chunksOf(anchors: readonly SentAnchor[]): (readonly SentAnchor[])[] {
-  const count = Math.max(1, Math.ceil(anchors.length / PER_REQUEST));
-  return Array.from({ length: count }, (_, i) =>
-    anchors.slice(i * PER_REQUEST, (i + 1) * PER_REQUEST),
-  );
 }

@@ -3,23 +3,22 @@ import type { Hex } from '../proof/bytes.ts';
 import {
   type BlockHeader,
   headerAt,
-  headerOf,
   malformed,
   numberOf,
-  quantityOf,
   receiptOf,
   type Transaction,
   type TransactionReceipt,
   transactionOf,
 } from './decode.ts';
-import { type Ask, type RpcAnswer, resultOf } from './rpc.ts';
+import { type Finality, finalityOf, headCalls, headsOf } from './finality.ts';
+import { type Ask, resultOf } from './rpc.ts';
 
 export interface AnchorReading {
   facts: ChainFacts;
   /** The block itself counts as one; null unless the transaction is in the canonical chain. */
   confirmations: bigint | null;
-  /** By the chain's `safe` and `finalized` tags; null as above. */
-  finality: 'included' | 'safe' | 'finalized' | null;
+  /** Null as above. */
+  finality: Finality | null;
 }
 
 /** Where a transaction is said to be in a block. */
@@ -36,16 +35,15 @@ export interface StatedPlace {
 export async function readAnchor(
   ask: Ask,
   txHash: Hex,
-  place?: StatedPlace,
+  { place, finalityDepth = null }: { place?: StatedPlace; finalityDepth?: number | null } = {},
 ): Promise<AnchorReading> {
-  const [chainId, tx, receipt, head, safe, finalized] = await ask([
+  const [chainId, tx, receipt, ...tops] = await ask([
     { method: 'eth_chainId', params: [] },
     { method: 'eth_getTransactionByHash', params: [txHash] },
     { method: 'eth_getTransactionReceipt', params: [txHash] },
-    { method: 'eth_blockNumber', params: [] },
-    { method: 'eth_getBlockByNumber', params: ['safe', false] },
-    { method: 'eth_getBlockByNumber', params: ['finalized', false] },
+    ...headCalls(finalityDepth),
   ]);
+  const heads = headsOf(tops, finalityDepth);
   let transaction = transactionOf(resultOf(tx));
   let mined = receiptOf(resultOf(receipt));
   if ((transaction ?? { hash: txHash }).hash !== txHash) throw malformed();
@@ -76,8 +74,8 @@ export async function readAnchor(
   }
   return {
     facts,
-    confirmations: confirmationsOf(mined, quantityOf(resultOf(head))),
-    finality: finalityOf(mined, tagged(safe), tagged(finalized)),
+    confirmations: confirmationsOf(mined, heads.head),
+    finality: finalityOf(mined.blockNumber, heads),
   };
 }
 
@@ -113,18 +111,4 @@ export async function readBlock(ask: Ask, number: bigint): Promise<BlockHeader |
 /** A head that is behind the receipt comes from another node than the receipt did. */
 export function confirmationsOf(mined: { blockNumber: bigint }, head: bigint): bigint {
   return head > mined.blockNumber ? head - mined.blockNumber + 1n : 1n;
-}
-
-/** Null where the chain has no such tag, or no such block yet. */
-function tagged(answer: RpcAnswer | undefined): BlockHeader | null {
-  return answer?.ok ? headerOf(answer.result) : null;
-}
-
-function finalityOf(
-  mined: TransactionReceipt,
-  safe: BlockHeader | null,
-  finalized: BlockHeader | null,
-): 'included' | 'safe' | 'finalized' {
-  if (finalized !== null && finalized.number >= mined.blockNumber) return 'finalized';
-  return safe !== null && safe.number >= mined.blockNumber ? 'safe' : 'included';
 }

@@ -21,8 +21,10 @@ export interface SurveySubject {
 /** What must be known before a payload is signed. Amounts in wei. */
 export interface Survey {
   readonly headNumber: bigint;
-  /** Transactions of the sender in the chain, and with those the node's pool holds. */
+  /** Transactions of the sender in the chain: the highest count that any URL says, and the lowest. */
   readonly latestNonce: number;
+  readonly lowestNonce: number;
+  /** With those that the nodes' pools hold; the highest. */
   readonly pendingNonce: number;
   readonly balance: bigint;
   readonly hasCode: boolean;
@@ -70,6 +72,7 @@ export async function survey(
   return {
     headNumber: header.number,
     latestNonce: numberOf(resultOf(latest)),
+    lowestNonce: numberOf(resultOf(latest)),
     pendingNonce: numberOf(resultOf(pending)),
     balance: quantityOf(resultOf(balance)),
     // A delegated account (EIP-7702) has code as well, and its calls to itself could revert.

@@ -17,7 +17,9 @@ export async function verifyBundle(
   const { tx_hash, block_hash: blockHash, tx_index: txIndex } = bundle.anchor;
   const rpc = connectRpc({ url, ...(timeoutMs === undefined ? {} : { timeoutMs }) });
   try {
-    const { facts, ...standing } = await readAnchor(rpc.reading, tx_hash, { blockHash, txIndex });
+    const { facts, ...standing } = await readAnchor(rpc.reading, tx_hash, {
+      place: { blockHash, txIndex },
+    });
     const checks = auditBundle(bundle, facts);
     return { ...standing, checks, sender: facts.tx?.from ?? null };
   } finally {

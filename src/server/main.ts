@@ -43,7 +43,7 @@ export async function startServer(config: ServerConfig, deps: ServerDeps): Promi
   const { values } = config;
   const key = await loadAnchorKey(keySource(config));
   const metrics = createMetrics(clock);
-  const chain = openChain({ url: values.SVC_CHAIN_RPC_URL ?? '', onAsked: metrics.onAsked });
+  const chain = openChain({ urls: [values.SVC_CHAIN_RPC_URL ?? ''], onAsked: metrics.onAsked });
   let fail: (reason: 'store_failed') => void = () => {};
   const failed = new Promise<'store_failed'>((resolve) => {
     fail = resolve;

@@ -20,7 +20,7 @@ let anchor: SentAnchor;
 beforeAll(async () => {
   node = await startTestChain();
   proxy = await startRpcProxy(node.url);
-  chain = openChain({ url: proxy.url });
+  chain = openChain({ urls: [proxy.url] });
   key = await loadAnchorKey({ privateKey: anvilAccounts[0].privateKey });
   identity = await chain.anchoring.identity();
   anchor = await sign(0);

@@ -5,6 +5,7 @@ import { type PreflightTerms, preflight } from '../../src/server/anchorer/prefli
 const survey: Survey = {
   headNumber: 100n,
   latestNonce: 3,
+  lowestNonce: 3,
   pendingNonce: 3,
   balance: 10n ** 18n,
   hasCode: false,

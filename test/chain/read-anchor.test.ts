@@ -32,7 +32,7 @@ let identity: Identity;
 beforeAll(async () => {
   node = await startTestChain();
   proxy = await startRpcProxy(node.url);
-  chain = openChain({ url: proxy.url });
+  chain = openChain({ urls: [proxy.url] });
   identity = await chain.anchoring.identity();
   key = await loadAnchorKey({ privateKey: anvilAccounts[0].privateKey });
 });

@@ -9,7 +9,7 @@ describe('a restored database', () => {
   let chain: OpenChain;
   beforeEach(async () => {
     rig = await startAnchoringRig({ blockTime: 1 });
-    chain = openChain({ url: rig.node.url });
+    chain = openChain({ urls: [rig.node.url] });
     const anchorer = rig.start();
     await rig.verified(await rig.queue(1));
     await anchorer.drain();

@@ -52,14 +52,14 @@ describe('an RPC URL', () => {
   });
 
   it('stays out of the error for a malformed one', () => {
-    const open = () => openChain({ url: `ftp://user:${SECRET}@node` });
+    const open = () => openChain({ urls: [`ftp://user:${SECRET}@node`] });
 
     expect(open).toThrow(SvcError);
     expect(open).not.toThrow(new RegExp(SECRET));
   });
 
   it('with credentials that cannot be decoded is refused without quoting them', () => {
-    const open = () => openChain({ url: `http://user:pa%ss${SECRET}@node` });
+    const open = () => openChain({ urls: [`http://user:pa%ss${SECRET}@node`] });
 
     expect(open).toThrow(expect.objectContaining({ code: 'invalid_rpc_url' }));
     expect(open).not.toThrow(new RegExp(SECRET));

@@ -72,7 +72,7 @@ describe('isContractSignature', () => {
   beforeAll(async () => {
     node = await startTestChain();
     proxy = await startRpcProxy(node.url);
-    chain = openChain({ url: proxy.url });
+    chain = openChain({ urls: [proxy.url] });
     wallet = await deploy(node, deployer, walletCode(owner.address));
     factory = await deployFactory(node, deployer);
   });

@@ -73,7 +73,7 @@ export async function startAnchoringRig(
     sender: SENDER,
     log,
     start({ onStep, otherKey = false, ...limits } = {}) {
-      const chain = openChain({ url: proxy.url, timeoutMs: 1_000 });
+      const chain = openChain({ urls: [proxy.url], timeoutMs: 1_000 });
       const options = {
         confirmations: 1,
         batchMax: 1024,

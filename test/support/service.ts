@@ -64,7 +64,7 @@ export async function startTestService(options: TestServiceOptions = {}) {
   const anvil =
     kind === 'none' ? null : await startAnvil({ blockTime: kind === 'manual' ? 'manual' : 1 });
   const rpcUrl = anvil?.url ?? options.rpcUrl ?? 'http://127.0.0.1:9';
-  const chain = openChain({ url: rpcUrl });
+  const chain = openChain({ urls: [rpcUrl] });
   const store = await openSqliteStore({
     path: path.join(folder, 'svc.db'),
     clock,

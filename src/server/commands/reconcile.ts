@@ -18,7 +18,7 @@ export async function reconcile(
     throw new SvcError('invalid_configuration', 'SVC_CHAIN_RPC_URL is not set');
   }
   const address = await configuredAddress(values);
-  const chain = openChain({ url: values.SVC_CHAIN_RPC_URL });
+  const chain = openChain({ urls: [values.SVC_CHAIN_RPC_URL] });
   try {
     const findings = await withStore(environment, json ? { json } : {}, (store) =>
       reconcileQueue({ store, chain: chain.anchoring, addresses: [address], now: Date.now() }),

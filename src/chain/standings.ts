@@ -1,0 +1,110 @@
+import type { Hex } from '../proof/bytes.ts';
+import { chunksOf } from './chunks.ts';
+import { headerAt } from './decode.ts';
+import { type Finality, finalityOf, type Heads, headCalls, headsOf } from './finality.ts';
+import { answersOn, type Identity, identityCalls } from './identity.ts';
+import { type Ask, type RpcAnswer, resultOf } from './rpc.ts';
+
+/** Where a transaction was found before. */
+export interface Place {
+  readonly id: string;
+  readonly txHash: Hex;
+  readonly blockNumber: bigint;
+  readonly blockHash: Hex;
+}
+
+export interface StandingsSubject {
+  readonly identity: Identity;
+  readonly places: readonly Place[];
+}
+
+export interface PlaceStanding {
+  readonly id: string;
+  /**
+   * `replaced`: another block stands at the number, by the word of a node that is at or past it.
+   * `unknown`: nothing can be concluded.
+   */
+  readonly standing: 'canonical' | 'replaced' | 'unknown';
+  /** `included` unless canonical. */
+  readonly finality: Finality;
+}
+
+export interface Standings {
+  readonly heads: Heads;
+  /** In the order of the places. */
+  readonly standings: readonly PlaceStanding[];
+}
+
+/** Blocks in one request: providers refuse large batches, and a block lists all its transactions. */
+const PER_REQUEST = 25;
+
+/**
+ * Whether the blocks that held transactions are canonical still, and how final. Without places: the
+ * heads alone. Rejects with ProviderFault, and SvcError `chain_mismatch` when another chain answers.
+ */
+export async function readStandings(
+  ask: Ask,
+  { identity, places }: StandingsSubject,
+  finalityDepth: number | null,
+  signal?: AbortSignal,
+): Promise<Standings> {
+  const calls = [...identityCalls, ...headCalls(finalityDepth)];
+  const readings = await Promise.all(
+    chunksOf(numbersOf(places), PER_REQUEST).map(async (numbers) => {
+      const answers = answersOn(identity, await ask([...calls, ...numbers.map(blockCall)], signal));
+      const blocks = answers.slice(headCalls(finalityDepth).length);
+      return { numbers, heads: headsOf(answers, finalityDepth), blocks };
+    }),
+  );
+  const heads = readings.map((reading) => reading.heads).reduce(lowestHeads);
+  const hashes = new Map(
+    readings.flatMap(({ numbers, blocks }) =>
+      numbers.map((number, i) => [number, hashAt(number, blocks[i])] as const),
+    ),
+  );
+  return {
+    heads,
+    standings: places.map((place) =>
+      standingOf(place, hashes.get(place.blockNumber) ?? null, heads),
+    ),
+  };
+}
+
+export function lowestHeads(a: Heads, b: Heads): Heads {
+  return {
+    head: a.head < b.head ? a.head : b.head,
+    safe: lower(a.safe, b.safe),
+    finalized: lower(a.finalized, b.finalized),
+  };
+}
+
+function lower(a: bigint | null, b: bigint | null): bigint | null {
+  if (a === null || b === null) return null;
+  return a < b ? a : b;
+}
+
+function standingOf(
+  { id, blockNumber, blockHash }: Place,
+  standsThere: Hex | null,
+  heads: Heads,
+): PlaceStanding {
+  if (standsThere === blockHash) {
+    return { id, standing: 'canonical', finality: finalityOf(blockNumber, heads) };
+  }
+  // A block that is missing, or comes from a node that is behind, proves nothing.
+  const isKnown = standsThere !== null && heads.head >= blockNumber;
+  return { id, standing: isKnown ? 'replaced' : 'unknown', finality: 'included' };
+}
+
+function numbersOf(places: readonly Place[]): bigint[] {
+  return [...new Set(places.map(({ blockNumber }) => blockNumber))];
+}
+
+function blockCall(number: bigint) {
+  return { method: 'eth_getBlockByNumber', params: [`0x${number.toString(16)}`, false] };
+}
+
+function hashAt(number: bigint, answer: RpcAnswer | undefined): Hex | null {
+  // Some nodes refuse a block that they do not have yet.
+  return answer?.ok === false ? null : (headerAt(number, resultOf(answer))?.hash ?? null);
+}

@@ -33,8 +33,8 @@ export const environment = Type.Object({
     '^(sqlite:.+|postgres(ql)?://.+)$',
   ),
   SVC_CHAIN_RPC_URL: Optional(
-    'JSON-RPC endpoint of the anchoring chain; start needs it; never shown to anyone',
-    '^https?://\\S+$',
+    'JSON-RPC endpoints of the anchoring chain, comma-separated; with several, two must agree before a receipt; start needs one; never shown to anyone',
+    '^https?://[^\\s,]+( *, *https?://[^\\s,]+)*$',
   ),
   SVC_CHAIN_ID: Type.Optional(
     Type.Integer({
@@ -71,6 +71,14 @@ export const environment = Type.Object({
     1,
     1,
     1000,
+  ),
+  SVC_ANCHOR_FINALITY_DEPTH: Type.Optional(
+    Type.Integer({
+      minimum: 1,
+      maximum: 10_000,
+      description:
+        "blocks, the including one counted, after which an anchor is final; exactly-once holds to that depth (default: the chain's own tags, 64 where it has none)",
+    }),
   ),
   SVC_ANCHOR_BATCH_MAX: Whole('most proofs in one transaction', 1, 1024, 1024),
   SVC_ANCHOR_LINGER_MS: Whole(
@@ -165,6 +173,7 @@ export function readConfig(
     databasePath: path.resolve(
       values.SVC_DATABASE_URL?.slice('sqlite:'.length) ?? path.join(values.SVC_DATA_DIR, 'svc.db'),
     ),
+    rpcUrls: listOf(values.SVC_CHAIN_RPC_URL),
     nativeCurrency: nativeCurrency(values.SVC_NATIVE_CURRENCY),
     gate:
       values.SVC_GATE_TOKEN === undefined
@@ -181,6 +190,10 @@ export function readConfig(
   });
 }
 
+function listOf(text = ''): readonly string[] {
+  return text.split(',').flatMap((entry) => entry.trim() || []);
+}
+
 /** Null keeps. */
 function retentionMs(days: number): number | null {
   return days === 0 ? null : days * 24 * 60 * 60_000;
@@ -188,12 +201,7 @@ function retentionMs(days: number): number | null {
 
 type Given = Readonly<Partial<Record<keyof Environment, string>>>;
 
-const urlVariables = [
-  'SVC_BASE_URL',
-  'SVC_CHAIN_RPC_URL',
-  'SVC_EXPLORER_URL',
-  'SVC_PUBLIC_RPC_URL',
-] as const;
+const urlVariables = ['SVC_BASE_URL', 'SVC_EXPLORER_URL', 'SVC_PUBLIC_RPC_URL'] as const;
 
 /** Faults that the schema of one variable does not show. */
 function crossFaults(given: Given): string[] {
@@ -212,9 +220,7 @@ function crossFaults(given: Given): string[] {
   if (given.SVC_DATABASE_URL?.startsWith('postgres')) {
     faults.push('SVC_DATABASE_URL: this version stores in SQLite only');
   }
-  if (given.SVC_CHAIN_RPC_URL?.includes(',')) {
-    faults.push('SVC_CHAIN_RPC_URL: this version reads one RPC endpoint only');
-  }
+  faults.push(...rpcUrlFaults(listOf(given.SVC_CHAIN_RPC_URL)));
   if (given.SVC_ANCHOR_PRIVATE_KEY !== undefined && given.SVC_ANCHOR_KEY_FILE !== undefined) {
     faults.push('SVC_ANCHOR_PRIVATE_KEY and SVC_ANCHOR_KEY_FILE exclude each other');
   }
@@ -222,6 +228,13 @@ function crossFaults(given: Given): string[] {
     faults.push('SVC_SIGNUP=gate needs SVC_GATE_TOKEN');
   }
   return faults;
+}
+
+/** An endpoint that stands there twice would agree with itself. */
+function rpcUrlFaults(urls: readonly string[]): string[] {
+  if (!urls.every((url) => URL.canParse(url))) return ['SVC_CHAIN_RPC_URL is not a URL'];
+  const distinct = new Set(urls.map((url) => new URL(url).href));
+  return distinct.size < urls.length ? ['SVC_CHAIN_RPC_URL names an endpoint twice'] : [];
 }
 
 function missingOf(given: Given): string[] {

@@ -31,6 +31,8 @@ export interface ServerDeps {
   clock?: Clock;
   /** Called at each durable step of the anchorer; fault injection only. */
   onAnchorStep?: (step: AnchorStep) => void | Promise<void>;
+  /** Stands between the server and its store; fault injection only. */
+  wrapStore?: (store: Store) => Store;
 }
 
 /**
@@ -43,7 +45,11 @@ export async function startServer(config: ServerConfig, deps: ServerDeps): Promi
   const { values } = config;
   const key = await loadAnchorKey(keySource(config));
   const metrics = createMetrics(clock);
-  const chain = openChain({ urls: [values.SVC_CHAIN_RPC_URL ?? ''], onAsked: metrics.onAsked });
+  const chain = openChain({
+    urls: config.rpcUrls,
+    finalityDepth: values.SVC_ANCHOR_FINALITY_DEPTH,
+    onAsked: metrics.onAsked,
+  });
   let fail: (reason: 'store_failed') => void = () => {};
   const failed = new Promise<'store_failed'>((resolve) => {
     fail = resolve;
@@ -59,7 +65,8 @@ export async function startServer(config: ServerConfig, deps: ServerDeps): Promi
       fail('store_failed');
     },
   });
-  const store = metrics.observe(opened);
+  const observed = metrics.observe(opened);
+  const store = deps.wrapStore?.(observed) ?? observed;
   const settings = settingsOf(config);
   const stopping = new AbortController();
   const app = buildApp({

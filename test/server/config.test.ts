@@ -45,11 +45,18 @@ describe('the configuration', () => {
     [{ SVC_HOST: '0.0.0.0' }, /^SVC_BASE_URL is required/],
     [{ SVC_BASE_URL: 'https://svc.example/path' }, /must be an origin/],
     [{ SVC_DATABASE_URL: 'postgres://db' }, /^SVC_DATABASE_URL: this version stores in SQLite/],
-    [{ SVC_CHAIN_RPC_URL: 'http://a,http://b' }, /reads one RPC endpoint only/],
+    [{ SVC_CHAIN_RPC_URL: 'http://a,http://A/' }, /names an endpoint twice/],
     [{ SVC_CHAIN_RPC_URL: 'http://[' }, /is not a URL/],
+    [{ SVC_ANCHOR_FINALITY_DEPTH: '0' }, /^SVC_ANCHOR_FINALITY_DEPTH/],
     [{ SVC_SIGNUP: 'gate' }, /needs SVC_GATE_TOKEN/],
   ])('refuses %j', (environment, fault) => {
     expect(faultsOf(environment)).toEqual([expect.stringMatching(fault)]);
+  });
+
+  it('takes several RPC endpoints', () => {
+    const { rpcUrls } = readConfig({ SVC_CHAIN_RPC_URL: 'http://a/x?y=1, https://u:p@b' });
+
+    expect(rpcUrls).toEqual(['http://a/x?y=1', 'https://u:p@b']);
   });
 
   it('never repeats a value in a fault', () => {

@@ -13,12 +13,12 @@ export async function reconcile(
   environment: NodeJS.ProcessEnv,
   { json }: { json?: boolean },
 ): Promise<number> {
-  const { values } = readConfig(environment);
-  if (values.SVC_CHAIN_RPC_URL === undefined) {
+  const { values, rpcUrls } = readConfig(environment);
+  if (rpcUrls.length === 0) {
     throw new SvcError('invalid_configuration', 'SVC_CHAIN_RPC_URL is not set');
   }
   const address = await configuredAddress(values);
-  const chain = openChain({ urls: [values.SVC_CHAIN_RPC_URL] });
+  const chain = openChain({ urls: rpcUrls });
   try {
     const findings = await withStore(environment, json ? { json } : {}, (store) =>
       reconcileQueue({ store, chain: chain.anchoring, addresses: [address], now: Date.now() }),

@@ -15,57 +15,95 @@ export function killServers(): void {
 
 const program = fileURLToPath(new URL('crashing-server.js', import.meta.url));
 
-export interface ServerProcess {
-  url: string;
-  child: ChildProcess;
+export interface ServerOptions {
+  dataDir: string;
+  rpcUrl: string;
+  /** A fault point, as `crashing-server.js` names them, and how often it is passed before the end. */
+  crash?: { at: string; count: number };
+  environment?: Record<string, string>;
+}
+
+export interface StartingServer {
+  /** Where it listens; rejects when it ends before. */
+  url: Promise<string>;
   /** Signal or exit code that ended it. */
   ended: Promise<string>;
+  /** The fault points it came to. */
+  passed: ReadonlySet<string>;
+  /** The fault point at which it killed itself. */
+  killedAt(): string | null;
   kill(signal: NodeJS.Signals): Promise<string>;
 }
 
-/** A real server in a process of its own, on a free port, with a data folder that a later one can take over. */
-export async function spawnServer(options: {
-  dataDir: string;
-  rpcUrl: string;
-  crash?: { at: string; count: number };
-  environment?: Record<string, string>;
-}): Promise<ServerProcess> {
+export interface ServerProcess extends Omit<StartingServer, 'url'> {
+  url: string;
+}
+
+/** A process that has loaded the server and waits to be told its configuration. */
+export interface WaitingServer {
+  start(options: ServerOptions): StartingServer;
+  discard(): Promise<void>;
+}
+
+export function prepareServer(): WaitingServer {
   const child = spawn(process.execPath, [program], {
-    stdio: ['ignore', 'pipe', 'inherit'],
-    env: {
-      PATH: process.env.PATH,
-      SVC_PORT: '0',
-      SVC_DATA_DIR: options.dataDir,
-      SVC_CHAIN_RPC_URL: options.rpcUrl,
-      SVC_ANCHOR_PRIVATE_KEY: anvilAccounts[0].privateKey,
-      SVC_SIGNUP_ANCHORS: '1000',
-      SVC_SIGNUP_GAS_WEI: '1000000000000000000',
-      SVC_EXPLORER_URL: 'https://explorer.test',
-      SVC_LOG_LEVEL: 'error',
-      ...options.environment,
-      ...(options.crash === undefined
-        ? {}
-        : { CRASH_AT: options.crash.at, CRASH_COUNT: String(options.crash.count) }),
-    },
+    stdio: ['pipe', 'pipe', 'inherit'],
+    env: { PATH: process.env.PATH },
   });
   running.add(child);
-  const ended = once(child, 'exit').then(([code, signal]) => {
+  // The process may be killed before it reads what is written to it.
+  child.stdin.on('error', () => {});
+  const passed = new Set<string>();
+  let killedAt: string | null = null;
+  const ended = once(child, 'close').then(([code, signal]) => {
     running.delete(child);
     return String(signal ?? code);
   });
-  const [line] = await Promise.race([
-    once(createInterface({ input: child.stdout }), 'line'),
-    ended.then((how) => Promise.reject(new Error(`the server ended with ${how}`))),
-  ]);
+  const url = new Promise<string>((resolve, reject) => {
+    createInterface({ input: child.stdout }).on('line', (line) => {
+      const news = JSON.parse(line) as { url?: string; passed?: string; killed?: string };
+      if (news.url !== undefined) resolve(news.url);
+      if (news.passed !== undefined) passed.add(news.passed);
+      if (news.killed !== undefined) killedAt = news.killed;
+    });
+    ended.then((how) => reject(new Error(`the server ended with ${how}`)));
+  });
+  // Who does not wait for it may still kill it.
+  url.catch(() => {});
+  const kill = (signal: NodeJS.Signals) => {
+    child.kill(signal);
+    return ended;
+  };
   return {
-    url: (JSON.parse(line) as { url: string }).url,
-    child,
-    ended,
-    kill(signal) {
-      child.kill(signal);
-      return ended;
+    start(options) {
+      child.stdin.write(`${JSON.stringify(environmentOf(options))}\n`);
+      return { url, ended, passed, killedAt: () => killedAt, kill };
+    },
+    async discard() {
+      await kill('SIGKILL');
     },
   };
+}
+
+function environmentOf({ dataDir, rpcUrl, crash, environment }: ServerOptions) {
+  return {
+    SVC_PORT: '0',
+    SVC_DATA_DIR: dataDir,
+    SVC_CHAIN_RPC_URL: rpcUrl,
+    SVC_ANCHOR_PRIVATE_KEY: anvilAccounts[0].privateKey,
+    SVC_SIGNUP_ANCHORS: '1000',
+    SVC_SIGNUP_GAS_WEI: '1000000000000000000',
+    SVC_EXPLORER_URL: 'https://explorer.test',
+    SVC_LOG_LEVEL: 'error',
+    ...environment,
+    ...(crash === undefined ? {} : { CRASH_AT: crash.at, CRASH_COUNT: String(crash.count) }),
+  };
+}
+
+/** A real server in a process of its own, on a free port, with a data folder that a later one can take over. */
+export async function spawnServer(options: ServerOptions): Promise<ServerProcess> {
+  const server = prepareServer().start(options);
+  return { ...server, url: await server.url };
 }
 
 /** Signs in with a fresh wallet; answers the owner's client, session token and wallet. */

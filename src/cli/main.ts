@@ -31,7 +31,11 @@ export async function main(argv: string[]): Promise<number> {
     .command('verify')
     .description('Hold a receipt or a bundle against the chain, without asking the service')
     .argument('<file>', 'JSON file of the receipt or bundle, or - for standard input')
-    .requiredOption('--rpc-url <url>', 'JSON-RPC endpoint to read the chain from')
+    .requiredOption(
+      '--rpc-url <url>',
+      'JSON-RPC endpoint to read the chain from; repeat it, and all must agree',
+      (url: string, urls: string[] = []) => [...urls, url],
+    )
     .option('--proof <file>', 'evidence: its hash is computed and compared')
     .option('--anchor-address <address>', 'account that must have sent the anchor')
     .option('--json', 'print one JSON object')
@@ -39,7 +43,7 @@ export async function main(argv: string[]): Promise<number> {
       'after',
       '\nExit codes: 0 verified, 1 no receipt, 2 usage, 3 not verified, 7 chain unreachable.\n' +
         '\nExamples:\n  svc verify receipt.json --rpc-url https://rpc.example.org\n' +
-        '  svc verify bundle.json --rpc-url https://rpc.example.org\n' +
+        '  svc verify bundle.json --rpc-url https://rpc.example.org --rpc-url https://rpc.example.net\n' +
         '  svc verify receipt.json --proof evidence.json --rpc-url http://127.0.0.1:8545 --json',
     )
     .action(async (file: string, options: import('./commands/verify.ts').VerifyOptions) => {

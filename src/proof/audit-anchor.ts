@@ -95,7 +95,7 @@ export function auditAnchor(stated: StatedAnchor, facts: ChainFacts): AuditCheck
 }
 
 /** Whether every check holds. */
-export function isProven(checks: readonly AuditCheck[]): boolean {
+export function isProven(checks: readonly Pick<AuditCheck, 'ok'>[]): boolean {
   return checks.length > 0 && checks.every(({ ok }) => ok);
 }
 

@@ -2,12 +2,9 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type AnchorKey, loadAnchorKey } from '../../src/chain/anchor-key.ts';
 import { type OpenChain, openChain } from '../../src/chain/chain.ts';
 import type { Identity } from '../../src/chain/identity.ts';
-import { verifyReceipt } from '../../src/chain/verify-receipt.ts';
-import { isProven } from '../../src/proof/audit-anchor.ts';
 import type { Hex } from '../../src/proof/bytes.ts';
 import { leafHash } from '../../src/proof/leaf.ts';
 import { encodePayload } from '../../src/proof/payload.ts';
-import type { Verification } from '../../src/protocol/resources.ts';
 import { anvilAccounts, startTestChain, type TestChain } from '../support/anvil.ts';
 import { type RpcProxy, startRpcProxy } from '../support/rpc-proxy.ts';
 
@@ -55,21 +52,6 @@ async function send(data: Hex = payload): Promise<Hex> {
   });
   expect(await chain.anchoring.broadcast(rawTx)).toEqual({ outcome: 'accepted' });
   return txHash;
-}
-
-async function receiptFor(txHash: Hex): Promise<Verification> {
-  const { facts } = await chain.readAnchor(txHash);
-  return {
-    ...content,
-    status: 'verified',
-    tx_hash: txHash,
-    block_number: facts.receipt?.block_number ?? '',
-    anchored_at: facts.canonical_block?.timestamp ?? '',
-    explorer_url: 'http://explorer.example',
-    chain_id: facts.chain_id,
-    inclusion: null,
-    finality: 'included',
-  };
 }
 
 describe('readAnchor', () => {
@@ -190,47 +172,6 @@ describe('readAnchor', () => {
 
     await expect(reading).rejects.toMatchObject({ code: 'chain_unavailable' });
     proxy.mend();
-  });
-});
-
-describe('verifyReceipt', () => {
-  it('proves a true receipt from the chain alone', async () => {
-    const txHash = await send();
-    await node.mine();
-    const receipt = await receiptFor(txHash);
-
-    const audit = await verifyReceipt(receipt, { rpcUrl: node.url, from: key.address });
-
-    expect(audit.checks.filter(({ ok }) => !ok)).toEqual([]);
-    expect(isProven(audit.checks)).toBe(true);
-    expect(audit).toMatchObject({ confirmations: 1n, finality: 'included' });
-  });
-
-  it.each([
-    ['other evidence', { proof_hash: `0x${'a2'.repeat(32)}` }, ['proof_hash', 'leaf']],
-    ['another task', { task_id: content.robot_id }, ['leaf']],
-    ['another block', { block_number: '9999' }, ['block_number']],
-    ['another time', { anchored_at: '2020-01-01T00:00:00.000Z' }, ['anchored_at']],
-    ['another chain', { chain_id: 1 }, ['chain']],
-  ])('names the check that %s fails', async (_what, forged, failing) => {
-    const txHash = await send();
-    await node.mine();
-    const receipt = { ...(await receiptFor(txHash)), ...forged };
-
-    const audit = await verifyReceipt(receipt, { rpcUrl: node.url });
-
-    expect(audit.checks.filter(({ ok }) => !ok).map(({ name }) => name)).toEqual(failing);
-  });
-
-  it('names the sender when another account is expected', async () => {
-    const txHash = await send();
-    await node.mine();
-    const receipt = await receiptFor(txHash);
-
-    const from = anvilAccounts[1].address;
-    const audit = await verifyReceipt(receipt, { rpcUrl: node.url, from });
-
-    expect(audit.checks.filter(({ ok }) => !ok).map(({ name }) => name)).toEqual(['sender']);
   });
 });
 

@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Answer } from '../../src/protocol/routes.ts';
 import { anvilAccounts } from '../support/anvil.ts';
 import { type DevProcess, run, startDev } from '../support/programs.ts';
+import { startRpcProxy } from '../support/rpc-proxy.ts';
 import { robotClient, signInAt } from '../support/server-process.ts';
 
 type Bundle = Answer<'getBundle'>['body'];
@@ -60,6 +61,7 @@ describe('svc verify with a bundle', () => {
       proof_hash: bundle.proof_hash,
       tx_hash: bundle.anchor.tx_hash,
       stated: { robot_name: bundle.task.robot_name },
+      nodes: [{ rpc: `rpc-1 (${new URL(dev.rpc_url).host})`, failed: [] }],
     });
   });
 
@@ -96,6 +98,34 @@ describe('svc verify with a bundle', () => {
 
     expect([expected.exitCode, other.exitCode]).toEqual([0, 3]);
     expect(other.stdout).toMatch(/✘ sender .*\n[\s\S]*NOT verified\.\n$/);
+  });
+
+  it('asks every URL, and says which of them does not bear it out', async () => {
+    const proxy = await startRpcProxy(dev.rpc_url);
+    const second = ['--rpc-url', proxy.url.replace('//', '//user:password@')];
+    const label = `rpc-2 (${proxy.url.replace('http://', '')})`;
+
+    const agreed = await verify('bundle.json', ...second);
+    proxy.intercept(({ method }) =>
+      method.startsWith('eth_getTransaction') ? { result: null } : null,
+    );
+    const refused = await verify('bundle.json', ...second);
+    proxy.cut();
+    const silent = await verify('bundle.json', ...second);
+
+    await proxy.close();
+    expect([agreed, refused, silent].map(({ exitCode }) => exitCode)).toEqual([0, 3, 7]);
+    expect(agreed.stdout).toContain('All 2 RPC URLs say the same\nVerified: ');
+    expect(refused.stdout).toContain(`${label}: The node does not know the stated transaction\n`);
+    expect(silent.stderr).toContain(`${label}: no connection`);
+    expect([refused.stdout, silent.stderr].join()).not.toMatch(/user|password/);
+  });
+
+  it('refuses one URL given twice as a mistake of the caller', async () => {
+    const { exitCode, stderr } = await verify('bundle.json', '--rpc-url', dev.rpc_url);
+
+    expect(exitCode).toBe(2);
+    expect(stderr).toContain('--rpc-url twice');
   });
 
   it('refuses another format, and says which member makes it no bundle', async () => {

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { verifyBundle } from '../../src/chain/verify-bundle.ts';
+import { verifyAnchor } from '../../src/chain/verify-anchor.ts';
 import { isProven } from '../../src/proof/audit-anchor.ts';
 import { readBundle } from '../../src/proof/bundle.ts';
 import { hashProof } from '../../src/proof/hash.ts';
@@ -133,7 +133,7 @@ describe('the evidence of a task', () => {
       const { body } = await get(id, 'bundle', owner);
 
       expect(body).not.toHaveProperty('proof');
-      const { checks } = await verifyBundle(readBundle(body), service);
+      const { checks } = await verifyAnchor(readBundle(body), { rpcUrls: [service.rpcUrl] });
       expect(isProven(checks)).toBe(true);
     });
   });
@@ -176,7 +176,9 @@ describe('the evidence of a task', () => {
 
       const bundles = await Promise.all(ids.map((id) => get(id, 'bundle', owner)));
 
-      const audits = bundles.map(({ body }) => verifyBundle(readBundle(body), service));
+      const audits = bundles.map(({ body }) =>
+        verifyAnchor(readBundle(body), { rpcUrls: [service.rpcUrl] }),
+      );
       for (const { checks } of await Promise.all(audits)) {
         expect(checks.filter(({ ok }) => !ok)).toEqual([]);
       }
@@ -187,7 +189,7 @@ describe('the evidence of a task', () => {
       const { body } = await get(await verified(), 'bundle', owner);
       const forged = readBundle({ ...body, claim: { ...body.claim, title: 'Sort nothing' } });
 
-      const { checks } = await verifyBundle(forged, service);
+      const { checks } = await verifyAnchor(forged, { rpcUrls: [service.rpcUrl] });
 
       expect(checks.filter(({ ok }) => !ok).map(({ name }) => name)).toEqual(['leaf']);
     });
@@ -199,9 +201,9 @@ describe('the evidence of a task', () => {
         /^eth_getTransaction(ByHash|Receipt)$/.test(method) ? { result: null } : null,
       );
 
-      const found = await verifyBundle(readBundle(body), { rpcUrl: proxy.url });
+      const found = await verifyAnchor(readBundle(body), { rpcUrls: [proxy.url] });
       const elsewhere = { ...body, anchor: { ...body.anchor, tx_index: 7 } };
-      const astray = await verifyBundle(readBundle(elsewhere), { rpcUrl: proxy.url });
+      const astray = await verifyAnchor(readBundle(elsewhere), { rpcUrls: [proxy.url] });
 
       await proxy.close();
       expect(isProven(found.checks)).toBe(true);

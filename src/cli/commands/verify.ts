@@ -2,8 +2,7 @@ import { Chalk, supportsColor } from 'chalk';
 import { Type } from 'typebox';
 import { Value } from 'typebox/value';
 import { SvcError } from '../../base/svc-error.ts';
-import { verifyBundle } from '../../chain/verify-bundle.ts';
-import { type ReceiptAudit, verifyReceipt } from '../../chain/verify-receipt.ts';
+import { verifyAnchor } from '../../chain/verify-anchor.ts';
 import { isProven } from '../../proof/audit-anchor.ts';
 import { type Bundle, MAX_BUNDLE_DEPTH, readBundle, saysItIsBundle } from '../../proof/bundle.ts';
 import { BundleError } from '../../proof/bundle-error.ts';
@@ -16,7 +15,7 @@ import { exitCodes } from '../exit.ts';
 import { readJson, readProof } from '../read-input.ts';
 
 export interface VerifyOptions {
-  rpcUrl: string;
+  rpcUrl: string[];
   proof?: string;
   anchorAddress?: string;
   json?: boolean;
@@ -41,7 +40,7 @@ interface Statement {
   proofHash: string;
   txHash: string;
   robotName: string | null;
-  audit(): Promise<ReceiptAudit>;
+  document: Verification | Bundle;
 }
 
 /** `svc verify FILE`: holds a receipt or a bundle, and evidence if given, against the chain itself. */
@@ -50,10 +49,17 @@ export async function verify(file: string, options: VerifyOptions): Promise<numb
   if (pinned !== undefined && !/^0x[0-9a-fA-F]{40}$/.test(pinned)) {
     throw new SvcError('usage', '--anchor-address must be an address: 0x and 40 hex digits.');
   }
-  const document = await readJson(file, { maxDepth: MAX_BUNDLE_DEPTH });
-  const statement = readStatement(file, document, options);
+  if (new Set(options.rpcUrl).size < options.rpcUrl.length) {
+    throw new SvcError('usage', 'The same --rpc-url twice would agree with itself.');
+  }
+  const json = await readJson(file, { maxDepth: MAX_BUNDLE_DEPTH });
+  const statement = readStatement(file, json);
   const given = options.proof === undefined ? [] : [await checkFile(options.proof, statement)];
-  const { checks: audited, confirmations, finality, sender } = await statement.audit();
+  const audit = await verifyAnchor(statement.document, {
+    rpcUrls: options.rpcUrl,
+    anchorAddress: pinned,
+  });
+  const { checks: audited, confirmations, finality, sender } = audit;
   const checks: Check[] = [...given, ...audited];
   const verified = isProven(audited) && given.every(({ ok }) => ok);
   if (options.json) {
@@ -65,6 +71,13 @@ export async function verify(file: string, options: VerifyOptions): Promise<numb
       confirmations: confirmations === null ? null : String(confirmations),
       finality,
       checks,
+      nodes: audit.nodes.map((node) => ({
+        rpc: node.label,
+        failed: node.checks.filter(({ ok }) => !ok).map(({ name }) => name),
+        sender: node.sender,
+        confirmations: node.confirmations === null ? null : String(node.confirmations),
+        finality: node.finality,
+      })),
       ...(statement.robotName === null ? {} : { stated: { robot_name: statement.robotName } }),
     };
     process.stdout.write(`${JSON.stringify(result)}\n`);
@@ -76,28 +89,16 @@ export async function verify(file: string, options: VerifyOptions): Promise<numb
   return verified ? exitCodes.done : exitCodes.notVerified;
 }
 
-function readStatement(file: string, document: JsonValue, options: VerifyOptions): Statement {
-  if (saysItIsBundle(document)) {
-    const bundle = bundleOf(file, document);
-    return {
-      proofHash: bundle.proof_hash,
-      txHash: bundle.anchor.tx_hash,
-      robotName: bundle.task.robot_name,
-      audit: () => auditPinned(bundle, options),
-    };
+function readStatement(file: string, json: JsonValue): Statement {
+  if (saysItIsBundle(json)) {
+    const bundle = bundleOf(file, json);
+    const { proof_hash: proofHash, anchor, task } = bundle;
+    const { tx_hash: txHash } = anchor;
+    return { proofHash, txHash, robotName: task.robot_name, document: bundle };
   }
-  const receipt = receiptOf(file, document);
-  const { rpcUrl, anchorAddress } = options;
-  return {
-    proofHash: receipt.proof_hash,
-    txHash: receipt.tx_hash,
-    robotName: null,
-    audit: () =>
-      verifyReceipt(receipt, {
-        rpcUrl,
-        ...(anchorAddress === undefined ? {} : { from: anchorAddress }),
-      }),
-  };
+  const receipt = receiptOf(file, json);
+  const { proof_hash: proofHash, tx_hash: txHash } = receipt;
+  return { proofHash, txHash, robotName: null, document: receipt };
 }
 
 function receiptOf(file: string, document: JsonValue): Verification {
@@ -121,23 +122,6 @@ function bundleOf(file: string, document: JsonValue): Bundle {
       hint: 'A newer format needs a newer version of svc.',
     });
   }
-}
-
-/** The bundle's own sender is held against the chain, so only the pinned one is left to compare. */
-async function auditPinned(
-  bundle: Bundle,
-  { rpcUrl, anchorAddress }: VerifyOptions,
-): Promise<ReceiptAudit> {
-  const audit = await verifyBundle(bundle, { rpcUrl });
-  if (anchorAddress === undefined || anchorAddress.toLowerCase() === bundle.anchor.from) {
-    return audit;
-  }
-  const checks = audit.checks.map((check) =>
-    check.name === 'sender'
-      ? { ...check, ok: false, detail: 'Another account than the expected one sent it' }
-      : check,
-  );
-  return { ...audit, checks };
 }
 
 async function checkFile(file: string, { proofHash }: Statement): Promise<Check> {

@@ -1,0 +1,197 @@
+import { isDeepStrictEqual } from 'node:util';
+import {
+  type AuditCheck,
+  type AuditCheckName,
+  auditAnchor,
+  type ChainFacts,
+} from '../proof/audit-anchor.ts';
+import { auditBundle } from '../proof/audit-bundle.ts';
+import type { Bundle } from '../proof/bundle.ts';
+import type { Hex } from '../proof/bytes.ts';
+import type { Verification } from '../protocol/resources.ts';
+import { ProviderFault } from './errors.ts';
+import type { Finality } from './finality.ts';
+import { type AnchorReading, readAnchor, type StatedPlace } from './read-anchor.ts';
+import { connectRpc } from './rpc.ts';
+
+export interface VerifyOptions {
+  /** One or more http or https URLs; with several, all must answer and agree. */
+  rpcUrls: readonly string[];
+  /** The account that must have sent the anchor, whatever the document states. */
+  anchorAddress?: string | undefined;
+  /** For one request to one node. */
+  timeoutMs?: number;
+}
+
+export interface AnchorCheck extends Omit<AuditCheck, 'name'> {
+  /** `rpc_agreement` only with several URLs. */
+  readonly name: AuditCheckName | 'rpc_agreement';
+}
+
+/** What the node behind one URL says. */
+export interface NodeAudit extends Pick<AnchorReading, 'confirmations' | 'finality'> {
+  /** Number and host of the URL, as in `rpc-2 (rpc.example.org)`; no credentials, path or query. */
+  readonly label: string;
+  readonly checks: AuditCheck[];
+  /** Who sent the transaction, in lower case; null when the node does not know it. */
+  readonly sender: string | null;
+}
+
+export interface AnchorAudit extends Pick<AnchorReading, 'confirmations' | 'finality'> {
+  /** A check holds when it holds at every node; otherwise its detail names those where it does not. */
+  readonly checks: AnchorCheck[];
+  /** As in `NodeAudit`; null too when the nodes do not agree. */
+  readonly sender: string | null;
+  /** In the order of the URLs. `confirmations` and `finality` of the whole are the lowest of theirs. */
+  readonly nodes: readonly NodeAudit[];
+}
+
+/**
+ * Holds a receipt or a bundle against the chain behind any RPC URLs, without a word from the service: every
+ * check of `auditAnchor` or `auditBundle`. With a bundle, a node that no longer knows the transaction by its
+ * hash is asked for it by block hash and index. Rejects with `chain_unavailable` when the chain cannot be
+ * read at one of the URLs, and with `invalid_rpc_url`.
+ *
+ * @throws RangeError without URLs.
+ */
+export async function verifyAnchor(
+  document: Verification | Bundle,
+  options: VerifyOptions,
+): Promise<AnchorAudit> {
+  const labels = options.rpcUrls.map(labelOf);
+  const answers = await Promise.allSettled(
+    options.rpcUrls.map((url) => readAt(url, document, options)),
+  );
+  const nodes = readingsOf(answers, labels).map(({ facts, ...standing }, i) => ({
+    label: labels[i] ?? '',
+    ...standing,
+    facts,
+    checks: auditAt(document, facts, options.anchorAddress),
+    sender: facts.tx?.from ?? null,
+  }));
+  const [first, ...others] = nodes;
+  if (first === undefined) throw new RangeError('There is no RPC URL');
+  return {
+    confirmations: lowest(nodes.map((node) => node.confirmations)),
+    finality: lowestFinality(nodes.map((node) => node.finality)),
+    sender: others.every(({ sender }) => sender === first.sender) ? first.sender : null,
+    checks: [
+      ...first.checks.map((_, i) => combined(nodes, i)),
+      ...(others.length === 0 ? [] : [agreement(first, others)]),
+    ],
+    nodes: nodes.map(({ facts: _, ...node }) => node),
+  };
+}
+
+async function readAt(
+  url: string,
+  document: Verification | Bundle,
+  { timeoutMs }: VerifyOptions,
+): Promise<AnchorReading> {
+  const rpc = connectRpc({ url, ...(timeoutMs === undefined ? {} : { timeoutMs }) });
+  try {
+    if (!('format' in document)) return await readAnchor(rpc.reading, document.tx_hash as Hex);
+    const { tx_hash, block_hash: blockHash, tx_index: txIndex } = document.anchor;
+    const place: StatedPlace = { blockHash, txIndex };
+    return await readAnchor(rpc.reading, tx_hash, { place });
+  } finally {
+    await rpc.close();
+  }
+}
+
+/** Nobody's silence counts as agreement, so that each must have answered. */
+function readingsOf(
+  answers: readonly PromiseSettledResult<AnchorReading>[],
+  labels: readonly string[],
+): AnchorReading[] {
+  const readings: AnchorReading[] = [];
+  const silent: string[] = [];
+  for (const [i, answer] of answers.entries()) {
+    if (answer.status === 'fulfilled') readings.push(answer.value);
+    else if (answers.length > 1 && answer.reason instanceof ProviderFault) {
+      silent.push(`${labels[i]}: ${answer.reason.reason}`);
+    } else throw answer.reason;
+  }
+  if (silent.length > 0) throw new ProviderFault(silent.join('; '));
+  return readings;
+}
+
+function auditAt(
+  document: Verification | Bundle,
+  facts: ChainFacts,
+  anchorAddress: string | undefined,
+): AuditCheck[] {
+  if (!('format' in document)) return auditAnchor({ ...document, from: anchorAddress }, facts);
+  const checks = auditBundle(document, facts);
+  if (anchorAddress === undefined || anchorAddress.toLowerCase() === document.anchor.from) {
+    return checks;
+  }
+  // The bundle's own sender is held against the chain, so that one of the two accounts did not send it.
+  return checks.map((check) =>
+    check.name === 'sender'
+      ? { ...check, ok: false, detail: 'Another account than the expected one sent it' }
+      : check,
+  );
+}
+
+/** One check over all nodes; which checks there are depends on the document alone. */
+function combined(nodes: readonly NodeAudit[], at: number): AnchorCheck {
+  const said = nodes.flatMap(({ label, checks }) => {
+    const check = checks[at];
+    return check === undefined ? [] : [{ label, ...check }];
+  });
+  const [first] = said;
+  if (first === undefined) throw new RangeError('No such check');
+  const { name } = first;
+  const failed = said.filter(({ ok }) => !ok);
+  const everywhere = said.every(({ detail }) => detail === first.detail);
+  const detail = everywhere
+    ? first.detail
+    : failed.map((check) => `${check.label}: ${check.detail}`).join('; ');
+  return { name, ok: failed.length === 0, detail };
+}
+
+const factNames: Readonly<Record<keyof ChainFacts, string>> = {
+  chain_id: 'chain',
+  tx: 'transaction',
+  receipt: 'receipt',
+  canonical_block: 'block',
+};
+
+interface Witness {
+  readonly label: string;
+  readonly facts: ChainFacts;
+}
+
+/** Two nodes may each bear the document out and still tell of different blocks. */
+function agreement(first: Witness, others: readonly Witness[]): AnchorCheck {
+  const names = Object.entries(factNames) as [keyof ChainFacts, string][];
+  const differing = others.flatMap(({ label, facts }) => {
+    const about = names.filter(([key]) => !isDeepStrictEqual(facts[key], first.facts[key]));
+    return about.length === 0 ? [] : [`${label} (${about.map(([, name]) => name).join(', ')})`];
+  });
+  return {
+    name: 'rpc_agreement',
+    ok: differing.length === 0,
+    detail:
+      differing.length === 0
+        ? `All ${others.length + 1} RPC URLs say the same`
+        : `Not the same as ${first.label} says: ${differing.join('; ')}`,
+  };
+}
+
+function lowest(counts: readonly (bigint | null)[]): bigint | null {
+  const known = counts.filter((count) => count !== null);
+  if (known.length < counts.length) return null;
+  return known.toSorted((a, b) => (a < b ? -1 : 1))[0] ?? null;
+}
+
+const finalities: readonly (Finality | null)[] = [null, 'included', 'safe', 'finalized'];
+
+function lowestFinality(all: readonly (Finality | null)[]): Finality | null {
+  return finalities[Math.min(...all.map((finality) => finalities.indexOf(finality)))] ?? null;
+}
+
+function labelOf(url: string, i: number): string {
+  return `rpc-${i + 1} (${URL.canParse(url) ? new URL(url).host : 'not a URL'})`;
+}

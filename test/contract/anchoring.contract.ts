@@ -50,12 +50,34 @@ export function anchorContract(open: OpenStore): void {
     );
 
     it('has a status that keeps its quote when none is given', async () => {
-      await world.store.saveChainStatus(lease, { degraded: ['low funds'], now: world.now + 5 });
+      await world.store.saveChainStatus(lease, {
+        degraded: ['low funds'],
+        parked: 0,
+        now: world.now + 5,
+      });
 
       expect(await world.store.getChainStatus()).toEqual({
         quote,
         degraded: ['low funds'],
+        parked: 0,
         updatedAt: world.now + 5,
+      });
+    });
+
+    it('has the reasons of all senders, each once, while their leases are held', async () => {
+      const other = await world.lease();
+      const { now } = world;
+      await world.store.saveChainStatus(lease, { degraded: ['fee_cap'], parked: 2, now });
+      await world.store.saveChainStatus(other, { degraded: ['fee_cap', 'a'], parked: 1, now });
+
+      expect(await world.store.getChainStatus()).toMatchObject({
+        degraded: ['a', 'fee_cap'],
+        parked: 3,
+      });
+      await world.store.releaseLease(other);
+      expect(await world.store.getChainStatus()).toMatchObject({
+        degraded: ['fee_cap'],
+        parked: 2,
       });
     });
 
@@ -65,7 +87,7 @@ export function anchorContract(open: OpenStore): void {
         expect(await fresh.store.getChainStatus()).toBeNull();
         const other = await fresh.lease();
         const newer = { ...quote, baseFeePerGas: 99n };
-        await fresh.store.saveChainStatus(other, { quote: newer, degraded: [], now: 1 });
+        await fresh.store.saveChainStatus(other, { quote: newer, degraded: [], parked: 0, now: 1 });
         expect((await fresh.store.getChainStatus())?.quote).toEqual(newer);
       } finally {
         await fresh.close();
@@ -143,6 +165,7 @@ export function anchorContract(open: OpenStore): void {
           leafCount: 3,
           unsettledLeaves: 3,
           variants: [attempt.variant],
+          minedTxHash: null,
           createdAt: world.now,
         },
       ]);
@@ -285,9 +308,13 @@ export function anchorContract(open: OpenStore): void {
       expect(await world.store.listOpenSenders()).toEqual([{ chainId, address: lease.sender }]);
     });
 
-    it('names no account whose attempts are settled', async () => {
+    it('names an account until what it has anchored is final', async () => {
       await world.queued(robot.id, 1);
-      await world.settled(lease);
+      const { id } = await world.settled(lease);
+      expect(await world.store.listOpenSenders()).toHaveLength(1);
+
+      const standings = { safe: [], finalized: [id], reorged: [] };
+      await world.store.recordStandings(lease, standings, world.now);
 
       expect(await world.store.listOpenSenders()).toEqual([]);
     });

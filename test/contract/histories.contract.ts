@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import type { Lease } from '../../src/server/core/anchor-store.ts';
+import { SvcError } from '../../src/base/svc-error.ts';
+import type { Lease, Standings } from '../../src/server/core/anchor-store.ts';
 import type { TaskRecord } from '../../src/server/core/ports.ts';
 import type { NewRobot } from '../../src/server/core/robot-store.ts';
 import { type OpenStore, World } from './world.ts';
@@ -13,7 +14,11 @@ type Step =
   | { do: 'refuse'; count: number }
   | { do: 'commit'; limit: number }
   | { do: 'include'; attempt: number; gasPrice: bigint }
-  | { do: 'settle'; attempt: number; limit: number };
+  | { do: 'settle'; attempt: number; limit: number }
+  | { do: 'bump'; attempt: number }
+  | { do: 'send'; attempt: number }
+  | { do: 'stand'; attempt: number; as: keyof Standings }
+  | { do: 'die'; attempt: number };
 
 const index = fc.nat({ max: 40 });
 const step: fc.Arbitrary<Step> = fc.oneof(
@@ -45,11 +50,26 @@ const step: fc.Arbitrary<Step> = fc.oneof(
     attempt: index,
     limit: fc.integer({ min: 1, max: 3 }),
   }),
+  fc.record({ do: fc.constant('bump' as const), attempt: index }),
+  fc.record({ do: fc.constant('send' as const), attempt: index }),
+  fc.record({
+    do: fc.constant('stand' as const),
+    attempt: index,
+    as: fc.constantFrom('safe' as const, 'finalized' as const, 'reorged' as const),
+  }),
+  fc.record({ do: fc.constant('die' as const), attempt: index }),
 );
 
 /** Takes any of a list, or nothing of an empty one. */
 function pick<T>(list: readonly T[], at: number): T | undefined {
   return list[at % list.length];
+}
+
+/** Moves that the state of the attempt does not allow are part of a history. */
+async function orRefused(move: Promise<void>): Promise<void> {
+  await move.catch((error: unknown) => {
+    if (!(error instanceof SvcError) || error.code !== 'illegal_transition') throw error;
+  });
 }
 
 class History {
@@ -119,7 +139,7 @@ class History {
         const attempt = pick(this.#attempts, step.attempt);
         if (attempt === undefined) break;
         const mined = this.#world.mined(attempt, { effectiveGasPrice: step.gasPrice });
-        await store.recordInclusion(this.#lease, attempt.id, mined, now);
+        await orRefused(store.recordInclusion(this.#lease, attempt.id, mined, now));
         break;
       }
       case 'settle': {
@@ -132,6 +152,34 @@ class History {
         await store.settleLeaves(this.#lease, attempt.id, step.limit, now);
         break;
       }
+      case 'bump': {
+        const attempt = pick(await store.listOpenAttempts(this.#lease), step.attempt);
+        const newest = attempt?.variants.at(-1);
+        if (attempt === undefined || newest === undefined) break;
+        const variant = this.#world.variant(newest);
+        const { id } = attempt;
+        await orRefused(store.addVariant(this.#lease, id, variant, newest.txHash, now));
+        break;
+      }
+      case 'send': {
+        const attempt = pick(this.#attempts, step.attempt);
+        if (attempt === undefined) break;
+        await store.recordBroadcast(this.#lease, attempt.id, now);
+        break;
+      }
+      case 'stand': {
+        const attempt = pick(await store.listIncludedAttempts(this.#lease, 40), step.attempt);
+        if (attempt === undefined) break;
+        const standings = { safe: [], finalized: [], reorged: [], [step.as]: [attempt.id] };
+        await store.recordStandings(this.#lease, standings, now);
+        break;
+      }
+      case 'die': {
+        const attempt = pick(await store.listOpenAttempts(this.#lease), step.attempt);
+        if (attempt === undefined) break;
+        await orRefused(store.recordDeath(this.#lease, attempt.id, now));
+        break;
+      }
     }
   }
 }
@@ -139,7 +187,7 @@ class History {
 export function historyContract(open: OpenStore): void {
   it('leaves every invariant holding, and the same after it is opened again', async () => {
     await fc.assert(
-      fc.asyncProperty(fc.array(step, { maxLength: 60, size: 'max' }), async (steps) => {
+      fc.asyncProperty(fc.array(step, { maxLength: 90, size: 'max' }), async (steps) => {
         const world = await World.open(open);
         try {
           const history = await History.begin(world);

@@ -77,21 +77,26 @@ export function leaseContract(open: OpenStore): void {
   describe('that is lost', () => {
     function everyCallWith(lease: Lease) {
       const { store, now } = world;
+      const nothing = { safe: [], finalized: [], reorged: [] };
       const attempt = world.attempt([
         { taskId: 'none', proofHash: randomHash(), leaf: randomHash(), generation: 0, queuedAt: 0 },
       ]);
       return {
         renewLease: store.renewLease(lease, leaseMs, now),
         releaseLease: store.releaseLease(lease),
-        saveChainStatus: store.saveChainStatus(lease, { degraded: ['x'], now }),
+        saveChainStatus: store.saveChainStatus(lease, { degraded: ['x'], parked: 0, now }),
         getNextNonce: store.getNextNonce(lease),
         listQueuedProofs: store.listQueuedProofs(lease, 1),
         commitAttempt: store.commitAttempt(lease, attempt),
         recordBroadcast: store.recordBroadcast(lease, attempt.id, now),
+        addVariant: store.addVariant(lease, attempt.id, attempt.variant, randomHash(), now),
         recordInclusion: store.recordInclusion(lease, attempt.id, world.mined(attempt), now),
         settleLeaves: store.settleLeaves(lease, attempt.id, 1, now),
         refuseQueuedProofs: store.refuseQueuedProofs(lease, [], 'x', now),
         listOpenAttempts: store.listOpenAttempts(lease),
+        listIncludedAttempts: store.listIncludedAttempts(lease, 1),
+        recordStandings: store.recordStandings(lease, nothing, now),
+        recordDeath: store.recordDeath(lease, attempt.id, now),
       };
     }
 

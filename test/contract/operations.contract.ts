@@ -48,7 +48,11 @@ export function operationsContract(open: OpenStore): void {
 
   it('leaves the chain status alone when nothing is held', async () => {
     const lease = await world.lease(newWallet(), 'a');
-    await world.store.saveChainStatus(lease, { degraded: ['underfunded'], now: world.now });
+    await world.store.saveChainStatus(lease, {
+      degraded: ['underfunded'],
+      parked: 0,
+      now: world.now,
+    });
 
     await world.store.liftHold(world.now);
 
@@ -61,8 +65,13 @@ export function operationsContract(open: OpenStore): void {
       queued: 0,
       oldestQueuedAt: null,
       submitted: 0,
+      attempts: { signed: 0, submitted: 0, reorged: 0, included: 0 },
+      oldestUnminedAt: null,
     });
     const lease = await world.lease();
+    await world.queued(robot.id, 1);
+    await world.settled(lease);
+    const signedAt = world.now;
     await world.queued(robot.id, 2);
     await world.committed(lease);
     world.clock.advance(1_000);
@@ -73,6 +82,8 @@ export function operationsContract(open: OpenStore): void {
       queued: 1,
       oldestQueuedAt: since,
       submitted: 2,
+      attempts: { signed: 1, submitted: 0, reorged: 0, included: 1 },
+      oldestUnminedAt: signedAt,
     });
   });
 

@@ -29,7 +29,9 @@ beforeEach(async () => {
   const half = await world.included(lease);
   await world.store.settleLeaves(lease, half.id, 1, world.now);
   await world.queued(robot.id, 2);
-  await world.committed(lease);
+  const sent = await world.committed(lease);
+  await world.replaced(lease, sent);
+  await world.store.recordBroadcast(lease, sent.id, world.now);
   const [failed] = await world.queued(robot.id, 2);
   await world.store.refuseQueuedProofs(lease, [failed?.id ?? ''], 'no funds', world.now);
 });
@@ -98,7 +100,7 @@ describe('the check of the invariants', () => {
       'anchored_once',
       `INSERT INTO attempts SELECT 'twin', chain_id, sender, 99, state, payload, root, leaf_count,
          0, created_at, updated_at, 'other', mined_block_number, mined_block_hash, mined_tx_index,
-         mined_at, gas_used, effective_gas_price, data_fee_wei, cost_wei
+         mined_at, gas_used, effective_gas_price, data_fee_wei, cost_wei, safe
        FROM attempts WHERE state = 'included' LIMIT 1;
        INSERT INTO leaves (attempt_id, leaf_index, task_id, leaf, path, generation, live)
        SELECT 'twin', leaf_index, task_id, leaf, path, 7, 0 FROM leaves
@@ -110,7 +112,17 @@ describe('the check of the invariants', () => {
       'unsettled_leaves_are_counted',
       'UPDATE attempts SET unsettled_leaves = 1 - min(unsettled_leaves, 1)',
     ],
-    ['attempt_has_a_variant', 'UPDATE variants SET seq = 1'],
+    ['attempt_has_a_variant', 'UPDATE variants SET seq = seq + 5'],
+    ['completion_states_are_stored_ones', `UPDATE completions SET state = 'reorged'`],
+    ['generation_counts_deaths', 'UPDATE completions SET generation = 5'],
+    [
+      'receipt_follows_the_live_leaf',
+      `UPDATE receipts SET attempt_id = (SELECT id FROM attempts WHERE state = 'submitted')
+       WHERE task_id = ${aSettled}`,
+    ],
+    ['safe_attempt_is_mined', `UPDATE attempts SET safe = 1 WHERE state = 'submitted'`],
+    ['variants_get_dearer', `UPDATE variants SET max_priority_fee_per_gas = '1' WHERE seq = 1`],
+    ['variants_get_dearer', 'UPDATE variants SET seq = 7 WHERE seq = 1'],
     ['nonces_are_contiguous', 'UPDATE attempts SET nonce = nonce + 10 WHERE nonce = 2'],
     ['attempts_belong_to_the_chain', `INSERT INTO chain_identity VALUES (1, 1, '0x')`],
     [

@@ -18,6 +18,8 @@ const shortWalks = [
   'SCAN json_each VIRTUAL TABLE INDEX 1:',
   // The index holds the open ones alone.
   'SCAN attempts USING INDEX attempts_open',
+  // The index holds those alone that are not final yet.
+  'SCAN attempts USING COVERING INDEX attempts_included',
   // In the order of a LIMIT.
   'SCAN challenges',
   'SCAN completions USING INDEX completions_queue',
@@ -76,7 +78,8 @@ it.each([
   ['the queue of a robot', /CROSS JOIN tasks/, 'SCAN completions USING INDEX completions_queue'],
   ['fleets in order', /FROM fleets WHERE wallet = \? AND/, 'INDEX fleets_wallet'],
   ['the robots of a fleet', /FROM fleets WHERE id/, 'INDEX robots_fleet'],
-  ['open attempts', /unsettled_leaves, created_at FROM attempts/, 'INDEX attempts_open'],
+  ['open attempts', /unsettled_leaves, mined_tx_hash, created_at/, 'INDEX attempts_open'],
+  ['included attempts', /ORDER BY a\.mined_block_number ASC/, 'INDEX attempts_included'],
   ['the first anchored', /FROM receipts WHERE proof_hash/, 'INDEX receipts_proof_hash'],
   ['the first queued', /FROM completions WHERE proof_hash/, 'INDEX completions_proof_hash'],
   ['open challenges', /FROM challenges WHERE wallet/, 'INDEX challenges_wallet'],

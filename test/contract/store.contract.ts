@@ -1,10 +1,12 @@
 import { describe } from 'vitest';
 import { accountContract } from './account.contract.ts';
 import { anchorContract } from './anchoring.contract.ts';
+import { anchoringAnewContract } from './anchoring-anew.contract.ts';
 import { completionContract } from './completions.contract.ts';
 import { creditContract } from './credits.contract.ts';
 import { eventContract } from './events.contract.ts';
 import { evidenceContract } from './evidence.contract.ts';
+import { finalityContract } from './finality.contract.ts';
 import { fleetContract } from './fleets.contract.ts';
 import { historyContract } from './histories.contract.ts';
 import { leaseContract } from './leases.contract.ts';
@@ -18,6 +20,8 @@ import { signInContract } from './sign-in.contract.ts';
 import { statsContract } from './stats.contract.ts';
 import { taskContract } from './tasks.contract.ts';
 import { telemetryContract } from './telemetry.contract.ts';
+import { transitionContract } from './transitions.contract.ts';
+import { variantContract } from './variants.contract.ts';
 import type { OpenStore } from './world.ts';
 
 /** What `src/server/core/ports.ts` promises of a store, for whichever store is opened. */
@@ -38,7 +42,11 @@ export function storeContract(name: string, open: OpenStore): void {
     describe('credits', () => creditContract(open));
     describe('leases', () => leaseContract(open));
     describe('anchoring', () => anchorContract(open));
+    describe('fee variants', () => variantContract(open));
+    describe('finality', () => finalityContract(open));
+    describe('anchoring anew', () => anchoringAnewContract(open));
     describe('settlement', () => settlementContract(open));
+    describe('the state machine', () => transitionContract(open));
     describe('operations', () => operationsContract(open));
     describe('opening and closing', () => lifeContract(open));
     describe('any history', () => historyContract(open));

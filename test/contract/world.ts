@@ -14,6 +14,7 @@ import type {
   MinedVariant,
   NewAttempt,
   QueuedProof,
+  Variant,
 } from '../../src/server/core/anchor-store.ts';
 import type { FleetRecord, NewFleet } from '../../src/server/core/fleet-store.ts';
 import type {
@@ -225,7 +226,7 @@ export class World {
     const sender = { chainId, address };
     const lease = await this.store.acquireLease(sender, holder, leaseMs, this.now);
     if (lease === null) throw new Error('The lease is held by another');
-    await this.store.saveChainStatus(lease, { quote, degraded: [], now: this.now });
+    await this.store.saveChainStatus(lease, { quote, degraded: [], parked: 0, now: this.now });
     return lease;
   }
 
@@ -249,7 +250,7 @@ export class World {
     );
     return {
       id: uuid(),
-      nonce: this.#nonce++,
+      nonce: changes.nonce ?? this.#nonce++,
       payload: encodePayload(payload),
       root: payload.kind === 'batch' ? payload.root : null,
       leaves: proofs.map(({ taskId, leaf }, i) => ({
@@ -270,9 +271,35 @@ export class World {
 
   /** Signs all that is queued, at most `limit`. */
   async committed(lease: Lease, limit = 1024): Promise<NewAttempt> {
-    const attempt = this.attempt(await this.store.listQueuedProofs(lease, limit));
+    const [proofs, nonce] = await Promise.all([
+      this.store.listQueuedProofs(lease, limit),
+      this.store.getNextNonce(lease),
+    ]);
+    const attempt = this.attempt(proofs, nonce === null ? {} : { nonce });
     await this.store.commitAttempt(lease, attempt);
     return attempt;
+  }
+
+  /** Another variant of the attempt, for twice the fees of `before`. */
+  variant(before: Variant, changes: Partial<Variant> = {}): Variant {
+    return {
+      txHash: randomHash(),
+      rawTx: randomHash(),
+      maxFeePerGas: 2n * before.maxFeePerGas,
+      maxPriorityFeePerGas: 2n * before.maxPriorityFeePerGas,
+      ...changes,
+    };
+  }
+
+  async replaced(lease: Lease, { id, variant: first }: NewAttempt): Promise<Variant> {
+    const variant = this.variant(first);
+    await this.store.addVariant(lease, id, variant, first.txHash, this.now);
+    return variant;
+  }
+
+  async reorged(lease: Lease, ...attempts: { id: string }[]): Promise<void> {
+    const reorged = attempts.map(({ id }) => id);
+    await this.store.recordStandings(lease, { safe: [], finalized: [], reorged }, this.now);
   }
 
   mined(attempt: NewAttempt, changes: Partial<MinedVariant> = {}): MinedVariant {

@@ -62,7 +62,7 @@ describe('the account', () => {
         maxPriorityFeePerGas: 1n,
         dataFeeWei: 0n,
       };
-      await service.store.saveChainStatus(lease, { quote, degraded: [], now: clock.now() });
+      await service.store.saveChainStatus(lease, { quote, degraded: [], parked: 0, now: clock.now() });
       const credits = async () => (await get('/me')).body.credits;
 
       await grant(service.store, owner.wallet, 100, 525_000n * 10n - 1n);

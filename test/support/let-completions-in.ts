@@ -14,6 +14,6 @@ export async function letCompletionsIn(store: Store): Promise<Lease> {
     maxPriorityFeePerGas: 10n ** 9n,
     dataFeeWei: 0n,
   };
-  await store.saveChainStatus(lease, { quote, degraded: [], now: Date.now() });
+  await store.saveChainStatus(lease, { quote, degraded: [], parked: 0, now: Date.now() });
   return lease;
 }

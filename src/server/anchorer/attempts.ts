@@ -60,6 +60,7 @@ export function committedAttempt(attempt: NewAttempt): LiveAttempt {
     leafCount,
     unsettledLeaves: leafCount,
     variants: [attempt.variant],
+    minedTxHash: null,
     createdAt: attempt.now,
   });
 }

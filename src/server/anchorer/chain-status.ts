@@ -28,6 +28,7 @@ export function createChainStatus(): ChainStatus {
       if (text === savedDegraded && !isNewQuote && now - savedAt < SAVED_AT_LEAST_EVERY_MS) return;
       await store.saveChainStatus(lease, {
         degraded: reasons,
+        parked: 0,
         now: clock.now(),
         ...(quote === undefined ? {} : { quote }),
       });

@@ -66,9 +66,30 @@ export interface OpenAttempt {
   payload: Hex;
   leafCount: number;
   unsettledLeaves: number;
-  /** Oldest first. */
+  /** Oldest first, each dearer than the one before. */
   variants: Variant[];
+  /** Where it was mined last, on the chain still or not; null when it never was. */
+  minedTxHash: Hex | null;
   createdAt: number;
+}
+
+/** In a block that is not final yet. */
+export interface IncludedAttempt {
+  id: string;
+  nonce: number;
+  txHash: Hex;
+  rawTx: Hex;
+  blockNumber: bigint;
+  blockHash: Hex;
+  isSafe: boolean;
+}
+
+/** What became of included attempts, by their ids; no id twice. */
+export interface Standings {
+  safe: readonly string[];
+  finalized: readonly string[];
+  /** Another block stands at their number. */
+  reorged: readonly string[];
 }
 
 /** Where a variant was mined; checked by the anchorer against the canonical chain before it is stored. */
@@ -106,14 +127,19 @@ export interface AnchorStore {
   ): Promise<Lease | null>;
   renewLease(lease: Lease, ttlMs: number, now: number): Promise<void>;
   releaseLease(lease: Lease): Promise<void>;
-  /** Fees for reservations, and why anchoring is not at its best (empty when it is). */
+  /**
+   * Fees for reservations, why anchoring of this sender is not at its best (empty when it is), and how many of
+   * its attempts wait for price, funds or key. Lasts as long as the lease is held.
+   */
   saveChainStatus(
     lease: Lease,
-    status: { quote?: FeeQuote; degraded: string[]; now: number },
+    status: { quote?: FeeQuote; degraded: string[]; parked: number; now: number },
   ): Promise<void>;
+  /** Reasons of all senders whose lease is held, each once, and those of the database. */
   getChainStatus(): Promise<{
     quote: FeeQuote | null;
     degraded: string[];
+    parked: number;
     updatedAt: number;
   } | null>;
   /** The nonce after the highest ever committed for this sender; null when none was. */
@@ -128,20 +154,41 @@ export interface AnchorStore {
    * the caller builds the tree anew. MUST be durable before the transaction is broadcast.
    */
   commitAttempt(lease: Lease, attempt: NewAttempt): Promise<void>;
-  /** Step 4 done: signed becomes submitted. */
+  /**
+   * Another version of an attempt that is in no block, of the same nonce, leaves and calldata. Rejects, nothing
+   * written, unless `replaces` is its newest variant and both fees are higher. MUST be durable before it is
+   * broadcast.
+   */
+  addVariant(
+    lease: Lease,
+    attemptId: string,
+    variant: Variant,
+    replaces: Hex,
+    now: number,
+  ): Promise<void>;
+  /** Step 4 done: signed or reorged becomes submitted. */
   recordBroadcast(lease: Lease, attemptId: string, now: number): Promise<void>;
-  /** Step 5 done: where it was mined. Nothing is settled yet. */
+  /** Step 5 done: where it was mined. Nothing is settled yet. What the first inclusion cost stays. */
   recordInclusion(lease: Lease, attemptId: string, mined: MinedVariant, now: number): Promise<void>;
   /**
    * Step 6: settles up to `limit` unsettled leaves of an included attempt in one commit: receipt,
    * task `verified`, charge (`chargeOf` in core/money.ts), ledger. Safe to repeat after a crash at any point.
-   * Wakes the waiting requests after the commit. Answers how many leaves are left.
+   * A task that was verified before keeps its receipt, in its new place, and is not charged again. Wakes the waiting requests after the commit. Answers how many leaves are left.
    */
   settleLeaves(lease: Lease, attemptId: string, limit: number, now: number): Promise<number>;
   /** Step 2's refusal for good, before anything is signed: completion `failed`, reservation released. */
   refuseQueuedProofs(lease: Lease, taskIds: string[], reason: string, now: number): Promise<void>;
   /** Signed, submitted, reorged, and included ones with unsettled leaves; lowest nonce first. */
   listOpenAttempts(lease: Lease): Promise<OpenAttempt[]>;
-  /** Every account with open attempts, whoever holds its lease. */
+  /** Included ones that are not final: the `limit` lowest blocks' and the `limit` highest blocks', lowest first. */
+  listIncludedAttempts(lease: Lease, limit: number): Promise<IncludedAttempt[]>;
+  /** Step 7, for many attempts in one commit. What their receipts say follows. */
+  recordStandings(lease: Lease, standings: Standings, now: number): Promise<void>;
+  /**
+   * The attempt can never be mined: its proofs are queued again in the next generation, under the reservation
+   * that they have; one commit. A proof whose task was deleted before it was charged is released.
+   */
+  recordDeath(lease: Lease, attemptId: string, now: number): Promise<void>;
+  /** Every account with attempts that are open or not final, whoever holds its lease. */
   listOpenSenders(): Promise<{ chainId: number; address: string }[]>;
 }

@@ -8,6 +8,10 @@ export interface Backlog {
   oldestQueuedAt: number | null;
   /** Proofs in transactions that are signed and not settled. */
   submitted: number;
+  /** Transactions by the state of their attempt, as far as it may still change. */
+  attempts: Record<'signed' | 'submitted' | 'reorged' | 'included', number>;
+  /** Since when the oldest transaction without a block waits; null when none does. */
+  oldestUnminedAt: number | null;
 }
 
 /** An account that held a lease here, and what it has under way. */

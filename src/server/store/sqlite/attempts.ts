@@ -11,6 +11,7 @@ import type {
 } from '../../core/anchor-store.ts';
 import { transactionCost } from '../../core/money.ts';
 import type { Access } from './access.ts';
+import { attemptMover, completionMove } from './anchor-moves.ts';
 import type { LeaseGuard } from './leases.ts';
 
 interface OpenAttemptRow {
@@ -20,6 +21,7 @@ interface OpenAttemptRow {
   payload: Hex;
   leaf_count: number;
   unsettled_leaves: number;
+  mined_tx_hash: Hex | null;
   created_at: number;
 }
 
@@ -33,7 +35,7 @@ interface VariantRow {
 type LeaseKey = Pick<Lease, 'chainId' | 'sender'>;
 
 /** The condition is the index's own, word for word, or the index cannot serve it. */
-const IS_OPEN = `(state IN ('signed', 'submitted', 'reorged')
+export const IS_OPEN = `(state IN ('signed', 'submitted', 'reorged')
          OR (state IN ('included', 'finalized') AND unsettled_leaves > 0))`;
 
 /** Steps 3 to 5 of anchoring: signed, sent, mined. */
@@ -45,6 +47,7 @@ export function attemptStore(
   AnchorStore,
   | 'getNextNonce'
   | 'commitAttempt'
+  | 'addVariant'
   | 'recordBroadcast'
   | 'recordInclusion'
   | 'listOpenAttempts'
@@ -59,24 +62,15 @@ export function attemptStore(
      VALUES (:id, :chainId, :sender, :nonce, 'signed', :payload, :root, :leafCount,
        :leafCount, :now, :now)`,
   );
-  const insertVariant = writer.prepare<[Record<string, string | number>]>(
-    `INSERT INTO variants (tx_hash, attempt_id, seq, raw_tx, max_fee_per_gas,
-       max_priority_fee_per_gas, created_at)
-     VALUES (:txHash, :attemptId, 0, :rawTx, :maxFeePerGas, :maxPriorityFeePerGas, :now)`,
-  );
+  const insertVariant = variantWriter(writer);
   const addLeaf = leafWriter(writer);
-  const submitted = writer.prepare<[Record<string, string | number>]>(
-    `UPDATE attempts SET state = 'submitted', updated_at = :now
-     WHERE id = :id AND chain_id = :chainId AND sender = :sender AND state = 'signed'`,
-  );
-  const findAttempt = writer.prepare<[string, number, string], { state: AttemptState }>(
-    'SELECT state FROM attempts WHERE id = ? AND chain_id = ? AND sender = ?',
-  );
+  const newestVariant = newestVariantReader(writer);
+  const move = attemptMover(writer);
   const findVariant = writer.prepare<[Hex, string]>(
     'SELECT 1 FROM variants WHERE tx_hash = ? AND attempt_id = ?',
   );
   const included = writer.prepare<[Record<string, string | number | bigint>]>(
-    `UPDATE attempts SET state = 'included', updated_at = :now, mined_tx_hash = :txHash,
+    `UPDATE attempts SET updated_at = :now, safe = 0, mined_tx_hash = :txHash,
        mined_block_number = :blockNumber, mined_block_hash = :blockHash, mined_tx_index = :txIndex,
        mined_at = :blockTimestamp, gas_used = :gasUsed, effective_gas_price = :effectiveGasPrice,
        data_fee_wei = :dataFeeWei, cost_wei = coalesce(cost_wei, :cost)
@@ -84,15 +78,9 @@ export function attemptStore(
   );
 
   const openSenders = reader.prepare<[], { chainId: number; address: string }>(
-    `SELECT DISTINCT chain_id AS chainId, sender AS address FROM attempts WHERE ${IS_OPEN}
-     ORDER BY chain_id, sender`,
+    `SELECT chain_id AS chainId, sender AS address FROM attempts WHERE ${IS_OPEN}
+     UNION SELECT chain_id, sender FROM attempts WHERE state = 'included'`,
   );
-
-  function requireAttempt(lease: Lease, id: string): AttemptState {
-    const row = findAttempt.get(id, lease.chainId, lease.sender);
-    if (row === undefined) throw new Error('The attempt is not one of this sender');
-    return row.state;
-  }
 
   return {
     getNextNonce: (lease) =>
@@ -123,33 +111,37 @@ export function attemptStore(
           leafCount: leaves.length,
           now,
         });
-        insertVariant.run({
-          attemptId: id,
-          txHash: variant.txHash,
-          rawTx: variant.rawTx,
-          maxFeePerGas: variant.maxFeePerGas.toString(),
-          maxPriorityFeePerGas: variant.maxPriorityFeePerGas.toString(),
-          now,
-        });
+        insertVariant(id, 0, variant, now);
         for (const [index, leaf] of leaves.entries()) addLeaf(attempt, index, leaf);
+      }),
+
+    addVariant: (lease, attemptId, variant, replaces, now) =>
+      write(() => {
+        guard(lease);
+        move(lease, attemptId, 'replace', now);
+        const newest = newestVariant(attemptId);
+        const isDearer =
+          variant.maxFeePerGas > newest.maxFeePerGas &&
+          variant.maxPriorityFeePerGas > newest.maxPriorityFeePerGas;
+        if (newest.txHash !== replaces || !isDearer) {
+          throw new Error('A variant replaces the newest one, and both of its fees are higher');
+        }
+        insertVariant(attemptId, newest.seq + 1, variant, now);
       }),
 
     recordBroadcast: (lease, attemptId, now) =>
       write(() => {
         guard(lease);
-        requireAttempt(lease, attemptId);
-        submitted.run({ id: attemptId, chainId: lease.chainId, sender: lease.sender, now });
+        move(lease, attemptId, 'broadcast', now);
       }),
 
     recordInclusion: (lease, attemptId, mined, now) =>
       write(() => {
         guard(lease);
-        const state = requireAttempt(lease, attemptId);
-        if (state === 'dead') throw new Error('A dead attempt cannot be included');
         if (findVariant.get(mined.txHash, attemptId) === undefined) {
           throw new Error('The mined transaction is no variant of the attempt');
         }
-        if (state === 'finalized') return;
+        // First the place: a state that means mined is never without one.
         included.run({
           ...mined,
           id: attemptId,
@@ -159,6 +151,7 @@ export function attemptStore(
           cost: transactionCost(mined).toString(),
           now,
         });
+        move(lease, attemptId, 'include', now);
       }),
 
     listOpenAttempts: (lease) =>
@@ -182,13 +175,46 @@ export function nextNonceReader(db: Database): (sender: LeaseKey) => number | nu
   };
 }
 
+function variantWriter(
+  writer: Database,
+): (attemptId: string, seq: number, variant: Variant, now: number) => void {
+  const insert = writer.prepare<[Record<string, string | number>]>(
+    `INSERT INTO variants (tx_hash, attempt_id, seq, raw_tx, max_fee_per_gas,
+       max_priority_fee_per_gas, created_at)
+     VALUES (:txHash, :attemptId, :seq, :rawTx, :maxFeePerGas, :maxPriorityFeePerGas, :now)`,
+  );
+  return (attemptId, seq, variant, now) => {
+    insert.run({
+      ...variant,
+      maxFeePerGas: variant.maxFeePerGas.toString(),
+      maxPriorityFeePerGas: variant.maxPriorityFeePerGas.toString(),
+      attemptId,
+      seq,
+      now,
+    });
+  };
+}
+
+function newestVariantReader(writer: Database): (attemptId: string) => Variant & { seq: number } {
+  const newest = writer.prepare<[string], VariantRow & { seq: number }>(
+    `SELECT tx_hash, raw_tx, max_fee_per_gas, max_priority_fee_per_gas, seq FROM variants
+     WHERE attempt_id = ? ORDER BY seq DESC LIMIT 1`,
+  );
+  return (attemptId) => {
+    const row = newest.get(attemptId);
+    if (row === undefined) throw new Error(`Attempt ${attemptId} has no variant`);
+    return { ...toVariant(row), seq: row.seq };
+  };
+}
+
 /** Moves one queued completion into the attempt, or throws `leaf_gone`. */
 function leafWriter(
   writer: Database,
 ): (attempt: NewAttempt, index: number, leaf: NewAttempt['leaves'][number]) => void {
+  const sign = completionMove('sign');
   const submit = writer.prepare<[number, string, Hex], { generation: number }>(
-    `UPDATE completions SET state = 'submitted', updated_at = ?
-     WHERE task_id = ? AND leaf = ? AND state = 'queued' RETURNING generation`,
+    `UPDATE completions SET state = ${sign.to}, updated_at = ?
+     WHERE task_id = ? AND leaf = ? AND state IN ${sign.from} RETURNING generation`,
   );
   const insert = writer.prepare<[string, number, string, Hex, string, number]>(
     `INSERT INTO leaves (attempt_id, leaf_index, task_id, leaf, path, generation)
@@ -204,7 +230,8 @@ function leafWriter(
 /** Signed, submitted, reorged, and included ones with unsettled leaves; lowest nonce first. */
 export function openAttemptReader(db: Database): (sender: LeaseKey) => OpenAttempt[] {
   const open = db.prepare<[number, string], OpenAttemptRow>(
-    `SELECT id, nonce, state, payload, leaf_count, unsettled_leaves, created_at FROM attempts
+    `SELECT id, nonce, state, payload, leaf_count, unsettled_leaves, mined_tx_hash, created_at
+     FROM attempts
      WHERE chain_id = ? AND sender = ? AND ${IS_OPEN}
      ORDER BY nonce`,
   );
@@ -221,6 +248,7 @@ export function openAttemptReader(db: Database): (sender: LeaseKey) => OpenAttem
       leafCount: row.leaf_count,
       unsettledLeaves: row.unsettled_leaves,
       variants: variants.all(row.id).map(toVariant),
+      minedTxHash: row.mined_tx_hash,
       createdAt: row.created_at,
     }));
 }

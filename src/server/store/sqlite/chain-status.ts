@@ -26,17 +26,23 @@ export function chainStatusStore(
   const bind = writer.prepare<[number, string]>('INSERT INTO chain_identity VALUES (1, ?, ?)');
   const save = writer.prepare<[Record<string, string | number | null>]>(
     `INSERT INTO chain_status (id, ${QUOTE_COLUMNS}, degraded, updated_at)
-     VALUES (1, :singleGas, :baseFeePerGas, :maxPriorityFeePerGas, :dataFeeWei, :degraded, :now)
+     VALUES (1, :singleGas, :baseFeePerGas, :maxPriorityFeePerGas, :dataFeeWei, '[]', :now)
      ON CONFLICT (id) DO UPDATE SET
        single_gas = coalesce(excluded.single_gas, single_gas),
        base_fee_per_gas = coalesce(excluded.base_fee_per_gas, base_fee_per_gas),
        max_priority_fee_per_gas =
          coalesce(excluded.max_priority_fee_per_gas, max_priority_fee_per_gas),
        data_fee_wei = coalesce(excluded.data_fee_wei, data_fee_wei),
-       degraded = excluded.degraded, updated_at = excluded.updated_at`,
+       updated_at = excluded.updated_at`,
+  );
+  const saveReasons = writer.prepare<[string, number, number, string]>(
+    'UPDATE leases SET degraded = ?, parked = ? WHERE chain_id = ? AND address = ?',
   );
   const status = reader.prepare<[], StatusRow>(
     `SELECT ${QUOTE_COLUMNS}, degraded, updated_at FROM chain_status`,
+  );
+  const senders = reader.prepare<[], { degraded: string; parked: number }>(
+    'SELECT degraded, parked FROM leases WHERE holder IS NOT NULL',
   );
 
   return {
@@ -62,7 +68,7 @@ export function chainStatusStore(
         return row === undefined ? null : { chainId: row.chain_id, genesisHash: row.genesis_hash };
       }),
 
-    saveChainStatus: (lease, { quote, degraded, now }) =>
+    saveChainStatus: (lease, { quote, degraded, parked, now }) =>
       write(() => {
         guard(lease);
         save.run({
@@ -70,18 +76,21 @@ export function chainStatusStore(
           baseFeePerGas: quote?.baseFeePerGas.toString() ?? null,
           maxPriorityFeePerGas: quote?.maxPriorityFeePerGas.toString() ?? null,
           dataFeeWei: quote?.dataFeeWei.toString() ?? null,
-          degraded: JSON.stringify(degraded),
           now,
         });
+        saveReasons.run(JSON.stringify(degraded), parked, lease.chainId, lease.sender);
       }),
 
     getChainStatus: () =>
       read(() => {
         const row = status.get();
         if (row === undefined) return null;
+        const held = senders.all();
+        const reasons = [row, ...held].flatMap(({ degraded }): string[] => JSON.parse(degraded));
         return {
           quote: toQuote(row),
-          degraded: JSON.parse(row.degraded),
+          degraded: [...new Set(reasons)].sort(),
+          parked: held.reduce((sum, { parked }) => sum + parked, 0),
           updatedAt: row.updated_at,
         };
       }),

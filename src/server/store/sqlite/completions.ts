@@ -1,6 +1,7 @@
 import { reservation } from '../../core/money.ts';
 import type { NewCompletion, QueueOutcome, TaskStore } from '../../core/ports.ts';
 import type { Access } from './access.ts';
+import { completionMove } from './anchor-moves.ts';
 import { feeQuoteReader } from './chain-status.ts';
 import type { Ledger } from './ledger.ts';
 import { sightings } from './sightings.ts';
@@ -28,7 +29,7 @@ export function completionStore(
   const queue = queueInto(access, ledger);
   // No row where the task is gone.
   const isOver = reader.prepare<[string], { over: 0 | 1 }>(
-    `SELECT coalesce(c.state, '') IN ('included', 'finalized', 'failed') AS over
+    `SELECT t.status = 'verified' OR coalesce(c.state, '') = 'failed' AS over
      FROM tasks t LEFT JOIN completions c ON c.task_id = t.id WHERE t.id = ?`,
   );
 
@@ -83,7 +84,8 @@ function queueInto(
      ON CONFLICT (task_id) DO UPDATE SET state = excluded.state, proof_hash = excluded.proof_hash,
        claim_hash = excluded.claim_hash, leaf = excluded.leaf, cycle = excluded.cycle,
        generation = 0, reserve_seq = excluded.reserve_seq, queued_at = excluded.queued_at,
-       updated_at = excluded.updated_at, failure = NULL`,
+       updated_at = excluded.updated_at, failure = NULL
+     WHERE completions.state IN ${completionMove('try_again').from}`,
   );
   const keepProof = writer.prepare<[string, string, number]>(
     `INSERT INTO proofs (task_id, proof, stored_at) VALUES (?, ?, ?)

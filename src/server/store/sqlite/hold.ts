@@ -1,8 +1,8 @@
 import type { Database } from 'better-sqlite3';
 
 /*
- * A held queue is a reason among those of the chain status. Only the holder of a lease writes there, and
- * while the queue is held there is none: nothing but `liftHold` takes the reason away.
+ * A held queue is the one reason that the chain status has of its own; senders keep theirs at their leases.
+ * Nothing but `liftHold` takes it away.
  */
 
 const REASON = 'restored';

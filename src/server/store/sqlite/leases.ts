@@ -49,7 +49,9 @@ export function leaseStore(
   const take = writer.prepare<[number, string, string, number, number]>(
     `INSERT INTO leases (chain_id, address, holder, fence, expires_at) VALUES (?, ?, ?, ?, ?)
      ON CONFLICT (chain_id, address) DO UPDATE SET
-       holder = excluded.holder, fence = excluded.fence, expires_at = excluded.expires_at`,
+       holder = excluded.holder, fence = excluded.fence, expires_at = excluded.expires_at,
+       degraded = iif(fence = excluded.fence, degraded, '[]'),
+       parked = iif(fence = excluded.fence, parked, 0)`,
   );
   const extend = writer.prepare<[number, number, string]>(
     'UPDATE leases SET expires_at = ? WHERE chain_id = ? AND address = ?',

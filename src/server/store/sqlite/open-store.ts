@@ -10,6 +10,7 @@ import { chainStatusStore } from './chain-status.ts';
 import { completionStore } from './completions.ts';
 import { canonicalPath, lockDatabase, openReader, openWriter, stopWaiting } from './connections.ts';
 import { creditStore } from './credits.ts';
+import { deathStore } from './deaths.ts';
 import { watchDisk } from './disk-room.ts';
 import { eventStore } from './events.ts';
 import { evidenceStore } from './evidence.ts';
@@ -29,6 +30,7 @@ import { robotDeletion } from './robot-deletion.ts';
 import { robotStore } from './robots.ts';
 import { settlementStore } from './settlement.ts';
 import { signInStore } from './sign-in.ts';
+import { standingStore } from './standings.ts';
 import { statsStore } from './stats.ts';
 import { taskListStore } from './task-list.ts';
 import { taskStore } from './tasks.ts';
@@ -139,6 +141,8 @@ function buildStore(
     ...attemptStore(access, guard, readGuard),
     ...queueStore(access, { guard, readGuard, ledger, wakeUps }),
     ...settlementStore(access, { guard, ledger, wakeUps }),
+    ...standingStore(access, guard, readGuard),
+    ...deathStore(access, { guard, ledger, wakeUps }),
     ...operationsStore(access, hasRoom),
     checkInvariants: () => access.read(() => checkInvariants(reader)),
     probe: () =>

@@ -1,7 +1,15 @@
 import type { OperationsStore } from '../../core/operations-store.ts';
 import type { Access } from './access.ts';
-import { nextNonceReader, openAttemptReader } from './attempts.ts';
+import { IS_OPEN, nextNonceReader, openAttemptReader } from './attempts.ts';
 import { holdQueue, holdReader, liftHold } from './hold.ts';
+
+interface OpenRow {
+  leaves: number;
+  signed: number;
+  submitted: number;
+  reorged: number;
+  oldest_unmined_at: number | null;
+}
 
 export function operationsStore(
   { reader, writer, write, read }: Access,
@@ -13,11 +21,14 @@ export function operationsStore(
   const oldest = reader.prepare<[], { queued_at: number }>(
     `SELECT queued_at FROM completions WHERE state = 'queued' ORDER BY reserve_seq LIMIT 1`,
   );
-  // The condition is the index's own, word for word, or the index cannot serve it.
-  const submitted = reader.prepare<[], { total: number }>(
-    `SELECT total(unsettled_leaves) AS total FROM attempts INDEXED BY attempts_open
-     WHERE state IN ('signed', 'submitted', 'reorged')
-       OR (state IN ('included', 'finalized') AND unsettled_leaves > 0)`,
+  const open = reader.prepare<[], OpenRow>(
+    `SELECT total(unsettled_leaves) AS leaves, total(state = 'signed') AS signed,
+       total(state = 'submitted') AS submitted, total(state = 'reorged') AS reorged,
+       min(iif(state IN ('included', 'finalized'), NULL, created_at)) AS oldest_unmined_at
+     FROM attempts INDEXED BY attempts_open WHERE ${IS_OPEN}`,
+  );
+  const included = reader.prepare<[], { total: number }>(
+    `SELECT count(*) AS total FROM attempts INDEXED BY attempts_included WHERE state = 'included'`,
   );
   const senders = reader.prepare<[], { chain_id: number; address: string }>(
     'SELECT chain_id, address FROM leases ORDER BY chain_id, address',
@@ -30,11 +41,21 @@ export function operationsStore(
     hasRoom,
 
     readBacklog: () =>
-      read(() => ({
-        queued: queued.get()?.total ?? 0,
-        oldestQueuedAt: oldest.get()?.queued_at ?? null,
-        submitted: submitted.get()?.total ?? 0,
-      })),
+      read(() => {
+        const row = open.get();
+        return {
+          queued: queued.get()?.total ?? 0,
+          oldestQueuedAt: oldest.get()?.queued_at ?? null,
+          submitted: row?.leaves ?? 0,
+          attempts: {
+            signed: row?.signed ?? 0,
+            submitted: row?.submitted ?? 0,
+            reorged: row?.reorged ?? 0,
+            included: included.get()?.total ?? 0,
+          },
+          oldestUnminedAt: row?.oldest_unmined_at ?? null,
+        };
+      }),
 
     holdQueue: (now) => write(() => holdQueue(writer, now)),
 

@@ -1,6 +1,7 @@
 import type { Hex } from '../../../proof/bytes.ts';
 import type { AnchorStore } from '../../core/anchor-store.ts';
 import type { Access } from './access.ts';
+import { completionMove } from './anchor-moves.ts';
 import { completionTopic, QUEUE_TOPIC } from './completions.ts';
 import type { LeaseGuard } from './leases.ts';
 import type { Ledger } from './ledger.ts';
@@ -34,10 +35,11 @@ export function queueStore(
      WHERE state = 'queued' ORDER BY reserve_seq LIMIT ?`,
   );
   const anyQueued = reader.prepare<[]>(`SELECT 1 FROM completions WHERE state = 'queued' LIMIT 1`);
+  const refuse = completionMove('refuse');
   // Nothing is released after signing: a proof of a later generation was signed before.
   const fail = writer.prepare<[string, number, string]>(
-    `UPDATE completions SET state = 'failed', failure = ?, updated_at = ?
-     WHERE task_id = ? AND state = 'queued' AND generation = 0`,
+    `UPDATE completions SET state = ${refuse.to}, failure = ?, updated_at = ?
+     WHERE task_id = ? AND state IN ${refuse.from} AND generation = 0`,
   );
 
   return {

@@ -2,6 +2,7 @@ import type { Hex } from '../../../proof/bytes.ts';
 import type { EvidenceStore, TaskListRecord } from '../../core/evidence-store.ts';
 import type { CompletionState } from '../../core/ports.ts';
 import type { Access } from './access.ts';
+import { COMPLETION_STATE } from './task-records.ts';
 
 interface Row {
   id: string;
@@ -20,7 +21,7 @@ interface Row {
 }
 
 const SELECT = `SELECT t.id, t.robot_id, t.title, t.description, t.occurred_at, t.created_at,
-    t.status, c.state, c.proof_hash, c.updated_at, a.chain_id,
+    t.status, ${COMPLETION_STATE}, c.proof_hash, a.chain_id,
     (SELECT count(*) FROM leaves WHERE task_id = t.id) AS attempts,
     coalesce(a.mined_tx_hash, (SELECT v.tx_hash FROM variants v WHERE v.attempt_id = a.id
                                ORDER BY v.seq DESC LIMIT 1)) AS tx_hash

@@ -36,6 +36,7 @@ interface ReceiptRow {
   leaf_index: number;
   path: string;
   attempt_state: AttemptState;
+  safe: 0 | 1;
   chain_id: number;
   sender: string;
   root: Hex | null;
@@ -45,6 +46,16 @@ interface ReceiptRow {
   mined_at: number;
 }
 
+/**
+ * How a completion stands and since when, over the task `t`, its completion `c` and its live attempt `a`. A
+ * verified task's follows its attempt, and is `reorged` while it has none that is in a block and settled.
+ */
+export const COMPLETION_STATE = `CASE
+    WHEN t.status = 'claimed' THEN c.state
+    WHEN c.state = 'included' AND a.state IN ('included', 'finalized') THEN a.state
+    ELSE 'reorged' END AS state,
+  iif(c.state = 'included', max(c.updated_at, a.updated_at), c.updated_at) AS updated_at`;
+
 /** Reads a whole task on the given connection. */
 export function taskReader(db: Database): (id: string) => TaskRecord | null {
   const task = db.prepare<[string], TaskRow>(
@@ -52,17 +63,17 @@ export function taskReader(db: Database): (id: string) => TaskRecord | null {
      FROM tasks WHERE id = ?`,
   );
   const completion = db.prepare<[string], CompletionRow>(
-    `SELECT c.state, c.proof_hash, c.claim_hash, c.leaf, c.updated_at,
+    `SELECT ${COMPLETION_STATE}, c.proof_hash, c.claim_hash, c.leaf,
        (SELECT count(*) FROM leaves WHERE task_id = c.task_id) AS attempts,
        coalesce(a.mined_tx_hash, (SELECT v.tx_hash FROM variants v WHERE v.attempt_id = a.id
                                   ORDER BY v.seq DESC LIMIT 1)) AS tx_hash
-     FROM completions c
+     FROM completions c JOIN tasks t ON t.id = c.task_id
      LEFT JOIN leaves l ON l.task_id = c.task_id AND l.live = 1
      LEFT JOIN attempts a ON a.id = l.attempt_id
      WHERE c.task_id = ?`,
   );
   const receipt = db.prepare<[string], ReceiptRow>(
-    `SELECT r.leaf_index, l.path, a.state AS attempt_state, a.chain_id, a.sender, a.root,
+    `SELECT r.leaf_index, l.path, a.state AS attempt_state, a.safe, a.chain_id, a.sender, a.root,
        a.leaf_count, a.mined_tx_hash, a.mined_block_number, a.mined_at
      FROM receipts r
      JOIN attempts a ON a.id = r.attempt_id
@@ -130,11 +141,13 @@ function toReceipt(row: ReceiptRow | undefined): ReceiptRecord | null {
             leaf_count: row.leaf_count,
             path: JSON.parse(row.path),
           },
-    finality: finalityOf(row.attempt_state),
+    finality: finalityOf(row),
   };
 }
 
 /** A receipt's attempt was mined once; in any other state its place is not on the chain now. */
-function finalityOf(state: AttemptState): Finality {
-  return state === 'included' || state === 'finalized' ? state : 'reorged';
+function finalityOf({ attempt_state: state, safe }: ReceiptRow): Finality {
+  if (state === 'finalized') return 'finalized';
+  if (state !== 'included') return 'reorged';
+  return safe === 1 ? 'safe' : 'included';
 }

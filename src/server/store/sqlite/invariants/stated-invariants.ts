@@ -70,7 +70,12 @@ export const statedInvariants: Record<string, Invariant> = {
       coalesce(c.state, 'missing') || ', its receipt ' || iif(r.seq IS NULL, 'missing', 'there')
     FROM tasks t LEFT JOIN completions c ON c.task_id = t.id LEFT JOIN receipts r ON r.task_id = t.id
     WHERE (t.status = 'verified') <> (r.seq IS NOT NULL)
-      OR (t.status = 'verified') <> (coalesce(c.state, '') IN ('included', 'finalized', 'reorged'))`),
+      OR (t.status = 'verified' AND coalesce(c.state, 'failed') = 'failed')
+      OR (t.status = 'claimed' AND c.state = 'included')`),
+
+  completion_states_are_stored_ones: selecting(`
+    SELECT 'the completion of task ' || task_id || ' is stored as ' || state FROM completions
+    WHERE state NOT IN ('queued', 'submitted', 'included', 'failed')`),
 
   receipt_matches_mined_variant: selecting(`
     SELECT 'the receipt of task ' || r.task_id || ' does not match its attempt' FROM receipts r
@@ -93,10 +98,35 @@ export const statedInvariants: Record<string, Invariant> = {
     WHERE CASE
       WHEN c.state IN ('queued', 'failed') THEN l.id IS NOT NULL
       WHEN c.state = 'submitted'
-        THEN l.id IS NULL OR l.settled_at IS NOT NULL OR a.state IN ('finalized', 'dead')
-      WHEN c.state = 'reorged' THEN 0
-      ELSE l.id IS NULL OR l.settled_at IS NULL OR a.state NOT IN ('included', 'finalized')
+        THEN l.id IS NULL OR l.settled_at IS NOT NULL OR a.state = 'dead'
+      ELSE l.id IS NULL OR l.settled_at IS NULL OR a.state IN ('signed', 'dead')
     END`),
+
+  generation_counts_deaths: selecting(`
+    SELECT 'task ' || c.task_id || ' is in generation ' || c.generation || ' after ' || c.deaths ||
+      ' dead attempts' FROM (SELECT task_id, generation, (SELECT count(*) FROM leaves l
+        JOIN attempts a ON a.id = l.attempt_id AND a.state = 'dead'
+        WHERE l.task_id = completions.task_id) AS deaths FROM completions) c
+    WHERE c.generation <> c.deaths`),
+
+  receipt_follows_the_live_leaf: selecting(`
+    SELECT 'the receipt of task ' || r.task_id || ' names another attempt than the live one'
+    FROM receipts r JOIN leaves l ON l.task_id = r.task_id AND l.live = 1
+    WHERE l.settled_at IS NOT NULL AND l.attempt_id <> r.attempt_id`),
+
+  safe_attempt_is_mined: selecting(`
+    SELECT 'attempt ' || id || ' is safe and ' || state FROM attempts
+    WHERE safe = 1 AND state NOT IN ('included', 'finalized')`),
+
+  variants_get_dearer: selecting(`
+    SELECT 'variant ' || seq || ' of attempt ' || attempt_id || ' is no dearer than the one before'
+    FROM (SELECT attempt_id, seq,
+        CAST(max_fee_per_gas AS INTEGER) AS fee, CAST(max_priority_fee_per_gas AS INTEGER) AS tip,
+        lag(seq) OVER w AS seq_before,
+        lag(CAST(max_fee_per_gas AS INTEGER)) OVER w AS fee_before,
+        lag(CAST(max_priority_fee_per_gas AS INTEGER)) OVER w AS tip_before
+      FROM variants WINDOW w AS (PARTITION BY attempt_id ORDER BY seq))
+    WHERE seq <> seq_before + 1 OR fee <= fee_before OR tip <= tip_before`),
 
   dead_attempt_has_no_live_leaf: selecting(`
     SELECT 'attempt ' || a.id || ' is dead and has live leaves' FROM attempts a

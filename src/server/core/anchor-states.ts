@@ -1,0 +1,87 @@
+import { SvcError } from '../../base/svc-error.ts';
+import type { AttemptState } from './anchor-store.ts';
+
+/*
+ * The durable state machine of anchoring: every write that moves an attempt or a completion looks here, and
+ * docs/anchoring.md prints these tables. Keys are events, then the state before; values the state after.
+ */
+
+/** How a completion is stored; while it is `included` it shows the state of its attempt. */
+export type StoredCompletionState = 'queued' | 'submitted' | 'included' | 'failed';
+
+export const attemptStates = [
+  'signed',
+  'submitted',
+  'included',
+  'finalized',
+  'reorged',
+  'dead',
+] as const satisfies readonly AttemptState[];
+
+export const completionStates = [
+  'queued',
+  'submitted',
+  'included',
+  'failed',
+] as const satisfies readonly StoredCompletionState[];
+
+type Moves<State extends string> = Readonly<Partial<Record<State, State>>>;
+
+/** An attempt begins as `signed`. */
+export const attemptMoves = {
+  // A node's answer may come after the block, so it is harmless in every state.
+  broadcast: {
+    signed: 'submitted',
+    submitted: 'submitted',
+    reorged: 'submitted',
+    included: 'included',
+    finalized: 'finalized',
+    dead: 'dead',
+  },
+  replace: { signed: 'signed', submitted: 'submitted', reorged: 'reorged' },
+  include: {
+    signed: 'included',
+    submitted: 'included',
+    reorged: 'included',
+    included: 'included',
+  },
+  settle: { included: 'included', finalized: 'finalized' },
+  become_safe: { included: 'included' },
+  finalize: { included: 'finalized' },
+  reorganize: { included: 'reorged' },
+  die: { signed: 'dead', submitted: 'dead', reorged: 'dead' },
+} as const satisfies Record<string, Moves<AttemptState>>;
+
+/** A completion begins as `queued`. */
+export const completionMoves = {
+  sign: { queued: 'submitted' },
+  refuse: { queued: 'failed' },
+  try_again: { failed: 'queued' },
+  settle: { submitted: 'included' },
+  anchor_anew: { submitted: 'queued', included: 'queued' },
+} as const satisfies Record<string, Moves<StoredCompletionState>>;
+
+export type AttemptEvent = keyof typeof attemptMoves;
+export type CompletionEvent = keyof typeof completionMoves;
+
+/** @throws SvcError `illegal_transition` when the attempt may not move so. */
+export function moveAttempt(from: AttemptState, event: AttemptEvent): AttemptState {
+  const moves: Moves<AttemptState> = attemptMoves[event];
+  return moves[from] ?? refuse('attempt', from, event);
+}
+
+/** @throws SvcError `illegal_transition` when the completion may not move so. */
+export function moveCompletion(
+  from: StoredCompletionState,
+  event: CompletionEvent,
+): StoredCompletionState {
+  const moves: Moves<StoredCompletionState> = completionMoves[event];
+  return moves[from] ?? refuse('completion', from, event);
+}
+
+function refuse(what: string, from: string, event: string): never {
+  throw new SvcError(
+    'illegal_transition',
+    `The ${what} is ${from}: there is no ${event} from there.`,
+  );
+}

@@ -1,0 +1,218 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { Lease, NewAttempt, Standings } from '../../src/server/core/anchor-store.ts';
+import type { TaskRecord } from '../../src/server/core/ports.ts';
+import type { NewRobot } from '../../src/server/core/robot-store.ts';
+import { failsWith, newWallet, type OpenStore, randomHash, World } from './world.ts';
+
+export function finalityContract(open: OpenStore): void {
+  let world: World;
+  let lease: Lease;
+  let robot: NewRobot;
+  beforeEach(async () => {
+    world = await World.open(open);
+    lease = await world.lease();
+    robot = await world.robot();
+  });
+  afterEach(async () => {
+    expect(await world.store.checkInvariants()).toEqual([]);
+    await world.close();
+  });
+
+  const completion = async (task: TaskRecord | undefined) =>
+    (await world.store.getTask(task?.id ?? '', { robotId: robot.id }))?.completion;
+  const record = (standings: Partial<Standings>, holder = lease) =>
+    world.store.recordStandings(
+      holder,
+      { safe: [], finalized: [], reorged: [], ...standings },
+      world.now,
+    );
+  const blocks = async (limit: number) =>
+    (await world.store.listIncludedAttempts(lease, limit)).map(({ blockNumber }) => blockNumber);
+
+  it('follows what is included, with all that is needed to ask for it', async () => {
+    await world.queued(robot.id, 1);
+    const attempt = await world.committed(lease);
+    const mined = world.mined(attempt);
+    expect(await world.store.listIncludedAttempts(lease, 5)).toEqual([]);
+    await world.store.recordInclusion(lease, attempt.id, mined, world.now);
+
+    await world.reopen();
+    lease = await world.regained(lease);
+
+    expect(await world.store.listIncludedAttempts(lease, 5)).toEqual([
+      {
+        id: attempt.id,
+        nonce: attempt.nonce,
+        txHash: attempt.variant.txHash,
+        rawTx: attempt.variant.rawTx,
+        blockNumber: mined.blockNumber,
+        blockHash: mined.blockHash,
+        isSafe: false,
+      },
+    ]);
+  });
+
+  it('follows the lowest and the highest blocks where there are many', async () => {
+    for (const blockNumber of [5n, 9n, 6n, 8n, 7n]) {
+      await world.queued(robot.id, 1);
+      const attempt = await world.committed(lease);
+      const mined = world.mined(attempt, { blockNumber });
+      await world.store.recordInclusion(lease, attempt.id, mined, world.now);
+    }
+
+    expect(await blocks(1)).toEqual([5n, 9n]);
+    expect(await blocks(2)).toEqual([5n, 6n, 8n, 9n]);
+    expect(await blocks(4)).toEqual([5n, 6n, 7n, 8n, 9n]);
+  });
+
+  it('goes from included over safe to finalized, in receipt and completion', async () => {
+    const [task] = await world.queued(robot.id, 2);
+    const { id } = await world.settled(lease);
+
+    await record({ safe: [id] });
+    expect(await completion(task)).toMatchObject({
+      state: 'included',
+      receipt: { finality: 'safe' },
+    });
+    expect(await world.store.listIncludedAttempts(lease, 1)).toMatchObject([{ isSafe: true }]);
+    world.clock.advance(1);
+    await record({ finalized: [id] });
+
+    expect(await completion(task)).toMatchObject({
+      state: 'finalized',
+      receipt: { finality: 'finalized' },
+      updatedAt: world.now,
+    });
+    expect(await world.store.listIncludedAttempts(lease, 1)).toEqual([]);
+  });
+
+  it('is recorded for many attempts, or for none of them', async () => {
+    const attempts: NewAttempt[] = [];
+    for (let i = 0; i < 3; i += 1) {
+      await world.queued(robot.id, 1);
+      attempts.push(await world.settled(lease));
+    }
+    const [safe = '', finalized = '', reorged = ''] = attempts.map(({ id }) => id);
+    const standings = { safe: [safe], finalized: [finalized], reorged: [reorged] };
+
+    await expect(record({ ...standings, finalized: [finalized, 'none'] })).rejects.toThrow();
+    expect(await world.store.listIncludedAttempts(lease, 5)).toHaveLength(3);
+    await record(standings);
+
+    expect(await world.store.listIncludedAttempts(lease, 5)).toMatchObject([{ id: safe }]);
+    expect(await world.store.listOpenAttempts(lease)).toMatchObject([
+      { id: reorged, state: 'reorged', minedTxHash: attempts[2]?.variant.txHash },
+    ]);
+  });
+
+  it('may come before the settlement, which goes on', async () => {
+    const tasks = await world.queued(robot.id, 2);
+    const { id } = await world.included(lease);
+    await world.store.settleLeaves(lease, id, 1, world.now);
+
+    await record({ finalized: [id] });
+    expect(await world.store.settleLeaves(lease, id, 1, world.now)).toBe(0);
+
+    expect(await completion(tasks[1])).toMatchObject({ state: 'finalized' });
+    expect(await world.store.listOpenAttempts(lease)).toEqual([]);
+  });
+
+  it('is never taken back', async () => {
+    await world.queued(robot.id, 1);
+    const attempt = await world.settled(lease);
+    await record({ finalized: [attempt.id] });
+
+    const { store, now } = world;
+    for (const move of [
+      record({ reorged: [attempt.id] }),
+      store.recordInclusion(lease, attempt.id, world.mined(attempt), now),
+      store.recordDeath(lease, attempt.id, now),
+    ]) {
+      await expect(move).rejects.toMatchObject(failsWith('illegal_transition'));
+    }
+  });
+
+  it('is not for another sender to record', async () => {
+    await world.queued(robot.id, 1);
+    const { id } = await world.settled(lease);
+    const other = await world.lease(newWallet());
+
+    await expect(record({ finalized: [id] }, other)).rejects.toThrow();
+
+    expect(await world.store.listIncludedAttempts(other, 5)).toEqual([]);
+    expect(await world.store.listIncludedAttempts(lease, 5)).toHaveLength(1);
+  });
+
+  describe('of a block that was replaced', () => {
+    it('leaves task and receipt there, shown as reorged', async () => {
+      const [task] = await world.queued(robot.id, 1);
+      const attempt = await world.settled(lease);
+      const before = await completion(task);
+
+      await world.reorged(lease, attempt);
+
+      const stored = await world.store.getTask(task?.id ?? '', { robotId: robot.id });
+      expect(stored?.status).toBe('verified');
+      expect(stored?.completion).toMatchObject({
+        state: 'reorged',
+        txHash: attempt.variant.txHash,
+        receipt: { ...before?.receipt, finality: 'reorged' },
+      });
+      const [listed] =
+        (await world.store.listTasks(
+          { wallet: robot.wallet, status: null, robotId: null },
+          5,
+          null,
+        )) ?? [];
+      expect(listed?.progress?.state).toBe('reorged');
+    });
+
+    it('forgets that it was safe', async () => {
+      const [task] = await world.queued(robot.id, 1);
+      const attempt = await world.settled(lease);
+      await record({ safe: [attempt.id] });
+
+      await world.reorged(lease, attempt);
+      await world.store.recordInclusion(lease, attempt.id, world.mined(attempt), world.now);
+
+      expect((await completion(task))?.receipt?.finality).toBe('included');
+    });
+
+    it('stays reorged while it is sent again, and takes its new place', async () => {
+      const [task] = await world.queued(robot.id, 1);
+      const attempt = await world.settled(lease);
+      const balance = await world.store.getBalance(robot.wallet);
+      await world.reorged(lease, attempt);
+      await world.store.recordBroadcast(lease, attempt.id, world.now);
+      expect(await completion(task)).toMatchObject({ state: 'reorged' });
+
+      const dearer = { blockNumber: 7n, blockHash: randomHash(), effectiveGasPrice: 20n };
+      const mined = world.mined(attempt, dearer);
+      await world.store.recordInclusion(lease, attempt.id, mined, world.now);
+
+      expect(await completion(task)).toMatchObject({
+        state: 'included',
+        receipt: { blockNumber: 7n, finality: 'included' },
+      });
+      expect(await world.store.getBalance(robot.wallet)).toEqual(balance);
+    });
+
+    it('settles nothing until it is included again, then the rest', async () => {
+      const tasks = await world.queued(robot.id, 3);
+      const attempt = await world.included(lease);
+      await world.store.settleLeaves(lease, attempt.id, 1, world.now);
+      await world.reorged(lease, attempt);
+      await expect(world.store.settleLeaves(lease, attempt.id, 1, world.now)).rejects.toMatchObject(
+        failsWith('illegal_transition'),
+      );
+      expect(await completion(tasks[1])).toMatchObject({ state: 'submitted', receipt: null });
+
+      const mined = world.mined(attempt, { effectiveGasPrice: 1n });
+      await world.store.recordInclusion(lease, attempt.id, mined, world.now);
+      await world.store.settleLeaves(lease, attempt.id, 5, world.now);
+
+      const states = await Promise.all(tasks.map(completion));
+      expect(states.map((one) => one?.state)).toEqual(['included', 'included', 'included']);
+    });
+  });
+}

@@ -1,15 +1,29 @@
 import { encodeFunctionData, getAddress, isAddress, parseAbi } from 'viem';
 import { SvcError } from '../base/svc-error.ts';
 import type { Hex } from '../proof/bytes.ts';
+import { agreeOnIdentity } from './agree-identity.ts';
+import { agreeOnMined } from './agree-mined.ts';
+import { agreeOnReading } from './agree-reading.ts';
+import { agreeOnStandings } from './agree-standings.ts';
+import { agreeOnSurvey } from './agree-survey.ts';
+import { broadcast } from './broadcast.ts';
 import { addressOf, dataOf, quantityOf } from './decode.ts';
-import { type BroadcastOutcome, broadcastOutcome, ProviderFault } from './errors.ts';
+import { type BroadcastOutcome, ProviderFault } from './errors.ts';
 import { type CountSubject, finalizedCount } from './finalized-count.ts';
 import { type Found, findMined, type Search } from './find-mined.ts';
-import { type Identity, identityCalls, identityOf } from './identity.ts';
+import { type Identity, identityCalls, identityOf, isSameChain } from './identity.ts';
 import { openLane } from './lane.ts';
+import { openPanel, type Panel, type PanelOptions } from './panel.ts';
+import { GRACE_MS, type Question } from './poll.ts';
+import type { ProviderStatus } from './provider.ts';
 import { type AnchorReading, readAnchor } from './read-anchor.ts';
-import { type Ask, connectRpc, type RpcOptions, resultOf } from './rpc.ts';
-import { isContractSignature, recoverWallet } from './signatures.ts';
+import { type Ask, resultOf } from './rpc.ts';
+import {
+  type ContractClaim,
+  isContractSignature,
+  mayBeContractSignature,
+  recoverWallet,
+} from './signatures.ts';
 import { readStandings, type Standings, type StandingsSubject } from './standings.ts';
 import { type Survey, type SurveySubject, survey } from './survey.ts';
 
@@ -34,17 +48,6 @@ export interface AnchorChain {
   providers(): ProviderStatus[];
 }
 
-export interface ProviderStatus {
-  /** `rpc-1` and so on; nothing of the URL. */
-  readonly label: string;
-  /** `wrong_chain`: it is set aside until it is of the expected chain again. */
-  readonly state: 'healthy' | 'unhealthy' | 'wrong_chain';
-  /** What went wrong last, for the log; null when nothing ever did. */
-  readonly lastReason: string | null;
-  /** 0 to 1, by latency and recent faults. */
-  readonly score: number;
-}
-
 /** The reads of the use cases; each rejects with `chain_unavailable` when the chain cannot be read. */
 export interface OpenChain {
   checksumAddress(text: string): string | null;
@@ -58,49 +61,117 @@ export interface OpenChain {
   close(): Promise<void>;
 }
 
-const CONTRACT_CHECKS = { width: 4, waiting: 16 };
-const erc20 = parseAbi(['function balanceOf(address) view returns (uint256)']);
-
-export interface ChainOptions extends Omit<RpcOptions, 'url'> {
-  /** One or more JSON-RPC endpoints of the same chain. */
+export interface ChainOptions extends PanelOptions {
+  /** One or more JSON-RPC endpoints of the same chain, http or https; never shown in an error. */
   readonly urls: readonly string[];
   /** Blocks, the including one counted, that stand for the chain's own tags; left out: the tags. */
   readonly finalityDepth?: number | undefined;
 }
 
+const CONTRACT_CHECKS = { width: 4, waiting: 16 };
+const erc20 = parseAbi(['function balanceOf(address) view returns (uint256)']);
+
 /**
- * The chain behind the RPC URLs. Connects on the first call.
+ * The chain behind the RPC URLs. Connects on the first call. With several URLs what a receipt, a
+ * verification or a sign-in rests on is said by two of them; with one its word is trusted.
  *
  * @throws SvcError `invalid_rpc_url`.
  */
-export function openChain({ urls, finalityDepth: depth, ...options }: ChainOptions): OpenChain {
-  const rpc = connectRpc({ ...options, url: urls[0] ?? '' });
-  const finalityDepth = depth ?? null;
+export function openChain(options: ChainOptions): OpenChain {
+  const panel = openPanel(options);
+  const finalityDepth = options.finalityDepth ?? null;
   const contractChecks = openLane(CONTRACT_CHECKS);
   return {
     checksumAddress,
     recoverWallet,
-    isContractSignature: (wallet, message, signature) =>
-      isContractSignature(rpc.reading, contractChecks, { wallet, message, signature }),
-    tokenBalance: (token, wallet) => tokenBalance(rpc.reading, token, wallet),
-    readAnchor: (txHash) => readAnchor(rpc.reading, txHash, { finalityDepth }),
-    headNumber: async () => {
-      const [head] = await rpc.reading([{ method: 'eth_blockNumber', params: [] }]);
-      return quantityOf(resultOf(head));
+    isContractSignature: async (wallet, message, signature) => {
+      const claim = { wallet, message, signature };
+      if (!mayBeContractSignature(signature)) return false;
+      return contractChecks(() => checkContractSignature(panel, claim));
     },
-    anchoring: {
-      identity: async (signal) => identityOf(await rpc.anchoring(identityCalls, signal)),
-      survey: (subject, signal) => survey(rpc.anchoring, subject, signal),
-      broadcast: (rawTx, signal) => broadcast(rpc.broadcasting, rawTx, signal),
-      findMined: (search, signal) => findMined(rpc.anchoring, search, signal),
-      readStandings: (subject, signal) =>
-        readStandings(rpc.anchoring, subject, finalityDepth, signal),
-      finalizedCount: (subject, signal) =>
-        finalizedCount(rpc.anchoring, subject, finalityDepth, signal).catch(nullOnFault),
-      providers: () => [{ label: 'rpc-1', state: 'healthy', lastReason: null, score: 1 }],
-    },
-    close: () => rpc.close(),
+    tokenBalance: (token, wallet) =>
+      panel.first(({ reading }) => tokenBalance(reading, token, wallet)),
+    readAnchor: (txHash) =>
+      panel.pollReading({
+        ask: ({ reading }) => readAnchor(reading, txHash, { finalityDepth }),
+        decide: (readings, open) => agreeOnReading(readings, { quorum: panel.quorum, open }),
+      }),
+    headNumber: () => panel.first(({ reading }) => headNumber(reading)),
+    anchoring: anchorChain(panel, finalityDepth),
+    close: () => panel.close(),
   };
+}
+
+function anchorChain(panel: Panel, finalityDepth: number | null): AnchorChain {
+  const { quorum, providers } = panel;
+  const configured = providers.length;
+  /** Each question names its chain; whoever is of another is set aside. */
+  const about = <Answer, Verdict>(identity: Identity, question: Question<Answer, Verdict>) => {
+    panel.expected = identity;
+    return panel.poll({
+      ...question,
+      ask: async (provider) => {
+        const answer = await question.ask(provider);
+        provider.health.identified();
+        return answer;
+      },
+    });
+  };
+  return {
+    identity(signal, expected = null) {
+      panel.expected ??= expected;
+      return panel.poll({
+        ask: async ({ anchoring, health }) => {
+          const named = identityOf(await anchoring(identityCalls, signal));
+          if (expected !== null && !isSameChain(named, expected)) health.strayed();
+          return named;
+        },
+        decide: (named, open) => agreeOnIdentity(named, { expected, quorum, configured, open }),
+      });
+    },
+    survey: (subject, signal) =>
+      about(subject.identity, {
+        ask: ({ anchoring }) => survey(anchoring, subject, signal),
+        decide: (surveys, open) => (open > 0 ? undefined : agreeOnSurvey(surveys)),
+        graceMs: GRACE_MS,
+      }),
+    broadcast: (rawTx, signal) => broadcast(panel, rawTx, signal),
+    findMined(search, signal) {
+      const { anchors, askAll = false } = search;
+      return about(search.identity, {
+        ask: ({ anchoring }) => findMined(anchoring, search, signal),
+        decide: (voices, open) =>
+          agreeOnMined(anchors, voices, { quorum, configured, open, askAll }),
+      });
+    },
+    readStandings: (subject, signal) =>
+      about(subject.identity, {
+        ask: ({ anchoring }) => readStandings(anchoring, subject, finalityDepth, signal),
+        decide: (voices, open) => agreeOnStandings(subject.places, voices, { quorum, open }),
+      }),
+    async finalizedCount(subject, signal) {
+      const counts = await about(subject.identity, {
+        ask: ({ anchoring }) => finalizedCount(anchoring, subject, finalityDepth, signal),
+        decide: (counts, open) => (open > 0 ? undefined : counts),
+      }).catch(nothingOnFault);
+      return counts.length < configured ? null : Math.min(...counts);
+    },
+    providers: () => providers.map((provider) => provider.status()),
+  };
+}
+
+/** A sign-in rests on it, so several providers have to agree. */
+function checkContractSignature(panel: Panel, claim: ContractClaim): Promise<boolean> {
+  return panel.pollReading({
+    ask: ({ reading }) => isContractSignature(reading, claim),
+    decide: (verdicts, open) => {
+      const says = (verdict: boolean) => verdicts.filter((one) => one === verdict).length;
+      if (says(true) >= panel.quorum) return true;
+      if (says(false) >= panel.quorum) return false;
+      if (open > 0) return undefined;
+      throw new ProviderFault('the providers do not agree on a signature');
+    },
+  });
 }
 
 /** Null unless the text is an address; its case carries nothing. */
@@ -109,20 +180,14 @@ export function checksumAddress(text: string): string | null {
   return isAddress(address) ? getAddress(address) : null;
 }
 
-async function broadcast(ask: Ask, rawTx: Hex, signal?: AbortSignal): Promise<BroadcastOutcome> {
-  try {
-    const [answer] = await ask([{ method: 'eth_sendRawTransaction', params: [rawTx] }], signal);
-    if (answer !== undefined && !answer.ok) return broadcastOutcome(answer.refusal);
-    return { outcome: 'accepted' };
-  } catch (error) {
-    if (error instanceof ProviderFault) return { outcome: 'unknown', reason: error.reason };
-    throw error;
-  }
+function nothingOnFault(error: unknown): [] {
+  if (error instanceof SvcError) return [];
+  throw error;
 }
 
-function nullOnFault(error: unknown): null {
-  if (error instanceof SvcError) return null;
-  throw error;
+async function headNumber(ask: Ask): Promise<bigint> {
+  const [head] = await ask([{ method: 'eth_blockNumber', params: [] }]);
+  return quantityOf(resultOf(head));
 }
 
 async function tokenBalance(ask: Ask, token: string, wallet: string): Promise<bigint> {

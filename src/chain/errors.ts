@@ -7,13 +7,18 @@ import { errors } from '../protocol/errors.ts';
  */
 export class ProviderFault extends SvcError<'chain_unavailable'> {
   readonly reason: string;
+  /** How long the endpoint asked to be left alone; null when it did not. */
+  readonly retryAfterMs: number | null;
 
-  constructor(reason: string, details: Record<string, unknown> = {}) {
+  constructor(reason: string, options: { retryAfterMs?: number | null } = {}) {
+    const { retryAfterMs = null } = options;
     super('chain_unavailable', 'The chain cannot be read now', {
       retryable: errors.chain_unavailable.retryable,
-      details,
+      details:
+        retryAfterMs === null ? {} : { retry_after: Math.max(1, Math.ceil(retryAfterMs / 1000)) },
     });
     this.reason = reason;
+    this.retryAfterMs = retryAfterMs;
   }
 }
 
@@ -83,6 +88,9 @@ const refusals: readonly { readonly meaning: RefusalMeaning; readonly words: Reg
 /** JSON-RPC and EIP-1474 codes that speak of the provider, whatever the text is. */
 const providerCodes: ReadonlySet<number> = new Set([-32700, -32600, -32601, -32002, -32005, 429]);
 
+const rateLimitWords =
+  /rate.?limit|too many requests|compute units per second|request count exceeded/i;
+
 /** Null when the text is none that we know: then nothing may be concluded from it. */
 export function meaningOf(refusal: RpcRefusal): RefusalMeaning | null {
   if (providerCodes.has(refusal.rpcCode)) return 'provider_fault';
@@ -118,6 +126,11 @@ export function broadcastOutcome(refusal: RpcRefusal): BroadcastOutcome {
 export function isDeterministicRefusal(refusal: RpcRefusal): boolean {
   const meaning = meaningOf(refusal);
   return meaning === 'reverted' || meaning === 'gas_limit';
+}
+
+/** The provider says that it was asked too often, inside an answer that is well otherwise. */
+export function isRateLimit({ rpcCode, reason }: RpcRefusal): boolean {
+  return rpcCode === 429 || rateLimitWords.test(reason);
 }
 
 /** The node has no such method, which says nothing of the chain. */

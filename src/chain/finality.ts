@@ -1,6 +1,7 @@
 import { headerOf, quantityOf } from './decode.ts';
 import { meaningOf } from './errors.ts';
-import { type RpcAnswer, type RpcCall, resultOf } from './rpc.ts';
+import { type RpcCall, resultOf } from './rpc.ts';
+import type { RpcAnswer } from './rpc-answers.ts';
 
 export type Finality = 'included' | 'safe' | 'finalized';
 

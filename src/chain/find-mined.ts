@@ -11,7 +11,8 @@ import {
 import { ProviderFault } from './errors.ts';
 import { answersOn, type Identity, identityCalls } from './identity.ts';
 import { confirmationsOf } from './read-anchor.ts';
-import { type Ask, type RpcAnswer, resultOf } from './rpc.ts';
+import { type Ask, resultOf } from './rpc.ts';
+import type { RpcAnswer } from './rpc-answers.ts';
 
 /** A signed transaction whose receipt is wanted, in all the variants of its nonce. */
 export interface SentAnchor {
@@ -52,7 +53,7 @@ export interface MinedTransaction {
 
 export type MinedAnchor =
   /** Has a receipt, and not yet the confirmations or the second URL that says the same. */
-  | { readonly id: string; readonly outcome: 'shallow' }
+  | { readonly id: string; readonly outcome: 'shallow'; readonly blockNumber: bigint }
   | {
       readonly id: string;
       /** `reverted` and `altered` can only come from a sender with code, or a node that lies. */
@@ -105,7 +106,11 @@ async function findPart(ask: Ask, search: Search, signal?: AbortSignal): Promise
   const deep = await readDetails(ask, search.sender, found.filter(isDeep), signal);
   const shallow = found
     .filter((match) => !isDeep(match))
-    .map(({ anchor }) => ({ id: anchor.id, outcome: 'shallow' as const }));
+    .map(({ anchor, receipt: { blockNumber } }) => ({
+      id: anchor.id,
+      outcome: 'shallow' as const,
+      blockNumber,
+    }));
   return { headNumber, mined: [...deep, ...shallow], isUnanimous: true };
 }
 

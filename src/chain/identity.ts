@@ -1,7 +1,8 @@
 import { SvcError } from '../base/svc-error.ts';
 import type { Hex } from '../proof/bytes.ts';
 import { hashOf, headerAt, malformed, numberOf } from './decode.ts';
-import { type RpcAnswer, type RpcCall, resultOf } from './rpc.ts';
+import { type RpcCall, resultOf } from './rpc.ts';
+import type { RpcAnswer } from './rpc-answers.ts';
 
 /** Tells two chains of one id apart. */
 export interface Identity {
@@ -24,9 +25,12 @@ export function identityOf([chainId, genesis]: readonly RpcAnswer[]): Identity {
 
 /** The answers behind the identity; throws SvcError `chain_mismatch` when they are of another chain. */
 export function answersOn(expected: Identity, answers: readonly RpcAnswer[]): RpcAnswer[] {
-  const { chainId, genesisHash } = identityOf(answers);
-  if (chainId !== expected.chainId || genesisHash !== expected.genesisHash) {
+  if (!isSameChain(identityOf(answers), expected)) {
     throw new SvcError('chain_mismatch', 'Another chain answers behind the RPC URL');
   }
   return answers.slice(identityCalls.length);
+}
+
+export function isSameChain(a: Identity, b: Identity): boolean {
+  return a.chainId === b.chainId && a.genesisHash === b.genesisHash;
 }

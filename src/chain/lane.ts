@@ -19,7 +19,7 @@ export function openLane(options: LaneOptions): Lane {
   return async (task) => {
     if (underWay >= options.width) {
       if (queue.length >= options.waiting) {
-        throw new ProviderFault('too many reads under way', { retry_after: 1 });
+        throw new ProviderFault('too many reads under way', { retryAfterMs: 1000 });
       }
       // The one who leaves hands its place over, so that nobody slips in between.
       await new Promise<void>((resolve) => queue.push(resolve));

@@ -1,17 +1,14 @@
-import { Agent, type Dispatcher } from 'undici';
-import { SvcError } from '../base/svc-error.ts';
-import { ProviderFault, type RpcRefusal } from './errors.ts';
+import { Agent } from 'undici';
+import { ProviderFault } from './errors.ts';
+import { post, targetOf } from './http-post.ts';
 import { type Lane, openLane } from './lane.ts';
 import { redactor } from './redact.ts';
+import { answersOf, type RpcAnswer } from './rpc-answers.ts';
 
 export interface RpcCall {
   readonly method: string;
   readonly params: readonly unknown[];
 }
-
-export type RpcAnswer =
-  | { readonly ok: true; readonly result: unknown }
-  | { readonly ok: false; readonly refusal: RpcRefusal };
 
 /**
  * Asks the calls in one HTTP request and answers in their order. Never repeats a request by itself.
@@ -30,13 +27,17 @@ export interface Rpc {
   close(): Promise<void>;
 }
 
-/** One HTTP request to the endpoint, once it has ended; `failed`: there was no usable answer. */
+/** One HTTP request to the endpoint, once it has ended. */
 export interface Asked {
+  /** `failed`: there was no usable answer. */
   readonly calls: readonly {
     readonly method: string;
     readonly outcome: 'answered' | 'refused' | 'failed';
   }[];
   readonly seconds: number;
+  /** Why there was no usable answer; null when there was, or when the caller did not wait for it. */
+  readonly fault: ProviderFault | null;
+  readonly answers: readonly RpcAnswer[];
 }
 
 export interface RpcOptions {
@@ -47,7 +48,6 @@ export interface RpcOptions {
   readonly onAsked?: (asked: Asked) => void;
 }
 
-const MAX_ANSWER_BYTES = 16 * 1024 * 1024;
 const ANCHORING = { width: 16, waiting: Number.POSITIVE_INFINITY };
 const BROADCASTING = { width: 8, waiting: Number.POSITIVE_INFINITY };
 const READING = { width: 8, waiting: 64 };
@@ -68,15 +68,21 @@ export function connectRpc(options: RpcOptions): Rpc {
       lane(async () => {
         const startedAt = performance.now();
         let answers: RpcAnswer[] = [];
+        let fault: ProviderFault | null = null;
         try {
           const body = JSON.stringify(bodyOf(calls));
           const text = await post(agent, target, body, { timeoutMs, signal });
           answers = answersOf(text, calls.length, redact);
           return answers;
+        } catch (error) {
+          if (error instanceof ProviderFault && !signal?.aborted) fault = error;
+          throw error;
         } finally {
           options.onAsked?.({
             calls: calls.map(({ method }, i) => ({ method, outcome: outcomeOf(answers[i]) })),
             seconds: (performance.now() - startedAt) / 1000,
+            fault,
+            answers,
           });
         }
       });
@@ -89,11 +95,6 @@ export function connectRpc(options: RpcOptions): Rpc {
   };
 }
 
-function outcomeOf(answer: RpcAnswer | undefined): Asked['calls'][number]['outcome'] {
-  if (answer === undefined) return 'failed';
-  return answer.ok ? 'answered' : 'refused';
-}
-
 /** The result of a call that must not be refused; a refused read is a provider's fault. */
 export function resultOf(answer: RpcAnswer | undefined): unknown {
   if (answer === undefined) throw new ProviderFault('an answer is missing');
@@ -101,144 +102,13 @@ export function resultOf(answer: RpcAnswer | undefined): unknown {
   return answer.result;
 }
 
-interface Target {
-  readonly origin: string;
-  readonly path: string;
-  readonly headers: Record<string, string>;
-}
-
-function targetOf(text: string): Target {
-  const url = URL.canParse(text) ? new URL(text) : null;
-  if (url === null || !/^https?:$/.test(url.protocol)) {
-    throw new SvcError('invalid_rpc_url', 'The RPC URL must be an http or https URL');
-  }
-  const headers: Record<string, string> = { 'content-type': 'application/json' };
-  if (url.username !== '' || url.password !== '') {
-    const credentials = `${credential(url.username)}:${credential(url.password)}`;
-    headers.authorization = `Basic ${Buffer.from(credentials).toString('base64')}`;
-  }
-  return { origin: url.origin, path: url.pathname + url.search, headers };
-}
-
-function credential(text: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    throw new SvcError(
-      'invalid_rpc_url',
-      'A % in the credentials of the RPC URL must be written as %25',
-    );
-  }
+function outcomeOf(answer: RpcAnswer | undefined): Asked['calls'][number]['outcome'] {
+  if (answer === undefined) return 'failed';
+  return answer.ok ? 'answered' : 'refused';
 }
 
 function bodyOf(calls: readonly RpcCall[]): unknown {
   const requests = calls.map(({ method, params }, id) => ({ jsonrpc: '2.0', id, method, params }));
   // Some nodes take no batches of one.
   return requests.length === 1 ? requests[0] : requests;
-}
-
-async function post(
-  agent: Agent,
-  target: Target,
-  body: string,
-  limits: { timeoutMs: number; signal: AbortSignal | undefined },
-): Promise<string> {
-  const abort = new AbortController();
-  const stop = () => abort.abort(new ProviderFault('stopped'));
-  const timer = setTimeout(
-    () => abort.abort(new ProviderFault(`no answer within ${limits.timeoutMs} ms`)),
-    limits.timeoutMs,
-  );
-  limits.signal?.addEventListener('abort', stop);
-  if (limits.signal?.aborted) stop();
-  try {
-    const response = await agent.request({
-      ...target,
-      method: 'POST',
-      body,
-      signal: abort.signal,
-    });
-    return await textOf(response);
-  } catch (error) {
-    // undici's texts quote the address, so only its code goes on.
-    throw error instanceof ProviderFault ? error : new ProviderFault(connectionReason(error));
-  } finally {
-    clearTimeout(timer);
-    limits.signal?.removeEventListener('abort', stop);
-  }
-}
-
-async function textOf(response: Dispatcher.ResponseData): Promise<string> {
-  const chunks: Buffer[] = [];
-  let bytes = 0;
-  for await (const chunk of response.body as AsyncIterable<Buffer>) {
-    bytes += chunk.length;
-    if (bytes > MAX_ANSWER_BYTES) throw new ProviderFault('the answer is too large');
-    chunks.push(chunk);
-  }
-  const text = Buffer.concat(chunks).toString('utf8');
-  const { statusCode } = response;
-  // Some providers send a node's refusal with an error status.
-  const readable = statusCode < 300 || (statusCode >= 400 && isErrorAnswer(parsed(text)));
-  if (!readable) throw new ProviderFault(`HTTP status ${statusCode}`);
-  return text;
-}
-
-function connectionReason(error: unknown): string {
-  const code = error instanceof Error && 'code' in error ? error.code : null;
-  return typeof code === 'string' && /^[A-Z_]+$/.test(code)
-    ? `no connection (${code})`
-    : 'no connection';
-}
-
-function answersOf(text: string, count: number, redact: (text: string) => string): RpcAnswer[] {
-  const body = parsed(text);
-  const list = Array.isArray(body) ? body : [body];
-  if (count > 1 && !Array.isArray(body)) {
-    const refusal = isErrorAnswer(body) ? `: ${redact(body.error.message)}` : '';
-    throw new ProviderFault(`the batch was not answered${refusal}`);
-  }
-  const byId = new Map<unknown, unknown>();
-  for (const entry of list) {
-    if (typeof entry === 'object' && entry !== null && 'id' in entry) byId.set(entry.id, entry);
-  }
-  return Array.from({ length: count }, (_, id) =>
-    answerOf(byId.get(id) ?? (count === 1 ? list[0] : undefined), redact),
-  );
-}
-
-function answerOf(entry: unknown, redact: (text: string) => string): RpcAnswer {
-  if (isErrorAnswer(entry)) {
-    const { code, message } = entry.error;
-    return { ok: false, refusal: { rpcCode: code, reason: redact(message) } };
-  }
-  if (typeof entry === 'object' && entry !== null && 'result' in entry) {
-    return { ok: true, result: entry.result };
-  }
-  throw new ProviderFault('the answer is not JSON-RPC');
-}
-
-interface ErrorAnswer {
-  readonly error: { readonly code: number; readonly message: string };
-}
-
-function isErrorAnswer(value: unknown): value is ErrorAnswer {
-  if (typeof value !== 'object' || value === null || !('error' in value)) return false;
-  const { error } = value;
-  return (
-    typeof error === 'object' &&
-    error !== null &&
-    'code' in error &&
-    typeof error.code === 'number' &&
-    'message' in error &&
-    typeof error.message === 'string'
-  );
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }

@@ -4,7 +4,6 @@ import type { Hex } from '../proof/bytes.ts';
 import { limits } from '../protocol/limits.ts';
 import { dataOf } from './decode.ts';
 import { isDeterministicRefusal, ProviderFault, type RpcRefusal } from './errors.ts';
-import type { Lane } from './lane.ts';
 import { type Ask, resultOf } from './rpc.ts';
 
 /** Half the order of secp256k1: of a signature's two forms only the one with `s` up to it counts. */
@@ -28,36 +27,39 @@ export async function recoverWallet(message: string, signature: Hex): Promise<st
   }
 }
 
-/**
- * Whether the contract wallet accepts the signature (ERC-1271, ERC-6492). Asks it only where it has
- * code or the signature has the 6492 suffix. A call that reverts means no.
- * Rejects with `chain_unavailable` when the chain cannot be asked within 5 seconds, or `lane` is full.
- */
-export async function isContractSignature(
-  ask: Ask,
-  lane: Lane,
-  claim: { wallet: string; message: string; signature: Hex },
-): Promise<boolean> {
-  const { signature } = claim;
+export interface ContractClaim {
+  readonly wallet: string;
+  readonly message: string;
+  readonly signature: Hex;
+}
+
+/** Whether a contract may be asked about these bytes at all. */
+export function mayBeContractSignature(signature: Hex): boolean {
   if (!/^0x(?:[0-9a-fA-F]{2})+$/.test(signature)) return false;
   if (signature.length / 2 - 1 > limits.signatureBytes) return false;
   // The contract check falls back to plain recovery, which would take the malleable form.
   const parts = partsOf(signature);
-  if (parts !== null && parts.s > HALF_ORDER) return false;
-  return lane(async () => {
-    const abort = new AbortController();
-    const timer = setTimeout(() => abort.abort(), CONTRACT_CHECK_MS);
-    try {
-      return await checkContract((calls) => ask(calls, abort.signal), claim);
-    } finally {
-      clearTimeout(timer);
-    }
-  });
+  return parts === null || parts.s <= HALF_ORDER;
+}
+
+/**
+ * Whether the contract wallet accepts the signature (ERC-1271, ERC-6492), which `mayBeContractSignature`
+ * has passed. Asks it only where it has code or the signature has the 6492 suffix. A call that reverts
+ * means no. Rejects with `chain_unavailable` when the chain cannot be asked within 5 seconds.
+ */
+export async function isContractSignature(ask: Ask, claim: ContractClaim): Promise<boolean> {
+  const abort = new AbortController();
+  const timer = setTimeout(() => abort.abort(), CONTRACT_CHECK_MS);
+  try {
+    return await checkContract((calls) => ask(calls, abort.signal), claim);
+  } finally {
+    clearTimeout(timer);
+  }
 }
 
 async function checkContract(
   ask: Ask,
-  { wallet, message, signature }: { wallet: string; message: string; signature: Hex },
+  { wallet, message, signature }: ContractClaim,
 ): Promise<boolean> {
   if (!signature.toLowerCase().endsWith(ERC6492_SUFFIX)) {
     const [code] = await ask([{ method: 'eth_getCode', params: [wallet, 'latest'] }]);

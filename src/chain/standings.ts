@@ -3,7 +3,9 @@ import { chunksOf } from './chunks.ts';
 import { headerAt } from './decode.ts';
 import { type Finality, finalityOf, type Heads, headCalls, headsOf } from './finality.ts';
 import { answersOn, type Identity, identityCalls } from './identity.ts';
-import { type Ask, type RpcAnswer, resultOf } from './rpc.ts';
+import { lesser } from './lesser.ts';
+import { type Ask, resultOf } from './rpc.ts';
+import type { RpcAnswer } from './rpc-answers.ts';
 
 /** Where a transaction was found before. */
 export interface Place {
@@ -70,17 +72,16 @@ export async function readStandings(
   };
 }
 
-export function lowestHeads(a: Heads, b: Heads): Heads {
+function lowestHeads(a: Heads, b: Heads): Heads {
   return {
-    head: a.head < b.head ? a.head : b.head,
+    head: lesser(a.head, b.head),
     safe: lower(a.safe, b.safe),
     finalized: lower(a.finalized, b.finalized),
   };
 }
 
 function lower(a: bigint | null, b: bigint | null): bigint | null {
-  if (a === null || b === null) return null;
-  return a < b ? a : b;
+  return a === null || b === null ? null : lesser(a, b);
 }
 
 function standingOf(

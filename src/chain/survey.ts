@@ -10,7 +10,8 @@ import {
   type RefusalMeaning,
 } from './errors.ts';
 import { answersOn, type Identity, identityCalls } from './identity.ts';
-import { type Ask, type RpcAnswer, type RpcCall, resultOf } from './rpc.ts';
+import { type Ask, type RpcCall, resultOf } from './rpc.ts';
+import type { RpcAnswer } from './rpc-answers.ts';
 
 export interface SurveySubject {
   readonly identity: Identity;

@@ -50,6 +50,7 @@ export async function startServer(config: ServerConfig, deps: ServerDeps): Promi
     finalityDepth: values.SVC_ANCHOR_FINALITY_DEPTH,
     onAsked: metrics.onAsked,
   });
+  metrics.watch(chain.anchoring.providers);
   let fail: (reason: 'store_failed') => void = () => {};
   const failed = new Promise<'store_failed'>((resolve) => {
     fail = resolve;
@@ -177,7 +178,8 @@ function anchoringLimits({ values }: ServerConfig): AnchoringLimits {
 /** A chain that answers soon is known before the first request, or refused for being another. */
 async function bindChain(store: Store, chain: AnchorChain): Promise<void> {
   try {
-    await store.bindChain(await chain.identity(AbortSignal.timeout(FIRST_CONTACT_MS)));
+    const known = await store.getChainIdentity();
+    await store.bindChain(await chain.identity(AbortSignal.timeout(FIRST_CONTACT_MS), known));
   } catch (error) {
     if (error instanceof SvcError && error.code === 'chain_mismatch') throw error;
   }
@@ -188,8 +190,8 @@ function expectChain(chain: AnchorChain, chainId: number | undefined): AnchorCha
   if (chainId === undefined) return chain;
   return {
     ...chain,
-    async identity(signal) {
-      const identity = await chain.identity(signal);
+    async identity(signal, expected) {
+      const identity = await chain.identity(signal, expected);
       if (identity.chainId === chainId) return identity;
       throw new SvcError(
         'chain_mismatch',

@@ -77,7 +77,7 @@ describe('findMined', () => {
 
     const found = await find([anchor], 3n);
 
-    expect(found.mined).toEqual([{ id: 'anchor 0', outcome: 'shallow' }]);
+    expect(found.mined).toEqual([{ id: 'anchor 0', outcome: 'shallow', blockNumber: 1n }]);
     expect(proxy.asked.methods).not.toContain('eth_getTransactionByHash');
   });
 

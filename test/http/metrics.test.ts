@@ -90,7 +90,8 @@ describe('the metrics of a server that anchors', () => {
     expect(samples.get('svc_db_commit_seconds_count')).toBeGreaterThan(5);
     expect(samples.get('svc_db_commit_writes_sum')).toBeGreaterThan(5);
     expect(samples.get('svc_db_call_seconds_count{method="createTask"}')).toBe(1);
-    const sent = 'svc_rpc_call_seconds_count{method="eth_sendRawTransaction",outcome="answered"}';
+    const sent =
+      'svc_rpc_call_seconds_count{provider="rpc-1",method="eth_sendRawTransaction",outcome="answered"}';
     expect(samples.get(sent)).toBe(1);
   });
 
@@ -125,7 +126,9 @@ describe('the metrics of a server without its chain', () => {
     expect((await read(`Bearer ${TOKEN}x`)).status).toBe(404);
     const text = await waitFor('a failed call', async () => {
       const answer = await (await read(`Bearer ${TOKEN}`)).text();
-      return /svc_rpc_call_seconds_count\{method="eth_chainId",outcome="failed"\}/.test(answer)
+      return /svc_rpc_call_seconds_count\{provider="rpc-1",method="eth_chainId",outcome="failed"\}/.test(
+        answer,
+      )
         ? answer
         : null;
     });

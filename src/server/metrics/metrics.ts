@@ -1,7 +1,7 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import type { Clock } from '../../base/clock.ts';
 import { SvcError } from '../../base/svc-error.ts';
-import type { Asked } from '../../chain/rpc.ts';
+import type { ProviderAsked, ProviderStatus } from '../../chain/provider.ts';
 import { type RouteName, routes } from '../../protocol/routes.ts';
 import type { Store } from '../core/ports.ts';
 import { createAnchorMeters } from './anchor-meters.ts';
@@ -14,10 +14,12 @@ export interface ServerMetrics {
     status: number;
     seconds: number;
   }): void;
-  onAsked(asked: Asked): void;
+  onAsked(asked: ProviderAsked): void;
   onCommit(commit: { writes: number; seconds: number }): void;
   /** The same store, each call timed and each step of an anchor counted. */
   observe(store: Store): Store;
+  /** Shows how each RPC provider does whenever somebody reads. */
+  watch(providers: () => readonly ProviderStatus[]): void;
   /** In the text format of Prometheus. */
   read(): Promise<{ contentType: string; text: string }>;
 }
@@ -30,17 +32,20 @@ const SECONDS = [
 export function createMetrics(clock: Clock): ServerMetrics {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
-  const { answers, refusals, asks, commits, writes, calls } = createMeters(registry);
+  const { answers, refusals, asks, faults, commits, writes, calls } = createMeters(registry);
   const countSteps = createAnchorMeters(registry);
   const readGauges = createBacklogGauges(registry, clock);
+  const readProviders = createProviderGauges(registry);
   let observed: Store | null = null;
+  let providers: () => readonly ProviderStatus[] = () => [];
   return {
     onAnswered({ route, method, status, seconds }) {
       answers.observe({ route: route ?? 'none', method, status: String(status) }, seconds);
       if (status === 429 && route !== null) refusals.inc({ limit: routes[route].limit });
     },
-    onAsked({ calls: asked, seconds }) {
-      for (const { method, outcome } of asked) asks.observe({ method, outcome }, seconds);
+    onAsked({ calls: asked, seconds, provider, fault }) {
+      for (const { method, outcome } of asked) asks.observe({ method, outcome, provider }, seconds);
+      if (fault !== null) faults.inc({ provider });
     },
     onCommit({ writes: size, seconds }) {
       writes.observe(size);
@@ -50,7 +55,11 @@ export function createMetrics(clock: Clock): ServerMetrics {
       observed = countSteps(timed(store, (method, seconds) => calls.observe({ method }, seconds)));
       return observed;
     },
+    watch(read) {
+      providers = read;
+    },
     async read() {
+      readProviders(providers());
       if (observed !== null) await readGauges(observed);
       return { contentType: registry.contentType, text: await registry.metrics() };
     },
@@ -75,9 +84,15 @@ function createMeters(registry: Registry) {
     }),
     asks: new Histogram({
       name: 'svc_rpc_call_seconds',
-      help: 'JSON-RPC calls, by method and outcome; calls of one batch share its time',
-      labelNames: ['method', 'outcome'],
+      help: 'JSON-RPC calls, by provider, method and outcome; calls of one batch share its time',
+      labelNames: ['provider', 'method', 'outcome'],
       buckets: SECONDS,
+      registers,
+    }),
+    faults: new Counter({
+      name: 'svc_rpc_faults_total',
+      help: 'JSON-RPC requests without a usable answer, by provider, since the start',
+      labelNames: ['provider'],
       registers,
     }),
     commits: new Histogram({
@@ -99,6 +114,22 @@ function createMeters(registry: Registry) {
       buckets: SECONDS,
       registers,
     }),
+  };
+}
+
+function createProviderGauges(registry: Registry) {
+  const gauge = (name: string, help: string) =>
+    new Gauge({ name, help, labelNames: ['provider'], registers: [registry] });
+  const healthy = gauge(
+    'svc_rpc_provider_healthy',
+    '1 while the RPC provider answers and is of the expected chain, else 0',
+  );
+  const score = gauge('svc_rpc_provider_score', '0 to 1, by latency and recent faults');
+  return (statuses: readonly ProviderStatus[]): void => {
+    for (const status of statuses) {
+      healthy.set({ provider: status.label }, status.state === 'healthy' ? 1 : 0);
+      score.set({ provider: status.label }, status.score);
+    }
   };
 }
 

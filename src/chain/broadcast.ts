@@ -1,0 +1,42 @@
+import type { Hex } from '../proof/bytes.ts';
+import { type BroadcastOutcome, broadcastOutcome, ProviderFault } from './errors.ts';
+import type { Panel } from './panel.ts';
+import { GRACE_MS, poll } from './poll.ts';
+import type { Ask } from './rpc.ts';
+
+/**
+ * Hands signed bytes to every provider, those that rest included. Taken as soon as one has them; refused
+ * only if all that answer refuse.
+ */
+export async function broadcast(
+  { providers }: Panel,
+  rawTx: Hex,
+  signal?: AbortSignal,
+): Promise<BroadcastOutcome> {
+  const reachable = providers.filter(({ health }) => !health.isWrongChain);
+  try {
+    return await poll(reachable, {
+      ask: ({ broadcasting }) => send(broadcasting, rawTx, signal),
+      decide: (outcomes, open) => {
+        const taken = outcomes.find(({ outcome }) => outcome === 'accepted' || outcome === 'known');
+        if (taken !== undefined || open > 0) return taken;
+        return outcomes.toSorted((a, b) => weight(b) - weight(a))[0];
+      },
+      graceMs: GRACE_MS,
+    });
+  } catch (error) {
+    if (error instanceof ProviderFault) return { outcome: 'unknown', reason: error.reason };
+    throw error;
+  }
+}
+
+/** What all of several outcomes come to: who does not know says nothing against who refuses. */
+function weight({ outcome }: BroadcastOutcome): number {
+  return ['unknown', 'refused', 'nonce_used'].indexOf(outcome);
+}
+
+async function send(ask: Ask, rawTx: Hex, signal?: AbortSignal): Promise<BroadcastOutcome> {
+  const [answer] = await ask([{ method: 'eth_sendRawTransaction', params: [rawTx] }], signal);
+  if (answer?.ok === false) return broadcastOutcome(answer.refusal);
+  return { outcome: 'accepted' };
+}

@@ -1,0 +1,109 @@
+import { SvcError } from '../base/svc-error.ts';
+import { isRateLimit, ProviderFault } from './errors.ts';
+import { answersOn, type Identity, identityCalls } from './identity.ts';
+import { createHealth, type ProviderHealth } from './provider-health.ts';
+import { type Ask, type Asked, connectRpc, type RpcOptions } from './rpc.ts';
+
+export interface ProviderStatus {
+  /** `rpc-1` and so on, by the place in the configuration; nothing of the URL. */
+  readonly label: string;
+  /** `wrong_chain`: it is set aside until it is of the expected chain again. */
+  readonly state: 'healthy' | 'unhealthy' | 'wrong_chain';
+  /** What went wrong last, for the log; null when nothing ever did. */
+  readonly lastReason: string | null;
+  /** 0 to 1, by latency and recent faults. */
+  readonly score: number;
+}
+
+/** One RPC URL, and how it does. The lanes are those of `Rpc`; they reject at once while it is banned. */
+export interface Provider {
+  readonly label: string;
+  readonly health: ProviderHealth;
+  readonly anchoring: Ask;
+  readonly broadcasting: Ask;
+  readonly reading: Ask;
+  /** Requests it has not answered yet. */
+  readonly owed: number;
+  /** Reads its chain, of which `health` then knows whether it is the expected one. Never rejects. */
+  probe(expected: Identity | null): Promise<void>;
+  status(): ProviderStatus;
+  close(): Promise<void>;
+}
+
+export interface ProviderAsked extends Asked {
+  readonly provider: string;
+}
+
+export interface ProviderOptions extends Omit<RpcOptions, 'onAsked'> {
+  readonly label: string;
+  readonly onAsked?: ((asked: ProviderAsked) => void) | undefined;
+}
+
+/** @throws SvcError `invalid_rpc_url`. */
+export function openProvider({ label, onAsked, ...options }: ProviderOptions): Provider {
+  const health = createHealth();
+  let owed = 0;
+  let probing: Promise<void> | null = null;
+  const rpc = connectRpc({
+    ...options,
+    onAsked(asked) {
+      note(health, asked);
+      onAsked?.({ ...asked, provider: label });
+    },
+  });
+  const guarded = (ask: Ask): Ask => {
+    return async (calls, signal) => {
+      const ban = health.banMs();
+      if (ban > 0) throw new ProviderFault('it asked to be left alone', { retryAfterMs: ban });
+      owed += 1;
+      try {
+        return await ask(calls, signal);
+      } finally {
+        owed -= 1;
+      }
+    };
+  };
+  const anchoring = guarded(rpc.anchoring);
+  return {
+    label,
+    health,
+    anchoring,
+    broadcasting: guarded(rpc.broadcasting),
+    reading: guarded(rpc.reading),
+    get owed() {
+      return owed;
+    },
+    probe(expected) {
+      probing ??= identify(anchoring, expected)
+        .then(health.identified, (error) => noteStray(health, error))
+        .finally(() => {
+          probing = null;
+        });
+      return probing;
+    },
+    status: () => ({
+      label,
+      state: health.isWrongChain ? 'wrong_chain' : health.isUp ? 'healthy' : 'unhealthy',
+      lastReason: health.lastReason,
+      score: health.score,
+    }),
+    close: () => rpc.close(),
+  };
+}
+
+/** Keeps what a rejected question says of the provider's chain. */
+export function noteStray(health: ProviderHealth, error: unknown): void {
+  if (error instanceof SvcError && error.code === 'chain_mismatch') health.strayed();
+}
+
+async function identify(ask: Ask, expected: Identity | null): Promise<void> {
+  const answers = await ask(identityCalls);
+  if (expected !== null) answersOn(expected, answers);
+}
+
+function note(health: ProviderHealth, { fault, answers, seconds }: Asked): void {
+  const limited = answers.find((answer) => !answer.ok && isRateLimit(answer.refusal));
+  if (fault !== null) health.failed(fault.reason, fault.retryAfterMs);
+  else if (limited !== undefined) health.failed('rate limited', null);
+  else if (answers.length > 0) health.answered(seconds);
+}

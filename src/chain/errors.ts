@@ -40,39 +40,38 @@ export type RefusalMeaning =
 
 /**
  * What nodes say, once. The first row that fits decides, so the provider's own troubles come before
- * the words of a node. Sources: geth core/txpool/errors.go and core/error.go, anvil and reth
- * rpc-eth-types, nethermind AcceptTxResult, erigon txpoolcfg DiscardReason, besu
- * TransactionInvalidReason and RpcErrorType.
+ * the words of a node. The texts and where they come from: test/chain/errors.test.ts.
  */
 const refusals: readonly { readonly meaning: RefusalMeaning; readonly words: RegExp }[] = [
   {
     meaning: 'provider_fault',
     words:
-      /rate.?limit|too many requests|limit exceeded|quota|capacity|timed? ?out|deadline exceeded|unavailable|header not found|missing trie node|overloaded|try again/i,
+      /rate.?limit|request rate|too many (requests|rpc calls)|request (count|limit)|(?<!account |gas )limit exceeded|quota|capacity|compute units|payment required|timed? ?out|deadline exceeded|unavailable|header not found|missing trie node|overloaded|\bbackends?\b|try again later|syncing|initial sync/i,
   },
   {
     meaning: 'already_known',
     words:
-      /already ?known|\bknown transaction\b(?! type)|already imported|existing tx with same hash/i,
+      /already ?known|\bknown transaction\b(?! type)|already ?imported|existing tx with same hash|already exists in cache/i,
   },
   {
     meaning: 'nonce_used',
-    words: /nonce (is )?too low|old ?nonce|nonce below current|invalid nonce; got .* expected/i,
+    words:
+      /(?<!authority )nonce (is )?too low|old ?nonce|nonce below current|invalid nonce; got .* expected|already finalized|pool\(stale\)/i,
   },
   {
     meaning: 'underfunded',
     words:
-      /insufficient ?funds|insufficient balance|insufficient MaxFee|upfront cost exceeds|exceeds account balance|gas required exceeds allowance \(0\)/i,
+      /(insufficient|not enough) ?funds|insufficient balance|insufficient MaxFee|upfront cost exceeds|exceeds account balance|cause overdraft|gas required exceeds allowance \(0\)/i,
   },
   {
     meaning: 'underpriced',
     words:
-      /underpriced|fee ?too ?low|less than block base fee|lower than the (block )?base fee|below (the )?(current base fee|configured minimum)|max fee per gas|replacement ?not ?allowed|could not replace existing/i,
+      /underpriced|fee ?too ?low|insufficient gas price|gas ?price .*too low|gas ?price (is )?(too low|less than)|less than (the )?block base fee|lower than the (block )?base fee|below (the )?(current base fee|configured minimum|minimum required)|max fee per gas less|replacement ?not ?allowed|could not replace existing|same nonce in the (queue|tx pool)/i,
   },
   {
     meaning: 'not_accepted',
     words:
-      /nonce too high|nonce ?gap|too distant from|tx ?pool is full|pool limit|invalid chain ?id|chain id|invalid sender|exceeds the configured cap|authority already reserved|in-flight transaction limit/i,
+      /nonce too high|nonce ?gap|gapped.nonce|nonce too far|too distant from|lower nonce exists|pool (is )?full|queue full|pool limit|account limit exceeded|too many transactions in the queue|spammer|(chain ?id|signer)|invalid sender|exceeds the configured cap|fee cap exceeded|already reserved|in-flight transaction limit|future transaction tries to replace|not authorized/i,
   },
   {
     meaning: 'reverted',
@@ -81,20 +80,23 @@ const refusals: readonly { readonly meaning: RefusalMeaning; readonly words: Reg
   {
     meaning: 'gas_limit',
     words:
-      /exceeds (the )?(block|transaction) gas limit|gas limit reached|gas required exceeds|intrinsic gas too (low|high)|intrinsic gas exceeds|out of gas|gas ?limit ?exceeded|exceeds.*gas limit|gas uint64 overflow|floor data gas/i,
+      /exceeds (the )?(max )?(block|transaction) gas limit|gas limit (reached|too high|is greater)|gas required exceeds|intrinsic gas too (low|high)|intrinsic ?gas exceeds|\bIntrinsicGas\b|out of gas|gas ?limit ?exceeded|exceeds.*gas limit|beyond limit|gas ?uint(64)? ?overflow|floor data gas/i,
   },
 ];
 
-/** JSON-RPC and EIP-1474 codes that speak of the provider, whatever the text is. */
-const providerCodes: ReadonlySet<number> = new Set([-32700, -32600, -32601, -32002, -32005, 429]);
+/** JSON-RPC and EIP-1474 codes that speak of the provider where the text says nothing. */
+const providerCodes: ReadonlySet<number> = new Set([
+  -32700, -32600, -32601, -32002, -32005, 402, 429,
+]);
 
 const rateLimitWords =
-  /rate.?limit|too many requests|compute units per second|request count exceeded/i;
+  /rate.?limit|request rate|too many requests|compute units|request (count|limit)/i;
 
 /** Null when the text is none that we know: then nothing may be concluded from it. */
 export function meaningOf(refusal: RpcRefusal): RefusalMeaning | null {
-  if (providerCodes.has(refusal.rpcCode)) return 'provider_fault';
-  return refusals.find(({ words }) => words.test(refusal.reason))?.meaning ?? null;
+  const row = refusals.find(({ words }) => words.test(refusal.reason));
+  if (row !== undefined) return row.meaning;
+  return providerCodes.has(refusal.rpcCode) ? 'provider_fault' : null;
 }
 
 /**

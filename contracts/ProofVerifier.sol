@@ -27,7 +27,7 @@ contract ProofVerifier {
 
     /// @notice Whether the tree of `leafCount` leaves under `root` holds `statement` at `leafIndex`.
     /// @param root root of the batch, trusted
-    /// @param leafCount number of its leaves, trusted, at least 1
+    /// @param leafCount number of its leaves, as trusted as the root: some paths hold under another count too
     /// @param leafIndex place of the leaf, from 0; `inclusion.leaf_index` of a receipt
     /// @param path hashes from the leaf's sibling up; `inclusion.path` of a receipt
     /// @return false too for an index that is not below the count, and for a path that is not exactly as

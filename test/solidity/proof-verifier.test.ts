@@ -224,6 +224,31 @@ describe('ProofVerifier and src/proof', () => {
     );
   });
 
+  it('refuse a path that goes on above the root, even to where it leads', async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        statement,
+        fc.array(hash, { maxLength: 8 }),
+        hash,
+        async (stated, others, more) => {
+          const tree = merkleTree([leafHash(stated), ...others]);
+          const honest = { leaf_index: 0, leaf_count: others.length + 1, path: tree.path(0) };
+          const beyond = { ...honest, path: [...honest.path, more] };
+
+          for (const pair of [
+            [more, tree.root],
+            [tree.root, more],
+          ]) {
+            const { root } = merkleTree(pair);
+            expect(await verifier.verifyInclusion({ ...beyond, root }, stated, beyond)).toBe(false);
+          }
+          expect(rootFromPath(leafHash(stated), beyond)).toBeNull();
+        },
+      ),
+      { numRuns: 30 },
+    );
+  });
+
   it('give the same verdict on calldata, true or bent', async () => {
     const seen = { true: 0, false: 0 };
     await fc.assert(

@@ -53,13 +53,15 @@ export const environment = Type.Object({
     '^[^,]+,[^,]{2,11},([0-9]|[12][0-9]|3[0-6])$',
   ),
   SVC_ANCHOR_PRIVATE_KEY: Optional(
-    'key that pays for anchors, 64 hex digits; prefer the file',
-    '^(0x)?[0-9a-fA-F]{64}$',
+    'keys that pay for anchors, 64 hex digits each, comma-separated; prefer the files',
+    '^(0x)?[0-9a-fA-F]{64}(,(0x)?[0-9a-fA-F]{64})*$',
   ),
   SVC_ANCHOR_KEY_FILE: Optional(
-    'file with a hex key or a V3 keystore; start needs it, or SVC_ANCHOR_PRIVATE_KEY',
+    'files with a hex key or a V3 keystore each, comma-separated; start needs it, or SVC_ANCHOR_PRIVATE_KEY',
   ),
-  SVC_ANCHOR_KEY_PASSWORD_FILE: Optional("file with the keystore's password"),
+  SVC_ANCHOR_KEY_PASSWORD_FILE: Optional(
+    "files with the keystores' passwords, comma-separated: one for all, or one for each",
+  ),
   SVC_ANCHOR_TIMEOUT_MS: Whole(
     'how long a completion waits before it answers 202',
     0,
@@ -89,11 +91,15 @@ export const environment = Type.Object({
   ),
   SVC_ANCHOR_MAX_IN_FLIGHT: Whole('most transactions in flight', 1, 4, 64),
   SVC_ANCHOR_BUMP_AFTER_MS: Whole(
-    'age of a transaction without a block before it is sent again',
+    'age without a block at which the lowest nonce is replaced at higher fees, and later ones are sent again',
     1000,
     15_000,
   ),
-  SVC_ANCHOR_MAX_FEE_GWEI: Whole('highest fee per gas; above it proofs stay queued', 1, 500),
+  SVC_ANCHOR_MAX_FEE_GWEI: Whole(
+    'highest fee per gas that is signed; above it proofs stay queued and replacements wait',
+    1,
+    500,
+  ),
   SVC_GATE_TOKEN: Optional('ERC-20 contract of the token gate', address),
   SVC_GATE_MIN_BALANCE: Decimal(
     "least balance that meets the gate, in the token's smallest unit",
@@ -174,6 +180,7 @@ export function readConfig(
       values.SVC_DATABASE_URL?.slice('sqlite:'.length) ?? path.join(values.SVC_DATA_DIR, 'svc.db'),
     ),
     rpcUrls: listOf(values.SVC_CHAIN_RPC_URL),
+    anchorKeys: anchorKeys(values),
     nativeCurrency: nativeCurrency(values.SVC_NATIVE_CURRENCY),
     gate:
       values.SVC_GATE_TOKEN === undefined
@@ -192,6 +199,23 @@ export function readConfig(
 
 function listOf(text = ''): readonly string[] {
   return text.split(',').flatMap((entry) => entry.trim() || []);
+}
+
+/** What `loadAnchorKeys` reads; empty where no key is configured. */
+function anchorKeys(
+  values: Pick<
+    Environment,
+    'SVC_ANCHOR_PRIVATE_KEY' | 'SVC_ANCHOR_KEY_FILE' | 'SVC_ANCHOR_KEY_PASSWORD_FILE'
+  >,
+): ({ privateKey: string } | { file: string; passwordFile: string | undefined })[] {
+  const passwords = listOf(values.SVC_ANCHOR_KEY_PASSWORD_FILE);
+  return [
+    ...listOf(values.SVC_ANCHOR_PRIVATE_KEY).map((privateKey) => ({ privateKey })),
+    ...listOf(values.SVC_ANCHOR_KEY_FILE).map((file, i) => ({
+      file,
+      passwordFile: passwords[i] ?? passwords[0],
+    })),
+  ];
 }
 
 /** Null keeps. */
@@ -223,6 +247,10 @@ function crossFaults(given: Given): string[] {
   faults.push(...rpcUrlFaults(listOf(given.SVC_CHAIN_RPC_URL)));
   if (given.SVC_ANCHOR_PRIVATE_KEY !== undefined && given.SVC_ANCHOR_KEY_FILE !== undefined) {
     faults.push('SVC_ANCHOR_PRIVATE_KEY and SVC_ANCHOR_KEY_FILE exclude each other');
+  }
+  const passwords = listOf(given.SVC_ANCHOR_KEY_PASSWORD_FILE).length;
+  if (passwords > 1 && passwords !== listOf(given.SVC_ANCHOR_KEY_FILE).length) {
+    faults.push('SVC_ANCHOR_KEY_PASSWORD_FILE names neither one file nor one for each key file');
   }
   if (given.SVC_SIGNUP === 'gate' && given.SVC_GATE_TOKEN === undefined) {
     faults.push('SVC_SIGNUP=gate needs SVC_GATE_TOKEN');

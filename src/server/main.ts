@@ -1,10 +1,11 @@
 import { type Clock, systemClock } from '../base/clock.ts';
 import type { Logger } from '../base/logger.ts';
 import { SvcError } from '../base/svc-error.ts';
-import { type AnchorKeySource, loadAnchorKey } from '../chain/anchor-key.ts';
+import { type AnchorKey, loadAnchorKeys } from '../chain/anchor-key.ts';
 import { type AnchorChain, openChain } from '../chain/chain.ts';
 import { startAnchorer } from './anchorer/anchorer.ts';
 import type { AnchoringLimits, AnchorStep } from './anchorer/anchoring-context.ts';
+import { refuseCode } from './anchorer/refuse-code.ts';
 import { hostInUrl, type ServerConfig } from './config.ts';
 import type { Settings } from './core/deps.ts';
 import type { Store } from './core/ports.ts';
@@ -43,7 +44,7 @@ export interface ServerDeps {
 export async function startServer(config: ServerConfig, deps: ServerDeps): Promise<Server> {
   const { logger, clock = systemClock } = deps;
   const { values } = config;
-  const key = await loadAnchorKey(keySource(config));
+  const keys = await loadAnchorKeys(config.anchorKeys);
   const metrics = createMetrics(clock);
   const chain = openChain({
     urls: config.rpcUrls,
@@ -83,7 +84,7 @@ export async function startServer(config: ServerConfig, deps: ServerDeps): Promi
   });
   const anchoring = expectChain(chain.anchoring, values.SVC_CHAIN_ID);
   try {
-    await bindChain(store, anchoring);
+    await firstContact(store, anchoring, keys);
   } catch (error) {
     await chain.close();
     await store.close();
@@ -92,7 +93,7 @@ export async function startServer(config: ServerConfig, deps: ServerDeps): Promi
   const anchorer = startAnchorer({
     store,
     chain: anchoring,
-    key,
+    keys,
     clock,
     logger,
     options: anchoringLimits(config),
@@ -118,7 +119,10 @@ export async function startServer(config: ServerConfig, deps: ServerDeps): Promi
     if (values.SVC_BASE_URL === undefined) {
       settings.baseUrl = `http://${hostInUrl(config.host)}:${new URL(url).port}`;
     }
-    logger.info({ url: settings.baseUrl, anchor_address: key.address }, 'listening');
+    logger.info(
+      { url: settings.baseUrl, anchor_addresses: keys.map(({ address }) => address) },
+      'listening',
+    );
     return { url: settings.baseUrl, failed, close };
   } catch (error) {
     await close();
@@ -141,15 +145,6 @@ async function listen(
   }
 }
 
-function keySource({ values }: ServerConfig): AnchorKeySource {
-  if (values.SVC_ANCHOR_PRIVATE_KEY !== undefined)
-    return { privateKey: values.SVC_ANCHOR_PRIVATE_KEY };
-  return {
-    file: values.SVC_ANCHOR_KEY_FILE ?? '',
-    passwordFile: values.SVC_ANCHOR_KEY_PASSWORD_FILE,
-  };
-}
-
 function settingsOf(config: ServerConfig): Settings {
   const { values, baseUrl, gate, signup } = config;
   return {
@@ -169,19 +164,29 @@ function anchoringLimits({ values }: ServerConfig): AnchoringLimits {
     batchMax: values.SVC_ANCHOR_BATCH_MAX,
     lingerMs: values.SVC_ANCHOR_LINGER_MS,
     maxInFlight: values.SVC_ANCHOR_MAX_IN_FLIGHT,
-    rebroadcastAfterMs: values.SVC_ANCHOR_BUMP_AFTER_MS,
+    bumpAfterMs: values.SVC_ANCHOR_BUMP_AFTER_MS,
     maxFeePerGas: BigInt(values.SVC_ANCHOR_MAX_FEE_GWEI) * 1_000_000_000n,
     leaseTtlMs: LEASE_TTL_MS,
   };
 }
 
-/** A chain that answers soon is known before the first request, or refused for being another. */
-async function bindChain(store: Store, chain: AnchorChain): Promise<void> {
+/**
+ * A chain that answers soon is known before the first request, or refused for being another; so is an account
+ * that cannot anchor there.
+ */
+async function firstContact(
+  store: Store,
+  chain: AnchorChain,
+  keys: readonly AnchorKey[],
+): Promise<void> {
+  const signal = AbortSignal.timeout(FIRST_CONTACT_MS);
   try {
-    const known = await store.getChainIdentity();
-    await store.bindChain(await chain.identity(AbortSignal.timeout(FIRST_CONTACT_MS), known));
+    const identity = await chain.identity(signal, await store.getChainIdentity());
+    await store.bindChain(identity);
+    await refuseCode({ chain, identity, keys }, signal);
   } catch (error) {
-    if (error instanceof SvcError && error.code === 'chain_mismatch') throw error;
+    const { code } = error instanceof SvcError ? error : { code: null };
+    if (code === 'chain_mismatch' || code === 'sender_has_code') throw error;
   }
 }
 

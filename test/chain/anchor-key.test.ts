@@ -4,7 +4,7 @@ import path from 'node:path';
 import { encryptKeystoreJson } from 'ethers';
 import { parseTransaction, recoverTransactionAddress } from 'viem';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { loadAnchorKey } from '../../src/chain/anchor-key.ts';
+import { gasLimitOf, loadAnchorKey, loadAnchorKeys } from '../../src/chain/anchor-key.ts';
 import { anvilAccounts } from '../support/anvil.ts';
 
 const { address, privateKey } = anvilAccounts[0];
@@ -117,5 +117,36 @@ describe('signTransaction', () => {
     expect(
       await recoverTransactionAddress({ serializedTransaction: rawTx as `0x02${string}` }),
     ).toBe(address);
+  });
+});
+
+describe('a replacement', () => {
+  it('differs from the transaction in its fees alone', async () => {
+    const key = await loadAnchorKey({ privateKey });
+    const anchor = { chainId: 31337, nonce: 0, payload: '0x52545041' as const, gas: 30_000n };
+    const first = await key.signTransaction({
+      ...anchor,
+      maxFeePerGas: 20n,
+      maxPriorityFeePerGas: 2n,
+    });
+    const fees = { maxFeePerGas: 40n, maxPriorityFeePerGas: 3n };
+
+    const second = await key.signReplacement(first.rawTx, fees);
+
+    const { r: _r, s: _s, v: _v, yParity: _y, ...before } = parseTransaction(first.rawTx);
+    expect(parseTransaction(second.rawTx)).toMatchObject({ ...before, ...fees });
+    expect(second.txHash).not.toBe(first.txHash);
+    expect(gasLimitOf(second.rawTx)).toBe(30_000n);
+  });
+});
+
+describe('loadAnchorKeys', () => {
+  it('refuses the same account twice', async () => {
+    const sources = [{ privateKey }, { privateKey: digits }];
+
+    await expect(loadAnchorKeys(sources)).rejects.toMatchObject({
+      code: 'invalid_anchor_key',
+      message: `The anchoring key of ${address} is given twice`,
+    });
   });
 });

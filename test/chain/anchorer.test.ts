@@ -312,7 +312,7 @@ describe('after a restart', () => {
 
 describe('when the chain misbehaves', () => {
   it('a dropped transaction is broadcast again, the same bytes', async () => {
-    rig.start({ rebroadcastAfterMs: 200 });
+    rig.start({ bumpAfterMs: 200 });
     const ids = await rig.queue();
     await pending(1);
     const [task] = await Promise.all(ids.map((id) => rig.task(id)));
@@ -367,7 +367,7 @@ describe('when the chain misbehaves', () => {
   });
 
   it('a broadcast whose answer is lost ends in one transaction', async () => {
-    rig.start({ rebroadcastAfterMs: 200 });
+    rig.start({ bumpAfterMs: 200 });
     await waitFor('a fee quote', async () => (await rig.store.getChainStatus())?.quote);
     let lost = 0;
     rig.proxy.intercept(({ method, params }) => {
@@ -490,25 +490,6 @@ describe('two anchorers of one account', () => {
     await rig.node.mine();
 
     await rig.verified(ids);
-  });
-});
-
-describe('another key', () => {
-  it('tells of what the one before left open, and anchors what is new', async () => {
-    const first = rig.start();
-    const before = await rig.queue();
-    await pending(1);
-    await first.drain();
-
-    rig.start({ otherKey: true });
-    await degradedBy('foreign_attempts_open');
-    const after = await rig.queue();
-    await pending(2);
-    await rig.node.mine();
-    await rig.verified(after);
-
-    expect((await rig.task(before[0] ?? '')).completion?.state).toBe('submitted');
-    expect(rig.log.join('')).toContain(rig.sender);
   });
 });
 

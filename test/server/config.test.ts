@@ -49,6 +49,10 @@ describe('the configuration', () => {
     [{ SVC_CHAIN_RPC_URL: 'http://[' }, /is not a URL/],
     [{ SVC_ANCHOR_FINALITY_DEPTH: '0' }, /^SVC_ANCHOR_FINALITY_DEPTH/],
     [{ SVC_SIGNUP: 'gate' }, /needs SVC_GATE_TOKEN/],
+    [
+      { SVC_ANCHOR_KEY_FILE: 'a,b,c', SVC_ANCHOR_KEY_PASSWORD_FILE: 'p,q' },
+      /^SVC_ANCHOR_KEY_PASSWORD_FILE names neither one file nor one for each/,
+    ],
   ])('refuses %j', (environment, fault) => {
     expect(faultsOf(environment)).toEqual([expect.stringMatching(fault)]);
   });
@@ -74,6 +78,20 @@ describe('the configuration', () => {
 
   it('counts an empty variable as absent', () => {
     expect(readConfig({ SVC_PORT: '' }).port).toBe(3000);
+  });
+
+  it('pairs key files with their passwords, or all with one', () => {
+    const keysOf = (SVC_ANCHOR_KEY_PASSWORD_FILE: string) =>
+      readConfig({ SVC_ANCHOR_KEY_FILE: 'a, b', SVC_ANCHOR_KEY_PASSWORD_FILE }).anchorKeys;
+
+    expect(keysOf('p,q')).toEqual([
+      { file: 'a', passwordFile: 'p' },
+      { file: 'b', passwordFile: 'q' },
+    ]);
+    expect(keysOf('p')).toEqual([
+      { file: 'a', passwordFile: 'p' },
+      { file: 'b', passwordFile: 'p' },
+    ]);
   });
 
   it('cannot be changed once read', () => {

@@ -17,12 +17,12 @@ import { type RpcProxy, startRpcProxy } from './rpc-proxy.ts';
 import { waitFor } from './wait-for.ts';
 
 const WALLET = anvilAccounts[1].address;
-const { address: SENDER, privateKey } = anvilAccounts[0];
+const { address: SENDER } = anvilAccounts[0];
 
 export interface RigOptions extends Partial<AnchoringLimits> {
   onStep?: (step: AnchorStep) => void | Promise<void>;
-  /** Whether to start with the key of anvil's third account instead of the first one's. */
-  otherKey?: boolean;
+  /** Which of anvil's accounts to anchor with; the first one unless given. */
+  accounts?: readonly number[];
 }
 
 export interface AnchoringRig {
@@ -59,8 +59,9 @@ export async function startAnchoringRig(
       throw error;
     },
   });
-  const usualKey = await loadAnchorKey({ privateKey });
-  const secondKey = await loadAnchorKey({ privateKey: anvilAccounts[2].privateKey });
+  const allKeys = await Promise.all(
+    anvilAccounts.map(({ privateKey }) => loadAnchorKey({ privateKey })),
+  );
   const robotId = await makeRobot(store);
   const log: string[] = [];
   const logger = pino({ level: 'info' }, { write: (line) => log.push(line) });
@@ -72,21 +73,21 @@ export async function startAnchoringRig(
     store,
     sender: SENDER,
     log,
-    start({ onStep, otherKey = false, ...limits } = {}) {
+    start({ onStep, accounts = [0], ...limits } = {}) {
       const chain = openChain({ urls: [proxy.url], timeoutMs: 1_000 });
       const options = {
         confirmations: 1,
         batchMax: 1024,
         lingerMs: 20,
         maxInFlight: 4,
-        rebroadcastAfterMs: 15_000,
+        bumpAfterMs: 15_000,
         leaseTtlMs: 3_000,
         firstNonceMs: 50,
         maxFeePerGas: 500_000_000_000n,
         ...limits,
       };
-      const key = otherKey ? secondKey : usualKey;
-      const deps = { store, chain: chain.anchoring, key, clock: systemClock, logger, options };
+      const keys = allKeys.filter((_key, index) => accounts.includes(index));
+      const deps = { store, chain: chain.anchoring, keys, clock: systemClock, logger, options };
       const anchorer = startAnchorer({ ...deps, onStep });
       running.push({ anchorer, chain });
       return anchorer;

@@ -142,13 +142,13 @@ async function anchor(deps: { store: Store; chain: OpenChain; clock: Clock; logg
   const anchorer = startAnchorer({
     ...deps,
     chain: deps.chain.anchoring,
-    key: await loadAnchorKey({ privateKey: ANCHOR_KEY }),
+    keys: [await loadAnchorKey({ privateKey: ANCHOR_KEY })],
     options: {
       confirmations: 1,
       batchMax: 1024,
       lingerMs: 20,
       maxInFlight: 4,
-      rebroadcastAfterMs: 15_000,
+      bumpAfterMs: 15_000,
       leaseTtlMs: 10_000,
       firstNonceMs: 50,
       maxFeePerGas: 500n * 10n ** 9n,

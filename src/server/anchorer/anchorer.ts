@@ -1,121 +1,70 @@
-import { v7 as uuidv7 } from 'uuid';
-import { backoffMs } from '../../base/backoff.ts';
-import { ProviderFault } from '../../chain/errors.ts';
-import type { ChainIdentity, Lease } from '../core/anchor-store.ts';
-import type { AnchorerDependencies, AnchoringContext } from './anchoring-context.ts';
-import { isLeaseLost, keepLease } from './lease-keeper.ts';
-import { RETRY, serveTenure } from './tenure.ts';
-import { createWakeup, type Wakeup } from './wakeup.ts';
+import type { AnchorKey } from '../../chain/anchor-key.ts';
+import type { AnchorerDependencies } from './anchoring-context.ts';
+import { runEngine } from './engine.ts';
+import { createTurnstile, type Turnstile } from './turnstile.ts';
+import { createWakeup } from './wakeup.ts';
 
 export interface Anchorer {
   /**
-   * Takes no new work, ends what is under way at the next durable step, releases the lease. Waits for
+   * Takes no new work, ends what is under way at the next durable step, releases the leases. Waits for
    * no chain: what is open is followed by whoever holds the lease next.
    */
   drain(): Promise<void>;
 }
 
 /**
- * Starts the anchoring engine: takes the lease of its sender, and works until `drain`. It never ends by
- * itself; what goes wrong is logged once, shown as degraded, and tried again.
+ * Starts anchoring: an engine for each key, and one without a key for each other account that has left attempts
+ * open. They never end by themselves before `drain`, but for those without a key once all is final.
  */
-export function startAnchorer(deps: AnchorerDependencies): Anchorer {
+export function startAnchorer(
+  deps: AnchorerDependencies & { keys: readonly AnchorKey[] },
+): Anchorer {
+  const { keys, ...shared } = deps;
   const stop = new AbortController();
-  const done = run(deps, stop.signal);
+  const turnstile = createTurnstile();
+  const running = keys.map((key) =>
+    runEngine({ ...shared, key, address: key.address, turnstile }, stop.signal),
+  );
+  const own = keys.map(({ address }) => address);
+  const following = followOthers(shared, own, { turnstile, signal: stop.signal });
   return {
     async drain() {
       stop.abort();
-      await done;
+      await Promise.all([...running, following]);
     },
   };
 }
 
-async function run(deps: AnchorerDependencies, signal: AbortSignal): Promise<void> {
-  const { logger, options } = deps;
-  const holder = uuidv7();
+/** Looks now and then which accounts have something open that no engine of this process follows. */
+async function followOthers(
+  deps: AnchorerDependencies,
+  own: readonly string[],
+  { turnstile, signal }: { turnstile: Turnstile; signal: AbortSignal },
+): Promise<void> {
+  const { store, logger, options } = deps;
+  const followed = new Map<string, Promise<void>>();
   const wakeup = createWakeup();
   signal.addEventListener('abort', wakeup.wake);
-  let failures = 0;
-  let short = 0;
-  let waiting = false;
   while (!signal.aborted) {
     try {
-      const identity = await knownIdentity(deps, signal);
-      const lease = await takeLease(deps, identity, holder);
-      failures = 0;
-      if (lease !== null) {
-        waiting = false;
-        const begunAt = performance.now();
-        await serve(deps, { lease, identity }, { stop: signal, wakeup });
-        // A lease that is lost as soon as it is taken must not keep the processor busy.
-        short = performance.now() - begunAt < options.leaseTtlMs ? short + 1 : 0;
-        await wakeup.wait(0);
-        if (short > 0 && !signal.aborted) await wakeup.wait(backoffMs(short, RETRY));
-        continue;
+      const [identity, senders] = await Promise.all([
+        store.getChainIdentity(),
+        store.listOpenSenders(),
+      ]);
+      for (const { chainId, address } of senders) {
+        if (chainId !== identity?.chainId || own.includes(address) || followed.has(address))
+          continue;
+        logger.info({ sender: address }, 'following what an account without its key has open');
+        const engine = runEngine({ ...deps, key: null, address, turnstile }, signal);
+        followed.set(
+          address,
+          engine.finally(() => followed.delete(address)),
+        );
       }
-      if (!waiting)
-        logger.info('another process anchors for this account, or the queue is held; waiting');
-      waiting = true;
-      await wakeup.wait(options.leaseTtlMs / 3);
     } catch (err) {
-      if (signal.aborted) return;
-      failures += 1;
-      if (failures === 1) {
-        const detail = err instanceof ProviderFault ? { reason: err.reason } : { err };
-        logger.warn(detail, 'anchoring cannot start yet; trying again');
-      }
-      await wakeup.wait(backoffMs(failures, RETRY));
+      logger.warn({ err }, 'accounts with open attempts could not be listed; trying again');
     }
+    await wakeup.wait(options.leaseTtlMs);
   }
-}
-
-/** A database that knows its chain needs none to take the lease. */
-async function knownIdentity(
-  { store, chain }: AnchorerDependencies,
-  signal: AbortSignal,
-): Promise<ChainIdentity> {
-  const known = await store.getChainIdentity();
-  if (known !== null) return known;
-  const identity = await chain.identity(signal);
-  await store.bindChain(identity);
-  return identity;
-}
-
-function takeLease(
-  { store, key, clock, options }: AnchorerDependencies,
-  { chainId }: ChainIdentity,
-  holder: string,
-): Promise<Lease | null> {
-  const sender = { chainId, address: key.address };
-  return store.acquireLease(sender, holder, options.leaseTtlMs, clock.now());
-}
-
-async function serve(
-  deps: AnchorerDependencies,
-  held: Pick<AnchoringContext, 'lease' | 'identity'>,
-  run: { stop: AbortSignal; wakeup: Wakeup },
-): Promise<void> {
-  const { store, logger } = deps;
-  const { lease } = held;
-  const over = new AbortController();
-  const end = () => {
-    over.abort();
-    run.wakeup.wake();
-  };
-  run.stop.addEventListener('abort', end);
-  if (run.stop.aborted) end();
-  const keeper = keepLease(deps, lease, end);
-  try {
-    await serveTenure({ ...deps, ...held, signal: over.signal }, run.wakeup);
-  } catch (error) {
-    if (!isLeaseLost(error)) throw error;
-  } finally {
-    over.abort();
-    run.stop.removeEventListener('abort', end);
-    await keeper.stop();
-    await store.releaseLease(lease).catch((err: unknown) => {
-      if (!isLeaseLost(err)) logger.warn({ err }, 'the anchoring lease was not released');
-    });
-  }
-  if (!run.stop.aborted) logger.warn('the anchoring lease is lost');
+  await Promise.all(followed.values());
 }

@@ -3,6 +3,7 @@ import type { Logger } from '../../base/logger.ts';
 import type { AnchorKey } from '../../chain/anchor-key.ts';
 import type { AnchorChain } from '../../chain/chain.ts';
 import type { AnchorStore, ChainIdentity, Lease } from '../core/anchor-store.ts';
+import type { Turnstile } from './turnstile.ts';
 
 export interface AnchoringLimits {
   /** Blocks, the including one counted, before an inclusion is recorded. */
@@ -13,18 +14,18 @@ export interface AnchoringLimits {
   readonly lingerMs: number;
   /** Most transactions that are sent and not mined. */
   readonly maxInFlight: number;
-  /** Without a receipt for so long, the stored bytes are broadcast again. */
-  readonly rebroadcastAfterMs: number;
+  /** Without a block for so long, the lowest nonce is replaced at higher fees, and the others are sent again. */
+  readonly bumpAfterMs: number;
   readonly leaseTtlMs: number;
   /** How long the count of a new sender must stand where no second block comes; 15 s if left out. */
   readonly firstNonceMs?: number | undefined;
-  /** Wei. Above it nothing is signed. */
+  /** Wei. Nothing is signed for more. */
   readonly maxFeePerGas: bigint;
 }
 
 /**
  * The boundaries between durable steps, in the order an anchor passes them. A crash at any of them
- * must be harmless; `attempt_signed` and `broadcast_sent` come before the commit that records them.
+ * must be harmless; those that end in `_signed`, `_sent` and `_found` come before the commit that records them.
  */
 export type AnchorStep =
   | 'attempt_signed'
@@ -33,7 +34,13 @@ export type AnchorStep =
   | 'broadcast_recorded'
   | 'inclusion_found'
   | 'inclusion_recorded'
-  | 'leaves_settled';
+  | 'leaves_settled'
+  | 'variant_signed'
+  | 'variant_committed'
+  | 'standings_found'
+  | 'standings_recorded'
+  | 'death_found'
+  | 'death_recorded';
 
 /** Why anchoring is not at its best; kept in the store for `/readyz`. */
 export type Degradation =
@@ -54,8 +61,12 @@ export type Degradation =
   | 'broadcast_refused'
   /** A transaction of ours is mined and is no anchor. */
   | 'attempt_reverted'
-  /** An account whose key is not configured has attempts that nobody follows. */
-  | 'foreign_attempts_open';
+  /** A transaction of an account whose key is not configured waits for a dearer variant, which needs the key. */
+  | 'foreign_attempts_open'
+  /** One of the RPC URLs does not answer as it should. */
+  | 'provider_unhealthy'
+  /** One of the RPC URLs is of another chain. */
+  | 'provider_wrong_chain';
 
 /** Why nothing may be signed now. `first_nonce`: how every new sender begins, so no degradation. */
 export type Hold = Degradation | 'first_nonce';
@@ -63,7 +74,6 @@ export type Hold = Degradation | 'first_nonce';
 export interface AnchorerDependencies {
   readonly store: AnchorStore;
   readonly chain: AnchorChain;
-  readonly key: AnchorKey;
   readonly clock: Clock;
   readonly logger: Logger;
   readonly options: AnchoringLimits;
@@ -71,8 +81,17 @@ export interface AnchorerDependencies {
   readonly onStep?: ((step: AnchorStep) => void | Promise<void>) | undefined;
 }
 
+/** One account, and what its engine works with. */
+export interface EngineDependencies extends AnchorerDependencies {
+  /** Checksummed. */
+  readonly address: string;
+  /** Null for an account that was used before: it is followed, and nothing is signed. */
+  readonly key: AnchorKey | null;
+  readonly turnstile: Turnstile;
+}
+
 /** What every part of the engine works with while the lease is held. */
-export interface AnchoringContext extends AnchorerDependencies {
+export interface AnchoringContext extends EngineDependencies {
   readonly lease: Lease;
   /** The chain of this database; nothing is read, signed or recorded on another. */
   readonly identity: ChainIdentity;

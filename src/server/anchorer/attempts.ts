@@ -1,11 +1,13 @@
+import type { RefusalMeaning } from '../../chain/errors.ts';
+import type { Hex } from '../../proof/bytes.ts';
 import type { AnchorStore, Lease, NewAttempt, OpenAttempt, Variant } from '../core/anchor-store.ts';
 
 /** An open attempt, and what this process knows of it beside what is stored. */
 export interface LiveAttempt extends OpenAttempt {
   /** When this process last offered its bytes to a node (`performance.now()`); null: not yet. */
   offeredAt: number | null;
-  /** The node refused its bytes. */
-  refused: boolean;
+  /** Why no node took its bytes when they were offered last; null: one may have them. */
+  refusal: RefusalMeaning | null;
   /** A receipt was seen: its nonce is used, and its place in flight is free. */
   mined: boolean;
   /** By the last reading its mined transaction is no anchor. */
@@ -26,7 +28,24 @@ export interface LiveAttempts {
   firstCount: FirstCount | null;
   /** A nonce of ours is used, and by none of our variants. */
   nonceConflict: boolean;
+  /** Runs for the lowest nonce that is in no block. */
+  bumpClock: BumpClock | null;
 }
+
+export interface BumpClock {
+  readonly attemptId: string;
+  /** Of the variant that is waited for. */
+  readonly txHash: Hex;
+  /** `performance.now()`. */
+  readonly since: number;
+  /** Where the chain stood then. */
+  readonly headNumber: bigint;
+  /** Why there is no dearer variant though it is time; looked at again at `lookAt`. */
+  parked: Parking | null;
+  lookAt: number;
+}
+
+export type Parking = 'fee_cap' | 'underfunded' | 'no_key';
 
 export interface FirstCount {
   readonly latestNonce: number;
@@ -47,7 +66,21 @@ export async function recoverAttempts(store: AnchorStore, lease: Lease): Promise
     counted: null,
     firstCount: null,
     nonceConflict: false,
+    bumpClock: null,
   };
+}
+
+/** Reads what is open anew, after something else than a receipt has moved it. */
+export async function refreshAttempts(
+  store: AnchorStore,
+  lease: Lease,
+  live: LiveAttempts,
+): Promise<void> {
+  const known = new Map(live.attempts.map((attempt) => [attempt.id, attempt]));
+  live.attempts = (await store.listOpenAttempts(lease)).map((open) => {
+    const before = known.get(open.id);
+    return before?.state === open.state ? before : liveAttempt(open);
+  });
 }
 
 export function committedAttempt(attempt: NewAttempt): LiveAttempt {
@@ -82,6 +115,11 @@ export function newestVariant(attempt: LiveAttempt): Variant {
 }
 
 function liveAttempt(attempt: OpenAttempt): LiveAttempt {
-  const mined = attempt.state === 'included';
-  return { ...attempt, offeredAt: null, refused: false, mined, failed: false, lookAt: 0 };
+  const mined = isInBlock(attempt);
+  return { ...attempt, offeredAt: null, refusal: null, mined, failed: false, lookAt: 0 };
+}
+
+/** By what is stored; only its leaves are left to be settled. */
+export function isInBlock({ state }: OpenAttempt): boolean {
+  return state === 'included' || state === 'finalized';
 }

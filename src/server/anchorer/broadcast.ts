@@ -1,5 +1,9 @@
+import type { Variant } from '../core/anchor-store.ts';
 import type { AnchoringContext } from './anchoring-context.ts';
 import { type LiveAttempt, type LiveAttempts, newestVariant, unmined } from './attempts.ts';
+
+/** A refusal may pass sooner than a block comes. */
+const REFUSED_AGAIN_MS = 5_000;
 
 export interface Broadcasts {
   /** Whether some are under way; no other begins meanwhile. */
@@ -62,25 +66,36 @@ async function offerAll(context: AnchoringContext, attempts: LiveAttempt[]): Pro
  */
 async function offer(context: AnchoringContext, attempt: LiveAttempt): Promise<void> {
   const { chain, store, lease, clock, logger, signal } = context;
-  const { rawTx, txHash } = newestVariant(attempt);
+  const { rawTx, txHash } = variantToOffer(attempt);
   const answer = await chain.broadcast(rawTx, signal);
   attempt.offeredAt = performance.now();
-  attempt.refused = answer.outcome === 'refused';
+  attempt.refusal = answer.outcome === 'refused' ? answer.meaning : null;
   if (answer.outcome === 'refused' || answer.outcome === 'unknown') {
     const { outcome, reason } = answer;
     logger.warn({ attempt: attempt.id, tx_hash: txHash, outcome, reason }, 'anchor not accepted');
     return;
   }
   await context.onStep?.('broadcast_sent');
-  if (attempt.state === 'signed') {
+  const { state } = attempt;
+  if (state === 'signed' || state === 'reorged') {
     await store.recordBroadcast(lease, attempt.id, clock.now());
     // It may have been found in a block meanwhile.
-    if (attempt.state === 'signed') attempt.state = 'submitted';
+    if (attempt.state === state) attempt.state = 'submitted';
   }
   await context.onStep?.('broadcast_recorded');
 }
 
+/** After a reorganisation first the one that was mined, so that receipts may stay; else the dearest. */
+function variantToOffer(attempt: LiveAttempt): Variant {
+  const { state, variants, minedTxHash } = attempt;
+  const mined = variants.find(({ txHash }) => txHash === minedTxHash);
+  return state === 'reorged' && mined !== undefined ? mined : newestVariant(attempt);
+}
+
 /** When an attempt's bytes are to be offered, by `performance.now()`. */
 export function offerDueAt({ options }: AnchoringContext, attempt: LiveAttempt): number {
-  return attempt.offeredAt === null ? 0 : attempt.offeredAt + options.rebroadcastAfterMs;
+  const { offeredAt, refusal } = attempt;
+  if (offeredAt === null) return 0;
+  const pause = options.bumpAfterMs;
+  return offeredAt + (refusal === null ? pause : Math.min(pause, REFUSED_AGAIN_MS));
 }

@@ -8,35 +8,38 @@ export interface ChainStatus {
   /** Saves what changed, and logs what came and went. Quote left out: the last one stays. */
   save(
     context: AnchoringContext,
-    degraded: readonly Degradation[],
-    quote?: FeeQuote,
+    standing: { degraded: readonly Degradation[]; parked: number; quote?: FeeQuote | undefined },
   ): Promise<void>;
 }
 
 /** Keeps the store's word about chain and fees, without a commit where there is nothing new. */
 export function createChainStatus(): ChainStatus {
   let savedDegraded = '';
+  let savedParked = 0;
   let savedQuote: FeeQuote | undefined;
   let savedAt = Number.NEGATIVE_INFINITY;
   return {
-    async save({ store, lease, clock, logger }, degraded, quote) {
+    async save({ store, lease, clock, logger }, { degraded, parked, quote }) {
       // By a clock that nobody sets, or a change of it would keep the status from being saved.
       const now = performance.now();
       const reasons = [...new Set(degraded)].sort();
       const text = reasons.join();
       const isNewQuote = quote !== undefined && !sameQuote(quote, savedQuote);
-      if (text === savedDegraded && !isNewQuote && now - savedAt < SAVED_AT_LEAST_EVERY_MS) return;
+      const isSame = text === savedDegraded && parked === savedParked && !isNewQuote;
+      if (isSame && now - savedAt < SAVED_AT_LEAST_EVERY_MS) return;
       await store.saveChainStatus(lease, {
         degraded: reasons,
-        parked: 0,
+        parked,
         now: clock.now(),
         ...(quote === undefined ? {} : { quote }),
       });
       if (text !== savedDegraded) {
-        if (text === '') logger.info('anchoring is well again');
-        else logger.warn({ degraded: reasons }, 'anchoring is degraded');
+        const sender = lease.sender;
+        if (text === '') logger.info({ sender }, 'anchoring is well again');
+        else logger.warn({ sender, degraded: reasons }, 'anchoring is degraded');
       }
-      [savedDegraded, savedQuote, savedAt] = [text, quote ?? savedQuote, now];
+      [savedDegraded, savedParked] = [text, parked];
+      [savedQuote, savedAt] = [quote ?? savedQuote, now];
     },
   };
 }

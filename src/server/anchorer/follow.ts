@@ -1,6 +1,6 @@
 import type { MinedAnchor, MinedTransaction } from '../../chain/find-mined.ts';
 import type { AnchoringContext } from './anchoring-context.ts';
-import type { LiveAttempt, LiveAttempts } from './attempts.ts';
+import { isInBlock, type LiveAttempt, type LiveAttempts } from './attempts.ts';
 
 /** Leaves settled in one commit, so that none holds up other writers for long. */
 const SETTLED_PER_COMMIT = 128;
@@ -17,17 +17,17 @@ export async function follow(
 ): Promise<bigint | null> {
   const head = await findInclusions(context, live);
   for (const attempt of live.attempts) {
-    if (attempt.state === 'included') await settle(context, attempt);
+    if (isInBlock(attempt)) await settle(context, attempt);
   }
   live.attempts = live.attempts.filter(
-    ({ state, unsettledLeaves }) => state !== 'included' || unsettledLeaves > 0,
+    (attempt) => !isInBlock(attempt) || attempt.unsettledLeaves > 0,
   );
   return head;
 }
 
 /** Whether a receipt may still change something. */
-export function isFollowed({ state }: LiveAttempt): boolean {
-  return state !== 'included';
+export function isFollowed(attempt: LiveAttempt): boolean {
+  return !isInBlock(attempt);
 }
 
 async function findInclusions(

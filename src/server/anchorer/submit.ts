@@ -1,5 +1,6 @@
 import { v7 as uuidv7 } from 'uuid';
 import { SvcError } from '../../base/svc-error.ts';
+import type { AnchorKey } from '../../chain/anchor-key.ts';
 import type { RefusalMeaning } from '../../chain/errors.ts';
 import type { Survey } from '../../chain/survey.ts';
 import type { Hex } from '../../proof/bytes.ts';
@@ -39,7 +40,9 @@ export async function submit(
     await refuse(context, queued, decision.reason);
     return { outcome: 'refused' };
   }
-  const attempt = await sign(context, batch, decision);
+  const { key } = context;
+  if (key === null) throw new Error('Nothing is signed without a key');
+  const attempt = await sign(context, key, batch, decision);
   await context.onStep?.('attempt_signed');
   try {
     await context.store.commitAttempt(context.lease, attempt);
@@ -59,8 +62,8 @@ export async function decide(
   live: LiveAttempts,
   payload: Hex,
 ): Promise<{ survey: Survey; decision: Decision }> {
-  const { chain, key, identity, options, signal } = context;
-  const survey = await chain.survey({ identity, sender: key.address, payload }, signal);
+  const { chain, lease, identity, options, signal } = context;
+  const survey = await chain.survey({ identity, sender: lease.sender, payload }, signal);
   const decision = preflight(survey, {
     nextNonce: live.nextNonce,
     lowestUnmined: lowestUnmined(live),
@@ -86,7 +89,8 @@ async function refuse(
 }
 
 async function sign(
-  { key, lease, clock }: AnchoringContext,
+  { lease, clock }: AnchoringContext,
+  key: AnchorKey,
   batch: Batch,
   terms: Extract<Decision, { decision: 'sign' }>,
 ): Promise<NewAttempt> {

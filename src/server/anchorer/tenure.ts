@@ -6,7 +6,10 @@ import type { AnchoringContext, Degradation, Hold } from './anchoring-context.ts
 import { type LiveAttempts, recoverAttempts, unmined } from './attempts.ts';
 import { dearestSingle } from './batch.ts';
 import { type Broadcasts, createBroadcasts, offerDueAt } from './broadcast.ts';
+import { bump, bumpDueAt, runBumpClock } from './bump.ts';
 import { type ChainStatus, createChainStatus } from './chain-status.ts';
+import { degradationsOf, parkedCount } from './degradations.ts';
+import { createFinalityWatch, type FinalityWatch } from './finality.ts';
 import { follow, isFollowed } from './follow.ts';
 import { isLeaseLost } from './lease-keeper.ts';
 import { createPace, type Pace } from './pace.ts';
@@ -24,24 +27,23 @@ interface Tenure {
   readonly pace: Pace;
   readonly status: ChainStatus;
   readonly broadcasts: Broadcasts;
+  readonly finality: FinalityWatch;
   readonly refusals: Refusals;
   pollAt: number;
   surveyAt: number;
   /** Until when proofs gather while a transaction is in flight; null when none wait. */
   gatherUntil: number | null;
-  /** Accounts with open attempts that this key cannot follow. */
-  foreign: string[];
   /** Why nothing may be signed now. */
   hold: Hold | null;
   quote: FeeQuote | undefined;
 }
 
 /**
- * Works while the lease is held: follows what is open, then signs what is queued. Resolves when the
- * signal aborts; rejects with `lease_lost`. Any other fault is survived: everything is read anew from
+ * Works while the lease is held: follows what is open, then signs what is queued. Resolves with false when the
+ * signal aborts, with true when there is no key and nothing left to follow; rejects with `lease_lost`. Any other fault is survived: everything is read anew from
  * store and chain, so nothing depends on what was in memory when it happened.
  */
-export async function serveTenure(context: AnchoringContext, wakeup: Wakeup): Promise<void> {
+export async function serveTenure(context: AnchoringContext, wakeup: Wakeup): Promise<boolean> {
   const { signal } = context;
   const tenure: Tenure = {
     context,
@@ -49,33 +51,34 @@ export async function serveTenure(context: AnchoringContext, wakeup: Wakeup): Pr
     pace: createPace(),
     status: createChainStatus(),
     broadcasts: createBroadcasts(context, wakeup.wake),
+    finality: createFinalityWatch(context, wakeup.wake),
     refusals: createRefusals(),
     pollAt: 0,
     surveyAt: 0,
     gatherUntil: null,
-    foreign: [],
     hold: null,
     quote: undefined,
   };
   try {
-    await work(tenure, wakeup);
+    return await work(tenure, wakeup);
   } finally {
-    await tenure.broadcasts.end();
+    await Promise.all([tenure.broadcasts.end(), tenure.finality.end()]);
   }
 }
 
-async function work(tenure: Tenure, wakeup: Wakeup): Promise<void> {
-  const { signal } = tenure.context;
+async function work(tenure: Tenure, wakeup: Wakeup): Promise<boolean> {
+  const { signal, key } = tenure.context;
   let live: LiveAttempts | null = null;
   let failures = 0;
   while (!signal.aborted) {
     try {
       live ??= await connect(tenure);
-      await turn(tenure, live);
+      await turn(tenure, live, wakeup.wake);
       failures = 0;
+      if (key === null && live.attempts.length === 0 && tenure.finality.isIdle) return true;
       await wakeup.wait(nextDueAt(tenure, live) - performance.now());
     } catch (error) {
-      if (signal.aborted) return;
+      if (signal.aborted) return false;
       if (isLeaseLost(error)) throw error;
       live = null;
       failures += 1;
@@ -83,33 +86,21 @@ async function work(tenure: Tenure, wakeup: Wakeup): Promise<void> {
       await wakeup.wait(backoffMs(failures, RETRY));
     }
   }
+  return false;
 }
 
 async function connect(tenure: Tenure): Promise<LiveAttempts> {
-  const { store, chain, lease, signal } = tenure.context;
-  await store.bindChain(await chain.identity(signal));
+  const { store, chain, lease, identity, signal } = tenure.context;
+  await store.bindChain(await chain.identity(signal, identity));
   tenure.pollAt = 0;
   tenure.surveyAt = 0;
   tenure.queue.raise();
-  await noteForeign(tenure);
   return recoverAttempts(store, lease);
 }
 
-/** After a change of the key what the old one signed stays open, and its proofs wait. */
-async function noteForeign(tenure: Tenure): Promise<void> {
-  const { store, lease, logger } = tenure.context;
-  const senders = await store.listOpenSenders();
-  const foreign = senders
-    .filter(({ chainId, address }) => chainId === lease.chainId && address !== lease.sender)
-    .map(({ address }) => address);
-  if (foreign.join() !== tenure.foreign.join()) {
-    logger.warn({ accounts: foreign }, 'attempts of other accounts are open; start with their key');
-  }
-  tenure.foreign = foreign;
-}
-
-async function turn(tenure: Tenure, live: LiveAttempts): Promise<void> {
-  const { context, pace, broadcasts } = tenure;
+async function turn(tenure: Tenure, live: LiveAttempts, wake: () => void): Promise<void> {
+  const { context, pace, broadcasts, finality } = tenure;
+  await recordFinality(tenure, live);
   // Before anything is broadcast: what is in a block already need not be, and the chain is to be ours.
   if (performance.now() >= tenure.pollAt || broadcasts.isDue(live)) {
     const head = await follow(context, live);
@@ -118,8 +109,25 @@ async function turn(tenure: Tenure, live: LiveAttempts): Promise<void> {
   }
   broadcasts.begin(live);
   if (performance.now() >= tenure.surveyAt) await surveyFees(tenure, live);
-  await takeQueued(tenure, live);
-  await tenure.status.save(context, degradations(tenure, live), tenure.quote);
+  runBumpClock(live);
+  await bump(context, live);
+  broadcasts.begin(live);
+  await takeQueued(tenure, live, wake);
+  finality.begin(live, pace.surveyMs());
+  await tenure.status.save(context, {
+    degraded: degradationsOf(tenure, live),
+    parked: parkedCount(live),
+    quote: tenure.quote,
+  });
+}
+
+async function recordFinality(tenure: Tenure, live: LiveAttempts): Promise<void> {
+  if (!(await tenure.finality.record(live))) return;
+  // A nonce that was in conflict is explained, and proofs wait again.
+  live.nonceConflict = false;
+  tenure.pollAt = 0;
+  tenure.surveyAt = 0;
+  tenure.queue.raise();
 }
 
 async function surveyFees(tenure: Tenure, live: LiveAttempts): Promise<void> {
@@ -142,15 +150,25 @@ async function surveyFees(tenure: Tenure, live: LiveAttempts): Promise<void> {
   tenure.queue.raise();
 }
 
-async function takeQueued(tenure: Tenure, live: LiveAttempts): Promise<void> {
-  const { context, queue } = tenure;
-  const { store, lease, options } = context;
+async function takeQueued(tenure: Tenure, live: LiveAttempts, wake: () => void): Promise<void> {
+  const { context } = tenure;
   if (!maySign(tenure, live)) return;
   if (unmined(live).length > 0) {
-    tenure.gatherUntil ??= performance.now() + options.lingerMs;
+    tenure.gatherUntil ??= performance.now() + context.options.lingerMs;
     if (performance.now() < tenure.gatherUntil) return;
   }
+  if (!context.turnstile.enter(wake)) return;
   tenure.gatherUntil = null;
+  try {
+    await signQueued(tenure, live);
+  } finally {
+    context.turnstile.leave();
+  }
+}
+
+async function signQueued(tenure: Tenure, live: LiveAttempts): Promise<void> {
+  const { context, queue } = tenure;
+  const { store, lease, options } = context;
   queue.rearm();
   const queued = await store.listQueuedProofs(lease, options.batchMax);
   if (queued.length === 0) return;
@@ -164,30 +182,25 @@ async function takeQueued(tenure: Tenure, live: LiveAttempts): Promise<void> {
 }
 
 function maySign({ context, queue, hold }: Tenure, live: LiveAttempts): boolean {
+  if (context.key === null) return false;
   const hasPlace = unmined(live).length < context.options.maxInFlight;
   return queue.mayHold && hold === null && !live.nonceConflict && hasPlace;
 }
 
 function nextDueAt(tenure: Tenure, live: LiveAttempts): number {
-  const { context, broadcasts, pollAt } = tenure;
-  const due = [tenure.surveyAt];
+  const { context, broadcasts, finality, pollAt } = tenure;
+  const due = [tenure.surveyAt, bumpDueAt(context, live) ?? tenure.surveyAt];
+  if (!finality.busy) due.push(finality.dueAt);
   // Broadcasts under way wake the engine when they end.
   if (!broadcasts.busy) due.push(...unmined(live).map((one) => offerDueAt(context, one)));
   due.push(...live.attempts.filter(isFollowed).map(({ lookAt }) => Math.max(pollAt, lookAt)));
-  if (maySign(tenure, live)) due.push(tenure.gatherUntil ?? 0);
-  return Math.min(...due);
-}
-
-function degradations({ hold, refusals, foreign }: Tenure, live: LiveAttempts): Degradation[] {
-  const reasons: Degradation[] = hold === null || hold === 'first_nonce' ? [] : [hold];
-  if (refusals.any) reasons.push('gas_refused');
-  if (live.nonceConflict) reasons.push('nonce_conflict');
-  if (live.attempts.some(({ refused, mined }) => refused && !mined)) {
-    reasons.push('broadcast_refused');
+  const { gatherUntil } = tenure;
+  const isGathering = gatherUntil !== null && gatherUntil > performance.now();
+  // Whoever is inside wakes this engine on the way out.
+  if (maySign(tenure, live) && (isGathering || !context.turnstile.isTaken)) {
+    due.push(gatherUntil ?? 0);
   }
-  if (live.attempts.some(({ failed }) => failed)) reasons.push('attempt_reverted');
-  if (foreign.length > 0) reasons.push('foreign_attempts_open');
-  return reasons;
+  return Math.min(...due);
 }
 
 async function reportFault(tenure: Tenure, error: unknown, failures: number): Promise<void> {
@@ -200,7 +213,7 @@ async function reportFault(tenure: Tenure, error: unknown, failures: number): Pr
   }
   if (reason === null) return;
   try {
-    await tenure.status.save(tenure.context, [reason]);
+    await tenure.status.save(tenure.context, { degraded: [reason], parked: 0 });
   } catch (err) {
     if (failures === 1) logger.error({ err }, 'the chain status could not be saved');
   }

@@ -1,0 +1,121 @@
+import { gasLimitOf } from '../../chain/anchor-key.ts';
+import type { Survey } from '../../chain/survey.ts';
+import type { AnchoringContext } from './anchoring-context.ts';
+import {
+  type BumpClock,
+  type LiveAttempt,
+  type LiveAttempts,
+  newestVariant,
+  type Parking,
+  unmined,
+} from './attempts.ts';
+import { type Fees, raisedFees } from './raised-fees.ts';
+
+/** Between two looks at a market or a balance that leave no replacement, and after a refusal of the fees. */
+const LOOK_AGAIN_MS = 1_000;
+
+/** Starts the clock anew when another nonce is the lowest, or another variant is waited for. */
+export function runBumpClock(live: LiveAttempts): void {
+  const { bumpClock, counted } = live;
+  const [lowest] = unmined(live);
+  if (lowest === undefined || lowest.offeredAt === null || counted === null) {
+    live.bumpClock = null;
+    return;
+  }
+  const { txHash } = newestVariant(lowest);
+  if (bumpClock?.attemptId === lowest.id && bumpClock.txHash === txHash) return;
+  const since = performance.now();
+  const { headNumber } = counted;
+  live.bumpClock = { attemptId: lowest.id, txHash, since, headNumber, parked: null, lookAt: since };
+}
+
+/** When the lowest nonce is to be replaced, by `performance.now()`; null: not before a block or a survey. */
+export function bumpDueAt(context: AnchoringContext, live: LiveAttempts): number | null {
+  const { bumpClock, counted } = live;
+  const [lowest] = unmined(live);
+  if (bumpClock === null || lowest === undefined || counted === null) return null;
+  // A nonce that is used needs a look for receipts, not a replacement.
+  if (counted.latestNonce > lowest.nonce) return null;
+  const { since, lookAt } = bumpClock;
+  if (lowest.refusal === 'underpriced') return Math.max(since + LOOK_AGAIN_MS, lookAt);
+  // Time says nothing while no block could have taken it.
+  if (counted.headNumber <= bumpClock.headNumber) return null;
+  return Math.max(since + context.options.bumpAfterMs, lookAt);
+}
+
+/**
+ * Replaces the transaction of the lowest nonce at higher fees, to be broadcast next, if it is time. Where price,
+ * funds or key leave no replacement it is parked, and tried again.
+ */
+export async function bump(context: AnchoringContext, live: LiveAttempts): Promise<void> {
+  const dueAt = bumpDueAt(context, live);
+  const [lowest] = unmined(live);
+  const clock = live.bumpClock;
+  if (dueAt === null || performance.now() < dueAt || lowest === undefined || clock === null) return;
+  const { chain, identity, lease, signal } = context;
+  const subject = { identity, sender: lease.sender, payload: lowest.payload };
+  const survey = await chain.survey(subject, signal);
+  const { latestNonce, headNumber } = survey;
+  live.counted = { latestNonce, headNumber };
+  clock.lookAt = performance.now() + LOOK_AGAIN_MS;
+  if (latestNonce > lowest.nonce || survey.hasCode) return;
+  const fees = feesFor(context, live, lowest, survey);
+  if (typeof fees === 'string') park(context, clock, lowest, fees);
+  else await replace(context, lowest, fees);
+}
+
+function feesFor(
+  { key, options }: AnchoringContext,
+  live: LiveAttempts,
+  lowest: LiveAttempt,
+  survey: Survey,
+): Fees | Parking {
+  const fees = raisedFees(newestVariant(lowest), survey, {
+    cap: options.maxFeePerGas,
+    isUnderpriced: lowest.refusal === 'underpriced',
+  });
+  if (fees === null) return 'fee_cap';
+  if (key === null) return 'no_key';
+  const cost = unmined(live).reduce((sum, attempt) => {
+    const { rawTx, maxFeePerGas } = newestVariant(attempt);
+    return sum + gasLimitOf(rawTx) * (attempt === lowest ? fees.maxFeePerGas : maxFeePerGas);
+  }, survey.dataFeeWei);
+  return cost > survey.balance ? 'underfunded' : fees;
+}
+
+function park(
+  { logger }: AnchoringContext,
+  clock: BumpClock,
+  { id, nonce }: LiveAttempt,
+  reason: Parking,
+): void {
+  if (clock.parked !== reason) {
+    logger.warn({ attempt: id, nonce, reason }, 'an anchor is stuck and cannot be replaced now');
+  }
+  clock.parked = reason;
+}
+
+/** The variant is durable before any node sees it. */
+async function replace(context: AnchoringContext, attempt: LiveAttempt, fees: Fees): Promise<void> {
+  const { key, store, lease, clock, logger } = context;
+  if (key === null) return;
+  const before = newestVariant(attempt);
+  const variant = { ...(await key.signReplacement(before.rawTx, fees)), ...fees };
+  await context.onStep?.('variant_signed');
+  await store.addVariant(lease, attempt.id, variant, before.txHash, clock.now());
+  attempt.variants.push(variant);
+  attempt.offeredAt = null;
+  attempt.refusal = null;
+  const { maxFeePerGas, maxPriorityFeePerGas } = fees;
+  logger.info(
+    {
+      attempt: attempt.id,
+      nonce: attempt.nonce,
+      tx_hash: variant.txHash,
+      max_fee_per_gas: maxFeePerGas.toString(),
+      max_priority_fee_per_gas: maxPriorityFeePerGas.toString(),
+    },
+    'an anchor is stuck; replaced at higher fees',
+  );
+  await context.onStep?.('variant_committed');
+}

@@ -1,0 +1,154 @@
+import { ProviderFault } from '../../chain/errors.ts';
+import type { IncludedAttempt, Standings } from '../core/anchor-store.ts';
+import type { AnchoringContext } from './anchoring-context.ts';
+import { isInBlock, type LiveAttempts, refreshAttempts } from './attempts.ts';
+import { findLost, suspectsOf } from './deaths.ts';
+
+/** Attempts looked at from each end of what is not final: the low ones get final, the high ones are replaced. */
+const WATCHED = 32;
+
+/** What a look at the chain has found; nothing of it is recorded yet. */
+interface Verdicts {
+  readonly standings: Standings;
+  /** Attempts that can never be mined. */
+  readonly lost: string[];
+}
+
+export interface FinalityWatch {
+  /** Whether a look is under way; it wakes the engine when it ends. */
+  readonly busy: boolean;
+  /** `performance.now()`. */
+  readonly dueAt: number;
+  /** Whether something was left at the last look that is not final. */
+  readonly isIdle: boolean;
+  /** Begins a look if one is due, and does not wait for it: anchoring goes on beside it. */
+  begin(live: LiveAttempts, pauseMs: number): void;
+  /** Records what the last look has found. Answers whether proofs are queued again. Throws what ended it. */
+  record(live: LiveAttempts): Promise<boolean>;
+  /** Resolves when no look is under way. */
+  end(): Promise<void>;
+}
+
+/** Step 7: follows what is in a block until it is final, and what has lost its nonce until that is. */
+export function createFinalityWatch(context: AnchoringContext, wake: () => void): FinalityWatch {
+  let underWay: Promise<void> | null = null;
+  let found: Verdicts | null = null;
+  let fault: unknown = null;
+  let dueAt = 0;
+  let left = Number.POSITIVE_INFINITY;
+  let doubted = new Set<string>();
+
+  async function look(live: LiveAttempts): Promise<void> {
+    const included = await context.store.listIncludedAttempts(context.lease, WATCHED);
+    const standings = await standingsOf(context, included, live);
+    const suspects = suspectsOf(live);
+    const lost = await findLost(context, suspects, live.counted?.headNumber ?? 0n);
+    left = included.length + live.attempts.length;
+    // One reading is not enough for what cannot be undone.
+    found = { standings, lost: lost.filter((id) => doubted.has(id)) };
+    doubted = new Set(lost);
+    if (standings.finalized.length >= WATCHED || standings.reorged.length > 0) dueAt = 0;
+  }
+
+  return {
+    get busy() {
+      return underWay !== null;
+    },
+    get dueAt() {
+      return dueAt;
+    },
+    get isIdle() {
+      return left === 0 && underWay === null && found === null;
+    },
+    begin(live, pauseMs) {
+      if (underWay !== null || found !== null || performance.now() < dueAt) return;
+      dueAt = performance.now() + pauseMs;
+      underWay = look(live)
+        .catch((error: unknown) => {
+          // What reads receipts reports the same providers; here nothing depends on the moment.
+          if (!(error instanceof ProviderFault)) fault = error;
+        })
+        .finally(() => {
+          underWay = null;
+          wake();
+        });
+    },
+    async record(live) {
+      if (fault !== null) {
+        const error = fault;
+        fault = null;
+        throw error;
+      }
+      const verdicts = found;
+      found = null;
+      return verdicts !== null && (await recordVerdicts(context, live, verdicts));
+    },
+    async end() {
+      await underWay;
+    },
+  };
+}
+
+async function standingsOf(
+  context: AnchoringContext,
+  included: readonly IncludedAttempt[],
+  { counted }: LiveAttempts,
+): Promise<Standings> {
+  if (included.length === 0) return { safe: [], finalized: [], reorged: [] };
+  const { chain, identity, signal, options } = context;
+  const { standings } = await chain.readStandings({ identity, places: included }, signal);
+  const byId = new Map(standings.map((one) => [one.id, one]));
+  const those = (is: (one: (typeof standings)[number], attempt: IncludedAttempt) => boolean) =>
+    included.filter((attempt) => {
+      const standing = byId.get(attempt.id);
+      return standing !== undefined && is(standing, attempt);
+    });
+  // No provider counts them any more, and none has another block in their place yet.
+  const behind = those(
+    ({ standing }, { nonce }) =>
+      standing === 'unknown' && counted !== null && nonce >= counted.latestNonce,
+  );
+  await Promise.all(
+    behind.slice(0, options.maxInFlight).map(({ rawTx }) => chain.broadcast(rawTx, signal)),
+  );
+  const ids = (attempts: readonly IncludedAttempt[]) => attempts.map(({ id }) => id);
+  return {
+    safe: ids(those(({ finality }, { isSafe }) => finality === 'safe' && !isSafe)),
+    finalized: ids(those(({ finality }) => finality === 'finalized')),
+    reorged: ids(those(({ standing }) => standing === 'replaced')),
+  };
+}
+
+async function recordVerdicts(
+  context: AnchoringContext,
+  live: LiveAttempts,
+  { standings, lost }: Verdicts,
+): Promise<boolean> {
+  const { store, lease, clock, logger } = context;
+  const { safe, finalized, reorged } = standings;
+  if (safe.length + finalized.length + reorged.length > 0) {
+    await context.onStep?.('standings_found');
+    await store.recordStandings(lease, standings, clock.now());
+    await context.onStep?.('standings_recorded');
+  }
+  if (reorged.length > 0) {
+    logger.warn({ attempts: reorged }, 'blocks were replaced; their anchors are sent again');
+    // What was counted, was counted before.
+    live.counted = null;
+  }
+  const unmined = live.attempts.filter((attempt) => !isInBlock(attempt)).map(({ id }) => id);
+  const dead = lost.filter((id) => unmined.includes(id));
+  for (const id of dead) {
+    await context.onStep?.('death_found');
+    await store.recordDeath(lease, id, clock.now());
+    logger.error(
+      { attempt: id },
+      'another transaction took the nonce; its proofs are queued again',
+    );
+    await context.onStep?.('death_recorded');
+  }
+  if (finalized.length + reorged.length + dead.length > 0) {
+    await refreshAttempts(store, lease, live);
+  }
+  return dead.length > 0;
+}

@@ -9,7 +9,7 @@ import { createClient } from '../../src/client/client.ts';
 import type { Task, Verification } from '../../src/protocol/resources.ts';
 import type { AnchorStep } from '../../src/server/anchorer/anchoring-context.ts';
 import { startTestChain, type TestChain } from '../support/anvil.ts';
-import { leavesIn, type MinedAnchor, provenBy, scanAnchors } from '../support/chain-scan.ts';
+import { leavesIn, type MinedTransaction, provenBy, scanAnchors } from '../support/chain-scan.ts';
 import { killServers, robotClient, signInAt, spawnServer } from '../support/server-process.ts';
 import { waitFor } from '../support/wait-for.ts';
 
@@ -96,7 +96,11 @@ async function readReceipts(url: string, { session, tasks }: Work): Promise<Veri
   return receipts;
 }
 
-function provenWork({ tasks }: Work, receipts: Verification[], anchors: MinedAnchor[]): boolean[] {
+function provenWork(
+  { tasks }: Work,
+  receipts: Verification[],
+  anchors: MinedTransaction[],
+): boolean[] {
   return receipts.map((receipt, index) => {
     const { task, proof } = tasks[index] ?? {};
     const claim = {

@@ -6,18 +6,20 @@ interface Block {
   number: Hex;
   hash: Hex;
   timestamp: Hex;
-  transactions: { hash: Hex; from: Hex; to: Hex | null; value: Hex; input: Hex }[];
+  transactions: { hash: Hex; from: Hex; to: Hex | null; nonce: Hex; value: Hex; input: Hex }[];
 }
 
-export interface MinedAnchor {
+export interface MinedTransaction {
   txHash: Hex;
+  from: Hex;
+  nonce: number;
   blockNumber: string;
   blockTime: string;
   input: Hex;
 }
 
-/** Every successful transaction of the canonical chain whose calldata begins with the payload's magic. */
-export async function scanAnchors(rpcUrl: string): Promise<MinedAnchor[]> {
+/** Every transaction of the canonical chain. */
+export async function scanTransactions(rpcUrl: string): Promise<MinedTransaction[]> {
   const head = Number(await callRpc<Hex>(rpcUrl, 'eth_blockNumber'));
   const blocks = await Promise.all(
     Array.from({ length: head + 1 }, (_, number) =>
@@ -25,19 +27,28 @@ export async function scanAnchors(rpcUrl: string): Promise<MinedAnchor[]> {
     ),
   );
   return blocks.flatMap((block) =>
-    block.transactions
-      .filter(({ input }) => input.startsWith('0x52545041'))
-      .map(({ hash, input }) => ({
-        txHash: hash,
-        input,
-        blockNumber: String(Number(block.number)),
-        blockTime: new Date(Number(block.timestamp) * 1000).toISOString(),
-      })),
+    block.transactions.map(({ hash, from, nonce, input }) => ({
+      txHash: hash,
+      from,
+      nonce: Number(nonce),
+      input,
+      blockNumber: String(Number(block.number)),
+      blockTime: new Date(Number(block.timestamp) * 1000).toISOString(),
+    })),
   );
 }
 
+/** Every transaction of the canonical chain whose calldata begins with the payload's magic. */
+export async function scanAnchors(rpcUrl: string): Promise<MinedTransaction[]> {
+  return (await scanTransactions(rpcUrl)).filter(isAnchor);
+}
+
+export function isAnchor({ input }: MinedTransaction): boolean {
+  return input.startsWith('0x52545041');
+}
+
 /** How many proofs the payloads commit to together. */
-export function leavesIn(anchors: readonly MinedAnchor[]): number {
+export function leavesIn(anchors: readonly MinedTransaction[]): number {
   return anchors
     .map(({ input }) => (input.slice(12, 14) === '00' ? 1 : Number.parseInt(input.slice(-8), 16)))
     .reduce((sum, count) => sum + count, 0);
@@ -71,7 +82,7 @@ export function plainHash(value: unknown): Hex {
  * from `src/proof`, with node:crypto and the bytes of the calldata.
  */
 export function provenBy(
-  anchors: readonly MinedAnchor[],
+  anchors: readonly MinedTransaction[],
   receipt: Receipt,
   stated: { proof: unknown; claim: Record<string, unknown> },
 ): boolean {

@@ -3,13 +3,23 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 
-interface RpcRequest {
+export interface RpcRequest {
   id: number;
   method: string;
   params: unknown[];
 }
 
-type Answer = { result: unknown } | { error: { code: number; message: string } };
+export type Answer = { result: unknown } | { error: { code: number; message: string } };
+
+/** One HTTP request to the node, and what can be done about it. */
+export interface Exchange {
+  readonly calls: readonly RpcRequest[];
+  readonly response: ServerResponse;
+  /** What the node, or `intercept` in its place, answers to these calls, in their order. */
+  forward(calls: readonly RpcRequest[]): Promise<Answer[]>;
+  /** Sends these answers, one for each call. */
+  answer(answers: readonly Answer[]): void;
+}
 
 export interface RpcProxy {
   readonly url: string;
@@ -25,35 +35,36 @@ export interface RpcProxy {
   fail(status: number, body?: string, headers?: Record<string, string>): void;
   /** Answers calls in place of the node where `answer` gives one. */
   intercept(answer: (call: RpcRequest) => Answer | null): void;
+  /** Hands every request over until `mend`; what is thrown ends the connection. */
+  handle(handler: (exchange: Exchange) => Promise<void>): void;
   mend(): void;
+  /** Ends every connection as it is now. */
+  drop(): void;
   close(): Promise<void>;
 }
 
-type Mode = (response: ServerResponse, body: string) => Promise<void> | void;
+type Mode = (exchange: Exchange) => Promise<void> | void;
 
 /** Stands between service and node, and misbehaves on demand. */
 export async function startRpcProxy(node: string): Promise<RpcProxy> {
   const asked = { methods: [] as string[], requests: 0 };
   let answerFor: (call: RpcRequest) => Answer | null = () => null;
-  const pass: Mode = async (response, body) => {
-    const calls = callsOf(body);
-    const own = calls.map((call) => ({ call, answer: answerFor(call) }));
-    const rest = own.filter(({ answer }) => answer === null).map(({ call }) => call);
-    const answers = [
-      ...own.flatMap(({ call, answer }) => (answer === null ? [] : [{ ...answer, id: call.id }])),
-      ...(rest.length === 0 ? [] : await forward(node, rest)),
-    ];
-    const sent = Array.isArray(JSON.parse(body)) ? answers : answers[0];
-    response.setHeader('content-type', 'application/json');
-    response.end(JSON.stringify(sent));
+  const forwarded = async (calls: readonly RpcRequest[]) => {
+    const own = calls.map(answerFor);
+    const rest = await forward(
+      node,
+      calls.filter((_, i) => own[i] === null),
+    );
+    return own.map((one) => one ?? (rest.shift() as Answer));
   };
+  const pass: Mode = async ({ calls, answer }) => answer(await forwarded(calls));
   let mode = pass;
   const server = createServer(async (request: IncomingMessage, response: ServerResponse) => {
-    const body = await text(request);
+    const exchange = exchangeOf(await text(request), response, forwarded);
     asked.requests += 1;
-    asked.methods.push(...callsOf(body).map(({ method }) => method));
+    asked.methods.push(...exchange.calls.map(({ method }) => method));
     try {
-      await mode(response, body);
+      await mode(exchange);
     } catch {
       response.destroy();
     }
@@ -64,28 +75,32 @@ export async function startRpcProxy(node: string): Promise<RpcProxy> {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     asked,
     cut() {
-      mode = (response) => {
+      mode = ({ response }) => {
         response.destroy();
       };
       server.closeAllConnections();
     },
+    drop: () => server.closeAllConnections(),
     hang() {
       mode = () => {};
     },
     hangOn(method) {
-      mode = async (response, body) => {
-        const calls = callsOf(body);
-        if (!calls.some((call) => call.method === method)) return pass(response, body);
-        await forward(node, calls);
+      mode = async (exchange) => {
+        const { calls, forward } = exchange;
+        if (!calls.some((call) => call.method === method)) return pass(exchange);
+        await forward(calls);
       };
     },
     fail(status, body = '', headers = {}) {
-      mode = (response) => {
+      mode = ({ response }) => {
         response.writeHead(status, headers).end(body);
       };
     },
     intercept(answer) {
       answerFor = answer;
+    },
+    handle(handler) {
+      mode = handler;
     },
     mend() {
       mode = pass;
@@ -99,16 +114,32 @@ export async function startRpcProxy(node: string): Promise<RpcProxy> {
   };
 }
 
-function callsOf(body: string): RpcRequest[] {
+function exchangeOf(
+  body: string,
+  response: ServerResponse,
+  forward: Exchange['forward'],
+): Exchange {
   const parsed = JSON.parse(body) as RpcRequest | RpcRequest[];
-  return Array.isArray(parsed) ? parsed : [parsed];
+  const calls = Array.isArray(parsed) ? parsed : [parsed];
+  return {
+    calls,
+    response,
+    forward,
+    answer(answers) {
+      const entries = answers.map((answer, i) => ({ ...answer, jsonrpc: '2.0', id: calls[i]?.id }));
+      response.setHeader('content-type', 'application/json');
+      response.end(JSON.stringify(Array.isArray(parsed) ? entries : entries[0]));
+    },
+  };
 }
 
-async function forward(node: string, calls: RpcRequest[]): Promise<object[]> {
+async function forward(node: string, calls: readonly RpcRequest[]): Promise<Answer[]> {
+  if (calls.length === 0) return [];
   const response = await fetch(node, {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
     body: JSON.stringify(calls),
   });
-  return (await response.json()) as object[];
+  const answers = (await response.json()) as (Answer & { id: number })[];
+  return calls.map(({ id }) => answers.find((answer) => answer.id === id) as Answer);
 }

@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
+import type { Writable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts';
 import { type Client, createClient } from '../../src/client/client.ts';
@@ -21,6 +22,8 @@ export interface ServerOptions {
   /** A fault point, as `crashing-server.js` names them, and how often it is passed before the end. */
   crash?: { at: string; count: number };
   environment?: Record<string, string>;
+  /** Where its log goes (default: standard error). */
+  log?: Writable;
 }
 
 export interface StartingServer {
@@ -47,7 +50,7 @@ export interface WaitingServer {
 
 export function prepareServer(): WaitingServer {
   const child = spawn(process.execPath, [program], {
-    stdio: ['pipe', 'pipe', 'inherit'],
+    stdio: 'pipe',
     env: { PATH: process.env.PATH },
   });
   running.add(child);
@@ -76,6 +79,7 @@ export function prepareServer(): WaitingServer {
   };
   return {
     start(options) {
+      child.stderr.pipe(options.log ?? process.stderr, { end: false });
       child.stdin.write(`${JSON.stringify(environmentOf(options))}\n`);
       return { url, ended, passed, killedAt: () => killedAt, kill };
     },

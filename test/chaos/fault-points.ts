@@ -1,0 +1,93 @@
+import type { AnchorStep } from '../../src/server/anchorer/anchoring-context.ts';
+import type { AnchorStore } from '../../src/server/core/anchor-store.ts';
+
+/**
+ * What must happen besides robots at work for the server to come to a point.
+ * `patience`: it lives for some seconds. `stop`: it is told to stop. `gas_refusal`: the node says that an
+ * anchor would fail. `halt`: no block is made. `theft`: another transaction takes the nonce of an anchor.
+ */
+export type Occasion = 'work' | 'patience' | 'stop' | 'gas_refusal' | 'halt' | 'theft';
+
+type Reading =
+  | 'getChainIdentity'
+  | 'listAnchorAddresses'
+  | 'getChainStatus'
+  | 'getNextNonce'
+  | 'listQueuedProofs'
+  | 'waitForQueuedProof'
+  | 'listOpenAttempts'
+  | 'listIncludedAttempts'
+  | 'listOpenSenders';
+
+const steps: Record<AnchorStep, Occasion> = {
+  attempt_signed: 'work',
+  attempt_committed: 'work',
+  broadcast_sent: 'work',
+  broadcast_recorded: 'work',
+  inclusion_found: 'work',
+  inclusion_recorded: 'work',
+  leaves_settled: 'work',
+  variant_signed: 'halt',
+  variant_committed: 'halt',
+  standings_found: 'work',
+  standings_recorded: 'work',
+  death_found: 'theft',
+  death_recorded: 'theft',
+};
+
+/** Every durable step: what the anchorer writes, and what robots have written. */
+const writes: Record<
+  Exclude<keyof AnchorStore, Reading> | 'createTask' | 'queueCompletion',
+  Occasion
+> = {
+  createTask: 'work',
+  queueCompletion: 'work',
+  bindChain: 'work',
+  acquireLease: 'work',
+  renewLease: 'patience',
+  releaseLease: 'stop',
+  saveChainStatus: 'work',
+  commitAttempt: 'work',
+  addVariant: 'halt',
+  recordBroadcast: 'work',
+  recordInclusion: 'work',
+  settleLeaves: 'work',
+  recordStandings: 'work',
+  recordDeath: 'theft',
+  refuseQueuedProofs: 'gas_refusal',
+};
+
+/** Every call that the anchorer makes to a node. */
+const rpcCalls: Record<string, Occasion> = {
+  eth_chainId: 'work',
+  eth_getBlockByNumber: 'work',
+  eth_blockNumber: 'work',
+  eth_getTransactionCount: 'work',
+  eth_getBalance: 'work',
+  eth_getCode: 'work',
+  eth_call: 'work',
+  eth_estimateGas: 'work',
+  eth_maxPriorityFeePerGas: 'work',
+  eth_sendRawTransaction: 'work',
+  eth_getTransactionReceipt: 'work',
+  eth_getTransactionByHash: 'work',
+};
+
+/** The places where the server is killed, as `test/support/crashing-server.js` names them. */
+export const faultPoints: ReadonlyMap<string, Occasion> = new Map([
+  ...Object.entries(steps),
+  ...aroundEach(writes),
+  ...aroundEach(rpcCalls),
+]);
+
+function aroundEach(calls: Record<string, Occasion>): [string, Occasion][] {
+  return Object.entries(calls).flatMap(([call, occasion]) => [
+    [`${call}:before`, occasion],
+    [`${call}:after`, occasion],
+  ]);
+}
+
+/** Whether the server came to an RPC call that has no row here; store calls are held by their type. */
+export function isUnknownRpcCall(point: string): boolean {
+  return point.startsWith('eth_') && !faultPoints.has(point);
+}

@@ -1,0 +1,115 @@
+import type { Client } from '../../src/client/client.ts';
+import type { Verification } from '../../src/protocol/resources.ts';
+import { callRpc } from '../support/anvil.ts';
+import {
+  isAnchor,
+  leavesIn,
+  type MinedTransaction,
+  provenBy,
+  scanTransactions,
+} from '../support/chain-scan.ts';
+import type { Errand } from './robots.ts';
+
+export interface Outcome {
+  readonly rpcUrl: string;
+  /** The account that anchors; nobody used it before. */
+  readonly sender: string;
+  readonly owner: Client;
+  /** Anchors granted at sign-up. */
+  readonly granted: number;
+  readonly errands: readonly Errand[];
+  /** Whether blocks were replaced, so that a receipt may have moved since it was given. */
+  readonly isMoved: boolean;
+}
+
+/** Holds what the robots did against the chain and the account: one text for each violation. */
+export async function violationsOf(outcome: Outcome): Promise<string[]> {
+  const { rpcUrl, sender, errands } = outcome;
+  const receipts = await Promise.all(errands.map((errand) => readReceipt(outcome.owner, errand)));
+  const mined = (await scanTransactions(rpcUrl)).filter(
+    ({ from }) => from === sender.toLowerCase(),
+  );
+  return [
+    ...proofViolations(outcome, receipts, mined.filter(isAnchor)),
+    ...(await nonceViolations(rpcUrl, sender, mined)),
+    ...(await accountViolations(outcome)),
+  ];
+}
+
+async function readReceipt(owner: Client, { taskId }: Errand): Promise<Verification | null> {
+  const { body } = await owner.call('getTask', { params: { id: taskId } });
+  return body.task.status === 'verified' ? body.verification : null;
+}
+
+/**
+ * Each receipt proves a place in a mined payload, no two the same, and there are no more places than
+ * receipts: then each proof is in exactly one transaction.
+ */
+function proofViolations(
+  { errands, isMoved }: Outcome,
+  receipts: readonly (Verification | null)[],
+  anchors: readonly MinedTransaction[],
+): string[] {
+  const violations = errands.flatMap((errand, i) => {
+    const receipt = receipts[i] ?? null;
+    if (receipt === null) return [`task ${errand.taskId} is not verified`];
+    if (!provenBy(anchors, receipt, statedBy(errand))) {
+      return [`the chain does not prove the receipt of task ${errand.taskId}`];
+    }
+    const isAsTold = placeOf(receipt) === placeOf(errand.receipt);
+    return isAsTold || isMoved ? [] : [`the receipt of task ${errand.taskId} has changed`];
+  });
+  const places = new Set(receipts.map(placeOf));
+  if (places.size !== errands.length) violations.push('two receipts name the same place');
+  const leaves = leavesIn(anchors);
+  if (leaves !== errands.length) {
+    violations.push(`${errands.length} proofs have ${leaves} places in mined transactions`);
+  }
+  return violations;
+}
+
+function placeOf(receipt: Verification | null): string {
+  return `${receipt?.block_number}/${receipt?.tx_hash}/${receipt?.inclusion?.leaf_index ?? 0}`;
+}
+
+function statedBy({ proof, title, createdAt }: Errand) {
+  const claim = { title, created_at: createdAt };
+  return {
+    proof,
+    claim: { ...claim, description: null, expected_result: null, occurred_at: null },
+  };
+}
+
+async function nonceViolations(
+  rpcUrl: string,
+  sender: string,
+  mined: readonly MinedTransaction[],
+): Promise<string[]> {
+  const count = (block: string) =>
+    callRpc<string>(rpcUrl, 'eth_getTransactionCount', [sender, block]).then(Number);
+  const [latest, pending, receipts] = await Promise.all([
+    count('latest'),
+    count('pending'),
+    Promise.all(
+      mined.map(({ txHash }) =>
+        callRpc<{ status: string } | null>(rpcUrl, 'eth_getTransactionReceipt', [txHash]),
+      ),
+    ),
+  ]);
+  const nonces = mined.map(({ nonce }) => nonce).sort((a, b) => a - b);
+  return [
+    ...(nonces.every((nonce, i) => nonce === i) ? [] : [`mined nonces are ${nonces.join()}`]),
+    ...(latest === nonces.length ? [] : [`the chain counts ${latest} transactions`]),
+    ...(pending === latest ? [] : [`${pending - latest} transactions wait in the pool`]),
+    ...receipts.flatMap((receipt, i) =>
+      receipt?.status === '0x1' ? [] : [`transaction ${mined[i]?.txHash} failed`],
+    ),
+  ];
+}
+
+async function accountViolations({ owner, granted, errands }: Outcome): Promise<string[]> {
+  const { body } = await owner.call('getAccount');
+  const quota = body.credits.anchor_quota;
+  const left = granted - errands.length;
+  return quota === left ? [] : [`the account has ${quota} anchors left, not ${left}`];
+}

@@ -1,0 +1,143 @@
+import { rm } from 'node:fs/promises';
+import type { StartingServer } from '../support/server-process.ts';
+import { disturbChain } from './chain-faults.ts';
+import { faultPoints, isUnknownRpcCall } from './fault-points.ts';
+import { type PlannedKill, planKills } from './kills.ts';
+import { bringAbout, patienceMs } from './occasions.ts';
+import { disturb } from './provider-faults.ts';
+import { settleAndCheck } from './quiet.ts';
+import { randomOf } from './random.ts';
+import { type Robots, startRobots, unexpectedAnswers } from './robots.ts';
+import { register, type Stage, setStage } from './stage.ts';
+import { Tally } from './tally.ts';
+
+export interface RunPlan {
+  readonly seed: string;
+  readonly run: number;
+  readonly kills: number;
+  /** Whether providers and chain misbehave as well. */
+  readonly rpcFaults: boolean;
+  /** Most blocks that are replaced at once. */
+  readonly deepestReorg: number;
+}
+
+export interface RunReport {
+  readonly run: number;
+  /** Where servers were killed: a fault point, or `instant`. */
+  readonly kills: Tally;
+  /** What providers and chain did wrong. */
+  readonly faults: Tally;
+  readonly answers: Tally;
+  readonly proofs: number;
+  readonly violations: readonly string[];
+  /** Database and log; deleted when nothing is wrong. */
+  readonly folder: string;
+}
+
+/** Servers killed one after another under robots at work, and at the end everything held against the chain. */
+export async function performRun(plan: RunPlan): Promise<RunReport> {
+  const { run } = plan;
+  const random = randomOf(`${plan.seed}/${run}/settings`);
+  const stage = await setStage(`${plan.seed}/${run}`, {
+    providers: plan.rpcFaults ? random.between(1, 3) : 1,
+    environment: { SVC_ANCHOR_FINALITY_DEPTH: '8' },
+  });
+  const [kills, faults, violations] = [new Tally(), new Tally(), [] as string[]];
+  const over = new AbortController();
+  let robots: Robots | null = null;
+  try {
+    const first = stage.site.start(stage.server);
+    const { session, apiKeys } = await register(await first.url, random.pick([2, 6, 12]));
+    robots = startRobots({
+      site: stage.site.url,
+      apiKeys,
+      lanes: random.pick([1, 3, 6]),
+      most: 2_000,
+      restMs: random.pick([0, 50, 300]),
+      isHasty: false,
+      random: stage.random,
+      signal: over.signal,
+    });
+    const calm = plan.rpcFaults ? startFaults(stage, plan, faults) : async () => {};
+    await killServers(stage, { first, plan }, { kills, violations });
+    await calm();
+    const server = stage.site.start(stage.server);
+    const isMoved = plan.rpcFaults && plan.deepestReorg > 0;
+    violations.push(...(await settleAndCheck(stage, { server, robots, session }, isMoved)));
+    violations.push(...unexpectedAnswers(robots.answers, { isKilled: true }));
+  } catch (error) {
+    violations.push(`the run ended: ${error instanceof Error ? error.stack : error}`);
+  } finally {
+    over.abort();
+    await stage.close();
+  }
+  const { folder } = stage;
+  if (violations.length === 0) await rm(folder, { recursive: true });
+  const { errands, answers } = robots ?? { errands: [], answers: new Tally() };
+  return { run, kills, faults, answers, proofs: errands.length, violations, folder };
+}
+
+/** Answers what ends them. */
+function startFaults(stage: Stage, plan: RunPlan, faults: Tally): () => Promise<void> {
+  const { chain, proxies, foundation, sender } = stage;
+  const calm = new AbortController();
+  const { signal } = calm;
+  const chanceOf = (what: string) => randomOf(`${plan.seed}/${plan.run}/${what}`);
+  const met = (fault: string) => faults.add(fault);
+  const deepest = plan.deepestReorg;
+  const disturbers = [
+    ...proxies.map((proxy, i) => disturb(proxy, chanceOf(`provider ${i}`), { met, signal })),
+    disturbChain(chain, chanceOf('chain'), { foundation, deepest, sender, met, signal }),
+  ];
+  return async () => {
+    calm.abort();
+    await Promise.all(disturbers);
+  };
+}
+
+interface Found {
+  readonly kills: Tally;
+  readonly violations: string[];
+}
+
+async function killServers(
+  stage: Stage,
+  { first, plan }: { first: StartingServer; plan: RunPlan },
+  found: Found,
+): Promise<void> {
+  const random = randomOf(`${plan.seed}/${plan.run}/instants`);
+  let server = first;
+  for (const [i, kill] of planKills(plan.seed, plan.run, plan.kills).entries()) {
+    if (i > 0) server = startDoomed(stage, kill);
+    const isEarly = i > 0 && random.chance(0.3);
+    const at = await awaitKill(stage, server, kill, { ms: random.between(0, 1_500), isEarly });
+    if (at !== null) found.kills.add(at);
+    const unknown = [...server.passed].filter(isUnknownRpcCall);
+    if (unknown.length > 0) found.violations.push(`no fault point for ${unknown.join()}`);
+  }
+}
+
+function startDoomed({ site, server }: Stage, { point, count }: PlannedKill): StartingServer {
+  return site.start(point === null ? server : { ...server, crash: { at: point, count } });
+}
+
+/** Where it was killed; null when it stopped as it was told to. */
+async function awaitKill(
+  stage: Stage,
+  server: StartingServer,
+  { point }: PlannedKill,
+  instant: { ms: number; isEarly: boolean },
+): Promise<string | null> {
+  const over = new AbortController();
+  const isPlaced = point !== null;
+  if (isPlaced || !instant.isEarly) await Promise.race([server.url.catch(() => {}), server.ended]);
+  const occasion = faultPoints.get(point ?? '') ?? 'work';
+  const limitMs = isPlaced ? patienceMs[occasion] : instant.ms;
+  const timer = setTimeout(() => server.kill('SIGKILL'), limitMs);
+  const brought = bringAbout(occasion, stage, server, over.signal);
+  const how = await server.ended;
+  clearTimeout(timer);
+  over.abort();
+  await brought;
+  return how === 'SIGKILL' ? (server.killedAt() ?? 'instant') : null;
+}

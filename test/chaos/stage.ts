@@ -1,0 +1,107 @@
+import { createHash } from 'node:crypto';
+import { createWriteStream, type WriteStream } from 'node:fs';
+import { mkdtemp } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { privateKeyToAddress } from 'viem/accounts';
+import type { Client } from '../../src/client/client.ts';
+import type { Hex } from '../../src/proof/bytes.ts';
+import { type RpcProxy, startRpcProxy } from '../support/rpc-proxy.ts';
+import { type ServerOptions, signInAt } from '../support/server-process.ts';
+import { type MinedChain, startMinedChain } from './mined-chain.ts';
+import { type Random, randomOf } from './random.ts';
+import { openSite, type Site } from './site.ts';
+
+/** Anchors granted to the account. */
+export const GRANTED = 100_000;
+/** Blocks after the account was funded that are never replaced. */
+const FOUNDATION = 8;
+
+/** What one run works with: a chain, providers, an account and a folder of its own. */
+export interface Stage {
+  readonly chain: MinedChain;
+  readonly proxies: readonly RpcProxy[];
+  readonly privateKey: Hex;
+  readonly sender: string;
+  /** Blocks up to here are never replaced. */
+  readonly foundation: number;
+  readonly site: Site;
+  readonly server: ServerOptions;
+  readonly folder: string;
+  readonly random: Random;
+  close(): Promise<void>;
+}
+
+export async function setStage(
+  seed: string,
+  { providers, environment }: { providers: number; environment: Record<string, string> },
+): Promise<Stage> {
+  const random = randomOf(seed);
+  const chain = await startMinedChain(random.pick([100, 200, 500]));
+  const privateKey: Hex = `0x${createHash('sha256').update(seed).digest('hex')}`;
+  const sender = privateKeyToAddress(privateKey);
+  await chain.rpc('anvil_setBalance', [sender, `0x${(10n ** 22n).toString(16)}`]);
+  await chain.rpc('anvil_mine', [`0x${FOUNDATION.toString(16)}`]);
+  const foundation = Number(await chain.rpc<string>('eth_blockNumber'));
+  const folder = await mkdtemp(path.join(tmpdir(), 'svc-chaos-'));
+  const log = createWriteStream(path.join(folder, 'server.log'));
+  const proxies = await Promise.all(
+    Array.from({ length: providers }, () => startRpcProxy(chain.url)),
+  );
+  const site = openSite();
+  const server = {
+    dataDir: folder,
+    rpcUrl: proxies.map(({ url }) => url).join(),
+    environment: { ...environmentOf(privateKey, random), ...environment },
+    log,
+  };
+  return {
+    chain,
+    proxies,
+    privateKey,
+    sender,
+    foundation,
+    site,
+    server,
+    folder,
+    random,
+    async close() {
+      await site.close();
+      await Promise.all([...proxies.map((proxy) => proxy.close()), chain.close(), ended(log)]);
+    },
+  };
+}
+
+/** Settings that a crash must not depend on. */
+function environmentOf(privateKey: Hex, random: Random): Record<string, string> {
+  return {
+    SVC_ANCHOR_PRIVATE_KEY: privateKey,
+    SVC_SIGNUP_ANCHORS: String(GRANTED),
+    SVC_LOG_LEVEL: 'info',
+    SVC_ANCHOR_TIMEOUT_MS: String(random.pick([0, 500, 3_000])),
+    SVC_ANCHOR_BATCH_MAX: String(random.pick([1, 3, 1_024, 1_024])),
+    SVC_ANCHOR_LINGER_MS: String(random.pick([0, 50, 200])),
+    SVC_ANCHOR_MAX_IN_FLIGHT: String(random.between(1, 4)),
+    SVC_ANCHOR_BUMP_AFTER_MS: '1000',
+  };
+}
+
+function ended(log: WriteStream): Promise<void> {
+  return new Promise((resolve) => log.end(resolve));
+}
+
+/** Signs in and registers robots; answers the session and their keys. */
+export async function register(
+  url: string,
+  robots: number,
+): Promise<{ session: string; apiKeys: string[] }> {
+  const { owner, session } = await signInAt(url);
+  const apiKeys = await Promise.all(
+    Array.from({ length: robots }, async (_, i) => (await registerRobot(owner, i)).api_key),
+  );
+  return { session, apiKeys };
+}
+
+async function registerRobot(owner: Client, index: number) {
+  return (await owner.call('createRobot', { body: { name: `arm-${index}` } })).body;
+}

@@ -1,16 +1,17 @@
 import type { Found, MinedAnchor, SentAnchor } from './find-mined.ts';
 import { lesser } from './lesser.ts';
+import type { Still } from './poll.ts';
 
 /**
  * What several URLs come to about the same search: a mined anchor counts when `quorum` of them say the
- * same of it. Undefined while an answer still to come can add to that.
+ * same of it. Undefined while an answer still to come can bring that about, or is in time to say what it
+ * has seen.
  */
 export function agreeOnMined(
   anchors: readonly SentAnchor[],
   voices: readonly Found[],
-  terms: { quorum: number; configured: number; open: number; askAll: boolean },
+  terms: Still & { quorum: number; configured: number; askAll: boolean },
 ): Found | undefined {
-  if (voices.length === 0) return undefined;
   const words = voices.map(({ headNumber, mined }) => ({
     headNumber,
     byId: new Map(mined.map((anchor) => [anchor.id, anchor])),
@@ -21,7 +22,8 @@ export function agreeOnMined(
       terms.quorum,
     ),
   );
-  const canChange = ({ agreed, votes }: Verdict) => !agreed && votes + terms.open >= terms.quorum;
+  const canChange = ({ agreed, votes }: Verdict) =>
+    !agreed && (!terms.isLate || votes + terms.open >= terms.quorum);
   if (terms.open > 0 && (terms.askAll || verdicts.some(canChange))) return undefined;
   return {
     headNumber: words.map(({ headNumber }) => headNumber).reduce(lesser),

@@ -11,7 +11,6 @@ export function agreeOnStandings(
   voices: readonly Standings[],
   terms: { quorum: number; open: number },
 ): Standings | undefined {
-  if (voices.length === 0) return undefined;
   const words = places.map((_, i) => voices.flatMap(({ standings }) => standings[i] ?? []));
   const isShown = (word: PlaceStanding[]) =>
     word.filter(({ standing }) => standing === 'canonical').length >= terms.quorum;

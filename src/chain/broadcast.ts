@@ -1,7 +1,7 @@
 import type { Hex } from '../proof/bytes.ts';
 import { type BroadcastOutcome, broadcastOutcome, ProviderFault } from './errors.ts';
 import type { Panel } from './panel.ts';
-import { GRACE_MS, poll } from './poll.ts';
+import { poll } from './poll.ts';
 import type { Ask } from './rpc.ts';
 
 /**
@@ -16,13 +16,13 @@ export async function broadcast(
   const reachable = providers.filter(({ health }) => !health.isWrongChain);
   try {
     return await poll(reachable, {
+      isWrite: true,
       ask: ({ broadcasting }) => send(broadcasting, rawTx, signal),
-      decide: (outcomes, open) => {
+      decide: (outcomes, { open, isLate }) => {
         const taken = outcomes.find(({ outcome }) => outcome === 'accepted' || outcome === 'known');
-        if (taken !== undefined || open > 0) return taken;
+        if (taken !== undefined || (open > 0 && !isLate)) return taken;
         return outcomes.toSorted((a, b) => weight(b) - weight(a))[0];
       },
-      graceMs: GRACE_MS,
     });
   } catch (error) {
     if (error instanceof ProviderFault) return { outcome: 'unknown', reason: error.reason };

@@ -14,7 +14,7 @@ import { type Found, findMined, type Search } from './find-mined.ts';
 import { type Identity, identityCalls, identityOf, isSameChain } from './identity.ts';
 import { openLane } from './lane.ts';
 import { openPanel, type Panel, type PanelOptions } from './panel.ts';
-import { GRACE_MS, type Question } from './poll.ts';
+import type { Question } from './poll.ts';
 import type { ProviderStatus } from './provider.ts';
 import { type AnchorReading, readAnchor } from './read-anchor.ts';
 import { type Ask, resultOf } from './rpc.ts';
@@ -94,7 +94,7 @@ export function openChain(options: ChainOptions): OpenChain {
     readAnchor: (txHash) =>
       panel.pollReading({
         ask: ({ reading }) => readAnchor(reading, txHash, { finalityDepth }),
-        decide: (readings, open) => agreeOnReading(readings, { quorum: panel.quorum, open }),
+        decide: (readings, { open }) => agreeOnReading(readings, { quorum: panel.quorum, open }),
       }),
     headNumber: () => panel.first(({ reading }) => headNumber(reading)),
     anchoring: anchorChain(panel, finalityDepth),
@@ -126,33 +126,33 @@ function anchorChain(panel: Panel, finalityDepth: number | null): AnchorChain {
           if (expected !== null && !isSameChain(named, expected)) health.strayed();
           return named;
         },
-        decide: (named, open) => agreeOnIdentity(named, { expected, quorum, configured, open }),
+        decide: (named, { open }) => agreeOnIdentity(named, { expected, quorum, configured, open }),
       });
     },
     survey: (subject, signal) =>
       about(subject.identity, {
         ask: ({ anchoring }) => survey(anchoring, subject, signal),
-        decide: (surveys, open) => (open > 0 ? undefined : agreeOnSurvey(surveys)),
-        graceMs: GRACE_MS,
+        decide: (surveys, { open, isLate }) =>
+          open === 0 || isLate ? agreeOnSurvey(surveys) : undefined,
       }),
     broadcast: (rawTx, signal) => broadcast(panel, rawTx, signal),
     findMined(search, signal) {
       const { anchors, askAll = false } = search;
       return about(search.identity, {
         ask: ({ anchoring }) => findMined(anchoring, search, signal),
-        decide: (voices, open) =>
-          agreeOnMined(anchors, voices, { quorum, configured, open, askAll }),
+        decide: (voices, still) =>
+          agreeOnMined(anchors, voices, { ...still, quorum, configured, askAll }),
       });
     },
     readStandings: (subject, signal) =>
       about(subject.identity, {
         ask: ({ anchoring }) => readStandings(anchoring, subject, finalityDepth, signal),
-        decide: (voices, open) => agreeOnStandings(subject.places, voices, { quorum, open }),
+        decide: (voices, { open }) => agreeOnStandings(subject.places, voices, { quorum, open }),
       }),
     async finalizedCount(subject, signal) {
       const counts = await about(subject.identity, {
         ask: ({ anchoring }) => finalizedCount(anchoring, subject, finalityDepth, signal),
-        decide: (counts, open) => (open > 0 ? undefined : counts),
+        decide: (counts, { open }) => (open > 0 ? undefined : counts),
       }).catch(nothingOnFault);
       return counts.length < configured ? null : Math.min(...counts);
     },
@@ -164,7 +164,7 @@ function anchorChain(panel: Panel, finalityDepth: number | null): AnchorChain {
 function checkContractSignature(panel: Panel, claim: ContractClaim): Promise<boolean> {
   return panel.pollReading({
     ask: ({ reading }) => isContractSignature(reading, claim),
-    decide: (verdicts, open) => {
+    decide: (verdicts, { open }) => {
       const says = (verdict: boolean) => verdicts.filter((one) => one === verdict).length;
       if (says(true) >= panel.quorum) return true;
       if (says(false) >= panel.quorum) return false;

@@ -1,3 +1,4 @@
+import { SvcError } from '../base/svc-error.ts';
 import { ProviderFault } from './errors.ts';
 import type { Identity } from './identity.ts';
 import { poll, type Question } from './poll.ts';
@@ -34,6 +35,7 @@ const MOST_OWED = 4;
 
 /** @throws SvcError `invalid_rpc_url`. */
 export function openPanel({ urls, timeoutMs = 10_000, onAsked }: PanelOptions): Panel {
+  if (urls.length === 0) throw new SvcError('invalid_rpc_url', 'There is no RPC URL');
   const among = urls.length > 1 ? TIMEOUT_AMONG_SEVERAL_MS : timeoutMs;
   const providers = urls.map((url, i) =>
     openProvider({ url, label: `rpc-${i + 1}`, timeoutMs: Math.min(timeoutMs, among), onAsked }),

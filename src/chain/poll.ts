@@ -5,16 +5,23 @@ import { noteStray, type Provider } from './provider.ts';
 export interface Question<Answer, Verdict> {
   ask(provider: Provider): Promise<Answer>;
   /**
-   * Called when an answer has come or is given up. `open`: how many may still come. Undefined waits for
-   * them; with none open it is to decide, or to throw.
+   * Called whenever something has changed, with at least one answer. Undefined waits for those that are
+   * `open`; with none open it is to decide, or to throw.
    */
-  decide(answers: readonly Answer[], open: number): Verdict | undefined;
-  /** Most milliseconds that the first answer waits for others; left out: until they answer or fail. */
-  readonly graceMs?: number;
+  decide(answers: readonly Answer[], still: Still): Verdict | undefined;
+  /** How long it takes then says nothing of how a provider reads. */
+  readonly isWrite?: boolean;
 }
 
-/** Time in which a provider that does not lag answers after the first one. */
-export const GRACE_MS = 250;
+export interface Still {
+  /** How many may still answer. */
+  readonly open: number;
+  /** Whether those had time enough: what can do without them should. */
+  readonly isLate: boolean;
+}
+
+/** How long after the first answer the others are in time. */
+const GRACE_MS = 250;
 
 /**
  * Puts a question to all the providers at once and takes the verdict as soon as there is one; what comes
@@ -23,61 +30,60 @@ export const GRACE_MS = 250;
  */
 export function poll<Answer, Verdict>(
   providers: readonly Provider[],
-  question: Question<Answer, Verdict>,
+  { ask, decide, isWrite = false }: Question<Answer, Verdict>,
 ): Promise<Verdict> {
   return new Promise((resolve, reject) => {
     const answers: Answer[] = [];
     const failures: { label: string; error: SvcError }[] = [];
     const open = new Set(providers);
     let firstAt: number | null = null;
+    let isLate = false;
     let timer: NodeJS.Timeout | undefined;
-    let done = false;
+    let isDone = false;
     const end = (settle: () => void) => {
-      done = true;
+      isDone = true;
       clearTimeout(timer);
       settle();
     };
-    const tryToDecide = (isLast: boolean) => {
-      if (done) return;
-      if (isLast && answers.length === 0) return end(() => reject(failureOf(failures)));
+    const tryToDecide = () => {
+      if (isDone || (answers.length === 0 && open.size > 0)) return;
+      if (answers.length === 0) return end(() => reject(failureOf(failures)));
+      isLate ||= !isWrite && [...open].every(({ health }) => health.lags);
       try {
-        const verdict = question.decide(answers, isLast ? 0 : open.size);
+        const verdict = decide(answers, { open: open.size, isLate });
         if (verdict !== undefined) end(() => resolve(verdict));
       } catch (error) {
         end(() => reject(error));
       }
     };
-    const isLast = () => {
-      if (open.size === 0) return true;
-      const waits = question.graceMs === undefined || [...open].some(({ health }) => !health.lags);
-      return answers.length > 0 && !waits;
+    const callLate = () => {
+      isLate = true;
+      for (const { health } of isWrite ? [] : open) health.lags = true;
+      tryToDecide();
     };
-    const giveUp = () => {
-      for (const { health } of open) health.lags = true;
-      tryToDecide(true);
+    const take = (provider: Provider, answer: Answer) => {
+      const now = performance.now();
+      open.delete(provider);
+      answers.push(answer);
+      if (!isWrite) provider.health.lags = firstAt !== null && now - firstAt > GRACE_MS;
+      if (firstAt === null && open.size > 0 && !isDone) timer = setTimeout(callLate, GRACE_MS);
+      firstAt ??= now;
+      tryToDecide();
+    };
+    const giveUp = (provider: Provider, error: unknown) => {
+      open.delete(provider);
+      noteStray(provider.health, error);
+      if (!(error instanceof SvcError)) return end(() => reject(error));
+      failures.push({ label: provider.label, error });
+      tryToDecide();
     };
     for (const provider of providers) {
-      question.ask(provider).then(
-        (answer) => {
-          const now = performance.now();
-          open.delete(provider);
-          provider.health.lags = firstAt !== null && now - firstAt > GRACE_MS;
-          if (firstAt === null && !done && question.graceMs !== undefined && open.size > 0) {
-            timer = setTimeout(giveUp, question.graceMs);
-          }
-          firstAt ??= now;
-          answers.push(answer);
-          tryToDecide(isLast());
-        },
-        (error: unknown) => {
-          open.delete(provider);
-          noteStray(provider.health, error);
-          if (!(error instanceof SvcError)) return end(() => reject(error));
-          failures.push({ label: provider.label, error });
-          tryToDecide(isLast());
-        },
+      ask(provider).then(
+        (answer) => take(provider, answer),
+        (error: unknown) => giveUp(provider, error),
       );
     }
+    if (providers.length === 0) tryToDecide();
   });
 }
 
@@ -90,9 +96,9 @@ function failureOf(failures: readonly { label: string; error: SvcError }[]): Svc
   }
   const faults = failures.flatMap(({ error }) => (error instanceof ProviderFault ? error : []));
   const waits = faults.map(({ retryAfterMs }) => retryAfterMs ?? 0);
-  const reason = failures.map(({ label, error }) => `${label}: ${reasonOf(error)}`).join('; ');
+  const reasons = failures.map(({ label, error }) => `${label}: ${reasonOf(error)}`);
   const wait = Math.min(...waits);
-  return new ProviderFault(reason, { retryAfterMs: wait > 0 ? wait : null });
+  return new ProviderFault(reasons.sort().join('; '), { retryAfterMs: wait > 0 ? wait : null });
 }
 
 function reasonOf(error: SvcError): string {

@@ -22,7 +22,7 @@ export interface Provider {
   readonly anchoring: Ask;
   readonly broadcasting: Ask;
   readonly reading: Ask;
-  /** Requests it has not answered yet. */
+  /** Reads it has not answered yet. */
   readonly owed: number;
   /** Reads its chain, of which `health` then knows whether it is the expected one. Never rejects. */
   probe(expected: Identity | null): Promise<void>;
@@ -51,10 +51,15 @@ export function openProvider({ label, onAsked, ...options }: ProviderOptions): P
       onAsked?.({ ...asked, provider: label });
     },
   });
-  const guarded = (ask: Ask): Ask => {
+  const unlessBanned = (ask: Ask): Ask => {
     return async (calls, signal) => {
       const ban = health.banMs();
       if (ban > 0) throw new ProviderFault('it asked to be left alone', { retryAfterMs: ban });
+      return ask(calls, signal);
+    };
+  };
+  const counted = (ask: Ask): Ask => {
+    return async (calls, signal) => {
       owed += 1;
       try {
         return await ask(calls, signal);
@@ -63,13 +68,13 @@ export function openProvider({ label, onAsked, ...options }: ProviderOptions): P
       }
     };
   };
-  const anchoring = guarded(rpc.anchoring);
+  const anchoring = counted(unlessBanned(rpc.anchoring));
   return {
     label,
     health,
     anchoring,
-    broadcasting: guarded(rpc.broadcasting),
-    reading: guarded(rpc.reading),
+    broadcasting: unlessBanned(rpc.broadcasting),
+    reading: counted(unlessBanned(rpc.reading)),
     get owed() {
       return owed;
     },
@@ -101,7 +106,10 @@ async function identify(ask: Ask, expected: Identity | null): Promise<void> {
   if (expected !== null) answersOn(expected, answers);
 }
 
-function note(health: ProviderHealth, { fault, answers, seconds }: Asked): void {
+/** A pool that does not take bytes says nothing of how the node reads, unless it asks to be left alone. */
+function note(health: ProviderHealth, { calls, fault, answers, seconds }: Asked): void {
+  const isSend = calls.some(({ method }) => method === 'eth_sendRawTransaction');
+  if (isSend && (fault?.retryAfterMs ?? null) === null) return;
   const limited = answers.find((answer) => !answer.ok && isRateLimit(answer.refusal));
   if (fault !== null) health.failed(fault.reason, fault.retryAfterMs);
   else if (limited !== undefined) health.failed('rate limited', null);

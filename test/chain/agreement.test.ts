@@ -1,0 +1,475 @@
+import { afterEach, describe, expect, it } from 'vitest';
+import type { Search, SentAnchor } from '../../src/chain/find-mined.ts';
+import type { Place } from '../../src/chain/standings.ts';
+import type { Hex } from '../../src/proof/bytes.ts';
+import type { RpcProxy } from '../support/rpc-proxy.ts';
+import { type SeveralUrls, startSeveralUrls } from '../support/several-urls.ts';
+
+type Interception = Parameters<RpcProxy['intercept']>[0];
+
+let urls: SeveralUrls;
+
+afterEach(() => urls.close());
+
+const proxy = (i: number) => urls.proxies[i] as RpcProxy;
+const rawOf = (anchor: SentAnchor): Hex => anchor.variants[0]?.rawTx ?? '0x';
+const hashOf = (anchor: SentAnchor): Hex => anchor.variants[0]?.txHash ?? '0x';
+const survey = () => urls.chain.anchoring.survey(subject());
+const subject = () => ({
+  identity: urls.identity,
+  sender: urls.key.address,
+  payload: urls.payload,
+});
+const find = (anchors: SentAnchor[], terms: Partial<Search> = {}) =>
+  urls.chain.anchoring.findMined({ ...subject(), anchors, confirmations: 1n, ...terms });
+
+/** As a node that has seen no block after the genesis. */
+const stale: Interception = ({ method, params }) => {
+  if (method === 'eth_blockNumber' || method === 'eth_getTransactionCount')
+    return { result: '0x0' };
+  if (method === 'eth_getTransactionReceipt' || method === 'eth_getTransactionByHash') {
+    return { result: null };
+  }
+  const isLater =
+    method === 'eth_getBlockByNumber' && !['0x0', 'latest'].includes(String(params[0]));
+  return isLater ? { result: null } : null;
+};
+
+/** Changes what the node answers to a method about that subject. */
+async function lieAbout(method: string, params: unknown[], changes: object): Promise<Interception> {
+  const answer = await urls.node.rpc<object>(method, params);
+  return (call) =>
+    call.method === method && call.params[0] === params[0]
+      ? { result: { ...answer, ...changes } }
+      : null;
+}
+
+async function placeOf(anchor: SentAnchor): Promise<Place> {
+  const { mined } = (await find([anchor])).mined[0] as { mined: Omit<Place, 'id'> };
+  return { ...mined, id: anchor.id };
+}
+
+describe('a mined anchor', () => {
+  it('is settled by what two say although a third is silent', async () => {
+    urls = await startSeveralUrls(3);
+    const [anchor, next] = [await urls.mined(), await urls.sign()];
+    proxy(2).hang();
+    const begun = performance.now();
+
+    const { mined } = await find([anchor, next]);
+
+    expect(mined).toMatchObject([{ id: anchor.id, outcome: 'success' }]);
+    expect(performance.now() - begun).toBeLessThan(1_000);
+  });
+
+  it('counts when two of three URLs say the same, whatever the third says', async () => {
+    urls = await startSeveralUrls(3);
+    const anchor = await urls.mined();
+    proxy(0).intercept(
+      await lieAbout('eth_getTransactionReceipt', [hashOf(anchor)], { gasUsed: '0x5208' }),
+    );
+
+    const { mined } = await find([anchor]);
+
+    expect(mined).toMatchObject([{ outcome: 'success' }]);
+    expect(mined[0]).not.toMatchObject({ mined: { gasUsed: 21_000n } });
+  });
+
+  it('waits where two URLs tell different things of it', async () => {
+    urls = await startSeveralUrls(2);
+    const anchor = await urls.mined();
+    proxy(0).intercept(
+      await lieAbout('eth_getTransactionReceipt', [hashOf(anchor)], { gasUsed: '0x5208' }),
+    );
+
+    const { mined } = await find([anchor]);
+
+    expect(mined).toMatchObject([{ outcome: 'shallow' }]);
+  });
+
+  it('waits while the second URL is behind', async () => {
+    urls = await startSeveralUrls(2);
+    const anchor = await urls.mined();
+    proxy(1).intercept(stale);
+
+    const found = await find([anchor]);
+
+    expect(found.mined).toMatchObject([{ outcome: 'shallow' }]);
+    expect(found.headNumber).toBe(0n);
+  });
+
+  it('is not taken for mined when a URL at its block knows no receipt', async () => {
+    urls = await startSeveralUrls(2);
+    const anchor = await urls.mined();
+    proxy(1).intercept(({ method }) =>
+      method === 'eth_getTransactionReceipt' ? { result: null } : null,
+    );
+
+    expect((await find([anchor])).mined).toEqual([]);
+  });
+
+  it('is no failure by the word of one URL', async () => {
+    urls = await startSeveralUrls(3);
+    const anchor = await urls.mined();
+    proxy(2).intercept(
+      await lieAbout('eth_getTransactionReceipt', [hashOf(anchor)], { status: '0x0' }),
+    );
+
+    expect((await find([anchor])).mined).toMatchObject([{ outcome: 'success' }]);
+  });
+});
+
+describe('an anchor that is left out', () => {
+  it('is one that no provider knows only when all have answered', async () => {
+    urls = await startSeveralUrls(3);
+    const anchor = await urls.sign();
+    expect(await find([anchor], { askAll: true })).toMatchObject({ mined: [], isUnanimous: true });
+
+    proxy(2).cut();
+
+    expect(await find([anchor], { askAll: true })).toMatchObject({ mined: [], isUnanimous: false });
+  });
+});
+
+describe('a survey of several URLs', () => {
+  it('has the highest count and the lowest, and the newest head', async () => {
+    urls = await startSeveralUrls(2);
+    await urls.mined();
+    proxy(0).intercept(stale);
+
+    const { latestNonce, lowestNonce, headNumber } = await survey();
+
+    expect({ latestNonce, lowestNonce, headNumber }).toEqual({
+      latestNonce: 1,
+      lowestNonce: 0,
+      headNumber: 1n,
+    });
+  });
+
+  it('refuses nothing that one of them would take', async () => {
+    urls = await startSeveralUrls(2);
+    const refuse: Interception = ({ method }) =>
+      method === 'eth_estimateGas' ? { error: { code: 3, message: 'execution reverted' } } : null;
+    proxy(0).intercept(refuse);
+    expect((await survey()).gas.outcome).toBe('estimated');
+
+    proxy(1).intercept(refuse);
+
+    expect((await survey()).gas).toMatchObject({ outcome: 'refused', meaning: 'reverted' });
+  });
+
+  it('sees code at the sender when any of them does', async () => {
+    urls = await startSeveralUrls(2);
+    proxy(1).intercept(({ method }) => (method === 'eth_getCode' ? { result: '0xef0100' } : null));
+
+    expect((await survey()).hasCode).toBe(true);
+  });
+});
+
+describe('signed bytes', () => {
+  const answerSend = (i: number, answer: ReturnType<Interception>) =>
+    proxy(i).intercept(({ method }) => (method === 'eth_sendRawTransaction' ? answer : null));
+  const refusal = (message: string) => ({ error: { code: -32000, message } });
+  const send = async () => urls.chain.anchoring.broadcast(rawOf(await urls.sign()));
+
+  it('go to all URLs', async () => {
+    urls = await startSeveralUrls(3);
+
+    expect((await send()).outcome).toMatch(/^(accepted|known)$/);
+
+    for (const { asked } of urls.proxies) expect(asked.methods).toContain('eth_sendRawTransaction');
+  });
+
+  it('reach the chain although one URL takes and forgets them', async () => {
+    urls = await startSeveralUrls(2);
+    answerSend(0, { result: `0x${'00'.repeat(32)}` });
+
+    await send();
+
+    const status = await urls.node.rpc<{ pending: string }>('txpool_status');
+    expect(Number(status.pending)).toBe(1);
+  });
+
+  it.each([
+    ['taken if any takes them', ['txpool is full', null], 'accepted'],
+    ['with the nodes if any has them', ['already known', 'txpool is full'], 'known'],
+    ['perhaps mined if any says so', ['nonce too low', 'txpool is full'], 'nonce_used'],
+    ['refused if all refuse', ['txpool is full', 'transaction underpriced'], 'refused'],
+    ['refused if all that answer refuse', ['transaction underpriced', 'Internal error'], 'refused'],
+    ['perhaps sent if nobody says', ['Internal error', 'Internal error'], 'unknown'],
+  ])('are %s', async (_what, texts, outcome) => {
+    urls = await startSeveralUrls(2);
+    texts.forEach((text, i) => {
+      if (text !== null) answerSend(i, refusal(text));
+    });
+
+    expect((await send()).outcome).toBe(outcome);
+  });
+
+  it('are perhaps sent when no URL answers', async () => {
+    urls = await startSeveralUrls(2);
+    for (const one of urls.proxies) one.cut();
+
+    expect(await send()).toMatchObject({ outcome: 'unknown' });
+  });
+});
+
+describe('standings', () => {
+  const read = (places: Place[]) =>
+    urls.chain.anchoring.readStandings({ identity: urls.identity, places });
+  const otherBlock = (number: bigint): Interception => {
+    const hex = `0x${number.toString(16)}`;
+    return ({ method, params }) =>
+      method === 'eth_getBlockByNumber' && params[0] === hex
+        ? { result: { number: hex, hash: `0x${'ee'.repeat(32)}`, timestamp: '0x1' } }
+        : null;
+  };
+
+  it('go from included over safe to finalized', async () => {
+    urls = await startSeveralUrls(2);
+    const place = await placeOf(await urls.mined());
+    const finality = async () => (await read([place])).standings[0]?.finality;
+
+    expect(await finality()).toBe('included');
+    await urls.node.mine();
+    expect(await finality()).toBe('safe');
+    await urls.node.mine();
+    expect(await finality()).toBe('finalized');
+  });
+
+  it('answer for each place in its order, many at once', async () => {
+    urls = await startSeveralUrls(1);
+    const places: Place[] = [];
+    for (let i = 0; i < 30; i += 1) places.push(await placeOf(await urls.mined()));
+    const gone = { ...(places[7] as Place), blockHash: `0x${'ee'.repeat(32)}` as Hex };
+    places[7] = gone;
+
+    const { standings, heads } = await read(places);
+
+    expect(standings.map(({ id }) => id)).toEqual(places.map(({ id }) => id));
+    const replaced = standings.filter(({ standing }) => standing !== 'canonical');
+    expect(replaced).toEqual([{ id: gone.id, standing: 'replaced', finality: 'included' }]);
+    expect(heads).toEqual({ head: 30n, safe: 29n, finalized: 28n });
+  });
+
+  it('tell nothing of a block that a node does not have yet', async () => {
+    urls = await startSeveralUrls(1);
+    const place = await placeOf(await urls.mined());
+    proxy(0).intercept(stale);
+
+    expect((await read([place])).standings).toMatchObject([{ standing: 'unknown' }]);
+  });
+
+  it('call nothing replaced that one URL still shows', async () => {
+    urls = await startSeveralUrls(2);
+    const place = await placeOf(await urls.mined());
+    proxy(0).intercept(otherBlock(place.blockNumber));
+    expect((await read([place])).standings).toMatchObject([{ standing: 'canonical' }]);
+
+    proxy(1).intercept(otherBlock(place.blockNumber));
+
+    expect((await read([place])).standings).toMatchObject([{ standing: 'replaced' }]);
+  });
+
+  it('call replaced what a real reorganisation took away', async () => {
+    urls = await startSeveralUrls(2);
+    const place = await placeOf(await urls.mined());
+    await urls.node.mine();
+    await urls.node.rpc('anvil_reorg', [2, []]);
+
+    expect((await read([place])).standings).toMatchObject([{ standing: 'replaced' }]);
+  });
+
+  it('call nothing final by the word of one URL', async () => {
+    urls = await startSeveralUrls(2);
+    const place = await placeOf(await urls.mined());
+    await urls.node.mine();
+    await urls.node.mine();
+    proxy(1).intercept(({ params }) =>
+      params[0] === 'finalized'
+        ? { result: { number: '0x0', hash: urls.identity.genesisHash, timestamp: '0x1' } }
+        : null,
+    );
+
+    const { standings, heads } = await read([place]);
+
+    expect(standings).toMatchObject([{ standing: 'canonical', finality: 'safe' }]);
+    expect(heads).toEqual({ head: 3n, safe: 2n, finalized: 0n });
+  });
+
+  it('are not held back by one URL of three that is behind', async () => {
+    urls = await startSeveralUrls(3);
+    const place = await placeOf(await urls.mined());
+    await urls.node.mine();
+    await urls.node.mine();
+    proxy(0).intercept(stale);
+
+    expect((await read([place])).standings).toMatchObject([{ finality: 'finalized' }]);
+  });
+
+  it('go by depth where it is configured', async () => {
+    urls = await startSeveralUrls(1, { finalityDepth: 5 });
+    const place = await placeOf(await urls.mined());
+    const finality = async () => (await read([place])).standings[0]?.finality;
+
+    const seen = [await finality()];
+    for (let blocks = 2; blocks <= 5; blocks += 1) {
+      await urls.node.mine();
+      seen.push(await finality());
+    }
+
+    expect(seen).toEqual(['included', 'included', 'safe', 'safe', 'finalized']);
+  });
+
+  it('go by 64 blocks where the chain has no tags', async () => {
+    urls = await startSeveralUrls(1);
+    const place = await placeOf(await urls.mined());
+    proxy(0).intercept(({ params }) =>
+      params[0] === 'safe' || params[0] === 'finalized'
+        ? { error: { code: -32602, message: 'invalid block tag' } }
+        : null,
+    );
+    await urls.node.rpc('anvil_mine', ['0x3e']);
+    expect((await read([place])).standings).toMatchObject([{ finality: 'safe' }]);
+
+    await urls.node.mine();
+
+    expect((await read([place])).standings).toMatchObject([{ finality: 'finalized' }]);
+  });
+
+  it('do not go by depth when a provider’s trouble hides the tags', async () => {
+    urls = await startSeveralUrls(1);
+    const place = await placeOf(await urls.mined());
+    proxy(0).intercept(({ params }) =>
+      params[0] === 'finalized' ? { error: { code: -32005, message: 'limit exceeded' } } : null,
+    );
+
+    await expect(read([place])).rejects.toMatchObject({ code: 'chain_unavailable' });
+  });
+});
+
+describe('the finalized count', () => {
+  const count = () =>
+    urls.chain.anchoring.finalizedCount({ identity: urls.identity, sender: urls.key.address });
+
+  it('is that of the finalized block, the lowest of all URLs', async () => {
+    urls = await startSeveralUrls(2);
+    await urls.mined();
+    await urls.mined();
+    await urls.node.mine();
+    expect(await count()).toBe(1);
+    await urls.node.mine();
+    expect(await count()).toBe(2);
+
+    proxy(1).intercept(stale);
+
+    expect(await count()).toBe(0);
+  });
+
+  it('is unknown while one URL does not answer', async () => {
+    urls = await startSeveralUrls(3);
+    await urls.mined();
+
+    proxy(2).cut();
+
+    expect(await count()).toBeNull();
+    expect(await count()).toBeNull();
+  });
+
+  it('is unknown on another chain', async () => {
+    urls = await startSeveralUrls(2);
+    proxy(1).intercept(({ method }) => (method === 'eth_chainId' ? { result: '0x1' } : null));
+
+    expect(await count()).toBeNull();
+  });
+});
+
+describe('a reading for everybody', () => {
+  it('of a transaction in a block is believed of two', async () => {
+    urls = await startSeveralUrls(3);
+    const anchor = await urls.mined();
+    proxy(0).intercept(stale);
+
+    const reading = await urls.chain.readAnchor(hashOf(anchor));
+
+    expect(reading).toMatchObject({ confirmations: 1n, facts: { tx: { input: urls.payload } } });
+  });
+
+  it('has the lowest confirmations and finality of those that agree', async () => {
+    urls = await startSeveralUrls(2);
+    const anchor = await urls.mined();
+    await urls.node.mine();
+    await urls.node.mine();
+    proxy(0).intercept(({ method, params }) => {
+      if (method === 'eth_blockNumber') return { result: '0x2' };
+      return params[0] === 'finalized'
+        ? { result: { number: '0x0', hash: urls.identity.genesisHash, timestamp: '0x1' } }
+        : null;
+    });
+
+    const reading = await urls.chain.readAnchor(hashOf(anchor));
+
+    expect(reading).toMatchObject({ confirmations: 2n, finality: 'safe' });
+  });
+
+  it.each([
+    ['two that differ', 2],
+    ['two of three that are behind', 3],
+  ])('is none of %s', async (_what, count) => {
+    urls = await startSeveralUrls(count);
+    const anchor = await urls.mined();
+    for (let i = 1; i < count; i += 1) proxy(i).intercept(stale);
+
+    const reading = urls.chain.readAnchor(hashOf(anchor));
+
+    await expect(reading).rejects.toMatchObject({
+      code: 'chain_unavailable',
+      details: { retry_after: 1 },
+    });
+  });
+
+  it('of a transaction that all of them do not know says so', async () => {
+    urls = await startSeveralUrls(3);
+
+    const reading = await urls.chain.readAnchor(`0x${'12'.repeat(32)}`);
+
+    expect(reading).toMatchObject({ confirmations: null, facts: { tx: null, receipt: null } });
+  });
+
+  it('is not forged by one URL', async () => {
+    urls = await startSeveralUrls(3);
+    const anchor = await urls.mined();
+    proxy(1).intercept(
+      await lieAbout('eth_getTransactionByHash', [hashOf(anchor)], { input: '0x1234' }),
+    );
+
+    const reading = await urls.chain.readAnchor(hashOf(anchor));
+
+    expect(reading.facts.tx?.input).toBe(urls.payload);
+  });
+});
+
+describe('a contract’s signature', () => {
+  const WALLET = '0x00000000000000000000000000000000000000f2';
+
+  /** A node for which there is a wallet that accepts anything. */
+  const accepting: Interception = ({ method }) => {
+    if (method === 'eth_getCode') return { result: '0x01' };
+    return method === 'eth_call' ? { result: '0x01' } : null;
+  };
+  const isAccepted = () => urls.chain.isContractSignature(WALLET, 'sign in', '0x1234');
+
+  it.each([1, 2])('is believed when all of %i URLs accept it', async (count) => {
+    urls = await startSeveralUrls(count);
+    for (const one of urls.proxies) one.intercept(accepting);
+
+    expect(await isAccepted()).toBe(true);
+  });
+
+  it('is not believed of one URL', async () => {
+    urls = await startSeveralUrls(2);
+    proxy(0).intercept(accepting);
+
+    await expect(isAccepted()).rejects.toMatchObject({ code: 'chain_unavailable' });
+  });
+});

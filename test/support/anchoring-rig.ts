@@ -40,7 +40,9 @@ export interface AnchoringRig {
   verified(ids: string[], deadlineMs?: number): Promise<TaskRecord[]>;
   degraded(): Promise<string[]>;
   /** Anchoring transactions in all blocks, oldest first. */
-  minedAnchors(): Promise<{ hash: string; nonce: number; input: string; blockNumber: string }[]>;
+  minedAnchors(): Promise<
+    { hash: string; from: string; nonce: number; input: string; blockNumber: string }[]
+  >;
   close(): Promise<void>;
 }
 

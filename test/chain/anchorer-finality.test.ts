@@ -1,0 +1,318 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { Hex } from '../../src/proof/bytes.ts';
+import type { AnchorStep } from '../../src/server/anchorer/anchoring-context.ts';
+import { type AnchoringRig, startAnchoringRig } from '../support/anchoring-rig.ts';
+import { waitFor } from '../support/wait-for.ts';
+
+const WALLET = '0x70997970C51812dc3A010C7d01b50e0d17dc79C8';
+
+let rig: AnchoringRig;
+
+beforeEach(async () => {
+  rig = await startAnchoringRig();
+});
+afterEach(async () => {
+  const violated = await rig.store.checkInvariants();
+  await rig.close();
+  expect(violated).toEqual([]);
+});
+
+const pending = (count: number) =>
+  waitFor(`${count} transactions in the pool`, async () => {
+    const status = await rig.node.rpc<{ pending: string }>('txpool_status');
+    return Number(status.pending) === count;
+  });
+const mine = async (blocks: number) => {
+  for (let i = 0; i < blocks; i += 1) await rig.node.mine();
+};
+const finality = (id: string | undefined, wanted: string) =>
+  waitFor(`finality ${wanted}`, async () => {
+    const { status, completion } = await rig.task(id ?? '');
+    expect(status).toBe('verified');
+    return completion?.receipt?.finality === wanted && completion;
+  });
+const balance = () => rig.store.getBalance(WALLET);
+/** One proof, in a block and settled. */
+const anchored = async () => {
+  const ids = await rig.queue();
+  await pending(1);
+  await rig.node.mine();
+  const [task] = await rig.verified(ids);
+  return { id: ids[0] ?? '', receipt: task?.completion?.receipt };
+};
+/** Replaces so many blocks by empty ones; what was in them is not in the pool afterwards. */
+const reorganise = (depth: number) => rig.node.rpc('anvil_reorg', [depth, []]);
+const foreignAtNonce = (nonce: number) =>
+  rig.node.rpc<Hex>('eth_sendTransaction', [
+    {
+      from: rig.sender,
+      to: rig.sender,
+      nonce: `0x${nonce.toString(16)}`,
+      maxFeePerGas: '0x174876e800',
+      maxPriorityFeePerGas: '0x174876e800',
+    },
+  ]);
+
+describe('an anchor in a block', () => {
+  it('is included, then safe, then finalized, as the chain says', async () => {
+    rig.start();
+    const { id } = await anchored();
+    expect((await rig.task(id)).completion?.receipt?.finality).toBe('included');
+
+    await rig.node.mine();
+    expect(await finality(id, 'safe')).toMatchObject({ state: 'included' });
+    await rig.node.mine();
+    expect(await finality(id, 'finalized')).toMatchObject({ state: 'finalized' });
+  });
+
+  it('gets final while another waits for its block', async () => {
+    rig.start();
+    const { id } = await anchored();
+    rig.proxy.intercept(({ method }) =>
+      method === 'eth_sendRawTransaction' ? { result: `0x${'00'.repeat(32)}` } : null,
+    );
+    const [waiting] = await rig.queue();
+
+    await mine(2);
+    await finality(id, 'finalized');
+
+    expect((await rig.task(waiting ?? '')).completion?.state).toBe('submitted');
+  });
+
+  it('gets final after a restart', async () => {
+    const first = rig.start();
+    const { id } = await anchored();
+    await first.drain();
+    await mine(2);
+
+    rig.start();
+
+    await finality(id, 'finalized');
+  });
+
+  it('is followed while a node takes forever over it, and new proofs are anchored beside it', async () => {
+    rig.start();
+    await anchored();
+    await rig.node.mine();
+    rig.proxy.handle(async ({ calls, answer, forward }) => {
+      if (calls.some(({ params }) => params[0] === 'finalized')) return;
+      answer(await forward(calls));
+    });
+
+    const ids = await rig.queue();
+    await pending(1);
+    await rig.node.mine();
+    await rig.verified(ids);
+
+    rig.proxy.mend();
+  });
+});
+
+describe('a block that is replaced', () => {
+  it('leaves the task verified; the same bytes are sent again and the receipt moves', async () => {
+    rig.start();
+    const { id, receipt } = await anchored();
+    const charged = await balance();
+
+    await reorganise(1);
+    expect(await finality(id, 'reorged')).toMatchObject({
+      state: 'reorged',
+      receipt: { ...receipt, finality: 'reorged' },
+    });
+    await pending(1);
+    await rig.node.mine();
+    const completion = await finality(id, 'included');
+
+    expect(completion.receipt?.txHash).toBe(receipt?.txHash);
+    expect(completion.receipt?.blockNumber).toBeGreaterThan(receipt?.blockNumber ?? 0n);
+    expect(completion.attempts).toBe(1);
+    expect(await balance()).toEqual(charged);
+    expect(await rig.minedAnchors()).toHaveLength(1);
+  });
+
+  it('is told from one that is only missing', async () => {
+    rig.start();
+    const { id, receipt } = await anchored();
+    await rig.node.rpc('anvil_rollback', [1]);
+
+    // Nothing is in its place: the bytes are offered, and the receipt stays as it is.
+    await pending(1);
+    expect((await rig.task(id)).completion?.receipt).toEqual(receipt);
+    await mine(2);
+
+    const completion = await finality(id, 'included');
+    expect(completion.receipt?.txHash).toBe(receipt?.txHash);
+    expect(await rig.minedAnchors()).toHaveLength(1);
+  });
+
+  it('takes several anchors with it, which come back lowest nonce first', async () => {
+    rig.start();
+    const anchors = [await anchored(), await anchored(), await anchored()];
+
+    await reorganise(3);
+    for (const { id } of anchors) await finality(id, 'reorged');
+    await pending(3);
+    await rig.node.mine();
+    for (const { id } of anchors) await finality(id, 'included');
+    await mine(2);
+    for (const { id } of anchors) await finality(id, 'finalized');
+
+    const hashes = (await rig.minedAnchors()).map(({ hash }) => hash);
+    expect(hashes).toEqual(anchors.map(({ receipt }) => receipt?.txHash));
+  });
+
+  it('is no reason to sign less or twice', async () => {
+    rig.start();
+    const { id } = await anchored();
+    await reorganise(1);
+    await finality(id, 'reorged');
+
+    const ids = await rig.queue();
+    await pending(2);
+    await rig.node.mine();
+    await rig.verified(ids);
+
+    expect((await rig.minedAnchors()).map(({ nonce }) => nonce)).toEqual([0, 1]);
+  });
+
+  it.each<AnchorStep>(['standings_found', 'standings_recorded'])(
+    'is survived when the anchorer ends at %s',
+    async (step) => {
+      const first = rig.start();
+      const { id } = await anchored();
+      await first.drain();
+      await reorganise(1);
+      let reached = false;
+      const halted = rig.start({
+        onStep: (at) => {
+          if (at !== step) return;
+          reached = true;
+          void halted.drain();
+          throw new Error('nothing after this step is done');
+        },
+      });
+      await waitFor(`the step ${step}`, () => reached);
+      await halted.drain();
+
+      rig.start();
+      await pending(1);
+      await mine(3);
+      await finality(id, 'finalized');
+
+      expect(await rig.minedAnchors()).toHaveLength(1);
+    },
+  );
+});
+
+describe('a nonce that another transaction has taken', () => {
+  const conflict = async () => {
+    const ids = await rig.queue();
+    await pending(1);
+    const txHash = (await rig.task(ids[0] ?? '')).completion?.txHash;
+    await rig.node.rpc('anvil_dropTransaction', [txHash]);
+    await foreignAtNonce(0);
+    await rig.node.mine();
+    await waitFor('the conflict', async () => (await rig.degraded()).includes('nonce_conflict'));
+    return ids;
+  };
+
+  it('stops signing until that is final, then its proofs are anchored anew', async () => {
+    rig.start();
+    const ids = await conflict();
+    const later = await rig.queue();
+    expect((await rig.task(later[0] ?? '')).completion?.state).toBe('queued');
+
+    await mine(3);
+    await pending(1);
+    await rig.node.mine();
+    const [task] = await rig.verified([...ids, ...later]);
+
+    expect(task?.completion?.attempts).toBe(2);
+    expect((await rig.minedAnchors()).map(({ nonce }) => nonce)).toEqual([1]);
+    await waitFor('no degradation', async () => (await rig.degraded()).length === 0);
+  });
+
+  it('after a reorganisation costs the account nothing more', async () => {
+    rig.start();
+    const { id, receipt } = await anchored();
+    const charged = await balance();
+    rig.proxy.cut();
+    await reorganise(1);
+    await foreignAtNonce(0);
+    await mine(3);
+    rig.proxy.mend();
+
+    expect(await finality(id, 'reorged')).toMatchObject({ receipt: { txHash: receipt?.txHash } });
+    await pending(1);
+    await rig.node.mine();
+    const completion = await finality(id, 'included');
+
+    expect(completion).toMatchObject({ state: 'included', attempts: 2 });
+    expect(completion.receipt?.txHash).not.toBe(receipt?.txHash);
+    expect(await balance()).toEqual(charged);
+    expect((await rig.minedAnchors()).map(({ nonce }) => nonce)).toEqual([1]);
+  });
+
+  it('is not believed while one reading of the receipts fails', async () => {
+    rig.start();
+    await conflict();
+    rig.proxy.intercept(({ method, params }) =>
+      method === 'eth_getTransactionCount' && params[1] !== 'latest' && params[1] !== 'pending'
+        ? { error: { code: -32000, message: 'header not found' } }
+        : null,
+    );
+    await mine(4);
+    const looks = () => rig.proxy.asked.methods.filter((one) => one === 'eth_estimateGas').length;
+    const before = looks();
+    await waitFor('three more surveys', () => looks() >= before + 3);
+    expect(await rig.degraded()).toContain('nonce_conflict');
+
+    rig.proxy.intercept(() => null);
+    await pending(1);
+  });
+
+  it.each<AnchorStep>(['death_found', 'death_recorded'])(
+    'ends in one anchor when the anchorer ends at %s',
+    async (step) => {
+      let reached = false;
+      const halted = rig.start({
+        onStep: (at) => {
+          if (at !== step) return;
+          reached = true;
+          void halted.drain();
+          throw new Error('nothing after this step is done');
+        },
+      });
+      const ids = await conflict();
+      await mine(3);
+      await waitFor(`the step ${step}`, () => reached);
+      await halted.drain();
+
+      rig.start();
+      await pending(1);
+      await rig.node.mine();
+      await rig.verified(ids);
+
+      expect(await rig.minedAnchors()).toHaveLength(1);
+    },
+  );
+
+  it('is what a transaction that failed has done', async () => {
+    rig.start();
+    const ids = await rig.queue();
+    await pending(1);
+    // Code that reverts everything; only a delegated account can have it.
+    await rig.node.rpc('anvil_setCode', [rig.sender, '0x60006000fd']);
+    await rig.node.mine();
+    await waitFor('the failure', async () => (await rig.degraded()).includes('attempt_reverted'));
+    await rig.node.rpc('anvil_setCode', [rig.sender, '0x']);
+
+    await mine(3);
+    await pending(1);
+    await rig.node.mine();
+    const [task] = await rig.verified(ids);
+
+    expect(task?.completion?.attempts).toBe(2);
+    await waitFor('no degradation', async () => (await rig.degraded()).length === 0);
+  });
+});

@@ -19,7 +19,7 @@ export function agreeOnMined(
   const verdicts = anchors.map(({ id }) =>
     verdictOn(
       words.map(({ headNumber, byId }) => ({ headNumber, anchor: byId.get(id) ?? null })),
-      terms.quorum,
+      terms,
     ),
   );
   const canChange = ({ agreed, votes }: Verdict) =>
@@ -28,7 +28,9 @@ export function agreeOnMined(
   return {
     headNumber: words.map(({ headNumber }) => headNumber).reduce(lesser),
     mined: verdicts.flatMap(({ anchor }) => anchor ?? []),
-    isUnanimous: voices.length === terms.configured,
+    isUnanimous:
+      voices.length === terms.configured &&
+      verdicts.every(({ anchor, isSeen }) => anchor !== null || !isSeen),
   };
 }
 
@@ -42,36 +44,61 @@ interface Verdict {
   readonly agreed: boolean;
   /** How many say what most say of where it was mined. */
   readonly votes: number;
+  /** Whether any URL knows a receipt. */
+  readonly isSeen: boolean;
   readonly anchor: MinedAnchor | null;
 }
 
-function verdictOn(words: readonly Word[], quorum: number): Verdict {
-  const counted = new Map<string, MinedAnchor[]>();
-  for (const { anchor } of words) {
-    if (anchor === null || anchor.outcome === 'shallow') continue;
-    const key = keyOf(anchor);
-    counted.set(key, [...(counted.get(key) ?? []), anchor]);
-  }
-  const most = [...counted.values()].reduce<MinedAnchor[]>(
-    (best, group) => (group.length > best.length ? group : best),
-    [],
-  );
+function verdictOn(
+  words: readonly Word[],
+  { quorum, askAll }: { quorum: number; askAll: boolean },
+): Verdict {
+  const seen = words.flatMap(({ anchor }) => anchor ?? []);
+  const most = mostOf(seen.filter(({ outcome }) => outcome !== 'shallow'));
   const agreed = most.length >= quorum;
+  const [first] = most;
+  // Where all are asked, a failure is to be believed: then nobody may have seen anything better.
+  const isDenied = first?.outcome !== 'success' && seen.some(isHopeful);
+  const isTaken = agreed && !(askAll && isDenied);
   return {
     agreed,
     votes: most.length,
-    anchor: agreed ? (most[0] ?? null) : seenBy(words),
+    isSeen: seen.length > 0,
+    anchor: isTaken ? (first ?? null) : seenAt(words, seen, askAll),
   };
 }
 
-/** A receipt that no URL at or past its block misses: the others are behind, so it waits to be deep. */
-function seenBy(words: readonly Word[]): MinedAnchor | null {
-  const seen = words.flatMap(({ anchor }) => anchor ?? []);
+function isHopeful({ outcome }: MinedAnchor): boolean {
+  return outcome === 'success' || outcome === 'shallow';
+}
+
+/** The largest group of those that say the same. */
+function mostOf(anchors: readonly MinedAnchor[]): readonly MinedAnchor[] {
+  const groups = new Map<string, MinedAnchor[]>();
+  for (const anchor of anchors) {
+    const key = keyOf(anchor);
+    groups.set(key, [...(groups.get(key) ?? []), anchor]);
+  }
+  return [...groups.values()].reduce<readonly MinedAnchor[]>(
+    (most, group) => (group.length > most.length ? group : most),
+    [],
+  );
+}
+
+/**
+ * A receipt that no URL at or past its block misses: the others are behind, so it waits to be deep. Where all are
+ * asked, any receipt, because absence would mean that nobody has one.
+ */
+function seenAt(
+  words: readonly Word[],
+  seen: readonly MinedAnchor[],
+  askAll: boolean,
+): MinedAnchor | null {
   const [first] = seen;
   if (first === undefined) return null;
   const blockNumber = seen.map(blockOf).reduce(lesser);
   const isMissed = words.some((word) => word.anchor === null && word.headNumber >= blockNumber);
-  return isMissed ? null : { id: first.id, outcome: 'shallow', blockNumber };
+  return isMissed && !askAll ? null : { id: first.id, outcome: 'shallow', blockNumber };
 }
 
 function blockOf(anchor: MinedAnchor): bigint {

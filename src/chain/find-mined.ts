@@ -156,7 +156,10 @@ async function readDetails(
   return matches.flatMap(({ anchor, receipt }, i) => {
     const block = headerAt(receipt.blockNumber, resultOf(details[2 * i]));
     const tx = transactionOf(resultOf(details[2 * i + 1]));
-    if (tx === null || block?.hash !== receipt.blockHash) return [];
+    const { blockNumber } = receipt;
+    // A node that has the receipt and not the rest yet: seen, and to be looked at again.
+    if (tx === null || block === null) return { id: anchor.id, outcome: 'shallow', blockNumber };
+    if (block.hash !== receipt.blockHash) return [];
     const self = sender.toLowerCase();
     const intact = tx.input === anchor.payload && tx.from === self && tx.to === self;
     const { status, ...place } = receipt;

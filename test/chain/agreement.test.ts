@@ -120,6 +120,19 @@ describe('a mined anchor', () => {
 });
 
 describe('an anchor that is left out', () => {
+  it('is known to no provider: where all are asked, one receipt is enough', async () => {
+    urls = await startSeveralUrls(3);
+    const anchor = await urls.mined();
+    for (const i of [0, 1]) {
+      proxy(i).intercept(({ method }) =>
+        method === 'eth_getTransactionReceipt' ? { result: null } : null,
+      );
+    }
+
+    expect(await find([anchor])).toMatchObject({ mined: [], isUnanimous: false });
+    expect((await find([anchor], { askAll: true })).mined).toMatchObject([{ outcome: 'shallow' }]);
+  });
+
   it('is one that no provider knows only when all have answered', async () => {
     urls = await startSeveralUrls(3);
     const anchor = await urls.sign();

@@ -1,0 +1,133 @@
+import { isDeepStrictEqual } from 'node:util';
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { agreeOnMined } from '../../src/chain/agree-mined.ts';
+import type { Found, MinedAnchor, SentAnchor } from '../../src/chain/find-mined.ts';
+import type { Hex } from '../../src/proof/bytes.ts';
+
+const ids = ['a', 'b', 'c'];
+const anchors: SentAnchor[] = ids.map((id) => ({ id, payload: '0x', variants: [] }));
+
+const anyAnchor = (id: string): fc.Arbitrary<MinedAnchor | null> =>
+  fc
+    .record({
+      outcome: fc.constantFrom('none', 'shallow', 'success', 'reverted', 'altered'),
+      blockNumber: fc.bigInt(1n, 3n),
+      fork: fc.constantFrom('0xaa', '0xbb'),
+    })
+    .map(({ outcome, blockNumber, fork }) => {
+      if (outcome === 'none') return null;
+      if (outcome === 'shallow') return { id, outcome, blockNumber };
+      const mined = {
+        txHash: `0x${id}` as Hex,
+        blockNumber,
+        blockHash: fork as Hex,
+        txIndex: 0,
+        blockTimestamp: 0,
+        gasUsed: 21_000n,
+        effectiveGasPrice: 1n,
+        dataFeeWei: 0n,
+      };
+      return { id, outcome: outcome as 'success' | 'reverted' | 'altered', mined };
+    });
+
+/** What one URL may say, honest or not. */
+const anyVoice: fc.Arbitrary<Found> = fc
+  .record({ headNumber: fc.bigInt(0n, 4n), mined: fc.tuple(...ids.map(anyAnchor)) })
+  .map(({ headNumber, mined }) => ({
+    headNumber,
+    mined: mined.filter((anchor) => anchor !== null),
+    isUnanimous: true,
+  }));
+
+const anyPanel = fc.record({
+  voices: fc.array(anyVoice, { minLength: 1, maxLength: 4 }),
+  missing: fc.integer({ min: 0, max: 2 }),
+  askAll: fc.boolean(),
+});
+
+const decided = ({
+  voices,
+  missing,
+  askAll,
+}: {
+  voices: Found[];
+  missing: number;
+  askAll: boolean;
+}) =>
+  agreeOnMined(anchors, voices, {
+    quorum: Math.min(2, voices.length + missing),
+    configured: voices.length + missing,
+    open: 0,
+    isLate: true,
+    askAll,
+  }) as Found;
+
+const wordsOn = (voices: readonly Found[], id: string) =>
+  voices.flatMap(({ mined }) => mined.find((anchor) => anchor.id === id) ?? []);
+
+describe('what several URLs say of mined anchors', () => {
+  it('is taken only when enough of them say exactly that', () => {
+    fc.assert(
+      fc.property(anyPanel, (panel) => {
+        const quorum = Math.min(2, panel.voices.length + panel.missing);
+        for (const anchor of decided(panel).mined) {
+          if (anchor.outcome === 'shallow') continue;
+          const same = wordsOn(panel.voices, anchor.id).filter((word) =>
+            isDeepStrictEqual(word, anchor),
+          );
+          expect(same.length).toBeGreaterThanOrEqual(quorum);
+        }
+      }),
+    );
+  });
+
+  it('is unanimous only when all have answered and nobody knows what is left out', () => {
+    fc.assert(
+      fc.property(anyPanel, (panel) => {
+        const found = decided(panel);
+        if (!found.isUnanimous) return;
+        expect(panel.missing).toBe(0);
+        for (const id of ids) {
+          if (found.mined.some((anchor) => anchor.id === id)) continue;
+          expect(wordsOn(panel.voices, id)).toEqual([]);
+        }
+      }),
+    );
+  });
+
+  it('is no failure, where all are asked, while anybody has seen better', () => {
+    fc.assert(
+      fc.property(anyPanel, (panel) => {
+        for (const { id, outcome } of decided({ ...panel, askAll: true }).mined) {
+          if (outcome !== 'reverted' && outcome !== 'altered') continue;
+          const others = wordsOn(panel.voices, id).map((word) => word.outcome);
+          expect(others).not.toContain('success');
+          expect(others).not.toContain('shallow');
+        }
+      }),
+    );
+  });
+
+  it('never rests on a higher head than the lowest', () => {
+    fc.assert(
+      fc.property(anyPanel, (panel) => {
+        const { headNumber } = decided(panel);
+        for (const voice of panel.voices) expect(headNumber <= voice.headNumber).toBe(true);
+      }),
+    );
+  });
+
+  it('does not change any more once it is taken before the last answer', () => {
+    fc.assert(
+      fc.property(fc.array(anyVoice, { minLength: 3, maxLength: 3 }), (voices) => {
+        const terms = { quorum: 2, configured: 3, isLate: false, askAll: false };
+        const early = agreeOnMined(anchors, voices.slice(0, 2), { ...terms, open: 1 });
+        if (early === undefined) return;
+        const successes = early.mined.filter(({ outcome }) => outcome === 'success');
+        const late = agreeOnMined(anchors, voices, { ...terms, open: 0 }) as Found;
+        for (const anchor of successes) expect(late.mined).toContainEqual(anchor);
+      }),
+    );
+  });
+});

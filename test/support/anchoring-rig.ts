@@ -27,6 +27,9 @@ export interface RigOptions extends Partial<AnchoringLimits> {
 
 export interface AnchoringRig {
   node: TestChain;
+  /** One in front of the node for each URL that the anchorer has. */
+  proxies: RpcProxy[];
+  /** The first of them. */
   proxy: RpcProxy;
   store: Store;
   sender: string;
@@ -49,10 +52,13 @@ export interface AnchoringRig {
 /** A real chain behind a proxy, a real store with one robot and credits, and an anchorer on demand. */
 export async function startAnchoringRig(
   chainOptions: Parameters<typeof startTestChain>[0] = {},
+  urlCount = 1,
 ): Promise<AnchoringRig> {
   const folder = await mkdtemp(path.join(tmpdir(), 'anchoring-'));
   const node = await startTestChain(chainOptions);
   const proxy = await startRpcProxy(node.url);
+  const others = Array.from({ length: urlCount - 1 }, () => startRpcProxy(node.url));
+  const proxies = [proxy, ...(await Promise.all(others))];
   const store = await openSqliteStore({
     path: path.join(folder, 'svc.db'),
     clock: systemClock,
@@ -71,12 +77,13 @@ export async function startAnchoringRig(
 
   const rig: AnchoringRig = {
     node,
+    proxies,
     proxy,
     store,
     sender: SENDER,
     log,
     start({ onStep, accounts = [0], ...limits } = {}) {
-      const chain = openChain({ urls: [proxy.url], timeoutMs: 1_000 });
+      const chain = openChain({ urls: proxies.map(({ url }) => url), timeoutMs: 1_000 });
       const options = {
         confirmations: 1,
         batchMax: 1024,
@@ -118,7 +125,7 @@ export async function startAnchoringRig(
       await Promise.all(running.map(({ anchorer }) => anchorer.drain()));
       await Promise.all(running.map(({ chain }) => chain.close()));
       await store.close();
-      await proxy.close();
+      await Promise.all(proxies.map((one) => one.close()));
       await node.close();
       await rm(folder, { recursive: true });
     },

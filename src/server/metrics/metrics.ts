@@ -44,7 +44,7 @@ export function createMetrics(clock: Clock): ServerMetrics {
       if (status === 429 && route !== null) refusals.inc({ limit: routes[route].limit });
     },
     onAsked({ calls: asked, seconds, provider, fault }) {
-      for (const { method, outcome } of asked) asks.observe({ method, outcome, provider }, seconds);
+      for (const { method, outcome } of asked) asks.observe({ provider, method, outcome }, seconds);
       if (fault !== null) faults.inc({ provider });
     },
     onCommit({ writes: size, seconds }) {

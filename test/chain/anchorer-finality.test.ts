@@ -31,6 +31,11 @@ const finality = (id: string | undefined, wanted: string) =>
     expect(status).toBe('verified');
     return completion?.receipt?.finality === wanted && completion;
   });
+const moreSurveys = async (count: number) => {
+  const surveys = () => rig.proxy.asked.methods.filter((one) => one === 'eth_estimateGas').length;
+  const before = surveys();
+  await waitFor(`${count} more surveys`, () => surveys() >= before + count, 60_000);
+};
 const balance = () => rig.store.getBalance(WALLET);
 /** One proof, in a block and settled. */
 const anchored = async () => {
@@ -173,6 +178,7 @@ describe('a block that is replaced', () => {
     await rig.verified(ids);
 
     expect((await rig.minedAnchors()).map(({ nonce }) => nonce)).toEqual([0, 1]);
+    expect(rig.log.join('')).not.toContain('nonce_conflict');
   });
 
   it.each<AnchorStep>(['standings_found', 'standings_recorded'])(
@@ -220,6 +226,8 @@ describe('a nonce that another transaction has taken', () => {
     rig.start();
     const ids = await conflict();
     const later = await rig.queue();
+    await moreSurveys(4);
+    expect((await rig.task(ids[0] ?? '')).completion?.state).toBe('submitted');
     expect((await rig.task(later[0] ?? '')).completion?.state).toBe('queued');
 
     await mine(3);
@@ -262,13 +270,28 @@ describe('a nonce that another transaction has taken', () => {
         : null,
     );
     await mine(4);
-    const looks = () => rig.proxy.asked.methods.filter((one) => one === 'eth_estimateGas').length;
-    const before = looks();
-    await waitFor('three more surveys', () => looks() >= before + 3);
+    await moreSurveys(4);
     expect(await rig.degraded()).toContain('nonce_conflict');
 
     rig.proxy.intercept(() => null);
     await pending(1);
+  });
+
+  it('is not taken from one reading alone', async () => {
+    rig.start();
+    const ids = await rig.queue();
+    await pending(1);
+    let counts = 0;
+    rig.proxy.intercept(({ method, params }) => {
+      if (method === 'eth_getTransactionCount' && String(params[1]).startsWith('0x')) counts += 1;
+      return method === 'eth_getTransactionReceipt' && counts < 2 ? { result: null } : null;
+    });
+
+    await mine(3);
+    const [task] = await rig.verified(ids);
+
+    expect(counts).toBeGreaterThanOrEqual(2);
+    expect(task?.completion?.attempts).toBe(1);
   });
 
   it.each<AnchorStep>(['death_found', 'death_recorded'])(

@@ -99,6 +99,22 @@ describe('the metrics of a server that anchors', () => {
     expect(samples.get('svc_anchor_queue_proofs')).toBe(0);
     expect(samples.get('svc_anchor_queue_age_seconds')).toBe(0);
     expect(samples.get('svc_anchor_submitted_proofs')).toBe(0);
+    expect(samples.get('svc_anchor_unmined_age_seconds')).toBe(0);
+    expect(samples.get('svc_anchor_parked')).toBe(0);
+    expect(samples.get('svc_anchor_replacements_total')).toBe(0);
+  });
+
+  it('follow its transaction until it is final', async () => {
+    const seen = (name: string) => samples.get(name) ?? 0;
+    // Which of the two depends on when the page was read.
+    const included = seen('svc_anchor_transactions{state="included"}');
+    const finalized = seen('svc_anchor_transactions_total{state="finalized"}');
+    expect(included + finalized).toBe(1);
+
+    await waitFor('finality', async () => {
+      const now = await scrape(server);
+      return now.get('svc_anchor_transactions_total{state="finalized"}') === 1;
+    });
   });
 
   it('hold no id and no wallet', () => {

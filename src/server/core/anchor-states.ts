@@ -67,21 +67,8 @@ export type CompletionEvent = keyof typeof completionMoves;
 /** @throws SvcError `illegal_transition` when the attempt may not move so. */
 export function moveAttempt(from: AttemptState, event: AttemptEvent): AttemptState {
   const moves: Moves<AttemptState> = attemptMoves[event];
-  return moves[from] ?? refuse('attempt', from, event);
-}
-
-/** @throws SvcError `illegal_transition` when the completion may not move so. */
-export function moveCompletion(
-  from: StoredCompletionState,
-  event: CompletionEvent,
-): StoredCompletionState {
-  const moves: Moves<StoredCompletionState> = completionMoves[event];
-  return moves[from] ?? refuse('completion', from, event);
-}
-
-function refuse(what: string, from: string, event: string): never {
-  throw new SvcError(
-    'illegal_transition',
-    `The ${what} is ${from}: there is no ${event} from there.`,
-  );
+  const to = moves[from];
+  if (to !== undefined) return to;
+  const message = `The attempt is ${from}: there is no ${event} from there.`;
+  throw new SvcError('illegal_transition', message);
 }

@@ -3,7 +3,7 @@ import type { Store } from '../core/ports.ts';
 
 /** Counts what becomes durable on a proof's way to the chain, after it is. */
 export function createAnchorMeters(registry: Registry): (store: Store) => Store {
-  const { anchors, transactions, gas, fees } = createCounters(registry);
+  const { anchors, transactions, replacements, gas, fees } = createCounters(registry);
   /** Unsettled leaves of the open attempts that this process has seen. */
   const unsettled = new Map<string, number>();
   return (store) => ({
@@ -23,6 +23,20 @@ export function createAnchorMeters(registry: Registry): (store: Store) => Store 
       unsettled.set(attempt.id, attempt.leaves.length);
       anchors.inc({ state: 'submitted' }, attempt.leaves.length);
       transactions.inc({ state: 'signed' });
+    },
+    async addVariant(lease, attemptId, variant, replaces, now) {
+      await store.addVariant(lease, attemptId, variant, replaces, now);
+      replacements.inc();
+    },
+    async recordStandings(lease, standings, now) {
+      await store.recordStandings(lease, standings, now);
+      transactions.inc({ state: 'finalized' }, standings.finalized.length);
+      transactions.inc({ state: 'reorged' }, standings.reorged.length);
+    },
+    async recordDeath(lease, attemptId, now) {
+      await store.recordDeath(lease, attemptId, now);
+      unsettled.delete(attemptId);
+      transactions.inc({ state: 'dead' });
     },
     async recordInclusion(lease, attemptId, mined, now) {
       await store.recordInclusion(lease, attemptId, mined, now);
@@ -57,6 +71,11 @@ function createCounters(registry: Registry) {
       name: 'svc_anchor_transactions_total',
       help: 'Anchoring transactions that came into a state since the start',
       labelNames: ['state'],
+      registers,
+    }),
+    replacements: new Counter({
+      name: 'svc_anchor_replacements_total',
+      help: 'Stuck anchoring transactions replaced at higher fees since the start',
       registers,
     }),
     gas: new Counter({

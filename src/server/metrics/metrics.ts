@@ -142,6 +142,17 @@ function createBacklogGauges(registry: Registry, clock: Clock) {
     'Age of the proof that waits longest; 0 without',
   );
   const submitted = gauge('svc_anchor_submitted_proofs', 'Proofs signed and not yet settled');
+  const attempts = new Gauge({
+    name: 'svc_anchor_transactions',
+    help: 'Anchoring transactions by state, as far as it may still change',
+    labelNames: ['state'],
+    registers: [registry],
+  });
+  const unminedAge = gauge(
+    'svc_anchor_unmined_age_seconds',
+    'Age of the oldest transaction without a block; 0 without',
+  );
+  const parked = gauge('svc_anchor_parked', 'Stuck transactions that wait for price, funds or key');
   const degraded = new Gauge({
     name: 'svc_degraded',
     help: 'Why anchoring is not at its best, as /readyz says; 1 for each reason that holds',
@@ -153,8 +164,12 @@ function createBacklogGauges(registry: Registry, clock: Clock) {
       const [backlog, status] = await Promise.all([store.readBacklog(), store.getChainStatus()]);
       queued.set(backlog.queued);
       submitted.set(backlog.submitted);
-      const { oldestQueuedAt } = backlog;
-      age.set(oldestQueuedAt === null ? 0 : Math.max(0, clock.now() - oldestQueuedAt) / 1000);
+      const secondsSince = (at: number | null) =>
+        at === null ? 0 : Math.max(0, clock.now() - at) / 1000;
+      age.set(secondsSince(backlog.oldestQueuedAt));
+      unminedAge.set(secondsSince(backlog.oldestUnminedAt));
+      for (const [state, count] of Object.entries(backlog.attempts)) attempts.set({ state }, count);
+      parked.set(status?.parked ?? 0);
       degraded.reset();
       for (const reason of status?.degraded ?? []) degraded.set({ reason }, 1);
     } catch (error) {

@@ -1,0 +1,63 @@
+import { readFileSync } from 'node:fs';
+import { describe, expect, it } from 'vitest';
+import {
+  attemptMoves,
+  attemptStates,
+  completionMoves,
+  moveAttempt,
+} from '../../src/server/core/anchor-states.ts';
+
+const page = readFileSync(new URL('../../docs/anchoring.md', import.meta.url), 'utf8');
+
+/** Event and moves of each row below that heading: `from → to`, or `from → from` where it stays. */
+function documented(heading: string): Record<string, string[]> {
+  const section = page.split(`### ${heading}\n`)[1]?.split('\n###')[0] ?? '';
+  const rows = [...section.matchAll(/^\| `(\w+)` \|.*\| (.*) \|$/gm)];
+  return Object.fromEntries(
+    rows.map(([, event = '', moves = '']) => [event, movesOf(moves).sort()]),
+  );
+}
+
+function movesOf(cell: string): string[] {
+  const arrows = [...cell.matchAll(/`(\w+)` → `(\w+)`/g)].map(([, from, to]) => `${from} ${to}`);
+  const staying = cell.replaceAll(/`\w+` → `\w+`/g, '');
+  const named = [...staying.matchAll(/`(\w+)`/g)].map(([, state]) => `${state} ${state}`);
+  return [...arrows, ...named];
+}
+
+function tabled(moves: Record<string, Partial<Record<string, string>>>): Record<string, string[]> {
+  return Object.fromEntries(
+    Object.entries(moves).map(([event, byState]) => [
+      event,
+      Object.entries(byState)
+        .map(([from, to]) => `${from} ${to}`)
+        .sort(),
+    ]),
+  );
+}
+
+describe('the state machine', () => {
+  it('of attempts is on the page as it is in the code', () => {
+    const { broadcast, ...others } = tabled(attemptMoves);
+    const { broadcast: written, ...page } = documented('Attempts');
+
+    expect(page).toEqual(others);
+    // "Else nothing changes."
+    expect(broadcast?.filter((move) => new Set(move.split(' ')).size > 1)).toEqual(written);
+  });
+
+  it('of proofs is on the page as it is in the code', () => {
+    expect(documented('Proofs')).toEqual(tabled(completionMoves));
+  });
+
+  it.each(attemptStates.flatMap((from) => Object.keys(attemptMoves).map((to) => [from, to])))(
+    'knows an attempt that is %s at %s, or refuses',
+    (from, event) => {
+      const to = (attemptMoves as Record<string, Record<string, string>>)[event]?.[from];
+      const move = () => moveAttempt(from as never, event as never);
+
+      if (to === undefined) expect(move).toThrow(`The attempt is ${from}`);
+      else expect(move()).toBe(to);
+    },
+  );
+});

@@ -9,7 +9,7 @@ export interface ChainFaultOptions {
   readonly foundation: number;
   /** Most blocks that are replaced at once; 0: none. */
   readonly deepest: number;
-  readonly sender: string;
+  readonly senders: readonly string[];
   readonly met: (fault: string) => void;
   readonly signal: AbortSignal;
 }
@@ -58,12 +58,13 @@ export async function disturbChain(
 async function dropTransaction(
   chain: MinedChain,
   random: Random,
-  { sender }: ChainFaultOptions,
+  { senders }: ChainFaultOptions,
 ): Promise<void> {
+  const ours = senders.map((sender) => sender.toLowerCase());
   const pool = await chain.rpc<Pool>('txpool_content');
   const hashes = [pool.pending, pool.queued].flatMap((part) =>
     Object.entries(part)
-      .filter(([address]) => address.toLowerCase() === sender.toLowerCase())
+      .filter(([address]) => ours.includes(address.toLowerCase()))
       .flatMap(([, byNonce]) => Object.values(byNonce).map(({ hash }) => hash)),
   );
   if (hashes.length > 0) await chain.rpc('anvil_dropTransaction', [random.pick(hashes)]);

@@ -2,11 +2,11 @@ import type { AnchorStep } from '../../src/server/anchorer/anchoring-context.ts'
 import type { AnchorStore } from '../../src/server/core/anchor-store.ts';
 
 /**
- * What must happen besides robots at work for the server to come to a point.
- * `patience`: it lives for some seconds. `stop`: it is told to stop. `gas_refusal`: the node says that an
+ * What must happen besides robots at work for the server to come to a point. `start`: nothing more, and it comes
+ * there only once. `patience`: it lives for some seconds. `stop`: it is told to stop. `gas_refusal`: the node says that an
  * anchor would fail. `halt`: no block is made. `theft`: another transaction takes the nonce of an anchor.
  */
-export type Occasion = 'work' | 'patience' | 'stop' | 'gas_refusal' | 'halt' | 'theft';
+export type Occasion = 'work' | 'start' | 'patience' | 'stop' | 'gas_refusal' | 'halt' | 'theft';
 
 type Reading =
   | 'getChainIdentity'
@@ -42,8 +42,8 @@ const writes: Record<
 > = {
   createTask: 'work',
   queueCompletion: 'work',
-  bindChain: 'work',
-  acquireLease: 'work',
+  bindChain: 'start',
+  acquireLease: 'start',
   renewLease: 'patience',
   releaseLease: 'stop',
   saveChainStatus: 'work',

@@ -8,23 +8,25 @@ export interface PlannedKill {
   readonly count: number;
 }
 
-/** Of the kills, those at an instant and not at a point. */
-const AT_AN_INSTANT = 0.15;
+/** Kills at an instant for each time that all fault points are gone through. */
+const INSTANTS = 12;
 
 /**
  * The kills of one run. Runs go through the fault points one after another, in an order that the seed
  * decides, so that any of them repeats by itself and all together leave out no point.
  */
 export function planKills(seed: string, run: number, kills: number): PlannedKill[] {
-  const order = randomOf(`${seed}/points`).shuffled([...faultPoints.keys()]);
+  const instants = Array.from({ length: INSTANTS }, () => null);
+  const order = randomOf(`${seed}/points`).shuffled([...faultPoints.keys(), ...instants]);
   const random = randomOf(`${seed}/${run}/kills`);
-  return Array.from({ length: kills }, (_, i) =>
-    i === 0 || random.chance(AT_AN_INSTANT)
-      ? { point: null, count: 1 }
-      : { point: order[(run * (kills - 1) + i - 1) % order.length] ?? null, count: count(random) },
-  );
+  return Array.from({ length: kills }, (_, i) => {
+    const point = order[(run * kills + i) % order.length] ?? null;
+    return { point, count: point === null ? 1 : countOf(point, random) };
+  });
 }
 
-function count(random: Random): number {
-  return random.chance(0.5) ? 1 : random.between(2, 5);
+/** Only what comes by work alone comes again and again. */
+function countOf(point: string, random: Random): number {
+  const isFrequent = faultPoints.get(point) === 'work' && random.chance(0.5);
+  return isFrequent ? random.between(2, 5) : 1;
 }

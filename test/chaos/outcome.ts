@@ -12,8 +12,8 @@ import type { Errand } from './robots.ts';
 
 export interface Outcome {
   readonly rpcUrl: string;
-  /** The account that anchors; nobody used it before. */
-  readonly sender: string;
+  /** The accounts that anchor; nobody used them before. */
+  readonly senders: readonly string[];
   readonly owner: Client;
   /** Anchors granted at sign-up. */
   readonly granted: number;
@@ -24,14 +24,19 @@ export interface Outcome {
 
 /** Holds what the robots did against the chain and the account: one text for each violation. */
 export async function violationsOf(outcome: Outcome): Promise<string[]> {
-  const { rpcUrl, sender, errands } = outcome;
+  const { rpcUrl, senders, errands } = outcome;
   const receipts = await Promise.all(errands.map((errand) => readReceipt(outcome.owner, errand)));
-  const mined = (await scanTransactions(rpcUrl)).filter(
-    ({ from }) => from === sender.toLowerCase(),
+  const mined = await scanTransactions(rpcUrl);
+  const nonces = senders.map((sender) =>
+    nonceViolations(
+      rpcUrl,
+      sender,
+      mined.filter(({ from }) => from === sender.toLowerCase()),
+    ),
   );
   return [
     ...proofViolations(outcome, receipts, mined.filter(isAnchor)),
-    ...(await nonceViolations(rpcUrl, sender, mined)),
+    ...(await Promise.all(nonces)).flat(),
     ...(await accountViolations(outcome)),
   ];
 }

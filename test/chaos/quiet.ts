@@ -24,9 +24,10 @@ export async function settleAndCheck(
     sleep(QUIET_MS, false, { ref: false }),
   ]);
   if (!isDone) return [await unfinished(url, robots)];
-  const { chain, sender, server: options } = stage;
+  const { chain, accounts, server: options } = stage;
+  const senders = accounts.map(({ address }) => address);
   const { errands } = robots;
-  const outcome = { rpcUrl: chain.url, sender, owner, granted: GRANTED, errands, isMoved };
+  const outcome = { rpcUrl: chain.url, senders, owner, granted: GRANTED, errands, isMoved };
   const violations = await violationsOf(outcome);
   const exit = await server.kill('SIGTERM');
   if (exit !== '0') violations.push(`the server ended with ${exit}`);

@@ -1,4 +1,5 @@
 import { rm } from 'node:fs/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { StartingServer } from '../support/server-process.ts';
 import { disturbChain } from './chain-faults.ts';
 import { faultPoints, isUnknownRpcCall } from './fault-points.ts';
@@ -6,7 +7,7 @@ import { type PlannedKill, planKills } from './kills.ts';
 import { bringAbout, patienceMs } from './occasions.ts';
 import { disturb } from './provider-faults.ts';
 import { settleAndCheck } from './quiet.ts';
-import { randomOf } from './random.ts';
+import { type Random, randomOf } from './random.ts';
 import { type Robots, startRobots, unexpectedAnswers } from './robots.ts';
 import { register, type Stage, setStage } from './stage.ts';
 import { Tally } from './tally.ts';
@@ -34,6 +35,14 @@ export interface RunReport {
   readonly folder: string;
 }
 
+/** From one proof at a time to batches that take several commits to settle. */
+const crews = [
+  { robots: 1, lanes: 1 },
+  { robots: 6, lanes: 4 },
+  { robots: 12, lanes: 4 },
+  { robots: 100, lanes: 3 },
+];
+
 /** Servers killed one after another under robots at work, and at the end everything held against the chain. */
 export async function performRun(plan: RunPlan): Promise<RunReport> {
   const { run } = plan;
@@ -42,16 +51,17 @@ export async function performRun(plan: RunPlan): Promise<RunReport> {
     providers: plan.rpcFaults ? random.between(1, 3) : 1,
     environment: { SVC_ANCHOR_FINALITY_DEPTH: '8' },
   });
+  const crew = random.pick(crews);
   const [kills, faults, violations] = [new Tally(), new Tally(), [] as string[]];
   const over = new AbortController();
   let robots: Robots | null = null;
   try {
     const first = stage.site.start(stage.server);
-    const { session, apiKeys } = await register(await first.url, random.pick([2, 6, 12]));
+    const { session, apiKeys } = await register(await first.url, crew.robots);
     robots = startRobots({
       site: stage.site.url,
       apiKeys,
-      lanes: random.pick([1, 3, 6]),
+      lanes: crew.lanes,
       most: 2_000,
       restMs: random.pick([0, 50, 300]),
       isHasty: false,
@@ -59,7 +69,10 @@ export async function performRun(plan: RunPlan): Promise<RunReport> {
       signal: over.signal,
     });
     const calm = plan.rpcFaults ? startFaults(stage, plan, faults) : async () => {};
-    await killServers(stage, { first, plan }, { kills, violations });
+    await sleep(random.between(0, 1_000));
+    await first.kill('SIGKILL');
+    kills.add('instant');
+    await killServers(stage, plan, { kills, violations });
     await calm();
     const server = stage.site.start(stage.server);
     const isMoved = plan.rpcFaults && plan.deepestReorg > 0;
@@ -79,7 +92,8 @@ export async function performRun(plan: RunPlan): Promise<RunReport> {
 
 /** Answers what ends them. */
 function startFaults(stage: Stage, plan: RunPlan, faults: Tally): () => Promise<void> {
-  const { chain, proxies, foundation, sender } = stage;
+  const { chain, proxies, foundation } = stage;
+  const senders = stage.accounts.map(({ address }) => address);
   const calm = new AbortController();
   const { signal } = calm;
   const chanceOf = (what: string) => randomOf(`${plan.seed}/${plan.run}/${what}`);
@@ -87,7 +101,7 @@ function startFaults(stage: Stage, plan: RunPlan, faults: Tally): () => Promise<
   const deepest = plan.deepestReorg;
   const disturbers = [
     ...proxies.map((proxy, i) => disturb(proxy, chanceOf(`provider ${i}`), { met, signal })),
-    disturbChain(chain, chanceOf('chain'), { foundation, deepest, sender, met, signal }),
+    disturbChain(chain, chanceOf('chain'), { foundation, deepest, senders, met, signal }),
   ];
   return async () => {
     calm.abort();
@@ -102,23 +116,30 @@ interface Found {
 
 async function killServers(
   stage: Stage,
-  { first, plan }: { first: StartingServer; plan: RunPlan },
-  found: Found,
+  plan: RunPlan,
+  { kills, violations }: Found,
 ): Promise<void> {
   const random = randomOf(`${plan.seed}/${plan.run}/instants`);
-  let server = first;
-  for (const [i, kill] of planKills(plan.seed, plan.run, plan.kills).entries()) {
-    if (i > 0) server = startDoomed(stage, kill);
-    const isEarly = i > 0 && random.chance(0.3);
-    const at = await awaitKill(stage, server, kill, { ms: random.between(0, 1_500), isEarly });
-    if (at !== null) found.kills.add(at);
+  for (const kill of planKills(plan.seed, plan.run, plan.kills)) {
+    const server = startDoomed(stage, kill, random);
+    const instant = { ms: random.between(0, 1_500), isEarly: random.chance(0.3) };
+    const at = await awaitKill(stage, server, kill, instant);
+    if (at !== null) kills.add(at);
     const unknown = [...server.passed].filter(isUnknownRpcCall);
-    if (unknown.length > 0) found.violations.push(`no fault point for ${unknown.join()}`);
+    if (unknown.length > 0) violations.push(`no fault point for ${unknown.join()}`);
   }
 }
 
-function startDoomed({ site, server }: Stage, { point, count }: PlannedKill): StartingServer {
-  return site.start(point === null ? server : { ...server, crash: { at: point, count } });
+function startDoomed(
+  { site, server, privateKeys }: Stage,
+  { point, count }: PlannedKill,
+  random: Random,
+): StartingServer {
+  // A key that is left out is a retired one: what it signed is followed without it.
+  const keys = random.chance(0.2) ? [random.pick(privateKeys)] : privateKeys;
+  const environment = { ...server.environment, SVC_ANCHOR_PRIVATE_KEY: keys.join() };
+  const crash = point === null ? {} : { crash: { at: point, count } };
+  return site.start({ ...server, environment, ...crash });
 }
 
 /** Where it was killed; null when it stopped as it was told to. */

@@ -3,7 +3,7 @@ import { createWriteStream, type WriteStream } from 'node:fs';
 import { mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { privateKeyToAddress } from 'viem/accounts';
+import { type PrivateKeyAccount, privateKeyToAccount } from 'viem/accounts';
 import type { Client } from '../../src/client/client.ts';
 import type { Hex } from '../../src/proof/bytes.ts';
 import { type RpcProxy, startRpcProxy } from '../support/rpc-proxy.ts';
@@ -14,15 +14,18 @@ import { openSite, type Site } from './site.ts';
 
 /** Anchors granted to the account. */
 export const GRANTED = 100_000;
+/** 10 000 ether. */
+const FUNDS = `0x${(10n ** 22n).toString(16)}`;
 /** Blocks after the account was funded that are never replaced. */
 const FOUNDATION = 8;
 
-/** What one run works with: a chain, providers, an account and a folder of its own. */
+/** What one run works with: a chain, providers, accounts and a folder of its own. */
 export interface Stage {
   readonly chain: MinedChain;
   readonly proxies: readonly RpcProxy[];
-  readonly privateKey: Hex;
-  readonly sender: string;
+  /** Of the accounts that anchor; the server need not have all of them at any time but the last. */
+  readonly accounts: readonly PrivateKeyAccount[];
+  readonly privateKeys: readonly Hex[];
   /** Blocks up to here are never replaced. */
   readonly foundation: number;
   readonly site: Site;
@@ -38,9 +41,9 @@ export async function setStage(
 ): Promise<Stage> {
   const random = randomOf(seed);
   const chain = await startMinedChain(random.pick([100, 200, 500]));
-  const privateKey: Hex = `0x${createHash('sha256').update(seed).digest('hex')}`;
-  const sender = privateKeyToAddress(privateKey);
-  await chain.rpc('anvil_setBalance', [sender, `0x${(10n ** 22n).toString(16)}`]);
+  const privateKeys = Array.from({ length: random.between(1, 2) }, (_, i) => keyOf(`${seed}/${i}`));
+  const accounts = privateKeys.map((privateKey) => privateKeyToAccount(privateKey));
+  for (const { address } of accounts) await chain.rpc('anvil_setBalance', [address, FUNDS]);
   await chain.rpc('anvil_mine', [`0x${FOUNDATION.toString(16)}`]);
   const foundation = Number(await chain.rpc<string>('eth_blockNumber'));
   const folder = await mkdtemp(path.join(tmpdir(), 'svc-chaos-'));
@@ -52,14 +55,14 @@ export async function setStage(
   const server = {
     dataDir: folder,
     rpcUrl: proxies.map(({ url }) => url).join(),
-    environment: { ...environmentOf(privateKey, random), ...environment },
+    environment: { ...environmentOf(privateKeys, random), ...environment },
     log,
   };
   return {
     chain,
     proxies,
-    privateKey,
-    sender,
+    accounts,
+    privateKeys,
     foundation,
     site,
     server,
@@ -72,10 +75,14 @@ export async function setStage(
   };
 }
 
+function keyOf(seed: string): Hex {
+  return `0x${createHash('sha256').update(seed).digest('hex')}`;
+}
+
 /** Settings that a crash must not depend on. */
-function environmentOf(privateKey: Hex, random: Random): Record<string, string> {
+function environmentOf(privateKeys: readonly Hex[], random: Random): Record<string, string> {
   return {
-    SVC_ANCHOR_PRIVATE_KEY: privateKey,
+    SVC_ANCHOR_PRIVATE_KEY: privateKeys.join(),
     SVC_SIGNUP_ANCHORS: String(GRANTED),
     SVC_LOG_LEVEL: 'info',
     SVC_ANCHOR_TIMEOUT_MS: String(random.pick([0, 500, 3_000])),

@@ -1,0 +1,52 @@
+import { afterAll, describe, expect, it } from 'vitest';
+import { killServers } from '../support/server-process.ts';
+import { runCampaign } from './campaign.ts';
+import { faultPoints } from './fault-points.ts';
+import { performOutage } from './outage.ts';
+
+/** Ends what hangs; how long it takes says nothing. */
+const TIMEOUT_MS = 400_000;
+
+afterAll(killServers);
+
+describe('a server killed again and again under robots at work', { timeout: TIMEOUT_MS }, () => {
+  it('anchors each proof once and loses nothing, wherever it is killed', async () => {
+    const { kills, broken } = await runCampaign({
+      seed: 'short',
+      from: 0,
+      runs: 2,
+      kills: 15,
+      rpcFaults: false,
+      deepestReorg: 0,
+    });
+
+    expect(broken).toEqual([]);
+    expect(kills.total).toBeGreaterThanOrEqual(30);
+    const visited = [...kills].filter(([point, times]) => faultPoints.has(point) && times > 0);
+    expect(visited.length).toBeGreaterThanOrEqual(15);
+  });
+
+  it('does so as well with providers and a chain that misbehave', async () => {
+    const { kills, faults, broken } = await runCampaign({
+      seed: 'short',
+      from: 0,
+      runs: 2,
+      kills: 6,
+      rpcFaults: true,
+      deepestReorg: 5,
+    });
+
+    expect(broken).toEqual([]);
+    expect(kills.total).toBeGreaterThanOrEqual(10);
+    expect(faults.total).toBeGreaterThan(0);
+  });
+});
+
+describe('a server whose providers are all gone for a while', { timeout: TIMEOUT_MS }, () => {
+  it('answers every robot, and anchors everything by itself once they are back', async () => {
+    const { violations, proofs_in_outage } = await performOutage({ seed: 'short', seconds: 8 });
+
+    expect(violations).toEqual([]);
+    expect(proofs_in_outage).toBeGreaterThan(0);
+  });
+});

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { CliCodeAttempt, NewCliCode } from '../../src/server/core/account-store.ts';
+import type { NewSession } from '../../src/server/core/ports.ts';
 import { newWallet, type OpenStore, reservedWei, sha256Hex, World } from './world.ts';
 
 export function accountContract(open: OpenStore): void {
@@ -85,6 +86,31 @@ export function accountContract(open: OpenStore): void {
         first.id,
       ]);
       expect((await list(first.expiresAt)).map((session) => session.id)).toEqual([second.id]);
+    });
+
+    it('are at most 100, the oldest ended first, however they are opened', async () => {
+      const { wallet, session: oldest } = await signedIn();
+      const { session: second } = await signedIn(wallet);
+      const { session: other } = await signedIn();
+      const isLive = async ({ tokenHash }: NewSession) =>
+        (await world.store.authenticateSession(tokenHash, false, world.now)) !== null;
+      const newest = [];
+      for (let i = 2; i < 100; i += 1) newest.push((await signedIn(wallet)).session);
+
+      expect(await isLive(oldest)).toBe(true);
+      const maker = newest.at(-1) ?? oldest;
+      newest.push((await signedIn(wallet)).session);
+      expect(await isLive(oldest)).toBe(false);
+      expect(await isLive(second)).toBe(true);
+      const code = { codeHash: sha256Hex('last'), challenge: 'c'.repeat(43) };
+      const [createdAt, expiresAt] = [world.now, world.now + 60_000];
+      await world.store.saveCliCode({ ...code, sessionId: maker.id, createdAt, expiresAt });
+      newest.push(world.session());
+      const session = newest.at(-1) ?? oldest;
+      await world.store.redeemCliCode({ ...code, session, now: world.now });
+
+      expect(await isLive(second)).toBe(false);
+      expect(await Promise.all([...newest, other].map(isLive))).toEqual(Array(101).fill(true));
     });
 
     it('end at once by id, only for their own account', async () => {
@@ -188,6 +214,16 @@ export function accountContract(open: OpenStore): void {
 
       expect(await world.store.saveCliCode(code)).toBe('session_gone');
       expect(await redeem(code)).toBeNull();
+    });
+
+    it('is not made by a session that a code opened', async () => {
+      const { code } = await saved();
+      const session = world.session();
+      await redeem(code, { session });
+      const next = { ...code, codeHash: sha256Hex('next'), sessionId: session.id };
+
+      expect(await world.store.saveCliCode(next)).toBe('not_by_wallet');
+      expect(await redeem(next)).toBeNull();
     });
 
     it('unknown opens nothing', async () => {

@@ -73,6 +73,7 @@ describe('the limits', () => {
       unmeteredPerWindow: 600,
       robotsPerAccount: 500,
       fleetsPerAccount: 100,
+      sessionsPerAccount: 100,
       titleLength: 200,
       nameLength: 80,
       descriptionLength: 2000,

@@ -56,11 +56,15 @@ export interface AccountStore {
   ): Promise<ListedSession[]>;
   /** Ends the account's session of this id at once; false when it has none. */
   endSession(wallet: string, id: string): Promise<boolean>;
-  /** `session_gone`: the session ended since it was authenticated. Forgets expired codes. */
-  saveCliCode(code: NewCliCode): Promise<'saved' | 'session_gone'>;
+  /**
+   * `session_gone`: the session ended since it was authenticated. `not_by_wallet`: a code opened it.
+   * Forgets expired codes.
+   */
+  saveCliCode(code: NewCliCode): Promise<'saved' | 'session_gone' | 'not_by_wallet'>;
   /**
    * Spends the code, whatever comes of it, and opens the session of its account if the challenge is the
-   * code's own, neither code nor the session that made it has ended, in one commit. Else null.
+   * code's own, neither code nor the session that made it has ended, in one commit. Else null, for an
+   * unknown code without any write. Ends the account's oldest session beyond its limit.
    */
   redeemCliCode(attempt: CliCodeAttempt): Promise<{ wallet: string } | null>;
 }

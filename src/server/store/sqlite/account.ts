@@ -1,5 +1,6 @@
 import type { AccountStore, LedgerRecord, SignInMethod } from '../../core/account-store.ts';
 import type { Access } from './access.ts';
+import { sessionOpener } from './open-session.ts';
 
 interface LedgerRow {
   seq: number;
@@ -78,10 +79,16 @@ export function accountStore(access: Access): AccountStore {
   };
 }
 
-function cliCodes({ writer, write }: Access): Pick<AccountStore, 'saveCliCode' | 'redeemCliCode'> {
-  const liveSession = writer.prepare<[string, number], { wallet: string }>(
-    'SELECT wallet FROM sessions WHERE id = ? AND expires_at > ?',
-  );
+function cliCodes({
+  reader,
+  writer,
+  read,
+  write,
+}: Access): Pick<AccountStore, 'saveCliCode' | 'redeemCliCode'> {
+  const liveSession = writer.prepare<
+    [string, number],
+    { wallet: string; signed_in_with: SignInMethod }
+  >('SELECT wallet, signed_in_with FROM sessions WHERE id = ? AND expires_at > ?');
   const purge = writer.prepare<[number, number]>(
     `DELETE FROM cli_codes WHERE code_hash IN
        (SELECT code_hash FROM cli_codes WHERE expires_at <= ? ORDER BY expires_at LIMIT ?)`,
@@ -89,34 +96,38 @@ function cliCodes({ writer, write }: Access): Pick<AccountStore, 'saveCliCode' |
   const insert = writer.prepare<[string, string, string, number]>(
     'INSERT INTO cli_codes (code_hash, challenge, session_id, expires_at) VALUES (?, ?, ?, ?)',
   );
+  const known = reader.prepare<[string]>('SELECT 1 FROM cli_codes WHERE code_hash = ?');
   const spend = writer.prepare<
     [string],
     { challenge: string; session_id: string; expires_at: number }
   >('DELETE FROM cli_codes WHERE code_hash = ? RETURNING challenge, session_id, expires_at');
-  const insertSession = writer.prepare<[Record<string, string | number>]>(
-    `INSERT INTO sessions (id, token_hash, wallet, created_at, expires_at, signed_in_with)
-     VALUES (:id, :tokenHash, :wallet, :createdAt, :expiresAt, 'cli_code')`,
-  );
+  const openSession = sessionOpener(writer);
 
   return {
     saveCliCode: ({ codeHash, challenge, sessionId, createdAt, expiresAt }) =>
       write(() => {
-        if (liveSession.get(sessionId, createdAt) === undefined) return 'session_gone';
+        const maker = liveSession.get(sessionId, createdAt);
+        if (maker === undefined) return 'session_gone';
+        if (maker.signed_in_with !== 'wallet') return 'not_by_wallet';
         purge.run(createdAt, PURGED_PER_WRITE);
         insert.run(codeHash, challenge, sessionId, expiresAt);
         return 'saved';
       }),
 
-    redeemCliCode: ({ codeHash, challenge, session, now }) =>
-      write(() => {
+    redeemCliCode: async ({ codeHash, challenge, session, now }) => {
+      // Anybody can make codes up; only one that exists is worth a write.
+      const exists = await read(() => known.get(codeHash) !== undefined);
+      if (!exists) return null;
+      return write(() => {
         const code = spend.get(codeHash);
         if (code === undefined || code.expires_at <= now || code.challenge !== challenge) {
           return null;
         }
         const maker = liveSession.get(code.session_id, now);
         if (maker === undefined) return null;
-        insertSession.run({ ...session, wallet: maker.wallet });
+        openSession(session, maker.wallet, 'cli_code');
         return { wallet: maker.wallet };
-      }),
+      });
+    },
   };
 }

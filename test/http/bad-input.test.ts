@@ -175,7 +175,7 @@ describe('bad input', () => {
     ['{"title":" "}', 'title must be: text that is not blank, without U+0000.', 'a blank title'],
     [
       '{"title":"a","occurred_at":"x"}',
-      'occurred_at must be: ISO-8601; without an offset it is UTC.',
+      'occurred_at must be: ISO-8601 date, or date and time; without an offset it is UTC.',
       'no time',
     ],
     ['{"title":"a","x":1}', 'x is not a known field.', 'an unknown field'],

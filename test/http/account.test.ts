@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { Lease } from '../../src/server/core/anchor-store.ts';
+import { startTestChain } from '../support/anvil.ts';
 import { createTestClock } from '../support/clock.ts';
 import { startRpcProxy } from '../support/rpc-proxy.ts';
 import {
@@ -204,15 +205,46 @@ describe('the account', () => {
 });
 
 describe('the gate in GET /me', () => {
+  const token = `0x${'11'.repeat(20)}`;
+
+  it('is read once in 10 s for each wallet, and anew for every sign-in', async () => {
+    const [fiveForAll, noneForAll] = ['0x60055f5260205ff3', '0x5f5f5260205ff3'];
+    const chain = await startTestChain();
+    const proxy = await startRpcProxy(chain.url);
+    const clock = createTestClock();
+    const service = await startTestService({ rpcUrl: proxy.url, clock });
+    try {
+      const [owner, other] = [await service.signIn(), await service.signIn()];
+      const reads = () => proxy.asked.methods.filter((method) => method === 'eth_call').length;
+      const shown = async ({ session }: Owner) =>
+        (await service.call('GET', '/api/v1/me', { session })).body.gate.holds;
+      await chain.rpc('anvil_setCode', [token, fiveForAll]);
+      service.settings.gate = { token, minBalance: 5n };
+
+      const many = await Promise.all(Array.from({ length: 20 }, () => shown(owner)));
+      expect([new Set(many), reads()]).toEqual([new Set([true]), 1]);
+      await chain.rpc('anvil_setCode', [token, noneForAll]);
+      clock.advance(9_999);
+      expect([await shown(owner), reads()]).toEqual([true, 1]);
+      expect([await shown(other), reads()]).toEqual([false, 2]);
+      expect([await holdsAtSignIn(service, owner), reads()]).toEqual([false, 3]);
+      clock.advance(1);
+      expect([await shown(owner), reads()]).toEqual([false, 4]);
+    } finally {
+      await service.close();
+      await proxy.close();
+      await chain.close();
+    }
+  });
+
   it.each(['hang', 'cut'] as const)(
     'is not met, and soon said so, while the chain %ss',
     async (fault) => {
       const proxy = await startRpcProxy('http://127.0.0.1:9');
-      const gate = { token: `0x${'11'.repeat(20)}`, minBalance: 1n };
       const service = await startTestService({ rpcUrl: proxy.url });
       try {
         const { session } = await service.signIn();
-        service.settings.gate = gate;
+        service.settings.gate = { token, minBalance: 1n };
         proxy[fault]();
         const startedAt = performance.now();
 
@@ -228,3 +260,11 @@ describe('the gate in GET /me', () => {
     },
   );
 });
+
+async function holdsAtSignIn(service: TestService, { account }: Owner): Promise<boolean> {
+  const { address } = account;
+  const asked = await service.call('POST', '/api/auth/challenge', { body: { address } });
+  const signature = await account.signMessage({ message: asked.body.message });
+  const body = { address, signature };
+  return (await service.call('POST', '/api/auth/verify', { body })).body.gate.holds;
+}

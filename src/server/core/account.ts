@@ -3,7 +3,7 @@ import type { Answer, Query } from '../../protocol/routes.ts';
 import { formatTimestamp } from '../../protocol/timestamp.ts';
 import type { LedgerRecord } from './account-store.ts';
 import type { Deps } from './deps.ts';
-import { meetsGateSoon } from './gate.ts';
+import type { GateReader } from './gate.ts';
 import { reservation } from './money.ts';
 import { type Page, pageOf } from './page.ts';
 import type { Balance } from './ports.ts';
@@ -12,10 +12,13 @@ type Account = Answer<'getAccount'>['body'];
 type LedgerEntry = Answer<'listLedger'>['body']['items'][number];
 
 /** The account of a wallet, its credits against the newest fee quote. */
-export async function readAccount(deps: Deps, wallet: string): Promise<Account> {
-  const { store } = deps;
+export async function readAccount(
+  { store }: Deps,
+  readGate: GateReader,
+  wallet: string,
+): Promise<Account> {
   const [holds, balance, status, used] = await Promise.all([
-    meetsGateSoon(deps, wallet),
+    readGate(wallet),
     store.getBalance(wallet),
     store.getChainStatus(),
     store.countUsed(wallet),

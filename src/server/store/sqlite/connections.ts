@@ -53,6 +53,8 @@ export function openWriter(path: string): Database.Database {
     db.pragma('journal_mode = WAL');
     db.pragma('synchronous = FULL');
     db.pragma('foreign_keys = ON');
+    // What is deleted is overwritten with zeros, not only left out.
+    db.pragma('secure_delete = ON');
     db.pragma(`journal_size_limit = ${WAL_SIZE_LIMIT}`);
     db.pragma(`cache_size = -${CACHE_KIB}`);
     return db;

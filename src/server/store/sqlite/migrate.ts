@@ -1,5 +1,6 @@
 import Database from 'better-sqlite3';
 import { SvcError } from '../../../base/svc-error.ts';
+import { newProofKey, sealProof } from './proof-cipher.ts';
 
 export interface MigrateOptions {
   db: Database.Database;
@@ -25,6 +26,8 @@ export function migrate({ db, migrations, now }: MigrateOptions): void {
   if (from === migrations.length) return;
   if (from > 0) snapshot(db, `${db.name}.schema-${from}.${now}`);
   teachSums(db);
+  db.function('new_proof_key', newProofKey);
+  db.function('seal_proof', sealProof);
   for (const [index, sql] of migrations.entries()) {
     if (index < from) continue;
     db.transaction(() => {

@@ -5,8 +5,8 @@ import { newProofKey, sealProof } from './proof-cipher.ts';
 export interface MigrateOptions {
   db: Database.Database;
   migrations: readonly string[];
-  /** Part of the snapshot's name, so that none overwrites another. */
-  now: number;
+  /** Part of the snapshot's name, so that none overwrites another; null for a copy, which needs none. */
+  now: number | null;
 }
 
 /** "RTPA", in the header of every database of this service. */
@@ -24,7 +24,7 @@ export function migrate({ db, migrations, now }: MigrateOptions): void {
   requireOwn(db, from);
   if (from > migrations.length) throw tooNew(from, migrations.length);
   if (from === migrations.length) return;
-  if (from > 0) snapshot(db, `${db.name}.schema-${from}.${now}`);
+  if (from > 0 && now !== null) snapshot(db, `${db.name}.schema-${from}.${now}`);
   teachSums(db);
   db.function('new_proof_key', newProofKey);
   db.function('seal_proof', sealProof);

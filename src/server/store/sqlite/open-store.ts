@@ -25,6 +25,7 @@ import { migrations } from './migrations/migrations.ts';
 import { operationsStore } from './operations.ts';
 import { queueStore } from './queue.ts';
 import { RateCounters } from './rate-counters.ts';
+import { finishRestore, refuseUnfinishedRestore } from './restore.ts';
 import { retentionStore } from './retention.ts';
 import { robotDeletion } from './robot-deletion.ts';
 import { robotStore } from './robots.ts';
@@ -68,7 +69,12 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
     for (const close of opened.splice(0).reverse()) close();
   };
   try {
-    if (options.exclusive) opened.push(lockDatabase(path).release);
+    if (options.exclusive) {
+      opened.push(lockDatabase(path).release);
+      finishRestore(path);
+    } else {
+      refuseUnfinishedRestore(path);
+    }
     const writer = openWriter(path);
     opened.push(() => writer.close());
     if (options.exclusive) {

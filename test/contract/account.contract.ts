@@ -29,6 +29,17 @@ export function accountContract(open: OpenStore): void {
     expect(await world.store.countUsed(wallet)).toEqual({ robots: 2, fleets: 0 });
   });
 
+  it('keeps one key for cursors, through a restart too', async () => {
+    const key = await world.store.cursorKey();
+    await world.reopen();
+
+    expect(key).toHaveLength(32);
+    expect(await world.store.cursorKey()).toEqual(key);
+    const other = await World.open(open);
+    expect(await other.store.cursorKey()).not.toEqual(key);
+    await other.close();
+  });
+
   describe('the ledger', () => {
     it('is listed newest first, with what each entry is for', async () => {
       const lease = await world.lease();
@@ -50,7 +61,13 @@ export function accountContract(open: OpenStore): void {
         ['reserve', -1, -reservedWei, settled?.id],
         ['grant', 10, 10n ** 9n, null],
       ]);
-      expect(entries.at(-1)).toMatchObject({ note: '', at: world.now });
+      expect(entries[0]).toMatchObject({ cycle: 1, grantId: null });
+      expect(entries.at(-1)).toMatchObject({
+        cycle: null,
+        grantId: expect.any(String),
+        note: '',
+        at: world.now,
+      });
     });
 
     it('is read in pages, and never holds entries of another account', async () => {

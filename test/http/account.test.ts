@@ -13,6 +13,8 @@ import {
   type TestService,
 } from '../support/service.ts';
 
+const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+
 describe('the account', () => {
   const clock = createTestClock();
   let service: TestService;
@@ -88,7 +90,7 @@ describe('the account', () => {
       const second = await get(`/credits/ledger?limit=2&cursor=${first.body.next_cursor}`);
 
       expect(first.body.items[0]).toEqual({
-        id: expect.stringMatching(/^\d+$/),
+        id: expect.stringMatching(UUID),
         kind: 'grant',
         anchors: 3,
         gas_wei: '7',
@@ -101,6 +103,23 @@ describe('the account', () => {
       );
       expect(anchors).toEqual([[3, 2], [1]]);
       expect(second.body.next_cursor).toBeNull();
+    });
+
+    it('tells by ids and cursors nothing of what others use', async () => {
+      for (const anchors of [1, 2, 3]) await grant(service.store, owner.wallet, anchors, 7n);
+      const stranger = await service.signIn();
+
+      const first = await get('/credits/ledger?limit=2');
+      const again = await get('/credits/ledger?limit=3');
+      const cursor = first.body.next_cursor;
+      const foreign = await get(`/credits/ledger?cursor=${cursor}`, stranger);
+
+      const ids = again.body.items.map(({ id }: { id: string }) => id);
+      expect(new Set(ids).size).toBe(3);
+      expect(first.body.items.map(({ id }: { id: string }) => id)).toEqual(ids.slice(0, 2));
+      expect(cursor).toMatch(/^[\w-]{48}$/);
+      expect([foreign.status, foreign.body.error]).toEqual([400, 'invalid_request']);
+      expect(foreign.body.message).toContain('cursor');
     });
 
     it('shows a reservation against its task', async () => {

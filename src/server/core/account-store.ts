@@ -11,6 +11,10 @@ export interface LedgerRecord {
   /** Signed. */
   gasWei: bigint;
   taskId: string | null;
+  /** Of the task, each reservation one; null for a grant. */
+  cycle: number | null;
+  /** Null for what is not a grant. */
+  grantId: string | null;
   note: string | null;
   at: number;
 }
@@ -45,6 +49,8 @@ export interface CliCodeAttempt {
 
 export interface AccountStore {
   countUsed(wallet: string): Promise<{ robots: number; fleets: number }>;
+  /** 32 random bytes, the same for the life of the database: see cursors.ts. */
+  cursorKey(): Promise<Uint8Array>;
   /** Newest first; `before` is the last `seq` of the page before. */
   listLedger(wallet: string, limit: number, before: number | null): Promise<LedgerRecord[]>;
   /** Those that have not expired at `now`, newest first (ids are UUIDv7); `before` as above. */

@@ -8,6 +8,8 @@ interface LedgerRow {
   anchors: number;
   gas_wei: string;
   task_id: string | null;
+  cycle: number | null;
+  grant_id: string | null;
   note: string | null;
   at: number;
 }
@@ -33,8 +35,9 @@ export function accountStore(access: Access): AccountStore {
   const fleets = reader.prepare<[string], { used: number }>(
     'SELECT count(*) AS used FROM fleets WHERE wallet = ?',
   );
+  const cursorKey = reader.prepare<[], { key: Buffer }>('SELECT key FROM cursor_key WHERE id = 1');
   const ledger = reader.prepare<[string, number, number], LedgerRow>(
-    `SELECT seq, kind, anchors, gas_wei, task_id, note, at FROM ledger
+    `SELECT seq, kind, anchors, gas_wei, task_id, cycle, grant_id, note, at FROM ledger
      WHERE wallet = ? AND seq < ? ORDER BY seq DESC LIMIT ?`,
   );
   const sessions = reader.prepare<[string, string, number, number], SessionRow>(
@@ -52,14 +55,22 @@ export function accountStore(access: Access): AccountStore {
         fleets: fleets.get(wallet)?.used ?? 0,
       })),
 
+    cursorKey: () =>
+      read(() => {
+        const row = cursorKey.get();
+        if (row === undefined) throw new Error('The database has no cursor key');
+        return row.key;
+      }),
+
     listLedger: (wallet, limit, before) =>
       read(() =>
         ledger
           .all(wallet, before ?? Number.MAX_SAFE_INTEGER, limit)
-          .map(({ gas_wei, task_id, ...entry }) => ({
+          .map(({ gas_wei, task_id, grant_id, ...entry }) => ({
             ...entry,
             gasWei: BigInt(gas_wei),
             taskId: task_id,
+            grantId: grant_id,
           })),
       ),
 

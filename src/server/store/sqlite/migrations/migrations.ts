@@ -3,6 +3,14 @@ import { fleets } from './002-fleets.ts';
 import { telemetry } from './003-telemetry.ts';
 import { account } from './004-account.ts';
 import { erasure } from './006-erasure.ts';
+import { cursorKey } from './007-cursor-key.ts';
 
 /** In order; `PRAGMA user_version` is how many of them a database has. Never edit one that was released. */
-export const migrations: readonly string[] = [spine, fleets, telemetry, account, erasure];
+export const migrations: readonly string[] = [
+  spine,
+  fleets,
+  telemetry,
+  account,
+  erasure,
+  cursorKey,
+];

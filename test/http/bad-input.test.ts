@@ -3,7 +3,7 @@ import { limits } from '../../src/protocol/limits.ts';
 import {
   newEvidence,
   newWallet,
-  startTestService,
+  startServiceWithRobot,
   type TestRobot,
   type TestService,
 } from '../support/service.ts';
@@ -18,8 +18,7 @@ describe('bad input', () => {
   let robot: TestRobot;
   let taskId: string;
   beforeAll(async () => {
-    service = await startTestService();
-    robot = await service.makeRobot(await service.signIn());
+    ({ service, robot } = await startServiceWithRobot());
     taskId = await service.claim(robot);
   });
   afterEach(async () => {

@@ -17,8 +17,7 @@ describe('ops events', () => {
   });
   afterAll(() => service.close());
   beforeEach(async () => {
-    owner = await service.signIn();
-    robot = await service.makeRobot(owner);
+    ({ owner, robot } = await service.signInWithRobot());
   });
 
   const post = (sent: Send) =>

@@ -42,8 +42,7 @@ describe('limits', () => {
   });
   beforeEach(async () => {
     clock.advance(60_000);
-    owner = await service.signIn();
-    robot = await service.makeRobot(owner);
+    ({ owner, robot } = await service.signInWithRobot());
   });
   afterAll(() => service.close());
 

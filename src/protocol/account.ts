@@ -27,7 +27,7 @@ export const Account = Closed({
 
 /** One change of the account's balance; all of them sum to it. */
 export const LedgerEntry = Closed({
-  id: Type.String({ pattern: '^[1-9]\\d{0,15}$', description: 'decimal, greater for later ones' }),
+  id: Uuid,
   kind: Type.Union([
     Type.Literal('grant'),
     Type.Literal('reserve'),

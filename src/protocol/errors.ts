@@ -24,6 +24,11 @@ export const errors = {
     retryable: false,
     summary: 'the wallet does not meet the requirement for a new account',
   },
+  wallet_session_required: {
+    status: 403,
+    retryable: false,
+    summary: "the session was not opened by a wallet's signature",
+  },
   rate_limited: { status: 429, retryable: true, summary: 'too many calls in this minute' },
   no_anchor_quota: { status: 402, retryable: true, summary: 'the account has no anchors left' },
   no_gas_credit: {

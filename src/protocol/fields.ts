@@ -42,8 +42,8 @@ export const Timestamp = Type.String({
 /** What a caller may send; the format `iso-8601` is `parseTimestamp`. */
 export const CallerTimestamp = Type.String({
   format: 'iso-8601',
-  maxLength: 40,
-  description: 'ISO-8601; without an offset it is UTC',
+  maxLength: 64,
+  description: 'ISO-8601 date, or date and time; without an offset it is UTC',
   examples: ['2026-11-20T20:56:45+01:00'],
 });
 

@@ -14,6 +14,8 @@ export const limits = {
   robotsPerAccount: 500,
   fleetsPerAccount: 100,
   robotsPerAssignment: 100,
+  /** Opening one more ends the oldest. */
+  sessionsPerAccount: 100,
   openChallenges: 100_000,
   challengesTried: 8,
 

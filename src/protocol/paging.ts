@@ -25,3 +25,10 @@ export const TimeCursor = Type.String({
   pattern: '^\\d{1,15}_[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$',
   description: 'next_cursor of the page before',
 });
+
+/** Cursor of a list whose order would tell of other accounts: 36 bytes in base64url. */
+export const SealedCursor = Type.String({
+  pattern: '^[A-Za-z0-9_-]{48}$',
+  description: 'next_cursor of the page before',
+  examples: ['Zt0xq3mJr5Wk1uVhYb8cNfPd2sLgA7oE9iTjQyXn4RzKwMHv'],
+});

@@ -1,29 +1,102 @@
-const shape =
-  /^(\d{4})-(\d{2})-(\d{2})(?:[Tt](\d{2}):(\d{2})(?::(\d{2})(?:[.,](\d{1,9}))?)?(?:[Zz]|([+-])(\d{2})(?::?(\d{2}))?)?)?$/;
+const SECOND_MS = 1000;
+const MINUTE_MS = 60 * SECOND_MS;
+const HOUR_MS = 60 * MINUTE_MS;
+const DAY_MS = 24 * HOUR_MS;
+
+/** 0000-01-01 and the last millisecond of 9999: a year has four digits. */
+const FIRST = -62_167_219_200_000;
+const LAST = 253_402_300_799_999;
+
+type Parts = Readonly<Record<string, string | undefined>>;
+
+/** ISO 8601-1:2019, 5.2 to 5.4: a text is in the extended form (with separators) or the basic one throughout. */
+const forms = [formOf('-', ':'), formOf('', '')];
 
 /**
- * Milliseconds since the epoch of an ISO-8601 calendar date with optional time and offset, or null
- * when the text is not one or names a day or time that does not exist. Without an offset it is UTC.
- * A leap second (`:60`) counts as the last millisecond before it. Fractions are cut to milliseconds.
+ * Milliseconds since the epoch of an ISO-8601 date or date and time, or null when the text is not one or
+ * names a day or time that does not exist. Dates by calendar (2026-11-21), day of the year (2026-325) and week
+ * (2026-W47-6), whole days only; times of any precision, the last number with a fraction or without. Without a
+ * time it is the day's beginning, without an offset UTC; `24:00` is the end of a day. Fractions are cut to
+ * milliseconds. A leap second (`:60`), taken where UTC may have one, the end of a month, is the last
+ * millisecond before the month that follows.
  */
 export function parseTimestamp(text: string): number | null {
-  const match = shape.exec(text);
-  if (!match) return null;
-  const field = (group: number) => Number(match[group] ?? 0);
-  const [year, month, day] = [field(1), field(2), field(3)];
-  const [hour, minute, second] = [field(4), field(5), field(6)];
-  const [offsetHour, offsetMinute] = [field(9), field(10)];
-  if (hour > 23 || minute > 59 || second > 60 || offsetHour > 23 || offsetMinute > 59) return null;
-  const date = new Date(0);
-  date.setUTCFullYear(year, month - 1, day);
-  if (date.getUTCMonth() !== month - 1 || date.getUTCDate() !== day) return null;
-  const ms = second === 60 ? 999 : Number((match[7] ?? '').padEnd(3, '0').slice(0, 3));
-  date.setUTCHours(hour, minute, Math.min(second, 59), ms);
-  const offset = (match[8] === '-' ? -1 : 1) * (offsetHour * 60 + offsetMinute) * 60_000;
-  return date.getTime() - offset;
+  const parts = forms.map((form) => form.exec(text)?.groups).find(Boolean);
+  if (parts === undefined) return null;
+  const day = dayOf(parts);
+  const time = timeOf(parts);
+  const offset = offsetOf(parts);
+  if (day === null || time === null || offset === null) return null;
+  const instant = day + time - offset;
+  if (parts.second === '60' && !isEndOfMonth(instant)) return null;
+  return instant < FIRST || instant > LAST ? null : instant;
 }
 
 /** The service's own form of a point in time: ISO-8601, UTC, milliseconds. */
 export function formatTimestamp(ms: number): string {
   return new Date(ms).toISOString();
+}
+
+/** An offset is taken with and without its colon in both forms, since many libraries write it so. */
+function formOf(dash: string, colon: string): RegExp {
+  const date = `(?<year>\\d{4})${dash}(?:(?<month>\\d{2})${dash}(?<day>\\d{2})|(?<dayOfYear>\\d{3})|W(?<week>\\d{2})${dash}(?<weekday>\\d))`;
+  const time = `(?<hour>\\d{2})(?:${colon}(?<minute>\\d{2})(?:${colon}(?<second>\\d{2}))?)?(?:[.,](?<fraction>\\d{1,40}))?`;
+  const offset = '(?:[Zz]|(?<sign>[+-])(?<offsetHour>\\d{2})(?::?(?<offsetMinute>\\d{2}))?)';
+  return new RegExp(`^${date}(?:[Tt]${time}${offset}?)?$`);
+}
+
+/** The beginning of the day as if in UTC. */
+function dayOf({ year: yearText, month, day, dayOfYear, week, weekday }: Parts): number | null {
+  const year = Number(yearText);
+  if (dayOfYear !== undefined) {
+    const at = utcDay(year, 1, 1) + (Number(dayOfYear) - 1) * DAY_MS;
+    return isIn(year, at) ? at : null;
+  }
+  if (week !== undefined) return dayOfWeek(year, Number(week), Number(weekday));
+  const at = utcDay(year, Number(month), Number(day));
+  const date = new Date(at);
+  const exists = date.getUTCMonth() + 1 === Number(month) && date.getUTCDate() === Number(day);
+  return exists ? at : null;
+}
+
+/** Weeks begin on Monday and belong to the year that has their Thursday; so 4 January is in the first. */
+function dayOfWeek(year: number, week: number, weekday: number): number | null {
+  if (weekday < 1 || weekday > 7) return null;
+  const fourth = utcDay(year, 1, 4);
+  const firstMonday = fourth - ((new Date(fourth).getUTCDay() + 6) % 7) * DAY_MS;
+  const monday = firstMonday + (week - 1) * 7 * DAY_MS;
+  return isIn(year, monday + 3 * DAY_MS) ? monday + (weekday - 1) * DAY_MS : null;
+}
+
+/** Since the beginning of the day. */
+function timeOf({ hour = '0', minute, second, fraction = '0' }: Parts): number | null {
+  const [hours, minutes, seconds] = [Number(hour), Number(minute ?? 0), Number(second ?? 0)];
+  if (hours > 24 || minutes > 59 || seconds > 60) return null;
+  const unit = second !== undefined ? SECOND_MS : minute !== undefined ? MINUTE_MS : HOUR_MS;
+  const whole = hours * HOUR_MS + minutes * MINUTE_MS;
+  if (seconds === 60) return whole + MINUTE_MS - 1;
+  // As bigint: a double does not hold every fraction.
+  const rest = Number((BigInt(fraction) * BigInt(unit)) / 10n ** BigInt(fraction.length));
+  const time = whole + seconds * SECOND_MS + rest;
+  return time > DAY_MS ? null : time;
+}
+
+function offsetOf({ sign, offsetHour = '0', offsetMinute = '0' }: Parts): number | null {
+  const [hours, minutes] = [Number(offsetHour), Number(offsetMinute)];
+  if (hours > 23 || minutes > 59) return null;
+  return (sign === '-' ? -1 : 1) * (hours * HOUR_MS + minutes * MINUTE_MS);
+}
+
+/** `Date.UTC` takes years below 100 for those of the last century. */
+function utcDay(year: number, month: number, day: number): number {
+  return new Date(0).setUTCFullYear(year, month - 1, day);
+}
+
+function isIn(year: number, instant: number): boolean {
+  return new Date(instant).getUTCFullYear() === year;
+}
+
+function isEndOfMonth(instant: number): boolean {
+  const next = instant + 1;
+  return next % DAY_MS === 0 && new Date(next).getUTCDate() === 1;
 }

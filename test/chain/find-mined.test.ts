@@ -1,15 +1,17 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { type AnchorKey, loadAnchorKey } from '../../src/chain/anchor-key.ts';
-import { type OpenChain, openChain } from '../../src/chain/chain.ts';
+import type { OpenChain } from '../../src/chain/chain.ts';
 import { ProviderFault } from '../../src/chain/errors.ts';
 import type { SentAnchor } from '../../src/chain/find-mined.ts';
 import type { Identity } from '../../src/chain/identity.ts';
 import type { Hex } from '../../src/proof/bytes.ts';
-import { anvilAccounts, startTestChain, type TestChain } from '../support/anvil.ts';
-import { type RpcProxy, startRpcProxy } from '../support/rpc-proxy.ts';
+import { anvilAccounts, type TestChain } from '../support/anvil.ts';
+import { type ProxiedChain, startProxiedChain } from '../support/proxied-chain.ts';
+import type { RpcProxy } from '../support/rpc-proxy.ts';
 
 const payload: Hex = `0x${'ab'.repeat(68)}`;
 
+let proxied: ProxiedChain;
 let node: TestChain;
 let proxy: RpcProxy;
 let chain: OpenChain;
@@ -18,9 +20,8 @@ let identity: Identity;
 let anchor: SentAnchor;
 
 beforeAll(async () => {
-  node = await startTestChain();
-  proxy = await startRpcProxy(node.url);
-  chain = openChain({ urls: [proxy.url] });
+  proxied = await startProxiedChain();
+  ({ node, proxy, chain } = proxied);
   key = await loadAnchorKey({ privateKey: anvilAccounts[0].privateKey });
   identity = await chain.anchoring.identity();
   anchor = await sign(0);
@@ -31,11 +32,7 @@ beforeAll(async () => {
 
 afterEach(() => proxy.mend());
 
-afterAll(async () => {
-  await chain.close();
-  await proxy.close();
-  await node.close();
-});
+afterAll(() => proxied.close());
 
 async function sign(nonce: number): Promise<SentAnchor> {
   const variant = await key.signTransaction({

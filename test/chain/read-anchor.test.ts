@@ -1,12 +1,14 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type AnchorKey, loadAnchorKey } from '../../src/chain/anchor-key.ts';
-import { type OpenChain, openChain } from '../../src/chain/chain.ts';
+import type { OpenChain } from '../../src/chain/chain.ts';
 import type { Identity } from '../../src/chain/identity.ts';
 import type { Hex } from '../../src/proof/bytes.ts';
 import { leafHash } from '../../src/proof/leaf.ts';
 import { encodePayload } from '../../src/proof/payload.ts';
-import { anvilAccounts, startTestChain, type TestChain } from '../support/anvil.ts';
-import { type RpcProxy, startRpcProxy } from '../support/rpc-proxy.ts';
+import type { Verification } from '../../src/protocol/resources.ts';
+import { anvilAccounts, type TestChain } from '../support/anvil.ts';
+import { type ProxiedChain, startProxiedChain } from '../support/proxied-chain.ts';
+import type { RpcProxy } from '../support/rpc-proxy.ts';
 
 const content = {
   proof_hash: `0x${'a1'.repeat(32)}`,
@@ -20,6 +22,7 @@ const payload = encodePayload({
   leaf: leafHash(content),
 });
 
+let proxied: ProxiedChain;
 let node: TestChain;
 let proxy: RpcProxy;
 let chain: OpenChain;
@@ -27,18 +30,13 @@ let key: AnchorKey;
 let identity: Identity;
 
 beforeAll(async () => {
-  node = await startTestChain();
-  proxy = await startRpcProxy(node.url);
-  chain = openChain({ urls: [proxy.url] });
+  proxied = await startProxiedChain();
+  ({ node, proxy, chain } = proxied);
   identity = await chain.anchoring.identity();
   key = await loadAnchorKey({ privateKey: anvilAccounts[0].privateKey });
 });
 
-afterAll(async () => {
-  await chain.close();
-  await proxy.close();
-  await node.close();
-});
+afterAll(() => proxied.close());
 
 async function send(data: Hex = payload): Promise<Hex> {
   const survey = await chain.anchoring.survey({ identity, sender: key.address, payload: data });

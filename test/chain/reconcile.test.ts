@@ -2,6 +2,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type OpenChain, openChain } from '../../src/chain/chain.ts';
 import { reconcile } from '../../src/server/anchorer/reconcile.ts';
 import { type AnchoringRig, startAnchoringRig } from '../support/anchoring-rig.ts';
+import { anvilAccounts } from '../support/anvil.ts';
 import { waitFor } from '../support/wait-for.ts';
 
 describe('a restored database', () => {
@@ -20,13 +21,17 @@ describe('a restored database', () => {
     await rig.close();
   });
 
-  const reconciled = () =>
+  const reconciled = (address = rig.sender) =>
     reconcile({
       store: rig.store,
       chain: chain.anchoring,
-      addresses: [rig.sender],
+      addresses: [address],
       now: Date.now(),
     });
+  const isHeld = async () => {
+    const { chainId } = await chain.anchoring.identity();
+    return rig.store.isHeld({ chainId, address: rig.sender });
+  };
 
   const sendForeignTransaction = () =>
     rig.node.rpc('eth_sendTransaction', [{ from: rig.sender, to: rig.sender, value: '0x0' }]);
@@ -44,6 +49,19 @@ describe('a restored database', () => {
     expect(await rig.minedAnchors()).toHaveLength(2);
   });
 
+  it('anchors with no other key than those it was reconciled for', async () => {
+    expect(await reconciled()).toEqual([]);
+    const [id = ''] = await rig.queue(1);
+
+    rig.start({ accounts: [2] });
+
+    await waitFor('the anchorer to be refused', () => rig.log.some((line) => /held/.test(line)));
+    expect((await rig.task(id)).completion?.state).toBe('queued');
+    expect(await rig.degraded()).toEqual(['restored']);
+    expect(await reconciled(anvilAccounts[2].address)).toEqual([]);
+    await rig.verified([id]);
+  });
+
   it('stays held while the chain knows transactions that it does not', async () => {
     await sendForeignTransaction();
 
@@ -52,7 +70,7 @@ describe('a restored database', () => {
     expect(findings).toEqual([
       expect.stringMatching(/knows nonces 1 to 1, this database does not/),
     ]);
-    expect(await rig.store.isHeld()).toBe(true);
+    expect(await isHeld()).toBe(true);
   });
 
   it('does not know what a key sent that is new to it', async () => {
@@ -65,6 +83,6 @@ describe('a restored database', () => {
     });
 
     expect(findings).toEqual([expect.stringMatching(/knows none of them/)]);
-    expect(await rig.store.isHeld()).toBe(true);
+    expect(await isHeld()).toBe(true);
   });
 });

@@ -1,12 +1,13 @@
 import { parseSignature } from 'viem';
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type OpenChain, openChain } from '../../src/chain/chain.ts';
+import type { OpenChain } from '../../src/chain/chain.ts';
 import { recoverWallet } from '../../src/chain/signatures.ts';
 import type { Hex } from '../../src/proof/bytes.ts';
-import { anvilAccounts, startTestChain, type TestChain } from '../support/anvil.ts';
+import { anvilAccounts, type TestChain } from '../support/anvil.ts';
 import { deploy, deployFactory, undeployedWallet, walletCode } from '../support/contract-wallet.ts';
-import { type RpcProxy, startRpcProxy } from '../support/rpc-proxy.ts';
+import { type ProxiedChain, startProxiedChain } from '../support/proxied-chain.ts';
+import type { RpcProxy } from '../support/rpc-proxy.ts';
 import { waitFor } from '../support/wait-for.ts';
 
 const ORDER = 0xfffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141n;
@@ -63,6 +64,7 @@ describe('recoverWallet', () => {
 });
 
 describe('isContractSignature', () => {
+  let proxied: ProxiedChain;
   let node: TestChain;
   let proxy: RpcProxy;
   let chain: OpenChain;
@@ -70,18 +72,13 @@ describe('isContractSignature', () => {
   let factory: Hex;
 
   beforeAll(async () => {
-    node = await startTestChain();
-    proxy = await startRpcProxy(node.url);
-    chain = openChain({ urls: [proxy.url] });
+    proxied = await startProxiedChain();
+    ({ node, proxy, chain } = proxied);
     wallet = await deploy(node, deployer, walletCode(owner.address));
     factory = await deployFactory(node, deployer);
   });
 
-  afterAll(async () => {
-    await chain.close();
-    await proxy.close();
-    await node.close();
-  });
+  afterAll(() => proxied.close());
 
   it('accepts what a deployed wallet accepts (ERC-1271)', async () => {
     const signature = await owner.signMessage({ message });

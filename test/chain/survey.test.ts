@@ -1,10 +1,11 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { type OpenChain, openChain } from '../../src/chain/chain.ts';
+import type { OpenChain } from '../../src/chain/chain.ts';
 import { ProviderFault } from '../../src/chain/errors.ts';
 import type { Identity } from '../../src/chain/identity.ts';
 import type { Hex } from '../../src/proof/bytes.ts';
-import { anvilAccounts, startTestChain, type TestChain } from '../support/anvil.ts';
-import { type RpcProxy, startRpcProxy } from '../support/rpc-proxy.ts';
+import { anvilAccounts } from '../support/anvil.ts';
+import { type ProxiedChain, startProxiedChain } from '../support/proxied-chain.ts';
+import type { RpcProxy } from '../support/rpc-proxy.ts';
 
 const sender = anvilAccounts[0].address;
 /** 50 bytes that count and 10 that do not. */
@@ -12,25 +13,20 @@ const payload: Hex = `0x${'ff'.repeat(50)}${'00'.repeat(10)}`;
 const STANDARD = 21_000n + 50n * 16n + 10n * 4n;
 const FLOOR = 21_000n + 50n * 40n + 10n * 10n;
 
-let node: TestChain;
+let proxied: ProxiedChain;
 let proxy: RpcProxy;
 let chain: OpenChain;
 let identity: Identity;
 
 beforeAll(async () => {
-  node = await startTestChain();
-  proxy = await startRpcProxy(node.url);
-  chain = openChain({ urls: [proxy.url] });
+  proxied = await startProxiedChain();
+  ({ proxy, chain } = proxied);
   identity = await chain.anchoring.identity();
 });
 
 afterEach(() => proxy.mend());
 
-afterAll(async () => {
-  await chain.close();
-  await proxy.close();
-  await node.close();
-});
+afterAll(() => proxied.close());
 
 const survey = () => chain.anchoring.survey({ identity, sender, payload });
 const answer = (method: string, given: Parameters<RpcProxy['intercept']>[0]) =>

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { CliCodeAttempt, NewCliCode } from '../../src/server/core/account-store.ts';
+import type { NewSession } from '../../src/server/core/ports.ts';
 import { newWallet, type OpenStore, reservedWei, sha256Hex, World } from './world.ts';
 
 export function accountContract(open: OpenStore): void {
@@ -28,6 +29,17 @@ export function accountContract(open: OpenStore): void {
     expect(await world.store.countUsed(wallet)).toEqual({ robots: 2, fleets: 0 });
   });
 
+  it('keeps one key for cursors, through a restart too', async () => {
+    const key = await world.store.cursorKey();
+    await world.reopen();
+
+    expect(key).toHaveLength(32);
+    expect(await world.store.cursorKey()).toEqual(key);
+    const other = await World.open(open);
+    expect(await other.store.cursorKey()).not.toEqual(key);
+    await other.close();
+  });
+
   describe('the ledger', () => {
     it('is listed newest first, with what each entry is for', async () => {
       const lease = await world.lease();
@@ -49,7 +61,13 @@ export function accountContract(open: OpenStore): void {
         ['reserve', -1, -reservedWei, settled?.id],
         ['grant', 10, 10n ** 9n, null],
       ]);
-      expect(entries.at(-1)).toMatchObject({ note: '', at: world.now });
+      expect(entries[0]).toMatchObject({ cycle: 1, grantId: null });
+      expect(entries.at(-1)).toMatchObject({
+        cycle: null,
+        grantId: expect.any(String),
+        note: '',
+        at: world.now,
+      });
     });
 
     it('is read in pages, and never holds entries of another account', async () => {
@@ -85,6 +103,31 @@ export function accountContract(open: OpenStore): void {
         first.id,
       ]);
       expect((await list(first.expiresAt)).map((session) => session.id)).toEqual([second.id]);
+    });
+
+    it('are at most 100, the oldest ended first, however they are opened', async () => {
+      const { wallet, session: oldest } = await signedIn();
+      const { session: second } = await signedIn(wallet);
+      const { session: other } = await signedIn();
+      const isLive = async ({ tokenHash }: NewSession) =>
+        (await world.store.authenticateSession(tokenHash, false, world.now)) !== null;
+      const newest = [];
+      for (let i = 2; i < 100; i += 1) newest.push((await signedIn(wallet)).session);
+
+      expect(await isLive(oldest)).toBe(true);
+      const maker = newest.at(-1) ?? oldest;
+      newest.push((await signedIn(wallet)).session);
+      expect(await isLive(oldest)).toBe(false);
+      expect(await isLive(second)).toBe(true);
+      const code = { codeHash: sha256Hex('last'), challenge: 'c'.repeat(43) };
+      const [createdAt, expiresAt] = [world.now, world.now + 60_000];
+      await world.store.saveCliCode({ ...code, sessionId: maker.id, createdAt, expiresAt });
+      newest.push(world.session());
+      const session = newest.at(-1) ?? oldest;
+      await world.store.redeemCliCode({ ...code, session, now: world.now });
+
+      expect(await isLive(second)).toBe(false);
+      expect(await Promise.all([...newest, other].map(isLive))).toEqual(Array(101).fill(true));
     });
 
     it('end at once by id, only for their own account', async () => {
@@ -188,6 +231,16 @@ export function accountContract(open: OpenStore): void {
 
       expect(await world.store.saveCliCode(code)).toBe('session_gone');
       expect(await redeem(code)).toBeNull();
+    });
+
+    it('is not made by a session that a code opened', async () => {
+      const { code } = await saved();
+      const session = world.session();
+      await redeem(code, { session });
+      const next = { ...code, codeHash: sha256Hex('next'), sessionId: session.id };
+
+      expect(await world.store.saveCliCode(next)).toBe('not_by_wallet');
+      expect(await redeem(next)).toBeNull();
     });
 
     it('unknown opens nothing', async () => {

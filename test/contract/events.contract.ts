@@ -133,6 +133,23 @@ export function eventContract(open: OpenStore): void {
       }
     });
 
+    it('knows none of a deleted robot, and pages through those of the others', async () => {
+      const sibling = await world.robot(robot.wallet);
+      const kept: EventRecord[] = [];
+      for (const severity of ['info', 'error', 'info', 'warn'] satisfies Severity[]) {
+        await logged({ severity, eventType: 'error' });
+        kept.unshift(await logged({ severity, eventType: 'error' }, sibling));
+      }
+      await logged();
+
+      await world.store.deleteRobot(robot.id, robot.wallet, world.now);
+
+      expect(await list()).toEqual(kept);
+      expect(await list({ eventType: 'error' }, 2)).toEqual(kept.slice(0, 2));
+      expect(await list({ severity: 'info' }, 1, kept[1]?.seq)).toEqual([kept[3]]);
+      expect(await list({ robotId: robot.id })).toBeNull();
+    });
+
     it('pages without loss or repetition while events arrive', async () => {
       const events: EventRecord[] = [];
       for (let i = 0; i < 10; i += 1) {

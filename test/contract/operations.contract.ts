@@ -8,22 +8,24 @@ export function operationsContract(open: OpenStore): void {
   });
   afterEach(() => world.close());
 
+  const senderOf = (address: string) => ({ chainId, address });
   const acquire = (address: string) =>
-    world.store.acquireLease({ chainId, address }, 'a', leaseMs, world.now);
+    world.store.acquireLease(senderOf(address), 'a', leaseMs, world.now);
+  const reasons = async () => (await world.store.getChainStatus())?.degraded;
 
   it('gives no lease while the queue is held', async () => {
     const address = newWallet();
     const lease = await acquire(address);
     await world.store.holdQueue(world.now);
 
-    expect(await world.store.isHeld()).toBe(true);
+    expect(await world.store.isHeld(senderOf(address))).toBe(true);
     expect(await acquire(address)).toBeNull();
     expect(await acquire(newWallet())).toBeNull();
     if (lease === null) throw new Error('There was no lease to end');
     await expect(world.store.renewLease(lease, leaseMs, world.now)).rejects.toMatchObject({
       code: 'lease_lost',
     });
-    expect(await world.store.getChainStatus()).toMatchObject({ degraded: ['restored'] });
+    expect(await reasons()).toEqual(['restored']);
   });
 
   it('stays held when the store is opened again', async () => {
@@ -31,19 +33,42 @@ export function operationsContract(open: OpenStore): void {
 
     await world.reopen();
 
-    expect(await world.store.isHeld()).toBe(true);
+    expect(await world.store.isHeld(senderOf(newWallet()))).toBe(true);
     expect(await acquire(newWallet())).toBeNull();
   });
 
-  it('gives leases again when the hold is lifted', async () => {
+  it('gives leases again to the senders for which the hold is lifted', async () => {
+    const address = newWallet();
     await world.store.holdQueue(world.now);
 
-    await world.store.liftHold(world.now);
-    await world.store.liftHold(world.now);
+    await world.store.liftHold([senderOf(address)], world.now);
+    await world.store.liftHold([senderOf(address)], world.now);
 
-    expect(await world.store.isHeld()).toBe(false);
-    expect(await world.store.getChainStatus()).toMatchObject({ degraded: [] });
-    expect(await acquire(newWallet())).not.toBeNull();
+    expect(await world.store.isHeld(senderOf(address))).toBe(false);
+    expect(await reasons()).toEqual([]);
+    expect(await acquire(address)).not.toBeNull();
+  });
+
+  it('holds every other sender on, and says so to who looks', async () => {
+    const other = newWallet();
+    await world.store.holdQueue(world.now);
+    await world.store.liftHold([senderOf(newWallet())], world.now);
+
+    expect(await acquire(other)).toBeNull();
+
+    expect(await world.store.isHeld(senderOf(other))).toBe(true);
+    expect(await world.store.isHeld({ chainId: chainId + 1, address: other })).toBe(true);
+    expect(await reasons()).toEqual(['restored']);
+  });
+
+  it('holds every sender again after the next restore', async () => {
+    const address = newWallet();
+    await world.store.holdQueue(world.now);
+    await world.store.liftHold([senderOf(address)], world.now);
+
+    await world.store.holdQueue(world.now);
+
+    expect(await acquire(address)).toBeNull();
   });
 
   it('leaves the chain status alone when nothing is held', async () => {
@@ -54,9 +79,10 @@ export function operationsContract(open: OpenStore): void {
       now: world.now,
     });
 
-    await world.store.liftHold(world.now);
+    await world.store.liftHold([senderOf(newWallet())], world.now);
 
-    expect(await world.store.getChainStatus()).toMatchObject({ degraded: ['underfunded'] });
+    expect(await reasons()).toEqual(['underfunded']);
+    expect(await acquire(newWallet())).not.toBeNull();
   });
 
   it('counts what is on its way to the chain, and since when', async () => {

@@ -76,6 +76,24 @@ export function robotDeletionContract(open: OpenStore): void {
     expect(await world.store.listQueuedProofs(lease, 10)).toEqual([]);
   });
 
+  it('cancels what waits before what was verified', async () => {
+    const [verified] = await world.queued(robot.id, 1);
+    await world.settled(lease);
+    const [waiting] = await world.queued(robot.id, 1);
+    const ended: string[] = [];
+    const ends = [verified, waiting].map(async (task) => {
+      const id = task?.id ?? '';
+      while ((await world.store.getTask(id, { wallet: robot.wallet })) !== null) {
+        await new Promise((resolve) => setImmediate(resolve));
+      }
+      ended.push(id);
+    });
+
+    await Promise.all([remove(), ...ends]);
+
+    expect(ended).toEqual([waiting?.id, verified?.id]);
+  });
+
   it('releases nothing of what failed before', async () => {
     const before = await balance();
     const [task] = await world.queued(robot.id, 1);

@@ -82,7 +82,7 @@ describe('a backup', () => {
 
     const store = await temporary.reopen();
     expect((await store.getBalance(WALLET))?.anchorQuota).toBe(5);
-    expect(await store.isHeld()).toBe(true);
+    expect(await store.isHeld({ chainId: 1, address: WALLET })).toBe(true);
     expect(await store.checkInvariants()).toEqual([]);
     const before = new Database(aside ?? '', { readonly: true });
     expect(before.prepare('SELECT anchor_quota FROM accounts').pluck().get()).toBe(6);

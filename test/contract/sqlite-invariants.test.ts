@@ -145,7 +145,9 @@ describe('the check of the invariants', () => {
     ['anchor_days_follow_ledger', 'DELETE FROM anchor_days'],
     ['charges_follow_cost', `UPDATE attempts SET cost_wei = '9' WHERE cost_wei IS NOT NULL`],
     ['charges_follow_cost', `UPDATE ledger SET gas_wei = '1' WHERE kind = 'release'`],
-    ['proofs_match_their_hash', `UPDATE proofs SET proof = '{}'`],
+    ['proofs_match_their_hash', `UPDATE proofs SET sealed = zeroblob(length(sealed))`],
+    ['proofs_match_their_hash', 'UPDATE proof_keys SET key = zeroblob(32)'],
+    ['key_of_erased_evidence_is_gone', 'INSERT INTO proof_keys (key) VALUES (randomblob(32))'],
     ['payloads_rebuild_from_leaves', `UPDATE attempts SET payload = replace(payload, 'a', 'b')`],
     ['payloads_rebuild_from_leaves', `UPDATE leaves SET path = '[]' WHERE attempt_id = ${ofBatch}`],
     [

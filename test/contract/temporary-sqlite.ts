@@ -3,7 +3,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Clock } from '../../src/base/clock.ts';
 import type { Store } from '../../src/server/core/ports.ts';
-import { openSqliteStore } from '../../src/server/store/sqlite/open-store.ts';
+import {
+  openSqliteStore,
+  type SqliteStoreOptions,
+} from '../../src/server/store/sqlite/open-store.ts';
 import type { OpenedStore, StoreLimits } from './world.ts';
 
 export interface TemporarySqlite extends OpenedStore {
@@ -15,7 +18,7 @@ export interface TemporarySqlite extends OpenedStore {
 /** A server's store in a folder of its own. */
 export async function openTemporarySqlite(
   clock: Clock,
-  limits: StoreLimits = {},
+  options: StoreLimits & Pick<SqliteStoreOptions, 'onCommit'> = {},
 ): Promise<TemporarySqlite> {
   const folder = await mkdtemp(join(tmpdir(), 'svc-store-'));
   const path = join(folder, 'data', 'svc.db');
@@ -26,7 +29,7 @@ export async function openTemporarySqlite(
       clock,
       exclusive: true,
       onFatal: (error) => faults.push(error),
-      ...limits,
+      ...options,
     });
   let store = await open();
   return {

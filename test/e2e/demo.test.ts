@@ -7,6 +7,7 @@ import { text } from 'node:stream/consumers';
 import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import { startDev } from '../support/programs.ts';
+import { waitFor } from '../support/wait-for.ts';
 
 const demo = path.resolve(import.meta.dirname, '../../examples/demo/main.js');
 
@@ -56,7 +57,7 @@ describe('npm run demo', () => {
     child.stdout.on('data', (chunk) => {
       printed += chunk;
     });
-    await expect.poll(() => printed, { timeout: 15_000 }).toContain('To go on');
+    await waitFor('how to go on', () => printed.includes('To go on'), 15_000);
     const verify = /curl (http\S+\/api\/v1\/verify\/0x\w+)/.exec(printed)?.[1] ?? '';
     expect(await (await fetch(verify)).json()).toMatchObject({ verified: true });
 

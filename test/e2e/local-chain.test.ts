@@ -1,19 +1,12 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp } from 'node:fs/promises';
+import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { startAnvil } from '../../src/server/anvil.ts';
-
-async function rpc(url: string, method: string, params: unknown[] = []): Promise<unknown> {
-  const response = await fetch(url, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify({ jsonrpc: '2.0', id: 1, method, params }),
-  });
-  return ((await response.json()) as { result: unknown }).result;
-}
+import { callRpc } from '../support/anvil.ts';
+import { waitFor } from '../support/wait-for.ts';
 
 function alive(pid: number): boolean {
   try {
@@ -24,21 +17,23 @@ function alive(pid: number): boolean {
   }
 }
 
-async function block(url: string, tag: string): Promise<{ hash: string; timestamp: string }> {
-  return (await rpc(url, 'eth_getBlockByNumber', [tag, false])) as never;
+function block(url: string, tag: string): Promise<{ hash: string; timestamp: string }> {
+  return callRpc(url, 'eth_getBlockByNumber', [tag, false]);
 }
 
 describe('the local chain', () => {
   it('is the same chain, on time, after each of several kills', async () => {
-    const stateFile = path.join(await mkdtemp(path.join(tmpdir(), 'svc-anvil-')), 'state.json');
+    const folder = await mkdtemp(path.join(tmpdir(), 'svc-anvil-'));
+    const stateFile = path.join(folder, 'state.json');
     const genesis = new Set<string>();
 
     for (let start = 0; start < 3; start++) {
       const anvil = await startAnvil({ stateFile });
-      const before = Number(await rpc(anvil.url, 'eth_blockNumber'));
-      await expect
-        .poll(async () => Number(await rpc(anvil.url, 'eth_blockNumber')), { timeout: 10_000 })
-        .toBeGreaterThan(before + 1);
+      const before = Number(await callRpc(anvil.url, 'eth_blockNumber'));
+      await waitFor(
+        'two blocks',
+        async () => Number(await callRpc(anvil.url, 'eth_blockNumber')) > before + 1,
+      );
       genesis.add((await block(anvil.url, '0x0')).hash);
       const age = Date.now() / 1000 - Number((await block(anvil.url, 'latest')).timestamp);
       expect(Math.abs(age)).toBeLessThan(5);
@@ -46,13 +41,14 @@ describe('the local chain', () => {
       await anvil.ended;
     }
 
+    await rm(folder, { recursive: true });
     expect(genesis.size).toBe(1);
   });
 
   it('answers on a free port and is gone after close', async () => {
     const anvil = await startAnvil();
 
-    expect(await rpc(anvil.url, 'eth_chainId')).toBe('0x7a69');
+    expect(await callRpc(anvil.url, 'eth_chainId')).toBe('0x7a69');
     await anvil.close();
 
     expect(alive(anvil.pid)).toBe(false);
@@ -75,6 +71,6 @@ describe('the local chain', () => {
 
     parent.kill('SIGKILL');
 
-    await expect.poll(() => alive(pid), { timeout: 5_000 }).toBe(false);
+    await waitFor('the end of the chain', () => !alive(pid), 5_000);
   });
 });

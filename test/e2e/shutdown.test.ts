@@ -1,19 +1,16 @@
-import { type ChildProcess, spawn } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { connect, createServer, type Server, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { createInterface } from 'node:readline';
-import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { startAnvil } from '../../src/server/anvil.ts';
 import { anvilAccounts } from '../support/anvil.ts';
+import { startServerProgram } from '../support/programs.ts';
 import { robotClient, signInAt } from '../support/server-process.ts';
 import { newEvidence } from '../support/service.ts';
 import { waitFor } from '../support/wait-for.ts';
-
-const program = fileURLToPath(new URL('../../bin/svc-server.js', import.meta.url));
 
 describe('svc-server start, told to stop', () => {
   let folder: string;
@@ -26,28 +23,16 @@ describe('svc-server start, told to stop', () => {
     await rm(folder, { recursive: true, force: true });
   });
 
-  /** Answers once it listens. */
   async function start(rpcUrl: string): Promise<string> {
-    const started = spawn(process.execPath, [program, 'start'], {
-      stdio: ['ignore', 'ignore', 'pipe'],
-      env: {
-        PATH: process.env.PATH,
-        SVC_PORT: '0',
-        SVC_DATA_DIR: folder,
-        SVC_CHAIN_RPC_URL: rpcUrl,
-        SVC_ANCHOR_PRIVATE_KEY: anvilAccounts[0].privateKey,
-        SVC_SIGNUP_ANCHORS: '10',
-        SVC_SIGNUP_GAS_WEI: '1000000000000000000',
-      },
+    const started = await startServerProgram({
+      SVC_DATA_DIR: folder,
+      SVC_CHAIN_RPC_URL: rpcUrl,
+      SVC_ANCHOR_PRIVATE_KEY: anvilAccounts[0].privateKey,
+      SVC_SIGNUP_ANCHORS: '10',
+      SVC_SIGNUP_GAS_WEI: '1000000000000000000',
     });
-    child = started;
-    for await (const line of createInterface({ input: started.stderr })) {
-      const { msg, url } = JSON.parse(line);
-      if (msg !== 'listening') continue;
-      started.stderr.resume();
-      return url;
-    }
-    throw new Error('The server ended before it listened');
+    child = started.child;
+    return started.url;
   }
 
   async function stop(signal: NodeJS.Signals): Promise<{ code: number | null; seconds: number }> {

@@ -3,7 +3,7 @@ import {
   newWallet,
   type Owner,
   setCookieLine,
-  startTestService,
+  startServiceWithRobot,
   type TestRobot,
   type TestService,
 } from '../support/service.ts';
@@ -16,9 +16,7 @@ describe('who may call', () => {
   let owner: Owner;
   let robot: TestRobot;
   beforeAll(async () => {
-    service = await startTestService();
-    owner = await service.signIn();
-    robot = await service.makeRobot(owner);
+    ({ service, owner, robot } = await startServiceWithRobot());
   });
   afterAll(() => service.close());
 

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { Lease } from '../../src/server/core/anchor-store.ts';
+import { startTestChain } from '../support/anvil.ts';
 import { createTestClock } from '../support/clock.ts';
 import { startRpcProxy } from '../support/rpc-proxy.ts';
 import {
@@ -11,6 +12,8 @@ import {
   startTestService,
   type TestService,
 } from '../support/service.ts';
+
+const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
 describe('the account', () => {
   const clock = createTestClock();
@@ -62,7 +65,12 @@ describe('the account', () => {
         maxPriorityFeePerGas: 1n,
         dataFeeWei: 0n,
       };
-      await service.store.saveChainStatus(lease, { quote, degraded: [], parked: 0, now: clock.now() });
+      await service.store.saveChainStatus(lease, {
+        quote,
+        degraded: [],
+        parked: 0,
+        now: clock.now(),
+      });
       const credits = async () => (await get('/me')).body.credits;
 
       await grant(service.store, owner.wallet, 100, 525_000n * 10n - 1n);
@@ -87,7 +95,7 @@ describe('the account', () => {
       const second = await get(`/credits/ledger?limit=2&cursor=${first.body.next_cursor}`);
 
       expect(first.body.items[0]).toEqual({
-        id: expect.stringMatching(/^\d+$/),
+        id: expect.stringMatching(UUID),
         kind: 'grant',
         anchors: 3,
         gas_wei: '7',
@@ -100,6 +108,23 @@ describe('the account', () => {
       );
       expect(anchors).toEqual([[3, 2], [1]]);
       expect(second.body.next_cursor).toBeNull();
+    });
+
+    it('tells by ids and cursors nothing of what others use', async () => {
+      for (const anchors of [1, 2, 3]) await grant(service.store, owner.wallet, anchors, 7n);
+      const stranger = await service.signIn();
+
+      const first = await get('/credits/ledger?limit=2');
+      const again = await get('/credits/ledger?limit=3');
+      const cursor = first.body.next_cursor;
+      const foreign = await get(`/credits/ledger?cursor=${cursor}`, stranger);
+
+      const ids = again.body.items.map(({ id }: { id: string }) => id);
+      expect(new Set(ids).size).toBe(3);
+      expect(first.body.items.map(({ id }: { id: string }) => id)).toEqual(ids.slice(0, 2));
+      expect(cursor).toMatch(/^[\w-]{48}$/);
+      expect([foreign.status, foreign.body.error]).toEqual([400, 'invalid_request']);
+      expect(foreign.body.message).toContain('cursor');
     });
 
     it('shows a reservation against its task', async () => {
@@ -204,15 +229,46 @@ describe('the account', () => {
 });
 
 describe('the gate in GET /me', () => {
+  const token = `0x${'11'.repeat(20)}`;
+
+  it('is read once in 10 s for each wallet, and anew for every sign-in', async () => {
+    const [fiveForAll, noneForAll] = ['0x60055f5260205ff3', '0x5f5f5260205ff3'];
+    const chain = await startTestChain();
+    const proxy = await startRpcProxy(chain.url);
+    const clock = createTestClock();
+    const service = await startTestService({ rpcUrl: proxy.url, clock });
+    try {
+      const [owner, other] = [await service.signIn(), await service.signIn()];
+      const reads = () => proxy.asked.methods.filter((method) => method === 'eth_call').length;
+      const shown = async ({ session }: Owner) =>
+        (await service.call('GET', '/api/v1/me', { session })).body.gate.holds;
+      await chain.rpc('anvil_setCode', [token, fiveForAll]);
+      service.settings.gate = { token, minBalance: 5n };
+
+      const many = await Promise.all(Array.from({ length: 20 }, () => shown(owner)));
+      expect([new Set(many), reads()]).toEqual([new Set([true]), 1]);
+      await chain.rpc('anvil_setCode', [token, noneForAll]);
+      clock.advance(9_999);
+      expect([await shown(owner), reads()]).toEqual([true, 1]);
+      expect([await shown(other), reads()]).toEqual([false, 2]);
+      expect([await holdsAtSignIn(service, owner), reads()]).toEqual([false, 3]);
+      clock.advance(1);
+      expect([await shown(owner), reads()]).toEqual([false, 4]);
+    } finally {
+      await service.close();
+      await proxy.close();
+      await chain.close();
+    }
+  });
+
   it.each(['hang', 'cut'] as const)(
     'is not met, and soon said so, while the chain %ss',
     async (fault) => {
       const proxy = await startRpcProxy('http://127.0.0.1:9');
-      const gate = { token: `0x${'11'.repeat(20)}`, minBalance: 1n };
       const service = await startTestService({ rpcUrl: proxy.url });
       try {
         const { session } = await service.signIn();
-        service.settings.gate = gate;
+        service.settings.gate = { token, minBalance: 1n };
         proxy[fault]();
         const startedAt = performance.now();
 
@@ -228,3 +284,11 @@ describe('the gate in GET /me', () => {
     },
   );
 });
+
+async function holdsAtSignIn(service: TestService, { account }: Owner): Promise<boolean> {
+  const { address } = account;
+  const asked = await service.call('POST', '/api/auth/challenge', { body: { address } });
+  const signature = await account.signMessage({ message: asked.body.message });
+  const body = { address, signature };
+  return (await service.call('POST', '/api/auth/verify', { body })).body.gate.holds;
+}

@@ -3,7 +3,7 @@ import { limits } from '../../src/protocol/limits.ts';
 import {
   newEvidence,
   newWallet,
-  startTestService,
+  startServiceWithRobot,
   type TestRobot,
   type TestService,
 } from '../support/service.ts';
@@ -18,8 +18,7 @@ describe('bad input', () => {
   let robot: TestRobot;
   let taskId: string;
   beforeAll(async () => {
-    service = await startTestService();
-    robot = await service.makeRobot(await service.signIn());
+    ({ service, robot } = await startServiceWithRobot());
     taskId = await service.claim(robot);
   });
   afterEach(async () => {
@@ -175,7 +174,7 @@ describe('bad input', () => {
     ['{"title":" "}', 'title must be: text that is not blank, without U+0000.', 'a blank title'],
     [
       '{"title":"a","occurred_at":"x"}',
-      'occurred_at must be: ISO-8601; without an offset it is UTC.',
+      'occurred_at must be: ISO-8601 date, or date and time; without an offset it is UTC.',
       'no time',
     ],
     ['{"title":"a","x":1}', 'x is not a known field.', 'an unknown field'],

@@ -149,6 +149,16 @@ describe('handing a session to the command line', () => {
     expect([reply.status, reply.body.error]).toEqual([400, 'invalid_code']);
   });
 
+  it('makes no code for a session that a code opened, whose own work goes on', async () => {
+    const { body } = await redeem(await newCode());
+    const { challenge } = newPkce();
+
+    const reply = await authorize({ challenge }, service.url, { ...owner, session: body.token });
+
+    expect([reply.status, reply.body.error]).toEqual([403, 'wallet_session_required']);
+    expect((await use(body.token)).status).toBe(200);
+  });
+
   it('makes codes for sessions alone', async () => {
     const { challenge } = newPkce();
     const robot = await service.makeRobot(owner);

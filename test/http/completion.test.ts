@@ -6,6 +6,7 @@ import {
   grant,
   newEvidence,
   type Owner,
+  startServiceWithRobot,
   startTestService,
   type TestRobot,
   type TestService,
@@ -17,9 +18,7 @@ describe('completing a task', () => {
   let owner: Owner;
   let robot: TestRobot;
   beforeAll(async () => {
-    service = await startTestService({ chain: 'mining' });
-    owner = await service.signIn();
-    robot = await service.makeRobot(owner);
+    ({ service, owner, robot } = await startServiceWithRobot({ chain: 'mining' }));
   });
   afterAll(() => service.close());
 
@@ -172,8 +171,10 @@ describe('completing while no block comes', () => {
   let service: TestService;
   let robot: TestRobot;
   beforeAll(async () => {
-    service = await startTestService({ chain: 'manual', settings: { anchorTimeoutMs: 1_500 } });
-    robot = await service.makeRobot(await service.signIn());
+    ({ service, robot } = await startServiceWithRobot({
+      chain: 'manual',
+      settings: { anchorTimeoutMs: 1_500 },
+    }));
   });
   afterAll(() => service.close());
 
@@ -241,12 +242,12 @@ describe('completing while no block comes', () => {
 
 describe('completing while the anchor cannot be sent', () => {
   let service: TestService;
-  let owner: Owner;
   let robot: TestRobot;
   beforeAll(async () => {
-    service = await startTestService({ chain: 'mining', settings: { anchorTimeoutMs: 1_000 } });
-    owner = await service.signIn();
-    robot = await service.makeRobot(owner);
+    ({ service, robot } = await startServiceWithRobot({
+      chain: 'mining',
+      settings: { anchorTimeoutMs: 1_000 },
+    }));
     await service.endChain();
   });
   afterAll(() => service.close());
@@ -313,9 +314,7 @@ describe('completing what the chain refuses before it is signed', () => {
   let owner: Owner;
   beforeAll(async () => {
     // No anchorer: the test stands in for its refusal, by the same method of the store.
-    service = await startTestService();
-    owner = await service.signIn();
-    robot = await service.makeRobot(owner);
+    ({ service, owner, robot } = await startServiceWithRobot());
   });
   afterAll(() => service.close());
 
@@ -348,11 +347,11 @@ function readTask(service: TestService, robot: TestRobot, taskId: string) {
 }
 
 async function minedTransaction(service: TestService, hash: string) {
-  const tx = (await service.rpc('eth_getTransactionByHash', hash)) as {
+  const tx = (await service.rpc('eth_getTransactionByHash', [hash])) as {
     blockNumber: string;
     input: string;
   };
-  const block = (await service.rpc('eth_getBlockByNumber', tx.blockNumber, false)) as {
+  const block = (await service.rpc('eth_getBlockByNumber', [tx.blockNumber, false])) as {
     timestamp: string;
   };
   return { ...tx, timestamp: block.timestamp };

@@ -6,6 +6,7 @@ import { MOST_DUE } from '../../src/server/http/answers-due.ts';
 import { letCompletionsIn } from '../support/let-completions-in.ts';
 import {
   newEvidence,
+  startServiceWithRobot,
   startTestService,
   type TestRobot,
   type TestService,
@@ -17,8 +18,7 @@ describe('a connection that breaks the rules', () => {
   let service: TestService;
   let robot: TestRobot;
   beforeAll(async () => {
-    service = await startTestService();
-    robot = await service.makeRobot(await service.signIn());
+    ({ service, robot } = await startServiceWithRobot());
   });
   afterAll(() => service.close());
 
@@ -187,8 +187,7 @@ describe('a connection that sends requests ahead', () => {
   let service: TestService;
   let robot: TestRobot;
   beforeAll(async () => {
-    service = await startTestService({ settings: { anchorTimeoutMs: 60_000 } });
-    robot = await service.makeRobot(await service.signIn());
+    ({ service, robot } = await startServiceWithRobot({ settings: { anchorTimeoutMs: 60_000 } }));
     await letCompletionsIn(service.store);
   });
   afterAll(() => service.close());

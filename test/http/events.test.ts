@@ -17,8 +17,7 @@ describe('ops events', () => {
   });
   afterAll(() => service.close());
   beforeEach(async () => {
-    owner = await service.signIn();
-    robot = await service.makeRobot(owner);
+    ({ owner, robot } = await service.signInWithRobot());
   });
 
   const post = (sent: Send) =>
@@ -143,15 +142,18 @@ describe('ops events', () => {
   });
 
   it("shows nothing of another account's", async () => {
-    await post({ body: { event_type: 'a' } });
+    for (const event_type of ['a', 'b']) await post({ body: { event_type } });
     const stranger = await service.signIn();
 
     expect((await list('', stranger.session)).body.items).toEqual([]);
+    const cursor = (await list('?limit=1')).body.next_cursor;
+    const foreign = await list(`?cursor=${cursor}`, stranger.session);
+    expect([foreign.status, foreign.body.error]).toEqual([400, 'invalid_request']);
     const reply = await list(`?robot_id=${robot.id}`, stranger.session);
     expect([reply.status, reply.body.error]).toEqual([404, 'not_found']);
   });
 
-  it.each(['?severity=fatal', '?robot_id=7', '?type=', '?limit=0', '?cursor=x', '?level=info'])(
+  it.each(['?severity=fatal', '?robot_id=7', '?type=', '?limit=0', '?cursor=7', '?level=info'])(
     'refuses %s',
     async (query) => {
       expect((await list(query)).body.error).toBe('invalid_request');

@@ -8,6 +8,7 @@ import { startRpcProxy } from '../support/rpc-proxy.ts';
 import {
   newEvidence,
   type Owner,
+  startServiceWithRobot,
   startTestService,
   type TestRobot,
   type TestService,
@@ -21,10 +22,8 @@ describe('the evidence of a task', () => {
   let robot: TestRobot;
   let sibling: TestRobot;
   beforeAll(async () => {
-    service = await startTestService({ chain: 'mining' });
-    owner = await service.signIn();
+    ({ service, owner, robot } = await startServiceWithRobot({ chain: 'mining' }));
     stranger = await service.signIn();
-    robot = await service.makeRobot(owner);
     sibling = await service.makeRobot(owner, 'arm-2');
   });
   afterAll(() => service.close());
@@ -143,7 +142,7 @@ describe('the evidence of a task', () => {
       const proof = newEvidence();
       const id = await verified(proof);
       const { task, verification } = (await service.call('GET', `/api/v1/tasks/${id}`, owner)).body;
-      const tx = (await service.rpc('eth_getTransactionByHash', verification.tx_hash)) as {
+      const tx = (await service.rpc('eth_getTransactionByHash', [verification.tx_hash])) as {
         from: string;
         blockHash: string;
         transactionIndex: string;

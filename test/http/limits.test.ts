@@ -1,4 +1,8 @@
+import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import type { Route } from '../../src/protocol/route.ts';
+import { routes } from '../../src/protocol/routes.ts';
+import { hashToken } from '../../src/server/core/token.ts';
 import { createTestClock } from '../support/clock.ts';
 import {
   newWallet,
@@ -7,7 +11,7 @@ import {
   type TestRobot,
   type TestService,
 } from '../support/service.ts';
-import type { Reply } from '../support/wire.ts';
+import type { Reply, Send } from '../support/wire.ts';
 
 const HASH = `0x${'ab'.repeat(32)}`;
 
@@ -15,6 +19,18 @@ function rate(reply: Reply): [number, number] {
   const value = (name: string) => Number(reply.headers.get(`x-ratelimit-${name}`));
   return [value('limit'), value('remaining')];
 }
+
+interface Counter {
+  limit: number;
+  caller: Send;
+  count: () => Promise<unknown>;
+}
+
+type Metered = Route & { limit: Exclude<Route['limit'], 'none'> };
+
+const metered = Object.entries<Route>(routes).filter(
+  (row): row is [string, Metered] => row[1].limit !== 'none',
+);
 
 describe('limits', () => {
   const clock = createTestClock();
@@ -26,8 +42,7 @@ describe('limits', () => {
   });
   beforeEach(async () => {
     clock.advance(60_000);
-    owner = await service.signIn();
-    robot = await service.makeRobot(owner);
+    ({ owner, robot } = await service.signInWithRobot());
   });
   afterAll(() => service.close());
 
@@ -103,6 +118,42 @@ describe('limits', () => {
     expect(rate(await create())).toEqual([300, 299]);
   });
 
+  /** Of each counter: its limit, a caller that it has not seen, and how one call of that caller is counted. */
+  const counters: Record<Exclude<Route['limit'], 'none'>, () => Promise<Counter>> = {
+    robot: async () => ({
+      limit: 600,
+      caller: { apiKey: robot.apiKey },
+      count: () => service.store.authenticateRobot(hashToken(robot.apiKey)),
+    }),
+    account: async () => {
+      const { session } = await service.signIn();
+      const count = () => service.store.authenticateSession(hashToken(session), true, clock.now());
+      return { limit: 300, caller: { session }, count };
+    },
+    challenge: async () => {
+      const { address } = newWallet();
+      const count = () => service.store.countChallenge(address);
+      return { limit: 60, caller: { body: { address } }, count };
+    },
+  };
+
+  it.each(metered)(
+    'say of %s the limit that counts it, before, within and beyond',
+    async (_, route) => {
+      const { limit, caller, count } = await counters[route.limit]();
+      const call = (by: Send) =>
+        service.call(route.method, route.path.replace(':id', randomUUID()), {
+          headers: { origin: service.url },
+          ...by,
+        });
+
+      expect(rate(await call({}))).toEqual([limit, limit]);
+      expect(rate(await call(caller))).toEqual([limit, limit - 1]);
+      for (let i = 1; i < limit; i += 1) await count();
+      expectRefused(await call(caller), limit);
+    },
+  );
+
   it('never refuse a sign-out', async () => {
     await repeat(300, () =>
       service.call('POST', '/api/v1/robots', { session: owner.session, body: {} }),
@@ -140,6 +191,9 @@ describe('limits', () => {
     ['GET', '/api/v1/robots', 300],
     ['GET', '/api/auth/nothing', 60],
     ['POST', '/api/auth/verify', 60],
+    ['POST', '/api/auth/cli/token', 60],
+    ['POST', '/api/auth/cli/authorize', 300],
+    ['GET', '/api/auth/cli/authorize', 60],
     ['POST', '/api/auth/logout', 60],
     ['POST', '/api/auth/challenge', 60],
     ['GET', '/api/auth/%zz', 60],

@@ -119,12 +119,12 @@ describe('public verification', () => {
   it('reports a queued proof as not verified, with nothing of a chain', async () => {
     service.settings.anchorTimeoutMs = 0;
     const slow = await service.claim(robot);
-    await service.rpc('evm_setIntervalMining', 0);
+    await service.rpc('evm_setIntervalMining', [0]);
     const { body } = await service.complete(robot, slow);
 
     const reply = await verify(body.proof_hash);
 
-    await service.rpc('evm_setIntervalMining', 1);
+    await service.rpc('evm_setIntervalMining', [1]);
     service.settings.anchorTimeoutMs = 30_000;
     expect(reply.status).toBe(200);
     expect(reply.body).toMatchObject({
@@ -178,7 +178,7 @@ describe('public verification after the chain went back', () => {
     const receipt = completed.body.verification;
     const head = (await service.rpc('eth_blockNumber')) as string;
     const depth = Number(BigInt(head) - BigInt(receipt.block_number)) + 1;
-    await service.rpc('anvil_rollback', depth);
+    await service.rpc('anvil_rollback', [depth]);
 
     const reply = await service.call('GET', `/api/v1/verify/${receipt.proof_hash}`);
 

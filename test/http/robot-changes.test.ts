@@ -17,8 +17,7 @@ describe('changing robots', () => {
     service = await startTestService();
   });
   beforeEach(async () => {
-    owner = await service.signIn();
-    robot = await service.makeRobot(owner);
+    ({ owner, robot } = await service.signInWithRobot());
   });
   afterAll(() => service.close());
 

@@ -3,6 +3,7 @@ import { hashProof } from '../../src/proof/hash.ts';
 import {
   newEvidence,
   type Owner,
+  startServiceWithRobot,
   startTestService,
   type TestRobot,
   type TestService,
@@ -55,9 +56,7 @@ describe('deleting a robot with anchors in flight', () => {
   let owner: Owner;
   let robot: TestRobot;
   beforeAll(async () => {
-    service = await startTestService({ chain: 'manual' });
-    owner = await service.signIn();
-    robot = await service.makeRobot(owner);
+    ({ service, owner, robot } = await startServiceWithRobot({ chain: 'manual' }));
   });
   afterAll(() => service.close());
 
@@ -164,7 +163,7 @@ function remove(service: TestService, owner: Owner, robot: TestRobot): Promise<R
 
 /** What the chain says that a transaction cost, in wei. */
 async function costOf(service: TestService, txHash: string): Promise<bigint> {
-  const receipt = (await service.rpc('eth_getTransactionReceipt', txHash)) as {
+  const receipt = (await service.rpc('eth_getTransactionReceipt', [txHash])) as {
     gasUsed: string;
     effectiveGasPrice: string;
   };

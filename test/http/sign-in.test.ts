@@ -163,7 +163,7 @@ describe('wallet sign-in', () => {
     const APPROVAL = `0x${'12'.repeat(100)}`;
 
     it('signs in by what its contract says', async () => {
-      await service.rpc('anvil_setCode', owner.address, AGREES_TO_ALL);
+      await service.rpc('anvil_setCode', [owner.address, AGREES_TO_ALL]);
       const asked = await owner.challenge();
 
       const withCookie = await owner.verify(APPROVAL, { cookie: challengeCookie(asked) });

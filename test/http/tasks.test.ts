@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import {
   type Owner,
-  startTestService,
+  startServiceWithRobot,
   type TestRobot,
   type TestService,
 } from '../support/service.ts';
@@ -12,9 +12,7 @@ describe('claiming a task', () => {
   let owner: Owner;
   let robot: TestRobot;
   beforeAll(async () => {
-    service = await startTestService();
-    owner = await service.signIn();
-    robot = await service.makeRobot(owner);
+    ({ service, owner, robot } = await startServiceWithRobot());
   });
   afterAll(() => service.close());
 

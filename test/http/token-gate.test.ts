@@ -9,7 +9,7 @@ describe('the token gate', () => {
   let service: TestService;
   beforeAll(async () => {
     service = await startTestService({ chain: 'mining' });
-    await service.rpc('anvil_setCode', token, FIVE_FOR_ALL);
+    await service.rpc('anvil_setCode', [token, FIVE_FOR_ALL]);
   });
   afterAll(() => service.close());
 

@@ -1,4 +1,4 @@
-import { spawn } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { text } from 'node:stream/consumers';
@@ -56,6 +56,21 @@ export async function startDev(dataDir: string): Promise<DevProcess> {
       return ended;
     },
   };
+}
+
+/** `svc-server start` on a free port; answers once it listens. Ending it is the caller's. */
+export async function startServerProgram(
+  env: Record<string, string>,
+): Promise<{ url: string; child: ChildProcess }> {
+  const child = start('svc-server', ['start'], { SVC_PORT: '0', ...env });
+  child.stdout.resume();
+  for await (const line of createInterface({ input: child.stderr })) {
+    const { msg, url } = JSON.parse(line);
+    if (msg !== 'listening') continue;
+    child.stderr.resume();
+    return { url, child };
+  }
+  throw new Error('The server ended before it listened');
 }
 
 function start(program: Program, args: string[], env: Record<string, string> = {}) {

@@ -14,11 +14,9 @@ import type { Store } from '../../src/server/core/ports.ts';
 import { buildApp } from '../../src/server/http/app.ts';
 import type { ArrivalTimeouts } from '../../src/server/http/http-server.ts';
 import { openSqliteStore } from '../../src/server/store/sqlite/open-store.ts';
+import { anvilAccounts, callRpc } from './anvil.ts';
 import { waitFor } from './wait-for.ts';
 import { type Reply, type Send, send } from './wire.ts';
-
-/** First account of the mnemonic that anvil funds. */
-const ANCHOR_KEY = '0xac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80';
 
 const network: Network = {
   name: 'Test chain',
@@ -115,13 +113,15 @@ export async function startTestService(options: TestServiceOptions = {}) {
     stopping,
     call,
     signIn: (account = newWallet()) => signIn(call, account),
+    /** A new account with one robot. */
+    signInWithRobot: () => signInWithRobot(call),
     makeRobot: (owner: Owner, name = 'arm-1') => makeRobot(call, owner, name),
     claim: (robot: TestRobot, body: object = { title: 'Sort the parcels' }) =>
       claim(call, robot, body),
     complete: (robot: TestRobot, taskId: string, proof: unknown = newEvidence()) =>
       call('POST', `/api/v1/tasks/${taskId}/complete`, { apiKey: robot.apiKey, body: { proof } }),
     /** Asks the local chain directly. */
-    rpc: (method: string, ...params: unknown[]) => rpc(rpcUrl, method, params),
+    rpc: (method: string, params: readonly unknown[] = []) => callRpc(rpcUrl, method, params),
     endChain: async () => {
       await anvil?.close();
     },
@@ -137,12 +137,18 @@ export async function startTestService(options: TestServiceOptions = {}) {
   };
 }
 
+/** The service, and an account with one robot. */
+export async function startServiceWithRobot(options: TestServiceOptions = {}) {
+  const service = await startTestService(options);
+  return { service, ...(await service.signInWithRobot()) };
+}
+
 /** The anchorer, ready for the first completion. */
 async function anchor(deps: { store: Store; chain: OpenChain; clock: Clock; logger: Logger }) {
   const anchorer = startAnchorer({
     ...deps,
     chain: deps.chain.anchoring,
-    keys: [await loadAnchorKey({ privateKey: ANCHOR_KEY })],
+    keys: [await loadAnchorKey(anvilAccounts[0])],
     options: {
       confirmations: 1,
       batchMax: 1024,
@@ -177,6 +183,11 @@ async function signIn(call: CallService, account: Owner['account']): Promise<Own
   return { account, wallet: reply.body.wallet, session: cookieOf(reply, 'svc_session') };
 }
 
+async function signInWithRobot(call: CallService): Promise<{ owner: Owner; robot: TestRobot }> {
+  const owner = await signIn(call, newWallet());
+  return { owner, robot: await makeRobot(call, owner, 'arm-1') };
+}
+
 async function makeRobot(call: CallService, owner: Owner, name: string): Promise<TestRobot> {
   const { body } = await call('POST', '/api/v1/robots', {
     session: owner.session,
@@ -188,17 +199,6 @@ async function makeRobot(call: CallService, owner: Owner, name: string): Promise
 async function claim(call: CallService, robot: TestRobot, body: object): Promise<string> {
   const reply = await call('POST', '/api/v1/tasks', { apiKey: robot.apiKey, body });
   return reply.body.task.id;
-}
-
-async function rpc(url: string, method: string, params: unknown[]): Promise<unknown> {
-  const response = await fetch(url, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify({ jsonrpc: '2.0', id: 1, method, params }),
-  });
-  const answer = (await response.json()) as { result?: unknown; error?: { message: string } };
-  if (answer.error) throw new Error(answer.error.message);
-  return answer.result;
 }
 
 /** Value of a cookie that the reply sets. */

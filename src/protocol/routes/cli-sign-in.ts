@@ -14,7 +14,7 @@ export const cliSignInRoutes = {
     path: '/api/auth/cli/authorize',
     summary: "Make a code, for 60 s and one use, that opens a command line's own session",
     description:
-      'Needs an Origin header that is exactly the origin of the service. The code ends with the session that made it.',
+      'Needs an Origin header that is exactly the origin of the service. The session must be one that a wallet signed for; the code ends with it.',
     access: 'session',
     limit: 'account',
     ownOriginOnly: true,
@@ -24,7 +24,7 @@ export const cliSignInRoutes = {
     }),
     maxBody: limits.smallBodyBytes,
     responses: { 201: Closed({ code: Base64Url256('256 random bits'), expires_at: Timestamp }) },
-    errors: [],
+    errors: ['wallet_session_required'],
   },
   redeemCliCode: {
     method: 'POST',

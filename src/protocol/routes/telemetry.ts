@@ -1,7 +1,7 @@
 import { Type } from 'typebox';
 import { CallerTimestamp, Closed, JsonObject, Text, Uuid } from '../fields.ts';
 import { limits } from '../limits.ts';
-import { Id, PageQuery, page } from '../paging.ts';
+import { Id, PageQuery, page, SealedCursor } from '../paging.ts';
 import type { Route } from '../route.ts';
 import {
   EventType,
@@ -99,12 +99,7 @@ export const telemetryRoutes = {
       robot_id: Type.Optional(Uuid),
       type: Type.Optional(EventType),
       limit: Limit,
-      cursor: Type.Optional(
-        Type.String({
-          pattern: '^[1-9]\\d{0,14}$',
-          description: 'next_cursor of the page before',
-        }),
-      ),
+      cursor: Type.Optional(SealedCursor),
     }),
     responses: { 200: page(OpsEvent) },
     errors: ['not_found'],

@@ -13,8 +13,8 @@ export interface ReconcileDependencies {
 }
 
 /**
- * Holds the chain against a restored database, and lifts the hold of its queue when every nonce that the
- * chain has seen is one the database knows. Answers what is not explained; empty when nothing is left.
+ * Holds the chain against a restored database, and lifts the hold of the accounts it looked at when every nonce
+ * that the chain has seen of them is one the database knows. Answers what is not explained; empty when nothing is left.
  * Rejects with `chain_mismatch`, or ProviderFault when the chain cannot be read.
  */
 export async function reconcile(deps: ReconcileDependencies): Promise<string[]> {
@@ -26,10 +26,11 @@ export async function reconcile(deps: ReconcileDependencies): Promise<string[]> 
     .filter((address) => !known.some((sender) => sender.address === address))
     .map((address) => ({ ...identity, address, nextNonce: null, openAttempts: [] }));
   const findings: string[] = [];
-  for (const sender of [...known, ...strangers]) {
+  const senders = [...known, ...strangers];
+  for (const sender of senders) {
     findings.push(...(await unexplained({ chain, identity }, sender)));
   }
-  if (findings.length === 0) await store.liftHold(now);
+  if (findings.length === 0) await store.liftHold(senders, now);
   return findings;
 }
 

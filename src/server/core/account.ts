@@ -1,9 +1,11 @@
+import { v5 as uuidv5 } from 'uuid';
 import { limits } from '../../protocol/limits.ts';
 import type { Answer, Query } from '../../protocol/routes.ts';
 import { formatTimestamp } from '../../protocol/timestamp.ts';
 import type { LedgerRecord } from './account-store.ts';
+import { openCursors } from './cursors.ts';
 import type { Deps } from './deps.ts';
-import { meetsGateSoon } from './gate.ts';
+import type { GateReader } from './gate.ts';
 import { reservation } from './money.ts';
 import { type Page, pageOf } from './page.ts';
 import type { Balance } from './ports.ts';
@@ -12,10 +14,13 @@ type Account = Answer<'getAccount'>['body'];
 type LedgerEntry = Answer<'listLedger'>['body']['items'][number];
 
 /** The account of a wallet, its credits against the newest fee quote. */
-export async function readAccount(deps: Deps, wallet: string): Promise<Account> {
-  const { store } = deps;
+export async function readAccount(
+  { store }: Deps,
+  readGate: GateReader,
+  wallet: string,
+): Promise<Account> {
   const [holds, balance, status, used] = await Promise.all([
-    meetsGateSoon(deps, wallet),
+    readGate(wallet),
     store.getBalance(wallet),
     store.getChainStatus(),
     store.countUsed(wallet),
@@ -52,22 +57,23 @@ function affordableAnchors(quota: number, gasWei: bigint, reservedWei: bigint): 
   return byGas < BigInt(quota) ? Number(byGas) : quota;
 }
 
-/** One page of the account's ledger, newest first. */
-export function listLedger(
+/** One page of the account's ledger, newest first. Throws `invalid_request` for a cursor of another list. */
+export async function listLedger(
   { store }: Deps,
   wallet: string,
   { limit, cursor }: Query<'listLedger'>,
 ): Promise<Page<LedgerEntry>> {
-  const before = cursor === undefined ? null : Number(cursor);
+  const cursors = await openCursors(store, 'ledger', wallet);
+  const before = cursors.seqOf(cursor);
   return pageOf(limit, (count) => store.listLedger(wallet, count, before), {
-    cursorOf: ({ seq }) => String(seq),
+    cursorOf: ({ seq }) => cursors.cursorOf(seq),
     view: viewEntry,
   });
 }
 
 function viewEntry(entry: LedgerRecord): LedgerEntry {
   return {
-    id: String(entry.seq),
+    id: idOf(entry),
     kind: entry.kind,
     anchors: entry.anchors,
     gas_wei: entry.gasWei.toString(),
@@ -75,4 +81,11 @@ function viewEntry(entry: LedgerRecord): LedgerEntry {
     note: entry.note,
     created_at: formatTimestamp(entry.at),
   };
+}
+
+const ENTRIES = '67d75ac8-00c2-4fe5-9024-0f5ff5e8acb8';
+
+/** Of what makes an entry the only one of its kind; its place in the ledger would tell how much others use. */
+function idOf({ kind, grantId, taskId, cycle }: LedgerRecord): string {
+  return uuidv5(kind === 'grant' ? `grant ${grantId}` : `${kind} ${taskId} ${cycle}`, ENTRIES);
 }

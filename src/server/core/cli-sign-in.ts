@@ -9,7 +9,8 @@ import { hashToken } from './token.ts';
 
 /**
  * A code that opens a session of the same account for whoever knows the verifier of the challenge: 256
- * random bits, once, within 60 s, while the session that asks lives. Throws `invalid_session`.
+ * random bits, once, within 60 s, while the session that asks lives. Throws `invalid_session`, and
+ * `wallet_session_required` for a session that such a code opened.
  */
 export async function authorizeCli(
   { store, clock }: Deps,
@@ -27,6 +28,12 @@ export async function authorizeCli(
     expiresAt,
   });
   if (outcome === 'session_gone') throw fault('invalid_session', 'The session has ended.');
+  if (outcome === 'not_by_wallet') {
+    throw fault(
+      'wallet_session_required',
+      'A code opened this session; only one that a wallet signed for can make another code.',
+    );
+  }
   return { code, expires_at: formatTimestamp(expiresAt) };
 }
 

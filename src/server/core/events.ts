@@ -3,9 +3,11 @@ import { limits } from '../../protocol/limits.ts';
 import type { Body, Query } from '../../protocol/routes.ts';
 import type { OpsEvent } from '../../protocol/telemetry.ts';
 import { formatTimestamp } from '../../protocol/timestamp.ts';
+import { openCursors } from './cursors.ts';
 import type { Deps } from './deps.ts';
 import { requireDiskRoom } from './disk-room.ts';
 import { fault } from './fault.ts';
+import { type Page, pageOf } from './page.ts';
 import type { RobotCaller } from './robot-store.ts';
 import { canonicalDocument, robotGone } from './tasks.ts';
 import type { EventRecord } from './telemetry-store.ts';
@@ -42,28 +44,32 @@ export async function createEvent(
   }
 }
 
-/** One page of the account's events, newest first. Throws `not_found` for a robot of somebody else too. */
+/**
+ * One page of the account's events, newest first. Throws `not_found` for a robot of somebody else too, and
+ * `invalid_request` for a cursor of another list.
+ */
 export async function listEvents(
   { store }: Deps,
   wallet: string,
   query: Query<'listEvents'>,
-): Promise<{ items: OpsEvent[]; next_cursor: string | null }> {
-  const size = query.limit === undefined ? limits.pageSize : Number(query.limit);
+): Promise<Page<OpsEvent>> {
   const filter = {
     wallet,
     robotId: query.robot_id ?? null,
     severity: query.severity ?? null,
     eventType: query.type ?? null,
   };
-  const before = query.cursor === undefined ? null : Number(query.cursor);
-  const found = await store.listEvents(filter, { limit: size + 1, before });
-  if (found === null) throw fault('not_found', 'There is no such robot for this caller.');
-  const items = found.slice(0, size);
-  const last = items.at(-1);
-  return {
-    items: items.map(viewEvent),
-    next_cursor: found.length > size && last !== undefined ? String(last.seq) : null,
-  };
+  const cursors = await openCursors(store, 'events', wallet);
+  const before = cursors.seqOf(query.cursor);
+  return pageOf(
+    query.limit,
+    async (limit) => {
+      const found = await store.listEvents(filter, { limit, before });
+      if (found === null) throw fault('not_found', 'There is no such robot for this caller.');
+      return found;
+    },
+    { cursorOf: ({ seq }) => cursors.cursorOf(seq), view: viewEvent },
+  );
 }
 
 function viewEvent(event: EventRecord): OpsEvent {

@@ -6,6 +6,7 @@ import { formatTimestamp } from '../../protocol/timestamp.ts';
 import type { Deps } from './deps.ts';
 import { fault } from './fault.ts';
 import type { FleetPlace, FleetRecord } from './fleet-store.ts';
+import { type Page, pageOf } from './page.ts';
 
 /** Makes a fleet, last in the display order. Throws `fleet_limit_reached`. */
 export async function createFleet(
@@ -33,20 +34,16 @@ export async function createFleet(
 }
 
 /** One page of the account's fleets, in display order. */
-export async function listFleets(
+export function listFleets(
   { store }: Deps,
   wallet: string,
   { limit, cursor }: Query<'listFleets'>,
-): Promise<{ items: Fleet[]; next_cursor: string | null }> {
-  const size = limit === undefined ? limits.pageSize : Number(limit);
+): Promise<Page<Fleet>> {
   const after = cursor === undefined ? null : placeOf(cursor);
-  const fleets = await store.listFleets(wallet, size + 1, after);
-  const items = fleets.slice(0, size);
-  const last = items.at(-1);
-  return {
-    items: items.map(viewFleet),
-    next_cursor: fleets.length > size && last !== undefined ? cursorOf(last) : null,
-  };
+  return pageOf(limit, (count) => store.listFleets(wallet, count, after), {
+    cursorOf,
+    view: viewFleet,
+  });
 }
 
 /** Throws `not_found`, for a fleet of another account too. */

@@ -14,10 +14,14 @@ export interface Backlog {
   oldestUnminedAt: number | null;
 }
 
-/** An account that held a lease here, and what it has under way. */
-export interface Sender {
+/** An account that may anchor. */
+export interface SenderKey {
   chainId: number;
   address: string;
+}
+
+/** An account that held a lease here, and what it has under way. */
+export interface Sender extends SenderKey {
   /** The nonce after the highest ever committed; null when none was. */
   nextNonce: number | null;
   /** As `listOpenAttempts`. */
@@ -30,13 +34,13 @@ export interface OperationsStore {
   /** False while the disk has less room than new claims, telemetry and events need. */
   hasRoom(): Promise<boolean>;
   /**
-   * Ends every lease and lets nobody take one until `liftHold`: nothing is signed or followed, completions
-   * stay queued, and the chain status says `restored`.
+   * Ends every lease and lets no sender take one, old or new, until `liftHold` names it: nothing is signed
+   * or followed, completions stay queued, and the chain status says `restored`.
    */
   holdQueue(now: number): Promise<void>;
-  isHeld(): Promise<boolean>;
-  /** Harmless when nothing is held. */
-  liftHold(now: number): Promise<void>;
+  isHeld(sender: SenderKey): Promise<boolean>;
+  /** For senders that were reconciled with the chain; all others stay held. Harmless when nothing is held. */
+  liftHold(senders: readonly SenderKey[], now: number): Promise<void>;
   /** Every account that ever held a lease here. */
   listSenders(): Promise<Sender[]>;
 }

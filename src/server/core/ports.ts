@@ -76,7 +76,7 @@ export interface SignInStore {
   ): Promise<Challenge[]>;
   /**
    * Spends the challenge, opens the account if it is new (with its grant in the ledger) and the
-   * session, in one commit. `challenge_spent`: the challenge was used, expired or is another
+   * session, and ends the account's oldest session beyond its limit, in one commit. `challenge_spent`: the challenge was used, expired or is another
    * wallet's. `signup_refused`: a new account, and `signup` is null; the challenge stays open.
    */
   signIn(signIn: SignIn): Promise<'signed_in' | 'challenge_spent' | 'signup_refused'>;

@@ -7,6 +7,7 @@ import { formatTimestamp } from '../../protocol/timestamp.ts';
 import type { Deps } from './deps.ts';
 import { fault } from './fault.ts';
 import { fleetNotFound } from './fleets.ts';
+import { type Page, pageOf } from './page.ts';
 import type { RateCount } from './ports.ts';
 import type { RobotCaller, RobotRecord } from './robot-store.ts';
 import { hashToken } from './token.ts';
@@ -36,19 +37,15 @@ export async function createRobot(
 }
 
 /** One page of the account's robots, oldest first. */
-export async function listRobots(
+export function listRobots(
   { store }: Deps,
   wallet: string,
   { limit, cursor }: Query<'listRobots'>,
-): Promise<{ items: Robot[]; next_cursor: string | null }> {
-  const size = limit === undefined ? limits.pageSize : Number(limit);
-  const found = await store.listRobots(wallet, size + 1, cursor ?? null);
-  const items = found.slice(0, size);
-  const last = items.at(-1);
-  return {
-    items: items.map(viewRobot),
-    next_cursor: found.length > size && last !== undefined ? last.id : null,
-  };
+): Promise<Page<Robot>> {
+  return pageOf(limit, (count) => store.listRobots(wallet, count, cursor ?? null), {
+    cursorOf: ({ id }) => id,
+    view: viewRobot,
+  });
 }
 
 /** Throws `not_found`, for a robot of another account too. */

@@ -4,10 +4,14 @@ import type { Route } from '../../protocol/route.ts';
 import { fault } from '../core/fault.ts';
 import type { RateCount } from '../core/ports.ts';
 
-/** What `X-RateLimit-Limit` says before anything is counted: design, "Limits". */
+/**
+ * What `X-RateLimit-Limit` says before anything is counted (design, "Limits"): that of the counter the
+ * caller's calls come under, whether this one is counted or not.
+ */
 export function nominalLimit(path: string, route: Route | undefined): number {
+  if (route?.access === 'session') return limits.accountMutationsPerWindow;
   if (path === '/api/auth' || path.startsWith('/api/auth/')) return limits.challengesPerWindow;
-  return route?.access === 'session' ? limits.accountMutationsPerWindow : limits.unmeteredPerWindow;
+  return limits.unmeteredPerWindow;
 }
 
 export function rateHeaders(limit: number, remaining: number): Record<string, string> {

@@ -1,6 +1,7 @@
 import { listLedger, readAccount } from '../../core/account.ts';
 import { authorizeCli, redeemCliCode } from '../../core/cli-sign-in.ts';
 import type { Deps } from '../../core/deps.ts';
+import { createGateReader } from '../../core/gate.ts';
 import { endSession, listSessions } from '../../core/sessions.ts';
 import type { Handlers } from '../call.ts';
 import type { Cookies } from '../cookies.ts';
@@ -14,9 +15,10 @@ type Name =
   | 'redeemCliCode';
 
 export function accountHandlers(deps: Deps, cookies: Cookies): Pick<Handlers, Name> {
+  const readGate = createGateReader(deps);
   return {
     async getAccount({ caller }) {
-      return { status: 200, body: await readAccount(deps, caller.wallet) };
+      return { status: 200, body: await readAccount(deps, readGate, caller.wallet) };
     },
     async listLedger({ caller, query }) {
       return { status: 200, body: await listLedger(deps, caller.wallet, query) };

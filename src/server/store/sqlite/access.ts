@@ -10,6 +10,8 @@ export interface Access {
   clock: Clock;
   /** See `GroupCommit.write`. */
   write<T>(work: () => T): Promise<T>;
+  /** See `LogPurge.purge`; belongs after the commit of what erases. */
+  purgeLog(): Promise<void>;
   /** Rejects with `storage_unavailable` when the database cannot be read. */
   read<T>(query: () => T): Promise<T>;
   /** The same at once, for what must not let anything happen in between. */

@@ -1,5 +1,6 @@
 import type { AccountStore, LedgerRecord, SignInMethod } from '../../core/account-store.ts';
 import type { Access } from './access.ts';
+import { sessionOpener } from './open-session.ts';
 
 interface LedgerRow {
   seq: number;
@@ -7,6 +8,8 @@ interface LedgerRow {
   anchors: number;
   gas_wei: string;
   task_id: string | null;
+  cycle: number | null;
+  grant_id: string | null;
   note: string | null;
   at: number;
 }
@@ -32,8 +35,9 @@ export function accountStore(access: Access): AccountStore {
   const fleets = reader.prepare<[string], { used: number }>(
     'SELECT count(*) AS used FROM fleets WHERE wallet = ?',
   );
+  const cursorKey = reader.prepare<[], { key: Buffer }>('SELECT key FROM cursor_key WHERE id = 1');
   const ledger = reader.prepare<[string, number, number], LedgerRow>(
-    `SELECT seq, kind, anchors, gas_wei, task_id, note, at FROM ledger
+    `SELECT seq, kind, anchors, gas_wei, task_id, cycle, grant_id, note, at FROM ledger
      WHERE wallet = ? AND seq < ? ORDER BY seq DESC LIMIT ?`,
   );
   const sessions = reader.prepare<[string, string, number, number], SessionRow>(
@@ -51,14 +55,22 @@ export function accountStore(access: Access): AccountStore {
         fleets: fleets.get(wallet)?.used ?? 0,
       })),
 
+    cursorKey: () =>
+      read(() => {
+        const row = cursorKey.get();
+        if (row === undefined) throw new Error('The database has no cursor key');
+        return row.key;
+      }),
+
     listLedger: (wallet, limit, before) =>
       read(() =>
         ledger
           .all(wallet, before ?? Number.MAX_SAFE_INTEGER, limit)
-          .map(({ gas_wei, task_id, ...entry }) => ({
+          .map(({ gas_wei, task_id, grant_id, ...entry }) => ({
             ...entry,
             gasWei: BigInt(gas_wei),
             taskId: task_id,
+            grantId: grant_id,
           })),
       ),
 
@@ -78,10 +90,16 @@ export function accountStore(access: Access): AccountStore {
   };
 }
 
-function cliCodes({ writer, write }: Access): Pick<AccountStore, 'saveCliCode' | 'redeemCliCode'> {
-  const liveSession = writer.prepare<[string, number], { wallet: string }>(
-    'SELECT wallet FROM sessions WHERE id = ? AND expires_at > ?',
-  );
+function cliCodes({
+  reader,
+  writer,
+  read,
+  write,
+}: Access): Pick<AccountStore, 'saveCliCode' | 'redeemCliCode'> {
+  const liveSession = writer.prepare<
+    [string, number],
+    { wallet: string; signed_in_with: SignInMethod }
+  >('SELECT wallet, signed_in_with FROM sessions WHERE id = ? AND expires_at > ?');
   const purge = writer.prepare<[number, number]>(
     `DELETE FROM cli_codes WHERE code_hash IN
        (SELECT code_hash FROM cli_codes WHERE expires_at <= ? ORDER BY expires_at LIMIT ?)`,
@@ -89,34 +107,38 @@ function cliCodes({ writer, write }: Access): Pick<AccountStore, 'saveCliCode' |
   const insert = writer.prepare<[string, string, string, number]>(
     'INSERT INTO cli_codes (code_hash, challenge, session_id, expires_at) VALUES (?, ?, ?, ?)',
   );
+  const known = reader.prepare<[string]>('SELECT 1 FROM cli_codes WHERE code_hash = ?');
   const spend = writer.prepare<
     [string],
     { challenge: string; session_id: string; expires_at: number }
   >('DELETE FROM cli_codes WHERE code_hash = ? RETURNING challenge, session_id, expires_at');
-  const insertSession = writer.prepare<[Record<string, string | number>]>(
-    `INSERT INTO sessions (id, token_hash, wallet, created_at, expires_at, signed_in_with)
-     VALUES (:id, :tokenHash, :wallet, :createdAt, :expiresAt, 'cli_code')`,
-  );
+  const openSession = sessionOpener(writer);
 
   return {
     saveCliCode: ({ codeHash, challenge, sessionId, createdAt, expiresAt }) =>
       write(() => {
-        if (liveSession.get(sessionId, createdAt) === undefined) return 'session_gone';
+        const maker = liveSession.get(sessionId, createdAt);
+        if (maker === undefined) return 'session_gone';
+        if (maker.signed_in_with !== 'wallet') return 'not_by_wallet';
         purge.run(createdAt, PURGED_PER_WRITE);
         insert.run(codeHash, challenge, sessionId, expiresAt);
         return 'saved';
       }),
 
-    redeemCliCode: ({ codeHash, challenge, session, now }) =>
-      write(() => {
+    redeemCliCode: async ({ codeHash, challenge, session, now }) => {
+      // Anybody can make codes up; only one that exists is worth a write.
+      const exists = await read(() => known.get(codeHash) !== undefined);
+      if (!exists) return null;
+      return write(() => {
         const code = spend.get(codeHash);
         if (code === undefined || code.expires_at <= now || code.challenge !== challenge) {
           return null;
         }
         const maker = liveSession.get(code.session_id, now);
         if (maker === undefined) return null;
-        insertSession.run({ ...session, wallet: maker.wallet });
+        openSession(session, maker.wallet, 'cli_code');
         return { wallet: maker.wallet };
-      }),
+      });
+    },
   };
 }

@@ -1,9 +1,11 @@
+import type { Database } from 'better-sqlite3';
 import { reservation } from '../../core/money.ts';
 import type { NewCompletion, QueueOutcome, TaskStore } from '../../core/ports.ts';
 import type { Access } from './access.ts';
 import { completionMove } from './anchor-moves.ts';
 import { feeQuoteReader } from './chain-status.ts';
 import type { Ledger } from './ledger.ts';
+import { newProofKey, sealProof } from './proof-cipher.ts';
 import { sightings } from './sightings.ts';
 import { taskReader } from './task-records.ts';
 import type { WakeUps } from './wake-ups.ts';
@@ -69,6 +71,20 @@ export function completionStore(
   };
 }
 
+/** Seals the evidence of a task under a new key, in the place of what was there. */
+function proofWriter(writer: Database): (taskId: string, proof: string, now: number) => void {
+  const erase = writer.prepare<[string]>('DELETE FROM proofs WHERE task_id = ?');
+  const addKey = writer.prepare<[Buffer]>('INSERT INTO proof_keys (key) VALUES (?)');
+  const insert = writer.prepare<[number | bigint, string, Buffer, number]>(
+    'INSERT INTO proofs (key_id, task_id, sealed, stored_at) VALUES (?, ?, ?, ?)',
+  );
+  return (taskId, proof, now) => {
+    erase.run(taskId);
+    const key = newProofKey();
+    insert.run(addKey.run(key).lastInsertRowid, taskId, sealProof(proof, key), now);
+  };
+}
+
 /** Stores the proof and takes its reservation, whose ledger entry orders the queue. */
 function queueInto(
   { writer }: Access,
@@ -87,10 +103,7 @@ function queueInto(
        updated_at = excluded.updated_at, failure = NULL
      WHERE completions.state IN ${completionMove('try_again').from}`,
   );
-  const keepProof = writer.prepare<[string, string, number]>(
-    `INSERT INTO proofs (task_id, proof, stored_at) VALUES (?, ?, ?)
-     ON CONFLICT (task_id) DO UPDATE SET proof = excluded.proof, stored_at = excluded.stored_at`,
-  );
+  const keepProof = proofWriter(writer);
   return ({ taskId, proof, proofHash, claimHash, leaf, now }, wallet, reserved) => {
     const cycle = (newestCycle.get(taskId)?.cycle ?? 0) + 1;
     const reserveSeq = ledger.post({
@@ -103,6 +116,6 @@ function queueInto(
       at: now,
     });
     upsert.run({ taskId, proofHash, claimHash, leaf, cycle, reserveSeq, now });
-    keepProof.run(taskId, proof, now);
+    keepProof(taskId, proof, now);
   };
 }

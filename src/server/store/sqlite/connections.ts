@@ -1,5 +1,5 @@
-import { existsSync, mkdirSync, realpathSync } from 'node:fs';
-import { basename, dirname, join } from 'node:path';
+import { existsSync, lstatSync, mkdirSync, readlinkSync, realpathSync } from 'node:fs';
+import { basename, dirname, join, resolve } from 'node:path';
 import Database from 'better-sqlite3';
 import { SvcError } from '../../../base/svc-error.ts';
 import { faultKind } from './faults.ts';
@@ -13,6 +13,9 @@ const WAL_SIZE_LIMIT = 64 * 1024 * 1024;
 /** The path under which every process knows the same file, its folder made if needed. */
 export function canonicalPath(path: string, { create }: { create: boolean }): string {
   if (existsSync(path)) return realpathSync(path);
+  // What the link stands for may be about to come back.
+  const link = lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() === true;
+  if (link) return canonicalPath(resolve(dirname(path), readlinkSync(path)), { create });
   if (!create) {
     throw new SvcError('database_missing', `There is no database at ${path}.`, {
       hint: 'svc-server start makes it.',
@@ -53,6 +56,8 @@ export function openWriter(path: string): Database.Database {
     db.pragma('journal_mode = WAL');
     db.pragma('synchronous = FULL');
     db.pragma('foreign_keys = ON');
+    // What is deleted is overwritten with zeros, not only left out.
+    db.pragma('secure_delete = ON');
     db.pragma(`journal_size_limit = ${WAL_SIZE_LIMIT}`);
     db.pragma(`cache_size = -${CACHE_KIB}`);
     return db;

@@ -1,3 +1,4 @@
+import type { Database } from 'better-sqlite3';
 import type { Severity } from '../../../protocol/telemetry.ts';
 import type { EventFilter, EventRecord, EventStore, NewEvent } from '../../core/telemetry-store.ts';
 import type { Access } from './access.ts';
@@ -30,17 +31,15 @@ export function eventStore(access: Access): EventStore {
     `SELECT ${COLUMNS} FROM events WHERE robot_id = ? AND id = ?`,
   );
   const insert = writer.prepare<[Record<string, string | number | null>], EventRow>(
-    `INSERT INTO events (robot_id, id, wallet, event_type, severity, message, payload, occurred_at,
+    `INSERT INTO events (robot_id, id, event_type, severity, message, payload, occurred_at,
        created_at)
-     VALUES (:robotId, :id, :wallet, :eventType, :severity, :message, :payload, :occurredAt,
+     VALUES (:robotId, :id, :eventType, :severity, :message, :payload, :occurredAt,
        :createdAt)
      RETURNING ${COLUMNS}`,
   );
   const seen = sightings(writer);
   const countActivity = activityHours(writer);
-  const owned = reader.prepare<[string, string]>(
-    'SELECT 1 FROM robots WHERE id = ? AND wallet = ?',
-  );
+  const robots = reader.prepare<[string], { id: string }>('SELECT id FROM robots WHERE wallet = ?');
   const readPage = eventPages(access);
 
   return {
@@ -53,7 +52,7 @@ export function eventStore(access: Access): EventStore {
         seen(event.robotId, event.createdAt);
         if (stored !== undefined) return { outcome: 'repeated', event: toEvent(stored) };
         const { keyHash: _, ...row } = event;
-        const inserted = insert.get({ ...row, wallet: robot.wallet });
+        const inserted = insert.get(row);
         if (inserted === undefined) throw new Error('The event was not stored');
         countActivity(robot, event.severity, hourOf(event.createdAt), 1);
         return { outcome: 'created', event: toEvent(inserted) };
@@ -61,43 +60,65 @@ export function eventStore(access: Access): EventStore {
 
     listEvents: (filter, { limit, before }) =>
       read(() => {
-        if (filter.robotId !== null && owned.get(filter.robotId, filter.wallet) === undefined) {
-          return null;
-        }
-        return readPage(filter, before ?? Number.MAX_SAFE_INTEGER, limit).map(toEvent);
+        const owned = robots.all(filter.wallet).map(({ id }) => id);
+        const asked = owned.filter((id) => filter.robotId === null || id === filter.robotId);
+        if (filter.robotId !== null && asked.length === 0) return null;
+        const newest = before ?? Number.MAX_SAFE_INTEGER;
+        return readPage(asked, filter, newest, limit).map(toEvent);
       }),
   };
 }
 
-/** One page of any filter: a short read by index for each severity asked for, merged. */
+/**
+ * One page of any filter, by robot: those of a deleted robot are in no list from its deletion on, and the cost
+ * is that of the account's robots and the page, whatever was ever stored.
+ */
 function eventPages({
   reader,
-}: Access): (filter: EventFilter, before: number, limit: number) => EventRow[] {
-  const pageOf = (scope: 'wallet' | 'robot') => {
-    const column = scope === 'wallet' ? 'wallet' : 'robot_id';
-    return {
-      all: reader.prepare<[string, Severity, number, number], EventRow>(
-        `SELECT ${COLUMNS} FROM events INDEXED BY events_${scope}
-         WHERE ${column} = ? AND severity = ? AND seq < ? ORDER BY seq DESC LIMIT ?`,
-      ),
-      ofType: reader.prepare<[string, string, Severity, number, number], EventRow>(
-        `SELECT ${COLUMNS} FROM events INDEXED BY events_${scope}_type
-         WHERE ${column} = ? AND event_type = ? AND severity = ? AND seq < ?
-         ORDER BY seq DESC LIMIT ?`,
-      ),
-    };
-  };
-  const pages = { wallet: pageOf('wallet'), robot: pageOf('robot') };
+}: Access): (robotIds: string[], filter: EventFilter, before: number, limit: number) => EventRow[] {
+  const row = reader.prepare<[number], EventRow>(`SELECT ${COLUMNS} FROM events WHERE seq = ?`);
+  const newestOf = newestSequence(reader);
 
-  return ({ wallet, robotId, severity, eventType }, before, limit) => {
-    const { all, ofType } = robotId === null ? pages.wallet : pages.robot;
-    const scope = robotId ?? wallet;
-    const rows = (severity === null ? SEVERITIES : [severity]).flatMap((one) =>
-      eventType === null
-        ? all.all(scope, one, before, limit)
-        : ofType.all(scope, eventType, one, before, limit),
+  return (robotIds, { severity, eventType }, before, limit) => {
+    const streams = robotIds.flatMap((robotId) =>
+      (severity === null ? SEVERITIES : [severity]).map((one) => {
+        const next = (below: number) => newestOf(robotId, one, eventType, below);
+        return { next, seq: next(before) };
+      }),
     );
-    return rows.sort((a, b) => b.seq - a.seq).slice(0, limit);
+    const page: EventRow[] = [];
+    while (page.length < limit) {
+      const newest = streams.reduce((a, b) => (b.seq > a.seq ? b : a), NO_STREAM);
+      const found = row.get(newest.seq);
+      if (found === undefined) break;
+      page.push(found);
+      newest.seq = newest.next(newest.seq);
+    }
+    return page;
+  };
+}
+
+const NONE = -1;
+const NO_STREAM = { next: () => NONE, seq: NONE };
+
+function newestSequence(
+  reader: Database,
+): (robotId: string, severity: Severity, eventType: string | null, below: number) => number {
+  const ofAny = reader.prepare<[string, Severity, number], { seq: number }>(
+    `SELECT seq FROM events INDEXED BY events_robot
+     WHERE robot_id = ? AND severity = ? AND seq < ? ORDER BY seq DESC LIMIT 1`,
+  );
+  const ofType = reader.prepare<[string, string, Severity, number], { seq: number }>(
+    `SELECT seq FROM events INDEXED BY events_robot_type
+     WHERE robot_id = ? AND event_type = ? AND severity = ? AND seq < ?
+     ORDER BY seq DESC LIMIT 1`,
+  );
+  return (robotId, severity, eventType, below) => {
+    const found =
+      eventType === null
+        ? ofAny.get(robotId, severity, below)
+        : ofType.get(robotId, eventType, severity, below);
+    return found?.seq ?? NONE;
   };
 }
 

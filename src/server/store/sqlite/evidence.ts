@@ -2,6 +2,7 @@ import type { Hex } from '../../../proof/bytes.ts';
 import type { EvidenceRecord, EvidenceStore } from '../../core/evidence-store.ts';
 import type { Viewer } from '../../core/ports.ts';
 import type { Access } from './access.ts';
+import { openProof } from './proof-cipher.ts';
 import { isVisibleTo, taskReader } from './task-records.ts';
 
 interface MinedRow {
@@ -14,11 +15,12 @@ export function evidenceStore({
   reader,
   writer,
   write,
+  purgeLog,
   read,
 }: Access): Omit<EvidenceStore, 'listTasks'> {
   const readTask = taskReader(reader);
-  const readProof = reader.prepare<[string], { proof: string }>(
-    'SELECT proof FROM proofs WHERE task_id = ?',
+  const readProof = reader.prepare<[string], { sealed: Buffer; key: Buffer }>(
+    'SELECT p.sealed, k.key FROM proofs p JOIN proof_keys k ON k.id = p.key_id WHERE p.task_id = ?',
   );
   const robotName = reader.prepare<[string], { name: string }>(
     'SELECT name FROM robots WHERE id = ?',
@@ -35,24 +37,15 @@ export function evidenceStore({
   );
   const erase = writer.prepare<[string]>('DELETE FROM proofs WHERE task_id = ?');
   const eraseOld = writer.prepare<[number, number]>(
-    `DELETE FROM proofs WHERE task_id IN
-       (SELECT task_id FROM proofs WHERE stored_at < ? ORDER BY stored_at LIMIT ?)`,
+    `DELETE FROM proofs WHERE key_id IN
+       (SELECT key_id FROM proofs WHERE stored_at < ? ORDER BY stored_at LIMIT ?)`,
   );
 
   function evidenceOf(id: string, viewer: Viewer): EvidenceRecord | null {
     const task = readTask(id);
     if (task === null || !isVisibleTo(task, viewer)) return null;
-    return { task, proof: readProof.get(id)?.proof ?? null };
-  }
-
-  /** What is deleted meanwhile is overwritten with zeros, not only left out. */
-  function overwriting<T>(work: () => T): T {
-    writer.pragma('secure_delete = ON');
-    try {
-      return work();
-    } finally {
-      writer.pragma('secure_delete = OFF');
-    }
+    const stored = readProof.get(id);
+    return { task, proof: stored === undefined ? null : openProof(stored.sealed, stored.key) };
   }
 
   return {
@@ -75,16 +68,23 @@ export function evidenceStore({
         };
       }),
 
-    eraseProof: (id, wallet) =>
-      write(() => {
+    async eraseProof(id, wallet) {
+      const outcome = await write(() => {
         const task = ofAccount.get(id, wallet);
         if (task === undefined) return 'not_found';
         if (task.completed === 0) return 'nothing_stored';
-        overwriting(() => erase.run(id));
+        erase.run(id);
         return 'erased';
-      }),
+      });
+      if (outcome === 'erased') await purgeLog();
+      return outcome;
+    },
 
-    eraseOldProofs: (before, limit) =>
-      write(() => overwriting(() => eraseOld.run(before, limit)).changes),
+    async eraseOldProofs(before, limit) {
+      const erased = await write(() => eraseOld.run(before, limit).changes);
+      // One purge serves many steps; none needs to wait for it.
+      if (erased > 0) void purgeLog();
+      return erased;
+    },
   };
 }

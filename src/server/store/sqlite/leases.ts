@@ -3,7 +3,7 @@ import type { Clock } from '../../../base/clock.ts';
 import { SvcError } from '../../../base/svc-error.ts';
 import type { AnchorStore, Lease } from '../../core/anchor-store.ts';
 import type { Access } from './access.ts';
-import { holdReader } from './hold.ts';
+import { holdReader, showHold } from './hold.ts';
 
 /** Throws `lease_lost` unless holder and fence own the lease now. */
 export type LeaseGuard = (lease: Lease) => void;
@@ -67,7 +67,10 @@ export function leaseStore(
 
     acquireLease: ({ chainId, address }, holder, ttlMs, now) =>
       write(() => {
-        if (held()) return null;
+        if (held({ chainId, address })) {
+          showHold(writer, now);
+          return null;
+        }
         const row = find.get(chainId, address);
         const taken = row !== undefined && row.holder !== null && row.expires_at > now;
         if (taken && row.holder !== holder) return null;

@@ -1,6 +1,7 @@
 import { canonicalPath, lockDatabase, openWriter } from './connections.ts';
 import { migrate } from './migrate.ts';
 import { migrations } from './migrations/migrations.ts';
+import { finishRestore } from './restore.ts';
 
 /**
  * Brings an existing database up to date, as a start does, without starting. Answers the schema's version.
@@ -12,6 +13,7 @@ export function migrateDatabase(path: string, now: number): number {
   const existing = canonicalPath(path, { create: false });
   const lock = lockDatabase(existing);
   try {
+    finishRestore(existing);
     const db = openWriter(existing);
     try {
       migrate({ db, migrations, now });

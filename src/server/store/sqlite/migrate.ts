@@ -1,11 +1,12 @@
 import Database from 'better-sqlite3';
 import { SvcError } from '../../../base/svc-error.ts';
+import { newProofKey, sealProof } from './proof-cipher.ts';
 
 export interface MigrateOptions {
   db: Database.Database;
   migrations: readonly string[];
-  /** Part of the snapshot's name, so that none overwrites another. */
-  now: number;
+  /** Part of the snapshot's name, so that none overwrites another; null for a copy, which needs none. */
+  now: number | null;
 }
 
 /** "RTPA", in the header of every database of this service. */
@@ -23,8 +24,10 @@ export function migrate({ db, migrations, now }: MigrateOptions): void {
   requireOwn(db, from);
   if (from > migrations.length) throw tooNew(from, migrations.length);
   if (from === migrations.length) return;
-  if (from > 0) snapshot(db, `${db.name}.schema-${from}.${now}`);
+  if (from > 0 && now !== null) snapshot(db, `${db.name}.schema-${from}.${now}`);
   teachSums(db);
+  db.function('new_proof_key', newProofKey);
+  db.function('seal_proof', sealProof);
   for (const [index, sql] of migrations.entries()) {
     if (index < from) continue;
     db.transaction(() => {

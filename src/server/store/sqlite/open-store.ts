@@ -20,11 +20,13 @@ import { type GroupCommit, type GroupCommitOptions, startGroupCommit } from './g
 import { checkInvariants } from './invariants/check-invariants.ts';
 import { endLeases, leaseGuard, leaseStore } from './leases.ts';
 import { Ledger } from './ledger.ts';
+import { type LogPurge, startLogPurge } from './log-purge.ts';
 import { migrate, requireSchema } from './migrate.ts';
 import { migrations } from './migrations/migrations.ts';
 import { operationsStore } from './operations.ts';
 import { queueStore } from './queue.ts';
 import { RateCounters } from './rate-counters.ts';
+import { finishRestore, refuseUnfinishedRestore } from './restore.ts';
 import { retentionStore } from './retention.ts';
 import { robotDeletion } from './robot-deletion.ts';
 import { robotStore } from './robots.ts';
@@ -69,7 +71,12 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
     for (const close of opened.splice(0).reverse()) close();
   };
   try {
-    if (options.exclusive) opened.push(lockDatabase(path).release);
+    if (options.exclusive) {
+      opened.push(lockDatabase(path).release);
+      finishRestore(path);
+    } else {
+      refuseUnfinishedRestore(path);
+    }
     const writer = openWriter(path);
     opened.push(() => writer.close());
     if (options.exclusive) {
@@ -101,7 +108,10 @@ function buildStore(
     onFatal: fatal,
     onCommit: options.onCommit,
   });
-  const access = shareAccess({ clock, writer, reader, group, fatal });
+  const log = startLogPurge(writer, fatal);
+  // A crash may have come between the commit of an erasure and its purge.
+  if (exclusive) log.purge();
+  const access = shareAccess({ clock, writer, reader, group, log, fatal });
   const counters = new RateCounters(clock);
   if (exclusive) counters.load(reader);
   const ledger = new Ledger(writer);
@@ -116,6 +126,7 @@ function buildStore(
     // Without saved counters a window opens anew, as after a crash; closing goes on.
     const saved = exclusive ? group.write(() => counters.save(writer)).catch(() => {}) : null;
     await Promise.all([saved, group.drain()]);
+    log.stop();
     release();
     wakeUps.wakeAll();
   }
@@ -161,9 +172,11 @@ function shareAccess({
   writer,
   reader,
   group,
+  log,
   fatal,
 }: Pick<Access, 'clock' | 'writer' | 'reader'> & {
   group: GroupCommit;
+  log: LogPurge;
   fatal: (error: Error) => void;
 }): Access {
   function readNow<T>(query: () => T): T {
@@ -182,6 +195,7 @@ function shareAccess({
     writer,
     reader,
     write: (work) => group.write(work),
+    purgeLog: () => log.purge(),
     readNow,
     read: async (query) => readNow(query),
   };

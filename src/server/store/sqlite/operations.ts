@@ -59,9 +59,9 @@ export function operationsStore(
 
     holdQueue: (now) => write(() => holdQueue(writer, now)),
 
-    isHeld: () => read(held),
+    isHeld: (sender) => read(() => held(sender)),
 
-    liftHold: (now) => write(() => liftHold(writer, now)),
+    liftHold: (senders, now) => write(() => liftHold(writer, senders, now)),
 
     listSenders: () =>
       read(() =>

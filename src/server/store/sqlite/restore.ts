@@ -1,9 +1,12 @@
-import { chmodSync, copyFileSync, existsSync, renameSync, rmSync } from 'node:fs';
+import { chmodSync, copyFileSync, existsSync, readdirSync, renameSync, rmSync } from 'node:fs';
+import path from 'node:path';
 import Database from 'better-sqlite3';
 import { SvcError } from '../../../base/svc-error.ts';
 import { syncFile, syncFolderOf, verifyCopy } from './backup.ts';
 import { canonicalPath, lockDatabase } from './connections.ts';
 import { holdQueue } from './hold.ts';
+import { migrate } from './migrate.ts';
+import { migrations } from './migrations/migrations.ts';
 
 export interface RestoreOptions {
   databasePath: string;
@@ -16,7 +19,7 @@ export interface RestoreOptions {
 
 /**
  * Puts a backup in the place of the database, its queue held: proofs that it shows as queued may have been
- * anchored after it was taken. Answers where the database before it went; null when there was none.
+ * anchored after it was taken. Cut short, it has changed nothing yet, or the next start ends it. Answers where the database before it went; null when there was none.
  *
  * @throws SvcError `database_locked` while a server runs, `database_exists` without `force`, and
  *   `database_foreign`, `schema_too_new` or `backup_failed` when the file is no sound backup.
@@ -25,43 +28,85 @@ export function restoreDatabase({ databasePath, file, force, now }: RestoreOptio
   if (!existsSync(file)) throw new SvcError('not_found', `There is no file ${file}.`);
   const target = canonicalPath(databasePath, { create: true });
   const lock = lockDatabase(target);
-  const incoming = `${target}.restoring`;
+  const copy = `${target}.incoming`;
   try {
+    finishRestore(target);
     if (existsSync(target) && !force) {
       throw new SvcError('database_exists', `There is a database at ${target}.`, {
         hint: 'With --force it is set aside, not deleted.',
       });
     }
-    copyFileSync(file, incoming);
-    chmodSync(incoming, 0o600);
-    verifyCopy(incoming);
-    holdIn(incoming, now);
-    syncFile(incoming);
-    const aside = setAside(target, now);
-    renameSync(incoming, target);
-    syncFolderOf(target);
-    return aside;
+    remove(copy);
+    copyFileSync(file, copy);
+    chmodSync(copy, 0o600);
+    verifyCopy(copy);
+    makeReady(copy, now);
+    renameSync(copy, `${target}${READY}${now}`);
+    return finishRestore(target);
   } finally {
-    rmSync(incoming, { force: true });
+    remove(copy);
     lock.release();
   }
 }
 
-function holdIn(file: string, now: number): void {
-  const db = new Database(file, { fileMustExist: true });
+/** Follows the database's name in that of a copy which is whole, durable and held; then comes a number. */
+const READY = '.restoring.';
+
+/**
+ * Puts a copy that is ready in the place of the database, also where a restore was cut short at any moment:
+ * each step may have been done before. Only for who holds the lock. Answers where the database before it
+ * is; null when there was none.
+ */
+export function finishRestore(target: string): string | null {
+  const ready = readyCopy(target);
+  if (ready === null) return null;
+  const aside = `${target}.replaced.${ready.slice(`${target}${READY}`.length)}`;
+  syncFolderOf(target);
+  // The write-ahead log goes along: it belongs to that file and to no other.
+  for (const suffix of ['', '-wal']) {
+    if (existsSync(`${target}${suffix}`)) renameSync(`${target}${suffix}`, `${aside}${suffix}`);
+  }
+  rmSync(`${target}-shm`, { force: true });
+  syncFolderOf(target);
+  renameSync(ready, target);
+  syncFolderOf(target);
+  return existsSync(aside) ? aside : null;
+}
+
+/**
+ * For a process that works beside a server and so must not finish it.
+ *
+ * @throws SvcError `restore_unfinished`.
+ */
+export function refuseUnfinishedRestore(target: string): void {
+  if (readyCopy(target) === null) return;
+  throw new SvcError('restore_unfinished', `A restore of ${target} was cut short.`, {
+    hint: 'svc-server start, or svc-server restore again, finishes it.',
+  });
+}
+
+function readyCopy(target: string): string | null {
+  const folder = path.dirname(target);
+  const name = readdirSync(folder).find((one) =>
+    one.startsWith(`${path.basename(target)}${READY}`),
+  );
+  return name === undefined ? null : path.join(folder, name);
+}
+
+/** Of the newest schema, its queue held, durable. */
+function makeReady(copy: string, now: number): void {
+  const db = new Database(copy, { fileMustExist: true });
   try {
+    db.pragma('secure_delete = ON');
+    migrate({ db, migrations, now: null });
     db.transaction(() => holdQueue(db, now)).immediate();
   } finally {
     db.close();
   }
+  syncFile(copy);
 }
 
-/** The write-ahead log goes along under the new name: it belongs to that file and to no other. */
-function setAside(target: string, now: number): string | null {
-  const aside = `${target}.replaced.${now}`;
-  const isThere = existsSync(target);
-  if (isThere) renameSync(target, aside);
-  if (isThere && existsSync(`${target}-wal`)) renameSync(`${target}-wal`, `${aside}-wal`);
-  for (const suffix of ['-wal', '-shm']) rmSync(`${target}${suffix}`, { force: true });
-  return isThere ? aside : null;
+function remove(copy: string): void {
+  for (const suffix of ['', '-wal', '-shm', '-journal'])
+    rmSync(`${copy}${suffix}`, { force: true });
 }

@@ -5,8 +5,9 @@ import { completionTopic } from './completions.ts';
 import type { Ledger } from './ledger.ts';
 import type { WakeUps } from './wake-ups.ts';
 
-/** Tasks that one commit forgets, so that a robot with a long history holds nobody up. */
-const FORGOTTEN_PER_COMMIT = 100;
+/** What one commit forgets at most: a robot with a long history, or large evidence, holds nobody up. */
+const TASKS_PER_COMMIT = 100;
+const MS_PER_COMMIT = 5;
 
 interface TaskStateRow {
   status: TaskRecord['status'];
@@ -18,19 +19,15 @@ export function robotDeletion(
   access: Access,
   { ledger, wakeUps }: { ledger: Ledger; wakeUps: WakeUps },
 ): Pick<RobotStore, 'deleteRobot'> {
-  const { writer, write } = access;
+  const { writer, write, purgeLog } = access;
   const endKey = writer.prepare<[number, string, string]>(
     `UPDATE robots SET key_hash = NULL, key_hint = NULL, updated_at = ?
      WHERE id = ? AND wallet = ?`,
   );
-  // Over the queue, which is shorter than what a robot ever did.
-  const queuedTasks = writer.prepare<[string], { id: string }>(
-    `SELECT tasks.id FROM completions INDEXED BY completions_queue
-     CROSS JOIN tasks ON tasks.id = completions.task_id
-     WHERE completions.state = 'queued' AND tasks.robot_id = ?`,
-  );
-  const someTasks = writer.prepare<[string, number], { id: string }>(
-    'SELECT id FROM tasks WHERE robot_id = ? LIMIT ?',
+  // What waits to be signed is not verified yet, and rarely old.
+  const newestTasks = writer.prepare<[string, TaskRecord['status'], number], { id: string }>(
+    `SELECT id FROM tasks WHERE robot_id = ? AND status = ?
+     ORDER BY created_at DESC, id DESC LIMIT ?`,
   );
   const remove = writer.prepare<[string]>('DELETE FROM robots WHERE id = ?');
   const forget = forgetTask(access, ledger);
@@ -38,12 +35,21 @@ export function robotDeletion(
   /** Each commit repeats the first's work: a new key or completion may have come in between. */
   function forgetSome(id: string, wallet: string, now: number) {
     if (endKey.run(now, id, wallet).changes === 0) return { outcome: 'not_found' as const };
-    const tasks = [...queuedTasks.all(id), ...someTasks.all(id, FORGOTTEN_PER_COMMIT)];
-    const forgotten = new Set(tasks.map((task) => task.id));
-    for (const taskId of forgotten) forget(taskId, now);
-    const more = someTasks.get(id, 1) !== undefined;
-    if (!more) remove.run(id);
-    return { outcome: more ? ('more' as const) : ('deleted' as const), forgotten };
+    const until = performance.now() + MS_PER_COMMIT;
+    const forgotten: string[] = [];
+    for (const task of nextTasks(id)) {
+      forget(task.id, now);
+      forgotten.push(task.id);
+      if (performance.now() >= until) break;
+    }
+    if (forgotten.length > 0) return { outcome: 'more' as const, forgotten };
+    remove.run(id);
+    return { outcome: 'deleted' as const, forgotten };
+  }
+
+  function nextTasks(id: string): { id: string }[] {
+    const claimed = newestTasks.all(id, 'claimed', TASKS_PER_COMMIT);
+    return claimed.length > 0 ? claimed : newestTasks.all(id, 'verified', TASKS_PER_COMMIT);
   }
 
   return {
@@ -52,8 +58,12 @@ export function robotDeletion(
         const step = await write(() => forgetSome(id, wallet, now));
         // Somebody else may have deleted the rest.
         if (step.outcome === 'not_found') return commits > 0;
+        // Also for a call that is cut short later.
+        const purged = purgeLog();
         for (const taskId of step.forgotten) wakeUps.wake(completionTopic(taskId));
-        if (step.outcome === 'deleted') return true;
+        if (step.outcome === 'more') continue;
+        await purged;
+        return true;
       }
     },
   };

@@ -1,6 +1,7 @@
 import type { Challenge, SessionRecord, SignInStore } from '../../core/ports.ts';
 import type { Access } from './access.ts';
 import type { Ledger } from './ledger.ts';
+import { sessionOpener } from './open-session.ts';
 import type { RateCounters } from './rate-counters.ts';
 
 interface ChallengeRow {
@@ -31,10 +32,7 @@ export function signInStore(
 ): SignInStore {
   const { reader, writer, write, read } = access;
   const challenges = challengeStatements(access);
-  const insertSession = writer.prepare<[Record<string, string | number>]>(
-    `INSERT INTO sessions (id, token_hash, wallet, created_at, expires_at)
-     VALUES (:id, :tokenHash, :wallet, :createdAt, :expiresAt)`,
-  );
+  const openSession = sessionOpener(writer);
   const purgeSessions = writer.prepare<[number, number]>(
     `DELETE FROM sessions WHERE id IN
        (SELECT id FROM sessions WHERE expires_at <= ? ORDER BY expires_at LIMIT ?)`,
@@ -74,7 +72,7 @@ export function signInStore(
         }
         challenges.spend.run(nonce);
         purgeSessions.run(now, PURGED_PER_WRITE);
-        insertSession.run({ ...session, wallet });
+        openSession(session, wallet, 'wallet');
         return 'signed_in';
       }),
 

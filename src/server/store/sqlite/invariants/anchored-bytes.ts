@@ -4,21 +4,33 @@ import type { Hex } from '../../../../proof/bytes.ts';
 import { commitLeaves } from '../../../../proof/commitment.ts';
 import { leafHash } from '../../../../proof/leaf.ts';
 import { decodePayload, encodePayload } from '../../../../proof/payload.ts';
+import { openProof } from '../proof-cipher.ts';
 
 interface ProofRow {
   task_id: string;
-  proof: string;
+  sealed: Buffer;
+  key: Buffer;
   proof_hash: string;
 }
 
 export function* proofsMatchTheirHash(db: Database): Generator<string> {
   const proofs = db.prepare<[], ProofRow>(
-    `SELECT p.task_id, p.proof, c.proof_hash FROM proofs p
+    `SELECT p.task_id, p.sealed, k.key, c.proof_hash FROM proofs p
+     JOIN proof_keys k ON k.id = p.key_id
      LEFT JOIN completions c ON c.task_id = p.task_id`,
   );
-  for (const { task_id, proof, proof_hash } of proofs.iterate()) {
-    const hash = `0x${createHash('sha256').update(proof, 'utf8').digest('hex')}`;
-    if (hash !== proof_hash) yield `the evidence of task ${task_id} does not have its proof hash`;
+  for (const { task_id, sealed, key, proof_hash } of proofs.iterate()) {
+    if (hashOf(sealed, key) === proof_hash) continue;
+    yield `the evidence of task ${task_id} does not have its proof hash`;
+  }
+}
+
+/** Null where the evidence cannot be opened. */
+function hashOf(sealed: Buffer, key: Buffer): string | null {
+  try {
+    return `0x${createHash('sha256').update(openProof(sealed, key), 'utf8').digest('hex')}`;
+  } catch {
+    return null;
   }
 }
 

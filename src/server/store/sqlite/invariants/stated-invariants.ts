@@ -168,6 +168,10 @@ export const statedInvariants: Record<string, Invariant> = {
     SELECT 'task ' || id || ' is there and buried' FROM tasks
     WHERE id IN (SELECT task_id FROM tombstones)`),
 
+  key_of_erased_evidence_is_gone: selecting(`
+    SELECT 'key ' || id || ' is there without its evidence' FROM proof_keys
+    WHERE key <> zeroblob(32) AND id NOT IN (SELECT key_id FROM proofs)`),
+
   robot_is_in_a_fleet_of_its_account: selecting(`
     SELECT 'robot ' || r.id || ' is in fleet ' || r.fleet_id || ', which is not its account''s'
     FROM robots r LEFT JOIN fleets f ON f.id = r.fleet_id AND f.wallet = r.wallet

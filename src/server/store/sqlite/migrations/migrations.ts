@@ -2,7 +2,17 @@ import { spine } from './001-spine.ts';
 import { fleets } from './002-fleets.ts';
 import { telemetry } from './003-telemetry.ts';
 import { account } from './004-account.ts';
+import { erasure } from './006-erasure.ts';
+import { cursorKey } from './007-cursor-key.ts';
 import { anchorFinality } from './008-anchor-finality.ts';
 
 /** In order; `PRAGMA user_version` is how many of them a database has. Never edit one that was released. */
-export const migrations: readonly string[] = [spine, fleets, telemetry, account, anchorFinality];
+export const migrations: readonly string[] = [
+  spine,
+  fleets,
+  telemetry,
+  account,
+  erasure,
+  cursorKey,
+  anchorFinality,
+];

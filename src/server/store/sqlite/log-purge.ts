@@ -1,0 +1,72 @@
+import type { Database } from 'better-sqlite3';
+import { faultKind } from './faults.ts';
+
+export interface LogPurge {
+  /**
+   * Writes the log back into the database and empties it, so that nothing that was erased before the call is
+   * left in it. Resolves after the first try; where another process reads an older state, as a backup does,
+   * tries go on until it has ended.
+   */
+  purge(): Promise<void>;
+  /** What it did not come to is done at the next start. */
+  stop(): void;
+}
+
+/** Between two tries, so that erasing one by one does not cost a checkpoint each. */
+const EVERY_MS = 100;
+const RETRY_MS = 1_000;
+
+/** `onFatal` learns that disk or file cannot be trusted any more. */
+export function startLogPurge(writer: Database, onFatal: (error: Error) => void): LogPurge {
+  let waiting: (() => void)[] = [];
+  let timer: NodeJS.Timeout | undefined;
+  let dueAt = Number.POSITIVE_INFINITY;
+  let triedAt = Number.NEGATIVE_INFINITY;
+  let stopped = false;
+
+  function tryAt(instant: number): void {
+    if (instant >= dueAt) return;
+    clearTimeout(timer);
+    dueAt = instant;
+    timer = setTimeout(attempt, Math.max(0, instant - performance.now()));
+    timer.unref();
+  }
+
+  function attempt(): void {
+    dueAt = Number.POSITIVE_INFINITY;
+    const emptied = isEmptied();
+    triedAt = performance.now();
+    answerAll();
+    if (!emptied) tryAt(triedAt + RETRY_MS);
+  }
+
+  function isEmptied(): boolean {
+    try {
+      const [result] = writer.pragma('wal_checkpoint(TRUNCATE)') as { busy: 0 | 1 }[];
+      return result?.busy === 0;
+    } catch (error) {
+      if (faultKind(error) === 'fatal' && error instanceof Error) onFatal(error);
+      return false;
+    }
+  }
+
+  function answerAll(): void {
+    const answered = waiting;
+    waiting = [];
+    for (const resolve of answered) resolve();
+  }
+
+  return {
+    purge: () =>
+      new Promise((resolve) => {
+        if (stopped) return resolve();
+        waiting.push(resolve);
+        tryAt(Math.max(performance.now(), triedAt + EVERY_MS));
+      }),
+    stop() {
+      stopped = true;
+      clearTimeout(timer);
+      answerAll();
+    },
+  };
+}

@@ -5,7 +5,6 @@ import type { Identity } from '../../src/chain/identity.ts';
 import type { Hex } from '../../src/proof/bytes.ts';
 import { leafHash } from '../../src/proof/leaf.ts';
 import { encodePayload } from '../../src/proof/payload.ts';
-import type { Verification } from '../../src/protocol/resources.ts';
 import { anvilAccounts, type TestChain } from '../support/anvil.ts';
 import { type ProxiedChain, startProxiedChain } from '../support/proxied-chain.ts';
 import type { RpcProxy } from '../support/rpc-proxy.ts';

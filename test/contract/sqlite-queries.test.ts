@@ -91,10 +91,10 @@ it.each([
   ['roll-ups', /FROM telemetry_rollups\s+WHERE .* at < /, 'USING PRIMARY KEY (robot_id=? AND res'],
   [
     'events',
-    /INDEXED BY events_robot\s/,
-    'INDEX events_robot (robot_id=? AND severity=? AND rowid<?)',
+    /INDEXED BY events_robot_severity\s[\s\S]+FROM robots WHERE robots.wallet/,
+    'INDEX events_robot_severity (robot_id=? AND severity=? AND rowid<?)',
   ],
-  ['events of a type', /INDEXED BY events_robot_type/, 'event_type=? AND severity=? AND rowid<?'],
+  ['events of a type', /INDEXED BY events_robot_type\s/, 'robot_id=? AND event_type=? AND rowid<?'],
   ['hours', /FROM activity_hours/, 'SEARCH activity_hours USING PRIMARY KEY (scope=? AND at>?)'],
   ['tasks by status', /task_counts c ON/, 'SEARCH c USING PRIMARY KEY (robot_id=?)'],
 ])('reads %s by the index meant for it', (_what, query, index) => {

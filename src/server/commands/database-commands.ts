@@ -44,7 +44,9 @@ export function addDatabaseCommands(program: Command, exit: (code: number) => vo
 
   program
     .command('reconcile')
-    .description('Hold the chain against a restored database, and free its queue; 1 if it must not')
+    .description(
+      'Hold the chain against a restored database, and let the configured key anchor; 1 if it must not',
+    )
     .option('--json', 'print one JSON object')
     .action(async (options: { json?: boolean }) => {
       const { reconcile } = await import('./reconcile.ts');

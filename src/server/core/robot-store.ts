@@ -82,10 +82,12 @@ export interface RobotStore {
     now: number,
   ): Promise<RobotRecord | null>;
   /**
-   * Deletes the robot and its tasks; false if it is not there. The first commit ends the key and
-   * cancels every completion that waits to be signed, its reservation released. What is signed lands and
-   * settles without its task. Task ids stay taken for good. Requests that wait for a completion are woken.
-   * Many tasks take several commits: a call that was cut short is to be repeated.
+   * Deletes the robot and its tasks; false if it is not there. Many tasks take several commits: the first
+   * ends the key; a task goes with its evidence and its completion, whose reservation is released if it waits
+   * to be signed, those not verified first; the robot goes last, its events from every list with it. What is signed
+   * lands and settles without its task. Task ids stay taken for good. Requests that wait for a completion are
+   * woken. Evidence cannot be read from the files any more when it resolves, or where another process keeps an
+   * older state, once that process has ended. A call that was cut short is to be repeated.
    */
   deleteRobot(id: string, wallet: string, now: number): Promise<boolean>;
 }

@@ -20,10 +20,8 @@ interface EventRow {
 const COLUMNS =
   'seq, robot_id, id, event_type, severity, message, payload, occurred_at, created_at';
 
-const SEVERITIES: readonly Severity[] = ['info', 'warn', 'error'];
-
 export function eventStore(access: Access): EventStore {
-  const { reader, writer, write, read } = access;
+  const { writer, write, read } = access;
   const robotOfKey = writer.prepare<[string, string], CountedIn>(
     'SELECT wallet, fleet_id FROM robots WHERE id = ? AND key_hash = ?',
   );
@@ -39,7 +37,6 @@ export function eventStore(access: Access): EventStore {
   );
   const seen = sightings(writer);
   const countActivity = activityHours(writer);
-  const robots = reader.prepare<[string], { id: string }>('SELECT id FROM robots WHERE wallet = ?');
   const readPage = eventPages(access);
 
   return {
@@ -60,65 +57,87 @@ export function eventStore(access: Access): EventStore {
 
     listEvents: (filter, { limit, before }) =>
       read(() => {
-        const owned = robots.all(filter.wallet).map(({ id }) => id);
-        const asked = owned.filter((id) => filter.robotId === null || id === filter.robotId);
-        if (filter.robotId !== null && asked.length === 0) return null;
-        const newest = before ?? Number.MAX_SAFE_INTEGER;
-        return readPage(asked, filter, newest, limit).map(toEvent);
+        const page = readPage(filter, before ?? Number.MAX_SAFE_INTEGER, limit);
+        return page === null ? null : page.map(toEvent);
       }),
   };
 }
 
+/** Where the events of one robot that a filter wants are read in order. */
+const INDEXES = {
+  all: { index: 'events_robot', wanted: '' },
+  severity: { index: 'events_robot_severity', wanted: 'AND severity = :severity' },
+  type: { index: 'events_robot_type', wanted: 'AND event_type = :eventType' },
+  both: {
+    index: 'events_robot_type_severity',
+    wanted: 'AND event_type = :eventType AND severity = :severity',
+  },
+};
+
+/** The newest wanted event of a robot; null where it has none. */
+interface Newest {
+  robotId: string;
+  seq: number | null;
+}
+
 /**
- * One page of any filter, by robot: those of a deleted robot are in no list from its deletion on, and the cost
- * is that of the account's robots and the page, whatever was ever stored.
+ * One page of any filter, null where the account has no such robot. It is put together by robot, so that the
+ * events of a deleted one are in no list from then on; its cost is that of the account's robots and of the
+ * page, whatever was ever stored.
  */
 function eventPages({
   reader,
-}: Access): (robotIds: string[], filter: EventFilter, before: number, limit: number) => EventRow[] {
+}: Access): (filter: EventFilter, below: number, limit: number) => EventRow[] | null {
+  const newest = newestOf(reader);
   const row = reader.prepare<[number], EventRow>(`SELECT ${COLUMNS} FROM events WHERE seq = ?`);
-  const newestOf = newestSequence(reader);
 
-  return (robotIds, { severity, eventType }, before, limit) => {
-    const streams = robotIds.flatMap((robotId) =>
-      (severity === null ? SEVERITIES : [severity]).map((one) => {
-        const next = (below: number) => newestOf(robotId, one, eventType, below);
-        return { next, seq: next(before) };
-      }),
-    );
+  return (filter, below, limit) => {
+    const { ofAccount, ofRobot } = newest[kindOf(filter)];
+    const robots = (filter.robotId === null ? ofAccount : ofRobot).all({ ...filter, below });
+    if (filter.robotId !== null && robots.length === 0) return null;
     const page: EventRow[] = [];
     while (page.length < limit) {
-      const newest = streams.reduce((a, b) => (b.seq > a.seq ? b : a), NO_STREAM);
-      const found = row.get(newest.seq);
+      const next = robots.reduce(later, NOTHING);
+      const found = next.seq === null ? undefined : row.get(next.seq);
       if (found === undefined) break;
       page.push(found);
-      newest.seq = newest.next(newest.seq);
+      next.seq = ofRobot.get({ ...filter, robotId: next.robotId, below: found.seq })?.seq ?? null;
     }
     return page;
   };
 }
 
-const NONE = -1;
-const NO_STREAM = { next: () => NONE, seq: NONE };
+const NOTHING: Newest = { robotId: '', seq: null };
 
-function newestSequence(
-  reader: Database,
-): (robotId: string, severity: Severity, eventType: string | null, below: number) => number {
-  const ofAny = reader.prepare<[string, Severity, number], { seq: number }>(
-    `SELECT seq FROM events INDEXED BY events_robot
-     WHERE robot_id = ? AND severity = ? AND seq < ? ORDER BY seq DESC LIMIT 1`,
-  );
-  const ofType = reader.prepare<[string, string, Severity, number], { seq: number }>(
-    `SELECT seq FROM events INDEXED BY events_robot_type
-     WHERE robot_id = ? AND event_type = ? AND severity = ? AND seq < ?
-     ORDER BY seq DESC LIMIT 1`,
-  );
-  return (robotId, severity, eventType, below) => {
-    const found =
-      eventType === null
-        ? ofAny.get(robotId, severity, below)
-        : ofType.get(robotId, eventType, severity, below);
-    return found?.seq ?? NONE;
+function later(a: Newest, b: Newest): Newest {
+  return (b.seq ?? 0) > (a.seq ?? 0) ? b : a;
+}
+
+function kindOf({ severity, eventType }: EventFilter): keyof typeof INDEXES {
+  if (eventType === null) return severity === null ? 'all' : 'severity';
+  return severity === null ? 'type' : 'both';
+}
+
+function newestOf(reader: Database) {
+  const reading = ({ index, wanted }: { index: string; wanted: string }) => {
+    const newest = (robots: string) =>
+      reader.prepare<[EventFilter & { below: number }], Newest>(
+        `SELECT robots.id AS robotId,
+           (SELECT seq FROM events INDEXED BY ${index}
+            WHERE robot_id = robots.id ${wanted} AND seq < :below
+            ORDER BY seq DESC LIMIT 1) AS seq
+         FROM robots WHERE ${robots}`,
+      );
+    return {
+      ofAccount: newest('robots.wallet = :wallet'),
+      ofRobot: newest('robots.id = :robotId AND robots.wallet = :wallet'),
+    };
+  };
+  return {
+    all: reading(INDEXES.all),
+    severity: reading(INDEXES.severity),
+    type: reading(INDEXES.type),
+    both: reading(INDEXES.both),
   };
 }
 

@@ -27,8 +27,15 @@ CREATE TRIGGER proof_erased AFTER DELETE ON proofs BEGIN
   UPDATE proof_keys SET key = zeroblob(32) WHERE id = OLD.key_id;
 END;
 
+-- One for each combination of filters: each ends with seq and reads a robot's events in order.
 DROP INDEX events_wallet;
 DROP INDEX events_wallet_type;
+DROP INDEX events_robot;
+DROP INDEX events_robot_type;
+CREATE INDEX events_robot ON events (robot_id);
+CREATE INDEX events_robot_severity ON events (robot_id, severity);
+CREATE INDEX events_robot_type ON events (robot_id, event_type);
+CREATE INDEX events_robot_type_severity ON events (robot_id, event_type, severity);
 ALTER TABLE events DROP COLUMN wallet;
 
 -- A row: the database is a restored one, and nobody but the senders reconciled since then may anchor.

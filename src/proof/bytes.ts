@@ -3,6 +3,13 @@ export type Hex = `0x${string}`;
 
 const DIGITS = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, '0'));
 
+/** The value of a digit at its character code; 255 where there is none. */
+const VALUES = new Uint8Array(128).fill(255);
+for (const [value, digit] of [...'0123456789abcdef'].entries()) {
+  VALUES[digit.charCodeAt(0)] = value;
+  VALUES[digit.toUpperCase().charCodeAt(0)] = value;
+}
+
 export function bytesToHex(bytes: Uint8Array): Hex {
   let digits = '';
   for (const byte of bytes) digits += DIGITS[byte];
@@ -15,14 +22,21 @@ export function bytesToHex(bytes: Uint8Array): Hex {
  * @throws TypeError when the text is not such hex, or not of `length` bytes.
  */
 export function hexToBytes(hex: string, length?: number): Uint8Array {
-  if (!/^0x(?:[0-9a-fA-F]{2})*$/.test(hex)) throw new TypeError('Not 0x-prefixed hex');
+  if (!hex.startsWith('0x') || hex.length % 2 === 1) throw new TypeError('Not 0x-prefixed hex');
   const bytes = new Uint8Array(hex.length / 2 - 1);
+  for (let i = 0; i < bytes.length; i++) {
+    bytes[i] = digitAt(hex, 2 * i + 2) * 16 + digitAt(hex, 2 * i + 3);
+  }
   if (length !== undefined && bytes.length !== length) {
     throw new TypeError(`Not ${length} bytes of hex`);
   }
-  for (let i = 0; i < bytes.length; i++)
-    bytes[i] = Number.parseInt(hex.slice(2 * i + 2, 2 * i + 4), 16);
   return bytes;
+}
+
+function digitAt(hex: string, index: number): number {
+  const value = VALUES[hex.charCodeAt(index)] ?? 255;
+  if (value === 255) throw new TypeError('Not 0x-prefixed hex');
+  return value;
 }
 
 /**

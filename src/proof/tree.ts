@@ -29,14 +29,33 @@ export interface Inclusion extends InclusionPath {
  * @throws RangeError without leaves. TypeError when a leaf is not 32 bytes of hex.
  */
 export function merkleTree(leaves: readonly string[]): MerkleTree {
+  const growing = growMerkleTree(leaves);
+  for (;;) {
+    const { done, value } = growing.next();
+    if (done) return value;
+  }
+}
+
+/** `merkleTree`, which stops at each node: for callers that have other work to do between them. */
+export function* growMerkleTree(leaves: readonly string[]): Generator<void, MerkleTree> {
   if (leaves.length === 0) throw new RangeError('A tree needs at least one leaf');
+  let level: Uint8Array[] = [];
+  for (const leaf of leaves) {
+    level.push(hexToBytes(leaf, 32));
+    yield;
+  }
   // Pairing level by level, with an odd last node moved up as it is, gives the shape of the RFC's
   // split at the largest power of two.
-  let level = leaves.map((leaf) => hexToBytes(leaf, 32));
-  const levels = [level.map(bytesToHex)];
+  const levels = [level];
   while (level.length > 1) {
-    level = parentsOf(level);
-    levels.push(level.map(bytesToHex));
+    const parents: Uint8Array[] = [];
+    for (let i = 0; i < level.length; i += 2) {
+      const right = level[i + 1];
+      parents.push(right === undefined ? at(level, i) : nodeHash(at(level, i), right));
+      yield;
+    }
+    level = parents;
+    levels.push(level);
   }
   return {
     root: bytesToHex(at(level, 0)),
@@ -44,7 +63,7 @@ export function merkleTree(leaves: readonly string[]): MerkleTree {
       if (!isIndex(index, leaves.length)) throw new RangeError('No leaf has this index');
       return levels.flatMap((nodes, height) => {
         const sibling = nodes[Math.floor(index / 2 ** height) ^ 1];
-        return sibling === undefined ? [] : [sibling];
+        return sibling === undefined ? [] : [bytesToHex(sibling)];
       });
     },
   };
@@ -78,15 +97,6 @@ export function rootFromPath(leaf: string, inclusion: InclusionPath): Hex | null
     last = Math.floor(last / 2);
   }
   return last === 0 ? bytesToHex(node) : null;
-}
-
-function parentsOf(nodes: readonly Uint8Array[]): Uint8Array[] {
-  const parents: Uint8Array[] = [];
-  for (let i = 0; i < nodes.length; i += 2) {
-    const right = nodes[i + 1];
-    parents.push(right === undefined ? at(nodes, i) : nodeHash(at(nodes, i), right));
-  }
-  return parents;
 }
 
 function nodeHash(left: Uint8Array, right: Uint8Array): Uint8Array {

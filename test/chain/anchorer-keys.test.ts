@@ -76,16 +76,20 @@ describe('several keys', () => {
   });
 
   it('do not keep the processor busy while one of them waits for a slow node', async () => {
-    rig.start({ accounts: [0, 2] });
+    rig.start({ accounts: [0, 2], maxInFlight: 1, batchMax: 1 });
     await leases(2);
-    await feeQuote();
+    const ids = await rig.queue(2);
+    await pending(2);
+    await rig.node.mine();
+    await rig.verified(ids);
     let isHanging = false;
     rig.proxy.handle(async ({ calls, answer, forward }) => {
-      isHanging ||= calls.some(({ method, params }) => {
+      const isSlow = calls.some(({ method, params }) => {
         const { data = '' } = (params[0] ?? {}) as { data?: string };
         return method === 'eth_estimateGas' && !data.endsWith('ff'.repeat(64));
       });
-      if (!isHanging) answer(await forward(calls));
+      isHanging ||= isSlow;
+      if (!isSlow) answer(await forward(calls));
     });
     await rig.queue();
     await waitFor('the slow answer', () => isHanging);
@@ -138,6 +142,20 @@ describe('an account whose key is gone', () => {
     const sender = { chainId: 31337, address: first ?? '' };
     await waitFor('the lease', () => rig.store.acquireLease(sender, 'somebody', 1_000, Date.now()));
     expect(await rig.store.listOpenSenders()).toEqual([]);
+  });
+
+  it('may be poor without being a reason for concern', async () => {
+    await leaveOne();
+    await rig.node.mine();
+    await rig.node.rpc('anvil_setBalance', [first, '0x0']);
+    rig.start({ accounts: [2] });
+    await leases(2);
+    await feeQuote();
+    const asked = () =>
+      rig.proxy.asked.methods.filter((method) => method === 'eth_estimateGas').length;
+    await waitFor('surveys of both', () => asked() >= 4);
+
+    expect(await rig.degraded()).toEqual([]);
   });
 
   it('is told of when one of its transactions needs the key', async () => {

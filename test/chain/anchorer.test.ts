@@ -125,11 +125,11 @@ describe('anchoring', () => {
     expect(counts).toEqual([3, 3, 1]);
   });
 
-  it('settles a large batch in commits of at most 128 leaves', async () => {
+  it('settles a large batch in commits of at most 64 leaves', async () => {
     const anchorer = rig.start();
     await waitFor('a fee quote', async () => (await rig.store.getChainStatus())?.quote);
     await anchorer.drain();
-    const ids = await rig.queue(300);
+    const ids = await rig.queue(150);
     const steps: AnchorStep[] = [];
 
     rig.start({ onStep: (step) => void steps.push(step) });
@@ -301,7 +301,7 @@ describe('after a restart', () => {
     await waitFor('the first settlement', () => settled);
     await first.drain();
     const verified = await Promise.all(ids.map(async (id) => (await rig.task(id)).status));
-    expect(verified.filter((status) => status === 'verified')).toHaveLength(128);
+    expect(verified.filter((status) => status === 'verified')).toHaveLength(64);
 
     rig.start();
 

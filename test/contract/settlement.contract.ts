@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, expect, it } from 'vitest';
+import { merkleTree } from '../../src/proof/tree.ts';
 import type { Lease } from '../../src/server/core/anchor-store.ts';
 import type { NewRobot } from '../../src/server/core/robot-store.ts';
 import { chainId, type OpenStore, reservedWei, World } from './world.ts';
@@ -45,13 +46,10 @@ export function settlementContract(open: OpenStore): void {
 
     const receipts = await Promise.all(tasks.map(({ id }) => stateOf(id)));
 
+    const { root, path } = merkleTree(attempt.leaves.map(({ leaf }) => leaf));
+    expect(root).toBe(attempt.root);
     expect(receipts.map((completion) => completion?.receipt?.inclusion)).toEqual(
-      attempt.leaves.map(({ path }, leaf_index) => ({
-        root: attempt.root,
-        leaf_index,
-        leaf_count: 3,
-        path,
-      })),
+      tasks.map((_, leaf_index) => ({ root, leaf_index, leaf_count: 3, path: path(leaf_index) })),
     );
   });
 

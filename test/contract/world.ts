@@ -245,7 +245,7 @@ export class World {
 
   /** An attempt over the proofs given, under the next nonce of this world. */
   attempt(proofs: QueuedProof[], changes: Partial<NewAttempt> = {}): NewAttempt {
-    const { payload, inclusions } = commitLeaves(
+    const { payload } = commitLeaves(
       proofs.map(({ proofHash, leaf }) => ({ proof_hash: proofHash, leaf })),
     );
     return {
@@ -253,11 +253,7 @@ export class World {
       nonce: changes.nonce ?? this.#nonce++,
       payload: encodePayload(payload),
       root: payload.kind === 'batch' ? payload.root : null,
-      leaves: proofs.map(({ taskId, leaf }, i) => ({
-        taskId,
-        leaf,
-        path: (inclusions[i]?.path ?? []) as Hex[], // as computed: lower-case hex
-      })),
+      leaves: proofs.map(({ taskId, leaf }) => ({ taskId, leaf })),
       variant: {
         txHash: randomHash(),
         rawTx: randomHash(),

@@ -1,26 +1,24 @@
+import { inSlices } from '../../base/in-slices.ts';
 import type { Hex } from '../../proof/bytes.ts';
-import { commitLeaves } from '../../proof/commitment.ts';
 import { encodePayload } from '../../proof/payload.ts';
+import { growMerkleTree } from '../../proof/tree.ts';
 import type { NewAttempt, QueuedProof } from '../core/anchor-store.ts';
 
 export interface Batch extends Pick<NewAttempt, 'root' | 'leaves'> {
   payload: Hex;
 }
 
-/** Fixes payload, tree and inclusion paths of the proofs, in the order they were queued. */
-export function batchOf(queued: readonly QueuedProof[]): Batch {
-  const { payload, inclusions } = commitLeaves(
-    queued.map(({ proofHash, leaf }) => ({ proof_hash: proofHash, leaf })),
-  );
-  return {
-    payload: encodePayload(payload),
-    root: payload.kind === 'batch' ? payload.root : null,
-    leaves: queued.map(({ taskId, leaf }, i) => ({
-      taskId,
-      leaf,
-      path: (inclusions[i]?.path ?? []) as Hex[],
-    })),
-  };
+/** Fixes payload and tree of the proofs, in the order they were queued: one alone becomes a single. */
+export async function batchOf(queued: readonly QueuedProof[]): Promise<Batch> {
+  const leaves = queued.map(({ taskId, leaf }) => ({ taskId, leaf }));
+  const [first] = queued;
+  if (first !== undefined && queued.length === 1) {
+    const { proofHash: proof_hash, leaf } = first;
+    return { payload: encodePayload({ kind: 'single', proof_hash, leaf }), root: null, leaves };
+  }
+  const { root } = await inSlices(growMerkleTree(leaves.map(({ leaf }) => leaf)));
+  const payload = encodePayload({ kind: 'batch', root, leaf_count: leaves.length });
+  return { payload, root, leaves };
 }
 
 /** A single's payload at its dearest, no byte of it being zero: what reservations are quoted for. */

@@ -13,8 +13,12 @@ export function degradationsOf(
   { context, hold, refusals }: Standing,
   live: LiveAttempts,
 ): Degradation[] {
-  const reasons: Degradation[] = hold === null || hold === 'first_nonce' ? [] : [hold];
-  if (refusals.any) reasons.push('gas_refused');
+  const reasons: Degradation[] = [];
+  // What keeps from signing is nothing to an account that only is followed.
+  if (context.key !== null) {
+    if (hold !== null && hold !== 'first_nonce') reasons.push(hold);
+    if (refusals.any) reasons.push('gas_refused');
+  }
   if (live.nonceConflict) reasons.push('nonce_conflict');
   const parked = live.bumpClock?.parked ?? null;
   if (parked !== null) reasons.push(parked === 'no_key' ? 'foreign_attempts_open' : parked);

@@ -36,6 +36,7 @@ export function createFinalityWatch(context: AnchoringContext, wake: () => void)
   let fault: unknown = null;
   let dueAt = 0;
   let left = Number.POSITIVE_INFINITY;
+  let isFailing = false;
   let doubted = new Set<string>();
 
   async function look(live: LiveAttempts): Promise<void> {
@@ -64,9 +65,17 @@ export function createFinalityWatch(context: AnchoringContext, wake: () => void)
       if (underWay !== null || found !== null || performance.now() < dueAt) return;
       dueAt = performance.now() + pauseMs;
       underWay = look(live)
+        .then(() => {
+          isFailing = false;
+        })
         .catch((error: unknown) => {
-          // What reads receipts reports the same providers; here nothing depends on the moment.
-          if (!(error instanceof ProviderFault)) fault = error;
+          if (!(error instanceof ProviderFault)) {
+            fault = error;
+            return;
+          }
+          const { reason } = error;
+          if (!isFailing) context.logger.warn({ reason }, 'finality cannot be read; trying again');
+          isFailing = true;
         })
         .finally(() => {
           underWay = null;

@@ -3,7 +3,7 @@ import type { AnchoringContext } from './anchoring-context.ts';
 import { isInBlock, type LiveAttempt, type LiveAttempts } from './attempts.ts';
 
 /** Leaves settled in one commit, so that none holds up other writers for long. */
-const SETTLED_PER_COMMIT = 128;
+const SETTLED_PER_COMMIT = 64;
 /** Between two looks at what is mined and no anchor: only a node that lied can change its word. */
 const FAILED_LOOK_MS = 5_000;
 

@@ -32,7 +32,7 @@ export async function submit(
   queued: readonly QueuedProof[],
   standing: RefusalMeaning | null,
 ): Promise<Submission> {
-  const batch = batchOf(queued);
+  const batch = await batchOf(queued);
   const { decision } = await decide(context, live, batch.payload);
   if (decision.decision === 'wait') return { outcome: 'held', reason: decision.reason };
   if (decision.decision === 'refuse') {

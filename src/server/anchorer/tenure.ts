@@ -40,8 +40,9 @@ interface Tenure {
 
 /**
  * Works while the lease is held: follows what is open, then signs what is queued. Resolves with false when the
- * signal aborts, with true when there is no key and nothing left to follow; rejects with `lease_lost`. Any other fault is survived: everything is read anew from
- * store and chain, so nothing depends on what was in memory when it happened.
+ * signal aborts, with true when there is no key and nothing left to follow; rejects with `lease_lost`. Any other
+ * fault is survived: everything is read anew from store and chain, so nothing depends on what was in memory
+ * when it happened.
  */
 export async function serveTenure(context: AnchoringContext, wakeup: Wakeup): Promise<boolean> {
   const { signal } = context;

@@ -51,8 +51,8 @@ export interface NewAttempt {
   payload: Hex;
   /** Null for a single. */
   root: Hex | null;
-  /** In tree order; `path` is empty for a single. */
-  leaves: { taskId: string; leaf: Hex; path: Hex[] }[];
+  /** In tree order, of which the inclusion paths follow. */
+  leaves: { taskId: string; leaf: Hex }[];
   variant: Variant;
   now: number;
 }
@@ -171,8 +171,8 @@ export interface AnchorStore {
   /** Step 5 done: where it was mined. Nothing is settled yet. What the first inclusion cost stays. */
   recordInclusion(lease: Lease, attemptId: string, mined: MinedVariant, now: number): Promise<void>;
   /**
-   * Step 6: settles up to `limit` unsettled leaves of an included attempt in one commit: receipt,
-   * task `verified`, charge (`chargeOf` in core/money.ts), ledger. Safe to repeat after a crash at any point.
+   * Step 6: settles up to `limit` unsettled leaves of an included attempt in one commit: receipt with its
+   * inclusion path, task `verified`, charge (`chargeOf` in core/money.ts), ledger. Safe to repeat after a crash at any point.
    * A task that was verified before keeps its receipt, in its new place, and is not charged again. Wakes the waiting requests after the commit. Answers how many leaves are left.
    */
   settleLeaves(lease: Lease, attemptId: string, limit: number, now: number): Promise<number>;

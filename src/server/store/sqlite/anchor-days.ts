@@ -6,11 +6,10 @@ interface Settled {
   wallet: string;
   taskId: string;
   chargeWei: bigint;
-  at: number;
 }
 
-/** Counts settled anchors and their charge by day (UTC); must run inside a write. */
-export function anchorDays(writer: Database): (settled: Settled) => void {
+/** Counts anchors settled at the same moment and their charges by day (UTC); must run inside a write. */
+export function anchorDays(writer: Database): (settled: readonly Settled[], at: number) => void {
   const fleetOf = writer.prepare<[string], { fleet_id: string | null }>(
     `SELECT robots.fleet_id FROM tasks JOIN robots ON robots.id = tasks.robot_id
      WHERE tasks.id = ?`,
@@ -18,18 +17,27 @@ export function anchorDays(writer: Database): (settled: Settled) => void {
   const gasOf = writer.prepare<[string, number], { gas_wei: string }>(
     'SELECT gas_wei FROM anchor_days WHERE scope = ? AND at = ?',
   );
-  const save = writer.prepare<[string, number, string]>(
-    `INSERT INTO anchor_days (scope, at, anchors, gas_wei) VALUES (?, ?, 1, ?)
-     ON CONFLICT (scope, at) DO UPDATE SET anchors = anchors + 1, gas_wei = excluded.gas_wei`,
+  const save = writer.prepare<[string, number, number, string]>(
+    `INSERT INTO anchor_days (scope, at, anchors, gas_wei) VALUES (?, ?, ?, ?)
+     ON CONFLICT (scope, at) DO UPDATE SET
+       anchors = anchors + excluded.anchors, gas_wei = excluded.gas_wei`,
   );
-  function count(scope: string, day: number, chargeWei: bigint): void {
-    const before = BigInt(gasOf.get(scope, day)?.gas_wei ?? 0);
-    save.run(scope, day, String(before + chargeWei));
-  }
-  return ({ wallet, taskId, chargeWei, at }) => {
+  return (settled, at) => {
     const day = Math.floor(at / DAY_MS) * DAY_MS;
-    count(wallet, day, chargeWei);
-    const fleetId = fleetOf.get(taskId)?.fleet_id ?? null;
-    if (fleetId !== null) count(fleetId, day, chargeWei);
+    const counts = new Map<string, { anchors: number; chargeWei: bigint }>();
+    for (const { wallet, taskId, chargeWei } of settled) {
+      const fleetId = fleetOf.get(taskId)?.fleet_id ?? null;
+      for (const scope of fleetId === null ? [wallet] : [wallet, fleetId]) {
+        const before = counts.get(scope) ?? { anchors: 0, chargeWei: 0n };
+        counts.set(scope, {
+          anchors: before.anchors + 1,
+          chargeWei: before.chargeWei + chargeWei,
+        });
+      }
+    }
+    for (const [scope, { anchors, chargeWei }] of counts) {
+      const before = BigInt(gasOf.get(scope, day)?.gas_wei ?? 0);
+      save.run(scope, day, anchors, String(before + chargeWei));
+    }
   };
 }

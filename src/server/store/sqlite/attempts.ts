@@ -63,7 +63,7 @@ export function attemptStore(
        :leafCount, :now, :now)`,
   );
   const insertVariant = variantWriter(writer);
-  const addLeaf = leafWriter(writer);
+  const addLeaves = leafWriter(writer);
   const newestVariant = newestVariantReader(writer);
   const move = attemptMover(writer);
   const findVariant = writer.prepare<[Hex, string]>(
@@ -112,7 +112,7 @@ export function attemptStore(
           now,
         });
         insertVariant(id, 0, variant, now);
-        for (const [index, leaf] of leaves.entries()) addLeaf(attempt, index, leaf);
+        addLeaves(attempt);
       }),
 
     addVariant: (lease, attemptId, variant, replaces, now) =>
@@ -207,23 +207,25 @@ function newestVariantReader(writer: Database): (attemptId: string) => Variant &
   };
 }
 
-/** Moves one queued completion into the attempt, or throws `leaf_gone`. */
-function leafWriter(
-  writer: Database,
-): (attempt: NewAttempt, index: number, leaf: NewAttempt['leaves'][number]) => void {
-  const sign = completionMove('sign');
-  const submit = writer.prepare<[number, string, Hex], { generation: number }>(
-    `UPDATE completions SET state = ${sign.to}, updated_at = ?
-     WHERE task_id = ? AND leaf = ? AND state IN ${sign.from} RETURNING generation`,
-  );
-  const insert = writer.prepare<[string, number, string, Hex, string, number]>(
+/** Moves the queued completions into the attempt, or throws `leaf_gone`. */
+function leafWriter(writer: Database): (attempt: NewAttempt) => void {
+  const { to, from } = completionMove('sign');
+  // In the order given: the tree is of that order. The paths follow from it, and come with the settlement.
+  const insert = writer.prepare<[{ id: string; leaves: string }]>(
     `INSERT INTO leaves (attempt_id, leaf_index, task_id, leaf, path, generation)
-     VALUES (?, ?, ?, ?, ?, ?)`,
+     SELECT :id, json_each.key, c.task_id, c.leaf, '', c.generation
+     FROM json_each(:leaves) CROSS JOIN completions c ON c.task_id = json_each.value ->> 0
+     WHERE c.leaf = json_each.value ->> 1 AND c.state IN ${from}`,
   );
-  return (attempt, index, { taskId, leaf, path }) => {
-    const row = submit.get(attempt.now, taskId, leaf);
-    if (row === undefined) throw new SvcError('leaf_gone', 'A proof is no longer queued.');
-    insert.run(attempt.id, index, taskId, leaf, JSON.stringify(path), row.generation);
+  const submit = writer.prepare<[{ id: string; now: number }]>(
+    `UPDATE completions SET state = ${to}, updated_at = :now
+     WHERE task_id IN (SELECT task_id FROM leaves WHERE attempt_id = :id) AND state IN ${from}`,
+  );
+  return ({ id, leaves, now }) => {
+    const given = leaves.map(({ taskId, leaf }) => [taskId, leaf]);
+    const { changes } = insert.run({ id, leaves: JSON.stringify(given) });
+    if (changes !== leaves.length) throw new SvcError('leaf_gone', 'A proof is no longer queued.');
+    submit.run({ id, now });
   };
 }
 

@@ -1,12 +1,15 @@
 import type { Database, Statement } from 'better-sqlite3';
 import type { Balance } from '../../core/ports.ts';
 
-interface Common {
+interface Sum {
   wallet: string;
   /** Signed. */
   anchors: number;
   /** Signed. */
   gasWei: bigint;
+}
+
+interface Common extends Sum {
   at: number;
 }
 
@@ -58,8 +61,23 @@ export class Ledger {
 
   /** Answers the entry's place in the ledger. */
   post(entry: LedgerEntry): number {
-    const balance = this.balanceOf(entry.wallet);
-    if (balance === null) throw new Error('A ledger entry needs its account');
+    this.#moveBalance(entry);
+    return this.#append(entry);
+  }
+
+  /** Many entries, each balance moved once. */
+  postAll(entries: readonly LedgerEntry[]): void {
+    const sums = new Map<string, Sum>();
+    for (const entry of entries) {
+      this.#append(entry);
+      const { wallet } = entry;
+      const { anchors, gasWei } = sums.get(wallet) ?? { anchors: 0, gasWei: 0n };
+      sums.set(wallet, { wallet, anchors: anchors + entry.anchors, gasWei: gasWei + entry.gasWei });
+    }
+    for (const sum of sums.values()) this.#moveBalance(sum);
+  }
+
+  #append(entry: LedgerEntry): number {
     const { lastInsertRowid } = this.#insert.run({
       taskId: null,
       cycle: null,
@@ -68,12 +86,17 @@ export class Ledger {
       ...entry,
       gasWei: entry.gasWei.toString(),
     });
-    this.#setBalance.run(
-      balance.anchorQuota + entry.anchors,
-      (balance.gasCreditWei + entry.gasWei).toString(),
-      entry.wallet,
-    );
     return Number(lastInsertRowid);
+  }
+
+  #moveBalance({ wallet, anchors, gasWei }: Sum): void {
+    const balance = this.balanceOf(wallet);
+    if (balance === null) throw new Error('A ledger entry needs its account');
+    this.#setBalance.run(
+      balance.anchorQuota + anchors,
+      (balance.gasCreditWei + gasWei).toString(),
+      wallet,
+    );
   }
 
   /** What the newest cycle of a task reserved. It outlives the task. */

@@ -1,3 +1,8 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { Database } from 'better-sqlite3';
+import { inSlices } from '../../../base/in-slices.ts';
+import type { Hex } from '../../../proof/bytes.ts';
+import { growMerkleTree } from '../../../proof/tree.ts';
 import type { AnchorStore } from '../../core/anchor-store.ts';
 import { chargeOf } from '../../core/money.ts';
 import type { Access } from './access.ts';
@@ -14,19 +19,33 @@ interface IncludedRow {
   cost_wei: string;
 }
 
+interface Places {
+  attemptId: string;
+  first: number;
+  last: number;
+}
+
 interface LeafRow {
   leaf_index: number;
   task_id: string;
   charged: 0 | 1;
 }
 
-/** Step 6 of anchoring: charge, receipt and `verified`, leaf by leaf. */
+type PathOf = (leafIndex: number) => Hex[];
+
+/** Waiting requests told in one turn of the event loop; each of them reads and writes its answer in it. */
+const TOLD_AT_ONCE = 16;
+
+/** Step 6 of anchoring: charge, receipt and `verified`, many leaves in one commit. */
 export function settlementStore(
-  { writer, write }: Access,
+  access: Access,
   { guard, ledger, wakeUps }: { guard: LeaseGuard; ledger: Ledger; wakeUps: WakeUps },
 ): Pick<AnchorStore, 'settleLeaves'> {
-  const countAnchor = anchorDays(writer);
+  const { writer, write } = access;
   const move = attemptMover(writer);
+  const paths = pathReader(access);
+  const charge = chargeWriter(writer, ledger);
+  const verify = verification(writer);
   const included = writer.prepare<[string], IncludedRow>(
     'SELECT leaf_count, unsettled_leaves, cost_wei FROM attempts WHERE id = ?',
   );
@@ -35,62 +54,132 @@ export function settlementStore(
          WHERE ledger.task_id = leaves.task_id AND kind = 'settle') AS charged
      FROM leaves WHERE attempt_id = ? AND settled_at IS NULL ORDER BY leaf_index LIMIT ?`,
   );
-  const settled = writer.prepare<[number, string, number]>(
-    'UPDATE leaves SET settled_at = ? WHERE attempt_id = ? AND leaf_index = ?',
-  );
-  const { to, from } = completionMove('settle');
-  const complete = writer.prepare<[number, string]>(
-    `UPDATE completions SET updated_at = ?, state = ${to} WHERE task_id = ? AND state IN ${from}`,
-  );
-  const giveReceipt = writer.prepare<[string, number, string]>(
-    `INSERT INTO receipts (task_id, proof_hash, attempt_id, leaf_index)
-     SELECT task_id, proof_hash, ?, ? FROM completions WHERE task_id = ?
-     ON CONFLICT (task_id) DO UPDATE SET
-       attempt_id = excluded.attempt_id, leaf_index = excluded.leaf_index`,
-  );
-  const verify = writer.prepare<[string]>(`UPDATE tasks SET status = 'verified' WHERE id = ?`);
   const count = writer.prepare<[number, number, string]>(
     'UPDATE attempts SET unsettled_leaves = unsettled_leaves - ?, updated_at = ? WHERE id = ?',
   );
 
-  function charge(attempt: IncludedRow, leaf: LeafRow, at: number): void {
-    const { task_id: taskId, leaf_index: index } = leaf;
-    // From the ledger, which outlives the task.
-    const { wallet, cycle, gasWei: reservedWei } = ledger.reservationOf(taskId);
-    const place = { index, count: attempt.leaf_count, reservedWei };
-    const chargeWei = chargeOf(BigInt(attempt.cost_wei), place);
-    const gasWei = reservedWei - chargeWei;
-    ledger.post({ kind: 'settle', wallet, anchors: 0, gasWei, taskId, cycle, at });
-    countAnchor({ wallet, taskId, chargeWei, at });
-  }
-
   return {
     async settleLeaves(lease, attemptId, limit, now) {
+      const pathOf = await paths.of(attemptId);
       const { taskIds, left } = await write(() => {
         guard(lease);
         move(lease, attemptId, 'settle', now);
         const attempt = included.get(attemptId);
         if (attempt === undefined) throw new Error('The attempt is gone');
         const leaves = unsettled.all(attemptId, limit);
-        for (const leaf of leaves) {
-          const { task_id: taskId, leaf_index: index } = leaf;
-          // Once, at the first inclusion: what is anchored anew costs the account nothing.
-          if (leaf.charged === 0) charge(attempt, leaf, now);
-          const receipts = giveReceipt.run(attemptId, index, taskId).changes;
-          if (complete.run(now, taskId).changes !== receipts) {
-            throw new Error('A leaf of the attempt belongs to a completion that it cannot have');
-          }
-          verify.run(taskId);
-          settled.run(now, attemptId, index);
-        }
+        charge(attempt, leaves, now);
+        verify(attemptId, leaves, pathOf, now);
         if (leaves.length > 0) count.run(leaves.length, now, attemptId);
         return {
           taskIds: leaves.map(({ task_id }) => task_id),
           left: attempt.unsettled_leaves - leaves.length,
         };
       });
-      for (const taskId of taskIds) wakeUps.wake(completionTopic(taskId));
+      if (left === 0) paths.forget(attemptId);
+      for (const [i, taskId] of taskIds.entries()) {
+        wakeUps.wake(completionTopic(taskId));
+        if (i % TOLD_AT_ONCE === TOLD_AT_ONCE - 1) await nextTurn();
+      }
       return left;
     },
+  };
+}
+
+/**
+ * The inclusion paths of attempts, from their leaf lists. They follow from what was committed before the broadcast,
+ * and are stored at settlement: ten times the bytes of the rest, they would make that commit long.
+ */
+function pathReader({ reader, read }: Access): {
+  of(attemptId: string): Promise<PathOf>;
+  forget(attemptId: string): void;
+} {
+  const list = reader
+    .prepare<[string], Hex>('SELECT leaf FROM leaves WHERE attempt_id = ? ORDER BY leaf_index')
+    .pluck();
+  const known = new Map<string, PathOf>();
+  return {
+    async of(attemptId) {
+      const before = known.get(attemptId);
+      if (before !== undefined) return before;
+      const leaves = await read(() => list.all(attemptId));
+      if (leaves.length < 2) return () => [];
+      const { path } = await inSlices(growMerkleTree(leaves));
+      known.set(attemptId, path);
+      return path;
+    },
+    forget(attemptId) {
+      known.delete(attemptId);
+    },
+  };
+}
+
+/** Once, at the first inclusion: what is anchored anew costs the account nothing. */
+function chargeWriter(
+  writer: Database,
+  ledger: Ledger,
+): (attempt: IncludedRow, leaves: readonly LeafRow[], at: number) => void {
+  const countAnchors = anchorDays(writer);
+  return (attempt, leaves, at) => {
+    const due = leaves.filter(({ charged }) => charged === 0);
+    const charges = due.map(({ task_id: taskId, leaf_index: index }) => {
+      // From the ledger, which outlives the task.
+      const { wallet, cycle, gasWei: reservedWei } = ledger.reservationOf(taskId);
+      const place = { index, count: attempt.leaf_count, reservedWei };
+      const chargeWei = chargeOf(BigInt(attempt.cost_wei), place);
+      return { wallet, taskId, cycle, chargeWei, gasWei: reservedWei - chargeWei };
+    });
+    ledger.postAll(
+      charges.map(({ wallet, taskId, cycle, gasWei }) => ({
+        kind: 'settle',
+        wallet,
+        anchors: 0,
+        gasWei,
+        taskId,
+        cycle,
+        at,
+      })),
+    );
+    countAnchors(charges, at);
+  };
+}
+
+/** Receipt, path and state of leaves that follow each other; a task that is gone has no receipt. */
+function verification(
+  writer: Database,
+): (attemptId: string, leaves: readonly LeafRow[], pathOf: PathOf, now: number) => void {
+  const { to, from } = completionMove('settle');
+  const these = `FROM leaves l WHERE l.attempt_id = :attemptId
+    AND l.leaf_index BETWEEN :first AND :last AND l.settled_at IS NULL`;
+  const giveReceipts = writer.prepare<[Places]>(
+    `INSERT INTO receipts (task_id, proof_hash, attempt_id, leaf_index)
+     SELECT c.task_id, c.proof_hash, these.attempt_id, these.leaf_index
+     FROM (SELECT l.* ${these}) these JOIN completions c ON c.task_id = these.task_id
+     WHERE true ORDER BY these.leaf_index
+     ON CONFLICT (task_id) DO UPDATE SET
+       attempt_id = excluded.attempt_id, leaf_index = excluded.leaf_index`,
+  );
+  const complete = writer.prepare<[Places & { now: number }]>(
+    `UPDATE completions SET updated_at = :now, state = ${to}
+     WHERE task_id IN (SELECT l.task_id ${these}) AND state IN ${from}`,
+  );
+  const verify = writer.prepare<[Places]>(
+    `UPDATE tasks SET status = 'verified' WHERE id IN (SELECT l.task_id ${these})`,
+  );
+  const settle = writer.prepare<[number, string, string, number]>(
+    'UPDATE leaves SET settled_at = ?, path = ? WHERE attempt_id = ? AND leaf_index = ?',
+  );
+  return (attemptId, leaves, pathOf, now) => {
+    const first = leaves[0]?.leaf_index;
+    const last = leaves.at(-1)?.leaf_index;
+    if (first === undefined || last === undefined) return;
+    const places = { attemptId, first, last };
+    const receipts = giveReceipts.run(places).changes;
+    if (complete.run({ ...places, now }).changes !== receipts) {
+      throw new Error('A leaf of the attempt belongs to a completion that it cannot have');
+    }
+    verify.run(places);
+    for (const { leaf_index: index } of leaves) {
+      settle.run(now, JSON.stringify(pathOf(index)), attemptId, index);
+    }
   };
 }

@@ -39,6 +39,7 @@ interface LeafRow {
   leaf_index: number;
   leaf: Hex;
   path: string;
+  settled_at: number | null;
   payload: Hex;
   root: Hex | null;
   leaf_count: number;
@@ -51,7 +52,7 @@ interface LeafRow {
 /** Leaves from what they bind, payload, root and paths from the leaves. */
 export function* payloadsRebuild(db: Database): Generator<string> {
   const leaves = db.prepare<[], LeafRow>(
-    `SELECT l.attempt_id, l.leaf_index, l.leaf, l.path, a.payload, a.root, a.leaf_count, l.task_id,
+    `SELECT l.attempt_id, l.leaf_index, l.leaf, l.path, l.settled_at, a.payload, a.root, a.leaf_count, l.task_id,
        t.robot_id, c.proof_hash, c.claim_hash
      FROM leaves l
      JOIN attempts a ON a.id = l.attempt_id
@@ -104,6 +105,9 @@ function rebuilds(first: LeafRow, leaves: LeafRow[]): boolean {
   return (
     encodePayload(rebuilt) === first.payload &&
     first.root === (rebuilt.kind === 'batch' ? rebuilt.root : null) &&
-    leaves.every((leaf, i) => leaf.path === JSON.stringify(inclusions[i]?.path ?? []))
+    leaves.every(
+      ({ settled_at, path }, i) =>
+        settled_at === null || path === JSON.stringify(inclusions[i]?.path ?? []),
+    )
   );
 }

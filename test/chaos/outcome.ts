@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Client } from '../../src/client/client.ts';
 import type { Verification } from '../../src/protocol/resources.ts';
 import { callRpc } from '../support/anvil.ts';
@@ -25,7 +26,8 @@ export interface Outcome {
 /** Holds what the robots did against the chain and the account: one text for each violation. */
 export async function violationsOf(outcome: Outcome): Promise<string[]> {
   const { rpcUrl, senders, errands } = outcome;
-  const receipts = await Promise.all(errands.map((errand) => readReceipt(outcome.owner, errand)));
+  const byTask = await finalReceipts(outcome.owner, errands);
+  const receipts = errands.map(({ taskId }) => byTask.get(taskId) ?? null);
   const mined = await scanTransactions(rpcUrl);
   const nonces = senders.map((sender) =>
     nonceViolations(
@@ -39,6 +41,29 @@ export async function violationsOf(outcome: Outcome): Promise<string[]> {
     ...(await Promise.all(nonces)).flat(),
     ...(await accountViolations(outcome)),
   ];
+}
+
+/** Without a receipt that becomes final for so long, no more will. */
+const STALLED_MS = 60_000;
+
+/** The receipts of all tasks, once they are final; those that do not come to it as they are. */
+async function finalReceipts(
+  owner: Client,
+  errands: readonly Errand[],
+): Promise<ReadonlyMap<string, Verification | null>> {
+  const receipts = new Map<string, Verification | null>();
+  let open = errands;
+  let progressAt = performance.now();
+  while (open.length > 0 && performance.now() - progressAt < STALLED_MS) {
+    const before = open.length;
+    await Promise.all(
+      open.map(async (one) => receipts.set(one.taskId, await readReceipt(owner, one))),
+    );
+    open = open.filter(({ taskId }) => receipts.get(taskId)?.finality !== 'finalized');
+    if (open.length < before) progressAt = performance.now();
+    await sleep(200);
+  }
+  return receipts;
 }
 
 async function readReceipt(owner: Client, { taskId }: Errand): Promise<Verification | null> {
@@ -60,6 +85,9 @@ function proofViolations(
     if (receipt === null) return [`task ${errand.taskId} is not verified`];
     if (!provenBy(anchors, receipt, statedBy(errand))) {
       return [`the chain does not prove the receipt of task ${errand.taskId}`];
+    }
+    if (receipt.finality !== 'finalized') {
+      return [`the receipt of task ${errand.taskId} stays ${receipt.finality}`];
     }
     const isAsTold = placeOf(receipt) === placeOf(errand.receipt);
     return isAsTold || isMoved ? [] : [`the receipt of task ${errand.taskId} has changed`];

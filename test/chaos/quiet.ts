@@ -6,7 +6,8 @@ import { violationsOf } from './outcome.ts';
 import type { Robots } from './robots.ts';
 import { GRANTED, type Stage } from './stage.ts';
 
-const QUIET_MS = 120_000;
+/** Without a new receipt for so long, no more will come. */
+const STALLED_MS = 90_000;
 
 /**
  * Waits under the last server until every proof is anchored, and holds everything against the chain. Ends
@@ -19,11 +20,7 @@ export async function settleAndCheck(
 ): Promise<string[]> {
   const url = await server.url;
   const owner = createClient({ baseUrl: url, fetch, credential: { session } });
-  const isDone = await Promise.race([
-    robots.finish().then(() => true),
-    sleep(QUIET_MS, false, { ref: false }),
-  ]);
-  if (!isDone) return [await unfinished(url, robots)];
+  if (!(await isFinished(robots))) return [await unfinished(url, robots)];
   const { chain, accounts, server: options } = stage;
   const senders = accounts.map(({ address }) => address);
   const { errands } = robots;
@@ -34,10 +31,22 @@ export async function settleAndCheck(
   return [...violations, ...(await databaseViolations(options.dataDir))];
 }
 
-async function unfinished(url: string, { errands }: Robots): Promise<string> {
-  const open = errands.filter(({ receipt }) => receipt === null);
+async function isFinished(robots: Robots): Promise<boolean> {
+  const finished = robots.finish().then(() => true);
+  for (;;) {
+    const open = openErrands(robots).length;
+    const isDone = await Promise.race([finished, sleep(STALLED_MS, false, { ref: false })]);
+    if (isDone || openErrands(robots).length === open) return isDone;
+  }
+}
+
+function openErrands({ errands }: Robots) {
+  return errands.filter(({ receipt }) => receipt === null);
+}
+
+async function unfinished(url: string, robots: Robots): Promise<string> {
   const ready = await (await fetch(`${url}/readyz`)).text();
-  return `${open.length} of ${errands.length} proofs have no receipt; readyz: ${ready}`;
+  return `${openErrands(robots).length} of ${robots.errands.length} proofs have no receipt; readyz: ${ready}`;
 }
 
 async function databaseViolations(dataDir: string): Promise<string[]> {

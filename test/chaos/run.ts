@@ -35,23 +35,30 @@ export interface RunReport {
   readonly folder: string;
 }
 
+/** Deeper than any reorganisation here. */
+const FINALITY_DEPTH = 8;
+
 /** From one proof at a time to batches that take several commits to settle. */
 const crews = [
-  { robots: 1, lanes: 1 },
-  { robots: 6, lanes: 4 },
-  { robots: 12, lanes: 4 },
-  { robots: 100, lanes: 3 },
+  { robots: 1, lanes: 1, batchMax: 1024 },
+  { robots: 4, lanes: 3, batchMax: 1 },
+  { robots: 6, lanes: 4, batchMax: 5 },
+  { robots: 12, lanes: 4, batchMax: 1024 },
+  { robots: 100, lanes: 3, batchMax: 1024 },
 ];
 
 /** Servers killed one after another under robots at work, and at the end everything held against the chain. */
 export async function performRun(plan: RunPlan): Promise<RunReport> {
   const { run } = plan;
   const random = randomOf(`${plan.seed}/${run}/settings`);
+  const crew = random.pick(crews);
   const stage = await setStage(`${plan.seed}/${run}`, {
     providers: plan.rpcFaults ? random.between(1, 3) : 1,
-    environment: { SVC_ANCHOR_FINALITY_DEPTH: '8' },
+    environment: {
+      SVC_ANCHOR_FINALITY_DEPTH: String(FINALITY_DEPTH),
+      SVC_ANCHOR_BATCH_MAX: String(crew.batchMax),
+    },
   });
-  const crew = random.pick(crews);
   const [kills, faults, violations] = [new Tally(), new Tally(), [] as string[]];
   const over = new AbortController();
   let robots: Robots | null = null;

@@ -86,7 +86,6 @@ function environmentOf(privateKeys: readonly Hex[], random: Random): Record<stri
     SVC_SIGNUP_ANCHORS: String(GRANTED),
     SVC_LOG_LEVEL: 'info',
     SVC_ANCHOR_TIMEOUT_MS: String(random.pick([0, 500, 3_000])),
-    SVC_ANCHOR_BATCH_MAX: String(random.pick([1, 3, 1_024, 1_024])),
     SVC_ANCHOR_LINGER_MS: String(random.pick([0, 50, 200])),
     SVC_ANCHOR_MAX_IN_FLIGHT: String(random.between(1, 4)),
     SVC_ANCHOR_BUMP_AFTER_MS: '1000',

@@ -138,7 +138,7 @@ async function forward(node: string, calls: readonly RpcRequest[]): Promise<Answ
   const response = await fetch(node, {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
-    body: JSON.stringify(calls),
+    body: JSON.stringify(calls.map((call) => ({ ...call, jsonrpc: '2.0' }))),
   });
   const answers = (await response.json()) as (Answer & { id: number })[];
   return calls.map(({ id }) => answers.find((answer) => answer.id === id) as Answer);

@@ -1,0 +1,134 @@
+/**
+ * Anchoring under load: a chain with a block each second and a server, each in a process of its own, and robots that
+ * hand in proofs over HTTP, several at once, and wait for their receipts. First in batches, then with one transaction
+ * for each proof. Prints both beside each other; fails when the batches miss a goal.
+ *
+ *   --seconds N    measured in each mode, after the warm-up (default 60)
+ *   --robots N     (default 500)
+ *   --in-flight N  completions of each robot under way at once (default 4)
+ *   --profile DIR  also writes a CPU profile of the server there
+ */
+import { parseArgs } from 'node:util';
+import { readAnchors } from './anchor/anchors.js';
+import { claimTasks, runRobots } from './anchor/load.js';
+import { openSite } from './anchor/site.js';
+
+const WARM_UP_SECONDS = 5;
+const GOALS = { perSecond: 1000, p50Seconds: 1.8, p99Seconds: 3 };
+
+const { values } = parseArgs({
+  options: {
+    seconds: { type: 'string', default: '60' },
+    robots: { type: 'string', default: '500' },
+    'in-flight': { type: 'string', default: '4' },
+    profile: { type: 'string' },
+  },
+});
+const seconds = Number(values.seconds);
+const robotCount = Number(values.robots);
+const inFlight = Number(values['in-flight']);
+
+/** More a second than a mode can anchor, so that no robot runs out of tasks. */
+const modes = {
+  batches: { mostPerSecond: 2000, environment: {} },
+  singles: {
+    mostPerSecond: 128,
+    // As many in flight as there may be: with the default of four it would be four a second.
+    environment: { SVC_ANCHOR_BATCH_MAX: '1', SVC_ANCHOR_MAX_IN_FLIGHT: '64' },
+  },
+};
+
+async function measure({ mostPerSecond, environment }) {
+  const { profile } = values;
+  const site = await openSite({ blockTime: 1, robots: robotCount, environment, profile });
+  try {
+    const most = (mostPerSecond * (WARM_UP_SECONDS + seconds)) / robotCount + inFlight;
+    const robots = await claimTasks(site, Math.ceil(most));
+    const claimed = robots.reduce((sum, { tasks }) => sum + tasks.length, 0);
+    let ownCpu = cpuMs();
+    const run = await runRobots(robots, {
+      url: site.url,
+      inFlight,
+      warmUpSeconds: WARM_UP_SECONDS,
+      seconds,
+      async begin() {
+        await site.measure();
+        ownCpu = cpuMs();
+      },
+      async end() {
+        ownCpu = cpuMs() - ownCpu;
+        return site.measured();
+      },
+    });
+    const left = robots.reduce((sum, { tasks }) => sum + tasks.length, 0);
+    const anchors = await readAnchors(site.rpcUrl);
+    // Those answered in the warm-up and those still under way at the end are on the chain or may be.
+    if (anchors.proofs < run.latenciesMs.length || anchors.proofs > claimed - left) {
+      throw new Error(
+        `${run.latenciesMs.length} receipts, ${claimed - left} proofs handed in, ${anchors.proofs} on the chain`,
+      );
+    }
+    if (run.ranOut) throw new Error('A robot ran out of tasks');
+    return figuresOf(run, anchors, ownCpu);
+  } finally {
+    await site.close();
+  }
+}
+
+function figuresOf({ latenciesMs, seconds: measured, measured: server }, anchors, ownCpuMs) {
+  const sorted = latenciesMs.toSorted((a, b) => a - b);
+  const count = sorted.length;
+  const quantile = (part) => (sorted[Math.floor(part * (count - 1))] ?? Number.NaN) / 1000;
+  return {
+    perSecond: count / measured,
+    p50Seconds: quantile(0.5),
+    p99Seconds: quantile(0.99),
+    slowestSeconds: quantile(1),
+    proofsPerTransaction: anchors.proofs / anchors.transactions,
+    gasPerProof: anchors.gas / anchors.proofs,
+    serverCpuMs: server.cpuMs / count,
+    robotsCpuMs: ownCpuMs / count,
+    loopP99Ms: server.p99Ms,
+    loopMaxMs: server.maxMs,
+  };
+}
+
+function cpuMs() {
+  const { user, system } = process.cpuUsage();
+  return (user + system) / 1000;
+}
+
+const labels = {
+  perSecond: 'anchored per second',
+  p50Seconds: 'request to receipt, p50 (s)',
+  p99Seconds: 'request to receipt, p99 (s)',
+  slowestSeconds: 'request to receipt, slowest (s)',
+  proofsPerTransaction: 'proofs per transaction',
+  gasPerProof: 'gas per proof',
+  serverCpuMs: 'server, processor per proof (ms)',
+  robotsCpuMs: 'robots, processor per proof (ms)',
+  loopP99Ms: 'event loop held, p99 (ms)',
+  loopMaxMs: 'event loop held, longest (ms)',
+};
+
+function print(...cells) {
+  const [label, ...figures] = cells;
+  process.stdout.write(`${label.padEnd(34)}${figures.map((text) => text.padStart(12)).join('')}\n`);
+}
+
+const batches = await measure(modes.batches);
+const singles = await measure(modes.singles);
+print(`${robotCount} robots, ${inFlight} in flight each`, 'batches', 'singles', 'ratio');
+for (const [name, label] of Object.entries(labels)) {
+  const ratio = batches[name] / singles[name];
+  print(label, batches[name].toFixed(2), singles[name].toFixed(2), ratio.toPrecision(3));
+}
+const missed = [
+  batches.perSecond < GOALS.perSecond && 'anchored per second',
+  batches.p50Seconds > GOALS.p50Seconds && 'p50',
+  batches.p99Seconds > GOALS.p99Seconds && 'p99',
+].filter(Boolean);
+if (missed.length > 0) {
+  process.stdout.write(`missed: ${missed.join(', ')}; see docs/performance.md\n`);
+  process.exitCode = 1;
+}

@@ -1,0 +1,100 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Client } from 'undici';
+
+/** Connections while robots make ready; a listening socket refuses too many that come in the same moment. */
+const AT_ONCE = 64;
+
+/**
+ * Claims tasks for each robot beforehand, so that a run is of completions alone.
+ *
+ * @param {{ url: string, apiKeys: string[] }} site
+ * @param {number} perRobot
+ */
+export async function claimTasks({ url, apiKeys }, perRobot) {
+  const robots = apiKeys.map((apiKey) => ({ apiKey, tasks: [] }));
+  const claims = Array.from({ length: perRobot }, () => robots).flat();
+  const body = '{"title":"carry a parcel"}';
+  const claim = async () => {
+    const client = new Client(url);
+    for (let robot = claims.pop(); robot !== undefined; robot = claims.pop()) {
+      const { status, text } = await ask(client, 'POST', '/api/v1/tasks', robot.apiKey, body);
+      if (status !== 201) throw new Error(`A claim was answered ${status}: ${text}`);
+      robot.tasks.push(JSON.parse(text).task.id);
+    }
+    await client.close();
+  };
+  await Promise.all(Array.from({ length: AT_ONCE }, claim));
+  return robots;
+}
+
+/**
+ * Robots that each keep `inFlight` completions under way, every one on a connection of its own, until the
+ * seconds are over; what is under way then is left. Only what is answered after `begin` is counted.
+ *
+ * @template T
+ * @param {{ apiKey: string, tasks: string[] }[]} robots
+ * @param {{ url: string, inFlight: number, warmUpSeconds: number, seconds: number,
+ *   begin: () => Promise<void>, end: () => Promise<T> }} options
+ */
+export async function runRobots(robots, { url, inFlight, warmUpSeconds, seconds, begin, end }) {
+  const latenciesMs = [];
+  let phase = 'warming up';
+  let ranOut = false;
+  const work = async ({ apiKey, tasks }, client) => {
+    while (phase !== 'over') {
+      const id = tasks.pop();
+      ranOut ||= id === undefined;
+      if (id === undefined) break;
+      const startedAt = performance.now();
+      try {
+        await complete(client, apiKey, id);
+      } catch (error) {
+        if (phase === 'over') break;
+        throw error;
+      }
+      if (phase === 'measured') latenciesMs.push(performance.now() - startedAt);
+    }
+  };
+  const clients = await connect(url, robots.length * inFlight);
+  const working = clients.map((client, i) => work(robots[i % robots.length], client));
+  const broken = Promise.all(working);
+  await Promise.race([sleep(warmUpSeconds * 1000), broken]);
+  await begin();
+  phase = 'measured';
+  const startedAt = performance.now();
+  await Promise.race([sleep(seconds * 1000), broken]);
+  phase = 'over';
+  const measuredSeconds = (performance.now() - startedAt) / 1000;
+  const measured = await end();
+  await Promise.all(clients.map((client) => client.destroy()));
+  await broken;
+  return { latenciesMs, seconds: measuredSeconds, ranOut, measured };
+}
+
+/** Open connections, each to be used for one request at a time. */
+async function connect(url, count) {
+  const clients = Array.from({ length: count }, () => new Client(url, { headersTimeout: 0 }));
+  const closed = [...clients];
+  const open = async () => {
+    for (let client = closed.pop(); client !== undefined; client = closed.pop()) {
+      const answer = await client.request({ method: 'GET', path: '/api/chain' });
+      await answer.body.dump();
+    }
+  };
+  await Promise.all(Array.from({ length: AT_ONCE }, open));
+  return clients;
+}
+
+/** Hands the proof in and waits for its receipt. */
+async function complete(client, apiKey, id) {
+  const path = `/api/v1/tasks/${id}/complete`;
+  const proof = `{"proof":{"task":"${id}","picked":12,"distance_m":3.269,"route":["a1","b4","c7"]}}`;
+  const { status, text } = await ask(client, 'POST', path, apiKey, proof);
+  if (status !== 200) throw new Error(`A completion was answered ${status}: ${text}`);
+}
+
+async function ask(client, method, path, apiKey, body) {
+  const headers = { authorization: `Bearer ${apiKey}`, 'content-type': 'application/json' };
+  const answer = await client.request({ method, path, headers, body });
+  return { status: answer.statusCode, text: await answer.body.text() };
+}

@@ -1,0 +1,112 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, open, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts';
+import { createClient } from '../../dist/client/client.js';
+import { startAnvil } from '../../dist/server/anvil.js';
+
+const program = fileURLToPath(new URL('../../bin/svc-server.js', import.meta.url));
+const monitor = new URL('event-loop.js', import.meta.url).href;
+
+/** The first account of anvil's mnemonic. */
+const ANCHOR_KEY = '0xac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80';
+/** Below the 300 changes that an account may make in a minute. */
+const ROBOTS_OF_ACCOUNT = 250;
+const ANCHORS = 10_000_000;
+const GAS_WEI = 10n ** 27n;
+
+/**
+ * A chain and a server in processes of their own, and the API keys of robots with credits.
+ *
+ * @param {{ blockTime: number | 'manual', robots: number, environment: Record<string, string>, profile?: string }} options
+ */
+export async function openSite({ blockTime, robots, environment, profile }) {
+  const folder = await mkdtemp(path.join(tmpdir(), 'svc-bench-'));
+  const anvil = await startAnvil({ blockTime });
+  const settings = {
+    PATH: process.env.PATH,
+    SVC_PORT: '0',
+    SVC_DATA_DIR: folder,
+    SVC_CHAIN_RPC_URL: anvil.url,
+    SVC_ANCHOR_PRIVATE_KEY: ANCHOR_KEY,
+    // Nobody asks twice: every request waits for its receipt.
+    SVC_ANCHOR_TIMEOUT_MS: '600000',
+    ...environment,
+  };
+  const log = path.join(folder, 'server.log');
+  const logFile = await open(log, 'w');
+  const profiling = profile === undefined ? [] : ['--cpu-prof', '--cpu-prof-dir', profile];
+  const child = spawn(process.execPath, [...profiling, '--import', monitor, program, 'start'], {
+    stdio: ['ignore', 'ignore', logFile.fd, 'ipc'],
+    env: settings,
+  });
+  await logFile.close();
+  const url = await listening(child, log);
+  const accounts = Array.from({ length: Math.ceil(robots / ROBOTS_OF_ACCOUNT) }, async (_, i) => {
+    const count = Math.min(ROBOTS_OF_ACCOUNT, robots - i * ROBOTS_OF_ACCOUNT);
+    return openAccount({ url, settings }, count);
+  });
+  return {
+    url,
+    rpcUrl: anvil.url,
+    pid: child.pid,
+    anvilPid: anvil.pid,
+    apiKeys: (await Promise.all(accounts)).flat(),
+    /** Begins to measure the server's event loop and processor time. */
+    async measure() {
+      child.send('reset');
+      await once(child, 'message');
+    },
+    /** @returns {Promise<{ p99Ms: number, maxMs: number, cpuMs: number }>} */
+    async measured() {
+      child.send('read');
+      const [answer] = await once(child, 'message');
+      return answer;
+    },
+    async close() {
+      child.kill('SIGTERM');
+      if (child.exitCode === null) await once(child, 'exit');
+      await anvil.close();
+      await rm(folder, { recursive: true });
+    },
+  };
+}
+
+/** Where the server listens, from its log. */
+async function listening(child, log) {
+  for (;;) {
+    const lines = (await readFile(log, 'utf8')).split('\n');
+    const line = lines.find((text) => text.includes('"msg":"listening"'));
+    if (line !== undefined) return JSON.parse(line).url;
+    if (child.exitCode !== null) throw new Error(`The server did not start:\n${lines.join('\n')}`);
+    await sleep(20);
+  }
+}
+
+async function openAccount({ url, settings }, robots) {
+  const account = privateKeyToAccount(generatePrivateKey());
+  const { address } = account;
+  await grant(settings, address);
+  const guest = createClient({ baseUrl: url, fetch });
+  const { body } = await guest.call('createChallenge', { body: { address } });
+  const signature = await account.signMessage({ message: body.message });
+  const { headers } = await guest.call('verifySignature', { body: { address, signature } });
+  const session = /svc_session=([^;]+)/.exec(headers.getSetCookie().join('\n'))?.[1] ?? '';
+  const owner = createClient({ baseUrl: url, fetch, credential: { session } });
+  const made = Array.from({ length: robots }, (_, i) =>
+    owner.call('createRobot', { body: { name: `robot ${i}` } }),
+  );
+  return (await Promise.all(made)).map(({ body: answer }) => answer.api_key);
+}
+
+async function grant(settings, wallet) {
+  const amount = ['--anchors', String(ANCHORS), '--gas-wei', String(GAS_WEI), '--note', 'bench'];
+  const args = [program, 'credits', 'grant', wallet, ...amount];
+  const child = spawn(process.execPath, args, { stdio: 'ignore', env: settings });
+  const [code] = await once(child, 'exit');
+  if (code !== 0) throw new Error(`credits grant ended with ${code}`);
+}

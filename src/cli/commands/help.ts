@@ -1,0 +1,45 @@
+import { SvcError } from '../../base/svc-error.ts';
+import { buildProgram } from '../build-program.ts';
+import type { Context } from '../context.ts';
+import { exitCodes, meanings } from '../exit.ts';
+
+/** Variables of `svc`; `svc help environment`. */
+export const environment: Readonly<Record<string, string>> = {
+  SVC_URL: 'origin of the service, where --url is not given',
+  SVC_PROFILE: 'profile to use, where --profile is not given',
+  SVC_CONFIG_DIR: 'folder of the profiles and their sessions',
+  NO_COLOR: 'no colours, if it is not empty',
+  FORCE_COLOR: 'colours without a terminal too; 0 is none',
+};
+
+/** `svc help [TOPIC]` */
+export async function help(
+  { output }: Context,
+  { topic: words = [] }: { topic?: string[] },
+): Promise<void> {
+  const topic = words.join(' ');
+  if (topic === 'environment') {
+    return output.record({ environment }, Object.entries(environment));
+  }
+  if (topic === 'exit-codes') {
+    const rows = Object.entries(meanings).map(([name, meaning]) => ({
+      code: exitCodes[name as keyof typeof exitCodes],
+      meaning,
+    }));
+    return output.table({ exit_codes: rows }, rows, [
+      { title: 'code', value: ({ code }) => code },
+      { title: 'meaning', value: ({ meaning }) => meaning },
+    ]);
+  }
+  let command = buildProgram(async () => {});
+  for (const word of words) {
+    const next = command.commands.find((child) => child.name() === word);
+    if (next === undefined) {
+      throw new SvcError('usage', 'There is no help on that.', {
+        hint: 'Topics are the commands, exit-codes and environment.',
+      });
+    }
+    command = next;
+  }
+  command.outputHelp();
+}

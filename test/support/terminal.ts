@@ -11,8 +11,11 @@ export interface TerminalOptions {
   env?: Record<string, string>;
   columns?: number;
   /** What a person types, each when the text before it has been shown. */
-  typed?: readonly (readonly [after: string | RegExp, text: string])[];
+  typed?: readonly (readonly [after: string | RegExp, text: string | Typist])[];
 }
+
+/** What to type, from what the terminal shows by then. */
+type Typist = (screen: string) => Promise<string> | string;
 
 /**
  * Runs `svc` in a pseudo-terminal, made by `script` of util-linux (in every Debian); answers all that the
@@ -52,7 +55,7 @@ export async function runInTerminal(
       60_000,
     );
     from = screen.length;
-    child.stdin.write(text);
+    child.stdin.write(typeof text === 'string' ? text : await text(screen));
   }
   await ended;
   return { exitCode: child.exitCode, screen: screen.replaceAll('\r\n', '\n') };

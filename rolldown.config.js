@@ -4,8 +4,13 @@ import { defineConfig } from 'rolldown';
 const declarations = {
   name: 'declarations',
   generateBundle() {
-    const source = 'export declare function main(argv: string[]): Promise<number>;\n';
-    this.emitFile({ type: 'asset', fileName: 'main.d.ts', source });
+    for (const [name, declaration] of Object.entries({
+      main: 'main(argv: string[]): Promise<number>',
+      'cli-page': 'cliPage(): string',
+    })) {
+      const source = `export declare function ${declaration};\n`;
+      this.emitFile({ type: 'asset', fileName: `${name}.d.ts`, source });
+    }
   },
 };
 
@@ -14,7 +19,7 @@ const declarations = {
  * commands do. What only some commands need stays apart, and is read by them alone.
  */
 export default defineConfig({
-  input: { main: 'src/cli/main.ts' },
+  input: { main: 'src/cli/main.ts', 'cli-page': 'src/cli/cli-page.ts' },
   platform: 'node',
   external: [/^(viem|ethers|undici)(\/|$)/],
   plugins: [declarations],

@@ -2,6 +2,7 @@ import { Argument, Command, Option } from 'commander';
 import { packageVersion } from '../base/version.ts';
 import type { CommandSpec, GlobalOptions, OptionSpec } from './command.ts';
 import { commandGroups, commands } from './command-table.ts';
+import { globalOptions } from './global-options.ts';
 
 /** Called with the command that was given, its input and the options of every command. */
 export type Dispatch = (
@@ -20,15 +21,10 @@ export function buildProgram(dispatch: Dispatch): Command {
     .exitOverride()
     .configureHelp({ showGlobalOptions: true })
     .showHelpAfterError('Run with --help for usage and examples.')
-    .option('--json', 'print JSON, and nothing else')
-    .option('-q, --quiet', 'print data and errors alone')
-    .option('--no-input', 'never ask; fail where an answer is needed')
-    .option('--url <url>', 'origin of the service (SVC_URL)')
-    .option('--profile <name>', 'profile to use (SVC_PROFILE)')
-    .option('--insecure-http', 'allow http to other machines than this one')
     .addHelpText('after', () =>
       examplesOf(['svc login https://svc.example.org', 'svc robots list', 'svc help exit-codes']),
     );
+  for (const option of globalOptions) program.addOption(optionOf(option));
   const parents = new Map<string, Command>([['', program]]);
   for (const { path, summary } of commandGroups) {
     parents.set(path, program.command(path).summary(summary).description(summary));

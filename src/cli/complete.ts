@@ -2,19 +2,9 @@ import type { Client } from '../client/client.ts';
 import type { Completes, GlobalOptions, OptionSpec } from './command.ts';
 import { commandGroups, commands } from './command-table.ts';
 import { escapeText } from './escape-text.ts';
+import { globalOptions } from './global-options.ts';
 
 type Candidate = readonly [value: string, meaning: string];
-
-/** Of every command, as `build-program.ts` declares them. */
-const globalOptions: readonly OptionSpec[] = [
-  { flags: '--json', summary: 'print JSON' },
-  { flags: '--quiet', summary: 'print data and errors alone' },
-  { flags: '--no-input', summary: 'never ask' },
-  { flags: '--url <url>', summary: 'origin of the service' },
-  { flags: '--profile <name>', summary: 'profile to use', completes: 'profile' },
-  { flags: '--insecure-http', summary: 'allow http' },
-  { flags: '--help', summary: 'print help' },
-];
 
 /**
  * What may stand for the last of `words`, the others before it: one candidate a line, then a tab and its
@@ -45,7 +35,8 @@ async function candidatesFor(before: readonly string[], current: string): Promis
   if (pending !== null) return valuesOf(pending.completes, globals);
   if (current.startsWith('-')) {
     const options = [...(command?.options ?? []), ...globalOptions];
-    return options.map(({ flags, summary }) => [longName(flags), summary]);
+    const found = options.map(({ flags, summary }): Candidate => [longName(flags), summary]);
+    return [...found, ['--help', 'print help']];
   }
   if (command === undefined) return wordsUnder(path);
   const declared = command.arguments ?? [];

@@ -2,6 +2,7 @@ import { SvcError } from '../base/svc-error.ts';
 import { type Client, createClient } from '../client/client.ts';
 import type { GlobalOptions } from './command.ts';
 import type { ConfigFile } from './config-file.ts';
+import { httpFetch } from './http-fetch.ts';
 import { createOutput, type Output } from './output.ts';
 import { chooseTarget, type NamedProfile, signInCommand, type Target } from './profiles.ts';
 import type { Prompt } from './prompt.ts';
@@ -82,9 +83,9 @@ function liveSession(profile: NamedProfile | null): string | null {
   return ended ? null : (profile?.session ?? null);
 }
 
-/** The platform's fetch; no answer takes forever. */
+/** No answer takes forever. */
 const boundedFetch: typeof fetch = (input, init) => {
   const timeout = AbortSignal.timeout(TIMEOUT_MS);
   const signal = init?.signal ? AbortSignal.any([init.signal, timeout]) : timeout;
-  return fetch(input, { ...init, signal });
+  return httpFetch(input, { ...init, signal });
 };

@@ -1,5 +1,4 @@
 import type { ChalkInstance } from 'chalk';
-import stringWidth from 'string-width';
 import { escapeText } from './escape-text.ts';
 
 type Cell = string | number | null;
@@ -25,12 +24,23 @@ interface TableStyle {
 const GAP = 2;
 const NARROWEST = 8;
 
+/** Columns that a text takes on a terminal. */
+type WidthOf = (text: string) => number;
+
+/** Latin letters and common punctuation: each takes one column, and nothing needs to be loaded to know it. */
+const NARROW = /^[\x20-\x7e\xa0-\u02ff\u2010-\u2027]*$/;
+
+async function widthOf(texts: readonly string[]): Promise<WidthOf> {
+  if (texts.every((text) => NARROW.test(text))) return (text) => text.length;
+  return (await import('string-width')).default;
+}
+
 /** Lines of a table: aligned under a head for a terminal, tab-separated and whole elsewhere. */
-export function formatTable<Row>(
+export async function formatTable<Row>(
   rows: readonly Row[],
   columns: readonly Column<Row>[],
   { width, colors }: TableStyle,
-): string[] {
+): Promise<string[]> {
   if (width === null) {
     return rows.map((row) => columns.map(({ value }) => text(value(row), '')).join('\t'));
   }
@@ -39,14 +49,15 @@ export function formatTable<Row>(
     columns.map(({ value, shown }) => text((shown ?? value)(row), '–')),
   );
   const head = columns.map(({ title }) => title.toUpperCase());
+  const measure = await widthOf(cells.flat());
   const widths = fitWidths(
-    columns.map((_, i) => Math.max(...[head, ...cells].map((line) => stringWidth(line[i] ?? '')))),
+    columns.map((_, i) => Math.max(...[head, ...cells].map((line) => measure(line[i] ?? '')))),
     columns.map(({ shrinks }) => shrinks === true),
     width,
   );
   const format = (line: string[], paint: (text: string, i: number) => string) =>
     line
-      .map((cell, i) => paint(pad(cut(cell, widths[i] ?? 0), widths[i] ?? 0), i))
+      .map((cell, i) => paint(pad(cut(cell, widths[i] ?? 0, measure), widths[i] ?? 0, measure), i))
       .join(' '.repeat(GAP))
       .trimEnd();
   return [
@@ -75,13 +86,16 @@ export function formatRow<Row>(
 }
 
 /** Lines of named values: aligned for a terminal, tab-separated elsewhere. */
-export function formatRecord(
+export async function formatRecord(
   fields: readonly (readonly [name: string, value: Cell])[],
   { isTerminal, colors }: { isTerminal: boolean; colors: ChalkInstance },
-): string[] {
-  if (!isTerminal) return fields.map(([name, value]) => `${name}\t${text(value, '')}`);
-  const width = Math.max(...fields.map(([name]) => stringWidth(name)));
-  return fields.map(([name, value]) => `${colors.dim(pad(name, width))}  ${text(value, '–')}`);
+): Promise<string[]> {
+  if (!isTerminal) return fields.map(([name, value]) => `${escapeText(name)}\t${text(value, '')}`);
+  const measure = await widthOf(fields.map(([name]) => name));
+  const width = Math.max(...fields.map(([name]) => measure(name)));
+  return fields.map(
+    ([name, value]) => `${colors.dim(pad(escapeText(name), width, measure))}  ${text(value, '–')}`,
+  );
 }
 
 function text(cell: Cell, absent: string): string {
@@ -101,16 +115,16 @@ function fitWidths(widths: number[], shrinks: boolean[], available: number): num
   return fitted;
 }
 
-function cut(cell: string, width: number): string {
-  if (stringWidth(cell) <= width) return cell;
+function cut(cell: string, width: number, measure: WidthOf): string {
+  if (measure(cell) <= width) return cell;
   let kept = '';
   for (const character of cell) {
-    if (stringWidth(kept + character) > width - 1) break;
+    if (measure(kept + character) > width - 1) break;
     kept += character;
   }
   return `${kept}…`;
 }
 
-function pad(cell: string, width: number): string {
-  return cell + ' '.repeat(Math.max(0, width - stringWidth(cell)));
+function pad(cell: string, width: number, measure: WidthOf): string {
+  return cell + ' '.repeat(Math.max(0, width - measure(cell)));
 }

@@ -53,18 +53,18 @@ export function createOutput({ json, quiet, env, stdout, stderr }: OutputOptions
       stderr.write(`${onStderr.yellow('!')} ${text}\n`);
     },
     /** `answer` as JSON; else its rows: a table on a terminal, TSV without a head elsewhere. */
-    table<Row>(answer: unknown, rows: readonly Row[], columns: readonly Column<Row>[]) {
+    async table<Row>(answer: unknown, rows: readonly Row[], columns: readonly Column<Row>[]) {
       if (json) return printJson(answer);
       const width = isTerminal ? stdout.columns || 80 : null;
-      for (const text of formatTable(rows, columns, { width, colors: onStdout })) line(text);
+      for (const text of await formatTable(rows, columns, { width, colors: onStdout })) line(text);
     },
     /** One row of a list that goes on. */
     row: <Row>(row: Row, columns: readonly Column<Row>[]) =>
       line(formatRow(row, columns, isTerminal)),
     /** `answer` as JSON; else named values, one to a line. */
-    record(answer: unknown, fields: readonly Field[]) {
+    async record(answer: unknown, fields: readonly Field[]) {
       if (json) return printJson(answer);
-      for (const text of formatRecord(fields, { isTerminal, colors: onStdout })) line(text);
+      for (const text of await formatRecord(fields, { isTerminal, colors: onStdout })) line(text);
     },
     /** Text of somebody else, in a sentence of ours. */
     quote: (text: string) => `“${escapeText(text)}”`,

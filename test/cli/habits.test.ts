@@ -4,6 +4,7 @@ import { readdir, readFile, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { cliPage } from '../../src/cli/cli-page.ts';
 import { exitCodeOf, exitCodes, meanings } from '../../src/cli/exit.ts';
 import type { Client } from '../../src/client/client.ts';
 import { errors } from '../../src/protocol/errors.ts';
@@ -291,5 +292,31 @@ describe('completion in bash', () => {
 
     expect([exitCode, stdout, stderr]).toEqual([0, '', '']);
     await stranger.remove();
+  });
+});
+
+describe('docs/cli.md', () => {
+  it('is what the command table says', async () => {
+    const page = await readFile(new URL('../../docs/cli.md', import.meta.url), 'utf8');
+
+    expect(page).toBe(cliPage());
+  });
+});
+
+describe('start-up', () => {
+  /** Whether a module of the package was read. */
+  const reads = async (name: string, args: readonly string[]) => {
+    const { stderr } = await user.svc(args, { env: { NODE_DEBUG: 'esm' } });
+    expect(stderr).toContain('/dist/cli/main.js');
+    return stderr.includes(`/node_modules/${name}/`);
+  };
+
+  it('loads viem for commands that sign, and for them alone', async () => {
+    const signing = ['login', service.url, '--key-file', user.keyFile];
+
+    expect(await reads('viem', signing)).toBe(true);
+    for (const args of [['--version'], ['robots', 'list'], ['whoami'], ['doctor'], ['chain']]) {
+      expect(await reads('viem', args)).toBe(false);
+    }
   });
 });

@@ -9,7 +9,7 @@ export async function chain(
   const { body } = await client(url).call('getChain');
   if (addToWalletJson) return output.json(body.params);
   const { nativeCurrency, rpcUrls } = body.params;
-  output.record(body, [
+  await output.record(body, [
     ['chain_id', body.chain_id],
     ['name', body.name],
     ['testnet', body.testnet ? 'yes' : 'no'],

@@ -12,7 +12,7 @@ export async function listProfiles({ config, output }: Context): Promise<void> {
     wallet,
     signed_in_until: session === null ? null : expires_at,
   }));
-  output.table({ items }, items, [
+  await output.table({ items }, items, [
     { title: 'current', value: (p) => (p.current ? 'yes' : 'no') },
     { title: 'name', value: (p) => p.name },
     { title: 'service', value: (p) => p.url },

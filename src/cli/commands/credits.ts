@@ -21,11 +21,11 @@ export async function credits(
   const { client } = await session();
   if (ledger) {
     const page = await readPages((query) => client.call('listLedger', { query }), range);
-    output.table(page, page.items, columns);
+    await output.table(page, page.items, columns);
     return noteRest(output, page);
   }
   const left = (await client.call('getAccount')).body.credits;
-  output.record({ credits: left }, [
+  await output.record({ credits: left }, [
     ['anchor_quota', left.anchor_quota],
     ['gas_credit_wei', left.gas_credit_wei],
     ['anchors_affordable', left.anchors_affordable],

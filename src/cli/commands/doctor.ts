@@ -44,7 +44,7 @@ export async function doctor(context: Context): Promise<ExitCode> {
   });
   const { colors } = output;
   if (output.asksJson) output.json({ ok: exitCode === exitCodes.done, checks });
-  else if (!output.isTerminal) output.table(checks, checks, columns);
+  else if (!output.isTerminal) await output.table(checks, checks, columns);
   else {
     for (const { name, ok, detail } of checks) {
       const mark = ok ? colors.green('✔') : colors.red('✘');

@@ -48,7 +48,7 @@ export async function events(
   const [page, nameOf] = await Promise.all([readPages(read, range), robotNames(client, output)]);
   const columns = columnsOf(context, nameOf);
   if (follow) return tail(context, read, page, columns);
-  output.table(page, page.items, columns);
+  await output.table(page, page.items, columns);
   noteRest(output, page);
   return exitCodes.done;
 }

@@ -16,7 +16,7 @@ interface Texts {
 export async function listFleets({ session, output }: Context): Promise<void> {
   const { client } = await session();
   const fleets = await allFleets(client);
-  output.table({ items: fleets, next_cursor: null }, fleets, columnsOf(fleets));
+  await output.table({ items: fleets, next_cursor: null }, fleets, columnsOf(fleets));
   if (fleets.length === 0) output.note('No fleets. svc fleets create NAME makes one.');
 }
 
@@ -27,7 +27,7 @@ export async function showFleet(
 ): Promise<void> {
   const { client } = await session();
   const fleet = await findFleet(client, text);
-  output.record({ fleet }, fieldsOf(fleet));
+  await output.record({ fleet }, fieldsOf(fleet));
 }
 
 /** `svc fleets create NAME` */
@@ -61,7 +61,7 @@ export async function updateFleet(
   const { client } = await session();
   const { id } = await findFleet(client, text);
   const { body } = await client.call('patchFleet', { params: { id }, body: changes });
-  output.record(body, fieldsOf(body.fleet));
+  await output.record(body, fieldsOf(body.fleet));
 }
 
 /** `svc fleets reorder FLEET…` */
@@ -72,7 +72,7 @@ export async function reorderFleets(
   const { client } = await session();
   const order = pickEach('fleet', texts, await allFleets(client)).map(({ id }) => id);
   const { body } = await client.call('reorderFleets', { body: { order } });
-  output.table(body, body.fleets, columnsOf(body.fleets));
+  await output.table(body, body.fleets, columnsOf(body.fleets));
 }
 
 /** `svc fleets delete FLEET` */

@@ -27,7 +27,7 @@ export async function login(context: Context, input: LoginInput): Promise<void> 
   const signedIn = await signIn(context, guest, url, input);
   const name = keep(config, url, signedIn, namedProfile(context.options, context.env));
   const { wallet, expiresAt } = signedIn;
-  context.output.record({ profile: name, url, wallet, expires_at: expiresAt }, [
+  await context.output.record({ profile: name, url, wallet, expires_at: expiresAt }, [
     ['wallet', wallet],
     ['service', url],
     ['profile', name],

@@ -66,7 +66,7 @@ export async function updateRobot(
       ...(description !== undefined && { description: description || null }),
     },
   });
-  output.record(body, fieldsOf(body.robot, body.robot.fleet_id));
+  await output.record(body, fieldsOf(body.robot, body.robot.fleet_id));
 }
 
 /** `svc robots move ROBOT…` */
@@ -89,7 +89,7 @@ export async function moveRobots(
     { title: 'name', value: ({ name }: { name: string }) => name, shrinks: true as const },
     { title: 'fleet', value: () => fleet?.name ?? null, shrinks: true as const },
   ];
-  output.table(body, body.robots, columns);
+  await output.table(body, body.robots, columns);
 }
 
 /** `svc robots delete ROBOT` */

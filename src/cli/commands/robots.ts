@@ -30,7 +30,7 @@ export async function listRobots(
       shown: (robot) => showTime(robot.last_seen_at),
     },
   ];
-  output.table({ items: robots, next_cursor: null }, robots, columns);
+  await output.table({ items: robots, next_cursor: null }, robots, columns);
   if (robots.length === 0) output.note('No robots. svc robots create NAME registers one.');
 }
 
@@ -45,7 +45,7 @@ export async function showRobot(
     output.isTerminal && robot.fleet_id !== null
       ? (await findFleet(client, robot.fleet_id)).name
       : robot.fleet_id;
-  output.record({ robot }, fieldsOf(robot, fleet));
+  await output.record({ robot }, fieldsOf(robot, fleet));
 }
 
 /** The same for every command that answers a robot. */

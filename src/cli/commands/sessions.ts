@@ -8,7 +8,7 @@ import { showTime } from '../show-time.ts';
 export async function listSessions({ session, output }: Context): Promise<void> {
   const { client } = await session();
   const page = await allSessions(client);
-  output.table(page, page.items, [
+  await output.table(page, page.items, [
     { title: 'id', value: (s) => s.id },
     { title: 'opened with', value: (s) => s.signed_in_with },
     { title: 'since', value: (s) => s.created_at, shown: (s) => showTime(s.created_at) },

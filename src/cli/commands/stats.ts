@@ -13,7 +13,7 @@ export async function stats(
   const { client } = await session();
   const query = fleet === undefined ? {} : { fleet_id: (await findFleet(client, fleet)).id };
   const { body } = await client.call('getStats', { query });
-  output.record(body, [...fieldsOf(body), ...(output.isTerminal ? chartsOf(body) : [])]);
+  await output.record(body, [...fieldsOf(body), ...(output.isTerminal ? chartsOf(body) : [])]);
 }
 
 function fieldsOf({ robots, battery, tasks, ...history }: Stats): Field[] {

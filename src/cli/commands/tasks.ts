@@ -50,7 +50,7 @@ export async function listTasks(
       shown: (task) => showTime(task.created_at),
     },
   ];
-  output.table(page, page.items, columns);
+  await output.table(page, page.items, columns);
   noteRest(output, page);
 }
 
@@ -71,7 +71,7 @@ export async function showTask(
 ): Promise<void> {
   const { client } = await session();
   const { body } = await client.call('getTask', { params: { id: taskId(task) } });
-  output.record(body, fieldsOf(body));
+  await output.record(body, fieldsOf(body));
 }
 
 /** Throws `usage` where it is no id: tasks have no names, and too many of them begin alike. */

@@ -41,7 +41,7 @@ export async function telemetry(
       return { body };
     }, range),
   );
-  output.table(page, page.items, sampleColumns);
+  await output.table(page, page.items, sampleColumns);
   noteRest(output, page);
 }
 

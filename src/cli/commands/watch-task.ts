@@ -19,7 +19,7 @@ interface WatchInput {
 export async function watchTask(context: Context, input: WatchInput): Promise<0> {
   const { output, wait } = context;
   const { body, state } = await wait('Waiting for the anchor', () => watch(context, input));
-  output.record(body, fieldsOf(body));
+  await output.record(body, fieldsOf(body));
   if (state === 'pending') {
     throw new SvcError('still_pending', `Not ${input.until} within ${input.timeout} s.`, {
       hint: 'The service goes on with it; watch it again.',

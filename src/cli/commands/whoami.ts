@@ -8,7 +8,7 @@ export async function whoami({ session, output }: Context): Promise<void> {
   const { wallet, gate, credits, limits } = body;
   const expires = profile.expires_at;
   const answer = { ...body, service: url, profile: profile.name, expires_at: expires };
-  output.record(answer, [
+  await output.record(answer, [
     ['wallet', wallet],
     ['service', url],
     ['profile', profile.name],

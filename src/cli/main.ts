@@ -14,7 +14,6 @@ export async function main(argv: string[]): Promise<number> {
   let exitCode: ExitCode = exitCodes.done;
   let context: Context | null = null;
   process.once('SIGINT', interrupted);
-  process.once('SIGTERM', interrupted);
   const program = buildProgram(async (spec, input, options) => {
     const [{ createContext }, run] = await Promise.all([import('./context.ts'), spec.load()]);
     context = createContext(options, process.env);

@@ -1,11 +1,14 @@
-import { CommanderError } from 'commander';
-import { buildProgram } from './build-program.ts';
+import { packageVersion } from '../base/version.ts';
 import type { Run } from './command.ts';
 import type { Context } from './context.ts';
 import { type ExitCode, exitCodes } from './exit.ts';
 
 /** Runs `svc` and answers its exit code. */
 export async function main(argv: string[]): Promise<number> {
+  if (argv.length === 3 && argv[2] === '--version') {
+    process.stdout.write(`${packageVersion()}\n`);
+    return exitCodes.done;
+  }
   if (argv[2] === '__complete') {
     const { complete } = await import('./complete.ts');
     await complete(argv.slice(3));
@@ -14,6 +17,10 @@ export async function main(argv: string[]): Promise<number> {
   let exitCode: ExitCode = exitCodes.done;
   let context: Context | null = null;
   process.once('SIGINT', interrupted);
+  const [{ CommanderError }, { buildProgram }] = await Promise.all([
+    import('commander'),
+    import('./build-program.ts'),
+  ]);
   const program = buildProgram(async (spec, input, options) => {
     const [{ createContext }, run] = await Promise.all([import('./context.ts'), spec.load()]);
     context = createContext(options, process.env);

@@ -1,8 +1,8 @@
-import { readFile } from 'node:fs/promises';
 import { type Hex as Data, keccak256, parseTransaction } from 'viem';
-import { type PrivateKeyAccount, privateKeyToAccount } from 'viem/accounts';
+import { privateKeyToAccount } from 'viem/accounts';
 import { SvcError } from '../base/svc-error.ts';
 import type { Hex } from '../proof/bytes.ts';
+import { checkPrivateKey, type KeyWords, readKeyText, readPrivateKey } from './private-key.ts';
 
 /** An anchoring transaction before it is signed: nothing is sent, from the account to itself. */
 export interface UnsignedAnchor {
@@ -36,11 +36,15 @@ export type AnchorKeySource =
   /** A hex key, or a Web3 Secret Storage V3 keystore with the file that holds its password. */
   | { readonly file: string; readonly passwordFile?: string | undefined };
 
+const words: KeyWords = { code: 'invalid_anchor_key', name: 'The anchoring key' };
+
 /** Loads them all, beside each other. Rejects as `loadAnchorKey`, and when two are of one account. */
 export async function loadAnchorKeys(sources: readonly AnchorKeySource[]): Promise<AnchorKey[]> {
   const keys = await Promise.all(sources.map(loadAnchorKey));
   const twice = keys.find(({ address }, i) => keys.findIndex((key) => key.address === address) < i);
-  if (twice !== undefined) throw invalid(`The anchoring key of ${twice.address} is given twice`);
+  if (twice !== undefined) {
+    throw new SvcError(words.code, `The anchoring key of ${twice.address} is given twice`);
+  }
   return keys;
 }
 
@@ -49,18 +53,19 @@ export async function loadAnchorKeys(sources: readonly AnchorKeySource[]): Promi
  * what is in it.
  */
 export async function loadAnchorKey(source: AnchorKeySource): Promise<AnchorKey> {
-  if ('privateKey' in source) return anchorKeyOf(source.privateKey, 'The anchoring key');
-  const text = (await readText(source.file)).trim();
-  const where = `The anchoring key in ${source.file}`;
-  return anchorKeyOf(text.startsWith('{') ? await decrypt(text, source) : text, where);
+  if ('privateKey' in source) return anchorKeyOf(checkPrivateKey(source.privateKey, words));
+  const { file, passwordFile } = source;
+  const password = async () => {
+    if (passwordFile === undefined) {
+      throw new SvcError(words.code, `The keystore ${file} needs a password file`);
+    }
+    return (await readKeyText(passwordFile, words)).replace(/\r?\n$/, '');
+  };
+  return anchorKeyOf(await readPrivateKey(file, password, words));
 }
 
-function anchorKeyOf(text: string, where: string): AnchorKey {
-  const digits = text.trim().replace(/^0x/, '');
-  if (!/^[0-9a-fA-F]{64}$/.test(digits)) {
-    throw invalid(`${where} is not 32 bytes of hex, nor a keystore`);
-  }
-  const account = accountOf(`0x${digits}`, where);
+function anchorKeyOf(privateKey: Hex): AnchorKey {
+  const account = privateKeyToAccount(privateKey);
   const sign = async ({ payload, ...anchor }: UnsignedAnchor) => {
     const rawTx: Data = await account.signTransaction({
       ...anchor,
@@ -84,44 +89,4 @@ function signedAnchor(rawTx: Hex): UnsignedAnchor {
   const { maxFeePerGas = 0n, maxPriorityFeePerGas = 0n } = tx;
   if (chainId === undefined) throw new Error('An anchor is signed for a chain');
   return { chainId, nonce, payload: data, gas, maxFeePerGas, maxPriorityFeePerGas };
-}
-
-function accountOf(privateKey: Hex, where: string): PrivateKeyAccount {
-  try {
-    return privateKeyToAccount(privateKey);
-  } catch {
-    // The library's text quotes the key.
-    throw invalid(`${where} is not a key of secp256k1`);
-  }
-}
-
-async function decrypt(
-  keystore: string,
-  source: { file: string; passwordFile?: string | undefined },
-): Promise<string> {
-  if (source.passwordFile === undefined) {
-    throw invalid(`The keystore ${source.file} needs a password file`);
-  }
-  const password = (await readText(source.passwordFile)).replace(/\r?\n$/, '');
-  const { decryptKeystoreJson } = await import('ethers');
-  try {
-    return (await decryptKeystoreJson(keystore, password)).privateKey;
-  } catch {
-    throw invalid(
-      `The keystore ${source.file} cannot be opened with the password in ${source.passwordFile}`,
-    );
-  }
-}
-
-async function readText(file: string): Promise<string> {
-  try {
-    return await readFile(file, 'utf8');
-  } catch (error) {
-    const code = error instanceof Error && 'code' in error ? ` (${error.code})` : '';
-    throw invalid(`${file} cannot be read${code}`);
-  }
-}
-
-function invalid(message: string): SvcError {
-  return new SvcError('invalid_anchor_key', message);
 }

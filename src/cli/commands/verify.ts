@@ -1,4 +1,3 @@
-import { Chalk, supportsColor } from 'chalk';
 import { Type } from 'typebox';
 import { Value } from 'typebox/value';
 import { SvcError } from '../../base/svc-error.ts';
@@ -10,18 +9,18 @@ import { hashProof } from '../../proof/hash.ts';
 import type { JsonValue } from '../../proof/json-value.ts';
 import { Nullable } from '../../protocol/fields.ts';
 import { Inclusion, Verification } from '../../protocol/resources.ts';
+import type { Context } from '../context.ts';
 import { escapeText } from '../escape-text.ts';
-import { exitCodes } from '../exit.ts';
+import { type ExitCode, exitCodes } from '../exit.ts';
+import type { Output } from '../output.ts';
 import { readJson, readProof } from '../read-input.ts';
 
-export interface VerifyOptions {
+interface VerifyInput {
+  file: string;
   rpcUrl: string[];
   proof?: string;
   anchorAddress?: string;
-  json?: boolean;
 }
-
-const colors = new Chalk({ level: supportsColor ? supportsColor.level : 0 });
 
 /** Members that a later version adds are no fault. */
 const Receipt = Type.Object({
@@ -44,7 +43,8 @@ interface Statement {
 }
 
 /** `svc verify FILE`: holds a receipt or a bundle, and evidence if given, against the chain itself. */
-export async function verify(file: string, options: VerifyOptions): Promise<number> {
+export async function verify({ output }: Context, options: VerifyInput): Promise<ExitCode> {
+  const { file } = options;
   const pinned = options.anchorAddress;
   if (pinned !== undefined && !/^0x[0-9a-fA-F]{40}$/.test(pinned)) {
     throw new SvcError('usage', '--anchor-address must be an address: 0x and 40 hex digits.');
@@ -62,7 +62,7 @@ export async function verify(file: string, options: VerifyOptions): Promise<numb
   const { checks: audited, confirmations, finality, sender } = audit;
   const checks: Check[] = [...given, ...audited];
   const verified = isProven(audited) && given.every(({ ok }) => ok);
-  if (options.json) {
+  if (output.asksJson) {
     const result = {
       verified,
       proof_hash: statement.proofHash,
@@ -80,11 +80,14 @@ export async function verify(file: string, options: VerifyOptions): Promise<numb
       })),
       ...(statement.robotName === null ? {} : { stated: { robot_name: statement.robotName } }),
     };
-    process.stdout.write(`${JSON.stringify(result)}\n`);
+    output.json(result);
   } else {
-    print(checks);
-    printVerdict(verified ? `Verified: ${confirmations} confirmations, ${finality}.` : null);
-    if (verified) printUnproven(pinned === undefined ? sender : null, statement.robotName);
+    print(output, checks);
+    printVerdict(
+      output,
+      verified ? `Verified: ${confirmations} confirmations, ${finality}.` : null,
+    );
+    if (verified) printUnproven(output, pinned === undefined ? sender : null, statement.robotName);
   }
   return verified ? exitCodes.done : exitCodes.notVerified;
 }
@@ -133,22 +136,26 @@ async function checkFile(file: string, { proofHash }: Statement): Promise<Check>
   return { name: 'evidence', ok, detail };
 }
 
-function print(checks: Check[]): void {
+function print({ colors, line }: Output, checks: Check[]): void {
   const width = Math.max(...checks.map(({ name }) => name.length));
   for (const { name, ok, detail } of checks) {
     const mark = ok ? colors.green('✔') : colors.red('✘');
-    process.stdout.write(`${mark} ${name.padEnd(width)}  ${detail}\n`);
+    line(`${mark} ${name.padEnd(width)}  ${escapeText(detail)}`);
   }
 }
 
-function printVerdict(verified: string | null): void {
+function printVerdict({ colors, line }: Output, verified: string | null): void {
   const verdict =
     verified === null ? colors.red.bold('NOT verified.') : colors.green.bold(verified);
-  process.stdout.write(`${verdict}\n`);
+  line(verdict);
 }
 
 /** Anyone can anchor anything: a sender that is not pinned may be a forger's. */
-function printUnproven(unpinnedSender: string | null, robotName: string | null): void {
+function printUnproven(
+  { colors, line }: Output,
+  unpinnedSender: string | null,
+  robotName: string | null,
+): void {
   const lines = [
     ...(unpinnedSender === null
       ? []
@@ -160,5 +167,5 @@ function printUnproven(unpinnedSender: string | null, robotName: string | null):
       ? []
       : [`Stated, not proven: the robot's name, ${escapeText(robotName)}`]),
   ];
-  process.stdout.write(colors.dim(`${lines.join('\n')}\n`));
+  line(colors.dim(lines.join('\n')));
 }

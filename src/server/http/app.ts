@@ -19,6 +19,7 @@ import { answerError } from './answer-error.ts';
 import { AnswersDue } from './answers-due.ts';
 import { createAuthenticators } from './authenticate.ts';
 import type { Access, Call, Handlers } from './call.ts';
+import { cliLoginPage } from './cli-login-page.ts';
 import { createConnectionErrorHandler } from './connection-errors.ts';
 import { docsPage } from './docs-page.ts';
 import { drainOnClose } from './drain.ts';
@@ -80,6 +81,7 @@ export function buildApp(deps: AppDeps): FastifyInstance {
   });
   app.register(cookie);
   app.register(docsPage);
+  app.register(cliLoginPage);
   const { metrics } = deps;
   if (metrics) app.register((scope) => metricsPage(scope, metrics));
   const handlers = createHandlers(deps);

@@ -1,0 +1,62 @@
+import { SvcError } from '../../base/svc-error.ts';
+import type { Context } from '../context.ts';
+import { showTime } from '../show-time.ts';
+
+/** `svc config list`; sessions are never shown. */
+export async function listProfiles({ config, output }: Context): Promise<void> {
+  const { current, profiles } = (await config()).read();
+  const items = Object.entries(profiles).map(([name, { url, wallet, session, expires_at }]) => ({
+    name,
+    current: name === current,
+    url,
+    wallet,
+    signed_in_until: session === null ? null : expires_at,
+  }));
+  await output.table({ items }, items, [
+    { title: 'current', value: (p) => (p.current ? 'yes' : 'no') },
+    { title: 'name', value: (p) => p.name },
+    { title: 'service', value: (p) => p.url },
+    { title: 'wallet', value: (p) => p.wallet },
+    {
+      title: 'signed in until',
+      value: (p) => p.signed_in_until,
+      shown: (p) => showTime(p.signed_in_until),
+    },
+  ]);
+  if (items.length === 0) output.note('No profiles. svc login URL makes one.');
+}
+
+/** `svc config use NAME` */
+export async function useProfile(context: Context, { name }: { name: string }): Promise<void> {
+  const { file, profiles } = await knownProfile(context, name);
+  file.write({ current: name, profiles });
+  context.output.note(`${name} is the current profile now.`);
+  if (context.output.asksJson) context.output.json({ current: name });
+}
+
+/** `svc config remove NAME` */
+export async function removeProfile(context: Context, { name }: { name: string }): Promise<void> {
+  const { file, current, profiles } = await knownProfile(context, name);
+  const { [name]: removed, ...rest } = profiles;
+  file.write({ current: current === name ? null : current, profiles: rest });
+  if (removed?.session) {
+    context.output.note('Its session goes on until it expires; svc sessions revoke ends it.');
+  }
+  if (context.output.asksJson) context.output.json({ removed: name });
+}
+
+/** `svc config path` */
+export async function printPath({ config, output }: Context): Promise<void> {
+  const { path } = await config();
+  if (output.asksJson) return output.json({ path });
+  output.line(path);
+}
+
+async function knownProfile({ config }: Context, name: string) {
+  const file = await config();
+  const { current, profiles } = file.read();
+  if (Object.hasOwn(profiles, name)) return { file, current, profiles };
+  throw new SvcError('not_found', 'There is no such profile.', {
+    hint: 'svc config list shows them.',
+  });
+}

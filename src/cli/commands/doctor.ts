@@ -1,0 +1,135 @@
+import { SvcError } from '../../base/svc-error.ts';
+import { packageVersion } from '../../base/version.ts';
+import type { Client } from '../../client/client.ts';
+import type { ChainDetails } from '../../protocol/resources.ts';
+import type { Context } from '../context.ts';
+import { escapeText } from '../escape-text.ts';
+import { type ExitCode, exitCodeOf, exitCodes } from '../exit.ts';
+
+const CLOCK_TOLERANCE_MS = 30_000;
+const RPC_TIMEOUT_MS = 10_000;
+
+interface Check {
+  name: string;
+  ok: boolean;
+  detail: string;
+}
+
+/** `svc doctor`: the exit code is that of the first check that fails. */
+export async function doctor(context: Context): Promise<ExitCode> {
+  const { target, client, output, wait } = context;
+  const { url } = await target();
+  const guest = client(url);
+  let exitCode: ExitCode = exitCodes.done;
+  const check = async (name: string, look: () => Promise<string>): Promise<Check> => {
+    try {
+      return { name, ok: true, detail: await look() };
+    } catch (error) {
+      if (!(error instanceof SvcError)) throw error;
+      if (exitCode === exitCodes.done) exitCode = exitCodeOf(error.code);
+      return { name, ok: false, detail: [error.message, error.hint ?? ''].join(' ').trim() };
+    }
+  };
+  const checks = await wait('Looking', async () => {
+    const service = await check('service', () => readiness(guest, url));
+    if (!service.ok) return [service];
+    return [
+      service,
+      await check('clock', () => clock(guest)),
+      await check('session', () => session(context)),
+      await check('chain', () => chain(guest)),
+      await check('rpc', () => rpc(guest)),
+      await check('version', () => version(guest)),
+    ];
+  });
+  const { colors } = output;
+  if (output.asksJson) output.json({ ok: exitCode === exitCodes.done, checks });
+  else if (!output.isTerminal) await output.table(checks, checks, columns);
+  else {
+    for (const { name, ok, detail } of checks) {
+      const mark = ok ? colors.green('✔') : colors.red('✘');
+      output.line(`${mark} ${name.padEnd(8)} ${escapeText(detail)}`);
+    }
+  }
+  return exitCode;
+}
+
+const columns = [
+  { title: 'check', value: ({ name }: Check) => name },
+  { title: 'result', value: ({ ok }: Check) => (ok ? 'ok' : 'failed') },
+  { title: 'detail', value: ({ detail }: Check) => detail },
+];
+
+async function readiness(guest: Client, url: string): Promise<string> {
+  const { body } = await guest.call('getReadiness');
+  if (body.status === 'ready') return `${url} is ready`;
+  return `${url} takes requests; anchoring is held up: ${body.degraded.join(', ')}`;
+}
+
+async function clock(guest: Client): Promise<string> {
+  const asked = Date.now();
+  const { headers } = await guest.call('getHealth');
+  const now = Date.now();
+  const theirs = Date.parse(headers.get('date') ?? '');
+  if (Number.isNaN(theirs)) return 'the service does not tell the time';
+  // The header's time is cut to the second.
+  const off = Math.max(0, theirs - now, asked - (theirs + 1000));
+  if (off <= CLOCK_TOLERANCE_MS) return 'agrees with the service';
+  throw new SvcError('clock_wrong', `This clock is ${Math.round(off / 1000)} s off.`, {
+    hint: 'Sign-in messages and sessions are bound to time: set it right.',
+  });
+}
+
+async function session(context: Context): Promise<string> {
+  try {
+    const { client, profile } = await context.session();
+    const { body } = await client.call('getAccount');
+    return `${body.wallet}, profile ${profile.name}, until ${profile.expires_at}`;
+  } catch (error) {
+    if (!(error instanceof SvcError) || exitCodeOf(error.code) !== exitCodes.signInNeeded)
+      throw error;
+    const hint = `Sign in with: ${context.signInCommand()}`;
+    throw new SvcError(error.code, error.message, { hint });
+  }
+}
+
+async function chain(guest: Client): Promise<string> {
+  const { body } = await guest.call('getChain');
+  return `${body.name}, id ${body.chain_id}${body.testnet ? ', a test network' : ''}`;
+}
+
+/** Asks the endpoint that is offered to wallets; auditors may know a better one. */
+async function rpc(guest: Client): Promise<string> {
+  const { body } = await guest.call('getChain');
+  const [url] = body.params.rpcUrls;
+  if (url === undefined) return 'the service offers no public endpoint';
+  const found = await chainIdAt(url);
+  if (found === body.chain_id) return `${new URL(url).origin} answers for chain ${found}`;
+  const message = `${new URL(url).origin} is of chain ${found}, the service says ${body.chain_id}.`;
+  throw new SvcError('wrong_chain', message);
+}
+
+async function chainIdAt(url: ChainDetails['params']['rpcUrls'][number]): Promise<number> {
+  try {
+    const response = await fetch(url, {
+      method: 'POST',
+      redirect: 'error',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'eth_chainId', params: [] }),
+      signal: AbortSignal.timeout(RPC_TIMEOUT_MS),
+    });
+    const { result } = (await response.json()) as { result?: unknown };
+    if (typeof result === 'string' && /^0x[0-9a-f]+$/i.test(result)) return Number(result);
+  } catch {
+    // Its text may hold the URL; what matters is that there was no answer.
+  }
+  throw new SvcError('chain_unavailable', `${new URL(url).origin} does not answer.`);
+}
+
+async function version(guest: Client): Promise<string> {
+  const own = packageVersion();
+  const { body } = await guest.call('getOpenApi');
+  const theirs = body.info.version;
+  const same = own === theirs ? 'as the service' : `the service ${theirs}`;
+  return `svc ${own}, ${same}; Node.js ${process.versions.node}`;
+}

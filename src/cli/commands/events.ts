@@ -1,0 +1,122 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { SvcError } from '../../base/svc-error.ts';
+import type { OpsEvent, Severity } from '../../protocol/telemetry.ts';
+import type { Context } from '../context.ts';
+import { exitCodes } from '../exit.ts';
+import { findRobot } from '../find-one.ts';
+import type { Column } from '../output.ts';
+import { readPages } from '../read-pages.ts';
+import { robotNames } from '../robot-names.ts';
+import { showTime } from '../show-time.ts';
+import { noteRest } from './tasks.ts';
+
+const POLL_MS = 2_000;
+const POLL_SIZE = 200;
+
+interface EventsInput {
+  severity?: Severity;
+  robot?: string;
+  type?: string;
+  follow?: true;
+  limit: number;
+  cursor?: string;
+}
+
+interface EventPage {
+  items: OpsEvent[];
+  next_cursor: string | null;
+}
+
+type ReadEvents = (query: { limit: string; cursor?: string }) => Promise<{ body: EventPage }>;
+
+/** `svc events` */
+export async function events(
+  context: Context,
+  { severity, robot, type, follow, ...range }: EventsInput,
+): Promise<0> {
+  if (follow && range.cursor !== undefined) {
+    throw new SvcError('usage', '--follow goes on from now; it takes no --cursor.');
+  }
+  const { session, output } = context;
+  const { client } = await session();
+  const filter = {
+    ...(severity !== undefined && { severity }),
+    ...(type !== undefined && { type }),
+    ...(robot !== undefined && { robot_id: (await findRobot(client, robot)).id }),
+  };
+  const read: ReadEvents = (query) => client.call('listEvents', { query: { ...query, ...filter } });
+  const [page, nameOf] = await Promise.all([readPages(read, range), robotNames(client, output)]);
+  const columns = columnsOf(context, nameOf);
+  if (follow) return tail(context, read, page, columns);
+  await output.table(page, page.items, columns);
+  noteRest(output, page);
+  return exitCodes.done;
+}
+
+/** Ends with Ctrl-C alone; a service that is away for a while is waited for. */
+async function tail(
+  { output }: Context,
+  read: ReadEvents,
+  first: EventPage,
+  columns: readonly Column<OpsEvent>[],
+): Promise<never> {
+  const print = (items: readonly OpsEvent[]) => {
+    for (const event of items.toReversed()) {
+      if (output.asksJson) output.json(event);
+      else output.row(event, columns);
+    }
+  };
+  print(first.items);
+  let known = first.items;
+  for (let away = false; ; ) {
+    await sleep(POLL_MS);
+    try {
+      const { fresh, newest } = await readNew(read, known);
+      print(fresh);
+      if (newest.length > 0) known = newest;
+      away = false;
+    } catch (error) {
+      if (!(error instanceof SvcError && error.retryable)) throw error;
+      if (!away) output.note('The service is away; still trying.');
+      away = true;
+    }
+  }
+}
+
+/** What came since `known`, newest first, and the newest page, to know the next ones by. */
+async function readNew(
+  read: ReadEvents,
+  known: readonly OpsEvent[],
+): Promise<{ fresh: OpsEvent[]; newest: OpsEvent[] }> {
+  const keys = new Set(known.map(keyOf));
+  const since = known[0]?.created_at ?? '';
+  // Older than the newest known one: those were deleted, and the list must not be read to its end.
+  const isOld = (event: OpsEvent) => keys.has(keyOf(event)) || event.created_at < since;
+  const fresh: OpsEvent[] = [];
+  let newest: OpsEvent[] | null = null;
+  for (let cursor: string | null | undefined; cursor !== null; ) {
+    const { body } = await read({ limit: String(POLL_SIZE), ...(cursor && { cursor }) });
+    newest ??= body.items;
+    const end = body.items.findIndex(isOld);
+    fresh.push(...(end === -1 ? body.items : body.items.slice(0, end)));
+    cursor = end === -1 && known.length > 0 ? body.next_cursor : null;
+  }
+  return { fresh, newest: newest ?? [] };
+}
+
+/** An event's id is unique for its robot alone. */
+function keyOf({ robot_id, id }: OpsEvent): string {
+  return `${robot_id} ${id}`;
+}
+
+function columnsOf({ output }: Context, nameOf: (id: string) => string): Column<OpsEvent>[] {
+  const { colors } = output;
+  const paint = { info: colors.dim, warn: colors.yellow, error: colors.red };
+  return [
+    { title: 'time', value: (e) => e.created_at, shown: (e) => showTime(e.created_at) },
+    { title: 'severity', value: (e) => e.severity, paint: (e, text) => paint[e.severity](text) },
+    { title: 'robot', value: (e) => e.robot_id, shown: (e) => nameOf(e.robot_id), shrinks: true },
+    { title: 'type', value: (e) => e.event_type, shrinks: true },
+    { title: 'message', value: (e) => e.message, shrinks: true },
+  ];
+}

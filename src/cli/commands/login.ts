@@ -1,0 +1,133 @@
+import { SvcError } from '../../base/svc-error.ts';
+import type { Client } from '../../client/client.ts';
+import type { ConfigFile } from '../config-file.ts';
+import type { Context } from '../context.ts';
+import { givenUrl, namedProfile } from '../profiles.ts';
+import { readLine } from '../prompt.ts';
+import { serviceOrigin } from '../service-url.ts';
+import { showTime } from '../show-time.ts';
+import { openSession, requestMessage, type SignedIn } from '../sign-in/signature.ts';
+
+interface LoginInput {
+  url?: string;
+  keyFile?: string;
+  passwordFile?: string;
+  manual?: true;
+  address?: string;
+  /** False with --no-browser. */
+  browser: boolean;
+}
+
+/** `svc login [URL]` */
+export async function login(context: Context, input: LoginInput): Promise<void> {
+  refuseMixture(input);
+  const url = await urlOf(context, input.url);
+  const config = await context.config();
+  const guest = context.client(url);
+  const signedIn = await signIn(context, guest, url, input);
+  const name = keep(config, url, signedIn, namedProfile(context.options, context.env));
+  const { wallet, expiresAt } = signedIn;
+  await context.output.record({ profile: name, url, wallet, expires_at: expiresAt }, [
+    ['wallet', wallet],
+    ['service', url],
+    ['profile', name],
+    ['expires', showTime(expiresAt)],
+  ]);
+}
+
+function refuseMixture({ keyFile, passwordFile, manual, address, browser }: LoginInput): void {
+  const ways = [keyFile !== undefined, manual === true, !browser].filter(Boolean);
+  if (ways.length > 1) {
+    throw new SvcError('usage', 'Choose one of --key-file, --manual and --no-browser.');
+  }
+  if (passwordFile !== undefined && keyFile === undefined) {
+    throw new SvcError('usage', '--password-file is the password of a --key-file.');
+  }
+  if (address === undefined) return;
+  if (!manual) throw new SvcError('usage', '--address goes with --manual.');
+  if (!/^0x[0-9a-fA-F]{40}$/.test(address)) {
+    throw new SvcError('usage', '--address must be an address: 0x and 40 hex digits.');
+  }
+}
+
+async function urlOf(context: Context, text: string | undefined): Promise<string> {
+  if (text === undefined) return (await context.target()).url;
+  const url = serviceOrigin(text, context.options.insecureHttp === true);
+  const other = givenUrl(context.options, context.env);
+  if (other === null || other === url) return url;
+  throw new SvcError('usage', `Two services are named: ${url} and ${other}.`);
+}
+
+async function signIn(
+  context: Context,
+  guest: Client,
+  url: string,
+  input: LoginInput,
+): Promise<SignedIn> {
+  if (input.keyFile !== undefined) return byKeyFile(context, guest, url, input);
+  if (!context.options.input) {
+    throw new SvcError('usage', 'Nobody can be asked to sign in.', { hint: 'Use --key-file.' });
+  }
+  if (input.manual) return byHand(context, guest, url, input.address);
+  const { signInByBrowser, signInByCode } = await import('../sign-in/browser.ts');
+  return (input.browser ? signInByBrowser : signInByCode)(context, guest, url);
+}
+
+async function byKeyFile(
+  context: Context,
+  guest: Client,
+  url: string,
+  { keyFile = '', passwordFile }: LoginInput,
+): Promise<SignedIn> {
+  const { openWallet } = await import('../wallet.ts');
+  const { readSecretFile } = await import('../secret-file.ts');
+  const warn = context.output.warn;
+  const password = async () => {
+    if (passwordFile !== undefined) return withoutNewline(await readSecretFile(passwordFile, warn));
+    return (await context.prompt()).secret(`Password of ${keyFile}: `);
+  };
+  await readSecretFile(keyFile, warn);
+  const wallet = await openWallet(keyFile, password);
+  const message = await requestMessage(guest, url, wallet.address);
+  return openSession(guest, wallet.address, await wallet.sign(message));
+}
+
+function withoutNewline(text: string): string {
+  return text.replace(/\r?\n$/, '');
+}
+
+/** The message is data, to be signed to the byte; everything else is talk. */
+async function byHand(
+  context: Context,
+  guest: Client,
+  url: string,
+  given: string | undefined,
+): Promise<SignedIn> {
+  const address = given ?? (await (await context.prompt()).line('Address of the wallet: ')).trim();
+  const message = await requestMessage(guest, url, address);
+  process.stderr.write('Sign this with personal_sign (EIP-191), without the last newline:\n\n');
+  context.output.line(message);
+  process.stderr.write('\nSignature (0x…): ');
+  const signature = (await readLine()).trim();
+  if (!/^0x([0-9a-fA-F]{2})+$/.test(signature)) {
+    throw new SvcError('usage', 'A signature is 0x and hex digits.');
+  }
+  return openSession(guest, address, signature);
+}
+
+/** Makes it the current profile: of that name, or of that service and wallet. Answers its name. */
+function keep(
+  config: ConfigFile,
+  url: string,
+  { wallet, token, expiresAt }: SignedIn,
+  named: string | null,
+): string {
+  const { profiles } = config.read();
+  const own = Object.entries(profiles).find(([, p]) => p.url === url && p.wallet === wallet)?.[0];
+  const host = new URL(url).host.replace(/[^\w.-]/g, '_');
+  const taken = Object.hasOwn(profiles, host);
+  const name = named ?? own ?? (taken ? `${host}_${wallet.slice(2, 10).toLowerCase()}` : host);
+  const profile = { url, wallet, session: token, expires_at: expiresAt };
+  config.write({ current: name, profiles: { ...profiles, [name]: profile } });
+  return name;
+}

@@ -1,0 +1,27 @@
+import { confirmByName } from '../confirm.ts';
+import type { Context } from '../context.ts';
+import { findRobot } from '../find-one.ts';
+
+/** `svc robots rotate-key ROBOT` */
+export async function rotateKey(
+  context: Context,
+  { robot: text, yes = false }: { robot: string; yes?: boolean },
+): Promise<void> {
+  const { session, output } = context;
+  const { client } = await session();
+  const { id, name } = await findRobot(client, text);
+  const consequence = `The key that ${output.quote(name)} uses now stops working at once.`;
+  await confirmByName(context, { yes, name, consequence });
+  const { body } = await client.call('rotateKey', { params: { id } });
+  if (output.asksJson) return output.json(body);
+  output.line(body.api_key);
+  noteKey(context, name);
+}
+
+/** What to do with a key that was just shown. */
+export function noteKey({ output }: Context, name: string): void {
+  output.note(
+    `This is the only time that the key of ${output.quote(name)} is shown.\n` +
+      'Hand it to its agent, on standard input: svc-agent key set',
+  );
+}

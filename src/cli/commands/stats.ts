@@ -1,0 +1,61 @@
+import type { Answer } from '../../protocol/routes.ts';
+import type { Context } from '../context.ts';
+import { findFleet } from '../find-one.ts';
+import type { Field } from '../output.ts';
+
+type Stats = Answer<'getStats'>['body'];
+
+/** `svc stats` */
+export async function stats(
+  { session, output }: Context,
+  { fleet }: { fleet?: string },
+): Promise<void> {
+  const { client } = await session();
+  const query = fleet === undefined ? {} : { fleet_id: (await findFleet(client, fleet)).id };
+  const { body } = await client.call('getStats', { query });
+  await output.record(body, [...fieldsOf(body), ...(output.isTerminal ? chartsOf(body) : [])]);
+}
+
+function fieldsOf({ robots, battery, tasks, ...history }: Stats): Field[] {
+  const days = history.anchors_by_day;
+  const hours = history.events_by_hour;
+  return [
+    ['robots', robots.total],
+    ['robots online', robots.online],
+    ...Object.entries(robots.by_state).map(([state, count]): Field => [`robots ${state}`, count]),
+    ['robots without state', robots.without_state],
+    ['battery below 20 %', sum(battery.buckets.slice(0, 2))],
+    ['battery unknown', battery.unknown],
+    ['tasks claimed', tasks.claimed],
+    ['tasks verified', tasks.verified],
+    ['anchors in 30 days', sum(days.map(({ anchors }) => anchors))],
+    ['gas_wei in 30 days', days.reduce((total, day) => total + BigInt(day.gas_wei), 0n).toString()],
+    ['info events in 24 h', sum(hours.map(({ info }) => info))],
+    ['warn events in 24 h', sum(hours.map(({ warn }) => warn))],
+    ['error events in 24 h', sum(hours.map(({ error }) => error))],
+    ['samples in 24 h', sum(history.samples_by_hour.map(({ samples }) => samples))],
+  ];
+}
+
+function chartsOf({ battery, ...history }: Stats): Field[] {
+  return [
+    ['battery, 0 to 100 %', bars(battery.buckets)],
+    ['anchors by day', bars(history.anchors_by_day.map(({ anchors }) => anchors))],
+    ['events by hour', bars(history.events_by_hour.map((at) => at.info + at.warn + at.error))],
+    ['samples by hour', bars(history.samples_by_hour.map(({ samples }) => samples))],
+  ];
+}
+
+const LEVELS = [...'▁▂▃▄▅▆▇█'];
+
+/** One character for each value, as high as its part of the highest. */
+function bars(values: readonly number[]): string {
+  const highest = Math.max(...values, 1);
+  return values
+    .map((value) => LEVELS[Math.ceil((value / highest) * (LEVELS.length - 1))] ?? '')
+    .join('');
+}
+
+function sum(values: readonly number[]): number {
+  return values.reduce((total, value) => total + value, 0);
+}

@@ -1,0 +1,71 @@
+import { SvcError } from '../../base/svc-error.ts';
+import type { Resolution, Sample, SeriesPoint } from '../../protocol/telemetry.ts';
+import type { Context } from '../context.ts';
+import { findRobot } from '../find-one.ts';
+import type { Column } from '../output.ts';
+import { readPages } from '../read-pages.ts';
+import { showTime } from '../show-time.ts';
+import { noteRest } from './tasks.ts';
+
+interface TelemetryInput {
+  robot: string;
+  from?: string;
+  to?: string;
+  resolution?: Resolution;
+  limit: number;
+  cursor?: string;
+}
+
+/** `svc telemetry ROBOT` */
+export async function telemetry(
+  { session, output, wait }: Context,
+  { robot, from, to, resolution, ...range }: TelemetryInput,
+): Promise<void> {
+  if (resolution !== undefined && range.cursor !== undefined) {
+    throw new SvcError('usage', '--cursor is of lists; a series of --resolution has none.');
+  }
+  const { client } = await session();
+  const params = { id: (await findRobot(client, robot)).id };
+  const span = { ...(from !== undefined && { from }), ...(to !== undefined && { to }) };
+  if (resolution !== undefined) {
+    const { body } = await wait('Reading telemetry', () =>
+      client.call('readTelemetry', { params, query: { ...span, resolution } }),
+    );
+    if (!('points' in body)) throw unexpected();
+    return output.table(body, body.points, pointColumns);
+  }
+  const page = await wait('Reading telemetry', () =>
+    readPages(async (query) => {
+      const { body } = await client.call('readTelemetry', { params, query: { ...query, ...span } });
+      if (!('items' in body)) throw unexpected();
+      return { body };
+    }, range),
+  );
+  await output.table(page, page.items, sampleColumns);
+  noteRest(output, page);
+}
+
+function unexpected(): SvcError {
+  return new SvcError('unexpected_answer', 'The service answered telemetry of another kind.');
+}
+
+const sampleColumns: readonly Column<Sample>[] = [
+  { title: 'recorded', value: (s) => s.recorded_at, shown: (s) => showTime(s.recorded_at) },
+  { title: 'battery', value: (s) => s.battery_pct },
+  { title: 'state', value: (s) => s.state, shrinks: true },
+  { title: 'metrics', value: (s) => JSON.stringify(s.metrics), shrinks: true },
+];
+
+const pointColumns: readonly Column<SeriesPoint>[] = [
+  { title: 'from', value: (p) => p.at, shown: (p) => showTime(p.at) },
+  { title: 'samples', value: (p) => p.samples },
+  { title: 'battery min', value: (p) => p.battery_pct?.min ?? null },
+  { title: 'avg', value: (p) => round(p.battery_pct?.avg) },
+  { title: 'max', value: (p) => p.battery_pct?.max ?? null },
+  { title: 'states', value: (p) => JSON.stringify(p.states), shrinks: true },
+  { title: 'metrics', value: (p) => JSON.stringify(p.metrics), shrinks: true },
+];
+
+function round(value: number | undefined): number | null {
+  return value === undefined ? null : Math.round(value * 100) / 100;
+}

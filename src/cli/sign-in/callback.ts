@@ -1,0 +1,71 @@
+import { timingSafeEqual } from 'node:crypto';
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { SvcError } from '../../base/svc-error.ts';
+
+export interface Callback {
+  port: number;
+  /** The code that the page sends; rejects with `sign_in_denied`. */
+  code: Promise<string>;
+  close(): void;
+}
+
+/** Listens on a free port of 127.0.0.1 for the browser to come back with the state that it was given. */
+export async function listenForCode(state: string): Promise<Callback> {
+  let settle: { resolve(code: string): void; reject(error: Error): void };
+  const code = new Promise<string>((resolve, reject) => {
+    settle = { resolve, reject };
+  });
+  code.catch(() => {});
+  const server = createServer((request, response) => {
+    const query = callbackQuery(request, port);
+    if (query === null) return answer(response, 404, 'There is nothing here.');
+    if (!sameText(query.get('state') ?? '', state)) {
+      return answer(response, 400, 'This is not the sign-in that the command line waits for.');
+    }
+    const given = query.get('code');
+    if (given === null) {
+      answer(response, 200, 'Refused. You can close this page.');
+      settle.reject(new SvcError('sign_in_denied', 'The sign-in was refused in the browser.'));
+      return;
+    }
+    answer(response, 200, 'Handed over to the command line. You can close this page.');
+    settle.resolve(given);
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  return {
+    port,
+    code,
+    close() {
+      server.close();
+      server.closeIdleConnections();
+    },
+  };
+}
+
+/** Null unless it is the callback, asked for by the very address: another name may be a rebound one. */
+function callbackQuery({ method, url, headers }: IncomingMessage, port: number) {
+  if (method !== 'GET' || headers.host !== `127.0.0.1:${port}`) return null;
+  const target = new URL(url ?? '/', 'http://127.0.0.1');
+  return target.pathname === '/callback' ? target.searchParams : null;
+}
+
+function answer(response: ServerResponse, status: number, text: string): void {
+  response.writeHead(status, {
+    'content-type': 'text/plain; charset=utf-8',
+    'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
+    'referrer-policy': 'no-referrer',
+    'cache-control': 'no-store',
+    'x-content-type-options': 'nosniff',
+    connection: 'close',
+  });
+  response.end(`${text}\n`);
+}
+
+function sameText(a: string, b: string): boolean {
+  const [left, right] = [Buffer.from(a), Buffer.from(b)];
+  return left.length === right.length && timingSafeEqual(left, right);
+}

@@ -1,0 +1,45 @@
+import { SvcError } from '../../base/svc-error.ts';
+import type { Client } from '../../client/client.ts';
+
+/** A session as it was opened. */
+export interface SignedIn {
+  wallet: string;
+  token: string;
+  expiresAt: string;
+}
+
+/**
+ * The message that the wallet must sign to sign in at `url`. It is held against what it must be: a service
+ * could pass on the challenge of another one, and sign in there as the wallet.
+ */
+export async function requestMessage(guest: Client, url: string, address: string): Promise<string> {
+  const { body } = await guest.call('createChallenge', { body: { address } });
+  const { origin, host } = new URL(url);
+  const [first = '', second = ''] = body.message.split('\n');
+  const domain = first.replace(/ wants you to sign in with your Ethereum account:$/, '');
+  const isOwn =
+    [host, origin].includes(domain) &&
+    second.toLowerCase() === address.toLowerCase() &&
+    body.message.includes(`\nURI: ${origin}\n`);
+  if (isOwn) return body.message;
+  throw new SvcError('foreign_challenge', `The message to sign is not one for ${origin}.`, {
+    hint: `It begins: ${first}. Sign in at the address that the service calls its own.`,
+  });
+}
+
+/** Opens a session with the signature of the message. */
+export async function openSession(
+  guest: Client,
+  address: string,
+  signature: string,
+): Promise<SignedIn> {
+  const { body, headers } = await guest.call('verifySignature', { body: { address, signature } });
+  const cookie = headers.getSetCookie().find((line) => line.startsWith('svc_session=')) ?? '';
+  const token = /^svc_session=([0-9a-f]{64});/.exec(cookie)?.[1];
+  const seconds = Number(/; *max-age=(\d+)/i.exec(cookie)?.[1] ?? Number.NaN);
+  if (token === undefined || Number.isNaN(seconds)) {
+    throw new SvcError('unexpected_answer', 'The service signed in and gave no session.');
+  }
+  const expiresAt = new Date(Date.now() + seconds * 1000).toISOString();
+  return { wallet: body.wallet, token, expiresAt };
+}

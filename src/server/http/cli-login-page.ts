@@ -1,0 +1,16 @@
+import { fileURLToPath } from 'node:url';
+import files from '@fastify/static';
+import type { FastifyInstance } from 'fastify';
+import { pageSecurityHeaders } from './security-headers.ts';
+
+const folder = fileURLToPath(new URL('../../../pages/cli-login', import.meta.url));
+
+/** `/cli-login`: where a wallet hands a session to the command line. */
+export async function cliLoginPage(scope: FastifyInstance): Promise<void> {
+  const options = { config: { page: true as const }, helmet: pageSecurityHeaders };
+  await scope.register(files, { root: folder, serve: false, cacheControl: false });
+  scope.get('/cli-login', options, async (_, reply) => reply.sendFile('index.html'));
+  for (const file of ['page.css', 'page.js']) {
+    scope.get(`/cli-login/${file}`, options, async (_, reply) => reply.sendFile(file));
+  }
+}

@@ -1,0 +1,291 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import type { Client } from '../../src/client/client.ts';
+import { startTestService, type TestService } from '../support/service.ts';
+import { createSvcUser, registerRobot, type SvcUser } from '../support/svc.ts';
+
+let service: TestService;
+let user: SvcUser;
+
+beforeAll(async () => {
+  service = await startTestService();
+});
+afterAll(() => service.close());
+beforeEach(async () => {
+  user = await createSvcUser(service.url);
+  await user.signIn();
+  return () => user.remove();
+});
+
+const KEY = /^svc_[0-9a-f]{40}$/;
+const robotCalled = async (name: string) => (await user.json('robots', 'show', name)).robot;
+
+describe('naming a robot', () => {
+  it('takes its id, the beginning of it, and its exact name', async () => {
+    const { id } = await registerRobot(service.url, user, 'hall robot');
+
+    for (const text of [id, id.toUpperCase(), id.slice(0, 9), 'hall robot']) {
+      expect((await robotCalled(text)).id).toBe(id);
+    }
+    const { exitCode, stderr } = await user.svc(['robots', 'show', 'hall']);
+    expect([exitCode, stderr]).toEqual([5, expect.stringContaining('There is no robot “hall”')]);
+  });
+
+  it('lists the candidates where several fit, and changes nothing', async () => {
+    const one = await registerRobot(service.url, user, 'twin');
+    const two = await registerRobot(service.url, user, 'twin');
+
+    const { exitCode, stdout, stderr } = await user.svc(['robots', 'delete', 'twin', '--yes']);
+
+    expect([exitCode, stdout]).toEqual([2, '']);
+    expect(stderr).toContain('2 robots are called “twin”');
+    expect(stderr).toContain(one.id);
+    expect(stderr).toContain(two.id);
+    expect((await user.json('robots', 'list')).items).toHaveLength(2);
+  });
+
+  it('ends with 5 for an id of another account', async () => {
+    const stranger = await createSvcUser(service.url);
+    await stranger.signIn();
+    const { id } = await registerRobot(service.url, stranger, 'theirs');
+
+    expect((await user.svc(['robots', 'show', id])).exitCode).toBe(5);
+    await stranger.remove();
+  });
+});
+
+describe('svc robots', () => {
+  it('create prints id and key alone when piped, and says on stderr what to do', async () => {
+    const { stdout, stderr } = await user.svc(['robots', 'create', 'arm']);
+
+    const [id, key] = stdout.trimEnd().split('\t');
+    expect([id, key]).toEqual([(await robotCalled('arm')).id, expect.stringMatching(KEY)]);
+    expect(stderr).toContain('svc-agent key set');
+    expect(stderr).not.toContain(key);
+  });
+
+  it('rotate-key prints the key and a newline, and the old key ends', async () => {
+    const { robot } = await registerRobot(service.url, user, 'arm');
+
+    const { stdout, stderr } = await user.svc(['robots', 'rotate-key', 'arm', '--yes']);
+
+    expect(stdout).toMatch(/^svc_[0-9a-f]{40}\n$/);
+    expect(stderr).toContain('svc-agent key set');
+    await expect(robot.call('getOwnRobot')).rejects.toMatchObject({ code: 'invalid_api_key' });
+  });
+
+  it.each([
+    ['delete', 'with its tasks'],
+    ['rotate-key', 'stops working'],
+  ])('%s asks for the name, and does nothing for another', async (command, consequence) => {
+    const { robot } = await registerRobot(service.url, user, 'arm');
+
+    const typed = [['to go on: ', 'arn\r']] as const;
+    const { exitCode, screen } = await user.inTerminal(['robots', command, 'arm'], { typed });
+
+    expect([exitCode, screen]).toEqual([1, expect.stringContaining(consequence)]);
+    expect((await robot.call('getOwnRobot')).body.robot.name).toBe('arm');
+  });
+
+  it('delete does it for the name', async () => {
+    await registerRobot(service.url, user, 'arm');
+
+    const typed = [['to go on: ', 'arm\r']] as const;
+    const { exitCode } = await user.inTerminal(['robots', 'delete', 'arm'], { typed });
+
+    expect(exitCode).toBe(0);
+    expect((await user.json('robots', 'list')).items).toEqual([]);
+  });
+
+  it.each(['delete', 'rotate-key'])(
+    '%s without a terminal and without --yes stops as a mistake',
+    async (command) => {
+      const { robot } = await registerRobot(service.url, user, 'arm');
+
+      const { exitCode, stdout, stderr } = await user.svc(['robots', command, 'arm']);
+
+      expect([exitCode, stdout]).toEqual([2, '']);
+      expect(stderr).toContain('--yes');
+      expect((await robot.call('getOwnRobot')).body.robot.name).toBe('arm');
+    },
+  );
+
+  it('update changes what is given and empties what is ""', async () => {
+    await user.svc(['robots', 'create', 'arm', '--description', 'sorts']);
+
+    await user.svc(['robots', 'update', 'arm', '--name', 'leg']);
+    expect(await robotCalled('leg')).toMatchObject({ description: 'sorts' });
+    await user.svc(['robots', 'update', 'leg', '--description', '']);
+
+    expect((await robotCalled('leg')).description).toBeNull();
+    expect((await user.svc(['robots', 'update', 'leg'])).exitCode).toBe(2);
+  });
+
+  it('move puts several into a fleet or out of it, and list filters by it', async () => {
+    await user.svc(['fleets', 'create', 'Hall 3']);
+    for (const name of ['a', 'b', 'c']) await user.svc(['robots', 'create', name]);
+
+    await user.svc(['robots', 'move', 'a', 'b', '--fleet', 'Hall 3']);
+    const inside = await user.svc(['robots', 'list', '--fleet', 'Hall 3']);
+    await user.svc(['robots', 'move', 'a', '--no-fleet']);
+    const outside = await user.svc(['robots', 'list', '--no-fleet']);
+
+    const names = ({ stdout }: { stdout: string }) =>
+      stdout.split('\n').flatMap((line) => line.split('\t')[1] ?? []);
+    expect([names(inside), names(outside)]).toEqual([
+      ['a', 'b'],
+      ['a', 'c'],
+    ]);
+    expect((await user.svc(['robots', 'move', 'a'])).exitCode).toBe(2);
+  });
+
+  it('create with --fleet puts it there at once', async () => {
+    const fleet = (await user.json('fleets', 'create', 'Hall')).fleet;
+
+    const made = await user.json('robots', 'create', 'arm', '--fleet', 'Hall');
+
+    expect(made).toMatchObject({
+      robot: { fleet_id: fleet.id },
+      api_key: expect.stringMatching(KEY),
+    });
+  });
+
+  it('refuses a name that the service refuses as a mistake', async () => {
+    const { exitCode, stderr } = await user.svc(['robots', 'create', 'x'.repeat(81)]);
+
+    expect([exitCode, stderr]).toEqual([2, expect.stringContaining('name')]);
+  });
+});
+
+describe('svc fleets', () => {
+  it('create, update, show and delete keep what is not named', async () => {
+    await user.svc(['fleets', 'create', 'Hall', '--location', 'Graz', '--tag', 'a', 'b']);
+
+    await user.svc(['fleets', 'update', 'Hall', '--shift', 'night']);
+    const kept = (await user.json('fleets', 'show', 'Hall')).fleet;
+    await user.svc(['fleets', 'update', 'Hall', '--no-tag', '--location', '']);
+    const emptied = (await user.json('fleets', 'show', 'Hall')).fleet;
+    await user.svc(['fleets', 'delete', 'Hall', '--yes']);
+
+    expect(kept).toMatchObject({ location: 'Graz', shift: 'night', tags: ['a', 'b'] });
+    expect(emptied).toMatchObject({ location: null, shift: 'night', tags: [] });
+    expect((await user.svc(['fleets', 'show', 'Hall'])).exitCode).toBe(5);
+  });
+
+  it('reorder puts the named ones first', async () => {
+    for (const name of ['a', 'b', 'c']) await user.svc(['fleets', 'create', name]);
+
+    const { fleets } = await user.json('fleets', 'reorder', 'c', 'b');
+
+    expect(fleets.map(({ name }: { name: string }) => name)).toEqual(['c', 'b', 'a']);
+  });
+});
+
+describe('reading what robots did', () => {
+  let robot: Client;
+  beforeEach(async () => {
+    ({ robot } = await registerRobot(service.url, user, 'arm'));
+  });
+
+  it('tasks list filters, cuts at the limit and goes on from the cursor', async () => {
+    for (const title of ['one', 'two', 'three'])
+      await robot.call('createTask', { body: { title } });
+
+    const first = await user.json('tasks', 'list', '--robot', 'arm', '--limit', '2');
+    const rest = await user.json('tasks', 'list', '--cursor', first.next_cursor);
+
+    const titles = (page: { items: { title: string }[] }) => page.items.map(({ title }) => title);
+    expect([titles(first), titles(rest)]).toEqual([['three', 'two'], ['one']]);
+    expect((await user.json('tasks', 'list', '--status', 'verified')).items).toEqual([]);
+  });
+
+  it('tasks watch ends with 8 when its time is over', async () => {
+    const { body } = await robot.call('createTask', { body: { title: 'late' } });
+
+    const { exitCode, stdout, stderr } = await user.svc([
+      'tasks',
+      'watch',
+      body.task.id,
+      '--timeout',
+      '1',
+    ]);
+
+    expect([exitCode, stdout]).toEqual([8, expect.stringContaining('title\tlate\n')]);
+    expect(stderr).toContain('no proof was handed in yet');
+  });
+
+  it('telemetry lists samples, or a series of them', async () => {
+    await robot.call('recordSamples', {
+      body: {
+        samples: [
+          { battery_pct: 40, recorded_at: '2026-01-15T12:00:00Z', metrics: { cpu: 1 } },
+          { battery_pct: 60, recorded_at: '2026-01-15T12:30:00Z' },
+        ],
+      },
+    });
+
+    const samples = await user.svc(['telemetry', 'arm']);
+    const range = ['--from', '2026-01-15T12:00', '--to', '2026-01-15T13:00'];
+    const series = await user.svc(['telemetry', 'arm', '--resolution', 'hour', ...range]);
+
+    expect(samples.stdout).toBe(
+      '2026-01-15T12:30:00.000Z\t60\t\t{}\n2026-01-15T12:00:00.000Z\t40\t\t{"cpu":1}\n',
+    );
+    expect(series.stdout).toBe(
+      '2026-01-15T12:00:00.000Z\t2\t40\t50\t60\t{}\t{"cpu":{"min":1,"avg":1,"max":1}}\n',
+    );
+  });
+
+  it('escapes what could drive a terminal everywhere but in JSON', async () => {
+    const evil = 'a\u001b[2Jb\u202ec\td\ne\u009bf';
+    await robot.call('createEvent', { body: { event_type: 'info', message: evil } });
+
+    const shown = 'a\\u{1b}[2Jb\\u{202e}c\\u{9}d\\u{a}e\\u{9b}f';
+    const { stdout } = await user.svc(['events']);
+    const { screen } = await user.inTerminal(['events'], { columns: 200 });
+    const json = await user.svc(['events', '--json']);
+
+    expect(stdout.split('\t')[4]).toBe(`${shown}\n`);
+    expect(screen).toContain(shown);
+    expect(JSON.parse(json.stdout).items[0].message).toBe(evil);
+    expect(json.stdout.trimEnd()).not.toMatch(/[\p{Cc}\p{Cf}]/u);
+  });
+
+  it('stats counts robots and what they sent', async () => {
+    await robot.call('recordSamples', { body: { battery_pct: 7, state: 'busy' } });
+
+    const { stdout } = await user.svc(['stats']);
+
+    expect(stdout).toMatch(/^robots\t1\nrobots online\t1\nrobots busy\t1\n/);
+    expect(stdout).toContain('battery below 20 %\t1\n');
+  });
+
+  it('credits shows what is left, and --ledger every change', async () => {
+    const left = await user.svc(['credits']);
+    const ledger = await user.svc(['credits', '--ledger']);
+
+    expect(left.stdout).toContain('anchor_quota\t1000\n');
+    expect(ledger.stdout).toMatch(/\tgrant\t1000\t1000000000000000000\t\t/);
+  });
+
+  it('sessions revoke ends one at once', async () => {
+    const second = await createSvcUser(service.url);
+    await second.svc(['login', service.url, '--key-file', user.keyFile]);
+
+    const { items } = await user.json('sessions', 'list');
+    const other = items.find(({ current }: { current: boolean }) => !current);
+    await user.svc(['sessions', 'revoke', other.id]);
+
+    expect((await second.svc(['whoami'])).exitCode).toBe(4);
+    expect((await user.svc(['whoami'])).exitCode).toBe(0);
+    await second.remove();
+  });
+
+  it('chain needs no session', async () => {
+    const stranger = await createSvcUser(service.url);
+
+    const { stdout } = await stranger.svc(['chain', '--url', service.url, '--add-to-wallet-json']);
+
+    expect(JSON.parse(stdout)).toMatchObject({ chainId: '0x7a69', chainName: 'Test chain' });
+    await stranger.remove();
+  });
+});

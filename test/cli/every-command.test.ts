@@ -1,0 +1,154 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { commandGroups, commands } from '../../src/cli/command-table.ts';
+import { type DevProcess, run, startDev } from '../support/programs.ts';
+import { createSvcUser, registerRobot, type SvcUser } from '../support/svc.ts';
+
+let folder: string;
+let dev: DevProcess;
+let user: SvcUser;
+let taskId: string;
+let made = 0;
+
+beforeAll(async () => {
+  folder = await mkdtemp(path.join(tmpdir(), 'svc-commands-'));
+  dev = await startDev(path.join(folder, 'data'));
+  user = await createSvcUser(dev.url);
+  await user.signIn();
+  const { robot } = await registerRobot(dev.url, user, 'arm');
+  await robot.call('createEvent', { body: { event_type: 'info', message: 'begun' } });
+  await robot.call('recordSamples', { body: { battery_pct: 50, state: 'busy' } });
+  const { body } = await robot.call('createTask', { body: { title: 'Pick parcels' } });
+  taskId = body.task.id;
+  const params = { id: taskId };
+  const answer = await robot.call('completeTask', { params, body: { proof: { picked: 12 } } });
+  if (answer.status !== 200) throw new Error('the proof was not anchored in time');
+  await writeFile(user.file('receipt.json'), JSON.stringify(answer.body));
+  await writeFile(user.file('evidence.json'), '{"picked":12}');
+  await user.svc(['fleets', 'create', 'Hall']);
+});
+
+afterAll(async () => {
+  await dev?.stop();
+  await user?.remove();
+  await rm(folder, { recursive: true, force: true });
+});
+
+/** A name that nothing has yet. */
+const fresh = async (kind: 'robots' | 'fleets') => {
+  made += 1;
+  const name = `spare ${made}`;
+  await user.svc([kind, 'create', name]);
+  return name;
+};
+const spareProfile = async () => {
+  made += 1;
+  await user.signIn('--profile', `spare${made}`);
+  await user.svc(['config', 'use', home()]);
+  return `spare${made}`;
+};
+const spareSession = async () => {
+  await user.signIn('--profile', await spareProfile());
+  await user.svc(['config', 'use', home()]);
+  const { items } = await user.json('sessions', 'list');
+  return items.find(({ current }: { current: boolean }) => !current).id;
+};
+const home = () => new URL(dev.url).host.replace(':', '_');
+
+/** A call of each command that succeeds. */
+const calls: Record<string, () => Promise<string[]>> = {
+  login: async () => [dev.url, '--key-file', user.keyFile],
+  logout: async () => ['--profile', await spareProfile()],
+  whoami: async () => [],
+  credits: async () => ['--ledger'],
+  'sessions list': async () => [],
+  'sessions revoke': async () => [await spareSession()],
+  'config list': async () => [],
+  'config use': async () => [home()],
+  'config remove': async () => [await spareProfile()],
+  'config path': async () => [],
+  'robots list': async () => [],
+  'robots show': async () => ['arm'],
+  'robots create': async () => ['arm 2'],
+  'robots update': async () => ['arm', '--description', 'sorts'],
+  'robots move': async () => ['arm', '--fleet', 'Hall'],
+  'robots rotate-key': async () => [await fresh('robots'), '--yes'],
+  'robots delete': async () => [await fresh('robots'), '--yes'],
+  'fleets list': async () => [],
+  'fleets show': async () => ['Hall'],
+  'fleets create': async () => ['Hall 2'],
+  'fleets update': async () => ['Hall', '--shift', 'night'],
+  'fleets reorder': async () => ['Hall'],
+  'fleets delete': async () => [await fresh('fleets'), '--yes'],
+  'tasks list': async () => [],
+  'tasks show': async () => [taskId],
+  'tasks watch': async () => [taskId],
+  telemetry: async () => ['arm'],
+  events: async () => ['--severity', 'info'],
+  stats: async () => [],
+  chain: async () => [],
+  hash: async () => [user.file('evidence.json')],
+  verify: async () => [user.file('receipt.json'), '--rpc-url', dev.rpc_url],
+  doctor: async () => [],
+  completion: async () => ['bash'],
+  help: async () => ['exit-codes'],
+};
+
+const ESCAPE = '\u001b';
+const paths = commands.map(({ path }) => path);
+
+describe('the command table', () => {
+  it('is covered by the calls below', () => {
+    expect(Object.keys(calls).sort()).toEqual([...paths].sort());
+  });
+});
+
+describe.each(paths)('svc %s', (command) => {
+  const call = async (...more: string[]) => [
+    ...command.split(' '),
+    ...((await calls[command]?.()) ?? []),
+    ...more,
+  ];
+
+  it('piped, writes data without colours and ends with 0', async () => {
+    const { exitCode, stdout, stderr } = await user.svc(await call());
+
+    expect([exitCode, stderr]).toEqual([0, expect.not.stringContaining('svc: ')]);
+    expect(stdout + stderr).not.toContain(ESCAPE);
+  });
+
+  it('with --json writes one JSON value and nothing on stderr', async () => {
+    const { exitCode, stdout, stderr } = await user.svc(await call('--json'));
+
+    expect([exitCode, stderr]).toEqual([0, '']);
+    expect(JSON.parse(stdout)).toBeTypeOf('object');
+  });
+
+  it('in a terminal with NO_COLOR writes no colour', async () => {
+    const args = await call();
+
+    const { exitCode, screen } = await user.inTerminal(args, { env: { NO_COLOR: '1' } });
+
+    expect(exitCode).toBe(0);
+    expect(screen).not.toMatch(new RegExp(`${ESCAPE}\\[[\\d;]*m`));
+  });
+
+  it('explains itself with examples that begin as it does', async () => {
+    const { exitCode, stdout, stderr } = await run('svc', [...command.split(' '), '--help']);
+
+    expect([exitCode, stderr]).toEqual([0, '']);
+    expect(stdout).toMatch(new RegExp(`^Usage: svc ${command} `));
+    expect(stdout).toMatch(new RegExp(`\nExamples:\n[\\s\\S]*svc ${command}`));
+  });
+});
+
+describe.each(commandGroups)('svc $path', ({ path: group }) => {
+  it('alone prints its help and ends as a mistake', async () => {
+    const { exitCode, stdout, stderr } = await run('svc', [group]);
+
+    expect([exitCode, stdout]).toEqual([2, '']);
+    expect(stderr).toContain(`Usage: svc ${group}`);
+  });
+});

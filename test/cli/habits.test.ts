@@ -1,0 +1,322 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readdir, readFile, stat } from 'node:fs/promises';
+import path from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { cliPage } from '../../src/cli/cli-page.ts';
+import { exitCodeOf, exitCodes, meanings } from '../../src/cli/exit.ts';
+import type { Client } from '../../src/client/client.ts';
+import { errors } from '../../src/protocol/errors.ts';
+import { run } from '../support/programs.ts';
+import { startTestService, type TestService } from '../support/service.ts';
+import { createSvcUser, registerRobot, type SvcUser } from '../support/svc.ts';
+import { waitFor } from '../support/wait-for.ts';
+
+let service: TestService;
+let user: SvcUser;
+let robot: Client;
+
+beforeAll(async () => {
+  service = await startTestService();
+  user = await createSvcUser(service.url);
+  await user.signIn();
+  ({ robot } = await registerRobot(service.url, user, 'arm'));
+});
+afterAll(async () => {
+  await user.remove();
+  await service.close();
+});
+
+const bin = fileURLToPath(new URL('../../bin/svc.js', import.meta.url));
+
+describe('what svc does not know', () => {
+  it.each([
+    [['robots', 'lst'], 'Did you mean list?'],
+    [['robts'], 'Did you mean robots?'],
+    [['robots', 'list', '--jsn'], 'Did you mean --json?'],
+    [['tasks', 'list', '--status', 'done'], 'claimed, verified'],
+    [['tasks', 'list', '--limit', '0'], 'whole number above 0'],
+    [['tasks', 'show', '01a1fa88'], 'whole id'],
+    [['robots', 'show'], "missing required argument 'robot'"],
+    [['robots', 'list', 'extra'], 'too many arguments'],
+    [['help', 'nothing'], 'Topics'],
+    [['completion', 'powershell'], 'bash, zsh, fish'],
+  ])('%j is a mistake that it helps with', async (args, help) => {
+    const { exitCode, stdout, stderr } = await user.svc(args);
+
+    expect([exitCode, stdout]).toEqual([2, '']);
+    expect(stderr).toContain(help);
+  });
+});
+
+describe('exit codes', () => {
+  it('are one table, which svc help exit-codes prints', async () => {
+    const { stdout } = await run('svc', ['help', 'exit-codes']);
+
+    const rows = Object.entries(exitCodes).map(
+      ([name, code]) => `${code}\t${meanings[name as keyof typeof meanings]}\n`,
+    );
+    expect(stdout).toBe(rows.join(''));
+  });
+
+  it.each(Object.entries(errors))('%s follows its HTTP status', (code, { status }) => {
+    const expected: Partial<Record<number, number>> = {
+      401: exitCodes.signInNeeded,
+      402: exitCodes.refused,
+      404: exitCodes.notFound,
+      429: exitCodes.refused,
+      503: exitCodes.unreachable,
+    };
+    const special: Record<string, number> = {
+      invalid_signature: exitCodes.failed,
+      anchor_queued: exitCodes.pending,
+    };
+    const wanted = special[code] ?? expected[status];
+    if (wanted !== undefined) expect(exitCodeOf(code)).toBe(wanted);
+    expect(Object.values(exitCodes)).toContain(exitCodeOf(code));
+  });
+});
+
+describe('colours', () => {
+  const bold = '\u001b[1m';
+
+  it.each([
+    ['on a terminal', {}, true],
+    ['with NO_COLOR', { NO_COLOR: '1' }, false],
+    ['with an empty NO_COLOR', { NO_COLOR: '' }, true],
+    ['with TERM=dumb', { TERM: 'dumb' }, false],
+    ['with FORCE_COLOR over NO_COLOR', { NO_COLOR: '1', FORCE_COLOR: '1' }, true],
+  ])('%s', async (_, env, colored) => {
+    const { screen } = await user.inTerminal(['robots', 'list'], {
+      env: env as unknown as Record<string, string>,
+    });
+
+    expect(screen.includes(bold)).toBe(colored);
+    expect(screen).toContain('arm');
+  });
+
+  it('are written to a pipe with FORCE_COLOR, into the same values', async () => {
+    const env = { FORCE_COLOR: '1' };
+    const { stdout, stderr } = await user.svc(['robots', 'list'], { env });
+
+    expect(stdout.split('\t')[1]).toBe('arm');
+    expect(stderr).toBe('');
+  });
+});
+
+describe('--quiet', () => {
+  it('leaves data and errors alone', async () => {
+    const made = await user.svc(['robots', 'create', 'silent', '--quiet']);
+    const failed = await user.svc(['robots', 'show', 'nobody', '--quiet']);
+
+    expect(made.stderr).toBe('');
+    expect(made.stdout).toMatch(/^\S+\tsvc_/);
+    expect(failed.stderr).toContain('There is no robot');
+  });
+});
+
+describe('Ctrl-C', () => {
+  it('at a prompt leaves with 130 and changes nothing', async () => {
+    const typed = [['to go on: ', '\u0003']] as const;
+
+    const { exitCode } = await user.inTerminal(['robots', 'delete', 'arm'], { typed });
+
+    expect(exitCode).toBe(130);
+    expect((await robot.call('getOwnRobot')).status).toBe(200);
+  });
+
+  it('while something is waited for shows the cursor again, with 130', async () => {
+    const { body } = await robot.call('createTask', { body: { title: 'never done' } });
+    const typed = [['Waiting for the anchor', '\u0003']] as const;
+
+    const { exitCode, screen } = await user.inTerminal(['tasks', 'watch', body.task.id], { typed });
+
+    expect(exitCode).toBe(130);
+    expect(screen.lastIndexOf('\u001b[?25h')).toBeGreaterThan(screen.lastIndexOf('\u001b[?25l'));
+  });
+
+  it('without a terminal leaves with 130 too', async () => {
+    const child = spawn(process.execPath, [bin, 'events', '--follow'], {
+      env: { PATH: process.env.PATH, ...user.env },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+    let read = '';
+    child.stdout.on('data', (text) => {
+      read += text;
+    });
+    await robot.call('createEvent', { body: { event_type: 'interrupted' } });
+    await waitFor('the event', () => read.includes('interrupted'), 30_000);
+
+    child.kill('SIGINT');
+    const [code] = await once(child, 'exit');
+
+    expect(code).toBe(130);
+  });
+});
+
+describe('svc events --follow', () => {
+  it('prints each event once, oldest first, as JSON lines with --json', async () => {
+    const note = (message: string) =>
+      robot.call('createEvent', { body: { event_type: 'followed', message } });
+    await note('1');
+    await note('2');
+    const args = ['events', '--follow', '--type', 'followed', '--json'];
+    const child = spawn(process.execPath, [bin, ...args], {
+      env: { PATH: process.env.PATH, ...user.env },
+      stdio: ['ignore', 'pipe', 'ignore'],
+    });
+    let read = '';
+    child.stdout.on('data', (text) => {
+      read += text;
+    });
+    const lines = () =>
+      read
+        .split('\n')
+        .filter(Boolean)
+        .map((line) => JSON.parse(line).message);
+    await waitFor('what was there', () => lines().length >= 2, 30_000);
+
+    await note('3');
+    await waitFor('the next event', () => lines().includes('3'), 30_000);
+    await note('4');
+    await waitFor('the one after', () => lines().includes('4'), 30_000);
+    child.kill('SIGINT');
+    await once(child, 'exit');
+
+    expect(lines()).toEqual(['1', '2', '3', '4']);
+  });
+});
+
+describe('secrets', () => {
+  it('are in no argument of a process, no error and no file that others can read', async () => {
+    const config = path.join(user.folder, 'config', 'config.json');
+    const { profiles } = JSON.parse(await readFile(config, 'utf8'));
+    const [{ session }] = Object.values<{ session: string }>(profiles) as [{ session: string }];
+    const secrets = [session, user.privateKey.slice(2)];
+    const child = spawn(process.execPath, [bin, 'login', service.url, '--key-file', user.keyFile], {
+      env: { PATH: process.env.PATH, ...user.env },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+    const cmdline = await readFile(`/proc/${child.pid}/cmdline`, 'utf8');
+    const environ = await readFile(`/proc/${child.pid}/environ`, 'utf8');
+    const failing = await user.svc(['robots', 'show', 'nobody', '--url', service.url]);
+    await once(child, 'exit');
+
+    for (const secret of secrets) {
+      expect(cmdline + environ).not.toContain(secret);
+      expect(failing.stdout + failing.stderr).not.toContain(secret);
+      expect(service.logLines.join('\n')).not.toContain(secret);
+    }
+    const entries = await readdir(user.folder, { recursive: true, withFileTypes: true });
+    for (const entry of entries.filter((found) => found.isFile())) {
+      const file = path.join(entry.parentPath, entry.name);
+      const text = await readFile(file, 'utf8');
+      if (!secrets.some((secret) => text.includes(secret))) continue;
+      expect([file, (await stat(file)).mode & 0o077]).toEqual([file, 0]);
+    }
+  });
+});
+
+describe('svc doctor', () => {
+  it('ends with 7 when nothing answers', async () => {
+    const { exitCode, stdout } = await user.svc(['doctor', '--url', 'http://127.0.0.1:9']);
+
+    expect([exitCode, stdout]).toEqual([7, expect.stringMatching(/^service\tfailed\t/)]);
+  });
+
+  it('names the command that signs in, and ends with 4', async () => {
+    const stranger = await createSvcUser(service.url);
+
+    const { exitCode, stdout } = await stranger.svc(['doctor', '--url', service.url]);
+
+    expect(exitCode).toBe(4);
+    expect(stdout).toMatch(/^service\tok\t/);
+    expect(stdout).toContain(`Sign in with: svc login ${service.url}\n`);
+    await stranger.remove();
+  });
+});
+
+describe('completion in bash', () => {
+  /** What bash offers after the words, the last of them half typed. */
+  async function offered(...words: string[]): Promise<string[]> {
+    const script = `
+      svc() { '${process.execPath}' '${bin}' "$@"; }
+      source <(svc completion bash)
+      COMP_WORDS=(svc "$@"); COMP_CWORD=$#
+      _svc
+      printf '%s\\n' "\${COMPREPLY[@]}"`;
+    const child = spawn('bash', ['-c', script, 'bash', ...words], {
+      env: { PATH: process.env.PATH, ...user.env },
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
+    let text = '';
+    child.stdout.on('data', (chunk) => {
+      text += chunk;
+    });
+    await once(child, 'close');
+    return text.split('\n').filter(Boolean);
+  }
+
+  it('knows groups, commands, options and their values', async () => {
+    expect(await offered('rob')).toEqual(['robots']);
+    expect(await offered('robots', 'ro')).toEqual(['rotate-key']);
+    expect(await offered('tasks', 'list', '--st')).toEqual(['--status']);
+    expect(await offered('tasks', 'list', '--status', '')).toEqual(['claimed', 'verified']);
+    expect(await offered('config', 'use', '')).toEqual([
+      new URL(service.url).host.replace(':', '_'),
+    ]);
+  });
+
+  it('knows robots and fleets by name, quoted for the shell', async () => {
+    await user.svc(['robots', 'create', 'big robot; $(x)']);
+    await user.svc(['fleets', 'create', 'Hall 3']);
+
+    expect(await offered('robots', 'show', 'big')).toEqual(['big\\ robot\\;\\ \\$\\(x\\)']);
+    expect(await offered('robots', 'move', 'arm', '--fleet', 'Ha')).toEqual(['Hall\\ 3']);
+  });
+
+  it('offers the id of a robot whose name would drive the terminal', async () => {
+    const made = await user.json('robots', 'create', 'z\u202eevil');
+
+    const all = await offered('robots', 'show', '');
+
+    expect(all).toContain(made.robot.id);
+    expect(all.join('\n')).not.toContain('\u202e');
+  });
+
+  it('offers nothing, and says nothing, without a session', async () => {
+    const stranger = await createSvcUser(service.url);
+
+    const { exitCode, stdout, stderr } = await stranger.svc(['__complete', 'robots', 'show', '']);
+
+    expect([exitCode, stdout, stderr]).toEqual([0, '', '']);
+    await stranger.remove();
+  });
+});
+
+describe('docs/cli.md', () => {
+  it('is what the command table says', async () => {
+    const page = await readFile(new URL('../../docs/cli.md', import.meta.url), 'utf8');
+
+    expect(page).toBe(cliPage());
+  });
+});
+
+describe('start-up', () => {
+  /** Whether a module of the package was read. */
+  const reads = async (name: string, args: readonly string[]) => {
+    const { stderr } = await user.svc(args, { env: { NODE_DEBUG: 'esm' } });
+    expect(stderr).toContain('/dist/cli/main.js');
+    return stderr.includes(`/node_modules/${name}/`);
+  };
+
+  it('loads viem for commands that sign, and for them alone', async () => {
+    const signing = ['login', service.url, '--key-file', user.keyFile];
+
+    expect(await reads('viem', signing)).toBe(true);
+    for (const args of [['--version'], ['robots', 'list'], ['whoami'], ['doctor'], ['chain']]) {
+      expect(await reads('viem', args)).toBe(false);
+    }
+  });
+});

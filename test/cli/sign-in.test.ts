@@ -1,0 +1,317 @@
+import { readFile, stat, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import path from 'node:path';
+import { encryptKeystoreJson } from 'ethers';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { startTestService, type TestService } from '../support/service.ts';
+import { createSvcUser, type SvcUser } from '../support/svc.ts';
+
+let service: TestService;
+let user: SvcUser;
+
+beforeAll(async () => {
+  // A signature that is not the wallet's own may be that of a contract: the chain is asked.
+  service = await startTestService({ chain: 'manual' });
+});
+afterAll(() => service.close());
+beforeEach(async () => {
+  user = await createSvcUser(service.url);
+});
+afterEach(() => user.remove());
+
+const config = () => user.file('config/config.json');
+const readConfig = async () => JSON.parse(await readFile(config(), 'utf8'));
+const profileName = () => new URL(service.url).host.replace(':', '_');
+
+async function writeKeystore(password: string): Promise<string> {
+  const { wallet: address, privateKey } = user;
+  const file = user.file('keystore.json');
+  const keystore = await encryptKeystoreJson({ address, privateKey }, password, {
+    scrypt: { N: 1024 },
+  });
+  await writeFile(file, keystore, { mode: 0o600 });
+  return file;
+}
+
+describe('svc login --key-file', () => {
+  it('signs in with a hex key, and keeps the session where only its owner reads it', async () => {
+    const { exitCode, stdout, stderr } = await user.svc([
+      'login',
+      service.url,
+      '--key-file',
+      user.keyFile,
+    ]);
+
+    expect([exitCode, stderr]).toEqual([0, '']);
+    expect(stdout).toMatch(
+      new RegExp(`^wallet\t${user.wallet}\nservice\t${service.url}\nprofile\t`),
+    );
+    expect((await stat(config())).mode & 0o777).toBe(0o600);
+    expect((await user.json('whoami')).wallet).toBe(user.wallet);
+  });
+
+  it('opens a V3 keystore with a password file', async () => {
+    const keystore = await writeKeystore('pass word');
+    await writeFile(user.file('password'), 'pass word\n', { mode: 0o600 });
+
+    const args = ['--key-file', keystore, '--password-file', user.file('password')];
+    const { exitCode, stdout } = await user.svc(['login', service.url, ...args]);
+
+    expect([exitCode, stdout]).toEqual([0, expect.stringContaining(user.wallet)]);
+  });
+
+  it('asks for the password of a keystore without showing it', async () => {
+    const keystore = await writeKeystore('pass word');
+
+    const { exitCode, screen } = await user.inTerminal(
+      ['login', service.url, '--key-file', keystore],
+      { typed: [['Password of ', 'pass word\r']] },
+    );
+
+    expect([exitCode, screen]).toEqual([0, expect.stringContaining(user.wallet)]);
+    expect(screen).not.toContain('pass word');
+  });
+
+  it('names a keystore that does not open, and nothing in it', async () => {
+    const keystore = await writeKeystore('right');
+    await writeFile(user.file('password'), 'wrongpassword', { mode: 0o600 });
+
+    const args = ['--key-file', keystore, '--password-file', user.file('password')];
+    const { exitCode, stdout, stderr } = await user.svc(['login', service.url, ...args]);
+
+    expect([exitCode, stdout]).toEqual([1, '']);
+    expect(stderr).toContain(keystore);
+    expect(stderr).not.toContain('wrongpassword');
+  });
+
+  it('warns of a key that others can read', async () => {
+    await writeFile(user.file('open-key'), user.privateKey, { mode: 0o644 });
+
+    const { stderr } = await user.svc(['login', service.url, '--key-file', user.file('open-key')]);
+
+    expect(stderr).toContain('can be read by others (mode 644)');
+  });
+
+  it('refuses what is no key without quoting it', async () => {
+    await writeFile(user.file('bad'), `${user.privateKey}00`, { mode: 0o600 });
+
+    const { exitCode, stderr } = await user.svc([
+      'login',
+      service.url,
+      '--key-file',
+      user.file('bad'),
+    ]);
+
+    expect(exitCode).toBe(1);
+    expect(stderr).not.toContain(user.privateKey.slice(2, 10));
+  });
+});
+
+describe('svc login --manual', () => {
+  it('prints the message, alone on stdout, and takes its signature', async () => {
+    const args = ['login', service.url, '--manual', '--address', user.wallet];
+    const sign = async (screen: string) => {
+      const text = screen.replaceAll('\r\n', '\n');
+      const start = text.indexOf(new URL(service.url).host);
+      const message = text.slice(start, text.indexOf('\n\nSignature'));
+      return `${await user.account.signMessage({ message: message.trimEnd() })}\r`;
+    };
+
+    const { exitCode, screen } = await user.inTerminal(args, {
+      columns: 200,
+      typed: [['Signature (0x…): ', sign]],
+    });
+
+    expect(exitCode).toBe(0);
+    expect(screen.slice(screen.indexOf('Signature'))).toContain(user.wallet);
+  });
+
+  it('takes no signature of another message', async () => {
+    const signature = await user.account.signMessage({ message: 'something else' });
+
+    const args = ['login', service.url, '--manual', '--address', user.wallet];
+    const { exitCode, stdout, stderr } = await user.svc(args, { input: `${signature}\n` });
+
+    expect(exitCode).toBe(1);
+    expect(stdout).toContain(' wants you to sign in with your Ethereum account:\n');
+    expect(stderr).toContain('No open challenge of this wallet matches');
+  });
+});
+
+describe('svc login', () => {
+  it('signs no message that another service would take', async () => {
+    const foreign = `bank.example wants you to sign in with your Ethereum account:\n${user.wallet}\n\nHi\n\nURI: https://bank.example\nVersion: 1`;
+    const asked: string[] = [];
+    const relay = createServer((request, response) => {
+      asked.push(request.url ?? '');
+      response.setHeader('content-type', 'application/json');
+      response.end(JSON.stringify({ message: foreign }));
+    });
+    await new Promise<void>((done) => relay.listen(0, '127.0.0.1', done));
+    const url = `http://127.0.0.1:${(relay.address() as AddressInfo).port}`;
+
+    const { exitCode, stderr } = await user.svc(['login', url, '--key-file', user.keyFile]);
+    relay.close();
+
+    expect(exitCode).toBe(1);
+    expect(stderr).toContain('bank.example');
+    expect(asked).toEqual(['/api/auth/challenge']);
+  });
+
+  it.each([
+    ['http://svc.example.org', 'in the clear'],
+    ['ftp://127.0.0.1', 'https'],
+    ['https://user:secret@svc.example.org', 'origin alone'],
+    ['https://svc.example.org/api', 'origin alone'],
+    ['svc.example.org', 'not a URL'],
+  ])('refuses %s before anything is sent', async (url, reason) => {
+    const { exitCode, stderr } = await user.svc(['login', url, '--key-file', user.keyFile]);
+
+    expect([exitCode, stderr]).toEqual([2, expect.stringContaining(reason)]);
+    expect(stderr).not.toContain('secret');
+  });
+
+  it('follows no redirect', async () => {
+    const other = createServer((_, response) =>
+      response.writeHead(307, { location: `${service.url}/api/auth/challenge` }).end(),
+    );
+    await new Promise<void>((done) => other.listen(0, '127.0.0.1', done));
+    const url = `http://127.0.0.1:${(other.address() as AddressInfo).port}`;
+
+    const { exitCode, stderr } = await user.svc(['login', url, '--key-file', user.keyFile]);
+    other.close();
+
+    expect([exitCode, stderr]).toEqual([7, expect.stringContaining('never followed')]);
+  });
+
+  it('asks nobody with --no-input', async () => {
+    for (const way of [[], ['--manual'], ['--no-browser']]) {
+      const { exitCode, stderr } = await user.svc(['login', service.url, '--no-input', ...way]);
+
+      expect([exitCode, stderr]).toEqual([2, expect.stringContaining('--key-file')]);
+    }
+  });
+
+  it('says that nothing answers, and how', async () => {
+    const args = ['login', 'http://127.0.0.1:9', '--key-file', user.keyFile];
+    const { exitCode, stderr } = await user.svc(args);
+
+    expect([exitCode, stderr]).toEqual([7, expect.stringContaining('No answer from')]);
+  });
+});
+
+describe('a session', () => {
+  it('that is missing is answered with the command that opens one', async () => {
+    const { exitCode, stderr } = await user.svc(['robots', 'list', '--url', service.url]);
+
+    expect(exitCode).toBe(4);
+    expect(stderr).toContain(`Sign in with: svc login ${service.url}\n`);
+  });
+
+  it('that has expired by the clock is not sent', async () => {
+    await user.signIn();
+    const kept = await readConfig();
+    kept.profiles[profileName()].expires_at = '2020-01-01T00:00:00.000Z';
+    await writeFile(config(), JSON.stringify(kept));
+
+    const { exitCode, stderr } = await user.svc(['robots', 'list']);
+
+    expect(exitCode).toBe(4);
+    expect(stderr).toContain('has expired');
+    expect(stderr).toContain(`svc login ${service.url} --profile ${profileName()}\n`);
+  });
+
+  it('that the service has ended is answered with the same command', async () => {
+    await user.signIn();
+    const { session } = (await readConfig()).profiles[profileName()];
+    await service.call('POST', '/api/auth/logout', { session });
+
+    const { exitCode, stderr } = await user.svc(['whoami']);
+
+    expect(exitCode).toBe(4);
+    expect(stderr).toContain(`svc login ${service.url} --profile ${profileName()}\n`);
+  });
+
+  it('ends on the service with logout, and is forgotten', async () => {
+    await user.signIn();
+    const { session } = (await readConfig()).profiles[profileName()];
+
+    const { exitCode } = await user.svc(['logout']);
+
+    expect(exitCode).toBe(0);
+    expect((await readConfig()).profiles[profileName()].session).toBeNull();
+    expect((await service.call('GET', '/api/v1/me', { session })).status).toBe(401);
+  });
+
+  it('goes to the service that gave it and to no other', async () => {
+    await user.signIn();
+
+    const elsewhere = ['--url', 'http://127.0.0.1:9'];
+    const plain = await user.svc(['whoami', ...elsewhere]);
+    const named = await user.svc(['whoami', '--profile', profileName(), ...elsewhere]);
+
+    expect([plain.exitCode, plain.stderr]).toEqual([4, expect.stringContaining('is missing')]);
+    expect([named.exitCode, named.stderr]).toEqual([2, expect.stringContaining(service.url)]);
+  });
+});
+
+describe('profiles', () => {
+  it('are one for each service and wallet', async () => {
+    const other = await createSvcUser(service.url);
+    await user.signIn();
+    await user.signIn();
+
+    await user.svc(['login', service.url, '--key-file', other.keyFile]);
+
+    const { items } = await user.json('config', 'list');
+    const second = `${profileName()}_${other.wallet.slice(2, 10).toLowerCase()}`;
+    expect(items).toMatchObject([
+      { name: profileName(), wallet: user.wallet, current: false },
+      { name: second, wallet: other.wallet, current: true },
+    ]);
+    expect((await user.json('whoami', '--profile', profileName())).wallet).toBe(user.wallet);
+    await user.svc(['config', 'use', profileName()]);
+    expect((await user.json('whoami')).wallet).toBe(user.wallet);
+    const env = { SVC_PROFILE: second };
+    expect((await user.svc(['whoami'], { env })).stdout).toContain(other.wallet);
+    await other.remove();
+  });
+
+  it.each(['', '{', 'null', '[]', '{"profiles":{"a":{"url":1}}}', '{"current":7}'])(
+    'that were damaged to %j are set aside, and said to be',
+    async (damage) => {
+      await user.signIn();
+      await writeFile(config(), damage);
+
+      const { exitCode, stderr } = await user.svc(['config', 'list']);
+
+      expect(exitCode).toBe(0);
+      const [, aside = ''] = /set aside as (\S+);/.exec(stderr) ?? [];
+      expect(path.dirname(aside)).toBe(path.dirname(config()));
+      expect(await readFile(aside, 'utf8')).toBe(damage);
+      expect((await user.svc(['whoami', '--url', service.url])).exitCode).toBe(4);
+    },
+  );
+
+  it('are closed to others again where somebody opened them', async () => {
+    await user.signIn();
+    const { chmod } = await import('node:fs/promises');
+    await chmod(config(), 0o644);
+
+    await user.svc(['config', 'list']);
+
+    expect((await stat(config())).mode & 0o777).toBe(0o600);
+  });
+
+  it('never show their session', async () => {
+    await user.signIn();
+    const { session } = (await readConfig()).profiles[profileName()];
+
+    for (const args of [['config', 'list'], ['config', 'list', '--json'], ['whoami'], ['doctor']]) {
+      const { stdout, stderr } = await user.svc(args);
+      expect(stdout + stderr).not.toContain(session);
+    }
+    expect(service.logLines.join('\n')).not.toContain(session);
+  });
+});

@@ -104,6 +104,8 @@ async function replace(context: AnchoringContext, attempt: LiveAttempt, fees: Fe
   await context.onStep?.('variant_signed');
   await store.addVariant(lease, attempt.id, variant, before.txHash, clock.now());
   attempt.variants.push(variant);
+  // From now on the dearest is offered, whichever was mined before.
+  attempt.minedTxHash = null;
   attempt.offeredAt = null;
   attempt.refusal = null;
   const { maxFeePerGas, maxPriorityFeePerGas } = fees;

@@ -2,7 +2,7 @@ import { ProviderFault } from '../../chain/errors.ts';
 import type { IncludedAttempt, Standings } from '../core/anchor-store.ts';
 import type { AnchoringContext } from './anchoring-context.ts';
 import { isInBlock, type LiveAttempts, refreshAttempts } from './attempts.ts';
-import { findLost, suspectsOf } from './deaths.ts';
+import { type Adoptable, adopt, createDeathWatch } from './deaths.ts';
 
 /** Attempts looked at from each end of what is not final: the low ones get final, the high ones are replaced. */
 const WATCHED = 32;
@@ -11,7 +11,8 @@ const WATCHED = 32;
 interface Verdicts {
   readonly standings: Standings;
   /** Attempts that can never be mined. */
-  readonly lost: string[];
+  readonly lost: readonly string[];
+  readonly adoptable: readonly Adoptable[];
 }
 
 export interface FinalityWatch {
@@ -38,15 +39,15 @@ export function createFinalityWatch(context: AnchoringContext, wake: () => void)
   let left = Number.POSITIVE_INFINITY;
   let isFailing = false;
   let doubted = new Set<string>();
+  const deaths = createDeathWatch(context);
 
   async function look(live: LiveAttempts): Promise<void> {
     const included = await context.store.listIncludedAttempts(context.lease, WATCHED);
     const standings = await standingsOf(context, included, live);
-    const suspects = suspectsOf(live);
-    const lost = await findLost(context, suspects, live.counted?.headNumber ?? 0n);
+    const { lost, adoptable } = await deaths.look(live);
     left = included.length + live.attempts.length;
     // One reading is not enough for what cannot be undone.
-    found = { standings, lost: lost.filter((id) => doubted.has(id)) };
+    found = { standings, lost: lost.filter((id) => doubted.has(id)), adoptable };
     doubted = new Set(lost);
     if (standings.finalized.length >= WATCHED || standings.reorged.length > 0) dueAt = 0;
   }
@@ -131,7 +132,7 @@ async function standingsOf(
 async function recordVerdicts(
   context: AnchoringContext,
   live: LiveAttempts,
-  { standings, lost }: Verdicts,
+  { standings, lost, adoptable }: Verdicts,
 ): Promise<boolean> {
   const { store, lease, clock, logger } = context;
   const { safe, finalized, reorged } = standings;
@@ -145,6 +146,7 @@ async function recordVerdicts(
     // What was counted, was counted before.
     live.counted = null;
   }
+  await adopt(context, live, adoptable);
   const unmined = live.attempts.filter((attempt) => !isInBlock(attempt)).map(({ id }) => id);
   const dead = lost.filter((id) => unmined.includes(id));
   for (const id of dead) {

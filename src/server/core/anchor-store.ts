@@ -66,7 +66,7 @@ export interface OpenAttempt {
   payload: Hex;
   leafCount: number;
   unsettledLeaves: number;
-  /** Oldest first, each dearer than the one before. */
+  /** Oldest first, each dearer than the one before; an adopted one may be cheaper. */
   variants: Variant[];
   /** Where it was mined last, on the chain still or not; null when it never was. */
   minedTxHash: Hex | null;
@@ -166,6 +166,11 @@ export interface AnchorStore {
     replaces: Hex,
     now: number,
   ): Promise<void>;
+  /**
+   * A version of an attempt that is in no block, of the same nonce, leaves and calldata, which a block has and this
+   * database did not: it was put back to an earlier state. Harmless when repeated.
+   */
+  adoptVariant(lease: Lease, attemptId: string, variant: Variant, now: number): Promise<void>;
   /** Step 4 done: signed or reorged becomes submitted. */
   recordBroadcast(lease: Lease, attemptId: string, now: number): Promise<void>;
   /** Step 5 done: where it was mined. Nothing is settled yet. What the first inclusion cost stays. */

@@ -118,6 +118,57 @@ describe('after a reorganisation', () => {
   });
 });
 
+describe('an anchor that the chain has lost after it was final', () => {
+  it('is sent again, and anchoring goes on behind it', async () => {
+    rig.start();
+    const { id, receipt } = await anchored();
+    await rig.node.mine();
+    await rig.node.mine();
+    await finality(id, 'finalized');
+
+    await reorganise(3);
+    await pending(1);
+    const next = await rig.queue();
+    await mineUntil('the next anchor', async () => {
+      return (await rig.task(next[0] ?? '')).status === 'verified';
+    });
+
+    const mined = await rig.minedAnchors();
+    expect(mined.map(({ nonce }) => nonce)).toEqual([0, 1]);
+    expect(mined[0]?.hash).toBe(receipt?.txHash);
+    await waitFor('no degradation', async () => (await rig.degraded()).length === 0);
+  });
+});
+
+describe('a node that has no receipts to give', () => {
+  it('is given the bytes all the same', async () => {
+    const first = rig.start({
+      onStep: (step) => {
+        if (step !== 'attempt_committed') return;
+        void first.drain();
+        throw new Error('nothing after this step is done');
+      },
+    });
+    const ids = await rig.queue();
+    await waitFor('the commit', async () => {
+      return (await rig.task(ids[0] ?? '')).completion?.state === 'submitted';
+    });
+    await first.drain();
+    rig.proxy.intercept(({ method }) =>
+      method === 'eth_getTransactionReceipt'
+        ? { error: { code: -32000, message: 'transaction indexing is in progress' } }
+        : null,
+    );
+
+    rig.start();
+    await pending(1);
+
+    rig.proxy.mend();
+    await rig.node.mine();
+    await rig.verified(ids);
+  });
+});
+
 describe('a replacement', () => {
   it('is offered at once though a node is slow over the one before', async () => {
     const offered: { rawTx: unknown; at: number }[] = [];
@@ -148,5 +199,54 @@ describe('a replacement', () => {
 
     const replacement = offered.find(({ rawTx }) => rawTx !== offered[0]?.rawTx);
     expect((replacement?.at ?? 0) - committedAt).toBeLessThan(1_500);
+  });
+
+  it('is signed though faults come more often than it takes to be stuck', async () => {
+    let signed = 0;
+    rig.start({
+      bumpAfterMs: 2_000,
+      onStep: (step) => {
+        if (step === 'variant_committed') signed += 1;
+      },
+    });
+    await rig.queue(0);
+    rig.proxy.intercept(({ method }) =>
+      method === 'eth_sendRawTransaction' ? { result: `0x${'00'.repeat(32)}` } : null,
+    );
+    await rig.queue();
+    const begun = performance.now();
+    let faults = 0;
+    const fault = async () => {
+      rig.proxy.fail(500);
+      await waitFor('the fault', async () => (await rig.degraded()).includes('chain_unreachable'));
+      rig.proxy.handle(async ({ calls, answer, forward }) => answer(await forward(calls)));
+      await waitFor('its end', async () => (await rig.degraded()).length === 0);
+      faults += 1;
+    };
+
+    await waitFor(
+      'a replacement',
+      async () => {
+        if (performance.now() - begun > (faults + 1) * 1_000) await fault();
+        await rig.node.mine();
+        return signed > 0;
+      },
+      8_000,
+    );
+
+    expect(faults).toBeGreaterThan(0);
+  });
+});
+
+describe('a fault that is not the chain', () => {
+  it('is a reason of its own while it lasts', async () => {
+    const { listQueuedProofs } = rig.store;
+    rig.store.listQueuedProofs = () => Promise.reject(new Error('broken'));
+    rig.start();
+    await waitFor('the reason', async () => (await rig.degraded()).includes('anchoring_failing'));
+
+    rig.store.listQueuedProofs = listQueuedProofs;
+
+    await waitFor('no degradation', async () => (await rig.degraded()).length === 0);
   });
 });

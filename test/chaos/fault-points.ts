@@ -17,6 +17,8 @@ type Reading =
   | 'waitForQueuedProof'
   | 'listOpenAttempts'
   | 'listIncludedAttempts'
+  | 'listIncludedBelow'
+  | 'listMinedTransactions'
   | 'listOpenSenders';
 
 const steps: Record<AnchorStep, Occasion> = {

@@ -76,9 +76,7 @@ export interface OpenAttempt {
 /** In a block that is not final yet. */
 export interface IncludedAttempt {
   id: string;
-  nonce: number;
   txHash: Hex;
-  rawTx: Hex;
   blockNumber: bigint;
   blockHash: Hex;
   isSafe: boolean;
@@ -187,6 +185,14 @@ export interface AnchorStore {
   listOpenAttempts(lease: Lease): Promise<OpenAttempt[]>;
   /** Included ones that are not final: the `limit` lowest blocks' and the `limit` highest blocks', lowest first. */
   listIncludedAttempts(lease: Lease, limit: number): Promise<IncludedAttempt[]>;
+  /** Included ones that are not final, the `limit` next below a place in the order of block and id; highest first. */
+  listIncludedBelow(
+    lease: Lease,
+    place: { blockNumber: bigint; id: string },
+    limit: number,
+  ): Promise<IncludedAttempt[]>;
+  /** Raw transactions that were mined, of included and finalized attempts from that nonce on; lowest nonce first. */
+  listMinedTransactions(lease: Lease, fromNonce: number, limit: number): Promise<Hex[]>;
   /** Step 7, for many attempts in one commit. What their receipts say follows. */
   recordStandings(lease: Lease, standings: Standings, now: number): Promise<void>;
   /**

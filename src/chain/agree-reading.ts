@@ -16,12 +16,13 @@ export function agreeOnReading(
 ): AnchorReading | undefined {
   const texts = readings.map(({ facts }) => JSON.stringify(facts));
   const groups = [...new Set(texts)].map((text) => readings.filter((_, i) => texts[i] === text));
-  const agreed = groups.find(
+  const agreed = groups.filter(
     ([reading, ...others]) =>
       others.length + 1 >= quorum &&
       (reading?.confirmations !== null || (open === 0 && groups.length === 1)),
   );
-  if (agreed !== undefined) return agreed.reduce(lower);
+  const [group, ...rivals] = agreed;
+  if (group !== undefined && rivals.length === 0) return group.reduce(lower);
   if (open > 0) return undefined;
   throw new ProviderFault(
     groups.length > 1 ? 'the providers do not agree' : 'too few providers answer',

@@ -1,16 +1,17 @@
 import { encodeFunctionData, getAddress, isAddress, parseAbi } from 'viem';
-import { SvcError } from '../base/svc-error.ts';
 import type { Hex } from '../proof/bytes.ts';
 import { agreeOnIdentity } from './agree-identity.ts';
 import { agreeOnMined } from './agree-mined.ts';
+import { agreeOnNonceUse, type NonceFinding } from './agree-nonce-use.ts';
 import { agreeOnReading } from './agree-reading.ts';
 import { agreeOnStandings } from './agree-standings.ts';
 import { agreeOnSurvey } from './agree-survey.ts';
 import { broadcast } from './broadcast.ts';
 import { addressOf, dataOf, quantityOf } from './decode.ts';
 import { type BroadcastOutcome, ProviderFault } from './errors.ts';
-import { type CountSubject, finalizedCount } from './finalized-count.ts';
+import { type FinalityRule, finalityRule } from './finality.ts';
 import { type Found, findMined, type Search } from './find-mined.ts';
+import { findNonceUse, type NonceSearch } from './find-nonce-use.ts';
 import { type Identity, identityCalls, identityOf, isSameChain } from './identity.ts';
 import { openLane } from './lane.ts';
 import { openPanel, type Panel, type PanelOptions } from './panel.ts';
@@ -39,11 +40,8 @@ export interface AnchorChain {
   broadcast(rawTx: Hex, signal?: AbortSignal): Promise<BroadcastOutcome>;
   findMined(search: Search, signal?: AbortSignal): Promise<Found>;
   readStandings(subject: StandingsSubject, signal?: AbortSignal): Promise<Standings>;
-  /**
-   * The sender's transaction count at the finalized block, the lowest that any URL says; null unless
-   * every configured URL answered. Never rejects.
-   */
-  finalizedCount(subject: CountSubject, signal?: AbortSignal): Promise<number | null>;
+  /** Which transaction has used a nonce, as far as every configured URL shows it. */
+  findNonceUse(search: NonceSearch, signal?: AbortSignal): Promise<NonceFinding>;
   /** How each URL does, in the order of the configuration. Asks nobody. */
   providers(): ProviderStatus[];
 }
@@ -79,7 +77,7 @@ const erc20 = parseAbi(['function balanceOf(address) view returns (uint256)']);
  */
 export function openChain(options: ChainOptions): OpenChain {
   const panel = openPanel(options);
-  const finalityDepth = options.finalityDepth ?? null;
+  const finality = finalityRule(options.finalityDepth ?? null);
   const contractChecks = openLane(CONTRACT_CHECKS);
   return {
     checksumAddress,
@@ -93,16 +91,16 @@ export function openChain(options: ChainOptions): OpenChain {
       panel.first(({ reading }) => tokenBalance(reading, token, wallet)),
     readAnchor: (txHash) =>
       panel.pollReading({
-        ask: ({ reading }) => readAnchor(reading, txHash, { finalityDepth }),
+        ask: ({ reading }) => readAnchor(reading, txHash, { finality }),
         decide: (readings, { open }) => agreeOnReading(readings, { quorum: panel.quorum, open }),
       }),
     headNumber: () => panel.first(({ reading }) => headNumber(reading)),
-    anchoring: anchorChain(panel, finalityDepth),
+    anchoring: anchorChain(panel, finality),
     close: () => panel.close(),
   };
 }
 
-function anchorChain(panel: Panel, finalityDepth: number | null): AnchorChain {
+function anchorChain(panel: Panel, finality: FinalityRule): AnchorChain {
   const { quorum, providers } = panel;
   const configured = providers.length;
   /** Each question names its chain; whoever is of another is set aside. */
@@ -146,16 +144,15 @@ function anchorChain(panel: Panel, finalityDepth: number | null): AnchorChain {
     },
     readStandings: (subject, signal) =>
       about(subject.identity, {
-        ask: ({ anchoring }) => readStandings(anchoring, subject, finalityDepth, signal),
+        ask: ({ anchoring }) => readStandings(anchoring, subject, finality, signal),
         decide: (voices, { open }) => agreeOnStandings(subject.places, voices, { quorum, open }),
       }),
-    async finalizedCount(subject, signal) {
-      const counts = await about(subject.identity, {
-        ask: ({ anchoring }) => finalizedCount(anchoring, subject, finalityDepth, signal),
-        decide: (counts, { open }) => (open > 0 ? undefined : counts),
-      }).catch(nothingOnFault);
-      return counts.length < configured ? null : Math.min(...counts);
-    },
+    findNonceUse: (search, signal) =>
+      about(search.identity, {
+        ask: ({ anchoring }) => findNonceUse(anchoring, search, finality, signal),
+        decide: (readings, { open }) =>
+          open > 0 ? undefined : agreeOnNonceUse(readings, configured),
+      }),
     providers: () => providers.map((provider) => provider.status()),
   };
 }
@@ -178,11 +175,6 @@ function checkContractSignature(panel: Panel, claim: ContractClaim): Promise<boo
 export function checksumAddress(text: string): string | null {
   const address = text.toLowerCase();
   return isAddress(address) ? getAddress(address) : null;
-}
-
-function nothingOnFault(error: unknown): [] {
-  if (error instanceof SvcError) return [];
-  throw error;
 }
 
 async function headNumber(ask: Ask): Promise<bigint> {

@@ -9,9 +9,14 @@ export class ProviderFault extends SvcError<'chain_unavailable'> {
   readonly reason: string;
   /** How long the endpoint asked to be left alone; null when it did not. */
   readonly retryAfterMs: number | null;
+  /** The same calls in smaller batches may be answered. */
+  readonly isTooLarge: boolean;
 
-  constructor(reason: string, options: { retryAfterMs?: number | null } = {}) {
-    const { retryAfterMs = null } = options;
+  constructor(
+    reason: string,
+    options: { retryAfterMs?: number | null; isTooLarge?: boolean } = {},
+  ) {
+    const { retryAfterMs = null, isTooLarge = false } = options;
     super('chain_unavailable', 'The chain cannot be read now', {
       retryable: errors.chain_unavailable.retryable,
       details:
@@ -19,6 +24,7 @@ export class ProviderFault extends SvcError<'chain_unavailable'> {
     });
     this.reason = reason;
     this.retryAfterMs = retryAfterMs;
+    this.isTooLarge = isTooLarge;
   }
 }
 
@@ -139,6 +145,13 @@ export function isRateLimit({ rpcCode, reason }: RpcRefusal): boolean {
 export function isUnsupported({ rpcCode, reason }: RpcRefusal): boolean {
   if (rpcCode === -32601) return true;
   return /method\b.*(not found|not supported|does not exist|not available)|unsupported method/i.test(
+    reason,
+  );
+}
+
+/** The texts: test/chain/errors.test.ts. */
+export function isBatchTooLarge(reason: string): boolean {
+  return /batch\b.*(too (large|big|long)|exceed|more than|limit)|(exceed|too many|max).*\bbatch/i.test(
     reason,
   );
 }

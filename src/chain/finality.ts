@@ -1,5 +1,6 @@
 import { headerOf, quantityOf } from './decode.ts';
 import { meaningOf } from './errors.ts';
+import { lesser } from './lesser.ts';
 import { type RpcCall, resultOf } from './rpc.ts';
 import type { RpcAnswer } from './rpc-answers.ts';
 
@@ -12,11 +13,24 @@ export interface Heads {
   readonly finalized: bigint | null;
 }
 
+/** How finality is told, and what the chain's tags have said so far; one for all URLs of a chain. */
+export interface FinalityRule {
+  /** Blocks, the including one counted, that stand for the chain's own tags; null asks for the tags. */
+  readonly depth: number | null;
+  /** Whether any URL has ever shown a finalized block. */
+  hasTags: boolean;
+  /** The head at which the finalized block was first found missing. */
+  missingSince: bigint | null;
+}
+
 /** Blocks until finality where neither the configuration nor the chain says: two epochs of Ethereum. */
 const DEPTH_WITHOUT_TAGS = 64;
 
-/** `depth`: blocks, the including one counted, that stand for the chain's own tags; null asks for the tags. */
-export function headCalls(depth: number | null): RpcCall[] {
+export function finalityRule(depth: number | null): FinalityRule {
+  return { depth, hasTags: false, missingSince: null };
+}
+
+export function headCalls({ depth }: FinalityRule): RpcCall[] {
   const head = { method: 'eth_blockNumber', params: [] };
   if (depth !== null) return [head];
   return [
@@ -26,13 +40,25 @@ export function headCalls(depth: number | null): RpcCall[] {
   ];
 }
 
-/** Reads the answers to `headCalls`; a chain without tags goes by 64 blocks. */
-export function headsOf(answers: readonly RpcAnswer[], depth: number | null): Heads {
+/**
+ * Reads the answers to `headCalls`. A chain goes by 64 blocks if its nodes refuse the tag, or have had no block for it
+ * over 64 blocks; once it was there, a block that is missing means that nothing is final now.
+ */
+export function headsOf(answers: readonly RpcAnswer[], rule: FinalityRule): Heads {
   const head = quantityOf(resultOf(answers[0]));
-  if (depth !== null) return byDepth(head, depth);
+  if (rule.depth !== null) return byDepth(head, rule.depth);
   const [safe, finalized] = [tagged(answers[1]), tagged(answers[2])];
-  if (finalized === null) return byDepth(head, DEPTH_WITHOUT_TAGS);
-  return { head, safe: safe === null || safe < finalized ? finalized : safe, finalized };
+  if (typeof finalized === 'bigint') {
+    rule.hasTags = true;
+    const isSafer = typeof safe === 'bigint' && safe > finalized;
+    return { head, safe: isSafer ? safe : finalized, finalized };
+  }
+  if (!rule.hasTags) {
+    rule.missingSince = lesser(rule.missingSince ?? head, head);
+    const isMissed = head - rule.missingSince >= DEPTH_WITHOUT_TAGS;
+    if (finalized === 'refused' || isMissed) return byDepth(head, DEPTH_WITHOUT_TAGS);
+  }
+  return { head, safe: typeof safe === 'bigint' ? safe : null, finalized: null };
 }
 
 export function finalityOf(blockNumber: bigint, { safe, finalized }: Heads): Finality {
@@ -48,8 +74,13 @@ function byDepth(head: bigint, depth: number): Heads {
   return { head, safe: below(Math.ceil(depth / 2)), finalized: below(depth) };
 }
 
-/** Null where the chain has no such tag. */
-function tagged(answer: RpcAnswer | undefined): bigint | null {
-  if (answer?.ok === false && meaningOf(answer.refusal) !== 'provider_fault') return null;
+/** The words for a tag that has no block now, of a node that knows the tag. */
+const noBlock = /not found|unknown block(?! tag)/i;
+
+/** Null where the tag has no block, `refused` where the node has no such tag. */
+function tagged(answer: RpcAnswer | undefined): bigint | 'refused' | null {
+  if (answer?.ok === false && meaningOf(answer.refusal) !== 'provider_fault') {
+    return noBlock.test(answer.refusal.reason) ? null : 'refused';
+  }
   return headerOf(resultOf(answer))?.number ?? null;
 }

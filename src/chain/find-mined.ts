@@ -1,6 +1,6 @@
 import { parseTransaction } from 'viem';
 import type { Hex } from '../proof/bytes.ts';
-import { chunksOf } from './chunks.ts';
+import { askInParts } from './ask-in-parts.ts';
 import {
   headerAt,
   quantityOf,
@@ -10,9 +10,9 @@ import {
 } from './decode.ts';
 import { ProviderFault } from './errors.ts';
 import { answersOn, type Identity, identityCalls } from './identity.ts';
+import { lesser } from './lesser.ts';
 import { confirmationsOf } from './read-anchor.ts';
 import { type Ask, resultOf } from './rpc.ts';
-import type { RpcAnswer } from './rpc-answers.ts';
 
 /** A signed transaction whose receipt is wanted, in all the variants of its nonce. */
 export interface SentAnchor {
@@ -69,9 +69,6 @@ export interface Found {
   readonly isUnanimous: boolean;
 }
 
-/** Anchors in one request: providers refuse large batches, and nothing would be followed any more. */
-const PER_REQUEST = 25;
-
 /**
  * The receipts of all variants, and of those that are deep enough the block that stands at their number
  * and the transaction itself. An anchor left out may be waiting, unknown to this node, or in a block
@@ -79,31 +76,10 @@ const PER_REQUEST = 25;
  * answers.
  */
 export async function findMined(ask: Ask, search: Search, signal?: AbortSignal): Promise<Found> {
-  const parts = await Promise.all(
-    chunksOf(search.anchors, PER_REQUEST).map((anchors) =>
-      findPart(ask, { ...search, anchors }, signal),
-    ),
-  );
-  return parts.reduce((all, part) => {
-    const lower = part.headNumber < all.headNumber ? part : all;
-    return { ...lower, mined: [...all.mined, ...part.mined] };
-  });
-}
-
-async function findPart(ask: Ask, search: Search, signal?: AbortSignal): Promise<Found> {
-  const { identity, anchors, confirmations } = search;
-  const calls = [
-    ...identityCalls,
-    { method: 'eth_blockNumber', params: [] },
-    ...anchors.flatMap(({ variants }) =>
-      variants.map(({ txHash }) => ({ method: 'eth_getTransactionReceipt', params: [txHash] })),
-    ),
-  ];
-  const [head, ...answers] = answersOn(identity, await ask(calls, signal));
-  const headNumber = quantityOf(resultOf(head));
-  const found = matchReceipts(anchors, answers);
+  const { confirmations, sender } = search;
+  const { headNumber, found } = await readReceipts(ask, search, signal);
   const isDeep = ({ receipt }: Match) => confirmationsOf(receipt, headNumber) >= confirmations;
-  const deep = await readDetails(ask, search.sender, found.filter(isDeep), signal);
+  const deep = await readDetails(ask, sender, found.filter(isDeep), signal);
   const shallow = found
     .filter((match) => !isDeep(match))
     .map(({ anchor, receipt: { blockNumber } }) => ({
@@ -119,16 +95,30 @@ interface Match {
   readonly receipt: TransactionReceipt;
 }
 
-function matchReceipts(anchors: readonly SentAnchor[], answers: readonly RpcAnswer[]): Match[] {
-  let next = 0;
-  return anchors.flatMap((anchor) =>
-    anchor.variants.flatMap((variant) => {
-      const receipt = receiptOf(resultOf(answers[next++]));
-      if (receipt?.txHash !== variant.txHash) return [];
-      requirePossible(receipt, variant);
-      return [{ anchor, receipt }];
-    }),
-  );
+/** Every request names the chain and the head that its receipts were read at. */
+async function readReceipts(
+  ask: Ask,
+  { identity, anchors }: Search,
+  signal?: AbortSignal,
+): Promise<{ headNumber: bigint; found: Match[] }> {
+  const sent = anchors.flatMap((anchor) => anchor.variants.map((variant) => ({ anchor, variant })));
+  const head = [...identityCalls, { method: 'eth_blockNumber', params: [] }];
+  const calls = sent.map(({ variant }) => ({
+    method: 'eth_getTransactionReceipt',
+    params: [variant.txHash],
+  }));
+  const parts = (await askInParts(ask, { head, calls }, signal)).map((part) => {
+    const [head, ...receipts] = answersOn(identity, part);
+    return { headNumber: quantityOf(resultOf(head)), receipts };
+  });
+  const answers = parts.flatMap(({ receipts }) => receipts);
+  const found = sent.flatMap(({ anchor, variant }, i) => {
+    const receipt = receiptOf(resultOf(answers[i]));
+    if (receipt?.txHash !== variant.txHash) return [];
+    requirePossible(receipt, variant);
+    return [{ anchor, receipt }];
+  });
+  return { headNumber: parts.map(({ headNumber }) => headNumber).reduce(lesser), found };
 }
 
 /** What was signed bounds what it can have cost; a charge must not rest on more. */
@@ -146,13 +136,11 @@ async function readDetails(
   signal?: AbortSignal,
 ): Promise<MinedAnchor[]> {
   if (matches.length === 0) return [];
-  const details = await ask(
-    matches.flatMap(({ receipt }) => [
-      { method: 'eth_getBlockByNumber', params: [`0x${receipt.blockNumber.toString(16)}`, false] },
-      { method: 'eth_getTransactionByHash', params: [receipt.txHash] },
-    ]),
-    signal,
-  );
+  const calls = matches.flatMap(({ receipt }) => [
+    { method: 'eth_getBlockByNumber', params: [`0x${receipt.blockNumber.toString(16)}`, false] },
+    { method: 'eth_getTransactionByHash', params: [receipt.txHash] },
+  ]);
+  const details = (await askInParts(ask, { head: [], calls }, signal)).flat();
   return matches.flatMap(({ anchor, receipt }, i) => {
     const block = headerAt(receipt.blockNumber, resultOf(details[2 * i]));
     const tx = transactionOf(resultOf(details[2 * i + 1]));

@@ -65,7 +65,10 @@ export async function post(
     const isReadable =
       statusCode < 300 || (statusCode >= 400 && statusCode !== 429 && isErrorAnswer(parsed(text)));
     if (isReadable) return text;
-    throw new ProviderFault(`HTTP status ${statusCode}`, { retryAfterMs: retryAfterMs(headers) });
+    throw new ProviderFault(`HTTP status ${statusCode}`, {
+      retryAfterMs: retryAfterMs(headers),
+      isTooLarge: statusCode === 413,
+    });
   } catch (error) {
     // undici's texts quote the address, so only its code goes on.
     throw error instanceof ProviderFault ? error : new ProviderFault(connectionReason(error));
@@ -80,7 +83,9 @@ async function textOf(response: Dispatcher.ResponseData): Promise<string> {
   let bytes = 0;
   for await (const chunk of response.body as AsyncIterable<Buffer>) {
     bytes += chunk.length;
-    if (bytes > MAX_ANSWER_BYTES) throw new ProviderFault('the answer is too large');
+    if (bytes > MAX_ANSWER_BYTES) {
+      throw new ProviderFault('the answer is too large', { isTooLarge: true });
+    }
     chunks.push(chunk);
   }
   const text = Buffer.concat(chunks).toString('utf8');

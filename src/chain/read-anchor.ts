@@ -10,7 +10,14 @@ import {
   type TransactionReceipt,
   transactionOf,
 } from './decode.ts';
-import { type Finality, finalityOf, headCalls, headsOf } from './finality.ts';
+import {
+  type Finality,
+  type FinalityRule,
+  finalityOf,
+  finalityRule,
+  headCalls,
+  headsOf,
+} from './finality.ts';
 import { type Ask, resultOf } from './rpc.ts';
 
 export interface AnchorReading {
@@ -35,15 +42,15 @@ export interface StatedPlace {
 export async function readAnchor(
   ask: Ask,
   txHash: Hex,
-  { place, finalityDepth = null }: { place?: StatedPlace; finalityDepth?: number | null } = {},
+  { place, finality = finalityRule(null) }: { place?: StatedPlace; finality?: FinalityRule } = {},
 ): Promise<AnchorReading> {
   const [chainId, tx, receipt, ...tops] = await ask([
     { method: 'eth_chainId', params: [] },
     { method: 'eth_getTransactionByHash', params: [txHash] },
     { method: 'eth_getTransactionReceipt', params: [txHash] },
-    ...headCalls(finalityDepth),
+    ...headCalls(finality),
   ]);
-  const heads = headsOf(tops, finalityDepth);
+  const heads = headsOf(tops, finality);
   let transaction = transactionOf(resultOf(tx));
   let mined = receiptOf(resultOf(receipt));
   if ((transaction ?? { hash: txHash }).hash !== txHash) throw malformed();

@@ -1,4 +1,4 @@
-import { ProviderFault, type RpcRefusal } from './errors.ts';
+import { isBatchTooLarge, ProviderFault, type RpcRefusal } from './errors.ts';
 
 export type RpcAnswer =
   | { readonly ok: true; readonly result: unknown }
@@ -16,8 +16,10 @@ export function answersOf(
   const body = parsed(text);
   const list = Array.isArray(body) ? body : [body];
   if (count > 1 && !Array.isArray(body)) {
-    const refusal = isErrorAnswer(body) ? `: ${redact(body.error.message)}` : '';
-    throw new ProviderFault(`the batch was not answered${refusal}`);
+    const message = isErrorAnswer(body) ? body.error.message : '';
+    const refusal = message === '' ? '' : `: ${redact(message)}`;
+    const isTooLarge = isBatchTooLarge(message);
+    throw new ProviderFault(`the batch was not answered${refusal}`, { isTooLarge });
   }
   const byId = new Map<unknown, unknown>();
   for (const entry of list) {

@@ -1,7 +1,14 @@
 import type { Hex } from '../proof/bytes.ts';
 import { chunksOf } from './chunks.ts';
 import { headerAt } from './decode.ts';
-import { type Finality, finalityOf, type Heads, headCalls, headsOf } from './finality.ts';
+import {
+  type Finality,
+  type FinalityRule,
+  finalityOf,
+  type Heads,
+  headCalls,
+  headsOf,
+} from './finality.ts';
 import { answersOn, type Identity, identityCalls } from './identity.ts';
 import { lesser } from './lesser.ts';
 import { type Ask, resultOf } from './rpc.ts';
@@ -47,15 +54,15 @@ const PER_REQUEST = 25;
 export async function readStandings(
   ask: Ask,
   { identity, places }: StandingsSubject,
-  finalityDepth: number | null,
+  finality: FinalityRule,
   signal?: AbortSignal,
 ): Promise<Standings> {
-  const calls = [...identityCalls, ...headCalls(finalityDepth)];
+  const calls = [...identityCalls, ...headCalls(finality)];
   const readings = await Promise.all(
     chunksOf(numbersOf(places), PER_REQUEST).map(async (numbers) => {
       const answers = answersOn(identity, await ask([...calls, ...numbers.map(blockCall)], signal));
-      const blocks = answers.slice(headCalls(finalityDepth).length);
-      return { numbers, heads: headsOf(answers, finalityDepth), blocks };
+      const blocks = answers.slice(headCalls(finality).length);
+      return { numbers, heads: headsOf(answers, finality), blocks };
     }),
   );
   const heads = readings.map((reading) => reading.heads).reduce(lowestHeads);

@@ -1,11 +1,16 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import type { Search, SentAnchor } from '../../src/chain/find-mined.ts';
+import type { NonceTrail } from '../../src/chain/find-nonce-use.ts';
 import type { Place } from '../../src/chain/standings.ts';
 import type { Hex } from '../../src/proof/bytes.ts';
-import type { RpcProxy } from '../support/rpc-proxy.ts';
+import type { Exchange, RpcProxy } from '../support/rpc-proxy.ts';
 import { type SeveralUrls, startSeveralUrls } from '../support/several-urls.ts';
 
 type Interception = Parameters<RpcProxy['intercept']>[0];
+
+/** As a node that has just begun to follow its chain. */
+const noFinalBlock: Interception = ({ params }) =>
+  params[0] === 'safe' || params[0] === 'finalized' ? { result: null } : null;
 
 let urls: SeveralUrls;
 
@@ -350,6 +355,33 @@ describe('standings', () => {
     expect((await read([place])).standings).toMatchObject([{ finality: 'finalized' }]);
   });
 
+  it('go by 64 blocks where a tag has had no block for as long', async () => {
+    urls = await startSeveralUrls(1);
+    const place = await placeOf(await urls.mined());
+    proxy(0).intercept(noFinalBlock);
+    await urls.node.rpc('anvil_mine', ['0x64']);
+    expect((await read([place])).standings).toMatchObject([{ finality: 'included' }]);
+
+    await urls.node.rpc('anvil_mine', ['0x40']);
+
+    expect((await read([place])).standings).toMatchObject([{ finality: 'finalized' }]);
+  });
+
+  it('are nothing, and no depth, while a tag that was there has no block', async () => {
+    urls = await startSeveralUrls(1);
+    const place = await placeOf(await urls.mined());
+    await read([place]);
+    proxy(0).intercept(noFinalBlock);
+    await urls.node.rpc('anvil_mine', ['0x64']);
+    await read([place]);
+    await urls.node.rpc('anvil_mine', ['0x64']);
+
+    const { standings, heads } = await read([place]);
+
+    expect(standings).toMatchObject([{ finality: 'included' }]);
+    expect(heads).toMatchObject({ safe: null, finalized: null });
+  });
+
   it('do not go by depth when a provider’s trouble hides the tags', async () => {
     urls = await startSeveralUrls(1);
     const place = await placeOf(await urls.mined());
@@ -361,40 +393,102 @@ describe('standings', () => {
   });
 });
 
-describe('the finalized count', () => {
-  const count = () =>
-    urls.chain.anchoring.finalizedCount({ identity: urls.identity, sender: urls.key.address });
+describe('what has used a nonce', () => {
+  const find = (trail: NonceTrail | null = null) =>
+    urls.chain.anchoring.findNonceUse({
+      identity: urls.identity,
+      sender: urls.key.address,
+      nonce: 0,
+      freeAt: Date.now(),
+      trail,
+    });
 
-  it('is that of the finalized block, the lowest of all URLs', async () => {
-    urls = await startSeveralUrls(2);
-    await urls.mined();
-    await urls.mined();
-    await urls.node.mine();
-    expect(await count()).toBe(1);
-    await urls.node.mine();
-    expect(await count()).toBe(2);
+  it('is found by the counts of old blocks, with its bytes', async () => {
+    urls = await startSeveralUrls(1);
+    await urls.node.rpc('anvil_mine', ['0x7']);
+    const [variant] = (await urls.mined()).variants;
+    await urls.node.rpc('anvil_mine', ['0x50']);
 
-    proxy(1).intercept(stale);
+    const { use } = await find();
 
-    expect(await count()).toBe(0);
+    expect(use).toMatchObject({
+      blockNumber: 8n,
+      isFinal: true,
+      payload: urls.payload,
+      signed: variant,
+    });
+    expect(urls.proxies[0]?.asked.methods.length).toBeLessThan(60);
   });
 
-  it('is unknown while one URL does not answer', async () => {
+  it('is found where the trail of one URL leads, and needs no state then', async () => {
+    urls = await startSeveralUrls(2);
+    await urls.mined();
+    await urls.node.rpc('anvil_mine', ['0x50']);
+    proxy(1).intercept(({ method, params }) =>
+      method === 'eth_getTransactionCount' && params[1] !== 'latest'
+        ? { error: { code: -32000, message: 'missing trie node' } }
+        : null,
+    );
+    const first = await find();
+    expect(first.use).toBeNull();
+
+    const second = await find(first.trail);
+
+    expect(second.use).toMatchObject({ blockNumber: 1n, isFinal: true });
+  });
+
+  it('is nothing while the nonce is free', async () => {
+    urls = await startSeveralUrls(1);
+    await urls.node.rpc('anvil_mine', ['0x20']);
+
+    expect(await find()).toEqual({ use: null, trail: { blocks: [], below: null } });
+  });
+
+  it('is final when every URL calls it so', async () => {
+    urls = await startSeveralUrls(2);
+    await urls.mined();
+    await urls.node.mine();
+    await urls.node.mine();
+    proxy(1).intercept(({ params }) =>
+      params[0] === 'finalized'
+        ? { result: { number: '0x0', hash: urls.identity.genesisHash, timestamp: '0x1' } }
+        : null,
+    );
+
+    expect((await find()).use).toMatchObject({ isFinal: false });
+    proxy(1).mend();
+    expect((await find()).use).toMatchObject({ isFinal: true });
+  });
+
+  it.each<[string, (url: number) => Promise<void>]>([
+    ['shows another one', async (url) => proxy(url).handle(anotherHash)],
+    ['does not answer', async (url) => proxy(url).cut()],
+    [
+      'is of another chain',
+      async (url) =>
+        proxy(url).intercept(({ method }) => (method === 'eth_chainId' ? { result: '0x1' } : null)),
+    ],
+  ])('is not known while one URL of three %s', async (_what, misbehave) => {
     urls = await startSeveralUrls(3);
     await urls.mined();
+    expect((await find()).use).not.toBeNull();
 
-    proxy(2).cut();
+    await misbehave(2);
 
-    expect(await count()).toBeNull();
-    expect(await count()).toBeNull();
+    expect((await find()).use).toBeNull();
+    expect((await find()).use).toBeNull();
   });
 
-  it('is unknown on another chain', async () => {
-    urls = await startSeveralUrls(2);
-    proxy(1).intercept(({ method }) => (method === 'eth_chainId' ? { result: '0x1' } : null));
-
-    expect(await count()).toBeNull();
-  });
+  async function anotherHash({ calls, answer, forward }: Exchange): Promise<void> {
+    const renamed = (tx: object) => ({ ...tx, hash: `0x${'de'.repeat(32)}` });
+    answer(
+      (await forward(calls)).map((one, i) => {
+        if (!('result' in one) || calls[i]?.params[1] !== true) return one;
+        const block = one.result as { transactions: object[] };
+        return { result: { ...block, transactions: block.transactions.map(renamed) } };
+      }),
+    );
+  }
 });
 
 describe('a reading for everybody', () => {

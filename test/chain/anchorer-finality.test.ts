@@ -268,37 +268,55 @@ describe('a nonce that another transaction has taken', () => {
     expect((await rig.minedAnchors()).map(({ nonce }) => nonce)).toEqual([1]);
   });
 
-  it('is not believed while one reading of the receipts fails', async () => {
+  it('is not believed of receipts that are missing, however final the block', async () => {
+    rig.start();
+    await anchored();
+    const ids = await rig.queue();
+    await pending(1);
+    rig.proxy.intercept(({ method }) =>
+      method === 'eth_getTransactionReceipt' ? { result: null } : null,
+    );
+    await mine(4);
+    await waitFor('the doubt', async () => (await rig.degraded()).includes('nonce_conflict'));
+    await moreSurveys(4);
+    expect((await rig.task(ids[0] ?? '')).completion?.state).toBe('submitted');
+
+    rig.proxy.mend();
+    const [task] = await rig.verified(ids);
+
+    expect(task?.completion?.attempts).toBe(1);
+    expect(await rig.minedAnchors()).toHaveLength(2);
+  });
+
+  it('is found block by block where the node keeps no state of old blocks', async () => {
+    rig.start();
+    rig.proxy.intercept(({ method, params }) =>
+      method === 'eth_getTransactionCount' && String(params[1]).startsWith('0x')
+        ? { error: { code: -32000, message: 'missing trie node' } }
+        : null,
+    );
+    const ids = await conflict();
+    await mine(9);
+
+    await pending(1);
+    await rig.node.mine();
+    const [task] = await rig.verified(ids);
+
+    expect(task?.completion?.attempts).toBe(2);
+  });
+
+  it('is explained by nothing less than the transaction itself', async () => {
     rig.start();
     await conflict();
     rig.proxy.intercept(({ method, params }) =>
-      method === 'eth_getTransactionCount' && params[1] !== 'latest' && params[1] !== 'pending'
-        ? { error: { code: -32000, message: 'header not found' } }
-        : null,
+      method === 'eth_getBlockByNumber' && params[1] === true ? { result: null } : null,
     );
     await mine(4);
     await moreSurveys(4);
     expect(await rig.degraded()).toContain('nonce_conflict');
 
-    rig.proxy.intercept(() => null);
+    rig.proxy.mend();
     await pending(1);
-  });
-
-  it('is not taken from one reading alone', async () => {
-    rig.start();
-    const ids = await rig.queue();
-    await pending(1);
-    let counts = 0;
-    rig.proxy.intercept(({ method, params }) => {
-      if (method === 'eth_getTransactionCount' && String(params[1]).startsWith('0x')) counts += 1;
-      return method === 'eth_getTransactionReceipt' && counts < 2 ? { result: null } : null;
-    });
-
-    await mine(3);
-    const [task] = await rig.verified(ids);
-
-    expect(counts).toBeGreaterThanOrEqual(2);
-    expect(task?.completion?.attempts).toBe(1);
   });
 
   it.each<AnchorStep>(['death_found', 'death_recorded'])(

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import {
   type BroadcastOutcome,
   broadcastOutcome,
+  isBatchTooLarge,
   isDeterministicRefusal,
   isRateLimit,
   isUnsupported,
@@ -244,4 +245,27 @@ describe('isUnsupported', () => {
   ])('does not hold for what can pass: %s (%i %s)', (_node, rpcCode, reason) => {
     expect(isUnsupported({ rpcCode, reason })).toBe(false);
   });
+});
+
+describe('isBatchTooLarge', () => {
+  it.each([
+    ['geth', 'batch too large'],
+    ['reth', 'The batch request was too large'],
+    [
+      'erigon',
+      'batch limit 100 exceeded (can increase by --rpc.batch.limit). Requested batch of size: 101',
+    ],
+    ['besu', 'Number of requests exceeds max batch size'],
+    ['nethermind', 'Batch size limit exceeded'],
+    ['drpc', 'Batch of more than 3 requests are not allowed on free tier'],
+  ])('takes the words of %s', (_node, reason) => {
+    expect(isBatchTooLarge(reason)).toBe(true);
+  });
+
+  it.each(['rate limit exceeded', 'execution reverted', 'request count exceeded'])(
+    'does not take %s for it',
+    (reason) => {
+      expect(isBatchTooLarge(reason)).toBe(false);
+    },
+  );
 });

@@ -1,13 +1,13 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { type AnchorKey, loadAnchorKey } from '../../src/chain/anchor-key.ts';
-import type { OpenChain } from '../../src/chain/chain.ts';
+import { type OpenChain, openChain } from '../../src/chain/chain.ts';
 import { ProviderFault } from '../../src/chain/errors.ts';
 import type { SentAnchor } from '../../src/chain/find-mined.ts';
 import type { Identity } from '../../src/chain/identity.ts';
 import type { Hex } from '../../src/proof/bytes.ts';
 import { anvilAccounts, type TestChain } from '../support/anvil.ts';
 import { type ProxiedChain, startProxiedChain } from '../support/proxied-chain.ts';
-import type { RpcProxy } from '../support/rpc-proxy.ts';
+import type { Exchange, RpcProxy } from '../support/rpc-proxy.ts';
 
 const payload: Hex = `0x${'ab'.repeat(68)}`;
 
@@ -34,12 +34,12 @@ afterEach(() => proxy.mend());
 
 afterAll(() => proxied.close());
 
+const terms = { chainId: 31337, payload, gas: 60_000n };
+
 async function sign(nonce: number): Promise<SentAnchor> {
   const variant = await key.signTransaction({
-    chainId: 31337,
+    ...terms,
     nonce,
-    payload,
-    gas: 60_000n,
     maxFeePerGas: 10_000_000_000n,
     maxPriorityFeePerGas: 1_000_000_000n,
   });
@@ -89,6 +89,52 @@ describe('findMined', () => {
     expect(asked.filter((method) => method === 'eth_getTransactionReceipt')).toHaveLength(111);
     // Five for the receipts, one for the details of the one that is mined.
     expect(proxy.asked.requests - requests).toBe(6);
+  });
+
+  it('counts every variant as the call that it is', async () => {
+    const fees = Array.from({ length: 60 }, (_, i) => 10_000_000_000n + BigInt(i));
+    const variants = await Promise.all(
+      fees.map((maxFeePerGas) =>
+        key.signTransaction({ ...terms, nonce: 200, maxFeePerGas, maxPriorityFeePerGas: 1n }),
+      ),
+    );
+    let largest = 0;
+    proxy.handle(async ({ calls, answer, forward }) => {
+      largest = Math.max(largest, calls.length);
+      answer(await forward(calls));
+    });
+
+    const found = await find([{ id: 'many', payload, variants }, anchor]);
+
+    expect(found.mined).toMatchObject([{ id: 'anchor 0', outcome: 'success' }]);
+    expect(largest).toBeLessThanOrEqual(28);
+  });
+
+  const refusal = { code: -32600, message: 'batch too large' };
+  it.each<[string, (exchange: Exchange) => void]>([
+    ['the whole batch', ({ response }) => response.end(JSON.stringify({ error: refusal }))],
+    ['each call', ({ calls, answer }) => answer(calls.map(() => ({ error: refusal })))],
+    ['with a status', ({ response }) => response.writeHead(413).end()],
+  ])('asks for less where a provider finds a batch too large, refusing %s', async (_, refuse) => {
+    const many = await Promise.all(Array.from({ length: 30 }, (_, i) => sign(100 + i)));
+    const other = openChain({ urls: [proxy.url] });
+    let refused = 0;
+    proxy.handle(async (exchange) => {
+      const { calls, answer, forward } = exchange;
+      if (calls.length <= 10) return answer(await forward(calls));
+      refused += 1;
+      refuse(exchange);
+    });
+    const search = { identity, sender: key.address, anchors: [anchor, ...many], confirmations: 1n };
+
+    const found = await other.anchoring.findMined(search);
+    const once = refused;
+    await other.anchoring.findMined(search);
+    await other.close();
+
+    expect(found.mined).toMatchObject([{ id: 'anchor 0', outcome: 'success' }]);
+    expect(once).toBeGreaterThan(0);
+    expect(refused).toBe(once);
   });
 
   it.each([

@@ -17,6 +17,8 @@ type Reading =
   | 'waitForQueuedProof'
   | 'listOpenAttempts'
   | 'listIncludedAttempts'
+  | 'listIncludedBelow'
+  | 'listMinedTransactions'
   | 'listOpenSenders';
 
 const steps: Record<AnchorStep, Occasion> = {
@@ -35,9 +37,12 @@ const steps: Record<AnchorStep, Occasion> = {
   death_recorded: 'theft',
 };
 
+/** Only for a database that was put back to an earlier state: test/chain/put-back.test.ts. */
+type OutOfReach = 'adoptVariant';
+
 /** Every durable step: what the anchorer writes, and what robots have written. */
 const writes: Record<
-  Exclude<keyof AnchorStore, Reading> | 'createTask' | 'queueCompletion',
+  Exclude<keyof AnchorStore, Reading | OutOfReach> | 'createTask' | 'queueCompletion',
   Occasion
 > = {
   createTask: 'work',

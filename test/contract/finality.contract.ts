@@ -42,9 +42,7 @@ export function finalityContract(open: OpenStore): void {
     expect(await world.store.listIncludedAttempts(lease, 5)).toEqual([
       {
         id: attempt.id,
-        nonce: attempt.nonce,
         txHash: attempt.variant.txHash,
-        rawTx: attempt.variant.rawTx,
         blockNumber: mined.blockNumber,
         blockHash: mined.blockHash,
         isSafe: false,
@@ -63,6 +61,46 @@ export function finalityContract(open: OpenStore): void {
     expect(await blocks(1)).toEqual([5n, 9n]);
     expect(await blocks(2)).toEqual([5n, 6n, 8n, 9n]);
     expect(await blocks(4)).toEqual([5n, 6n, 7n, 8n, 9n]);
+  });
+
+  it('follows what lies between them from a place downwards', async () => {
+    const ids: string[] = [];
+    for (const blockNumber of [7n, 5n, 7n, 9n, 6n]) {
+      await world.queued(robot.id, 1);
+      const attempt = await world.committed(lease);
+      const mined = world.mined(attempt, { blockNumber });
+      await world.store.recordInclusion(lease, attempt.id, mined, world.now);
+      ids.push(attempt.id);
+    }
+    const [first = '', lowest, second = '', highest = '', low] = ids;
+    const [sevenLow, sevenHigh] = [first, second].sort();
+    const below = async (blockNumber: bigint, id: string, limit = 5) =>
+      (await world.store.listIncludedBelow(lease, { blockNumber, id }, limit)).map(({ id }) => id);
+
+    expect(await below(9n, highest)).toEqual([sevenHigh, sevenLow, low, lowest]);
+    expect(await below(9n, highest, 1)).toEqual([sevenHigh]);
+    expect(await below(7n, sevenHigh ?? '', 2)).toEqual([sevenLow, low]);
+    expect(await below(5n, lowest ?? '')).toEqual([]);
+  });
+
+  it('has the bytes of all that was mined and is not lost', async () => {
+    const attempts: NewAttempt[] = [];
+    for (let i = 0; i < 4; i += 1) {
+      await world.queued(robot.id, 1);
+      attempts.push(await world.settled(lease));
+    }
+    const [, second, third, fourth] = attempts;
+    await record({
+      finalized: attempts.slice(0, 2).map(({ id }) => id),
+      reorged: [third?.id ?? ''],
+    });
+
+    const from = (nonce = 0, limit = 5) => world.store.listMinedTransactions(lease, nonce, limit);
+
+    const [secondTx, fourthTx] = [second?.variant.rawTx, fourth?.variant.rawTx];
+    expect(await from(second?.nonce)).toEqual([secondTx, fourthTx]);
+    expect(await from(second?.nonce, 1)).toEqual([secondTx]);
+    expect(await from((fourth?.nonce ?? 0) + 1)).toEqual([]);
   });
 
   it('goes from included over safe to finalized, in receipt and completion', async () => {

@@ -95,6 +95,8 @@ export function leaseContract(open: OpenStore): void {
         refuseQueuedProofs: store.refuseQueuedProofs(lease, [], 'x', now),
         listOpenAttempts: store.listOpenAttempts(lease),
         listIncludedAttempts: store.listIncludedAttempts(lease, 1),
+        listIncludedBelow: store.listIncludedBelow(lease, { blockNumber: 9n, id: '' }, 1),
+        listMinedTransactions: store.listMinedTransactions(lease, 0, 1),
         recordStandings: store.recordStandings(lease, nothing, now),
         recordDeath: store.recordDeath(lease, attempt.id, now),
       };

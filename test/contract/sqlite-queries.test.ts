@@ -15,6 +15,8 @@ const shortWalks = [
   'SCAN leases',
   'USE TEMP B-TREE FOR DISTINCT',
   'USE TEMP B-TREE FOR ORDER BY',
+  // Inside of one block.
+  'USE TEMP B-TREE FOR LAST TERM OF ORDER BY',
   'SCAN json_each VIRTUAL TABLE INDEX 1:',
   // The index holds the open ones alone.
   'SCAN attempts USING INDEX attempts_open',
@@ -79,7 +81,9 @@ it.each([
   ['fleets in order', /FROM fleets WHERE wallet = \? AND/, 'INDEX fleets_wallet'],
   ['the robots of a fleet', /FROM fleets WHERE id/, 'INDEX robots_fleet'],
   ['open attempts', /unsettled_leaves, mined_tx_hash, created_at/, 'INDEX attempts_open'],
-  ['included attempts', /ORDER BY a\.mined_block_number ASC/, 'INDEX attempts_included'],
+  ['included attempts', /ORDER BY mined_block_number, id/, 'INDEX attempts_included'],
+  ['those below a place', /\(mined_block_number, id\) </, 'AND mined_block_number<?)'],
+  ['what was mined', /a\.nonce >= \? AND a\.state IN/, '(chain_id=? AND sender=? AND nonce>?)'],
   ['the first anchored', /FROM receipts WHERE proof_hash/, 'INDEX receipts_proof_hash'],
   ['the first queued', /FROM completions WHERE proof_hash/, 'INDEX completions_proof_hash'],
   ['open challenges', /FROM challenges WHERE wallet/, 'INDEX challenges_wallet'],

@@ -55,6 +55,8 @@ export type Degradation =
   | 'nonce_conflict'
   /** The chain counts fewer transactions of the sender than we saw mined. */
   | 'nonce_behind'
+  /** Something fails that is not the chain; the log has it, and it is tried again. */
+  | 'anchoring_failing'
   /** The node says that an anchor would fail on every node; proofs wait until that stands. */
   | 'gas_refused'
   /** A node refuses stored bytes; they are offered again. */

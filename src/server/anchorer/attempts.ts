@@ -26,6 +26,8 @@ export interface LiveAttempts {
   counted: { latestNonce: number; headNumber: bigint } | null;
   /** Since when the count of a sender without a nonce stands. */
   firstCount: FirstCount | null;
+  /** By two surveys in a row the chain has lost what was mined from this nonce on; null: it has not. */
+  lostFrom: number | null;
   /** A nonce of ours is used, and by none of our variants. */
   nonceConflict: boolean;
   /** Runs for the lowest nonce that is in no block. */
@@ -54,8 +56,15 @@ export interface FirstCount {
   readonly since: number;
 }
 
-/** Where a restart goes on: whatever is stored and open, and the nonce after the highest one. */
-export async function recoverAttempts(store: AnchorStore, lease: Lease): Promise<LiveAttempts> {
+/**
+ * Where a restart goes on: whatever is stored and open, and the nonce after the highest one. The clock of before
+ * runs on, so that no fault makes a stuck transaction wait anew.
+ */
+export async function recoverAttempts(
+  store: AnchorStore,
+  lease: Lease,
+  bumpClock: BumpClock | null,
+): Promise<LiveAttempts> {
   const [open, nextNonce] = await Promise.all([
     store.listOpenAttempts(lease),
     store.getNextNonce(lease),
@@ -65,8 +74,9 @@ export async function recoverAttempts(store: AnchorStore, lease: Lease): Promise
     nextNonce,
     counted: null,
     firstCount: null,
+    lostFrom: null,
     nonceConflict: false,
-    bumpClock: null,
+    bumpClock,
   };
 }
 

@@ -1,3 +1,4 @@
+import type { BroadcastOutcome } from '../../chain/errors.ts';
 import type { Variant } from '../core/anchor-store.ts';
 import type { AnchoringContext } from './anchoring-context.ts';
 import { type LiveAttempt, type LiveAttempts, newestVariant, unmined } from './attempts.ts';
@@ -68,8 +69,8 @@ async function offer(context: AnchoringContext, attempt: LiveAttempt): Promise<v
   const { chain, store, lease, clock, logger, signal } = context;
   const { rawTx, txHash } = variantToOffer(attempt);
   const answer = await chain.broadcast(rawTx, signal);
-  attempt.offeredAt = performance.now();
-  attempt.refusal = answer.outcome === 'refused' ? answer.meaning : null;
+  // A replacement that was signed meanwhile is to be offered itself.
+  if (variantToOffer(attempt).txHash === txHash) note(attempt, answer);
   if (answer.outcome === 'refused' || answer.outcome === 'unknown') {
     const { outcome, reason } = answer;
     logger.warn({ attempt: attempt.id, tx_hash: txHash, outcome, reason }, 'anchor not accepted');
@@ -85,11 +86,26 @@ async function offer(context: AnchoringContext, attempt: LiveAttempt): Promise<v
   await context.onStep?.('broadcast_recorded');
 }
 
+function note(attempt: LiveAttempt, answer: BroadcastOutcome): void {
+  const isRefused = answer.outcome === 'refused';
+  if (isRefused && isMinedFirst(attempt)) {
+    // Nothing to wait for: the dearest is next, and only what is said of that one counts.
+    attempt.minedTxHash = null;
+    return;
+  }
+  attempt.offeredAt = performance.now();
+  attempt.refusal = isRefused ? answer.meaning : null;
+}
+
 /** After a reorganisation first the one that was mined, so that receipts may stay; else the dearest. */
 function variantToOffer(attempt: LiveAttempt): Variant {
-  const { state, variants, minedTxHash } = attempt;
+  const { variants, minedTxHash } = attempt;
   const mined = variants.find(({ txHash }) => txHash === minedTxHash);
-  return state === 'reorged' && mined !== undefined ? mined : newestVariant(attempt);
+  return isMinedFirst(attempt) && mined !== undefined ? mined : newestVariant(attempt);
+}
+
+function isMinedFirst({ state, minedTxHash }: LiveAttempt): boolean {
+  return state === 'reorged' && minedTxHash !== null;
 }
 
 /** When an attempt's bytes are to be offered, by `performance.now()`. */

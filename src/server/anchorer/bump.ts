@@ -18,12 +18,11 @@ const LOOK_AGAIN_MS = 1_000;
 export function runBumpClock(live: LiveAttempts): void {
   const { bumpClock, counted } = live;
   const [lowest] = unmined(live);
-  if (lowest === undefined || lowest.offeredAt === null || counted === null) {
-    live.bumpClock = null;
-    return;
-  }
-  const { txHash } = newestVariant(lowest);
-  if (bumpClock?.attemptId === lowest.id && bumpClock.txHash === txHash) return;
+  const txHash = lowest && newestVariant(lowest).txHash;
+  if (bumpClock?.attemptId === lowest?.id && bumpClock?.txHash === txHash) return;
+  live.bumpClock = null;
+  if (lowest === undefined || txHash === undefined) return;
+  if (lowest.offeredAt === null || counted === null) return;
   const since = performance.now();
   const { headNumber } = counted;
   live.bumpClock = { attemptId: lowest.id, txHash, since, headNumber, parked: null, lookAt: since };
@@ -34,6 +33,8 @@ export function bumpDueAt(context: AnchoringContext, live: LiveAttempts): number
   const { bumpClock, counted } = live;
   const [lowest] = unmined(live);
   if (bumpClock === null || lowest === undefined || counted === null) return null;
+  // Kept over a fault; what it runs for is offered again first.
+  if (lowest.offeredAt === null) return null;
   // A nonce that is used needs a look for receipts, not a replacement.
   if (counted.latestNonce > lowest.nonce) return null;
   const { since, lookAt } = bumpClock;
@@ -104,6 +105,8 @@ async function replace(context: AnchoringContext, attempt: LiveAttempt, fees: Fe
   await context.onStep?.('variant_signed');
   await store.addVariant(lease, attempt.id, variant, before.txHash, clock.now());
   attempt.variants.push(variant);
+  // From now on the dearest is offered, whichever was mined before.
+  attempt.minedTxHash = null;
   attempt.offeredAt = null;
   attempt.refusal = null;
   const { maxFeePerGas, maxPriorityFeePerGas } = fees;

@@ -5,10 +5,10 @@ import type { AnchoringContext, Degradation } from './anchoring-context.ts';
 const SAVED_AT_LEAST_EVERY_MS = 30_000;
 
 export interface ChainStatus {
-  /** Saves what changed, and logs what came and went. Quote left out: the last one stays. */
+  /** Saves what changed, and logs what came and went. What is left out stays as it was. */
   save(
     context: AnchoringContext,
-    standing: { degraded: readonly Degradation[]; parked: number; quote?: FeeQuote | undefined },
+    standing: { degraded: readonly Degradation[]; parked?: number; quote?: FeeQuote | undefined },
   ): Promise<void>;
 }
 
@@ -19,7 +19,7 @@ export function createChainStatus(): ChainStatus {
   let savedQuote: FeeQuote | undefined;
   let savedAt = Number.NEGATIVE_INFINITY;
   return {
-    async save({ store, lease, clock, logger }, { degraded, parked, quote }) {
+    async save({ store, lease, clock, logger }, { degraded, parked = savedParked, quote }) {
       // By a clock that nobody sets, or a change of it would keep the status from being saved.
       const now = performance.now();
       const reasons = [...new Set(degraded)].sort();

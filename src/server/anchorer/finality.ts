@@ -1,17 +1,16 @@
 import { ProviderFault } from '../../chain/errors.ts';
-import type { IncludedAttempt, Standings } from '../core/anchor-store.ts';
+import type { Standings } from '../core/anchor-store.ts';
 import type { AnchoringContext } from './anchoring-context.ts';
 import { isInBlock, type LiveAttempts, refreshAttempts } from './attempts.ts';
-import { findLost, suspectsOf } from './deaths.ts';
-
-/** Attempts looked at from each end of what is not final: the low ones get final, the high ones are replaced. */
-const WATCHED = 32;
+import { type Adoptable, adopt, createDeathWatch } from './deaths.ts';
+import { createIncludedWatch } from './watch-included.ts';
 
 /** What a look at the chain has found; nothing of it is recorded yet. */
 interface Verdicts {
   readonly standings: Standings;
   /** Attempts that can never be mined. */
-  readonly lost: string[];
+  readonly lost: readonly string[];
+  readonly adoptable: readonly Adoptable[];
 }
 
 export interface FinalityWatch {
@@ -38,17 +37,17 @@ export function createFinalityWatch(context: AnchoringContext, wake: () => void)
   let left = Number.POSITIVE_INFINITY;
   let isFailing = false;
   let doubted = new Set<string>();
+  const included = createIncludedWatch(context);
+  const deaths = createDeathWatch(context);
 
   async function look(live: LiveAttempts): Promise<void> {
-    const included = await context.store.listIncludedAttempts(context.lease, WATCHED);
-    const standings = await standingsOf(context, included, live);
-    const suspects = suspectsOf(live);
-    const lost = await findLost(context, suspects, live.counted?.headNumber ?? 0n);
-    left = included.length + live.attempts.length;
+    const { standings, count, isMoreDue } = await included.look(live);
+    const { lost, adoptable } = await deaths.look(live);
+    left = count + live.attempts.length;
     // One reading is not enough for what cannot be undone.
-    found = { standings, lost: lost.filter((id) => doubted.has(id)) };
+    found = { standings, lost: lost.filter((id) => doubted.has(id)), adoptable };
     doubted = new Set(lost);
-    if (standings.finalized.length >= WATCHED || standings.reorged.length > 0) dueAt = 0;
+    if (isMoreDue) dueAt = 0;
   }
 
   return {
@@ -98,40 +97,10 @@ export function createFinalityWatch(context: AnchoringContext, wake: () => void)
   };
 }
 
-async function standingsOf(
-  context: AnchoringContext,
-  included: readonly IncludedAttempt[],
-  { counted }: LiveAttempts,
-): Promise<Standings> {
-  if (included.length === 0) return { safe: [], finalized: [], reorged: [] };
-  const { chain, identity, signal, options } = context;
-  const { standings } = await chain.readStandings({ identity, places: included }, signal);
-  const byId = new Map(standings.map((one) => [one.id, one]));
-  const those = (is: (one: (typeof standings)[number], attempt: IncludedAttempt) => boolean) =>
-    included.filter((attempt) => {
-      const standing = byId.get(attempt.id);
-      return standing !== undefined && is(standing, attempt);
-    });
-  // No provider counts them any more, and none has another block in their place yet.
-  const behind = those(
-    ({ standing }, { nonce }) =>
-      standing === 'unknown' && counted !== null && nonce >= counted.latestNonce,
-  );
-  await Promise.all(
-    behind.slice(0, options.maxInFlight).map(({ rawTx }) => chain.broadcast(rawTx, signal)),
-  );
-  const ids = (attempts: readonly IncludedAttempt[]) => attempts.map(({ id }) => id);
-  return {
-    safe: ids(those(({ finality }, { isSafe }) => finality === 'safe' && !isSafe)),
-    finalized: ids(those(({ finality }) => finality === 'finalized')),
-    reorged: ids(those(({ standing }) => standing === 'replaced')),
-  };
-}
-
 async function recordVerdicts(
   context: AnchoringContext,
   live: LiveAttempts,
-  { standings, lost }: Verdicts,
+  { standings, lost, adoptable }: Verdicts,
 ): Promise<boolean> {
   const { store, lease, clock, logger } = context;
   const { safe, finalized, reorged } = standings;
@@ -145,6 +114,7 @@ async function recordVerdicts(
     // What was counted, was counted before.
     live.counted = null;
   }
+  await adopt(context, live, adoptable);
   const unmined = live.attempts.filter((attempt) => !isInBlock(attempt)).map(({ id }) => id);
   const dead = lost.filter((id) => unmined.includes(id));
   for (const id of dead) {

@@ -1,9 +1,10 @@
 import { type BackoffRange, backoffMs } from '../../base/backoff.ts';
 import { SvcError } from '../../base/svc-error.ts';
 import { ProviderFault } from '../../chain/errors.ts';
+import type { Survey } from '../../chain/survey.ts';
 import type { FeeQuote } from '../core/anchor-store.ts';
 import type { AnchoringContext, Degradation, Hold } from './anchoring-context.ts';
-import { type LiveAttempts, recoverAttempts, unmined } from './attempts.ts';
+import { type BumpClock, type LiveAttempts, recoverAttempts, unmined } from './attempts.ts';
 import { dearestSingle } from './batch.ts';
 import { type Broadcasts, createBroadcasts, offerDueAt } from './broadcast.ts';
 import { bump, bumpDueAt, runBumpClock } from './bump.ts';
@@ -35,6 +36,8 @@ interface Tenure {
   gatherUntil: number | null;
   /** Why nothing may be signed now. */
   hold: Hold | null;
+  /** By the last survey all providers count fewer than were mined: their count. */
+  behind: number | null;
   quote: FeeQuote | undefined;
 }
 
@@ -58,6 +61,7 @@ export async function serveTenure(context: AnchoringContext, wakeup: Wakeup): Pr
     surveyAt: 0,
     gatherUntil: null,
     hold: null,
+    behind: null,
     quote: undefined,
   };
   try {
@@ -70,10 +74,11 @@ export async function serveTenure(context: AnchoringContext, wakeup: Wakeup): Pr
 async function work(tenure: Tenure, wakeup: Wakeup): Promise<boolean> {
   const { signal, key } = tenure.context;
   let live: LiveAttempts | null = null;
+  let bumpClock: BumpClock | null = null;
   let failures = 0;
   while (!signal.aborted) {
     try {
-      live ??= await connect(tenure);
+      live ??= await connect(tenure, bumpClock);
       await turn(tenure, live, wakeup.wake);
       failures = 0;
       if (key === null && live.attempts.length === 0 && tenure.finality.isIdle) return true;
@@ -81,6 +86,7 @@ async function work(tenure: Tenure, wakeup: Wakeup): Promise<boolean> {
     } catch (error) {
       if (signal.aborted) return false;
       if (isLeaseLost(error)) throw error;
+      if (live !== null) bumpClock = live.bumpClock;
       live = null;
       failures += 1;
       await reportFault(tenure, error, failures);
@@ -90,24 +96,20 @@ async function work(tenure: Tenure, wakeup: Wakeup): Promise<boolean> {
   return false;
 }
 
-async function connect(tenure: Tenure): Promise<LiveAttempts> {
+async function connect(tenure: Tenure, bumpClock: BumpClock | null): Promise<LiveAttempts> {
   const { store, chain, lease, identity, signal } = tenure.context;
   await store.bindChain(await chain.identity(signal, identity));
   tenure.pollAt = 0;
   tenure.surveyAt = 0;
   tenure.queue.raise();
-  return recoverAttempts(store, lease);
+  return recoverAttempts(store, lease, bumpClock);
 }
 
 async function turn(tenure: Tenure, live: LiveAttempts, wake: () => void): Promise<void> {
   const { context, pace, broadcasts, finality } = tenure;
   await recordFinality(tenure, live);
   // Before anything is broadcast: what is in a block already need not be, and the chain is to be ours.
-  if (performance.now() >= tenure.pollAt || broadcasts.isDue(live)) {
-    const head = await follow(context, live);
-    if (head !== null) pace.note(head, performance.now());
-    tenure.pollAt = performance.now() + pace.pollMs();
-  }
+  if (performance.now() >= tenure.pollAt || broadcasts.isDue(live)) await followSent(tenure, live);
   broadcasts.begin(live);
   if (performance.now() >= tenure.surveyAt) await surveyFees(tenure, live);
   runBumpClock(live);
@@ -120,6 +122,19 @@ async function turn(tenure: Tenure, live: LiveAttempts, wake: () => void): Promi
     parked: parkedCount(live),
     quote: tenure.quote,
   });
+}
+
+async function followSent(tenure: Tenure, live: LiveAttempts): Promise<void> {
+  const { context, pace, broadcasts } = tenure;
+  try {
+    const head = await follow(context, live);
+    if (head !== null) pace.note(head, performance.now());
+    tenure.pollAt = performance.now() + pace.pollMs();
+  } catch (error) {
+    // A node that has no receipts to give may still take bytes.
+    if (error instanceof ProviderFault) broadcasts.begin(live);
+    throw error;
+  }
 }
 
 async function recordFinality(tenure: Tenure, live: LiveAttempts): Promise<void> {
@@ -144,11 +159,25 @@ async function surveyFees(tenure: Tenure, live: LiveAttempts): Promise<void> {
     tenure.quote = { singleGas: gas.gas, baseFeePerGas, maxPriorityFeePerGas, dataFeeWei };
   }
   live.counted = { latestNonce, headNumber };
+  noteLost(tenure, live, survey);
   pace.note(headNumber, performance.now());
   const isSoon = tenure.hold === 'first_nonce';
   tenure.surveyAt = performance.now() + (isSoon ? pace.pollMs() : pace.surveyMs());
   // The hint of a store that several processes share may be missed.
   tenure.queue.raise();
+}
+
+/** A count below ours is believed where all providers say it, and twice in a row. */
+function noteLost(tenure: Tenure, live: LiveAttempts, survey: Survey): void {
+  const { latestNonce, lowestNonce } = survey;
+  const isBehind = tenure.hold === 'nonce_behind' && lowestNonce === latestNonce;
+  const wasLost = live.lostFrom !== null;
+  live.lostFrom = isBehind && tenure.behind !== null ? latestNonce : null;
+  if (live.lostFrom !== null && !wasLost) {
+    const nonce = live.lostFrom;
+    tenure.context.logger.warn({ nonce }, 'the chain has lost what it had mined; it is sent again');
+  }
+  tenure.behind = isBehind ? latestNonce : null;
 }
 
 async function takeQueued(tenure: Tenure, live: LiveAttempts, wake: () => void): Promise<void> {
@@ -206,23 +235,21 @@ function nextDueAt(tenure: Tenure, live: LiveAttempts): number {
 
 async function reportFault(tenure: Tenure, error: unknown, failures: number): Promise<void> {
   const { logger } = tenure.context;
-  const reason = degradationOf(error);
   // Once for each row of failures; how it ended is logged with the status.
   if (failures === 1) {
     if (error instanceof ProviderFault) logger.warn({ reason: error.reason }, error.message);
     else logger.error({ err: error }, 'anchoring failed; trying again');
   }
-  if (reason === null) return;
   try {
-    await tenure.status.save(tenure.context, { degraded: [reason], parked: 0 });
+    await tenure.status.save(tenure.context, { degraded: [degradationOf(error)] });
   } catch (err) {
     if (failures === 1) logger.error({ err }, 'the chain status could not be saved');
   }
 }
 
-function degradationOf(error: unknown): Degradation | null {
+function degradationOf(error: unknown): Degradation {
   if (error instanceof ProviderFault) return 'chain_unreachable';
-  if (!(error instanceof SvcError)) return null;
-  if (error.code === 'chain_mismatch') return 'chain_mismatch';
-  return error.code === 'unsupported_chain' ? 'chain_unsupported' : null;
+  const code = error instanceof SvcError ? error.code : null;
+  if (code === 'chain_mismatch') return 'chain_mismatch';
+  return code === 'unsupported_chain' ? 'chain_unsupported' : 'anchoring_failing';
 }

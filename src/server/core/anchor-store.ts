@@ -66,7 +66,7 @@ export interface OpenAttempt {
   payload: Hex;
   leafCount: number;
   unsettledLeaves: number;
-  /** Oldest first, each dearer than the one before. */
+  /** Oldest first, each dearer than the one before; an adopted one may be cheaper. */
   variants: Variant[];
   /** Where it was mined last, on the chain still or not; null when it never was. */
   minedTxHash: Hex | null;
@@ -76,9 +76,7 @@ export interface OpenAttempt {
 /** In a block that is not final yet. */
 export interface IncludedAttempt {
   id: string;
-  nonce: number;
   txHash: Hex;
-  rawTx: Hex;
   blockNumber: bigint;
   blockHash: Hex;
   isSafe: boolean;
@@ -166,6 +164,11 @@ export interface AnchorStore {
     replaces: Hex,
     now: number,
   ): Promise<void>;
+  /**
+   * A version of an attempt that is in no block, of the same nonce, leaves and calldata, which a block has and this
+   * database did not: it was put back to an earlier state. Harmless when repeated.
+   */
+  adoptVariant(lease: Lease, attemptId: string, variant: Variant, now: number): Promise<void>;
   /** Step 4 done: signed or reorged becomes submitted. */
   recordBroadcast(lease: Lease, attemptId: string, now: number): Promise<void>;
   /** Step 5 done: where it was mined. Nothing is settled yet. What the first inclusion cost stays. */
@@ -182,6 +185,14 @@ export interface AnchorStore {
   listOpenAttempts(lease: Lease): Promise<OpenAttempt[]>;
   /** Included ones that are not final: the `limit` lowest blocks' and the `limit` highest blocks', lowest first. */
   listIncludedAttempts(lease: Lease, limit: number): Promise<IncludedAttempt[]>;
+  /** Included ones that are not final, the `limit` next below a place in the order of block and id; highest first. */
+  listIncludedBelow(
+    lease: Lease,
+    place: { blockNumber: bigint; id: string },
+    limit: number,
+  ): Promise<IncludedAttempt[]>;
+  /** Raw transactions that were mined, of included and finalized attempts from that nonce on; lowest nonce first. */
+  listMinedTransactions(lease: Lease, fromNonce: number, limit: number): Promise<Hex[]>;
   /** Step 7, for many attempts in one commit. What their receipts say follows. */
   recordStandings(lease: Lease, standings: Standings, now: number): Promise<void>;
   /**

@@ -48,6 +48,7 @@ export function attemptStore(
   | 'getNextNonce'
   | 'commitAttempt'
   | 'addVariant'
+  | 'adoptVariant'
   | 'recordBroadcast'
   | 'recordInclusion'
   | 'listOpenAttempts'
@@ -127,6 +128,14 @@ export function attemptStore(
           throw new Error('A variant replaces the newest one, and both of its fees are higher');
         }
         insertVariant(attemptId, newest.seq + 1, variant, now);
+      }),
+
+    adoptVariant: (lease, attemptId, variant, now) =>
+      write(() => {
+        guard(lease);
+        if (findVariant.get(variant.txHash, attemptId) !== undefined) return;
+        move(lease, attemptId, 'replace', now);
+        insertVariant(attemptId, newestVariant(attemptId).seq + 1, variant, now);
       }),
 
     recordBroadcast: (lease, attemptId, now) =>

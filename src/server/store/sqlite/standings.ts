@@ -6,9 +6,7 @@ import type { LeaseGuard } from './leases.ts';
 
 interface IncludedRow {
   id: string;
-  nonce: number;
-  tx_hash: Hex;
-  raw_tx: Hex;
+  mined_tx_hash: Hex;
   mined_block_number: number;
   mined_block_hash: Hex;
   safe: 0 | 1;
@@ -19,16 +17,27 @@ export function standingStore(
   { reader, writer, write, read }: Access,
   guard: LeaseGuard,
   readGuard: LeaseGuard,
-): Pick<AnchorStore, 'listIncludedAttempts' | 'recordStandings'> {
-  const included = (order: 'ASC' | 'DESC') =>
-    reader.prepare<[number, string, number], IncludedRow>(
-      `SELECT a.id, a.nonce, v.tx_hash, v.raw_tx, a.mined_block_number, a.mined_block_hash, a.safe
-       FROM attempts a JOIN variants v ON v.tx_hash = a.mined_tx_hash
-       WHERE a.chain_id = ? AND a.sender = ? AND a.state = 'included'
-       ORDER BY a.mined_block_number ${order} LIMIT ?`,
-    );
-  const lowest = included('ASC');
-  const highest = included('DESC');
+): Pick<
+  AnchorStore,
+  'listIncludedAttempts' | 'listIncludedBelow' | 'listMinedTransactions' | 'recordStandings'
+> {
+  const included = `SELECT id, mined_tx_hash, mined_block_number, mined_block_hash, safe
+    FROM attempts WHERE chain_id = ? AND sender = ? AND state = 'included'`;
+  const lowest = reader.prepare<[number, string, number], IncludedRow>(
+    `${included} ORDER BY mined_block_number, id LIMIT ?`,
+  );
+  const highest = reader.prepare<[number, string, number], IncludedRow>(
+    `${included} ORDER BY mined_block_number DESC, id DESC LIMIT ?`,
+  );
+  const below = reader.prepare<[number, string, bigint, string, number], IncludedRow>(
+    `${included} AND (mined_block_number, id) < (?, ?)
+     ORDER BY mined_block_number DESC, id DESC LIMIT ?`,
+  );
+  const mined = reader.prepare<[number, string, number, number], { raw_tx: Hex }>(
+    `SELECT v.raw_tx FROM attempts a JOIN variants v ON v.tx_hash = a.mined_tx_hash
+     WHERE a.chain_id = ? AND a.sender = ? AND a.nonce >= ? AND a.state IN ('included', 'finalized')
+     ORDER BY a.nonce LIMIT ?`,
+  );
   const move = attemptMover(writer);
   const setSafe = writer.prepare<[0 | 1, number, string]>(
     'UPDATE attempts SET safe = ?, updated_at = ? WHERE id = ?',
@@ -44,6 +53,20 @@ export function standingStore(
           ...highest.all(chainId, sender, limit).reverse(),
         ];
         return [...new Map(rows.map((row) => [row.id, toIncluded(row)])).values()];
+      }),
+
+    listIncludedBelow: (lease, { blockNumber, id }, limit) =>
+      read(() => {
+        readGuard(lease);
+        const { chainId, sender } = lease;
+        return below.all(chainId, sender, blockNumber, id, limit).map(toIncluded);
+      }),
+
+    listMinedTransactions: (lease, fromNonce, limit) =>
+      read(() => {
+        readGuard(lease);
+        const { chainId, sender } = lease;
+        return mined.all(chainId, sender, fromNonce, limit).map(({ raw_tx }) => raw_tx);
       }),
 
     recordStandings: (lease, { safe, finalized, reorged }, now) =>
@@ -65,9 +88,7 @@ export function standingStore(
 function toIncluded(row: IncludedRow): IncludedAttempt {
   return {
     id: row.id,
-    nonce: row.nonce,
-    txHash: row.tx_hash,
-    rawTx: row.raw_tx,
+    txHash: row.mined_tx_hash,
     blockNumber: BigInt(row.mined_block_number),
     blockHash: row.mined_block_hash,
     isSafe: row.safe === 1,

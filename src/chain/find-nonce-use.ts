@@ -1,0 +1,176 @@
+import type { Hex } from '../proof/bytes.ts';
+import { headerAt, malformed, numberOf, objectOf } from './decode.ts';
+import { type FinalityRule, headCalls, headsOf } from './finality.ts';
+import { answersOn, type Identity, identityCalls } from './identity.ts';
+import { lesser } from './lesser.ts';
+import { type NonceUse, nonceUseOf } from './nonce-use.ts';
+import { type Ask, type RpcCall, resultOf } from './rpc.ts';
+
+export interface NonceSearch {
+  readonly identity: Identity;
+  readonly sender: string;
+  readonly nonce: number;
+  /** When the nonce was free still, in ms since the epoch; blocks before that are not read. */
+  readonly freeAt: number;
+  /** What the search before this one has come to; null begins one. */
+  readonly trail: NonceTrail | null;
+}
+
+/** Where to go on. */
+export interface NonceTrail {
+  /** Blocks in which the transaction was seen. */
+  readonly blocks: readonly bigint[];
+  /** Where state is not kept blocks are read one by one, downwards from this; null: from the head. */
+  readonly below: bigint | null;
+}
+
+/** What one URL has found. */
+export interface NonceReading {
+  readonly use: NonceUse | null;
+  readonly below: bigint | null;
+}
+
+/** Distances from the head at which the sender's count is read first, and parts into which a range is cut then. */
+const DISTANCES = [0n, 1n, 4n, 16n, 64n, 256n, 1024n, 4096n, 16_384n, 65_536n];
+const PARTS = 8n;
+/** Most blocks read whole in one look: with all their transactions they are large. */
+const WHOLE = 4n;
+/** A block's own clock may be wrong by so much. */
+const CLOCK_SKEW_MS = 3_600_000;
+
+/**
+ * The transaction of the sender with this nonce, in the canonical chain of this URL. The counts of the sender at old
+ * blocks lead to it; a node that does not keep them is searched a few blocks at each look, so null means nothing.
+ * Rejects with ProviderFault, and with SvcError `chain_mismatch` when another chain answers.
+ */
+export async function findNonceUse(
+  ask: Ask,
+  search: NonceSearch,
+  finality: FinalityRule,
+  signal?: AbortSignal,
+): Promise<NonceReading> {
+  const { below = null, blocks = [] } = search.trail ?? {};
+  const seen = await readBlocks(ask, search, { blocks, finality, signal });
+  if (seen.use !== null) return { use: seen.use, below };
+  const range = await narrow(ask, search, seen.head, signal);
+  if (range === null) return { use: null, below };
+  const isBracketed = range.low !== null && range.high - range.low <= WHOLE;
+  const from = isBracketed || below === null ? range.high : lesser(below, range.high);
+  const read = await readBlocks(ask, search, {
+    blocks: downFrom(from, range.low),
+    finality,
+    signal,
+  });
+  if (read.use !== null || isBracketed) return { use: read.use, below };
+  return { use: null, below: read.isTooOld || from < WHOLE ? null : from - WHOLE };
+}
+
+interface Range {
+  /** The highest block that is known to be before the transaction; null where no state says so. */
+  readonly low: bigint | null;
+  /** The lowest that is known to have it, or to come after it. */
+  readonly high: bigint;
+}
+
+/** Null when the nonce is free by the word of this node; from the head down when it tells no count at all. */
+async function narrow(
+  ask: Ask,
+  search: NonceSearch,
+  head: bigint,
+  signal?: AbortSignal,
+): Promise<Range | null> {
+  const at = DISTANCES.filter((distance) => distance < head).map((distance) => head - distance);
+  let range = await probe(ask, search, { low: null, high: head + 1n }, [...at, 0n], signal);
+  if (range.high > head) return range.low === null ? { low: null, high: head } : null;
+  while (range.low !== null && range.high - range.low > WHOLE) {
+    const narrower = await probe(ask, search, range, between(range.low, range.high), signal);
+    if (narrower.low === range.low && narrower.high === range.high) break;
+    range = narrower;
+  }
+  return range;
+}
+
+/** A refused count, of a block whose state is gone, says nothing. */
+async function probe(
+  ask: Ask,
+  { identity, sender, nonce }: NonceSearch,
+  range: Range,
+  numbers: readonly bigint[],
+  signal?: AbortSignal,
+): Promise<Range> {
+  const calls = numbers.map((number) => ({
+    method: 'eth_getTransactionCount',
+    params: [sender, hexOf(number)],
+  }));
+  const answers = answersOn(identity, await ask([...identityCalls, ...calls], signal));
+  const isUsed = (i: number) => {
+    const answer = answers[i];
+    return answer?.ok === false ? null : numberOf(resultOf(answer)) > nonce;
+  };
+  const used = numbers.filter((_, i) => isUsed(i) === true);
+  const high = used.reduce(lesser, range.high);
+  const free = numbers.filter((number, i) => isUsed(i) === false && number < high);
+  return { low: free.reduce(greatest, range.low), high };
+}
+
+function greatest(a: bigint | null, b: bigint): bigint {
+  return a === null || b > a ? b : a;
+}
+
+function between(low: bigint, high: bigint): bigint[] {
+  const steps = Array.from({ length: Number(PARTS) - 1 }, (_, i) => BigInt(i + 1));
+  return [...new Set(steps.map((step) => low + ((high - low) * step) / PARTS))].filter(
+    (number) => number > low,
+  );
+}
+
+/** The block itself and those below it, as many as are read at once, down to where the nonce was free. */
+function downFrom(high: bigint, low: bigint | null): bigint[] {
+  return Array.from({ length: Number(WHOLE) }, (_, i) => high - BigInt(i)).filter(
+    (number) => number > (low ?? -1n),
+  );
+}
+
+/** Heads and blocks in one request, so that one node speaks of both. */
+async function readBlocks(
+  ask: Ask,
+  { identity, sender, nonce, freeAt }: NonceSearch,
+  {
+    blocks,
+    finality,
+    signal,
+  }: {
+    blocks: readonly bigint[];
+    finality: FinalityRule;
+    signal: AbortSignal | undefined;
+  },
+): Promise<{ head: bigint; use: NonceUse | null; isTooOld: boolean }> {
+  const calls = headCalls(finality);
+  const answers = answersOn(
+    identity,
+    await ask([...identityCalls, ...calls, ...blocks.map(wholeBlock)], signal),
+  );
+  const heads = headsOf(answers, finality);
+  let use: NonceUse | null = null;
+  let isTooOld = false;
+  for (const [i, number] of blocks.entries()) {
+    const answer = answers[calls.length + i];
+    // Some nodes refuse a block that they do not have yet, or no longer.
+    const block = answer?.ok === false ? null : resultOf(answer);
+    const header = headerAt(number, block);
+    if (header === null || number > heads.head) continue;
+    isTooOld ||= header.timestamp < freeAt - CLOCK_SKEW_MS;
+    const { transactions } = objectOf(block);
+    if (!Array.isArray(transactions)) throw malformed();
+    use ??= await nonceUseOf(transactions, { sender, nonce, header, heads });
+  }
+  return { head: heads.head, use, isTooOld };
+}
+
+function wholeBlock(number: bigint): RpcCall {
+  return { method: 'eth_getBlockByNumber', params: [hexOf(number), true] };
+}
+
+function hexOf(number: bigint): Hex {
+  return `0x${number.toString(16)}`;
+}

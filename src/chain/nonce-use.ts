@@ -1,0 +1,95 @@
+import { keccak256, recoverTransactionAddress, serializeTransaction } from 'viem';
+import type { Hex } from '../proof/bytes.ts';
+import {
+  type BlockHeader,
+  dataOf,
+  hashOf,
+  numberOf,
+  objectOf,
+  quantityOf,
+  transactionOf,
+} from './decode.ts';
+import { finalityOf, type Heads } from './finality.ts';
+
+/** The transaction that has used a nonce. */
+export interface NonceUse {
+  readonly txHash: Hex;
+  readonly blockNumber: bigint;
+  readonly blockHash: Hex;
+  readonly isFinal: boolean;
+  /** Calldata of a transaction from the sender to itself; null for any other. */
+  readonly payload: Hex | null;
+  /** Its signed bytes, where they could be made anew; only of an EIP-1559 transaction to the sender itself. */
+  readonly signed: SignedBytes | null;
+}
+
+export interface SignedBytes {
+  readonly txHash: Hex;
+  readonly rawTx: Hex;
+  readonly maxFeePerGas: bigint;
+  readonly maxPriorityFeePerGas: bigint;
+}
+
+interface Whose {
+  readonly sender: string;
+  readonly nonce: number;
+  readonly header: BlockHeader;
+  readonly heads: Heads;
+}
+
+/** The sender's transaction of that nonce among those of a block; null when it is not there. */
+export async function nonceUseOf(
+  transactions: readonly unknown[],
+  { sender, nonce, header, heads }: Whose,
+): Promise<NonceUse | null> {
+  const self = sender.toLowerCase();
+  for (const transaction of transactions) {
+    const fields = objectOf(transaction);
+    if (String(fields.from).toLowerCase() !== self || numberOf(fields.nonce) !== nonce) continue;
+    const { hash, to, input } = transactionOf(fields) ?? { hash: hashOf(fields.hash) };
+    const isOwn = to === self && input !== undefined;
+    return {
+      txHash: hash,
+      blockNumber: header.number,
+      blockHash: header.hash,
+      isFinal: finalityOf(header.number, heads) === 'finalized',
+      payload: isOwn ? input : null,
+      signed: isOwn && fields.type === '0x2' ? await signedBytes(fields, hash, self) : null,
+    };
+  }
+  return null;
+}
+
+/** Null unless the bytes have the hash, and the sender has signed them. */
+async function signedBytes(
+  fields: Record<string, unknown>,
+  txHash: Hex,
+  sender: string,
+): Promise<SignedBytes | null> {
+  if (Array.isArray(fields.accessList) && fields.accessList.length > 0) return null;
+  const maxFeePerGas = quantityOf(fields.maxFeePerGas);
+  const maxPriorityFeePerGas = quantityOf(fields.maxPriorityFeePerGas);
+  const rawTx = serializeTransaction(
+    {
+      type: 'eip1559',
+      chainId: numberOf(fields.chainId),
+      nonce: numberOf(fields.nonce),
+      gas: quantityOf(fields.gas),
+      maxFeePerGas,
+      maxPriorityFeePerGas,
+      to: dataOf(fields.to),
+      value: quantityOf(fields.value),
+      data: dataOf(fields.input),
+    },
+    { r: wordOf(fields.r), s: wordOf(fields.s), yParity: numberOf(fields.yParity ?? fields.v) },
+  );
+  if (keccak256(rawTx) !== txHash) return null;
+  const signer = await recoverTransactionAddress({ serializedTransaction: rawTx });
+  return signer.toLowerCase() === sender
+    ? { txHash, rawTx, maxFeePerGas, maxPriorityFeePerGas }
+    : null;
+}
+
+function wordOf(value: unknown): Hex {
+  return `0x${quantityOf(value).toString(16).padStart(64, '0')}`;
+}

@@ -1,0 +1,252 @@
+import { type Hex, parseTransaction } from 'viem';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { type AnchoringRig, startAnchoringRig } from '../support/anchoring-rig.ts';
+import { waitFor } from '../support/wait-for.ts';
+
+let rig: AnchoringRig;
+
+beforeEach(async () => {
+  rig = await startAnchoringRig();
+});
+afterEach(async () => {
+  const violated = await rig.store.checkInvariants();
+  await rig.close();
+  expect(violated).toEqual([]);
+});
+
+const pending = (count: number) =>
+  waitFor(`${count} transactions in the pool`, async () => {
+    const status = await rig.node.rpc<{ pending: string }>('txpool_status');
+    return Number(status.pending) === count;
+  });
+const anchored = async () => {
+  const ids = await rig.queue();
+  await pending(1);
+  await rig.node.mine();
+  const [task] = await rig.verified(ids);
+  return { id: ids[0] ?? '', receipt: task?.completion?.receipt };
+};
+const finality = (id: string, wanted: string) =>
+  waitFor(`finality ${wanted}`, async () => {
+    const { completion } = await rig.task(id);
+    return completion?.receipt?.finality === wanted && completion;
+  });
+const reorganise = (depth: number) => rig.node.rpc('anvil_reorg', [depth, []]);
+const feeOf = (rawTx: unknown) => parseTransaction(rawTx as Hex).maxFeePerGas ?? 0n;
+/** Mines until that is so: a transaction is not stuck before a block has left it out. */
+const mineUntil = (what: string, probe: () => Promise<boolean> | boolean) =>
+  waitFor(
+    what,
+    async () => {
+      await rig.node.mine();
+      return probe();
+    },
+    20_000,
+  );
+
+describe('after a reorganisation', () => {
+  it('gives way to its replacement where the price has risen above the mined one', async () => {
+    rig.start({ bumpAfterMs: 500 });
+    const { id, receipt } = await anchored();
+    let floor: bigint | null = null;
+    rig.proxy.intercept(({ method, params }) => {
+      if (method !== 'eth_sendRawTransaction') return null;
+      floor ??= feeOf(params[0]) + 1n;
+      if (feeOf(params[0]) >= floor) return null;
+      return { error: { code: -32000, message: 'max fee per gas less than block base fee' } };
+    });
+
+    await reorganise(1);
+    await mineUntil('another receipt', async () => {
+      const { completion } = await rig.task(id);
+      return completion?.receipt?.txHash !== receipt?.txHash;
+    });
+
+    expect((await rig.minedAnchors()).map(({ nonce }) => nonce)).toEqual([0]);
+  });
+
+  it('offers the variant that was mined first, then its replacement', async () => {
+    rig.start({ bumpAfterMs: 400 });
+    const ids = await rig.queue();
+    await pending(1);
+    const first = (await rig.task(ids[0] ?? '')).completion?.txHash;
+    const rawTx = await rig.node.rpc<Hex>('eth_getRawTransactionByHash', [first]);
+    const offered: unknown[] = [];
+    rig.proxy.intercept(({ method, params }) => {
+      if (method !== 'eth_sendRawTransaction') return null;
+      offered.push(params[0]);
+      return { result: `0x${'00'.repeat(32)}` };
+    });
+    await rig.node.rpc('anvil_dropTransaction', [first]);
+    await mineUntil('a replacement on its way', () => offered.some((one) => one !== rawTx));
+    await rig.node.rpc('eth_sendRawTransaction', [rawTx]);
+    await rig.node.mine();
+    const [task] = await rig.verified(ids);
+    expect(task?.completion?.receipt?.txHash).toBe(first);
+
+    offered.length = 0;
+    await reorganise(1);
+    await waitFor('two offers', () => offered.length >= 2);
+
+    expect(offered[0]).toBe(rawTx);
+    expect(feeOf(offered[1])).toBeGreaterThan(feeOf(rawTx));
+    rig.proxy.mend();
+    await mineUntil('its block', async () => (await rig.minedAnchors()).length === 1);
+    await finality(ids[0] ?? '', 'included');
+  });
+
+  it('calls nothing a conflict by what was counted before', async () => {
+    rig.start();
+    const { id } = await anchored();
+    let [isCounted, isDone] = [false, false];
+    // Once a survey has counted it, before the look at what became of its block.
+    rig.proxy.handle(async ({ calls, answer, forward }) => {
+      if (isCounted && !isDone && calls.some(({ params }) => params[0] === 'finalized')) {
+        isDone = true;
+        await reorganise(1);
+      }
+      isCounted ||= calls.some(({ method }) => method === 'eth_estimateGas');
+      answer(await forward(calls));
+    });
+    await finality(id, 'reorged');
+    await pending(1);
+
+    await rig.node.mine();
+    await finality(id, 'included');
+
+    expect(rig.log.join('')).not.toContain('nonce_conflict');
+  });
+});
+
+describe('an anchor that the chain has lost after it was final', () => {
+  it('is sent again, and anchoring goes on behind it', async () => {
+    rig.start();
+    const { id, receipt } = await anchored();
+    await rig.node.mine();
+    await rig.node.mine();
+    await finality(id, 'finalized');
+
+    await reorganise(3);
+    await pending(1);
+    const next = await rig.queue();
+    await mineUntil('the next anchor', async () => {
+      return (await rig.task(next[0] ?? '')).status === 'verified';
+    });
+
+    const mined = await rig.minedAnchors();
+    expect(mined.map(({ nonce }) => nonce)).toEqual([0, 1]);
+    expect(mined[0]?.hash).toBe(receipt?.txHash);
+    await waitFor('no degradation', async () => (await rig.degraded()).length === 0);
+  });
+});
+
+describe('a node that has no receipts to give', () => {
+  it('is given the bytes all the same', async () => {
+    const first = rig.start({
+      onStep: (step) => {
+        if (step !== 'attempt_committed') return;
+        void first.drain();
+        throw new Error('nothing after this step is done');
+      },
+    });
+    const ids = await rig.queue();
+    await waitFor('the commit', async () => {
+      return (await rig.task(ids[0] ?? '')).completion?.state === 'submitted';
+    });
+    await first.drain();
+    rig.proxy.intercept(({ method }) =>
+      method === 'eth_getTransactionReceipt'
+        ? { error: { code: -32000, message: 'transaction indexing is in progress' } }
+        : null,
+    );
+
+    rig.start();
+    await pending(1);
+
+    rig.proxy.mend();
+    await rig.node.mine();
+    await rig.verified(ids);
+  });
+});
+
+describe('a replacement', () => {
+  it('is offered at once though a node is slow over the one before', async () => {
+    const offered: { rawTx: unknown; at: number }[] = [];
+    let [signed, committedAt] = [0, 0];
+    rig.start({
+      bumpAfterMs: 3_000,
+      onStep: (step) => {
+        if (step !== 'variant_committed') return;
+        signed += 1;
+        committedAt ||= performance.now();
+      },
+    });
+    await rig.queue(0);
+    rig.proxy.handle(async ({ calls, answer, forward }) => {
+      const send = calls.find(({ method }) => method === 'eth_sendRawTransaction');
+      if (send === undefined) return answer(await forward(calls));
+      const isFirst = offered.length === 0;
+      offered.push({ rawTx: send.params[0], at: performance.now() });
+      // Slow over the first variant, from its second offer on, until its replacement is signed.
+      if (!isFirst && send.params[0] === offered[0]?.rawTx) {
+        await waitFor('a replacement', () => signed > 0, 2_400);
+      }
+      answer([{ result: `0x${'00'.repeat(32)}` }]);
+    });
+    await rig.queue();
+
+    await mineUntil('its offer', () => offered.some(({ rawTx }) => rawTx !== offered[0]?.rawTx));
+
+    const replacement = offered.find(({ rawTx }) => rawTx !== offered[0]?.rawTx);
+    expect((replacement?.at ?? 0) - committedAt).toBeLessThan(1_500);
+  });
+
+  it('is signed though faults come more often than it takes to be stuck', async () => {
+    let signed = 0;
+    rig.start({
+      bumpAfterMs: 2_000,
+      onStep: (step) => {
+        if (step === 'variant_committed') signed += 1;
+      },
+    });
+    await rig.queue(0);
+    rig.proxy.intercept(({ method }) =>
+      method === 'eth_sendRawTransaction' ? { result: `0x${'00'.repeat(32)}` } : null,
+    );
+    await rig.queue();
+    const begun = performance.now();
+    let faults = 0;
+    const fault = async () => {
+      rig.proxy.fail(500);
+      await waitFor('the fault', async () => (await rig.degraded()).includes('chain_unreachable'));
+      rig.proxy.handle(async ({ calls, answer, forward }) => answer(await forward(calls)));
+      await waitFor('its end', async () => (await rig.degraded()).length === 0);
+      faults += 1;
+    };
+
+    await waitFor(
+      'a replacement',
+      async () => {
+        if (performance.now() - begun > (faults + 1) * 1_000) await fault();
+        await rig.node.mine();
+        return signed > 0;
+      },
+      8_000,
+    );
+
+    expect(faults).toBeGreaterThan(0);
+  });
+});
+
+describe('a fault that is not the chain', () => {
+  it('is a reason of its own while it lasts', async () => {
+    const { listQueuedProofs } = rig.store;
+    rig.store.listQueuedProofs = () => Promise.reject(new Error('broken'));
+    rig.start();
+    await waitFor('the reason', async () => (await rig.degraded()).includes('anchoring_failing'));
+
+    rig.store.listQueuedProofs = listQueuedProofs;
+
+    await waitFor('no degradation', async () => (await rig.degraded()).length === 0);
+  });
+});

@@ -44,4 +44,20 @@ bundle needs no service with --rpc-url. Without --rpc-url the service's word is 
     ],
     load: async () => (await import('../commands/verify.ts')).verify,
   },
+  {
+    path: 'bundle',
+    summary: 'Write what proves a task, in one file that needs nothing but a node of the chain',
+    details: `All that needs no chain is checked before anything is written: evidence, claim, inclusion path, signed
+transaction. Says on stderr if the anchor is not final yet (not with --json).`,
+    arguments: [{ syntax: '<task>', summary: 'id of the task' }],
+    options: [
+      { flags: '--output <file>', summary: 'write it there instead of to stdout' },
+      { flags: '--no-evidence', summary: 'leave the evidence out; its hash remains' },
+    ],
+    examples: [
+      'svc bundle 01a1fa88-6262-702f-af77-0aaec0d1b17b > bundle.json',
+      'svc bundle 01a1fa88-6262-702f-af77-0aaec0d1b17b --no-evidence --output bundle.json',
+    ],
+    load: async () => (await import('../commands/bundle.ts')).bundle,
+  },
 ];

@@ -4,11 +4,11 @@ import {
   type AuditCheckName,
   auditAnchor,
   type ChainFacts,
+  type StatedAnchor,
 } from '../proof/audit-anchor.ts';
 import { auditBundle } from '../proof/audit-bundle.ts';
 import type { Bundle } from '../proof/bundle.ts';
 import type { Hex } from '../proof/bytes.ts';
-import type { Verification } from '../protocol/resources.ts';
 import { ProviderFault } from './errors.ts';
 import type { Finality } from './finality.ts';
 import { type AnchorReading, readAnchor, type StatedPlace } from './read-anchor.ts';
@@ -47,7 +47,7 @@ export interface AnchorAudit extends Pick<AnchorReading, 'confirmations' | 'fina
 }
 
 /**
- * Holds a receipt or a bundle against the chain behind any RPC URLs, without a word from the service: every
+ * Holds what a receipt or a service states, or a bundle, against the chain behind any RPC URLs, without a word from the service: every
  * check of `auditAnchor` or `auditBundle`. With a bundle, a node that no longer knows the transaction by its
  * hash is asked for it by block hash and index. Rejects with `chain_unavailable` when the chain cannot be
  * read at one of the URLs, and with `invalid_rpc_url`.
@@ -55,7 +55,7 @@ export interface AnchorAudit extends Pick<AnchorReading, 'confirmations' | 'fina
  * @throws RangeError without URLs.
  */
 export async function verifyAnchor(
-  document: Verification | Bundle,
+  document: StatedAnchor | Bundle,
   options: VerifyOptions,
 ): Promise<AnchorAudit> {
   const labels = options.rpcUrls.map(labelOf);
@@ -85,7 +85,7 @@ export async function verifyAnchor(
 
 async function readAt(
   url: string,
-  document: Verification | Bundle,
+  document: StatedAnchor | Bundle,
   { timeoutMs }: VerifyOptions,
 ): Promise<AnchorReading> {
   const rpc = connectRpc({ url, ...(timeoutMs === undefined ? {} : { timeoutMs }) });
@@ -117,16 +117,18 @@ function readingsOf(
 }
 
 function auditAt(
-  document: Verification | Bundle,
+  document: StatedAnchor | Bundle,
   facts: ChainFacts,
   anchorAddress: string | undefined,
 ): AuditCheck[] {
-  if (!('format' in document)) return auditAnchor({ ...document, from: anchorAddress }, facts);
-  const checks = auditBundle(document, facts);
-  if (anchorAddress === undefined || anchorAddress.toLowerCase() === document.anchor.from) {
-    return checks;
-  }
-  // The bundle's own sender is held against the chain, so that one of the two accounts did not send it.
+  const isBundle = 'format' in document;
+  const from = isBundle ? document.anchor.from : document.from;
+  const checks = isBundle
+    ? auditBundle(document, facts)
+    : auditAnchor({ ...document, from: from ?? anchorAddress }, facts);
+  if (anchorAddress === undefined || from === undefined) return checks;
+  if (anchorAddress.toLowerCase() === from.toLowerCase()) return checks;
+  // The document's own sender is held against the chain, so that one of the two accounts did not send it.
   return checks.map((check) =>
     check.name === 'sender'
       ? { ...check, ok: false, detail: 'Another account than the expected one sent it' }

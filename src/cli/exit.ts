@@ -62,6 +62,7 @@ const codesOfErrors: Readonly<Record<string, ExitCode>> = {
   ambiguous: usage,
   sign_in_needed: signInNeeded,
   still_pending: pending,
+  unsound_bundle: exitCodes.notVerified,
   service_unreachable: unreachable,
   interrupted: exitCodes.interrupted,
 };

@@ -6,24 +6,34 @@ import { parseStrictJson, type StrictJsonOptions } from '../proof/strict-json.ts
 import { StrictJsonError } from '../proof/strict-json-error.ts';
 import { decodeUtf8 } from '../proof/utf8.ts';
 
-/** A JSON document from a file, or from standard input for `-`, read as strictly as the service reads a proof. */
-export async function readJson(file: string, options: StrictJsonOptions = {}): Promise<JsonValue> {
+/** The text of a file, or of standard input for `-`. */
+export async function readText(file: string): Promise<string> {
   const bytes = await readBytes(file);
-  try {
-    return parseStrictJson(decodeUtf8(bytes), options);
-  } catch (error) {
-    if (!(error instanceof StrictJsonError)) throw error;
-    throw new SvcError('invalid_document', `${nameOf(file)}: ${error.message}`);
-  }
+  return saying(file, () => decodeUtf8(bytes));
+}
+
+/** A JSON document, read as strictly as the service reads a proof; `file` says where the text is from. */
+export function parseJson(file: string, text: string, options: StrictJsonOptions = {}): JsonValue {
+  return saying(file, () => parseStrictJson(text, options));
 }
 
 /** Evidence: a JSON object or array. */
 export async function readProof(file: string): Promise<Proof> {
-  const value = await readJson(file);
+  const value = parseJson(file, await readText(file));
   if (!isProof(value)) {
     throw new SvcError('invalid_document', `${nameOf(file)}: a proof is a JSON object or array`);
   }
   return value;
+}
+
+/** Says in which file the fault is. */
+function saying<Result>(file: string, read: () => Result): Result {
+  try {
+    return read();
+  } catch (error) {
+    if (!(error instanceof StrictJsonError)) throw error;
+    throw new SvcError('invalid_document', `${nameOf(file)}: ${error.message}`);
+  }
 }
 
 async function readBytes(file: string): Promise<Uint8Array> {
@@ -37,6 +47,7 @@ async function readBytes(file: string): Promise<Uint8Array> {
   }
 }
 
-function nameOf(file: string): string {
+/** For a sentence. */
+export function nameOf(file: string): string {
   return file === '-' ? 'standard input' : file;
 }

@@ -7,8 +7,11 @@ import {
   type StatedAnchor,
 } from './audit-anchor.ts';
 import type { Bundle } from './bundle.ts';
-import { bytesToHex, hexToBytes } from './bytes.ts';
+import { bytesToHex, type Hex, hexToBytes } from './bytes.ts';
 import { hashClaim, hashProof } from './hash.ts';
+import { leafHash } from './leaf.ts';
+import { encodePayload } from './payload.ts';
+import { type Inclusion, MAX_LEAF_COUNT, rootFromPath } from './tree.ts';
 
 /** What a bundle states about its anchor; the claim's hash is computed from the claim. */
 export function statedAnchorOf(bundle: Bundle): Required<StatedAnchor> {
@@ -36,7 +39,51 @@ export function statedAnchorOf(bundle: Bundle): Required<StatedAnchor> {
  * robot's name is in none: it is stated, not proven.
  */
 export function auditBundle(bundle: Bundle, facts: ChainFacts): AuditCheck[] {
-  const { proof, proof_hash, anchor } = bundle;
+  return [...auditFile(bundle), ...auditAnchor(statedAnchorOf(bundle), facts)];
+}
+
+/**
+ * What a bundle alone can show, without a chain: `evidence` where it carries the proof, `raw_tx`, in a batch
+ * `inclusion_path`, and `payload`, that the signed transaction carries what the rest leads to. That the
+ * transaction is in the chain, only the chain can show.
+ */
+export function auditBundleAlone(bundle: Bundle): AuditCheck[] {
+  const { proof_hash, inclusion, anchor } = bundle;
+  const leaf = leafHash(statedAnchorOf(bundle));
+  const path =
+    inclusion === null
+      ? []
+      : [
+          check('inclusion_path', rootFromPath(leaf, inclusion) === inclusion.root, {
+            holds: 'Proof, task, robot and claim make a leaf whose path leads to the root',
+            fails: 'No path leads from proof, task, robot and claim to the root',
+          }),
+        ];
+  const payload = payloadOf(proof_hash, leaf, inclusion);
+  return [
+    ...auditFile(bundle),
+    ...path,
+    check('payload', payload !== null && holdsBytes(anchor.raw_tx, payload), {
+      holds: 'The signed transaction carries it',
+      fails: 'The signed transaction carries something else',
+    }),
+  ];
+}
+
+/** Null for more leaves than a payload can count. */
+function payloadOf(proof_hash: Hex, leaf: Hex, inclusion: Inclusion | null): Hex | null {
+  if (inclusion === null) return encodePayload({ kind: 'single', proof_hash, leaf });
+  const { leaf_count } = inclusion;
+  if (leaf_count > MAX_LEAF_COUNT) return null;
+  return encodePayload({ kind: 'batch', root: inclusion.root as Hex, leaf_count });
+}
+
+/** At a whole byte. */
+function holdsBytes(all: Hex, part: Hex): boolean {
+  return all.slice(2).indexOf(part.slice(2)) % 2 === 0;
+}
+
+function auditFile({ proof, proof_hash, anchor }: Bundle): AuditCheck[] {
   const evidence =
     proof === undefined
       ? []
@@ -52,7 +99,6 @@ export function auditBundle(bundle: Bundle, facts: ChainFacts): AuditCheck[] {
       holds: 'The signed transaction has the stated hash',
       fails: 'The signed transaction has another hash',
     }),
-    ...auditAnchor(statedAnchorOf(bundle), facts),
   ];
 }
 

@@ -151,6 +151,7 @@ export const PublicVerification = Closed({
     robot: Type.String(),
     status: TaskStatus,
     robot_id: Uuid,
+    claim_hash: Hash,
   }),
   anchor: Closed({
     tx_hash: Nullable(Hash),

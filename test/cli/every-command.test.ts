@@ -91,6 +91,7 @@ const calls: Record<string, () => Promise<string[]>> = {
   chain: async () => [],
   hash: async () => [user.file('evidence.json')],
   verify: async () => [user.file('receipt.json'), '--rpc-url', dev.rpc_url],
+  bundle: async () => [taskId],
   doctor: async () => [],
   completion: async () => ['bash'],
   help: async () => ['exit-codes'],

@@ -40,6 +40,7 @@ describe('public verification', () => {
         robot: 'picker',
         status: 'verified',
         robot_id: robot.id,
+        claim_hash: receipt.claim_hash,
       },
       anchor: {
         tx_hash: receipt.tx_hash,

@@ -1,171 +1,133 @@
-import { Type } from 'typebox';
-import { Value } from 'typebox/value';
 import { SvcError } from '../../base/svc-error.ts';
-import { verifyAnchor } from '../../chain/verify-anchor.ts';
 import { isProven } from '../../proof/audit-anchor.ts';
-import { type Bundle, MAX_BUNDLE_DEPTH, readBundle, saysItIsBundle } from '../../proof/bundle.ts';
-import { BundleError } from '../../proof/bundle-error.ts';
+import { auditBundleAlone } from '../../proof/audit-bundle.ts';
 import { hashProof } from '../../proof/hash.ts';
-import type { JsonValue } from '../../proof/json-value.ts';
-import { Nullable } from '../../protocol/fields.ts';
-import { Inclusion, Verification } from '../../protocol/resources.ts';
 import type { Context } from '../context.ts';
-import { escapeText } from '../escape-text.ts';
 import { type ExitCode, exitCodes } from '../exit.ts';
-import type { Output } from '../output.ts';
-import { readJson, readProof } from '../read-input.ts';
+import { readProof } from '../read-input.ts';
+import { type Check, type Finding, report } from './verify-report.ts';
+import { askService, checkWord, type Word } from './verify-service.ts';
+import { readSubject, type Subject } from './verify-subject.ts';
+import { watchFinding } from './watch-verify.ts';
 
 interface VerifyInput {
-  file: string;
-  rpcUrl: string[];
+  hashOrFile: string;
+  rpcUrl?: string[];
   proof?: string;
   anchorAddress?: string;
+  watch?: true;
+  timeout?: number;
 }
 
-/** Members that a later version adds are no fault. */
-const Receipt = Type.Object({
-  ...Verification.properties,
-  inclusion: Nullable(Type.Object(Inclusion.properties)),
-});
+const exitCodeOf: Record<Finding['outcome'], ExitCode> = {
+  verified: exitCodes.done,
+  not_verified: exitCodes.notVerified,
+  pending: exitCodes.pending,
+};
 
-interface Check {
-  name: string;
-  ok: boolean;
-  detail: string;
-}
-
-/** What is held against the chain, and what it says that no check covers. */
-interface Statement {
-  proofHash: string;
-  txHash: string;
-  robotName: string | null;
-  document: Verification | Bundle;
-}
-
-/** `svc verify FILE`: holds a receipt or a bundle, and evidence if given, against the chain itself. */
-export async function verify({ output }: Context, options: VerifyInput): Promise<ExitCode> {
-  const { file } = options;
-  const pinned = options.anchorAddress;
-  if (pinned !== undefined && !/^0x[0-9a-fA-F]{40}$/.test(pinned)) {
+/** `svc verify`: holds a hash, a receipt or a bundle, and evidence if given, against the chain. */
+export async function verify(context: Context, input: VerifyInput): Promise<ExitCode> {
+  const { anchorAddress, rpcUrl = [], watch, timeout } = input;
+  if (anchorAddress !== undefined && !/^0x[0-9a-fA-F]{40}$/.test(anchorAddress)) {
     throw new SvcError('usage', '--anchor-address must be an address: 0x and 40 hex digits.');
   }
-  if (new Set(options.rpcUrl).size < options.rpcUrl.length) {
+  if (new Set(rpcUrl).size < rpcUrl.length) {
     throw new SvcError('usage', 'The same --rpc-url twice would agree with itself.');
   }
-  const json = await readJson(file, { maxDepth: MAX_BUNDLE_DEPTH });
-  const statement = readStatement(file, json);
-  const given = options.proof === undefined ? [] : [await checkFile(options.proof, statement)];
-  const audit = await verifyAnchor(statement.document, {
-    rpcUrls: options.rpcUrl,
-    anchorAddress: pinned,
-  });
-  const { checks: audited, confirmations, finality, sender } = audit;
-  const checks: Check[] = [...given, ...audited];
-  const verified = isProven(audited) && given.every(({ ok }) => ok);
-  if (output.asksJson) {
-    const result = {
-      verified,
-      proof_hash: statement.proofHash,
-      tx_hash: statement.txHash,
-      sender,
-      confirmations: confirmations === null ? null : String(confirmations),
-      finality,
-      checks,
-      nodes: audit.nodes.map((node) => ({
-        rpc: node.label,
-        failed: node.checks.filter(({ ok }) => !ok).map(({ name }) => name),
-        sender: node.sender,
-        confirmations: node.confirmations === null ? null : String(node.confirmations),
-        finality: node.finality,
-      })),
-      ...(statement.robotName === null ? {} : { stated: { robot_name: statement.robotName } }),
-    };
-    output.json(result);
-  } else {
-    print(output, checks);
-    printVerdict(
-      output,
-      verified ? `Verified: ${confirmations} confirmations, ${finality}.` : null,
-    );
-    if (verified) printUnproven(output, pinned === undefined ? sender : null, statement.robotName);
+  if (timeout !== undefined && !watch) throw new SvcError('usage', '--timeout goes with --watch.');
+  const subject = await readSubject(input.hashOrFile);
+  const evidence = input.proof === undefined ? [] : [await checkFile(input.proof, subject)];
+  const look = () => find(context, { subject, evidence, rpcUrls: rpcUrl, anchorAddress });
+  const finding = watch ? await watchFinding(context, look, timeout) : await look();
+  report(context.output, finding, anchorAddress !== undefined);
+  return exitCodeOf[finding.outcome];
+}
+
+interface Sources {
+  subject: Subject;
+  evidence: readonly Check[];
+  rpcUrls: readonly string[];
+  anchorAddress: string | undefined;
+}
+
+/** With nodes to read, a document is held against them alone, and a hash against them by what the service states. */
+async function find(context: Context, sources: Sources): Promise<Finding> {
+  const { subject, evidence, rpcUrls } = sources;
+  const readsChain = rpcUrls.length > 0;
+  const word = readsChain && subject.stated !== null ? null : await askService(context, subject);
+  const stated = subject.stated ?? word?.stated ?? null;
+  const known: Finding = {
+    outcome: 'pending',
+    basis: readsChain ? 'chain' : 'service',
+    service: word?.url ?? null,
+    proofHash: subject.proofHash,
+    txHash: stated?.tx_hash ?? word?.answer.anchor.tx_hash ?? null,
+    checks: evidence,
+    sender: null,
+    confirmations: null,
+    finality: null,
+    nodes: [],
+    occurrences: word?.answer.occurrences ?? 1,
+    stated: unproven(subject, word),
+  };
+  if (word !== null && word.stated === null) {
+    return evidence.every(({ ok }) => ok) ? known : { ...known, outcome: 'not_verified' };
   }
-  return verified ? exitCodes.done : exitCodes.notVerified;
+  return { ...known, ...(readsChain ? await readChain(stated, sources) : takeWord(word, sources)) };
 }
 
-function readStatement(file: string, json: JsonValue): Statement {
-  if (saysItIsBundle(json)) {
-    const bundle = bundleOf(file, json);
-    const { proof_hash: proofHash, anchor, task } = bundle;
-    const { tx_hash: txHash } = anchor;
-    return { proofHash, txHash, robotName: task.robot_name, document: bundle };
-  }
-  const receipt = receiptOf(file, json);
-  const { proof_hash: proofHash, tx_hash: txHash } = receipt;
-  return { proofHash, txHash, robotName: null, document: receipt };
+async function readChain(
+  stated: Subject['stated'],
+  { subject, evidence, rpcUrls, anchorAddress }: Sources,
+): Promise<Partial<Finding>> {
+  const document = subject.bundle ?? stated;
+  if (document === null) throw new Error('nothing is stated');
+  const { verifyAnchor } = await import('../../chain/verify-anchor.ts');
+  const audit = await verifyAnchor(document, { rpcUrls, anchorAddress });
+  const checks = [...evidence, ...audit.checks];
+  return {
+    outcome: isProven(checks) ? 'verified' : 'not_verified',
+    checks,
+    sender: audit.sender,
+    confirmations: audit.confirmations === null ? null : String(audit.confirmations),
+    finality: audit.finality,
+    nodes: audit.nodes,
+  };
 }
 
-function receiptOf(file: string, document: JsonValue): Verification {
-  // What the service answers holds the receipt under `verification`; both forms are taken.
-  const receipt = (document as { verification?: unknown } | null)?.verification ?? document;
-  if (Value.Check(Receipt, receipt)) return receipt;
-  const first = Value.Errors(Receipt, receipt)[0];
-  throw new SvcError(
-    'invalid_document',
-    `${file} is not a verification receipt: ${first?.instancePath || 'it'} ${first?.message}`,
-    { hint: 'Give a bundle, or the JSON that the service answered to the completion.' },
-  );
+function takeWord(
+  word: Word | null,
+  { subject, evidence, anchorAddress }: Sources,
+): Partial<Finding> {
+  if (word === null) throw new Error('nobody was asked');
+  const checks = [
+    ...evidence,
+    ...(subject.bundle === null ? [] : auditBundleAlone(subject.bundle)),
+    ...checkWord(word, subject.stated, anchorAddress),
+  ];
+  const { from, confirmations, finality } = word.answer.anchor;
+  return {
+    outcome: isProven(checks) ? 'verified' : 'not_verified',
+    checks,
+    sender: from?.toLowerCase() ?? null,
+    confirmations,
+    finality,
+  };
 }
 
-function bundleOf(file: string, document: JsonValue): Bundle {
-  try {
-    return readBundle(document);
-  } catch (error) {
-    if (!(error instanceof BundleError)) throw error;
-    throw new SvcError('invalid_document', `${file} is not a bundle: ${error.message}.`, {
-      hint: 'A newer format needs a newer version of svc.',
-    });
-  }
+/** A bundle's title is proven with its claim; a receipt has neither title nor name. */
+function unproven({ bundle }: Subject, word: Word | null): Record<string, string> {
+  if (bundle !== null) return { robot_name: bundle.task.robot_name };
+  if (word === null) return {};
+  const { title, robot } = word.answer.task;
+  return { title, robot_name: robot };
 }
 
-async function checkFile(file: string, { proofHash }: Statement): Promise<Check> {
+async function checkFile(file: string, { proofHash }: Subject): Promise<Check> {
   const found = hashProof(await readProof(file));
   const ok = found === proofHash;
   const detail = ok
     ? `${file} hashes to the proof hash`
     : `${file} hashes to ${found}, the proof hash is ${proofHash}`;
   return { name: 'evidence', ok, detail };
-}
-
-function print({ colors, line }: Output, checks: Check[]): void {
-  const width = Math.max(...checks.map(({ name }) => name.length));
-  for (const { name, ok, detail } of checks) {
-    const mark = ok ? colors.green('✔') : colors.red('✘');
-    line(`${mark} ${name.padEnd(width)}  ${escapeText(detail)}`);
-  }
-}
-
-function printVerdict({ colors, line }: Output, verified: string | null): void {
-  const verdict =
-    verified === null ? colors.red.bold('NOT verified.') : colors.green.bold(verified);
-  line(verdict);
-}
-
-/** Anyone can anchor anything: a sender that is not pinned may be a forger's. */
-function printUnproven(
-  { colors, line }: Output,
-  unpinnedSender: string | null,
-  robotName: string | null,
-): void {
-  const lines = [
-    ...(unpinnedSender === null
-      ? []
-      : [
-          `Sent by ${unpinnedSender}: that this is the service's account is not proven; pin it with --anchor-address.`,
-        ]),
-    'Not proven: who the robot is, who wrote the evidence, that there is no other anchor.',
-    ...(robotName === null
-      ? []
-      : [`Stated, not proven: the robot's name, ${escapeText(robotName)}`]),
-  ];
-  line(colors.dim(lines.join('\n')));
 }

@@ -1,4 +1,5 @@
 import type { CommandSpec } from '../command.ts';
+import { positive } from '../option-values.ts';
 
 export const auditCommands: readonly CommandSpec[] = [
   {
@@ -10,11 +11,13 @@ export const auditCommands: readonly CommandSpec[] = [
   },
   {
     path: 'verify',
-    summary: 'Hold a receipt or a bundle against the chain, without asking the service',
+    summary: 'Check a proof hash, a receipt or a bundle, against the chain itself with --rpc-url',
+    details: `A hash is asked of the service; with --rpc-url, what it states is held against the chain. A receipt or a
+bundle needs no service with --rpc-url. Without --rpc-url the service's word is taken for what the chain holds.`,
     arguments: [
       {
-        syntax: '<file>',
-        summary: 'JSON file of the receipt or bundle, or - for standard input',
+        syntax: '<hash-or-file>',
+        summary: 'proof hash, or file with a hash, a receipt or a bundle; - is standard input',
       },
     ],
     options: [
@@ -22,16 +25,39 @@ export const auditCommands: readonly CommandSpec[] = [
         flags: '--rpc-url <url>',
         summary: 'JSON-RPC endpoint to read the chain from; repeat it, and all must agree',
         parse: (url, urls: string[] = []) => [...urls, url],
-        required: true,
       },
       { flags: '--proof <file>', summary: 'evidence: its hash is computed and compared' },
       { flags: '--anchor-address <address>', summary: 'account that must have sent the anchor' },
+      { flags: '--watch', summary: 'wait until the anchor is final; progress on stderr' },
+      {
+        flags: '--timeout <seconds>',
+        summary: 'with --watch: then end with exit code 8; forever without',
+        parse: positive,
+      },
     ],
     examples: [
+      'svc verify 0x219f9568571e27344d43d9f29d2887bb000edfa6879f4e2a4ca3f723a9ee5b68',
       'svc verify receipt.json --rpc-url https://rpc.example.org',
       'svc verify bundle.json --rpc-url https://rpc.example.org --rpc-url https://rpc.example.net',
       'svc verify receipt.json --proof evidence.json --rpc-url http://127.0.0.1:8545 --json',
+      'svc hash evidence.json | svc verify - --watch',
     ],
     load: async () => (await import('../commands/verify.ts')).verify,
+  },
+  {
+    path: 'bundle',
+    summary: 'Write what proves a task, in one file that needs nothing but a node of the chain',
+    details: `All that needs no chain is checked before anything is written: evidence, claim, inclusion path, signed
+transaction. Says on stderr if the anchor is not final yet (not with --json).`,
+    arguments: [{ syntax: '<task>', summary: 'id of the task' }],
+    options: [
+      { flags: '--output <file>', summary: 'write it there instead of to stdout' },
+      { flags: '--no-evidence', summary: 'leave the evidence out; its hash remains' },
+    ],
+    examples: [
+      'svc bundle 01a1fa88-6262-702f-af77-0aaec0d1b17b > bundle.json',
+      'svc bundle 01a1fa88-6262-702f-af77-0aaec0d1b17b --no-evidence --output bundle.json',
+    ],
+    load: async () => (await import('../commands/bundle.ts')).bundle,
   },
 ];

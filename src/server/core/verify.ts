@@ -44,6 +44,7 @@ export async function verifyProofHash(
       robot: found.robotName,
       status: found.task.status,
       robot_id: found.task.robotId,
+      claim_hash: completion.claimHash,
     },
     anchor,
     occurrences: found.occurrences,

@@ -1,0 +1,78 @@
+import { writeFile } from 'node:fs/promises';
+import { SvcError } from '../../base/svc-error.ts';
+import { auditBundleAlone } from '../../proof/audit-bundle.ts';
+import { type Bundle, readBundle } from '../../proof/bundle.ts';
+import { BundleError } from '../../proof/bundle-error.ts';
+import type { JsonValue } from '../../proof/json-value.ts';
+import type { Context } from '../context.ts';
+import { formatJson } from '../format-json.ts';
+import { taskId } from './tasks.ts';
+
+interface BundleInput {
+  task: string;
+  output?: string;
+  /** False with `--no-evidence`. */
+  evidence: boolean;
+}
+
+/** `svc bundle TASK`: everything that proves a task to anybody with a node; nothing where it contradicts itself. */
+export async function bundle(
+  { session, output, wait }: Context,
+  input: BundleInput,
+): Promise<void> {
+  const { client } = await session();
+  const params = { id: taskId(input.task) };
+  const [{ body }, { body: task }] = await wait('Reading the bundle', () =>
+    Promise.all([client.call('getBundle', { params }), client.call('getTask', { params })]),
+  );
+  const whole = soundBundle(body, params.id);
+  const { proof: _, ...bare } = whole;
+  const written = input.evidence ? whole : bare;
+  const finality = task.verification?.finality ?? null;
+  if (finality !== 'finalized' && !output.asksJson) {
+    output.warn(
+      `The anchor is not final yet (${finality}): a reorganisation of the chain would move it, and this bundle would no longer verify. Take it again after svc tasks watch ${params.id} --until finalized`,
+    );
+  }
+  if (input.evidence && whole.proof === undefined) {
+    output.note('The evidence was erased; the bundle has its hash alone.');
+  }
+  if (input.output === undefined) {
+    output.json(written);
+    return;
+  }
+  await save(input.output, `${formatJson(written, true)}\n`);
+  if (output.asksJson) output.json({ file: input.output, tx_hash: whole.anchor.tx_hash, finality });
+  else output.note(`Written to ${input.output}`);
+}
+
+/** Checks all that needs no chain. Throws `unexpected_answer`. */
+function soundBundle(body: unknown, id: string): Bundle {
+  let read: Bundle;
+  try {
+    read = readBundle(body as JsonValue);
+  } catch (error) {
+    if (!(error instanceof BundleError)) throw error;
+    throw new SvcError('unexpected_answer', `The service's bundle is none: ${error.message}.`);
+  }
+  const faults = auditBundleAlone(read).filter(({ ok }) => !ok);
+  if (read.task.id !== id) {
+    throw new SvcError('unexpected_answer', 'The service answered the bundle of another task.');
+  }
+  if (faults.length > 0) {
+    const details = faults.map(({ name, detail }) => `${name}: ${detail}`);
+    throw new SvcError('unsound_bundle', `The bundle does not hold: ${details.join('; ')}.`, {
+      hint: 'Nothing was written. Tell the operator of the service.',
+    });
+  }
+  return read;
+}
+
+async function save(file: string, text: string): Promise<void> {
+  try {
+    await writeFile(file, text);
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    throw new SvcError('file_not_written', `${file} cannot be written (${code}).`);
+  }
+}

@@ -1,0 +1,235 @@
+import { writeFile } from 'node:fs/promises';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { hashProof } from '../../src/proof/hash.ts';
+import type { Verification } from '../../src/protocol/resources.ts';
+import type { Answer } from '../../src/protocol/routes.ts';
+import { newEvidence, startTestService, type TestService } from '../support/service.ts';
+import { createSvcUser, registerRobot, type SvcUser } from '../support/svc.ts';
+import { waitFor } from '../support/wait-for.ts';
+
+let service: TestService;
+let user: SvcUser;
+let robot: Awaited<ReturnType<typeof registerRobot>>['robot'];
+let receipt: Verification;
+let bundle: Answer<'getBundle'>['body'];
+
+beforeAll(async () => {
+  service = await startTestService({ chain: 'manual' });
+  user = await createSvcUser(service.url);
+  await user.signIn();
+  ({ robot } = await registerRobot(service.url, user, 'arm\u202e7'));
+  const params = { id: await anchor(newEvidence()) };
+  const { body } = await robot.call('getTask', { params });
+  receipt = body.verification as Verification;
+  bundle = (await robot.call('getBundle', { params })).body;
+  await writeFile(user.file('receipt.json'), JSON.stringify({ verification: receipt }));
+  await writeFile(user.file('bundle.json'), JSON.stringify(bundle));
+});
+
+afterAll(async () => {
+  await user?.remove();
+  await service?.close();
+});
+
+/** A task whose evidence is on its way to the chain. */
+async function handIn(proof: object) {
+  const { body } = await robot.call('createTask', { body: { title: 'Pick parcels' } });
+  const { id } = body.task;
+  const done = robot.call('completeTask', { params: { id }, body: { proof: proof as never } });
+  const sent = async () => {
+    const { body } = await robot.call('getTask', { params: { id } });
+    return body.anchor?.state === 'submitted';
+  };
+  return { id, done, sent };
+}
+
+/** Hands in and mines the one block that the receipt waits for: included, not more. */
+async function anchor(proof: object): Promise<string> {
+  const { id, done, sent } = await handIn(proof);
+  await waitFor('the transaction', sent);
+  await service.rpc('evm_mine');
+  await done;
+  return id;
+}
+
+const verify = (...args: string[]) => user.svc(['verify', ...args]);
+const onChain = () => ['--rpc-url', service.rpcUrl];
+
+describe('svc verify HASH', () => {
+  it("without a node takes the service's word, and says so", async () => {
+    const { exitCode, stdout, stderr } = await verify(receipt.proof_hash);
+
+    expect([exitCode, stderr]).toEqual([0, '']);
+    expect(stdout).toMatch(/^✔ service .*\nThe service says: \d+ confirmations, \w+\.\n/);
+    expect(stdout).toContain(`the word of ${service.url} alone. Read it with --rpc-url.\n`);
+    expect(stdout).not.toContain('Verified');
+  });
+
+  it('with a node holds what the service states against the chain', async () => {
+    const { exitCode, stdout, stderr } = await verify(receipt.proof_hash, ...onChain());
+
+    expect([exitCode, stderr]).toEqual([0, '']);
+    expect(stdout).toMatch(/^(✔ .*\n)+Verified: \d+ confirmations, \w+\.\n/);
+    expect(stdout).toContain("Stated, not proven: the robot's name, arm\\u{202e}7\n");
+    expect(stdout).toContain("Stated, not proven: the task's title, Pick parcels\n");
+    expect(stdout).not.toContain('the word of');
+  });
+
+  it('prints the option that pins the sender, which then says no more about it', async () => {
+    const first = await verify(receipt.proof_hash, ...onChain());
+    const pin = /--anchor-address 0x[0-9a-f]{40}$/m.exec(first.stdout)?.[0] ?? '';
+
+    const pinned = await verify(receipt.proof_hash, ...onChain(), ...pin.split(' '));
+
+    expect(pinned.exitCode).toBe(0);
+    expect(pinned.stdout).not.toContain('--anchor-address');
+  });
+
+  it.each([
+    ['in upper case', () => `0x${receipt.proof_hash.slice(2).toUpperCase()}`, undefined],
+    ['from standard input', () => '-', () => `${receipt.proof_hash}\n`],
+  ])('is taken %s', async (_, argument, input) => {
+    const args = ['verify', argument(), '--json', ...onChain()];
+
+    const { stdout } = await user.svc(args, input && { input: input() });
+
+    expect(JSON.parse(stdout)).toMatchObject({
+      verified: true,
+      basis: 'chain',
+      service: service.url,
+      proof_hash: receipt.proof_hash,
+      stated: { title: 'Pick parcels' },
+    });
+  });
+
+  it('says which of several tasks it found', async () => {
+    const proof = newEvidence();
+    await anchor(proof);
+    await anchor(proof);
+
+    const { exitCode, stdout } = await verify(hashProof(proof), ...onChain());
+
+    expect(exitCode).toBe(0);
+    expect(stdout).toContain('2 tasks carry this hash');
+  });
+
+  it('ends with 5 where nobody knows it, and with 7 where nobody answers', async () => {
+    const unknown = await verify(`0x${'00'.repeat(32)}`, ...onChain());
+    const silent = await verify(receipt.proof_hash, '--url', 'http://127.0.0.1:9');
+
+    expect([unknown.exitCode, silent.exitCode]).toEqual([5, 7]);
+  });
+
+  it('ends with 8 while the anchor is in no block, and with 3 if the evidence is another', async () => {
+    const proof = newEvidence();
+    const { done, sent } = await handIn(proof);
+    await waitFor('the transaction', sent);
+    await writeFile(user.file('other.json'), '{}');
+
+    const pending = await verify(hashProof(proof), ...onChain());
+    const other = await verify(hashProof(proof), '--proof', user.file('other.json'));
+
+    await service.rpc('evm_mine');
+    await done;
+    expect([pending.exitCode, pending.stderr]).toEqual([8, '']);
+    expect(pending.stdout).toContain('Pending: the anchor is not in the chain yet.\n');
+    expect(other.exitCode).toBe(3);
+  });
+});
+
+describe('svc verify --watch', () => {
+  it('waits from pending to final, and tells on stderr how far it is', async () => {
+    const proof = newEvidence();
+    const { done, sent } = await handIn(proof);
+    await waitFor('the transaction', sent);
+    const looks = () => service.logLines.filter((line) => line.includes('/verify/:proofHash'));
+    const before = looks().length;
+    const watching = verify(hashProof(proof), '--watch', ...onChain());
+    let ended = false;
+    void watching.finally(() => {
+      ended = true;
+    });
+    await waitFor('the first look', () => looks().length > before);
+
+    await service.rpc('evm_mine');
+    await done;
+    await waitFor(
+      'the end',
+      async () => {
+        await service.rpc('evm_mine');
+        return ended;
+      },
+      60_000,
+    );
+
+    const { exitCode, stdout, stderr } = await watching;
+    expect(exitCode).toBe(0);
+    expect(stdout).toMatch(/\nVerified: \d+ confirmations, finalized\.\n/);
+    expect(stderr).toMatch(/^not in the chain yet, 0x/);
+  });
+
+  it('ends with 8 when the time is over before', async () => {
+    const proof = newEvidence();
+    await anchor(proof);
+
+    const { exitCode, stdout } = await verify(hashProof(proof), '--watch', '--timeout', '1');
+
+    expect(exitCode).toBe(8);
+    expect(stdout).toMatch(/\nPending: \d+ confirmations, included\.\n$/);
+  });
+});
+
+describe('svc verify FILE without a node', () => {
+  it.each(['receipt.json', 'bundle.json'])('asks the service about %s', async (name) => {
+    const { exitCode, stdout } = await verify(user.file(name));
+
+    expect(exitCode).toBe(0);
+    expect(stdout).toMatch(/✔ statement .*\nThe service says: /);
+    expect(stdout).toContain('--rpc-url');
+  });
+
+  it.each([
+    [
+      'a receipt that the service did not give',
+      () => ({ ...receipt, block_number: '999' }),
+      ['statement'],
+    ],
+    [
+      'a bundle with another title',
+      () => ({ ...bundle, claim: { ...bundle.claim, title: 'Rest' } }),
+      ['payload', 'statement'],
+    ],
+    ['a bundle with other evidence', () => ({ ...bundle, proof: {} }), ['evidence']],
+  ])('refuses %s', async (_, make, failed) => {
+    await writeFile(user.file('forged.json'), JSON.stringify(make()));
+
+    const { exitCode, stdout } = await verify(user.file('forged.json'), '--json');
+
+    expect(exitCode).toBe(3);
+    const { checks } = JSON.parse(stdout) as { checks: { name: string; ok: boolean }[] };
+    expect(checks.filter(({ ok }) => !ok).map(({ name }) => name)).toEqual(failed);
+  });
+
+  it('holds the expected sender against what the service says', async () => {
+    const other = `0x${'12'.repeat(20)}`;
+
+    const { exitCode, stdout } = await verify(user.file('receipt.json'), '--anchor-address', other);
+
+    expect(exitCode).toBe(3);
+    expect(stdout).toMatch(/✘ sender /);
+  });
+});
+
+describe('svc verify FILE with a node', () => {
+  it('needs no service', async () => {
+    const nowhere = { env: { SVC_URL: 'http://127.0.0.1:9' } };
+    const args = (name: string) => ['verify', user.file(name), ...onChain()];
+
+    const [asReceipt, asBundle] = [
+      await user.svc(args('receipt.json'), nowhere),
+      await user.svc(args('bundle.json'), nowhere),
+    ];
+
+    expect([asReceipt.exitCode, asBundle.exitCode]).toEqual([0, 0]);
+  });
+});

@@ -1,5 +1,6 @@
 import { ProviderFault } from './errors.ts';
 import type { Finality } from './finality.ts';
+import type { Still } from './poll.ts';
 import type { AnchorReading } from './read-anchor.ts';
 
 /** Time until providers that lag behind each other have caught up, as a rule. */
@@ -7,12 +8,12 @@ const CATCH_UP_MS = 1_000;
 
 /**
  * What several URLs come to about one transaction. That it is in the canonical chain is believed of `quorum`
- * of them, that it is not only of all that answer. Undefined while an answer still to come can matter; throws
- * ProviderFault when they do not agree.
+ * of them, that it is not only of all that answer. Undefined while an answer still to come can matter, and while those in
+ * time could contradict as one; throws ProviderFault when they do not agree.
  */
 export function agreeOnReading(
   readings: readonly AnchorReading[],
-  { quorum, open }: { quorum: number; open: number },
+  { quorum, open, isLate }: Still & { quorum: number },
 ): AnchorReading | undefined {
   const texts = readings.map(({ facts }) => JSON.stringify(facts));
   const groups = [...new Set(texts)].map((text) => readings.filter((_, i) => texts[i] === text));
@@ -22,7 +23,9 @@ export function agreeOnReading(
       (reading?.confirmations !== null || (open === 0 && groups.length === 1)),
   );
   const [group, ...rivals] = agreed;
-  if (group !== undefined && rivals.length === 0) return group.reduce(lower);
+  const others = groups.filter((one) => one !== group).map(({ length }) => length);
+  const isContestable = !isLate && open > 0 && open + Math.max(0, ...others) >= quorum;
+  if (group !== undefined && rivals.length === 0 && !isContestable) return group.reduce(lower);
   if (open > 0) return undefined;
   throw new ProviderFault(
     groups.length > 1 ? 'the providers do not agree' : 'too few providers answer',

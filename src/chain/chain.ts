@@ -92,7 +92,7 @@ export function openChain(options: ChainOptions): OpenChain {
     readAnchor: (txHash) =>
       panel.pollReading({
         ask: ({ reading }) => readAnchor(reading, txHash, { finality }),
-        decide: (readings, { open }) => agreeOnReading(readings, { quorum: panel.quorum, open }),
+        decide: (readings, still) => agreeOnReading(readings, { ...still, quorum: panel.quorum }),
       }),
     headNumber: () => panel.first(({ reading }) => headNumber(reading)),
     anchoring: anchorChain(panel, finality),

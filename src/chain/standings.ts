@@ -1,5 +1,5 @@
 import type { Hex } from '../proof/bytes.ts';
-import { chunksOf } from './chunks.ts';
+import { askInParts } from './ask-in-parts.ts';
 import { headerAt } from './decode.ts';
 import {
   type Finality,
@@ -44,9 +44,6 @@ export interface Standings {
   readonly standings: readonly PlaceStanding[];
 }
 
-/** Blocks in one request: providers refuse large batches, and a block lists all its transactions. */
-const PER_REQUEST = 25;
-
 /**
  * Whether the blocks that held transactions are canonical still, and how final. Without places: the
  * heads alone. Rejects with ProviderFault, and SvcError `chain_mismatch` when another chain answers.
@@ -57,20 +54,16 @@ export async function readStandings(
   finality: FinalityRule,
   signal?: AbortSignal,
 ): Promise<Standings> {
-  const calls = [...identityCalls, ...headCalls(finality)];
-  const readings = await Promise.all(
-    chunksOf(numbersOf(places), PER_REQUEST).map(async (numbers) => {
-      const answers = answersOn(identity, await ask([...calls, ...numbers.map(blockCall)], signal));
-      const blocks = answers.slice(headCalls(finality).length);
-      return { numbers, heads: headsOf(answers, finality), blocks };
-    }),
-  );
+  const head = [...identityCalls, ...headCalls(finality)];
+  const numbers = numbersOf(places);
+  const parts = await askInParts(ask, { head, calls: numbers.map(blockCall) }, signal);
+  const readings = parts.map((part) => {
+    const answers = answersOn(identity, part);
+    return { heads: headsOf(answers, finality), blocks: answers.slice(headCalls(finality).length) };
+  });
   const heads = readings.map((reading) => reading.heads).reduce(lowestHeads);
-  const hashes = new Map(
-    readings.flatMap(({ numbers, blocks }) =>
-      numbers.map((number, i) => [number, hashAt(number, blocks[i])] as const),
-    ),
-  );
+  const blocks = readings.flatMap((reading) => reading.blocks);
+  const hashes = new Map(numbers.map((number, i) => [number, hashAt(number, blocks[i])]));
   return {
     heads,
     standings: places.map((place) =>

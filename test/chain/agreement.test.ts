@@ -535,6 +535,18 @@ describe('a reading for everybody', () => {
     });
   });
 
+  it('is none where two and two say different things', async () => {
+    urls = await startSeveralUrls(4);
+    const anchor = await urls.mined();
+    const lie = await lieAbout('eth_getTransactionByHash', [hashOf(anchor)], { input: '0x1234' });
+    proxy(0).intercept(lie);
+    proxy(1).intercept(lie);
+
+    const reading = urls.chain.readAnchor(hashOf(anchor));
+
+    await expect(reading).rejects.toMatchObject({ code: 'chain_unavailable' });
+  });
+
   it('of a transaction that all of them do not know says so', async () => {
     urls = await startSeveralUrls(3);
 

@@ -238,6 +238,34 @@ describe('a replacement', () => {
   });
 });
 
+describe('a replacement that the balance does not pay', () => {
+  it('leaves the dearest that it pays to be sent again', async () => {
+    rig.start({ bumpAfterMs: 400 });
+    const ids = await rig.queue();
+    await pending(1);
+    const first = (await rig.task(ids[0] ?? '')).completion?.txHash;
+    const rawTx = await rig.node.rpc<Hex>('eth_getRawTransactionByHash', [first]);
+    const offered: unknown[] = [];
+    rig.proxy.intercept(({ method, params }) => {
+      if (method !== 'eth_sendRawTransaction') return null;
+      offered.push(params[0]);
+      return { result: `0x${'00'.repeat(32)}` };
+    });
+    await rig.node.rpc('anvil_dropTransaction', [first]);
+    await mineUntil('a replacement on its way', () => offered.some((one) => one !== rawTx));
+    const { gas = 0n, maxFeePerGas = 0n } = parseTransaction(rawTx);
+    const balance = `0x${(gas * maxFeePerGas).toString(16)}`;
+    await rig.node.rpc('anvil_setBalance', [rig.sender, balance]);
+
+    rig.proxy.mend();
+    await pending(1);
+    await rig.node.mine();
+    const [task] = await rig.verified(ids);
+
+    expect(task?.completion?.receipt?.txHash).toBe(first);
+  });
+});
+
 describe('a fault that is not the chain', () => {
   it('is a reason of its own while it lasts', async () => {
     const { listQueuedProofs } = rig.store;

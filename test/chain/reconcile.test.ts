@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type OpenChain, openChain } from '../../src/chain/chain.ts';
+import { encodePayload } from '../../src/proof/payload.ts';
 import { reconcile } from '../../src/server/anchorer/reconcile.ts';
 import { type AnchoringRig, startAnchoringRig } from '../support/anchoring-rig.ts';
 import { anvilAccounts } from '../support/anvil.ts';
@@ -21,20 +22,27 @@ describe('a restored database', () => {
     await rig.close();
   });
 
-  const reconciled = (address = rig.sender) =>
+  const reconciled = (address = rig.sender, isAccepted = false) =>
     reconcile({
       store: rig.store,
       chain: chain.anchoring,
       addresses: [address],
+      isAccepted,
       now: Date.now(),
     });
+  const free = { findings: [], foreign: [] };
   const isHeld = async () => {
     const { chainId } = await chain.anchoring.identity();
     return rig.store.isHeld({ chainId, address: rig.sender });
   };
 
-  const sendForeignTransaction = () =>
-    rig.node.rpc('eth_sendTransaction', [{ from: rig.sender, to: rig.sender, value: '0x0' }]);
+  const send = (data = '0x') =>
+    rig.node.rpc<string>('eth_sendTransaction', [{ from: rig.sender, to: rig.sender, data }]);
+  const blocks = async (count: number) => {
+    const head = async () => Number(await rig.node.rpc<string>('eth_blockNumber'));
+    const from = await head();
+    await waitFor(`${count} blocks`, async () => (await head()) >= from + count);
+  };
 
   it('anchors nothing until it is reconciled', async () => {
     const [id = ''] = await rig.queue(1);
@@ -43,14 +51,14 @@ describe('a restored database', () => {
     expect((await rig.task(id)).completion?.state).toBe('queued');
     expect(await rig.degraded()).toEqual(['restored']);
 
-    expect(await reconciled()).toEqual([]);
+    expect(await reconciled()).toEqual(free);
 
     await rig.verified([id]);
     expect(await rig.minedAnchors()).toHaveLength(2);
   });
 
   it('anchors with no other key than those it was reconciled for', async () => {
-    expect(await reconciled()).toEqual([]);
+    expect(await reconciled()).toEqual(free);
     const [id = ''] = await rig.queue(1);
 
     rig.start({ accounts: [2] });
@@ -58,27 +66,72 @@ describe('a restored database', () => {
     await waitFor('the anchorer to be refused', () => rig.log.some((line) => /held/.test(line)));
     expect((await rig.task(id)).completion?.state).toBe('queued');
     expect(await rig.degraded()).toEqual(['restored']);
-    expect(await reconciled(anvilAccounts[2].address)).toEqual([]);
+    expect(await reconciled(anvilAccounts[2].address)).toEqual(free);
     await rig.verified([id]);
   });
 
   it('stays held while the chain knows transactions that it does not', async () => {
-    await sendForeignTransaction();
+    const txHash = await send();
+    await blocks(4);
 
-    const findings = await reconciled();
+    const { findings, foreign } = await reconciled();
 
-    expect(findings).toEqual([
-      expect.stringMatching(/knows nonces 1 to 1, this database does not/),
-    ]);
+    expect(findings).toEqual([]);
+    expect(foreign).toMatchObject([{ nonce: 1, txHash }]);
+    expect(await isHeld()).toBe(true);
+  });
+
+  it('goes past transactions from elsewhere once they are accepted', async () => {
+    await send();
+    await send();
+    await blocks(4);
+
+    await reconciled(rig.sender, true);
+
+    const [id = ''] = await rig.queue(1);
+    rig.start();
+    await rig.verified([id]);
+    expect((await rig.minedAnchors()).map(({ nonce }) => nonce)).toEqual([0, 3]);
+    expect(await rig.store.checkInvariants()).toEqual([]);
+    expect(await reconciled()).toEqual(free);
+  });
+
+  it('stays held while such a transaction is not final', async () => {
+    await send();
+    await blocks(1);
+    // As on a chain whose last final block is an old one.
+    const old = openChain({ urls: [rig.node.url], finalityDepth: 10_000 });
+
+    const { findings } = await reconcile({
+      store: rig.store,
+      chain: old.anchoring,
+      addresses: [rig.sender],
+      isAccepted: true,
+      now: Date.now(),
+    });
+    await old.close();
+
+    expect(findings).toEqual([expect.stringMatching(/nonce 1 was used by .* not final yet/)]);
+    expect(await isHeld()).toBe(true);
+  });
+
+  it('stays held for an anchor that it does not know, whatever is accepted', async () => {
+    await send(encodePayload({ kind: 'batch', root: `0x${'11'.repeat(32)}`, leaf_count: 2 }));
+    await blocks(4);
+
+    const { findings } = await reconciled(rig.sender, true);
+
+    expect(findings).toEqual([expect.stringMatching(/nonce 1 has an anchor .* does not know/)]);
     expect(await isHeld()).toBe(true);
   });
 
   it('does not know what a key sent that is new to it', async () => {
     await rig.queue(1);
-    const findings = await reconcile({
+    const { findings } = await reconcile({
       store: { ...rig.store, listSenders: async () => [] },
       chain: chain.anchoring,
       addresses: [rig.sender],
+      isAccepted: false,
       now: Date.now(),
     });
 

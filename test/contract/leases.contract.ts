@@ -90,6 +90,7 @@ export function leaseContract(open: OpenStore): void {
         commitAttempt: store.commitAttempt(lease, attempt),
         recordBroadcast: store.recordBroadcast(lease, attempt.id, now),
         addVariant: store.addVariant(lease, attempt.id, attempt.variant, randomHash(), now),
+        adoptVariant: store.adoptVariant(lease, attempt.id, attempt.variant, now),
         recordInclusion: store.recordInclusion(lease, attempt.id, world.mined(attempt), now),
         settleLeaves: store.settleLeaves(lease, attempt.id, 1, now),
         refuseQueuedProofs: store.refuseQueuedProofs(lease, [], 'x', now),

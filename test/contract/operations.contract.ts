@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { chainId, leaseMs, newWallet, type OpenStore, World } from './world.ts';
+import { chainId, leaseMs, newWallet, type OpenStore, randomHash, World } from './world.ts';
 
 export function operationsContract(open: OpenStore): void {
   let world: World;
@@ -69,6 +69,39 @@ export function operationsContract(open: OpenStore): void {
     await world.store.holdQueue(world.now);
 
     expect(await acquire(address)).toBeNull();
+  });
+
+  it('takes the next nonce after those that were used elsewhere', async () => {
+    const lease = await world.lease();
+    const robot = await world.robot();
+    await world.queued(robot.id, 2);
+    const { nonce } = await world.committed(lease, 1);
+    const sender = senderOf(lease.sender);
+    const uses = [nonce + 1, nonce + 2].map((one) => ({ nonce: one, txHash: randomHash() }));
+
+    await world.store.recordForeignNonces(sender, uses, world.now);
+    await world.reopen();
+
+    const again = await world.regained(lease);
+    expect(await world.store.getNextNonce(again)).toBe(nonce + 3);
+    await world.committed(again, 1);
+    expect(await world.store.checkInvariants()).toEqual([]);
+  });
+
+  it('records no foreign nonce that is its own, or leaves a gap', async () => {
+    const lease = await world.lease();
+    const robot = await world.robot();
+    await world.queued(robot.id, 1);
+    const { nonce } = await world.committed(lease, 1);
+
+    for (const wrong of [nonce, nonce + 2]) {
+      const uses = [{ nonce: wrong, txHash: randomHash() }];
+      await expect(
+        world.store.recordForeignNonces(senderOf(lease.sender), uses, world.now),
+      ).rejects.toMatchObject({ code: 'nonce_conflict' });
+    }
+
+    expect(await world.store.getNextNonce(lease)).toBe(nonce + 1);
   });
 
   it('leaves the chain status alone when nothing is held', async () => {

@@ -50,6 +50,15 @@ export function variantContract(open: OpenStore): void {
     expect(await txHash()).toBe(attempt.variant.txHash);
   });
 
+  it('are adopted from the chain at any price, and once', async () => {
+    const cheaper = world.variant(attempt.variant, { maxFeePerGas: 1n, maxPriorityFeePerGas: 1n });
+
+    await world.store.adoptVariant(lease, attempt.id, cheaper, world.now);
+    await world.store.adoptVariant(lease, attempt.id, cheaper, world.now);
+
+    expect(await variants()).toEqual([attempt.variant, cheaper]);
+  });
+
   it('count as one attempt', async () => {
     await world.replaced(lease, attempt);
 

@@ -24,6 +24,8 @@ export interface LiveAttempts {
   nextNonce: number | null;
   /** The sender's transaction count by the last survey, and the head it was read at. */
   counted: { latestNonce: number; headNumber: bigint } | null;
+  /** Of the sender by the last survey, in wei; null before it. */
+  balance: bigint | null;
   /** Since when the count of a sender without a nonce stands. */
   firstCount: FirstCount | null;
   /** By two surveys in a row the chain has lost what was mined from this nonce on; null: it has not. */
@@ -73,6 +75,7 @@ export async function recoverAttempts(
     attempts: open.map(liveAttempt),
     nextNonce,
     counted: null,
+    balance: null,
     firstCount: null,
     lostFrom: null,
     nonceConflict: false,

@@ -1,4 +1,6 @@
+import { gasLimitOf } from '../../chain/anchor-key.ts';
 import type { BroadcastOutcome } from '../../chain/errors.ts';
+import type { Hex } from '../../proof/bytes.ts';
 import type { Variant } from '../core/anchor-store.ts';
 import type { AnchoringContext } from './anchoring-context.ts';
 import { type LiveAttempt, type LiveAttempts, newestVariant, unmined } from './attempts.ts';
@@ -39,7 +41,7 @@ export function createBroadcasts(context: AnchoringContext, wake: () => void): B
       if (fault !== undefined) throw fault;
       const attempts = due(live);
       if (underWay !== null || attempts.length === 0) return;
-      underWay = offerAll(context, attempts)
+      underWay = offerAll(context, attempts, live.balance)
         .catch((error: unknown) => {
           faults = [error];
         })
@@ -55,22 +57,30 @@ export function createBroadcasts(context: AnchoringContext, wake: () => void): B
 }
 
 /** The lowest nonce first, because some nodes take no other before it; the rest beside each other. */
-async function offerAll(context: AnchoringContext, attempts: LiveAttempt[]): Promise<void> {
+async function offerAll(
+  context: AnchoringContext,
+  attempts: LiveAttempt[],
+  balance: bigint | null,
+): Promise<void> {
   const [lowest, ...rest] = attempts;
-  if (lowest !== undefined) await offer(context, lowest);
-  await Promise.all(rest.map((attempt) => offer(context, attempt)));
+  if (lowest !== undefined) await offer(context, lowest, balance);
+  await Promise.all(rest.map((attempt) => offer(context, attempt, balance)));
 }
 
 /**
  * Offers an attempt's stored bytes to the node. Harmless to repeat. What is not known to be refused
  * counts as maybe sent: the next receipts tell.
  */
-async function offer(context: AnchoringContext, attempt: LiveAttempt): Promise<void> {
+async function offer(
+  context: AnchoringContext,
+  attempt: LiveAttempt,
+  balance: bigint | null,
+): Promise<void> {
   const { chain, store, lease, clock, logger, signal } = context;
-  const { rawTx, txHash } = variantToOffer(attempt);
+  const { rawTx, txHash } = variantToOffer(attempt, balance);
   const answer = await chain.broadcast(rawTx, signal);
   // A replacement that was signed meanwhile is to be offered itself.
-  if (variantToOffer(attempt).txHash === txHash) note(attempt, answer);
+  if (variantToOffer(attempt, balance).txHash === txHash) note(attempt, txHash, answer);
   if (answer.outcome === 'refused' || answer.outcome === 'unknown') {
     const { outcome, reason } = answer;
     logger.warn({ attempt: attempt.id, tx_hash: txHash, outcome, reason }, 'anchor not accepted');
@@ -86,7 +96,7 @@ async function offer(context: AnchoringContext, attempt: LiveAttempt): Promise<v
   await context.onStep?.('broadcast_recorded');
 }
 
-function note(attempt: LiveAttempt, answer: BroadcastOutcome): void {
+function note(attempt: LiveAttempt, txHash: Hex, answer: BroadcastOutcome): void {
   const isRefused = answer.outcome === 'refused';
   if (isRefused && isMinedFirst(attempt)) {
     // Nothing to wait for: the dearest is next, and only what is said of that one counts.
@@ -94,14 +104,26 @@ function note(attempt: LiveAttempt, answer: BroadcastOutcome): void {
     return;
   }
   attempt.offeredAt = performance.now();
+  // What is said of the dearest counts: another one was offered only because that cannot be paid.
+  if (isRefused && txHash !== newestVariant(attempt).txHash) return;
   attempt.refusal = isRefused ? answer.meaning : null;
 }
 
-/** After a reorganisation first the one that was mined, so that receipts may stay; else the dearest. */
-function variantToOffer(attempt: LiveAttempt): Variant {
-  const { variants, minedTxHash } = attempt;
+/**
+ * After a reorganisation first the one that was mined, so that receipts may stay; else the dearest, or where that
+ * was found to be underfunded the dearest that the balance pays.
+ */
+function variantToOffer(attempt: LiveAttempt, balance: bigint | null): Variant {
+  const { variants, minedTxHash, refusal } = attempt;
   const mined = variants.find(({ txHash }) => txHash === minedTxHash);
-  return isMinedFirst(attempt) && mined !== undefined ? mined : newestVariant(attempt);
+  if (isMinedFirst(attempt) && mined !== undefined) return mined;
+  const newest = newestVariant(attempt);
+  if (refusal !== 'underfunded' || balance === null) return newest;
+  return variants.findLast((variant) => mostCostOf(variant) <= balance) ?? newest;
+}
+
+function mostCostOf({ rawTx, maxFeePerGas }: Variant): bigint {
+  return gasLimitOf(rawTx) * maxFeePerGas;
 }
 
 function isMinedFirst({ state, minedTxHash }: LiveAttempt): boolean {

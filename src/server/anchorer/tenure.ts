@@ -159,6 +159,7 @@ async function surveyFees(tenure: Tenure, live: LiveAttempts): Promise<void> {
     tenure.quote = { singleGas: gas.gas, baseFeePerGas, maxPriorityFeePerGas, dataFeeWei };
   }
   live.counted = { latestNonce, headNumber };
+  live.balance = survey.balance;
   noteLost(tenure, live, survey);
   pace.note(headNumber, performance.now());
   const isSoon = tenure.hold === 'first_nonce';

@@ -45,10 +45,14 @@ export function addDatabaseCommands(program: Command, exit: (code: number) => vo
   program
     .command('reconcile')
     .description(
-      'Hold the chain against a restored database, and let the configured key anchor; 1 if it must not',
+      'Hold the chain against the database, and let the configured keys anchor; 1 if they must not',
     )
     .option('--json', 'print one JSON object')
-    .action(async (options: { json?: boolean }) => {
+    .option(
+      '--yes',
+      'go past nonces that transactions from elsewhere, no anchors, have used for good',
+    )
+    .action(async (options: { json?: boolean; yes?: boolean }) => {
       const { reconcile } = await import('./reconcile.ts');
       exit(await reconcile(process.env, options));
     });

@@ -5,15 +5,19 @@ import { reconcile as reconcileQueue } from '../anchorer/reconcile.ts';
 import { readConfig } from '../config.ts';
 import { withStore } from './with-store.ts';
 
+const ACCEPT =
+  'If you know why something else has sent with this key: --yes goes past these nonces. A running server then needs a restart.';
+
 /**
- * `svc-server reconcile`: lets a restored database anchor again, when the chain holds nothing that it does
- * not know. Answers 0 when the queue is free, else 1.
+ * `svc-server reconcile`: lets a restored database anchor again, and one whose key something else has used, when the
+ * chain holds nothing that it does not know, and nothing foreign that `yes` does not accept. Answers 0 when the queue is free,
+ * else 1.
  */
 export async function reconcile(
   environment: NodeJS.ProcessEnv,
-  { json }: { json?: boolean },
+  { json, yes = false }: { json?: boolean; yes?: boolean },
 ): Promise<number> {
-  const { anchorKeys, rpcUrls } = readConfig(environment);
+  const { anchorKeys, rpcUrls, values } = readConfig(environment);
   if (rpcUrls.length === 0) {
     throw new SvcError('invalid_configuration', 'SVC_CHAIN_RPC_URL is not set');
   }
@@ -24,15 +28,33 @@ export async function reconcile(
     });
   }
   const addresses = (await loadAnchorKeys(anchorKeys)).map(({ address }) => address);
-  const chain = openChain({ urls: rpcUrls });
+  const chain = openChain({ urls: rpcUrls, finalityDepth: values.SVC_ANCHOR_FINALITY_DEPTH });
   try {
-    const findings = await withStore(environment, json ? { json } : {}, (store) =>
-      reconcileQueue({ store, chain: chain.anchoring, addresses, now: Date.now() }),
+    const { findings, foreign } = await withStore(environment, json ? { json } : {}, (store) =>
+      reconcileQueue({
+        store,
+        chain: chain.anchoring,
+        addresses,
+        isAccepted: yes,
+        now: Date.now(),
+      }),
     );
-    const free = findings.length === 0;
-    if (json) process.stdout.write(`${JSON.stringify({ ok: free, findings })}\n`);
-    else process.stdout.write(free ? 'The queue is free.\n' : `${findings.join('\n')}\n`);
-    return free ? 0 : 1;
+    const ok = findings.length === 0 && (foreign.length === 0 || yes);
+    const uses = foreign.map(({ sender: { address }, nonce, txHash: tx_hash }) => {
+      return { address, nonce, tx_hash };
+    });
+    const text = [
+      ...findings,
+      ...uses.map(
+        (use) => `${use.address}: nonce ${use.nonce} was used by ${use.tx_hash}, no anchor`,
+      ),
+      ...(foreign.length > 0 && !ok ? [ACCEPT] : []),
+      ...(ok ? ['The queue is free.'] : []),
+    ];
+    process.stdout.write(
+      `${json ? JSON.stringify({ ok, findings, foreign: uses }) : text.join('\n')}\n`,
+    );
+    return ok ? 0 : 1;
   } finally {
     await chain.close();
   }

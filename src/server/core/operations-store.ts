@@ -1,3 +1,4 @@
+import type { Hex } from '../../proof/bytes.ts';
 import type { OpenAttempt } from './anchor-store.ts';
 
 /** What is on its way to the chain now; its cost does not grow with history. */
@@ -22,7 +23,7 @@ export interface SenderKey {
 
 /** An account that held a lease here, and what it has under way. */
 export interface Sender extends SenderKey {
-  /** The nonce after the highest ever committed; null when none was. */
+  /** The nonce after the highest ever committed or recorded as foreign; null when none was. */
   nextNonce: number | null;
   /** As `listOpenAttempts`. */
   openAttempts: OpenAttempt[];
@@ -41,6 +42,15 @@ export interface OperationsStore {
   isHeld(sender: SenderKey): Promise<boolean>;
   /** For senders that were reconciled with the chain; all others stay held. Harmless when nothing is held. */
   liftHold(senders: readonly SenderKey[], now: number): Promise<void>;
+  /**
+   * Nonces that transactions from elsewhere have used for good: those of `sender` from its next nonce on, without a
+   * gap. Its next nonce goes past them.
+   */
+  recordForeignNonces(
+    sender: SenderKey,
+    uses: readonly { nonce: number; txHash: Hex }[],
+    now: number,
+  ): Promise<void>;
   /** Every account that ever held a lease here. */
   listSenders(): Promise<Sender[]>;
 }

@@ -64,6 +64,7 @@ export function attemptStore(
        :leafCount, :now, :now)`,
   );
   const insertVariant = variantWriter(writer);
+  const markAdopted = writer.prepare<[Hex]>('UPDATE variants SET adopted = 1 WHERE tx_hash = ?');
   const addLeaves = leafWriter(writer);
   const newestVariant = newestVariantReader(writer);
   const move = attemptMover(writer);
@@ -136,6 +137,7 @@ export function attemptStore(
         if (findVariant.get(variant.txHash, attemptId) !== undefined) return;
         move(lease, attemptId, 'replace', now);
         insertVariant(attemptId, newestVariant(attemptId).seq + 1, variant, now);
+        markAdopted.run(variant.txHash);
       }),
 
     recordBroadcast: (lease, attemptId, now) =>
@@ -173,14 +175,16 @@ export function attemptStore(
   };
 }
 
-/** The nonce after the highest ever committed; null when none was. */
+/** The nonce after the highest ever committed, and after those known to be used elsewhere; null when none was. */
 export function nextNonceReader(db: Database): (sender: LeaseKey) => number | null {
-  const highest = db.prepare<[number, string], { nonce: number }>(
-    'SELECT nonce FROM attempts WHERE chain_id = ? AND sender = ? ORDER BY nonce DESC LIMIT 1',
-  );
+  const highest = (table: 'attempts' | 'foreign_nonces') =>
+    db.prepare<[number, string], { nonce: number }>(
+      `SELECT nonce FROM ${table} WHERE chain_id = ? AND sender = ? ORDER BY nonce DESC LIMIT 1`,
+    );
+  const readers = [highest('attempts'), highest('foreign_nonces')];
   return ({ chainId, sender }) => {
-    const row = highest.get(chainId, sender);
-    return row === undefined ? null : row.nonce + 1;
+    const nonces = readers.flatMap((reader) => reader.get(chainId, sender)?.nonce ?? []);
+    return nonces.length === 0 ? null : Math.max(...nonces) + 1;
   };
 }
 

@@ -1,3 +1,5 @@
+import { SvcError } from '../../../base/svc-error.ts';
+import type { Hex } from '../../../proof/bytes.ts';
 import type { OperationsStore } from '../../core/operations-store.ts';
 import type { Access } from './access.ts';
 import { IS_OPEN, nextNonceReader, openAttemptReader } from './attempts.ts';
@@ -36,6 +38,10 @@ export function operationsStore(
   const nextNonce = nextNonceReader(reader);
   const openAttempts = openAttemptReader(reader);
   const held = holdReader(reader);
+  const nextNonceInWrite = nextNonceReader(writer);
+  const insertForeign = writer.prepare<[number, string, number, Hex, number]>(
+    'INSERT INTO foreign_nonces VALUES (?, ?, ?, ?, ?)',
+  );
 
   return {
     hasRoom,
@@ -62,6 +68,16 @@ export function operationsStore(
     isHeld: (sender) => read(() => held(sender)),
 
     liftHold: (senders, now) => write(() => liftHold(writer, senders, now)),
+
+    recordForeignNonces: ({ chainId, address }, uses, now) =>
+      write(() => {
+        for (const { nonce, txHash } of uses) {
+          if (nextNonceInWrite({ chainId, sender: address }) !== nonce) {
+            throw new SvcError('nonce_conflict', `Nonce ${nonce} does not follow the known ones.`);
+          }
+          insertForeign.run(chainId, address, nonce, txHash, now);
+        }
+      }),
 
     listSenders: () =>
       read(() =>

@@ -122,11 +122,11 @@ export const statedInvariants: Record<string, Invariant> = {
     SELECT 'variant ' || seq || ' of attempt ' || attempt_id || ' is no dearer than the one before'
     FROM (SELECT attempt_id, seq,
         CAST(max_fee_per_gas AS INTEGER) AS fee, CAST(max_priority_fee_per_gas AS INTEGER) AS tip,
-        lag(seq) OVER w AS seq_before,
+        max(adopted) OVER w AS adopted, lag(seq) OVER w AS seq_before,
         lag(CAST(max_fee_per_gas AS INTEGER)) OVER w AS fee_before,
         lag(CAST(max_priority_fee_per_gas AS INTEGER)) OVER w AS tip_before
       FROM variants WINDOW w AS (PARTITION BY attempt_id ORDER BY seq))
-    WHERE seq <> seq_before + 1 OR fee <= fee_before OR tip <= tip_before`),
+    WHERE seq <> seq_before + 1 OR (adopted = 0 AND (fee <= fee_before OR tip <= tip_before))`),
 
   dead_attempt_has_no_live_leaf: selecting(`
     SELECT 'attempt ' || a.id || ' is dead and has live leaves' FROM attempts a
@@ -146,7 +146,9 @@ export const statedInvariants: Record<string, Invariant> = {
   nonces_are_contiguous: selecting(`
     SELECT 'nonce ' || nonce || ' of ' || sender || ' follows ' || before FROM (
       SELECT nonce, sender,
-        lag(nonce) OVER (PARTITION BY chain_id, sender ORDER BY nonce) AS before FROM attempts)
+        lag(nonce) OVER (PARTITION BY chain_id, sender ORDER BY nonce) AS before
+      FROM (SELECT chain_id, sender, nonce FROM attempts
+        UNION ALL SELECT chain_id, sender, nonce FROM foreign_nonces))
     WHERE nonce <> before + 1`),
 
   attempts_belong_to_the_chain: selecting(`

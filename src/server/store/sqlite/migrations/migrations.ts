@@ -5,6 +5,7 @@ import { account } from './004-account.ts';
 import { erasure } from './006-erasure.ts';
 import { cursorKey } from './007-cursor-key.ts';
 import { anchorFinality } from './008-anchor-finality.ts';
+import { putBack } from './009-put-back.ts';
 
 /** In order; `PRAGMA user_version` is how many of them a database has. Never edit one that was released. */
 export const migrations: readonly string[] = [
@@ -15,4 +16,5 @@ export const migrations: readonly string[] = [
   erasure,
   cursorKey,
   anchorFinality,
+  putBack,
 ];

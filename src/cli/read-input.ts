@@ -18,8 +18,8 @@ export function parseJson(file: string, text: string, options: StrictJsonOptions
 }
 
 /** Evidence: a JSON object or array. */
-export async function readProof(file: string): Promise<Proof> {
-  const value = parseJson(file, await readText(file));
+export function parseProof(file: string, text: string, options: StrictJsonOptions = {}): Proof {
+  const value = parseJson(file, text, options);
   if (!isProof(value)) {
     throw new SvcError('invalid_document', `${nameOf(file)}: a proof is a JSON object or array`);
   }

@@ -17,6 +17,39 @@ export function canonicalJson(value: unknown): string {
   return text;
 }
 
+/**
+ * The same text, handed over piece by piece: what is written never stands in memory as a whole.
+ *
+ * @throws TypeError as `canonicalJson`, before anything is written.
+ */
+export function writeCanonicalJson(value: unknown, write: (piece: string) => void): void {
+  requireJson(value, 0);
+  writeValue(value, write);
+}
+
+function writeValue(value: unknown, write: (piece: string) => void): void {
+  if (typeof value !== 'object' || value === null) {
+    write(JSON.stringify(value));
+  } else if (Array.isArray(value)) {
+    let mark = '[';
+    for (const item of value) {
+      write(mark);
+      writeValue(item, write);
+      mark = ',';
+    }
+    write(mark === '[' ? '[]' : ']');
+  } else {
+    let mark = '{';
+    // RFC 8785 sorts by UTF-16 code units, as `sort` does by itself.
+    for (const name of Object.keys(value).sort()) {
+      write(`${mark}${JSON.stringify(name)}:`);
+      writeValue((value as Record<string, unknown>)[name], write);
+      mark = ',';
+    }
+    write(mark === '{' ? '{}' : '}');
+  }
+}
+
 function requireJson(value: unknown, depth: number): void {
   if (value === null || typeof value === 'boolean') return;
   if (typeof value === 'string') {

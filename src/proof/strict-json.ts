@@ -14,6 +14,8 @@ export interface StrictJsonOptions {
    * (`mostValuesIn`), and a text that cannot keep it is not read to its end.
    */
   readonly maxValues?: number;
+  /** Told from time to time how many characters of the text are read. */
+  readonly onRead?: (characters: number) => void;
 }
 
 /** The most values that a document of so many canonical bytes can hold. */
@@ -34,9 +36,11 @@ export function mostValuesIn(canonicalBytes: number): number {
  * @throws StrictJsonError
  */
 export function parseStrictJson(text: string, options: StrictJsonOptions = {}): JsonValue {
-  const { maxDepth = MAX_PROOF_DEPTH, maxValues = Number.POSITIVE_INFINITY } = options;
-  return new Parser(text, maxDepth, maxValues).parse();
+  return new Parser(text, options).parse();
 }
+
+/** Values between two words of progress. */
+const REPORT_EVERY = 1 << 16;
 
 const NEWLINE = 0x0a;
 const QUOTE = 0x22;
@@ -73,15 +77,18 @@ class Parser {
   readonly #text: string;
   readonly #maxDepth: number;
   readonly #maxValues: number;
+  readonly #onRead: ((characters: number) => void) | undefined;
   readonly #open: Frame[] = [];
   #at = 0;
   #values = 0;
   #fault: StrictJsonError | undefined;
 
-  constructor(text: string, maxDepth: number, maxValues: number) {
+  constructor(text: string, options: StrictJsonOptions) {
+    const { maxDepth = MAX_PROOF_DEPTH, maxValues = Number.POSITIVE_INFINITY } = options;
     this.#text = text;
     this.#maxDepth = maxDepth;
     this.#maxValues = maxValues;
+    this.#onRead = options.onRead;
   }
 
   parse(): JsonValue {
@@ -100,6 +107,7 @@ class Parser {
     const code = this.#token();
     this.#values++;
     if (this.#values > this.#maxValues) throw this.#fault ?? this.#sizeError();
+    if (this.#values % REPORT_EVERY === 0) this.#onRead?.(this.#at);
     if (code === QUOTE) return this.#stringValue();
     if (code === OPEN_OBJECT) return this.#openObject();
     if (code === OPEN_ARRAY) return this.#openArray();

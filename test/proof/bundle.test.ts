@@ -1,7 +1,7 @@
 import { keccak_256 } from '@noble/hashes/sha3.js';
 import { describe, expect, it } from 'vitest';
 import { type ChainFacts, isProven } from '../../src/proof/audit-anchor.ts';
-import { auditBundle } from '../../src/proof/audit-bundle.ts';
+import { auditBundle, auditBundleAlone } from '../../src/proof/audit-bundle.ts';
 import {
   type Bundle,
   MAX_BUNDLE_DEPTH,
@@ -19,7 +19,6 @@ import { parseStrictJson } from '../../src/proof/strict-json.ts';
 import { hex, sha256 } from './reference.ts';
 
 const account: Hex = `0x${'a1'.repeat(20)}`;
-const rawTx: Hex = `0x02${'5a'.repeat(90)}`;
 const other = {
   hash: hex(sha256('other')),
   id: '0195a1e0-7c00-7000-8000-0000000000ff',
@@ -53,6 +52,7 @@ function anchored(count: number): { bundle: Bundle; facts: ChainFacts } {
     leaf: hex(sha256(`leaf ${i}`)),
   }));
   const { payload, inclusions } = commitLeaves([{ proof_hash, leaf }, ...others]);
+  const rawTx: Hex = `0x02${encodePayload(payload).slice(2)}5a`;
   const tx_hash = hex(keccak_256(Buffer.from(rawTx.slice(2), 'hex')));
   const block_hash = hex(sha256('block'));
   const timestamp = '2026-03-01T08:15:30.000Z';
@@ -235,6 +235,31 @@ describe('a forged bundle fails in its own check', () => {
     ['inclusion', null, ['payload', 'proof_hash', 'leaf']],
   ])('of a batch with another %s', (path, value, failed) => {
     expect(failures(changed(batch.bundle, path, value), batch.facts)).toEqual(failed);
+  });
+});
+
+describe('a bundle without a chain', () => {
+  const failed = (document: JsonValue) =>
+    auditBundleAlone(readBundle(document))
+      .filter(({ ok }) => !ok)
+      .map(({ name }) => name);
+
+  it('holds where its parts lead to what the transaction carries', () => {
+    expect([single, batch].map(({ bundle }) => failed(documentOf(bundle)))).toEqual([[], []]);
+  });
+
+  it.each<[string, JsonValue, string[], string[]]>([
+    ['claim.title', 'Sort nothing', ['payload'], ['inclusion_path']],
+    ['task.id', other.id, ['payload'], ['inclusion_path']],
+    ['proof', { picked: 13 }, ['evidence'], ['evidence']],
+    ['anchor.tx_hash', other.hash, ['raw_tx'], ['raw_tx']],
+  ])('fails with another %s', (path, value, alone, batched) => {
+    expect(failed(changed(single.bundle, path, value))).toEqual(alone);
+    expect(failed(changed(batch.bundle, path, value))).toEqual(batched);
+  });
+
+  it('fails with more leaves than a payload can count', () => {
+    expect(failed(changed(batch.bundle, 'inclusion.leaf_count', 2 ** 33))).toContain('payload');
   });
 });
 

@@ -1,7 +1,14 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { bytesToHex, hexToBytes, uuidToBytes } from '../../src/proof/bytes.ts';
-import { type ClaimContent, hashClaim, hashProof } from '../../src/proof/hash.ts';
+import { canonicalJson } from '../../src/proof/canonical-json.ts';
+import {
+  type ClaimContent,
+  hashCanonicalText,
+  hashClaim,
+  hashProof,
+} from '../../src/proof/hash.ts';
+import type { Proof } from '../../src/proof/json-value.ts';
 import { leafHash } from '../../src/proof/leaf.ts';
 import { hex, sha256 } from './reference.ts';
 
@@ -23,6 +30,26 @@ const content = {
 describe('hashProof', () => {
   it('is the SHA-256 of the canonical text in UTF-8', () => {
     expect(hashProof({ b: 'größe 😀', a: [1.5] })).toBe(hex(sha256('{"a":[1.5],"b":"größe 😀"}')));
+  });
+
+  it('of any JSON is that of the canonical text as a whole, which it never holds', () => {
+    fc.assert(
+      fc.property(fc.array(fc.jsonValue({ stringUnit: 'grapheme' })), (proof) => {
+        expect(hashProof(proof as Proof)).toBe(hashCanonicalText(canonicalJson(proof)));
+      }),
+    );
+  });
+
+  it('sorts names by UTF-16 code units, and hashes texts of several pieces', () => {
+    const proof = { '\u{1f600}': 'ö'.repeat(70_000), '\ufb33': ['x'.repeat(70_000), -0, {}, []] };
+    const told: number[] = [];
+
+    const hash = hashProof(proof, (characters) => told.push(characters));
+
+    const text = canonicalJson(proof);
+    expect(hash).toBe(hashCanonicalText(text));
+    expect(told.length).toBeGreaterThan(1);
+    expect(told.at(-1)).toBeLessThanOrEqual(text.length);
   });
 });
 

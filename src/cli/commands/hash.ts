@@ -1,6 +1,5 @@
-import { hashProof } from '../../proof/hash.ts';
 import type { Context } from '../context.ts';
-import { readProof } from '../read-input.ts';
+import { hashFile } from '../hash-file.ts';
 
 /** `svc hash FILE`: the hash that the service would anchor, one line each file. */
 export async function hash(
@@ -9,7 +8,7 @@ export async function hash(
 ): Promise<void> {
   const hashes: { file: string; proof_hash: string }[] = [];
   for (const file of files) {
-    const proofHash = hashProof(await readProof(file));
+    const proofHash = await hashFile(output, file);
     if (output.asksJson) hashes.push({ file, proof_hash: proofHash });
     else output.line(files.length === 1 ? proofHash : `${proofHash}  ${file}`);
   }

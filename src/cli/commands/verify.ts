@@ -1,10 +1,10 @@
 import { SvcError } from '../../base/svc-error.ts';
 import { isProven } from '../../proof/audit-anchor.ts';
 import { auditBundleAlone } from '../../proof/audit-bundle.ts';
-import { hashProof } from '../../proof/hash.ts';
 import type { Context } from '../context.ts';
 import { type ExitCode, exitCodes } from '../exit.ts';
-import { readProof } from '../read-input.ts';
+import { hashFile } from '../hash-file.ts';
+import type { Output } from '../output.ts';
 import { type Check, type Finding, report } from './verify-report.ts';
 import { askService, checkWord, type Word } from './verify-service.ts';
 import { readSubject, type Subject } from './verify-subject.ts';
@@ -36,7 +36,8 @@ export async function verify(context: Context, input: VerifyInput): Promise<Exit
   }
   if (timeout !== undefined && !watch) throw new SvcError('usage', '--timeout goes with --watch.');
   const subject = await readSubject(input.hashOrFile);
-  const evidence = input.proof === undefined ? [] : [await checkFile(input.proof, subject)];
+  const evidence =
+    input.proof === undefined ? [] : [await checkFile(context.output, input.proof, subject)];
   const look = () => find(context, { subject, evidence, rpcUrls: rpcUrl, anchorAddress });
   const finding = watch ? await watchFinding(context, look, timeout) : await look();
   report(context.output, finding, anchorAddress !== undefined);
@@ -123,8 +124,8 @@ function unproven({ bundle }: Subject, word: Word | null): Record<string, string
   return { title, robot_name: robot };
 }
 
-async function checkFile(file: string, { proofHash }: Subject): Promise<Check> {
-  const found = hashProof(await readProof(file));
+async function checkFile(output: Output, file: string, { proofHash }: Subject): Promise<Check> {
+  const found = await hashFile(output, file);
   const ok = found === proofHash;
   const detail = ok
     ? `${file} hashes to the proof hash`

@@ -30,7 +30,8 @@ describe('a restored database', () => {
     });
   const isHeld = async () => {
     const { chainId } = await chain.anchoring.identity();
-    return rig.store.isHeld({ chainId, address: rig.sender });
+    const sender = { chainId, address: rig.sender };
+    return (await rig.store.acquireLease(sender, 'a', 1_000, Date.now())) === null;
   };
 
   const sendForeignTransaction = () =>

@@ -86,6 +86,16 @@ describe('one server', () => {
     }
   });
 
+  it('refuses a path of links that lead in a circle', async () => {
+    await symlink(join(folder, 'other'), path);
+    await symlink(path, join(folder, 'other'));
+
+    await expect(open(true)).rejects.toMatchObject({
+      ...failsWith('database_unusable'),
+      message: expect.stringContaining(path),
+    });
+  });
+
   it('ends the leases of the process before', async () => {
     const sender = { chainId: 1, address: newWallet() };
     const first = await open(true);

@@ -16,6 +16,7 @@ export function evidenceStore({
   writer,
   write,
   purgeLog,
+  joinLogPurge,
   read,
 }: Access): Omit<EvidenceStore, 'listTasks'> {
   const readTask = taskReader(reader);
@@ -73,11 +74,12 @@ export function evidenceStore({
         const task = ofAccount.get(id, wallet);
         if (task === undefined) return 'not_found';
         if (task.completed === 0) return 'nothing_stored';
-        erase.run(id);
-        return 'erased';
+        return erase.run(id).changes === 0 ? 'erased_before' : 'erased';
       });
       if (outcome === 'erased') await purgeLog();
-      return outcome;
+      if (outcome !== 'erased_before') return outcome;
+      await joinLogPurge();
+      return 'erased';
     },
 
     async eraseOldProofs(before, limit) {

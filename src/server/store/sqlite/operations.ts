@@ -1,7 +1,7 @@
 import type { OperationsStore } from '../../core/operations-store.ts';
 import type { Access } from './access.ts';
 import { nextNonceReader, openAttemptReader } from './attempts.ts';
-import { holdQueue, holdReader, liftHold } from './hold.ts';
+import { holdQueue, liftHold } from './hold.ts';
 
 export function operationsStore(
   { reader, writer, write, read }: Access,
@@ -24,7 +24,6 @@ export function operationsStore(
   );
   const nextNonce = nextNonceReader(reader);
   const openAttempts = openAttemptReader(reader);
-  const held = holdReader(reader);
 
   return {
     hasRoom,
@@ -37,8 +36,6 @@ export function operationsStore(
       })),
 
     holdQueue: (now) => write(() => holdQueue(writer, now)),
-
-    isHeld: (sender) => read(() => held(sender)),
 
     liftHold: (senders, now) => write(() => liftHold(writer, senders, now)),
 

@@ -72,6 +72,8 @@ function dayOfWeek(year: number, week: number, weekday: number): number | null {
 function timeOf({ hour = '0', minute, second, fraction = '0' }: Parts): number | null {
   const [hours, minutes, seconds] = [Number(hour), Number(minute ?? 0), Number(second ?? 0)];
   if (hours > 24 || minutes > 59 || seconds > 60) return null;
+  // Nothing follows the end of a day, a leap second neither.
+  if (hours === 24 && seconds === 60) return null;
   const unit = second !== undefined ? SECOND_MS : minute !== undefined ? MINUTE_MS : HOUR_MS;
   const whole = hours * HOUR_MS + minutes * MINUTE_MS;
   if (seconds === 60) return whole + MINUTE_MS - 1;

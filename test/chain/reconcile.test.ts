@@ -33,7 +33,8 @@ describe('a restored database', () => {
   const free = { findings: [], foreign: [] };
   const isHeld = async () => {
     const { chainId } = await chain.anchoring.identity();
-    return rig.store.isHeld({ chainId, address: rig.sender });
+    const sender = { chainId, address: rig.sender };
+    return (await rig.store.acquireLease(sender, 'a', 1_000, Date.now())) === null;
   };
 
   const send = (data = '0x') =>

@@ -1,3 +1,4 @@
+import { v7 as uuid } from 'uuid';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { CliCodeAttempt, NewCliCode } from '../../src/server/core/account-store.ts';
 import type { NewSession } from '../../src/server/core/ports.ts';
@@ -10,9 +11,8 @@ export function accountContract(open: OpenStore): void {
   });
   afterEach(() => world.close());
 
-  async function signedIn(wallet = newWallet()) {
+  async function signedIn(wallet = newWallet(), session = world.session()) {
     const { nonce } = await world.savedChallenge(wallet);
-    const session = world.session();
     const signup = { anchors: 0, gasWei: 0n };
     await world.store.signIn({ nonce, wallet, session, signup, now: world.now });
     return { wallet, session };
@@ -128,6 +128,17 @@ export function accountContract(open: OpenStore): void {
 
       expect(await isLive(second)).toBe(false);
       expect(await Promise.all([...newest, other].map(isLive))).toEqual(Array(101).fill(true));
+    });
+
+    it('end the oldest of the others where a clock went back', async () => {
+      const { wallet, session: oldest } = await signedIn();
+      for (let i = 1; i < 100; i += 1) await signedIn(wallet);
+
+      const { session } = await signedIn(wallet, world.session({ id: uuid({ msecs: 1 }) }));
+
+      const isLive = async ({ tokenHash }: NewSession) =>
+        (await world.store.authenticateSession(tokenHash, false, world.now)) !== null;
+      expect([await isLive(session), await isLive(oldest)]).toEqual([true, false]);
     });
 
     it('end at once by id, only for their own account', async () => {

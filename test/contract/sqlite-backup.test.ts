@@ -1,4 +1,5 @@
 import {
+  copyFileSync,
   existsSync,
   readdirSync,
   readFileSync,
@@ -82,7 +83,7 @@ describe('a backup', () => {
 
     const store = await temporary.reopen();
     expect((await store.getBalance(WALLET))?.anchorQuota).toBe(5);
-    expect(await store.isHeld({ chainId: 1, address: WALLET })).toBe(true);
+    expect(await store.acquireLease({ chainId: 1, address: WALLET }, 'a', 1_000, 8)).toBeNull();
     expect(await store.checkInvariants()).toEqual([]);
     const before = new Database(aside ?? '', { readonly: true });
     expect(before.prepare('SELECT anchor_quota FROM accounts').pluck().get()).toBe(6);
@@ -114,6 +115,49 @@ describe('a backup', () => {
     expect(codeOf(() => restore({ force: true, from: '/nowhere.db' }))).toBe('not_found');
 
     expect(readFileSync(temporary.path).equals(stored)).toBe(true);
+  });
+
+  it('may be a database that was set aside after a crash, with what is in its write-ahead log alone', async () => {
+    await grant(temporary.store, WALLET, 5, 7n);
+    const crashed = path.join(path.dirname(file), 'svc.db.replaced.1');
+    for (const suffix of ['', '-wal']) copyFileSync(temporary.path + suffix, crashed + suffix);
+    await temporary.store.close();
+
+    restore({ force: true, from: crashed });
+
+    const store = await temporary.reopen();
+    expect((await store.getBalance(WALLET))?.anchorQuota).toBe(5);
+  });
+
+  it('is refused as a restore when an index of it is damaged', async () => {
+    await grant(temporary.store, WALLET, 5, 7n);
+    backupDatabase(temporary.path, file);
+    await temporary.store.close();
+    const damaged = new Database(file);
+    damaged.unsafeMode();
+    damaged.exec(`
+      CREATE TABLE damage (x TEXT);
+      CREATE INDEX damage_x ON damage (x);
+      INSERT INTO damage VALUES ('a');
+      PRAGMA writable_schema = ON;
+      UPDATE sqlite_schema SET sql = 'CREATE INDEX damage_x ON damage (upper(x))' WHERE name = 'damage_x';
+    `);
+    damaged.close();
+
+    expect(codeOf(() => restore({ force: true }))).toBe('backup_failed');
+  });
+
+  it('leaves no copy behind where a restore was killed before it was ready', async () => {
+    await temporary.store.close();
+    const copies = ['.incoming', '.incoming-journal', '.restoring'].map((suffix) => {
+      const copy = `${temporary.path}${suffix}`;
+      writeFileSync(copy, 'evidence');
+      return copy;
+    });
+
+    await temporary.reopen();
+
+    expect(copies.filter(existsSync)).toEqual([]);
   });
 
   it('needs no database to be restored to', async () => {

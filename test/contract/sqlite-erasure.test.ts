@@ -125,6 +125,33 @@ describe('evidence', () => {
   });
 });
 
+describe('erasing again', () => {
+  /** What was written last is in the log, unless somebody empties it. */
+  const logBytes = async () => (await readFile(`${files.path}-wal`)).length;
+
+  it('does not empty the log anew', async () => {
+    const { id } = await handIn(SEEN);
+    await world.store.eraseProof(id, robot.wallet);
+    await handIn(SEEN);
+    const before = await logBytes();
+
+    expect(await world.store.eraseProof(id, robot.wallet)).toBe('erased');
+
+    expect(before).toBeGreaterThan(0);
+    expect(await logBytes()).toBe(before);
+  });
+
+  it('waits like the first one while the log is to be emptied', async () => {
+    const { id, key } = await handIn(SEEN);
+    const first = world.store.eraseProof(id, robot.wallet);
+
+    await world.store.eraseProof(id, robot.wallet);
+
+    expect((await onDisk()).includes(key)).toBe(false);
+    expect(await first).toBe('erased');
+  });
+});
+
 describe('while another process reads an older state', () => {
   it('erasing answers, and the log is emptied when that process has ended', async () => {
     const { id, key } = await handIn(SEEN);

@@ -86,6 +86,16 @@ describe('one server', () => {
     }
   });
 
+  it('refuses a path of links that lead in a circle', async () => {
+    await symlink(join(folder, 'other'), path);
+    await symlink(path, join(folder, 'other'));
+
+    await expect(open(true)).rejects.toMatchObject({
+      ...failsWith('database_unusable'),
+      message: expect.stringContaining(path),
+    });
+  });
+
   it('ends the leases of the process before', async () => {
     const sender = { chainId: 1, address: newWallet() };
     const first = await open(true);
@@ -231,6 +241,27 @@ describe('a migration', () => {
 });
 
 describe('the tables', () => {
+  it('lose the oldest sessions first where an account has many more than it may', async () => {
+    const world = await World.open(openAt);
+    const wallet = await world.account();
+    edit((db) => {
+      db.prepare(
+        `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 130)
+         INSERT INTO sessions (id, token_hash, wallet, created_at, expires_at, signed_in_with)
+         SELECT printf('%03d', i), i, ?, 0, 1000000000000000, 'wallet' FROM n`,
+      ).run(wallet);
+    });
+    const { nonce } = await world.savedChallenge(wallet);
+
+    const signup = { anchors: 0, gasWei: 0n };
+    await world.store.signIn({ nonce, wallet, session: world.session(), signup, now: world.now });
+
+    edit((db) => {
+      expect(db.prepare('SELECT min(id) AS oldest FROM sessions').get()).toEqual({ oldest: '011' });
+    });
+    await world.close();
+  });
+
   it('bound what expired: challenges and sessions are forgotten as new ones come', async () => {
     const world = await World.open(openAt);
     const short = { expiresAt: world.now + 1 };

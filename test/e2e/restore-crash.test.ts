@@ -88,6 +88,34 @@ describe('a restore that is killed', () => {
     expect((await command(['check'])).exitCode).toBe(0);
   });
 
+  it.each([2, 3, 4])(
+    'is told to who works beside a server, killed at renaming %i',
+    async (rename) => {
+      await restoreKilledAt(rename);
+
+      const refused = await Promise.all([
+        command(['backup', path.join(folder, 'second.db')]),
+        tryToGrant(1),
+        command(['check']),
+      ]);
+
+      const says = expect.stringContaining('was cut short');
+      expect(refused).toEqual(
+        Array(3).fill(expect.objectContaining({ exitCode: 1, stderr: says })),
+      );
+    },
+  );
+
+  it.each([2, 3, 4])('is finished by migrate, killed at renaming %i', async (rename) => {
+    await restoreKilledAt(rename);
+
+    const migrated = await command(['migrate']);
+
+    expect([migrated.exitCode, migrated.stderr]).toEqual([0, '']);
+    expect(anchorsIn(database)).toBe(5);
+    expect(anchorsIn(path.join(folder, await setAside()))).toBe(6);
+  });
+
   it('is finished by the next restore as well', async () => {
     await restoreKilledAt(3);
 

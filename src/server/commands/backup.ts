@@ -1,6 +1,4 @@
-import { existsSync } from 'node:fs';
 import path from 'node:path';
-import { SvcError } from '../../base/svc-error.ts';
 import { readConfig } from '../config.ts';
 import { backupDatabase } from '../store/sqlite/backup.ts';
 import { migrateDatabase } from '../store/sqlite/migrate-database.ts';
@@ -13,9 +11,6 @@ interface Output {
 /** `svc-server backup FILE`: a verified copy of the database, beside a server that may run. */
 export function backup(environment: NodeJS.ProcessEnv, file: string, { json }: Output): void {
   const { databasePath } = readConfig(environment);
-  if (!existsSync(databasePath)) {
-    throw new SvcError('not_found', `There is no database at ${databasePath}.`);
-  }
   const target = path.resolve(file);
   const bytes = backupDatabase(databasePath, target);
   print(json, { file: target, bytes }, `${target}: ${bytes} bytes, verified.`);

@@ -7,6 +7,7 @@ import { openCursors } from './cursors.ts';
 import type { Deps } from './deps.ts';
 import { requireDiskRoom } from './disk-room.ts';
 import { fault } from './fault.ts';
+import { type JsonText, withDocument, writtenPage } from './json-text.ts';
 import { type Page, pageOf } from './page.ts';
 import type { RobotCaller } from './robot-store.ts';
 import { canonicalDocument, robotGone } from './tasks.ts';
@@ -49,10 +50,10 @@ export async function createEvent(
  * `invalid_request` for a cursor of another list.
  */
 export async function listEvents(
-  { store }: Deps,
+  { store }: Pick<Deps, 'store'>,
   wallet: string,
   query: Query<'listEvents'>,
-): Promise<Page<OpsEvent>> {
+): Promise<JsonText<Page<OpsEvent>>> {
   const filter = {
     wallet,
     robotId: query.robot_id ?? null,
@@ -61,25 +62,32 @@ export async function listEvents(
   };
   const cursors = await openCursors(store, 'events', wallet);
   const before = cursors.seqOf(query.cursor);
-  return pageOf(
+  const page = await pageOf(
     query.limit,
     async (limit) => {
       const found = await store.listEvents(filter, { limit, before });
       if (found === null) throw fault('not_found', 'There is no such robot for this caller.');
       return found;
     },
-    { cursorOf: ({ seq }) => cursors.cursorOf(seq), view: viewEvent },
+    {
+      cursorOf: ({ seq }) => cursors.cursorOf(seq),
+      view: (event) => withDocument(membersOf(event), 'payload', event.payload),
+    },
   );
+  return writtenPage(page);
 }
 
 function viewEvent(event: EventRecord): OpsEvent {
+  return { ...membersOf(event), payload: JSON.parse(event.payload) };
+}
+
+function membersOf(event: EventRecord): Omit<OpsEvent, 'payload'> {
   return {
     id: event.id,
     robot_id: event.robotId,
     event_type: event.eventType,
     severity: event.severity,
     message: event.message,
-    payload: JSON.parse(event.payload),
     occurred_at: event.occurredAt,
     created_at: formatTimestamp(event.createdAt),
   };

@@ -64,6 +64,9 @@ export interface EvidenceStore {
    * was handed in yet; `not_found` for a task of another account.
    */
   eraseProof(id: string, wallet: string): Promise<'erased' | 'nothing_stored' | 'not_found'>;
-  /** Erases likewise up to `limit` proofs that were handed in before `before`, oldest first; answers how many. */
-  eraseOldProofs(before: number, limit: number): Promise<number>;
+  /**
+   * Erases likewise, in one short commit, at most `limit` proofs that were handed in before `before`, oldest
+   * first; answers whether there may be more.
+   */
+  eraseOldProofs(before: number, limit: number): Promise<boolean>;
 }

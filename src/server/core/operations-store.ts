@@ -39,7 +39,6 @@ export interface OperationsStore {
    * or followed, completions stay queued, and the chain status says `restored`.
    */
   holdQueue(now: number): Promise<void>;
-  isHeld(sender: SenderKey): Promise<boolean>;
   /** For senders that were reconciled with the chain; all others stay held. Harmless when nothing is held. */
   liftHold(senders: readonly SenderKey[], now: number): Promise<void>;
   /**

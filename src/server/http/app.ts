@@ -14,6 +14,7 @@ import type { Route } from '../../protocol/route.ts';
 import { type RouteName, routes } from '../../protocol/routes.ts';
 import { parseTimestamp } from '../../protocol/timestamp.ts';
 import type { Deps } from '../core/deps.ts';
+import { JsonText } from '../core/json-text.ts';
 import { createAdmission } from './admit.ts';
 import { answerError } from './answer-error.ts';
 import { AnswersDue } from './answers-due.ts';
@@ -165,7 +166,9 @@ function registerRoute<Name extends RouteName>(
       // The schemas above and the hook of the scope hold these types.
       const call = { caller, params, query, body, request, reply } as Call<Name>;
       const answer = await handlers[name](call);
-      return reply.status(answer.status as number).send(answer.body);
+      reply.status(answer.status as number);
+      if (!(answer.body instanceof JsonText)) return reply.send(answer.body);
+      return reply.type('application/json').send(answer.body.text);
     },
   });
 }

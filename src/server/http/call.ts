@@ -1,6 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Route } from '../../protocol/route.ts';
 import type { Answer, Body, Params, Query, RouteName, Routes } from '../../protocol/routes.ts';
+import type { JsonText } from '../core/json-text.ts';
 import type { SessionRecord, Viewer } from '../core/ports.ts';
 import type { RobotCaller, RobotRecord } from '../core/robot-store.ts';
 
@@ -25,8 +26,13 @@ export interface Call<Name extends RouteName> {
 }
 
 export type Handlers = {
-  [Name in RouteName]: (call: Call<Name>) => Promise<Answer<Name>>;
+  [Name in RouteName]: (call: Call<Name>) => Promise<Answer<Name> | Written<Answer<Name>>>;
 };
+
+/** The same answer with its body written already. */
+type Written<Given> = Given extends { status: infer Status; body: infer Value }
+  ? { status: Status; body: JsonText<Value> }
+  : never;
 
 declare module 'fastify' {
   interface FastifyContextConfig {

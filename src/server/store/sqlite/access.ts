@@ -12,6 +12,8 @@ export interface Access {
   write<T>(work: () => T): Promise<T>;
   /** See `LogPurge.purge`; belongs after the commit of what erases. */
   purgeLog(): Promise<void>;
+  /** See `LogPurge.join`; for what found nothing left to erase. */
+  joinLogPurge(): Promise<void>;
   /** Rejects with `storage_unavailable` when the database cannot be read. */
   read<T>(query: () => T): Promise<T>;
   /** The same at once, for what must not let anything happen in between. */

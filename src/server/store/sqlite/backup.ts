@@ -1,25 +1,28 @@
-import { closeSync, existsSync, fsyncSync, linkSync, openSync, rmSync, statSync } from 'node:fs';
-import path from 'node:path';
+import { closeSync, existsSync, linkSync, openSync, rmSync, statSync } from 'node:fs';
 import Database from 'better-sqlite3';
 import { SvcError } from '../../../base/svc-error.ts';
+import { canonicalPath, requireDatabase } from './connections.ts';
 import { requireOwnSchema } from './migrate.ts';
 import { migrations } from './migrations/migrations.ts';
+import { syncFile, syncFolderOf } from './sync-files.ts';
+import { refuseUnfinishedRestore } from './unfinished-restore.ts';
 
 /**
  * Writes what is committed in the database into a new file, which only its owner may read; works beside a
  * live server and holds up none of its writes. The name appears once the copy is verified and durable.
  * Answers its size in bytes.
  *
- * @throws SvcError `file_exists`; `database_foreign` or `schema_too_new`; `backup_failed` when the copy is
- *   not sound.
+ * @throws SvcError `file_exists`; `database_missing`, `restore_unfinished`, `database_foreign` or
+ *   `schema_too_new`; `backup_failed` when the copy is not sound.
  */
 export function backupDatabase(databasePath: string, file: string): number {
   refuseExisting(file);
+  const source = canonicalPath(databasePath, { create: false });
+  refuseUnfinishedRestore(source);
+  requireDatabase(source);
   const partial = `${file}.partial-${process.pid}`;
   try {
-    // Made empty first: SQLite fills such a file and keeps its permissions.
-    closeSync(openSync(partial, 'wx', 0o600));
-    copyDatabase(databasePath, partial);
+    copyDatabase(source, partial);
     verifyCopy(partial);
     syncFile(partial);
     nameOnce(partial, file);
@@ -30,17 +33,20 @@ export function backupDatabase(databasePath: string, file: string): number {
   }
 }
 
-function copyDatabase(from: string, to: string): void {
+/** What is committed, in the write-ahead log too, into a new file that only its owner may read. */
+export function copyDatabase(from: string, to: string): void {
   const db = new Database(from, { readonly: true, fileMustExist: true });
   try {
     requireOwnSchema(db, migrations);
+    // Made empty first: SQLite fills such a file and keeps its permissions.
+    closeSync(openSync(to, 'wx', 0o600));
     db.prepare('VACUUM INTO ?').run(to);
   } finally {
     db.close();
   }
 }
 
-/** A copy that was read back whole. */
+/** Reads it back whole. */
 export function verifyCopy(file: string): void {
   const copy = new Database(file, { readonly: true, fileMustExist: true });
   try {
@@ -50,25 +56,6 @@ export function verifyCopy(file: string): void {
     copy.close();
   }
   throw new SvcError('backup_failed', `The copy ${file} is not a sound database.`);
-}
-
-export function syncFile(file: string): void {
-  const handle = openSync(file, 'r+');
-  try {
-    fsyncSync(handle);
-  } finally {
-    closeSync(handle);
-  }
-}
-
-/** Makes the names in the file's folder durable. */
-export function syncFolderOf(file: string): void {
-  const handle = openSync(path.dirname(path.resolve(file)), 'r');
-  try {
-    fsyncSync(handle);
-  } finally {
-    closeSync(handle);
-  }
 }
 
 /** A link, unlike a renaming, never replaces what has come there meanwhile. */

@@ -1,4 +1,4 @@
-import { existsSync, lstatSync, mkdirSync, readlinkSync, realpathSync } from 'node:fs';
+import { existsSync, lstatSync, mkdirSync, readlinkSync, realpathSync, statSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import Database from 'better-sqlite3';
 import { SvcError } from '../../../base/svc-error.ts';
@@ -10,19 +10,43 @@ const BUSY_TIMEOUT_MS = 5_000;
 /** Beyond it the write-ahead log is cut back after a checkpoint. Bytes. */
 const WAL_SIZE_LIMIT = 64 * 1024 * 1024;
 
-/** The path under which every process knows the same file, its folder made if needed. */
+/**
+ * The path under which every process knows the same file, whether it is there or not; its folder is made if
+ * needed with `create`.
+ *
+ * @throws SvcError `database_unusable` when nobody can follow the path, `database_missing` without its folder.
+ */
 export function canonicalPath(path: string, { create }: { create: boolean }): string {
-  if (existsSync(path)) return realpathSync(path);
+  if (isThere(path)) return realpathSync(path);
   // What the link stands for may be about to come back.
   const link = lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() === true;
   if (link) return canonicalPath(resolve(dirname(path), readlinkSync(path)), { create });
-  if (!create) {
-    throw new SvcError('database_missing', `There is no database at ${path}.`, {
-      hint: 'svc-server start makes it.',
+  if (create) mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+  else if (!existsSync(dirname(path))) throw missing(path);
+  return join(realpathSync(dirname(path)), basename(path));
+}
+
+/** Links in a circle are told from what is not there. */
+function isThere(path: string): boolean {
+  try {
+    return statSync(path, { throwIfNoEntry: false }) !== undefined;
+  } catch (error) {
+    throw new SvcError('database_unusable', `The path ${path} cannot be followed.`, {
+      hint: 'Check its links, and who may read its folders.',
+      cause: error,
     });
   }
-  mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
-  return join(realpathSync(dirname(path)), basename(path));
+}
+
+/** @throws SvcError `database_missing` when `path` is not there. */
+export function requireDatabase(path: string): void {
+  if (!existsSync(path)) throw missing(path);
+}
+
+function missing(path: string): SvcError {
+  return new SvcError('database_missing', `There is no database at ${path}.`, {
+    hint: 'svc-server start makes it.',
+  });
 }
 
 /**

@@ -3,6 +3,7 @@ import type { EvidenceRecord, EvidenceStore } from '../../core/evidence-store.ts
 import type { Viewer } from '../../core/ports.ts';
 import type { Access } from './access.ts';
 import { openProof } from './proof-cipher.ts';
+import { repeatInCommit } from './repeat.ts';
 import { isVisibleTo, taskReader } from './task-records.ts';
 
 interface MinedRow {
@@ -16,6 +17,7 @@ export function evidenceStore({
   writer,
   write,
   purgeLog,
+  joinLogPurge,
   read,
 }: Access): Omit<EvidenceStore, 'listTasks'> {
   const readTask = taskReader(reader);
@@ -36,9 +38,9 @@ export function evidenceStore({
      FROM tasks t WHERE t.id = ? AND t.wallet = ?`,
   );
   const erase = writer.prepare<[string]>('DELETE FROM proofs WHERE task_id = ?');
-  const eraseOld = writer.prepare<[number, number]>(
+  const eraseOldest = writer.prepare<[number]>(
     `DELETE FROM proofs WHERE key_id IN
-       (SELECT key_id FROM proofs WHERE stored_at < ? ORDER BY stored_at LIMIT ?)`,
+       (SELECT key_id FROM proofs WHERE stored_at < ? ORDER BY stored_at LIMIT 1)`,
   );
 
   function evidenceOf(id: string, viewer: Viewer): EvidenceRecord | null {
@@ -73,18 +75,21 @@ export function evidenceStore({
         const task = ofAccount.get(id, wallet);
         if (task === undefined) return 'not_found';
         if (task.completed === 0) return 'nothing_stored';
-        erase.run(id);
-        return 'erased';
+        return erase.run(id).changes === 0 ? 'erased_before' : 'erased';
       });
       if (outcome === 'erased') await purgeLog();
-      return outcome;
+      if (outcome !== 'erased_before') return outcome;
+      await joinLogPurge();
+      return 'erased';
     },
 
     async eraseOldProofs(before, limit) {
-      const erased = await write(() => eraseOld.run(before, limit).changes);
+      const { done, more } = await write(() =>
+        repeatInCommit(limit, () => eraseOldest.run(before).changes > 0),
+      );
       // One purge serves many steps; none needs to wait for it.
-      if (erased > 0) void purgeLog();
-      return erased;
+      if (done > 0) void purgeLog();
+      return more;
     },
   };
 }

@@ -8,6 +8,8 @@ export interface LogPurge {
    * tries go on until it has ended.
    */
   purge(): Promise<void>;
+  /** Asks for no try of its own: resolves after the next one when one is due, at once otherwise. */
+  join(): Promise<void>;
   /** What it did not come to is done at the next start. */
   stop(): void;
 }
@@ -63,9 +65,15 @@ export function startLogPurge(writer: Database, onFatal: (error: Error) => void)
         waiting.push(resolve);
         tryAt(Math.max(performance.now(), triedAt + EVERY_MS));
       }),
+    join: () =>
+      new Promise((resolve) => {
+        if (dueAt === Number.POSITIVE_INFINITY) resolve();
+        else waiting.push(resolve);
+      }),
     stop() {
       stopped = true;
       clearTimeout(timer);
+      dueAt = Number.POSITIVE_INFINITY;
       answerAll();
     },
   };

@@ -1,16 +1,18 @@
-import { canonicalPath, lockDatabase, openWriter } from './connections.ts';
+import { canonicalPath, lockDatabase, openWriter, requireDatabase } from './connections.ts';
 import { migrate } from './migrate.ts';
 import { migrations } from './migrations/migrations.ts';
-import { finishRestore } from './restore.ts';
+import { finishRestore, isRestoreUnfinished } from './unfinished-restore.ts';
 
 /**
- * Brings an existing database up to date, as a start does, without starting. Answers the schema's version.
+ * Brings an existing database up to date, as a start does, without starting. Ends a restore that was
+ * cut short. Answers the schema's version.
  *
  * @throws SvcError `database_missing`, `database_locked` while a server runs, `schema_too_new`,
  *   `database_foreign`.
  */
 export function migrateDatabase(path: string, now: number): number {
   const existing = canonicalPath(path, { create: false });
+  if (!isRestoreUnfinished(existing)) requireDatabase(existing);
   const lock = lockDatabase(existing);
   try {
     finishRestore(existing);

@@ -13,6 +13,12 @@ export interface MigrateOptions {
 const APPLICATION_ID = 0x52545041;
 
 /**
+ * Up to this schema what was deleted was not overwritten: it is in the file still, on pages that nothing uses
+ * and between the rows of others.
+ */
+const LAST_WITH_REMAINS = 4;
+
+/**
  * Brings the schema up to date, each migration in a transaction of its own, after a verified snapshot
  * beside the file when there is something to lose. Needs the database for itself.
  *
@@ -25,6 +31,9 @@ export function migrate({ db, migrations, now }: MigrateOptions): void {
   if (from > migrations.length) throw tooNew(from, migrations.length);
   if (from === migrations.length) return;
   if (from > 0 && now !== null) snapshot(db, `${db.name}.schema-${from}.${now}`);
+  const hasRemains = from > 0 && from <= LAST_WITH_REMAINS;
+  // Before the first migration: cut short between them, the next start sees the old schema and does it again.
+  if (hasRemains) db.exec('VACUUM');
   teachSums(db);
   db.function('new_proof_key', newProofKey);
   db.function('seal_proof', sealProof);
@@ -36,6 +45,7 @@ export function migrate({ db, migrations, now }: MigrateOptions): void {
       db.pragma(`application_id = ${APPLICATION_ID}`);
     }).exclusive();
   }
+  if (hasRemains) db.pragma('wal_checkpoint(TRUNCATE)');
 }
 
 /**

@@ -8,7 +8,14 @@ import { accountStore } from './account.ts';
 import { attemptStore } from './attempts.ts';
 import { chainStatusStore } from './chain-status.ts';
 import { completionStore } from './completions.ts';
-import { canonicalPath, lockDatabase, openReader, openWriter, stopWaiting } from './connections.ts';
+import {
+  canonicalPath,
+  lockDatabase,
+  openReader,
+  openWriter,
+  requireDatabase,
+  stopWaiting,
+} from './connections.ts';
 import { creditStore } from './credits.ts';
 import { deathStore } from './deaths.ts';
 import { watchDisk } from './disk-room.ts';
@@ -26,7 +33,6 @@ import { migrations } from './migrations/migrations.ts';
 import { operationsStore } from './operations.ts';
 import { queueStore } from './queue.ts';
 import { RateCounters } from './rate-counters.ts';
-import { finishRestore, refuseUnfinishedRestore } from './restore.ts';
 import { retentionStore } from './retention.ts';
 import { robotDeletion } from './robot-deletion.ts';
 import { robotStore } from './robots.ts';
@@ -37,6 +43,7 @@ import { statsStore } from './stats.ts';
 import { taskListStore } from './task-list.ts';
 import { taskStore } from './tasks.ts';
 import { telemetryStore } from './telemetry.ts';
+import { finishRestore, refuseUnfinishedRestore } from './unfinished-restore.ts';
 import { WakeUps } from './wake-ups.ts';
 
 export interface SqliteStoreOptions {
@@ -62,7 +69,7 @@ export interface SqliteStoreOptions {
  * The store in one SQLite file.
  *
  * @throws SvcError `database_locked`, `database_missing`, `database_foreign`, `database_unusable`,
- *   `schema_too_new` or `schema_too_old`.
+ *   `schema_too_new`, `schema_too_old` or `restore_unfinished`.
  */
 export async function openSqliteStore(options: SqliteStoreOptions): Promise<Store> {
   const path = canonicalPath(options.path, { create: options.exclusive });
@@ -76,6 +83,7 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
       finishRestore(path);
     } else {
       refuseUnfinishedRestore(path);
+      requireDatabase(path);
     }
     const writer = openWriter(path);
     opened.push(() => writer.close());
@@ -196,6 +204,7 @@ function shareAccess({
     reader,
     write: (work) => group.write(work),
     purgeLog: () => log.purge(),
+    joinLogPurge: () => log.join(),
     readNow,
     read: async (query) => readNow(query),
   };

@@ -3,7 +3,7 @@ import type { Hex } from '../../../proof/bytes.ts';
 import type { OperationsStore } from '../../core/operations-store.ts';
 import type { Access } from './access.ts';
 import { IS_OPEN, nextNonceReader, openAttemptReader } from './attempts.ts';
-import { holdQueue, holdReader, liftHold } from './hold.ts';
+import { holdQueue, liftHold } from './hold.ts';
 
 interface OpenRow {
   leaves: number;
@@ -37,7 +37,6 @@ export function operationsStore(
   );
   const nextNonce = nextNonceReader(reader);
   const openAttempts = openAttemptReader(reader);
-  const held = holdReader(reader);
   const nextNonceInWrite = nextNonceReader(writer);
   const insertForeign = writer.prepare<[number, string, number, Hex, number]>(
     'INSERT INTO foreign_nonces VALUES (?, ?, ?, ?, ?)',
@@ -64,8 +63,6 @@ export function operationsStore(
       }),
 
     holdQueue: (now) => write(() => holdQueue(writer, now)),
-
-    isHeld: (sender) => read(() => held(sender)),
 
     liftHold: (senders, now) => write(() => liftHold(writer, senders, now)),
 

@@ -3,11 +3,12 @@ import type { RobotStore } from '../../core/robot-store.ts';
 import type { Access } from './access.ts';
 import { completionTopic } from './completions.ts';
 import type { Ledger } from './ledger.ts';
+import { repeatInCommit } from './repeat.ts';
+import { takeTurns } from './turns.ts';
 import type { WakeUps } from './wake-ups.ts';
 
-/** What one commit forgets at most: a robot with a long history, or large evidence, holds nobody up. */
+/** What one commit forgets at most: a robot with a long history holds nobody up. */
 const TASKS_PER_COMMIT = 100;
-const MS_PER_COMMIT = 5;
 
 interface TaskStateRow {
   status: TaskRecord['status'];
@@ -25,46 +26,50 @@ export function robotDeletion(
      WHERE id = ? AND wallet = ?`,
   );
   // What waits to be signed is not verified yet, and rarely old.
-  const newestTasks = writer.prepare<[string, TaskRecord['status'], number], { id: string }>(
+  const newestTask = writer.prepare<[string, TaskRecord['status']], { id: string }>(
     `SELECT id FROM tasks WHERE robot_id = ? AND status = ?
-     ORDER BY created_at DESC, id DESC LIMIT ?`,
+     ORDER BY created_at DESC, id DESC LIMIT 1`,
   );
   const remove = writer.prepare<[string]>('DELETE FROM robots WHERE id = ?');
   const forget = forgetTask(access, ledger);
 
+  // Among all of them one commit at a time, and one robot of an account, so that however many are deleted at
+  // once, other writes and other accounts get theirs in between.
+  const inAccount = takeTurns();
+  const inStore = takeTurns();
+
   /** Each commit repeats the first's work: a new key or completion may have come in between. */
   function forgetSome(id: string, wallet: string, now: number) {
-    if (endKey.run(now, id, wallet).changes === 0) return { outcome: 'not_found' as const };
-    const until = performance.now() + MS_PER_COMMIT;
     const forgotten: string[] = [];
-    for (const task of nextTasks(id)) {
+    if (endKey.run(now, id, wallet).changes === 0) return { more: false, forgotten };
+    const { more } = repeatInCommit(TASKS_PER_COMMIT, () => {
+      const task = newestTask.get(id, 'claimed') ?? newestTask.get(id, 'verified');
+      if (task === undefined) return false;
       forget(task.id, now);
       forgotten.push(task.id);
-      if (performance.now() >= until) break;
-    }
-    if (forgotten.length > 0) return { outcome: 'more' as const, forgotten };
-    remove.run(id);
-    return { outcome: 'deleted' as const, forgotten };
+      return true;
+    });
+    if (!more) remove.run(id);
+    return { more, forgotten };
   }
 
-  function nextTasks(id: string): { id: string }[] {
-    const claimed = newestTasks.all(id, 'claimed', TASKS_PER_COMMIT);
-    return claimed.length > 0 ? claimed : newestTasks.all(id, 'verified', TASKS_PER_COMMIT);
+  async function forgetAll(id: string, wallet: string, now: number): Promise<void> {
+    for (;;) {
+      const step = await inStore('', () => write(() => forgetSome(id, wallet, now)));
+      // Also for a call that is cut short later.
+      const purged = purgeLog();
+      for (const taskId of step.forgotten) wakeUps.wake(completionTopic(taskId));
+      if (!step.more) return purged;
+    }
   }
 
   return {
     async deleteRobot(id, wallet, now) {
-      for (let commits = 0; ; commits += 1) {
-        const step = await write(() => forgetSome(id, wallet, now));
-        // Somebody else may have deleted the rest.
-        if (step.outcome === 'not_found') return commits > 0;
-        // Also for a call that is cut short later.
-        const purged = purgeLog();
-        for (const taskId of step.forgotten) wakeUps.wake(completionTopic(taskId));
-        if (step.outcome === 'more') continue;
-        await purged;
-        return true;
-      }
+      // However many deletions are before this one, the key ends now.
+      const ended = write(() => endKey.run(now, id, wallet).changes > 0);
+      const forgotten = inAccount(wallet, () => forgetAll(id, wallet, now));
+      const [found] = await Promise.all([ended, forgotten]);
+      return found;
     },
   };
 }

@@ -43,6 +43,9 @@ CREATE TABLE restoration (
   id INTEGER PRIMARY KEY CHECK (id = 1),
   restored_at INTEGER NOT NULL
 ) STRICT;
+-- Until now the reason that is shown was the hold itself.
+INSERT INTO restoration SELECT 1, updated_at FROM chain_status
+  WHERE EXISTS (SELECT 1 FROM json_each(degraded) WHERE value = 'restored');
 CREATE TABLE reconciled_senders (
   chain_id INTEGER NOT NULL,
   address TEXT NOT NULL,

@@ -1,6 +1,4 @@
-import { existsSync } from 'node:fs';
 import { systemClock } from '../../base/clock.ts';
-import { SvcError } from '../../base/svc-error.ts';
 import { readConfig } from '../config.ts';
 import type { Store } from '../core/ports.ts';
 import { openSqliteStore } from '../store/sqlite/open-store.ts';
@@ -13,11 +11,6 @@ export async function withStore<Result>(
 ): Promise<Result> {
   const path = readConfig(environment).databasePath;
   if (!json) process.stderr.write(`Database: ${path}\n`);
-  if (!existsSync(path)) {
-    throw new SvcError('not_found', `There is no database at ${path}.`, {
-      hint: 'Set SVC_DATA_DIR or SVC_DATABASE_URL to where the service keeps it; svc-server start makes it.',
-    });
-  }
   const store = await openSqliteStore({
     path,
     clock: systemClock,

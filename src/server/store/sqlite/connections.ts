@@ -45,7 +45,7 @@ export function requireDatabase(path: string): void {
 
 function missing(path: string): SvcError {
   return new SvcError('database_missing', `There is no database at ${path}.`, {
-    hint: 'svc-server start makes it.',
+    hint: 'Set SVC_DATA_DIR or SVC_DATABASE_URL to where the service keeps it; svc-server start makes it.',
   });
 }
 

@@ -65,7 +65,7 @@ describe('several keys', () => {
     await rig.node.rpc('anvil_setBalance', [first, '0x1']);
     rig.start({ accounts: [0, 2] });
     await degradedBy('underfunded');
-    const ids = await rig.queue(2);
+    const ids = await rig.queue(1);
     await pending(1);
     await rig.node.mine();
 

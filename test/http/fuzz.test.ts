@@ -8,10 +8,10 @@ import type { Reply } from '../support/wire.ts';
 
 const REQUESTS = 20_000;
 const IN_FLIGHT = 64;
-/** Another one by the environment; the same seed generates the same requests. */
 /** About a minute where nothing else runs. */
 vi.setConfig({ testTimeout: 400_000 });
 
+/** Another one by the environment; the same seed generates the same requests. */
 const SEED = Number(process.env.FUZZ_SEED ?? 20261120);
 
 /**

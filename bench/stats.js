@@ -7,15 +7,18 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import Database from 'better-sqlite3';
+import { dayNames, noNames } from '../dist/server/core/day-names.js';
 import { listEvents } from '../dist/server/core/events.js';
-import { addSample, emptySummary, encodeSummary } from '../dist/server/core/sample-summary.js';
 import { getStats } from '../dist/server/core/stats.js';
+import { numbered, Tally } from '../dist/server/core/tally.js';
+import { encodeTally } from '../dist/server/core/tally-bytes.js';
 import { listSamples, readSeries } from '../dist/server/core/telemetry.js';
 import { openSqliteStore } from '../dist/server/store/sqlite/open-store.js';
 
 const ROBOTS = 10;
 const EVERY_MS = 5 * 60_000;
-const HOUR_MS = 3_600_000;
+const MINUTE_MS = 60_000;
+const HOUR_MS = 60 * MINUTE_MS;
 const DAY_MS = 24 * HOUR_MS;
 const ROUNDS = 400;
 const MOST = 1.3;
@@ -25,7 +28,8 @@ const now = Date.UTC(2026, 0, 15, 12);
 const clock = { now: () => now };
 const wallet = `0x${'ab'.repeat(20)}`;
 const robotId = (i) => `00000000-0000-7000-8000-${String(i).padStart(12, '0')}`;
-const metrics = '{"cpu":0.5,"temp_c":41.5}';
+const metrics = Object.entries({ cpu: 0.5, temp_c: 41.5 });
+const metricsJson = JSON.stringify(Object.fromEntries(metrics));
 
 const queries = {
   'stats of the account': (deps) => getStats(deps, wallet, null),
@@ -76,24 +80,34 @@ function fillRobot(db, id, samples) {
     `${counting} INSERT INTO telemetry
      SELECT ?, ? - n * ${EVERY_MS}, printf('%08x-0000-7000-8000-000000000000', n), n % 101, 'busy', ?
      FROM c`,
-  ).run(samples, id, now, metrics);
+  ).run(samples, id, now, metricsJson);
   for (const [resolution, stepMs] of [
+    ['minute', MINUTE_MS],
     ['hour', HOUR_MS],
     ['day', DAY_MS],
   ]) {
-    const inStep = stepMs / EVERY_MS;
+    const inStep = Math.max(1, stepMs / EVERY_MS);
     const steps = Math.floor(samples / inStep);
+    const everyMs = Math.max(stepMs, EVERY_MS);
     const first = Math.floor(now / stepMs) * stepMs;
     db.prepare(
-      `${counting} INSERT INTO telemetry_rollups SELECT ?, ?, ? - n * ${stepMs}, ?, ? FROM c`,
-    ).run(steps, id, resolution, first, inStep, summaryOf(inStep));
+      `${counting} INSERT INTO telemetry_rollups SELECT ?, ?, ? - n * ${everyMs}, ?, ? FROM c`,
+    ).run(steps, id, resolution, first, inStep, tallyOf(inStep));
   }
+  const days = Math.floor((samples * EVERY_MS) / DAY_MS) + 1;
+  const today = Math.floor(now / DAY_MS) * DAY_MS;
+  db.prepare(`${counting} INSERT INTO telemetry_names SELECT ?, ? - n * ${DAY_MS}, ? FROM c`).run(
+    days,
+    id,
+    today + DAY_MS,
+    '{"states":["busy"],"metrics":["cpu","temp_c"]}',
+  );
   db.prepare(
     `${counting} INSERT INTO events
-       (robot_id, id, wallet, event_type, severity, message, payload, created_at)
-     SELECT ?, printf('%08x-0000-7000-8000-000000000000', n), ?, 'info',
+       (robot_id, id, event_type, severity, message, payload, created_at)
+     SELECT ?, printf('%08x-0000-7000-8000-000000000000', n), 'info',
        iif(n % 10 = 0, 'error', 'info'), 'bench', '{}', ? - n * ${EVERY_MS * 10} FROM c`,
-  ).run(Math.floor(samples / 10), id, wallet, now);
+  ).run(Math.floor(samples / 10), id, now);
   db.prepare(
     `${counting} INSERT INTO tasks (id, robot_id, wallet, title, created_at)
      SELECT printf('%08x', n) || substr(?, 9), ?, ?, 'bench', ? - n * ${EVERY_MS * 100} FROM c`,
@@ -108,12 +122,13 @@ function fillHours(db, samplesOfRobot) {
   ).run(Math.floor(samplesOfRobot / inHour), wallet, now, inHour * ROBOTS);
 }
 
-function summaryOf(samples) {
-  const summary = emptySummary();
+function tallyOf(samples) {
+  const tally = new Tally();
+  const names = dayNames(noNames);
   for (let i = 0; i < samples; i += 1) {
-    addSample(summary, { batteryPct: i % 101, state: 'busy', metrics });
+    tally.add(numbered(names, { batteryPct: i % 101, state: 'busy', metrics }));
   }
-  return encodeSummary(summary);
+  return encodeTally(tally);
 }
 
 /** Medians in ms, the two stores by turns so that a busy machine is busy for both. */

@@ -41,6 +41,8 @@ export const limits = {
   sortOrderMax: Number.MAX_SAFE_INTEGER,
 
   samplesPerRequest: 50,
+  /** JSON values of a body with samples, each as full of metrics as it may be (`mostValuesIn`). */
+  samplesValues: 50 * (8 * 1024 + 10),
   metricsBytes: 16 * 1024,
   payloadBytes: 16 * 1024,
   stateLength: 64,
@@ -48,13 +50,12 @@ export const limits = {
   eventMessageLength: 2000,
   /** How far ahead of the service a sample's clock may be. */
   sampleAheadMs: 24 * 60 * 60_000,
-  /** Of one interval of a series: states counted, metrics spread, and how long their names may be. */
+  /** Of a robot's day in series: states counted, metrics spread, and how long their names may be. */
   seriesStates: 32,
   seriesMetrics: 64,
   seriesNameLength: 64,
-  /** Longest series by resolution, and most samples that a series by minute is made of. */
+  /** Longest series by resolution. */
   seriesMs: { minute: 6 * 60 * 60_000, hour: 31 * 24 * 60 * 60_000, day: 366 * 24 * 60 * 60_000 },
-  seriesSamples: 100_000,
   /** A robot seen within this time is online. */
   onlineMs: 5 * 60_000,
 

@@ -70,7 +70,7 @@ const Spread = Closed({ min: Type.Number(), avg: Type.Number(), max: Type.Number
 /**
  * The samples of one interval that begins at `at`. `battery_pct` is null where none reported it.
  * `states` counts samples by state, `metrics` spreads the numbers at the top level of `metrics` by name:
- * the first states and names of an interval up to a limit of each (`limits`); `samples` counts all.
+ * the first states and names of the robot's day (UTC) up to a limit of each (`limits`); `samples` counts all.
  */
 export const SeriesPoint = Closed({
   at: Timestamp,

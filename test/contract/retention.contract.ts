@@ -1,8 +1,10 @@
 import { v7 as uuid } from 'uuid';
 import { afterEach, beforeEach, expect, it } from 'vitest';
+import type { Resolution } from '../../src/protocol/telemetry.ts';
 import type { NewRobot } from '../../src/server/core/robot-store.ts';
 import { type OpenStore, World } from './world.ts';
 
+const MINUTE = 60_000;
 const always = { from: 0, to: Number.MAX_SAFE_INTEGER };
 
 export function retentionContract(open: OpenStore): void {
@@ -84,14 +86,27 @@ export function retentionContract(open: OpenStore): void {
     expect(await agesOf(robot)).toEqual([]);
   });
 
-  it('keeps the roll-ups of deleted samples', async () => {
-    await record(robot, [11, 12]);
+  const rollups = (resolution: Resolution) =>
+    world.store.listRollups({ wallet: robot.wallet, robotId: robot.id }, resolution, always, 100);
 
-    await deleteSamples(world.now, 100);
+  it('keeps hours and days of deleted samples, and deletes the minutes with them', async () => {
+    await record(robot, [0, MINUTE, 2 * MINUTE, 3 * MINUTE]);
 
-    const ofRobot = { wallet: robot.wallet, robotId: robot.id };
-    const hours = await world.store.listRollups(ofRobot, 'hour', always);
-    expect(hours?.map(({ summary }) => summary.samples)).toEqual([2]);
+    await deleteSamples(world.now - MINUTE, 1);
+
+    const hours = await rollups('hour');
+    expect(hours?.map(({ summary }) => summary.samples)).toEqual([3, 1]);
+    expect((await rollups('day'))?.map(({ summary }) => summary.samples)).toEqual([4]);
+    expect((await rollups('minute'))?.map(({ at }) => world.now - at)).toEqual([MINUTE, 0]);
+  });
+
+  it('leaves what the check of the invariants holds, late samples included', async () => {
+    await record(robot, [0, 10, MINUTE, 2 * MINUTE, 90 * MINUTE]);
+
+    await deleteSamples(world.now - 5, 2);
+    await record(robot, [3, 20 * MINUTE]);
+
+    expect(await world.store.checkInvariants()).toEqual([]);
   });
 
   it('looks at more robots than one step takes', async () => {
@@ -131,8 +146,8 @@ export function retentionContract(open: OpenStore): void {
     let steps = 0;
     while (await world.store.deleteTraces(2)) steps += 1;
 
-    // Samples in two steps, two roll-ups, one event, the note of the robot.
-    expect(steps).toBeGreaterThanOrEqual(5);
+    // Samples in two steps, three roll-ups in two, one event, the note of the robot.
+    expect(steps).toBeGreaterThanOrEqual(6);
     expect(await events()).toMatchObject([{ robotId: other.id }]);
     expect(await agesOf(other)).toEqual([1, 2, 3]);
   });

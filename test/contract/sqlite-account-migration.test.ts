@@ -18,7 +18,7 @@ it('dates evidence from the day it was handed in, and calls old sessions signed 
     INSERT INTO sessions VALUES ('session', 'hash', '0x1', 1, 2);
   `);
 
-  for (const sql of migrations.slice(BEFORE)) db.exec(sql);
+  migrate({ db, migrations, now: null });
 
   const dates = db.prepare('SELECT task_id, stored_at FROM proofs ORDER BY task_id').raw().all();
   const session = db.prepare('SELECT signed_in_with FROM sessions').pluck().get();

@@ -29,8 +29,10 @@ let db: Database.Database;
 let statements: string[];
 
 beforeAll(async () => {
-  const prepared = vi.spyOn(Database.prototype, 'prepare');
   temporary = await openTemporarySqlite({ now: () => 0 });
+  // The second time there is nothing to migrate.
+  const prepared = vi.spyOn(Database.prototype, 'prepare');
+  await temporary.reopen();
   statements = [...new Set(prepared.mock.calls.map(([sql]) => sql))].filter((sql) =>
     /^\s*(SELECT|INSERT|UPDATE|DELETE)/.test(sql),
   );

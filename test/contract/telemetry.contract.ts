@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { v7 as uuid } from 'uuid';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { canonicalJson } from '../../src/proof/canonical-json.ts';
+import type { Resolution } from '../../src/protocol/telemetry.ts';
 import type { NewRobot } from '../../src/server/core/robot-store.ts';
 import type { SampleRecord, TimeRange } from '../../src/server/core/telemetry-store.ts';
 import { newWallet, type OpenStore, sha256Hex, World } from './world.ts';
@@ -36,8 +37,8 @@ export function telemetryContract(open: OpenStore): void {
     });
   const ofRobot = () => ({ wallet: robot.wallet, robotId: robot.id });
   const stored = () => world.store.listSamples(ofRobot(), always, { limit: 1000, before: null });
-  const rollups = (resolution: 'hour' | 'day', range = always) =>
-    world.store.listRollups(ofRobot(), resolution, range);
+  const rollups = (resolution: Resolution, range = always, limit = 1000) =>
+    world.store.listRollups(ofRobot(), resolution, range, limit);
   const shown = async () => (await world.store.getRobot(robot.id, robot.wallet)) ?? undefined;
 
   describe('recording', () => {
@@ -217,7 +218,7 @@ export function telemetryContract(open: OpenStore): void {
       const foreign = { ...ofRobot(), wallet: newWallet() };
 
       expect(await world.store.listSamples(foreign, always, { limit: 1, before: null })).toBeNull();
-      expect(await world.store.listRollups(foreign, 'hour', always)).toBeNull();
+      expect(await world.store.listRollups(foreign, 'hour', always, 1)).toBeNull();
     });
   });
 
@@ -260,6 +261,77 @@ export function telemetryContract(open: OpenStore): void {
       const found = await rollups('hour', { from: noon, to: noon + 2 * HOUR });
 
       expect(found?.map(({ at }) => at)).toEqual([noon, noon + HOUR]);
+    });
+
+    it('are read a page at a time', async () => {
+      const noon = world.now;
+      await record([0, 1, 2].map((i) => sample({ recordedAt: noon + i * HOUR })));
+
+      expect((await rollups('hour', always, 2))?.map(({ at }) => at)).toEqual([noon, noon + HOUR]);
+    });
+
+    it('are kept by minute too', async () => {
+      await record([0, 59_999, 60_000].map((ms) => sample({ recordedAt: world.now + ms })));
+
+      const minutes = await rollups('minute');
+
+      expect(minutes?.map(({ at, summary }) => [at - world.now, summary.samples])).toEqual([
+        [0, 2],
+        [60_000, 1],
+      ]);
+    });
+
+    it('are of intervals before 1970 as of any other', async () => {
+      await record([sample({ recordedAt: -1, batteryPct: 5 })]);
+
+      const before1970 = { from: -DAY, to: 0 };
+      expect(await rollups('minute', before1970)).toMatchObject([{ at: -60_000 }]);
+      expect(await rollups('day', before1970)).toMatchObject([{ at: -DAY }]);
+      expect(await world.store.checkInvariants()).toEqual([]);
+    });
+
+    it('tell metrics apart whose names have 64 code points, and no longer ones', async () => {
+      const longest = '🤖'.repeat(64);
+
+      await record([sample({ metrics: canonicalJson({ [longest]: 1, [`${longest}🤖`]: 2 }) })]);
+
+      const [hour] = (await rollups('hour')) ?? [];
+      expect([...(hour?.summary.metrics.keys() ?? [])]).toEqual([longest]);
+    });
+
+    it('tell the same states and metrics apart all day, the first to come', async () => {
+      const names = (from: number) => Array.from({ length: 40 }, (_, i) => `m${from + i}`);
+      const metrics = (from: number) =>
+        canonicalJson(Object.fromEntries(names(from).map((name, i) => [name, i])));
+      await record([sample({ state: 'busy', metrics: metrics(0) })]);
+
+      await record([sample({ recordedAt: world.now + HOUR, metrics: metrics(30) })]);
+
+      const [first, second] = (await rollups('hour')) ?? [];
+      expect([...(first?.summary.metrics.keys() ?? [])].sort()).toEqual(names(0).sort());
+      // 40 names are known, of these 10 again, and there is room for 24 of the 30 others.
+      expect(second?.summary.metrics.size).toBe(34);
+      expect((await rollups('day'))?.[0]?.summary.metrics.size).toBe(64);
+      expect(await world.store.checkInvariants()).toEqual([]);
+    });
+
+    it('are the same to the last bit in whatever order and requests the samples come', async () => {
+      const reading = fc.double({ noNaN: true, noDefaultInfinity: true });
+      const batches = fc.array(fc.array(reading, { minLength: 1, maxLength: 6 }), { maxLength: 6 });
+      await fc.assert(
+        fc.asyncProperty(batches, fc.infiniteStream(fc.nat()), async (sent, keys) => {
+          const summaries = [];
+          for (const order of [sent, [shuffled(sent.flat(), keys)]]) {
+            robot = await world.robot();
+            for (const batch of order) {
+              await record(batch.map((t) => sample({ metrics: canonicalJson({ t }) })));
+            }
+            summaries.push(await rollups('minute'), await rollups('hour'));
+          }
+          expect(summaries.slice(2)).toEqual(summaries.slice(0, 2));
+        }),
+        { numRuns: 30 },
+      );
     });
 
     it('take any name, __proto__ and constructor too', async () => {
@@ -344,6 +416,13 @@ export function telemetryContract(open: OpenStore): void {
       );
     });
   });
+}
+
+function shuffled<Item>(items: Item[], keys: fc.Stream<number>): Item[] {
+  return items
+    .map((item) => ({ item, key: keys.next().value ?? 0 }))
+    .sort((a, b) => a.key - b.key)
+    .map(({ item }) => item);
 }
 
 /** How many there are of each key, in the order of the keys. */

@@ -1,5 +1,4 @@
-import type { Severity } from '../../protocol/telemetry.ts';
-import type { SampleSummary } from './sample-summary.ts';
+import type { Resolution, Severity } from '../../protocol/telemetry.ts';
 
 /*
  * Telemetry, events and statistics. Conventions as in ports.ts: instants in milliseconds, amounts in wei,
@@ -36,6 +35,32 @@ export interface RobotOfAccount {
   robotId: string;
 }
 
+/** How long an interval is; it begins at a multiple of that (UTC). */
+export const stepMs: Readonly<Record<Resolution, number>> = {
+  minute: 60_000,
+  hour: 3_600_000,
+  day: 86_400_000,
+};
+
+/** Of one number over some readings. */
+export interface Spread {
+  count: number;
+  min: number;
+  max: number;
+  mean: number;
+}
+
+/**
+ * What the samples of one interval say, in whatever order they came. Maps, because the names are the
+ * callers'; states and metrics are those that the day holds: `DayNames`.
+ */
+export interface SampleSummary {
+  samples: number;
+  battery: Spread | null;
+  states: Map<string, number>;
+  metrics: Map<string, Spread>;
+}
+
 export interface Rollup {
   /** Begin of the interval (UTC). */
   at: number;
@@ -62,11 +87,15 @@ export interface TelemetryStore {
     range: TimeRange,
     page: { limit: number; before: Pick<SampleRecord, 'recordedAt' | 'id'> | null },
   ): Promise<SampleRecord[] | null>;
-  /** Oldest first, intervals that begin in the range. Null where the account has no such robot. */
+  /**
+   * The first `limit` intervals that begin in the range, oldest first. Null where the account has no such
+   * robot.
+   */
   listRollups(
     robot: RobotOfAccount,
-    resolution: 'hour' | 'day',
+    resolution: Resolution,
     range: TimeRange,
+    limit: number,
   ): Promise<Rollup[] | null>;
 }
 
@@ -150,14 +179,21 @@ export interface StatsStore {
   ): Promise<StatsRecord | null>;
 }
 
-/** What is deleted in small steps; each step is a short commit of its own, of at least one row. Roll-ups stay. */
+/**
+ * What is deleted in small steps; each step is a short commit of its own, of at least one row. Roll-ups by hour
+ * and day stay.
+ */
 export interface RetentionStore {
   /**
    * Deletes at most `limit` samples recorded before that time, of the next robot after `cursor` that has
-   * any. Answers the cursor of the next step, null when there is nothing left to do.
+   * any, and the roll-ups of the minutes that begin before all that are left. Answers the cursor of the
+   * next step, null when there is nothing left to do.
    */
   deleteSamples(before: number, limit: number, cursor: string | null): Promise<string | null>;
-  /** Deletes at most `limit` of the oldest events that the service took before that time; answers whether there may be more. */
+  /**
+   * Deletes at most `limit` of the oldest events that the service took before that time; answers whether there
+   * may be more.
+   */
   deleteEvents(before: number, limit: number): Promise<boolean>;
   /** Deletes at most `limit` samples, roll-ups or events of deleted robots; answers whether there may be more. */
   deleteTraces(limit: number): Promise<boolean>;

@@ -1,4 +1,3 @@
-import { setImmediate as yieldToOthers } from 'node:timers/promises';
 import { v7 as uuidv7 } from 'uuid';
 import { limits } from '../../protocol/limits.ts';
 import type { Body, Query } from '../../protocol/routes.ts';
@@ -8,20 +7,25 @@ import type { Deps } from './deps.ts';
 import { requireDiskRoom } from './disk-room.ts';
 import { fault } from './fault.ts';
 import type { RobotCaller } from './robot-store.ts';
-import { addSample, emptySummary, type SampleSummary, type Spread } from './sample-summary.ts';
+import { mapInSteps, startSteps } from './steps.ts';
 import { canonicalDocument, robotGone } from './tasks.ts';
-import type { RobotOfAccount, SampleRecord, TimeRange } from './telemetry-store.ts';
+import {
+  type RobotOfAccount,
+  type Rollup,
+  type SampleRecord,
+  type Spread,
+  stepMs,
+  type TimeRange,
+} from './telemetry-store.ts';
 
 /** 0000-01-01: before it a timestamp has no four-digit year. */
 const FIRST_INSTANT = -62_167_219_200_000;
 
-const HOUR_MS = 60 * 60_000;
-const stepMs = { minute: 60_000, hour: HOUR_MS, day: 24 * HOUR_MS };
 /** How long a series is where `from` is not given. */
-const usualMs = { minute: HOUR_MS, hour: 24 * HOUR_MS, day: 31 * 24 * HOUR_MS };
+const usualMs = { minute: stepMs.hour, hour: stepMs.day, day: 31 * stepMs.day };
 
-/** Samples read at once for a series by minute; others are served in between. */
-const READ_AT_ONCE = 1000;
+/** Intervals of a series read at once; others are served in between. */
+const READ_AT_ONCE = 25;
 
 interface Accepted {
   /** Before the name of a field in a message. */
@@ -42,7 +46,9 @@ export async function recordSamples(
   body: Body<'recordSamples'>,
 ): Promise<{ accepted: number; samples: Sample[] }> {
   const now = clock.now();
-  const accepted = samplesOf(body).map(({ sample, place }) => accept(sample, place, now));
+  const accepted = await mapInSteps(samplesOf(body), ({ sample, place }) =>
+    accept(sample, place, now),
+  );
   const retention = settings.telemetryRetentionMs;
   const kept = accepted.filter(
     ({ record }) => retention === null || record.recordedAt >= now - retention,
@@ -95,7 +101,7 @@ function accept(sample: NewSample, place: string, now: number): Accepted {
     state: sample.state ?? null,
     metrics: canonicalDocument(`${place}metrics`, metrics, limits.metricsBytes),
   };
-  return { place, record, answer: viewSample(record) };
+  return { place, record, answer: viewSample(record, metrics) };
 }
 
 /** One page of a robot's samples, newest first. Throws `not_found` and `invalid_request`. */
@@ -115,14 +121,14 @@ export async function listSamples(
   const items = found.slice(0, size);
   const last = items.at(-1);
   return {
-    items: items.map(viewSample),
+    items: await mapInSteps(items, (item) => viewSample(item, JSON.parse(item.metrics))),
     next_cursor: found.length > size && last !== undefined ? `${last.recordedAt}_${last.id}` : null,
   };
 }
 
 /**
- * A robot's samples by minute, hour or day; hours and days come from roll-ups alone.
- * Throws `not_found`, and `invalid_request` for a range that is empty, too long or too full.
+ * A robot's samples by minute, hour or day, from roll-ups alone. Throws `not_found`, and `invalid_request` for
+ * a range that is empty or too long.
  */
 export async function readSeries(
   deps: Deps,
@@ -130,15 +136,20 @@ export async function readSeries(
   query: Query<'readTelemetry'> & { resolution: Series['resolution'] },
 ): Promise<Series> {
   const { resolution } = query;
-  const range = seriesRange(query, deps.clock.now());
-  const points =
-    resolution === 'minute'
-      ? await minutePoints(deps, robot, range)
-      : (await deps.store.listRollups(robot, resolution, range))?.map(({ at, summary }) =>
-          viewPoint(at, summary),
-        );
-  if (points === undefined) throw robotNotFound();
-  const { from, to } = range;
+  const { from, to } = seriesRange(query, deps.clock.now());
+  const points: SeriesPoint[] = [];
+  const step = startSteps();
+  let next = from;
+  for (;;) {
+    const range = { from: next, to };
+    const found = await deps.store.listRollups(robot, resolution, range, READ_AT_ONCE);
+    if (found === null) throw robotNotFound();
+    for (const rollup of found) points.push(viewPoint(rollup));
+    const last = found.at(-1);
+    if (found.length < READ_AT_ONCE || last === undefined) break;
+    next = last.at + 1;
+    await step();
+  }
   return { resolution, from: formatTimestamp(from), to: formatTimestamp(to), points };
 }
 
@@ -157,7 +168,7 @@ function seriesRange(
   const to = instantOf(query.to) ?? now + 1;
   const range = rangeOf({ from: instantOf(query.from) ?? to - usualMs[resolution], to });
   if (range.to - range.from > limits.seriesMs[resolution]) {
-    const hours = limits.seriesMs[resolution] / HOUR_MS;
+    const hours = limits.seriesMs[resolution] / stepMs.hour;
     throw fault(
       'invalid_request',
       `A series by ${resolution} spans at most ${hours} hours; ask for less or for a coarser one.`,
@@ -165,39 +176,6 @@ function seriesRange(
   }
   const step = stepMs[resolution];
   return { from: Math.floor(range.from / step) * step, to: Math.ceil(range.to / step) * step };
-}
-
-async function minutePoints(
-  { store }: Deps,
-  robot: RobotOfAccount,
-  range: TimeRange,
-): Promise<SeriesPoint[] | undefined> {
-  const minutes = new Map<number, SampleSummary>();
-  let before: Pick<SampleRecord, 'recordedAt' | 'id'> | null = null;
-  for (let read = 0; read <= limits.seriesSamples; read += READ_AT_ONCE) {
-    const found: SampleRecord[] | null = await store.listSamples(robot, range, {
-      limit: READ_AT_ONCE,
-      before,
-    });
-    if (found === null) return undefined;
-    for (const sample of found) addToMinute(minutes, sample);
-    if (found.length < READ_AT_ONCE) {
-      return [...minutes].reverse().map(([at, summary]) => viewPoint(at, summary));
-    }
-    before = found.at(-1) ?? null;
-    await yieldToOthers();
-  }
-  throw fault(
-    'invalid_request',
-    `The range holds more than ${limits.seriesSamples} samples; ask for less or for hours.`,
-  );
-}
-
-function addToMinute(minutes: Map<number, SampleSummary>, sample: SampleRecord): void {
-  const at = Math.floor(sample.recordedAt / stepMs.minute) * stepMs.minute;
-  const summary = minutes.get(at) ?? emptySummary();
-  minutes.set(at, summary);
-  addSample(summary, sample);
 }
 
 function instantOf(text: string | undefined): number | null {
@@ -218,18 +196,22 @@ function robotNotFound() {
   return fault('not_found', 'There is no such robot for this caller.');
 }
 
-function viewSample({ id, recordedAt, batteryPct, state, metrics }: SampleRecord): Sample {
+function viewSample(
+  { id, recordedAt, batteryPct, state }: SampleRecord,
+  metrics: Sample['metrics'],
+): Sample {
   return {
     id,
     recorded_at: formatTimestamp(recordedAt),
     battery_pct: batteryPct,
     state,
-    metrics: JSON.parse(metrics),
+    metrics,
   };
 }
 
 /** `fromEntries` makes a member of its own even of `__proto__`. */
-function viewPoint(at: number, { samples, battery, states, metrics }: SampleSummary): SeriesPoint {
+function viewPoint({ at, summary }: Rollup): SeriesPoint {
+  const { samples, battery, states, metrics } = summary;
   return {
     at: formatTimestamp(at),
     samples,

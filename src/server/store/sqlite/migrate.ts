@@ -2,9 +2,12 @@ import Database from 'better-sqlite3';
 import { SvcError } from '../../../base/svc-error.ts';
 import { newProofKey, sealProof } from './proof-cipher.ts';
 
+/** SQL, or what it takes to do what SQL cannot; inside a transaction. */
+export type Migration = string | ((db: Database.Database) => void);
+
 export interface MigrateOptions {
   db: Database.Database;
-  migrations: readonly string[];
+  migrations: readonly Migration[];
   /** Part of the snapshot's name, so that none overwrites another; null for a copy, which needs none. */
   now: number | null;
 }
@@ -37,10 +40,11 @@ export function migrate({ db, migrations, now }: MigrateOptions): void {
   teachSums(db);
   db.function('new_proof_key', newProofKey);
   db.function('seal_proof', sealProof);
-  for (const [index, sql] of migrations.entries()) {
+  for (const [index, migration] of migrations.entries()) {
     if (index < from) continue;
     db.transaction(() => {
-      db.exec(sql);
+      if (typeof migration === 'string') db.exec(migration);
+      else migration(db);
       db.pragma(`user_version = ${index + 1}`);
       db.pragma(`application_id = ${APPLICATION_ID}`);
     }).exclusive();
@@ -70,7 +74,7 @@ function spent(total: bigint, amounts: string): bigint {
  *
  * @throws SvcError `schema_too_old`, `schema_too_new` or `database_foreign`.
  */
-export function requireSchema(db: Database.Database, migrations: readonly string[]): void {
+export function requireSchema(db: Database.Database, migrations: readonly Migration[]): void {
   const version = schemaVersion(db);
   requireOwn(db, version);
   if (version > migrations.length) throw tooNew(version, migrations.length);
@@ -88,7 +92,7 @@ export function requireSchema(db: Database.Database, migrations: readonly string
  *
  * @throws SvcError `schema_too_new` or `database_foreign`.
  */
-export function requireOwnSchema(db: Database.Database, migrations: readonly string[]): void {
+export function requireOwnSchema(db: Database.Database, migrations: readonly Migration[]): void {
   const version = schemaVersion(db);
   requireOwn(db, version);
   if (version === 0) throw foreign();

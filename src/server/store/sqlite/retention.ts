@@ -38,6 +38,27 @@ function deleteOldSamples({
        SELECT robot_id, recorded_at, id FROM telemetry WHERE robot_id = ? AND recorded_at < ?
        ORDER BY recorded_at, id LIMIT 1)`,
   );
+  const oldest = writer
+    .prepare<[string, number], number>(
+      `SELECT recorded_at FROM telemetry WHERE robot_id = ? AND recorded_at < ?
+       ORDER BY recorded_at LIMIT 1`,
+    )
+    .pluck();
+  const deleteMinutes = writer.prepare<[string, number]>(
+    `DELETE FROM telemetry_rollups WHERE robot_id = ? AND resolution = 'minute' AND at < ?`,
+  );
+  const saveHorizon = writer.prepare<[string, number]>(
+    `INSERT INTO telemetry_horizons (robot_id, before) VALUES (?, ?)
+     ON CONFLICT DO UPDATE SET before = max(before, excluded.before)`,
+  );
+  /** Each minute had a sample, so that at most one minute more goes than samples do. */
+  const deleteSome = (robotId: string, before: number, limit: number) => {
+    const deletion = repeatInCommit(limit, () => deleteOldest.run(robotId, before).changes > 0);
+    const horizon = oldest.get(robotId, before) ?? before;
+    deleteMinutes.run(robotId, horizon);
+    saveHorizon.run(robotId, horizon);
+    return deletion;
+  };
   /** The next robot with old samples; else how far it looked, or null at the end. */
   const look = (cursor: string, before: number) => {
     let place = cursor;
@@ -54,9 +75,7 @@ function deleteOldSamples({
     if (found === null) return null;
     const { robotId, place } = found;
     if (robotId === null) return place;
-    const { more } = await write(() =>
-      repeatInCommit(limit, () => deleteOldest.run(robotId, before).changes > 0),
-    );
+    const { more } = await write(() => deleteSome(robotId, before, limit));
     return more ? place : robotId;
   };
 }
@@ -70,6 +89,9 @@ function deleteTraces({ writer, write }: Access): RetentionStore['deleteTraces']
        SELECT robot_id, recorded_at, id FROM telemetry WHERE robot_id = ? LIMIT 1)`,
     `DELETE FROM telemetry_rollups WHERE (robot_id, resolution, at) IN (
        SELECT robot_id, resolution, at FROM telemetry_rollups WHERE robot_id = ? LIMIT 1)`,
+    `DELETE FROM telemetry_names WHERE (robot_id, day) IN (
+       SELECT robot_id, day FROM telemetry_names WHERE robot_id = ? LIMIT 1)`,
+    'DELETE FROM telemetry_horizons WHERE robot_id = ?',
     `DELETE FROM events WHERE seq IN (SELECT seq FROM events WHERE robot_id = ? LIMIT 1)`,
   ].map((sql) => writer.prepare<[string]>(sql));
   const forget = writer.prepare<[string]>('DELETE FROM robot_traces WHERE robot_id = ?');

@@ -1,19 +1,9 @@
-import {
-  addSample,
-  addSummary,
-  decodeSummary,
-  emptySummary,
-  encodeSummary,
-  type SampleSummary,
-} from '../../core/sample-summary.ts';
+import { readingsOf } from '../../core/day-names.ts';
 import type { NewSamples, SampleRecord, TelemetryStore } from '../../core/telemetry-store.ts';
 import type { Access } from './access.ts';
 import { activityHours, type CountedIn, hourOf } from './activity-hours.ts';
 import { showNewest } from './robot-readings.ts';
-
-const DAY_MS = 24 * 60 * 60_000;
-
-type Resolution = 'hour' | 'day';
+import { type Reading, rollupReader, rollupWriter } from './roll-ups.ts';
 
 interface SampleRow {
   id: string;
@@ -21,12 +11,6 @@ interface SampleRow {
   battery_pct: number | null;
   state: string | null;
   metrics: string;
-}
-
-interface RollupRow {
-  at: number;
-  samples: number;
-  summary: string;
 }
 
 /** Thrown inside a write, so that its savepoint undoes the samples before. */
@@ -45,7 +29,7 @@ export function telemetryStore(access: Access): TelemetryStore {
     'SELECT wallet, fleet_id FROM robots WHERE id = ? AND key_hash = ?',
   );
   const insert = insertSample(access);
-  const countInRollups = rollupWriter(access);
+  const addToRollups = rollupWriter(writer);
   const countActivity = activityHours(writer);
   const show = showNewest(writer);
   const owned = reader.prepare<[string, string]>(
@@ -56,18 +40,19 @@ export function telemetryStore(access: Access): TelemetryStore {
      WHERE robot_id = ? AND recorded_at >= ? AND (recorded_at, id) < (?, ?)
      ORDER BY recorded_at DESC, id DESC LIMIT ?`,
   );
-  const rollups = reader.prepare<[string, Resolution, number, number], RollupRow>(
-    `SELECT at, samples, summary FROM telemetry_rollups
-     WHERE robot_id = ? AND resolution = ? AND at >= ? AND at < ? ORDER BY at`,
-  );
+  const rollups = rollupReader(reader);
 
-  function recordInWrite({ robotId, keyHash, samples, now }: NewSamples) {
+  function recordInWrite({ robotId, keyHash, samples, now }: NewSamples, readings: Reading[]) {
     const robot = robotOfKey.get(robotId, keyHash);
     if (robot === undefined) return { outcome: 'robot_gone' as const };
-    const inserted = samples.filter((sample, index) => insert(robotId, sample, index));
-    for (const [hour, summary] of summariesByHour(inserted)) {
-      countInRollups(robotId, hour, summary);
-      countActivity(robot, 'samples', hour, summary.samples);
+    const isNew = samples.map((sample, index) => insert(robotId, sample, index));
+    const inserted = samples.filter((_, index) => isNew[index]);
+    addToRollups(
+      robotId,
+      readings.filter((_, index) => isNew[index]),
+    );
+    for (const [hour, count] of countsByHour(inserted)) {
+      countActivity(robot, 'samples', hour, count);
     }
     show(robotId, inserted, now);
     return { outcome: 'recorded' as const };
@@ -76,7 +61,8 @@ export function telemetryStore(access: Access): TelemetryStore {
   return {
     async recordSamples(samples) {
       try {
-        return await write(() => recordInWrite(samples));
+        const readings = samples.samples.map(toReading);
+        return await write(() => recordInWrite(samples, readings));
       } catch (error) {
         if (error instanceof SampleConflict) return { outcome: 'id_conflict', index: error.index };
         throw error;
@@ -91,13 +77,10 @@ export function telemetryStore(access: Access): TelemetryStore {
         return page.all(robotId, from, end.recordedAt, end.id, limit).map(toSample);
       }),
 
-    listRollups: ({ wallet, robotId }, resolution, { from, to }) =>
+    listRollups: ({ wallet, robotId }, resolution, range, limit) =>
       read(() => {
         if (owned.get(robotId, wallet) === undefined) return null;
-        return rollups.all(robotId, resolution, from, to).map(({ at, samples, summary }) => ({
-          at,
-          summary: decodeSummary(samples, summary),
-        }));
+        return rollups(robotId, resolution, range, limit);
       }),
   };
 }
@@ -126,40 +109,17 @@ function insertSample({
   };
 }
 
-function rollupWriter({
-  writer,
-}: Access): (robotId: string, hour: number, summary: SampleSummary) => void {
-  const find = writer.prepare<[string, Resolution, number], RollupRow>(
-    `SELECT at, samples, summary FROM telemetry_rollups
-     WHERE robot_id = ? AND resolution = ? AND at = ?`,
-  );
-  const save = writer.prepare<[string, Resolution, number, number, string]>(
-    `INSERT INTO telemetry_rollups (robot_id, resolution, at, samples, summary)
-     VALUES (?, ?, ?, ?, ?)
-     ON CONFLICT DO UPDATE SET samples = excluded.samples, summary = excluded.summary`,
-  );
-  function merge(robotId: string, resolution: Resolution, at: number, added: SampleSummary): void {
-    const stored = find.get(robotId, resolution, at);
-    const summary =
-      stored === undefined ? emptySummary() : decodeSummary(stored.samples, stored.summary);
-    addSummary(summary, added);
-    save.run(robotId, resolution, at, summary.samples, encodeSummary(summary));
-  }
-  return (robotId, hour, summary) => {
-    merge(robotId, 'hour', hour, summary);
-    merge(robotId, 'day', Math.floor(hour / DAY_MS) * DAY_MS, summary);
-  };
+function toReading(sample: SampleRecord): Reading {
+  return { recordedAt: sample.recordedAt, readings: readingsOf(sample) };
 }
 
-function summariesByHour(samples: SampleRecord[]): [number, SampleSummary][] {
-  const hours = new Map<number, SampleSummary>();
-  for (const sample of samples) {
-    const hour = hourOf(sample.recordedAt);
-    const summary = hours.get(hour) ?? emptySummary();
-    hours.set(hour, summary);
-    addSample(summary, sample);
+function countsByHour(samples: SampleRecord[]): Map<number, number> {
+  const hours = new Map<number, number>();
+  for (const { recordedAt } of samples) {
+    const hour = hourOf(recordedAt);
+    hours.set(hour, (hours.get(hour) ?? 0) + 1);
   }
-  return [...hours].sort(([a], [b]) => a - b);
+  return hours;
 }
 
 function toSample(row: SampleRow): SampleRecord {

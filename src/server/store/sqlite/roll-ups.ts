@@ -1,0 +1,164 @@
+import type { Database } from 'better-sqlite3';
+import type { Resolution } from '../../../protocol/telemetry.ts';
+import {
+  type DayNames,
+  dayNames,
+  noNames,
+  type SampleReadings,
+  type StoredNames,
+} from '../../core/day-names.ts';
+import { numbered, summaryOf, Tally } from '../../core/tally.ts';
+import { addEncoded, decodeTally, encodeTally } from '../../core/tally-bytes.ts';
+import { type Rollup, stepMs, type TimeRange } from '../../core/telemetry-store.ts';
+
+export const resolutions = ['minute', 'hour', 'day'] as const;
+
+/** Begin of the interval (UTC). */
+export function beginOf(resolution: Resolution, instant: number): number {
+  return Math.floor(instant / stepMs[resolution]) * stepMs[resolution];
+}
+
+export interface RollupRow {
+  at: number;
+  samples: number;
+  summary: Buffer;
+}
+
+/** What one robot's samples of one day (UTC) say, by resolution and begin of the interval. */
+export class DayTallies {
+  readonly names: DayNames;
+  readonly #tallies: Record<Resolution, Map<number, Tally>> = {
+    minute: new Map(),
+    hour: new Map(),
+    day: new Map(),
+  };
+
+  constructor(names: DayNames) {
+    this.names = names;
+  }
+
+  add(recordedAt: number, sample: SampleReadings): void {
+    const readings = numbered(this.names, sample);
+    for (const resolution of resolutions) {
+      const at = beginOf(resolution, recordedAt);
+      const tallies = this.#tallies[resolution];
+      const tally = tallies.get(at) ?? new Tally();
+      tallies.set(at, tally);
+      tally.add(readings);
+    }
+  }
+
+  *all(): Generator<[Resolution, at: number, Tally]> {
+    for (const resolution of resolutions) {
+      for (const [at, tally] of this.#tallies[resolution]) yield [resolution, at, tally];
+    }
+  }
+
+  by(resolution: Resolution): ReadonlyMap<number, Tally> {
+    return this.#tallies[resolution];
+  }
+}
+
+/** What a robot's day holds; must run inside a read or a write, as the connection asks for. */
+export function namesReader(db: Database): (robotId: string, day: number) => StoredNames {
+  const find = db.prepare<[string, number], { names: string }>(
+    'SELECT names FROM telemetry_names WHERE robot_id = ? AND day = ?',
+  );
+  return (robotId, day) => {
+    const stored = find.get(robotId, day);
+    return stored === undefined ? noNames : JSON.parse(stored.names);
+  };
+}
+
+/** Saves tallies in the place of those stored, and the names that their day holds. */
+export function tallySaver(writer: Database) {
+  const save = writer.prepare<[string, Resolution, number, number, Buffer]>(
+    `INSERT INTO telemetry_rollups (robot_id, resolution, at, samples, summary)
+     VALUES (?, ?, ?, ?, ?)
+     ON CONFLICT DO UPDATE SET samples = excluded.samples, summary = excluded.summary`,
+  );
+  const saveNames = writer.prepare<[string, number, string]>(
+    `INSERT INTO telemetry_names (robot_id, day, names) VALUES (?, ?, ?)
+     ON CONFLICT DO UPDATE SET names = excluded.names`,
+  );
+  return {
+    tally(robotId: string, resolution: Resolution, at: number, tally: Tally) {
+      save.run(robotId, resolution, at, tally.samples, encodeTally(tally));
+    },
+    names(robotId: string, day: number, { states, metrics }: DayNames) {
+      const names = { states: states.names, metrics: metrics.names };
+      saveNames.run(robotId, day, JSON.stringify(names));
+    },
+  };
+}
+
+export interface Reading {
+  recordedAt: number;
+  readings: SampleReadings;
+}
+
+/**
+ * Adds new samples to the tallies of their minutes, hours and days, each read and written once; must run
+ * inside a write.
+ */
+export function rollupWriter(writer: Database): (robotId: string, samples: Reading[]) => void {
+  const namesOf = namesReader(writer);
+  const saved = tallySaver(writer);
+  const find = writer.prepare<[string, Resolution, number], Omit<RollupRow, 'at'>>(
+    `SELECT samples, summary FROM telemetry_rollups
+     WHERE robot_id = ? AND resolution = ? AND at = ?`,
+  );
+  function addDay(robotId: string, day: number, samples: Reading[]): void {
+    const stored = namesOf(robotId, day);
+    const added = new DayTallies(dayNames(stored));
+    for (const { recordedAt, readings } of samples) added.add(recordedAt, readings);
+    const { names } = added;
+    if (holdsMore(names, stored)) saved.names(robotId, day, names);
+    for (const [resolution, at, tally] of added.all()) {
+      const row = find.get(robotId, resolution, at);
+      if (row !== undefined) addEncoded(tally, row.samples, row.summary);
+      saved.tally(robotId, resolution, at, tally);
+    }
+  }
+  return (robotId, samples) => {
+    const days = byDay(samples);
+    for (const [day, ofDay] of days) addDay(robotId, day, ofDay);
+  };
+}
+
+function holdsMore({ states, metrics }: DayNames, stored: StoredNames): boolean {
+  return states.size > stored.states.length || metrics.size > stored.metrics.length;
+}
+
+/** The first roll-ups of a range, oldest first; must run inside a read. */
+export function rollupReader(
+  reader: Database,
+): (robotId: string, resolution: Resolution, range: TimeRange, limit: number) => Rollup[] {
+  const namesOf = namesReader(reader);
+  const find = reader.prepare<[string, Resolution, number, number, number], RollupRow>(
+    `SELECT at, samples, summary FROM telemetry_rollups
+     WHERE robot_id = ? AND resolution = ? AND at >= ? AND at < ? ORDER BY at LIMIT ?`,
+  );
+  return (robotId, resolution, { from, to }, limit) => {
+    let day: number | undefined;
+    let names = noNames;
+    return find.all(robotId, resolution, from, to, limit).map(({ at, samples, summary }) => {
+      if (day !== beginOf('day', at)) {
+        day = beginOf('day', at);
+        names = namesOf(robotId, day);
+      }
+      return { at, summary: summaryOf(decodeTally(samples, summary), names) };
+    });
+  };
+}
+
+function byDay(samples: Reading[]): Map<number, Reading[]> {
+  const days = new Map<number, Reading[]>();
+  for (const sample of samples) {
+    const day = beginOf('day', sample.recordedAt);
+    const ofDay = days.get(day) ?? [];
+    days.set(day, ofDay);
+    ofDay.push(sample);
+  }
+  return days;
+}

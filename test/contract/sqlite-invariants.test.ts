@@ -1,12 +1,19 @@
 import Database from 'better-sqlite3';
+import { v7 as uuid } from 'uuid';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { Lease } from '../../src/server/core/anchor-store.ts';
 import { openTemporarySqlite } from './temporary-sqlite.ts';
 import { randomHash, World } from './world.ts';
+
+const HOUR = 3_600_000;
 
 let world: World;
 let path: string;
 
-/** Tasks that wait, are signed, settled, half settled and failed, and some gone, so that each rule has its rows. */
+/**
+ * Tasks that wait, are signed, settled, half settled and failed, some gone, samples and events, also in a fleet:
+ * so that each rule has its rows.
+ */
 beforeEach(async () => {
   world = await World.open(async (clock) => {
     const temporary = await openTemporarySqlite(clock);
@@ -20,6 +27,7 @@ beforeEach(async () => {
   await world.queued(gone.id, 1);
   await world.store.deleteRobot(gone.id, gone.wallet, world.now);
   await world.fleet(await world.account());
+  await anchorAndReportInAFleet(lease);
   const robot = await world.robot();
   await world.queued(robot.id, 1);
   await world.settled(lease);
@@ -33,6 +41,34 @@ beforeEach(async () => {
   const [failed] = await world.queued(robot.id, 2);
   await world.store.refuseQueuedProofs(lease, [failed?.id ?? ''], 'no funds', world.now);
 });
+
+async function anchorAndReportInAFleet(lease: Lease): Promise<void> {
+  const robot = await world.robot();
+  const fleet = await world.fleet(robot.wallet);
+  await world.store.patchRobot(robot.id, robot.wallet, { fleetId: fleet.id }, world.now);
+  await world.queued(robot.id, 1);
+  await world.settled(lease);
+  const { id: robotId, keyHash } = robot;
+  const samples = [0, 1, 2].map((hours) => ({
+    id: uuid(),
+    recordedAt: world.now - hours * HOUR,
+    batteryPct: 50,
+    state: 'idle',
+    metrics: '{"t":0.1}',
+  }));
+  await world.store.recordSamples({ robotId, keyHash, samples, now: world.now });
+  await world.store.createEvent({
+    id: uuid(),
+    robotId,
+    keyHash,
+    eventType: 'x',
+    severity: 'warn',
+    message: '',
+    payload: '{}',
+    occurredAt: null,
+    createdAt: world.now,
+  });
+}
 afterEach(() => world.close());
 
 /** Breaks what the schema itself would refuse. */
@@ -48,6 +84,7 @@ function damage(sql: string): void {
 const aSettled = `(SELECT task_id FROM receipts LIMIT 1)`;
 const aSubmitted = `(SELECT task_id FROM completions WHERE state = 'submitted' LIMIT 1)`;
 const aFailed = `(SELECT task_id FROM completions WHERE state = 'failed' LIMIT 1)`;
+const ofFleets = 'IN (SELECT id FROM fleets)';
 const ofBatch = `(SELECT id FROM attempts WHERE root IS NOT NULL LIMIT 1)`;
 
 describe('the check of the invariants', () => {
@@ -131,6 +168,28 @@ describe('the check of the invariants', () => {
     ['anchor_days_follow_ledger', 'UPDATE anchor_days SET anchors = anchors + 1'],
     ['anchor_days_follow_ledger', `UPDATE anchor_days SET gas_wei = gas_wei || '0'`],
     ['anchor_days_follow_ledger', 'DELETE FROM anchor_days'],
+    ['fleets_within_accounts', `UPDATE anchor_days SET anchors = 9 WHERE scope ${ofFleets}`],
+    [
+      'fleets_within_accounts',
+      `UPDATE anchor_days SET gas_wei = gas_wei || '0' WHERE scope ${ofFleets}`,
+    ],
+    ['fleets_within_accounts', `UPDATE activity_hours SET samples = 9 WHERE scope ${ofFleets}`],
+    ['fleets_within_accounts', `UPDATE activity_hours SET warn = 9 WHERE scope ${ofFleets}`],
+    ['activity_covers_robots', 'UPDATE activity_hours SET samples = 0'],
+    ['activity_covers_robots', 'UPDATE activity_hours SET warn = 0'],
+    ['activity_covers_robots', 'DELETE FROM activity_hours'],
+    ['rollups_follow_samples', 'UPDATE telemetry_rollups SET samples = samples + 1'],
+    ['rollups_follow_samples', `DELETE FROM telemetry_rollups WHERE resolution = 'minute'`],
+    ['rollups_follow_samples', `UPDATE telemetry_rollups SET summary = x'00'`],
+    ['rollups_follow_samples', 'DELETE FROM telemetry_names'],
+    ['rollups_follow_samples', 'UPDATE telemetry SET battery_pct = 51'],
+    ['rollups_follow_samples', `UPDATE telemetry SET metrics = '{"t":0.10000000000000002}'`],
+    ['rollups_follow_samples', `UPDATE telemetry SET state = 'unheard'`],
+    ['rollups_follow_samples', 'DELETE FROM telemetry'],
+    [
+      'rollups_follow_samples',
+      'DELETE FROM telemetry WHERE recorded_at = (SELECT max(recorded_at) FROM telemetry)',
+    ],
     ['charges_follow_cost', `UPDATE attempts SET cost_wei = '9' WHERE cost_wei IS NOT NULL`],
     ['charges_follow_cost', `UPDATE ledger SET gas_wei = '1' WHERE kind = 'release'`],
     ['proofs_match_their_hash', `UPDATE proofs SET sealed = zeroblob(length(sealed))`],

@@ -1,9 +1,11 @@
 import type { Database } from 'better-sqlite3';
+import { activityCoversRobots, fleetsWithinAccounts } from './activity.ts';
 import { payloadsRebuild, proofsMatchTheirHash } from './anchored-bytes.ts';
 import type { Invariant } from './invariant.ts';
 import { chargesFollowCost, ledgerNeverNegative, ledgerSumsEqualBalances } from './ledger-sums.ts';
 import { anchorDaysFollowLedger } from './roll-ups.ts';
 import { statedInvariants } from './stated-invariants.ts';
+import { rollupsFollowSamples } from './telemetry-roll-ups.ts';
 
 const computed: Record<string, Invariant> = {
   file_is_sound: fileIsSound,
@@ -11,6 +13,9 @@ const computed: Record<string, Invariant> = {
   ledger_never_negative: ledgerNeverNegative,
   charges_follow_cost: chargesFollowCost,
   anchor_days_follow_ledger: anchorDaysFollowLedger,
+  fleets_within_accounts: fleetsWithinAccounts,
+  activity_covers_robots: activityCoversRobots,
+  rollups_follow_samples: rollupsFollowSamples,
   proofs_match_their_hash: proofsMatchTheirHash,
   payloads_rebuild_from_leaves: payloadsRebuild,
 };

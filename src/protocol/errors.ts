@@ -110,6 +110,11 @@ export const errors = {
   },
   anchor_queued: { status: 503, retryable: true, summary: 'accepted and waiting to be submitted' },
   chain_unavailable: { status: 503, retryable: true, summary: 'the chain cannot be read now' },
+  overloaded: {
+    status: 503,
+    retryable: true,
+    summary: 'too many calls of the account wait; nothing was done',
+  },
   storage_unavailable: {
     status: 503,
     retryable: true,

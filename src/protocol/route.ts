@@ -8,6 +8,8 @@ import type { ErrorCode } from './errors.ts';
  * - `limit`: whose counter a call consumes; `none` where nothing is metered.
  * - `maxBody`: bytes of the largest body, where one may be sent.
  * - `document`: the member of the body that may be any JSON, and its limit in bytes of canonical form.
+ * - `maxValues`: JSON values of the largest body that holds several documents, containers counted as well.
+ * - `longAnswer`: the answer may be megabytes, and goes out in pieces.
  * - `fieldErrors`: the code for any fault of that body or path field; every other fault of shape
  *   is `invalid_request`.
  * - `countErrors`: the code for more items than that body field may have.
@@ -32,6 +34,8 @@ export interface Route {
   body?: TObject;
   maxBody?: number;
   document?: { field: string; maxBytes: number };
+  maxValues?: number;
+  longAnswer?: true;
   fieldErrors?: Readonly<Record<string, ErrorCode>>;
   countErrors?: Readonly<Record<string, ErrorCode>>;
   responses: Readonly<Record<number, TSchema>>;

@@ -45,9 +45,10 @@ describe('the routes table', () => {
     expect(open).toEqual([]);
   });
 
-  it('bounds the body of every endpoint that may have one, large only where a document is taken', () => {
-    for (const [name, { method, document, maxBody }] of rows) {
-      const expected = document ? 2 * 1024 * 1024 : method === 'GET' ? undefined : 64 * 1024;
+  it('bounds the body of every endpoint that may have one, large only where documents are taken', () => {
+    for (const [name, { method, document, maxValues, maxBody }] of rows) {
+      const expected =
+        document || maxValues ? 2 * 1024 * 1024 : method === 'GET' ? undefined : 64 * 1024;
       expect([name, maxBody]).toEqual([name, expected]);
     }
   });

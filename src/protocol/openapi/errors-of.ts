@@ -25,6 +25,7 @@ const bodyErrors = [
   'payload_too_large',
   'unsupported_media_type',
   'forbidden_origin',
+  'overloaded',
 ] as const;
 
 const accessErrors: Readonly<Record<Route['access'], readonly ErrorCode[]>> = {

@@ -30,7 +30,7 @@ export const telemetryRoutes = {
       ),
     }),
     maxBody: limits.bodyBytes,
-    document: { field: 'samples', maxBytes: limits.samplesPerRequest * limits.metricsBytes },
+    maxValues: limits.samplesValues,
     fieldErrors: {
       id: 'invalid_sample',
       battery_pct: 'invalid_sample',
@@ -86,7 +86,8 @@ export const telemetryRoutes = {
       ),
     }),
     responses: { 200: Type.Union([page(Sample), Series]) },
-    errors: ['not_found'],
+    longAnswer: true,
+    errors: ['not_found', 'overloaded'],
   },
   listEvents: {
     method: 'GET',

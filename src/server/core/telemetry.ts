@@ -6,6 +6,8 @@ import { formatTimestamp, parseTimestamp } from '../../protocol/timestamp.ts';
 import type { Deps } from './deps.ts';
 import { requireDiskRoom } from './disk-room.ts';
 import { fault } from './fault.ts';
+import { type JsonText, withDocument, writtenPage } from './json-text.ts';
+import type { Page } from './page.ts';
 import type { RobotCaller } from './robot-store.ts';
 import { mapInSteps, startSteps } from './steps.ts';
 import { canonicalDocument, robotGone } from './tasks.ts';
@@ -101,7 +103,7 @@ function accept(sample: NewSample, place: string, now: number): Accepted {
     state: sample.state ?? null,
     metrics: canonicalDocument(`${place}metrics`, metrics, limits.metricsBytes),
   };
-  return { place, record, answer: viewSample(record, metrics) };
+  return { place, record, answer: { ...membersOf(record), metrics } };
 }
 
 /** One page of a robot's samples, newest first. Throws `not_found` and `invalid_request`. */
@@ -109,7 +111,7 @@ export async function listSamples(
   { store }: Deps,
   robot: RobotOfAccount,
   { from, to, limit, cursor }: Query<'readTelemetry'>,
-): Promise<{ items: Sample[]; next_cursor: string | null }> {
+): Promise<JsonText<Page<Sample>>> {
   const size = limit === undefined ? limits.pageSize : Number(limit);
   const range = rangeOf({
     from: instantOf(from) ?? Number.MIN_SAFE_INTEGER,
@@ -120,10 +122,10 @@ export async function listSamples(
   if (found === null) throw robotNotFound();
   const items = found.slice(0, size);
   const last = items.at(-1);
-  return {
-    items: await mapInSteps(items, (item) => viewSample(item, JSON.parse(item.metrics))),
+  return writtenPage({
+    items: items.map((item) => withDocument(membersOf(item), 'metrics', item.metrics)),
     next_cursor: found.length > size && last !== undefined ? `${last.recordedAt}_${last.id}` : null,
-  };
+  });
 }
 
 /**
@@ -196,16 +198,12 @@ function robotNotFound() {
   return fault('not_found', 'There is no such robot for this caller.');
 }
 
-function viewSample(
-  { id, recordedAt, batteryPct, state }: SampleRecord,
-  metrics: Sample['metrics'],
-): Sample {
+function membersOf(sample: SampleRecord): Omit<Sample, 'metrics'> {
   return {
-    id,
-    recorded_at: formatTimestamp(recordedAt),
-    battery_pct: batteryPct,
-    state,
-    metrics,
+    id: sample.id,
+    recorded_at: formatTimestamp(sample.recordedAt),
+    battery_pct: sample.batteryPct,
+    state: sample.state,
   };
 }
 

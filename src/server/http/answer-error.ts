@@ -11,6 +11,7 @@ const retryAfter: Partial<Record<ErrorCode, number>> = {
   rate_limited: 1,
   anchor_queued: 5,
   chain_unavailable: 5,
+  overloaded: 5,
   storage_unavailable: 5,
 };
 

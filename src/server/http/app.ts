@@ -1,14 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { setMaxListeners } from 'node:events';
 import type { IncomingMessage } from 'node:http';
+import { Readable } from 'node:stream';
 import cookie from '@fastify/cookie';
 import helmet from '@fastify/helmet';
-import Fastify, {
-  type FastifyBaseLogger,
-  type FastifyInstance,
-  type FastifyRequest,
-  LogController,
-} from 'fastify';
+import Fastify, { type FastifyBaseLogger, type FastifyInstance, LogController } from 'fastify';
 import { limits } from '../../protocol/limits.ts';
 import type { Route } from '../../protocol/route.ts';
 import { type RouteName, routes } from '../../protocol/routes.ts';
@@ -26,7 +22,8 @@ import { drainOnClose } from './drain.ts';
 import { createHandlers } from './handlers.ts';
 import { type ArrivalTimeouts, arrivalTimeouts, createHttpServer } from './http-server.ts';
 import { type Metrics, metricsPage } from './metrics-page.ts';
-import { parseBody, requireBody, requireIdentity } from './request-body.ts';
+import { jsonPieces } from './pieces.ts';
+import { createBodyParser, requireBody, requireIdentity } from './request-body.ts';
 import { securityHeaders } from './security-headers.ts';
 
 export interface AppDeps extends Deps {
@@ -124,11 +121,7 @@ function createFastify(
   });
   app.setErrorHandler(answerError);
   app.removeAllContentTypeParsers();
-  app.addContentTypeParser<Buffer>(
-    'application/json',
-    { parseAs: 'buffer' },
-    async (request: FastifyRequest, bytes: Buffer) => parseBody(request, bytes),
-  );
+  app.addContentTypeParser<Buffer>('application/json', { parseAs: 'buffer' }, createBodyParser());
   return app;
 }
 
@@ -165,8 +158,10 @@ function registerRoute<Name extends RouteName>(
       const call = { caller, params, query, body, request, reply } as Call<Name>;
       const answer = await handlers[name](call);
       reply.status(answer.status as number);
-      if (!(answer.body instanceof JsonText)) return reply.send(answer.body);
-      return reply.type('application/json').send(answer.body.text);
+      const written = answer.body instanceof JsonText ? answer.body.text : null;
+      if (written === null && !route.longAnswer) return reply.send(answer.body);
+      reply.type('application/json; charset=utf-8');
+      return reply.send(written ?? Readable.from(jsonPieces(answer.body as object)));
     },
   });
 }

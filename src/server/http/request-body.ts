@@ -7,6 +7,7 @@ import { limits } from '../../protocol/limits.ts';
 import type { Route } from '../../protocol/route.ts';
 import { fault } from '../core/fault.ts';
 import { documentTooLarge } from '../core/tasks.ts';
+import { Turns } from '../core/turns.ts';
 import { shorten } from './schema-fault.ts';
 
 /** A document in the body may nest as deep as a proof; the body around it is one level more. */
@@ -15,12 +16,35 @@ const MAX_DEPTH = limits.documentDepth + 1;
 /** The body itself and its members beside the document, and room for more, which the schema refuses. */
 const VALUES_AROUND_DOCUMENT = 100;
 
+/** A larger body takes milliseconds to read and check. Bytes. */
+const LARGE = 32 * 1024;
+
+/** Large bodies of one account that may wait. */
+const LARGE_WAITING = 256;
+
+/** Reads bodies; large ones one by one, the accounts by turns, and others are served in between. */
+export function createBodyParser(): (request: FastifyRequest, bytes: Buffer) => Promise<unknown> {
+  const turns = new Turns({ atOnce: 1, waiting: LARGE_WAITING });
+  return async (request, bytes) => {
+    if (bytes.length <= LARGE) return parseBody(request, bytes);
+    const end = await turns.take(accountOf(request));
+    const startedAt = performance.now();
+    // What follows the reading, up to the first wait, belongs to the turn; then others get twice as long.
+    setImmediate(() => setTimeout(end, 2 * (performance.now() - startedAt)));
+    return parseBody(request, bytes);
+  };
+}
+
+function accountOf({ caller }: FastifyRequest): string {
+  return caller && 'wallet' in caller ? caller.wallet : '';
+}
+
 /**
  * The JSON value of a body, nothing replaced and nothing dropped; undefined when the body is empty.
  * Throws `unsupported_media_type`, `invalid_json`, or, for JSON that would change silently, the code
  * of the field where the fault lies.
  */
-export function parseBody(request: FastifyRequest, bytes: Buffer): JsonValue | undefined {
+function parseBody(request: FastifyRequest, bytes: Buffer): JsonValue | undefined {
   requireUtf8(request.headers['content-type'] ?? '');
   if (bytes.length === 0) return undefined;
   const { route } = request.routeOptions.config;
@@ -34,9 +58,11 @@ export function parseBody(request: FastifyRequest, bytes: Buffer): JsonValue | u
 
 /** Without a document the size of the body is bound enough. */
 function parseLimits(route: Route | undefined): StrictJsonOptions {
-  if (route?.document === undefined) return { maxDepth: MAX_DEPTH };
-  const maxValues = mostValuesIn(route.document.maxBytes) + VALUES_AROUND_DOCUMENT;
-  return { maxDepth: MAX_DEPTH, maxValues };
+  const { document, maxValues } = route ?? {};
+  if (maxValues !== undefined) return { maxDepth: MAX_DEPTH, maxValues };
+  if (document === undefined) return { maxDepth: MAX_DEPTH };
+  const around = VALUES_AROUND_DOCUMENT;
+  return { maxDepth: MAX_DEPTH, maxValues: mostValuesIn(document.maxBytes) + around };
 }
 
 /** Nothing is unpacked here; bytes that are packed would only look like broken JSON. */
@@ -74,7 +100,7 @@ function bodyFault({ kind, pointer, reason }: StrictJsonError, route: Route | un
   if (kind === 'size') {
     const { document } = route ?? {};
     if (field === document?.field) return documentTooLarge(field, document.maxBytes);
-    return fault('payload_too_large', 'The body holds more values than any that is taken here.');
+    return fault('payload_too_large', 'The body holds more JSON values than are taken here.');
   }
   const code = Object.hasOwn(route?.fieldErrors ?? {}, field) ? route?.fieldErrors?.[field] : null;
   if (!code) return fault('invalid_request', `${reason}, at ${quote(pointer)}.`);

@@ -2,11 +2,16 @@ import type { Deps } from '../../core/deps.ts';
 import { createEvent, listEvents } from '../../core/events.ts';
 import { getStats } from '../../core/stats.ts';
 import { listSamples, readSeries, recordSamples } from '../../core/telemetry.ts';
+import { Turns } from '../../core/turns.ts';
 import type { Handlers } from '../call.ts';
+
+/** Series that are read at the same time, one for each account, and those of an account that may wait. */
+const SERIES = { atOnce: 4, waiting: 32 };
 
 export function telemetryHandlers(
   deps: Deps,
 ): Pick<Handlers, 'recordSamples' | 'createEvent' | 'readTelemetry' | 'listEvents' | 'getStats'> {
+  const seriesTurns = new Turns(SERIES);
   return {
     async recordSamples({ caller, body }) {
       return { status: 201, body: await recordSamples(deps, caller, body) };
@@ -17,13 +22,11 @@ export function telemetryHandlers(
     async readTelemetry({ caller, params, query }) {
       const robot = { wallet: caller.wallet, robotId: params.id };
       const { resolution } = query;
-      return {
-        status: 200,
-        body:
-          resolution === undefined
-            ? await listSamples(deps, robot, query)
-            : await readSeries(deps, robot, { ...query, resolution }),
-      };
+      if (resolution === undefined) {
+        return { status: 200, body: await listSamples(deps, robot, query) };
+      }
+      const read = () => readSeries(deps, robot, { ...query, resolution });
+      return { status: 200, body: await seriesTurns.run(caller.wallet, read) };
     },
     async listEvents({ caller, query }) {
       return { status: 200, body: await listEvents(deps, caller.wallet, query) };

@@ -8,7 +8,7 @@ import {
   type StoredNames,
 } from '../../core/day-names.ts';
 import { numbered, summaryOf, Tally } from '../../core/tally.ts';
-import { addEncoded, decodeTally, encodeTally } from '../../core/tally-bytes.ts';
+import { addEncoded, encodeTally } from '../../core/tally-bytes.ts';
 import { type Rollup, stepMs, type TimeRange } from '../../core/telemetry-store.ts';
 
 export const resolutions = ['minute', 'hour', 'day'] as const;
@@ -139,6 +139,7 @@ export function rollupReader(
     `SELECT at, samples, summary FROM telemetry_rollups
      WHERE robot_id = ? AND resolution = ? AND at >= ? AND at < ? ORDER BY at LIMIT ?`,
   );
+  const tally = new Tally();
   return (robotId, resolution, { from, to }, limit) => {
     let day: number | undefined;
     let names = noNames;
@@ -147,7 +148,9 @@ export function rollupReader(
         day = beginOf('day', at);
         names = namesOf(robotId, day);
       }
-      return { at, summary: summaryOf(decodeTally(samples, summary), names) };
+      tally.clear();
+      addEncoded(tally, samples, summary);
+      return { at, summary: summaryOf(tally, names) };
     });
   };
 }

@@ -53,6 +53,7 @@ const codesOfService: Partial<Record<ErrorCode, ExitCode>> = {
   anchor_queued: pending,
   request_timeout: unreachable,
   chain_unavailable: unreachable,
+  overloaded: unreachable,
   storage_unavailable: unreachable,
 };
 

@@ -1,4 +1,5 @@
 import { v7 as uuidv7 } from 'uuid';
+import { mapInSteps, startSteps } from '../../base/steps.ts';
 import { limits } from '../../protocol/limits.ts';
 import type { Body, Query } from '../../protocol/routes.ts';
 import type { NewSample, Sample, Series, SeriesPoint } from '../../protocol/telemetry.ts';
@@ -9,7 +10,6 @@ import { fault } from './fault.ts';
 import { type JsonText, withDocument, writtenPage } from './json-text.ts';
 import type { Page } from './page.ts';
 import type { RobotCaller } from './robot-store.ts';
-import { mapInSteps, startSteps } from './steps.ts';
 import { canonicalDocument, robotGone } from './tasks.ts';
 import {
   type RobotOfAccount,

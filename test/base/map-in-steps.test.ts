@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { mapInSteps } from '../../src/server/core/steps.ts';
+import { mapInSteps } from '../../src/base/steps.ts';
 
 function busyFor(ms: number): void {
   const end = performance.now() + ms;

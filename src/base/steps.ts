@@ -1,7 +1,7 @@
 import { setImmediate as yieldToOthers } from 'node:timers/promises';
 
 /** A step ends after so long; others are served before the next. */
-const STEP_MS = 5;
+const STEP_MS = 4;
 
 /** Answers what to wait for between two pieces of work, each of them short. */
 export function startSteps(): () => Promise<void> {
@@ -25,4 +25,14 @@ export async function mapInSteps<Item, Result>(
     await step();
   }
   return results;
+}
+
+/** Runs a computation that may pause at each of its yields, in steps. */
+export async function inSteps<T>(work: Generator<void, T>): Promise<T> {
+  const step = startSteps();
+  for (;;) {
+    const { done, value } = work.next();
+    if (done) return value;
+    await step();
+  }
 }

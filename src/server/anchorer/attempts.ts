@@ -109,6 +109,7 @@ export function committedAttempt(attempt: NewAttempt): LiveAttempt {
     unsettledLeaves: leafCount,
     variants: [attempt.variant],
     minedTxHash: null,
+    takenBy: null,
     createdAt: attempt.now,
   });
 }

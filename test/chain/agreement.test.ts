@@ -204,8 +204,11 @@ describe('signed bytes', () => {
 
     await send();
 
-    const status = await urls.node.rpc<{ pending: string }>('txpool_status');
-    expect(Number(status.pending)).toBe(1);
+    // The answer of the other one is not waited for.
+    await waitFor('the bytes in the pool', async () => {
+      const status = await urls.node.rpc<{ pending: string }>('txpool_status');
+      return Number(status.pending) === 1;
+    });
   });
 
   it.each([

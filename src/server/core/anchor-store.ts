@@ -70,6 +70,8 @@ export interface OpenAttempt {
   variants: Variant[];
   /** Where it was mined last, on the chain still or not; null when it never was. */
   minedTxHash: Hex | null;
+  /** An anchor of another service that has its nonce by the operator's word; null mostly. */
+  takenBy: Hex | null;
   createdAt: number;
 }
 

@@ -41,7 +41,7 @@ export async function runInTerminal(
   child.stdout.setEncoding('utf8').on('data', (text: string) => {
     screen += text;
   });
-  const ended = once(child, 'exit');
+  const ended = once(child, 'close');
   let from = 0;
   for (const [after, text] of typed) {
     await waitFor(

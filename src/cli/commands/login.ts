@@ -107,8 +107,8 @@ async function byHand(
   const message = await requestMessage(guest, url, address);
   process.stderr.write('Sign this with personal_sign (EIP-191), without the last newline:\n\n');
   context.output.line(message);
-  process.stderr.write('\nSignature (0x…): ');
-  const signature = (await readLine()).trim();
+  process.stderr.write('\n');
+  const signature = (await readLine('Signature (0x…): ')).trim();
   if (!/^0x([0-9a-fA-F]{2})+$/.test(signature)) {
     throw new SvcError('usage', 'A signature is 0x and hex digits.');
   }

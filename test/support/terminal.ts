@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { waitFor } from './wait-for.ts';
 
 const SCRIPT = '/usr/bin/script';
-const program = fileURLToPath(new URL('../../bin/svc.js', import.meta.url));
+const program = fileURLToPath(new URL('../../bin/svc.cjs', import.meta.url));
 
 export interface TerminalOptions {
   env?: Record<string, string>;

@@ -6,10 +6,9 @@ import { PLACES, Tally, WIDTH } from './tally.ts';
  *
  *   u8 states, { u8 number, u32 count }
  *   u8 places of one reading, { u8 place }, for each of them { f64 reading }
- *   u8 other places, { u8 place }, for each of them { f64 count, f64 min, f64 max, f64 low, f64 high }
- *   u8 long sums, { u8 place, u16 parts, { f64 part } }
+ *   u8 other places, { u8 place }, for each of them { f64 count, f64 min, f64 max, f64 sum }
  *
- * Numbers and places are those of `Tally`; low and high are the parts of a sum that has at most two.
+ * Numbers and places are those of `Tally`; sums are in units of 2^60.
  */
 
 export function encodeTally(tally: Tally): Buffer {
@@ -25,8 +24,6 @@ export function encodeTally(tally: Tally): Buffer {
     Buffer.from(Float64Array.from(ones, (place) => tally.min(place)).buffer),
     Buffer.of(others.length, ...others),
     Buffer.from(rows.buffer),
-    Buffer.of(tally.longSums.size),
-    ...[...tally.longSums].map(([place, sum]) => sumBytes(place, sum)),
   ]);
 }
 
@@ -41,10 +38,6 @@ export function addEncoded(tally: Tally, samples: number, buffer: Buffer): void 
   const others = bytes.bytes(bytes.u8());
   const rows = bytes.doubles(others.length * WIDTH);
   for (const [i, place] of others.entries()) tally.addRow(place, rows, i * WIDTH);
-  for (let left = bytes.u8(); left > 0; left -= 1) {
-    const place = bytes.u8();
-    for (const part of bytes.doubles(bytes.u16())) tally.addToSum(place, part);
-  }
 }
 
 export function decodeTally(samples: number, bytes: Buffer): Tally {
@@ -66,13 +59,6 @@ function stateBytes(number: number, count: number): Buffer {
   return bytes;
 }
 
-function sumBytes(place: number, sum: readonly number[]): Buffer {
-  const head = Buffer.alloc(3);
-  head.writeUInt8(place);
-  head.writeUInt16LE(sum.length, 1);
-  return Buffer.concat([head, Buffer.from(Float64Array.from(sum).buffer)]);
-}
-
 class Reader {
   readonly #buffer: Buffer;
   #at = 0;
@@ -83,10 +69,6 @@ class Reader {
 
   u8(): number {
     return this.#buffer.readUInt8(this.#skip(1));
-  }
-
-  u16(): number {
-    return this.#buffer.readUInt16LE(this.#skip(2));
   }
 
   u32(): number {

@@ -7,7 +7,7 @@ export const BATTERY = 0;
 export const PLACES = 1 + limits.seriesMetrics;
 
 /** Doubles of each place: count, min, max, sum. */
-export const WIDTH = 4;
+const WIDTH = 4;
 const MIN = 1;
 const MAX = 2;
 const SUM = 3;
@@ -22,7 +22,7 @@ const UNIT = 2 ** 60;
  * Counts, min and max are exact. A mean is in [min, max] and, in whatever order and parts its readings came
  * together, off by at most count × 2^-53 × max(|min|, |max|) + 2^-1014; of whole numbers whose sum is below
  * 2^53 it is the nearest double. (C.-P. Jeannerod, S. M. Rump, "Improved error bounds for inner products in
- * floating-point arithmetic", 2013, section 3: sums; the rest is underflow in the unit of sums.)
+ * floating-point arithmetic", 2013; 2^-1014 is underflow in the unit of sums.)
  */
 export class Tally {
   samples = 0;
@@ -46,7 +46,7 @@ export class Tally {
   }
 
   addReading(place: number, reading: number): void {
-    this.#add(place, 1, reading, reading, reading / UNIT);
+    this.addSum(place, 1, reading, reading, reading / UNIT);
   }
 
   addState(number: number, count: number): void {
@@ -54,18 +54,18 @@ export class Tally {
   }
 
   addSpread(place: number, { count, min, max, mean }: Spread): void {
-    this.#add(place, count, min, max, (mean / UNIT) * count);
+    this.addSum(place, count, min, max, (mean / UNIT) * count);
   }
 
-  /** What `table` holds of a place. */
-  row(place: number): Float64Array {
-    return this.table.subarray(place * WIDTH, (place + 1) * WIDTH);
-  }
-
-  /** Adds such a row. */
-  addRow(place: number, rows: Float64Array, at: number): void {
-    const [min, max, sum] = [rows[at + MIN] ?? 0, rows[at + MAX] ?? 0, rows[at + SUM] ?? 0];
-    this.#add(place, rows[at] ?? 0, min, max, sum);
+  /** Adds readings with such a sum, in units of 2^60. */
+  addSum(place: number, count: number, min: number, max: number, sum: number): void {
+    const { table } = this;
+    const at = place * WIDTH;
+    const before = table[at] ?? 0;
+    table[at] = before + count;
+    if (before === 0 || min < (table[at + MIN] ?? 0)) table[at + MIN] = min;
+    if (before === 0 || max > (table[at + MAX] ?? 0)) table[at + MAX] = max;
+    table[at + SUM] = (table[at + SUM] ?? 0) + sum;
   }
 
   count(place: number): number {
@@ -76,21 +76,24 @@ export class Tally {
     return this.table[place * WIDTH + MIN] ?? 0;
   }
 
-  /** Null where there was no reading. */
-  spread(place: number): Spread | null {
-    const [count = 0, min = 0, max = 0, sum = 0] = this.row(place);
-    if (count === 0) return null;
-    return { count, min, max, mean: Math.min(max, Math.max(min, (sum / count) * UNIT)) };
+  max(place: number): number {
+    return this.table[place * WIDTH + MAX] ?? 0;
   }
 
-  #add(place: number, count: number, min: number, max: number, sum: number): void {
-    const { table } = this;
-    const at = place * WIDTH;
-    const before = table[at] ?? 0;
-    table[at] = before + count;
-    if (before === 0 || min < (table[at + MIN] ?? 0)) table[at + MIN] = min;
-    if (before === 0 || max > (table[at + MAX] ?? 0)) table[at + MAX] = max;
-    table[at + SUM] = (table[at + SUM] ?? 0) + sum;
+  /** In units of 2^60. */
+  sum(place: number): number {
+    return this.table[place * WIDTH + SUM] ?? 0;
+  }
+
+  /** Null where there was no reading. */
+  spread(place: number): Spread | null {
+    const count = this.count(place);
+    if (count === 0) return null;
+    const min = this.min(place);
+    const max = this.max(place);
+    const mean = (this.sum(place) / count) * UNIT;
+    // Rounding must not push the mean of equal values away from them.
+    return { count, min, max, mean: Math.min(max, Math.max(min, mean)) };
   }
 }
 

@@ -1,6 +1,7 @@
 import type { RetentionStore } from '../../core/telemetry-store.ts';
 import type { Access } from './access.ts';
 import { repeatInCommit } from './repeat.ts';
+import { beginOf } from './roll-ups.ts';
 
 /** Robots looked at in one go for samples that are old enough. */
 const ROBOTS_AT_ONCE = 100;
@@ -55,7 +56,8 @@ function deleteOldSamples({
   const deleteSome = (robotId: string, before: number, limit: number) => {
     const deletion = repeatInCommit(limit, () => deleteOldest.run(robotId, before).changes > 0);
     const horizon = oldest.get(robotId, before) ?? before;
-    deleteMinutes.run(robotId, horizon);
+    // The minute of the oldest sample left stays.
+    deleteMinutes.run(robotId, beginOf('minute', horizon));
     saveHorizon.run(robotId, horizon);
     return deletion;
   };

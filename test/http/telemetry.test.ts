@@ -407,6 +407,15 @@ describe('telemetry', () => {
       expect(reply.body.points).toHaveLength(1);
     });
 
+    it.each([
+      ['to=9999-12-31T23:59:59.999Z', { to: '9999-12-31T23:59:59.999Z' }],
+      ['to=0000-01-01T00:00:01Z', { from: '0000-01-01T00:00:00.000Z' }],
+    ])('spans the intervals of %s as far as a timestamp reaches', async (query, end) => {
+      const reply = await read(`?resolution=day&${query}`);
+
+      expect([reply.status, reply.body]).toEqual([200, expect.objectContaining(end)]);
+    });
+
     it('has the newest hour, day or month where no range is given', async () => {
       await post({ body: { battery_pct: 5 } });
 

@@ -41,7 +41,7 @@ declare module 'fastify' {
     /** Name of the row. */
     name?: RouteName;
     /** Not of the table, and not of the interface: a page for people or machines of the operator. */
-    page?: true;
+    page?: 'html' | 'text';
   }
   interface FastifyRequest {
     /** Set by the hook of the scope that the route is in. */

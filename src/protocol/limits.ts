@@ -41,8 +41,11 @@ export const limits = {
   sortOrderMax: Number.MAX_SAFE_INTEGER,
 
   samplesPerRequest: 50,
-  /** JSON values of a body with samples, each as full of metrics as it may be (`mostValuesIn`). */
-  samplesValues: 50 * (8 * 1024 + 10),
+  /**
+   * JSON values of a body with samples: itself, the list, and of each sample its six, with a metric for each name
+   * of a series, which may be an object of five readings. More than `mostValuesIn` the metrics of one sample.
+   */
+  samplesValues: 2 + 50 * (6 + 64 * 6),
   metricsBytes: 16 * 1024,
   payloadBytes: 16 * 1024,
   stateLength: 64,

@@ -3,7 +3,6 @@ import { setMaxListeners } from 'node:events';
 import type { IncomingMessage } from 'node:http';
 import { Readable } from 'node:stream';
 import cookie from '@fastify/cookie';
-import helmet from '@fastify/helmet';
 import Fastify, { type FastifyBaseLogger, type FastifyInstance, LogController } from 'fastify';
 import { limits } from '../../protocol/limits.ts';
 import type { Route } from '../../protocol/route.ts';
@@ -25,7 +24,7 @@ import { type ArrivalTimeouts, arrivalTimeouts, createHttpServer } from './http-
 import { type Metrics, metricsPage } from './metrics-page.ts';
 import { jsonPieces } from './pieces.ts';
 import { createBodyParser, requireBody, requireIdentity } from './request-body.ts';
-import { securityHeaders } from './security-headers.ts';
+import { addSecurityHeaders } from './security-headers.ts';
 
 export interface AppDeps extends Deps {
   logger: FastifyBaseLogger;
@@ -56,8 +55,8 @@ export function buildApp(deps: AppDeps): FastifyInstance {
   const app = createFastify(deps, answers);
   drainOnClose(app, answers);
   app.decorateRequest('caller', null);
-  app.register(helmet, securityHeaders(deps.settings.baseUrl.startsWith('https:')));
-  app.after(() => app.addHook('onRequest', createAdmission(deps)));
+  addSecurityHeaders(app, deps.settings.baseUrl.startsWith('https:'));
+  app.addHook('onRequest', createAdmission(deps));
   app.addHook('preParsing', requireIdentity);
   app.addHook('preValidation', requireBody);
   app.addHook('onResponse', async (request, reply) => {

@@ -187,14 +187,13 @@ export function finalityContract(open: OpenStore): void {
     expect(await world.store.listOpenAttempts(lease)).toEqual([]);
   });
 
-  it('is never taken back', async () => {
+  it('is taken back by nothing but another block', async () => {
     await world.queued(robot.id, 1);
     const attempt = await world.settled(lease);
     await record({ finalized: [attempt.id] });
 
     const { store, now } = world;
     for (const move of [
-      record({ reorged: [attempt.id] }),
       store.recordInclusion(lease, attempt.id, world.mined(attempt), now),
       store.recordDeath(lease, attempt.id, now),
     ]) {

@@ -49,9 +49,10 @@ export function standingStore(
      ORDER BY a.nonce LIMIT ?`,
   );
   const usedElsewhere = reader.prepare<[number, string, number, number, string, number]>(
-    `SELECT 1 WHERE coalesce(
-       (SELECT state = 'dead' FROM attempts WHERE chain_id = ? AND sender = ? AND nonce = ?),
-       (SELECT 1 FROM foreign_nonces WHERE chain_id = ? AND sender = ? AND nonce = ?), 0)`,
+    `SELECT 1 FROM attempts WHERE chain_id = ? AND sender = ? AND nonce = ? AND state = 'dead'
+     UNION ALL SELECT 1 FROM foreign_nonces f WHERE f.chain_id = ? AND f.sender = ? AND f.nonce = ?
+       AND NOT EXISTS (SELECT 1 FROM attempts a
+         WHERE a.chain_id = f.chain_id AND a.sender = f.sender AND a.nonce = f.nonce)`,
   );
   const move = attemptMover(writer);
   const setSafe = writer.prepare<[0 | 1, number, string]>(

@@ -84,7 +84,7 @@ export const environment = Type.Object({
   ),
   SVC_ANCHOR_BATCH_MAX: Whole('most proofs in one transaction', 1, 1024, 1024),
   SVC_ANCHOR_LINGER_MS: Whole(
-    'how long to gather proofs while a transaction is in flight',
+    'least time to gather proofs while a transaction is in flight; more where blocks are slow, so that the places spread over one',
     0,
     50,
     60_000,

@@ -28,7 +28,7 @@ afterAll(async () => {
   await service.close();
 });
 
-const bin = fileURLToPath(new URL('../../bin/svc.js', import.meta.url));
+const bin = fileURLToPath(new URL('../../bin/svc.cjs', import.meta.url));
 
 describe('what svc does not know', () => {
   it.each([
@@ -306,8 +306,8 @@ describe('docs/cli.md', () => {
 describe('start-up', () => {
   /** Whether a module of the package was read. */
   const reads = async (name: string, args: readonly string[]) => {
-    const { stderr } = await user.svc(args, { env: { NODE_DEBUG: 'esm' } });
-    expect(stderr).toContain('/dist/cli/main.js');
+    const { stderr } = await user.svc(args, { env: { NODE_DEBUG: 'module' } });
+    expect(stderr).toContain('/dist/cli/svc.cjs');
     return stderr.includes(`/node_modules/${name}/`);
   };
 

@@ -61,15 +61,20 @@ describe('svc login --key-file', () => {
     expect([exitCode, stdout]).toEqual([0, expect.stringContaining(user.wallet)]);
   });
 
-  it('asks for the password of a keystore without showing it', async () => {
+  it('asks for the password of a keystore without showing it, however soon it is typed', async () => {
     const keystore = await writeKeystore('pass word');
+    const observer = new URL('../support/echo-of-questions.js', import.meta.url);
 
     const { exitCode, screen } = await user.inTerminal(
       ['login', service.url, '--key-file', keystore],
-      { typed: [['Password of ', 'pass word\r']] },
+      {
+        env: { NODE_OPTIONS: `--import ${observer.href}` },
+        typed: [[`Password of ${keystore}: `, 'pass word\r']],
+      },
     );
 
     expect([exitCode, screen]).toEqual([0, expect.stringContaining(user.wallet)]);
+    expect(screen).toContain(`Password of ${keystore}: (echo off)`);
     expect(screen).not.toContain('pass word');
   });
 
@@ -114,7 +119,7 @@ describe('svc login --manual', () => {
     const sign = async (screen: string) => {
       const text = screen.replaceAll('\r\n', '\n');
       const start = text.indexOf(new URL(service.url).host);
-      const message = text.slice(start, text.indexOf('\n\nSignature'));
+      const message = text.slice(start, text.lastIndexOf('\n\n', text.indexOf('Signature')));
       return `${await user.account.signMessage({ message: message.trimEnd() })}\r`;
     };
 

@@ -5,6 +5,7 @@ import type { Place } from '../../src/chain/standings.ts';
 import type { Hex } from '../../src/proof/bytes.ts';
 import type { Exchange, RpcProxy } from '../support/rpc-proxy.ts';
 import { type SeveralUrls, startSeveralUrls } from '../support/several-urls.ts';
+import { waitFor } from '../support/wait-for.ts';
 
 type Interception = Parameters<RpcProxy['intercept']>[0];
 

@@ -196,12 +196,13 @@ describe('secrets', () => {
     const secrets = [session, user.privateKey.slice(2)];
     const child = spawn(process.execPath, [bin, 'login', service.url, '--key-file', user.keyFile], {
       env: { PATH: process.env.PATH, ...user.env },
-      stdio: ['ignore', 'pipe', 'pipe'],
+      stdio: 'ignore',
     });
+    const ended = once(child, 'exit');
     const cmdline = await readFile(`/proc/${child.pid}/cmdline`, 'utf8');
     const environ = await readFile(`/proc/${child.pid}/environ`, 'utf8');
     const failing = await user.svc(['robots', 'show', 'nobody', '--url', service.url]);
-    await once(child, 'exit');
+    await ended;
 
     for (const secret of secrets) {
       expect(cmdline + environ).not.toContain(secret);

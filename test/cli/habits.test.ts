@@ -296,6 +296,24 @@ describe('completion in bash', () => {
   });
 });
 
+describe('completion in every shell', () => {
+  it.each(['bash', 'zsh', 'fish'])('%s hands the words to svc __complete', async (shell) => {
+    const { stdout } = await user.svc(['completion', shell]);
+
+    expect(stdout).toMatch(/^ .*\bsvc __complete .* 2>\/dev\/null\)/m);
+  });
+
+  it('takes a candidate and its meaning a line, with a tab between them', async () => {
+    const { stdout } = await user.svc(['__complete', 'robots', 'ro']);
+    const without = await user.svc(['__complete', 'tasks', 'list', '--status', '']);
+
+    expect(stdout).toBe(
+      'rotate-key\tGive a robot a new API key, shown once; the old one ends at once\n',
+    );
+    expect(without.stdout).toBe('claimed\t\nverified\t\n');
+  });
+});
+
 describe('docs/cli.md', () => {
   it('is what the command table says', async () => {
     const page = await readFile(new URL('../../docs/cli.md', import.meta.url), 'utf8');

@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readdir, readFile, stat } from 'node:fs/promises';
 import path from 'node:path';
+import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { cliPage } from '../../src/cli/cli-page.ts';
@@ -47,6 +48,30 @@ describe('what svc does not know', () => {
 
     expect([exitCode, stdout]).toEqual([2, '']);
     expect(stderr).toContain(help);
+  });
+});
+
+describe('standard output', () => {
+  /** Runs `svc help exit-codes` with what the bash command makes of its standard output. */
+  const written = async (command: string) => {
+    const child = spawn('bash', ['-c', command, process.execPath, bin, 'help', 'exit-codes'], {
+      env: { PATH: process.env.PATH, ...user.env },
+      stdio: ['ignore', 'ignore', 'pipe'],
+    });
+    const [stderr] = await Promise.all([text(child.stderr), once(child, 'close')]);
+    return [child.exitCode, stderr];
+  };
+
+  it('whose reader went away ends it quietly, and not as done', async () => {
+    const ended = await written('exec 3> >(:); wait $!; exec "$0" "$@" >&3');
+
+    expect(ended).toEqual([exitCodes.outputClosed, '']);
+  });
+
+  it('that is full is said in a sentence', async () => {
+    const ended = await written('exec "$0" "$@" > /dev/full');
+
+    expect(ended).toEqual([1, 'Standard output cannot be written (ENOSPC).\n']);
   });
 });
 

@@ -12,3 +12,8 @@ export function escapeText(text: string): string {
     return `\\u{${code.toString(16)}}`;
   });
 }
+
+/** The same with its line ends kept: for sentences that name what is somebody else's. */
+export function escapeLines(text: string): string {
+  return text.split('\n').map(escapeText).join('\n');
+}

@@ -177,6 +177,39 @@ describe('svc login', () => {
     expect(stderr).not.toContain('secret');
   });
 
+  it('signs no message that hides a part of itself on a terminal', async () => {
+    const relay = createServer((request, response) => {
+      const own = request.headers.host;
+      const message = `${own} wants you to sign in with your Ethereum account:\n${user.wallet}\n\n\u001b[8mI give all away\u001b[0m\n\nURI: http://${own}\nVersion: 1`;
+      response.setHeader('content-type', 'application/json');
+      response.end(JSON.stringify({ message }));
+    });
+    await new Promise<void>((done) => relay.listen(0, '127.0.0.1', done));
+    const url = `http://127.0.0.1:${(relay.address() as AddressInfo).port}`;
+
+    const args = ['login', url, '--manual', '--address', user.wallet];
+    const { exitCode, stdout, stderr } = await user.svc(args);
+    relay.close();
+
+    expect([exitCode, stdout]).toEqual([1, '']);
+    expect(stderr).toContain('is not one for');
+  });
+
+  it('goes over http to another machine with --insecure-http alone', async () => {
+    // No loopback address by its name, and yet this machine.
+    const url = `http://0.0.0.0:${new URL(service.url).port}`;
+
+    const refused = await user.svc(['chain', '--url', url]);
+    const allowed = await user.svc(['chain', '--url', url, '--insecure-http']);
+
+    expect([refused.exitCode, refused.stderr]).toEqual([
+      2,
+      expect.stringContaining('in the clear'),
+    ]);
+    expect([allowed.exitCode, allowed.stderr]).toEqual([0, '']);
+    expect(allowed.stdout).toContain('chain_id\t31337\n');
+  });
+
   it('follows no redirect', async () => {
     const other = createServer((_, response) =>
       response.writeHead(307, { location: `${service.url}/api/auth/challenge` }).end(),

@@ -30,6 +30,8 @@ export interface AppDeps extends Deps {
   logger: FastifyBaseLogger;
   /** `arrivalTimeouts` where not given. */
   timeouts?: ArrivalTimeouts;
+  /** Addresses and CIDR ranges of the proxies that are believed whom they speak for. */
+  trustedProxies?: readonly string[];
   /** Without it there is no `/metrics`. */
   metrics?: Metrics;
   /** Called after each answer; `seconds` from the request's head to the answer's end. */
@@ -71,6 +73,7 @@ export function buildApp(deps: AppDeps): FastifyInstance {
         method: request.method,
         path: request.routeOptions.url ?? null,
         status: reply.statusCode,
+        address: request.ip,
         ms: Math.round(reply.elapsedTime),
       },
       'answered',
@@ -95,13 +98,14 @@ export function buildApp(deps: AppDeps): FastifyInstance {
 }
 
 function createFastify(
-  { logger, timeouts = arrivalTimeouts }: AppDeps,
+  { logger, timeouts = arrivalTimeouts, trustedProxies = [] }: AppDeps,
   answers: AnswersDue,
 ): FastifyInstance {
   const app = Fastify({
     serverFactory: (listener) => createHttpServer(listener, answers, timeouts),
     loggerInstance: logger,
     logController: new LogController({ disableRequestLogging: true }),
+    trustProxy: trustedProxies.length > 0 && [...trustedProxies],
     genReqId: requestId,
     bodyLimit: limits.smallBodyBytes,
     exposeHeadRoutes: false,

@@ -42,10 +42,10 @@ export const limits = {
 
   samplesPerRequest: 50,
   /**
-   * JSON values of a body with samples: itself, the list, and of each sample its six, with a metric for each name
-   * of a series, which may be an object of five readings. More than `mostValuesIn` the metrics of one sample.
+   * JSON values of a body with samples: itself, the list, and of each sample its six and 2048 readings, such as
+   * the ranges of two laser scans. More than `mostValuesIn` the metrics of one sample.
    */
-  samplesValues: 2 + 50 * (6 + 64 * 6),
+  samplesValues: 2 + 50 * (6 + 2048),
   metricsBytes: 16 * 1024,
   payloadBytes: 16 * 1024,
   stateLength: 64,

@@ -1,4 +1,5 @@
 import type { Database } from 'better-sqlite3';
+import type { Checkpoints } from './checkpoints.ts';
 import { faultKind } from './faults.ts';
 
 export interface LogPurge {
@@ -19,7 +20,16 @@ const REST = 4;
 const RETRY_MS = 1_000;
 
 /** `onFatal` learns that disk or file cannot be trusted any more. */
-export function startLogPurge(writer: Database, onFatal: (error: Error) => void): LogPurge {
+export function startLogPurge({
+  writer,
+  checkpoints,
+  onFatal,
+}: {
+  writer: Database;
+  /** Of this process, if there are any: one under way would keep the log from being emptied. */
+  checkpoints: Checkpoints | null;
+  onFatal: (error: Error) => void;
+}): LogPurge {
   let waiting: (() => void)[] = [];
   let timer: NodeJS.Timeout | undefined;
   let dueAt = Number.POSITIVE_INFINITY;
@@ -34,7 +44,9 @@ export function startLogPurge(writer: Database, onFatal: (error: Error) => void)
     timer.unref();
   }
 
-  function attempt(): void {
+  async function attempt(): Promise<void> {
+    await checkpoints?.rest();
+    if (stopped) return;
     dueAt = Number.POSITIVE_INFINITY;
     const startedAt = performance.now();
     const emptied = isEmptied();

@@ -87,8 +87,10 @@ describe('svc-server reconcile, where something else has sent with the key', () 
     async (_, payload, accept) => {
       const { server, apiKey } = await startUsed();
       const txHash = await sendElsewhere(1, payload);
-      await waitFor('the conflict', async () =>
-        (await degraded(server.url)).includes('nonce_conflict'),
+      await waitFor(
+        'the conflict',
+        async () => (await degraded(server.url)).includes('nonce_conflict'),
+        PATIENCE_MS,
       );
       const id = await completeTask(robotClient(server.url, apiKey));
       await passBlocks(3);

@@ -555,7 +555,8 @@ describe('drain', () => {
 
     await anchorer.drain();
 
-    expect(performance.now() - begun).toBeLessThan(500);
+    // Of the node it would wait a second.
+    expect(performance.now() - begun).toBeLessThan(900);
     const sender = { chainId: 31337, address: rig.sender };
     expect(await rig.store.acquireLease(sender, 'next', 1_000, Date.now())).not.toBeNull();
   });

@@ -183,10 +183,10 @@ describe('a URL with faults', () => {
     await survey();
     const begun = performance.now();
 
-    await survey();
-    await survey();
+    for (let i = 0; i < 12; i += 1) await survey();
 
-    expect(performance.now() - begun).toBeLessThan(200);
+    // Waited for each time, it would be three seconds.
+    expect(performance.now() - begun).toBeLessThan(2_500);
   });
 });
 

@@ -3,13 +3,13 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type AnchorKey, loadAnchorKey } from '../../src/chain/anchor-key.ts';
-import type { Client } from '../../src/client/client.ts';
 import type { Hex } from '../../src/proof/bytes.ts';
 import { encodePayload } from '../../src/proof/payload.ts';
 import { anvilAccounts, startTestChain, type TestChain } from '../support/anvil.ts';
 import { scanAnchors } from '../support/chain-scan.ts';
+import { anchorOnce, completeTask, PATIENCE_MS, receiptOf } from '../support/one-robot.ts';
 import { run } from '../support/programs.ts';
-import { killServers, robotClient, signInAt, spawnServer } from '../support/server-process.ts';
+import { killServers, robotClient, spawnServer } from '../support/server-process.ts';
 import { waitFor } from '../support/wait-for.ts';
 
 const [{ privateKey }] = anvilAccounts;
@@ -19,7 +19,6 @@ const ANCHOR_OF_ANOTHER = encodePayload({
   root: `0x${'11'.repeat(32)}`,
   leaf_count: 2,
 });
-const PATIENCE_MS = 60_000;
 
 let dataDir: string;
 let chain: TestChain;
@@ -54,38 +53,10 @@ const start = (at?: string) =>
 const degraded = async (url: string) =>
   ((await (await fetch(`${url}/readyz`)).json()) as { degraded: string[] }).degraded;
 
-/** A task with its evidence handed in; answers its id. */
-async function complete(robot: Client): Promise<string> {
-  const { body } = await robot.call('createTask', { body: { title: 'Sort' } });
-  const { id } = body.task;
-  const handIn = () => robot.call('completeTask', { params: { id }, body: { proof: { id } } });
-  // 503 until there is a fee quote.
-  await waitFor('it to be taken', () =>
-    handIn().then(
-      () => true,
-      ({ code }: { code: string }) => code === 'anchor_queued',
-    ),
-  );
-  return id;
-}
-
-const verified = (robot: Client, id: string) =>
-  waitFor(
-    'its receipt',
-    async () => (await robot.call('getTask', { params: { id } })).body.verification,
-    PATIENCE_MS,
-  );
-
 /** A server that has anchored once. */
 async function startUsed() {
   const server = await start();
-  const { owner } = await signInAt(server.url);
-  const { body } = await owner.call('createRobot', { body: { name: 'arm' } });
-  await verified(
-    robotClient(server.url, body.api_key),
-    await complete(robotClient(server.url, body.api_key)),
-  );
-  return { server, apiKey: body.api_key };
+  return { server, apiKey: await anchorOnce(server) };
 }
 
 /** With the server's key, and not by the server. */
@@ -116,10 +87,12 @@ describe('svc-server reconcile, where something else has sent with the key', () 
     async (_, payload, accept) => {
       const { server, apiKey } = await startUsed();
       const txHash = await sendElsewhere(1, payload);
-      await waitFor('the conflict', async () =>
-        (await degraded(server.url)).includes('nonce_conflict'),
+      await waitFor(
+        'the conflict',
+        async () => (await degraded(server.url)).includes('nonce_conflict'),
+        PATIENCE_MS,
       );
-      const id = await complete(robotClient(server.url, apiKey));
+      const id = await completeTask(robotClient(server.url, apiKey));
       await passBlocks(3);
 
       const shown = await command('reconcile');
@@ -130,12 +103,12 @@ describe('svc-server reconcile, where something else has sent with the key', () 
       expect(accepted.stdout).toContain('The queue is free.');
       await server.kill('SIGTERM');
       const again = await start();
-      const receipt = await verified(robotClient(again.url, apiKey), id);
+      const receipt = await receiptOf(robotClient(again.url, apiKey), id);
       const used = (await scanAnchors(chain.url)).find(({ txHash }) => txHash === receipt.tx_hash);
       expect(used?.nonce).toBe(2);
       expect((await command('check')).exitCode).toBe(0);
     },
-    2 * PATIENCE_MS,
+    4 * PATIENCE_MS,
   );
 });
 
@@ -145,7 +118,7 @@ describe('a server killed while it takes up an anchor that its database does not
     async (at) => {
       const { server, apiKey } = await startUsed();
       await chain.rpc('evm_setIntervalMining', [0]);
-      const id = await complete(robotClient(server.url, apiKey));
+      const id = await completeTask(robotClient(server.url, apiKey));
       const { hash, input } = await waitFor('its transaction', async () => {
         const { pending } = await chain.rpc<{
           pending: Record<string, Record<string, { hash: Hex; input: Hex }>>;
@@ -161,7 +134,7 @@ describe('a server killed while it takes up an anchor that its database does not
       const crashing = await start(at);
       await crashing.ended;
       const again = await start();
-      const receipt = await verified(robotClient(again.url, apiKey), id);
+      const receipt = await receiptOf(robotClient(again.url, apiKey), id);
 
       expect(crashing.killedAt()).toBe(at);
       expect(receipt.tx_hash).toBe(txHash);
@@ -169,6 +142,6 @@ describe('a server killed while it takes up an anchor that its database does not
       await again.kill('SIGTERM');
       expect((await command('check')).exitCode).toBe(0);
     },
-    2 * PATIENCE_MS,
+    4 * PATIENCE_MS,
   );
 });

@@ -92,6 +92,18 @@ describe('checkpoints', () => {
     log.stop();
   });
 
+  it('need an SQLite without the WAL-reset fault', () => {
+    const { version } = db
+      .prepare<[], { version: string }>('SELECT sqlite_version() AS version')
+      .get() ?? {
+      version: '',
+    };
+
+    const newer = version.localeCompare('3.51.3', 'en', { numeric: true });
+
+    expect(newer).toBeGreaterThanOrEqual(0);
+  });
+
   it('end with the connection that was last', async () => {
     write(2_000);
     await waitFor('a checkpoint', () => logPages().checkpointed >= 2_000);

@@ -106,10 +106,10 @@ describe('a database whose key another database uses', () => {
     expect([findings, taken]).toMatchObject([[], [{ nonce: 0, txHash }]]);
 
     rig.start();
-    await waitFor(
-      'its next generation',
-      async () => (await rig.task(id)).completion?.attempts === 2,
-    );
+    await waitFor('its next generation in the pool', async () => {
+      const status = await rig.node.rpc<{ pending: string }>('txpool_status');
+      return Number(status.pending) === 1;
+    });
     await mine(1);
     const [task] = await rig.verified([id]);
 

@@ -151,6 +151,35 @@ describe('anchoring', () => {
     ]);
   });
 
+  it('sends what is queued while a batch is settled', async () => {
+    const warm = rig.start();
+    await waitFor('a fee quote', async () => (await rig.store.getChainStatus())?.quote);
+    await warm.drain();
+    const ids = await rig.queue(100);
+    let goOn = () => {};
+    const held = new Promise<void>((resolve) => {
+      goOn = resolve;
+    });
+    let isSettling = false;
+    rig.start({
+      onStep: (step) => {
+        if (step !== 'leaves_settled') return;
+        isSettling = true;
+        return held;
+      },
+    });
+    await pending(1);
+    await rig.node.mine();
+    await waitFor('the first settlement', () => isSettling);
+
+    ids.push(...(await rig.queue()));
+    await pending(1);
+
+    goOn();
+    await rig.node.mine();
+    await rig.verified(ids);
+  });
+
   it('stores the signed transaction before a node hears of it', async () => {
     const seen: [AnchorStep, string | undefined, boolean][] = [];
     let ids: string[] = [];

@@ -30,7 +30,8 @@ describe('a completion whose wait ends when another proof has been accepted', ()
       network: async () => ({ explorerUrl: 'https://explorer.test' }),
       stopping: new AbortController().signal,
     } as unknown as Deps; // what a completion works with
-    const robot = { id: task.robotId, keyHash: keyHashOf(task.robotId) };
+    const { robotId, wallet } = task;
+    const robot = { id: robotId, wallet, keyHash: keyHashOf(robotId) };
     return completeTask(deps, robot, task.id, proof, new AbortController().signal);
   }
 

@@ -3,7 +3,6 @@ import { setMaxListeners } from 'node:events';
 import type { IncomingMessage } from 'node:http';
 import { Readable } from 'node:stream';
 import cookie from '@fastify/cookie';
-import helmet from '@fastify/helmet';
 import Fastify, { type FastifyBaseLogger, type FastifyInstance, LogController } from 'fastify';
 import { limits } from '../../protocol/limits.ts';
 import type { Route } from '../../protocol/route.ts';
@@ -25,12 +24,14 @@ import { type ArrivalTimeouts, arrivalTimeouts, createHttpServer } from './http-
 import { type Metrics, metricsPage } from './metrics-page.ts';
 import { jsonPieces } from './pieces.ts';
 import { createBodyParser, requireBody, requireIdentity } from './request-body.ts';
-import { securityHeaders } from './security-headers.ts';
+import { addSecurityHeaders } from './security-headers.ts';
 
 export interface AppDeps extends Deps {
   logger: FastifyBaseLogger;
   /** `arrivalTimeouts` where not given. */
   timeouts?: ArrivalTimeouts;
+  /** Addresses and CIDR ranges of the proxies that are believed whom they speak for. */
+  trustedProxies?: readonly string[];
   /** Without it there is no `/metrics`. */
   metrics?: Metrics;
   /** Called after each answer; `seconds` from the request's head to the answer's end. */
@@ -56,8 +57,8 @@ export function buildApp(deps: AppDeps): FastifyInstance {
   const app = createFastify(deps, answers);
   drainOnClose(app, answers);
   app.decorateRequest('caller', null);
-  app.register(helmet, securityHeaders(deps.settings.baseUrl.startsWith('https:')));
-  app.after(() => app.addHook('onRequest', createAdmission(deps)));
+  addSecurityHeaders(app, deps.settings.baseUrl.startsWith('https:'));
+  app.addHook('onRequest', createAdmission(deps));
   app.addHook('preParsing', requireIdentity);
   app.addHook('preValidation', requireBody);
   app.addHook('onResponse', async (request, reply) => {
@@ -72,6 +73,7 @@ export function buildApp(deps: AppDeps): FastifyInstance {
         method: request.method,
         path: request.routeOptions.url ?? null,
         status: reply.statusCode,
+        address: request.ip,
         ms: Math.round(reply.elapsedTime),
       },
       'answered',
@@ -96,13 +98,14 @@ export function buildApp(deps: AppDeps): FastifyInstance {
 }
 
 function createFastify(
-  { logger, timeouts = arrivalTimeouts }: AppDeps,
+  { logger, timeouts = arrivalTimeouts, trustedProxies = [] }: AppDeps,
   answers: AnswersDue,
 ): FastifyInstance {
   const app = Fastify({
     serverFactory: (listener) => createHttpServer(listener, answers, timeouts),
     loggerInstance: logger,
     logController: new LogController({ disableRequestLogging: true }),
+    trustProxy: trustedProxies.length > 0 && [...trustedProxies],
     genReqId: requestId,
     bodyLimit: limits.smallBodyBytes,
     exposeHeadRoutes: false,

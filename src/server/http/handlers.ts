@@ -17,6 +17,7 @@ import { operationsHandlers } from './handlers/operations.ts';
 import { createRobotHandlers } from './handlers/robots.ts';
 import { telemetryHandlers } from './handlers/telemetry.ts';
 import { applyCount } from './rate-limit.ts';
+import { whileConnected } from './while-connected.ts';
 
 /** One handler for each route of the table: from the wire to the use case and back. */
 export function createHandlers(deps: Deps): Handlers {
@@ -60,18 +61,10 @@ export function createHandlers(deps: Deps): Handlers {
       return { status: 201, body: await claimTask(deps, caller, body) };
     },
     async completeTask({ caller, params, body, request }) {
-      const clientGone = new AbortController();
-      const leave = () => clientGone.abort();
-      // Not the response's 'close': one in the queue behind another would not get it.
-      const { socket } = request.raw;
-      socket.once('close', leave);
-      if (socket.destroyed) leave();
-      try {
-        const proof = body.proof as Proof; // The route's schema holds it.
-        return await completeTask(deps, caller, params.id, proof, clientGone.signal);
-      } finally {
-        socket.off('close', leave);
-      }
+      const proof = body.proof as Proof; // The route's schema holds it.
+      return await whileConnected(request, (gone) =>
+        completeTask(deps, caller, params.id, proof, gone),
+      );
     },
     async getTask({ caller, params }) {
       return { status: 200, body: await readTask(deps, params.id, caller) };

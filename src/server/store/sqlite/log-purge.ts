@@ -14,8 +14,8 @@ export interface LogPurge {
   stop(): void;
 }
 
-/** Between two tries, so that erasing one by one does not cost a checkpoint each. */
-const EVERY_MS = 100;
+/** After a try nothing is tried for so many times as long as it took, so that writes get their time. */
+const REST = 4;
 const RETRY_MS = 1_000;
 
 /** `onFatal` learns that disk or file cannot be trusted any more. */
@@ -23,7 +23,7 @@ export function startLogPurge(writer: Database, onFatal: (error: Error) => void)
   let waiting: (() => void)[] = [];
   let timer: NodeJS.Timeout | undefined;
   let dueAt = Number.POSITIVE_INFINITY;
-  let triedAt = Number.NEGATIVE_INFINITY;
+  let restUntil = Number.NEGATIVE_INFINITY;
   let stopped = false;
 
   function tryAt(instant: number): void {
@@ -36,10 +36,12 @@ export function startLogPurge(writer: Database, onFatal: (error: Error) => void)
 
   function attempt(): void {
     dueAt = Number.POSITIVE_INFINITY;
+    const startedAt = performance.now();
     const emptied = isEmptied();
-    triedAt = performance.now();
+    const endedAt = performance.now();
+    restUntil = endedAt + REST * (endedAt - startedAt);
     answerAll();
-    if (!emptied) tryAt(triedAt + RETRY_MS);
+    if (!emptied) tryAt(endedAt + RETRY_MS);
   }
 
   function isEmptied(): boolean {
@@ -63,7 +65,7 @@ export function startLogPurge(writer: Database, onFatal: (error: Error) => void)
       new Promise((resolve) => {
         if (stopped) return resolve();
         waiting.push(resolve);
-        tryAt(Math.max(performance.now(), triedAt + EVERY_MS));
+        tryAt(Math.max(performance.now(), restUntil));
       }),
     join: () =>
       new Promise((resolve) => {

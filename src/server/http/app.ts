@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto';
-import { setMaxListeners } from 'node:events';
 import type { IncomingMessage } from 'node:http';
 import { Readable } from 'node:stream';
 import cookie from '@fastify/cookie';
@@ -51,8 +50,6 @@ export interface Answered {
  * authenticates. Not listening yet; `close()` waits for the requests under way.
  */
 export function buildApp(deps: AppDeps): FastifyInstance {
-  // Every waiting completion listens to it.
-  setMaxListeners(0, deps.stopping);
   const answers = new AnswersDue();
   const app = createFastify(deps, answers);
   drainOnClose(app, answers);

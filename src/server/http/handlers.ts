@@ -17,11 +17,12 @@ import { operationsHandlers } from './handlers/operations.ts';
 import { createRobotHandlers } from './handlers/robots.ts';
 import { telemetryHandlers } from './handlers/telemetry.ts';
 import { applyCount } from './rate-limit.ts';
-import { whileConnected } from './while-connected.ts';
+import { createWaits } from './waits.ts';
 
 /** One handler for each route of the table: from the wire to the use case and back. */
 export function createHandlers(deps: Deps): Handlers {
   const cookies = createCookies(() => deps.settings.baseUrl.startsWith('https:'));
+  const wait = createWaits(deps.stopping);
   const readAnchor = createAnchorReader(deps.chain, () => deps.settings.verifyMaxAgeMs);
   return {
     ...accountHandlers(deps, cookies),
@@ -60,10 +61,10 @@ export function createHandlers(deps: Deps): Handlers {
     async createTask({ caller, body }) {
       return { status: 201, body: await claimTask(deps, caller, body) };
     },
-    async completeTask({ caller, params, body, request }) {
+    completeTask({ caller, params, body, request }) {
       const proof = body.proof as Proof; // The route's schema holds it.
-      return await whileConnected(request, (gone) =>
-        completeTask(deps, caller, params.id, proof, gone),
+      return wait(request.raw.socket, (enough) =>
+        completeTask(deps, caller, params.id, proof, enough),
       );
     },
     async getTask({ caller, params }) {

@@ -36,6 +36,8 @@ interface Tenure {
   surveyAt: number;
   /** Until when proofs gather while a transaction is in flight; null when none wait. */
   gatherUntil: number | null;
+  /** The last batch was full: others wait already. */
+  wasFull: boolean;
   /** Why nothing may be signed now. */
   hold: Hold | null;
   /** By the last survey all providers count fewer than were mined: their count. */
@@ -63,6 +65,7 @@ export async function serveTenure(context: AnchoringContext, wakeup: Wakeup): Pr
     pollAt: 0,
     surveyAt: 0,
     gatherUntil: null,
+    wasFull: false,
     hold: null,
     behind: null,
     quote: undefined,
@@ -193,7 +196,8 @@ async function takeQueued(tenure: Tenure, live: LiveAttempts, wake: () => void):
   if (!maySign(tenure, live)) return;
   if (unmined(live).length > 0) {
     const { lingerMs, maxInFlight } = context.options;
-    tenure.gatherUntil ??= performance.now() + Math.max(lingerMs, pace.slotMs(maxInFlight));
+    const slotMs = tenure.wasFull ? 0 : pace.slotMs(maxInFlight);
+    tenure.gatherUntil ??= performance.now() + Math.max(lingerMs, slotMs);
     if (performance.now() < tenure.gatherUntil) return;
   }
   if (!context.turnstile.enter(wake)) return;
@@ -217,7 +221,8 @@ async function signQueued(tenure: Tenure, live: LiveAttempts): Promise<void> {
   // What cannot be refused, because it was signed before, stays at the head of the queue.
   else if (submission.outcome === 'refused') tenure.hold = 'gas_refused';
   else tenure.pollAt = Math.min(tenure.pollAt, performance.now() + tenure.pace.pollMs());
-  if (submission.outcome !== 'submitted' || queued.length === options.batchMax) queue.raise();
+  tenure.wasFull = queued.length === options.batchMax;
+  if (submission.outcome !== 'submitted' || tenure.wasFull) queue.raise();
 }
 
 function maySign({ context, queue, hold }: Tenure, live: LiveAttempts): boolean {

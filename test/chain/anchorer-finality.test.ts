@@ -247,6 +247,20 @@ describe('a nonce that another transaction has taken', () => {
     await waitFor('no degradation', async () => (await rig.degraded()).length === 0);
   });
 
+  it('is told for each of many', async () => {
+    rig.start({ batchMax: 1, maxInFlight: 8 });
+    const ids = await rig.queue(8);
+    await pending(8);
+    await rig.node.rpc('anvil_dropAllTransactions');
+    for (const nonce of ids.keys()) await foreignAtNonce(nonce);
+    await mine(4);
+
+    const anewOf = async (id: string) => (await rig.task(id)).completion?.attempts === 2;
+    await waitFor('the next generation of all', async () =>
+      (await Promise.all(ids.map(anewOf))).every(Boolean),
+    );
+  });
+
   it('after a reorganisation costs the account nothing more', async () => {
     rig.start();
     const { id, receipt } = await anchored();

@@ -39,6 +39,8 @@ export function createDeathWatch(context: AnchoringContext): DeathWatch {
   const { chain, identity, lease, signal, logger } = context;
   /** By attempt, those that were looked up last at the end; null: seen once, and not looked up yet. */
   const trails = new Map<string, NonceTrail | null>();
+  /** Found to be lost when they were looked up last. */
+  const doubted = new Set<string>();
   const reported = new Set<string>();
 
   async function lookUp(attempt: LiveAttempt): Promise<Finding | null> {
@@ -50,6 +52,14 @@ export function createDeathWatch(context: AnchoringContext): DeathWatch {
     trails.set(id, finding?.trail ?? trail);
     const use = finding?.use ?? null;
     return use === null ? null : { attempt, use, fate: fateOf(attempt, use) };
+  }
+
+  /** One reading is not enough for what cannot be undone: those that were found so when they were looked up before. */
+  function seenTwice(due: readonly LiveAttempt[], lost: ReadonlySet<string>): string[] {
+    const again = [...lost].filter((id) => doubted.has(id));
+    for (const { id } of due) doubted.delete(id);
+    for (const id of lost) doubted.add(id);
+    return again;
   }
 
   function report({ attempt: { id, nonce }, use: { txHash } }: Finding): void {
@@ -64,9 +74,16 @@ export function createDeathWatch(context: AnchoringContext): DeathWatch {
   return {
     async look(live) {
       // After a fault nothing is counted yet, and what was found before stays known.
-      if (live.counted === null) return { lost: [], adoptable: [] };
+      if (live.counted === null) {
+        doubted.clear();
+        return { lost: [], adoptable: [] };
+      }
       const suspects = new Map(suspectsOf(live).map((attempt) => [attempt.id, attempt]));
-      for (const id of trails.keys()) if (!suspects.has(id)) trails.delete(id);
+      for (const id of trails.keys()) {
+        if (suspects.has(id)) continue;
+        trails.delete(id);
+        doubted.delete(id);
+      }
       const due = [...trails.keys()].slice(0, LOOKED_UP).flatMap((id) => suspects.get(id) ?? []);
       // What was counted a moment ago mostly has its receipt at the next look.
       for (const id of suspects.keys()) if (!trails.has(id)) trails.set(id, null);
@@ -78,8 +95,9 @@ export function createDeathWatch(context: AnchoringContext): DeathWatch {
         context,
         those('own').filter(({ use }) => use.isFinal),
       );
+      const lost = new Set([...final, ...failed].map(({ attempt }) => attempt.id));
       return {
-        lost: [...final, ...failed].map(({ attempt }) => attempt.id),
+        lost: seenTwice(due, lost),
         adoptable: those('adoptable').flatMap(({ attempt: { id }, use: { signed } }) =>
           signed === null ? [] : [{ attemptId: id, variant: signed }],
         ),

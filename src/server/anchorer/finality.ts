@@ -38,7 +38,6 @@ export function createFinalityWatch(context: AnchoringContext, wake: () => void)
   let dueAt = 0;
   let left = Number.POSITIVE_INFINITY;
   let isFailing = false;
-  let doubted = new Set<string>();
   const included = createIncludedWatch(context);
   const deaths = createDeathWatch(context);
 
@@ -46,9 +45,7 @@ export function createFinalityWatch(context: AnchoringContext, wake: () => void)
     const { standings, count, isMoreDue } = await included.look(live);
     const { lost, adoptable } = await deaths.look(live);
     left = count + live.attempts.length;
-    // One reading is not enough for what cannot be undone.
-    found = { standings, lost: lost.filter((id) => doubted.has(id)), adoptable };
-    doubted = new Set(lost);
+    found = { standings, lost, adoptable };
     if (isMoreDue) dueAt = 0;
   }
 

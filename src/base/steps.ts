@@ -13,20 +13,6 @@ export function startSteps(): () => Promise<void> {
   };
 }
 
-/** Maps in order, in steps. */
-export async function mapInSteps<Item, Result>(
-  items: readonly Item[],
-  map: (item: Item) => Result,
-): Promise<Result[]> {
-  const results: Result[] = [];
-  const step = startSteps();
-  for (const item of items) {
-    results.push(map(item));
-    await step();
-  }
-  return results;
-}
-
 /** Runs a computation that may pause at each of its yields, in steps. */
 export async function inSteps<T>(work: Generator<unknown, T>): Promise<T> {
   const step = startSteps();

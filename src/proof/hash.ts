@@ -1,6 +1,6 @@
 import { sha256 } from '@noble/hashes/sha2.js';
 import { bytesToHex, type Hex } from './bytes.ts';
-import { canonicalJson, writeCanonicalJson } from './canonical-json.ts';
+import { canonicalPieces } from './canonical-json.ts';
 import type { JsonObject, Proof } from './json-value.ts';
 import { encodeUtf8 } from './utf8.ts';
 
@@ -13,32 +13,14 @@ export interface ClaimContent {
   readonly title: string;
 }
 
-/** Characters of canonical text that are hashed at once. */
-const PIECE = 1 << 16;
-
 /**
  * `SHA-256(JCS(proof))`, in memory for the proof alone, not for its text. `onHashed` is told from time to time
  * how many characters of that text are done.
  *
  * @throws TypeError when `proof` is not made of JSON values alone (see `canonicalJson`).
  */
-export function hashProof(proof: Proof, onHashed: (characters: number) => void = () => {}): Hex {
-  const hash = sha256.create();
-  let waiting = '';
-  let hashed = 0;
-  const flush = () => {
-    hash.update(encodeUtf8(waiting));
-    hashed += waiting.length;
-    waiting = '';
-  };
-  writeCanonicalJson(proof, (piece) => {
-    waiting += piece;
-    if (waiting.length < PIECE) return;
-    flush();
-    onHashed(hashed);
-  });
-  flush();
-  return bytesToHex(hash.digest());
+export function hashProof(proof: Proof, onHashed?: (characters: number) => void): Hex {
+  return finish(hashInPieces(proof), onHashed);
 }
 
 /**
@@ -48,17 +30,41 @@ export function hashProof(proof: Proof, onHashed: (characters: number) => void =
  * @throws TypeError when `expected_result` is not made of JSON values alone.
  */
 export function hashClaim(claim: ClaimContent): Hex {
-  const text = canonicalJson({
+  return finish(hashClaimInPieces(claim));
+}
+
+/** The same as a computation that pauses from time to time. */
+export function hashClaimInPieces(claim: ClaimContent): Generator<number, Hex> {
+  return hashInPieces({
     created_at: claim.created_at,
     description: claim.description ?? null,
     expected_result: claim.expected_result ?? null,
     occurred_at: claim.occurred_at ?? null,
     title: claim.title,
   });
-  return hashCanonicalText(text);
 }
 
 /** The hash of a text that `canonicalJson` made, for callers that need the text too. */
 export function hashCanonicalText(text: string): Hex {
   return bytesToHex(sha256(encodeUtf8(text)));
+}
+
+/** Pauses with how many characters of the canonical text are hashed. */
+function* hashInPieces(value: unknown): Generator<number, Hex> {
+  const hash = sha256.create();
+  let hashed = 0;
+  for (const piece of canonicalPieces(value)) {
+    hash.update(encodeUtf8(piece));
+    hashed += piece.length;
+    yield hashed;
+  }
+  return bytesToHex(hash.digest());
+}
+
+function finish(hashing: Generator<number, Hex>, onHashed?: (characters: number) => void): Hex {
+  for (;;) {
+    const { done, value } = hashing.next();
+    if (done) return value;
+    onHashed?.(value);
+  }
 }

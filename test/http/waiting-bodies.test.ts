@@ -29,8 +29,8 @@ afterEach(async () => {
 const post = (robot: number) =>
   service.call('POST', '/api/v1/telemetry', { apiKey: robots[robot]?.apiKey ?? '', raw: FULL });
 
-/** Sends bodies of 2 MiB, each over a connection of its own. */
-function fill(robot: number, bodies: number): Socket[] {
+/** Sends bodies of 2 MiB, each over a connection of its own; without the last byte they never arrive. */
+function fill(robot: number, bodies: number, sent = FULL): Socket[] {
   const { hostname, port } = new URL(service.url);
   const head = [
     'POST /api/v1/telemetry HTTP/1.1',
@@ -41,7 +41,7 @@ function fill(robot: number, bodies: number): Socket[] {
   ];
   const opened = Array.from({ length: bodies }, () => connect(Number(port), hostname));
   sockets.push(...opened);
-  for (const socket of opened) socket.write(`${head.join('\r\n')}\r\n\r\n${FULL}`);
+  for (const socket of opened) socket.write(`${head.join('\r\n')}\r\n\r\n${sent}`);
   return opened;
 }
 
@@ -53,6 +53,18 @@ function connections(): Promise<number> {
 async function firstAnswer(opened: Socket[]): Promise<string> {
   const [bytes] = await Promise.race(opened.map((socket) => once(socket, 'data')));
   return String(bytes);
+}
+
+async function whileTurnsEnd<T>(replies: Promise<T>): Promise<T> {
+  let answered = false;
+  const all = replies.finally(() => {
+    answered = true;
+  });
+  await waitFor('the answers', async () => {
+    await vi.advanceTimersByTimeAsync(100);
+    return answered;
+  });
+  return all;
 }
 
 it('are bounded in bytes, those of one account and those of all', async () => {
@@ -75,14 +87,22 @@ it('leave their room to others when their connections close', async () => {
   await waitFor('their end', async () => (await connections()) <= before);
 
   fill(1, 15);
-  let answered = false;
-  const reply = Promise.all([post(0), post(1), post(2)]).finally(() => {
-    answered = true;
-  });
-  await waitFor('the answers', async () => {
-    await vi.advanceTimersByTimeAsync(100);
-    return answered;
-  });
+  const replies = await whileTurnsEnd(Promise.all([post(0), post(1), post(2)]));
 
-  expect((await reply).map(({ status }) => status)).toEqual([201, 201, 201]);
+  expect(replies.map(({ status }) => status)).toEqual([201, 201, 201]);
+});
+
+it('are bounded in bytes while they arrive, and leave their room to others when their connections close', async () => {
+  const before = await connections();
+  const arriving = fill(0, 17, FULL.slice(1));
+
+  const answer = await firstAnswer(arriving);
+  const ofAnother = await whileTurnsEnd(post(1));
+  for (const socket of arriving) socket.destroy();
+  await waitFor('their end', async () => (await connections()) <= before + 1);
+  const afterwards = await whileTurnsEnd(Promise.all(Array.from({ length: 16 }, () => post(0))));
+
+  expect(answer).toMatch(/^HTTP\/1\.1 503 .*\r\nretry-after: 5\r\n.*"error":"overloaded"/s);
+  expect(ofAnother.status).toBe(201);
+  expect(afterwards.map(({ status }) => status)).toEqual(Array(16).fill(201));
 });

@@ -1,5 +1,7 @@
+import canonicalize from 'canonicalize';
+import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { canonicalJson } from '../../src/proof/canonical-json.ts';
+import { canonicalJson, canonicalPieces } from '../../src/proof/canonical-json.ts';
 import { parseStrictJson } from '../../src/proof/strict-json.ts';
 
 describe('the examples of RFC 8785', () => {
@@ -90,6 +92,15 @@ describe('the examples of RFC 8785', () => {
 });
 
 describe('canonicalJson', () => {
+  it('writes any JSON value as another implementation does', () => {
+    const anything = fc.jsonValue({ depthSize: 'large', stringUnit: 'grapheme' });
+    fc.assert(
+      fc.property(anything, (value) => {
+        expect(canonicalJson(value)).toBe(canonicalize(value));
+      }),
+    );
+  });
+
   it.each([
     ['undefined', undefined],
     ['an undefined member', { a: undefined }],
@@ -121,6 +132,28 @@ describe('canonicalJson', () => {
     expect(canonicalJson(Object.assign(Object.create(null), { b: 1, a: null }))).toBe(
       '{"a":null,"b":1}',
     );
+  });
+});
+
+describe('canonicalPieces', () => {
+  const nested = JSON.parse('['.repeat(500) + ']'.repeat(500));
+
+  it.each([
+    ['numbers', Array(100_000).fill(7)],
+    ['empty lists', Array.from({ length: 100_000 }, () => [])],
+    ['deep lists', Array(200).fill(nested)],
+    ['members', Object.fromEntries(Array.from({ length: 100_000 }, (_, i) => [`n${i}`, i]))],
+  ])('are short, and together the canonical text: %s', (_, value) => {
+    const pieces = [...canonicalPieces(value)];
+
+    expect(pieces.join('')).toBe(canonicalize(value));
+    expect(Math.max(...pieces.map(({ length }) => length))).toBeLessThan(16 * 1024);
+  });
+
+  it('are made while they are asked for', () => {
+    const [first] = canonicalPieces([...Array(100_000).fill(7), undefined]);
+
+    expect(first).toMatch(/^\[7,7,/);
   });
 });
 

@@ -1,6 +1,7 @@
+import { inSteps } from '../../base/steps.ts';
 import type { SvcError } from '../../base/svc-error.ts';
 import type { Hex } from '../../proof/bytes.ts';
-import { hashCanonicalText, hashClaim } from '../../proof/hash.ts';
+import { hashCanonicalText, hashClaimInPieces } from '../../proof/hash.ts';
 import type { Proof } from '../../proof/json-value.ts';
 import { leafHash } from '../../proof/leaf.ts';
 import { limits } from '../../protocol/limits.ts';
@@ -29,11 +30,11 @@ export async function completeTask(
   proof: Proof,
   enough: AbortController,
 ): Promise<Answer<'completeTask'>> {
-  const canonical = canonicalDocument('proof', proof, limits.proofBytes);
+  const canonical = await inSteps(canonicalDocument('proof', proof, limits.proofBytes));
   const viewer = { robotId: robot.id };
   const task = await deps.store.getTask(taskId, viewer);
   if (task === null) throw taskNotFound();
-  const commitment = commitmentOf(task, canonical);
+  const commitment = await commitmentOf(task, canonical);
   const now = deps.clock.now();
   const { id: robotId, keyHash } = robot;
   await queue(deps, { taskId, robotId, keyHash, proof: canonical, ...commitment, now });
@@ -43,9 +44,9 @@ export async function completeTask(
   return answerByState(deps, settled, commitment.proofHash);
 }
 
-function commitmentOf(task: TaskRecord, canonicalProof: string) {
+async function commitmentOf(task: TaskRecord, canonicalProof: string) {
   const proofHash = hashCanonicalText(canonicalProof);
-  const claimHash = hashClaim(claimOf(task));
+  const claimHash = await inSteps(hashClaimInPieces(claimOf(task)));
   const leaf = leafHash({
     proof_hash: proofHash,
     task_id: task.id,

@@ -1,4 +1,5 @@
 import { v7 as uuidv7 } from 'uuid';
+import { inSteps } from '../../base/steps.ts';
 import { limits } from '../../protocol/limits.ts';
 import type { Body, Query } from '../../protocol/routes.ts';
 import type { OpsEvent } from '../../protocol/telemetry.ts';
@@ -30,7 +31,7 @@ export async function createEvent(
     eventType: event.event_type,
     severity: event.severity ?? 'info',
     message: event.message ?? '',
-    payload: canonicalDocument('payload', event.payload ?? {}, limits.payloadBytes),
+    payload: await inSteps(canonicalDocument('payload', event.payload ?? {}, limits.payloadBytes)),
     occurredAt: event.occurred_at ?? null,
     createdAt: clock.now(),
   });

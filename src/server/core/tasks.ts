@@ -1,6 +1,6 @@
 import { v7 as uuidv7 } from 'uuid';
-import { canonicalJson } from '../../proof/canonical-json.ts';
-import { encodeUtf8 } from '../../proof/utf8.ts';
+import { inSteps } from '../../base/steps.ts';
+import { canonicalPieces } from '../../proof/canonical-json.ts';
 import { limits } from '../../protocol/limits.ts';
 import type { Anchor, Task, TaskDetail, Verification } from '../../protocol/resources.ts';
 import type { Body } from '../../protocol/routes.ts';
@@ -21,6 +21,11 @@ export async function claimTask(
   robot: RobotCaller,
   claim: Body<'createTask'>,
 ): Promise<{ task: Task; next: string }> {
+  const { expected_result: expected } = claim;
+  const expectedResult =
+    expected === undefined
+      ? null
+      : await inSteps(canonicalDocument('expected_result', expected, limits.expectedResultBytes));
   await requireDiskRoom({ store });
   const result = await store.createTask({
     id: claim.id ?? uuidv7(),
@@ -28,10 +33,7 @@ export async function claimTask(
     keyHash: robot.keyHash,
     title: claim.title,
     description: claim.description ?? null,
-    expectedResult:
-      claim.expected_result === undefined
-        ? null
-        : canonicalDocument('expected_result', claim.expected_result, limits.expectedResultBytes),
+    expectedResult,
     occurredAt: claim.occurred_at ?? null,
     createdAt: clock.now(),
     idGiven: claim.id !== undefined,
@@ -78,12 +80,22 @@ async function anchorOf(deps: Deps, { completion }: TaskRecord): Promise<Anchor 
 }
 
 /**
- * Canonical text of a document; `maxBytes` counts its UTF-8.
- * Throws `payload_too_large` naming the field and the limit.
+ * Canonical text of a document, as a computation that pauses from time to time; `maxBytes` counts its UTF-8.
+ * Throws `payload_too_large` naming the field and the limit, once that much of the text is made.
  */
-export function canonicalDocument(field: string, document: object, maxBytes: number): string {
-  const text = canonicalJson(document);
-  if (encodeUtf8(text).length > maxBytes) throw documentTooLarge(field, maxBytes);
+export function* canonicalDocument(
+  field: string,
+  document: object,
+  maxBytes: number,
+): Generator<void, string> {
+  let text = '';
+  let bytes = 0;
+  for (const piece of canonicalPieces(document)) {
+    text += piece;
+    bytes += Buffer.byteLength(piece);
+    if (bytes > maxBytes) throw documentTooLarge(field, maxBytes);
+    yield;
+  }
   return text;
 }
 

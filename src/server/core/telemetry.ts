@@ -1,5 +1,5 @@
 import { v7 as uuidv7 } from 'uuid';
-import { mapInSteps, startSteps } from '../../base/steps.ts';
+import { inSteps, startSteps } from '../../base/steps.ts';
 import { limits } from '../../protocol/limits.ts';
 import type { Body, Query } from '../../protocol/routes.ts';
 import type { NewSample, Sample, Series, SeriesPoint } from '../../protocol/telemetry.ts';
@@ -50,9 +50,7 @@ export async function recordSamples(
   body: Body<'recordSamples'>,
 ): Promise<{ accepted: number; samples: Sample[] }> {
   const now = clock.now();
-  const accepted = await mapInSteps(samplesOf(body), ({ sample, place }) =>
-    accept(sample, place, now),
-  );
+  const accepted = await inSteps(acceptAll(body, now));
   const retention = settings.telemetryRetentionMs;
   const kept = accepted.filter(
     ({ record }) => retention === null || record.recordedAt >= now - retention,
@@ -86,7 +84,13 @@ function samplesOf({ samples, ...single }: Body<'recordSamples'>) {
   return samples.map((sample, index) => ({ sample, place: `samples.${index}.` }));
 }
 
-function accept(sample: NewSample, place: string, now: number): Accepted {
+function* acceptAll(body: Body<'recordSamples'>, now: number): Generator<void, Accepted[]> {
+  const accepted: Accepted[] = [];
+  for (const { sample, place } of samplesOf(body)) accepted.push(yield* accept(sample, place, now));
+  return accepted;
+}
+
+function* accept(sample: NewSample, place: string, now: number): Generator<void, Accepted> {
   if (sample.id !== undefined && sample.recorded_at === undefined) {
     throw fault('invalid_sample', `${place}recorded_at is required with an id.`);
   }
@@ -103,7 +107,7 @@ function accept(sample: NewSample, place: string, now: number): Accepted {
     recordedAt,
     batteryPct: sample.battery_pct ?? null,
     state: sample.state ?? null,
-    metrics: canonicalDocument(`${place}metrics`, metrics, limits.metricsBytes),
+    metrics: yield* canonicalDocument(`${place}metrics`, metrics, limits.metricsBytes),
   };
   return { place, record, answer: { ...membersOf(record), metrics } };
 }

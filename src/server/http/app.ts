@@ -12,6 +12,7 @@ import { JsonText } from '../core/json-text.ts';
 import { createAdmission } from './admit.ts';
 import { answerError } from './answer-error.ts';
 import { AnswersDue } from './answers-due.ts';
+import { createArrivalBound } from './arriving-bodies.ts';
 import { createAuthenticators } from './authenticate.ts';
 import type { Access, Call, Handlers } from './call.ts';
 import { cliLoginPage } from './cli-login-page.ts';
@@ -57,6 +58,7 @@ export function buildApp(deps: AppDeps): FastifyInstance {
   addSecurityHeaders(app, deps.settings.baseUrl.startsWith('https:'));
   app.addHook('onRequest', createAdmission(deps));
   app.addHook('preParsing', requireIdentity);
+  app.addHook('preParsing', createArrivalBound());
   app.addHook('preValidation', requireBody);
   app.addHook('onResponse', async (request, reply) => {
     deps.onAnswered?.({

@@ -19,9 +19,9 @@ const MAX_DEPTH = limits.documentDepth + 1;
 const VALUES_AROUND_DOCUMENT = 100;
 
 /** A larger body takes milliseconds to read and check. Bytes. */
-const LARGE = 32 * 1024;
+export const LARGE = 32 * 1024;
 
-const MIB = 1024 * 1024;
+export const MIB = 1024 * 1024;
 
 /** Large bodies that may wait, of one account and of all, in bytes. */
 const LARGE_WAITING = { ofOne: 32 * MIB, inAll: 64 * MIB };
@@ -49,7 +49,8 @@ export function createBodyParser(): (request: FastifyRequest, bytes: Buffer) => 
   };
 }
 
-function accountOf({ caller }: FastifyRequest): string {
+/** Empty for a caller without one. */
+export function accountOf({ caller }: FastifyRequest): string {
   return caller && 'wallet' in caller ? caller.wallet : '';
 }
 

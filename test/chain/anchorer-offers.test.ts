@@ -185,6 +185,22 @@ describe('an anchor that the chain has lost after it was final', () => {
     ]);
     await mineUntil('no degradation', async () => (await rig.degraded()).length === 0);
   });
+
+  it('is mined again though the account was used before, and that is lost for good', async () => {
+    await rig.node.rpc('eth_sendTransaction', [{ from: rig.sender, to: rig.sender, nonce: '0x0' }]);
+    await rig.node.mine();
+    rig.start();
+    const { receipt } = await anchored();
+    const head = Number(await rig.node.rpc<string>('eth_blockNumber'));
+
+    await reorganise(head);
+    await mineUntil('the anchor', async () => (await rig.minedAnchors()).length === 1);
+
+    expect((await rig.minedAnchors()).map(({ nonce, hash }) => [nonce, hash])).toEqual([
+      [1, receipt?.txHash],
+    ]);
+    await mineUntil('no degradation', async () => (await rig.degraded()).length === 0);
+  });
 });
 
 describe('a node that has no receipts to give', () => {

@@ -201,6 +201,34 @@ describe('an anchor that the chain has lost after it was final', () => {
     ]);
     await mineUntil('no degradation', async () => (await rig.degraded()).length === 0);
   });
+
+  it('waits for a transaction below it that a pool holds', async () => {
+    const fees = { maxFeePerGas: '0x77359400', maxPriorityFeePerGas: '0x1' };
+    const below = { from: rig.sender, to: rig.sender, nonce: '0x0', ...fees };
+    await rig.node.rpc('eth_sendTransaction', [below]);
+    await rig.node.mine();
+    rig.start();
+    await anchored();
+    const head = Number(await rig.node.rpc<string>('eth_blockNumber'));
+    rig.proxy.cut();
+    await reorganise(head);
+    const txHash = await rig.node.rpc<string>('eth_sendTransaction', [below]);
+
+    rig.proxy.mend();
+    await pending(2);
+    const surveys = () => rig.proxy.asked.methods.filter((one) => one === 'eth_estimateGas').length;
+    const before = surveys();
+    await waitFor('more surveys', () => surveys() >= before + 4);
+    await rig.node.mine();
+
+    expect(await rig.minedAnchors()).toHaveLength(1);
+    const { blockNumber } = await rig.node.rpc<{ blockNumber: string | null }>(
+      'eth_getTransactionByHash',
+      [txHash],
+    );
+    expect(blockNumber).not.toBeNull();
+    await mineUntil('no degradation', async () => (await rig.degraded()).length === 0);
+  });
 });
 
 describe('a node that has no receipts to give', () => {

@@ -185,6 +185,50 @@ describe('an anchor that the chain has lost after it was final', () => {
     ]);
     await mineUntil('no degradation', async () => (await rig.degraded()).length === 0);
   });
+
+  it('is mined again though the account was used before, and that is lost for good', async () => {
+    await rig.node.rpc('eth_sendTransaction', [{ from: rig.sender, to: rig.sender, nonce: '0x0' }]);
+    await rig.node.mine();
+    rig.start();
+    const { receipt } = await anchored();
+    const head = Number(await rig.node.rpc<string>('eth_blockNumber'));
+
+    await reorganise(head);
+    await mineUntil('the anchor', async () => (await rig.minedAnchors()).length === 1);
+
+    expect((await rig.minedAnchors()).map(({ nonce, hash }) => [nonce, hash])).toEqual([
+      [1, receipt?.txHash],
+    ]);
+    await mineUntil('no degradation', async () => (await rig.degraded()).length === 0);
+  });
+
+  it('waits for a transaction below it that a pool holds', async () => {
+    const fees = { maxFeePerGas: '0x77359400', maxPriorityFeePerGas: '0x1' };
+    const below = { from: rig.sender, to: rig.sender, nonce: '0x0', ...fees };
+    await rig.node.rpc('eth_sendTransaction', [below]);
+    await rig.node.mine();
+    rig.start();
+    await anchored();
+    const head = Number(await rig.node.rpc<string>('eth_blockNumber'));
+    rig.proxy.cut();
+    await reorganise(head);
+    const txHash = await rig.node.rpc<string>('eth_sendTransaction', [below]);
+
+    rig.proxy.mend();
+    await pending(2);
+    const surveys = () => rig.proxy.asked.methods.filter((one) => one === 'eth_estimateGas').length;
+    const before = surveys();
+    await waitFor('more surveys', () => surveys() >= before + 4);
+    await rig.node.mine();
+
+    expect(await rig.minedAnchors()).toHaveLength(1);
+    const { blockNumber } = await rig.node.rpc<{ blockNumber: string | null }>(
+      'eth_getTransactionByHash',
+      [txHash],
+    );
+    expect(blockNumber).not.toBeNull();
+    await mineUntil('no degradation', async () => (await rig.degraded()).length === 0);
+  });
 });
 
 describe('a node that has no receipts to give', () => {

@@ -121,18 +121,19 @@ export function finalityContract(open: OpenStore): void {
 
   it('tells nonces that were used elsewhere from those of its own', async () => {
     await world.queued(robot.id, 2);
-    const dead = await world.committed(lease, 1);
+    const dead = world.attempt(await world.store.listQueuedProofs(lease, 1), { nonce: 3 });
+    await world.store.commitAttempt(lease, dead);
     const own = await world.committed(lease, 1);
     await world.store.recordDeath(lease, dead.id, world.now);
     const { chainId, sender: address } = lease;
     const use = { nonce: own.nonce + 1, txHash: own.variant.txHash };
     await world.store.recordForeignNonces({ chainId, address }, [use], world.now);
 
-    const used = [dead.nonce, own.nonce, own.nonce + 1, own.nonce + 2].map((nonce) =>
+    const used = [2, dead.nonce, own.nonce, own.nonce + 1, own.nonce + 2].map((nonce) =>
       world.store.isUsedElsewhere(lease, nonce),
     );
 
-    expect(await Promise.all(used)).toEqual([true, false, true, false]);
+    expect(await Promise.all(used)).toEqual([true, true, false, true, false]);
   });
 
   it('goes from included over safe to finalized, in receipt and completion', async () => {

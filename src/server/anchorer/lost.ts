@@ -29,7 +29,9 @@ async function fill(context: AnchoringContext, nonce: number): Promise<void> {
   if (key === null) return;
   const survey = await chain.survey({ identity, sender: lease.sender, payload: '0x' }, signal);
   const { gas, hasCode, maxPriorityFeePerGas: tip } = survey;
-  if (gas.outcome !== 'estimated' || hasCode || survey.latestNonce !== nonce) return;
+  // What a pool holds there comes back by itself, and may be an anchor from before this database.
+  const isFree = survey.latestNonce === nonce && survey.pendingNonce === nonce;
+  if (gas.outcome !== 'estimated' || hasCode || !isFree) return;
   const fee = lesser(maxFeePerGas(survey), options.maxFeePerGas);
   const { rawTx, txHash } = await key.signTransaction({
     chainId: lease.chainId,

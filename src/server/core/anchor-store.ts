@@ -202,7 +202,7 @@ export interface AnchorStore {
   ): Promise<IncludedAttempt[]>;
   /** Included and finalized attempts from that nonce on; lowest nonce first. */
   listMinedFrom(lease: Lease, fromNonce: number, limit: number): Promise<MinedAttempt[]>;
-  /** Whether that nonce was found used for good by a transaction from elsewhere: its attempt is dead, or none had it. */
+  /** Whether that nonce, below the next one, was a transaction's from elsewhere: its attempt is dead, or none had it. */
   isUsedElsewhere(lease: Lease, nonce: number): Promise<boolean>;
   /** Step 7, for many attempts in one commit. What their receipts say follows. */
   recordStandings(lease: Lease, standings: Standings, now: number): Promise<void>;

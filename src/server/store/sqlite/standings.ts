@@ -2,6 +2,7 @@ import type { Hex } from '../../../proof/bytes.ts';
 import type { AnchorStore, AttemptState, IncludedAttempt } from '../../core/anchor-store.ts';
 import type { Access } from './access.ts';
 import { attemptMover } from './anchor-moves.ts';
+import { nextNonceReader } from './attempts.ts';
 import type { LeaseGuard } from './leases.ts';
 
 interface IncludedRow {
@@ -48,11 +49,9 @@ export function standingStore(
      WHERE a.chain_id = ? AND a.sender = ? AND a.nonce >= ? AND a.state IN ('included', 'finalized')
      ORDER BY a.nonce LIMIT ?`,
   );
-  const usedElsewhere = reader.prepare<[number, string, number, number, string, number]>(
-    `SELECT 1 FROM attempts WHERE chain_id = ? AND sender = ? AND nonce = ? AND state = 'dead'
-     UNION ALL SELECT 1 FROM foreign_nonces f WHERE f.chain_id = ? AND f.sender = ? AND f.nonce = ?
-       AND NOT EXISTS (SELECT 1 FROM attempts a
-         WHERE a.chain_id = f.chain_id AND a.sender = f.sender AND a.nonce = f.nonce)`,
+  const nextNonce = nextNonceReader(reader);
+  const ownUse = reader.prepare<[number, string, number]>(
+    `SELECT 1 FROM attempts WHERE chain_id = ? AND sender = ? AND nonce = ? AND state <> 'dead'`,
   );
   const move = attemptMover(writer);
   const setSafe = writer.prepare<[0 | 1, number, string]>(
@@ -92,10 +91,9 @@ export function standingStore(
     isUsedElsewhere: (lease, nonce) =>
       read(() => {
         readGuard(lease);
-        const { chainId, sender } = lease;
-        return usedElsewhere.get(chainId, sender, nonce, chainId, sender, nonce) !== undefined;
+        const isUsed = nonce < (nextNonce(lease) ?? 0);
+        return isUsed && ownUse.get(lease.chainId, lease.sender, nonce) === undefined;
       }),
-
     recordStandings: (lease, { safe, finalized, reorged }, now) =>
       write(() => {
         guard(lease);

@@ -21,6 +21,8 @@ export const httpFetch: typeof fetch = async (input, init = {}) => {
     agent: false,
     ...(signal && { signal }),
   });
+  // An answer that breaks off may be told of here as well as by the answer: one of the two is enough.
+  sent.on('error', () => {});
   sent.end(body ?? undefined);
   const [answer] = (await once(sent, 'response')) as [IncomingMessage];
   const status = answer.statusCode ?? 0;
@@ -35,9 +37,19 @@ export const httpFetch: typeof fetch = async (input, init = {}) => {
       get: (name: string) => headerOf(answer, name.toLowerCase()),
       getSetCookie: () => answer.headers['set-cookie'] ?? [],
     },
-    text: () => text(answer),
+    text: () => textOf(answer, signal),
   } as Response;
 };
+
+async function textOf(answer: IncomingMessage, signal: AbortSignal | null | undefined) {
+  try {
+    return await text(answer);
+  } catch (error) {
+    // An abort breaks the connection off, which alone would look like the service's doing.
+    signal?.throwIfAborted();
+    throw error;
+  }
+}
 
 function headerOf({ headers }: IncomingMessage, name: string): string | null {
   const value = headers[name];

@@ -21,8 +21,6 @@ export const httpFetch: typeof fetch = async (input, init = {}) => {
     agent: false,
     ...(signal && { signal }),
   });
-  // An answer that breaks off may be told of here as well as by the answer: one of the two is enough.
-  sent.on('error', () => {});
   sent.end(body ?? undefined);
   const [answer] = (await once(sent, 'response')) as [IncomingMessage];
   const status = answer.statusCode ?? 0;

@@ -1,4 +1,4 @@
-import { chmodSync, existsSync, readFileSync, renameSync, statSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, readFileSync, renameSync, statSync } from 'node:fs';
 import path from 'node:path';
 import envPaths from 'env-paths';
 import { SvcError } from '../base/svc-error.ts';
@@ -13,7 +13,7 @@ export interface Profile {
   expires_at: string | null;
 }
 
-interface Config {
+export interface Config {
   /** Name of the profile that is used where none is named. */
   current: string | null;
   profiles: Record<string, Profile>;
@@ -22,8 +22,11 @@ interface Config {
 export interface ConfigFile {
   readonly path: string;
   read(): Config;
-  /** Durable when it resolves: written beside and renamed, readable by nobody else. */
-  write(config: Config): Promise<void>;
+  /**
+   * What `change` makes of what is there then; two programs at once change it one after the other. Durable when
+   * it resolves: written beside and renamed, readable by nobody else.
+   */
+  update(change: (config: Config) => Config): Promise<void>;
 }
 
 const EMPTY: Config = { current: null, profiles: {} };
@@ -40,9 +43,14 @@ export function openConfigFile(env: NodeJS.ProcessEnv, warn: (text: string) => v
   return {
     path: file,
     read: () => usable(() => readConfig(file, warn)),
-    async write(config) {
-      const { default: Conf } = await import('conf');
-      usable(() => {
+    async update(change) {
+      const [{ default: Conf }, { whileLocked }] = await Promise.all([
+        import('conf'),
+        import('./lock-file.ts'),
+      ]);
+      usable(() => mkdirSync(folder, { recursive: true }));
+      await whileLocked(`${file}.lock`, usable, () => {
+        const config = change(readConfig(file, warn));
         const opened = new Conf<Partial<Config>>({
           projectName: 'svc',
           cwd: folder,

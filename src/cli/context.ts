@@ -1,5 +1,6 @@
 import { SvcError } from '../base/svc-error.ts';
 import { type Client, createClient } from '../client/client.ts';
+import { withCheckedAnswers } from './check-answer.ts';
 import type { GlobalOptions } from './command.ts';
 import type { ConfigFile } from './config-file.ts';
 import { httpFetch } from './http-fetch.ts';
@@ -75,7 +76,8 @@ export function createContext(options: GlobalOptions, env: NodeJS.ProcessEnv): C
 
 function client(baseUrl: string, session?: string): Client {
   const credential = session === undefined ? {} : { credential: { session } };
-  return createClient({ baseUrl, fetch: boundedFetch, ...credential });
+  const client = createClient({ baseUrl, fetch: boundedFetch, ...credential });
+  return withCheckedAnswers(client, baseUrl);
 }
 
 function liveSession(profile: NamedProfile | null): string | null {

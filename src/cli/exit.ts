@@ -68,10 +68,11 @@ const codesOfErrors: Readonly<Record<string, ExitCode>> = {
   still_pending: pending,
   unsound_bundle: exitCodes.notVerified,
   service_unreachable: unreachable,
+  unexpected_answer: unreachable,
   interrupted: exitCodes.interrupted,
 };
 
 /** Of an error by its code; `failed` where the table has none. */
 export function exitCodeOf(errorCode: string): ExitCode {
-  return codesOfErrors[errorCode] ?? failed;
+  return (Object.hasOwn(codesOfErrors, errorCode) && codesOfErrors[errorCode]) || failed;
 }

@@ -35,9 +35,19 @@ export const httpFetch: typeof fetch = async (input, init = {}) => {
       get: (name: string) => headerOf(answer, name.toLowerCase()),
       getSetCookie: () => answer.headers['set-cookie'] ?? [],
     },
-    text: () => text(answer),
+    text: () => textOf(answer, signal),
   } as Response;
 };
+
+async function textOf(answer: IncomingMessage, signal: AbortSignal | null | undefined) {
+  try {
+    return await text(answer);
+  } catch (error) {
+    // An abort breaks the connection off, which alone would look like the service's doing.
+    signal?.throwIfAborted();
+    throw error;
+  }
+}
 
 function headerOf({ headers }: IncomingMessage, name: string): string | null {
   const value = headers[name];

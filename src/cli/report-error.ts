@@ -27,7 +27,7 @@ const hints: Readonly<Record<string, string>> = {
 
 function hintsOf({ code, hint, details }: SvcError): string[] {
   if (typeof details.retry_after === 'number') return [`Try again in ${details.retry_after} s.`];
-  const text = hint ?? hints[code];
+  const text = hint ?? (Object.hasOwn(hints, code) ? hints[code] : undefined);
   return text === undefined ? [] : [text];
 }
 

@@ -64,7 +64,7 @@ export function createClient(options: ClientOptions): Client {
         ...(signal === undefined ? {} : { signal }),
       });
       const answer = await readJson(response, options.baseUrl, signal);
-      if (!response.ok) throw serviceError(response.status, answer);
+      if (!response.ok) throw serviceError(options.baseUrl, response.status, answer);
       // The routes table is the service's promise about what this status carries.
       return { status: response.status, body: answer, headers: response.headers } as never;
     },
@@ -142,13 +142,13 @@ async function readJson(
   try {
     return JSON.parse(text);
   } catch {
-    throw unexpected(response.status);
+    throw unexpected(baseUrl, response.status);
   }
 }
 
-function serviceError(status: number, answer: unknown): SvcError {
+function serviceError(baseUrl: string, status: number, answer: unknown): SvcError {
   const { error, message, ...details } = (answer ?? {}) as Record<string, unknown>;
-  if (typeof error !== 'string' || typeof message !== 'string') return unexpected(status);
+  if (typeof error !== 'string' || typeof message !== 'string') return unexpected(baseUrl, status);
   const retryable = isErrorCode(error)
     ? errors[error satisfies ErrorCode].retryable
     : status >= 500;
@@ -163,10 +163,10 @@ function unreachable(baseUrl: string, cause: unknown): SvcError {
   });
 }
 
-function unexpected(status: number): SvcError {
+function unexpected(baseUrl: string, status: number): SvcError {
   return new SvcError(
     'unexpected_answer',
-    `The answer (HTTP ${status}) is not one of the service.`,
+    `${baseUrl} answered HTTP ${status} with something that no service answers.`,
     {
       hint: 'Something between here and the service may have answered; check the address.',
       retryable: status >= 500,

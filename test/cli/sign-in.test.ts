@@ -1,4 +1,5 @@
-import { readFile, stat, writeFile } from 'node:fs/promises';
+import { existsSync, utimesSync } from 'node:fs';
+import { readFile, rm, stat, utimes, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import path from 'node:path';
@@ -6,6 +7,7 @@ import { encryptKeystoreJson } from 'ethers';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { startTestService, type TestService } from '../support/service.ts';
 import { createSvcUser, type SvcUser } from '../support/svc.ts';
+import { waitFor } from '../support/wait-for.ts';
 
 let service: TestService;
 let user: SvcUser;
@@ -22,6 +24,7 @@ afterEach(() => user.remove());
 
 const config = () => user.file('config/config.json');
 const readConfig = async () => JSON.parse(await readFile(config(), 'utf8'));
+const openSessions = async () => (await user.json('sessions', 'list')).items.length;
 const profileName = () => new URL(service.url).host.replace(':', '_');
 
 async function writeKeystore(password: string): Promise<string> {
@@ -314,6 +317,44 @@ describe('profiles', () => {
     const env = { SVC_PROFILE: second };
     expect((await user.svc(['whoami'], { env })).stdout).toContain(other.wallet);
     await other.remove();
+  });
+
+  it('of logins at the same moment are all kept', async () => {
+    const names = ['a', 'b', 'c', 'd'];
+
+    await Promise.all(names.map((name) => user.signIn('--profile', name)));
+
+    const kept = Object.keys((await readConfig()).profiles);
+    expect(kept.sort()).toEqual(names);
+  });
+
+  it('wait for another program that writes them', async () => {
+    await user.signIn();
+    const lock = `${config()}.lock`;
+    await writeFile(lock, '');
+    const held = setInterval(() => utimesSync(lock, new Date(), new Date()), 100);
+
+    const login = user.signIn('--profile', 'late');
+    await waitFor('the session', async () => (await openSessions()) === 2);
+    const before = Object.keys((await readConfig()).profiles);
+    clearInterval(held);
+    await rm(lock);
+    await login;
+
+    expect(before).toEqual([profileName()]);
+    expect(Object.keys((await readConfig()).profiles)).toEqual([profileName(), 'late']);
+  });
+
+  it('do not wait for a program that was killed while it wrote', async () => {
+    await user.signIn();
+    const lock = `${config()}.lock`;
+    await writeFile(lock, '');
+    await utimes(lock, 1, 1);
+
+    const { exitCode } = await user.svc(['config', 'use', profileName()]);
+
+    expect(exitCode).toBe(0);
+    expect(existsSync(lock)).toBe(false);
   });
 
   it.each(['', '{', 'null', '[]', '{"profiles":{"a":{"url":1}}}', '{"current":7}'])(

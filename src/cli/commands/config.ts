@@ -28,18 +28,20 @@ export async function listProfiles({ config, output }: Context): Promise<void> {
 
 /** `svc config use NAME` */
 export async function useProfile(context: Context, { name }: { name: string }): Promise<void> {
-  const { file, profiles } = await knownProfile(context, name);
-  await file.write({ current: name, profiles });
+  const { file } = await knownProfile(context, name);
+  await file.update((config) => ({ ...config, current: name }));
   context.output.note(`${name} is the current profile now.`);
   if (context.output.asksJson) context.output.json({ current: name });
 }
 
 /** `svc config remove NAME` */
 export async function removeProfile(context: Context, { name }: { name: string }): Promise<void> {
-  const { file, current, profiles } = await knownProfile(context, name);
-  const { [name]: removed, ...rest } = profiles;
-  await file.write({ current: current === name ? null : current, profiles: rest });
-  if (removed?.session) {
+  const { file, profile } = await knownProfile(context, name);
+  await file.update(({ current, profiles: { [name]: _, ...profiles } }) => ({
+    current: current === name ? null : current,
+    profiles,
+  }));
+  if (profile?.session) {
     context.output.note('Its session goes on until it expires; svc sessions revoke ends it.');
   }
   if (context.output.asksJson) context.output.json({ removed: name });
@@ -54,8 +56,8 @@ export async function printPath({ config, output }: Context): Promise<void> {
 
 async function knownProfile({ config }: Context, name: string) {
   const file = await config();
-  const { current, profiles } = file.read();
-  if (Object.hasOwn(profiles, name)) return { file, current, profiles };
+  const { profiles } = file.read();
+  if (Object.hasOwn(profiles, name)) return { file, profile: profiles[name] };
   throw new SvcError('not_found', 'There is no such profile.', {
     hint: 'svc config list shows them.',
   });

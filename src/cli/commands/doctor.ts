@@ -103,6 +103,9 @@ async function rpc(guest: Client): Promise<string> {
   const { body } = await guest.call('getChain');
   const [url] = body.params.rpcUrls;
   if (url === undefined) return 'the service offers no public endpoint';
+  if (!URL.canParse(url)) {
+    throw new SvcError('unexpected_answer', 'The endpoint that the service offers is no URL.');
+  }
   const found = await chainIdAt(url);
   if (found === body.chain_id) return `${new URL(url).origin} answers for chain ${found}`;
   const message = `${new URL(url).origin} is of chain ${found}, the service says ${body.chain_id}.`;

@@ -111,10 +111,19 @@ function keyOf({ robot_id, id }: OpsEvent): string {
 
 function columnsOf({ output }: Context, nameOf: (id: string) => string): Column<OpsEvent>[] {
   const { colors } = output;
-  const paint = { info: colors.dim, warn: colors.yellow, error: colors.red };
+  // Another severity, of a later service, has no colour.
+  const paint = new Map([
+    ['info', colors.dim],
+    ['warn', colors.yellow],
+    ['error', colors.red],
+  ]);
   return [
     { title: 'time', value: (e) => e.created_at, shown: (e) => showTime(e.created_at) },
-    { title: 'severity', value: (e) => e.severity, paint: (e, text) => paint[e.severity](text) },
+    {
+      title: 'severity',
+      value: (e) => e.severity,
+      paint: (e, text) => paint.get(e.severity)?.(text) ?? text,
+    },
     { title: 'robot', value: (e) => e.robot_id, shown: (e) => nameOf(e.robot_id), shrinks: true },
     { title: 'type', value: (e) => e.event_type, shrinks: true },
     { title: 'message', value: (e) => e.message, shrinks: true },

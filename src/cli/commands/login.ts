@@ -1,6 +1,6 @@
 import { SvcError } from '../../base/svc-error.ts';
 import type { Client } from '../../client/client.ts';
-import type { ConfigFile } from '../config-file.ts';
+import type { Config, ConfigFile } from '../config-file.ts';
 import type { Context } from '../context.ts';
 import { givenUrl, namedProfile } from '../profiles.ts';
 import { readLine } from '../prompt.ts';
@@ -122,12 +122,18 @@ async function keep(
   { wallet, token, expiresAt }: SignedIn,
   named: string | null,
 ): Promise<string> {
-  const { profiles } = config.read();
-  const own = Object.entries(profiles).find(([, p]) => p.url === url && p.wallet === wallet)?.[0];
-  const host = new URL(url).host.replace(/[^\w.-]/g, '_');
-  const taken = Object.hasOwn(profiles, host);
-  const name = named ?? own ?? (taken ? `${host}_${wallet.slice(2, 10).toLowerCase()}` : host);
-  const profile = { url, wallet, session: token, expires_at: expiresAt };
-  await config.write({ current: name, profiles: { ...profiles, [name]: profile } });
+  let name = '';
+  await config.update(({ profiles }) => {
+    name = named ?? profileName(profiles, url, wallet);
+    const profile = { url, wallet, session: token, expires_at: expiresAt };
+    return { current: name, profiles: { ...profiles, [name]: profile } };
+  });
   return name;
+}
+
+function profileName(profiles: Config['profiles'], url: string, wallet: string): string {
+  const own = Object.entries(profiles).find(([, p]) => p.url === url && p.wallet === wallet)?.[0];
+  if (own !== undefined) return own;
+  const host = new URL(url).host.replace(/[^\w.-]/g, '_');
+  return Object.hasOwn(profiles, host) ? `${host}_${wallet.slice(2, 10).toLowerCase()}` : host;
 }

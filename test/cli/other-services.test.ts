@@ -1,0 +1,168 @@
+import { once } from 'node:events';
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { createServer as createHttpServer } from 'node:http';
+import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { commands } from '../../src/cli/command-table.ts';
+import { exitCodes } from '../../src/cli/exit.ts';
+import { httpFetch } from '../../src/cli/http-fetch.ts';
+import { run } from '../support/programs.ts';
+
+/** Whatever listens at the address: it answers every request with these bytes. */
+let answer: string;
+let other: Server;
+let url: string;
+let folder: string;
+
+beforeAll(async () => {
+  folder = await mkdtemp(path.join(tmpdir(), 'svc-other-'));
+  other = createServer((socket: Socket) => {
+    socket.on('error', () => {});
+    socket.once('data', () => socket.end(answer));
+  });
+  other.listen(0, '127.0.0.1');
+  await once(other, 'listening');
+  url = `http://127.0.0.1:${(other.address() as AddressInfo).port}`;
+});
+afterAll(async () => {
+  other.close();
+  await rm(folder, { recursive: true, force: true });
+});
+beforeEach(async () => {
+  const profile = { url, wallet: '0x00', session: 'a'.repeat(64), expires_at: null };
+  const config = JSON.stringify({ current: 'other', profiles: { other: profile } });
+  await mkdir(path.join(folder, 'config'), { recursive: true });
+  await writeFile(path.join(folder, 'config', 'config.json'), config, { mode: 0o600 });
+});
+
+const svc = (args: string[]) => run('svc', args, { env: { SVC_CONFIG_DIR: `${folder}/config` } });
+
+function http(body: string, head = 'HTTP/1.1 200 OK'): string {
+  const length = Buffer.byteLength(body);
+  return `${head}\r\nconnection: close\r\ncontent-length: ${length}\r\n\r\n${body}`;
+}
+
+const id = '01a1fa88-6262-702f-af77-0aaec0d1b17b';
+
+/** A call of each command that asks a service. */
+const calls: Record<string, string[]> = {
+  login: ['--manual', '--address', `0x${'0'.repeat(40)}`],
+  logout: [],
+  whoami: [],
+  credits: [],
+  'sessions list': [],
+  'sessions revoke': [id],
+  'robots list': [],
+  'robots show': [id],
+  'robots create': ['arm'],
+  'robots update': [id, '--description', ''],
+  'robots move': [id, '--no-fleet'],
+  'robots rotate-key': [id, '--yes'],
+  'robots delete': [id, '--yes'],
+  'fleets list': [],
+  'fleets show': [id],
+  'fleets create': ['Hall'],
+  'fleets update': [id, '--no-tag'],
+  'fleets reorder': [id],
+  'fleets delete': [id, '--yes'],
+  'tasks list': [],
+  'tasks show': [id],
+  'tasks watch': [id, '--timeout', '1'],
+  telemetry: [id],
+  events: [],
+  stats: [],
+  chain: [],
+  verify: [`0x${'0'.repeat(64)}`],
+  bundle: [id],
+  doctor: [],
+};
+
+/** Those that work without a service. */
+const alone = ['hash', 'completion', 'help'];
+
+describe('what is not the service', () => {
+  it('is asked by every command that speaks to one', () => {
+    const all = commands.map((spec) => spec.path).filter((name) => !name.startsWith('config '));
+
+    expect([...Object.keys(calls), ...alone].sort()).toEqual(all.sort());
+  });
+
+  it.each(Object.keys(calls))('ends svc %s as unreachable, with what to do', async (command) => {
+    const args = [...command.split(' '), ...(calls[command] ?? [])];
+
+    for (const body of ['{}', 'null', '{"items":[{"id":7}],"next_cursor":null}', '<html>']) {
+      answer = http(body);
+      const { exitCode, stdout, stderr } = await svc(args);
+
+      expect([body, exitCode, stdout + stderr]).toEqual([
+        body,
+        exitCodes.unreachable,
+        expect.stringContaining(url),
+      ]);
+      expect(stderr).not.toContain('    at ');
+      // The checks of the doctor are its data; nobody else has any.
+      if (command !== 'doctor')
+        expect([stdout, stderr]).toEqual(['', expect.stringMatching(/^svc: .*\n.+/)]);
+    }
+  });
+
+  it('is told what was expected of it', async () => {
+    answer = http('{"items":[{"id":7}],"next_cursor":null}');
+
+    const { stderr } = await svc(['tasks', 'list']);
+
+    expect(stderr).toBe(
+      `svc: ${url} answered GET /api/v1/tasks otherwise than a service does: an item of items must have title.\n` +
+        'svc config list shows the addresses in use; svc doctor compares the versions.\n',
+    );
+  });
+
+  it.each([
+    ['breaks off', http('{"chain_id":').replace('content-length: 12', 'content-length: 99')],
+    ['is no HTTP', 'SSH-2.0-OpenSSH_9.6\r\n'],
+    [
+      'has a chunk without a length',
+      'HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\nzz\r\n{}\r\n',
+    ],
+    ['speaks another protocol', 'HTTP/1.1 101 Switching Protocols\r\nupgrade: h2c\r\n\r\n'],
+    ['says nothing', ''],
+  ])('and %s is said to be unreachable', async (_, bytes) => {
+    answer = bytes;
+
+    const { exitCode, stdout, stderr } = await svc(['chain']);
+
+    expect([exitCode, stdout]).toEqual([exitCodes.unreachable, '']);
+    expect(stderr).toMatch(new RegExp(`^svc: .*${url}.*\n.+`));
+    expect(stderr).not.toContain('    at ');
+  });
+
+  it.each(['constructor', 'toString', '__proto__'])(
+    'gets no exit code of its own for the error %s',
+    async (code) => {
+      answer = http(JSON.stringify({ error: code, message: 'No.' }), 'HTTP/1.1 400 Bad Request');
+
+      expect(await svc(['chain'])).toEqual({ exitCode: 1, stdout: '', stderr: 'svc: No.\n' });
+    },
+  );
+});
+
+describe('an answer that stalls', () => {
+  it('is given up with the reason for which it was', async () => {
+    const stalling = createHttpServer((_, response) => response.write('{'));
+    stalling.listen(0, '127.0.0.1');
+    await once(stalling, 'listening');
+    const giveUp = new AbortController();
+    const { port } = stalling.address() as AddressInfo;
+    const { signal } = giveUp;
+    const response = await httpFetch(`http://127.0.0.1:${port}/`, { signal });
+
+    const read = response.text();
+    giveUp.abort(new DOMException('', 'TimeoutError'));
+
+    await expect(read).rejects.toMatchObject({ name: 'TimeoutError' });
+    stalling.close();
+    stalling.closeAllConnections();
+  });
+});

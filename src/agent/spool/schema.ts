@@ -7,6 +7,7 @@
  * - `claims.state`: `queued`, then `delivered` with the service's task in `answer`.
  * - `completions.id` is the task's; `state` is `queued`, then `accepted`; with its receipt the row leaves.
  * - `batches`: ranges of samples that stand in a request which may have been sent.
+ * - `receipts.task`: the service's task, where its claim went through this agent.
  * - `refused`: records that the service will never take, each with its reason.
  * - `boots.epoch_ms`: what the service's clock said when the monotonic clock of that boot was 0; written once.
  */
@@ -21,7 +22,7 @@ CREATE TABLE events (seq INTEGER PRIMARY KEY, kind TEXT, id TEXT, wall_ms INTEGE
   mono_ms INTEGER, crc INTEGER, body TEXT);
 CREATE TABLE batches (first_seq INTEGER PRIMARY KEY, last_seq INTEGER);
 CREATE TABLE receipts (seq INTEGER PRIMARY KEY, task_id TEXT UNIQUE, proof_hash TEXT, verification TEXT,
-  settled_ms INTEGER);
+  task TEXT, settled_ms INTEGER);
 CREATE TABLE refused (seq INTEGER PRIMARY KEY, kind TEXT, id TEXT, code TEXT, message TEXT, wall_ms INTEGER,
   body TEXT);
 CREATE TABLE boots (boot INTEGER PRIMARY KEY, epoch_ms INTEGER);

@@ -20,6 +20,7 @@ import {
   type Completion,
   type Receipt,
   type Refusal,
+  type Settlement,
   TaskTables,
 } from './task-tables.ts';
 
@@ -91,11 +92,17 @@ export class Spool {
     this.#onChange = listener;
   }
 
-  /** Durable when it resolves. `full` when the budget has no room. */
+  /** Durable when it resolves. `full` when the budget has no room, `completed` when the task is long done. */
   async claim(
     record: SpoolRecord,
-  ): Promise<{ outcome: 'stored' | 'conflict' | 'full' } | { outcome: 'repeated'; claim: Claim }> {
+  ): Promise<
+    | { outcome: 'stored' | 'conflict' | 'full' }
+    | { outcome: 'repeated'; claim: Claim }
+    | { outcome: 'completed'; receipt: Receipt }
+  > {
     const result = await this.#write(({ tasks }) => {
+      const receipt = tasks.receipt(record.id);
+      if (receipt !== null) return { outcome: 'completed', receipt } as const;
       const claim = tasks.claim(record.id);
       if (claim !== null) {
         return claim.body === record.body
@@ -125,7 +132,7 @@ export class Spool {
       if (receipt !== null) return { outcome: 'completed', receipt } as const;
       const completion = tasks.completion(record.id);
       if (completion !== null) return { outcome: 'in_progress', completion } as const;
-      const refusal = tasks.claim(record.id) === null ? tasks.refusalOfClaim(record.id) : null;
+      const refusal = tasks.claim(record.id) === null ? tasks.refusalOf('claim', record.id) : null;
       if (refusal !== null) return { outcome: 'claim_refused', refusal } as const;
       if (!this.#makeRoomForTask(record)) return { outcome: 'full' } as const;
       tasks.insertCompletion(record, proofHash);
@@ -151,6 +158,13 @@ export class Spool {
 
   findCompletion(taskId: string): Completion | null {
     return this.#read(({ tasks }) => tasks.completion(taskId));
+  }
+
+  /** Why the completion of the task, or its claim, was refused; null when neither was. */
+  findRefusal(taskId: string): Refusal | null {
+    return this.#read(
+      ({ tasks }) => tasks.refusalOf('completion', taskId) ?? tasks.refusalOf('claim', taskId),
+    );
   }
 
   findReceipt(taskId: string): Receipt | null {
@@ -188,9 +202,9 @@ export class Spool {
   }
 
   /** The completion leaves, its receipt stays; whoever waits is told. */
-  async settle(taskId: string, receipt: Receipt): Promise<void> {
+  async settle(taskId: string, settlement: Settlement): Promise<void> {
     await this.#leave(taskId, ({ tasks }) =>
-      tasks.settle(taskId, receipt, this.#options.clock.now().wallMs),
+      tasks.settle(taskId, settlement, this.#options.clock.now().wallMs),
     );
   }
 

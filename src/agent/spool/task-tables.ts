@@ -21,9 +21,14 @@ export interface Completion extends StoredRecord {
   readonly state: 'queued' | 'accepted';
 }
 
-export interface Receipt {
+export interface Settlement {
   readonly proofHash: Hex;
   readonly verification: Verification;
+}
+
+export interface Receipt extends Settlement {
+  /** The service's task, where its claim went through this agent. */
+  readonly task: Task | null;
 }
 
 export interface Refusal {
@@ -69,14 +74,14 @@ export class TaskTables {
       completion: db.prepare<[string], CompletionRow>(
         `SELECT ${recordColumns}, proof_hash, state FROM completions WHERE id = ?`,
       ),
-      receipt: db.prepare<[string], { proof_hash: Hex; verification: string }>(
-        'SELECT proof_hash, verification FROM receipts WHERE task_id = ?',
+      receipt: db.prepare<[string], { proof_hash: Hex; verification: string; task: string | null }>(
+        'SELECT proof_hash, verification, task FROM receipts WHERE task_id = ?',
       ),
       receipts: db
         .prepare<[], string>('SELECT verification FROM receipts ORDER BY seq DESC')
         .pluck(),
-      refusal: db.prepare<[string], Refusal>(
-        "SELECT code, message FROM refused WHERE kind = 'claim' AND id = ? ORDER BY seq DESC LIMIT 1",
+      refusal: db.prepare<[string, string], Refusal>(
+        'SELECT code, message FROM refused WHERE kind = ? AND id = ? ORDER BY seq DESC LIMIT 1',
       ),
       errands: db.prepare<[number], TaskErrand>(
         `SELECT 'completion' AS kind, c.id FROM completions c LEFT JOIN claims q ON q.id = c.id
@@ -91,7 +96,8 @@ export class TaskTables {
       removeClaim: db.prepare('DELETE FROM claims WHERE id = ?'),
       removeCompletion: db.prepare('DELETE FROM completions WHERE id = ?'),
       keepReceipt: db.prepare(
-        'INSERT OR IGNORE INTO receipts (task_id, proof_hash, verification, settled_ms) VALUES (?, ?, ?, ?)',
+        `INSERT OR IGNORE INTO receipts (task_id, proof_hash, verification, task, settled_ms)
+           VALUES (@id, @proofHash, @verification, (SELECT answer FROM claims WHERE id = @id), @now)`,
       ),
       trimReceipts: db.prepare(
         `DELETE FROM receipts WHERE seq <= (SELECT max(seq) FROM receipts) - ${RECEIPTS_KEPT}`,
@@ -142,7 +148,12 @@ export class TaskTables {
   receipt(taskId: string): Receipt | null {
     const row = this.#sql.receipt.get(taskId);
     if (row === undefined) return null;
-    return { proofHash: row.proof_hash, verification: JSON.parse(row.verification) };
+    const { proof_hash: proofHash, verification, task } = row;
+    return {
+      proofHash,
+      verification: JSON.parse(verification),
+      task: task === null ? null : JSON.parse(task),
+    };
   }
 
   /** Newest first. */
@@ -150,9 +161,9 @@ export class TaskTables {
     return this.#sql.receipts.all().map((text) => JSON.parse(text));
   }
 
-  /** Why the claim of the task was refused; null when it was not. */
-  refusalOfClaim(id: string): Refusal | null {
-    return this.#sql.refusal.get(id) ?? null;
+  /** Why the newest such record of the task was refused; null when none was. */
+  refusalOf(kind: 'claim' | 'completion', id: string): Refusal | null {
+    return this.#sql.refusal.get(kind, id) ?? null;
   }
 
   /** What can be done now: completions whose claim has arrived, then claims, then polls. */
@@ -173,8 +184,8 @@ export class TaskTables {
     this.#sql.requeue.run(id);
   }
 
-  settle(id: string, { proofHash, verification }: Receipt, now: number): void {
-    this.#sql.keepReceipt.run(id, proofHash, JSON.stringify(verification), now);
+  settle(id: string, { proofHash, verification }: Settlement, now: number): void {
+    this.#sql.keepReceipt.run({ id, proofHash, verification: JSON.stringify(verification), now });
     this.#sql.trimReceipts.run();
     this.removeClaim(id);
     this.removeCompletion(id);

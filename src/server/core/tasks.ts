@@ -1,6 +1,7 @@
 import { v7 as uuidv7 } from 'uuid';
 import { canonicalJson } from '../../proof/canonical-json.ts';
 import { encodeUtf8 } from '../../proof/utf8.ts';
+import { tooLarge } from '../../protocol/body-fault.ts';
 import { limits } from '../../protocol/limits.ts';
 import type { Anchor, Task, TaskDetail, Verification } from '../../protocol/resources.ts';
 import type { Body } from '../../protocol/routes.ts';
@@ -87,9 +88,9 @@ export function canonicalDocument(field: string, document: object, maxBytes: num
   return text;
 }
 
-export function documentTooLarge(field: string, maxBytes: number) {
-  const message = `${field} must have at most ${maxBytes} bytes in canonical form (RFC 8785).`;
-  return fault('payload_too_large', message);
+function documentTooLarge(field: string, maxBytes: number) {
+  const { code, message } = tooLarge(field, maxBytes);
+  return fault(code, message);
 }
 
 export function taskNotFound() {

@@ -29,7 +29,7 @@ const deps = (): LocalDeps => ({
   readTask: async () => {
     throw fault('service_unreachable', 'The service cannot be reached.');
   },
-  status: () => ({ connected: false }),
+  status: async () => ({ connected: false }),
   logger: pino({ level: 'silent' }),
   stopping: stopping.signal,
 });

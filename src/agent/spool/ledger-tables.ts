@@ -1,5 +1,5 @@
 import type { Database } from 'better-sqlite3';
-import type { SpoolRecord } from './records.ts';
+import type { Instant, SpoolRecord } from './records.ts';
 import type { Dropped } from './sample-table.ts';
 import type { Refusal } from './task-tables.ts';
 
@@ -30,7 +30,21 @@ export class LedgerTables {
       ),
       countRefused: db.prepare<[], number>('SELECT count(*) FROM refused').pluck(),
       epoch: db.prepare<[number], number>('SELECT epoch_ms FROM boots WHERE boot = ?').pluck(),
-      keepEpoch: db.prepare('INSERT OR IGNORE INTO boots (boot, epoch_ms) VALUES (?, ?)'),
+      keepEpoch: db.prepare(
+        `INSERT INTO boots (boot, epoch_ms) VALUES (@boot, @epochMs)
+           ON CONFLICT (boot) DO UPDATE SET epoch_ms = @epochMs WHERE epoch_ms IS NULL`,
+      ),
+      noteBoot: db.prepare(
+        'INSERT OR IGNORE INTO boots (boot, wall_ms, mono_ms) VALUES (@boot, @wallMs, @monoMs)',
+      ),
+      unsettled: db.prepare<[], Instant>(
+        `SELECT boot, wall_ms AS wallMs, mono_ms AS monoMs FROM boots
+           WHERE epoch_ms IS NULL ORDER BY seq DESC`,
+      ),
+      lastSample: db.prepare<[number], Instant>(
+        `SELECT boot, wall_ms AS wallMs, mono_ms AS monoMs FROM samples
+           WHERE boot = ? ORDER BY seq DESC LIMIT 1`,
+      ),
       recall: db.prepare<[string], string>('SELECT value FROM meta WHERE name = ?').pluck(),
       remember: db.prepare('INSERT OR REPLACE INTO meta (name, value) VALUES (?, ?)'),
       forget: db.prepare('DELETE FROM meta WHERE name = ?'),
@@ -58,7 +72,32 @@ export class LedgerTables {
 
   /** The first one of a boot stays. */
   keepEpoch(boot: number, epochMs: number): void {
-    this.#sql.keepEpoch.run(boot, epochMs);
+    this.#sql.keepEpoch.run({ boot, epochMs });
+  }
+
+  /** What the clocks say at the agent's start; the first one of a boot stays. */
+  noteBoot(now: Instant): void {
+    this.#sql.noteBoot.run(now);
+  }
+
+  /** Boots whose epoch is not known, the newest first, each with what its clocks said at the first start. */
+  unsettledBoots(): Instant[] {
+    return this.#sql.unsettled.all();
+  }
+
+  /** What the clocks said at the newest sample of the boot; null without samples. */
+  lastSampleOf(boot: number): Instant | null {
+    return this.#sql.lastSample.get(boot) ?? null;
+  }
+
+  /** The service's time when it was last asked who the robot is; null before. */
+  lastContactMs(): number | null {
+    const text = this.#sql.recall.get('last_contact_ms');
+    return text === undefined ? null : Number(text);
+  }
+
+  keepLastContact(ms: number): void {
+    this.#sql.remember.run('last_contact_ms', String(ms));
   }
 
   /** The robot whose records these are; null before its key was first accepted. */

@@ -115,6 +115,14 @@ export class SampleTable {
     return newest && oldest ? this.#freeze(oldest.seq, newest.seq) : null;
   }
 
+  /** Whether a sample that is in no batch comes before the newest `most` of those. */
+  hasUnfrozenBefore(most: number): boolean {
+    const above = this.batches().at(-1)?.lastSeq ?? 0;
+    const gap = this.#firstGap();
+    if (gap !== null && gap.to < above) return true;
+    return this.#sql.newest.all(above, most + 1).length > most;
+  }
+
   /** The samples of the batch leave, and the batch with them. */
   remove({ firstSeq, lastSeq }: Batch): void {
     this.#sql.remove.run(firstSeq, lastSeq);

@@ -9,7 +9,8 @@
  * - `batches`: ranges of samples that stand in a request which may have been sent.
  * - `receipts.task`: the service's task, where its claim went through this agent.
  * - `refused`: records that the service will never take, each with its reason.
- * - `boots.epoch_ms`: what the service's clock said when the monotonic clock of that boot was 0; written once.
+ * - `boots`: what the clocks said when the agent first ran in that boot; `epoch_ms` is the service's time when the
+ *   monotonic clock was 0, null until it is known, and then it stays.
  */
 export const schema = `
 CREATE TABLE claims (seq INTEGER PRIMARY KEY, kind TEXT, id TEXT UNIQUE, wall_ms INTEGER, boot INTEGER,
@@ -25,7 +26,8 @@ CREATE TABLE receipts (seq INTEGER PRIMARY KEY, task_id TEXT UNIQUE, proof_hash 
   task TEXT, settled_ms INTEGER);
 CREATE TABLE refused (seq INTEGER PRIMARY KEY, kind TEXT, id TEXT, code TEXT, message TEXT, wall_ms INTEGER,
   body TEXT);
-CREATE TABLE boots (boot INTEGER PRIMARY KEY, epoch_ms INTEGER);
+CREATE TABLE boots (seq INTEGER PRIMARY KEY, boot INTEGER UNIQUE, wall_ms INTEGER, mono_ms INTEGER,
+  epoch_ms INTEGER);
 CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT);
 PRAGMA user_version = 1;
 `;

@@ -33,7 +33,7 @@ const owners: Record<string, RegExp> = {
   fastify: /^src\/(server\/http|agent\/local-api)\//,
   'prom-client': /^src\/server\/metrics\//,
   'better-sqlite3': /^src\/(server\/store\/sqlite|agent)\//,
-  commander: /^src\/(cli|agent|server\/commands)\//,
+  commander: /^src\/((cli|agent|server\/commands)\/|base\/install-commands)/,
 };
 
 interface Import {

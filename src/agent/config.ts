@@ -98,7 +98,7 @@ function keySource(values: Environment, credentials: string | undefined): KeySou
   const { SVC_AGENT_KEY_FILE: file, SVC_AGENT_KEY: key } = values;
   if (file !== undefined) return { file: path.resolve(file) };
   if (key !== undefined) return { key };
-  return credentials ? { file: path.join(credentials, 'robot-key') } : null;
+  return credentials ? { file: path.join(credentials, 'robot-key'), credential: true } : null;
 }
 
 function listenOf(text: string | undefined): { host: string; port: number } | null {

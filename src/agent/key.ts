@@ -2,7 +2,9 @@ import { createHash } from 'node:crypto';
 import { open } from 'node:fs/promises';
 import { SvcError } from '../base/svc-error.ts';
 
-export type KeySource = { readonly file: string } | { readonly key: string };
+export type KeySource =
+  /** `credential`: systemd made the file, for this service alone. */
+  { readonly file: string; readonly credential?: true } | { readonly key: string };
 
 const KEY = /^svc_[0-9a-f]{40}$/;
 
@@ -16,18 +18,20 @@ const MOST_BYTES = 64;
  */
 export async function readKey(source: KeySource): Promise<string> {
   if ('key' in source) return source.key;
-  const { file } = source;
-  const text = (await readPrivateFile(file)).trim();
+  const { file, credential } = source;
+  // The access of the service may be an entry of the file's ACL, which shows as that of the group.
+  const text = (await readPrivateFile(file, credential ? 0o007 : 0o077)).trim();
   if (KEY.test(text)) return text;
   throw unusable(`${file} holds no API key`, 'A key is svc_ and 40 lower-case hex digits.');
 }
 
-async function readPrivateFile(file: string): Promise<string> {
+/** `foreign`: the bits of the mode that must not be set. */
+async function readPrivateFile(file: string, foreign: number): Promise<string> {
   try {
     const handle = await open(file);
     try {
       const { mode } = await handle.stat();
-      if ((mode & 0o077) !== 0) {
+      if ((mode & foreign) !== 0) {
         throw unusable(
           `${file} can be read by others (mode ${(mode & 0o777).toString(8)})`,
           `chmod 600 ${file}, and have the key rotated if others may have seen it.`,

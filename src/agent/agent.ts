@@ -14,11 +14,14 @@ import { startUploader } from './uploader/uploader.ts';
 /** Calls under way get so long when the agent stops. */
 const GRACE_MS = 3_000;
 
+/** The uploader goes round every few seconds, whatever happens. */
+const STUCK_MS = 30_000;
+
 export interface Agent {
   /** Where it listens beside its socket; null where it does not. */
   readonly tcpPort: number | null;
-  /** When the uploader last went round, of `performance.now()`. */
-  progressAt(): number;
+  /** Whether the spool can be written and the uploader goes round: what a watchdog is fed for. */
+  isWell(): boolean;
   status(): Promise<AgentStatus>;
   /** Answers what is under way, commits what it was given, and ends. */
   close(): Promise<void>;
@@ -45,6 +48,7 @@ export async function startAgent(
   await spool.update(({ ledger }) => ledger.noteBoot(clock.now()));
   const uploader = startUploader({ serviceUrl, key, spool, clock, logger });
   const status = () => readStatus(spool, uploader, writes.lastHour());
+  const isWell = () => spool.failure === null && performance.now() - uploader.progressAt < STUCK_MS;
   const apis: FastifyInstance[] = [];
   const close = async () => {
     stopping.abort();
@@ -66,7 +70,7 @@ export async function startAgent(
     await listenOnSocket(apis[0] as FastifyInstance, config.socket);
     const tcpPort = await listenToPrograms(deps, config, apis);
     logger.info({ socket: config.socket, ...(tcpPort && { port: tcpPort }) }, 'listening');
-    return { tcpPort, progressAt: () => uploader.progressAt, status, close };
+    return { tcpPort, isWell, status, close };
   } catch (error) {
     await close();
     throw error;

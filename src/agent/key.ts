@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { open } from 'node:fs/promises';
+import { open, stat } from 'node:fs/promises';
 import { SvcError } from '../base/svc-error.ts';
 
 export type KeySource = { readonly file: string } | { readonly key: string };
@@ -18,7 +18,7 @@ export async function readKey(source: KeySource): Promise<string> {
   if ('key' in source) return source.key;
   const { file } = source;
   const text = (await readPrivateFile(file)).trim();
-  if (KEY.test(text)) return text;
+  if (isKey(text)) return text;
   throw unusable(`${file} holds no API key`, 'A key is svc_ and 40 lower-case hex digits.');
 }
 
@@ -52,7 +52,22 @@ function unusable(problem: string, hint: string, cause?: unknown): SvcError {
   });
 }
 
+export function isKey(text: string): boolean {
+  return KEY.test(text);
+}
+
 /** First 8 hex digits of the key's SHA-256: what the service shows of it. */
 export function keyHint(key: string): string {
   return createHash('sha256').update(key).digest('hex').slice(0, 8);
+}
+
+/** Changes when the key's file is replaced, written or given other rights. */
+export async function keyVersion(source: KeySource): Promise<string> {
+  if ('key' in source) return '';
+  try {
+    const { ino, mtimeMs, ctimeMs, size } = await stat(source.file);
+    return `${ino} ${mtimeMs} ${ctimeMs} ${size}`;
+  } catch {
+    return 'absent';
+  }
 }

@@ -1,5 +1,4 @@
 import { setMaxListeners } from 'node:events';
-import type { FastifyInstance } from 'fastify';
 import type { Logger } from '../base/logger.ts';
 import { SvcError } from '../base/svc-error.ts';
 import { type AgentClock, machineClock } from './clock.ts';
@@ -14,10 +13,15 @@ import { startUploader } from './uploader/uploader.ts';
 /** Calls under way get so long when the agent stops. */
 const GRACE_MS = 3_000;
 
+type LocalApi = ReturnType<typeof buildLocalApi>;
+
 export interface Agent {
   /** Where it listens beside its socket; null where it does not. */
   readonly tcpPort: number | null;
-  /** When the uploader last went round, of `performance.now()`. */
+  /**
+   * Since when the uploader has not gone round, or the spool not tried to write what waits, of `performance.now()`;
+   * both do every few seconds. A full disk or a dead network is no standstill: a restart would mend neither.
+   */
   progressAt(): number;
   status(): Promise<AgentStatus>;
   /** Answers what is under way, commits what it was given, and ends. */
@@ -45,7 +49,8 @@ export async function startAgent(
   await spool.update(({ ledger }) => ledger.noteBoot(clock.now()));
   const uploader = startUploader({ serviceUrl, key, spool, clock, logger });
   const status = () => readStatus(spool, uploader, writes.lastHour());
-  const apis: FastifyInstance[] = [];
+  const progressAt = () => Math.min(uploader.progressAt, spool.progressAt);
+  const apis: LocalApi[] = [];
   const close = async () => {
     stopping.abort();
     await Promise.all(apis.map((api) => api.close()));
@@ -63,10 +68,10 @@ export async function startAgent(
   };
   try {
     apis.push(buildLocalApi(deps, { loopback: false }));
-    await listenOnSocket(apis[0] as FastifyInstance, config.socket);
+    await listenOnSocket(apis[0] as LocalApi, config.socket);
     const tcpPort = await listenToPrograms(deps, config, apis);
     logger.info({ socket: config.socket, ...(tcpPort && { port: tcpPort }) }, 'listening');
-    return { tcpPort, progressAt: () => uploader.progressAt, status, close };
+    return { tcpPort, progressAt, status, close };
   } catch (error) {
     await close();
     throw error;
@@ -76,7 +81,7 @@ export async function startAgent(
 async function listenToPrograms(
   deps: LocalDeps,
   { listen }: AgentConfig,
-  apis: FastifyInstance[],
+  apis: LocalApi[],
 ): Promise<number | null> {
   if (listen === null) return null;
   const api = buildLocalApi(deps, { loopback: true });

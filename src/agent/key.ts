@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { open } from 'node:fs/promises';
+import { open, stat } from 'node:fs/promises';
 import { SvcError } from '../base/svc-error.ts';
 
 export type KeySource =
@@ -21,7 +21,7 @@ export async function readKey(source: KeySource): Promise<string> {
   const { file, credential } = source;
   // The access of the service may be an entry of the file's ACL, which shows as that of the group.
   const text = (await readPrivateFile(file, credential ? 0o007 : 0o077)).trim();
-  if (KEY.test(text)) return text;
+  if (isKey(text)) return text;
   throw unusable(`${file} holds no API key`, 'A key is svc_ and 40 lower-case hex digits.');
 }
 
@@ -56,7 +56,22 @@ function unusable(problem: string, hint: string, cause?: unknown): SvcError {
   });
 }
 
+export function isKey(text: string): boolean {
+  return KEY.test(text);
+}
+
 /** First 8 hex digits of the key's SHA-256: what the service shows of it. */
 export function keyHint(key: string): string {
   return createHash('sha256').update(key).digest('hex').slice(0, 8);
+}
+
+/** Changes when the key's file is replaced, written or given other rights. */
+export async function keyVersion(source: KeySource): Promise<string> {
+  if ('key' in source) return '';
+  try {
+    const { ino, mtimeMs, ctimeMs, size } = await stat(source.file);
+    return `${ino} ${mtimeMs} ${ctimeMs} ${size}`;
+  } catch {
+    return 'absent';
+  }
 }

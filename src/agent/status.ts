@@ -66,9 +66,10 @@ export async function readStatus(
 async function readLanes(spool: Spool, used: number): Promise<AgentStatus['lanes']> {
   const tasks = spool.read((tables) => tables.tasks.summary());
   const events = laneOf(spool.read((tables) => tables.events.summary()));
+  events.count += spool.uncommitted.event;
   const claims = laneOf(tasks.find(({ table }) => table === 'claims'));
   const completions = laneOf(tasks.find(({ table }) => table === 'completions'));
-  const count = await countSamples(spool);
+  const count = (await countSamples(spool)) + spool.uncommitted.sample;
   const oldest = spool.read(({ samples }) => samples.oldestMs());
   const others = claims.bytes + completions.bytes + events.bytes;
   const bytes = count === 0 ? 0 : Math.max(0, used - others);

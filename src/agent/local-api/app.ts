@@ -117,6 +117,9 @@ function addRoutes(app: FastifyInstance, deps: LocalDeps): void {
     reply.status(201);
     return createEvent(deps, request.body as Body<'createEvent'>);
   });
+  app.get('/api/v1/receipts', async () => ({
+    items: deps.spool.read(({ tasks }) => tasks.receipts()),
+  }));
   app.get('/api/v1/status', async () => deps.status());
 }
 

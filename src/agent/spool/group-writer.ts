@@ -34,6 +34,7 @@ export class GroupWriter {
   #flushing = false;
   #timer: NodeJS.Timeout | undefined;
   #failure: unknown = null;
+  #triedAt = 0;
 
   constructor(options: GroupWriterOptions) {
     this.#options = options;
@@ -42,6 +43,11 @@ export class GroupWriter {
   /** Why answered writes could not be committed, until they could; null when all is well. */
   get failure(): unknown {
     return this.#failure;
+  }
+
+  /** When it last tried to commit, of `performance.now()`; now, where nothing waits. */
+  get progressAt(): number {
+    return this.#queue.length === 0 ? performance.now() : this.#triedAt;
   }
 
   /** Work may run more than once and MUST change nothing but the database. Rejects when it is undone. */
@@ -69,6 +75,7 @@ export class GroupWriter {
   }
 
   #add<T>(work: () => T, bytes: number, answered: boolean): Promise<T> {
+    if (this.#queue.length === 0) this.#triedAt = performance.now();
     return new Promise<T>((resolve, reject) => {
       // What comes back is what `work` returned.
       const settle = (result: unknown) => resolve(result as T);
@@ -97,6 +104,7 @@ export class GroupWriter {
   }
 
   #flushGroup(): Outcome {
+    this.#triedAt = performance.now();
     const group = this.#takeGroup();
     let results: unknown[] = [];
     try {

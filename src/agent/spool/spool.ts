@@ -70,6 +70,7 @@ export class Spool {
   readonly #lock: { release(): void };
   readonly #writer: GroupWriter;
   #tables: Tables;
+  readonly #uncommitted = { sample: 0, event: 0 };
   #taskBytes = 0;
   #waiting = new Map<string, Set<() => void>>();
   #onChange: () => void = () => {};
@@ -144,12 +145,12 @@ export class Spool {
 
   /** Durable within half a second. @throws SvcError `spool_full` when nothing can be written now. */
   recordSamples(records: readonly SpoolRecord[]): void {
-    this.#writeSoon(records, ({ samples }, record) => samples.insert(record));
+    this.#writeSoon('sample', records, ({ samples }, record) => samples.insert(record));
   }
 
   /** Durable within half a second. @throws SvcError `spool_full` when nothing can be written now. */
   createEvent(record: SpoolRecord): void {
-    this.#writeSoon([record], ({ events }) => events.insert(record));
+    this.#writeSoon('event', [record], ({ events }) => events.insert(record));
   }
 
   findClaim(id: string): Claim | null {
@@ -273,6 +274,11 @@ export class Spool {
     return this.#writer.failure;
   }
 
+  /** When all that waited was last written or tried, of `performance.now()`. */
+  get progressAt(): number {
+    return this.#writer.progressAt;
+  }
+
   /** Gives the disk back what deleted records took. */
   compact(): void {
     this.#writer.flush();
@@ -288,7 +294,13 @@ export class Spool {
     this.#lock.release();
   }
 
+  /** Samples and events that were handed over and are not committed yet. */
+  get uncommitted(): Readonly<Record<'sample' | 'event', number>> {
+    return this.#uncommitted;
+  }
+
   #writeSoon(
+    kind: 'sample' | 'event',
     records: readonly SpoolRecord[],
     insert: (tables: Tables, record: SpoolRecord) => void,
   ): void {
@@ -298,7 +310,11 @@ export class Spool {
       this.#makeRoom(bytes + records.length * 100);
       for (const record of records) insert(this.#tables, record);
     };
-    void this.#writer.writeSoon(work, bytes).then(() => this.#onChange());
+    this.#uncommitted[kind] += records.length;
+    void this.#writer.writeSoon(work, bytes).then(() => {
+      this.#uncommitted[kind] -= records.length;
+      this.#onChange();
+    });
   }
 
   async #write<T>(work: (tables: Tables) => T, bytes = 0): Promise<T> {

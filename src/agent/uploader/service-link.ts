@@ -6,7 +6,7 @@ import { type Client, createClient, type Input } from '../../client/client.ts';
 import { createHttpFetch } from '../../client/http-fetch.ts';
 import type { Answer, RouteName } from '../../protocol/routes.ts';
 import type { AgentClock } from '../clock.ts';
-import { type KeySource, keyHint, readKey } from '../key.ts';
+import { type KeySource, keyHint, keyVersion, readKey } from '../key.ts';
 import type { Spool } from '../spool/spool.ts';
 import { settleEpochs } from './boot-epochs.ts';
 import { callError, retryAfterMs, verdictOf } from './classify.ts';
@@ -59,6 +59,8 @@ export class ServiceLink {
   #hint: string | null = null;
   #lastError: { code: string; message: string; at: number } | null = null;
   #offsetMs: number | null = null;
+  #keySeen: string | null = null;
+  #lookedAt = 0;
 
   constructor(options: LinkOptions) {
     this.#options = options;
@@ -97,6 +99,7 @@ export class ServiceLink {
   /** Reads the key and asks the service whose it is. Resolves whatever the outcome; `state` has it. */
   async connect(): Promise<void> {
     let key: string;
+    this.#keySeen = await keyVersion(this.#options.key);
     try {
       key = await readKey(this.#options.key);
     } catch (error) {
@@ -148,9 +151,16 @@ export class ServiceLink {
     }
   }
 
-  /** The key may have changed, or the network be back. */
-  retryNow(): void {
+  /** Whether the key's file is another than when it was read; then the service is asked anew, at once. */
+  async lookAtKey(): Promise<boolean> {
+    if (this.#keySeen === null || performance.now() - this.#lookedAt < KEY_CHECK_MS) return false;
+    this.#lookedAt = performance.now();
+    const seen = await keyVersion(this.#options.key);
+    if (seen === this.#keySeen) return false;
+    this.#keySeen = seen;
+    this.#state = 'disconnected';
     this.#retries.clear();
+    return true;
   }
 
   close(): void {

@@ -7,8 +7,8 @@ import { type LinkOptions, ServiceLink } from './service-link.ts';
 import { TaskErrands } from './task-errands.ts';
 import { TelemetryErrands } from './telemetry-errands.ts';
 
-/** How often it looks by itself; everything that is new wakes it. */
-const LOOK_MS = 5_000;
+/** How often it looks by itself, at the key's file among others; everything that is new wakes it. */
+const LOOK_MS = 2_500;
 
 /** A robot that asks for a task waits so long for the service. */
 const READ_MS = 5_000;
@@ -82,12 +82,6 @@ export class Uploader {
     };
   }
 
-  /** Asks the service again now, without waiting for the next try. */
-  retryNow(): void {
-    this.#link.retryNow();
-    this.#wake();
-  }
-
   /** Starts no call any more, and resolves when those under way have ended, or after so long. */
   async stop(graceMs: number): Promise<void> {
     this.#stopped = true;
@@ -111,6 +105,7 @@ export class Uploader {
     if (this.#stopped) return;
     this.#progressAt = performance.now();
     this.#noteRate();
+    void this.#link.lookAtKey().then((changed) => changed && this.#wake());
     const waitMs = Math.min(this.#startCalls(), LOOK_MS);
     this.#timer = setTimeout(() => this.#wake(), waitMs);
   }

@@ -30,10 +30,10 @@ const owners: Record<string, RegExp> = {
   viem: /^src\/(chain\/|cli\/wallet)/,
   ethers: /^src\/chain\//,
   siwe: /^src\/server\/core\//,
-  fastify: /^src\/server\/http\//,
+  fastify: /^src\/(server\/http|agent\/local-api)\//,
   'prom-client': /^src\/server\/metrics\//,
   'better-sqlite3': /^src\/(server\/store\/sqlite|agent)\//,
-  commander: /^src\/(cli|agent|server\/commands)\//,
+  commander: /^src\/((cli|agent|server\/commands)\/|base\/install-commands)/,
 };
 
 interface Import {

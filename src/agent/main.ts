@@ -1,7 +1,12 @@
 import { Command, CommanderError } from 'commander';
+import { SvcError } from '../base/svc-error.ts';
 import { packageVersion } from '../base/version.ts';
+import { addCommands } from './commands.ts';
 
-/** Runs `svc-agent` and answers its exit code. The daemon is not part of this version, and says so. */
+/**
+ * Runs `svc-agent` and answers its exit code: 0 done, 1 failed, 2 usage or configuration, 7 the daemon cannot be
+ * reached, 8 not there yet. Commands load what they need when they run.
+ */
 export async function main(argv: string[]): Promise<number> {
   const program = new Command('svc-agent')
     .description(
@@ -9,17 +14,38 @@ export async function main(argv: string[]): Promise<number> {
     )
     .version(packageVersion())
     .exitOverride()
-    .action(() => {
-      process.stderr.write(
-        'svc-agent: this version has no daemon yet; robots call the HTTP interface of svc-server.\n',
-      );
-      throw new CommanderError(1, 'svc.unavailable', 'no daemon');
-    });
+    .showHelpAfterError('Run with --help for usage and examples.')
+    .addHelpText(
+      'after',
+      '\nExamples:\n  svc-agent run                       from the environment, see svc-agent config --describe' +
+        '\n  svc-agent status\n  svc-agent claim "Survey the office hall"',
+    );
+  let exitCode = 0;
+  addCommands(program, (code) => {
+    exitCode = code;
+  });
   try {
     await program.parseAsync(argv);
-    return 0;
+    return exitCode;
   } catch (error) {
-    if (!(error instanceof CommanderError)) throw error;
-    return error.code === 'svc.unavailable' || error.exitCode === 0 ? error.exitCode : 2;
+    return report(error);
   }
+}
+
+const codes: Readonly<Record<string, number>> = {
+  invalid_configuration: 2,
+  usage: 2,
+  agent_unreachable: 7,
+  service_unreachable: 7,
+  anchor_unconfirmed: 8,
+  completion_in_progress: 8,
+};
+
+function report(error: unknown): number {
+  // Commander has printed its own message.
+  if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
+  if (!(error instanceof SvcError)) throw error;
+  process.stderr.write(`svc-agent: ${error.message.replaceAll('\n', '\n  ')}\n`);
+  if (error.hint !== undefined) process.stderr.write(`${error.hint}\n`);
+  return codes[error.code] ?? 1;
 }

@@ -1,10 +1,12 @@
+import { fstatSync } from 'node:fs';
 import { type DestinationStream, type Logger, pino } from 'pino';
 
 export type { Logger } from 'pino';
 
 /**
  * JSON lines on standard error: standard output is for data. Credentials are struck out wherever a
- * request or answer is logged with its headers.
+ * request or answer is logged with its headers. Where standard error is journald's, each line begins with its
+ * severity as sd-daemon(3) has it, `<3>` for an error; journald takes that off, so that the JSON stays whole.
  */
 export function createLogger(level: string, destination?: DestinationStream): Logger {
   return pino(
@@ -21,6 +23,34 @@ export function createLogger(level: string, destination?: DestinationStream): Lo
         censor: '[redacted]',
       },
     },
-    destination ?? pino.destination({ fd: 2, sync: true }),
+    destination ?? standardError(),
   );
+}
+
+function standardError(): DestinationStream {
+  const stream = pino.destination({ fd: 2, sync: true });
+  return isJournal(process.env.JOURNAL_STREAM) ? withSeverity(stream) : stream;
+}
+
+/** Whether standard error is what systemd connected to journald, systemd.exec(5). */
+function isJournal(journalStream: string | undefined): boolean {
+  if (!journalStream) return false;
+  const { dev, ino } = fstatSync(2, { bigint: true });
+  return journalStream === `${dev}:${ino}`;
+}
+
+/** Puts syslog(3)'s severity before each line. */
+export function withSeverity(stream: DestinationStream): DestinationStream {
+  return {
+    write(line: string) {
+      stream.write(`<${severityOf(Number(/"level":(\d+)/.exec(line)?.[1]))}>${line}`);
+    },
+  };
+}
+
+function severityOf(level: number): number {
+  if (level >= 60) return 2;
+  if (level >= 50) return 3;
+  if (level >= 40) return 4;
+  return level >= 30 ? 6 : 7;
 }

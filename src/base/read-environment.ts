@@ -6,6 +6,8 @@ export interface EnvironmentRules {
   /** Variables that begin with it must be known, unless `foreign` says that they are another program's. */
   prefix: string;
   foreign: RegExp;
+  /** What a reader of faults can do. */
+  hint: string;
   /** Faults between variables, from their texts. */
   faultsOf: (given: Readonly<Record<string, string>>) => string[];
 }
@@ -18,7 +20,7 @@ export interface EnvironmentRules {
 export function readEnvironment<Schema extends TObject>(
   schema: Schema,
   environment: NodeJS.ProcessEnv,
-  { prefix, foreign, faultsOf }: EnvironmentRules,
+  { prefix, foreign, hint, faultsOf }: EnvironmentRules,
 ): Readonly<Static<Schema>> {
   const given: Record<string, string> = {};
   for (const [name, value] of Object.entries(environment)) if (value) given[name] = value;
@@ -33,16 +35,14 @@ export function readEnvironment<Schema extends TObject>(
   try {
     values = envSchema<Static<Schema>>({ schema, data: { ...given }, env: false });
   } catch (error) {
-    throw invalidConfiguration([...schemaFaults(error, schema), ...faults]);
+    throw invalidConfiguration([...schemaFaults(error, schema), ...faults], hint);
   }
-  if (faults.length > 0) throw invalidConfiguration(faults);
+  if (faults.length > 0) throw invalidConfiguration(faults, hint);
   return Object.freeze(values);
 }
 
-function invalidConfiguration(faults: string[]): SvcError {
-  return new SvcError('invalid_configuration', faults.join('\n'), {
-    hint: 'svc-server config --describe lists every variable; svc-server dev needs none of them.',
-  });
+function invalidConfiguration(faults: string[], hint: string): SvcError {
+  return new SvcError('invalid_configuration', faults.join('\n'), { hint });
 }
 
 interface SchemaFault {

@@ -1,9 +1,9 @@
 import { SvcError } from '../base/svc-error.ts';
 import { type Client, createClient } from '../client/client.ts';
+import { createHttpFetch } from '../client/http-fetch.ts';
 import { withCheckedAnswers } from './check-answer.ts';
 import type { GlobalOptions } from './command.ts';
 import type { ConfigFile } from './config-file.ts';
-import { httpFetch } from './http-fetch.ts';
 import { createOutput, type Output } from './output.ts';
 import { chooseTarget, type NamedProfile, signInCommand, type Target } from './profiles.ts';
 import type { Prompt } from './prompt.ts';
@@ -84,6 +84,8 @@ function liveSession(profile: NamedProfile | null): string | null {
   const ended = profile?.expires_at != null && Date.parse(profile.expires_at) <= Date.now();
   return ended ? null : (profile?.session ?? null);
 }
+
+const httpFetch = createHttpFetch();
 
 /** No answer takes forever. */
 const boundedFetch: typeof fetch = (input, init) => {

@@ -1,3 +1,4 @@
+import { isLoopback } from '../base/loopback.ts';
 import { SvcError } from '../base/svc-error.ts';
 
 /**
@@ -27,8 +28,4 @@ export function serviceOrigin(text: string, insecureHttp: boolean): string {
     });
   }
   return url.origin;
-}
-
-function isLoopback(hostname: string): boolean {
-  return hostname === 'localhost' || hostname === '[::1]' || /^127(\.\d+){3}$/.test(hostname);
 }

@@ -1,6 +1,7 @@
 import { isIP } from 'node:net';
 import path from 'node:path';
 import { type Static, Type } from 'typebox';
+import { isLoopback } from '../base/loopback.ts';
 import { readEnvironment } from '../base/read-environment.ts';
 
 const Decimal = (description: string, fallback: string) =>
@@ -172,6 +173,7 @@ export function readConfig(
   const values = readEnvironment(environment, variables, {
     prefix: 'SVC_',
     foreign: /^SVC_(AGENT_|URL$|PROFILE$|CONFIG_DIR$)/,
+    hint: 'svc-server config --describe lists every variable; svc-server dev needs none of them.',
     faultsOf: (given) => [...(needed.chain ? missingOf(given) : []), ...crossFaults(given)],
   });
   const origin = values.SVC_BASE_URL ?? `http://${hostInUrl(values.SVC_HOST)}:${values.SVC_PORT}`;
@@ -294,10 +296,6 @@ function missingOf(given: Given): string[] {
     ...(given.SVC_CHAIN_RPC_URL === undefined ? ['SVC_CHAIN_RPC_URL is not set'] : []),
     ...(hasKey ? [] : ['SVC_ANCHOR_KEY_FILE (or SVC_ANCHOR_PRIVATE_KEY) is not set']),
   ];
-}
-
-export function isLoopback(host: string): boolean {
-  return host === 'localhost' || host === '::1' || (isIP(host) === 4 && host.startsWith('127.'));
 }
 
 export function hostInUrl(host: string): string {

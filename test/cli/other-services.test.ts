@@ -7,7 +7,7 @@ import path from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { commands } from '../../src/cli/command-table.ts';
 import { exitCodes } from '../../src/cli/exit.ts';
-import { httpFetch } from '../../src/cli/http-fetch.ts';
+import { createHttpFetch } from '../../src/client/http-fetch.ts';
 import { run } from '../support/programs.ts';
 
 /** Whatever listens at the address: it answers every request with these bytes. */
@@ -156,7 +156,7 @@ describe('an answer that stalls', () => {
     const giveUp = new AbortController();
     const { port } = stalling.address() as AddressInfo;
     const { signal } = giveUp;
-    const response = await httpFetch(`http://127.0.0.1:${port}/`, { signal });
+    const response = await createHttpFetch()(`http://127.0.0.1:${port}/`, { signal });
 
     const read = response.text();
     giveUp.abort(new DOMException('', 'TimeoutError'));

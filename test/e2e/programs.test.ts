@@ -56,15 +56,6 @@ describe('every program', () => {
   );
 });
 
-describe('svc-agent', () => {
-  it('says that it has no daemon yet, and fails', async () => {
-    const { exitCode, stderr } = await run('svc-agent', []);
-
-    expect(exitCode).toBe(1);
-    expect(stderr).toContain('no daemon yet');
-  });
-});
-
 describe('svc hash', () => {
   it('prints the hash that the service anchored, and nothing else', async () => {
     const { exitCode, stdout } = await run('svc', ['hash', file('evidence.json')]);

@@ -1,9 +1,10 @@
 import { mkdir } from 'node:fs/promises';
 import path from 'node:path';
 import { createLogger } from '../../base/logger.ts';
+import { isLoopback } from '../../base/loopback.ts';
 import { SvcError } from '../../base/svc-error.ts';
 import { startAnvil } from '../anvil.ts';
-import { isLoopback, readConfig } from '../config.ts';
+import { readConfig } from '../config.ts';
 import { stopSignal, untilStopped } from './until-stopped.ts';
 
 export interface DevOptions {

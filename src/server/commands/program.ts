@@ -1,4 +1,5 @@
 import { Command, CommanderError, InvalidArgumentError } from 'commander';
+import { addInstallCommands } from '../../base/install-commands.ts';
 import { SvcError } from '../../base/svc-error.ts';
 import { packageVersion } from '../../base/version.ts';
 import { addDatabaseCommands } from './database-commands.ts';
@@ -83,6 +84,7 @@ export async function main(argv: string[]): Promise<number> {
       else printConfig(process.env, options);
     });
 
+  addInstallCommands(program, async () => (await import('./installation.ts')).serverInstallation);
   addDatabaseCommands(program, (code) => {
     exitCode = code;
   });

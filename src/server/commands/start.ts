@@ -1,4 +1,5 @@
 import { createLogger } from '../../base/logger.ts';
+import { connectServiceManager } from '../../base/service-manager.ts';
 import { readConfig } from '../config.ts';
 import { stopSignal, untilStopped } from './until-stopped.ts';
 
@@ -9,5 +10,9 @@ export async function start(environment: NodeJS.ProcessEnv): Promise<void> {
   const { startServer } = await import('../main.ts');
   const logger = createLogger(config.values.SVC_LOG_LEVEL);
   const server = await startServer(config, { logger });
-  await untilStopped(server, logger, stopped);
+  // What the server does alone begins with a timer or an answer: it gets on as long as its event loop does.
+  const progressAt = () => performance.now();
+  const manager = connectServiceManager({ environment, progressAt, logger });
+  await manager.ready();
+  await untilStopped(server, logger, stopped, manager);
 }

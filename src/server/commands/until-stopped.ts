@@ -1,4 +1,5 @@
 import type { Logger } from '../../base/logger.ts';
+import type { ServiceManager } from '../../base/service-manager.ts';
 import { SvcError } from '../../base/svc-error.ts';
 import type { Server } from '../main.ts';
 
@@ -29,10 +30,11 @@ export async function untilStopped(
   server: Server,
   logger: Logger,
   stopped: Promise<NodeJS.Signals>,
+  manager?: ServiceManager,
 ): Promise<void> {
   const reason = await Promise.race([stopped, server.failed]);
   logger.info({ reason }, 'stopping');
-  await server.close();
+  await Promise.all([server.close(), manager?.stopping()]);
   if (reason === 'store_failed') {
     throw new SvcError('store_failed', 'The database failed; the log says how.');
   }

@@ -1,6 +1,7 @@
 import { v7 as uuidv7 } from 'uuid';
 import { inSteps } from '../../base/steps.ts';
 import { canonicalPieces } from '../../proof/canonical-json.ts';
+import { tooLarge } from '../../protocol/body-fault.ts';
 import { limits } from '../../protocol/limits.ts';
 import type { Anchor, Task, TaskDetail, Verification } from '../../protocol/resources.ts';
 import type { Body } from '../../protocol/routes.ts';
@@ -99,9 +100,9 @@ export function* canonicalDocument(
   return text;
 }
 
-export function documentTooLarge(field: string, maxBytes: number) {
-  const message = `${field} must have at most ${maxBytes} bytes in canonical form (RFC 8785).`;
-  return fault('payload_too_large', message);
+function documentTooLarge(field: string, maxBytes: number) {
+  const { code, message } = tooLarge(field, maxBytes);
+  return fault(code, message);
 }
 
 export function taskNotFound() {

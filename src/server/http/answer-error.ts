@@ -2,9 +2,9 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { SvcError } from '../../base/svc-error.ts';
 import { type ErrorCode, errors, isErrorCode } from '../../protocol/errors.ts';
 import type { Route } from '../../protocol/route.ts';
+import { type SchemaError, schemaFault } from '../../protocol/schema-fault.ts';
 import { fault } from '../core/fault.ts';
 import { commonHeaders, openRouteOf } from './admit.ts';
-import { type SchemaError, schemaFault } from './schema-fault.ts';
 
 /** Seconds for `Retry-After` where the error does not know better. */
 const retryAfter: Partial<Record<ErrorCode, number>> = {
@@ -62,7 +62,9 @@ function knownFault(error: unknown, request: FastifyRequest): SvcError<ErrorCode
   if ('validation' in error && Array.isArray(error.validation)) {
     const part = 'validationContext' in error ? String(error.validationContext) : 'request';
     const failed: SchemaError[] = error.validation;
-    return schemaFault(failed, partNames[part] ?? part, request.routeOptions.config.route);
+    const { route } = request.routeOptions.config;
+    const { code, message } = schemaFault(failed, partNames[part] ?? part, route);
+    return fault(code, message);
   }
   const code = 'code' in error ? String(error.code) : '';
   if (code === 'FST_ERR_BAD_URL') return badUrl(openRouteOf(request));

@@ -5,11 +5,10 @@ import type { JsonValue } from '../../proof/json-value.ts';
 import { mostValuesIn, readStrictJson, type StrictJsonOptions } from '../../proof/strict-json.ts';
 import { StrictJsonError } from '../../proof/strict-json-error.ts';
 import { decodeUtf8 } from '../../proof/utf8.ts';
+import { bodyFault } from '../../protocol/body-fault.ts';
 import { limits } from '../../protocol/limits.ts';
 import type { Route } from '../../protocol/route.ts';
 import { fault } from '../core/fault.ts';
-import { documentTooLarge } from '../core/tasks.ts';
-import { shorten } from './schema-fault.ts';
 import { whileConnected } from './while-connected.ts';
 
 /** A document in the body may nest as deep as a proof; the body around it is one level more. */
@@ -66,8 +65,9 @@ async function parseBody(request: FastifyRequest, bytes: Buffer): Promise<JsonVa
   try {
     return await inSteps(readStrictJson(decodeUtf8(bytes), parseLimits(route)));
   } catch (error) {
-    if (error instanceof StrictJsonError) throw bodyFault(error, route);
-    throw error;
+    if (!(error instanceof StrictJsonError)) throw error;
+    const { code, message } = bodyFault(error, route);
+    throw fault(code, message);
   }
 }
 
@@ -107,27 +107,6 @@ function requireUtf8(contentType: string): void {
       throw fault('unsupported_media_type', 'The body must be application/json in UTF-8.');
     }
   }
-}
-
-function bodyFault({ kind, pointer, reason }: StrictJsonError, route: Route | undefined) {
-  if (kind === 'syntax') return fault('invalid_json', `${reason}.`);
-  const field = pointer.split('/', 2)[1] ?? '';
-  if (kind === 'size') {
-    const { document } = route ?? {};
-    if (field === document?.field) return documentTooLarge(field, document.maxBytes);
-    return fault('payload_too_large', 'The body holds more JSON values than are taken here.');
-  }
-  const code = Object.hasOwn(route?.fieldErrors ?? {}, field) ? route?.fieldErrors?.[field] : null;
-  if (!code) return fault('invalid_request', `${reason}, at ${quote(pointer)}.`);
-  const inside = pointer.slice(field.length + 1);
-  if (inside !== '') return fault(code, `${reason}, at ${quote(inside)} of ${field}.`);
-  // A number may become a string only within a document.
-  const problem = route?.document?.field === field ? reason : reason.split(':', 1)[0];
-  return fault(code, `${problem}, in ${field}.`);
-}
-
-function quote(pointer: string): string {
-  return JSON.stringify(shorten(pointer));
 }
 
 function isEmptyObject(value: unknown): boolean {

@@ -1,7 +1,11 @@
-import type { SvcError } from '../../base/svc-error.ts';
-import type { ErrorCode } from '../../protocol/errors.ts';
-import type { Route } from '../../protocol/route.ts';
-import { fault } from '../core/fault.ts';
+import type { ErrorCode } from './errors.ts';
+import type { Route } from './route.ts';
+
+/** What an error answer says. */
+export interface WireFault {
+  readonly code: ErrorCode;
+  readonly message: string;
+}
 
 /** An error of ajv, as Fastify hands it on; `parentSchema` is there because ajv is set to `verbose`. */
 export interface SchemaError {
@@ -25,10 +29,12 @@ export function schemaFault(
   errors: readonly SchemaError[],
   part: string,
   route: Route | undefined,
-): SvcError<ErrorCode> {
+): WireFault {
   // A failed union reports each of its branches first and itself last.
   const error = errors.find(({ keyword }) => keyword === 'anyOf') ?? errors[0];
-  if (error === undefined) return fault('invalid_request', `The ${part} breaks its schema.`);
+  if (error === undefined) {
+    return { code: 'invalid_request', message: `The ${part} breaks its schema.` };
+  }
   const path = error.instancePath.split('/').slice(1).map(unescapePointer);
   const missing = text(error.params.missingProperty);
   const unknown = text(error.params.additionalProperty);
@@ -37,7 +43,7 @@ export function schemaFault(
   const name = place.length === 0 ? `The ${part}` : shorten(place.join('.'));
   const field = place[0] ?? '';
   const code = unknown === null ? codeOf(field, error.keyword, route) : undefined;
-  return fault(code ?? 'invalid_request', `${name} ${problemOf(error, missing)}.`);
+  return { code: code ?? 'invalid_request', message: `${name} ${problemOf(error, missing)}.` };
 }
 
 function codeOf(field: string, keyword: string, route: Route | undefined): ErrorCode | undefined {

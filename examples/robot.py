@@ -1,0 +1,106 @@
+#!/usr/bin/env python3
+"""A robot's program with nothing but Python's standard library: claim, telemetry, complete.
+
+It calls svc-agent on its unix socket (SVC_AGENT_SOCKET, /run/svc-agent/agent.sock), works with and without a
+network, and may be ended and run again with the same TASK_ID: repeated calls are harmless. What it reports is
+the recorded run in examples/indoor-robot, as if it had ended now.
+
+    python3 examples/robot.py [TASK_ID]
+"""
+
+import http.client
+import json
+import os
+import socket
+import sys
+import time
+import uuid
+from datetime import datetime, timedelta, timezone
+from pathlib import Path
+
+SOCKET = os.environ.get("SVC_AGENT_SOCKET", "/run/svc-agent/agent.sock")
+RUN = Path(__file__).parent / "indoor-robot" / "run.datalog"
+BATCH = 50
+WAIT_S = 60
+
+
+class AgentConnection(http.client.HTTPConnection):
+    def connect(self):
+        self.sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        self.sock.settimeout(self.timeout)
+        self.sock.connect(SOCKET)
+
+
+def call(method, path, body, headers=None):
+    """Status and JSON body. The agent may be starting: it is tried again for a minute."""
+    give_up = time.monotonic() + 60
+    while True:
+        connection = AgentConnection("localhost", timeout=WAIT_S + 10)
+        try:
+            text = json.dumps(body)
+            given = {"content-type": "application/json", **(headers or {})}
+            connection.request(method, path, text, given)
+            response = connection.getresponse()
+            return response.status, json.load(response)
+        except (OSError, http.client.HTTPException) as error:
+            if time.monotonic() > give_up:
+                sys.exit(f"svc-agent cannot be reached on {SOCKET}: {error}")
+            time.sleep(1)
+        finally:
+            connection.close()
+
+
+def expect(answer, *statuses):
+    status, body = answer
+    if status not in statuses:
+        sys.exit(f"svc-agent refused it: {status} {body.get('error')}: {body.get('message')}")
+    return body
+
+
+def read_run():
+    """Seconds since the start, position in metres, and how strong five beacons were, in dBm."""
+    rows = [line.split() for line in RUN.read_text().splitlines()[1:]]
+    nanoseconds = [int(row[1]) * 1_000_000_000 + int(row[2]) for row in rows]
+    return [
+        {
+            "seconds": round((at - nanoseconds[0]) / 1e9, 3),
+            "x_m": float(row[3]),
+            "y_m": float(row[4]),
+            "rssi_dbm": [int(value) for value in row[15:20]],
+        }
+        for at, row in zip(nanoseconds, rows)
+    ]
+
+
+def sample(step, started_at):
+    recorded_at = started_at + timedelta(seconds=step["seconds"])
+    return {
+        "state": "busy",
+        "recorded_at": recorded_at.isoformat(timespec="milliseconds"),
+        "metrics": {"x_m": step["x_m"], "y_m": step["y_m"], "rssi_dbm": step["rssi_dbm"]},
+    }
+
+
+def main():
+    run = read_run()
+    task_id = sys.argv[1] if len(sys.argv) > 1 else str(uuid.uuid4())
+    started_at = datetime.now(timezone.utc) - timedelta(seconds=run[-1]["seconds"])
+
+    claim = {"id": task_id, "title": "Survey the office hall", "expected_result": {"samples": 150}}
+    expect(call("POST", "/api/v1/tasks", claim), 201)
+
+    for first in range(0, len(run), BATCH):
+        samples = [sample(step, started_at) for step in run[first : first + BATCH]]
+        expect(call("POST", "/api/v1/telemetry", {"samples": samples}), 201)
+
+    # The nonce keeps others from guessing the evidence from its hash, which is public.
+    proof = {"nonce": uuid.uuid4().hex, "samples": len(run), "path": run}
+    path = f"/api/v1/tasks/{task_id}/complete"
+    prefer = {"prefer": f"wait={WAIT_S}"}
+    answer = expect(call("POST", path, {"proof": proof}, prefer), 200, 202, 409)
+    # 200 and a repeated run have the receipt; 202 means that the agent keeps the proof until it is anchored.
+    print(json.dumps(answer.get("verification", answer)))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,92 @@
+import { setMaxListeners } from 'node:events';
+import type { Logger } from '../base/logger.ts';
+import { SvcError } from '../base/svc-error.ts';
+import { type AgentClock, machineClock } from './clock.ts';
+import type { AgentConfig } from './config.ts';
+import { watchDiskWrites } from './disk-writes.ts';
+import { buildLocalApi, type LocalDeps } from './local-api/app.ts';
+import { listenOnLoopback, listenOnSocket } from './local-api/listen.ts';
+import { openSpool } from './spool/spool.ts';
+import { type AgentStatus, readStatus } from './status.ts';
+import { startUploader } from './uploader/uploader.ts';
+
+/** Calls under way get so long when the agent stops. */
+const GRACE_MS = 3_000;
+
+type LocalApi = ReturnType<typeof buildLocalApi>;
+
+export interface Agent {
+  /** Where it listens beside its socket; null where it does not. */
+  readonly tcpPort: number | null;
+  /**
+   * Since when the uploader has not gone round, or the spool not tried to write what waits, of `performance.now()`;
+   * both do every few seconds. A full disk or a dead network is no standstill: a restart would mend neither.
+   */
+  progressAt(): number;
+  status(): Promise<AgentStatus>;
+  /** Answers what is under way, commits what it was given, and ends. */
+  close(): Promise<void>;
+}
+
+/**
+ * The daemon: spool, uploader and local API, which share the spool alone. Resolves when robots can call it,
+ * whether the service can be reached or not. Rejects with `spool_locked`, `spool_unusable`, `cannot_listen`.
+ */
+export async function startAgent(
+  config: AgentConfig,
+  { logger, clock = machineClock() }: { logger: Logger; clock?: AgentClock },
+): Promise<Agent> {
+  const { serviceUrl, key, stateDir: folder, spoolBytes: maxBytes } = config;
+  if (serviceUrl === null || key === null) {
+    throw new SvcError('invalid_configuration', 'The service or the key is not set.');
+  }
+  const onDamage = (damage: { file: string; records: number }) =>
+    logger.error(damage, 'the spool was damaged; what was whole in it was taken over');
+  const spool = openSpool({ folder, maxBytes, clock, onDamage });
+  const writes = watchDiskWrites();
+  const stopping = new AbortController();
+  setMaxListeners(0, stopping.signal);
+  await spool.update(({ ledger }) => ledger.noteBoot(clock.now()));
+  const uploader = startUploader({ serviceUrl, key, spool, clock, logger });
+  const status = () => readStatus(spool, uploader, writes.lastHour());
+  const progressAt = () => Math.min(uploader.progressAt, spool.progressAt);
+  const apis: LocalApi[] = [];
+  const close = async () => {
+    stopping.abort();
+    await Promise.all(apis.map((api) => api.close()));
+    await uploader.stop(GRACE_MS);
+    writes.stop();
+    spool.close();
+  };
+  const deps: LocalDeps = {
+    spool,
+    clock,
+    logger,
+    status,
+    readTask: (id) => uploader.readTask(id),
+    stopping: stopping.signal,
+  };
+  try {
+    apis.push(buildLocalApi(deps, { loopback: false }));
+    await listenOnSocket(apis[0] as LocalApi, config.socket);
+    const tcpPort = await listenToPrograms(deps, config, apis);
+    logger.info({ socket: config.socket, ...(tcpPort && { port: tcpPort }) }, 'listening');
+    return { tcpPort, progressAt, status, close };
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}
+
+async function listenToPrograms(
+  deps: LocalDeps,
+  { listen }: AgentConfig,
+  apis: LocalApi[],
+): Promise<number | null> {
+  if (listen === null) return null;
+  const api = buildLocalApi(deps, { loopback: true });
+  apis.push(api);
+  await listenOnLoopback(api, listen);
+  const address = api.server.address();
+  return typeof address === 'object' ? (address?.port ?? null) : null;
+}

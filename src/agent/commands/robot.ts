@@ -1,0 +1,145 @@
+import { readFile } from 'node:fs/promises';
+import { text } from 'node:stream/consumers';
+import { SvcError } from '../../base/svc-error.ts';
+import { readConfig } from '../config.ts';
+import { askAgent, type LocalAnswer } from '../local-client.ts';
+
+export interface ClaimOptions {
+  id?: string;
+  description?: string;
+  expected?: string;
+}
+
+export interface SampleOptions {
+  battery?: number;
+  state?: string;
+  metric: string[];
+}
+
+export interface EventOptions {
+  severity?: string;
+  payload?: string;
+}
+
+/** What a command ends with while a proof is not anchored. */
+const PENDING = 8;
+
+export async function claim(
+  environment: NodeJS.ProcessEnv,
+  title: string,
+  { id, description, expected }: ClaimOptions,
+): Promise<void> {
+  const fields = { id, title, description };
+  const body = await withDocument(fields, 'expected_result', expected);
+  const answer = await ask(environment, 'POST', '/api/v1/tasks', body);
+  process.stdout.write(`${answer.body.task.id}\n`);
+}
+
+/** Prints the receipt, or how far it has come. */
+export async function complete(
+  environment: NodeJS.ProcessEnv,
+  task: string,
+  file: string,
+  { wait }: { wait: number },
+): Promise<number> {
+  const body = await withDocument({}, 'proof', file);
+  const headers: Record<string, string> = wait > 0 ? { prefer: `wait=${wait}` } : {};
+  const answer = await ask(environment, 'POST', `${pathOf(task)}/complete`, body, headers);
+  printLine(answer.status === 200 ? answer.body.verification : answer.body);
+  return answer.status === 200 ? 0 : PENDING;
+}
+
+export async function recordSample(
+  environment: NodeJS.ProcessEnv,
+  file: string | undefined,
+  options: SampleOptions,
+): Promise<void> {
+  const body = file === undefined ? sampleOf(options) : await readText(file);
+  const answer = await ask(environment, 'POST', '/api/v1/telemetry', body);
+  process.stderr.write(`${answer.body.accepted} recorded.\n`);
+}
+
+export async function logEvent(
+  environment: NodeJS.ProcessEnv,
+  type: string,
+  message: string | undefined,
+  { severity, payload }: EventOptions,
+): Promise<void> {
+  const fields = { event_type: type, message, severity };
+  const body = await withDocument(fields, 'payload', payload);
+  const answer = await ask(environment, 'POST', '/api/v1/events', body);
+  process.stdout.write(`${answer.body.event.id}\n`);
+}
+
+export async function printReceipts(
+  environment: NodeJS.ProcessEnv,
+  { task }: { task?: string },
+): Promise<number> {
+  if (task === undefined) {
+    const answer = await ask(environment, 'GET', '/api/v1/receipts');
+    for (const receipt of answer.body.items) printLine(receipt);
+    return 0;
+  }
+  const { verification } = (await ask(environment, 'GET', pathOf(task))).body;
+  if (verification === null) return PENDING;
+  printLine(verification);
+  return 0;
+}
+
+function ask(
+  environment: NodeJS.ProcessEnv,
+  method: 'GET' | 'POST',
+  path: string,
+  body?: string,
+  headers?: Record<string, string>,
+): Promise<LocalAnswer> {
+  return askAgent(readConfig(environment).socket, method, path, body, headers);
+}
+
+function pathOf(task: string): string {
+  return `/api/v1/tasks/${encodeURIComponent(task)}`;
+}
+
+/** The document goes in as it is written, for the daemon reads it more strictly than JSON.parse. */
+async function withDocument(
+  fields: Record<string, unknown>,
+  name: string,
+  file: string | undefined,
+): Promise<string> {
+  const rest = JSON.stringify(fields);
+  if (file === undefined) return rest;
+  const document = `${JSON.stringify(name)}:${await readText(file)}`;
+  return rest === '{}' ? `{${document}}` : `${rest.slice(0, -1)},${document}}`;
+}
+
+async function readText(file: string): Promise<string> {
+  if (file === '-') return text(process.stdin);
+  try {
+    return await readFile(file, 'utf8');
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    throw new SvcError('usage', `${file} cannot be read (${code}).`);
+  }
+}
+
+function sampleOf({ battery, state, metric }: SampleOptions): string {
+  const metrics = Object.fromEntries(metric.map(readingOf));
+  return JSON.stringify({
+    battery_pct: battery,
+    state,
+    ...(metric.length > 0 && { metrics }),
+  });
+}
+
+function readingOf(text: string): [string, number] {
+  const [, name, number] = /^([^=]+)=(.+)$/.exec(text) ?? [];
+  const value = Number(number);
+  if (name === undefined || number === undefined || !Number.isFinite(value)) {
+    throw new SvcError('usage', `--metric takes NAME=NUMBER, not ${JSON.stringify(text)}.`);
+  }
+  return [name, value];
+}
+
+function printLine(value: unknown): void {
+  process.stdout.write(`${JSON.stringify(value)}\n`);
+}

@@ -1,0 +1,71 @@
+import { once } from 'node:events';
+import { machineClock } from '../clock.ts';
+import { readConfig } from '../config.ts';
+import { openSpool, type Spool } from '../spool/spool.ts';
+
+const READ_AT_ONCE = 500;
+
+/** `svc-agent spool export`: a line for each record; throws `spool_locked` beside a daemon. */
+export async function exportSpool(environment: NodeJS.ProcessEnv): Promise<void> {
+  const spool = open(environment);
+  try {
+    for (const record of recordsOf(spool)) {
+      const { kind, id, wallMs, body, ...rest } = record;
+      const accepted_at = new Date(wallMs).toISOString();
+      const line = { kind, id, accepted_at, ...rest, body: JSON.parse(body) };
+      if (!process.stdout.write(`${JSON.stringify(line)}\n`)) await once(process.stdout, 'drain');
+    }
+  } finally {
+    spool.close();
+  }
+}
+
+interface Exported {
+  kind: string;
+  id: string;
+  wallMs: number;
+  body: string;
+  /** Of what was set aside. */
+  refused?: { code: string; message: string };
+}
+
+function* recordsOf(spool: Spool): Generator<Exported> {
+  for (const { kind, id } of spool.read(({ tasks }) => tasks.errands(Number.MAX_SAFE_INTEGER))) {
+    const claim = spool.findClaim(id);
+    if (kind === 'claim' && claim !== null) yield pick(claim);
+    const completion = spool.findCompletion(id);
+    if (completion !== null) yield pick(completion);
+  }
+  for (const event of spool.read(({ events }) => events.read(Number.MAX_SAFE_INTEGER))) {
+    yield pick(event);
+  }
+  const ends = spool.read(({ samples }) => samples.ends());
+  for (let first = ends?.first ?? 0; ends && first <= ends.last; first += READ_AT_ONCE) {
+    const range = { firstSeq: first, lastSeq: first + READ_AT_ONCE - 1 };
+    for (const sample of spool.read(({ samples }) => samples.read(range))) yield pick(sample);
+  }
+  for (const { code, message, ...record } of spool.read(({ ledger }) => ledger.refused())) {
+    yield { ...pick(record), refused: { code, message } };
+  }
+}
+
+function pick({ kind, id, wallMs, body }: Exported): Exported {
+  return { kind, id, wallMs, body };
+}
+
+/** `svc-agent spool compact`; throws `spool_locked` beside a daemon. */
+export function compactSpool(environment: NodeJS.ProcessEnv): void {
+  const spool = open(environment);
+  try {
+    const before = spool.bytesOnDisk();
+    spool.compact();
+    process.stderr.write(`${before} bytes before, ${spool.bytesOnDisk()} now.\n`);
+  } finally {
+    spool.close();
+  }
+}
+
+function open(environment: NodeJS.ProcessEnv): Spool {
+  const { stateDir: folder, spoolBytes: maxBytes } = readConfig(environment);
+  return openSpool({ folder, maxBytes, clock: machineClock() });
+}

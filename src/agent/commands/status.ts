@@ -1,0 +1,73 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { readConfig } from '../config.ts';
+import { askAgent } from '../local-client.ts';
+import type { AgentStatus, LaneStatus } from '../status.ts';
+
+export interface StatusOptions {
+  json?: true;
+  watch?: true;
+}
+
+const EVERY_MS = 2_000;
+
+/** `svc-agent status`; `--json` prints what the daemon answers, a line each time. */
+export async function showStatus(
+  environment: NodeJS.ProcessEnv,
+  { json, watch }: StatusOptions,
+): Promise<void> {
+  const { socket } = readConfig(environment);
+  for (;;) {
+    const status: AgentStatus = (await askAgent(socket, 'GET', '/api/v1/status')).body;
+    process.stdout.write(json ? `${JSON.stringify(status)}\n` : describe(status));
+    if (!watch) return;
+    if (!json) process.stdout.write('\n');
+    await sleep(EVERY_MS);
+  }
+}
+
+function describe(status: AgentStatus): string {
+  const { lanes, spool, clock, last_error: error } = status;
+  const lines: [string, string][] = [
+    ['service', `${status.service}, ${status.state.replaceAll('_', ' ')}`],
+    ['robot', status.robot_id ?? 'not known yet'],
+    ['key', status.key_hint === null ? 'not read yet' : `${status.key_hint}…`],
+    ['claims', laneLine(lanes.claims)],
+    ['completions', laneLine(lanes.completions)],
+    ['samples', laneLine(lanes.samples)],
+    ['events', laneLine(lanes.events)],
+    ['set aside', String(status.refused)],
+    ['spool', spoolLine(spool)],
+    ['upload', `${status.samples_per_minute} samples a minute${drainText(status.drain_seconds)}`],
+    ['clock', clockLine(clock)],
+    ['last error', error === null ? 'none' : `${error.at} ${error.code}: ${error.message}`],
+  ];
+  const waiting = status.completions_wait_for;
+  if (waiting !== null) lines.push(['attention', `completions wait: ${waiting}`]);
+  return lines.map(([name, text]) => `${name.padEnd(12)}${text}\n`).join('');
+}
+
+function laneLine({ count, bytes, oldest_at: oldest }: LaneStatus): string {
+  return count === 0 ? 'none' : `${count}, ${sizeText(bytes)}, oldest of ${oldest ?? 'now'}`;
+}
+
+function spoolLine(spool: AgentStatus['spool']): string {
+  const written = spool.bytes_written_last_hour;
+  const wear = written === null ? '' : `; ${sizeText(written)} written in the last hour`;
+  const failure = spool.failure === null ? '' : `; CANNOT BE WRITTEN (${spool.failure})`;
+  return `${sizeText(spool.bytes_used)} of ${sizeText(spool.bytes_allowed)}${wear}${failure}`;
+}
+
+function drainText(seconds: number | null): string {
+  return seconds === null || seconds === 0 ? '' : `, all delivered in about ${seconds} s`;
+}
+
+function clockLine({ now, ahead_of_service_ms: ahead }: AgentStatus['clock']): string {
+  if (ahead === null) return now;
+  return `${now}, ${Math.round(Math.abs(ahead) / 1000)} s ${ahead >= 0 ? 'ahead of' : 'behind'} the service`;
+}
+
+function sizeText(bytes: number): string {
+  return bytes < 1024 * 1024
+    ? `${Math.ceil(bytes / 1024)} KiB`
+    : `${(bytes / 1024 / 1024).toFixed(1)} MiB`;
+}

@@ -1,0 +1,138 @@
+import path from 'node:path';
+import { type Static, Type } from 'typebox';
+import { isLoopback } from '../base/loopback.ts';
+import { readEnvironment } from '../base/read-environment.ts';
+import type { KeySource } from './key.ts';
+
+/** The environment of `svc-agent`: names, types, defaults and documentation, once. */
+export const environment = Type.Object({
+  SVC_AGENT_URL: Type.Optional(
+    Type.String({
+      pattern: '^https?://[^\\s,]+$',
+      description: 'origin of the service; https, or http on this machine; run needs it',
+    }),
+  ),
+  SVC_AGENT_KEY_FILE: Type.Optional(
+    Type.String({
+      pattern: '\\S',
+      description:
+        "file with the robot's API key, readable by its owner alone (default: the systemd credential robot-key)",
+    }),
+  ),
+  SVC_AGENT_KEY: Type.Optional(
+    Type.String({
+      pattern: '^svc_[0-9a-f]{40}$',
+      description: "the robot's API key itself; prefer the file",
+    }),
+  ),
+  SVC_AGENT_STATE_DIR: Type.Optional(
+    Type.String({
+      pattern: '\\S',
+      description: "folder of the spool (default: systemd's, else /var/lib/svc-agent)",
+    }),
+  ),
+  SVC_AGENT_SOCKET: Type.String({
+    default: '/run/svc-agent/agent.sock',
+    // What a socket's address holds on Linux.
+    maxLength: 107,
+    description: 'unix socket that robot programs call',
+  }),
+  SVC_AGENT_LISTEN: Type.Optional(
+    Type.String({
+      pattern: '^(localhost|127(\\.\\d{1,3}){3}|\\[::1\\]):\\d{1,5}$',
+      description: '127.0.0.1:PORT to listen on as well, for programs that cannot use a socket',
+    }),
+  ),
+  SVC_AGENT_SPOOL_MAX_MB: Type.Integer({
+    minimum: 32,
+    maximum: 65_536,
+    default: 256,
+    description: 'disk space for what is not delivered, in MiB',
+  }),
+  SVC_AGENT_LOG_LEVEL: Type.Unsafe<'trace' | 'debug' | 'info' | 'warn' | 'error' | 'silent'>({
+    type: 'string',
+    enum: ['trace', 'debug', 'info', 'warn', 'error', 'silent'],
+    default: 'info',
+    description: 'least severe messages to log',
+  }),
+});
+
+export type Environment = Readonly<Static<typeof environment>>;
+
+export type AgentConfig = ReturnType<typeof readConfig>;
+
+/**
+ * Effective configuration of `svc-agent`. Throws `invalid_configuration` with every fault at once; what `run`
+ * cannot do without counts as one where `needed` names it.
+ */
+export function readConfig(
+  variables: NodeJS.ProcessEnv,
+  needed: { service: boolean } = { service: false },
+) {
+  const values = readEnvironment(environment, variables, {
+    prefix: 'SVC_AGENT_',
+    foreign: /^$/,
+    hint: 'svc-agent --help lists every variable.',
+    faultsOf: (given) => [
+      ...urlFaults(given.SVC_AGENT_URL),
+      ...keyFaults(given),
+      ...(needed.service ? missingOf(given, variables) : []),
+    ],
+  });
+  const folder =
+    values.SVC_AGENT_STATE_DIR ?? variables.STATE_DIRECTORY?.split(':')[0] ?? '/var/lib/svc-agent';
+  return Object.freeze({
+    values,
+    /** Exact origin of the service; null where none is set. */
+    serviceUrl: values.SVC_AGENT_URL === undefined ? null : new URL(values.SVC_AGENT_URL).origin,
+    stateDir: path.resolve(folder),
+    socket: path.resolve(values.SVC_AGENT_SOCKET),
+    listen: listenOf(values.SVC_AGENT_LISTEN),
+    spoolBytes: values.SVC_AGENT_SPOOL_MAX_MB * 1024 * 1024,
+    key: keySource(values, variables.CREDENTIALS_DIRECTORY),
+  });
+}
+
+/** What names the key first: the file, the credential, the environment; null where nothing does. */
+function keySource(values: Environment, credentials: string | undefined): KeySource | null {
+  const { SVC_AGENT_KEY_FILE: file, SVC_AGENT_KEY: key } = values;
+  if (file !== undefined) return { file: path.resolve(file) };
+  if (key !== undefined) return { key };
+  return credentials ? { file: path.join(credentials, 'robot-key'), credential: true } : null;
+}
+
+function listenOf(text: string | undefined): { host: string; port: number } | null {
+  if (text === undefined) return null;
+  const { hostname, port } = new URL(`http://${text}`);
+  return { host: hostname.replace(/^\[(.*)\]$/, '$1'), port: Number(port || 80) };
+}
+
+function urlFaults(text: string | undefined): string[] {
+  if (text === undefined) return [];
+  if (!URL.canParse(text)) return ['SVC_AGENT_URL is not a URL'];
+  const url = new URL(text);
+  if (url.username || url.password || url.pathname !== '/' || url.search || url.hash) {
+    return ['SVC_AGENT_URL must be an origin alone, without path, query and credentials'];
+  }
+  if (url.protocol === 'http:' && !isLoopback(url.hostname)) {
+    return ['SVC_AGENT_URL must begin with https://, or the key would be sent in the clear'];
+  }
+  return [];
+}
+
+function keyFaults(given: Readonly<Record<string, string>>): string[] {
+  return given.SVC_AGENT_KEY !== undefined && given.SVC_AGENT_KEY_FILE !== undefined
+    ? ['SVC_AGENT_KEY and SVC_AGENT_KEY_FILE exclude each other']
+    : [];
+}
+
+function missingOf(
+  given: Readonly<Record<string, string>>,
+  { CREDENTIALS_DIRECTORY }: NodeJS.ProcessEnv,
+): string[] {
+  const hasKey = given.SVC_AGENT_KEY ?? given.SVC_AGENT_KEY_FILE ?? CREDENTIALS_DIRECTORY;
+  return [
+    ...(given.SVC_AGENT_URL === undefined ? ['SVC_AGENT_URL is not set'] : []),
+    ...(hasKey ? [] : ['SVC_AGENT_KEY_FILE (or SVC_AGENT_KEY) is not set']),
+  ];
+}

@@ -1,0 +1,30 @@
+import { SvcError, type SvcErrorOptions } from '../base/svc-error.ts';
+import { type ErrorCode, errors } from '../protocol/errors.ts';
+
+/** Codes that only the agent answers with. */
+const agentErrors = {
+  spool_full: { status: 507, retryable: true },
+  service_unreachable: { status: 503, retryable: true },
+} as const;
+
+const table = { ...errors, ...agentErrors };
+
+/** What the local API can answer with. */
+export type AgentErrorCode = ErrorCode | keyof typeof agentErrors;
+
+export function isAgentErrorCode(code: string): code is AgentErrorCode {
+  return Object.hasOwn(table, code);
+}
+
+/** HTTP status of the code. */
+export function statusOf(code: AgentErrorCode): number {
+  return table[code].status;
+}
+
+export function fault(
+  code: AgentErrorCode,
+  message: string,
+  options: Omit<SvcErrorOptions, 'retryable'> = {},
+): SvcError<AgentErrorCode> {
+  return new SvcError(code, message, { ...options, retryable: table[code].retryable });
+}

@@ -1,0 +1,77 @@
+import { createHash } from 'node:crypto';
+import { open, stat } from 'node:fs/promises';
+import { SvcError } from '../base/svc-error.ts';
+
+export type KeySource =
+  /** `credential`: systemd made the file, for this service alone. */
+  { readonly file: string; readonly credential?: true } | { readonly key: string };
+
+const KEY = /^svc_[0-9a-f]{40}$/;
+
+/** More than a key and a line's end is none. Bytes. */
+const MOST_BYTES = 64;
+
+/**
+ * The robot's API key, read anew at each call, so that a file which was replaced counts.
+ *
+ * @throws SvcError `key_unusable` when the file cannot be read, holds no key, or is not its owner's alone.
+ */
+export async function readKey(source: KeySource): Promise<string> {
+  if ('key' in source) return source.key;
+  const { file, credential } = source;
+  // The access of the service may be an entry of the file's ACL, which shows as that of the group.
+  const text = (await readPrivateFile(file, credential ? 0o007 : 0o077)).trim();
+  if (isKey(text)) return text;
+  throw unusable(`${file} holds no API key`, 'A key is svc_ and 40 lower-case hex digits.');
+}
+
+/** `foreign`: the bits of the mode that must not be set. */
+async function readPrivateFile(file: string, foreign: number): Promise<string> {
+  try {
+    const handle = await open(file);
+    try {
+      const { mode } = await handle.stat();
+      if ((mode & foreign) !== 0) {
+        throw unusable(
+          `${file} can be read by others (mode ${(mode & 0o777).toString(8)})`,
+          `chmod 600 ${file}, and have the key rotated if others may have seen it.`,
+        );
+      }
+      const { buffer, bytesRead } = await handle.read(Buffer.alloc(MOST_BYTES), 0, MOST_BYTES, 0);
+      return buffer.toString('utf8', 0, bytesRead);
+    } finally {
+      await handle.close();
+    }
+  } catch (error) {
+    if (error instanceof SvcError) throw error;
+    const { code } = error as NodeJS.ErrnoException;
+    throw unusable(`${file} cannot be read (${code})`, 'svc-agent key set writes it.', error);
+  }
+}
+
+function unusable(problem: string, hint: string, cause?: unknown): SvcError {
+  return new SvcError('key_unusable', `The robot's key cannot be used: ${problem}.`, {
+    hint,
+    ...(cause === undefined ? {} : { cause }),
+  });
+}
+
+export function isKey(text: string): boolean {
+  return KEY.test(text);
+}
+
+/** First 8 hex digits of the key's SHA-256: what the service shows of it. */
+export function keyHint(key: string): string {
+  return createHash('sha256').update(key).digest('hex').slice(0, 8);
+}
+
+/** Changes when the key's file is replaced, written or given other rights. */
+export async function keyVersion(source: KeySource): Promise<string> {
+  if ('key' in source) return '';
+  try {
+    const { ino, mtimeMs, ctimeMs, size } = await stat(source.file);
+    return `${ino} ${mtimeMs} ${ctimeMs} ${size}`;
+  } catch {
+    return 'absent';
+  }
+}

@@ -1,0 +1,142 @@
+import Fastify, { type FastifyBaseLogger, type FastifyInstance, LogController } from 'fastify';
+import { isLoopback } from '../../base/loopback.ts';
+import { limits } from '../../protocol/limits.ts';
+import type { Route } from '../../protocol/route.ts';
+import { type Answer, type Body, type Params, routes } from '../../protocol/routes.ts';
+import { parseTimestamp } from '../../protocol/timestamp.ts';
+import type { AgentClock } from '../clock.ts';
+import { fault } from '../fault.ts';
+import type { Spool } from '../spool/spool.ts';
+import { answerError } from './answer-error.ts';
+import { readBody } from './read-body.ts';
+import { claimTask, completeTask, readTask } from './tasks.ts';
+import { createEvent, recordSamples } from './telemetry.ts';
+
+export interface LocalDeps {
+  readonly spool: Spool;
+  readonly clock: AgentClock;
+  /** The task as the service has it. Rejects with the service's error, or `service_unreachable`. */
+  readTask(id: string): Promise<Answer<'getTask'>['body']>;
+  /** What `GET /api/v1/status` answers. */
+  status(): Promise<object>;
+  readonly logger: FastifyBaseLogger;
+  /** Ends every wait. */
+  readonly stopping: AbortSignal;
+}
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** The row of the routes table; absent where no route was found. */
+    route?: Route;
+  }
+}
+
+/** Longest `Prefer: wait`, in seconds. */
+const LONGEST_WAIT = 600;
+
+/**
+ * The robot's side of the interface, for programs of this machine. `loopback`: it is reached over TCP, where a
+ * browser may be made to come by a foreign name.
+ */
+export function buildLocalApi(
+  deps: LocalDeps,
+  { loopback }: { loopback: boolean },
+): FastifyInstance {
+  const app = Fastify({
+    loggerInstance: deps.logger,
+    logController: new LogController({ disableRequestLogging: true }),
+    bodyLimit: limits.bodyBytes,
+    exposeHeadRoutes: false,
+    return503OnClosing: false,
+    forceCloseConnections: 'idle',
+    requestTimeout: 30_000,
+    ajv: {
+      customOptions: {
+        coerceTypes: false,
+        removeAdditional: false,
+        useDefaults: false,
+        verbose: true,
+        formats: { 'iso-8601': (text: string) => parseTimestamp(text) !== null },
+      },
+    },
+    frameworkErrors: answerError,
+  });
+  app.setErrorHandler(answerError);
+  app.setNotFoundHandler(() => {
+    throw fault('not_found', 'There is no such endpoint.');
+  });
+  app.removeAllContentTypeParsers();
+  app.addContentTypeParser('application/json', { parseAs: 'buffer' }, readBody);
+  app.addHook('onRequest', async ({ headers, hostname }) => {
+    // A page in a browser on this machine must not speak for the robot.
+    if (headers.origin === undefined && (!loopback || isLoopback(hostname))) return;
+    throw fault('forbidden_origin', 'Programs of this machine only.');
+  });
+  app.addHook('preValidation', async (request) => {
+    if (request.routeOptions.config.route?.body && request.body === undefined) {
+      throw fault('invalid_json', 'The body is empty; a JSON object is needed.');
+    }
+  });
+  addRoutes(app, deps);
+  return app;
+}
+
+function addRoutes(app: FastifyInstance, deps: LocalDeps): void {
+  app.post('/api/v1/tasks', of('createTask'), async (request, reply) => {
+    reply.status(201);
+    return claimTask(deps, request.body as Body<'createTask'>);
+  });
+  app.post('/api/v1/tasks/:id/complete', of('completeTask'), async (request, reply) => {
+    const { id } = request.params as Params<'completeTask'>;
+    const { proof } = request.body as Body<'completeTask'>;
+    const seconds = waitOf(request.headers.prefer);
+    if (seconds > 0) reply.header('preference-applied', `wait=${seconds}`);
+    const enough = new AbortController();
+    const end = () => enough.abort();
+    const timer = setTimeout(end, seconds * 1000);
+    request.raw.socket.once('close', end);
+    deps.stopping.addEventListener('abort', end);
+    if (seconds === 0 || deps.stopping.aborted) end();
+    try {
+      const { status, body } = await completeTask(deps, id, proof, enough.signal);
+      return await reply.status(status).send(body);
+    } finally {
+      clearTimeout(timer);
+      request.raw.socket.off('close', end);
+      deps.stopping.removeEventListener('abort', end);
+    }
+  });
+  app.get('/api/v1/tasks/:id', of('getTask'), async (request) =>
+    readTask(deps, (request.params as Params<'getTask'>).id),
+  );
+  app.post('/api/v1/telemetry', of('recordSamples'), async (request, reply) => {
+    reply.status(201);
+    return recordSamples(deps, request.body as Body<'recordSamples'>);
+  });
+  app.post('/api/v1/events', of('createEvent'), async (request, reply) => {
+    reply.status(201);
+    return createEvent(deps, request.body as Body<'createEvent'>);
+  });
+  app.get('/api/v1/receipts', async () => ({
+    items: deps.spool.read(({ tasks }) => tasks.receipts()),
+  }));
+  app.get('/api/v1/status', async () => deps.status());
+}
+
+/** What Fastify needs of a row of the routes table; the casts above rest on these schemas. */
+function of(name: 'createTask' | 'completeTask' | 'getTask' | 'recordSamples' | 'createEvent') {
+  const route: Route = routes[name];
+  return {
+    config: { route },
+    schema: {
+      ...(route.params && { params: route.params }),
+      ...(route.body && { body: route.body }),
+    },
+  };
+}
+
+/** Seconds of `Prefer: wait=…` (RFC 7240); 0 without. */
+function waitOf(header: string | string[] | undefined): number {
+  const seconds = /(?:^|[,;\s])wait=(\d{1,9})(?:$|[,;\s])/i.exec(String(header ?? ''))?.[1];
+  return Math.min(Number(seconds ?? 0), LONGEST_WAIT);
+}

@@ -1,0 +1,73 @@
+import { chmodSync, mkdirSync, rmSync } from 'node:fs';
+import { createConnection } from 'node:net';
+import path from 'node:path';
+import type { FastifyInstance } from 'fastify';
+import { SvcError } from '../../base/svc-error.ts';
+
+/** For the programs of the socket's group too; nobody else reaches it. */
+const SOCKET_MODE = 0o660;
+const FOLDER_MODE = 0o750;
+
+/**
+ * Listens on a unix socket, in the place of one that a killed agent left.
+ *
+ * @throws SvcError `cannot_listen`, also where another program listens.
+ */
+export async function listenOnSocket(app: FastifyInstance, socket: string): Promise<void> {
+  if (await isAnswering(socket)) {
+    throw new SvcError('cannot_listen', `Another program listens on ${socket}.`, {
+      hint: 'Stop it, or set another SVC_AGENT_SOCKET.',
+    });
+  }
+  makeFolder(path.dirname(socket));
+  // Nobody gets a socket that is open to others, not for a moment.
+  const umask = process.umask(0o117);
+  try {
+    rmSync(socket, { force: true });
+    await app.listen({ path: socket });
+    chmodSync(socket, SOCKET_MODE);
+  } catch (error) {
+    throw cannotListen(socket, error);
+  } finally {
+    process.umask(umask);
+  }
+}
+
+function makeFolder(folder: string): void {
+  try {
+    mkdirSync(folder, { recursive: true, mode: FOLDER_MODE });
+  } catch (error) {
+    throw cannotListen(folder, error);
+  }
+}
+
+/** @throws SvcError `cannot_listen` */
+export async function listenOnLoopback(
+  app: FastifyInstance,
+  { host, port }: { host: string; port: number },
+): Promise<void> {
+  try {
+    await app.listen({ host, port });
+  } catch (error) {
+    throw cannotListen(`${host}, port ${port}`, error);
+  }
+}
+
+function cannotListen(where: string, cause: unknown): SvcError {
+  const { code = 'unknown' } = cause as NodeJS.ErrnoException;
+  return new SvcError('cannot_listen', `Cannot listen on ${where} (${code}).`, {
+    hint: 'SVC_AGENT_SOCKET must be in a folder that svc-agent may write.',
+    cause,
+  });
+}
+
+function isAnswering(socket: string): Promise<boolean> {
+  return new Promise((resolve) => {
+    const attempt = createConnection(socket);
+    attempt.once('connect', () => {
+      attempt.destroy();
+      resolve(true);
+    });
+    attempt.once('error', () => resolve(false));
+  });
+}

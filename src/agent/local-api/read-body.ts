@@ -1,0 +1,31 @@
+import type { FastifyRequest } from 'fastify';
+import { canonicalJson } from '../../proof/canonical-json.ts';
+import type { JsonValue } from '../../proof/json-value.ts';
+import { parseStrictJson } from '../../proof/strict-json.ts';
+import { StrictJsonError } from '../../proof/strict-json-error.ts';
+import { decodeUtf8 } from '../../proof/utf8.ts';
+import { bodyFault, tooLarge } from '../../protocol/body-fault.ts';
+import { limits } from '../../protocol/limits.ts';
+import { fault } from '../fault.ts';
+
+/**
+ * The JSON value of a body, nothing replaced and nothing dropped. Throws as the service does: `invalid_json`, or,
+ * for JSON that would change silently, the code of the field where the fault lies.
+ */
+export async function readBody(request: FastifyRequest, bytes: Buffer): Promise<JsonValue> {
+  try {
+    return parseStrictJson(decodeUtf8(bytes), { maxDepth: limits.documentDepth + 1 });
+  } catch (error) {
+    if (!(error instanceof StrictJsonError)) throw error;
+    const { code, message } = bodyFault(error, request.routeOptions.config.route);
+    throw fault(code, message);
+  }
+}
+
+/** Canonical text of a document. Throws `payload_too_large`. */
+export function documentText(field: string, document: object, maxBytes: number): string {
+  const text = canonicalJson(document);
+  if (Buffer.byteLength(text) <= maxBytes) return text;
+  const { code, message } = tooLarge(field, maxBytes);
+  throw fault(code, message);
+}

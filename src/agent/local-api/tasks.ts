@@ -1,0 +1,200 @@
+import { v7 as uuidv7 } from 'uuid';
+import { canonicalJson } from '../../proof/canonical-json.ts';
+import { hashCanonicalText } from '../../proof/hash.ts';
+import { limits } from '../../protocol/limits.ts';
+import type { Task, Verification } from '../../protocol/resources.ts';
+import type { Answer, Body } from '../../protocol/routes.ts';
+import { formatTimestamp } from '../../protocol/timestamp.ts';
+import { fault, isAgentErrorCode } from '../fault.ts';
+import type { SpoolRecord } from '../spool/records.ts';
+import type { Claim, Completion, Refusal } from '../spool/task-tables.ts';
+import type { LocalDeps } from './app.ts';
+import { documentText } from './read-body.ts';
+
+type ClaimContent = Omit<Body<'createTask'>, 'id'>;
+
+/** Claims a task, durable when it answers. Throws `payload_too_large`, `id_conflict`, `spool_full`. */
+export async function claimTask(
+  { spool, clock }: LocalDeps,
+  { id: given, ...content }: Body<'createTask'>,
+): Promise<{ task: Task; next: string }> {
+  const { expected_result: expected } = content;
+  if (expected !== undefined) {
+    documentText('expected_result', expected, limits.expectedResultBytes);
+  }
+  const id = given ?? uuidv7();
+  const record: SpoolRecord = { kind: 'claim', id, ...clock.now(), body: canonicalJson(content) };
+  const result = await spool.claim(record);
+  switch (result.outcome) {
+    case 'stored':
+      return { task: viewTask({ ...record, answer: null }), next: nextStep(id) };
+    case 'repeated':
+      return { task: viewTask(result.claim), next: nextStep(id) };
+    case 'completed':
+      return {
+        task: {
+          ...(result.receipt.task ?? viewTask({ ...record, answer: null })),
+          status: 'verified',
+        },
+        next: `Read the receipt with GET /api/v1/tasks/${id}`,
+      };
+    case 'conflict':
+      throw fault('id_conflict', 'The task id is already used with other content.');
+    case 'full':
+      throw spoolFull();
+  }
+}
+
+function nextStep(id: string): string {
+  return `Do the work, then hand in the proof with POST /api/v1/tasks/${id}/complete`;
+}
+
+/** `created_at` is the robot's word until the service has the claim. */
+function viewTask({ id, body, wallMs, answer }: Omit<Claim, 'seq'>): Task {
+  if (answer !== null) return answer;
+  const { title, description }: ClaimContent = JSON.parse(body);
+  const created_at = formatTimestamp(wallMs);
+  return { id, title, description: description ?? null, status: 'claimed', created_at };
+}
+
+/** What `complete` answers while there is no receipt. */
+export interface Accepted {
+  error: 'anchor_unconfirmed';
+  message: string;
+  proof_hash: string;
+  tx_hash: null;
+  explorer_url: null;
+  /** `queued` here, or `accepted` by the service. */
+  state: Completion['state'];
+  task_id: string;
+  queued_at: string;
+}
+
+/**
+ * Keeps the proof, durable when it answers: with the receipt if it comes before `enough` aborts, else with
+ * what is known. Throws `payload_too_large`, `already_completed`, `completion_in_progress`, `spool_full`, and
+ * the service's own refusal of the proof or of its claim.
+ */
+export async function completeTask(
+  { spool, clock }: LocalDeps,
+  taskId: string,
+  proof: object,
+  enough: AbortSignal,
+): Promise<
+  { status: 200; body: { verification: Verification } } | { status: 202; body: Accepted }
+> {
+  const body = documentText('proof', proof, limits.proofBytes);
+  const proofHash = hashCanonicalText(body);
+  const now = clock.now();
+  const result = await spool.complete({ kind: 'completion', id: taskId, ...now, body }, proofHash);
+  switch (result.outcome) {
+    case 'stored':
+      break;
+    case 'completed':
+      throw fault('already_completed', 'The task is already completed; here is its receipt.', {
+        details: {
+          proof_hash: result.receipt.proofHash,
+          verification: result.receipt.verification,
+        },
+      });
+    case 'in_progress':
+      throw fault(
+        'completion_in_progress',
+        `The first completion is still on its way; poll GET /api/v1/tasks/${taskId}`,
+        { details: { proof_hash: result.completion.proofHash } },
+      );
+    case 'claim_refused':
+      throw refusalFault('claim', result.refusal);
+    case 'full':
+      throw spoolFull();
+  }
+  await spool.waitForReceipt(taskId, enough);
+  const receipt = spool.findReceipt(taskId);
+  if (receipt !== null) return { status: 200, body: { verification: receipt.verification } };
+  const completion = spool.findCompletion(taskId);
+  if (completion !== null) return { status: 202, body: accepted(completion) };
+  const refusal = spool.findRefusal(taskId);
+  throw refusal === null ? taskNotFound() : refusalFault('proof', refusal);
+}
+
+function accepted({ id, proofHash, state, wallMs }: Completion): Accepted {
+  return {
+    error: 'anchor_unconfirmed',
+    message: `The proof is stored on this machine and will be anchored; poll GET /api/v1/tasks/${id}`,
+    proof_hash: proofHash,
+    tx_hash: null,
+    explorer_url: null,
+    state,
+    task_id: id,
+    queued_at: formatTimestamp(wallMs),
+  };
+}
+
+type TaskAnswer = Answer<'getTask'>['body'];
+
+/** As the service answers; what this machine cannot know yet is null. */
+type LocalTask = Omit<TaskAnswer, 'task'> & {
+  task: Omit<TaskAnswer['task'], 'robot_id'> & { robot_id: string | null };
+};
+
+/**
+ * The task as this agent has it, else as the service does. Throws `not_found`, and `service_unreachable` where
+ * only the service could tell.
+ */
+export async function readTask(deps: LocalDeps, id: string): Promise<LocalTask | TaskAnswer> {
+  const claim = deps.spool.findClaim(id);
+  if (claim !== null) return viewLocally(deps, claim);
+  const receipt = deps.spool.findReceipt(id);
+  try {
+    return await deps.readTask(id);
+  } catch (error) {
+    if (receipt?.task == null) throw error;
+    const { task, verification } = receipt;
+    const unknown = { expected_result: null, occurred_at: null };
+    return {
+      task: { ...task, ...unknown, status: 'verified', robot_id: verification.robot_id },
+      anchor: null,
+      verification,
+    };
+  }
+}
+
+function viewLocally({ spool }: LocalDeps, claim: Claim): LocalTask {
+  const content: ClaimContent = JSON.parse(claim.body);
+  const completion = spool.findCompletion(claim.id);
+  return {
+    task: {
+      ...viewTask(claim),
+      expected_result: (content.expected_result as TaskAnswer['task']['expected_result']) ?? null,
+      occurred_at: content.occurred_at ?? null,
+      robot_id: spool.read(({ ledger }) => ledger.robotId()),
+    },
+    anchor:
+      completion === null
+        ? null
+        : {
+            state: 'queued',
+            proof_hash: completion.proofHash,
+            tx_hash: null,
+            explorer_url: null,
+            attempts: 0,
+            updated_at: formatTimestamp(completion.wallMs),
+          },
+    verification: null,
+  };
+}
+
+function refusalFault(what: 'claim' | 'proof', { code, message }: Refusal) {
+  const known = isAgentErrorCode(code) ? code : 'anchoring_failed';
+  return fault(known, `The service refused the ${what} of this task: ${message}`);
+}
+
+function taskNotFound() {
+  return fault('not_found', 'There is no such task for this caller.');
+}
+
+function spoolFull() {
+  return fault('spool_full', 'The space for claims and proofs that are not delivered is used up.', {
+    hint: 'Let the service be reached, or raise SVC_AGENT_SPOOL_MAX_MB.',
+  });
+}

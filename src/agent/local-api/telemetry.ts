@@ -1,0 +1,77 @@
+import { v7 as uuidv7 } from 'uuid';
+import { limits } from '../../protocol/limits.ts';
+import type { Body } from '../../protocol/routes.ts';
+import type { NewSample, OpsEvent, Sample } from '../../protocol/telemetry.ts';
+import { formatTimestamp, parseTimestamp } from '../../protocol/timestamp.ts';
+import { fault } from '../fault.ts';
+import type { Instant, SpoolRecord } from '../spool/records.ts';
+import type { LocalDeps } from './app.ts';
+import { documentText } from './read-body.ts';
+
+/** Keeps the samples, all or none. Throws `invalid_sample`, `payload_too_large`, `spool_full`. */
+export function recordSamples(
+  { spool, clock }: Pick<LocalDeps, 'spool' | 'clock'>,
+  body: Body<'recordSamples'>,
+): { accepted: number; samples: Sample[] } {
+  const now = clock.now();
+  const accepted = samplesOf(body).map(({ sample, place }) => accept(sample, place, now));
+  spool.recordSamples(accepted.map(({ record }) => record));
+  return { accepted: accepted.length, samples: accepted.map(({ answer }) => answer) };
+}
+
+/** One sample at top level, or those under `samples`, each with how a message names it. */
+function samplesOf({ samples, ...single }: Body<'recordSamples'>) {
+  if (samples === undefined) return [{ sample: single, place: '' }];
+  if (Object.keys(single).length > 0) {
+    throw fault('invalid_sample', 'Send one sample at top level or samples, not both.');
+  }
+  return samples.map((sample, index) => ({ sample, place: `samples.${index}.` }));
+}
+
+function accept(
+  { id: given, ...content }: NewSample,
+  place: string,
+  now: Instant,
+): { record: SpoolRecord; answer: Sample } {
+  if (given !== undefined && content.recorded_at === undefined) {
+    throw fault('invalid_sample', `${place}recorded_at is required with an id.`);
+  }
+  const { metrics = {}, battery_pct = null, state = null, recorded_at } = content;
+  documentText(`${place}metrics`, metrics, limits.metricsBytes);
+  const id = given ?? uuidv7();
+  const recordedAt = recorded_at === undefined ? now.wallMs : parseTimestamp(recorded_at);
+  return {
+    record: { kind: 'sample', id, ...now, body: JSON.stringify(content) },
+    answer: {
+      id,
+      recorded_at: formatTimestamp(recordedAt ?? now.wallMs),
+      battery_pct,
+      state,
+      metrics,
+    },
+  };
+}
+
+/** Keeps the event. `robotId` is null until the service was reached once. Throws `payload_too_large`, `spool_full`. */
+export function createEvent(
+  { spool, clock }: Pick<LocalDeps, 'spool' | 'clock'>,
+  { id: given, ...content }: Body<'createEvent'>,
+): { event: Omit<OpsEvent, 'robot_id'> & { robot_id: string | null } } {
+  const now = clock.now();
+  const { payload = {} } = content;
+  documentText('payload', payload, limits.payloadBytes);
+  const id = given ?? uuidv7();
+  spool.createEvent({ kind: 'event', id, ...now, body: JSON.stringify(content) });
+  return {
+    event: {
+      id,
+      robot_id: spool.read(({ ledger }) => ledger.robotId()),
+      event_type: content.event_type,
+      severity: content.severity ?? 'info',
+      message: content.message ?? '',
+      payload,
+      occurred_at: content.occurred_at ?? null,
+      created_at: formatTimestamp(now.wallMs),
+    },
+  };
+}

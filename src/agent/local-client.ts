@@ -1,0 +1,54 @@
+import { once } from 'node:events';
+import { type IncomingMessage, request } from 'node:http';
+import { text } from 'node:stream/consumers';
+import { SvcError } from '../base/svc-error.ts';
+import { isAgentErrorCode } from './fault.ts';
+
+export interface LocalAnswer {
+  readonly status: number;
+  // Its shape is the route's; the daemon is of this version.
+  // biome-ignore lint/suspicious/noExplicitAny: each caller knows its route
+  readonly body: any;
+}
+
+/**
+ * One request to the daemon of this machine.
+ *
+ * @throws SvcError `agent_unreachable` when there is none, and the daemon's own errors.
+ */
+export async function askAgent(
+  socketPath: string,
+  method: 'GET' | 'POST',
+  path: string,
+  body?: string,
+  headers: Record<string, string> = {},
+): Promise<LocalAnswer> {
+  const sent = request({
+    socketPath,
+    method,
+    path,
+    agent: false,
+    headers: { ...(body !== undefined && { 'content-type': 'application/json' }), ...headers },
+  });
+  sent.end(body);
+  let answer: LocalAnswer;
+  try {
+    const [response] = (await once(sent, 'response')) as [IncomingMessage];
+    answer = { status: response.statusCode ?? 0, body: JSON.parse(await text(response)) };
+  } catch (cause) {
+    throw unreachable(socketPath, cause);
+  }
+  if (answer.status < 300) return answer;
+  const { error, message, ...details } = answer.body;
+  if (!isAgentErrorCode(error)) throw unreachable(socketPath, null);
+  throw new SvcError(error, message, { details });
+}
+
+function unreachable(socketPath: string, cause: unknown): SvcError {
+  const { code } = (cause ?? {}) as NodeJS.ErrnoException;
+  const why = code === undefined ? '' : ` (${code})`;
+  return new SvcError('agent_unreachable', `No svc-agent answers on ${socketPath}${why}.`, {
+    hint: 'Start it with svc-agent run, or set SVC_AGENT_SOCKET as it has it; the socket is for its group alone.',
+    cause,
+  });
+}

@@ -1,0 +1,45 @@
+import type { Database } from 'better-sqlite3';
+import { PAGE_BYTES } from './open-database.ts';
+
+/** What the write-ahead log and the lock may take beside the file, in bytes. */
+const BESIDE_BYTES = 1.5 * 1024 * 1024;
+
+/** The part of the budget that claims and completions may fill; the rest is telemetry's. */
+const TASK_SHARE = 0.9;
+
+/** What a row and its place in the indices take beside its text, in bytes; generous. */
+const ROW_BYTES = 400;
+
+/** Holds the spool's files to `maxBytes`. */
+export class Budget {
+  readonly capacity: number;
+  readonly #pages;
+  readonly #free;
+
+  constructor(db: Database, maxBytes: number) {
+    this.capacity = maxBytes - BESIDE_BYTES;
+    this.#pages = db.prepare<[], number>('SELECT page_count FROM pragma_page_count()').pluck();
+    this.#free = db
+      .prepare<[], number>('SELECT freelist_count FROM pragma_freelist_count()')
+      .pluck();
+  }
+
+  /** Bytes of pages that hold something; pages that do not are filled before the file grows. */
+  used(): number {
+    return ((this.#pages.get() ?? 0) - (this.#free.get() ?? 0)) * PAGE_BYTES;
+  }
+
+  hasRoomFor(textBytes: number): boolean {
+    return this.used() + costOf(textBytes) <= this.capacity;
+  }
+
+  /** Whether claims and completions of `taskBytes` may grow by `textBytes`. */
+  allowsTask(taskBytes: number, textBytes: number): boolean {
+    return taskBytes + costOf(textBytes) <= this.capacity * TASK_SHARE;
+  }
+}
+
+/** A long text takes whole pages. */
+function costOf(textBytes: number): number {
+  return textBytes > PAGE_BYTES / 2 ? textBytes + PAGE_BYTES + ROW_BYTES : textBytes + ROW_BYTES;
+}

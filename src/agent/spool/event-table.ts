@@ -1,0 +1,58 @@
+import type { Database } from 'better-sqlite3';
+import {
+  type RecordRow,
+  recordColumns,
+  recordOf,
+  type SpoolRecord,
+  type StoredRecord,
+  valuesOf,
+} from './records.ts';
+import type { Dropped } from './sample-table.ts';
+
+const DROPPED_AT_ONCE = 16;
+
+/** The events that are not delivered. Every method runs inside the caller's transaction. */
+export class EventTable {
+  readonly #sql;
+
+  constructor(db: Database) {
+    this.#sql = {
+      insert: db.prepare(
+        'INSERT INTO events (kind, id, wall_ms, boot, mono_ms, crc, body) VALUES (@kind, @id, @wallMs, @boot, @monoMs, @crc, @body)',
+      ),
+      read: db.prepare<[number], RecordRow>(
+        `SELECT ${recordColumns} FROM events ORDER BY seq LIMIT ?`,
+      ),
+      remove: db.prepare('DELETE FROM events WHERE seq = ?'),
+      summary: db.prepare<[], { count: number; bytes: number | null; oldest: number | null }>(
+        'SELECT count(*) AS count, sum(octet_length(body)) AS bytes, min(wall_ms) AS oldest FROM events',
+      ),
+    };
+  }
+
+  insert(record: SpoolRecord): void {
+    this.#sql.insert.run(valuesOf(record));
+  }
+
+  /** Oldest first. @throws DamagedRecord */
+  read(most: number): StoredRecord[] {
+    return this.#sql.read.all(most).map(recordOf);
+  }
+
+  remove(seq: number): void {
+    this.#sql.remove.run(seq);
+  }
+
+  /** The oldest go; null without any. */
+  makeRoom(): Dropped | null {
+    const rows = this.#sql.read.all(DROPPED_AT_ONCE);
+    if (rows.length === 0) return null;
+    for (const { seq } of rows) this.remove(seq);
+    const times = rows.map(({ wall_ms }) => wall_ms);
+    return { count: rows.length, fromMs: Math.min(...times), toMs: Math.max(...times) };
+  }
+
+  summary() {
+    return this.#sql.summary.get() ?? { count: 0, bytes: null, oldest: null };
+  }
+}

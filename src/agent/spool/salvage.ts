@@ -1,0 +1,115 @@
+import { closeSync, existsSync, fstatSync, openSync, readSync, renameSync, rmSync } from 'node:fs';
+import { PAGE_BYTES } from './open-database.ts';
+import { type PageAt, rowsOf, type Value } from './page-scan.ts';
+import { checksumOf, type RecordKind, type SpoolRecord } from './records.ts';
+
+/**
+ * Where a new spool is made from a damaged one, which stays where it is until the new one is whole: after a crash it
+ * begins anew.
+ */
+export function beginSalvage(file: string): string {
+  for (const suffix of ['', '-wal', '-journal']) {
+    rmSync(`${file}.salvaging${suffix}`, { force: true });
+  }
+  return `${file}.salvaging`;
+}
+
+/** The new spool is whole: puts it in the place of the damaged one, and answers where that is kept. */
+export function endSalvage(file: string, wallMs: number): string {
+  renameSync(`${file}.salvaging`, `${file}.salvaged`);
+  return swap(file, wallMs);
+}
+
+/** Ends a salvage that a crash cut short after the new spool was whole. */
+export function resumeSalvage(file: string, wallMs: number): void {
+  if (existsSync(`${file}.salvaged`)) swap(file, wallMs);
+}
+
+function swap(file: string, wallMs: number): string {
+  const aside = `${file}.damaged-${wallMs}`;
+  for (const suffix of ['-wal', '']) {
+    if (existsSync(`${file}${suffix}`)) renameSync(`${file}${suffix}`, `${aside}${suffix}`);
+  }
+  renameSync(`${file}.salvaged`, file);
+  return aside;
+}
+
+/**
+ * Every record that stands in the pages of the file, or of its write-ahead log, with a checksum that holds, once. Records that were delivered and not yet overwritten are among them: to send them
+ * again changes nothing, for they have ids.
+ */
+export function* recordsIn(file: string): Generator<SpoolRecord> {
+  const seen = new Set<string>();
+  for (const row of rowsIn(file)) {
+    const record = recordIn(row);
+    if (record === null || seen.has(`${record.kind} ${record.id}`)) continue;
+    seen.add(`${record.kind} ${record.id}`);
+    yield record;
+  }
+}
+
+const KINDS: ReadonlySet<string> = new Set<RecordKind>(['claim', 'completion', 'sample', 'event']);
+
+/** Null where the row is none of a record, or not what was written. */
+function recordIn(row: Value[]): SpoolRecord | null {
+  const [, kind, id, wallMs, boot, monoMs, crc] = row;
+  const body = row.at(-1);
+  if (typeof kind !== 'string' || !KINDS.has(kind)) return null;
+  if (typeof id !== 'string' || typeof body !== 'string') return null;
+  const record = {
+    kind: kind as RecordKind, // One of the four.
+    id,
+    wallMs: Number(wallMs),
+    boot: Number(boot),
+    monoMs: Number(monoMs),
+    body,
+  };
+  return checksumOf(record) === crc ? record : null;
+}
+
+function* rowsIn(file: string): Generator<Value[]> {
+  const pages = openPages(file, 0, PAGE_BYTES);
+  const frames = openPages(`${file}-wal`, LOG_HEADER_BYTES, FRAME_HEADER_BYTES + PAGE_BYTES);
+  try {
+    const inFile: PageAt = (number) => pages.read(number - 1);
+    for (const page of pages.all()) yield* rowsOf(page, inFile);
+    const logged = new Map<number, number>();
+    for (const [i, frame] of [...frames.all()].entries()) logged.set(frame.readUInt32BE(0), i);
+    const newest: PageAt = (number) => {
+      const frame = frames.read(logged.get(number) ?? -1);
+      return frame?.subarray(FRAME_HEADER_BYTES) ?? inFile(number);
+    };
+    for (const frame of frames.all()) yield* rowsOf(frame.subarray(FRAME_HEADER_BYTES), newest);
+    // A chain may begin in the file and go on in the log.
+    for (const page of pages.all()) yield* rowsOf(page, newest);
+  } finally {
+    pages.close();
+    frames.close();
+  }
+}
+
+/** https://www.sqlite.org/fileformat2.html, section 4.1; a frame's header begins with the number of its page. */
+const LOG_HEADER_BYTES = 32;
+const FRAME_HEADER_BYTES = 24;
+
+/** The pieces of a file that follow its first `skipped` bytes; a file that is not there has none. */
+function openPages(file: string, skipped: number, bytes: number) {
+  const fd = existsSync(file) ? openSync(file, 'r') : null;
+  const count = fd === null ? 0 : Math.floor((fstatSync(fd).size - skipped) / bytes);
+  const read = (index: number): Buffer | null => {
+    if (fd === null || index < 0 || index >= count) return null;
+    const piece = Buffer.alloc(bytes);
+    readSync(fd, piece, 0, bytes, skipped + index * bytes);
+    return piece;
+  };
+  return {
+    read,
+    *all(): Generator<Buffer> {
+      for (let i = 0; i < count; i++) {
+        const piece = read(i);
+        if (piece !== null) yield piece;
+      }
+    },
+    close: () => (fd === null ? undefined : closeSync(fd)),
+  };
+}

@@ -1,0 +1,213 @@
+import type { Database } from 'better-sqlite3';
+import {
+  type RecordRow,
+  recordColumns,
+  recordOf,
+  type SpoolRecord,
+  type StoredRecord,
+  valuesOf,
+} from './records.ts';
+
+/** Samples of one request, in their order; `firstSeq` and `lastSeq` are those of the request, whatever is left of it. */
+export interface Batch {
+  readonly firstSeq: number;
+  readonly lastSeq: number;
+}
+
+/** What had to go to keep the budget. Times are wall clock, as accepted. */
+export interface Dropped {
+  readonly count: number;
+  readonly fromMs: number;
+  readonly toMs: number;
+}
+
+/** Samples this new are thinned last. */
+const RECENT = 3600;
+/** A sample in 2, 4, then 8 is left before any time goes without one. */
+const THINNINGS = 3;
+const THINNED_AT_ONCE = 256;
+const DROPPED_AT_ONCE = 64;
+
+/** The samples that are not delivered. Every method runs inside the caller's transaction. */
+export class SampleTable {
+  readonly #sql;
+  /** Up to where each thinning has come; found again after a start. */
+  readonly #thinned: number[] = new Array(THINNINGS).fill(0);
+
+  constructor(db: Database) {
+    this.#sql = {
+      insert: db.prepare(
+        'INSERT INTO samples (kind, id, wall_ms, boot, mono_ms, crc, body) VALUES (@kind, @id, @wallMs, @boot, @monoMs, @crc, @body)',
+      ),
+      insertAt: db.prepare(
+        'INSERT INTO samples (seq, kind, id, wall_ms, boot, mono_ms, crc, body) VALUES (@seq, @kind, @id, @wall_ms, @boot, @mono_ms, @crc, @body)',
+      ),
+      read: db.prepare<[number, number, number], RecordRow>(
+        `SELECT ${recordColumns} FROM samples WHERE seq BETWEEN ? AND ? ORDER BY seq LIMIT ?`,
+      ),
+      oldest: db.prepare<[number, number, number], { seq: number }>(
+        'SELECT seq FROM samples WHERE seq BETWEEN ? AND ? ORDER BY seq LIMIT ?',
+      ),
+      newest: db.prepare<[number, number], { seq: number }>(
+        'SELECT seq FROM samples WHERE seq > ? ORDER BY seq DESC LIMIT ?',
+      ),
+      remove: db.prepare('DELETE FROM samples WHERE seq BETWEEN ? AND ?'),
+      ends: db.prepare<[], { first: number | null; last: number | null }>(
+        'SELECT (SELECT min(seq) FROM samples) AS first, (SELECT max(seq) FROM samples) AS last',
+      ),
+      wallOf: db.prepare<[number], number>('SELECT wall_ms FROM samples WHERE seq = ?').pluck(),
+      batches: db.prepare<[], { first_seq: number; last_seq: number }>(
+        'SELECT first_seq, last_seq FROM batches ORDER BY first_seq',
+      ),
+      freeze: db.prepare('INSERT INTO batches (first_seq, last_seq) VALUES (?, ?)'),
+      thaw: db.prepare('DELETE FROM batches WHERE first_seq = ?'),
+      count: db
+        .prepare<[number, number], number>('SELECT count(*) FROM samples WHERE seq BETWEEN ? AND ?')
+        .pluck(),
+    };
+  }
+
+  insert(record: SpoolRecord): void {
+    this.#sql.insert.run(valuesOf(record));
+  }
+
+  /** Null without samples. */
+  ends(): { first: number; last: number } | null {
+    const { first, last } = this.#sql.ends.get() ?? {};
+    return typeof first === 'number' && typeof last === 'number' ? { first, last } : null;
+  }
+
+  /** Wall time at which the oldest was accepted. */
+  oldestMs(): number | null {
+    const ends = this.ends();
+    return ends === null ? null : (this.#sql.wallOf.get(ends.first) ?? null);
+  }
+
+  count(first: number, last: number): number {
+    return this.#sql.count.get(first, last) ?? 0;
+  }
+
+  batches(): Batch[] {
+    return this.#sql.batches
+      .all()
+      .map(({ first_seq, last_seq }) => ({ firstSeq: first_seq, lastSeq: last_seq }));
+  }
+
+  /** What a batch holds. @throws DamagedRecord */
+  read({ firstSeq, lastSeq }: Batch): StoredRecord[] {
+    return this.#sql.read.all(firstSeq, lastSeq, lastSeq - firstSeq + 1).map(recordOf);
+  }
+
+  /** Makes a batch of the newest samples that are in none; null without any. */
+  freezeNewest(most: number): Batch | null {
+    const above = this.batches().at(-1)?.lastSeq ?? 0;
+    const rows = this.#sql.newest.all(above, most);
+    const [newest, oldest] = [rows[0], rows.at(-1)];
+    return newest && oldest ? this.#freeze(oldest.seq, newest.seq) : null;
+  }
+
+  /** Makes a batch of the oldest samples that are in none; null without any. */
+  freezeOldest(most: number): Batch | null {
+    const gap = this.#firstGap();
+    if (gap === null) return null;
+    const rows = this.#sql.oldest.all(gap.from, gap.to, most);
+    const [oldest, newest] = [rows[0], rows.at(-1)];
+    return newest && oldest ? this.#freeze(oldest.seq, newest.seq) : null;
+  }
+
+  /** Whether a sample that is in no batch comes before the newest `most` of those. */
+  hasUnfrozenBefore(most: number): boolean {
+    const above = this.batches().at(-1)?.lastSeq ?? 0;
+    const gap = this.#firstGap();
+    if (gap !== null && gap.to < above) return true;
+    return this.#sql.newest.all(above, most + 1).length > most;
+  }
+
+  /** The samples of the batch leave, and the batch with them. */
+  remove({ firstSeq, lastSeq }: Batch): void {
+    this.#sql.remove.run(firstSeq, lastSeq);
+    this.#sql.thaw.run(firstSeq);
+  }
+
+  /** Two batches in place of one; null when it holds a single sample. */
+  halve(batch: Batch): [Batch, Batch] | null {
+    const rows = this.#sql.oldest.all(batch.firstSeq, batch.lastSeq, Number.MAX_SAFE_INTEGER);
+    const middle = rows[Math.ceil(rows.length / 2)];
+    if (middle === undefined) return null;
+    this.#sql.thaw.run(batch.firstSeq);
+    return [this.#freeze(batch.firstSeq, middle.seq - 1), this.#freeze(middle.seq, batch.lastSeq)];
+  }
+
+  /**
+   * One step towards less: every second of the oldest samples that were never sent, and when that has been
+   * done often enough, the oldest themselves. Null when every sample is in a batch.
+   */
+  makeRoom(): Dropped | null {
+    const last = this.ends()?.last ?? 0;
+    for (const [level, from] of this.#thinned.entries()) {
+      const rows = this.#sql.read.all(this.#pastBatches(from), last - RECENT, THINNED_AT_ONCE);
+      const free = this.#unfrozen(rows);
+      const end = free.at(-1);
+      if (end === undefined) continue;
+      this.#thinned[level] = end.seq + 1;
+      const dropped = this.#thin(free, 2 ** (level + 1));
+      if (dropped !== null) return dropped;
+      return this.makeRoom();
+    }
+    const gap = this.#firstGap();
+    if (gap === null) return null;
+    const rows = this.#sql.read.all(gap.from, gap.to, DROPPED_AT_ONCE);
+    return this.#drop(rows, []);
+  }
+
+  /** Of the rows only those whose number the divisor divides stay; they are written anew, which frees whole pages. */
+  #thin(rows: RecordRow[], divisor: number): Dropped | null {
+    return this.#drop(
+      rows,
+      rows.filter(({ seq }) => seq % divisor === 0),
+    );
+  }
+
+  #drop(rows: RecordRow[], kept: RecordRow[]): Dropped | null {
+    const [first, last] = [rows[0], rows.at(-1)];
+    if (!first || !last || kept.length === rows.length) return null;
+    this.#sql.remove.run(first.seq, last.seq);
+    for (const row of kept) this.#sql.insertAt.run(row);
+    return {
+      count: rows.length - kept.length,
+      fromMs: Math.min(...rows.map(({ wall_ms }) => wall_ms)),
+      toMs: Math.max(...rows.map(({ wall_ms }) => wall_ms)),
+    };
+  }
+
+  #freeze(firstSeq: number, lastSeq: number): Batch {
+    this.#sql.freeze.run(firstSeq, lastSeq);
+    return { firstSeq, lastSeq };
+  }
+
+  /** The first stretch of numbers that has samples of no batch. */
+  #firstGap(): { from: number; to: number } | null {
+    let from = 0;
+    for (const { firstSeq, lastSeq } of this.batches()) {
+      if (this.#sql.oldest.get(from, firstSeq - 1, 1)) return { from, to: firstSeq - 1 };
+      from = lastSeq + 1;
+    }
+    const to = Number.MAX_SAFE_INTEGER;
+    return this.#sql.oldest.get(from, to, 1) ? { from, to } : null;
+  }
+
+  /** The first number from `seq` on that is in no batch. */
+  #pastBatches(seq: number): number {
+    return this.batches().reduce(
+      (at, { firstSeq, lastSeq }) => (at >= firstSeq && at <= lastSeq ? lastSeq + 1 : at),
+      seq,
+    );
+  }
+
+  #unfrozen(rows: RecordRow[]): RecordRow[] {
+    const first = rows[0];
+    if (first === undefined) return [];
+    const next = this.batches().find(({ lastSeq }) => lastSeq >= first.seq);
+    return next === undefined ? rows : rows.filter(({ seq }) => seq < next.firstSeq);
+  }
+}

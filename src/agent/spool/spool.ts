@@ -1,0 +1,442 @@
+import { statSync } from 'node:fs';
+import path from 'node:path';
+import type { Database } from 'better-sqlite3';
+import { v7 as uuidv7 } from 'uuid';
+import type { Hex } from '../../proof/bytes.ts';
+import { hashCanonicalText } from '../../proof/hash.ts';
+import type { Task } from '../../protocol/resources.ts';
+import type { AgentClock } from '../clock.ts';
+import { fault } from '../fault.ts';
+import { Budget } from './budget.ts';
+import { EventTable } from './event-table.ts';
+import { GroupWriter } from './group-writer.ts';
+import { LedgerTables } from './ledger-tables.ts';
+import { faultOf, lockSpool, openDatabase, unusable } from './open-database.ts';
+import { DamagedRecord, type SpoolRecord, type StoredRecord } from './records.ts';
+import { beginSalvage, endSalvage, recordsIn, resumeSalvage } from './salvage.ts';
+import { type Batch, SampleTable } from './sample-table.ts';
+import {
+  type Claim,
+  type Completion,
+  type Receipt,
+  type Refusal,
+  type Settlement,
+  TaskTables,
+} from './task-tables.ts';
+
+export interface SpoolOptions {
+  folder: string;
+  maxBytes: number;
+  clock: AgentClock;
+  /** Told of a spool that was damaged and set aside. */
+  onDamage?: (damage: { file: string; records: number }) => void;
+}
+
+/** How long a sample or event may wait for the others of its commit; the design allows a second. */
+const LINGER_MS = 500;
+const RETRY_MS = 1000;
+
+/** Records of a damaged spool in one commit. */
+const TAKEN_OVER_AT_ONCE = 500;
+
+interface Tables {
+  db: Database;
+  budget: Budget;
+  tasks: TaskTables;
+  samples: SampleTable;
+  events: EventTable;
+  ledger: LedgerTables;
+}
+
+/** @throws SvcError `spool_locked`, `spool_unusable` */
+export function openSpool(options: SpoolOptions): Spool {
+  const lock = lockSpool(options.folder);
+  try {
+    return new Spool(options, lock);
+  } catch (error) {
+    lock.release();
+    throw unusable(options.folder, error);
+  }
+}
+
+/**
+ * What the robot handed over and the service does not have yet. Claims and completions are durable before their
+ * promise resolves, and are never dropped; samples and events are durable within half a second, and give
+ * way to the budget. A damaged file is set aside, and what is whole in it is taken over.
+ */
+export class Spool {
+  readonly file: string;
+  readonly #options: SpoolOptions;
+  readonly #lock: { release(): void };
+  readonly #writer: GroupWriter;
+  #tables: Tables;
+  readonly #uncommitted = { sample: 0, event: 0 };
+  #taskBytes = 0;
+  #waiting = new Map<string, Set<() => void>>();
+  #onChange: () => void = () => {};
+
+  constructor(options: SpoolOptions, lock: { release(): void }) {
+    this.#options = options;
+    this.#lock = lock;
+    this.file = path.join(options.folder, 'spool.db');
+    this.#tables = this.#open();
+    this.#taskBytes = this.#read(({ tasks }) => tasks.bytes());
+    this.#writer = new GroupWriter({
+      commit: (work) => this.#commit(work),
+      lingerMs: LINGER_MS,
+      retryMs: RETRY_MS,
+    });
+  }
+
+  /** Called after each commit that brought something to deliver. */
+  onChange(listener: () => void): void {
+    this.#onChange = listener;
+  }
+
+  /** Durable when it resolves. `full` when the budget has no room, `completed` when the task is long done. */
+  async claim(
+    record: SpoolRecord,
+  ): Promise<
+    | { outcome: 'stored' | 'conflict' | 'full' }
+    | { outcome: 'repeated'; claim: Claim }
+    | { outcome: 'completed'; receipt: Receipt }
+  > {
+    const result = await this.#write(({ tasks }) => {
+      const receipt = tasks.receipt(record.id);
+      if (receipt !== null) return { outcome: 'completed', receipt } as const;
+      const claim = tasks.claim(record.id);
+      if (claim !== null) {
+        return claim.body === record.body
+          ? ({ outcome: 'repeated', claim } as const)
+          : ({ outcome: 'conflict' } as const);
+      }
+      if (!this.#makeRoomForTask(record)) return { outcome: 'full' } as const;
+      tasks.insertClaim(record);
+      return { outcome: 'stored' } as const;
+    }, record.body.length);
+    if (result.outcome === 'stored') this.#grown(record);
+    return result;
+  }
+
+  /** Durable when it resolves. The first completion of a task stays. */
+  async complete(
+    record: SpoolRecord,
+    proofHash: Hex,
+  ): Promise<
+    | { outcome: 'stored' | 'full' }
+    | { outcome: 'in_progress'; completion: Completion }
+    | { outcome: 'completed'; receipt: Receipt }
+    | { outcome: 'claim_refused'; refusal: Refusal }
+  > {
+    const result = await this.#write(({ tasks }) => {
+      const receipt = tasks.receipt(record.id);
+      if (receipt !== null) return { outcome: 'completed', receipt } as const;
+      const completion = tasks.completion(record.id);
+      if (completion !== null) return { outcome: 'in_progress', completion } as const;
+      const refusal = tasks.claim(record.id) === null ? tasks.refusalOf('claim', record.id) : null;
+      if (refusal !== null) return { outcome: 'claim_refused', refusal } as const;
+      if (!this.#makeRoomForTask(record)) return { outcome: 'full' } as const;
+      tasks.insertCompletion(record, proofHash);
+      return { outcome: 'stored' } as const;
+    }, record.body.length);
+    if (result.outcome === 'stored') this.#grown(record);
+    return result;
+  }
+
+  /** Durable within half a second. @throws SvcError `spool_full` when nothing can be written now. */
+  recordSamples(records: readonly SpoolRecord[]): void {
+    this.#writeSoon('sample', records, ({ samples }, record) => samples.insert(record));
+  }
+
+  /** Durable within half a second. @throws SvcError `spool_full` when nothing can be written now. */
+  createEvent(record: SpoolRecord): void {
+    this.#writeSoon('event', [record], ({ events }) => events.insert(record));
+  }
+
+  findClaim(id: string): Claim | null {
+    return this.#read(({ tasks }) => tasks.claim(id));
+  }
+
+  findCompletion(taskId: string): Completion | null {
+    return this.#read(({ tasks }) => tasks.completion(taskId));
+  }
+
+  /** Why the completion of the task, or its claim, was refused; null when neither was. */
+  findRefusal(taskId: string): Refusal | null {
+    return this.#read(
+      ({ tasks }) => tasks.refusalOf('completion', taskId) ?? tasks.refusalOf('claim', taskId),
+    );
+  }
+
+  findReceipt(taskId: string): Receipt | null {
+    return this.#read(({ tasks }) => tasks.receipt(taskId));
+  }
+
+  /** Resolves when the completion of the task has left the spool, or with the signal. */
+  async waitForReceipt(taskId: string, enough: AbortSignal): Promise<void> {
+    if (enough.aborted || this.findCompletion(taskId) === null) return;
+    await new Promise<void>((resolve) => {
+      const waiting = this.#waiting.get(taskId) ?? new Set();
+      this.#waiting.set(taskId, waiting.add(resolve));
+      enough.addEventListener('abort', () => resolve(), { once: true });
+    });
+  }
+
+  /** What is read of the tables, now. What is not committed yet is not there. */
+  read<T>(work: (tables: Omit<Tables, 'db' | 'budget'>) => T): T {
+    return this.#read(work);
+  }
+
+  /** Durable when it resolves. `work` may run twice and MUST change nothing but the tables. */
+  update<T>(work: (tables: Omit<Tables, 'db' | 'budget'>) => T): Promise<T> {
+    return this.#write(work);
+  }
+
+  /** As `update`, with the next group; after a crash it may not have happened. */
+  async updateSoon(work: (tables: Omit<Tables, 'db' | 'budget'>) => void): Promise<void> {
+    await this.#writer.writeSoon(() => work(this.#tables));
+  }
+
+  /** The service has the claim. */
+  async deliverClaim(id: string, answer: Task): Promise<void> {
+    await this.#write(({ tasks }) => tasks.deliver(id, answer));
+  }
+
+  /** The completion leaves, its receipt stays; whoever waits is told. */
+  async settle(taskId: string, settlement: Settlement): Promise<void> {
+    await this.#leave(taskId, ({ tasks }) =>
+      tasks.settle(taskId, settlement, this.#options.clock.now().wallMs),
+    );
+  }
+
+  /** Sets aside a claim with its completion, or a completion, that the service will never take. */
+  async refuseTask(record: StoredRecord, refusal: Refusal): Promise<void> {
+    await this.#leave(record.id, (tables) => refuseTask(tables, record, refusal));
+  }
+
+  /** Sets aside an event that the service will never take. */
+  async refuseEvent(record: StoredRecord, refusal: Refusal): Promise<void> {
+    await this.#write(({ ledger, events }) => {
+      ledger.refuse(record, refusal);
+      events.remove(record.seq);
+    });
+  }
+
+  /** Sets aside the samples of a batch, which is one where the service told which. */
+  async refuseSamples(batch: Batch, refusal: Refusal): Promise<void> {
+    await this.#write(({ ledger, samples }) => {
+      for (const record of samples.read(batch)) ledger.refuse(record, refusal);
+      samples.remove(batch);
+    });
+  }
+
+  /** Turns what was dropped into an event that says so, if anything was. */
+  async reportDropped(): Promise<void> {
+    if (this.#read(({ ledger }) => ledger.dropped()) === null) return;
+    const now = this.#options.clock.now();
+    const id = uuidv7();
+    await this.#write(({ ledger, events }) => {
+      const dropped = ledger.dropped();
+      if (dropped === null) return;
+      const from = new Date(dropped.fromMs).toISOString();
+      const to = new Date(dropped.toMs).toISOString();
+      const body = JSON.stringify({
+        event_type: 'telemetry_dropped',
+        severity: 'warn',
+        message: `The agent's spool was full: ${dropped.count} samples or events were dropped.`,
+        payload: { count: dropped.count, from, to },
+      });
+      events.insert({ kind: 'event', id, ...now, body });
+      ledger.forgetDropped();
+    });
+  }
+
+  /** Halves of the batch, or null where it is a single sample. */
+  halve(batch: Batch): Promise<[Batch, Batch] | null> {
+    return this.#write(({ samples }) => samples.halve(batch));
+  }
+
+  /** Bytes on the disk, those of the write-ahead log counted. */
+  bytesOnDisk(): number {
+    const sizes = [this.file, `${this.file}-wal`].map(
+      (file) => statSync(file, { throwIfNoEntry: false })?.size ?? 0,
+    );
+    return sizes.reduce((sum, size) => sum + size, 0);
+  }
+
+  /** Bytes that the records take, and that they may take. */
+  room(): { used: number; capacity: number } {
+    return this.#read(({ budget }) => ({ used: budget.used(), capacity: budget.capacity }));
+  }
+
+  /** Why nothing can be written now; null when all is well. */
+  get failure(): unknown {
+    return this.#writer.failure;
+  }
+
+  /** When all that waited was last written or tried, of `performance.now()`. */
+  get progressAt(): number {
+    return this.#writer.progressAt;
+  }
+
+  /** Gives the disk back what deleted records took. */
+  compact(): void {
+    this.#writer.flush();
+    this.#tables.db.exec('VACUUM');
+    this.#tables.db.pragma('wal_checkpoint(TRUNCATE)');
+  }
+
+  /** Commits what waits, and lets go of the folder. */
+  close(): void {
+    this.#writer.flush();
+    this.#writer.stop();
+    this.#tables.db.close();
+    this.#lock.release();
+  }
+
+  /** Samples and events that were handed over and are not committed yet. */
+  get uncommitted(): Readonly<Record<'sample' | 'event', number>> {
+    return this.#uncommitted;
+  }
+
+  #writeSoon(
+    kind: 'sample' | 'event',
+    records: readonly SpoolRecord[],
+    insert: (tables: Tables, record: SpoolRecord) => void,
+  ): void {
+    if (this.#writer.failure !== null) throw writeFault(this.#writer.failure);
+    const bytes = records.reduce((sum, { body }) => sum + body.length, 0);
+    const work = () => {
+      this.#makeRoom(bytes + records.length * 100);
+      for (const record of records) insert(this.#tables, record);
+    };
+    this.#uncommitted[kind] += records.length;
+    void this.#writer.writeSoon(work, bytes).then(() => {
+      this.#uncommitted[kind] -= records.length;
+      this.#onChange();
+    });
+  }
+
+  async #write<T>(work: (tables: Tables) => T, bytes = 0): Promise<T> {
+    try {
+      return await this.#writer.write(() => work(this.#tables), bytes);
+    } catch (error) {
+      throw writeFault(error);
+    }
+  }
+
+  async #leave(taskId: string, work: (tables: Tables) => void): Promise<void> {
+    await this.#write(work);
+    this.#taskBytes = this.#read(({ tasks }) => tasks.bytes());
+    for (const resolve of this.#waiting.get(taskId) ?? []) resolve();
+    this.#waiting.delete(taskId);
+  }
+
+  #grown({ body }: SpoolRecord): void {
+    this.#taskBytes += Buffer.byteLength(body);
+    this.#onChange();
+  }
+
+  #makeRoomForTask({ body }: SpoolRecord): boolean {
+    const bytes = Buffer.byteLength(body);
+    return this.#tables.budget.allowsTask(this.#taskBytes, bytes) && this.#makeRoom(bytes);
+  }
+
+  /** Drops telemetry until there is room; false when nothing is left to drop. */
+  #makeRoom(bytes: number): boolean {
+    const { budget, samples, events, ledger } = this.#tables;
+    while (!budget.hasRoomFor(bytes)) {
+      const dropped = samples.makeRoom() ?? events.makeRoom();
+      if (dropped === null) return false;
+      ledger.noteDropped(dropped);
+    }
+    return true;
+  }
+
+  #open(): Tables {
+    try {
+      resumeSalvage(this.file, this.#options.clock.now().wallMs);
+      return this.#prepare(this.file);
+    } catch (error) {
+      if (faultOf(error) !== 'damaged') throw error;
+      return this.#openAnew();
+    }
+  }
+
+  #prepare(file: string): Tables {
+    const db = openDatabase(file);
+    return {
+      db,
+      budget: new Budget(db, this.#options.maxBytes),
+      tasks: new TaskTables(db),
+      samples: new SampleTable(db),
+      events: new EventTable(db),
+      ledger: new LedgerTables(db),
+    };
+  }
+
+  /** Takes over what is whole in the damaged file. */
+  #openAnew(): Tables {
+    const records = recordsIn(this.file);
+    const fresh = this.#prepare(beginSalvage(this.file));
+    let count = 0;
+    for (let more = true; more; ) {
+      fresh.db.transaction(() => {
+        for (let i = 0; i < TAKEN_OVER_AT_ONCE && more; i++) {
+          const { done, value } = records.next();
+          more = !done;
+          if (!value) continue;
+          takeOver(fresh, value);
+          count += 1;
+        }
+      })();
+    }
+    fresh.db.close();
+    const aside = endSalvage(this.file, this.#options.clock.now().wallMs);
+    this.#options.onDamage?.({ file: aside, records: count });
+    return this.#prepare(this.file);
+  }
+
+  #commit(work: () => void): void {
+    this.#mending(() => this.#tables.db.transaction(work).immediate());
+  }
+
+  #read<T>(work: (tables: Tables) => T): T {
+    return this.#mending(() => work(this.#tables));
+  }
+
+  #mending<T>(work: () => T): T {
+    try {
+      return work();
+    } catch (error) {
+      if (faultOf(error) !== 'damaged' && !(error instanceof DamagedRecord)) throw error;
+      this.#tables.db.close();
+      this.#tables = this.#openAnew();
+      return work();
+    }
+  }
+}
+
+function takeOver({ tasks, samples, events }: Tables, record: SpoolRecord): void {
+  if (record.kind === 'claim') tasks.insertClaim(record);
+  else if (record.kind === 'completion')
+    tasks.insertCompletion(record, hashCanonicalText(record.body));
+  else if (record.kind === 'sample') samples.insert(record);
+  else events.insert(record);
+}
+
+function refuseTask({ tasks, ledger }: Tables, record: StoredRecord, refusal: Refusal): void {
+  ledger.refuse(record, refusal);
+  const completion = tasks.completion(record.id);
+  tasks.removeCompletion(record.id);
+  if (record.kind !== 'claim') return;
+  tasks.removeClaim(record.id);
+  if (completion !== null) ledger.refuse(completion, refusal);
+}
+
+function writeFault(error: unknown) {
+  if (faultOf(error) === null) return error;
+  return fault('spool_full', 'The spool cannot be written now; the disk may be full.', {
+    cause: error,
+  });
+}

@@ -1,0 +1,210 @@
+import type { Database } from 'better-sqlite3';
+import type { Hex } from '../../proof/bytes.ts';
+import type { Task, Verification } from '../../protocol/resources.ts';
+import {
+  type RecordRow,
+  recordColumns,
+  recordOf,
+  type SpoolRecord,
+  type StoredRecord,
+  valuesOf,
+} from './records.ts';
+
+export interface Claim extends StoredRecord {
+  /** The service's task, once it has the claim. */
+  readonly answer: Task | null;
+}
+
+export interface Completion extends StoredRecord {
+  readonly proofHash: Hex;
+  /** `accepted`: the service has it, and anchors it. */
+  readonly state: 'queued' | 'accepted';
+}
+
+export interface Settlement {
+  readonly proofHash: Hex;
+  readonly verification: Verification;
+}
+
+export interface Receipt extends Settlement {
+  /** The service's task, where its claim went through this agent. */
+  readonly task: Task | null;
+}
+
+export interface Refusal {
+  readonly code: string;
+  readonly message: string;
+}
+
+/** One request to make: `poll` asks how far an accepted completion has come. */
+export interface TaskErrand {
+  readonly kind: 'claim' | 'completion' | 'poll';
+  readonly id: string;
+}
+
+interface ClaimRow extends RecordRow {
+  answer: string | null;
+}
+
+interface CompletionRow extends RecordRow {
+  proof_hash: Hex;
+  state: Completion['state'];
+}
+
+/** Receipts that are kept for a second `complete`; the service has all of them. */
+const RECEIPTS_KEPT = 1000;
+
+/** Claims, completions and their receipts. Every method runs inside the caller's transaction. */
+export class TaskTables {
+  readonly #sql;
+
+  constructor(db: Database) {
+    const values = '@kind, @id, @wallMs, @boot, @monoMs, @crc';
+    const columns = 'kind, id, wall_ms, boot, mono_ms, crc';
+    this.#sql = {
+      insertClaim: db.prepare(
+        `INSERT INTO claims (${columns}, state, body) VALUES (${values}, 'queued', @body)`,
+      ),
+      insertCompletion: db.prepare(
+        `INSERT INTO completions (${columns}, proof_hash, state, body) VALUES (${values}, @proofHash, 'queued', @body)`,
+      ),
+      claim: db.prepare<[string], ClaimRow>(
+        `SELECT ${recordColumns}, answer FROM claims WHERE id = ?`,
+      ),
+      completion: db.prepare<[string], CompletionRow>(
+        `SELECT ${recordColumns}, proof_hash, state FROM completions WHERE id = ?`,
+      ),
+      receipt: db.prepare<[string], { proof_hash: Hex; verification: string; task: string | null }>(
+        'SELECT proof_hash, verification, task FROM receipts WHERE task_id = ?',
+      ),
+      receipts: db
+        .prepare<[], string>('SELECT verification FROM receipts ORDER BY seq DESC')
+        .pluck(),
+      refusal: db.prepare<[string, string], Refusal>(
+        'SELECT code, message FROM refused WHERE kind = ? AND id = ? ORDER BY seq DESC LIMIT 1',
+      ),
+      errands: db.prepare<[number], TaskErrand>(
+        `SELECT 'completion' AS kind, c.id FROM completions c LEFT JOIN claims q ON q.id = c.id
+           WHERE c.state = 'queued' AND (q.state IS NULL OR q.state = 'delivered')
+         UNION ALL SELECT 'claim', id FROM claims WHERE state = 'queued'
+         UNION ALL SELECT 'poll', id FROM completions WHERE state = 'accepted'
+         LIMIT ?`,
+      ),
+      deliver: db.prepare("UPDATE claims SET state = 'delivered', answer = ? WHERE id = ?"),
+      accept: db.prepare("UPDATE completions SET state = 'accepted' WHERE id = ?"),
+      requeue: db.prepare("UPDATE completions SET state = 'queued' WHERE id = ?"),
+      removeClaim: db.prepare('DELETE FROM claims WHERE id = ?'),
+      removeCompletion: db.prepare('DELETE FROM completions WHERE id = ?'),
+      keepReceipt: db.prepare(
+        `INSERT OR IGNORE INTO receipts (task_id, proof_hash, verification, task, settled_ms)
+           VALUES (@id, @proofHash, @verification, (SELECT answer FROM claims WHERE id = @id), @now)`,
+      ),
+      trimReceipts: db.prepare(
+        `DELETE FROM receipts WHERE seq <= (SELECT max(seq) FROM receipts) - ${RECEIPTS_KEPT}`,
+      ),
+      trimClaims: db.prepare(
+        `DELETE FROM claims WHERE state = 'delivered' AND seq <= (SELECT max(seq) FROM claims) - ${RECEIPTS_KEPT}
+           AND id NOT IN (SELECT id FROM completions)`,
+      ),
+      summary: db.prepare<
+        [],
+        { table: string; count: number; bytes: number | null; oldest: number | null }
+      >(
+        `SELECT 'claims' AS "table", count(*) AS count, sum(octet_length(body)) AS bytes, min(wall_ms) AS oldest
+           FROM claims WHERE state = 'queued'
+         UNION ALL SELECT 'completions', count(*), sum(octet_length(body)), min(wall_ms) FROM completions`,
+      ),
+      bytes: db
+        .prepare<[], number>(
+          `SELECT (SELECT coalesce(sum(octet_length(body)), 0) FROM claims)
+             + (SELECT coalesce(sum(octet_length(body)), 0) FROM completions)
+             + (SELECT coalesce(sum(octet_length(body)), 0) FROM refused WHERE kind IN ('claim', 'completion'))`,
+        )
+        .pluck(),
+    };
+  }
+
+  insertClaim(record: SpoolRecord): void {
+    this.#sql.insertClaim.run(valuesOf(record));
+    this.#sql.trimClaims.run();
+  }
+
+  insertCompletion(record: SpoolRecord, proofHash: Hex): void {
+    this.#sql.insertCompletion.run({ ...valuesOf(record), proofHash });
+  }
+
+  claim(id: string): Claim | null {
+    const row = this.#sql.claim.get(id);
+    if (row === undefined) return null;
+    return { ...recordOf(row), answer: row.answer === null ? null : JSON.parse(row.answer) };
+  }
+
+  completion(id: string): Completion | null {
+    const row = this.#sql.completion.get(id);
+    if (row === undefined) return null;
+    return { ...recordOf(row), proofHash: row.proof_hash, state: row.state };
+  }
+
+  receipt(taskId: string): Receipt | null {
+    const row = this.#sql.receipt.get(taskId);
+    if (row === undefined) return null;
+    const { proof_hash: proofHash, verification, task } = row;
+    return {
+      proofHash,
+      verification: JSON.parse(verification),
+      task: task === null ? null : JSON.parse(task),
+    };
+  }
+
+  /** Newest first. */
+  receipts(): Verification[] {
+    return this.#sql.receipts.all().map((text) => JSON.parse(text));
+  }
+
+  /** Why the newest such record of the task was refused; null when none was. */
+  refusalOf(kind: 'claim' | 'completion', id: string): Refusal | null {
+    return this.#sql.refusal.get(kind, id) ?? null;
+  }
+
+  /** What can be done now: completions whose claim has arrived, then claims, then polls. */
+  errands(most: number): TaskErrand[] {
+    return this.#sql.errands.all(most);
+  }
+
+  deliver(id: string, answer: Task): void {
+    this.#sql.deliver.run(JSON.stringify(answer), id);
+  }
+
+  accept(id: string): void {
+    this.#sql.accept.run(id);
+  }
+
+  /** The service has dropped it without an anchor; it is handed in again. */
+  requeue(id: string): void {
+    this.#sql.requeue.run(id);
+  }
+
+  settle(id: string, { proofHash, verification }: Settlement, now: number): void {
+    this.#sql.keepReceipt.run({ id, proofHash, verification: JSON.stringify(verification), now });
+    this.#sql.trimReceipts.run();
+    this.removeClaim(id);
+    this.removeCompletion(id);
+  }
+
+  removeClaim(id: string): void {
+    this.#sql.removeClaim.run(id);
+  }
+
+  removeCompletion(id: string): void {
+    this.#sql.removeCompletion.run(id);
+  }
+
+  summary() {
+    return this.#sql.summary.all();
+  }
+
+  /** Of all that is kept of tasks, in bytes of text. */
+  bytes(): number {
+    return this.#sql.bytes.get() ?? 0;
+  }
+}

@@ -1,0 +1,50 @@
+import { SvcError } from '../../base/svc-error.ts';
+
+/**
+ * What an error of a call means for what is to be delivered:
+ * - `link`: nothing can be delivered now; the same later.
+ * - `key`: nothing until there is another key.
+ * - `credits`: no completion until the account has credits, or the chain can be read.
+ * - `record`: this record later, others now.
+ * - `slow`: too large for the time that the service gives.
+ * - `refused`: this record never.
+ */
+export type Verdict = 'link' | 'key' | 'credits' | 'record' | 'slow' | 'refused';
+
+const verdicts: Readonly<Record<string, Verdict>> = {
+  missing_api_key: 'key',
+  invalid_api_key: 'key',
+  rate_limited: 'link',
+  overloaded: 'link',
+  storage_unavailable: 'link',
+  service_unreachable: 'link',
+  unexpected_answer: 'link',
+  no_anchor_quota: 'credits',
+  no_gas_credit: 'credits',
+  chain_unavailable: 'credits',
+  anchoring_failed: 'record',
+  internal_error: 'record',
+  request_timeout: 'slow',
+  timed_out: 'slow',
+};
+
+/** A code that is not in the table is refused where it is the caller's fault (below 500). */
+export function verdictOf({ code, details }: SvcError): Verdict {
+  const status = typeof details.status === 'number' ? details.status : 0;
+  return verdicts[code] ?? (status >= 500 ? 'record' : 'refused');
+}
+
+/** What the service asked to wait; 0 where it did not. */
+export function retryAfterMs(error: SvcError): number {
+  const { retry_after: seconds } = error.details;
+  return typeof seconds === 'number' ? seconds * 1000 : 0;
+}
+
+/** Any error of a call as one of the family; a bug is thrown on. */
+export function callError(error: unknown): SvcError {
+  if (error instanceof SvcError) return error;
+  if (error instanceof Error && error.name === 'TimeoutError') {
+    return new SvcError('timed_out', 'The service took too long to answer.', { retryable: true });
+  }
+  throw error;
+}

@@ -1,0 +1,229 @@
+import { Agent as HttpAgent } from 'node:http';
+import { Agent as HttpsAgent } from 'node:https';
+import type { Logger } from '../../base/logger.ts';
+import { SvcError } from '../../base/svc-error.ts';
+import { type Client, createClient, type Input } from '../../client/client.ts';
+import { createHttpFetch } from '../../client/http-fetch.ts';
+import type { Answer, RouteName } from '../../protocol/routes.ts';
+import type { AgentClock } from '../clock.ts';
+import { type KeySource, keyHint, keyVersion, readKey } from '../key.ts';
+import type { Spool } from '../spool/spool.ts';
+import { settleEpochs } from './boot-epochs.ts';
+import { callError, retryAfterMs, verdictOf } from './classify.ts';
+import { Pace } from './pace.ts';
+import { Retries } from './retries.ts';
+
+export interface LinkOptions {
+  readonly serviceUrl: string;
+  readonly key: KeySource;
+  readonly spool: Spool;
+  readonly clock: AgentClock;
+  readonly logger: Logger;
+}
+
+/** How far the agent has come with the service. */
+export type LinkState =
+  /** Not asked yet, or no answer came. */
+  | 'disconnected'
+  /** The key is the robot's, and the service answers. */
+  | 'connected'
+  | 'key_unusable'
+  | 'key_refused'
+  /** The key is another robot's than the records. */
+  | 'foreign_key';
+
+/** Time for an answer; beside it each 500 bytes of a body have a second. */
+const ANSWER_MS = 60_000;
+const COMPLETION_MS = 120_000;
+
+/** The key's file is read so often while its key does not work. */
+const KEY_CHECK_MS = 2_000;
+/** A key that was refused is tried again, for the service may have been restored. */
+const SAME_KEY_MS = 15 * 60_000;
+
+const CONNECTION = 'connection';
+
+/** Speaks with the service as the robot: key, identity, pace, and when to try again. */
+export class ServiceLink {
+  readonly pace = new Pace();
+  readonly #options: LinkOptions;
+  readonly #retries = new Retries();
+  readonly #fetch: typeof fetch;
+  readonly #agents = {
+    http: new HttpAgent({ keepAlive: true, maxSockets: 32 }),
+    https: new HttpsAgent({ keepAlive: true, maxSockets: 32 }),
+  };
+  #client: Client | null = null;
+  #state: LinkState = 'disconnected';
+  #refused: { key: string; at: number } | null = null;
+  #hint: string | null = null;
+  #lastError: { code: string; message: string; at: number } | null = null;
+  #offsetMs: number | null = null;
+  #keySeen: string | null = null;
+  #lookedAt = 0;
+
+  constructor(options: LinkOptions) {
+    this.#options = options;
+    this.#fetch = createHttpFetch(this.#agents);
+  }
+
+  get state(): LinkState {
+    return this.#state;
+  }
+
+  get connected(): boolean {
+    return this.#state === 'connected';
+  }
+
+  status() {
+    const { wallMs } = this.#options.clock.now();
+    return {
+      connected: this.connected,
+      state: this.#state,
+      service: this.#options.serviceUrl,
+      key_hint: this.#hint,
+      last_error: this.#lastError && {
+        code: this.#lastError.code,
+        message: this.#lastError.message,
+        at: new Date(this.#lastError.at).toISOString(),
+      },
+      clock: { now: new Date(wallMs).toISOString(), ahead_of_service_ms: this.#offsetMs },
+    };
+  }
+
+  /** Milliseconds until the service may be asked; 0 for now. */
+  waitMs(): number {
+    return Math.max(this.#retries.waitMs(CONNECTION), this.pace.waitMs());
+  }
+
+  /** Reads the key and asks the service whose it is. Resolves whatever the outcome; `state` has it. */
+  async connect(): Promise<void> {
+    let key: string;
+    this.#keySeen = await keyVersion(this.#options.key);
+    try {
+      key = await readKey(this.#options.key);
+    } catch (error) {
+      this.#keyFailed('key_unusable', error as SvcError);
+      return;
+    }
+    if (this.#isStillRefused(key)) {
+      this.#retries.failed(CONNECTION, keyCheck);
+      return;
+    }
+    this.#hint = keyHint(key);
+    const { serviceUrl: baseUrl } = this.#options;
+    this.#client = createClient({ baseUrl, fetch: this.#fetch, credential: { apiKey: key } });
+    try {
+      this.pace.take();
+      const { robot } = (await this.call('getOwnRobot')).body;
+      await this.#identify(robot.id, key);
+    } catch (error) {
+      const known = callError(error);
+      if (verdictOf(known) === 'key') this.#refused = { key, at: performance.now() };
+      // Whatever it was, it is not asked again at once.
+      else if (this.#retries.waitMs(CONNECTION) === 0) this.#retries.failed(CONNECTION);
+    }
+  }
+
+  /**
+   * One call, which the caller has taken from the pace. Rejects with a SvcError, `timed_out` among them; what it
+   * means for other calls is noted here.
+   */
+  async call<Name extends RouteName>(
+    name: Name,
+    ...[input]: Record<never, never> extends Input<Name> ? [Input<Name>?] : [Input<Name>]
+  ): Promise<Answer<Name> & { headers: Headers }> {
+    if (this.#client === null) throw new SvcError('service_unreachable', 'Not connected yet.');
+    const base = name === 'completeTask' ? COMPLETION_MS : ANSWER_MS;
+    const { body } = (input ?? {}) as { body?: unknown };
+    const size = body === undefined ? 0 : JSON.stringify(body).length;
+    const signal = AbortSignal.timeout(base + 2 * size);
+    const startedAt = performance.now();
+    try {
+      // The signal is a member that every input may have.
+      const answer = await this.#client.call(name, { ...input, signal } as never);
+      this.#heard(answer.headers, performance.now() - startedAt);
+      return answer;
+    } catch (error) {
+      const known = callError(error);
+      this.#failed(known);
+      throw known;
+    }
+  }
+
+  /** Whether the key's file is another than when it was read; then the service is asked anew, at once. */
+  async lookAtKey(): Promise<boolean> {
+    if (this.#keySeen === null || performance.now() - this.#lookedAt < KEY_CHECK_MS) return false;
+    this.#lookedAt = performance.now();
+    const seen = await keyVersion(this.#options.key);
+    if (seen === this.#keySeen) return false;
+    this.#keySeen = seen;
+    this.#state = 'disconnected';
+    this.#retries.clear();
+    return true;
+  }
+
+  close(): void {
+    for (const agent of Object.values(this.#agents)) agent.destroy();
+  }
+
+  async #identify(robotId: string, key: string): Promise<void> {
+    const { spool, clock, logger } = this.#options;
+    const own = spool.read(({ ledger }) => ledger.robotId());
+    if (own !== null && own !== robotId) {
+      this.#refused = { key, at: performance.now() };
+      const message = `The key is of robot ${robotId}, the records are of ${own}.`;
+      this.#keyFailed('foreign_key', new SvcError('foreign_key', message));
+      return;
+    }
+    const now = clock.now();
+    const serverMs = now.wallMs - (this.#offsetMs ?? 0);
+    await spool.update(({ ledger }) => {
+      if (own === null) ledger.keepRobotId(robotId);
+      settleEpochs(ledger, now, serverMs);
+    });
+    if (this.#state !== 'connected') logger.info({ robot: robotId }, 'connected');
+    this.#state = 'connected';
+    this.#refused = null;
+  }
+
+  #isStillRefused(key: string): boolean {
+    const refused = this.#refused;
+    return refused !== null && refused.key === key && performance.now() - refused.at < SAME_KEY_MS;
+  }
+
+  #heard(headers: Headers, tookMs: number): void {
+    this.#retries.succeeded(CONNECTION);
+    const serverMs = Date.parse(headers.get('date') ?? '');
+    const known = Number.isNaN(serverMs) ? null : serverMs;
+    this.pace.learn(headers, known);
+    // The header is cut to the second.
+    if (known !== null) {
+      this.#offsetMs = Math.round(this.#options.clock.now().wallMs - tookMs / 2 - known - 500);
+    }
+  }
+
+  #failed(error: SvcError): void {
+    const { code, message } = error;
+    this.#lastError = { code, message, at: this.#options.clock.now().wallMs };
+    const verdict = verdictOf(error);
+    if (verdict === 'key') {
+      this.#keyFailed('key_refused', error);
+    } else if (verdict === 'link' || code === 'timed_out') {
+      this.#retries.failed(CONNECTION, undefined, retryAfterMs(error));
+      if (typeof error.details.status === 'number' && code !== 'unexpected_answer') return;
+      // The next call is a small one, which tells whether others make sense.
+      if (this.connected) this.#options.logger.warn({ code }, 'the service does not answer');
+      this.#state = 'disconnected';
+    }
+  }
+
+  #keyFailed(state: LinkState, { code, message, hint }: SvcError): void {
+    if (this.#state !== state) this.#options.logger.error({ code, hint }, message);
+    this.#state = state;
+    this.#lastError = { code, message, at: this.#options.clock.now().wallMs };
+    this.#retries.failed(CONNECTION, keyCheck);
+  }
+}
+
+const keyCheck = { firstMs: KEY_CHECK_MS, maxMs: KEY_CHECK_MS };

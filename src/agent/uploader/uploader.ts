@@ -1,0 +1,177 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Logger } from '../../base/logger.ts';
+import type { Answer } from '../../protocol/routes.ts';
+import { fault } from '../fault.ts';
+import { callError } from './classify.ts';
+import { type LinkOptions, ServiceLink } from './service-link.ts';
+import { TaskErrands } from './task-errands.ts';
+import { TelemetryErrands } from './telemetry-errands.ts';
+
+/** How often it looks by itself, at the key's file among others; everything that is new wakes it. */
+const LOOK_MS = 2_500;
+
+/** A robot that asks for a task waits so long for the service. */
+const READ_MS = 5_000;
+
+/** The rate that `status` shows is that of so long. */
+const RATE_MS = 60_000;
+
+/** For what a call that was ended has to write. */
+const LAST_MS = 2_000;
+
+export type UploaderOptions = LinkOptions & { readonly logger: Logger };
+
+/**
+ * Delivers what is in the spool, as long as it runs: the newest samples once a second, then claims and completions,
+ * then events, then the backlog, at the pace that the service allows.
+ */
+export function startUploader(options: UploaderOptions): Uploader {
+  return new Uploader(options);
+}
+
+export class Uploader {
+  readonly #options: UploaderOptions;
+  readonly #link: ServiceLink;
+  readonly #tasks: TaskErrands;
+  readonly #telemetry: TelemetryErrands;
+  readonly #underWay = new Set<Promise<void>>();
+  #connecting = false;
+  #stopped = false;
+  #timer: NodeJS.Timeout | undefined;
+  #scheduled = false;
+  #rates: { at: number; delivered: number }[] = [];
+  #progressAt = performance.now();
+
+  constructor(options: UploaderOptions) {
+    const { spool, logger } = options;
+    this.#options = options;
+    this.#link = new ServiceLink(options);
+    this.#tasks = new TaskErrands(spool, this.#link, logger);
+    this.#telemetry = new TelemetryErrands(spool, this.#link, logger);
+    spool.onChange(() => this.#wake());
+    this.#wake();
+  }
+
+  /** The task as the service has it. Rejects with the service's error, or `service_unreachable`. */
+  async readTask(id: string): Promise<Answer<'getTask'>['body']> {
+    if (!this.#link.connected || this.#link.waitMs() > READ_MS) throw unreachable();
+    this.#link.pace.take();
+    const tooLong = sleep(READ_MS, undefined, { ref: false }).then(() =>
+      Promise.reject(unreachable()),
+    );
+    try {
+      const call = this.#link.call('getTask', { params: { id } });
+      return (await Promise.race([call, tooLong])).body;
+    } catch (error) {
+      if (callError(error).code === 'not_found') throw error;
+      throw unreachable(error);
+    }
+  }
+
+  /** When it last went round, of `performance.now()`: a watchdog sees by it that it is alive. */
+  get progressAt(): number {
+    return this.#progressAt;
+  }
+
+  status() {
+    return {
+      ...this.#link.status(),
+      completions_wait_for: this.#tasks.withoutCredits,
+      samples_per_minute: this.#rate(),
+      calls_per_minute_allowed: Math.floor(this.#link.pace.perMinute),
+    };
+  }
+
+  /** Starts no call any more, and resolves when those under way have ended, or after so long. */
+  async stop(graceMs: number): Promise<void> {
+    this.#stopped = true;
+    clearTimeout(this.#timer);
+    await Promise.race([Promise.all(this.#underWay), sleep(graceMs, undefined, { ref: false })]);
+    this.#link.close();
+    await Promise.race([Promise.all(this.#underWay), sleep(LAST_MS, undefined, { ref: false })]);
+  }
+
+  #wake(): void {
+    if (this.#scheduled || this.#stopped) return;
+    this.#scheduled = true;
+    setImmediate(() => {
+      this.#scheduled = false;
+      this.#goRound();
+    });
+  }
+
+  #goRound(): void {
+    clearTimeout(this.#timer);
+    if (this.#stopped) return;
+    this.#progressAt = performance.now();
+    this.#noteRate();
+    void this.#link.lookAtKey().then((changed) => changed && this.#wake());
+    const waitMs = Math.min(this.#startCalls(), LOOK_MS);
+    this.#timer = setTimeout(() => this.#wake(), waitMs);
+  }
+
+  /** Starts what can be started, and answers how long until more can, in milliseconds. */
+  #startCalls(): number {
+    for (;;) {
+      const closed = this.#link.waitMs();
+      if (closed > 0) return Math.ceil(closed);
+      if (!this.#link.connected) {
+        this.#connect();
+        return LOOK_MS;
+      }
+      const preparing = this.#telemetry.prepare();
+      if (preparing !== null) this.#follow(preparing);
+      const found = [this.#telemetry.nextLive(), this.#tasks.next(), this.#telemetry.next()];
+      const call = found.find((one) => typeof one === 'function');
+      if (call === undefined) return earliest(found);
+      this.#link.pace.take();
+      this.#follow(call());
+    }
+  }
+
+  #connect(): void {
+    if (this.#connecting) return;
+    this.#connecting = true;
+    this.#follow(
+      this.#link.connect().finally(() => {
+        this.#connecting = false;
+      }),
+    );
+  }
+
+  #follow(work: Promise<void>): void {
+    const followed = work
+      .catch((error) => this.#options.logger.error({ err: error }, 'unexpected error'))
+      .finally(() => {
+        this.#underWay.delete(followed);
+        this.#wake();
+      });
+    this.#underWay.add(followed);
+  }
+
+  #noteRate(): void {
+    const now = performance.now();
+    if (now - (this.#rates.at(-1)?.at ?? 0) < LOOK_MS / 2) return;
+    this.#rates.push({ at: now, delivered: this.#telemetry.delivered });
+    while ((this.#rates[1]?.at ?? now) < now - RATE_MS) this.#rates.shift();
+  }
+
+  #rate(): number {
+    const [first, now] = [this.#rates[0], performance.now()];
+    if (first === undefined || now - first.at < 1000) return 0;
+    return Math.round(((this.#telemetry.delivered - first.delivered) * 60_000) / (now - first.at));
+  }
+}
+
+function unreachable(cause?: unknown) {
+  return fault('service_unreachable', 'The service cannot be asked now; try again later.', {
+    ...(cause === undefined ? {} : { cause }),
+  });
+}
+
+function earliest(found: ((() => Promise<void>) | { waitMs: number } | null)[]): number {
+  const waits = found.map((one) =>
+    one !== null && typeof one === 'object' ? one.waitMs : LOOK_MS,
+  );
+  return Math.ceil(Math.min(...waits));
+}

@@ -1,0 +1,25 @@
+import type { Command } from 'commander';
+import type { Installation, InstallOptions } from './install-service.ts';
+
+/** `install` and `uninstall` of a program that systemd can run. */
+export function addInstallCommands(program: Command, load: () => Promise<Installation>): void {
+  const name = program.name();
+  program
+    .command('install')
+    .description('Make it a service of systemd that starts with the machine (as root)')
+    .option('--user <name>', `existing account to run as (default: ${name}, made if needed)`)
+    .option('--dry-run', 'print what would be written and run, and do nothing')
+    .addHelpText('after', `\nExamples:\n  ${name} install --dry-run\n  sudo ${name} install`)
+    .action(async (options: InstallOptions) => {
+      const { installService } = await import('./install-service.ts');
+      await installService(await load(), options);
+    });
+  program
+    .command('uninstall')
+    .description('Stop the service and remove its unit; data and configuration stay (as root)')
+    .addHelpText('after', `\nExample:\n  sudo ${name} uninstall`)
+    .action(async () => {
+      const { uninstallService } = await import('./install-service.ts');
+      await uninstallService(await load());
+    });
+}

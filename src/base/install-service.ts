@@ -1,0 +1,209 @@
+import { execFile } from 'node:child_process';
+import { existsSync, realpathSync, statSync } from 'node:fs';
+import { mkdir, rename, rm, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { promisify } from 'node:util';
+import { SvcError } from './svc-error.ts';
+import { configFolder, type SystemdService, unitText } from './systemd-unit.ts';
+
+const execute = promisify(execFile);
+
+/** What `install` needs to know of one of our programs. */
+export interface Installation extends Omit<SystemdService, 'command' | 'user' | 'inHome'> {
+  /** Argument of the program that runs the service. */
+  subcommand: string;
+  /** First text of the file /etc/NAME/environment; one that is there stays. */
+  environment: string;
+  /** What is left to do, one line each. */
+  nextSteps: readonly string[];
+}
+
+export interface InstallOptions {
+  /** An account that exists. Default: a system account of the service's name, made if it is not there. */
+  user?: string;
+  /** Prints what would be written and run, and does nothing. */
+  dryRun?: boolean;
+}
+
+interface Plan {
+  files: { path: string; text: string; mode: number; keep?: true }[];
+  commands: [program: string, ...args: string[]][];
+}
+
+/**
+ * Makes the program a service of systemd that starts with the machine. What runs goes on in the new
+ * version; what does not is not started. `root`: the tree of another system, such as an image.
+ *
+ * @throws SvcError `cannot_install`
+ */
+export async function installService(
+  installation: Installation,
+  { user, dryRun = false }: InstallOptions,
+  root = '/',
+): Promise<void> {
+  const [node, program] = [realpathSync(process.execPath), realpathSync(process.argv[1] ?? '')];
+  const plan = planOf(installation, { node, program, user, root });
+  const hidden = hiddenFrom([node, program]);
+  if (dryRun) {
+    process.stdout.write(describe(plan));
+    if (hidden !== null) process.stderr.write(`${installation.name}: ${hidden.message}\n`);
+    return;
+  }
+  if (hidden !== null) throw hidden;
+  refuseOthers();
+  if (user !== undefined) await requireUser(user);
+  for (const file of plan.files) await place(path.join(root, file.path), file);
+  for (const command of plan.commands) await runTool(command);
+  process.stdout.write(`${installation.name} is installed. Next:\n`);
+  for (const step of installation.nextSteps) process.stdout.write(`  ${step}\n`);
+}
+
+/** Stops the service and takes its unit away; its data, its configuration and its account stay. */
+export async function uninstallService(
+  { name }: Pick<Installation, 'name'>,
+  root = '/',
+): Promise<void> {
+  const unit = path.join(root, unitPath(name));
+  if (!existsSync(unit)) throw cannotInstall(`${name} is not installed: there is no ${unit}.`);
+  refuseOthers();
+  await runTool(['systemctl', ...rootOption(root), 'disable', ...now(root), `${name}.service`]);
+  await rm(unit);
+  await rm(path.join(root, accountPath(name)), { force: true });
+  if (isBooted(root)) await runTool(['systemctl', 'daemon-reload']);
+  process.stdout.write(
+    `${name} is uninstalled. /var/lib/${name}, ${configFolder({ name })} and its account are left.\n`,
+  );
+}
+
+function planOf(
+  installation: Installation,
+  {
+    node,
+    program,
+    user,
+    root,
+  }: { node: string; program: string; user: string | undefined; root: string },
+): Plan {
+  const { name, subcommand, environment } = installation;
+  const unit = unitText({
+    ...installation,
+    command: [node, program, subcommand],
+    user: user ?? name,
+    inHome: [node, program].some((file) => /^\/(home|root|run\/user)\//.test(file)),
+  });
+  const account = { path: accountPath(name), text: `u ${name} - "${name}"\n`, mode: 0o644 };
+  const makeAccount: Plan['commands'] = [['systemd-sysusers', ...rootOption(root), account.path]];
+  return {
+    files: [
+      ...(user === undefined ? [account] : []),
+      {
+        path: `${configFolder(installation)}/environment`,
+        text: environment,
+        mode: 0o600,
+        keep: true,
+      },
+      { path: unitPath(name), text: unit, mode: 0o644 },
+    ],
+    commands: [
+      ...(user === undefined ? makeAccount : []),
+      ...(isBooted(root) ? [['systemctl', 'daemon-reload'] as [string, string]] : []),
+      ['systemctl', ...rootOption(root), 'enable', `${name}.service`],
+      ...(isBooted(root)
+        ? [['systemctl', 'try-restart', `${name}.service`] as [string, string, string]]
+        : []),
+    ],
+  };
+}
+
+function unitPath(name: string): string {
+  return `/etc/systemd/system/${name}.service`;
+}
+
+/** sysusers.d(5) */
+function accountPath(name: string): string {
+  return `/etc/sysusers.d/${name}.conf`;
+}
+
+function rootOption(root: string): string[] {
+  return root === '/' ? [] : [`--root=${root}`];
+}
+
+/** sd_booted(3) */
+function isBooted(root: string): boolean {
+  return root === '/' && existsSync('/run/systemd/system');
+}
+
+function now(root: string): string[] {
+  return isBooted(root) ? ['--now'] : [];
+}
+
+function describe({ files, commands }: Plan): string {
+  const shown = files.map(({ path: file, text, keep }) => {
+    const kept = keep ? ' (one that is there stays)' : '';
+    return `# ${file}${kept}\n${text}\n`;
+  });
+  return [...shown, '# Commands\n', ...commands.map((words) => `${words.join(' ')}\n`)].join('');
+}
+
+/** Whole or not at all. */
+async function place(target: string, { text, mode, keep }: Plan['files'][number]): Promise<void> {
+  if (keep && existsSync(target)) return;
+  try {
+    await mkdir(path.dirname(target), { recursive: true, mode: 0o755 });
+    const fresh = `${target}.new`;
+    await writeFile(fresh, text, { mode, flush: true });
+    await rename(fresh, target);
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    throw cannotInstall(`${target} cannot be written (${code}).`, undefined, error);
+  }
+}
+
+async function runTool([program, ...args]: Plan['commands'][number]): Promise<void> {
+  try {
+    await execute(program, args);
+  } catch (error) {
+    const { stderr = '', code } = error as { stderr?: string; code?: string | number };
+    const why = stderr.trim() || `code ${code}`;
+    throw cannotInstall(`${[program, ...args].join(' ')} failed: ${why}`, undefined, error);
+  }
+}
+
+async function requireUser(user: string): Promise<void> {
+  try {
+    await execute('id', ['-u', '--', user]);
+  } catch (error) {
+    throw cannotInstall(
+      `There is no account ${user}.`,
+      'Without --user a system account is made for the service.',
+      error,
+    );
+  }
+}
+
+function refuseOthers(): void {
+  if (process.getuid?.() === 0) return;
+  throw cannotInstall('Only root can install a service.', 'Run it with sudo.');
+}
+
+/** Why the service could not see what it runs; null when it can. */
+function hiddenFrom(files: readonly string[]): SvcError | null {
+  for (const file of files) {
+    for (let at = file; at !== '/'; at = path.dirname(at)) {
+      const closed = (statSync(at).mode & 0o005) === 0;
+      if (!closed && at !== '/tmp' && at !== '/var/tmp') continue;
+      return cannotInstall(
+        `A service cannot see ${file}: ${at} is closed to it.`,
+        'Install Node.js and robot-svc for the whole machine, such as below /usr or /opt.',
+      );
+    }
+  }
+  return null;
+}
+
+function cannotInstall(message: string, hint?: string, cause?: unknown): SvcError {
+  return new SvcError('cannot_install', message, {
+    ...(hint === undefined ? {} : { hint }),
+    ...(cause === undefined ? {} : { cause }),
+  });
+}

@@ -1,0 +1,93 @@
+/** A service of ours as systemd runs it. Paths are absolute. */
+export interface SystemdService {
+  /** Name of the unit without its suffix, of its folders in /etc, /run and /var/lib, and of its user. */
+  name: string;
+  description: string;
+  /** The program and its arguments. */
+  command: readonly string[];
+  user: string;
+  /** Whether the program or Node.js lies in a home folder, which then must be seen. */
+  inHome: boolean;
+  /** Name of the credential that holds its key; the file of that name in /etc/NAME. */
+  credential: string;
+  /** Further lines of the section `[Service]`. */
+  directives: readonly string[];
+}
+
+export function configFolder({ name }: Pick<SystemdService, 'name'>): string {
+  return `/etc/${name}`;
+}
+
+/**
+ * Text of the unit file, systemd.service(5), for systemd 247 and newer. What is not locked, and why:
+ * memory may become executable, for V8 compiles at run time; /proc/sys is seen (no `ProcSubset`), for the id of
+ * the boot is there; `NotifyAccess=all`, for the program systemd-notify is another process of the unit.
+ */
+export function unitText(service: SystemdService): string {
+  const { name, description, command, user, inHome, credential, directives } = service;
+  const folder = configFolder(service);
+  return `[Unit]
+Description=${escaped(description)}
+StartLimitIntervalSec=0
+
+[Service]
+Type=notify
+NotifyAccess=all
+ExecStart=${command.map(quoted).join(' ')}
+User=${user}
+EnvironmentFile=-${folder}/environment
+# The second line is for a start before there is a key: the program says so itself.
+LoadCredential=${credential}:${folder}/${credential}
+SetCredential=${credential}:unset
+StateDirectory=${name}
+StateDirectoryMode=0700
+${directives.join('\n')}
+Restart=always
+RestartSec=5s
+# A configuration that is wrong does not mend itself.
+RestartPreventExitStatus=2
+TimeoutStopSec=60s
+UMask=0077
+
+CapabilityBoundingSet=
+AmbientCapabilities=
+NoNewPrivileges=yes
+DevicePolicy=closed
+PrivateDevices=yes
+PrivateTmp=yes
+PrivateUsers=yes
+ProtectSystem=strict
+ProtectHome=${inHome ? 'read-only' : 'yes'}
+ProtectProc=invisible
+ProtectClock=yes
+ProtectHostname=yes
+ProtectControlGroups=yes
+ProtectKernelLogs=yes
+ProtectKernelModules=yes
+ProtectKernelTunables=yes
+LockPersonality=yes
+KeyringMode=private
+RemoveIPC=yes
+RestrictAddressFamilies=AF_UNIX AF_INET AF_INET6
+RestrictNamespaces=yes
+RestrictRealtime=yes
+RestrictSUIDSGID=yes
+SystemCallArchitectures=native
+SystemCallFilter=@system-service
+SystemCallFilter=~@privileged @resources
+SystemCallErrorNumber=EPERM
+
+[Install]
+WantedBy=multi-user.target
+`;
+}
+
+/** One word of a command line, systemd.service(5). */
+function quoted(word: string): string {
+  const text = escaped(word).replaceAll('$', '$$$$');
+  return `"${text.replaceAll('\\', '\\\\').replaceAll('"', '\\"')}"`;
+}
+
+function escaped(text: string): string {
+  return text.replaceAll('%', '%%');
+}

@@ -1,0 +1,64 @@
+import { once } from 'node:events';
+import type { Agent, IncomingMessage } from 'node:http';
+import { text } from 'node:stream/consumers';
+
+/** Connections to keep for later requests, by protocol; without them each request has its own. */
+export interface Connections {
+  readonly http: Agent;
+  readonly https: Agent;
+}
+
+/**
+ * As much of `fetch` as the API client uses, over node:http: a request with a text body or none, its answer
+ * as text. The platform's own takes longer to load than the rest of most commands: docs/decisions/010.
+ * Redirects are errors, as with `redirect: 'error'`.
+ */
+export function createHttpFetch(connections?: Connections): typeof fetch {
+  return async (input, init = {}) => {
+    const url = new URL(String(input));
+    const secure = url.protocol === 'https:';
+    // Only the one that is needed is loaded.
+    const { request } = process.getBuiltinModule(secure ? 'node:https' : 'node:http');
+    const { method = 'GET', headers = {}, body, signal } = init;
+    const sent = request(url, {
+      method,
+      headers: headers as Record<string, string>,
+      // By default nothing is left behind that would keep the process alive.
+      agent: connections?.[secure ? 'https' : 'http'] ?? false,
+      ...(signal && { signal }),
+    });
+    sent.end(body ?? undefined);
+    const [answer] = (await once(sent, 'response')) as [IncomingMessage];
+    // An answer may come before all is sent; that the rest finds nobody is no news then.
+    sent.on('error', () => {});
+    const status = answer.statusCode ?? 0;
+    if (status >= 300 && status < 400) {
+      sent.destroy();
+      throw new TypeError('unexpected redirect');
+    }
+    return {
+      status,
+      ok: status >= 200 && status < 300,
+      headers: {
+        get: (name: string) => headerOf(answer, name.toLowerCase()),
+        getSetCookie: () => answer.headers['set-cookie'] ?? [],
+      },
+      text: () => textOf(answer, signal),
+    } as Response;
+  };
+}
+
+async function textOf(answer: IncomingMessage, signal: AbortSignal | null | undefined) {
+  try {
+    return await text(answer);
+  } catch (error) {
+    // An abort breaks the connection off, which alone would look like the service's doing.
+    signal?.throwIfAborted();
+    throw error;
+  }
+}
+
+function headerOf({ headers }: IncomingMessage, name: string): string | null {
+  const value = headers[name];
+  return Array.isArray(value) ? value.join(', ') : (value ?? null);
+}

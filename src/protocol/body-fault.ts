@@ -1,0 +1,49 @@
+import type { ErrorCode } from './errors.ts';
+import type { Route } from './route.ts';
+import { shorten, type WireFault } from './schema-fault.ts';
+
+/** Why a body could not be read, as `StrictJsonError` in `src/proof` says it. */
+export interface BodyProblem {
+  readonly kind: 'syntax' | 'fault' | 'size';
+  readonly pointer: string;
+  readonly reason: string;
+}
+
+/** The error for a body that is not JSON, or that JSON would change silently: the code of the field where the fault lies. */
+export function bodyFault(
+  { kind, pointer, reason }: BodyProblem,
+  route: Route | undefined,
+): WireFault {
+  if (kind === 'syntax') return { code: 'invalid_json', message: `${reason}.` };
+  const field = pointer.split('/', 2)[1] ?? '';
+  if (kind === 'size') {
+    const { document } = route ?? {};
+    if (field === document?.field) return tooLarge(field, document.maxBytes);
+    const message = 'The body holds more JSON values than are taken here.';
+    return { code: 'payload_too_large', message };
+  }
+  const code = codeOf(field, route);
+  if (code === null) {
+    return { code: 'invalid_request', message: `${reason}, at ${quote(pointer)}.` };
+  }
+  const inside = pointer.slice(field.length + 1);
+  if (inside !== '') return { code, message: `${reason}, at ${quote(inside)} of ${field}.` };
+  // A number may become a string only within a document.
+  const problem = route?.document?.field === field ? reason : reason.split(':', 1)[0];
+  return { code, message: `${problem}, in ${field}.` };
+}
+
+/** The error for a document of more than `maxBytes` of UTF-8 in canonical form. */
+export function tooLarge(field: string, maxBytes: number): WireFault {
+  const message = `${field} must have at most ${maxBytes} bytes in canonical form (RFC 8785).`;
+  return { code: 'payload_too_large', message };
+}
+
+function codeOf(field: string, route: Route | undefined): ErrorCode | null {
+  const codes = route?.fieldErrors ?? {};
+  return Object.hasOwn(codes, field) ? (codes[field] ?? null) : null;
+}
+
+function quote(pointer: string): string {
+  return JSON.stringify(shorten(pointer));
+}

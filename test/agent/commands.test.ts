@@ -1,0 +1,224 @@
+import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { hashProof } from '../../src/proof/hash.ts';
+import { type AgentProcess, killAgents, spawnAgent } from '../support/agent-process.ts';
+import { run } from '../support/programs.ts';
+import {
+  type Owner,
+  startTestService,
+  type TestRobot,
+  type TestService,
+} from '../support/service.ts';
+import { waitFor } from '../support/wait-for.ts';
+
+let service: TestService;
+let owner: Owner;
+let robot: TestRobot;
+let folder: string;
+let env: Record<string, string>;
+let daemon: AgentProcess;
+
+const file = (name: string) => path.join(folder, name);
+const agent = (args: string[], input?: string) =>
+  run('svc-agent', args, { env, ...(input !== undefined && { input }) });
+
+beforeAll(async () => {
+  service = await startTestService({ chain: 'mining' });
+  ({ owner, robot } = await service.signInWithRobot());
+  folder = await mkdtemp(path.join(tmpdir(), 'svc-agent-'));
+  await writeFile(file('key'), robot.apiKey, { mode: 0o600 });
+  env = {
+    SVC_AGENT_URL: service.url,
+    SVC_AGENT_KEY_FILE: file('key'),
+    SVC_AGENT_STATE_DIR: file('state'),
+    SVC_AGENT_SOCKET: file('agent.sock'),
+  };
+  daemon = await spawnAgent(env);
+});
+
+afterAll(async () => {
+  killAgents();
+  await service?.close();
+  await rm(folder, { recursive: true, force: true });
+});
+
+describe('for shell scripts', () => {
+  it('claim prints the id, and complete the receipt of that task', async () => {
+    const proof = { picked: 12, spoken: 'Grüße' };
+    await writeFile(file('evidence.json'), JSON.stringify(proof));
+
+    const claimed = await agent(['claim', 'Pick parcels', '--description', 'Hall 2']);
+    const task = claimed.stdout.trim();
+    const completed = await agent(['complete', task, file('evidence.json'), '--wait', '60']);
+
+    expect([claimed.exitCode, claimed.stderr, completed.exitCode]).toEqual([0, '', 0]);
+    expect(JSON.parse(completed.stdout)).toMatchObject({
+      task_id: task,
+      proof_hash: hashProof(proof),
+    });
+    const receipt = await agent(['receipts', '--task', task]);
+    expect(JSON.parse(receipt.stdout)).toEqual(JSON.parse(completed.stdout));
+    const all = await agent(['receipts']);
+    expect(all.stdout).toContain(task);
+  });
+
+  it('complete ends with 8 while it is not anchored, and refuses a second proof', async () => {
+    const task = await service.claim(robot);
+
+    const first = await agent(['complete', task, '-'], '{"picked":1}');
+    const second = await agent(['complete', task, '-'], '{"picked":2}');
+
+    expect(first.exitCode).toBe(8);
+    expect(JSON.parse(first.stdout)).toMatchObject({ error: 'anchor_unconfirmed', task_id: task });
+    expect([1, 8]).toContain(second.exitCode);
+    expect(second.stdout).toBe('');
+  });
+
+  it('complete refuses evidence that would change silently', async () => {
+    const task = await service.claim(robot);
+
+    const { exitCode, stderr } = await agent(['complete', task, '-'], '{"a":1,"a":2}');
+
+    expect(exitCode).toBe(1);
+    expect(stderr).toContain('/a');
+  });
+
+  it('telemetry and event reach the service', async () => {
+    const args = ['--battery', '81', '--state', 'busy', '--metric', 'speed_m_s=0.4'];
+    expect((await agent(['telemetry', ...args])).exitCode).toBe(0);
+    expect((await agent(['event', 'error', 'Jammed', '--severity', 'error'])).exitCode).toBe(0);
+
+    const read = (what: string) =>
+      service.call('GET', `/api/v1/${what}`, { session: owner.session });
+    const sample = await waitFor(
+      'the sample',
+      async () => (await read(`robots/${robot.id}/telemetry`)).body.items[0],
+    );
+    const event = await waitFor('the event', async () => (await read('events')).body.items[0]);
+    expect(sample).toMatchObject({ battery_pct: 81, state: 'busy', metrics: { speed_m_s: 0.4 } });
+    expect(event).toMatchObject({ event_type: 'error', message: 'Jammed', severity: 'error' });
+  });
+
+  it.each([
+    [['claim'], 2],
+    [['telemetry', '--metric', 'speed'], 2],
+    [['complete', 'x', '/nowhere'], 2],
+    [['event', ''], 1],
+  ])('%j ends with %i', async (args, code) => {
+    expect((await agent(args)).exitCode).toBe(code);
+  });
+});
+
+describe('status', () => {
+  it('says what is there, for people and as one JSON object', async () => {
+    const shown = await agent(['status']);
+    const { stdout, stderr } = await agent(['status', '--json']);
+
+    expect(shown.stdout).toMatch(/^service {5}http:\/\/127\.0\.0\.1:\d+, connected\n/);
+    expect(stderr).toBe('');
+    expect(JSON.parse(stdout)).toMatchObject({
+      connected: true,
+      robot_id: robot.id,
+      refused: 0,
+      spool: { failure: null },
+    });
+  });
+
+  it('ends with 7 where no daemon answers', async () => {
+    const { exitCode, stderr } = await run('svc-agent', ['status'], {
+      env: { ...env, SVC_AGENT_SOCKET: file('none.sock') },
+    });
+
+    expect(exitCode).toBe(7);
+    expect(stderr).toMatch(/No svc-agent answers .*ENOENT[\s\S]*svc-agent run/);
+  });
+});
+
+describe('key set', () => {
+  it('replaces the file once the key is proven, and the daemon takes it up', async () => {
+    const { body } = await service.call('POST', `/api/v1/robots/${robot.id}/rotate-key`, {
+      session: owner.session,
+    });
+    robot = { ...robot, apiKey: body.api_key };
+
+    const { exitCode, stderr } = await agent(['key', 'set'], `${body.api_key}\n`);
+
+    expect([exitCode, stderr]).toEqual([0, expect.stringContaining('The daemon uses it.')]);
+    expect(await readFile(file('key'), 'utf8')).toBe(`${body.api_key}\n`);
+    expect((await stat(file('key'))).mode & 0o777).toBe(0o600);
+    expect(stderr).not.toContain(body.api_key.slice(4));
+  });
+
+  it('leaves the file alone for a key that the service refuses, or that is another robot’s', async () => {
+    const before = await readFile(file('key'), 'utf8');
+    const other = await service.makeRobot(owner, 'arm-2');
+
+    const unknown = await agent(['key', 'set'], `svc_${'ab'.repeat(20)}`);
+    const foreign = await agent(['key', 'set'], other.apiKey);
+    const none = await agent(['key', 'set'], 'hello');
+
+    expect([unknown.exitCode, foreign.exitCode, none.exitCode]).toEqual([1, 1, 2]);
+    expect(foreign.stderr).toContain(other.id);
+    expect(await readFile(file('key'), 'utf8')).toBe(before);
+  });
+});
+
+describe('run', () => {
+  it('says everything that it lacks', async () => {
+    const { exitCode, stderr } = await run('svc-agent', ['run']);
+
+    expect(exitCode).toBe(2);
+    expect(stderr).toMatch(/SVC_AGENT_URL is not set\n.*SVC_AGENT_KEY_FILE .* is not set/);
+  });
+
+  it('refuses a spool that another agent uses, and spool commands too', async () => {
+    const own = { ...env, SVC_AGENT_SOCKET: file('second.sock') };
+
+    const second = await run('svc-agent', ['run'], { env: own });
+    const exported = await agent(['spool', 'export']);
+
+    expect([second.exitCode, exported.exitCode]).toEqual([1, 1]);
+    expect(second.stderr).toContain('Another svc-agent uses the spool');
+    expect(exported.stderr).toContain('Another svc-agent uses the spool');
+  });
+
+  it('stops on SIGTERM with everything kept, which spool export shows', async () => {
+    await daemon.kill('SIGTERM');
+    expect(await daemon.ended).toBe('0');
+    daemon = await spawnAgent({ ...env, SVC_AGENT_URL: 'http://127.0.0.1:9' });
+    const task = (await agent(['claim', 'Offline'])).stdout.trim();
+    await agent(['complete', task, '-'], '{"picked":3}');
+    await agent(['telemetry', '--battery', '3']);
+
+    expect(await daemon.kill('SIGTERM')).toBe('0');
+    const { stdout } = await agent(['spool', 'export']);
+    const compacted = await agent(['spool', 'compact']);
+
+    const records = stdout
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line));
+    expect(records.map(({ kind, body }) => [kind, body])).toEqual([
+      ['claim', { title: 'Offline' }],
+      ['completion', { picked: 3 }],
+      ['sample', { battery_pct: 3 }],
+    ]);
+    expect(compacted.exitCode).toBe(0);
+  });
+});
+
+describe('config', () => {
+  it('prints effective values, and that a key is set, not which', async () => {
+    const key = `svc_${'0123456789'.repeat(4)}`;
+
+    const { stdout } = await run('svc-agent', ['config'], {
+      env: { SVC_AGENT_KEY: key, STATE_DIRECTORY: '/var/lib/x' },
+    });
+
+    expect(stdout).toContain('SVC_AGENT_KEY=(set)\n');
+    expect(stdout).toContain('SVC_AGENT_STATE_DIR=/var/lib/x\n');
+    expect(stdout).not.toContain(key);
+  });
+});

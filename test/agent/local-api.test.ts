@@ -1,0 +1,301 @@
+import { randomUUID } from 'node:crypto';
+import { statSync } from 'node:fs';
+import path from 'node:path';
+import type { FastifyInstance } from 'fastify';
+import { pino } from 'pino';
+import { Compile } from 'typebox/compile';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { fault } from '../../src/agent/fault.ts';
+import { buildLocalApi, type LocalDeps } from '../../src/agent/local-api/app.ts';
+import { listenOnLoopback, listenOnSocket } from '../../src/agent/local-api/listen.ts';
+import type { Spool } from '../../src/agent/spool/spool.ts';
+import { hashProof } from '../../src/proof/hash.ts';
+import type { Verification } from '../../src/protocol/resources.ts';
+import { routes } from '../../src/protocol/routes.ts';
+import { callLocally } from '../support/local-call.ts';
+import { createTemporarySpool, MIB } from '../support/temporary-spool.ts';
+import { waitFor } from '../support/wait-for.ts';
+import type { Send } from '../support/wire.ts';
+
+let place: ReturnType<typeof createTemporarySpool>;
+let spool: Spool;
+let app: FastifyInstance;
+let socketPath: string;
+let stopping: AbortController;
+
+const deps = (): LocalDeps => ({
+  spool,
+  clock: place.clock,
+  readTask: async () => {
+    throw fault('service_unreachable', 'The service cannot be reached.');
+  },
+  status: async () => ({ connected: false }),
+  logger: pino({ level: 'silent' }),
+  stopping: stopping.signal,
+});
+
+beforeEach(async () => {
+  place = createTemporarySpool();
+  spool = place.open();
+  stopping = new AbortController();
+  app = buildLocalApi(deps(), { loopback: false });
+  socketPath = path.join(place.folder, 'run', 'agent.sock');
+  await listenOnSocket(app, socketPath);
+});
+
+afterEach(async () => {
+  stopping.abort();
+  await app.close();
+  place.remove();
+});
+
+const call = (method: string, target: string, sent?: Pick<Send, 'body' | 'raw' | 'headers'>) =>
+  callLocally({ socketPath }, method, target, sent);
+const claim = async (body: object = { title: 'Pick' }): Promise<string> =>
+  (await call('POST', '/api/v1/tasks', { body })).body.task.id;
+const complete = (id: string, proof: unknown, headers: Record<string, string> = {}) =>
+  call('POST', `/api/v1/tasks/${id}/complete`, { body: { proof }, headers });
+
+const proof = { picked: 12 };
+const verificationOf = (id: string): Verification => ({
+  task_id: id,
+  robot_id: '01a1fa88-625b-75cb-b0f4-68b936962d71',
+  status: 'verified',
+  proof_hash: hashProof(proof),
+  tx_hash: `0x${'1'.repeat(64)}`,
+  block_number: '12',
+  anchored_at: '2026-01-15T12:00:00.000Z',
+  explorer_url: 'https://explorer.test/tx/1',
+  chain_id: 31337,
+  claim_hash: `0x${'2'.repeat(64)}`,
+  inclusion: null,
+  finality: 'included',
+});
+const settle = (id: string) =>
+  spool.settle(id, { proofHash: hashProof(proof), verification: verificationOf(id) });
+
+describe('without the service', () => {
+  it('answers claims and samples in the shapes of the service', async () => {
+    const claimed = await call('POST', '/api/v1/tasks', { body: { title: 'Pick' } });
+    const recorded = await call('POST', '/api/v1/telemetry', {
+      body: { samples: [{ battery_pct: 80 }, { state: 'busy', metrics: { speed: 0.4 } }] },
+    });
+
+    expect([claimed.status, recorded.status]).toEqual([201, 201]);
+    expect([...Compile(routes.createTask.responses[201]).Errors(claimed.body)]).toEqual([]);
+    expect([...Compile(routes.recordSamples.responses[201]).Errors(recorded.body)]).toEqual([]);
+    expect(recorded.body.samples[0]).toMatchObject({
+      battery_pct: 80,
+      state: null,
+      recorded_at: new Date(place.clock.now().wallMs).toISOString(),
+    });
+  });
+
+  it('answers events, of a robot that is not known yet', async () => {
+    const body = { event_type: 'error', message: 'Gripper jammed', payload: { axis: 3 } };
+
+    const { status, body: answer } = await call('POST', '/api/v1/events', { body });
+
+    expect(status).toBe(201);
+    expect(answer.event).toMatchObject({ ...body, severity: 'info', robot_id: null });
+  });
+
+  it('takes a proof with 202 and its hash, as the service would compute it', async () => {
+    const id = await claim();
+
+    const { status, body } = await complete(id, proof);
+
+    expect(status).toBe(202);
+    expect(body).toEqual({
+      error: 'anchor_unconfirmed',
+      message: expect.any(String),
+      proof_hash: hashProof(proof),
+      tx_hash: null,
+      explorer_url: null,
+      state: 'queued',
+      task_id: id,
+      queued_at: new Date(place.clock.now().wallMs).toISOString(),
+    });
+  });
+
+  it('shows a task as it is here, and knows that it cannot tell of others', async () => {
+    const id = await claim({ title: 'Pick', expected_result: { parcels: 12 } });
+    await complete(id, proof);
+
+    const { body } = await call('GET', `/api/v1/tasks/${id}`);
+    const other = await call('GET', `/api/v1/tasks/${randomUUID()}`);
+
+    expect(body).toMatchObject({
+      task: { id, title: 'Pick', status: 'claimed', expected_result: { parcels: 12 } },
+      anchor: { state: 'queued', proof_hash: hashProof(proof), tx_hash: null },
+      verification: null,
+    });
+    expect([other.status, other.body.error]).toEqual([503, 'service_unreachable']);
+  });
+
+  it('tells how it is', async () => {
+    expect(await call('GET', '/api/v1/status')).toMatchObject({
+      status: 200,
+      body: { connected: false },
+    });
+  });
+});
+
+describe('repeated calls', () => {
+  it('give the same claim again, and refuse another under its id', async () => {
+    const body = { id: randomUUID(), title: 'Pick', expected_result: { a: 1, b: 2 } };
+    const first = await call('POST', '/api/v1/tasks', { body });
+    place.clock.advance(5000);
+
+    const again = await call('POST', '/api/v1/tasks', {
+      body: { ...body, expected_result: { b: 2, a: 1 } },
+    });
+    const other = await call('POST', '/api/v1/tasks', { body: { ...body, title: 'Drop' } });
+
+    expect([again.status, again.body]).toEqual([201, first.body]);
+    expect([other.status, other.body.error]).toEqual([409, 'id_conflict']);
+  });
+
+  it('keep the first proof of a task, and name it', async () => {
+    const id = await claim();
+    await complete(id, proof);
+
+    const { status, body } = await complete(id, { picked: 13 });
+
+    expect([status, body.error]).toEqual([409, 'completion_in_progress']);
+    expect(body.proof_hash).toBe(hashProof(proof));
+  });
+
+  it('give the receipt once there is one', async () => {
+    const id = await claim();
+    await complete(id, proof);
+    await settle(id);
+
+    const { status, body } = await complete(id, proof);
+
+    expect([status, body.error]).toEqual([409, 'already_completed']);
+    expect(body).toMatchObject({ proof_hash: hashProof(proof), verification: verificationOf(id) });
+  });
+});
+
+describe('Prefer: wait', () => {
+  it('answers with the receipt as soon as it is there', async () => {
+    const id = await claim();
+    const waiting = complete(id, proof, { prefer: 'respond-async, wait=60' });
+    await waitFor('the completion', () => spool.findCompletion(id));
+
+    await settle(id);
+
+    const { status, headers, body } = await waiting;
+    expect([status, headers['preference-applied']]).toEqual([200, 'wait=60']);
+    expect(body).toEqual({ verification: verificationOf(id) });
+  });
+
+  it('answers 202 when the time is over, and when the agent stops', async () => {
+    const short = await complete(await claim(), proof, { prefer: 'wait=1' });
+    const id = await claim();
+    const long = complete(id, proof, { prefer: 'wait=600' });
+    await waitFor('the completion', () => spool.findCompletion(id));
+    stopping.abort();
+
+    expect([short.status, (await long).status]).toEqual([202, 202]);
+  });
+
+  it('answers with the refusal of the service when that comes', async () => {
+    const id = randomUUID();
+    const waiting = complete(id, proof, { prefer: 'wait=60' });
+    const completion = await waitFor('the completion', () => spool.findCompletion(id));
+
+    await spool.refuseTask(completion, { code: 'not_found', message: 'No such task.' });
+
+    const { status, body } = await waiting;
+    expect([status, body.error]).toEqual([404, 'not_found']);
+    expect(body.message).toContain('No such task.');
+  });
+});
+
+describe('what is refused', () => {
+  it.each([
+    ['/api/v1/tasks', {}, 400, 'invalid_request'],
+    ['/api/v1/tasks', { title: ' ' }, 400, 'invalid_request'],
+    ['/api/v1/tasks', { title: 'Pick', extra: 1 }, 400, 'invalid_request'],
+    [`/api/v1/tasks/${randomUUID()}/complete`, { proof: 'text' }, 400, 'invalid_proof'],
+    ['/api/v1/tasks/x/complete', { proof: {} }, 400, 'invalid_request'],
+    ['/api/v1/telemetry', { battery_pct: 101 }, 400, 'invalid_sample'],
+    ['/api/v1/telemetry', { id: randomUUID() }, 400, 'invalid_sample'],
+    ['/api/v1/telemetry', { samples: [] }, 400, 'invalid_sample'],
+    ['/api/v1/telemetry', { samples: new Array(51).fill({}) }, 413, 'batch_too_large'],
+    ['/api/v1/telemetry', { metrics: { a: 'x'.repeat(17_000) } }, 413, 'payload_too_large'],
+    ['/api/v1/events', { event_type: '' }, 400, 'invalid_event_type'],
+    ['/api/v1/events', { event_type: 'x', severity: 'bad' }, 400, 'invalid_severity'],
+    ['/api/v1/robots', { name: 'x' }, 404, 'not_found'],
+  ])('%s with %j: %i %s', async (target, body, status, error) => {
+    const reply = await call('POST', target, { body });
+
+    expect([reply.status, reply.body.error]).toEqual([status, error]);
+  });
+
+  it.each([
+    ['{"proof":{"ns":1424869691565433684}}', 'invalid_proof'],
+    ['{"proof":{"a":1,"a":2}}', 'invalid_proof'],
+    ['{"proof":', 'invalid_json'],
+    ['', 'invalid_json'],
+  ])('evidence that would change silently: %s', async (raw, error) => {
+    const reply = await call('POST', `/api/v1/tasks/${randomUUID()}/complete`, { raw });
+
+    expect([reply.status, reply.body.error]).toEqual([400, error]);
+  });
+
+  it('any request of a web page', async () => {
+    const reply = await call('GET', '/api/v1/status', { headers: { origin: 'http://localhost' } });
+
+    expect([reply.status, reply.body.error]).toEqual([403, 'forbidden_origin']);
+  });
+
+  it('a claim when the space for claims is used up, and not a sample', async () => {
+    await app.close();
+    place.close(spool);
+    spool = place.open({ maxBytes: 2 * MIB });
+    app = buildLocalApi(deps(), { loopback: false });
+    await listenOnSocket(app, socketPath);
+    const body = { title: 'Pick', expected_result: { plan: 'x'.repeat(60_000) } };
+    let reply = await call('POST', '/api/v1/tasks', { body });
+    for (let i = 0; i < 40 && reply.status === 201; i++) {
+      reply = await call('POST', '/api/v1/tasks', { body });
+    }
+
+    expect([reply.status, reply.body.error]).toEqual([507, 'spool_full']);
+    const sample = await call('POST', '/api/v1/telemetry', { body: { battery_pct: 3 } });
+    expect(sample.status).toBe(201);
+  });
+});
+
+describe('where it listens', () => {
+  it('is a socket for its owner and group, in a folder that others do not enter', () => {
+    expect(statSync(socketPath).mode & 0o777).toBe(0o660);
+    expect(statSync(path.dirname(socketPath)).mode & 0o777).toBe(0o750);
+  });
+
+  it('is not taken from another agent', async () => {
+    const second = buildLocalApi(deps(), { loopback: false });
+    await expect(listenOnSocket(second, socketPath)).rejects.toMatchObject({
+      code: 'cannot_listen',
+    });
+    await second.close();
+    expect((await call('GET', '/api/v1/status')).status).toBe(200);
+  });
+
+  it('may be loopback TCP, for programs that call it by its own name', async () => {
+    const tcp = buildLocalApi(deps(), { loopback: true });
+    await listenOnLoopback(tcp, { host: '127.0.0.1', port: 0 });
+    const at = { host: '127.0.0.1', port: (tcp.server.address() as { port: number }).port };
+    const statusFor = async (headers: Record<string, string>) =>
+      (await callLocally(at, 'GET', '/api/v1/status', { headers })).status;
+
+    expect(await statusFor({})).toBe(200);
+    expect(await statusFor({ host: `localhost:${at.port}` })).toBe(200);
+    expect(await statusFor({ host: `robot.example.org:${at.port}` })).toBe(403);
+    expect(await statusFor({ origin: 'https://example.org' })).toBe(403);
+    await tcp.close();
+  });
+});

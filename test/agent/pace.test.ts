@@ -1,0 +1,67 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { Pace } from '../../src/agent/uploader/pace.ts';
+import { retryMs, usualRange } from '../../src/agent/uploader/retries.ts';
+
+const headers = (limit: number, remaining: number) =>
+  new Headers({ 'x-ratelimit-limit': String(limit), 'x-ratelimit-remaining': String(remaining) });
+
+/** Calls that are made from `from` on for a minute, each as soon as it may be. */
+function callsInMinute(pace: Pace, from: number): number {
+  let calls = 0;
+  for (let now = from; now < from + 60_000; ) {
+    const wait = pace.waitMs(now);
+    if (wait === 0) {
+      pace.take(now);
+      calls += 1;
+    } else {
+      now += Math.max(wait, 0.01);
+    }
+  }
+  return calls;
+}
+
+describe('the pace', () => {
+  it('is at least 90 % of the limit, and never above it', () => {
+    const start = performance.now();
+
+    const calls = callsInMinute(new Pace(), start);
+
+    expect(calls).toBeGreaterThanOrEqual(540);
+    expect(calls).toBeLessThanOrEqual(600);
+  });
+
+  it('follows the limit that the service tells', () => {
+    const pace = new Pace();
+    pace.learn(headers(60, 50), Date.now());
+
+    const calls = callsInMinute(pace, performance.now() + 60_000);
+
+    expect(calls).toBeLessThanOrEqual(68);
+    expect(calls).toBeGreaterThanOrEqual(54);
+  });
+
+  it('waits for the next minute of the service when its window is nearly used up', () => {
+    const pace = new Pace();
+    const now = performance.now();
+    pace.learn(headers(600, 2), Date.UTC(2026, 0, 1, 12, 0, 45), now);
+
+    expect(pace.waitMs(now)).toBeCloseTo(15_000, -2);
+    expect(pace.waitMs(now + 15_001)).toBe(0);
+  });
+});
+
+describe('a retry', () => {
+  it('waits any part of a time that doubles from 1 s to 15 min', () => {
+    fc.assert(
+      fc.property(
+        fc.integer({ min: 1, max: 1000 }),
+        fc.double({ min: 0, max: 1, noNaN: true }),
+        (n, part) => {
+          const full = Math.min(1000 * 2 ** (n - 1), 15 * 60_000);
+          expect(retryMs(n, usualRange, () => part)).toBeCloseTo(part * full, 3);
+        },
+      ),
+    );
+  });
+});

@@ -1,0 +1,182 @@
+import { randomBytes } from 'node:crypto';
+import {
+  copyFileSync,
+  existsSync,
+  readFileSync,
+  renameSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
+import path from 'node:path';
+import fc from 'fast-check';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { PAGE_BYTES } from '../../src/agent/spool/open-database.ts';
+import type { RecordKind, SpoolRecord } from '../../src/agent/spool/records.ts';
+import { recordsIn } from '../../src/agent/spool/salvage.ts';
+import type { Spool } from '../../src/agent/spool/spool.ts';
+import { hashProof } from '../../src/proof/hash.ts';
+import { createTemporarySpool } from '../support/temporary-spool.ts';
+
+let place: ReturnType<typeof createTemporarySpool>;
+let file: string;
+const damages: { file: string; records: number }[] = [];
+
+beforeEach(() => {
+  damages.length = 0;
+  place = createTemporarySpool({ onDamage: (damage) => damages.push(damage) });
+  file = path.join(place.folder, 'spool.db');
+});
+
+afterEach(() => place.remove());
+
+/** Claims, long completions and samples, all of them in the file. */
+async function fill(spool: Spool): Promise<SpoolRecord[]> {
+  const claims = Array.from({ length: 5 }, (_, n) => place.record('claim', { title: `Task ${n}` }));
+  const evidence = (n: number) => ({ n, evidence: randomBytes(20_000).toString('hex') });
+  const completions = claims.map(({ id }, n) => place.record('completion', evidence(n), id));
+  const samples = Array.from({ length: 2000 }, (_, n) =>
+    place.record('sample', { metrics: { n } }),
+  );
+  const events = Array.from({ length: 5 }, () => place.record('event', { event_type: 'info' }));
+  for (const claim of claims) await spool.claim(claim);
+  for (const one of completions) await spool.complete(one, hashProof(JSON.parse(one.body)));
+  spool.recordSamples(samples);
+  for (const event of events) spool.createEvent(event);
+  await spool.update(() => {});
+  return [...claims, ...completions, ...samples, ...events];
+}
+
+async function filledAndClosed(): Promise<SpoolRecord[]> {
+  const spool = place.open();
+  const records = await fill(spool);
+  place.close(spool);
+  return records;
+}
+
+function overwritePages(numbers: readonly number[]): void {
+  const bytes = readFileSync(file);
+  for (const number of numbers) randomBytes(PAGE_BYTES).copy(bytes, (number - 1) * PAGE_BYTES);
+  writeFileSync(file, bytes);
+}
+
+const keyOf = ({ kind, id, body }: Pick<SpoolRecord, 'kind' | 'id' | 'body'>) =>
+  `${kind} ${id} ${body}`;
+
+/** Every record that the spool holds. */
+function contentOf(spool: Spool): Set<string> {
+  return spool.read(({ tasks, samples, events }) => {
+    const errands = tasks.errands(1000);
+    const ids = [...new Set(errands.map(({ id }) => id))];
+    const found = [
+      ...ids.map((id) => tasks.claim(id)),
+      ...ids.map((id) => tasks.completion(id)),
+      ...events.read(1000),
+      ...samples.read({ firstSeq: 0, lastSeq: samples.ends()?.last ?? 0 }),
+    ];
+    return new Set(found.flatMap((record) => (record === null ? [] : keyOf(record))));
+  });
+}
+
+describe('a damaged spool', () => {
+  it('loses nothing with its first page, which has the schema', async () => {
+    const records = await filledAndClosed();
+    overwritePages([1]);
+
+    const spool = place.open();
+
+    expect(contentOf(spool)).toEqual(new Set(records.map(keyOf)));
+    expect(damages).toEqual([
+      { file: expect.stringContaining('damaged'), records: records.length },
+    ]);
+    expect(existsSync(damages[0]?.file ?? '')).toBe(true);
+  });
+
+  it('is found while it is used, and the call that found it succeeds', async () => {
+    const records = await filledAndClosed();
+    const last = statSync(file).size / PAGE_BYTES;
+    overwritePages(Array.from({ length: last - 40 }, (_, i) => i + 20));
+
+    const spool = place.open();
+    const left = contentOf(spool);
+    await spool.claim(place.record('claim', { title: 'After' }));
+
+    expect(damages).toHaveLength(1);
+    expect(left.size).toBeGreaterThan(100);
+    expect(left.size).toBeLessThan(records.length);
+  });
+
+  it('gives its write-ahead log too', async () => {
+    const spool = place.open();
+    const records = await fill(spool);
+    const [log, aside] = [`${file}-wal`, path.join(place.folder, 'copy')];
+    copyFileSync(file, aside);
+    copyFileSync(log, `${aside}-wal`);
+
+    const found = [...recordsIn(aside)].map(keyOf);
+
+    expect(new Set(found)).toEqual(new Set(records.map(keyOf)));
+  });
+
+  it('is salvaged anew after a crash in the middle, and taken over after one at the end', async () => {
+    const records = await filledAndClosed();
+    const whole = path.join(place.folder, 'whole');
+    copyFileSync(file, whole);
+    overwritePages([1]);
+    writeFileSync(`${file}.salvaging`, 'half of it');
+
+    const first = place.open();
+    expect(contentOf(first).size).toBe(records.length);
+    place.close(first);
+    renameSync(whole, `${file}.salvaged`);
+    overwritePages([1]);
+    const second = place.open();
+
+    expect(contentOf(second).size).toBe(records.length);
+    expect(damages).toHaveLength(1);
+  });
+
+  it('gives no record that was not written, whatever its bytes', () => {
+    fc.assert(
+      fc.property(fc.uint8Array({ minLength: PAGE_BYTES, maxLength: PAGE_BYTES }), (bytes) => {
+        bytes[0] = 0x0d;
+        writeFileSync(file, bytes);
+        expect([...recordsIn(file)]).toEqual([]);
+      }),
+      { numRuns: 200 },
+    );
+  });
+
+  it('gives exactly the records of the pages that are whole, whichever are torn', async () => {
+    const records = await filledAndClosed();
+    const whole = readFileSync(file);
+    const pages = whole.length / PAGE_BYTES;
+    const written = new Set(records.map(keyOf));
+    const torn = fc.uniqueArray(fc.integer({ min: 1, max: pages }), { maxLength: 5 });
+    fc.assert(
+      fc.property(torn, (numbers) => {
+        writeFileSync(file, whole);
+        overwritePages(numbers);
+        const found = [...recordsIn(file)];
+        for (const record of found) expect(written.has(keyOf(record))).toBe(true);
+        // A page holds fewer than 60 of these records.
+        expect(found.length).toBeGreaterThanOrEqual(records.length - 60 * numbers.length);
+      }),
+      { numRuns: 50 },
+    );
+  });
+
+  it.each<RecordKind>(['claim', 'completion'])('keeps a %s as it was', async (kind) => {
+    const records = await filledAndClosed();
+    overwritePages([1]);
+
+    const spool = place.open();
+
+    const wanted = records.find((record) => record.kind === kind);
+    if (wanted === undefined) throw new Error('no record');
+    const found = kind === 'claim' ? spool.findClaim(wanted.id) : spool.findCompletion(wanted.id);
+    expect(found).toMatchObject({ ...wanted });
+    if (kind === 'completion') {
+      expect(found).toMatchObject({ proofHash: hashProof(JSON.parse(wanted.body)) });
+    }
+  });
+});

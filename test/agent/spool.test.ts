@@ -1,0 +1,371 @@
+import { randomBytes, randomUUID } from 'node:crypto';
+import { copyFileSync, mkdirSync, statSync } from 'node:fs';
+import path from 'node:path';
+import fc from 'fast-check';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { SpoolRecord } from '../../src/agent/spool/records.ts';
+import type { Spool } from '../../src/agent/spool/spool.ts';
+import { hashProof } from '../../src/proof/hash.ts';
+import type { Verification } from '../../src/protocol/resources.ts';
+import { createTemporarySpool, MIB } from '../support/temporary-spool.ts';
+import { waitFor } from '../support/wait-for.ts';
+
+let place: ReturnType<typeof createTemporarySpool>;
+let spool: Spool;
+
+beforeEach(() => {
+  place = createTemporarySpool();
+  spool = place.open();
+});
+
+afterEach(() => place.remove());
+
+const proof = { picked: 12 };
+const proofHash = hashProof(proof);
+const completionOf = (taskId: string, content: object = proof) =>
+  place.record('completion', content, taskId);
+
+const receiptOf = (taskId: string): Verification => ({
+  task_id: taskId,
+  robot_id: '01a1fa88-625b-75cb-b0f4-68b936962d71',
+  status: 'verified',
+  proof_hash: proofHash,
+  tx_hash: `0x${'1'.repeat(64)}`,
+  block_number: '12',
+  anchored_at: '2026-01-15T12:00:00.000Z',
+  explorer_url: 'https://explorer.test/tx/1',
+  chain_id: 31337,
+  claim_hash: `0x${'2'.repeat(64)}`,
+  inclusion: null,
+  finality: 'included',
+});
+
+const samples = (count: number, filler = ''): SpoolRecord[] =>
+  Array.from({ length: count }, (_, n) => {
+    place.clock.advance(1000);
+    return place.record('sample', { metrics: { n, filler } });
+  });
+
+const bodiesIn = (opened: Spool) =>
+  opened.read(({ samples: table }) => {
+    const ends = table.ends();
+    return ends === null ? [] : table.read({ firstSeq: ends.first, lastSeq: ends.last });
+  });
+
+const numbersIn = (opened: Spool): number[] =>
+  bodiesIn(opened).map(({ body }) => JSON.parse(body).metrics.n);
+
+/** A folder with what a killed process leaves: the files as they are, nothing closed. */
+const asKilled = () => {
+  const folder = path.join(place.folder, 'killed');
+  mkdirSync(folder);
+  for (const name of ['spool.db', 'spool.db-wal']) {
+    copyFileSync(path.join(place.folder, name), path.join(folder, name));
+  }
+  return folder;
+};
+
+/** Waits until what was handed over is committed. */
+const committed = () => spool.update(() => {});
+
+describe('claims and completions', () => {
+  it('are durable when they are answered', async () => {
+    const claim = place.record('claim', { title: 'Pick' });
+    await spool.claim(claim);
+    await spool.complete(completionOf(claim.id), proofHash);
+
+    const again = place.open({ folder: asKilled() });
+
+    expect(again.findClaim(claim.id)).toMatchObject({ body: claim.body, answer: null });
+    expect(again.findCompletion(claim.id)).toMatchObject({ proofHash, state: 'queued' });
+  });
+
+  it('takes the same claim again, and no other under its id', async () => {
+    const claim = place.record('claim', { title: 'Pick' });
+    await spool.claim(claim);
+    place.clock.advance(5000);
+
+    const same = await spool.claim(place.record('claim', { title: 'Pick' }, claim.id));
+    const other = await spool.claim(place.record('claim', { title: 'Drop' }, claim.id));
+
+    expect(same).toMatchObject({ outcome: 'repeated', claim: { wallMs: claim.wallMs } });
+    expect(other.outcome).toBe('conflict');
+  });
+
+  it('keeps the first completion of a task', async () => {
+    const id = randomUUID();
+    await spool.complete(completionOf(id), proofHash);
+
+    const second = await spool.complete(
+      completionOf(id, { picked: 13 }),
+      hashProof({ picked: 13 }),
+    );
+
+    expect(second).toMatchObject({ outcome: 'in_progress', completion: { proofHash } });
+  });
+
+  it('hands out a claim before its completion, and the completion once the claim has arrived', async () => {
+    const claim = place.record('claim', { title: 'Pick' });
+    await spool.complete(completionOf(claim.id), proofHash);
+    await spool.claim(claim);
+    const errands = () => spool.read(({ tasks }) => tasks.errands(10));
+
+    expect(errands()).toEqual([{ kind: 'claim', id: claim.id }]);
+    await spool.deliverClaim(claim.id, {
+      id: claim.id,
+      title: 'Pick',
+      description: null,
+      status: 'claimed',
+      created_at: '2026-01-15T12:00:00.000Z',
+    });
+    expect(errands()).toEqual([{ kind: 'completion', id: claim.id }]);
+    await spool.update(({ tasks }) => tasks.accept(claim.id));
+    expect(errands()).toEqual([{ kind: 'poll', id: claim.id }]);
+  });
+
+  it('answers the receipt once a completion is settled, and tells who waits', async () => {
+    const id = randomUUID();
+    await spool.complete(completionOf(id), proofHash);
+    const waiting = spool.waitForReceipt(id, new AbortController().signal);
+
+    await spool.settle(id, { proofHash, verification: receiptOf(id) });
+    await waiting;
+
+    const second = await spool.complete(completionOf(id), proofHash);
+    expect(second).toMatchObject({
+      outcome: 'completed',
+      receipt: { verification: receiptOf(id) },
+    });
+    expect(spool.findCompletion(id)).toBeNull();
+  });
+
+  it('sets a completion aside with its refused claim, and says why to the next', async () => {
+    const claim = place.record('claim', { title: 'Pick' });
+    await spool.claim(claim);
+    await spool.complete(completionOf(claim.id), proofHash);
+    const stored = spool.findClaim(claim.id);
+    if (stored === null) throw new Error('no claim');
+
+    await spool.refuseTask(stored, { code: 'id_conflict', message: 'Used.' });
+
+    const refused = spool.read(({ ledger }) => ledger.refused());
+    expect(refused.map(({ kind, code }) => [kind, code])).toEqual([
+      ['claim', 'id_conflict'],
+      ['completion', 'id_conflict'],
+    ]);
+    const next = await spool.complete(completionOf(claim.id), proofHash);
+    expect(next).toMatchObject({ outcome: 'claim_refused', refusal: { code: 'id_conflict' } });
+  });
+});
+
+describe('samples', () => {
+  it('are committed without anything else being written', async () => {
+    spool.recordSamples(samples(3));
+
+    await waitFor('the commit', () => numbersIn(spool).length === 3);
+  });
+
+  it('are read in batches from both ends, each sample in one batch', async () => {
+    spool.recordSamples(samples(10));
+    const [newest, oldest, rest, none] = await spool.update(({ samples: table }) => [
+      table.freezeNewest(3),
+      table.freezeOldest(4),
+      table.freezeOldest(50),
+      table.freezeOldest(50),
+    ]);
+    const numbers = (batch: typeof newest) =>
+      batch === null || batch === undefined
+        ? null
+        : spool
+            .read(({ samples: table }) => table.read(batch))
+            .map(({ body }) => JSON.parse(body).metrics.n);
+
+    expect([numbers(newest), numbers(oldest), numbers(rest), numbers(none)]).toEqual([
+      [7, 8, 9],
+      [0, 1, 2, 3],
+      [4, 5, 6],
+      null,
+    ]);
+  });
+
+  it('stay in their batch over a restart', async () => {
+    spool.recordSamples(samples(5));
+    const batch = await spool.update(({ samples: table }) => table.freezeOldest(2));
+
+    place.close(spool);
+    const again = place.open();
+
+    expect(again.read(({ samples: table }) => table.batches())).toEqual([batch]);
+  });
+
+  it('are halved down to the one that is refused, and the others go on', async () => {
+    spool.recordSamples(samples(5));
+    let batch = await spool.update(({ samples: table }) => table.freezeOldest(5));
+    for (;;) {
+      const halves = batch === null ? null : await spool.halve(batch);
+      if (halves === null) break;
+      batch = halves[0];
+    }
+    if (batch === null) throw new Error('no batch');
+
+    await spool.refuseSamples(batch, { code: 'invalid_sample', message: 'No.' });
+
+    expect(numbersIn(spool)).toEqual([1, 2, 3, 4]);
+    expect(spool.read(({ ledger }) => ledger.countRefused())).toBe(1);
+  });
+});
+
+describe('the budget', () => {
+  const filler = 'x'.repeat(1000);
+
+  it('is kept to within 5 %, and an event says how many samples went, from when to when', async () => {
+    const maxBytes = 32 * MIB;
+    place.close(spool);
+    spool = place.open({ maxBytes });
+    const first = place.clock.now().wallMs + 1000;
+    let most = 0;
+    for (let i = 0; i < 600; i++) {
+      spool.recordSamples(samples(100, filler));
+      await committed();
+      most = Math.max(most, spool.bytesOnDisk());
+    }
+
+    expect(most).toBeLessThan(maxBytes * 1.05);
+    expect(most).toBeGreaterThan(maxBytes * 0.85);
+    const left = numbersIn(spool).length;
+    await spool.reportDropped();
+    const [event] = spool.read(({ events }) => events.read(1));
+    const { event_type: type, payload } = JSON.parse(event?.body ?? '{}');
+    expect([type, payload.count, payload.from]).toEqual([
+      'telemetry_dropped',
+      60_000 - left,
+      new Date(first).toISOString(),
+    ]);
+  });
+
+  it('thins old samples before it drops any, and keeps the recent ones whole', async () => {
+    place.close(spool);
+    spool = place.open({ maxBytes: 32 * MIB });
+    const all = samples(36_000, filler);
+    for (let i = 0; i < all.length; i += 200) {
+      spool.recordSamples(all.slice(i, i + 200));
+      await committed();
+    }
+
+    const times = bodiesIn(spool).map(({ wallMs }) => wallMs);
+    const gaps = times.slice(1).map((time, i) => time - (times[i] ?? 0));
+    expect(times.length).toBeLessThan(36_000);
+    expect(times[0]).toBeLessThan((all[0]?.wallMs ?? 0) + 10_000);
+    expect(Math.max(...gaps)).toBeLessThanOrEqual(8000);
+    expect(gaps.slice(-3000).every((gap) => gap === 1000)).toBe(true);
+  });
+
+  it('never drops what is in a batch', async () => {
+    place.close(spool);
+    spool = place.open({ maxBytes: 32 * MIB });
+    spool.recordSamples(samples(50, filler));
+    const batch = await spool.update(({ samples: table }) => table.freezeOldest(50));
+    for (let i = 0; i < 400; i++) {
+      spool.recordSamples(samples(100, filler));
+      await committed();
+    }
+
+    const kept = batch === null ? [] : spool.read(({ samples: table }) => table.read(batch));
+    expect(kept).toHaveLength(50);
+  });
+
+  it('lets samples go for a completion, and refuses a completion only when those before it fill it', async () => {
+    place.close(spool);
+    spool = place.open({ maxBytes: 32 * MIB });
+    for (let i = 0; i < 400; i++) {
+      spool.recordSamples(samples(100, filler));
+      await committed();
+    }
+    const evidence = 'y'.repeat(250 * 1024);
+    const outcomes: string[] = [];
+    while (outcomes.at(-1) !== 'full' && outcomes.length < 200) {
+      const record = completionOf(randomUUID(), { evidence });
+      outcomes.push((await spool.complete(record, proofHash)).outcome);
+    }
+
+    expect(outcomes.at(-1)).toBe('full');
+    expect(outcomes.length).toBeGreaterThan(100);
+    expect(spool.bytesOnDisk()).toBeLessThan(32 * MIB * 1.05);
+    spool.recordSamples(samples(1));
+    await committed();
+    expect(numbersIn(spool)).toContain(0);
+  });
+});
+
+describe('the folder', () => {
+  it('is for one agent', () => {
+    expect(() => place.open()).toThrow(
+      expect.objectContaining({ code: 'spool_locked', hint: expect.any(String) }),
+    );
+  });
+
+  it('is refused with a reason where nothing can be written', () => {
+    place.close(spool);
+    // A file in its place refuses root too.
+    const folder = `${place.folder}/spool.db/below`;
+
+    expect(() => place.open({ folder })).toThrow(
+      expect.objectContaining({ code: 'spool_unusable' }),
+    );
+  });
+
+  it('is open to its owner alone', () => {
+    const folder = `${place.folder}/new`;
+    place.open({ folder });
+
+    expect(statSync(folder).mode & 0o777).toBe(0o700);
+  });
+});
+
+describe('what is written and removed', () => {
+  it('leaves a spool whose records are those not removed, over restarts', async () => {
+    type Step = 'claim' | 'sample' | 'freeze' | 'ack' | 'restart';
+    const steps = fc.array(
+      fc.constantFrom<Step>('claim', 'sample', 'sample', 'freeze', 'ack', 'restart'),
+      { maxLength: 30 },
+    );
+    await fc.assert(
+      fc.asyncProperty(steps, async (taken) => {
+        const own = createTemporarySpool();
+        try {
+          let opened = own.open();
+          const expected = new Map<string, string>();
+          for (const step of taken) {
+            if (step === 'claim') await opened.claim(own.record('claim', { title: 'Pick' }));
+            if (step === 'sample') {
+              const record = own.record('sample', {
+                metrics: { at: randomBytes(4).toString('hex') },
+              });
+              expected.set(record.id, record.body);
+              opened.recordSamples([record]);
+            }
+            if (step === 'freeze')
+              await opened.update(({ samples: table }) => table.freezeOldest(2));
+            if (step === 'ack') {
+              const [batch] = opened.read(({ samples: table }) => table.batches());
+              if (batch === undefined) continue;
+              const gone = opened.read(({ samples: table }) => table.read(batch));
+              for (const { id } of gone) expected.delete(id);
+              await opened.update(({ samples: table }) => table.remove(batch));
+            }
+            if (step === 'restart') {
+              own.close(opened);
+              opened = own.open();
+            }
+          }
+          await opened.update(() => {});
+          const left = new Map(bodiesIn(opened).map(({ id, body }) => [id, body]));
+          expect(left).toEqual(expected);
+        } finally {
+          own.remove();
+        }
+      }),
+      { numRuns: 25 },
+    );
+  });
+});

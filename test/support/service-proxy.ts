@@ -1,0 +1,100 @@
+import { once } from 'node:events';
+import {
+  createServer,
+  type IncomingHttpHeaders,
+  type IncomingMessage,
+  request,
+  type ServerResponse,
+} from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { text } from 'node:stream/consumers';
+
+/** A request on its way to the service. */
+export interface Passing {
+  readonly method: string;
+  readonly path: string;
+  readonly headers: IncomingHttpHeaders;
+  readonly body: string;
+  readonly response: ServerResponse;
+  /** The service's answer, not handed on yet. */
+  forward(): Promise<{ status: number; headers: IncomingHttpHeaders; body: string }>;
+  /** Hands it on. */
+  pass(): Promise<void>;
+}
+
+export type ServiceProxy = Awaited<ReturnType<typeof startServiceProxy>>;
+
+/** Stands between agent and service, keeps what passed, and misbehaves on demand. */
+export async function startServiceProxy(service: string) {
+  const seen: Pick<Passing, 'method' | 'path' | 'body' | 'headers'>[] = [];
+  let target = service;
+  let handle: (passing: Passing) => Promise<void> | void = ({ pass }) => pass();
+  const server = createServer(async (incoming, response) => {
+    try {
+      const passing = await passingOf(incoming, response, () => target);
+      const { method, path, body, headers } = passing;
+      seen.push({ method, path, body, headers });
+      await handle(passing);
+    } catch {
+      response.destroy();
+    }
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    seen,
+    /** Requests to a path so far. */
+    seenAt: (path: string) => seen.filter((one) => one.path === path),
+    /** Hands every request over until `mend`; what is thrown ends the connection. */
+    handle(handler: typeof handle) {
+      handle = handler;
+    },
+    /** Ends every connection without an answer until `mend`. */
+    cut() {
+      handle = ({ response }) => {
+        response.destroy();
+      };
+      server.closeAllConnections();
+    },
+    /** Answers every request so until `mend`. */
+    fail(status: number, body: object, headers: Record<string, string> = {}) {
+      handle = ({ response }) => {
+        response.writeHead(status, { 'content-type': 'application/json', ...headers });
+        response.end(JSON.stringify(body));
+      };
+    },
+    mend() {
+      handle = ({ pass }) => pass();
+    },
+    /** The service has moved. */
+    redirect(to: string) {
+      target = to;
+    },
+    async close() {
+      server.close();
+      server.closeAllConnections();
+      await once(server, 'close');
+    },
+  };
+}
+
+async function passingOf(
+  incoming: IncomingMessage,
+  response: ServerResponse,
+  target: () => string,
+): Promise<Passing> {
+  const { method = 'GET', url: path = '/', headers } = incoming;
+  const body = await text(incoming);
+  const forward = async () => {
+    const sent = request(`${target()}${path}`, { method, headers, agent: false });
+    sent.end(body);
+    const [answer] = (await once(sent, 'response')) as [IncomingMessage];
+    return { status: answer.statusCode ?? 0, headers: answer.headers, body: await text(answer) };
+  };
+  const pass = async () => {
+    const answer = await forward();
+    response.writeHead(answer.status, answer.headers).end(answer.body);
+  };
+  return { method, path, headers, body, response, forward, pass };
+}

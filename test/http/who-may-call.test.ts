@@ -133,7 +133,9 @@ describe('who may call what', () => {
       ['nobody', () => ({})],
       ['a robot key', ({ robot }) => ({ apiKey: robot.apiKey })],
       ['a rotated key', () => ({ apiKey: ended.rotatedKey })],
+      ["a deleted robot's key", () => ({ apiKey: ended.deletedKey })],
       ['a session', ({ owner }) => ({ session: owner.session })],
+      ['a logged-out session', () => ({ session: ended.loggedOut })],
       ['an expired session', () => ({ session: ended.expired })],
     ])('is for everybody: %s', async (_, by) => {
       const own = await makeScene();
@@ -168,6 +170,7 @@ describe('who may call what', () => {
   describe.each(withAccess('robot'))('%s', (name) => {
     it.each<[string, () => Send]>([
       ['a session', () => ({ session: scene.owner.session })],
+      ["another account's session", () => ({ session: stranger.owner.session })],
       ['a logged-out session', () => ({ session: ended.loggedOut })],
       ['an expired session', () => ({ session: ended.expired })],
     ])('asks for a key where %s is sent', async (_, by) => {
@@ -236,6 +239,38 @@ describe('who may call what', () => {
       expect(reply.body.error).toBe('not_found');
     },
   );
+
+  it.each(
+    rows.filter(
+      ([, { method, path, access }]) =>
+        method === 'GET' && access === 'session' && !path.includes('/:id'),
+    ),
+  )('%s shows nothing of another account', async (name) => {
+    const { owner, robot, fleetId, taskId, sessionId } = scene;
+
+    const own = await ask(name, scene, { session: owner.session });
+    const others = await ask(name, scene, { session: stranger.owner.session });
+
+    expect([own.status, others.status]).toEqual([200, 200]);
+    const shown = JSON.stringify(others.body);
+    for (const id of [owner.wallet, robot.id, fleetId, taskId, sessionId]) {
+      expect(shown).not.toContain(id);
+    }
+  });
+
+  it.each([
+    ['listTasks', 'robot_id'],
+    ['listEvents', 'robot_id'],
+    ['getStats', 'fleet_id'],
+  ] as const)('%s finds nothing of another account by its %s', async (name, filter) => {
+    const id = filter === 'robot_id' ? scene.robot.id : scene.fleetId;
+    const { session } = stranger.owner;
+
+    const reply = await service.call('GET', `${routes[name].path}?${filter}=${id}`, { session });
+
+    expect(reply.status).toBe(404);
+    expect(reply.body.error).toBe('not_found');
+  });
 
   it('leaves everything of an account as it was, whoever else called', async () => {
     const { session } = scene.owner;

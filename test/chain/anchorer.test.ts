@@ -235,6 +235,37 @@ describe('anchoring', () => {
     expect((before?.gasCreditWei ?? 0n) - (after?.gasCreditWei ?? 0n)).toBe(cost);
     expect(after?.anchorQuota).toBe(9_999);
   });
+
+  it('charges the data fee that the receipt of an L2 carries', async () => {
+    const dataFee = 12_345n;
+    rig.proxy.handle(async ({ calls, forward, answer }) => {
+      const answers = await forward(calls);
+      answer(
+        answers.map((one, i) => {
+          const isReceipt = calls[i]?.method === 'eth_getTransactionReceipt';
+          if (!isReceipt || !('result' in one) || one.result === null) return one;
+          return { result: { ...one.result, l1Fee: `0x${dataFee.toString(16)}` } };
+        }),
+      );
+    });
+    rig.start();
+    const gasCredit = async () =>
+      (await rig.store.getBalance('0x70997970C51812dc3A010C7d01b50e0d17dc79C8'))?.gasCreditWei ??
+      0n;
+    const before = await gasCredit();
+    const ids = await rig.queue();
+    await pending(1);
+    await rig.node.mine();
+    await rig.verified(ids);
+
+    const [anchor] = await rig.minedAnchors();
+    const { gasUsed, effectiveGasPrice } = await rig.node.rpc<Record<string, string>>(
+      'eth_getTransactionReceipt',
+      [anchor?.hash],
+    );
+    const gas = BigInt(gasUsed ?? 0) * BigInt(effectiveGasPrice ?? 0);
+    expect(before - (await gasCredit())).toBe(gas + dataFee);
+  });
 });
 
 describe('after a restart', () => {

@@ -232,4 +232,17 @@ describe('svc verify FILE with a node', () => {
 
     expect([asReceipt.exitCode, asBundle.exitCode]).toEqual([0, 0]);
   });
+
+  it.each([
+    ['as it is', 'http://127.0.0.1:9'],
+    ['with a slash behind it', 'http://127.0.0.1:9/'],
+    ['in capitals', 'HTTP://127.0.0.1:9'],
+  ])('takes no node as a second witness of itself, written %s', async (_, again) => {
+    const nodes = ['--rpc-url', 'http://127.0.0.1:9', '--rpc-url', again];
+
+    const { exitCode, stdout, stderr } = await verify(user.file('receipt.json'), ...nodes);
+
+    expect([exitCode, stdout]).toEqual([2, '']);
+    expect(stderr).toContain('would agree with itself');
+  });
 });

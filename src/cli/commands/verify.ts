@@ -31,7 +31,9 @@ export async function verify(context: Context, input: VerifyInput): Promise<Exit
   if (anchorAddress !== undefined && !/^0x[0-9a-fA-F]{40}$/.test(anchorAddress)) {
     throw new SvcError('usage', '--anchor-address must be an address: 0x and 40 hex digits.');
   }
-  if (new Set(rpcUrl).size < rpcUrl.length) {
+  // Also where it is written in another way.
+  const endpoints = rpcUrl.map((url) => (URL.canParse(url) ? new URL(url).href : url));
+  if (new Set(endpoints).size < endpoints.length) {
     throw new SvcError('usage', 'The same --rpc-url twice would agree with itself.');
   }
   if (timeout !== undefined && !watch) throw new SvcError('usage', '--timeout goes with --watch.');

@@ -63,7 +63,7 @@ export function pickOne<Item extends Named>(
     });
   }
   const candidates = found.map(({ id, name = '' }) => `  ${id}  ${escapeText(name)}`.trimEnd());
-  throw new SvcError('ambiguous', `${found.length} ${kind}s are called ${quoted}:`, {
+  throw new SvcError('ambiguous', `${found.length} ${kind}s match ${quoted}:`, {
     hint: `${candidates.join('\n')}\nName it by as much of its id as it takes.`,
   });
 }

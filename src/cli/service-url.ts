@@ -11,11 +11,13 @@ export function serviceOrigin(text: string, insecureHttp: boolean): string {
     url = new URL(text);
   } catch {
     throw new SvcError('usage', 'The address of the service is not a URL.', {
-      hint: 'Give its origin, such as https://svc.example.org.',
+      hint: originHint(text),
     });
   }
   if (url.protocol !== 'https:' && url.protocol !== 'http:') {
-    throw new SvcError('usage', 'The address of the service must begin with https://.');
+    throw new SvcError('usage', 'The address of the service must begin with https://.', {
+      hint: originHint(text),
+    });
   }
   if (url.username || url.password || url.pathname !== '/' || url.search || url.hash) {
     throw new SvcError('usage', 'The address of the service must be an origin alone.', {
@@ -28,4 +30,11 @@ export function serviceOrigin(text: string, insecureHttp: boolean): string {
     });
   }
   return url.origin;
+}
+
+/** With the scheme in front, where that is all that is missing. */
+function originHint(text: string): string {
+  const [, host] = /^([\w.-]+|\[::1\])(:\d+)?\/?$/.exec(text) ?? [];
+  if (host === undefined) return 'Give its origin, such as https://svc.example.org.';
+  return `Did you mean ${isLoopback(host) ? 'http' : 'https'}://${text}?`;
 }

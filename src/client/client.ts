@@ -63,7 +63,11 @@ export function createClient(options: ClientOptions): Client {
         ...(body === undefined ? {} : { body: jsonBody(body) }),
         ...(signal === undefined ? {} : { signal }),
       });
-      const answer = await readJson(response, options.baseUrl, signal);
+      const answer = await readJson(response, {
+        baseUrl: options.baseUrl,
+        method: route.method,
+        signal,
+      });
       if (!response.ok) throw serviceError(options.baseUrl, response.status, answer);
       // The routes table is the service's promise about what this status carries.
       return { status: response.status, body: answer, headers: response.headers } as never;
@@ -123,21 +127,23 @@ async function send({ fetch, baseUrl }: ClientOptions, target: string, init: Req
     return await fetch(target, init);
   } catch (cause) {
     if (init.signal?.aborted) throw cause;
-    throw unreachable(baseUrl, cause);
+    throw unreachable(baseUrl, init.method, cause);
   }
 }
 
-async function readJson(
-  response: Response,
-  baseUrl: string,
-  signal: AbortSignal | undefined,
-): Promise<unknown> {
+interface Asked {
+  baseUrl: string;
+  method: string | undefined;
+  signal: AbortSignal | undefined;
+}
+
+async function readJson(response: Response, { baseUrl, method, signal }: Asked): Promise<unknown> {
   let text: string;
   try {
     text = await response.text();
   } catch (cause) {
     if (signal?.aborted) throw cause;
-    throw unreachable(baseUrl, cause);
+    throw unreachable(baseUrl, method, cause);
   }
   try {
     return JSON.parse(text);
@@ -155,9 +161,11 @@ function serviceError(baseUrl: string, status: number, answer: unknown): SvcErro
   return new SvcError(error, message, { details: { ...details, status }, retryable });
 }
 
-function unreachable(baseUrl: string, cause: unknown): SvcError {
+function unreachable(baseUrl: string, method: string | undefined, cause: unknown): SvcError {
+  const doubt =
+    method === 'GET' ? '' : ' A write may or may not have arrived; repeat it with the same id.';
   return new SvcError('service_unreachable', `No answer from ${baseUrl}.`, {
-    hint: 'Check the address and the network. A write may or may not have arrived; repeat it with the same id.',
+    hint: `Check the address and the network.${doubt}`,
     retryable: true,
     cause,
   });

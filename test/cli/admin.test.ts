@@ -37,7 +37,7 @@ describe('naming a robot', () => {
     const { exitCode, stdout, stderr } = await user.svc(['robots', 'delete', 'twin', '--yes']);
 
     expect([exitCode, stdout]).toEqual([2, '']);
-    expect(stderr).toContain('2 robots are called “twin”');
+    expect(stderr).toContain('2 robots match “twin”');
     expect(stderr).toContain(one.id);
     expect(stderr).toContain(two.id);
     expect((await user.json('robots', 'list')).items).toHaveLength(2);

@@ -213,6 +213,16 @@ describe('svc login', () => {
     expect(allowed.stdout).toContain('chain_id\t31337\n');
   });
 
+  it.each([
+    ['127.0.0.1:3000', 'http://127.0.0.1:3000'],
+    ['localhost:3000', 'http://localhost:3000'],
+    ['svc.example.org', 'https://svc.example.org'],
+  ])('is told what %s lacks', async (typed, meant) => {
+    const { exitCode, stderr } = await user.svc(['login', typed]);
+
+    expect([exitCode, stderr]).toEqual([2, expect.stringContaining(`Did you mean ${meant}?`)]);
+  });
+
   it('follows no redirect', async () => {
     const other = createServer((_, response) =>
       response.writeHead(307, { location: `${service.url}/api/auth/challenge` }).end(),

@@ -60,7 +60,7 @@ describe('svc verify HASH', () => {
     const { exitCode, stdout, stderr } = await verify(receipt.proof_hash);
 
     expect([exitCode, stderr]).toEqual([0, '']);
-    expect(stdout).toMatch(/^✔ service .*\nThe service says: \d+ confirmations, \w+\.\n/);
+    expect(stdout).toMatch(/^✔ service .*\nThe service says: \d+ confirmations?, \w+\.\n/);
     expect(stdout).toContain(`the word of ${service.url} alone. Read it with --rpc-url.\n`);
     expect(stdout).not.toContain('Verified');
   });
@@ -69,7 +69,7 @@ describe('svc verify HASH', () => {
     const { exitCode, stdout, stderr } = await verify(receipt.proof_hash, ...onChain());
 
     expect([exitCode, stderr]).toEqual([0, '']);
-    expect(stdout).toMatch(/^(✔ .*\n)+Verified: \d+ confirmations, \w+\.\n/);
+    expect(stdout).toMatch(/^(✔ .*\n)+Verified: \d+ confirmations?, \w+\.\n/);
     expect(stdout).toContain("Stated, not proven: the robot's name, arm\\u{202e}7\n");
     expect(stdout).toContain("Stated, not proven: the task's title, Pick parcels\n");
     expect(stdout).not.toContain('the word of');
@@ -100,6 +100,12 @@ describe('svc verify HASH', () => {
       proof_hash: receipt.proof_hash,
       stated: { title: 'Pick parcels' },
     });
+  });
+
+  it('that is cut short is refused as what it is, not as a file', async () => {
+    const { exitCode, stderr } = await verify(receipt.proof_hash.slice(0, -1));
+
+    expect([exitCode, stderr]).toEqual([2, expect.stringContaining('is not a proof hash')]);
   });
 
   it('says which of several tasks it found', async () => {
@@ -164,7 +170,7 @@ describe('svc verify --watch', () => {
 
     const { exitCode, stdout, stderr } = await watching;
     expect(exitCode).toBe(0);
-    expect(stdout).toMatch(/\nVerified: \d+ confirmations, finalized\.\n/);
+    expect(stdout).toMatch(/\nVerified: \d+ confirmations?, finalized\.\n/);
     expect(stderr).toMatch(/^not in the chain yet, 0x/);
   });
 
@@ -175,7 +181,7 @@ describe('svc verify --watch', () => {
     const { exitCode, stdout } = await verify(hashProof(proof), '--watch', '--timeout', '1');
 
     expect(exitCode).toBe(8);
-    expect(stdout).toMatch(/\nPending: \d+ confirmations, included\.\n$/);
+    expect(stdout).toMatch(/\nPending: \d+ confirmations?, included\.\n$/);
   });
 });
 
@@ -217,10 +223,20 @@ describe('svc verify FILE without a node', () => {
 
     expect(exitCode).toBe(3);
     expect(stdout).toMatch(/✘ sender /);
+    expect(stdout).toMatch(/NOT verified\.\nThe service says: Sent by 0x[0-9a-f]{40}\n$/);
   });
 });
 
 describe('svc verify FILE with a node', () => {
+  it('names the account that sent it, where that is not the one it is pinned to', async () => {
+    const pin = ['--anchor-address', `0x${'12'.repeat(20)}`];
+
+    const { exitCode, stdout } = await verify(user.file('receipt.json'), ...pin, ...onChain());
+
+    expect(exitCode).toBe(3);
+    expect(stdout.toLowerCase()).toContain(`\nsent by ${bundle.anchor.from.toLowerCase()}\n`);
+  });
+
   it('needs no service', async () => {
     const nowhere = { env: { SVC_URL: 'http://127.0.0.1:9' } };
     const args = (name: string) => ['verify', user.file(name), ...onChain()];

@@ -167,11 +167,22 @@ describe('what the client makes of an answer', () => {
     });
   });
 
-  it('says that a cut connection leaves the outcome unknown', async () => {
+  it('says that a cut connection leaves the outcome of a write unknown', async () => {
+    wire.use(http.post(`${baseUrl}/api/v1/tasks`, () => HttpResponse.error()));
+
+    await expect(robot.call('createTask', { body: { title: 'x' } })).rejects.toMatchObject({
+      code: 'service_unreachable',
+      hint: expect.stringContaining('A write may or may not have arrived'),
+      retryable: true,
+    });
+  });
+
+  it('says nothing of writes where a read was cut', async () => {
     wire.use(http.get(`${baseUrl}/api/v1/tasks/${id}`, () => HttpResponse.error()));
 
     await expect(robot.call('getTask', { params: { id } })).rejects.toMatchObject({
       code: 'service_unreachable',
+      hint: 'Check the address and the network.',
       retryable: true,
     });
   });

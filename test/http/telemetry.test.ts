@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { limits } from '../../src/protocol/limits.ts';
+import { routes } from '../../src/protocol/routes.ts';
 import { hashToken } from '../../src/server/core/token.ts';
 import { createTestClock } from '../support/clock.ts';
 import {
@@ -40,6 +41,12 @@ describe('telemetry', () => {
   const at = (offsetMs: number) => new Date(clock.now() + offsetMs).toISOString();
 
   describe('recording', () => {
+    it('takes the body that its documentation shows', async () => {
+      const reply = await post({ body: routes.recordSamples.example });
+
+      expect(reply.status).toBe(201);
+    });
+
     it('takes one sample at top level', async () => {
       const reply = await post({
         body: {

@@ -325,6 +325,18 @@ describe('a chain that says otherwise fails in its own check', () => {
         .filter((name) => name !== 'chain'),
     );
   });
+
+  it('whose transaction nobody has seen, without a word on what is in it', () => {
+    const nothing = { chain_id: 31337, tx: null, receipt: null, canonical_block: null };
+
+    const details = auditAnchor(stated, nothing).map(({ detail }) => detail);
+
+    expect([...new Set(details)]).toEqual([
+      'The node is on the stated chain',
+      'The node does not know the stated transaction',
+      'Cannot be checked without the transaction',
+    ]);
+  });
 });
 
 describe('isProven', () => {

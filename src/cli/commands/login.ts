@@ -31,7 +31,7 @@ export async function login(context: Context, input: LoginInput): Promise<void> 
     ['wallet', wallet],
     ['service', url],
     ['profile', name],
-    ['expires', showTime(expiresAt)],
+    ['expires', context.output.isTerminal ? showTime(expiresAt) : expiresAt],
   ]);
 }
 

@@ -75,12 +75,18 @@ function printChecks({ colors, line }: Output, checks: readonly Check[]): void {
 
 function printVerdict({ colors, line }: Output, finding: Finding): void {
   const { outcome, basis, confirmations, finality } = finding;
-  const seen = escapeText(`${confirmations} confirmations, ${finality}`);
+  const blocks = `${confirmations} confirmation${confirmations === '1' ? '' : 's'}`;
+  const seen = escapeText(`${blocks}, ${finality}`);
   if (outcome === 'pending') {
     const state = confirmations === null ? 'the anchor is not in the chain yet' : seen;
     line(colors.yellow.bold(`Pending: ${state}.`));
   } else if (outcome === 'not_verified') {
     line(colors.red.bold('NOT verified.'));
+    const isOtherSender = finding.checks.some(({ name, ok }) => name === 'sender' && !ok);
+    if (isOtherSender && finding.sender !== null) {
+      const says = basis === 'chain' ? '' : 'The service says: ';
+      line(colors.dim(escapeText(`${says}Sent by ${finding.sender}`)));
+    }
   } else {
     line(
       colors.green.bold(basis === 'chain' ? `Verified: ${seen}.` : `The service says: ${seen}.`),

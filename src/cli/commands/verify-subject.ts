@@ -30,6 +30,9 @@ const Receipt = Type.Object({
 /** From a hash, or a file (`-` is standard input) that holds a hash, a receipt or a bundle. */
 export async function readSubject(argument: string): Promise<Subject> {
   if (HASH.test(argument)) return subjectOfHash(argument);
+  if (/^0x[0-9a-fA-F]*$/.test(argument)) {
+    throw new SvcError('usage', `${argument} is not a proof hash: 0x and 64 hex digits.`);
+  }
   const text = await readText(argument);
   if (HASH.test(text.trim())) return subjectOfHash(text.trim());
   const name = nameOf(argument);
@@ -54,7 +57,11 @@ function statedByReceipt(name: string, document: JsonValue): StatedAnchor {
     throw new SvcError(
       'invalid_document',
       `${name} is not a verification receipt: ${first?.instancePath || 'it'} ${first?.message}`,
-      { hint: 'Give a proof hash, a bundle, or what the service answered to the completion.' },
+      {
+        hint:
+          'Give a proof hash, a bundle, or what the service answered to the completion.\n' +
+          'Evidence is asked for by its hash: svc hash FILE | svc verify -',
+      },
     );
   }
   const { chain_id, proof_hash, task_id, robot_id, claim_hash, inclusion } = receipt;

@@ -21,6 +21,7 @@ export function apiPage(): string {
 
 function intro(): string {
   return [
+    '- A robot sends its key: `Authorization: Bearer svc_…`. A session is the cookie `svc_session`: `POST /api/auth/verify` sets it, for 30 days; a command line gets its own from `POST /api/auth/cli/token`.',
     '- Bodies are JSON in UTF-8. Unknown fields are refused, nothing is coerced or dropped.',
     '- Every answer has `X-RateLimit-Limit`, `X-RateLimit-Remaining` and `X-Request-Id`; a 429 or 503 has `Retry-After`.',
     '- Every error is `{ error, message }`. Any endpoint can answer `request_timeout`, `headers_too_large` and `internal_error`.',
@@ -61,7 +62,9 @@ function memberLists({ query, body }: Route): string[] {
   });
 }
 
-function typeOf({ type, anyOf, enum: values, maxLength }: ReturnType<typeof plain>): string {
+function typeOf(schema: ReturnType<typeof plain>): string {
+  const { type, anyOf, const: value, enum: values, maxLength } = schema;
+  if (value !== undefined) return `\`${value}\``;
   if (values !== undefined) return values.map((value) => `\`${value}\``).join(', ');
   if (anyOf !== undefined) return [...new Set(anyOf.map(typeOf))].join(' or ');
   return `${type ?? 'any'}${maxLength === undefined ? '' : `, at most ${maxLength}`}`;

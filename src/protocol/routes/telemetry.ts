@@ -33,6 +33,7 @@ export const telemetryRoutes = {
         }),
       ),
     }),
+    example: { battery_pct: 81.5, state: 'busy', metrics: { speed_mps: 0.42 } },
     maxBody: limits.bodyBytes,
     maxValues: limits.samplesValues,
     fieldErrors: {

@@ -37,7 +37,7 @@ export interface AgentChaosReport {
 /** One kill in so many is of the service. */
 const OF_SERVICE = 5;
 /** Ends what hangs; how long it takes says nothing. */
-const DRAIN_MS = 300_000;
+const DRAIN_MS = 120_000;
 
 /**
  * A robot's programs at work at an agent that delivers to a service on a local chain, both killed at random
@@ -97,9 +97,9 @@ export async function runAgentChaos({
       onKill?.({ number, of });
     }
     await load.stop();
-    await waitFor('the delivery', () => isDrained(socketPath), DRAIN_MS);
+    const undelivered = await untilDrained(socketPath);
     const { promises } = load;
-    const violations = await auditAgent({
+    const faults = await auditAgent({
       rpcUrl: chain.url,
       robotId: robot.id,
       owner,
@@ -113,7 +113,7 @@ export async function runAgentChaos({
       samples: promises.samples.size,
       events: promises.events.size,
       answers: Object.fromEntries(promises.answers),
-      violations,
+      violations: [...undelivered, ...faults],
     };
   } finally {
     await load.stop();
@@ -125,7 +125,15 @@ export async function runAgentChaos({
   }
 }
 
-async function isDrained(socketPath: string): Promise<boolean> {
-  const { body } = await callLocally({ socketPath }, 'GET', '/api/v1/status');
-  return Object.values<{ count: number }>(body.lanes).every(({ count }) => count === 0);
+/** What the agent says of itself if it does not deliver all. */
+async function untilDrained(socketPath: string): Promise<string[]> {
+  const status = async () => (await callLocally({ socketPath }, 'GET', '/api/v1/status')).body;
+  const isDrained = async () =>
+    Object.values<{ count: number }>((await status()).lanes).every(({ count }) => count === 0);
+  try {
+    await waitFor('the delivery', isDrained, DRAIN_MS);
+    return [];
+  } catch {
+    return [`not delivered: ${JSON.stringify(await status())}`];
+  }
 }

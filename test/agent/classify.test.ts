@@ -25,7 +25,7 @@ it('takes a service that never answers for one that took too long', async () => 
 
 it('refuses no record for a fault that is not its own', () => {
   const kept = Object.entries(errors)
-    .filter(([, { status, retryable }]) => status >= 500 || (retryable && status !== 202))
+    .filter(([, { status, retryable }]) => status >= 500 || retryable)
     .map(([code, { status }]) => verdictOf(new SvcError(code, '', { details: { status } })));
 
   expect(kept).not.toContain('refused');

@@ -1,6 +1,6 @@
 import type { Client } from '../../src/client/client.ts';
 import { leavesIn, scanAnchors } from '../support/chain-scan.ts';
-import type { Promises } from './agent-load.ts';
+import type { Answered, Promises } from './agent-load.ts';
 
 export interface AgentAudit {
   rpcUrl: string;
@@ -55,15 +55,15 @@ async function completionFaults({ rpcUrl, owner, robot, promises }: AgentAudit):
 
 function recordFaults(
   kind: string,
-  answered: ReadonlyMap<string, number>,
+  answered: ReadonlyMap<string, Answered>,
   stored: readonly { id: string }[],
   kills: readonly number[],
 ): string[] {
   const times = new Map<string, number>();
   for (const { id } of stored) times.set(id, (times.get(id) ?? 0) + 1);
   const repeated = [...times].filter(([, count]) => count > 1);
-  const lost = [...answered].filter(([id, at]) => {
-    const atRisk = kills.some((kill) => kill > at && kill - at <= DURABLE_MS);
+  const lost = [...answered].filter(([id, { asked, read }]) => {
+    const atRisk = kills.some((kill) => kill > asked && kill - read <= DURABLE_MS);
     return !atRisk && !times.has(id);
   });
   return [

@@ -4,13 +4,18 @@ import { hashProof } from '../../src/proof/hash.ts';
 import { callLocally, type LocalReply } from '../support/local-call.ts';
 import type { Random } from './random.ts';
 
+/** The answer was given between these, of `performance.now()`: it may be read after the agent's end. */
+export interface Answered {
+  readonly asked: number;
+  readonly read: number;
+}
+
 /** What the agent answered, and so promised. */
 export interface Promises {
   /** Proof hashes by task. */
   readonly completions: Map<string, string>;
-  /** When each sample was answered, of `performance.now()`, by its id. */
-  readonly samples: Map<string, number>;
-  readonly events: Map<string, number>;
+  readonly samples: Map<string, Answered>;
+  readonly events: Map<string, Answered>;
   /** Answers by status; 0 where none came. */
   readonly answers: Map<number, number>;
 }
@@ -51,16 +56,19 @@ export function startRobotPrograms(socketPath: string, random: Random): RobotLoa
       recorded_at,
       metrics: { n },
     }));
+    const asked = performance.now();
     const reply = await call('/api/v1/telemetry', { samples });
+    const answered = { asked, read: performance.now() };
     for (const { id } of samples) {
-      if (reply?.status === 201) promises.samples.set(id, performance.now());
+      if (reply?.status === 201) promises.samples.set(id, answered);
     }
     await sleep(random.between(10, 150));
   };
   const events = async () => {
     const id = randomUUID();
+    const asked = performance.now();
     const reply = await call('/api/v1/events', { id, event_type: 'info' });
-    if (reply?.status === 201) promises.events.set(id, performance.now());
+    if (reply?.status === 201) promises.events.set(id, { asked, read: performance.now() });
     await sleep(random.between(500, 2000));
   };
   const forever = async (work: () => Promise<void>) => {

@@ -37,7 +37,7 @@ export interface AgentChaosReport {
 /** One kill in so many is of the service. */
 const OF_SERVICE = 5;
 /** Ends what hangs; how long it takes says nothing. */
-const DRAIN_MS = 60_000;
+const DRAIN_MS = 300_000;
 
 /**
  * A robot's programs at work at an agent that delivers to a service on a local chain, both killed at random

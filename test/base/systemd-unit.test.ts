@@ -73,7 +73,9 @@ describe.each([agentInstallation, serverInstallation])('the unit of $name', (ins
     const program = needsSystemd(context);
 
     const args = ['security', '--offline=yes', '--threshold=20', file];
-    const { stdout } = await execute(program, args, { env: { LC_ALL: 'C', PATH: process.env.PATH } });
+    const { stdout } = await execute(program, args, {
+      env: { LC_ALL: 'C', PATH: process.env.PATH },
+    });
 
     const level = /Overall exposure level .*: ([\d.]+)/.exec(stdout)?.[1];
     expect(Number(level)).toBeLessThanOrEqual(2);

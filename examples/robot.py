@@ -2,8 +2,8 @@
 """A robot's program with nothing but Python's standard library: claim, telemetry, complete.
 
 It calls svc-agent on its unix socket (SVC_AGENT_SOCKET, /run/svc-agent/agent.sock), works with and without a
-network, and may be ended and run again with the same TASK_ID: repeated calls are harmless. What it reports is
-the recorded run in examples/indoor-robot, as if it had ended now.
+network, and may be run again with the same TASK_ID: a task is claimed and completed once. What it reports is the
+recorded run in examples/indoor-robot, as if it had ended now.
 
     python3 examples/robot.py [TASK_ID]
 """
@@ -75,6 +75,8 @@ def read_run():
 def sample(step, started_at):
     recorded_at = started_at + timedelta(seconds=step["seconds"])
     return {
+        # Made here, so that a call that is repeated stores nothing twice.
+        "id": str(uuid.uuid4()),
         "state": "busy",
         "recorded_at": recorded_at.isoformat(timespec="milliseconds"),
         "metrics": {"x_m": step["x_m"], "y_m": step["y_m"], "rssi_dbm": step["rssi_dbm"]},

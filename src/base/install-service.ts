@@ -92,7 +92,9 @@ function planOf(
     inHome: [node, program].some((file) => /^\/(home|root|run\/user)\//.test(file)),
   });
   const account = { path: accountPath(name), text: `u ${name} - "${name}"\n`, mode: 0o644 };
-  const makeAccount: Plan['commands'] = [['systemd-sysusers', ...rootOption(root), account.path]];
+  const makeAccount: Plan['commands'] = [
+    ['systemd-sysusers', ...rootOption(root), path.basename(account.path)],
+  ];
   return {
     files: [
       ...(user === undefined ? [account] : []),

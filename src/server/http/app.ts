@@ -18,6 +18,7 @@ import { createAuthenticators } from './authenticate.ts';
 import type { Access, Call, Handlers } from './call.ts';
 import { cliLoginPage } from './cli-login-page.ts';
 import { createConnectionErrorHandler } from './connection-errors.ts';
+import { dashboardPages } from './dashboard-pages.ts';
 import { docsPage } from './docs-page.ts';
 import { drainOnClose } from './drain.ts';
 import { createHandlers } from './handlers.ts';
@@ -80,6 +81,7 @@ export function buildApp(deps: AppDeps): FastifyInstance {
   app.register(cookie);
   app.register(docsPage);
   app.register(cliLoginPage);
+  app.register(dashboardPages);
   const { metrics } = deps;
   if (metrics) app.register((scope) => metricsPage(scope, metrics));
   const handlers = createHandlers(deps);

@@ -1,6 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
-import { lazy, type ReactNode, Suspense, useEffect, useRef } from 'react';
+import { type ComponentType, lazy, type ReactNode, Suspense, useEffect, useRef } from 'react';
 import { Redirect, Route, Switch, useLocation, useSearchParams } from 'wouter';
+import { PublicShell } from './public-shell.tsx';
 import { accountQuery } from './queries.ts';
 import { Shell } from './shell.tsx';
 import { Failure, Loading } from './ui/states.tsx';
@@ -8,6 +9,15 @@ import { NotFound } from './views/not-found.tsx';
 import { SignIn } from './views/sign-in.tsx';
 
 const Overview = lazy(() => import('./views/overview.tsx'));
+const Robots = lazy(() => import('./views/robots.tsx'));
+const Robot = lazy(() => import('./views/robot.tsx'));
+const Fleets = lazy(() => import('./views/fleets.tsx'));
+const Tasks = lazy(() => import('./views/tasks.tsx'));
+const Task = lazy(() => import('./views/task.tsx'));
+const Events = lazy(() => import('./views/events.tsx'));
+const Verify = lazy(() => import('./views/verify.tsx'));
+const VerifyHash = lazy(() => import('./views/verify-hash.tsx'));
+const Transaction = lazy(() => import('./views/transaction.tsx'));
 const Account = lazy(() => import('./views/account.tsx'));
 
 export function App() {
@@ -15,12 +25,27 @@ export function App() {
     <Suspense fallback={<Loading what="page" />}>
       <Switch>
         <Route path="/sign-in" component={SignInOrGoOn} />
+        <Route path="/verify">
+          <Public page={Verify} />
+        </Route>
+        <Route path="/verify/:proofHash">
+          <Public page={VerifyHash} />
+        </Route>
+        <Route path="/tx/:txHash">
+          <Public page={Transaction} />
+        </Route>
         <Route>
           <SignedIn>
             <Shell>
               <Suspense fallback={<Loading what="page" />}>
                 <Switch>
                   <Route path="/" component={Overview} />
+                  <Route path="/robots" component={Robots} />
+                  <Route path="/robots/:id" component={Robot} />
+                  <Route path="/fleets" component={Fleets} />
+                  <Route path="/tasks" component={Tasks} />
+                  <Route path="/tasks/:id" component={Task} />
+                  <Route path="/events" component={Events} />
                   <Route path="/account" component={Account} />
                   <Route component={NotFound} />
                 </Switch>
@@ -30,6 +55,17 @@ export function App() {
         </Route>
       </Switch>
     </Suspense>
+  );
+}
+
+/** For everybody, signed in or not. */
+function Public({ page: View }: { page: ComponentType }) {
+  return (
+    <PublicShell>
+      <Suspense fallback={<Loading what="page" />}>
+        <View />
+      </Suspense>
+    </PublicShell>
   );
 }
 

@@ -1,4 +1,4 @@
-import { Anchor, AppShell, Burger, Group, NavLink, ScrollArea } from '@mantine/core';
+import { Anchor, AppShell, Burger, Group, NavLink } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
 import { type ReactNode, useEffect } from 'react';
 import { Link, useLocation } from 'wouter';
@@ -10,6 +10,11 @@ import { WalletNotice } from './wallet/wallet-notice.tsx';
 
 const places: { path: string; label: string; icon: IconName }[] = [
   { path: '/', label: 'Overview', icon: 'overview' },
+  { path: '/robots', label: 'Robots', icon: 'robot' },
+  { path: '/fleets', label: 'Fleets', icon: 'fleet' },
+  { path: '/tasks', label: 'Tasks', icon: 'task' },
+  { path: '/events', label: 'Events', icon: 'event' },
+  { path: '/verify', label: 'Verify', icon: 'verify' },
   { path: '/account', label: 'Account', icon: 'account' },
 ];
 
@@ -49,7 +54,7 @@ export function Shell({ children }: { children: ReactNode }) {
         </Group>
       </AppShell.Header>
       <AppShell.Navbar p="sm" component="nav" aria-label="Views">
-        <AppShell.Section grow component={ScrollArea}>
+        <AppShell.Section grow className="nav-links">
           {places.map(({ path: place, label, icon }) => (
             <NavLink
               key={place}

@@ -24,5 +24,9 @@ export const theme = createTheme({
   fontFamily:
     'Inter, system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", Arial, sans-serif',
   fontFamilyMonospace: 'ui-monospace, "SF Mono", "Cascadia Mono", Menlo, Consolas, monospace',
+  components: {
+    // A link in a text is told by more than its colour.
+    Anchor: { defaultProps: { underline: 'always' } },
+  },
   headings: { fontWeight: '650' },
 });

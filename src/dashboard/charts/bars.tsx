@@ -76,27 +76,29 @@ export function Bars({ bars, series, caption, format = String }: BarsProps) {
           ))}
         </div>
       )}
-      <table className="hidden">
-        <caption>{caption}</caption>
-        <thead>
-          <tr>
-            <th>When</th>
-            {series.map(({ name }) => (
-              <th key={name}>{name}</th>
-            ))}
-          </tr>
-        </thead>
-        <tbody>
-          {bars.map((bar) => (
-            <tr key={bar.label}>
-              <th>{bar.label}</th>
-              {series.map(({ name }, i) => (
-                <td key={name}>{format(bar.values[i] ?? 0)}</td>
+      <div className="hidden">
+        <table>
+          <caption>{caption}</caption>
+          <thead>
+            <tr>
+              <th>When</th>
+              {series.map(({ name }) => (
+                <th key={name}>{name}</th>
               ))}
             </tr>
-          ))}
-        </tbody>
-      </table>
+          </thead>
+          <tbody>
+            {bars.map((bar) => (
+              <tr key={bar.label}>
+                <th>{bar.label}</th>
+                {series.map(({ name }, i) => (
+                  <td key={name}>{format(bar.values[i] ?? 0)}</td>
+                ))}
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
     </figure>
   );
 }

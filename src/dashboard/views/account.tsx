@@ -6,6 +6,7 @@ import { Badge } from '../ui/badge.tsx';
 import { Hex } from '../ui/copy.tsx';
 import { ether } from '../ui/ether.ts';
 import { Page } from '../ui/page.tsx';
+import { ScrollTable } from '../ui/scroll-table.tsx';
 import { Empty, Loaded } from '../ui/states.tsx';
 import { Ago } from '../ui/time.tsx';
 import { NetworkCard } from '../wallet/network-card.tsx';
@@ -115,48 +116,46 @@ function Sessions() {
       )}
       <Loaded query={sessions} what="sessions">
         {({ items }) => (
-          <Table.ScrollContainer minWidth={480}>
-            <Table verticalSpacing="xs">
-              <Table.Thead>
-                <Table.Tr>
-                  <Table.Th>Opened by</Table.Th>
-                  <Table.Th>Since</Table.Th>
-                  <Table.Th>Ends</Table.Th>
-                  <Table.Th>
-                    <span className="hidden">Action</span>
-                  </Table.Th>
+          <ScrollTable label="Sessions" minWidth={480}>
+            <Table.Thead>
+              <Table.Tr>
+                <Table.Th>Opened by</Table.Th>
+                <Table.Th>Since</Table.Th>
+                <Table.Th>Ends</Table.Th>
+                <Table.Th>
+                  <span className="hidden">Action</span>
+                </Table.Th>
+              </Table.Tr>
+            </Table.Thead>
+            <Table.Tbody>
+              {items.map((session) => (
+                <Table.Tr key={session.id}>
+                  <Table.Td>
+                    {session.signed_in_with === 'wallet' ? 'Wallet signature' : 'Command line'}{' '}
+                    {session.current && <Badge tone="good">this one</Badge>}
+                  </Table.Td>
+                  <Table.Td>
+                    <Ago at={session.created_at} />
+                  </Table.Td>
+                  <Table.Td>
+                    <time dateTime={session.expires_at}>{session.expires_at.slice(0, 10)}</time>
+                  </Table.Td>
+                  <Table.Td ta="right">
+                    {!session.current && (
+                      <Button
+                        size="compact-xs"
+                        variant="default"
+                        loading={revoke.isPending && revoke.variables === session.id}
+                        onClick={() => revoke.mutate(session.id)}
+                      >
+                        Revoke
+                      </Button>
+                    )}
+                  </Table.Td>
                 </Table.Tr>
-              </Table.Thead>
-              <Table.Tbody>
-                {items.map((session) => (
-                  <Table.Tr key={session.id}>
-                    <Table.Td>
-                      {session.signed_in_with === 'wallet' ? 'Wallet signature' : 'Command line'}{' '}
-                      {session.current && <Badge tone="good">this one</Badge>}
-                    </Table.Td>
-                    <Table.Td>
-                      <Ago at={session.created_at} />
-                    </Table.Td>
-                    <Table.Td>
-                      <time dateTime={session.expires_at}>{session.expires_at.slice(0, 10)}</time>
-                    </Table.Td>
-                    <Table.Td ta="right">
-                      {!session.current && (
-                        <Button
-                          size="compact-xs"
-                          variant="default"
-                          loading={revoke.isPending && revoke.variables === session.id}
-                          onClick={() => revoke.mutate(session.id)}
-                        >
-                          Revoke
-                        </Button>
-                      )}
-                    </Table.Td>
-                  </Table.Tr>
-                ))}
-              </Table.Tbody>
-            </Table>
-          </Table.ScrollContainer>
+              ))}
+            </Table.Tbody>
+          </ScrollTable>
         )}
       </Loaded>
     </section>
@@ -178,33 +177,31 @@ function Ledger() {
           items.length === 0 ? (
             <Empty title="No change yet" />
           ) : (
-            <Table.ScrollContainer minWidth={480} maxHeight={360}>
-              <Table verticalSpacing="xs">
-                <Table.Thead>
-                  <Table.Tr>
-                    <Table.Th>When</Table.Th>
-                    <Table.Th>What</Table.Th>
-                    <Table.Th ta="right">Anchors</Table.Th>
-                    <Table.Th ta="right">Gas</Table.Th>
+            <ScrollTable label="Changes of the credits" minWidth={480} maxHeight={360}>
+              <Table.Thead>
+                <Table.Tr>
+                  <Table.Th>When</Table.Th>
+                  <Table.Th>What</Table.Th>
+                  <Table.Th ta="right">Anchors</Table.Th>
+                  <Table.Th ta="right">Gas</Table.Th>
+                </Table.Tr>
+              </Table.Thead>
+              <Table.Tbody>
+                {items.map((entry) => (
+                  <Table.Tr key={entry.id}>
+                    <Table.Td>
+                      <Ago at={entry.created_at} />
+                    </Table.Td>
+                    <Table.Td>
+                      {entry.kind}
+                      {entry.note && <Text size="sm">{entry.note}</Text>}
+                    </Table.Td>
+                    <Table.Td ta="right">{entry.anchors.toLocaleString('en')}</Table.Td>
+                    <Table.Td ta="right">{ether(entry.gas_wei)}</Table.Td>
                   </Table.Tr>
-                </Table.Thead>
-                <Table.Tbody>
-                  {items.map((entry) => (
-                    <Table.Tr key={entry.id}>
-                      <Table.Td>
-                        <Ago at={entry.created_at} />
-                      </Table.Td>
-                      <Table.Td>
-                        {entry.kind}
-                        {entry.note && <Text size="sm">{entry.note}</Text>}
-                      </Table.Td>
-                      <Table.Td ta="right">{entry.anchors.toLocaleString('en')}</Table.Td>
-                      <Table.Td ta="right">{ether(entry.gas_wei)}</Table.Td>
-                    </Table.Tr>
-                  ))}
-                </Table.Tbody>
-              </Table>
-            </Table.ScrollContainer>
+                ))}
+              </Table.Tbody>
+            </ScrollTable>
           )
         }
       </Loaded>

@@ -13,11 +13,11 @@ export function Activity({ stats }: { stats: Stats }) {
   const anchors = stats.anchors_by_day.reduce((total, day) => total + day.anchors, 0);
   const gas = stats.anchors_by_day.reduce((total, day) => total + BigInt(day.gas_wei), 0n);
   return (
-    <div className="grid-wide">
+    <div className="charts">
       <Chart title="Battery" note={`${stats.battery.unknown} unknown`}>
         <Bars
           caption="Robots by battery level"
-          series={[{ name: 'robots', color: 'busy' }]}
+          series={[{ name: 'robots', color: 'busy-bar' }]}
           bars={stats.battery.buckets.map((robots, ten) => ({
             label: `${ten * 10}–${ten * 10 + 10} %`,
             values: [robots],
@@ -41,7 +41,7 @@ export function Activity({ stats }: { stats: Stats }) {
       <Chart title="Telemetry samples" note="24 hours">
         <Bars
           caption="Telemetry samples by hour"
-          series={[{ name: 'samples', color: 'busy' }]}
+          series={[{ name: 'samples', color: 'busy-bar' }]}
           bars={stats.samples_by_hour.map(({ at, samples }) => ({
             label: hour(at),
             values: [samples],

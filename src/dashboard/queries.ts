@@ -18,12 +18,15 @@ export function createQueries(): QueryClient {
     }),
     defaultOptions: {
       queries: {
+        // What the browser thinks of the network says nothing of a service on this machine.
+        networkMode: 'always',
         staleTime: 2_000,
         refetchInterval: POLL_MS,
         retry: (failures, error) => failures < 1 && isWorthRepeating(error),
         retryDelay: 1_000,
       },
       mutations: {
+        networkMode: 'always',
         onError: (error) => {
           if (isSignedOut(error)) client.setQueryData(accountQuery.queryKey, null);
         },

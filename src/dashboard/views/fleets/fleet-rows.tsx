@@ -11,7 +11,7 @@ interface FleetRowsProps {
   onDelete: (fleet: Fleet) => void;
 }
 
-/** Fleets in display order, which is changed by dragging a handle, or with the arrow keys on it. */
+/** Fleets in display order, which is changed by dragging one, or with the arrow keys on its handle. */
 export function FleetRows({ fleets, onReorder, onEdit, onDelete }: FleetRowsProps) {
   const [dragged, setDragged] = useState<string | null>(null);
   const [over, setOver] = useState<string | null>(null);
@@ -47,6 +47,16 @@ export function FleetRows({ fleets, onReorder, onEdit, onDelete }: FleetRowsProp
             className="card fleet"
             data-over={(over === fleet.id && dragged !== fleet.id) || undefined}
             data-dragged={dragged === fleet.id || undefined}
+            draggable
+            onDragStart={(event) => {
+              event.dataTransfer.effectAllowed = 'move';
+              event.dataTransfer.setData('text/plain', fleet.id);
+              setDragged(fleet.id);
+            }}
+            onDragEnd={() => {
+              setDragged(null);
+              setOver(null);
+            }}
             onDragOver={(event) => {
               event.preventDefault();
               setOver(fleet.id);
@@ -56,19 +66,9 @@ export function FleetRows({ fleets, onReorder, onEdit, onDelete }: FleetRowsProp
             <button
               type="button"
               className="grip"
-              draggable
               aria-label={`Move ${fleet.name}, number ${place + 1} of ${fleets.length}`}
               aria-describedby="reorder-help"
               onKeyDown={(event) => onKey(event, fleet.id, place)}
-              onDragStart={(event) => {
-                event.dataTransfer.effectAllowed = 'move';
-                event.dataTransfer.setData('text/plain', fleet.id);
-                setDragged(fleet.id);
-              }}
-              onDragEnd={() => {
-                setDragged(null);
-                setOver(null);
-              }}
             >
               <Icon name="grip" />
             </button>
@@ -119,7 +119,7 @@ export function FleetRows({ fleets, onReorder, onEdit, onDelete }: FleetRowsProp
         ))}
       </ol>
       <Text size="xs" c="dimmed" id="reorder-help">
-        Drag a handle to change the order, or press the arrow keys on it.
+        Drag a fleet to change the order, or press the arrow keys on its handle.
       </Text>
       <p className="hidden" role="status">
         {said}

@@ -41,8 +41,8 @@ export function TaskList({ filter }: { filter: TaskFilter }) {
         <Table.Thead>
           <Table.Tr>
             <Table.Th>Task</Table.Th>
-            {withRobot && <Table.Th>Robot</Table.Th>}
             <Table.Th>Anchor</Table.Th>
+            {withRobot && <Table.Th>Robot</Table.Th>}
             <Table.Th>Claimed</Table.Th>
           </Table.Tr>
         </Table.Thead>
@@ -52,6 +52,9 @@ export function TaskList({ filter }: { filter: TaskFilter }) {
               <Table.Th scope="row" fw={600} className="wrap">
                 <Link href={`/tasks/${task.id}`}>{task.title}</Link>
               </Table.Th>
+              <Table.Td>
+                <AnchorBadge anchor={task.anchor} />
+              </Table.Td>
               {withRobot && (
                 <Table.Td>
                   <Link href={`/robots/${task.robot_id}`}>
@@ -59,9 +62,6 @@ export function TaskList({ filter }: { filter: TaskFilter }) {
                   </Link>
                 </Table.Td>
               )}
-              <Table.Td>
-                <AnchorBadge anchor={task.anchor} />
-              </Table.Td>
               <Table.Td>
                 <Ago at={task.created_at} />
               </Table.Td>

@@ -1,6 +1,7 @@
 import { Alert, List, Loader, Text, Title } from '@mantine/core';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useEffect, useState } from 'react';
+import { Link } from 'wouter';
 import { accountQuery, chainQuery } from '../queries.ts';
 import { Brand } from '../ui/brand.tsx';
 import { ColorSchemeButton } from '../ui/color-scheme-button.tsx';
@@ -78,7 +79,8 @@ export function SignIn({ ended }: { ended: boolean }) {
         </Text>
       </main>
       <Text size="sm" c="dimmed" ta="center" component="p">
-        svc anchors the proof of what robots did on a public chain, where anyone can check it.
+        svc anchors the proof of what robots did on a public chain, where{' '}
+        <Link href="/verify">anyone can check it</Link>.
       </Text>
     </div>
   );

@@ -10,6 +10,7 @@ import type { Route } from '../../protocol/route.ts';
 import { type RouteName, routes } from '../../protocol/routes.ts';
 import { parseTimestamp } from '../../protocol/timestamp.ts';
 import type { Deps } from '../core/deps.ts';
+import { fault } from '../core/fault.ts';
 import { JsonText } from '../core/json-text.ts';
 import { createAdmission } from './admit.ts';
 import { answerError } from './answer-error.ts';
@@ -59,6 +60,10 @@ export function buildApp(deps: AppDeps): FastifyInstance {
   app.decorateRequest('caller', null);
   app.register(helmet, securityHeaders(deps.settings.baseUrl.startsWith('https:')));
   app.after(() => app.addHook('onRequest', createAdmission(deps)));
+  // For files that a route does not find; an unknown route meets the hook above first.
+  app.setNotFoundHandler(() => {
+    throw fault('not_found', 'There is no such file.');
+  });
   app.addHook('preParsing', requireIdentity);
   app.addHook('preValidation', requireBody);
   app.addHook('onResponse', async (request, reply) => {

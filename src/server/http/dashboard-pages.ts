@@ -40,7 +40,6 @@ export async function dashboardPages(scope: FastifyInstance): Promise<void> {
   }
   const immutable = { maxAge: '1y', immutable: true, cacheControl: true };
   scope.get('/assets/*', { config, helmet: pageSecurityHeaders }, async (request, reply) => {
-    reply.removeHeader('cache-control');
     return reply.sendFile(`assets/${(request.params as { '*': string })['*']}`, immutable);
   });
   for (const file of ['icon.svg', 'color-scheme.js']) {

@@ -12,9 +12,9 @@ import { type Column, isOnline, pickRobots, type Sorting } from './pick-robots.t
 
 const columns: [Column, string][] = [
   ['name', 'Name'],
-  ['fleet', 'Fleet'],
   ['state', 'State'],
   ['battery', 'Battery'],
+  ['fleet', 'Fleet'],
   ['seen', 'Last seen'],
 ];
 
@@ -112,14 +112,14 @@ export function RobotTable({ robots, fleets }: RobotTableProps) {
                 <Table.Th scope="row" fw={600}>
                   <Link href={`/robots/${robot.id}`}>{robot.name}</Link>
                 </Table.Th>
-                <Table.Td>
-                  {fleets.find(({ id }) => id === robot.fleet_id)?.name ?? <Dash />}
-                </Table.Td>
                 <Table.Td className="reading">
                   {robot.state === null ? <Dash /> : <StateBadge state={robot.state} />}
                 </Table.Td>
                 <Table.Td className="reading">
                   {robot.battery_pct === null ? <Dash /> : `${Math.round(robot.battery_pct)} %`}
+                </Table.Td>
+                <Table.Td>
+                  {fleets.find(({ id }) => id === robot.fleet_id)?.name ?? <Dash />}
                 </Table.Td>
                 <Table.Td>
                   {robot.last_seen_at === null ? (

@@ -1,38 +1,81 @@
+import { writeFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
 import { defineConfig } from 'rolldown';
+import { routes } from './dist/protocol/routes.js';
+
+const require = createRequire(import.meta.url);
 
 /** What TypeScript is to know of the bundle. */
 const declarations = {
   name: 'declarations',
   generateBundle() {
     for (const [name, declaration] of Object.entries({
-      main: 'main(argv: string[]): Promise<number>',
-      'cli-page': 'cliPage(): string',
+      svc: '{}',
+      'cli-page': 'declare function cliPage(): string',
     })) {
-      const source = `export declare function ${declaration};\n`;
-      this.emitFile({ type: 'asset', fileName: `${name}.d.ts`, source });
+      this.emitFile({
+        type: 'asset',
+        fileName: `${name}.d.cts`,
+        source: `export ${declaration};\n`,
+      });
     }
   },
 };
 
 /**
- * conf loads a JSON Schema validator for an option that `svc` does not set: 20 ms of every start. Left out,
- * that option would throw.
+ * conf loads a JSON Schema validator for an option that `svc` does not set, and commander what starts other
+ * programs for commands that are programs: both take long to load. Left out, those features would throw.
  */
-const withoutSchemas = {
-  name: 'without-schemas',
-  resolveId: (id) => (/^ajv(-formats)?(\/|$)/.test(id) ? `\0${id}` : null),
+const withoutUnused = {
+  name: 'without-unused',
+  resolveId(id, importer = '') {
+    const isUnused =
+      /^ajv(-formats)?(\/|$)/.test(id) ||
+      (id === 'node:child_process' && importer.includes('/node_modules/commander/'));
+    return isUnused ? `\0unused:${id}` : null;
+  },
   load: (id) =>
-    id.startsWith('\0ajv') ? 'export const Ajv2020 = undefined; export default {};' : null,
+    id.startsWith('\0unused:') ? 'export const Ajv2020 = undefined; export default {};' : null,
+};
+
+/** The client calls routes by method and path; building the schemas of all takes a third of a start. */
+const routesWithoutSchemas = {
+  name: 'routes-without-schemas',
+  load(id) {
+    if (!id.endsWith('/src/protocol/routes.ts')) return null;
+    const bare = Object.entries(routes).map(([name, { method, path }]) => [name, { method, path }]);
+    return `export const routes = ${JSON.stringify(Object.fromEntries(bare))};`;
+  },
+};
+
+/** Every help text as the bundled program prints it, for `svc` to answer without loading commander. */
+const helpTexts = {
+  name: 'help-texts',
+  writeBundle({ dir }) {
+    const { helpTexts: make } = require(`./${dir}/help-texts.cjs`);
+    writeFileSync(new URL(`${dir}/help.json`, import.meta.url), JSON.stringify(make()));
+  },
 };
 
 /**
  * `svc` in a few files: reading the hundreds of its packages' own would take longer than most of its
- * commands do. What only some commands need stays apart, and is read by them alone.
+ * commands do. What only some commands need stays apart, and is read by them alone. CommonJS, for loading the
+ * first ES module costs a sixth of the start of Node.js itself.
  */
 export default defineConfig({
-  input: { main: 'src/cli/main.ts', 'cli-page': 'src/cli/cli-page.ts' },
+  input: {
+    svc: 'src/cli/svc.ts',
+    'cli-page': 'src/cli/cli-page.ts',
+    'help-texts': 'src/cli/help-texts.ts',
+  },
   platform: 'node',
   external: [/^(viem|ethers|undici)(\/|$)/],
-  plugins: [declarations, withoutSchemas],
-  output: { dir: 'dist/cli', cleanDir: true, chunkFileNames: '[name].js' },
+  plugins: [declarations, withoutUnused, routesWithoutSchemas, helpTexts],
+  output: {
+    dir: 'dist/cli',
+    format: 'cjs',
+    cleanDir: true,
+    entryFileNames: '[name].cjs',
+    chunkFileNames: '[name].cjs',
+  },
 });

@@ -13,8 +13,8 @@ import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 
 const ROUNDS = 32;
-const bin = (name) => fileURLToPath(new URL(`../bin/${name}.js`, import.meta.url));
-const svc = (...args) => [bin('svc'), ...args];
+const bin = (name) => fileURLToPath(new URL(`../bin/${name}`, import.meta.url));
+const svc = (...args) => [bin('svc.cjs'), ...args];
 
 const folder = await mkdtemp(path.join(tmpdir(), 'svc-bench-'));
 const env = { PATH: process.env.PATH, SVC_CONFIG_DIR: path.join(folder, 'config') };
@@ -45,7 +45,7 @@ function print(line) {
 
 const server = spawn(
   process.execPath,
-  [bin('svc-server'), 'dev', '--json', '--port', '0', '--data-dir', path.join(folder, 'data')],
+  [bin('svc-server.js'), 'dev', '--json', '--port', '0', '--data-dir', path.join(folder, 'data')],
   { stdio: ['ignore', 'pipe', 'inherit'], env: { PATH: process.env.PATH } },
 );
 try {

@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 
 export const programs = {
   server: fileURLToPath(new URL('../../bin/svc-server.js', import.meta.url)),
-  cli: fileURLToPath(new URL('../../bin/svc.js', import.meta.url)),
+  cli: fileURLToPath(new URL('../../bin/svc.cjs', import.meta.url)),
 };
 
 /**

@@ -189,7 +189,7 @@ The service runs at ${chalk.cyan(url)}, its chain at ${chalk.cyan(rpcUrl)}, unti
     -H 'Content-Type: application/json' -d '{"title":"Water the plants"}'
   curl ${url}/api/v1/tasks/ID/complete -H 'Authorization: Bearer ${robotKey}' \\
     -H 'Content-Type: application/json' -d '{"proof":{"watered":12}}'      # ID: of the task
-  node bin/svc.js verify ${files.receipt} --proof ${files.evidence} --rpc-url ${rpcUrl}
+  node bin/svc.cjs verify ${files.receipt} --proof ${files.evidence} --rpc-url ${rpcUrl}
 `);
   await ended;
 }

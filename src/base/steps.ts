@@ -28,7 +28,7 @@ export async function mapInSteps<Item, Result>(
 }
 
 /** Runs a computation that may pause at each of its yields, in steps. */
-export async function inSteps<T>(work: Generator<void, T>): Promise<T> {
+export async function inSteps<T>(work: Generator<unknown, T>): Promise<T> {
   const step = startSteps();
   for (;;) {
     const { done, value } = work.next();

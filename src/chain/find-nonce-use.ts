@@ -1,10 +1,12 @@
 import type { Hex } from '../proof/bytes.ts';
+import { askInParts } from './ask-in-parts.ts';
 import { headerAt, malformed, numberOf, objectOf } from './decode.ts';
-import { type FinalityRule, headCalls, headsOf } from './finality.ts';
+import { type FinalityRule, type Heads, headCalls, headsOf } from './finality.ts';
 import { answersOn, type Identity, identityCalls } from './identity.ts';
 import { lesser } from './lesser.ts';
 import { type NonceUse, nonceUseOf } from './nonce-use.ts';
 import { type Ask, type RpcCall, resultOf } from './rpc.ts';
+import type { RpcAnswer } from './rpc-answers.ts';
 
 export interface NonceSearch {
   readonly identity: Identity;
@@ -102,7 +104,8 @@ async function probe(
     method: 'eth_getTransactionCount',
     params: [sender, hexOf(number)],
   }));
-  const answers = answersOn(identity, await ask([...identityCalls, ...calls], signal));
+  const parts = await askInParts(ask, { head: identityCalls, calls }, signal);
+  const answers = parts.flatMap((part) => answersOn(identity, part));
   const isUsed = (i: number) => {
     const answer = answers[i];
     return answer?.ok === false ? null : numberOf(resultOf(answer)) > nonce;
@@ -131,10 +134,16 @@ function downFrom(high: bigint, low: bigint | null): bigint[] {
   );
 }
 
+interface Read {
+  readonly head: bigint;
+  readonly use: NonceUse | null;
+  readonly isTooOld: boolean;
+}
+
 /** Heads and blocks in one request, so that one node speaks of both. */
 async function readBlocks(
   ask: Ask,
-  { identity, sender, nonce, freeAt }: NonceSearch,
+  search: NonceSearch,
   {
     blocks,
     finality,
@@ -144,17 +153,38 @@ async function readBlocks(
     finality: FinalityRule;
     signal: AbortSignal | undefined;
   },
-): Promise<{ head: bigint; use: NonceUse | null; isTooOld: boolean }> {
-  const calls = headCalls(finality);
-  const answers = answersOn(
-    identity,
-    await ask([...identityCalls, ...calls, ...blocks.map(wholeBlock)], signal),
+): Promise<Read> {
+  const { identity } = search;
+  const head = [...identityCalls, ...headCalls(finality)];
+  const parts = await askInParts(ask, { head, calls: blocks.map(wholeBlock) }, signal);
+  const rest = [...blocks];
+  const reads = await Promise.all(
+    parts.map((part) => {
+      const answers = answersOn(identity, part);
+      const heads = headsOf(answers, finality);
+      const shown = answers.slice(headCalls(finality).length);
+      return readShown(search, { heads, shown, numbers: rest.splice(0, shown.length) });
+    }),
   );
-  const heads = headsOf(answers, finality);
+  return {
+    head: reads.map((read) => read.head).reduce(lesser),
+    use: reads.map((read) => read.use).find((use) => use !== null) ?? null,
+    isTooOld: reads.some((read) => read.isTooOld),
+  };
+}
+
+async function readShown(
+  { sender, nonce, freeAt }: NonceSearch,
+  {
+    heads,
+    shown,
+    numbers,
+  }: { heads: Heads; shown: readonly RpcAnswer[]; numbers: readonly bigint[] },
+): Promise<Read> {
   let use: NonceUse | null = null;
   let isTooOld = false;
-  for (const [i, number] of blocks.entries()) {
-    const answer = answers[calls.length + i];
+  for (const [i, number] of numbers.entries()) {
+    const answer = shown[i];
     // Some nodes refuse a block that they do not have yet, or no longer.
     const block = answer?.ok === false ? null : resultOf(answer);
     const header = headerAt(number, block);

@@ -1,7 +1,8 @@
 import { encodeFunctionData, hexToBytes, parseAbi, serializeTransaction } from 'viem';
 import { SvcError } from '../base/svc-error.ts';
 import type { Hex } from '../proof/bytes.ts';
-import { dataOf, headerOf, numberOf, objectOf, quantityOf } from './decode.ts';
+import { askInParts } from './ask-in-parts.ts';
+import { type BlockHeader, dataOf, headerOf, numberOf, objectOf, quantityOf } from './decode.ts';
 import {
   isDeterministicRefusal,
   isUnsupported,
@@ -49,10 +50,11 @@ const DEFAULT_TIP = 1_000_000_000n;
 const LEAST_TIP = 1_000_000n;
 /** GasPriceOracle, a predeploy of every OP-stack chain. */
 const GAS_PRICE_ORACLE = '0x420000000000000000000000000000000000000F';
+const headCall: RpcCall = { method: 'eth_getBlockByNumber', params: ['latest', false] };
 const gasPriceOracle = parseAbi(['function getL1Fee(bytes) view returns (uint256)']);
 
 /**
- * One request for the state of chain and sender, and what `payload` would cost.
+ * The state of chain and sender, and what `payload` would cost; one request, unless the endpoint takes only smaller ones.
  * Rejects with ProviderFault, or SvcError `chain_mismatch` when another chain answers and
  * `unsupported_chain` where blocks have no base fee.
  */
@@ -61,12 +63,13 @@ export async function survey(
   { identity, sender, payload }: SurveySubject,
   signal?: AbortSignal,
 ): Promise<Survey> {
-  const [head, latest, pending, balance, code, gas, tip, dataFee] = answersOn(
-    identity,
-    await ask([...identityCalls, ...surveyCalls(sender, payload)], signal),
+  const calls = surveyCalls(sender, payload);
+  const parts = await askInParts(ask, { head: [...identityCalls, headCall], calls }, signal);
+  const readings = parts.map((part) => answersOn(identity, part));
+  const [latest, pending, balance, code, gas, tip, dataFee] = readings.flatMap(
+    ([, ...answers]) => answers,
   );
-  const header = headerOf(resultOf(head));
-  if (header === null) throw new ProviderFault('the node has no head');
+  const { header, gasLimit } = readings.map(([head]) => headOf(head)).reduce(newest);
   if (header.baseFeePerGas === null) {
     throw new SvcError('unsupported_chain', 'The chain has no base fee (EIP-1559)');
   }
@@ -80,15 +83,31 @@ export async function survey(
     hasCode: dataOf(resultOf(code)) !== '0x',
     baseFeePerGas: header.baseFeePerGas,
     maxPriorityFeePerGas: tipOf(tip),
-    gas: gasOf(gas, payload, quantityOf(objectOf(resultOf(head)).gasLimit)),
+    gas: gasOf(gas, payload, gasLimit),
     dataFeeWei: dataFeeOf(dataFee),
   };
+}
+
+interface Head {
+  readonly header: BlockHeader;
+  readonly gasLimit: bigint;
+}
+
+function headOf(answer: RpcAnswer | undefined): Head {
+  const block = resultOf(answer);
+  const header = headerOf(block);
+  if (header === null) throw new ProviderFault('the node has no head');
+  return { header, gasLimit: quantityOf(objectOf(block).gasLimit) };
+}
+
+/** What was counted in any part was counted at this head or before. */
+function newest(a: Head, b: Head): Head {
+  return b.header.number > a.header.number ? b : a;
 }
 
 function surveyCalls(sender: string, payload: Hex): RpcCall[] {
   const transaction = { from: sender, to: sender, value: '0x0', data: payload };
   return [
-    { method: 'eth_getBlockByNumber', params: ['latest', false] },
     { method: 'eth_getTransactionCount', params: [sender, 'latest'] },
     { method: 'eth_getTransactionCount', params: [sender, 'pending'] },
     { method: 'eth_getBalance', params: [sender, 'latest'] },

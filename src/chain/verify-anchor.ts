@@ -1,12 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
-import {
-  type AuditCheck,
-  type AuditCheckName,
-  auditAnchor,
-  type ChainFacts,
-  type StatedAnchor,
-} from '../proof/audit-anchor.ts';
+import { auditAnchor, type ChainFacts, type StatedAnchor } from '../proof/audit-anchor.ts';
 import { auditBundle } from '../proof/audit-bundle.ts';
+import type { AuditCheck, AuditCheckName } from '../proof/audit-check.ts';
 import type { Bundle } from '../proof/bundle.ts';
 import type { Hex } from '../proof/bytes.ts';
 import { ProviderFault } from './errors.ts';

@@ -1,7 +1,7 @@
 import { Argument, Command, Option } from 'commander';
 import { packageVersion } from '../base/version.ts';
 import type { CommandSpec, GlobalOptions, OptionSpec } from './command.ts';
-import { commandGroups, commands } from './command-table.ts';
+import { commandGroups } from './command-table.ts';
 import { globalOptions } from './global-options.ts';
 
 /** Called with the command that was given, its input and the options of every command. */
@@ -11,8 +11,11 @@ export type Dispatch = (
   options: GlobalOptions,
 ) => Promise<void>;
 
-/** The command table as commander takes it. */
-export function buildProgram(dispatch: Dispatch): Command {
+/** Columns of help: the same on every terminal, for it is written when `svc` is built. */
+const HELP_WIDTH = 80;
+
+/** Commands of the table, as commander takes them. */
+export function buildProgram(specs: readonly CommandSpec[], dispatch: Dispatch): Command {
   const program = new Command('svc')
     .description('Run fleets of robots whose work is proven, and check the proofs')
     .version(packageVersion(), '-V, --version', 'print the version')
@@ -20,6 +23,7 @@ export function buildProgram(dispatch: Dispatch): Command {
     .helpCommand(false)
     .exitOverride()
     .configureHelp({ showGlobalOptions: true })
+    .configureOutput({ getOutHelpWidth: () => HELP_WIDTH, getErrHelpWidth: () => HELP_WIDTH })
     .showHelpAfterError('Run with --help for usage and examples.')
     .addHelpText('after', () =>
       examplesOf(['svc login https://svc.example.org', 'svc robots list', 'svc help exit-codes']),
@@ -27,9 +31,10 @@ export function buildProgram(dispatch: Dispatch): Command {
   for (const option of globalOptions) program.addOption(optionOf(option));
   const parents = new Map<string, Command>([['', program]]);
   for (const { path, summary } of commandGroups) {
+    if (!specs.some((spec) => spec.path.startsWith(`${path} `))) continue;
     parents.set(path, program.command(path).summary(summary).description(summary));
   }
-  for (const spec of commands) {
+  for (const spec of specs) {
     const words = spec.path.split(' ');
     const name = words.pop() ?? '';
     const parent = parents.get(words.join(' '));

@@ -1,6 +1,6 @@
 import { chmodSync, existsSync, readFileSync, renameSync, statSync } from 'node:fs';
 import path from 'node:path';
-import Conf from 'conf';
+import envPaths from 'env-paths';
 import { SvcError } from '../base/svc-error.ts';
 
 /** One service and one wallet. */
@@ -22,8 +22,8 @@ interface Config {
 export interface ConfigFile {
   readonly path: string;
   read(): Config;
-  /** Durable when it returns: written beside and renamed, readable by nobody else. */
-  write(config: Config): void;
+  /** Durable when it resolves: written beside and renamed, readable by nobody else. */
+  write(config: Config): Promise<void>;
 }
 
 const EMPTY: Config = { current: null, profiles: {} };
@@ -33,40 +33,41 @@ const EMPTY: Config = { current: null, profiles: {} };
  * damaged one is set aside, and `warn` told. Throws SvcError `config_unusable`.
  */
 export function openConfigFile(env: NodeJS.ProcessEnv, warn: (text: string) => void): ConfigFile {
-  const file = usable(() => {
-    const opened = new Conf<Partial<Config>>({
-      projectName: 'svc',
-      projectSuffix: '',
-      ...(env.SVC_CONFIG_DIR ? { cwd: path.resolve(env.SVC_CONFIG_DIR) } : {}),
-      configFileMode: 0o600,
-      // A service's address has dots in it.
-      accessPropertiesByDotNotation: false,
-      // It would throw before its path is known; nothing is cleared before it was set aside here.
-      clearInvalidConfig: true,
-    });
-    if (existsSync(opened.path)) protect(opened.path, warn);
-    return opened;
-  });
+  const folder = env.SVC_CONFIG_DIR
+    ? path.resolve(env.SVC_CONFIG_DIR)
+    : envPaths('svc', { suffix: '' }).config;
+  const file = path.join(folder, 'config.json');
   return {
-    path: file.path,
-    read: () => usable(() => ({ ...EMPTY, ...file.store })),
-    write(config) {
+    path: file,
+    read: () => usable(() => readConfig(file, warn)),
+    async write(config) {
+      const { default: Conf } = await import('conf');
       usable(() => {
-        file.store = { ...config };
+        const opened = new Conf<Partial<Config>>({
+          projectName: 'svc',
+          cwd: folder,
+          configFileMode: 0o600,
+          // A service's address has dots in it.
+          accessPropertiesByDotNotation: false,
+        });
+        opened.store = { ...config };
       });
     },
   };
 }
 
-/** Nobody else reads it, and what is no configuration is out of the way. */
-function protect(file: string, warn: (text: string) => void): void {
+/** Nobody else may read it afterwards, and what is no configuration is out of the way. */
+function readConfig(file: string, warn: (text: string) => void): Config {
+  if (!existsSync(file)) return EMPTY;
   if ((statSync(file).mode & 0o077) !== 0) chmodSync(file, 0o600);
-  if (isConfig(parse(readFileSync(file, 'utf8')))) return;
+  const found = parse(readFileSync(file, 'utf8'));
+  if (isConfig(found)) return { ...EMPTY, ...found };
   const aside = `${file}.damaged-${Date.now()}`;
   renameSync(file, aside);
   warn(
     `The configuration was damaged. It was set aside as ${aside}; sign in again with svc login.`,
   );
+  return EMPTY;
 }
 
 function parse(text: string): unknown {
@@ -77,7 +78,7 @@ function parse(text: string): unknown {
   }
 }
 
-function isConfig(value: unknown): boolean {
+function isConfig(value: unknown): value is Partial<Config> {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return false;
   const { current = null, profiles = {} } = value as Record<string, unknown>;
   if (current !== null && typeof current !== 'string') return false;

@@ -1,3 +1,4 @@
+import { OUTPUT_CLOSED } from '../base/run-program.ts';
 import type { ErrorCode } from '../protocol/errors.ts';
 
 /** What a command's exit code means; the same for every command. */
@@ -12,6 +13,7 @@ export const exitCodes = {
   unreachable: 7,
   pending: 8,
   interrupted: 130,
+  outputClosed: OUTPUT_CLOSED,
 } as const;
 
 export type ExitCode = (typeof exitCodes)[keyof typeof exitCodes];
@@ -28,6 +30,7 @@ export const meanings: Record<keyof typeof exitCodes, string> = {
   unreachable: 'the service or the chain cannot be reached or read now',
   pending: 'not there yet; ask again later',
   interrupted: 'interrupted by Ctrl-C',
+  outputClosed: 'whoever read standard output went away before the end, such as head',
 };
 
 const { usage, signInNeeded, notFound, refused, unreachable, pending, failed } = exitCodes;

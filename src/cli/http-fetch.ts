@@ -9,9 +9,10 @@ import { text } from 'node:stream/consumers';
  */
 export const httpFetch: typeof fetch = async (input, init = {}) => {
   const url = new URL(String(input));
-  const { request } = await (url.protocol === 'https:'
-    ? import('node:https')
-    : import('node:http'));
+  // Only the one that is needed is loaded.
+  const { request } = process.getBuiltinModule(
+    url.protocol === 'https:' ? 'node:https' : 'node:http',
+  );
   const { method = 'GET', headers = {}, body, signal } = init;
   const sent = request(url, {
     method,

@@ -1,27 +1,31 @@
+import { readFileSync } from 'node:fs';
 import { packageVersion } from '../base/version.ts';
-import type { Run } from './command.ts';
+import type { CommandSpec, Run } from './command.ts';
 import type { Context } from './context.ts';
 import { type ExitCode, exitCodes } from './exit.ts';
 
 /** Runs `svc` and answers its exit code. */
 export async function main(argv: string[]): Promise<number> {
-  if (argv.length === 3 && argv[2] === '--version') {
-    process.stdout.write(`${packageVersion()}\n`);
+  const words = argv.slice(2);
+  const text = knownText(words);
+  if (text !== null) {
+    process.stdout.write(text);
     return exitCodes.done;
   }
-  if (argv[2] === '__complete') {
+  if (words[0] === '__complete') {
     const { complete } = await import('./complete.ts');
-    await complete(argv.slice(3));
+    await complete(words.slice(1));
     return exitCodes.done;
   }
   let exitCode: ExitCode = exitCodes.done;
   let context: Context | null = null;
   process.once('SIGINT', interrupted);
-  const [{ CommanderError }, { buildProgram }] = await Promise.all([
+  const [{ CommanderError }, { buildProgram }, { commands }] = await Promise.all([
     import('commander'),
     import('./build-program.ts'),
+    import('./command-table.ts'),
   ]);
-  const program = buildProgram(async (spec, input, options) => {
+  const program = buildProgram(called(commands, words), async (spec, input, options) => {
     const [{ createContext }, run] = await Promise.all([import('./context.ts'), spec.load()]);
     context = createContext(options, process.env);
     // The table names the input that the command declares; commander has read it by the same table.
@@ -38,6 +42,23 @@ export async function main(argv: string[]): Promise<number> {
     const { reportError } = await import('./report-error.ts');
     return reportError(error, (context as Context | null)?.signInCommand() ?? null);
   }
+}
+
+/** What nothing needs to be loaded for: version and help, as they were when this was built. */
+function knownText(words: readonly string[]): string | null {
+  const option = words.at(-1) ?? '';
+  if (words.length === 1 && ['--version', '-V'].includes(option)) return `${packageVersion()}\n`;
+  if (!['--help', '-h'].includes(option)) return null;
+  const texts = JSON.parse(readFileSync(new URL('help.json', import.meta.url), 'utf8'));
+  const path = words.slice(0, -1).join(' ');
+  return Object.hasOwn(texts, path) ? texts[path] : null;
+}
+
+/** The command that the words begin with; all of them where an option or a mistake comes first. */
+function called(commands: readonly CommandSpec[], words: readonly string[]) {
+  const paths = [words[0], words.slice(0, 2).join(' ')];
+  const found = commands.filter(({ path }) => paths.includes(path));
+  return found.length === 0 ? commands : found;
 }
 
 /** Leaves the cursor shown, on a line of its own. */

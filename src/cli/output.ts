@@ -1,5 +1,5 @@
 import { Chalk, type ChalkInstance } from 'chalk';
-import { escapeText } from './escape-text.ts';
+import { escapeLines, escapeText } from './escape-text.ts';
 import { formatJson } from './format-json.ts';
 import { type Column, formatRecord, formatRow, formatTable } from './format-table.ts';
 
@@ -16,8 +16,8 @@ export interface OutputOptions {
 export type Output = ReturnType<typeof createOutput>;
 
 /**
- * Where a command writes: data to stdout, talk to stderr. Text that is not this program's own must go
- * through `escapeText`; tables, records and JSON do that themselves.
+ * Where a command writes: data to stdout, talk to stderr. What a terminal could obey is escaped, but for what
+ * `line` is given.
  */
 export function createOutput({ json, quiet, env, stdout, stderr }: OutputOptions) {
   const isTerminal = stdout.isTTY === true;
@@ -41,16 +41,18 @@ export function createOutput({ json, quiet, env, stdout, stderr }: OutputOptions
     colors: onStdout as ChalkInstance,
     /** Colours of stderr. */
     talkColors: onStderr as ChalkInstance,
-    /** One line of data. */
+    /** One line of data, as it is: colours of ours may be in it. */
     line,
+    /** The same of somebody else's text. */
+    text: (text: string) => line(escapeText(text)),
     json: printJson,
     /** Talk for a person; not with --json or --quiet. */
     note(text: string) {
-      if (!silent) stderr.write(`${text}\n`);
+      if (!silent) stderr.write(`${escapeLines(text)}\n`);
     },
     /** Talk that must be read, whatever was asked for. */
     warn(text: string) {
-      stderr.write(`${onStderr.yellow('!')} ${text}\n`);
+      stderr.write(`${onStderr.yellow('!')} ${escapeLines(text)}\n`);
     },
     /** `answer` as JSON; else its rows: a table on a terminal, TSV without a head elsewhere. */
     async table<Row>(answer: unknown, rows: readonly Row[], columns: readonly Column<Row>[]) {

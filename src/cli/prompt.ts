@@ -17,10 +17,7 @@ export function createPrompt(allowed: boolean): Prompt {
   const isPossible = allowed && process.stdin.isTTY === true && process.stderr.isTTY === true;
   const ask = async (question: string, hidden: boolean) => {
     if (!isPossible) throw new SvcError('usage', `This needs an answer: ${question.trim()}`);
-    process.stderr.write(question);
-    const answer = await readLine({ hidden });
-    if (hidden) process.stderr.write('\n');
-    return answer;
+    return readLine(question, { hidden });
   };
   return {
     isPossible,
@@ -29,15 +26,21 @@ export function createPrompt(allowed: boolean): Prompt {
   };
 }
 
-/** The next line of standard input, from a terminal or not. Rejects with `interrupted` on Ctrl-C. */
-export async function readLine({ hidden = false } = {}): Promise<string> {
+/**
+ * Asks on stderr for the next line of standard input, a terminal or not. Of a hidden answer nothing is ever
+ * shown: echo is off before the question invites to type. Rejects with `interrupted` on Ctrl-C, and `usage`
+ * at the end of the input.
+ */
+export async function readLine(question: string, { hidden = false } = {}): Promise<string> {
   const terminal = process.stdin.isTTY === true;
   const output = hidden ? new Writable({ write: (_, __, done) => done() }) : process.stderr;
+  // The terminal is silent from here on; the interface itself shows what it reads.
   const lines = createInterface({ input: process.stdin, output, terminal, historySize: 0 });
   const ended = new AbortController();
   const { signal } = ended;
+  let isLineEnded = false;
   try {
-    const [line] = await Promise.race([
+    const answer = Promise.race([
       once(lines, 'line', { signal }),
       once(lines, 'SIGINT', { signal }).then(() => {
         throw new SvcError('interrupted', 'Interrupted.');
@@ -46,8 +49,14 @@ export async function readLine({ hidden = false } = {}): Promise<string> {
         throw new SvcError('usage', 'Standard input ended before the answer.');
       }),
     ]);
+    lines.setPrompt(question);
+    lines.prompt();
+    if (hidden) process.stderr.write(question);
+    const [line] = await answer;
+    isLineEnded = terminal && !hidden;
     return line;
   } finally {
+    if (!isLineEnded) process.stderr.write('\n');
     ended.abort();
     lines.close();
   }

@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { buffer } from 'node:stream/consumers';
 import { SvcError } from '../base/svc-error.ts';
 import { isProof, type JsonValue, type Proof } from '../proof/json-value.ts';
-import { parseStrictJson, type StrictJsonOptions } from '../proof/strict-json.ts';
+import { type ParseOptions, parseStrictJson } from '../proof/strict-json.ts';
 import { StrictJsonError } from '../proof/strict-json-error.ts';
 import { decodeUtf8 } from '../proof/utf8.ts';
 
@@ -13,12 +13,12 @@ export async function readText(file: string): Promise<string> {
 }
 
 /** A JSON document, read as strictly as the service reads a proof; `file` says where the text is from. */
-export function parseJson(file: string, text: string, options: StrictJsonOptions = {}): JsonValue {
+export function parseJson(file: string, text: string, options: ParseOptions = {}): JsonValue {
   return saying(file, () => parseStrictJson(text, options));
 }
 
 /** Evidence: a JSON object or array. */
-export function parseProof(file: string, text: string, options: StrictJsonOptions = {}): Proof {
+export function parseProof(file: string, text: string, options: ParseOptions = {}): Proof {
   const value = parseJson(file, text, options);
   if (!isProof(value)) {
     throw new SvcError('invalid_document', `${nameOf(file)}: a proof is a JSON object or array`);

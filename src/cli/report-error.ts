@@ -1,5 +1,5 @@
 import { SvcError } from '../base/svc-error.ts';
-import { escapeText } from './escape-text.ts';
+import { escapeLines } from './escape-text.ts';
 import { type ExitCode, exitCodeOf, exitCodes } from './exit.ts';
 
 /** Says on stderr what went wrong and what to do, once, and answers the exit code. */
@@ -13,8 +13,7 @@ export function reportError(error: unknown, signIn: string | null): ExitCode {
     ...hintsOf(error),
   ];
   // Some of it is the service's text.
-  const safe = lines.join('\n').split('\n').map(escapeText).join('\n');
-  process.stderr.write(`${safe}\n`);
+  process.stderr.write(`${escapeLines(lines.join('\n'))}\n`);
   return exitCode;
 }
 

@@ -1,3 +1,4 @@
+import { type AuditCheck, check, sameHex } from './audit-check.ts';
 import type { Hex } from './bytes.ts';
 import { leafHash } from './leaf.ts';
 import { decodePayload, type Payload } from './payload.ts';
@@ -51,33 +52,6 @@ export interface ChainFacts {
   };
 }
 
-export type AuditCheckName =
-  | 'evidence'
-  | 'raw_tx'
-  | 'chain'
-  | 'transaction_found'
-  | 'status'
-  | 'canonical_block'
-  | 'self_transfer'
-  | 'sender'
-  | 'payload'
-  | 'proof_hash'
-  | 'leaf'
-  | 'leaf_count'
-  | 'root'
-  | 'inclusion_path'
-  | 'block_number'
-  | 'block_hash'
-  | 'tx_index'
-  | 'anchored_at';
-
-export interface AuditCheck {
-  readonly name: AuditCheckName;
-  readonly ok: boolean;
-  /** A sentence for people: what holds, or what does not. */
-  readonly detail: string;
-}
-
 /**
  * Holds a stated anchor against the chain, without a word from the service and without I/O. Always
  * checks `chain`, `transaction_found`, `status`, `canonical_block`, `self_transfer` and `payload`; for
@@ -92,11 +66,6 @@ export function auditAnchor(stated: StatedAnchor, facts: ChainFacts): AuditCheck
     ...auditPayload(stated, facts),
     ...auditBlock(stated, facts),
   ];
-}
-
-/** Whether every check holds. */
-export function isProven(checks: readonly Pick<AuditCheck, 'ok'>[]): boolean {
-  return checks.length > 0 && checks.every(({ ok }) => ok);
 }
 
 function auditTransaction(stated: StatedAnchor, facts: ChainFacts): AuditCheck[] {
@@ -244,15 +213,6 @@ function auditBlock(stated: StatedAnchor, facts: ChainFacts): AuditCheck[] {
   return checks;
 }
 
-/** One check and its sentence. */
-export function check(
-  name: AuditCheckName,
-  ok: boolean,
-  details: { readonly holds: string; readonly fails: string },
-): AuditCheck {
-  return { name, ok, detail: ok ? details.holds : details.fails };
-}
-
 function rootReached(leaf: Hex, { leaf_index, leaf_count, path }: Partial<Inclusion>): Hex | null {
   if (leaf_index === undefined || leaf_count === undefined || !Array.isArray(path)) return null;
   return rootFromPath(leaf, { leaf_index, leaf_count, path });
@@ -265,9 +225,4 @@ function leafOf(stated: StatedAnchor): Hex | null {
   } catch {
     return null;
   }
-}
-
-/** `stated` comes from a file that anyone may have written. */
-function sameHex(read: string, stated: unknown): boolean {
-  return typeof stated === 'string' && read.toLowerCase() === stated.toLowerCase();
 }

@@ -1,11 +1,6 @@
 import { keccak_256 } from '@noble/hashes/sha3.js';
-import {
-  type AuditCheck,
-  auditAnchor,
-  type ChainFacts,
-  check,
-  type StatedAnchor,
-} from './audit-anchor.ts';
+import { auditAnchor, type ChainFacts, type StatedAnchor } from './audit-anchor.ts';
+import { type AuditCheck, check } from './audit-check.ts';
 import type { Bundle } from './bundle.ts';
 import { bytesToHex, type Hex, hexToBytes } from './bytes.ts';
 import { hashClaim, hashProof } from './hash.ts';

@@ -1,13 +1,7 @@
 // biome-ignore-all lint/performance/noBarrelFile: package entry point
-export {
-  type AuditCheck,
-  type AuditCheckName,
-  auditAnchor,
-  type ChainFacts,
-  isProven,
-  type StatedAnchor,
-} from './audit-anchor.ts';
+export { auditAnchor, type ChainFacts, type StatedAnchor } from './audit-anchor.ts';
 export { auditBundle, statedAnchorOf } from './audit-bundle.ts';
+export { type AuditCheck, type AuditCheckName, isProven } from './audit-check.ts';
 export {
   BUNDLE_FORMAT,
   type Bundle,

@@ -113,7 +113,7 @@ export const errors = {
   overloaded: {
     status: 503,
     retryable: true,
-    summary: 'too many calls of the account wait; nothing was done',
+    summary: 'too many calls wait already; nothing was done',
   },
   storage_unavailable: {
     status: 503,

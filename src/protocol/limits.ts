@@ -41,8 +41,11 @@ export const limits = {
   sortOrderMax: Number.MAX_SAFE_INTEGER,
 
   samplesPerRequest: 50,
-  /** JSON values of a body with samples, each as full of metrics as it may be (`mostValuesIn`). */
-  samplesValues: 50 * (8 * 1024 + 10),
+  /**
+   * JSON values of a body with samples: itself, the list, and of each sample its six and 2048 readings, such as
+   * the ranges of two laser scans. More than `mostValuesIn` the metrics of one sample.
+   */
+  samplesValues: 2 + 50 * (6 + 2048),
   metricsBytes: 16 * 1024,
   payloadBytes: 16 * 1024,
   stateLength: 64,

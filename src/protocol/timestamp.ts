@@ -4,8 +4,8 @@ const HOUR_MS = 60 * MINUTE_MS;
 const DAY_MS = 24 * HOUR_MS;
 
 /** 0000-01-01 and the last millisecond of 9999: a year has four digits. */
-const FIRST = -62_167_219_200_000;
-const LAST = 253_402_300_799_999;
+export const firstInstant = -62_167_219_200_000;
+export const lastInstant = 253_402_300_799_999;
 
 type Parts = Readonly<Record<string, string | undefined>>;
 
@@ -29,7 +29,7 @@ export function parseTimestamp(text: string): number | null {
   if (day === null || time === null || offset === null) return null;
   const instant = day + time - offset;
   if (parts.second === '60' && !isEndOfMonth(instant)) return null;
-  return instant < FIRST || instant > LAST ? null : instant;
+  return instant < firstInstant || instant > lastInstant ? null : instant;
 }
 
 /** The service's own form of a point in time: ISO-8601, UTC, milliseconds. */

@@ -84,7 +84,7 @@ export const environment = Type.Object({
   ),
   SVC_ANCHOR_BATCH_MAX: Whole('most proofs in one transaction', 1, 1024, 1024),
   SVC_ANCHOR_LINGER_MS: Whole(
-    'how long to gather proofs while a transaction is in flight',
+    'least time to gather proofs while a transaction is in flight; more where blocks are slow, so that the places spread over one',
     0,
     50,
     60_000,
@@ -136,6 +136,12 @@ export const environment = Type.Object({
     'Bearer key that /metrics asks for (default: none, and it answers loopback only)',
     '^\\S{16,}$',
   ),
+  SVC_TRUST_PROXY: Type.String({
+    pattern: '\\S',
+    default: 'false',
+    description:
+      'proxies that are believed whom they speak for (X-Forwarded-For, for the log): addresses or CIDR ranges, comma-separated; false: none',
+  }),
   SVC_LOG_LEVEL: OneOf(
     ['trace', 'debug', 'info', 'warn', 'error', 'silent'],
     'info',
@@ -180,6 +186,7 @@ export function readConfig(
       values.SVC_DATABASE_URL?.slice('sqlite:'.length) ?? path.join(values.SVC_DATA_DIR, 'svc.db'),
     ),
     rpcUrls: listOf(values.SVC_CHAIN_RPC_URL),
+    trustedProxies: trustedProxies(values.SVC_TRUST_PROXY),
     anchorKeys: anchorKeys(values),
     nativeCurrency: nativeCurrency(values.SVC_NATIVE_CURRENCY),
     gate:
@@ -199,6 +206,18 @@ export function readConfig(
 
 function listOf(text = ''): readonly string[] {
   return text.split(',').flatMap((entry) => entry.trim() || []);
+}
+
+function trustedProxies(text = 'false'): readonly string[] {
+  return text === 'false' ? [] : listOf(text);
+}
+
+/** An address, or a range of them as in 10.0.0.0/8. */
+function isAddressRange(text: string): boolean {
+  const [address = '', bits, ...rest] = text.split('/');
+  const most = isIP(address) === 6 ? 128 : 32;
+  const fits = bits === undefined || (/^\d{1,3}$/.test(bits) && Number(bits) <= most);
+  return isIP(address) !== 0 && fits && rest.length === 0;
 }
 
 /** What `loadAnchorKeys` reads; empty where no key is configured. */
@@ -243,6 +262,9 @@ function crossFaults(given: Given): string[] {
   }
   if (given.SVC_DATABASE_URL?.startsWith('postgres')) {
     faults.push('SVC_DATABASE_URL: this version stores in SQLite only');
+  }
+  if (!trustedProxies(given.SVC_TRUST_PROXY).every(isAddressRange)) {
+    faults.push('SVC_TRUST_PROXY is neither false nor a list of addresses or CIDR ranges');
   }
   faults.push(...rpcUrlFaults(listOf(given.SVC_CHAIN_RPC_URL)));
   if (given.SVC_ANCHOR_PRIVATE_KEY !== undefined && given.SVC_ANCHOR_KEY_FILE !== undefined) {

@@ -77,6 +77,7 @@ export async function startServer(config: ServerConfig, deps: ServerDeps): Promi
     clock,
     settings,
     logger,
+    trustedProxies: config.trustedProxies,
     metrics: { token: values.SVC_METRICS_TOKEN ?? null, read: metrics.read },
     onAnswered: metrics.onAnswered,
     network: createNetworkLookup(config, settings),

@@ -1,4 +1,6 @@
+import { once } from 'node:events';
 import { chmod, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import type { Browser, Page } from 'playwright-core';
@@ -110,6 +112,21 @@ describe('svc login by the browser', () => {
     expect(stderr).toContain('refused in the browser');
   });
 
+  it('waits for no connection that a browser opened and never used', async () => {
+    const { finished, address } = await startLogin();
+    const port = Number(new URL(address).searchParams.get('port'));
+    const unused = connect(port, '127.0.0.1');
+    await once(unused, 'connect');
+
+    const { page } = await open(address);
+    await signIn(page);
+    await page.click('#allow');
+
+    const { exitCode } = await finished;
+    unused.destroy();
+    expect(exitCode).toBe(0);
+  });
+
   it('takes no code that another page sends', async () => {
     const { finished, address } = await startLogin();
     const port = new URL(address).searchParams.get('port');
@@ -145,6 +162,7 @@ describe('the page', () => {
     await signIn(page);
 
     await page.goto(pageOf({}));
+    await page.waitForSelector('#consent:not([hidden])');
 
     expect(await page.textContent('#account')).toBe(user.wallet);
     expect(await page.isHidden('#handover')).toBe(true);

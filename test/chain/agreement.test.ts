@@ -5,6 +5,7 @@ import type { Place } from '../../src/chain/standings.ts';
 import type { Hex } from '../../src/proof/bytes.ts';
 import type { Exchange, RpcProxy } from '../support/rpc-proxy.ts';
 import { type SeveralUrls, startSeveralUrls } from '../support/several-urls.ts';
+import { waitFor } from '../support/wait-for.ts';
 
 type Interception = Parameters<RpcProxy['intercept']>[0];
 
@@ -204,8 +205,11 @@ describe('signed bytes', () => {
 
     await send();
 
-    const status = await urls.node.rpc<{ pending: string }>('txpool_status');
-    expect(Number(status.pending)).toBe(1);
+    // The answer of the other one is not waited for.
+    await waitFor('the bytes in the pool', async () => {
+      const status = await urls.node.rpc<{ pending: string }>('txpool_status');
+      return Number(status.pending) === 1;
+    });
   });
 
   it.each([

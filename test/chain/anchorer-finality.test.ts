@@ -288,6 +288,27 @@ describe('a nonce that another transaction has taken', () => {
     expect(await rig.minedAnchors()).toHaveLength(2);
   });
 
+  it('is found through a provider that takes six calls in one request', async () => {
+    let largest = 0;
+    rig.proxy.handle(async ({ calls, answer, forward, response }) => {
+      if (calls.length <= 6) {
+        largest = Math.max(largest, calls.length);
+        return answer(await forward(calls));
+      }
+      const error = { code: -32600, message: 'batch too large' };
+      response.end(JSON.stringify({ error }));
+    });
+    rig.start();
+    const ids = await conflict();
+    await mine(3);
+    await pending(1);
+    await rig.node.mine();
+    await rig.verified(ids);
+
+    expect(largest).toBeGreaterThan(1);
+    expect((await rig.minedAnchors()).map(({ nonce }) => nonce)).toEqual([1]);
+  });
+
   it('is found block by block where the node keeps no state of old blocks', async () => {
     rig.start();
     rig.proxy.intercept(({ method, params }) =>

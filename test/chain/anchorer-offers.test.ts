@@ -138,6 +138,53 @@ describe('an anchor that the chain has lost after it was final', () => {
     expect(mined[0]?.hash).toBe(receipt?.txHash);
     await waitFor('no degradation', async () => (await rig.degraded()).length === 0);
   });
+
+  it('has its new place in the receipt, and gets final again', async () => {
+    rig.start();
+    const { id, receipt } = await anchored();
+    await rig.node.mine();
+    await rig.node.mine();
+    await finality(id, 'finalized');
+
+    await reorganise(3);
+    await finality(id, 'reorged');
+    await mineUntil('its new block', async () => (await rig.minedAnchors()).length === 1);
+    await mineUntil('finality', async () => {
+      const { completion } = await rig.task(id);
+      return completion?.receipt?.finality === 'finalized';
+    });
+
+    const [anchor] = await rig.minedAnchors();
+    const { completion } = await rig.task(id);
+    expect(completion?.receipt?.blockNumber).toBe(BigInt(anchor?.blockNumber ?? -1));
+    expect(completion?.receipt?.blockNumber).toBeGreaterThan(receipt?.blockNumber ?? 0n);
+  });
+
+  it('is mined again though a transaction from elsewhere below it is lost for good', async () => {
+    rig.start();
+    const [id = ''] = await rig.queue();
+    await pending(1);
+    await rig.node.rpc('anvil_dropTransaction', [(await rig.task(id)).completion?.txHash]);
+    await rig.node.rpc('eth_sendTransaction', [{ from: rig.sender, to: rig.sender, nonce: '0x0' }]);
+    for (let i = 0; i < 4; i += 1) await rig.node.mine();
+    await waitFor(
+      'its next generation',
+      async () => (await rig.task(id)).completion?.attempts === 2,
+    );
+    await pending(1);
+    for (let i = 0; i < 3; i += 1) await rig.node.mine();
+    await finality(id, 'finalized');
+    const [anchor] = await rig.minedAnchors();
+    const head = Number(await rig.node.rpc<string>('eth_blockNumber'));
+
+    await reorganise(head);
+    await mineUntil('the anchor', async () => (await rig.minedAnchors()).length === 1);
+
+    expect((await rig.minedAnchors()).map(({ nonce, hash }) => [nonce, hash])).toEqual([
+      [1, anchor?.hash],
+    ]);
+    await mineUntil('no degradation', async () => (await rig.degraded()).length === 0);
+  });
 });
 
 describe('a node that has no receipts to give', () => {

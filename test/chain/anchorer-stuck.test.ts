@@ -110,16 +110,43 @@ describe('a transaction that blocks leave out', () => {
     expect(await Promise.all(ids.slice(1).map(txHashOf))).toEqual(later);
   });
 
-  it('is left alone while there is no block that could have taken it', async () => {
+  it('is replaced without a block too, each time after twice the time', async () => {
+    const firstOffers = new Map<unknown, number>();
+    rig.proxy.intercept(({ method, params: [rawTx] }) => {
+      const isNew = method === 'eth_sendRawTransaction' && !firstOffers.has(rawTx);
+      if (isNew) firstOffers.set(rawTx, performance.now());
+      return null;
+    });
     rig.start({ bumpAfterMs: 200 });
     const ids = await rig.queue();
+
+    await waitFor('two replacements', () => firstOffers.size >= 3);
+
+    const [first = 0, second = 0, third = 0] = firstOffers.values();
+    expect(second - first).toBeGreaterThanOrEqual(400);
+    expect(third - second).toBeGreaterThanOrEqual(800);
+    await rig.node.mine();
+    await rig.verified(ids);
+    expect(await rig.minedAnchors()).toHaveLength(1);
+  });
+
+  it('is offered again, the same bytes, while there is no block', async () => {
+    const offered: unknown[] = [];
+    rig.proxy.intercept(({ method, params: [rawTx] }) => {
+      if (method === 'eth_sendRawTransaction') offered.push(rawTx);
+      return null;
+    });
+    rig.start({ bumpAfterMs: 600 });
+    const ids = await rig.queue();
     const [before] = await pending(1);
-    const offers = () =>
-      rig.proxy.asked.methods.filter((method) => method === 'eth_sendRawTransaction').length;
+    await rig.node.rpc('anvil_dropTransaction', [before?.hash]);
 
-    await waitFor('four offers', () => offers() >= 4);
+    const [again] = await pending(1);
 
-    expect(await txHashOf(ids[0])).toBe(before?.hash);
+    expect(again?.hash).toBe(before?.hash);
+    expect(new Set(offered).size).toBe(1);
+    await rig.node.mine();
+    await rig.verified(ids);
   });
 
   it.each<AnchorStep>(['variant_signed', 'variant_committed'])(

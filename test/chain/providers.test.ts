@@ -171,7 +171,8 @@ describe('a URL with faults', () => {
     const sent = await urls.chain.anchoring.broadcast(next.variants[0]?.rawTx ?? '0x');
     await waitFor('its time-out', () => performance.now() - begun > 600);
 
-    expect(sent.outcome).toBe('accepted');
+    // Known, where the URL that does not answer was first to hand the bytes on.
+    expect(sent.outcome).toMatch(/^(accepted|known)$/);
     expect((await find(anchor)).mined).toMatchObject([{ outcome: 'success' }]);
     expect(states()).toEqual(['healthy', 'healthy']);
   });
@@ -182,10 +183,10 @@ describe('a URL with faults', () => {
     await survey();
     const begun = performance.now();
 
-    await survey();
-    await survey();
+    for (let i = 0; i < 12; i += 1) await survey();
 
-    expect(performance.now() - begun).toBeLessThan(200);
+    // Waited for each time, it would be three seconds.
+    expect(performance.now() - begun).toBeLessThan(2_500);
   });
 });
 

@@ -1,6 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type AnchorKey, loadAnchorKey } from '../../src/chain/anchor-key.ts';
+import { openChain } from '../../src/chain/chain.ts';
 import { encodePayload } from '../../src/proof/payload.ts';
+import { reconcile } from '../../src/server/anchorer/reconcile.ts';
 import { type AnchoringRig, startAnchoringRig } from '../support/anchoring-rig.ts';
 import { anvilAccounts } from '../support/anvil.ts';
 import { waitFor } from '../support/wait-for.ts';
@@ -65,9 +67,15 @@ describe('a database that was put back to before a replacement', () => {
 });
 
 describe('a database whose key another database uses', () => {
+  const anchorOfAnother = encodePayload({
+    kind: 'batch',
+    root: `0x${'11'.repeat(32)}`,
+    leaf_count: 2,
+  });
+
   it('anchors nothing anew for an anchor that it does not know', async () => {
     const { id } = await signed();
-    await send(encodePayload({ kind: 'batch', root: `0x${'11'.repeat(32)}`, leaf_count: 2 }));
+    await send(anchorOfAnother);
     await mine(3);
 
     rig.start();
@@ -79,5 +87,33 @@ describe('a database whose key another database uses', () => {
     expect((await rig.task(id)).completion?.state).not.toBe('queued');
     expect(await rig.degraded()).toContain('nonce_conflict');
     expect(await rig.minedAnchors()).toHaveLength(1);
+  });
+
+  it('anchors anew once the operator has named that anchor as one of another service', async () => {
+    const { id } = await signed();
+    const txHash = await send(anchorOfAnother);
+    await mine(3);
+    const chain = openChain({ urls: [rig.node.url] });
+    const { findings, taken } = await reconcile({
+      store: rig.store,
+      chain: chain.anchoring,
+      addresses: [rig.sender],
+      isAccepted: false,
+      acceptedAnchors: [txHash],
+      now: Date.now(),
+    });
+    await chain.close();
+    expect([findings, taken]).toMatchObject([[], [{ nonce: 0, txHash }]]);
+
+    rig.start();
+    await waitFor('its next generation in the pool', async () => {
+      const status = await rig.node.rpc<{ pending: string }>('txpool_status');
+      return Number(status.pending) === 1;
+    });
+    await mine(1);
+    const [task] = await rig.verified([id]);
+
+    expect(task?.completion?.receipt?.txHash).not.toBe(txHash);
+    expect((await rig.minedAnchors()).map(({ nonce }) => nonce)).toEqual([0, 1]);
   });
 });

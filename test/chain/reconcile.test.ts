@@ -22,21 +22,23 @@ describe('a restored database', () => {
     await rig.close();
   });
 
-  const reconciled = (address = rig.sender, isAccepted = false) =>
+  const reconciled = (address = rig.sender, isAccepted = false, acceptedAnchors: string[] = []) =>
     reconcile({
       store: rig.store,
       chain: chain.anchoring,
       addresses: [address],
       isAccepted,
+      acceptedAnchors,
       now: Date.now(),
     });
-  const free = { findings: [], foreign: [] };
+  const free = { findings: [], foreign: [], taken: [] };
   const isHeld = async () => {
     const { chainId } = await chain.anchoring.identity();
     const sender = { chainId, address: rig.sender };
     return (await rig.store.acquireLease(sender, 'a', 1_000, Date.now())) === null;
   };
 
+  const anchor = encodePayload({ kind: 'batch', root: `0x${'11'.repeat(32)}`, leaf_count: 2 });
   const send = (data = '0x') =>
     rig.node.rpc<string>('eth_sendTransaction', [{ from: rig.sender, to: rig.sender, data }]);
   const blocks = async (count: number) => {
@@ -108,6 +110,7 @@ describe('a restored database', () => {
       chain: old.anchoring,
       addresses: [rig.sender],
       isAccepted: true,
+      acceptedAnchors: [],
       now: Date.now(),
     });
     await old.close();
@@ -116,14 +119,30 @@ describe('a restored database', () => {
     expect(await isHeld()).toBe(true);
   });
 
-  it('stays held for an anchor that it does not know, whatever is accepted', async () => {
-    await send(encodePayload({ kind: 'batch', root: `0x${'11'.repeat(32)}`, leaf_count: 2 }));
+  it('stays held for an anchor that it does not know, whatever else is accepted', async () => {
+    await send(anchor);
     await blocks(4);
 
     const { findings } = await reconciled(rig.sender, true);
 
     expect(findings).toEqual([expect.stringMatching(/nonce 1 has an anchor .* does not know/)]);
     expect(await isHeld()).toBe(true);
+  });
+
+  it('goes past an anchor of another service that is accepted by its hash', async () => {
+    const txHash = await send(anchor);
+    await blocks(4);
+
+    expect(await reconciled(rig.sender, false, [txHash])).toMatchObject({
+      findings: [],
+      foreign: [{ nonce: 1, txHash }],
+    });
+
+    const [id = ''] = await rig.queue(1);
+    rig.start();
+    await rig.verified([id]);
+    expect((await rig.task(id)).completion?.receipt?.txHash).not.toBe(txHash);
+    expect((await rig.minedAnchors()).map(({ nonce }) => nonce)).toEqual([0, 1, 2]);
   });
 
   it('does not know what a key sent that is new to it', async () => {
@@ -133,6 +152,7 @@ describe('a restored database', () => {
       chain: chain.anchoring,
       addresses: [rig.sender],
       isAccepted: false,
+      acceptedAnchors: [],
       now: Date.now(),
     });
 

@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { verifyAnchor } from '../../src/chain/verify-anchor.ts';
-import { isProven } from '../../src/proof/audit-anchor.ts';
+import { isProven } from '../../src/proof/audit-check.ts';
 import { leafHash } from '../../src/proof/leaf.ts';
 import { encodePayload } from '../../src/proof/payload.ts';
 import type { Verification } from '../../src/protocol/resources.ts';

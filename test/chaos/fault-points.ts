@@ -18,7 +18,8 @@ type Reading =
   | 'listOpenAttempts'
   | 'listIncludedAttempts'
   | 'listIncludedBelow'
-  | 'listMinedTransactions'
+  | 'listMinedFrom'
+  | 'isUsedElsewhere'
   | 'listOpenSenders';
 
 const steps: Record<AnchorStep, Occasion> = {

@@ -145,6 +145,19 @@ describe.each(paths)('svc %s', (command) => {
   });
 });
 
+describe.each(['', ...commandGroups.map(({ path }) => path), ...paths])('svc %s --help', (path) => {
+  it('was written by the build as the program prints it', async () => {
+    const words = path.split(' ').filter(Boolean);
+
+    const [ready, made] = await Promise.all([
+      run('svc', [...words, '--help']),
+      run('svc', ['help', ...words]),
+    ]);
+
+    expect(ready).toEqual({ exitCode: 0, stdout: made.stdout, stderr: '' });
+  });
+});
+
 describe.each(commandGroups)('svc $path', ({ path: group }) => {
   it('alone prints its help and ends as a mistake', async () => {
     const { exitCode, stdout, stderr } = await run('svc', [group]);

@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readdir, readFile, stat } from 'node:fs/promises';
 import path from 'node:path';
+import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { cliPage } from '../../src/cli/cli-page.ts';
@@ -28,7 +29,7 @@ afterAll(async () => {
   await service.close();
 });
 
-const bin = fileURLToPath(new URL('../../bin/svc.js', import.meta.url));
+const bin = fileURLToPath(new URL('../../bin/svc.cjs', import.meta.url));
 
 describe('what svc does not know', () => {
   it.each([
@@ -47,6 +48,30 @@ describe('what svc does not know', () => {
 
     expect([exitCode, stdout]).toEqual([2, '']);
     expect(stderr).toContain(help);
+  });
+});
+
+describe('standard output', () => {
+  /** Runs `svc help exit-codes` with what the bash command makes of its standard output. */
+  const written = async (command: string) => {
+    const child = spawn('bash', ['-c', command, process.execPath, bin, 'help', 'exit-codes'], {
+      env: { PATH: process.env.PATH, ...user.env },
+      stdio: ['ignore', 'ignore', 'pipe'],
+    });
+    const [stderr] = await Promise.all([text(child.stderr), once(child, 'close')]);
+    return [child.exitCode, stderr];
+  };
+
+  it('whose reader went away ends it quietly, and not as done', async () => {
+    const ended = await written('exec 3> >(:); wait $!; exec "$0" "$@" >&3');
+
+    expect(ended).toEqual([exitCodes.outputClosed, '']);
+  });
+
+  it('that is full is said in a sentence', async () => {
+    const ended = await written('exec "$0" "$@" > /dev/full');
+
+    expect(ended).toEqual([1, 'Standard output cannot be written (ENOSPC).\n']);
   });
 });
 
@@ -196,12 +221,13 @@ describe('secrets', () => {
     const secrets = [session, user.privateKey.slice(2)];
     const child = spawn(process.execPath, [bin, 'login', service.url, '--key-file', user.keyFile], {
       env: { PATH: process.env.PATH, ...user.env },
-      stdio: ['ignore', 'pipe', 'pipe'],
+      stdio: 'ignore',
     });
+    const ended = once(child, 'exit');
     const cmdline = await readFile(`/proc/${child.pid}/cmdline`, 'utf8');
     const environ = await readFile(`/proc/${child.pid}/environ`, 'utf8');
     const failing = await user.svc(['robots', 'show', 'nobody', '--url', service.url]);
-    await once(child, 'exit');
+    await ended;
 
     for (const secret of secrets) {
       expect(cmdline + environ).not.toContain(secret);
@@ -295,6 +321,24 @@ describe('completion in bash', () => {
   });
 });
 
+describe('completion in every shell', () => {
+  it.each(['bash', 'zsh', 'fish'])('%s hands the words to svc __complete', async (shell) => {
+    const { stdout } = await user.svc(['completion', shell]);
+
+    expect(stdout).toMatch(/^ .*\bsvc __complete .* 2>\/dev\/null\)/m);
+  });
+
+  it('takes a candidate and its meaning a line, with a tab between them', async () => {
+    const { stdout } = await user.svc(['__complete', 'robots', 'ro']);
+    const without = await user.svc(['__complete', 'tasks', 'list', '--status', '']);
+
+    expect(stdout).toBe(
+      'rotate-key\tGive a robot a new API key, shown once; the old one ends at once\n',
+    );
+    expect(without.stdout).toBe('claimed\t\nverified\t\n');
+  });
+});
+
 describe('docs/cli.md', () => {
   it('is what the command table says', async () => {
     const page = await readFile(new URL('../../docs/cli.md', import.meta.url), 'utf8');
@@ -306,8 +350,8 @@ describe('docs/cli.md', () => {
 describe('start-up', () => {
   /** Whether a module of the package was read. */
   const reads = async (name: string, args: readonly string[]) => {
-    const { stderr } = await user.svc(args, { env: { NODE_DEBUG: 'esm' } });
-    expect(stderr).toContain('/dist/cli/main.js');
+    const { stderr } = await user.svc(args, { env: { NODE_DEBUG: 'module' } });
+    expect(stderr).toContain('/dist/cli/svc.cjs');
     return stderr.includes(`/node_modules/${name}/`);
   };
 

@@ -11,7 +11,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { runInTerminal } from '../support/terminal.ts';
 
 const MEGABYTE = 1_000_000;
-const bin = fileURLToPath(new URL('../../bin/svc.js', import.meta.url));
+const bin = fileURLToPath(new URL('../../bin/svc.cjs', import.meta.url));
 
 /** Prints, when the program ends, the most memory that it ever had, in bytes. */
 const measure =

@@ -61,15 +61,20 @@ describe('svc login --key-file', () => {
     expect([exitCode, stdout]).toEqual([0, expect.stringContaining(user.wallet)]);
   });
 
-  it('asks for the password of a keystore without showing it', async () => {
+  it('asks for the password of a keystore without showing it, however soon it is typed', async () => {
     const keystore = await writeKeystore('pass word');
+    const observer = new URL('../support/echo-of-questions.js', import.meta.url);
 
     const { exitCode, screen } = await user.inTerminal(
       ['login', service.url, '--key-file', keystore],
-      { typed: [['Password of ', 'pass word\r']] },
+      {
+        env: { NODE_OPTIONS: `--import ${observer.href}` },
+        typed: [[`Password of ${keystore}: `, 'pass word\r']],
+      },
     );
 
     expect([exitCode, screen]).toEqual([0, expect.stringContaining(user.wallet)]);
+    expect(screen).toContain(`Password of ${keystore}: (echo off)`);
     expect(screen).not.toContain('pass word');
   });
 
@@ -114,7 +119,7 @@ describe('svc login --manual', () => {
     const sign = async (screen: string) => {
       const text = screen.replaceAll('\r\n', '\n');
       const start = text.indexOf(new URL(service.url).host);
-      const message = text.slice(start, text.indexOf('\n\nSignature'));
+      const message = text.slice(start, text.lastIndexOf('\n\n', text.indexOf('Signature')));
       return `${await user.account.signMessage({ message: message.trimEnd() })}\r`;
     };
 
@@ -170,6 +175,39 @@ describe('svc login', () => {
 
     expect([exitCode, stderr]).toEqual([2, expect.stringContaining(reason)]);
     expect(stderr).not.toContain('secret');
+  });
+
+  it('signs no message that hides a part of itself on a terminal', async () => {
+    const relay = createServer((request, response) => {
+      const own = request.headers.host;
+      const message = `${own} wants you to sign in with your Ethereum account:\n${user.wallet}\n\n\u001b[8mI give all away\u001b[0m\n\nURI: http://${own}\nVersion: 1`;
+      response.setHeader('content-type', 'application/json');
+      response.end(JSON.stringify({ message }));
+    });
+    await new Promise<void>((done) => relay.listen(0, '127.0.0.1', done));
+    const url = `http://127.0.0.1:${(relay.address() as AddressInfo).port}`;
+
+    const args = ['login', url, '--manual', '--address', user.wallet];
+    const { exitCode, stdout, stderr } = await user.svc(args);
+    relay.close();
+
+    expect([exitCode, stdout]).toEqual([1, '']);
+    expect(stderr).toContain('is not one for');
+  });
+
+  it('goes over http to another machine with --insecure-http alone', async () => {
+    // No loopback address by its name, and yet this machine.
+    const url = `http://0.0.0.0:${new URL(service.url).port}`;
+
+    const refused = await user.svc(['chain', '--url', url]);
+    const allowed = await user.svc(['chain', '--url', url, '--insecure-http']);
+
+    expect([refused.exitCode, refused.stderr]).toEqual([
+      2,
+      expect.stringContaining('in the clear'),
+    ]);
+    expect([allowed.exitCode, allowed.stderr]).toEqual([0, '']);
+    expect(allowed.stdout).toContain('chain_id\t31337\n');
   });
 
   it('follows no redirect', async () => {

@@ -166,6 +166,7 @@ export function anchorContract(open: OpenStore): void {
           unsettledLeaves: 3,
           variants: [attempt.variant],
           minedTxHash: null,
+          takenBy: null,
           createdAt: world.now,
         },
       ]);

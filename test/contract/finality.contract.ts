@@ -95,12 +95,44 @@ export function finalityContract(open: OpenStore): void {
       reorged: [third?.id ?? ''],
     });
 
-    const from = (nonce = 0, limit = 5) => world.store.listMinedTransactions(lease, nonce, limit);
+    const from = async (nonce = 0, limit = 5) =>
+      (await world.store.listMinedFrom(lease, nonce, limit)).map(({ rawTx }) => rawTx);
 
     const [secondTx, fourthTx] = [second?.variant.rawTx, fourth?.variant.rawTx];
     expect(await from(second?.nonce)).toEqual([secondTx, fourthTx]);
     expect(await from(second?.nonce, 1)).toEqual([secondTx]);
     expect(await from((fourth?.nonce ?? 0) + 1)).toEqual([]);
+  });
+
+  it('is lost by a final anchor when another block stands at its number', async () => {
+    const [task] = await world.queued(robot.id, 1);
+    const { id, nonce } = await world.settled(lease);
+    await record({ finalized: [id] });
+    const [final] = await world.store.listMinedFrom(lease, nonce, 1);
+
+    await record({ reorged: [id] });
+
+    expect(final).toMatchObject({ id, isFinal: true });
+    expect(await completion(task)).toMatchObject({ state: 'reorged' });
+    expect(await world.store.listMinedFrom(lease, nonce, 1)).toEqual([]);
+    expect(await world.store.listOpenAttempts(lease)).toMatchObject([{ id, state: 'reorged' }]);
+    expect(await world.store.checkInvariants()).toEqual([]);
+  });
+
+  it('tells nonces that were used elsewhere from those of its own', async () => {
+    await world.queued(robot.id, 2);
+    const dead = await world.committed(lease, 1);
+    const own = await world.committed(lease, 1);
+    await world.store.recordDeath(lease, dead.id, world.now);
+    const { chainId, sender: address } = lease;
+    const use = { nonce: own.nonce + 1, txHash: own.variant.txHash };
+    await world.store.recordForeignNonces({ chainId, address }, [use], world.now);
+
+    const used = [dead.nonce, own.nonce, own.nonce + 1, own.nonce + 2].map((nonce) =>
+      world.store.isUsedElsewhere(lease, nonce),
+    );
+
+    expect(await Promise.all(used)).toEqual([true, false, true, false]);
   });
 
   it('goes from included over safe to finalized, in receipt and completion', async () => {
@@ -155,14 +187,13 @@ export function finalityContract(open: OpenStore): void {
     expect(await world.store.listOpenAttempts(lease)).toEqual([]);
   });
 
-  it('is never taken back', async () => {
+  it('is taken back by nothing but another block', async () => {
     await world.queued(robot.id, 1);
     const attempt = await world.settled(lease);
     await record({ finalized: [attempt.id] });
 
     const { store, now } = world;
     for (const move of [
-      record({ reorged: [attempt.id] }),
       store.recordInclusion(lease, attempt.id, world.mined(attempt), now),
       store.recordDeath(lease, attempt.id, now),
     ]) {

@@ -97,7 +97,8 @@ export function leaseContract(open: OpenStore): void {
         listOpenAttempts: store.listOpenAttempts(lease),
         listIncludedAttempts: store.listIncludedAttempts(lease, 1),
         listIncludedBelow: store.listIncludedBelow(lease, { blockNumber: 9n, id: '' }, 1),
-        listMinedTransactions: store.listMinedTransactions(lease, 0, 1),
+        listMinedFrom: store.listMinedFrom(lease, 0, 1),
+        isUsedElsewhere: store.isUsedElsewhere(lease, 0),
         recordStandings: store.recordStandings(lease, nothing, now),
         recordDeath: store.recordDeath(lease, attempt.id, now),
       };

@@ -109,6 +109,27 @@ export function operationsContract(open: OpenStore): void {
     expect(await world.store.getNextNonce(lease)).toBe(nonce + 1);
   });
 
+  it('records who has the nonce of an open attempt, and of no other', async () => {
+    const lease = await world.lease();
+    const robot = await world.robot();
+    await world.queued(robot.id, 1);
+    const { id, nonce } = await world.committed(lease, 1);
+    const sender = senderOf(lease.sender);
+    const txHash = randomHash();
+
+    await world.store.recordTakenNonces(sender, [{ nonce, txHash }], world.now);
+    await world.store.recordTakenNonces(sender, [{ nonce, txHash }], world.now);
+    const beyond = [{ nonce: nonce + 1, txHash }];
+    await expect(world.store.recordTakenNonces(sender, beyond, world.now)).rejects.toMatchObject({
+      code: 'nonce_conflict',
+    });
+
+    const [attempt] = await world.store.listOpenAttempts(lease);
+    expect(attempt).toMatchObject({ id, takenBy: txHash });
+    expect(await world.store.getNextNonce(lease)).toBe(nonce + 1);
+    expect(await world.store.checkInvariants()).toEqual([]);
+  });
+
   it('leaves the chain status alone when nothing is held', async () => {
     const lease = await world.lease(newWallet(), 'a');
     await world.store.saveChainStatus(lease, {

@@ -100,6 +100,19 @@ export function retentionContract(open: OpenStore): void {
     expect((await rollups('minute'))?.map(({ at }) => world.now - at)).toEqual([MINUTE, 0]);
   });
 
+  it('keeps a minute until the last of its samples goes', async () => {
+    await record(robot, [5, 10, 20]);
+    const counted = async () => (await rollups('minute'))?.map(({ summary }) => summary.samples);
+
+    await deleteSamples(world.now - 10, 100);
+    expect(await counted()).toEqual([3]);
+    expect(await world.store.checkInvariants()).toEqual([]);
+
+    await deleteSamples(world.now, 100);
+    expect(await counted()).toEqual([]);
+    expect(await world.store.checkInvariants()).toEqual([]);
+  });
+
   it('leaves what the check of the invariants holds, late samples included', async () => {
     await record(robot, [0, 10, MINUTE, 2 * MINUTE, 90 * MINUTE]);
 

@@ -56,7 +56,7 @@ async function anchorAndReportInAFleet(lease: Lease): Promise<void> {
     recordedAt: world.now - hours * HOUR,
     batteryPct: 50,
     state: 'idle',
-    metrics: '{"t":0.1}',
+    metrics: `{"t":${hours + 0.1}}`,
   }));
   await world.store.recordSamples({ robotId, keyHash, samples, now: world.now });
   await world.store.createEvent({
@@ -193,9 +193,19 @@ describe('the check of the invariants', () => {
     ['rollups_follow_samples', 'UPDATE telemetry_rollups SET samples = samples + 1'],
     ['rollups_follow_samples', `DELETE FROM telemetry_rollups WHERE resolution = 'minute'`],
     ['rollups_follow_samples', `UPDATE telemetry_rollups SET summary = x'00'`],
+    // The exponent of a day's last sum.
+    [
+      'rollups_follow_samples',
+      `UPDATE telemetry_rollups
+       SET summary = unhex(substr(hex(summary), 1, 2 * length(summary) - 2) || '40')
+       WHERE resolution = 'day'`,
+    ],
     ['rollups_follow_samples', 'DELETE FROM telemetry_names'],
     ['rollups_follow_samples', 'UPDATE telemetry SET battery_pct = 51'],
-    ['rollups_follow_samples', `UPDATE telemetry SET metrics = '{"t":0.10000000000000002}'`],
+    [
+      'rollups_follow_samples',
+      `UPDATE telemetry SET metrics = '{"t":0.10000000000000002}' WHERE metrics = '{"t":0.1}'`,
+    ],
     ['rollups_follow_samples', `UPDATE telemetry SET state = 'unheard'`],
     ['rollups_follow_samples', 'DELETE FROM telemetry'],
     [

@@ -1,5 +1,6 @@
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { NewRobot } from '../../src/server/core/robot-store.ts';
+import { waitFor } from '../support/wait-for.ts';
 import { openTemporarySqlite } from './temporary-sqlite.ts';
 import { World } from './world.ts';
 
@@ -15,7 +16,10 @@ beforeEach(async () => {
   await world.lease();
   robot = await world.robot(await world.account(1_000));
 });
-afterEach(() => world.close());
+afterEach(() => {
+  vi.useRealTimers();
+  return world.close();
+});
 
 async function deleteRobot(): Promise<void> {
   commits = 0;
@@ -80,6 +84,21 @@ describe('many at once', () => {
     expect(await isThere(last)).toBe(true);
     expect(await world.store.authenticateRobot(last.keyHash)).toBeNull();
     await Promise.all(deletions);
+  });
+
+  it('do not wait for the emptying of the log one by one', async () => {
+    const robots = await withHistory(5);
+    vi.useFakeTimers({ toFake: ['setTimeout'] });
+    const deletions = robots.map(remove);
+
+    await waitFor('the end of all robots', async () => {
+      const left = await Promise.all(robots.map(isThere));
+      return !left.includes(true);
+    });
+
+    vi.runAllTimers();
+    vi.useRealTimers();
+    expect(await Promise.all(deletions)).toEqual(Array(5).fill(true));
   });
 
   it('leave other accounts theirs', async () => {

@@ -28,10 +28,10 @@ describe('a completion whose wait ends when another proof has been accepted', ()
       clock: world.clock,
       settings: { anchorTimeoutMs: 1_000, chainId: 31_337 },
       network: async () => ({ explorerUrl: 'https://explorer.test' }),
-      stopping: new AbortController().signal,
     } as unknown as Deps; // what a completion works with
-    const robot = { id: task.robotId, keyHash: keyHashOf(task.robotId) };
-    return completeTask(deps, robot, task.id, proof, new AbortController().signal);
+    const { robotId, wallet } = task;
+    const robot = { id: robotId, wallet, keyHash: keyHashOf(robotId) };
+    return completeTask(deps, robot, task.id, proof, new AbortController());
   }
 
   async function race(after: (accepted: TaskRecord) => Promise<void>) {

@@ -1,19 +1,47 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { dayNames, noNames, type SampleReadings } from '../../src/server/core/day-names.ts';
-import { isSameTally, numbered, summaryOf, Tally } from '../../src/server/core/tally.ts';
+import { agree, BATTERY, numbered, Tally } from '../../src/server/core/tally.ts';
 import { addEncoded, decodeTally, encodeTally } from '../../src/server/core/tally-bytes.ts';
+import { isMeanOf } from '../support/exact-mean.ts';
 
-const reading = fc.double({ noNaN: true, noDefaultInfinity: true });
+const reading = fc.oneof(
+  fc.double({ noNaN: true, noDefaultInfinity: true }),
+  // Close to each other, so that what rounding takes adds up.
+  fc.double({ noNaN: true, min: 0.1, max: 0.2 }),
+  fc.constantFrom(Number.MAX_VALUE, -Number.MAX_VALUE, Number.MIN_VALUE, 2 ** -1022, 0),
+);
 const sample = fc.record({
   batteryPct: fc.option(fc.double({ min: 0, max: 100, noNaN: true })),
   state: fc.option(fc.constantFrom('idle', 'busy', '__proto__')),
   metrics: fc.array(fc.tuple(fc.constantFrom('a', 'b', 'constructor'), reading), { maxLength: 5 }),
 });
+const merges = fc.infiniteStream(fc.nat());
+
 function tallyOf(samples: SampleReadings[], names = dayNames(noNames)): Tally {
   const tally = new Tally();
   for (const one of samples) tally.add(numbered(names, one));
   return tally;
+}
+
+/** Of one metric, at the first place after the battery. */
+function tallyOfReadings(readings: number[]): Tally {
+  return tallyOf(readings.map((t) => ({ batteryPct: null, state: null, metrics: [['t', t]] })));
+}
+
+/** Any two of them put together, until one is left. */
+function merged(tallies: Tally[], order: fc.Stream<number>): Tally {
+  const left = [...tallies];
+  while (left.length > 1) {
+    const [one = new Tally()] = left.splice(taken(order) % left.length, 1);
+    const other = left[taken(order) % left.length] ?? new Tally();
+    addEncoded(other, one.samples, encodeTally(one));
+  }
+  return left[0] ?? new Tally();
+}
+
+function taken(numbers: fc.Stream<number>): number {
+  return numbers.next().value ?? 0;
 }
 
 describe('a tally', () => {
@@ -24,47 +52,80 @@ describe('a tally', () => {
 
         const back = decodeTally(tally.samples, encodeTally(tally));
 
-        expect(isSameTally(back, tally)).toBe(true);
+        expect(back).toEqual(tally);
       }),
     );
   });
 
-  it('is the same however its samples came together', () => {
+  it('agrees with another of the same samples, however they came together', () => {
     fc.assert(
-      fc.property(fc.array(sample), fc.array(sample), (first, second) => {
+      fc.property(fc.array(fc.array(sample, { maxLength: 4 })), merges, (parts, order) => {
         const names = dayNames(noNames);
-        const all = tallyOf([...first, ...second], names);
-        const parts = [second, first].map((samples) => tallyOf(samples, names));
+        const all = tallyOf(parts.flat(), names);
 
-        const [merged = new Tally(), other = new Tally()] = parts.map((part) =>
-          decodeTally(part.samples, encodeTally(part)),
+        const together = merged(
+          parts.map((samples) => tallyOf(samples, names)),
+          order,
         );
-        const together = decodeTally(merged.samples, encodeTally(merged));
-        addTo(together, other);
 
-        expect(isSameTally(together, all)).toBe(true);
-        const held = { states: names.states.names, metrics: names.metrics.names };
-        expect(summaryOf(together, held)).toEqual(summaryOf(all, held));
+        expect(agree(together, all)).toBe(true);
       }),
     );
   });
 
-  it('tells a reading that differs in its last bit', () => {
-    const one = (value: number) =>
-      tallyOf(
-        [0.1, 0.2, value].map((t) => ({ batteryPct: null, state: null, metrics: [['t', t]] })),
-      );
+  it('has the mean within the error it states, and in the range, in any grouping', () => {
+    const readings = fc.array(reading, { minLength: 1, maxLength: 60 });
+    fc.assert(
+      fc.property(readings, merges, (values, order) => {
+        const parts = values.map((value) => tallyOfReadings([value]));
 
-    expect(isSameTally(one(0.15), one(0.15000000000000002))).toBe(false);
+        const spread = merged(parts, order).spread(BATTERY + 1);
+
+        const { count, min, max, mean = Number.NaN } = spread ?? {};
+        expect({ count, min, max }).toEqual({
+          count: values.length,
+          min: Math.min(...values),
+          max: Math.max(...values),
+        });
+        expect(isMeanOf(values, mean)).toBe(true);
+        expect(mean >= Math.min(...values) && mean <= Math.max(...values)).toBe(true);
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  it('does not agree with one whose reading differs in its last bit', () => {
+    const one = tallyOfReadings([0.15]);
+
+    expect(agree(one, tallyOfReadings([0.15000000000000002]))).toBe(false);
+  });
+
+  it('does not agree with one whose mean alone differs, by more than rounding explains', () => {
+    const one = tallyOfReadings([0, 0.5, 1]);
+
+    expect(agree(one, tallyOfReadings([0, 0.5 + 1e-14, 1]))).toBe(false);
+    expect(agree(one, tallyOfReadings([1, 0, 0.5]))).toBe(true);
+  });
+
+  it('has the mean of whole numbers to the last bit, in any grouping', () => {
+    const level = fc.integer({ min: -1e6, max: 1e6 });
+    fc.assert(
+      fc.property(fc.array(level, { minLength: 1 }), merges, (levels, order) => {
+        const parts = levels.map((value) => tallyOfReadings([value]));
+
+        const spread = merged(parts, order).spread(BATTERY + 1);
+
+        const sum = levels.reduce((total, value) => total + value, 0);
+        expect(spread?.mean).toBe(sum / levels.length);
+      }),
+    );
   });
 
   it('keeps the mean of equal numbers, and of the largest there are', () => {
     for (const value of [0.1, Number.MAX_VALUE, Number.MIN_VALUE, 0]) {
-      const samples = Array.from({ length: 7 }, () => value);
-      const tally = tallyOf(
-        samples.map((t) => ({ batteryPct: null, state: null, metrics: [['t', t]] })),
-      );
-      expect(tally.spread(1)?.mean).toBe(value);
+      const tally = tallyOfReadings(Array.from({ length: 7 }, () => value));
+
+      expect(tally.spread(BATTERY + 1)?.mean).toBe(value);
     }
   });
 
@@ -76,7 +137,3 @@ describe('a tally', () => {
     }
   });
 });
-
-function addTo(tally: Tally, other: Tally): void {
-  addEncoded(tally, other.samples, encodeTally(other));
-}

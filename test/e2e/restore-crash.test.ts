@@ -10,7 +10,7 @@ import { killServers, spawnServer } from '../support/server-process.ts';
 
 const WALLET = '0x00000000000000000000000000000000000000AA';
 const NO_CHAIN = 'http://127.0.0.1:1';
-const preload = pathToFileURL(path.resolve('test/support/killed-at-rename.js')).href;
+const preload = pathToFileURL(path.resolve('test/support/killed-at-call.js')).href;
 
 describe('a restore that is killed', () => {
   let folder: string;
@@ -50,7 +50,7 @@ describe('a restore that is killed', () => {
   const restoreKilledAt = (rename: number) =>
     command(['restore', backup, '--force'], {
       NODE_OPTIONS: `--import=${preload}`,
-      KILL_AT_RENAME: String(rename),
+      KILL_AT: `renameSync ${rename}`,
     });
 
   function anchorsIn(file: string): number {

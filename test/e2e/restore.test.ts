@@ -62,7 +62,12 @@ describe('a server on a restored database', () => {
     expect(held).toBe('anchor_queued');
     expect(ready).toEqual({ status: 'degraded', degraded: ['restored'] });
     expect([reconcile.exitCode, reconcile.stderr]).toEqual([0, '']);
-    expect(JSON.parse(reconcile.stdout)).toEqual({ ok: true, findings: [], foreign: [] });
+    expect(JSON.parse(reconcile.stdout)).toEqual({
+      ok: true,
+      findings: [],
+      foreign: [],
+      taken: [],
+    });
     await waitFor('an anchor', async () => (await anchorOneAt(second.url)) === 'verified', 30_000);
     await second.kill('SIGTERM');
     expect((await server('check')).exitCode).toBe(0);

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { verifyAnchor } from '../../src/chain/verify-anchor.ts';
-import { isProven } from '../../src/proof/audit-anchor.ts';
+import { isProven } from '../../src/proof/audit-check.ts';
 import { readBundle } from '../../src/proof/bundle.ts';
 import { hashProof } from '../../src/proof/hash.ts';
 import { startRpcProxy } from '../support/rpc-proxy.ts';

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import { limits } from '../../src/protocol/limits.ts';
 import { hashToken } from '../../src/server/core/token.ts';
 import { createTestClock } from '../support/clock.ts';
 import {
@@ -176,18 +177,31 @@ describe('telemetry', () => {
       expect(tooLarge.body.message).toContain('samples.1.metrics');
     });
 
-    it('takes 50 samples as full of values as they may be, and no body with more', async () => {
-      const joints = (count: number) => ({ metrics: { j: Array(count).fill(0) } });
-      const full = (16 * 1024 - '{"j":[]}'.length) / 2;
-
-      const exact = await post({ body: { samples: Array(50).fill(joints(full)) } });
-      const tooMany = await post({
-        raw: `{"samples":[{"metrics":{"j":[${'0,'.repeat(420_000)}0]}}]}`,
+    it('takes a sample as full of values as it may be, and 50 with objects for metrics', async () => {
+      const joints = Array((16 * 1024 - '{"j":[]}'.length) / 2).fill(0);
+      const reading = { min: 1, avg: 2, max: 3, unit: '°C', ok: true };
+      const metrics = Object.fromEntries(Array.from({ length: 64 }, (_, i) => [`m${i}`, reading]));
+      const sample = () => ({
+        id: randomUUID(),
+        recorded_at: at(0),
+        battery_pct: 50,
+        state: 'busy',
+        metrics,
       });
 
-      expect(exact.status).toBe(201);
-      expect([tooMany.status, tooMany.body.error]).toEqual([413, 'payload_too_large']);
-      expect(tooMany.body.message).toBe('The body holds more JSON values than are taken here.');
+      const single = await post({ body: { metrics: { j: joints } } });
+      const many = await post({ body: { samples: Array.from({ length: 50 }, sample) } });
+
+      expect([single.status, many.status]).toEqual([201, 201]);
+    });
+
+    it('takes no body with more values than 50 samples need', async () => {
+      const numbers = '0,'.repeat(limits.samplesValues);
+
+      const reply = await post({ raw: `{"samples":[{"metrics":{"j":[${numbers}0]}}]}` });
+
+      expect([reply.status, reply.body.error]).toEqual([413, 'payload_too_large']);
+      expect(reply.body.message).toBe('The body holds more JSON values than are taken here.');
     });
 
     it('does not hold up other accounts with large bodies', async () => {
@@ -405,6 +419,15 @@ describe('telemetry', () => {
 
       expect(reply.body).toMatchObject({ from: time(0), to: time(2 * 3_600_000) });
       expect(reply.body.points).toHaveLength(1);
+    });
+
+    it.each([
+      ['to=9999-12-31T23:59:59.999Z', { to: '9999-12-31T23:59:59.999Z' }],
+      ['to=0000-01-01T00:00:01Z', { from: '0000-01-01T00:00:00.000Z' }],
+    ])('spans the intervals of %s as far as a timestamp reaches', async (query, end) => {
+      const reply = await read(`?resolution=day&${query}`);
+
+      expect([reply.status, reply.body]).toEqual([200, expect.objectContaining(end)]);
     });
 
     it('has the newest hour, day or month where no range is given', async () => {

@@ -1,11 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import {
-  type AuditCheckName,
-  auditAnchor,
-  type ChainFacts,
-  isProven,
-  type StatedAnchor,
-} from '../../src/proof/audit-anchor.ts';
+import { auditAnchor, type ChainFacts, type StatedAnchor } from '../../src/proof/audit-anchor.ts';
+import { type AuditCheckName, isProven } from '../../src/proof/audit-check.ts';
 import type { Hex } from '../../src/proof/bytes.ts';
 import { commitLeaves } from '../../src/proof/commitment.ts';
 import { leafHash } from '../../src/proof/leaf.ts';

@@ -1,7 +1,8 @@
 import { keccak_256 } from '@noble/hashes/sha3.js';
 import { describe, expect, it } from 'vitest';
-import { type ChainFacts, isProven } from '../../src/proof/audit-anchor.ts';
+import type { ChainFacts } from '../../src/proof/audit-anchor.ts';
 import { auditBundle, auditBundleAlone } from '../../src/proof/audit-bundle.ts';
+import { isProven } from '../../src/proof/audit-check.ts';
 import {
   type Bundle,
   MAX_BUNDLE_DEPTH,

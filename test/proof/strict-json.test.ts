@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { canonicalJson } from '../../src/proof/canonical-json.ts';
 import { hashProof } from '../../src/proof/hash.ts';
 import { isProof, type JsonValue } from '../../src/proof/json-value.ts';
-import { mostValuesIn, parseStrictJson } from '../../src/proof/strict-json.ts';
+import { mostValuesIn, parseStrictJson, readStrictJson } from '../../src/proof/strict-json.ts';
 import { decodeUtf8 } from '../../src/proof/utf8.ts';
 import { refusalOf } from './refusal.ts';
 
@@ -240,6 +240,18 @@ describe('numbers', () => {
         expect(parseStrictJson(canonicalJson(value))).toBe(value === 0 ? 0 : value);
       }),
     );
+  });
+});
+
+describe('reading in steps', () => {
+  it('pauses at least once in 2000 values, ever further on', () => {
+    const text = JSON.stringify(Array(10_000).fill(0));
+
+    const pauses = [...readStrictJson(text)];
+
+    expect(pauses.length).toBeGreaterThanOrEqual(5);
+    expect(pauses).toEqual([...new Set(pauses)].sort((a, b) => a - b));
+    expect(pauses.at(-1)).toBeLessThan(text.length);
   });
 });
 

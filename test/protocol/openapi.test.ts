@@ -80,5 +80,6 @@ describe('docs/http-api.md', () => {
   it('is what npm run docs would write', () => {
     const stored = readFileSync(new URL('../../docs/http-api.md', import.meta.url), 'utf8');
     expect(stored === apiPage(), 'stale: run npm run docs').toBe(true);
+    expect(stored).not.toMatch(/\[object |undefined/);
   });
 });

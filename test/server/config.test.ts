@@ -105,6 +105,19 @@ describe('the configuration', () => {
   });
 });
 
+describe('SVC_TRUST_PROXY', () => {
+  it.each([
+    ['false', []],
+    ['10.0.0.7, 10.1.0.0/16,::1', ['10.0.0.7', '10.1.0.0/16', '::1']],
+  ])('takes %s', (given, proxies) => {
+    expect(readConfig({ SVC_TRUST_PROXY: given }).trustedProxies).toEqual(proxies);
+  });
+
+  it.each(['true', 'proxy.example', '10.0.0.0/33', '10.0.0.0/8/8'])('refuses %s', (given) => {
+    expect(faultsOf({ SVC_TRUST_PROXY: given }).join()).toContain('SVC_TRUST_PROXY is neither');
+  });
+});
+
 describe('what the documents say of the configuration', () => {
   it('is in the README what the code reads', () => {
     expect(readFileSync(path.join(root, 'README.md'), 'utf8')).toContain(variablesTable());

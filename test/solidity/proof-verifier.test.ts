@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { auditAnchor, isProven } from '../../src/proof/audit-anchor.ts';
+import { auditAnchor } from '../../src/proof/audit-anchor.ts';
+import { isProven } from '../../src/proof/audit-check.ts';
 import type { Hex } from '../../src/proof/bytes.ts';
 import { commitLeaves } from '../../src/proof/commitment.ts';
 import { leafHash } from '../../src/proof/leaf.ts';

@@ -74,7 +74,9 @@ export async function startServerProgram(
 }
 
 function start(program: Program, args: string[], env: Record<string, string> = {}) {
-  const file = fileURLToPath(new URL(`../../bin/${program}.js`, import.meta.url));
+  const file = fileURLToPath(
+    new URL(`../../bin/${program}.${program === 'svc' ? 'cjs' : 'js'}`, import.meta.url),
+  );
   return spawn(process.execPath, [file, ...args], {
     stdio: ['pipe', 'pipe', 'pipe'],
     env: { PATH: process.env.PATH, ...env },

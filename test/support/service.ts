@@ -39,6 +39,7 @@ export interface TestServiceOptions {
   disk?: { minFreeBytes: number; freeBytes: () => Promise<number> };
   clock?: Clock;
   timeouts?: ArrivalTimeouts;
+  trustedProxies?: readonly string[];
 }
 
 export interface Owner {
@@ -94,6 +95,7 @@ export async function startTestService(options: TestServiceOptions = {}) {
     stopping: stopping.signal,
     logger,
     ...(options.timeouts && { timeouts: options.timeouts }),
+    ...(options.trustedProxies && { trustedProxies: options.trustedProxies }),
   });
   const url = await app.listen({ host: '127.0.0.1', port: 0 });
   settings.baseUrl ||= url;

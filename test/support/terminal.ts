@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { waitFor } from './wait-for.ts';
 
 const SCRIPT = '/usr/bin/script';
-const program = fileURLToPath(new URL('../../bin/svc.js', import.meta.url));
+const program = fileURLToPath(new URL('../../bin/svc.cjs', import.meta.url));
 
 export interface TerminalOptions {
   env?: Record<string, string>;
@@ -41,7 +41,7 @@ export async function runInTerminal(
   child.stdout.setEncoding('utf8').on('data', (text: string) => {
     screen += text;
   });
-  const ended = once(child, 'exit');
+  const ended = once(child, 'close');
   let from = 0;
   for (const [after, text] of typed) {
     await waitFor(

@@ -1,10 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** Resolves with the first value that is neither null, undefined nor false; rejects at the deadline. */
+/**
+ * Resolves with the first value that is neither null, undefined nor false; rejects at the deadline, which ends
+ * what hangs and measures nothing.
+ */
 export async function waitFor<T>(
   what: string,
   probe: () => Promise<T | null | undefined | false> | T | null | undefined | false,
-  deadlineMs = 10_000,
+  deadlineMs = 60_000,
 ): Promise<T> {
   const end = performance.now() + deadlineMs;
   for (;;) {

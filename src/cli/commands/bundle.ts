@@ -1,4 +1,5 @@
-import { writeFile } from 'node:fs/promises';
+import { randomUUID } from 'node:crypto';
+import { realpath, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { SvcError } from '../../base/svc-error.ts';
 import { auditBundleAlone } from '../../proof/audit-bundle.ts';
 import { type Bundle, readBundle } from '../../proof/bundle.ts';
@@ -70,9 +71,25 @@ function soundBundle(body: unknown, id: string): Bundle {
 
 async function save(file: string, text: string): Promise<void> {
   try {
-    await writeFile(file, text);
+    await writeWhole(file, text);
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     throw new SvcError('file_not_written', `${file} cannot be written (${code}).`);
+  }
+}
+
+/** The whole text, durable, or what was there before. */
+async function writeWhole(file: string, text: string): Promise<void> {
+  const found = await stat(file).catch(() => null);
+  // A pipe or a device is written to, never replaced.
+  if (found !== null && !found.isFile()) return writeFile(file, text);
+  const target = found === null ? file : await realpath(file);
+  const part = `${target}.${randomUUID()}.part`;
+  try {
+    await writeFile(part, text, { flag: 'wx', flush: true, ...(found && { mode: found.mode }) });
+    await rename(part, target);
+  } catch (error) {
+    await rm(part, { force: true });
+    throw error;
   }
 }

@@ -15,9 +15,9 @@ complete -o default -F _svc svc
   zsh: `#compdef svc
 _svc() {
   local -a candidates
-  local line
-  while IFS= read -r line; do
-    candidates+=("\${\${line%%$'\\t'*}//:/\\\\:}:\${line#*$'\\t'}")
+  local candidate meaning
+  while IFS=$'\\t' read -r candidate meaning; do
+    candidates+=("\${candidate//:/\\\\:}\${meaning:+:$meaning}")
   done < <(svc __complete "\${(@Q)words[2,CURRENT]}" 2>/dev/null)
   if (( $#candidates )); then _describe svc candidates; else _files; fi
 }

@@ -29,7 +29,7 @@ export async function listProfiles({ config, output }: Context): Promise<void> {
 /** `svc config use NAME` */
 export async function useProfile(context: Context, { name }: { name: string }): Promise<void> {
   const { file, profiles } = await knownProfile(context, name);
-  file.write({ current: name, profiles });
+  await file.write({ current: name, profiles });
   context.output.note(`${name} is the current profile now.`);
   if (context.output.asksJson) context.output.json({ current: name });
 }
@@ -38,7 +38,7 @@ export async function useProfile(context: Context, { name }: { name: string }): 
 export async function removeProfile(context: Context, { name }: { name: string }): Promise<void> {
   const { file, current, profiles } = await knownProfile(context, name);
   const { [name]: removed, ...rest } = profiles;
-  file.write({ current: current === name ? null : current, profiles: rest });
+  await file.write({ current: current === name ? null : current, profiles: rest });
   if (removed?.session) {
     context.output.note('Its session goes on until it expires; svc sessions revoke ends it.');
   }

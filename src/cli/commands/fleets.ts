@@ -40,7 +40,7 @@ export async function createFleet(
     body: { name, ...texts, ...(tag && { tags: tag }) },
   });
   if (output.asksJson) return output.json(body);
-  output.line(body.fleet.id);
+  output.text(body.fleet.id);
   output.note(`Made ${output.quote(name)}.`);
 }
 

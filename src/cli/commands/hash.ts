@@ -10,7 +10,7 @@ export async function hash(
   for (const file of files) {
     const proofHash = await hashFile(output, file);
     if (output.asksJson) hashes.push({ file, proof_hash: proofHash });
-    else output.line(files.length === 1 ? proofHash : `${proofHash}  ${file}`);
+    else output.text(files.length === 1 ? proofHash : `${proofHash}  ${file}`);
   }
   if (output.asksJson) output.json({ hashes });
 }

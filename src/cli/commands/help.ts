@@ -1,5 +1,6 @@
 import { SvcError } from '../../base/svc-error.ts';
 import { buildProgram } from '../build-program.ts';
+import { commands } from '../command-table.ts';
 import type { Context } from '../context.ts';
 import { environment } from '../environment.ts';
 import { exitCodes, meanings } from '../exit.ts';
@@ -23,7 +24,7 @@ export async function help(
       { title: 'meaning', value: ({ meaning }) => meaning },
     ]);
   }
-  let command = buildProgram(async () => {});
+  let command = buildProgram(commands, async () => {});
   for (const word of words) {
     const next = command.commands.find((child) => child.name() === word);
     if (next === undefined) {

@@ -25,7 +25,7 @@ export async function login(context: Context, input: LoginInput): Promise<void> 
   const config = await context.config();
   const guest = context.client(url);
   const signedIn = await signIn(context, guest, url, input);
-  const name = keep(config, url, signedIn, namedProfile(context.options, context.env));
+  const name = await keep(config, url, signedIn, namedProfile(context.options, context.env));
   const { wallet, expiresAt } = signedIn;
   await context.output.record({ profile: name, url, wallet, expires_at: expiresAt }, [
     ['wallet', wallet],
@@ -107,8 +107,8 @@ async function byHand(
   const message = await requestMessage(guest, url, address);
   process.stderr.write('Sign this with personal_sign (EIP-191), without the last newline:\n\n');
   context.output.line(message);
-  process.stderr.write('\nSignature (0x…): ');
-  const signature = (await readLine()).trim();
+  process.stderr.write('\n');
+  const signature = (await readLine('Signature (0x…): ')).trim();
   if (!/^0x([0-9a-fA-F]{2})+$/.test(signature)) {
     throw new SvcError('usage', 'A signature is 0x and hex digits.');
   }
@@ -116,18 +116,18 @@ async function byHand(
 }
 
 /** Makes it the current profile: of that name, or of that service and wallet. Answers its name. */
-function keep(
+async function keep(
   config: ConfigFile,
   url: string,
   { wallet, token, expiresAt }: SignedIn,
   named: string | null,
-): string {
+): Promise<string> {
   const { profiles } = config.read();
   const own = Object.entries(profiles).find(([, p]) => p.url === url && p.wallet === wallet)?.[0];
   const host = new URL(url).host.replace(/[^\w.-]/g, '_');
   const taken = Object.hasOwn(profiles, host);
   const name = named ?? own ?? (taken ? `${host}_${wallet.slice(2, 10).toLowerCase()}` : host);
   const profile = { url, wallet, session: token, expires_at: expiresAt };
-  config.write({ current: name, profiles: { ...profiles, [name]: profile } });
+  await config.write({ current: name, profiles: { ...profiles, [name]: profile } });
   return name;
 }

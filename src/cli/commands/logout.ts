@@ -9,7 +9,7 @@ export async function logout({ config, target, client, output }: Context): Promi
     const file = await config();
     const { current, profiles } = file.read();
     const ended = { ...kept, session: null, expires_at: null };
-    file.write({ current, profiles: { ...profiles, [name]: ended } });
+    await file.write({ current, profiles: { ...profiles, [name]: ended } });
     output.note(`Signed out of ${url}.`);
   } else {
     output.note(`Nobody was signed in to ${url}.`);

@@ -1,6 +1,7 @@
 import { SvcError } from '../../base/svc-error.ts';
 import { confirmByName } from '../confirm.ts';
 import type { Context } from '../context.ts';
+import { escapeText } from '../escape-text.ts';
 import { allRobots, findFleet, findRobot, pickEach } from '../find-one.ts';
 import { noteKey } from './robot-keys.ts';
 import { fieldsOf } from './robots.ts';
@@ -19,7 +20,10 @@ export async function createRobot(
   });
   const { id } = body.robot;
   // The key is out before anything else can fail: it is never shown again.
-  if (!output.asksJson) output.line(output.isTerminal ? body.api_key : `${id}\t${body.api_key}`);
+  if (!output.asksJson) {
+    const key = escapeText(body.api_key);
+    output.line(output.isTerminal ? key : `${escapeText(id)}\t${key}`);
+  }
   if (fleet === null) {
     if (output.asksJson) output.json(body);
   } else {

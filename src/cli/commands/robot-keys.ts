@@ -14,7 +14,7 @@ export async function rotateKey(
   await confirmByName(context, { yes, name, consequence });
   const { body } = await client.call('rotateKey', { params: { id } });
   if (output.asksJson) return output.json(body);
-  output.line(body.api_key);
+  output.text(body.api_key);
   noteKey(context, name);
 }
 

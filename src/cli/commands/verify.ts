@@ -1,6 +1,6 @@
 import { SvcError } from '../../base/svc-error.ts';
-import { isProven } from '../../proof/audit-anchor.ts';
 import { auditBundleAlone } from '../../proof/audit-bundle.ts';
+import { isProven } from '../../proof/audit-check.ts';
 import type { Context } from '../context.ts';
 import { type ExitCode, exitCodes } from '../exit.ts';
 import { hashFile } from '../hash-file.ts';

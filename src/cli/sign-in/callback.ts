@@ -33,6 +33,8 @@ export async function listenForCode(state: string): Promise<Callback> {
     answer(response, 200, 'Handed over to the command line. You can close this page.');
     settle.resolve(given);
   });
+  // A browser may open connections that it never uses: nobody waits for them.
+  server.on('connection', (socket) => socket.unref());
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   const { port } = server.address() as AddressInfo;
@@ -41,7 +43,6 @@ export async function listenForCode(state: string): Promise<Callback> {
     code,
     close() {
       server.close();
-      server.closeIdleConnections();
     },
   };
 }

@@ -8,6 +8,9 @@ export interface SignedIn {
   expiresAt: string;
 }
 
+/** All that a message may hold (ERC-4361): nothing in it can hide a part of it on a terminal. */
+const PRINTABLE = /^[\x20-\x7e\n]*$/;
+
 /**
  * The message that the wallet must sign to sign in at `url`. It is held against what it must be: a service
  * could pass on the challenge of another one, and sign in there as the wallet.
@@ -20,7 +23,8 @@ export async function requestMessage(guest: Client, url: string, address: string
   const isOwn =
     [host, origin].includes(domain) &&
     second.toLowerCase() === address.toLowerCase() &&
-    body.message.includes(`\nURI: ${origin}\n`);
+    body.message.includes(`\nURI: ${origin}\n`) &&
+    PRINTABLE.test(body.message);
   if (isOwn) return body.message;
   throw new SvcError('foreign_challenge', `The message to sign is not one for ${origin}.`, {
     hint: `It begins: ${first}. Sign in at the address that the service calls its own.`,

@@ -79,7 +79,11 @@ function errorTable(): string {
 }
 
 function limitTable(): string {
-  const rows = Object.entries(limits).map(([name, value]) => `| ${name} | ${value} |`);
+  const rows = Object.entries(limits).flatMap(([name, value]) =>
+    typeof value === 'number'
+      ? [`| ${name} | ${value} |`]
+      : Object.entries(value).map(([part, most]) => `| ${name}.${part} | ${most} |`),
+  );
   return ['## Limits', ['| limit | value |', '|---|---|', ...rows].join('\n')].join('\n\n');
 }
 

@@ -26,7 +26,11 @@ export const telemetryRoutes = {
     body: Closed({
       ...NewSample.properties,
       samples: Type.Optional(
-        Type.Array(NewSample, { minItems: 1, maxItems: limits.samplesPerRequest }),
+        Type.Array(NewSample, {
+          minItems: 1,
+          maxItems: limits.samplesPerRequest,
+          description: `in a body of at most ${limits.samplesValues} JSON values, objects and arrays counted as well`,
+        }),
       ),
     }),
     maxBody: limits.bodyBytes,

@@ -44,6 +44,8 @@ export interface BumpClock {
   readonly since: number;
   /** Where the chain stood then. */
   readonly headNumber: bigint;
+  /** Replacements of this attempt before it at the same head. */
+  readonly blindly: number;
   /** Why there is no dearer variant though it is time; looked at again at `lookAt`. */
   parked: Parking | null;
   lookAt: number;
@@ -107,6 +109,7 @@ export function committedAttempt(attempt: NewAttempt): LiveAttempt {
     unsettledLeaves: leafCount,
     variants: [attempt.variant],
     minedTxHash: null,
+    takenBy: null,
     createdAt: attempt.now,
   });
 }

@@ -25,10 +25,19 @@ export function runBumpClock(live: LiveAttempts): void {
   if (lowest.offeredAt === null || counted === null) return;
   const since = performance.now();
   const { headNumber } = counted;
-  live.bumpClock = { attemptId: lowest.id, txHash, since, headNumber, parked: null, lookAt: since };
+  const isBlind = bumpClock?.attemptId === lowest.id && headNumber <= bumpClock.headNumber;
+  live.bumpClock = {
+    attemptId: lowest.id,
+    txHash,
+    since,
+    headNumber,
+    blindly: isBlind ? bumpClock.blindly + 1 : 0,
+    parked: null,
+    lookAt: since,
+  };
 }
 
-/** When the lowest nonce is to be replaced, by `performance.now()`; null: not before a block or a survey. */
+/** When the lowest nonce is to be replaced, by `performance.now()`; null: not before a survey. */
 export function bumpDueAt(context: AnchoringContext, live: LiveAttempts): number | null {
   const { bumpClock, counted } = live;
   const [lowest] = unmined(live);
@@ -39,9 +48,10 @@ export function bumpDueAt(context: AnchoringContext, live: LiveAttempts): number
   if (counted.latestNonce > lowest.nonce) return null;
   const { since, lookAt } = bumpClock;
   if (lowest.refusal === 'underpriced') return Math.max(since + LOOK_AGAIN_MS, lookAt);
-  // Time says nothing while no block could have taken it.
-  if (counted.headNumber <= bumpClock.headNumber) return null;
-  return Math.max(since + context.options.bumpAfterMs, lookAt);
+  const isLeftOut = counted.headNumber > bumpClock.headNumber;
+  // No block comes: for want of a fee that anybody takes, or for a reason that no fee mends.
+  const patience = isLeftOut ? 1 : 2 ** (bumpClock.blindly + 1);
+  return Math.max(since + patience * context.options.bumpAfterMs, lookAt);
 }
 
 /**

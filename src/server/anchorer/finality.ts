@@ -20,6 +20,8 @@ export interface FinalityWatch {
   readonly dueAt: number;
   /** Whether something was left at the last look that is not final. */
   readonly isIdle: boolean;
+  /** Whether the last look has found something that is not recorded yet. */
+  readonly hasFound: boolean;
   /** Begins a look if one is due, and does not wait for it: anchoring goes on beside it. */
   begin(live: LiveAttempts, pauseMs: number): void;
   /** Records what the last look has found. Answers whether proofs are queued again. Throws what ended it. */
@@ -56,6 +58,9 @@ export function createFinalityWatch(context: AnchoringContext, wake: () => void)
     },
     get dueAt() {
       return dueAt;
+    },
+    get hasFound() {
+      return found !== null;
     },
     get isIdle() {
       return left === 0 && underWay === null && found === null;

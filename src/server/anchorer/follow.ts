@@ -2,35 +2,19 @@ import type { MinedAnchor, MinedTransaction } from '../../chain/find-mined.ts';
 import type { AnchoringContext } from './anchoring-context.ts';
 import { isInBlock, type LiveAttempt, type LiveAttempts } from './attempts.ts';
 
-/** Leaves settled in one commit, so that none holds up other writers for long. */
-const SETTLED_PER_COMMIT = 64;
 /** Between two looks at what is mined and no anchor: only a node that lied can change its word. */
 const FAILED_LOOK_MS = 5_000;
-
-/**
- * Steps 5 and 6: looks for the receipts of everything sent, records what is included deep enough, and
- * settles it. Answers the head the receipts were read at; null when nothing was to be read.
- */
-export async function follow(
-  context: AnchoringContext,
-  live: LiveAttempts,
-): Promise<bigint | null> {
-  const head = await findInclusions(context, live);
-  for (const attempt of live.attempts) {
-    if (isInBlock(attempt)) await settle(context, attempt);
-  }
-  live.attempts = live.attempts.filter(
-    (attempt) => !isInBlock(attempt) || attempt.unsettledLeaves > 0,
-  );
-  return head;
-}
 
 /** Whether a receipt may still change something. */
 export function isFollowed(attempt: LiveAttempt): boolean {
   return !isInBlock(attempt);
 }
 
-async function findInclusions(
+/**
+ * Step 5: looks for the receipts of everything sent, and records what is included deep enough, to be settled next.
+ * Answers the head the receipts were read at; null when nothing was to be read.
+ */
+export async function follow(
   context: AnchoringContext,
   live: LiveAttempts,
 ): Promise<bigint | null> {
@@ -84,19 +68,6 @@ async function include(
   await store.recordInclusion(lease, attempt.id, mined, clock.now());
   attempt.state = 'included';
   await context.onStep?.('inclusion_recorded');
-}
-
-async function settle(context: AnchoringContext, attempt: LiveAttempt): Promise<void> {
-  const { store, lease, clock, signal } = context;
-  while (attempt.unsettledLeaves > 0 && !signal.aborted) {
-    attempt.unsettledLeaves = await store.settleLeaves(
-      lease,
-      attempt.id,
-      SETTLED_PER_COMMIT,
-      clock.now(),
-    );
-    await context.onStep?.('leaves_settled');
-  }
 }
 
 /**

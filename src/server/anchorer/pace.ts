@@ -5,7 +5,12 @@ export interface Pace {
   pollMs(): number;
   /** Between two surveys of fees and funds: about a block. */
   surveyMs(): number;
+  /** Between two transactions, so that as many as there are places in flight spread over a block. */
+  slotMs(places: number): number;
 }
+
+/** A lone proof waits no longer for company, however slow the chain. */
+const MAX_SLOT_MS = 1_000;
 
 /** Follows how fast the chain makes blocks, so that a slow chain is not asked more than it can tell. */
 export function createPace(): Pace {
@@ -22,6 +27,7 @@ export function createPace(): Pace {
     },
     pollMs: () => clamp(blockMs / 8, 50, 1_000),
     surveyMs: () => clamp(blockMs, 1_000, 15_000),
+    slotMs: (places) => clamp(blockMs / places, 0, MAX_SLOT_MS),
   };
 }
 

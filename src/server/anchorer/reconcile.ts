@@ -15,17 +15,21 @@ export interface ReconcileDependencies {
   readonly addresses: readonly string[];
   /** Goes past the nonces of `foreign`. */
   readonly isAccepted: boolean;
+  /** Transaction hashes, in lower case: anchors of another service, none of whose proofs are of this database. */
+  readonly acceptedAnchors: readonly string[];
   readonly now: number;
 }
 
 export interface Reconciliation {
   /** What is not explained; with any, nothing was changed. */
   readonly findings: string[];
-  /** Transactions that are no anchors, from elsewhere, final, above every nonce that the database knows. */
+  /** Final transactions from elsewhere, above every nonce that the database knows: no anchors, or accepted ones. */
   readonly foreign: ForeignUse[];
+  /** Accepted anchors, final, at the nonces of open attempts. */
+  readonly taken: ForeignUse[];
 }
 
-interface ForeignUse {
+export interface ForeignUse {
   readonly sender: SenderKey;
   readonly nonce: number;
   readonly txHash: Hex;
@@ -38,11 +42,12 @@ const MOST_SEARCHES = 256;
 
 /**
  * Holds the chain against the database, and lifts the hold of the accounts it looked at when every nonce that the chain
- * has seen of them is explained. Nonces of `foreign` are, once that is accepted.
+ * has seen of them is explained. Nonces of `foreign` are, once that is accepted; an anchor among them by its hash.
  * Rejects with `chain_mismatch`, or ProviderFault when the chain cannot be read.
  */
 export async function reconcile(deps: ReconcileDependencies): Promise<Reconciliation> {
   const { store, chain, now } = deps;
+  const isAcceptedAnchor = (txHash: Hex) => deps.acceptedAnchors.includes(txHash);
   const identity = await chain.identity();
   if ((await store.getChainIdentity()) !== null) await store.bindChain(identity);
   const known = (await store.listSenders()).filter(({ chainId }) => chainId === identity.chainId);
@@ -50,25 +55,28 @@ export async function reconcile(deps: ReconcileDependencies): Promise<Reconcilia
     .filter((address) => !known.some((sender) => sender.address === address))
     .map((address) => ({ ...identity, address, nextNonce: null, openAttempts: [] }));
   const senders = [...known, ...strangers];
-  const findings: string[] = [];
-  const foreign: ForeignUse[] = [];
-  for (const sender of senders) {
-    const held = await holdAgainst({ chain, identity }, sender);
-    findings.push(...held.findings);
-    foreign.push(...held.foreign);
-  }
-  if (findings.length > 0 || (foreign.length > 0 && !deps.isAccepted)) return { findings, foreign };
-  for (const sender of senders) {
-    const uses = foreign.filter((use) => use.sender.address === sender.address);
-    if (uses.length > 0) await store.recordForeignNonces(sender, uses, now);
+  const held = await Promise.all(
+    senders.map((sender) => holdAgainst({ chain, identity, isAcceptedAnchor }, sender)),
+  );
+  const findings = held.flatMap((one) => one.findings);
+  const foreign = held.flatMap((one) => one.foreign);
+  const taken = held.flatMap((one) => one.taken);
+  const all = { findings, foreign, taken };
+  const isAccepted = foreign.every(({ txHash }) => deps.isAccepted || isAcceptedAnchor(txHash));
+  if (findings.length > 0 || !isAccepted) return all;
+  for (const [i, sender] of senders.entries()) {
+    const { foreign = [], taken = [] } = held[i] ?? {};
+    if (foreign.length > 0) await store.recordForeignNonces(sender, foreign, now);
+    if (taken.length > 0) await store.recordTakenNonces(sender, taken, now);
   }
   await store.liftHold(senders, now);
-  return { findings, foreign };
+  return all;
 }
 
 interface BoundChain {
   readonly chain: AnchorChain;
   readonly identity: ChainIdentity;
+  readonly isAcceptedAnchor: (txHash: Hex) => boolean;
 }
 
 async function holdAgainst(bound: BoundChain, sender: Sender): Promise<Reconciliation> {
@@ -79,40 +87,46 @@ async function holdAgainst(bound: BoundChain, sender: Sender): Promise<Reconcili
   const highest = Math.max(latestNonce, pendingNonce);
   if (nextNonce === null) {
     const text = `${address}: has sent transactions, and this database knows none of them`;
-    return { findings: highest === 0 ? [] : [text], foreign: [] };
+    return { findings: highest === 0 ? [] : [text], foreign: [], taken: [] };
   }
-  const findings = await unexplainedAttempts(bound, sender, latestNonce);
-  if (highest <= nextNonce) return { findings, foreign: [] };
+  const { findings, taken } = await holdAttempts(bound, sender, latestNonce);
+  const foreign: ForeignUse[] = [];
+  if (highest <= nextNonce) return { findings, foreign, taken };
   if (highest > latestNonce || latestNonce - nextNonce > MOST_UNKNOWN) {
     const text = `the chain knows nonces ${nextNonce} to ${highest - 1}, this database does not`;
-    return { findings: [...findings, `${address}: ${text}`], foreign: [] };
+    return { findings: [...findings, `${address}: ${text}`], foreign, taken };
   }
-  const foreign: ForeignUse[] = [];
   for (let nonce = nextNonce; nonce < latestNonce; nonce += 1) {
     const use = await search(bound, { address, nonce, freeAt: 0 });
-    const reason = strangeness(use);
+    const reason = strangeness(bound, use);
     if (reason !== null) findings.push(`${address}: nonce ${nonce} ${reason}`);
     else if (use !== null) foreign.push({ sender, nonce, txHash: use.txHash });
   }
-  return { findings, foreign };
+  return { findings, foreign, taken };
 }
 
 /** Why a use of a nonce is not explained by a transaction from elsewhere; null when it is. */
-function strangeness(use: NonceUse | null): string | null {
+function strangeness({ isAcceptedAnchor }: BoundChain, use: NonceUse | null): string | null {
   if (use === null) return 'was used by a transaction that no provider shows, or not all of them';
-  if (isAnchor(use)) return `has an anchor that this database does not know: ${use.txHash}`;
-  return use.isFinal ? null : `was used by ${use.txHash}, which is not final yet`;
+  const { txHash } = use;
+  if (isAnchor(use) && !isAcceptedAnchor(txHash)) {
+    return `has an anchor that this database does not know: ${txHash}`;
+  }
+  return use.isFinal ? null : `was used by ${txHash}, which is not final yet`;
 }
 
 /** Nonces that are used on the chain, and not by the transactions stored for them. */
-async function unexplainedAttempts(
+async function holdAttempts(
   bound: BoundChain,
-  { address, openAttempts }: Sender,
+  sender: Sender,
   latestNonce: number,
-): Promise<string[]> {
+): Promise<Pick<Reconciliation, 'findings' | 'taken'>> {
   const { chain, identity } = bound;
+  const { address, openAttempts } = sender;
   const used = openAttempts.filter(({ nonce }) => nonce < latestNonce);
-  if (used.length === 0) return [];
+  const findings: string[] = [];
+  const taken: ForeignUse[] = [];
+  if (used.length === 0) return { findings, taken };
   const { mined } = await chain.findMined({
     identity,
     sender: address,
@@ -120,17 +134,17 @@ async function unexplainedAttempts(
     confirmations: 1n,
   });
   const found = new Set(mined.filter(({ outcome }) => outcome === 'success').map(({ id }) => id));
-  const findings: string[] = [];
   for (const attempt of used.filter(({ id }) => !found.has(id))) {
     const { nonce, createdAt } = attempt;
     const use = await search(bound, { address, nonce, freeAt: createdAt });
     const fate = use === null ? null : fateOf(attempt, use);
     // The engine takes these up itself: it adopts the one, and follows the other.
     if (fate === 'adoptable' || fate === 'own') continue;
-    const reason = strangeness(use);
+    const reason = strangeness(bound, use);
     if (reason !== null) findings.push(`${address}: nonce ${nonce} ${reason}`);
+    else if (use !== null && fate === 'stranger') taken.push({ sender, nonce, txHash: use.txHash });
   }
-  return findings;
+  return { findings, taken };
 }
 
 async function search(

@@ -16,6 +16,7 @@ import { isLeaseLost } from './lease-keeper.ts';
 import { createPace, type Pace } from './pace.ts';
 import { type QueueWatch, watchQueue } from './queue-watch.ts';
 import { createRefusals, type Refusals } from './refusals.ts';
+import { createSettlements, type Settlements } from './settlements.ts';
 import { decide, submit } from './submit.ts';
 import type { Wakeup } from './wakeup.ts';
 
@@ -28,6 +29,7 @@ interface Tenure {
   readonly pace: Pace;
   readonly status: ChainStatus;
   readonly broadcasts: Broadcasts;
+  readonly settlements: Settlements;
   readonly finality: FinalityWatch;
   readonly refusals: Refusals;
   pollAt: number;
@@ -55,6 +57,7 @@ export async function serveTenure(context: AnchoringContext, wakeup: Wakeup): Pr
     pace: createPace(),
     status: createChainStatus(),
     broadcasts: createBroadcasts(context, wakeup.wake),
+    settlements: createSettlements(context, wakeup.wake),
     finality: createFinalityWatch(context, wakeup.wake),
     refusals: createRefusals(),
     pollAt: 0,
@@ -67,7 +70,8 @@ export async function serveTenure(context: AnchoringContext, wakeup: Wakeup): Pr
   try {
     return await work(tenure, wakeup);
   } finally {
-    await Promise.all([tenure.broadcasts.end(), tenure.finality.end()]);
+    const { broadcasts, settlements, finality } = tenure;
+    await Promise.all([broadcasts.end(), settlements.pause(), finality.end()]);
   }
 }
 
@@ -106,10 +110,11 @@ async function connect(tenure: Tenure, bumpClock: BumpClock | null): Promise<Liv
 }
 
 async function turn(tenure: Tenure, live: LiveAttempts, wake: () => void): Promise<void> {
-  const { context, pace, broadcasts, finality } = tenure;
+  const { context, pace, broadcasts, settlements, finality } = tenure;
   await recordFinality(tenure, live);
   // Before anything is broadcast: what is in a block already need not be, and the chain is to be ours.
   if (performance.now() >= tenure.pollAt || broadcasts.isDue(live)) await followSent(tenure, live);
+  settlements.begin(live);
   broadcasts.begin(live);
   if (performance.now() >= tenure.surveyAt) await surveyFees(tenure, live);
   runBumpClock(live);
@@ -138,6 +143,8 @@ async function followSent(tenure: Tenure, live: LiveAttempts): Promise<void> {
 }
 
 async function recordFinality(tenure: Tenure, live: LiveAttempts): Promise<void> {
+  // Nothing is settled of what is found to be in no block any more.
+  if (tenure.finality.hasFound) await tenure.settlements.pause();
   if (!(await tenure.finality.record(live))) return;
   // A nonce that was in conflict is explained, and proofs wait again.
   live.nonceConflict = false;
@@ -182,10 +189,11 @@ function noteLost(tenure: Tenure, live: LiveAttempts, survey: Survey): void {
 }
 
 async function takeQueued(tenure: Tenure, live: LiveAttempts, wake: () => void): Promise<void> {
-  const { context } = tenure;
+  const { context, pace } = tenure;
   if (!maySign(tenure, live)) return;
   if (unmined(live).length > 0) {
-    tenure.gatherUntil ??= performance.now() + context.options.lingerMs;
+    const { lingerMs, maxInFlight } = context.options;
+    tenure.gatherUntil ??= performance.now() + Math.max(lingerMs, pace.slotMs(maxInFlight));
     if (performance.now() < tenure.gatherUntil) return;
   }
   if (!context.turnstile.enter(wake)) return;

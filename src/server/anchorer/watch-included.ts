@@ -1,7 +1,8 @@
 import type { PlaceStanding } from '../../chain/standings.ts';
-import type { IncludedAttempt, Standings } from '../core/anchor-store.ts';
+import type { IncludedAttempt, MinedAttempt, Standings } from '../core/anchor-store.ts';
 import type { AnchoringContext } from './anchoring-context.ts';
 import type { LiveAttempts } from './attempts.ts';
+import { sendLost } from './lost.ts';
 
 /** Attempts in each of the three parts of a look. */
 const WATCHED = 32;
@@ -22,12 +23,15 @@ export interface IncludedLook {
   readonly isMoreDue: boolean;
 }
 
+type WatchedAttempt = IncludedAttempt & Partial<Pick<MinedAttempt, 'isFinal'>>;
 type Place = Pick<IncludedAttempt, 'blockNumber' | 'id'>;
 
 export function createIncludedWatch(context: AnchoringContext): IncludedWatch {
   const { store, lease } = context;
   /** What lies below it is looked at next; null: from the highest ones on. */
   let cursor: Place | null = null;
+  /** What the chain may have lost, final or not, and of which no other block was seen yet. */
+  let lost: MinedAttempt[] = [];
 
   /** None where lowest and highest are all there are. */
   async function between(ends: readonly IncludedAttempt[]): Promise<IncludedAttempt[]> {
@@ -42,11 +46,12 @@ export function createIncludedWatch(context: AnchoringContext): IncludedWatch {
 
   return {
     async look(live) {
-      if (live.lostFrom !== null) await sendLost(context, live.lostFrom);
+      if (live.lostFrom !== null) lost = await sendLost(context, live.lostFrom);
       const ends = await store.listIncludedAttempts(lease, WATCHED);
-      const all = [...ends, ...(await between(ends))];
-      const included = [...new Map(all.map((attempt) => [attempt.id, attempt])).values()];
-      const standings = await standingsOf(context, included);
+      const all: WatchedAttempt[] = [...ends, ...(await between(ends)), ...lost];
+      const included = [...new Map(all.map((one) => [one.id, one])).values()];
+      const { unknown, ...standings } = await standingsOf(context, included);
+      lost = lost.filter(({ id }) => unknown.has(id));
       const replaced = new Set(standings.reorged);
       // How far down a reorganisation goes is to be seen next.
       cursor = ends.slice(WATCHED).find(({ id }) => replaced.has(id)) ?? cursor;
@@ -60,29 +65,21 @@ function isBelow(a: Place, b: Place): boolean {
   return a.blockNumber === b.blockNumber ? a.id <= b.id : a.blockNumber < b.blockNumber;
 }
 
-/** The chain has lost what was mined: the lowest nonce first, because some nodes take no other before it. */
-async function sendLost(
-  { store, chain, lease, signal, options }: AnchoringContext,
-  fromNonce: number,
-): Promise<void> {
-  const { maxInFlight } = options;
-  const [lowest, ...rest] = await store.listMinedTransactions(lease, fromNonce, maxInFlight);
-  if (lowest === undefined) return;
-  await chain.broadcast(lowest, signal);
-  await Promise.all(rest.map((rawTx) => chain.broadcast(rawTx, signal)));
-}
-
 async function standingsOf(
   { chain, identity, signal }: AnchoringContext,
-  included: readonly IncludedAttempt[],
-): Promise<Standings> {
-  if (included.length === 0) return { safe: [], finalized: [], reorged: [] };
+  included: readonly WatchedAttempt[],
+): Promise<Standings & { unknown: ReadonlySet<string> }> {
+  if (included.length === 0) return { safe: [], finalized: [], reorged: [], unknown: new Set() };
   const { standings } = await chain.readStandings({ identity, places: included }, signal);
-  const isSafe = new Set(included.filter((attempt) => attempt.isSafe).map(({ id }) => id));
+  const known = (is: (one: WatchedAttempt) => boolean | undefined) =>
+    new Set(included.filter(is).map(({ id }) => id));
+  const isFinal = known((attempt) => attempt.isFinal);
+  const isSafe = known((attempt) => attempt.isSafe || attempt.isFinal);
   const those = (is: (one: PlaceStanding) => boolean) => standings.filter(is).map(({ id }) => id);
   return {
     safe: those(({ id, finality }) => finality === 'safe' && !isSafe.has(id)),
-    finalized: those(({ finality }) => finality === 'finalized'),
+    finalized: those(({ id, finality }) => finality === 'finalized' && !isFinal.has(id)),
     reorged: those(({ standing }) => standing === 'replaced'),
+    unknown: new Set(those(({ standing }) => standing === 'unknown')),
   };
 }

@@ -12,7 +12,10 @@ interface Output {
 export function backup(environment: NodeJS.ProcessEnv, file: string, { json }: Output): void {
   const { databasePath } = readConfig(environment);
   const target = path.resolve(file);
-  const bytes = backupDatabase(databasePath, target);
+  const { bytes, removed } = backupDatabase(databasePath, target);
+  for (const left of removed) {
+    process.stderr.write(`${left}: removed, left by a backup that was killed.\n`);
+  }
   print(json, { file: target, bytes }, `${target}: ${bytes} bytes, verified.`);
 }
 

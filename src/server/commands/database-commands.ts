@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import type { ReconcileOptions } from './reconcile.ts';
 
 /** `check`, `migrate`, `backup`, `restore`, `reconcile`: what an operator does with the database. */
 export function addDatabaseCommands(program: Command, exit: (code: number) => void): void {
@@ -52,7 +53,11 @@ export function addDatabaseCommands(program: Command, exit: (code: number) => vo
       '--yes',
       'go past nonces that transactions from elsewhere, no anchors, have used for good',
     )
-    .action(async (options: { json?: boolean; yes?: boolean }) => {
+    .option(
+      '--accept-anchor <tx_hash...>',
+      'go past these anchors of another service, which hold no proof of this database',
+    )
+    .action(async (options: ReconcileOptions) => {
       const { reconcile } = await import('./reconcile.ts');
       exit(await reconcile(process.env, options));
     });

@@ -1,22 +1,36 @@
 import { SvcError } from '../../base/svc-error.ts';
 import { loadAnchorKeys } from '../../chain/anchor-key.ts';
 import { openChain } from '../../chain/chain.ts';
-import { reconcile as reconcileQueue } from '../anchorer/reconcile.ts';
+import { type ForeignUse, reconcile as reconcileQueue } from '../anchorer/reconcile.ts';
 import { readConfig } from '../config.ts';
 import { withStore } from './with-store.ts';
 
 const ACCEPT =
   'If you know why something else has sent with this key: --yes goes past these nonces. A running server then needs a restart.';
+const ACCEPT_ANCHOR =
+  'If such an anchor is of another service, and has no proof of this database: --accept-anchor TX_HASH. What it did hold would be anchored twice.';
+const TX_HASH = /^0x[0-9a-f]{64}$/i;
+
+export interface ReconcileOptions {
+  readonly json?: boolean;
+  readonly yes?: boolean;
+  /** Transaction hashes. */
+  readonly acceptAnchor?: readonly string[];
+}
 
 /**
  * `svc-server reconcile`: lets a restored database anchor again, and one whose key something else has used, when the
- * chain holds nothing that it does not know, and nothing foreign that `yes` does not accept. Answers 0 when the queue is free,
+ * chain holds nothing that it does not know, and nothing foreign that is not accepted. Answers 0 when the queue is free,
  * else 1.
  */
 export async function reconcile(
   environment: NodeJS.ProcessEnv,
-  { json, yes = false }: { json?: boolean; yes?: boolean },
+  { json, yes = false, acceptAnchor = [] }: ReconcileOptions,
 ): Promise<number> {
+  const wrong = acceptAnchor.find((txHash) => !TX_HASH.test(txHash));
+  if (wrong !== undefined) {
+    throw new SvcError('usage', `${wrong} is not a transaction hash.`);
+  }
   const { anchorKeys, rpcUrls, values } = readConfig(environment);
   if (rpcUrls.length === 0) {
     throw new SvcError('invalid_configuration', 'SVC_CHAIN_RPC_URL is not set');
@@ -30,32 +44,40 @@ export async function reconcile(
   const addresses = (await loadAnchorKeys(anchorKeys)).map(({ address }) => address);
   const chain = openChain({ urls: rpcUrls, finalityDepth: values.SVC_ANCHOR_FINALITY_DEPTH });
   try {
-    const { findings, foreign } = await withStore(environment, json ? { json } : {}, (store) =>
-      reconcileQueue({
-        store,
-        chain: chain.anchoring,
-        addresses,
-        isAccepted: yes,
-        now: Date.now(),
-      }),
+    const accepted = acceptAnchor.map((txHash) => txHash.toLowerCase());
+    const { findings, foreign, taken } = await withStore(
+      environment,
+      json ? { json } : {},
+      (store) =>
+        reconcileQueue({
+          store,
+          chain: chain.anchoring,
+          addresses,
+          isAccepted: yes,
+          acceptedAnchors: accepted,
+          now: Date.now(),
+        }),
     );
-    const ok = findings.length === 0 && (foreign.length === 0 || yes);
-    const uses = foreign.map(({ sender: { address }, nonce, txHash: tx_hash }) => {
-      return { address, nonce, tx_hash };
-    });
+    const isPassed = foreign.every(({ txHash }) => yes || accepted.includes(txHash));
+    const ok = findings.length === 0 && isPassed;
     const text = [
       ...findings,
-      ...uses.map(
-        (use) => `${use.address}: nonce ${use.nonce} was used by ${use.tx_hash}, no anchor`,
-      ),
-      ...(foreign.length > 0 && !ok ? [ACCEPT] : []),
+      ...[...foreign, ...taken].map(({ sender: { address }, nonce, txHash }) => {
+        const what = accepted.includes(txHash) ? 'an accepted anchor' : 'no anchor';
+        return `${address}: nonce ${nonce} was used by ${txHash}, ${what}`;
+      }),
+      ...(isPassed ? [] : [ACCEPT]),
+      ...(findings.some((finding) => finding.includes('has an anchor')) ? [ACCEPT_ANCHOR] : []),
       ...(ok ? ['The queue is free.'] : []),
     ];
-    process.stdout.write(
-      `${json ? JSON.stringify({ ok, findings, foreign: uses }) : text.join('\n')}\n`,
-    );
+    const shown = { ok, findings, foreign: foreign.map(shownUse), taken: taken.map(shownUse) };
+    process.stdout.write(`${json ? JSON.stringify(shown) : text.join('\n')}\n`);
     return ok ? 0 : 1;
   } finally {
     await chain.close();
   }
+}
+
+function shownUse({ sender: { address }, nonce, txHash }: ForeignUse) {
+  return { address, nonce, tx_hash: txHash };
 }

@@ -48,7 +48,8 @@ export const attemptMoves = {
   settle: { included: 'included', finalized: 'finalized' },
   become_safe: { included: 'included' },
   finalize: { included: 'finalized' },
-  reorganize: { included: 'reorged' },
+  // A final block is gone: only where all providers count less than was mined.
+  reorganize: { included: 'reorged', finalized: 'reorged' },
   die: { signed: 'dead', submitted: 'dead', reorged: 'dead' },
 } as const satisfies Record<string, Moves<AttemptState>>;
 

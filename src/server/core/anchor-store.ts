@@ -70,6 +70,8 @@ export interface OpenAttempt {
   variants: Variant[];
   /** Where it was mined last, on the chain still or not; null when it never was. */
   minedTxHash: Hex | null;
+  /** An anchor of another service that has its nonce by the operator's word; null mostly. */
+  takenBy: Hex | null;
   createdAt: number;
 }
 
@@ -82,11 +84,18 @@ export interface IncludedAttempt {
   isSafe: boolean;
 }
 
+/** In a block, by what is stored, final or not. */
+export interface MinedAttempt extends IncludedAttempt {
+  isFinal: boolean;
+  /** Of the variant that was mined. */
+  rawTx: Hex;
+}
+
 /** What became of included attempts, by their ids; no id twice. */
 export interface Standings {
   safe: readonly string[];
   finalized: readonly string[];
-  /** Another block stands at their number. */
+  /** Another block stands at their number, finalized ones too. */
   reorged: readonly string[];
 }
 
@@ -191,8 +200,10 @@ export interface AnchorStore {
     place: { blockNumber: bigint; id: string },
     limit: number,
   ): Promise<IncludedAttempt[]>;
-  /** Raw transactions that were mined, of included and finalized attempts from that nonce on; lowest nonce first. */
-  listMinedTransactions(lease: Lease, fromNonce: number, limit: number): Promise<Hex[]>;
+  /** Included and finalized attempts from that nonce on; lowest nonce first. */
+  listMinedFrom(lease: Lease, fromNonce: number, limit: number): Promise<MinedAttempt[]>;
+  /** Whether that nonce was found used for good by a transaction from elsewhere: its attempt is dead, or none had it. */
+  isUsedElsewhere(lease: Lease, nonce: number): Promise<boolean>;
   /** Step 7, for many attempts in one commit. What their receipts say follows. */
   recordStandings(lease: Lease, standings: Standings, now: number): Promise<void>;
   /**

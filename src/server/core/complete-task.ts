@@ -14,9 +14,9 @@ import { claimOf } from './task-view.ts';
 import { canonicalDocument, robotGone, taskNotFound, verificationOf } from './tasks.ts';
 
 /**
- * Queues the proof and waits for its anchor, at most `anchorTimeoutMs`. What is stored then decides
- * the answer, nothing else: design, "Completion, by what is stored". The wait ends early when
- * `clientGone` aborts or the server shuts down; the completion goes on without it.
+ * Queues the proof and waits for its anchor, at most `anchorTimeoutMs`, when it aborts `enough`. What is
+ * stored then decides the answer, nothing else: design, "Completion, by what is stored". Whoever else
+ * aborts `enough` ends the wait early; the completion goes on without it.
  *
  * Throws `payload_too_large`, `not_found`, `already_completed`, `completion_in_progress`,
  * `no_anchor_quota`, `no_gas_credit`, `chain_unavailable` (fees were never read), `anchor_queued`,
@@ -27,7 +27,7 @@ export async function completeTask(
   robot: RobotCaller,
   taskId: string,
   proof: Proof,
-  clientGone: AbortSignal,
+  enough: AbortController,
 ): Promise<Answer<'completeTask'>> {
   const canonical = canonicalDocument('proof', proof, limits.proofBytes);
   const viewer = { robotId: robot.id };
@@ -37,7 +37,7 @@ export async function completeTask(
   const now = deps.clock.now();
   const { id: robotId, keyHash } = robot;
   await queue(deps, { taskId, robotId, keyHash, proof: canonical, ...commitment, now });
-  await waitForAnchor(deps, taskId, clientGone);
+  await waitForAnchor(deps, taskId, enough);
   const settled = await deps.store.getTask(taskId, viewer);
   if (settled === null) throw taskNotFound();
   return answerByState(deps, settled, commitment.proofHash);
@@ -83,21 +83,15 @@ async function queue(deps: Deps, completion: NewCompletion): Promise<void> {
 }
 
 async function waitForAnchor(
-  { store, settings, stopping }: Deps,
+  { store, settings }: Deps,
   taskId: string,
-  clientGone: AbortSignal,
+  enough: AbortController,
 ): Promise<void> {
-  const enough = new AbortController();
-  const end = () => enough.abort();
-  const sources = [clientGone, stopping];
-  const timer = setTimeout(end, settings.anchorTimeoutMs);
-  for (const source of sources) source.addEventListener('abort', end);
-  if (sources.some(({ aborted }) => aborted)) end();
+  const timer = setTimeout(() => enough.abort(), settings.anchorTimeoutMs);
   try {
     await store.waitForCompletion(taskId, enough.signal);
   } finally {
     clearTimeout(timer);
-    for (const source of sources) source.removeEventListener('abort', end);
   }
 }
 

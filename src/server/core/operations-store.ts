@@ -50,6 +50,15 @@ export interface OperationsStore {
     uses: readonly { nonce: number; txHash: Hex }[],
     now: number,
   ): Promise<void>;
+  /**
+   * Nonces of open attempts that anchors of another service have, by the operator's word. Such an attempt ends as if
+   * the transaction were no anchor. Harmless when repeated.
+   */
+  recordTakenNonces(
+    sender: SenderKey,
+    uses: readonly { nonce: number; txHash: Hex }[],
+    now: number,
+  ): Promise<void>;
   /** Every account that ever held a lease here. */
   listSenders(): Promise<Sender[]>;
 }

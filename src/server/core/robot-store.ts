@@ -20,6 +20,7 @@ export interface RobotRecord {
  */
 export interface RobotCaller {
   id: string;
+  wallet: string;
   /** SHA-256 of the API key, hex. */
   keyHash: string;
 }
@@ -44,7 +45,9 @@ export interface RobotPatch {
 /** A robot is found under its own account only; for any other wallet it is not there. */
 export interface RobotStore {
   /** Counts one call of the robot whose key has this hash; null (nothing counted) if no live key has. */
-  authenticateRobot(keyHash: string): Promise<{ robot: RobotRecord; count: RateCount } | null>;
+  authenticateRobot(
+    keyHash: string,
+  ): Promise<{ robot: Omit<RobotCaller, 'keyHash'>; count: RateCount } | null>;
   /** MUST hold the ceiling of robots per account under concurrent calls. */
   createRobot(
     robot: NewRobot,

@@ -10,6 +10,7 @@ import { fleetNotFound } from './fleets.ts';
 import { type Page, pageOf } from './page.ts';
 import type { RateCount } from './ports.ts';
 import type { RobotCaller, RobotRecord } from './robot-store.ts';
+import { robotGone } from './tasks.ts';
 import { hashToken } from './token.ts';
 
 /** Registers a robot; the key is in this answer only. Throws `robot_limit_reached`. */
@@ -51,6 +52,16 @@ export function listRobots(
 /** Throws `not_found`, for a robot of another account too. */
 export async function getRobot({ store }: Deps, wallet: string, id: string): Promise<Robot> {
   return viewRobot(found(await store.getRobot(id, wallet)));
+}
+
+/** The robot that calls. Throws `invalid_api_key` when it was deleted meanwhile. */
+export async function getOwnRobot(
+  { store }: Deps,
+  { id, wallet }: RobotCaller,
+): Promise<{ robot: Robot }> {
+  const robot = await store.getRobot(id, wallet);
+  if (robot === null) throw robotGone();
+  return { robot: viewRobot(robot) };
 }
 
 /** Throws `not_found` when the robot or the fleet it is to be in is not the account's. */
@@ -114,7 +125,7 @@ export async function deleteRobot(
 export async function authenticateRobot(
   { store }: Deps,
   apiKey: string,
-): Promise<{ robot: RobotRecord & RobotCaller; count: RateCount }> {
+): Promise<{ robot: RobotCaller; count: RateCount }> {
   const keyHash = hashToken(apiKey);
   const wellFormed = /^svc_[0-9a-f]{40}$/.test(apiKey);
   const found = wellFormed ? await store.authenticateRobot(keyHash) : null;
@@ -136,7 +147,7 @@ function notFound(what: 'robot_not_found' | 'fleet_not_found') {
   return fault('not_found', 'There is no such robot in this account.');
 }
 
-export function viewRobot(robot: RobotRecord): Robot {
+function viewRobot(robot: RobotRecord): Robot {
   return {
     id: robot.id,
     name: robot.name,

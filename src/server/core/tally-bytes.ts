@@ -1,33 +1,47 @@
 import { limits } from '../../protocol/limits.ts';
-import { PLACES, Tally, WIDTH } from './tally.ts';
+import { PLACES, Tally } from './tally.ts';
 
 /*
  * A tally as a store keeps it, beside its count of samples. Little-endian:
  *
- *   u8 states, { u8 number, u32 count }
- *   u8 places of one reading, { u8 place }, for each of them { f64 reading }
- *   u8 other places, { u8 place }, for each of them { f64 count, f64 min, f64 max, f64 low, f64 high }
- *   u8 long sums, { u8 place, u16 parts, { f64 part } }
+ *   u8 states, for each of them { u8 number, u32 count }
+ *   u8 places of one reading, for each of them { u8 place, f64 reading }
+ *   u8 other places, for each of them { u8 place, f64 count, f64 min, f64 max, f64 sum }
  *
- * Numbers and places are those of `Tally`; low and high are the parts of a sum that has at most two.
+ * Numbers and places are those of `Tally`; sums are in units of 2^60.
  */
+
+const STATE_BYTES = 5;
+const ONE_BYTES = 9;
+const OTHER_BYTES = 33;
 
 export function encodeTally(tally: Tally): Buffer {
   const states = numbersWhere(limits.seriesStates, (number) => tally.states[number] !== 0);
   const ones = numbersWhere(PLACES, (place) => tally.count(place) === 1);
   const others = numbersWhere(PLACES, (place) => tally.count(place) > 1);
-  const rows = new Float64Array(others.length * WIDTH);
-  for (const [i, place] of others.entries()) rows.set(tally.row(place), i * WIDTH);
-  return Buffer.concat([
-    Buffer.of(states.length),
-    ...states.map((number) => stateBytes(number, tally.states[number] ?? 0)),
-    Buffer.of(ones.length, ...ones),
-    Buffer.from(Float64Array.from(ones, (place) => tally.min(place)).buffer),
-    Buffer.of(others.length, ...others),
-    Buffer.from(rows.buffer),
-    Buffer.of(tally.longSums.size),
-    ...[...tally.longSums].map(([place, sum]) => sumBytes(place, sum)),
-  ]);
+  const size =
+    3 + states.length * STATE_BYTES + ones.length * ONE_BYTES + others.length * OTHER_BYTES;
+  const buffer = Buffer.allocUnsafe(size);
+  const bytes = new Writer(buffer);
+  bytes.u8(states.length);
+  for (const number of states) {
+    bytes.u8(number);
+    bytes.u32(tally.states[number] ?? 0);
+  }
+  bytes.u8(ones.length);
+  for (const place of ones) {
+    bytes.u8(place);
+    bytes.f64(tally.min(place));
+  }
+  bytes.u8(others.length);
+  for (const place of others) {
+    bytes.u8(place);
+    bytes.f64(tally.count(place));
+    bytes.f64(tally.min(place));
+    bytes.f64(tally.max(place));
+    bytes.f64(tally.sum(place));
+  }
+  return buffer;
 }
 
 /** Adds what the bytes hold to the tally. Throws `RangeError` where they are no tally. */
@@ -35,15 +49,9 @@ export function addEncoded(tally: Tally, samples: number, buffer: Buffer): void 
   const bytes = new Reader(buffer);
   tally.samples += samples;
   for (let left = bytes.u8(); left > 0; left -= 1) tally.addState(bytes.u8(), bytes.u32());
-  const ones = bytes.bytes(bytes.u8());
-  const readings = bytes.doubles(ones.length);
-  for (const [i, place] of ones.entries()) tally.addReading(place, readings[i] ?? 0);
-  const others = bytes.bytes(bytes.u8());
-  const rows = bytes.doubles(others.length * WIDTH);
-  for (const [i, place] of others.entries()) tally.addRow(place, rows, i * WIDTH);
+  for (let left = bytes.u8(); left > 0; left -= 1) tally.addReading(bytes.u8(), bytes.f64());
   for (let left = bytes.u8(); left > 0; left -= 1) {
-    const place = bytes.u8();
-    for (const part of bytes.doubles(bytes.u16())) tally.addToSum(place, part);
+    tally.addSum(bytes.u8(), bytes.f64(), bytes.f64(), bytes.f64(), bytes.f64());
   }
 }
 
@@ -59,57 +67,54 @@ function numbersWhere(end: number, holds: (number: number) => boolean): number[]
   return found;
 }
 
-function stateBytes(number: number, count: number): Buffer {
-  const bytes = Buffer.alloc(5);
-  bytes.writeUInt8(number);
-  bytes.writeUInt32LE(count, 1);
-  return bytes;
-}
-
-function sumBytes(place: number, sum: readonly number[]): Buffer {
-  const head = Buffer.alloc(3);
-  head.writeUInt8(place);
-  head.writeUInt16LE(sum.length, 1);
-  return Buffer.concat([head, Buffer.from(Float64Array.from(sum).buffer)]);
-}
-
-class Reader {
-  readonly #buffer: Buffer;
+class Writer {
+  readonly #view: DataView;
   #at = 0;
 
-  constructor(buffer: Buffer) {
-    this.#buffer = buffer;
+  constructor({ buffer, byteOffset, byteLength }: Buffer) {
+    this.#view = new DataView(buffer, byteOffset, byteLength);
+  }
+
+  u8(value: number): void {
+    this.#view.setUint8(this.#at, value);
+    this.#at += 1;
+  }
+
+  u32(value: number): void {
+    this.#view.setUint32(this.#at, value, true);
+    this.#at += 4;
+  }
+
+  f64(value: number): void {
+    this.#view.setFloat64(this.#at, value, true);
+    this.#at += 8;
+  }
+}
+
+/** Its methods throw `RangeError` at the end. */
+class Reader {
+  readonly #view: DataView;
+  #at = 0;
+
+  constructor({ buffer, byteOffset, byteLength }: Buffer) {
+    this.#view = new DataView(buffer, byteOffset, byteLength);
   }
 
   u8(): number {
-    return this.#buffer.readUInt8(this.#skip(1));
-  }
-
-  u16(): number {
-    return this.#buffer.readUInt16LE(this.#skip(2));
+    const value = this.#view.getUint8(this.#at);
+    this.#at += 1;
+    return value;
   }
 
   u32(): number {
-    return this.#buffer.readUInt32LE(this.#skip(4));
+    const value = this.#view.getUint32(this.#at, true);
+    this.#at += 4;
+    return value;
   }
 
-  bytes(count: number): Buffer {
-    const at = this.#skip(count);
-    return this.#buffer.subarray(at, at + count);
-  }
-
-  /** A copy, because bytes from a store begin anywhere and doubles do not. */
-  doubles(count: number): Float64Array {
-    const doubles = new Float64Array(count);
-    const copied = this.#buffer.copy(Buffer.from(doubles.buffer), 0, this.#skip(count * 8));
-    if (copied < doubles.byteLength) throw new RangeError('The tally ends too early');
-    return doubles;
-  }
-
-  /** Answers where it was. */
-  #skip(count: number): number {
-    const at = this.#at;
-    this.#at += count;
-    return at;
+  f64(): number {
+    const value = this.#view.getFloat64(this.#at, true);
+    this.#at += 8;
+    return value;
   }
 }

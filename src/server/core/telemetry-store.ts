@@ -186,8 +186,8 @@ export interface StatsStore {
 export interface RetentionStore {
   /**
    * Deletes at most `limit` samples recorded before that time, of the next robot after `cursor` that has
-   * any, and the roll-ups of the minutes that begin before all that are left. Answers the cursor of the
-   * next step, null when there is nothing left to do.
+   * any, and the roll-ups of the minutes before the oldest one that is left. Answers the cursor of the next
+   * step, null when there is nothing left to do.
    */
   deleteSamples(before: number, limit: number, cursor: string | null): Promise<string | null>;
   /**

@@ -3,7 +3,12 @@ import { mapInSteps, startSteps } from '../../base/steps.ts';
 import { limits } from '../../protocol/limits.ts';
 import type { Body, Query } from '../../protocol/routes.ts';
 import type { NewSample, Sample, Series, SeriesPoint } from '../../protocol/telemetry.ts';
-import { formatTimestamp, parseTimestamp } from '../../protocol/timestamp.ts';
+import {
+  firstInstant,
+  formatTimestamp,
+  lastInstant,
+  parseTimestamp,
+} from '../../protocol/timestamp.ts';
 import type { Deps } from './deps.ts';
 import { requireDiskRoom } from './disk-room.ts';
 import { fault } from './fault.ts';
@@ -19,9 +24,6 @@ import {
   stepMs,
   type TimeRange,
 } from './telemetry-store.ts';
-
-/** 0000-01-01: before it a timestamp has no four-digit year. */
-const FIRST_INSTANT = -62_167_219_200_000;
 
 /** How long a series is where `from` is not given. */
 const usualMs = { minute: stepMs.hour, hour: stepMs.day, day: 31 * stepMs.day };
@@ -89,7 +91,7 @@ function accept(sample: NewSample, place: string, now: number): Accepted {
     throw fault('invalid_sample', `${place}recorded_at is required with an id.`);
   }
   const recordedAt = sample.recorded_at === undefined ? now : parseTimestamp(sample.recorded_at);
-  if (recordedAt === null || recordedAt < FIRST_INSTANT) {
+  if (recordedAt === null) {
     throw fault('invalid_sample', `${place}recorded_at is not a point in time.`);
   }
   if (recordedAt > now + limits.sampleAheadMs) {
@@ -155,7 +157,7 @@ export async function readSeries(
   return { resolution, from: formatTimestamp(from), to: formatTimestamp(to), points };
 }
 
-/** Whole intervals. */
+/** Whole intervals, as far as a timestamp reaches. */
 function seriesRange(
   query: Query<'readTelemetry'> & { resolution: Series['resolution'] },
   now: number,
@@ -177,7 +179,10 @@ function seriesRange(
     );
   }
   const step = stepMs[resolution];
-  return { from: Math.floor(range.from / step) * step, to: Math.ceil(range.to / step) * step };
+  return {
+    from: Math.max(Math.floor(range.from / step) * step, firstInstant),
+    to: Math.min(Math.ceil(range.to / step) * step, lastInstant),
+  };
 }
 
 function instantOf(text: string | undefined): number | null {

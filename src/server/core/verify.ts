@@ -1,9 +1,5 @@
-import {
-  type AuditCheck,
-  auditAnchor,
-  isProven,
-  type StatedAnchor,
-} from '../../proof/audit-anchor.ts';
+import { auditAnchor, type StatedAnchor } from '../../proof/audit-anchor.ts';
+import { type AuditCheck, isProven } from '../../proof/audit-check.ts';
 import type { Hex } from '../../proof/bytes.ts';
 import type { AnchorTransaction, PublicVerification } from '../../protocol/resources.ts';
 import { formatTimestamp } from '../../protocol/timestamp.ts';

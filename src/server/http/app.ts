@@ -1,9 +1,7 @@
 import { randomUUID } from 'node:crypto';
-import { setMaxListeners } from 'node:events';
 import type { IncomingMessage } from 'node:http';
 import { Readable } from 'node:stream';
 import cookie from '@fastify/cookie';
-import helmet from '@fastify/helmet';
 import Fastify, { type FastifyBaseLogger, type FastifyInstance, LogController } from 'fastify';
 import { limits } from '../../protocol/limits.ts';
 import type { Route } from '../../protocol/route.ts';
@@ -27,12 +25,14 @@ import { type ArrivalTimeouts, arrivalTimeouts, createHttpServer } from './http-
 import { type Metrics, metricsPage } from './metrics-page.ts';
 import { jsonPieces } from './pieces.ts';
 import { createBodyParser, requireBody, requireIdentity } from './request-body.ts';
-import { securityHeaders } from './security-headers.ts';
+import { addSecurityHeaders } from './security-headers.ts';
 
 export interface AppDeps extends Deps {
   logger: FastifyBaseLogger;
   /** `arrivalTimeouts` where not given. */
   timeouts?: ArrivalTimeouts;
+  /** Addresses and CIDR ranges of the proxies that are believed whom they speak for. */
+  trustedProxies?: readonly string[];
   /** Without it there is no `/metrics`. */
   metrics?: Metrics;
   /** Called after each answer; `seconds` from the request's head to the answer's end. */
@@ -52,14 +52,12 @@ export interface Answered {
  * authenticates. Not listening yet; `close()` waits for the requests under way.
  */
 export function buildApp(deps: AppDeps): FastifyInstance {
-  // Every waiting completion listens to it.
-  setMaxListeners(0, deps.stopping);
   const answers = new AnswersDue();
   const app = createFastify(deps, answers);
   drainOnClose(app, answers);
   app.decorateRequest('caller', null);
-  app.register(helmet, securityHeaders(deps.settings.baseUrl.startsWith('https:')));
-  app.after(() => app.addHook('onRequest', createAdmission(deps)));
+  addSecurityHeaders(app, deps.settings.baseUrl.startsWith('https:'));
+  app.addHook('onRequest', createAdmission(deps));
   // For files that a route does not find; an unknown route meets the hook above first.
   app.setNotFoundHandler(() => {
     throw fault('not_found', 'There is no such file.');
@@ -78,6 +76,7 @@ export function buildApp(deps: AppDeps): FastifyInstance {
         method: request.method,
         path: request.routeOptions.url ?? null,
         status: reply.statusCode,
+        address: request.ip,
         ms: Math.round(reply.elapsedTime),
       },
       'answered',
@@ -103,13 +102,14 @@ export function buildApp(deps: AppDeps): FastifyInstance {
 }
 
 function createFastify(
-  { logger, timeouts = arrivalTimeouts }: AppDeps,
+  { logger, timeouts = arrivalTimeouts, trustedProxies = [] }: AppDeps,
   answers: AnswersDue,
 ): FastifyInstance {
   const app = Fastify({
     serverFactory: (listener) => createHttpServer(listener, answers, timeouts),
     loggerInstance: logger,
     logController: new LogController({ disableRequestLogging: true }),
+    trustProxy: trustedProxies.length > 0 && [...trustedProxies],
     genReqId: requestId,
     bodyLimit: limits.smallBodyBytes,
     exposeHeadRoutes: false,

@@ -3,12 +3,12 @@ import type { Route } from '../../protocol/route.ts';
 import type { Answer, Body, Params, Query, RouteName, Routes } from '../../protocol/routes.ts';
 import type { JsonText } from '../core/json-text.ts';
 import type { SessionRecord, Viewer } from '../core/ports.ts';
-import type { RobotCaller, RobotRecord } from '../core/robot-store.ts';
+import type { RobotCaller } from '../core/robot-store.ts';
 
 /** What each kind of access lets a handler know about who calls. */
 export interface Callers {
   public: undefined;
-  robot: RobotRecord & RobotCaller;
+  robot: RobotCaller;
   session: SessionRecord;
   robot_or_session: Viewer;
 }
@@ -41,7 +41,7 @@ declare module 'fastify' {
     /** Name of the row. */
     name?: RouteName;
     /** Not of the table, and not of the interface: a page for people or machines of the operator. */
-    page?: true;
+    page?: 'html' | 'text';
   }
   interface FastifyRequest {
     /** Set by the hook of the scope that the route is in. */

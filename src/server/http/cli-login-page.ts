@@ -1,13 +1,12 @@
 import { fileURLToPath } from 'node:url';
 import files from '@fastify/static';
 import type { FastifyInstance } from 'fastify';
-import { pageSecurityHeaders } from './security-headers.ts';
 
 const folder = fileURLToPath(new URL('../../../pages/cli-login', import.meta.url));
 
 /** `/cli-login`: where a wallet hands a session to the command line. */
 export async function cliLoginPage(scope: FastifyInstance): Promise<void> {
-  const options = { config: { page: true as const }, helmet: pageSecurityHeaders };
+  const options = { config: { page: 'html' as const } };
   await scope.register(files, { root: folder, serve: false, cacheControl: false });
   scope.get('/cli-login', options, async (_, reply) => reply.sendFile('index.html'));
   for (const file of ['page.css', 'page.js']) {

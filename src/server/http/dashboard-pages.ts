@@ -1,9 +1,10 @@
+import { randomBytes } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import files from '@fastify/static';
 import type { FastifyInstance } from 'fastify';
-import { pageSecurityHeaders } from './security-headers.ts';
+import { allowStyles } from './security-headers.ts';
 
 const folder = fileURLToPath(new URL('../../../dist/dashboard', import.meta.url));
 
@@ -25,25 +26,24 @@ export const dashboardPaths = [
 
 /** The dashboard, as it was built: one document, and files whose names change with their content. */
 export async function dashboardPages(scope: FastifyInstance): Promise<void> {
-  const config = { page: true as const };
+  const options = { config: { page: 'html' as const } };
   await scope.register(files, { root: folder, serve: false, cacheControl: false });
-  // The component library writes some style elements at run time; only those with the nonce count.
-  const helmet = { ...pageSecurityHeaders, enableCSPNonces: true };
   for (const page of dashboardPaths) {
-    scope.get(page, { config, helmet }, async (request, reply) => {
+    scope.get(page, options, async (request, reply) => {
       const { proofHash } = request.params as { proofHash?: string };
       const document = await readFile(path.join(folder, 'index.html'), 'utf8');
-      return reply
-        .type('text/html; charset=utf-8')
-        .send(documentFor(document, reply.cspNonce.style, proofHash));
+      // The component library writes some style elements at run time; only those with the nonce count.
+      const nonce = randomBytes(16).toString('hex');
+      allowStyles(reply, nonce);
+      return reply.type('text/html; charset=utf-8').send(documentFor(document, nonce, proofHash));
     });
   }
   const immutable = { maxAge: '1y', immutable: true, cacheControl: true };
-  scope.get('/assets/*', { config, helmet: pageSecurityHeaders }, async (request, reply) => {
-    return reply.sendFile(`assets/${(request.params as { '*': string })['*']}`, immutable);
-  });
+  scope.get('/assets/*', options, async (request, reply) =>
+    reply.sendFile(`assets/${(request.params as { '*': string })['*']}`, immutable),
+  );
   for (const file of ['icon.svg', 'color-scheme.js']) {
-    scope.get(`/${file}`, { config, helmet: pageSecurityHeaders }, async (_, reply) => {
+    scope.get(`/${file}`, options, async (_, reply) => {
       reply.header('cache-control', 'no-cache');
       return reply.sendFile(file);
     });

@@ -2,7 +2,6 @@ import { createRequire } from 'node:module';
 import path from 'node:path';
 import files from '@fastify/static';
 import type { FastifyInstance } from 'fastify';
-import { pageSecurityHeaders } from './security-headers.ts';
 
 const viewer = path.dirname(createRequire(import.meta.url).resolve('swagger-ui-dist/package.json'));
 
@@ -34,7 +33,7 @@ const start = `SwaggerUIBundle({
 
 /** `/docs`: the OpenAPI document for people, by a viewer that is served from here. */
 export async function docsPage(scope: FastifyInstance): Promise<void> {
-  const options = { config: { page: true as const }, helmet: pageSecurityHeaders };
+  const options = { config: { page: 'html' as const } };
   await scope.register(files, { root: viewer, serve: false });
   scope.get('/docs', options, async (_, reply) =>
     reply.type('text/html; charset=utf-8').send(page),

@@ -17,10 +17,12 @@ import { operationsHandlers } from './handlers/operations.ts';
 import { createRobotHandlers } from './handlers/robots.ts';
 import { telemetryHandlers } from './handlers/telemetry.ts';
 import { applyCount } from './rate-limit.ts';
+import { createWaits } from './waits.ts';
 
 /** One handler for each route of the table: from the wire to the use case and back. */
 export function createHandlers(deps: Deps): Handlers {
   const cookies = createCookies(() => deps.settings.baseUrl.startsWith('https:'));
+  const wait = createWaits(deps.stopping);
   const readAnchor = createAnchorReader(deps.chain, () => deps.settings.verifyMaxAgeMs);
   return {
     ...accountHandlers(deps, cookies),
@@ -63,19 +65,11 @@ export function createHandlers(deps: Deps): Handlers {
     async createTask({ caller, body }) {
       return { status: 201, body: await claimTask(deps, caller, body) };
     },
-    async completeTask({ caller, params, body, request }) {
-      const clientGone = new AbortController();
-      const leave = () => clientGone.abort();
-      // Not the response's 'close': one in the queue behind another would not get it.
-      const { socket } = request.raw;
-      socket.once('close', leave);
-      if (socket.destroyed) leave();
-      try {
-        const proof = body.proof as Proof; // The route's schema holds it.
-        return await completeTask(deps, caller, params.id, proof, clientGone.signal);
-      } finally {
-        socket.off('close', leave);
-      }
+    completeTask({ caller, params, body, request }) {
+      const proof = body.proof as Proof; // The route's schema holds it.
+      return wait(request.raw.socket, (enough) =>
+        completeTask(deps, caller, params.id, proof, enough),
+      );
     },
     async getTask({ caller, params }) {
       return { status: 200, body: await readTask(deps, params.id, caller) };

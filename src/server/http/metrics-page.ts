@@ -12,7 +12,7 @@ export interface Metrics {
 
 /** `/metrics`, for those who may read it; for anyone else there is no such endpoint. */
 export async function metricsPage(scope: FastifyInstance, metrics: Metrics): Promise<void> {
-  scope.get('/metrics', { config: { page: true } }, async (request, reply) => {
+  scope.get('/metrics', { config: { page: 'text' } }, async (request, reply) => {
     if (!mayRead(request, metrics.token)) throw fault('not_found', 'There is no such endpoint.');
     const { contentType, text } = await metrics.read();
     return reply.header('content-type', contentType).send(text);

@@ -1,14 +1,16 @@
 import type { FastifyRequest } from 'fastify';
+import { inSteps } from '../../base/steps.ts';
+import { Turns } from '../../base/turns.ts';
 import type { JsonValue } from '../../proof/json-value.ts';
-import { mostValuesIn, parseStrictJson, type StrictJsonOptions } from '../../proof/strict-json.ts';
+import { mostValuesIn, readStrictJson, type StrictJsonOptions } from '../../proof/strict-json.ts';
 import { StrictJsonError } from '../../proof/strict-json-error.ts';
 import { decodeUtf8 } from '../../proof/utf8.ts';
 import { limits } from '../../protocol/limits.ts';
 import type { Route } from '../../protocol/route.ts';
 import { fault } from '../core/fault.ts';
 import { documentTooLarge } from '../core/tasks.ts';
-import { Turns } from '../core/turns.ts';
 import { shorten } from './schema-fault.ts';
+import { whileConnected } from './while-connected.ts';
 
 /** A document in the body may nest as deep as a proof; the body around it is one level more. */
 const MAX_DEPTH = limits.documentDepth + 1;
@@ -19,19 +21,31 @@ const VALUES_AROUND_DOCUMENT = 100;
 /** A larger body takes milliseconds to read and check. Bytes. */
 const LARGE = 32 * 1024;
 
-/** Large bodies of one account that may wait. */
-const LARGE_WAITING = 256;
+const MIB = 1024 * 1024;
+
+/** Large bodies that may wait, of one account and of all, in bytes. */
+const LARGE_WAITING = { ofOne: 32 * MIB, inAll: 64 * MIB };
 
 /** Reads bodies; large ones one by one, the accounts by turns, and others are served in between. */
 export function createBodyParser(): (request: FastifyRequest, bytes: Buffer) => Promise<unknown> {
-  const turns = new Turns({ atOnce: 1, waiting: LARGE_WAITING });
+  const turns = new Turns({
+    atOnce: 1,
+    waiting: LARGE_WAITING,
+    refusal: () => fault('overloaded', 'Too many large bodies wait already; nothing was done.'),
+  });
   return async (request, bytes) => {
     if (bytes.length <= LARGE) return parseBody(request, bytes);
-    const end = await turns.take(accountOf(request));
+    // Whoever went takes no room from those who wait.
+    const end = await whileConnected(request, (signal) =>
+      turns.take(accountOf(request), { size: bytes.length, signal }),
+    );
     const startedAt = performance.now();
-    // What follows the reading, up to the first wait, belongs to the turn; then others get twice as long.
-    setImmediate(() => setTimeout(end, 2 * (performance.now() - startedAt)));
-    return parseBody(request, bytes);
+    try {
+      return await parseBody(request, bytes);
+    } finally {
+      // What follows the reading, up to the first wait, belongs to the turn; then others get twice as long.
+      setImmediate(() => setTimeout(end, 2 * (performance.now() - startedAt)));
+    }
   };
 }
 
@@ -44,12 +58,12 @@ function accountOf({ caller }: FastifyRequest): string {
  * Throws `unsupported_media_type`, `invalid_json`, or, for JSON that would change silently, the code
  * of the field where the fault lies.
  */
-function parseBody(request: FastifyRequest, bytes: Buffer): JsonValue | undefined {
+async function parseBody(request: FastifyRequest, bytes: Buffer): Promise<JsonValue | undefined> {
   requireUtf8(request.headers['content-type'] ?? '');
   if (bytes.length === 0) return undefined;
   const { route } = request.routeOptions.config;
   try {
-    return parseStrictJson(decodeUtf8(bytes), parseLimits(route));
+    return await inSteps(readStrictJson(decodeUtf8(bytes), parseLimits(route)));
   } catch (error) {
     if (error instanceof StrictJsonError) throw bodyFault(error, route);
     throw error;

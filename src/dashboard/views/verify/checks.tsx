@@ -1,4 +1,4 @@
-import type { AuditCheck } from '../../../proof/audit-anchor.ts';
+import type { AuditCheck } from '../../../proof/audit-check.ts';
 import { Icon } from '../../ui/icon.tsx';
 
 /** Each check, with what it found. */

@@ -1,12 +1,8 @@
 import { Alert } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
-import {
-  type AuditCheck,
-  auditAnchor,
-  type ChainFacts,
-  isProven,
-} from '../../../proof/audit-anchor.ts';
+import { auditAnchor, type ChainFacts } from '../../../proof/audit-anchor.ts';
 import { auditBundle } from '../../../proof/audit-bundle.ts';
+import { type AuditCheck, isProven } from '../../../proof/audit-check.ts';
 import type { Bundle } from '../../../proof/bundle.ts';
 import type { PublicVerification } from '../../../protocol/resources.ts';
 import { ask, ServiceError } from '../../api.ts';

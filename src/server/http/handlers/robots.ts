@@ -4,11 +4,11 @@ import {
   createRobot,
   deleteKey,
   deleteRobot,
+  getOwnRobot,
   getRobot,
   listRobots,
   patchRobot,
   rotateKey,
-  viewRobot,
 } from '../../core/robots.ts';
 import type { Handlers } from '../call.ts';
 
@@ -25,7 +25,7 @@ export function createRobotHandlers(deps: Deps) {
       return { status: 200, body: { robot: await getRobot(deps, caller.wallet, params.id) } };
     },
     async getOwnRobot({ caller }) {
-      return { status: 200, body: { robot: viewRobot(caller) } };
+      return { status: 200, body: await getOwnRobot(deps, caller) };
     },
     async patchRobot({ caller, params, body }) {
       const robot = await patchRobot(deps, caller.wallet, params.id, body);

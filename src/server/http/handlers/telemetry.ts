@@ -1,12 +1,18 @@
+import { Turns } from '../../../base/turns.ts';
 import type { Deps } from '../../core/deps.ts';
 import { createEvent, listEvents } from '../../core/events.ts';
+import { fault } from '../../core/fault.ts';
 import { getStats } from '../../core/stats.ts';
 import { listSamples, readSeries, recordSamples } from '../../core/telemetry.ts';
-import { Turns } from '../../core/turns.ts';
 import type { Handlers } from '../call.ts';
 
 /** Series that are read at the same time, one for each account, and those of an account that may wait. */
-const SERIES = { atOnce: 4, waiting: 32 };
+const SERIES = {
+  atOnce: 4,
+  waiting: { ofOne: 32, inAll: Number.POSITIVE_INFINITY },
+  refusal: () =>
+    fault('overloaded', 'Too many calls of this account wait already; nothing was done.'),
+};
 
 export function telemetryHandlers(
   deps: Deps,

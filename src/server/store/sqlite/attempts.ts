@@ -22,6 +22,7 @@ interface OpenAttemptRow {
   leaf_count: number;
   unsettled_leaves: number;
   mined_tx_hash: Hex | null;
+  taken_by: Hex | null;
   created_at: number;
 }
 
@@ -245,7 +246,9 @@ function leafWriter(writer: Database): (attempt: NewAttempt) => void {
 /** Signed, submitted, reorged, and included ones with unsettled leaves; lowest nonce first. */
 export function openAttemptReader(db: Database): (sender: LeaseKey) => OpenAttempt[] {
   const open = db.prepare<[number, string], OpenAttemptRow>(
-    `SELECT id, nonce, state, payload, leaf_count, unsettled_leaves, mined_tx_hash, created_at
+    `SELECT id, nonce, state, payload, leaf_count, unsettled_leaves, mined_tx_hash, created_at,
+       (SELECT f.tx_hash FROM foreign_nonces f WHERE f.chain_id = attempts.chain_id
+          AND f.sender = attempts.sender AND f.nonce = attempts.nonce) AS taken_by
      FROM attempts
      WHERE chain_id = ? AND sender = ? AND ${IS_OPEN}
      ORDER BY nonce`,
@@ -264,6 +267,7 @@ export function openAttemptReader(db: Database): (sender: LeaseKey) => OpenAttem
       unsettledLeaves: row.unsettled_leaves,
       variants: variants.all(row.id).map(toVariant),
       minedTxHash: row.mined_tx_hash,
+      takenBy: row.taken_by,
       createdAt: row.created_at,
     }));
 }

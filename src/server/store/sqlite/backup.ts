@@ -1,36 +1,41 @@
-import { closeSync, existsSync, linkSync, openSync, rmSync, statSync } from 'node:fs';
+import { closeSync, existsSync, linkSync, openSync, statSync } from 'node:fs';
 import Database from 'better-sqlite3';
 import { SvcError } from '../../../base/svc-error.ts';
 import { canonicalPath, requireDatabase } from './connections.ts';
 import { requireOwnSchema } from './migrate.ts';
 import { migrations } from './migrations/migrations.ts';
+import { removeLeftPartials, withPartial } from './partial-backup.ts';
 import { syncFile, syncFolderOf } from './sync-files.ts';
 import { refuseUnfinishedRestore } from './unfinished-restore.ts';
+
+export interface Backup {
+  bytes: number;
+  /** Paths of what backups that were killed had left. */
+  removed: string[];
+}
 
 /**
  * Writes what is committed in the database into a new file, which only its owner may read; works beside a
  * live server and holds up none of its writes. The name appears once the copy is verified and durable.
- * Answers its size in bytes.
+ * What backups that were killed have left in its folder goes first.
  *
  * @throws SvcError `file_exists`; `database_missing`, `restore_unfinished`, `database_foreign` or
  *   `schema_too_new`; `backup_failed` when the copy is not sound.
  */
-export function backupDatabase(databasePath: string, file: string): number {
+export function backupDatabase(databasePath: string, file: string): Backup {
   refuseExisting(file);
   const source = canonicalPath(databasePath, { create: false });
   refuseUnfinishedRestore(source);
   requireDatabase(source);
-  const partial = `${file}.partial-${process.pid}`;
-  try {
+  const removed = removeLeftPartials(file);
+  return withPartial(file, (partial) => {
     copyDatabase(source, partial);
     verifyCopy(partial);
     syncFile(partial);
     nameOnce(partial, file);
     syncFolderOf(file);
-    return statSync(file).size;
-  } finally {
-    rmSync(partial, { force: true });
-  }
+    return { bytes: statSync(file).size, removed };
+  });
 }
 
 /** What is committed, in the write-ahead log too, into a new file that only its owner may read. */

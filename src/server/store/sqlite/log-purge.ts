@@ -1,4 +1,5 @@
 import type { Database } from 'better-sqlite3';
+import type { Checkpoints } from './checkpoints.ts';
 import { faultKind } from './faults.ts';
 
 export interface LogPurge {
@@ -14,16 +15,25 @@ export interface LogPurge {
   stop(): void;
 }
 
-/** Between two tries, so that erasing one by one does not cost a checkpoint each. */
-const EVERY_MS = 100;
+/** After a try nothing is tried for so many times as long as it took, so that writes get their time. */
+const REST = 4;
 const RETRY_MS = 1_000;
 
 /** `onFatal` learns that disk or file cannot be trusted any more. */
-export function startLogPurge(writer: Database, onFatal: (error: Error) => void): LogPurge {
+export function startLogPurge({
+  writer,
+  checkpoints,
+  onFatal,
+}: {
+  writer: Database;
+  /** Of this process, if there are any: one under way would keep the log from being emptied. */
+  checkpoints: Checkpoints | null;
+  onFatal: (error: Error) => void;
+}): LogPurge {
   let waiting: (() => void)[] = [];
   let timer: NodeJS.Timeout | undefined;
   let dueAt = Number.POSITIVE_INFINITY;
-  let triedAt = Number.NEGATIVE_INFINITY;
+  let restUntil = Number.NEGATIVE_INFINITY;
   let stopped = false;
 
   function tryAt(instant: number): void {
@@ -34,12 +44,16 @@ export function startLogPurge(writer: Database, onFatal: (error: Error) => void)
     timer.unref();
   }
 
-  function attempt(): void {
+  async function attempt(): Promise<void> {
+    await checkpoints?.rest();
+    if (stopped) return;
     dueAt = Number.POSITIVE_INFINITY;
+    const startedAt = performance.now();
     const emptied = isEmptied();
-    triedAt = performance.now();
+    const endedAt = performance.now();
+    restUntil = endedAt + REST * (endedAt - startedAt);
     answerAll();
-    if (!emptied) tryAt(triedAt + RETRY_MS);
+    if (!emptied) tryAt(endedAt + RETRY_MS);
   }
 
   function isEmptied(): boolean {
@@ -63,7 +77,7 @@ export function startLogPurge(writer: Database, onFatal: (error: Error) => void)
       new Promise((resolve) => {
         if (stopped) return resolve();
         waiting.push(resolve);
-        tryAt(Math.max(performance.now(), triedAt + EVERY_MS));
+        tryAt(Math.max(performance.now(), restUntil));
       }),
     join: () =>
       new Promise((resolve) => {

@@ -7,6 +7,7 @@ import type { Access } from './access.ts';
 import { accountStore } from './account.ts';
 import { attemptStore } from './attempts.ts';
 import { chainStatusStore } from './chain-status.ts';
+import { startCheckpoints } from './checkpoints.ts';
 import { completionStore } from './completions.ts';
 import {
   canonicalPath,
@@ -110,13 +111,18 @@ function buildStore(
   const { clock, exclusive, onFatal, maxChallenges = limits.openChallenges } = options;
   const hasRoom = watchDisk(writer.name, options.minFreeBytes ?? 0, options.freeBytes);
   const fatal = once(onFatal);
+  // Beside a live server its thread does it.
+  const checkpoints = exclusive ? startCheckpoints(writer, fatal) : null;
   const group = startGroupCommit({
     db: writer,
     probeRoom: () => probeRoom(writer),
     onFatal: fatal,
-    onCommit: options.onCommit,
+    onCommit(commit) {
+      checkpoints?.note();
+      options.onCommit?.(commit);
+    },
   });
-  const log = startLogPurge(writer, fatal);
+  const log = startLogPurge({ writer, checkpoints, onFatal: fatal });
   // A crash may have come between the commit of an erasure and its purge.
   if (exclusive) log.purge();
   const access = shareAccess({ clock, writer, reader, group, log, fatal });
@@ -135,6 +141,7 @@ function buildStore(
     const saved = exclusive ? group.write(() => counters.save(writer)).catch(() => {}) : null;
     await Promise.all([saved, group.drain()]);
     log.stop();
+    await checkpoints?.stop();
     release();
     wakeUps.wakeAll();
   }

@@ -41,6 +41,11 @@ export function operationsStore(
   const insertForeign = writer.prepare<[number, string, number, Hex, number]>(
     'INSERT INTO foreign_nonces VALUES (?, ?, ?, ?, ?)',
   );
+  const insertTaken = writer.prepare<[Hex, number, number, string, number]>(
+    `INSERT INTO foreign_nonces SELECT chain_id, sender, nonce, ?, ? FROM attempts
+     WHERE chain_id = ? AND sender = ? AND nonce = ? AND state IN ('signed', 'submitted', 'reorged')
+     ON CONFLICT DO UPDATE SET tx_hash = excluded.tx_hash, recorded_at = excluded.recorded_at`,
+  );
 
   return {
     hasRoom,
@@ -73,6 +78,14 @@ export function operationsStore(
             throw new SvcError('nonce_conflict', `Nonce ${nonce} does not follow the known ones.`);
           }
           insertForeign.run(chainId, address, nonce, txHash, now);
+        }
+      }),
+
+    recordTakenNonces: ({ chainId, address }, uses, now) =>
+      write(() => {
+        for (const { nonce, txHash } of uses) {
+          if (insertTaken.run(txHash, now, chainId, address, nonce).changes === 1) continue;
+          throw new SvcError('nonce_conflict', `No attempt waits at nonce ${nonce}.`);
         }
       }),
 

@@ -1,6 +1,7 @@
 import type { RetentionStore } from '../../core/telemetry-store.ts';
 import type { Access } from './access.ts';
 import { repeatInCommit } from './repeat.ts';
+import { beginOf } from './roll-ups.ts';
 
 /** Robots looked at in one go for samples that are old enough. */
 const ROBOTS_AT_ONCE = 100;
@@ -38,10 +39,9 @@ function deleteOldSamples({
        SELECT robot_id, recorded_at, id FROM telemetry WHERE robot_id = ? AND recorded_at < ?
        ORDER BY recorded_at, id LIMIT 1)`,
   );
-  const oldest = writer
-    .prepare<[string, number], number>(
-      `SELECT recorded_at FROM telemetry WHERE robot_id = ? AND recorded_at < ?
-       ORDER BY recorded_at LIMIT 1`,
+  const oldestLeft = writer
+    .prepare<[string], number>(
+      'SELECT recorded_at FROM telemetry WHERE robot_id = ? ORDER BY recorded_at LIMIT 1',
     )
     .pluck();
   const deleteMinutes = writer.prepare<[string, number]>(
@@ -54,9 +54,9 @@ function deleteOldSamples({
   /** Each minute had a sample, so that at most one minute more goes than samples do. */
   const deleteSome = (robotId: string, before: number, limit: number) => {
     const deletion = repeatInCommit(limit, () => deleteOldest.run(robotId, before).changes > 0);
-    const horizon = oldest.get(robotId, before) ?? before;
-    deleteMinutes.run(robotId, horizon);
-    saveHorizon.run(robotId, horizon);
+    const oldest = oldestLeft.get(robotId);
+    deleteMinutes.run(robotId, oldest === undefined ? before : beginOf('minute', oldest));
+    saveHorizon.run(robotId, Math.min(oldest ?? before, before));
     return deletion;
   };
   /** The next robot with old samples; else how far it looked, or null at the end. */

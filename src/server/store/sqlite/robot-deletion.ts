@@ -1,10 +1,10 @@
+import { Turns } from '../../../base/turns.ts';
 import type { CompletionState, TaskRecord } from '../../core/ports.ts';
 import type { RobotStore } from '../../core/robot-store.ts';
 import type { Access } from './access.ts';
 import { completionTopic } from './completions.ts';
 import type { Ledger } from './ledger.ts';
 import { repeatInCommit } from './repeat.ts';
-import { takeTurns } from './turns.ts';
 import type { WakeUps } from './wake-ups.ts';
 
 /** What one commit forgets at most: a robot with a long history holds nobody up. */
@@ -33,10 +33,10 @@ export function robotDeletion(
   const remove = writer.prepare<[string]>('DELETE FROM robots WHERE id = ?');
   const forget = forgetTask(access, ledger);
 
-  // Among all of them one commit at a time, and one robot of an account, so that however many are deleted at
+  // One robot of an account at a time, and among all of them one commit, so that however many are deleted at
   // once, other writes and other accounts get theirs in between.
-  const inAccount = takeTurns();
-  const inStore = takeTurns();
+  const inAccount = new Turns({ atOnce: Number.POSITIVE_INFINITY });
+  const inStore = new Turns({ atOnce: 1 });
 
   /** Each commit repeats the first's work: a new key or completion may have come in between. */
   function forgetSome(id: string, wallet: string, now: number) {
@@ -54,12 +54,10 @@ export function robotDeletion(
   }
 
   async function forgetAll(id: string, wallet: string, now: number): Promise<void> {
-    for (;;) {
-      const step = await inStore('', () => write(() => forgetSome(id, wallet, now)));
-      // Also for a call that is cut short later.
-      const purged = purgeLog();
+    for (let more = true; more; ) {
+      const step = await inStore.run(wallet, () => write(() => forgetSome(id, wallet, now)));
       for (const taskId of step.forgotten) wakeUps.wake(completionTopic(taskId));
-      if (!step.more) return purged;
+      more = step.more;
     }
   }
 
@@ -67,7 +65,8 @@ export function robotDeletion(
     async deleteRobot(id, wallet, now) {
       // However many deletions are before this one, the key ends now.
       const ended = write(() => endKey.run(now, id, wallet).changes > 0);
-      const forgotten = inAccount(wallet, () => forgetAll(id, wallet, now));
+      // Also where it is cut short; others of the account need not wait for it.
+      const forgotten = inAccount.run(wallet, () => forgetAll(id, wallet, now)).finally(purgeLog);
       const [found] = await Promise.all([ended, forgotten]);
       return found;
     },

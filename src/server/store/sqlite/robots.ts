@@ -27,8 +27,8 @@ export function robotStore(
   counters: RateCounters,
 ): Omit<RobotStore, 'deleteRobot'> {
   const find = robotReader(reader);
-  const byKey = reader.prepare<[string], RobotRow>(
-    `SELECT ${COLUMNS} FROM robots WHERE key_hash = ?`,
+  const byKey = reader.prepare<[string], { id: string; wallet: string }>(
+    'SELECT id, wallet FROM robots WHERE key_hash = ?',
   );
   const page = reader.prepare<[string, string, number], RobotRow>(
     `SELECT ${COLUMNS} FROM robots WHERE wallet = ? AND id > ? ORDER BY id LIMIT ?`,
@@ -45,9 +45,9 @@ export function robotStore(
   return {
     authenticateRobot: (keyHash) =>
       read(() => {
-        const row = byKey.get(keyHash);
-        if (row === undefined) return null;
-        return { robot: toRobot(row), count: counters.count('robot', row.id) };
+        const robot = byKey.get(keyHash);
+        if (robot === undefined) return null;
+        return { robot, count: counters.count('robot', robot.id) };
       }),
 
     createRobot: (robot) =>

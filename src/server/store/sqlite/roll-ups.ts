@@ -108,21 +108,27 @@ export function rollupWriter(writer: Database): (robotId: string, samples: Readi
     `SELECT samples, summary FROM telemetry_rollups
      WHERE robot_id = ? AND resolution = ? AND at = ?`,
   );
+  const tally = new Tally();
   function addDay(robotId: string, day: number, samples: Reading[]): void {
     const stored = namesOf(robotId, day);
-    const added = new DayTallies(dayNames(stored));
-    for (const { recordedAt, readings } of samples) added.add(recordedAt, readings);
-    const { names } = added;
+    const names = dayNames(stored);
+    const counted = samples.map(({ recordedAt, readings }) => ({
+      recordedAt,
+      readings: numbered(names, readings),
+    }));
     if (holdsMore(names, stored)) saved.names(robotId, day, names);
-    for (const [resolution, at, tally] of added.all()) {
-      const row = find.get(robotId, resolution, at);
-      if (row !== undefined) addEncoded(tally, row.samples, row.summary);
-      saved.tally(robotId, resolution, at, tally);
+    for (const resolution of resolutions) {
+      for (const [at, ofInterval] of byInterval(resolution, counted)) {
+        tally.clear();
+        const row = find.get(robotId, resolution, at);
+        if (row !== undefined) addEncoded(tally, row.samples, row.summary);
+        for (const { readings } of ofInterval) tally.add(readings);
+        saved.tally(robotId, resolution, at, tally);
+      }
     }
   }
   return (robotId, samples) => {
-    const days = byDay(samples);
-    for (const [day, ofDay] of days) addDay(robotId, day, ofDay);
+    for (const [day, ofDay] of byInterval('day', samples)) addDay(robotId, day, ofDay);
   };
 }
 
@@ -155,13 +161,16 @@ export function rollupReader(
   };
 }
 
-function byDay(samples: Reading[]): Map<number, Reading[]> {
-  const days = new Map<number, Reading[]>();
-  for (const sample of samples) {
-    const day = beginOf('day', sample.recordedAt);
-    const ofDay = days.get(day) ?? [];
-    days.set(day, ofDay);
-    ofDay.push(sample);
+function byInterval<Item extends { recordedAt: number }>(
+  resolution: Resolution,
+  items: Item[],
+): Map<number, Item[]> {
+  const intervals = new Map<number, Item[]>();
+  for (const item of items) {
+    const at = beginOf(resolution, item.recordedAt);
+    const ofInterval = intervals.get(at) ?? [];
+    intervals.set(at, ofInterval);
+    ofInterval.push(item);
   }
-  return days;
+  return intervals;
 }

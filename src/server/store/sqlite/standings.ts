@@ -1,5 +1,5 @@
 import type { Hex } from '../../../proof/bytes.ts';
-import type { AnchorStore, IncludedAttempt } from '../../core/anchor-store.ts';
+import type { AnchorStore, AttemptState, IncludedAttempt } from '../../core/anchor-store.ts';
 import type { Access } from './access.ts';
 import { attemptMover } from './anchor-moves.ts';
 import type { LeaseGuard } from './leases.ts';
@@ -12,6 +12,11 @@ interface IncludedRow {
   safe: 0 | 1;
 }
 
+interface MinedRow extends IncludedRow {
+  state: AttemptState;
+  raw_tx: Hex;
+}
+
 /** Step 7 of anchoring: from the block on until it is final, or another stands in its place. */
 export function standingStore(
   { reader, writer, write, read }: Access,
@@ -19,7 +24,11 @@ export function standingStore(
   readGuard: LeaseGuard,
 ): Pick<
   AnchorStore,
-  'listIncludedAttempts' | 'listIncludedBelow' | 'listMinedTransactions' | 'recordStandings'
+  | 'listIncludedAttempts'
+  | 'listIncludedBelow'
+  | 'listMinedFrom'
+  | 'isUsedElsewhere'
+  | 'recordStandings'
 > {
   const included = `SELECT id, mined_tx_hash, mined_block_number, mined_block_hash, safe
     FROM attempts WHERE chain_id = ? AND sender = ? AND state = 'included'`;
@@ -33,10 +42,17 @@ export function standingStore(
     `${included} AND (mined_block_number, id) < (?, ?)
      ORDER BY mined_block_number DESC, id DESC LIMIT ?`,
   );
-  const mined = reader.prepare<[number, string, number, number], { raw_tx: Hex }>(
-    `SELECT v.raw_tx FROM attempts a JOIN variants v ON v.tx_hash = a.mined_tx_hash
+  const mined = reader.prepare<[number, string, number, number], MinedRow>(
+    `SELECT a.id, a.mined_tx_hash, a.mined_block_number, a.mined_block_hash, a.safe, a.state, v.raw_tx
+     FROM attempts a JOIN variants v ON v.tx_hash = a.mined_tx_hash
      WHERE a.chain_id = ? AND a.sender = ? AND a.nonce >= ? AND a.state IN ('included', 'finalized')
      ORDER BY a.nonce LIMIT ?`,
+  );
+  const usedElsewhere = reader.prepare<[number, string, number, number, string, number]>(
+    `SELECT 1 FROM attempts WHERE chain_id = ? AND sender = ? AND nonce = ? AND state = 'dead'
+     UNION ALL SELECT 1 FROM foreign_nonces f WHERE f.chain_id = ? AND f.sender = ? AND f.nonce = ?
+       AND NOT EXISTS (SELECT 1 FROM attempts a
+         WHERE a.chain_id = f.chain_id AND a.sender = f.sender AND a.nonce = f.nonce)`,
   );
   const move = attemptMover(writer);
   const setSafe = writer.prepare<[0 | 1, number, string]>(
@@ -62,11 +78,22 @@ export function standingStore(
         return below.all(chainId, sender, blockNumber, id, limit).map(toIncluded);
       }),
 
-    listMinedTransactions: (lease, fromNonce, limit) =>
+    listMinedFrom: (lease, fromNonce, limit) =>
       read(() => {
         readGuard(lease);
         const { chainId, sender } = lease;
-        return mined.all(chainId, sender, fromNonce, limit).map(({ raw_tx }) => raw_tx);
+        return mined.all(chainId, sender, fromNonce, limit).map((row) => ({
+          ...toIncluded(row),
+          isFinal: row.state === 'finalized',
+          rawTx: row.raw_tx,
+        }));
+      }),
+
+    isUsedElsewhere: (lease, nonce) =>
+      read(() => {
+        readGuard(lease);
+        const { chainId, sender } = lease;
+        return usedElsewhere.get(chainId, sender, nonce, chainId, sender, nonce) !== undefined;
       }),
 
     recordStandings: (lease, { safe, finalized, reorged }, now) =>

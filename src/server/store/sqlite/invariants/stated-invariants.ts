@@ -148,7 +148,7 @@ export const statedInvariants: Record<string, Invariant> = {
       SELECT nonce, sender,
         lag(nonce) OVER (PARTITION BY chain_id, sender ORDER BY nonce) AS before
       FROM (SELECT chain_id, sender, nonce FROM attempts
-        UNION ALL SELECT chain_id, sender, nonce FROM foreign_nonces))
+        UNION SELECT chain_id, sender, nonce FROM foreign_nonces))
     WHERE nonce <> before + 1`),
 
   attempts_belong_to_the_chain: selecting(`

@@ -1,6 +1,6 @@
 import type { Database } from 'better-sqlite3';
 import { type DayNames, dayNames, readingsOf } from '../../../core/day-names.ts';
-import { isSameTally, type Tally } from '../../../core/tally.ts';
+import { agree, type Tally } from '../../../core/tally.ts';
 import { decodeTally } from '../../../core/tally-bytes.ts';
 import { stepMs } from '../../../core/telemetry-store.ts';
 import { beginOf, DayTallies, namesReader, type RollupRow, resolutions } from '../roll-ups.ts';
@@ -89,7 +89,7 @@ function dayComparison(db: Database): (day: RobotDay) => Generator<string> {
 
 function saysTheSame({ samples, summary }: RollupRow, counted: Tally): boolean {
   try {
-    return isSameTally(counted, decodeTally(samples, summary));
+    return agree(counted, decodeTally(samples, summary));
   } catch (error) {
     if (error instanceof RangeError) return false;
     throw error;

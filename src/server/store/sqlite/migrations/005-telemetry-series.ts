@@ -5,9 +5,8 @@ import { stepMs } from '../../../core/telemetry-store.ts';
 import { DayTallies, tallySaver } from '../roll-ups.ts';
 
 /**
- * Summaries of minutes beside those of hours and days, packed, with exact sums, and how far retention has
- * come. What the samples still say is counted anew from them; the rest is taken over as it was. Memory is
- * that of one robot's day.
+ * Summaries of minutes beside those of hours and days, packed, and how far retention has come. What the samples
+ * still say is counted anew from them; the rest is taken over as it was. Memory is that of one robot's day.
  */
 export function telemetrySeries(db: Database): void {
   db.exec(`

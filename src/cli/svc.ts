@@ -1,0 +1,4 @@
+import { runProgram } from '../base/run-program.ts';
+import { main } from './main.ts';
+
+void runProgram(main);

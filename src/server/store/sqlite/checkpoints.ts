@@ -1,0 +1,124 @@
+import { once } from 'node:events';
+import { Worker } from 'node:worker_threads';
+import Database from 'better-sqlite3';
+import { faultKind } from './faults.ts';
+
+export interface Checkpoints {
+  /** Call after each commit. */
+  note(): void;
+  /** Resolves when none is under way; none begins before the next turn of the event loop. */
+  rest(): Promise<void>;
+  /** Ends the thread and its connection. */
+  stop(): Promise<void>;
+}
+
+/** Pages of the log that are worth a checkpoint, as for SQLite itself. */
+const DUE_PAGES = 1_000;
+/** From here on the log has to begin anew, for which writers wait some milliseconds. */
+const LARGE_PAGES = 8_192;
+/** Between a commit and the look whether a checkpoint is due. */
+const LOOK_AFTER_MS = 100;
+
+/**
+ * Writes the log back into the database from a thread with a connection of its own, in the place of SQLite's automatic
+ * checkpoints: these are part of a commit, and flush the whole database on the event loop. Writers go on beside it; one
+ * that meets the short lock of a log that begins anew gets SQLITE_BUSY. `onFatal` learns that disk or file cannot be
+ * trusted any more.
+ */
+export function startCheckpoints(
+  writer: Database.Database,
+  onFatal: (error: Error) => void,
+): Checkpoints {
+  return new ThreadCheckpoints(writer, onFatal);
+}
+
+class ThreadCheckpoints implements Checkpoints {
+  readonly #writer: Database.Database;
+  readonly #onFatal: (error: Error) => void;
+  #thread: Worker | null = null;
+  #timer: NodeJS.Timeout | undefined;
+  #underWay: Promise<void> | null = null;
+  #end: () => void = () => {};
+  #stopped = false;
+
+  constructor(writer: Database.Database, onFatal: (error: Error) => void) {
+    this.#writer = writer;
+    this.#onFatal = onFatal;
+    writer.pragma('wal_autocheckpoint = 0');
+  }
+
+  note(): void {
+    if (this.#timer !== undefined || this.#underWay !== null || this.#stopped) return;
+    this.#timer = setTimeout(() => this.#look(), LOOK_AFTER_MS);
+    this.#timer.unref();
+  }
+
+  async rest(): Promise<void> {
+    await this.#underWay;
+  }
+
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    clearTimeout(this.#timer);
+    await this.rest();
+    const thread = this.#thread;
+    this.#thread = null;
+    if (thread === null) return;
+    thread.ref();
+    thread.postMessage('close');
+    await once(thread, 'exit');
+  }
+
+  #look(): void {
+    this.#timer = undefined;
+    const { log, left } = this.#logPages();
+    if (left < DUE_PAGES) return;
+    this.#underWay = new Promise((resolve) => {
+      this.#end = resolve;
+    });
+    this.#thread ??= this.#startThread();
+    this.#thread.postMessage(log < LARGE_PAGES ? 'PASSIVE' : 'RESTART');
+  }
+
+  /** Pages in the log, and those of them that are not in the database yet. */
+  #logPages(): { log: number; left: number } {
+    try {
+      const rows = this.#writer.pragma('wal_checkpoint(NOOP)');
+      const [{ log, checkpointed }] = rows as [{ log: number; checkpointed: number }];
+      return { log, left: log - checkpointed };
+    } catch (error) {
+      this.#fail(error);
+      return { log: 0, left: 0 };
+    }
+  }
+
+  #startThread(): Worker {
+    const thread = new Worker(new URL('./checkpoint-thread.js', import.meta.url), {
+      workerData: { path: this.#writer.name },
+      execArgv: [],
+    });
+    thread.unref();
+    thread.on('message', (fault: { code: string; message: string } | null) => {
+      if (fault !== null) this.#fail(new Database.SqliteError(fault.message, fault.code));
+      this.#finish();
+    });
+    thread.on('error', (error) => {
+      this.#thread = null;
+      this.#onFatal(error instanceof Error ? error : new Error(String(error)));
+      this.#finish();
+    });
+    return thread;
+  }
+
+  #finish(): void {
+    this.#underWay = null;
+    this.#end();
+    // For the commits that came meanwhile.
+    this.note();
+  }
+
+  /** Where there is no room or a lock is held, the next one may do better. */
+  #fail(error: unknown): void {
+    if (faultKind(error) === 'fatal' && error instanceof Error) this.#onFatal(error);
+  }
+}

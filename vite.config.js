@@ -1,8 +1,21 @@
 import { defineConfig } from 'vite';
 
+/**
+ * uPlot makes a number format of the browser's language when it is loaded, and fails with one that is not
+ * BCP 47, such as the `en-US@posix` of Chromium where no locale is set. Here every text is English.
+ */
+const inAnyLocale = {
+  name: 'in-any-locale',
+  /** @param {string} code @param {string} id */
+  transform(code, id) {
+    return /uPlot\.esm\.js$/.test(id) ? code.replace('domEnv ? nav.language : ', '') : null;
+  },
+};
+
 /** The dashboard, from `src/dashboard` into files that `svc-server` serves from the package. */
 export default defineConfig({
   root: 'src/dashboard',
+  plugins: [inAnyLocale],
   build: {
     outDir: '../../dist/dashboard',
     emptyOutDir: true,

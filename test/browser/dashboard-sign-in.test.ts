@@ -1,5 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { type Dashboard, newAccount, startDashboard } from '../support/dashboard.ts';
+import { waitFor } from '../support/wait-for.ts';
 
 let dashboard: Dashboard;
 
@@ -64,10 +65,13 @@ describe('signing in', () => {
     expect(page.url()).toBe(`${dashboard.dev.url}/`);
   });
 
-  it('shows what a wallet calls itself as text', async () => {
+  it('shows a wallet with its icon, and what it calls itself as text', async () => {
     const { page, faults } = await dashboard.open('/sign-in', { wallet: { name: '<img src=x>' } });
 
     await page.getByRole('button', { name: '<img src=x>' }).waitFor();
+    await waitFor('the icon', () =>
+      page.evaluate<boolean>('document.querySelector(".wallet img").naturalWidth > 0'),
+    );
     expect(faults).toEqual([]);
   });
 });

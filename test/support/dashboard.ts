@@ -67,8 +67,7 @@ async function openPage(
   address: string,
   { account = newAccount(), wallet = {}, context: more = {} }: OpenOptions,
 ): Promise<DashboardPage> {
-  // The language of the machine may be one that no browser of a person has.
-  const context = await browser.newContext({ locale: 'en-GB', ...more });
+  const context = await browser.newContext(more);
   if (wallet !== null) await installWallet(context, account, wallet);
   const page = await context.newPage();
   const faults: string[] = [];

@@ -68,7 +68,10 @@ function optionsOf(host: HTMLElement, range: [number, number] | undefined): uPlo
     legend: { show: false },
     cursor: { drag: { x: false, y: false } },
     scales: { y: range === undefined ? {} : { range } },
-    axes: [axis, { ...axis, size: 46 }],
+    axes: [
+      { ...axis, values: namesOf },
+      { ...axis, size: 46 },
+    ],
     series: [
       {},
       edge,
@@ -77,6 +80,21 @@ function optionsOf(host: HTMLElement, range: [number, number] | undefined): uPlo
     ],
     bands: [{ series: [1, 2], fill: `${color('--busy-bar')}30` }],
   };
+}
+
+const day = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short' });
+const minute = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit' });
+
+/** Names of moments, in seconds, that are `step` seconds apart. */
+function namesOf(
+  _: uPlot,
+  moments: number[],
+  _axis: number,
+  _space: number,
+  step: number,
+): string[] {
+  const format = step >= 86_400 ? day : minute;
+  return moments.map((seconds) => format.format(seconds * 1000));
 }
 
 function summaryOf(spreads: Spread[], unit: string): string {

@@ -1,6 +1,7 @@
-import { Alert, Button, Group, Modal, Stack, TextInput } from '@mantine/core';
+import { Alert, Button, Group, Stack, TextInput } from '@mantine/core';
 import { useMutation } from '@tanstack/react-query';
 import { type FormEvent, type ReactNode, useState } from 'react';
+import { Dialog } from './dialog.tsx';
 
 interface ConfirmDeletionProps {
   /** What has to be typed. */
@@ -27,7 +28,7 @@ export function ConfirmDeletion({
     if (typed === name) deletion.mutate();
   };
   return (
-    <Modal opened onClose={onClose} title={title} closeButtonProps={{ 'aria-label': 'Close' }}>
+    <Dialog onClose={onClose} title={title}>
       <form onSubmit={submit}>
         <Stack>
           {children}
@@ -58,6 +59,6 @@ export function ConfirmDeletion({
           </Group>
         </Stack>
       </form>
-    </Modal>
+    </Dialog>
   );
 }

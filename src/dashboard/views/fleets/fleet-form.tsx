@@ -1,4 +1,4 @@
-import { Alert, Button, Group, Modal, Stack, Textarea, TextInput } from '@mantine/core';
+import { Alert, Button, Group, Stack, Textarea, TextInput } from '@mantine/core';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { type FormEvent, useState } from 'react';
 import type { Fleet } from '../../../protocol/fleets.ts';
@@ -10,6 +10,8 @@ const TEXT_LENGTH: typeof limits.locationLength & typeof limits.shiftLength = 20
 const DESCRIPTION_LENGTH: typeof limits.descriptionLength = 2000;
 const TAG_LENGTH: typeof limits.tagLength = 32;
 const TAGS: typeof limits.tagsPerFleet = 20;
+
+import { Dialog } from '../../ui/dialog.tsx';
 
 interface FleetFormProps {
   /** Null to make one. */
@@ -51,12 +53,7 @@ export function FleetForm({ fleet, onClose }: FleetFormProps) {
     save.mutate();
   };
   return (
-    <Modal
-      opened
-      onClose={onClose}
-      title={fleet === null ? 'Add fleet' : `Edit ${fleet.name}`}
-      closeButtonProps={{ 'aria-label': 'Close' }}
-    >
+    <Dialog onClose={onClose} title={fleet === null ? 'Add fleet' : `Edit ${fleet.name}`}>
       <form onSubmit={submit}>
         <Stack>
           <TextInput
@@ -114,7 +111,7 @@ export function FleetForm({ fleet, onClose }: FleetFormProps) {
           </Group>
         </Stack>
       </form>
-    </Modal>
+    </Dialog>
   );
 }
 

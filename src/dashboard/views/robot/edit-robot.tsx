@@ -1,13 +1,4 @@
-import {
-  Alert,
-  Button,
-  Group,
-  Modal,
-  NativeSelect,
-  Stack,
-  Textarea,
-  TextInput,
-} from '@mantine/core';
+import { Alert, Button, Group, NativeSelect, Stack, Textarea, TextInput } from '@mantine/core';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { type FormEvent, useState } from 'react';
 import type { Fleet } from '../../../protocol/fleets.ts';
@@ -17,6 +8,8 @@ import { ask } from '../../api.ts';
 
 const NAME_LENGTH: typeof limits.nameLength = 80;
 const DESCRIPTION_LENGTH: typeof limits.descriptionLength = 2000;
+
+import { Dialog } from '../../ui/dialog.tsx';
 
 interface EditRobotProps {
   robot: Robot;
@@ -46,12 +39,7 @@ export function EditRobot({ robot, fleets, onClose }: EditRobotProps) {
     save.mutate();
   };
   return (
-    <Modal
-      opened
-      onClose={onClose}
-      title={`Edit ${robot.name}`}
-      closeButtonProps={{ 'aria-label': 'Close' }}
-    >
+    <Dialog onClose={onClose} title={`Edit ${robot.name}`}>
       <form onSubmit={submit}>
         <Stack>
           <TextInput
@@ -92,6 +80,6 @@ export function EditRobot({ robot, fleets, onClose }: EditRobotProps) {
           </Group>
         </Stack>
       </form>
-    </Modal>
+    </Dialog>
   );
 }

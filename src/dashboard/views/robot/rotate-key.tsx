@@ -1,7 +1,8 @@
-import { Alert, Button, Group, Modal, Stack, Text } from '@mantine/core';
+import { Alert, Button, Group, Stack, Text } from '@mantine/core';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import type { Robot } from '../../../protocol/resources.ts';
 import { ask } from '../../api.ts';
+import { Dialog } from '../../ui/dialog.tsx';
 import { NewKey } from '../robots/new-key.tsx';
 
 interface RotateKeyProps {
@@ -18,13 +19,10 @@ export function RotateKey({ robot, onClose }: RotateKeyProps) {
   });
   const made = rotate.data;
   return (
-    <Modal
-      opened
+    <Dialog
       onClose={onClose}
       title={made ? `Key of ${robot.name}` : `Rotate the key of ${robot.name}`}
-      closeButtonProps={{ 'aria-label': 'Close' }}
-      closeOnClickOutside={!made}
-      closeOnEscape={!made}
+      locked={made !== undefined}
       size="lg"
     >
       {made ? (
@@ -50,6 +48,6 @@ export function RotateKey({ robot, onClose }: RotateKeyProps) {
           </Group>
         </Stack>
       )}
-    </Modal>
+    </Dialog>
   );
 }

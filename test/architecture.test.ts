@@ -23,6 +23,7 @@ const floors: Record<string, number> = {
   'src/server/commands': 4,
   'src/agent': 4,
   'src/cli': 4,
+  'src/dashboard': 4,
 };
 
 /** Who may import a package that belongs to one room; everything else is free. */
@@ -33,27 +34,32 @@ const owners: Record<string, RegExp> = {
   fastify: /^src\/(server\/http|agent\/local-api)\//,
   'prom-client': /^src\/server\/metrics\//,
   'better-sqlite3': /^src\/(server\/store\/sqlite|agent)\//,
+  react: /^src\/dashboard\//,
   commander: /^src\/((cli|agent|server\/commands)\/|base\/install-commands)/,
 };
 
 interface Import {
   from: string;
   to: string;
+  typesOnly: boolean;
 }
 
 const imports = sourceFiles().flatMap(importsOf);
 
 function sourceFiles(): string[] {
   return readdirSync(path.join(root, 'src'), { recursive: true, encoding: 'utf8' })
-    .filter((file) => file.endsWith('.ts'))
+    .filter((file) => /\.tsx?$/.test(file))
     .map((file) => `src/${file.split(path.sep).join('/')}`);
 }
 
 function importsOf(from: string): Import[] {
   const text = readFileSync(path.join(root, from), 'utf8');
-  const specifiers = text.matchAll(/(?:\bfrom|\bimport)\s*\(?\s*'([^']+)'/g);
-  return [...specifiers].map(([, specifier = '']) => ({
+  const specifiers = text.matchAll(
+    /(?:\bimport (type )[^;']*?)?(?:\bfrom|\bimport)\s*\(?\s*'([^']+)'/g,
+  );
+  return [...specifiers].map(([, type, specifier = '']) => ({
     from,
+    typesOnly: type !== undefined,
     to: specifier.startsWith('.')
       ? path.posix.normalize(path.posix.join(path.posix.dirname(from), specifier))
       : specifier,
@@ -94,6 +100,15 @@ describe('the house', () => {
       ({ from, to }) => /^src\/(agent|cli)\//.test(from) && to.startsWith('src/server/'),
     );
     expect(reaching).toEqual([]);
+  });
+
+  it('lets the dashboard know of the wire its types and of proofs the checks, and nothing else', () => {
+    const beside = internal.filter(
+      ({ from, to }) => /^src\/dashboard\//.test(from) && !/^src\/(dashboard|proof)\//.test(to),
+    );
+    expect(
+      beside.filter(({ to, typesOnly }) => !(to.startsWith('src/protocol/') && typesOnly)),
+    ).toEqual([]);
   });
 
   it('keeps each package in the room that owns it', () => {

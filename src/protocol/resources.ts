@@ -46,6 +46,8 @@ export const Inclusion = Closed({
   path: Type.Array(Hash),
 });
 
+const Hex = Type.String({ pattern: '^0x([0-9a-fA-F]{2})*$', description: '0x-prefixed hex' });
+
 export const Finality = Type.Union([
   Type.Literal('included'),
   Type.Literal('safe'),
@@ -169,6 +171,32 @@ export const PublicVerification = Closed({
   checked_at: Timestamp,
 });
 
+/** What a node of the chain holds of a transaction; null is what it does not know. */
+export const AnchorTransaction = Closed({
+  chain_id: Type.Integer({ minimum: 1 }),
+  tx: Nullable(
+    Closed({
+      hash: Hash,
+      from: Hex,
+      to: Nullable(Hex),
+      value: Decimal,
+      input: Hex,
+    }),
+  ),
+  receipt: Nullable(
+    Closed({
+      status: Type.Union([Type.Literal('success'), Type.Literal('reverted')]),
+      block_number: Decimal,
+      block_hash: Hash,
+      tx_index: Type.Integer({ minimum: 0 }),
+    }),
+  ),
+  canonical_block: Nullable(Closed({ hash: Hash, number: Decimal, timestamp: Timestamp })),
+  confirmations: Nullable(Decimal),
+  finality: Nullable(Finality),
+  checked_at: Timestamp,
+});
+
 export type Task = Static<typeof Task>;
 export type TaskDetail = Static<typeof TaskDetail>;
 export type TaskListItem = Static<typeof TaskListItem>;
@@ -180,3 +208,4 @@ export type Anchor = Static<typeof Anchor>;
 export type Robot = Static<typeof Robot>;
 export type ChainDetails = Static<typeof ChainDetails>;
 export type PublicVerification = Static<typeof PublicVerification>;
+export type AnchorTransaction = Static<typeof AnchorTransaction>;

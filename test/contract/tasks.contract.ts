@@ -138,6 +138,17 @@ export function taskContract(open: OpenStore): void {
       expect(found).toMatchObject({ robotName: 'Picker 7', occurrences: 3 });
     });
 
+    it('knows the transactions that were signed, and no other', async () => {
+      const lease = await world.lease();
+      await queuedAlike(1);
+      const attempt = world.attempt(await world.store.listQueuedProofs(lease, 1));
+      await world.store.commitAttempt(lease, attempt);
+
+      const { txHash } = world.mined(attempt);
+      expect(await world.store.hasAnchorTransaction(txHash)).toBe(true);
+      expect(await world.store.hasAnchorTransaction(randomHash())).toBe(false);
+    });
+
     it('answers the first anchored', async () => {
       const lease = await world.lease();
       const { tasks, proofHash } = await queuedAlike(3);

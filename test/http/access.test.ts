@@ -101,7 +101,7 @@ describe('who may call', () => {
   });
 
   it.each([
-    ['GET', '/'],
+    ['GET', '/nothing'],
     ['GET', '/api'],
     ['GET', '/api/v1/nothing'],
     ['POST', '/api/v1/nothing'],

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { auditAnchor } from '../../src/proof/audit-anchor.ts';
 import { hashProof } from '../../src/proof/hash.ts';
 import {
   newEvidence,
@@ -24,6 +25,24 @@ describe('public verification', () => {
     const { body } = await service.complete(robot, taskId, evidence);
     return { taskId, receipt: body.verification };
   }
+
+  it('reads the transaction of an anchor, so that anyone can hold the receipt against it', async () => {
+    const { receipt } = await anchored();
+
+    const { status, body } = await service.call('GET', `/api/v1/transactions/${receipt.tx_hash}`);
+
+    expect(status).toBe(200);
+    const checks = auditAnchor(receipt, body);
+    expect(checks.filter(({ ok }) => !ok)).toEqual([]);
+    expect(body.tx.input).toContain(receipt.proof_hash.slice(2));
+  });
+
+  it('reads no transaction that is not of an anchor', async () => {
+    const { status, body } = await service.call('GET', `/api/v1/transactions/0x${'ab'.repeat(32)}`);
+
+    expect(status).toBe(404);
+    expect(body.error).toBe('not_found');
+  });
 
   it('reports what the chain holds, to anyone', async () => {
     const { taskId, receipt } = await anchored();

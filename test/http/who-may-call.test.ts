@@ -54,7 +54,7 @@ function bodyOf(name: RouteName, { owner, robot, fleetId }: Scene): unknown {
 
 function pathOf({ path }: Route, { robot, fleetId, taskId, sessionId }: Scene): string {
   return path
-    .replace(':proofHash', `0x${'ab'.repeat(32)}`)
+    .replace(/:(proofHash|txHash)/, `0x${'ab'.repeat(32)}`)
     .replace('/robots/:id', `/robots/${robot.id}`)
     .replace('/fleets/:id', `/fleets/${fleetId}`)
     .replace('/tasks/:id', `/tasks/${taskId}`)

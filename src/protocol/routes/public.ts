@@ -1,6 +1,6 @@
 import { Type } from 'typebox';
 import { Closed, Uuid } from '../fields.ts';
-import { ChainDetails, PublicVerification } from '../resources.ts';
+import { AnchorTransaction, ChainDetails, PublicVerification } from '../resources.ts';
 import type { Route } from '../route.ts';
 
 export const publicRoutes = {
@@ -30,6 +30,23 @@ export const publicRoutes = {
     query: Closed({ task_id: Type.Optional(Uuid) }),
     fieldErrors: { proofHash: 'invalid_proof_hash' },
     responses: { 200: PublicVerification },
+    errors: ['not_found', 'chain_unavailable'],
+  },
+  readAnchorTransaction: {
+    method: 'GET',
+    path: '/api/v1/transactions/:txHash',
+    summary: 'Read what the chain holds of a transaction that anchors proofs, read anew',
+    description:
+      'Only of transactions that this service signed. What it answers is what `auditAnchor` of the proof library holds a receipt against.',
+    access: 'public',
+    limit: 'none',
+    params: Closed({
+      txHash: Type.String({
+        pattern: '^0x[0-9a-fA-F]{64}$',
+        description: '32 bytes, 0x-prefixed hex in any case',
+      }),
+    }),
+    responses: { 200: AnchorTransaction },
     errors: ['not_found', 'chain_unavailable'],
   },
 } as const satisfies Record<string, Route>;

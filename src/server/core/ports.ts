@@ -217,6 +217,8 @@ export interface TaskStore {
   waitForCompletion(taskId: string, signal: AbortSignal): Promise<void>;
   /** Among the tasks with this hash: the named one, else the first anchored, else the first queued. */
   findPublicAnchor(proofHash: Hex, taskId: string | null): Promise<PublicAnchor | null>;
+  /** Whether an anchorer of this service signed the transaction. */
+  hasAnchorTransaction(txHash: Hex): Promise<boolean>;
 }
 
 export interface Balance {

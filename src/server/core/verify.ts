@@ -1,7 +1,7 @@
 import { auditAnchor, type StatedAnchor } from '../../proof/audit-anchor.ts';
 import { type AuditCheck, isProven } from '../../proof/audit-check.ts';
 import type { Hex } from '../../proof/bytes.ts';
-import type { PublicVerification } from '../../protocol/resources.ts';
+import type { AnchorTransaction, PublicVerification } from '../../protocol/resources.ts';
 import { formatTimestamp } from '../../protocol/timestamp.ts';
 import type { AnchorReader } from './anchor-reader.ts';
 import { anchoringChainId, explorerUrlOf } from './chain-details.ts';
@@ -44,6 +44,27 @@ export async function verifyProofHash(
     },
     anchor,
     occurrences: found.occurrences,
+    checked_at: formatTimestamp(deps.clock.now()),
+  };
+}
+
+/**
+ * What the chain holds of a transaction (hash in lower case), read anew. Throws `not_found` for one that no
+ * anchorer of this service signed, so that nobody reads the whole chain through it, and `chain_unavailable`.
+ */
+export async function readAnchorTransaction(
+  deps: Deps,
+  readAnchor: AnchorReader,
+  txHash: Hex,
+): Promise<AnchorTransaction> {
+  if (!(await deps.store.hasAnchorTransaction(txHash))) {
+    throw fault('not_found', 'No proof was anchored here with this transaction.');
+  }
+  const { facts, confirmations, finality } = await readAnchor(txHash);
+  return {
+    ...facts,
+    confirmations: confirmations?.toString() ?? null,
+    finality,
     checked_at: formatTimestamp(deps.clock.now()),
   };
 }

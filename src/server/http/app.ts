@@ -8,6 +8,7 @@ import type { Route } from '../../protocol/route.ts';
 import { type RouteName, routes } from '../../protocol/routes.ts';
 import { parseTimestamp } from '../../protocol/timestamp.ts';
 import type { Deps } from '../core/deps.ts';
+import { fault } from '../core/fault.ts';
 import { JsonText } from '../core/json-text.ts';
 import { createAdmission } from './admit.ts';
 import { answerError } from './answer-error.ts';
@@ -17,6 +18,7 @@ import { createAuthenticators } from './authenticate.ts';
 import type { Access, Call, Handlers } from './call.ts';
 import { cliLoginPage } from './cli-login-page.ts';
 import { createConnectionErrorHandler } from './connection-errors.ts';
+import { dashboardPages } from './dashboard-pages.ts';
 import { docsPage } from './docs-page.ts';
 import { drainOnClose } from './drain.ts';
 import { createHandlers } from './handlers.ts';
@@ -57,6 +59,10 @@ export function buildApp(deps: AppDeps): FastifyInstance {
   app.decorateRequest('caller', null);
   addSecurityHeaders(app, deps.settings.baseUrl.startsWith('https:'));
   app.addHook('onRequest', createAdmission(deps));
+  // For files that a route does not find; an unknown route meets the hook above first.
+  app.setNotFoundHandler(() => {
+    throw fault('not_found', 'There is no such file.');
+  });
   app.addHook('preParsing', requireIdentity);
   app.addHook('preParsing', createArrivalBound());
   app.addHook('preValidation', requireBody);
@@ -81,6 +87,7 @@ export function buildApp(deps: AppDeps): FastifyInstance {
   app.register(cookie);
   app.register(docsPage);
   app.register(cliLoginPage);
+  app.register(dashboardPages);
   const { metrics } = deps;
   if (metrics) app.register((scope) => metricsPage(scope, metrics));
   const handlers = createHandlers(deps);

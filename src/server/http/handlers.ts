@@ -7,7 +7,7 @@ import type { Deps } from '../core/deps.ts';
 import { signOut } from '../core/sessions.ts';
 import { countChallenge, createChallenge, signIn } from '../core/sign-in.ts';
 import { claimTask, readTask } from '../core/tasks.ts';
-import { verifyProofHash } from '../core/verify.ts';
+import { readAnchorTransaction, verifyProofHash } from '../core/verify.ts';
 import type { Handlers } from './call.ts';
 import { challengeNonce, createCookies, sessionToken } from './cookies.ts';
 import { accountHandlers } from './handlers/account.ts';
@@ -54,6 +54,10 @@ export function createHandlers(deps: Deps): Handlers {
       const proofHash = params.proofHash.toLowerCase() as Hex; // The route's schema holds its form.
       const taskId = query.task_id ?? null;
       return { status: 200, body: await verifyProofHash(deps, readAnchor, proofHash, taskId) };
+    },
+    async readAnchorTransaction({ params }) {
+      const txHash = params.txHash.toLowerCase() as Hex; // The route's schema holds its form.
+      return { status: 200, body: await readAnchorTransaction(deps, readAnchor, txHash) };
     },
     ...createRobotHandlers(deps),
     ...createFleetHandlers(deps),

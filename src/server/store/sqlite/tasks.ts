@@ -9,7 +9,10 @@ export function taskStore({
   writer,
   write,
   read,
-}: Access): Pick<TaskStore, 'createTask' | 'getTask' | 'findPublicAnchor'> {
+}: Access): Pick<
+  TaskStore,
+  'createTask' | 'getTask' | 'findPublicAnchor' | 'hasAnchorTransaction'
+> {
   const readTask = taskReader(reader);
   const readTaskInWrite = taskReader(writer);
   const seen = sightings(writer);
@@ -34,6 +37,7 @@ export function taskStore({
   const robotName = reader.prepare<[string], { name: string }>(
     'SELECT name FROM robots WHERE id = ?',
   );
+  const signed = reader.prepare<[Hex]>('SELECT 1 FROM variants WHERE tx_hash = ?');
 
   return {
     createTask: (task) =>
@@ -70,6 +74,8 @@ export function taskStore({
         if (robot === undefined || count === undefined) return null;
         return { task, robotName: robot.name, occurrences: count.occurrences };
       }),
+
+    hasAnchorTransaction: (txHash) => read(() => signed.get(txHash) !== undefined),
   };
 }
 

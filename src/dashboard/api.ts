@@ -1,0 +1,88 @@
+import type { ErrorCode } from '../protocol/errors.ts';
+import type { Answer, Body, Params, Query, RouteName, Routes } from '../protocol/routes.ts';
+
+/** `GET /api/v1/robots/:id`: method and path of a route, as the routes table has them. */
+type CallOf<Name extends RouteName> = `${Routes[Name]['method']} ${Routes[Name]['path']}`;
+export type Call = { [Name in RouteName]: CallOf<Name> }[RouteName];
+type NameOf<Called extends Call> = {
+  [Name in RouteName]: Called extends CallOf<Name> ? Name : never;
+}[RouteName];
+
+type Part<Key extends string, Value> = Value extends undefined ? unknown : { [K in Key]: Value };
+type OptionalPart<Key extends string, Value> = Value extends undefined
+  ? unknown
+  : { [K in Key]?: Value };
+export type Input<Called extends Call> = Part<'params', Params<NameOf<Called>>> &
+  OptionalPart<'query', Query<NameOf<Called>>> &
+  Part<'body', Body<NameOf<Called>>> & { signal?: AbortSignal };
+
+export type Reply<Called extends Call> = Answer<NameOf<Called>>['body'];
+
+interface LooseInput {
+  params?: Record<string, string>;
+  query?: Record<string, string | undefined>;
+  body?: unknown;
+  signal?: AbortSignal;
+}
+
+/** What the service refused, or `unreachable` where it did not answer. `message` is for people. */
+export class ServiceError extends Error {
+  readonly code: ErrorCode | 'unreachable' | 'unexpected';
+  readonly status: number;
+
+  constructor(code: ServiceError['code'], message: string, status = 0) {
+    super(message);
+    this.name = 'ServiceError';
+    this.code = code;
+    this.status = status;
+  }
+}
+
+/** One request to the service, with the session's cookie. Rejects with a ServiceError, or as `signal` says. */
+export async function ask<Called extends Call>(
+  call: Called,
+  ...[input]: Record<never, never> extends Input<Called> ? [Input<Called>?] : [Input<Called>]
+): Promise<Reply<Called>> {
+  const { params = {}, query = {}, body, signal } = (input ?? {}) as LooseInput;
+  const [method = '', path = ''] = call.split(' ');
+  const target = path.replace(/:(\w+)/g, (_, name: string) =>
+    encodeURIComponent(params[name] ?? ''),
+  );
+  const given = Object.entries(query).filter((entry): entry is [string, string] => {
+    return entry[1] !== undefined;
+  });
+  const search = given.length === 0 ? '' : `?${new URLSearchParams(given)}`;
+  const response = await send(target + search, {
+    method,
+    ...(body !== undefined && {
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify(body),
+    }),
+    ...(signal && { signal }),
+  });
+  const answer = await response.json().catch(() => null);
+  if (!response.ok) throw refusal(response.status, answer);
+  return answer;
+}
+
+async function send(target: string, init: RequestInit): Promise<Response> {
+  try {
+    return await fetch(target, init);
+  } catch (error) {
+    if (init.signal?.aborted) throw error;
+    throw new ServiceError('unreachable', 'The service does not answer. Check the network.');
+  }
+}
+
+function refusal(status: number, answer: unknown): ServiceError {
+  const { error, message } = (answer ?? {}) as { error?: ErrorCode; message?: string };
+  if (error !== undefined && message !== undefined) return new ServiceError(error, message, status);
+  return new ServiceError('unexpected', `The service answered with HTTP ${status}.`, status);
+}
+
+export function isSignedOut(error: unknown): boolean {
+  return (
+    error instanceof ServiceError &&
+    (error.code === 'missing_session' || error.code === 'invalid_session')
+  );
+}

@@ -1,0 +1,104 @@
+export interface Bar {
+  /** What the bar stands for: an hour, a day, a range. */
+  label: string;
+  /** By series, from the bottom up. */
+  values: number[];
+}
+
+interface BarsProps {
+  bars: Bar[];
+  /** Of each series: its name, and a colour of the style sheet. */
+  series: { name: string; color: string }[];
+  /** What is counted, for those who cannot see the bars. */
+  caption: string;
+  format?: (value: number) => string;
+}
+
+const HEIGHT = 120;
+const STEP = 10;
+
+/** Stacked bars; the same numbers stand in a table for screen readers. */
+export function Bars({ bars, series, caption, format = String }: BarsProps) {
+  const sum = ({ values }: Bar) => values.reduce((total, value) => total + value, 0);
+  const top = Math.max(...bars.map(sum));
+  const first = bars[0]?.label;
+  const last = bars.at(-1)?.label;
+  return (
+    <figure className="bars">
+      <div className="bars-scale" aria-hidden>
+        <span>{top > 0 ? format(top) : ''}</span>
+      </div>
+      <svg viewBox={`0 0 ${bars.length * STEP} ${HEIGHT}`} preserveAspectRatio="none" aria-hidden>
+        {bars.map((bar, place) => (
+          <g key={bar.label}>
+            <title>
+              {`${bar.label}: ${series.map(({ name }, i) => `${format(bar.values[i] ?? 0)} ${name}`).join(', ')}`}
+            </title>
+            <rect x={place * STEP} y={0} width={STEP} height={HEIGHT} fill="transparent" />
+            {top === 0 || sum(bar) === 0 ? (
+              <rect
+                className="bars-none"
+                x={place * STEP + 1}
+                y={HEIGHT - 1.5}
+                width={STEP - 2}
+                height={1.5}
+              />
+            ) : (
+              bar.values.map((value, i) => {
+                const below = bar.values.slice(0, i).reduce((total, one) => total + one, 0);
+                const height = (value / top) * HEIGHT;
+                return (
+                  <rect
+                    key={series[i]?.name}
+                    x={place * STEP + 1}
+                    y={HEIGHT - (below / top) * HEIGHT - height}
+                    width={STEP - 2}
+                    height={height}
+                    fill={`var(--${series[i]?.color})`}
+                  />
+                );
+              })
+            )}
+          </g>
+        ))}
+      </svg>
+      <div className="bars-ends" aria-hidden>
+        <span>{first}</span>
+        <span>{last}</span>
+      </div>
+      {series.length > 1 && (
+        <div className="legend" aria-hidden>
+          {series.map(({ name, color }) => (
+            <span key={name}>
+              <i style={{ background: `var(--${color})` }} />
+              {name}
+            </span>
+          ))}
+        </div>
+      )}
+      <div className="hidden">
+        <table>
+          <caption>{caption}</caption>
+          <thead>
+            <tr>
+              <th>When</th>
+              {series.map(({ name }) => (
+                <th key={name}>{name}</th>
+              ))}
+            </tr>
+          </thead>
+          <tbody>
+            {bars.map((bar) => (
+              <tr key={bar.label}>
+                <th>{bar.label}</th>
+                {series.map(({ name }, i) => (
+                  <td key={name}>{format(bar.values[i] ?? 0)}</td>
+                ))}
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
+    </figure>
+  );
+}

@@ -1,0 +1,27 @@
+import './styles.css';
+import { MantineProvider } from '@mantine/core';
+import { QueryClientProvider } from '@tanstack/react-query';
+import { StrictMode } from 'react';
+import { createRoot } from 'react-dom/client';
+import { App } from './app.tsx';
+import { createQueries } from './queries.ts';
+import { theme } from './theme.ts';
+import { Crashed } from './ui/crashed.tsx';
+
+const nonce = document.querySelector<HTMLMetaElement>('meta[name="csp-nonce"]')?.content ?? '';
+// Where the dialogs' scroll lock looks for it (package get-nonce).
+Object.assign(globalThis, { __webpack_nonce__: nonce });
+
+const root = document.getElementById('root');
+if (root === null) throw new Error('The document has no root');
+createRoot(root).render(
+  <StrictMode>
+    <MantineProvider theme={theme} defaultColorScheme="auto" getStyleNonce={() => nonce}>
+      <Crashed>
+        <QueryClientProvider client={createQueries()}>
+          <App />
+        </QueryClientProvider>
+      </Crashed>
+    </MantineProvider>
+  </StrictMode>,
+);

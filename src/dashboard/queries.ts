@@ -1,0 +1,87 @@
+import { QueryCache, QueryClient, queryOptions } from '@tanstack/react-query';
+import type { Fleet } from '../protocol/fleets.ts';
+import type { Robot } from '../protocol/resources.ts';
+import { ask, isSignedOut, type Reply, ServiceError } from './api.ts';
+
+/** How often what may change by itself is read again, in ms. */
+export const POLL_MS = 10_000;
+
+export type Account = Reply<'GET /api/v1/me'>;
+
+export function createQueries(): QueryClient {
+  const client = new QueryClient({
+    queryCache: new QueryCache({
+      // Any view may be the first to see that the session ended.
+      onError: (error) => {
+        if (isSignedOut(error)) client.setQueryData(accountQuery.queryKey, null);
+      },
+    }),
+    defaultOptions: {
+      queries: {
+        // What the browser thinks of the network says nothing of a service on this machine.
+        networkMode: 'always',
+        staleTime: 2_000,
+        refetchInterval: POLL_MS,
+        retry: (failures, error) => failures < 1 && isWorthRepeating(error),
+        retryDelay: 1_000,
+      },
+      mutations: {
+        networkMode: 'always',
+        onError: (error) => {
+          if (isSignedOut(error)) client.setQueryData(accountQuery.queryKey, null);
+        },
+      },
+    },
+  });
+  return client;
+}
+
+function isWorthRepeating(error: Error): boolean {
+  return error instanceof ServiceError && (error.code === 'unreachable' || error.status >= 500);
+}
+
+/** Null where nobody is signed in. */
+export const accountQuery = queryOptions({
+  queryKey: ['account'],
+  queryFn: async ({ signal }): Promise<Account | null> => {
+    try {
+      return await ask('GET /api/v1/me', { signal });
+    } catch (error) {
+      if (isSignedOut(error)) return null;
+      throw error;
+    }
+  },
+  refetchInterval: (query) => (query.state.data ? 3 * POLL_MS : false),
+});
+
+export const chainQuery = queryOptions({
+  queryKey: ['chain'],
+  queryFn: ({ signal }) => ask('GET /api/chain', { signal }),
+  refetchInterval: false,
+  staleTime: 60_000,
+});
+
+/** All of them: an account has at most 500. */
+export const robotsQuery = queryOptions({
+  queryKey: ['robots'],
+  queryFn: async ({ signal }) => {
+    const robots: Robot[] = [];
+    let cursor: string | null | undefined;
+    do {
+      const query = { limit: '200', ...(cursor && { cursor }) };
+      const page: Reply<'GET /api/v1/robots'> = await ask('GET /api/v1/robots', { query, signal });
+      robots.push(...page.items);
+      cursor = page.next_cursor;
+    } while (cursor !== null);
+    return robots;
+  },
+});
+
+/** All of them, in display order: an account has at most 100. */
+export const fleetsQuery = queryOptions({
+  queryKey: ['fleets'],
+  queryFn: async ({ signal }): Promise<Fleet[]> => {
+    const { items } = await ask('GET /api/v1/fleets', { query: { limit: '200' }, signal });
+    return items;
+  },
+});

@@ -1,0 +1,32 @@
+import { createTheme, type MantineColorsTuple } from '@mantine/core';
+
+const harbour: MantineColorsTuple = [
+  '#e8f7f9',
+  '#d3ecf0',
+  '#a6d9e1',
+  '#75c5d1',
+  '#4fb3c3',
+  '#33a3b5',
+  '#16879b',
+  '#0b6b7d',
+  '#075867',
+  '#034551',
+];
+
+export const theme = createTheme({
+  primaryColor: 'harbour',
+  // White on either keeps a contrast of 4.5 to 1.
+  primaryShade: { light: 7, dark: 7 },
+  colors: { harbour },
+  defaultRadius: 'md',
+  cursorType: 'pointer',
+  respectReducedMotion: true,
+  fontFamily:
+    'Inter, system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", Arial, sans-serif',
+  fontFamilyMonospace: 'ui-monospace, "SF Mono", "Cascadia Mono", Menlo, Consolas, monospace',
+  components: {
+    // A link in a text is told by more than its colour.
+    Anchor: { defaultProps: { underline: 'always' } },
+  },
+  headings: { fontWeight: '650' },
+});

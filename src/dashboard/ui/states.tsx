@@ -1,0 +1,55 @@
+import { Alert, Button, Group, Paper, Skeleton, Stack, Text } from '@mantine/core';
+import type { UseQueryResult } from '@tanstack/react-query';
+import type { ReactNode } from 'react';
+
+export function Loading({ what, rows = 3 }: { what: string; rows?: number }) {
+  return (
+    <Stack p="md" role="status" aria-label={`Loading ${what}`}>
+      {Array.from({ length: rows }, (_, row) => (
+        // biome-ignore lint/suspicious/noArrayIndexKey: rows that are all the same
+        <Skeleton key={row} height={row === 0 ? 28 : 56} width={row === 0 ? '40%' : '100%'} />
+      ))}
+    </Stack>
+  );
+}
+
+export function Failure({ error, onRetry }: { error: Error; onRetry?: () => void }) {
+  return (
+    <Alert color="red" title="This could not be read" role="alert" m="md">
+      <Group justify="space-between" gap="md">
+        <Text size="sm">{error.message}</Text>
+        {onRetry && (
+          <Button size="xs" variant="default" onClick={() => onRetry()}>
+            Try again
+          </Button>
+        )}
+      </Group>
+    </Alert>
+  );
+}
+
+export function Empty({ title, children }: { title: string; children?: ReactNode }) {
+  return (
+    <Paper className="empty" p="xl">
+      <Text fw={600}>{title}</Text>
+      {children && (
+        <Text size="sm" c="dimmed" component="div" maw={480} mx="auto" mt={4}>
+          {children}
+        </Text>
+      )}
+    </Paper>
+  );
+}
+
+interface LoadedProps<Data> {
+  query: UseQueryResult<Data>;
+  what: string;
+  children: (data: Data) => ReactNode;
+}
+
+/** What a query found; before that, that it loads, or why it failed. Old data stays while new is read. */
+export function Loaded<Data>({ query, what, children }: LoadedProps<Data>) {
+  if (query.data !== undefined) return children(query.data);
+  if (query.isError) return <Failure error={query.error} onRetry={query.refetch} />;
+  return <Loading what={what} />;
+}

@@ -1,0 +1,94 @@
+import { Alert, Group, Progress, Text } from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
+import { type Account as AccountData, accountQuery, chainQuery } from '../queries.ts';
+import { Badge } from '../ui/badge.tsx';
+import { Hex } from '../ui/copy.tsx';
+import { ether } from '../ui/ether.ts';
+import { Page } from '../ui/page.tsx';
+import { Loaded } from '../ui/states.tsx';
+import { NetworkCard } from '../wallet/network-card.tsx';
+import { Ledger } from './account/ledger.tsx';
+import { Sessions } from './account/sessions.tsx';
+
+export default function Account() {
+  const account = useQuery(accountQuery);
+  return (
+    <Page title="Account" lead="Your wallet, what it may do here, and who is signed in with it.">
+      <Loaded query={account} what="account">
+        {(data) => data && <AccountCards account={data} />}
+      </Loaded>
+      <Sessions />
+      <Ledger />
+    </Page>
+  );
+}
+
+function AccountCards({ account }: { account: AccountData }) {
+  const { data: chain } = useQuery(chainQuery);
+  const { credits, limits, gate } = account;
+  const symbol = chain?.params.nativeCurrency.symbol ?? 'ETH';
+  return (
+    <div className="grid-wide">
+      <section className="card">
+        <h2 className="card-title">Wallet</h2>
+        <Hex value={account.wallet} what="wallet address" />
+        <Group mt="md" gap="xs">
+          <Text size="sm">Token gate</Text>
+          {gate.holds ? (
+            <Badge tone="good">requirement met</Badge>
+          ) : (
+            <Badge tone="warn">requirement not met</Badge>
+          )}
+        </Group>
+        <Text size="sm" c="dimmed" mt={4}>
+          {gate.holds
+            ? 'The wallet holds what this service asks for on the anchoring network.'
+            : 'The wallet does not hold the token that this service asks for, or the chain could not be read.'}
+        </Text>
+      </section>
+      <section className="card">
+        <h2 className="card-title">Credits</h2>
+        <Group gap="xl">
+          <Figure label="anchors left" value={credits.anchor_quota.toLocaleString('en')} />
+          <Figure label={`${symbol} of gas credit`} value={ether(credits.gas_credit_wei)} />
+        </Group>
+        {credits.low && (
+          <Alert color="yellow" mt="md" role="status">
+            Credits run low. Completions are refused once they are used up; tasks stay claimed.
+          </Alert>
+        )}
+      </section>
+      <NetworkCard />
+      <section className="card">
+        <h2 className="card-title">Limits</h2>
+        <Used label="Robots" {...limits.robots} />
+        <Used label="Fleets" {...limits.fleets} />
+      </section>
+    </div>
+  );
+}
+
+function Figure({ label, value }: { label: string; value: string }) {
+  return (
+    <div>
+      <div className="figure">{value}</div>
+      <Text size="sm" c="dimmed">
+        {label}
+      </Text>
+    </div>
+  );
+}
+
+function Used({ label, used, max }: { label: string; used: number; max: number }) {
+  return (
+    <div>
+      <Group justify="space-between" mt="xs">
+        <Text size="sm">{label}</Text>
+        <Text size="sm" c="dimmed">
+          {used} of {max}
+        </Text>
+      </Group>
+      <Progress value={max === 0 ? 0 : (used / max) * 100} mt={4} aria-label={`${label} in use`} />
+    </div>
+  );
+}

@@ -1,0 +1,62 @@
+import { Table, Text } from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
+import { ask } from '../../api.ts';
+import { ether } from '../../ui/ether.ts';
+import { ScrollTable } from '../../ui/scroll-table.tsx';
+import { Empty, Loaded } from '../../ui/states.tsx';
+import { Ago } from '../../ui/time.tsx';
+
+const kinds = {
+  grant: 'Granted',
+  reserve: 'Reserved for an anchor',
+  settle: 'Settled with what the anchor cost',
+  release: 'Given back, nothing was anchored',
+} as const;
+
+/** What last changed the credits. */
+export function Ledger() {
+  const ledger = useQuery({
+    queryKey: ['ledger'],
+    queryFn: ({ signal }) => ask('GET /api/v1/credits/ledger', { query: { limit: '50' }, signal }),
+  });
+  return (
+    <section className="card" aria-labelledby="ledger">
+      <h2 className="card-title" id="ledger">
+        Latest changes of the credits
+      </h2>
+      <Loaded query={ledger} what="changes">
+        {({ items }) =>
+          items.length === 0 ? (
+            <Empty title="No change yet" />
+          ) : (
+            <ScrollTable label="Changes of the credits" minWidth={480} maxHeight={360}>
+              <Table.Thead>
+                <Table.Tr>
+                  <Table.Th>When</Table.Th>
+                  <Table.Th>What</Table.Th>
+                  <Table.Th ta="right">Anchors</Table.Th>
+                  <Table.Th ta="right">Gas</Table.Th>
+                </Table.Tr>
+              </Table.Thead>
+              <Table.Tbody>
+                {items.map((entry) => (
+                  <Table.Tr key={entry.id}>
+                    <Table.Td>
+                      <Ago at={entry.created_at} />
+                    </Table.Td>
+                    <Table.Td>
+                      {kinds[entry.kind]}
+                      {entry.note && <Text size="sm">{entry.note}</Text>}
+                    </Table.Td>
+                    <Table.Td ta="right">{entry.anchors.toLocaleString('en')}</Table.Td>
+                    <Table.Td ta="right">{ether(entry.gas_wei)}</Table.Td>
+                  </Table.Tr>
+                ))}
+              </Table.Tbody>
+            </ScrollTable>
+          )
+        }
+      </Loaded>
+    </section>
+  );
+}

@@ -1,0 +1,76 @@
+import { Alert, Button, Table } from '@mantine/core';
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { ask } from '../../api.ts';
+import { Badge } from '../../ui/badge.tsx';
+import { ScrollTable } from '../../ui/scroll-table.tsx';
+import { Loaded } from '../../ui/states.tsx';
+import { Ago } from '../../ui/time.tsx';
+
+/** Who is signed in with the wallet, each of which can be ended. */
+export function Sessions() {
+  const queries = useQueryClient();
+  const sessions = useQuery({
+    queryKey: ['sessions'],
+    queryFn: ({ signal }) => ask('GET /api/v1/sessions', { query: { limit: '200' }, signal }),
+  });
+  const revoke = useMutation({
+    mutationFn: (id: string) => ask('DELETE /api/v1/sessions/:id', { params: { id } }),
+    onSuccess: () => queries.invalidateQueries({ queryKey: ['sessions'] }),
+  });
+  return (
+    <section className="card" aria-labelledby="sessions">
+      <h2 className="card-title" id="sessions">
+        Sessions
+      </h2>
+      {revoke.isError && (
+        <Alert color="red" mb="sm" role="alert">
+          {revoke.error.message}
+        </Alert>
+      )}
+      <Loaded query={sessions} what="sessions">
+        {({ items }) => (
+          <ScrollTable label="Sessions" minWidth={480}>
+            <Table.Thead>
+              <Table.Tr>
+                <Table.Th>Opened by</Table.Th>
+                <Table.Th>Since</Table.Th>
+                <Table.Th>Ends</Table.Th>
+                <Table.Th>
+                  <span className="hidden">Action</span>
+                </Table.Th>
+              </Table.Tr>
+            </Table.Thead>
+            <Table.Tbody>
+              {items.map((session) => (
+                <Table.Tr key={session.id}>
+                  <Table.Td>
+                    {session.signed_in_with === 'wallet' ? 'Wallet signature' : 'Command line'}{' '}
+                    {session.current && <Badge tone="good">this one</Badge>}
+                  </Table.Td>
+                  <Table.Td>
+                    <Ago at={session.created_at} />
+                  </Table.Td>
+                  <Table.Td>
+                    <time dateTime={session.expires_at}>{session.expires_at.slice(0, 10)}</time>
+                  </Table.Td>
+                  <Table.Td ta="right">
+                    {!session.current && (
+                      <Button
+                        size="compact-xs"
+                        variant="default"
+                        loading={revoke.isPending && revoke.variables === session.id}
+                        onClick={() => revoke.mutate(session.id)}
+                      >
+                        Revoke
+                      </Button>
+                    )}
+                  </Table.Td>
+                </Table.Tr>
+              ))}
+            </Table.Tbody>
+          </ScrollTable>
+        )}
+      </Loaded>
+    </section>
+  );
+}

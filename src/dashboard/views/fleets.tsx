@@ -1,0 +1,62 @@
+import { Alert, Button } from '@mantine/core';
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useState } from 'react';
+import type { Fleet } from '../../protocol/fleets.ts';
+import { ask } from '../api.ts';
+import { fleetsQuery } from '../queries.ts';
+import { Freshness } from '../ui/freshness.tsx';
+import { Page } from '../ui/page.tsx';
+import { Empty, Loaded } from '../ui/states.tsx';
+import { DeleteFleet } from './fleets/delete-fleet.tsx';
+import { FleetForm } from './fleets/fleet-form.tsx';
+import { FleetRows } from './fleets/fleet-rows.tsx';
+
+type Dialog = { form: Fleet | null } | { deletion: Fleet };
+
+export default function Fleets() {
+  const queries = useQueryClient();
+  const fleets = useQuery(fleetsQuery);
+  const [dialog, setDialog] = useState<Dialog | null>(null);
+  const close = () => setDialog(null);
+  const reorder = useMutation({
+    mutationFn: (order: Fleet[]) =>
+      ask('POST /api/v1/fleets/reorder', { body: { order: order.map(({ id }) => id) } }),
+    async onMutate(order) {
+      await queries.cancelQueries({ queryKey: fleetsQuery.queryKey });
+      queries.setQueryData(fleetsQuery.queryKey, order);
+    },
+    // The service's order is the one that counts, also where it refused this one.
+    onSettled: () => queries.invalidateQueries({ queryKey: fleetsQuery.queryKey }),
+  });
+  return (
+    <Page
+      title="Fleets"
+      lead={<Freshness query={fleets} />}
+      actions={<Button onClick={() => setDialog({ form: null })}>Add fleet</Button>}
+    >
+      {reorder.isError && (
+        <Alert color="red" role="alert" title="The order was not kept">
+          {reorder.error.message}
+        </Alert>
+      )}
+      <Loaded query={fleets} what="fleets">
+        {(items) =>
+          items.length === 0 ? (
+            <Empty title="No fleet yet">
+              A fleet groups robots by place, shift or work, and the overview can show one alone.
+            </Empty>
+          ) : (
+            <FleetRows
+              fleets={items}
+              onReorder={(order) => reorder.mutate(order)}
+              onEdit={(fleet) => setDialog({ form: fleet })}
+              onDelete={(fleet) => setDialog({ deletion: fleet })}
+            />
+          )
+        }
+      </Loaded>
+      {dialog && 'form' in dialog && <FleetForm fleet={dialog.form} onClose={close} />}
+      {dialog && 'deletion' in dialog && <DeleteFleet fleet={dialog.deletion} onClose={close} />}
+    </Page>
+  );
+}

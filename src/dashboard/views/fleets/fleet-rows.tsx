@@ -1,0 +1,129 @@
+import { Button, Text } from '@mantine/core';
+import { type DragEvent, type KeyboardEvent, useState } from 'react';
+import type { Fleet } from '../../../protocol/fleets.ts';
+import { Badge } from '../../ui/badge.tsx';
+import { Icon } from '../../ui/icon.tsx';
+
+interface FleetRowsProps {
+  fleets: Fleet[];
+  onReorder: (order: Fleet[]) => void;
+  onEdit: (fleet: Fleet) => void;
+  onDelete: (fleet: Fleet) => void;
+}
+
+/** Fleets in display order, which is changed by dragging one, or with the arrow keys on its handle. */
+export function FleetRows({ fleets, onReorder, onEdit, onDelete }: FleetRowsProps) {
+  const [dragged, setDragged] = useState<string | null>(null);
+  const [over, setOver] = useState<string | null>(null);
+  const [said, setSaid] = useState('');
+  const move = (id: string, to: number) => {
+    const fleet = fleets.find((one) => one.id === id);
+    if (fleet === undefined || to < 0 || to >= fleets.length || fleets[to] === fleet) return;
+    const order = fleets.filter((one) => one !== fleet);
+    order.splice(to, 0, fleet);
+    onReorder(order);
+    setSaid(`${fleet.name} is now number ${to + 1} of ${fleets.length}`);
+  };
+  const onKey = (event: KeyboardEvent, id: string, place: number) => {
+    const to = { ArrowUp: place - 1, ArrowDown: place + 1, Home: 0, End: fleets.length - 1 }[
+      event.key
+    ];
+    if (to === undefined) return;
+    event.preventDefault();
+    move(id, to);
+  };
+  const onDrop = (event: DragEvent, place: number) => {
+    event.preventDefault();
+    if (dragged !== null) move(dragged, place);
+    setDragged(null);
+    setOver(null);
+  };
+  return (
+    <>
+      <ol className="fleets" aria-label="Fleets in display order">
+        {fleets.map((fleet, place) => (
+          <li
+            key={fleet.id}
+            className="card fleet"
+            data-over={(over === fleet.id && dragged !== fleet.id) || undefined}
+            data-dragged={dragged === fleet.id || undefined}
+            draggable
+            onDragStart={(event) => {
+              event.dataTransfer.effectAllowed = 'move';
+              event.dataTransfer.setData('text/plain', fleet.id);
+              setDragged(fleet.id);
+            }}
+            onDragEnd={() => {
+              setDragged(null);
+              setOver(null);
+            }}
+            onDragOver={(event) => {
+              event.preventDefault();
+              setOver(fleet.id);
+            }}
+            onDrop={(event) => onDrop(event, place)}
+          >
+            <button
+              type="button"
+              className="grip"
+              aria-label={`Move ${fleet.name}, number ${place + 1} of ${fleets.length}`}
+              aria-describedby="reorder-help"
+              onKeyDown={(event) => onKey(event, fleet.id, place)}
+            >
+              <Icon name="grip" />
+            </button>
+            <div className="fleet-text">
+              <Text fw={600} component="h2" size="md">
+                {fleet.name}
+              </Text>
+              <Text size="sm" c="dimmed">
+                {[
+                  fleet.robot_count === 1 ? '1 robot' : `${fleet.robot_count} robots`,
+                  fleet.location,
+                  fleet.shift && `shift ${fleet.shift}`,
+                ]
+                  .filter(Boolean)
+                  .join(' · ')}
+              </Text>
+              {fleet.description && <Text size="sm">{fleet.description}</Text>}
+              {fleet.tags.length > 0 && (
+                <div className="chips">
+                  {fleet.tags.map((tag) => (
+                    <Badge key={tag} tone="plain">
+                      {tag}
+                    </Badge>
+                  ))}
+                </div>
+              )}
+            </div>
+            <div className="fleet-actions">
+              <Button
+                size="xs"
+                variant="default"
+                aria-label={`Edit ${fleet.name}`}
+                onClick={() => onEdit(fleet)}
+              >
+                Edit
+              </Button>
+              <Button
+                size="xs"
+                variant="default"
+                className="danger"
+                aria-label={`Delete ${fleet.name}`}
+                onClick={() => onDelete(fleet)}
+              >
+                Delete
+              </Button>
+            </div>
+          </li>
+        ))}
+      </ol>
+      <Text size="xs" c="dimmed" id="reorder-help">
+        Drag a fleet to change the order, or press the arrow keys on its handle.
+      </Text>
+      <p className="hidden" role="status">
+        {said}
+      </p>
+    </>
+  );
+}

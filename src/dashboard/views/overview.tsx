@@ -1,0 +1,62 @@
+import { NativeSelect, Text } from '@mantine/core';
+import { keepPreviousData, useQuery } from '@tanstack/react-query';
+import { useState } from 'react';
+import { Link } from 'wouter';
+import { ask } from '../api.ts';
+import { accountQuery, fleetsQuery } from '../queries.ts';
+import { Freshness, useStale } from '../ui/freshness.tsx';
+import { Page } from '../ui/page.tsx';
+import { Empty, Loaded } from '../ui/states.tsx';
+import { Activity } from './overview/activity.tsx';
+import { Figures } from './overview/figures.tsx';
+
+/** The statistics of the account, or of one of its fleets. */
+export default function Overview() {
+  const [fleetId, setFleetId] = useState('');
+  const fleets = useQuery(fleetsQuery);
+  const account = useQuery(accountQuery);
+  const stats = useQuery({
+    queryKey: ['stats', fleetId],
+    queryFn: ({ signal }) =>
+      ask('GET /api/v1/stats', { query: fleetId === '' ? {} : { fleet_id: fleetId }, signal }),
+    placeholderData: keepPreviousData,
+  });
+  const stale = useStale(stats);
+  return (
+    <Page
+      title="Overview"
+      lead={<Freshness query={stats} />}
+      actions={
+        <NativeSelect
+          aria-label="Robots of"
+          value={fleetId}
+          onChange={({ currentTarget }) => setFleetId(currentTarget.value)}
+          data={[
+            { value: '', label: 'All robots' },
+            ...(fleets.data ?? []).map(({ id, name }) => ({ value: id, label: name })),
+          ]}
+        />
+      }
+    >
+      <Loaded query={stats} what="statistics">
+        {(data) => (
+          <div className="stack" data-stale={stale || undefined}>
+            {data.robots.total === 0 && fleetId === '' && (
+              <Empty title="No robot is registered yet">
+                <Link href="/robots">Register the first one</Link>. It gets a key of its own, claims
+                its tasks with it, and hands in what it did.
+              </Empty>
+            )}
+            <Figures stats={data} credits={account.data?.credits} />
+            <Activity stats={data} />
+          </div>
+        )}
+      </Loaded>
+      {stale && (
+        <Text size="sm" c="dimmed" role="status">
+          The numbers above are the last that were read; they may have changed.
+        </Text>
+      )}
+    </Page>
+  );
+}

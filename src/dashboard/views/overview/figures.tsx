@@ -1,0 +1,89 @@
+import { Text } from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
+import type { ReactNode } from 'react';
+import { Link } from 'wouter';
+import type { Stats } from '../../../protocol/telemetry.ts';
+import { type Account, chainQuery } from '../../queries.ts';
+import { Badge } from '../../ui/badge.tsx';
+import { ether } from '../../ui/ether.ts';
+import { StateBadge } from '../../ui/robot-state.tsx';
+
+interface FiguresProps {
+  stats: Stats;
+  credits: Account['credits'] | undefined;
+}
+
+/** What is so now. */
+export function Figures({ stats, credits }: FiguresProps) {
+  const { robots, tasks } = stats;
+  const events = sum(stats.events_by_hour, ({ error }) => error);
+  const warnings = sum(stats.events_by_hour, ({ warn }) => warn);
+  const states = Object.entries(robots.by_state).sort(([, a], [, b]) => b - a);
+  return (
+    <div className="grid figures">
+      <Card title="Robots online" value={`${robots.online}`} unit={`of ${robots.total}`}>
+        <div className="chips">
+          {states.map(([state, count]) => (
+            <span key={state}>
+              <StateBadge state={state} /> {count}
+            </span>
+          ))}
+          {robots.without_state > 0 && (
+            <Text size="sm" c="dimmed">
+              {robots.without_state} without a state
+            </Text>
+          )}
+        </div>
+      </Card>
+      <Card title="Tasks" value={tasks.verified.toLocaleString('en')} unit="verified">
+        <Text size="sm" c="dimmed">
+          {tasks.claimed.toLocaleString('en')} claimed, without a proof on the chain yet
+        </Text>
+      </Card>
+      <Card title="Errors, last 24 hours" value={`${events}`}>
+        <Text size="sm" c="dimmed">
+          {warnings} {warnings === 1 ? 'warning' : 'warnings'} beside them ·{' '}
+          <Link href="/events">all events</Link>
+        </Text>
+      </Card>
+      {credits && <Credits credits={credits} />}
+    </div>
+  );
+}
+
+function Credits({ credits }: { credits: Account['credits'] }) {
+  const { data: chain } = useQuery(chainQuery);
+  const { anchor_quota, gas_credit_wei, anchors_affordable, low } = credits;
+  return (
+    <Card title="Anchors left" value={(anchors_affordable ?? anchor_quota).toLocaleString('en')}>
+      {low && <Badge tone="warn">running low</Badge>}
+      <Text size="sm" c="dimmed">
+        {anchors_affordable === null ? 'fees not known now' : 'at current fees'} ·{' '}
+        {ether(gas_credit_wei)} {chain?.params.nativeCurrency.symbol} of gas
+      </Text>
+    </Card>
+  );
+}
+
+interface CardProps {
+  title: string;
+  value: string;
+  unit?: string;
+  children?: ReactNode;
+}
+
+function Card({ title, value, unit, children }: CardProps) {
+  return (
+    <section className="card" aria-label={title}>
+      <h2 className="card-title">{title}</h2>
+      <div className="figure">
+        {value} {unit && <span className="figure-unit">{unit}</span>}
+      </div>
+      {children}
+    </section>
+  );
+}
+
+function sum<Item>(items: readonly Item[], of: (item: Item) => number): number {
+  return items.reduce((total, item) => total + of(item), 0);
+}

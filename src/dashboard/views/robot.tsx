@@ -1,0 +1,91 @@
+import { Anchor, Button } from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
+import { useState } from 'react';
+import { Link, useParams } from 'wouter';
+import { ask } from '../api.ts';
+import { EventList } from '../lists/event-list.tsx';
+import { TaskList } from '../lists/task-list.tsx';
+import { fleetsQuery } from '../queries.ts';
+import { Freshness } from '../ui/freshness.tsx';
+import { Page } from '../ui/page.tsx';
+import { StateBadge } from '../ui/robot-state.tsx';
+import { Failure, Loading } from '../ui/states.tsx';
+import { Ago } from '../ui/time.tsx';
+import { DeleteRobot } from './robot/delete-robot.tsx';
+import { EditRobot } from './robot/edit-robot.tsx';
+import { RotateKey } from './robot/rotate-key.tsx';
+import { Telemetry } from './robot/telemetry.tsx';
+
+type Dialog = 'edit' | 'rotate' | 'delete';
+
+export default function Robot() {
+  const { id = '' } = useParams();
+  const [dialog, setDialog] = useState<Dialog | null>(null);
+  const fleets = useQuery(fleetsQuery);
+  const query = useQuery({
+    queryKey: ['robots', id],
+    queryFn: ({ signal }) => ask('GET /api/v1/robots/:id', { params: { id }, signal }),
+  });
+  if (query.data === undefined) {
+    if (query.isError) return <Failure error={query.error} onRetry={query.refetch} />;
+    return <Loading what="robot" />;
+  }
+  const { robot } = query.data;
+  const fleet = fleets.data?.find((one) => one.id === robot.fleet_id);
+  const close = () => setDialog(null);
+  return (
+    <Page
+      title={robot.name}
+      badge={robot.state !== null && <StateBadge state={robot.state} />}
+      lead={
+        <>
+          <Anchor component={Link} href="/robots" size="sm">
+            Robots
+          </Anchor>{' '}
+          · {fleet?.name ?? 'in no fleet'} · key {robot.key_hint ?? 'none'} ·{' '}
+          {robot.last_seen_at === null ? (
+            'never seen'
+          ) : (
+            <>
+              seen <Ago at={robot.last_seen_at} />
+            </>
+          )}{' '}
+          · <Freshness query={query} />
+          {robot.description && <p className="description">{robot.description}</p>}
+        </>
+      }
+      actions={
+        <>
+          <Button variant="default" onClick={() => setDialog('edit')}>
+            Edit
+          </Button>
+          <Button variant="default" onClick={() => setDialog('rotate')}>
+            Rotate key
+          </Button>
+          <Button variant="default" className="danger" onClick={() => setDialog('delete')}>
+            Delete
+          </Button>
+        </>
+      }
+    >
+      <Telemetry robotId={id} />
+      <div className="grid-wide">
+        <section className="card" aria-labelledby="tasks">
+          <h2 className="card-title" id="tasks">
+            Tasks
+          </h2>
+          <TaskList filter={{ robot_id: id }} />
+        </section>
+        <section className="card" aria-labelledby="events">
+          <h2 className="card-title" id="events">
+            Events
+          </h2>
+          <EventList filter={{ robot_id: id }} />
+        </section>
+      </div>
+      {dialog === 'edit' && <EditRobot robot={robot} fleets={fleets.data ?? []} onClose={close} />}
+      {dialog === 'rotate' && <RotateKey robot={robot} onClose={close} />}
+      {dialog === 'delete' && <DeleteRobot robot={robot} onClose={close} />}
+    </Page>
+  );
+}

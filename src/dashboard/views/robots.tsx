@@ -1,0 +1,35 @@
+import { Button } from '@mantine/core';
+import { useDisclosure } from '@mantine/hooks';
+import { useQuery } from '@tanstack/react-query';
+import { fleetsQuery, robotsQuery } from '../queries.ts';
+import { Freshness } from '../ui/freshness.tsx';
+import { Page } from '../ui/page.tsx';
+import { Empty, Loaded } from '../ui/states.tsx';
+import { CreateRobot } from './robots/create-robot.tsx';
+import { RobotTable } from './robots/robot-table.tsx';
+
+export default function Robots() {
+  const robots = useQuery(robotsQuery);
+  const fleets = useQuery(fleetsQuery);
+  const [creating, { open, close }] = useDisclosure();
+  return (
+    <Page
+      title="Robots"
+      lead={<Freshness query={robots} />}
+      actions={<Button onClick={open}>Add robot</Button>}
+    >
+      <Loaded query={robots} what="robots">
+        {(items) =>
+          items.length === 0 ? (
+            <Empty title="No robot yet">
+              Add the first one: it gets a key of its own, which is shown once.
+            </Empty>
+          ) : (
+            <RobotTable robots={items} fleets={fleets.data ?? []} />
+          )
+        }
+      </Loaded>
+      <CreateRobot opened={creating} onClose={close} />
+    </Page>
+  );
+}

@@ -1,0 +1,68 @@
+import { Alert, Button, NativeSelect, Text } from '@mantine/core';
+import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { useState } from 'react';
+import type { Fleet } from '../../../protocol/fleets.ts';
+import type { limits } from '../../../protocol/limits.ts';
+import type { Robot } from '../../../protocol/resources.ts';
+import { ask } from '../../api.ts';
+
+const AT_ONCE: typeof limits.robotsPerAssignment = 100;
+
+interface AssignBarProps {
+  robots: Robot[];
+  fleets: Fleet[];
+  onDone: () => void;
+}
+
+/** Moves the selected robots into a fleet, or out of any. */
+export function AssignBar({ robots, fleets, onDone }: AssignBarProps) {
+  const queries = useQueryClient();
+  const [fleetId, setFleetId] = useState('');
+  const assign = useMutation({
+    mutationFn: () => {
+      const ids = robots.map(({ id }) => id);
+      const parts = Array.from({ length: Math.ceil(ids.length / AT_ONCE) }, (_, part) =>
+        ids.slice(part * AT_ONCE, (part + 1) * AT_ONCE),
+      );
+      return Promise.all(
+        parts.map((robot_ids) =>
+          ask('POST /api/v1/robots/bulk', { body: { robot_ids, fleet_id: fleetId || null } }),
+        ),
+      );
+    },
+    onSuccess: onDone,
+    onSettled: () =>
+      Promise.all([
+        queries.invalidateQueries({ queryKey: ['robots'] }),
+        queries.invalidateQueries({ queryKey: ['fleets'] }),
+      ]),
+  });
+  if (robots.length === 0) return null;
+  return (
+    <section className="card assign" aria-label="Selected robots">
+      <Text fw={600} role="status">
+        {robots.length} selected
+      </Text>
+      <NativeSelect
+        aria-label="Move to"
+        value={fleetId}
+        onChange={({ currentTarget }) => setFleetId(currentTarget.value)}
+        data={[
+          { value: '', label: 'No fleet' },
+          ...fleets.map(({ id, name }) => ({ value: id, label: name })),
+        ]}
+      />
+      <Button loading={assign.isPending} onClick={() => assign.mutate()}>
+        Move
+      </Button>
+      <Button variant="default" onClick={onDone}>
+        Clear
+      </Button>
+      {assign.isError && (
+        <Alert color="red" role="alert">
+          {assign.error.message}
+        </Alert>
+      )}
+    </section>
+  );
+}

@@ -1,0 +1,121 @@
+import { Alert, List, Loader, Text, Title } from '@mantine/core';
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useEffect, useState } from 'react';
+import { Link } from 'wouter';
+import { accountQuery, chainQuery } from '../queries.ts';
+import { Brand } from '../ui/brand.tsx';
+import { ColorSchemeButton } from '../ui/color-scheme-button.tsx';
+import { type SignInStep, signIn } from '../wallet/sign-in.ts';
+import { iconOf, rememberWallet, useWallets, type Wallet } from '../wallet/wallets.ts';
+
+const steps: Record<SignInStep, string> = {
+  connecting: 'Waiting for the wallet to connect …',
+  signing: 'Read the message in the wallet, and sign it …',
+  verifying: 'Checking the signature …',
+};
+
+/** `ended`: whether it is shown because a session came to its end. */
+export function SignIn({ ended }: { ended: boolean }) {
+  const wallets = useWallets();
+  const queries = useQueryClient();
+  const [step, setStep] = useState<SignInStep>('connecting');
+  useEffect(() => {
+    document.title = 'Sign in · svc';
+  }, []);
+  const attempt = useMutation({
+    mutationFn: (wallet: Wallet) => signIn(wallet, setStep),
+    async onSuccess(_, wallet) {
+      rememberWallet(wallet);
+      await queries.invalidateQueries({ queryKey: accountQuery.queryKey });
+    },
+  });
+  return (
+    <div className="sign-in">
+      <header className="sign-in-header">
+        <Brand />
+        <ColorSchemeButton />
+      </header>
+      <main className="sign-in-card card">
+        <Title order={1} size="h2">
+          Sign in
+        </Title>
+        <Text c="dimmed" mt={4} mb="lg">
+          Your wallet is your account. Signing a message is free and sends no transaction.
+        </Text>
+        {ended && !attempt.isPending && !attempt.isError && (
+          <Alert color="yellow" mb="md" role="status">
+            Your session has ended. Sign in again to go on where you were.
+          </Alert>
+        )}
+        {attempt.isError && (
+          <Alert color="red" mb="md" role="alert" title="Not signed in">
+            {attempt.error.message}
+          </Alert>
+        )}
+        {wallets.length === 0 ? (
+          <NoWallet />
+        ) : (
+          <ul className="wallets" aria-label="Wallets in this browser">
+            {wallets.map((wallet) => (
+              <li key={wallet.info.uuid}>
+                <button
+                  type="button"
+                  className="wallet"
+                  disabled={attempt.isPending}
+                  onClick={() => attempt.mutate(wallet)}
+                >
+                  <WalletIcon wallet={wallet} />
+                  <span>{wallet.info.name.slice(0, 80)}</span>
+                  {attempt.isPending && attempt.variables === wallet && (
+                    <Loader size="xs" ml="auto" />
+                  )}
+                </button>
+              </li>
+            ))}
+          </ul>
+        )}
+        <Text size="sm" c="dimmed" mt="md" role="status">
+          {attempt.isPending ? steps[attempt.isSuccess ? 'verifying' : step] : <Network />}
+        </Text>
+      </main>
+      <Text size="sm" c="dimmed" ta="center" component="p">
+        svc anchors the proof of what robots did on a public chain, where{' '}
+        <Link href="/verify">anyone can check it</Link>.
+      </Text>
+    </div>
+  );
+}
+
+function WalletIcon({ wallet }: { wallet: Wallet }) {
+  const icon = iconOf(wallet);
+  return icon === undefined ? <span className="no-icon" /> : <img src={icon} alt="" />;
+}
+
+/** Which network proofs go to; nothing where it is not known yet. */
+function Network() {
+  const { data: chain } = useQuery(chainQuery);
+  if (chain === undefined) return null;
+  return (
+    <>
+      Proofs are anchored on {chain.name}
+      {chain.testnet && ' (a test network)'}. Your wallet may be on any network.
+    </>
+  );
+}
+
+function NoWallet() {
+  return (
+    <Alert color="gray" title="No wallet was found in this browser">
+      <List size="sm" spacing={4}>
+        <List.Item>
+          Install an Ethereum wallet as an extension of this browser. Any that announces itself
+          (EIP-6963) is listed here as soon as it runs.
+        </List.Item>
+        <List.Item>Has one been installed just now? Load this page again.</List.Item>
+        <List.Item>
+          Without a browser wallet, <code>svc login --key-file</code> signs in on the command line.
+        </List.Item>
+      </List>
+    </Alert>
+  );
+}

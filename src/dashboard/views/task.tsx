@@ -1,0 +1,59 @@
+import { Anchor } from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
+import { Link, useParams } from 'wouter';
+import { ask } from '../api.ts';
+import { robotsQuery } from '../queries.ts';
+import { AnchorBadge } from '../ui/anchor-badge.tsx';
+import { Freshness } from '../ui/freshness.tsx';
+import { Page } from '../ui/page.tsx';
+import { Failure, Loading } from '../ui/states.tsx';
+import { Ago } from '../ui/time.tsx';
+import { AnchorCard } from './task/anchor-card.tsx';
+import { ClaimCard } from './task/claim-card.tsx';
+import { ProofCard } from './task/proof-card.tsx';
+import { ReceiptCard } from './task/receipt-card.tsx';
+
+/** While its anchor is on the way, a task is read this often, in ms. */
+const SOON_MS = 2_000;
+
+/** A task: what was promised, what was handed in, and what the chain holds of it. */
+export default function Task() {
+  const { id = '' } = useParams();
+  const robots = useQuery(robotsQuery);
+  const query = useQuery({
+    queryKey: ['tasks', id],
+    queryFn: ({ signal }) => ask('GET /api/v1/tasks/:id', { params: { id }, signal }),
+    refetchInterval: ({ state }) => (state.data?.anchor?.state === 'finalized' ? 30_000 : SOON_MS),
+  });
+  if (query.data === undefined) {
+    if (query.isError) return <Failure error={query.error} onRetry={query.refetch} />;
+    return <Loading what="task" />;
+  }
+  const { task, anchor, verification } = query.data;
+  const robot = robots.data?.find((one) => one.id === task.robot_id);
+  return (
+    <Page
+      title={task.title}
+      badge={<AnchorBadge anchor={anchor} />}
+      lead={
+        <>
+          <Anchor component={Link} href="/tasks" size="sm">
+            Tasks
+          </Anchor>{' '}
+          ·{' '}
+          <Anchor component={Link} href={`/robots/${task.robot_id}`} size="sm">
+            {robot?.name ?? 'robot'}
+          </Anchor>{' '}
+          · claimed <Ago at={task.created_at} /> · <Freshness query={query} />
+        </>
+      }
+    >
+      <AnchorCard anchor={anchor} verification={verification} />
+      {verification && <ReceiptCard verification={verification} />}
+      <div className="grid-wide">
+        <ClaimCard task={task} />
+        <ProofCard taskId={task.id} anchor={anchor} />
+      </div>
+    </Page>
+  );
+}

@@ -1,0 +1,94 @@
+import { Alert, Text } from '@mantine/core';
+import type { Anchor, Verification } from '../../../protocol/resources.ts';
+import { stateNames } from '../../ui/anchor-badge.tsx';
+import { Hex } from '../../ui/copy.tsx';
+import { Ago } from '../../ui/time.tsx';
+
+const stages = ['queued', 'submitted', 'included', 'safe', 'finalized'] as const;
+
+const meanings: Record<Anchor['state'], string> = {
+  queued: 'The proof is kept, and waits to be put into a transaction.',
+  submitted: 'A transaction with the proof is signed and sent, and waits to be included.',
+  included: 'The transaction is in a block. A reorganisation of the chain could still move it.',
+  finalized: 'The block is final: the chain cannot take it back.',
+  reorged: 'The chain took the block back. The proof is being anchored anew by itself.',
+  failed:
+    'The anchor was refused before anything was signed. The robot may hand the proof in again.',
+};
+
+interface AnchorCardProps {
+  anchor: Anchor | null;
+  verification: Verification | null;
+}
+
+/** How far the anchor has come. */
+export function AnchorCard({ anchor, verification }: AnchorCardProps) {
+  if (anchor === null) {
+    return (
+      <section className="card" aria-labelledby="anchor">
+        <h2 className="card-title" id="anchor">
+          Anchor
+        </h2>
+        <Text size="sm">The robot has handed in no proof yet.</Text>
+      </section>
+    );
+  }
+  const isSafe = anchor.state === 'included' && verification?.finality === 'safe';
+  const reached = stages.indexOf(isSafe ? 'safe' : (anchor.state as (typeof stages)[number]));
+  const troubled = anchor.state === 'reorged' || anchor.state === 'failed';
+  return (
+    <section className="card" aria-labelledby="anchor">
+      <h2 className="card-title" id="anchor">
+        Anchor
+      </h2>
+      {troubled ? (
+        <Alert
+          color={anchor.state === 'failed' ? 'red' : 'yellow'}
+          title={stateNames[anchor.state]}
+          role="status"
+        >
+          {meanings[anchor.state]}
+        </Alert>
+      ) : (
+        <>
+          <ol className="stages" aria-label="Stages of the anchor">
+            {stages.map((stage, place) => (
+              <li
+                key={stage}
+                data-reached={place <= reached || undefined}
+                aria-current={place === reached ? 'step' : undefined}
+              >
+                {stage}
+              </li>
+            ))}
+          </ol>
+          <Text size="sm" role="status">
+            {isSafe
+              ? 'Most of the chain has confirmed the block; it is not final yet.'
+              : meanings[anchor.state]}
+          </Text>
+        </>
+      )}
+      <dl className="facts">
+        <dt>Proof hash</dt>
+        <dd>
+          <Hex value={anchor.proof_hash} what="proof hash" />
+        </dd>
+        {anchor.tx_hash && (
+          <>
+            <dt>Transaction</dt>
+            <dd>
+              <Hex value={anchor.tx_hash} what="transaction hash" />{' '}
+              {anchor.explorer_url && <a href={anchor.explorer_url}>Open in the explorer</a>}
+            </dd>
+          </>
+        )}
+        <dt>Last change</dt>
+        <dd>
+          <Ago at={anchor.updated_at} /> ·{' '}
+          {anchor.attempts === 1 ? '1 attempt' : `${anchor.attempts} attempts`}
+        </dd>
+      </dl>
+    </section>
+  );
+}

@@ -1,0 +1,73 @@
+import { Button, Group } from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
+import { Link } from 'wouter';
+import type { Verification } from '../../../protocol/resources.ts';
+import { chainQuery } from '../../queries.ts';
+import { Command, Hex } from '../../ui/copy.tsx';
+import { saveJson } from '../../ui/save-json.ts';
+import { dateAndTime } from '../../ui/time.tsx';
+
+/** What the robot was given for its proof. */
+export function ReceiptCard({ verification }: { verification: Verification }) {
+  const { proof_hash, task_id, inclusion } = verification;
+  const { data: chain } = useQuery(chainQuery);
+  const rpcUrl = chain?.params.rpcUrls[0] ?? 'https://rpc.example.org';
+  return (
+    <section className="card" aria-labelledby="receipt">
+      <Group justify="space-between">
+        <h2 className="card-title" id="receipt">
+          Receipt
+        </h2>
+        <Group gap="xs">
+          <Button
+            size="xs"
+            variant="default"
+            component={Link}
+            href={`/verify/${proof_hash}?task_id=${task_id}`}
+          >
+            Public page
+          </Button>
+          <Button
+            size="xs"
+            variant="default"
+            onClick={() => saveJson(`receipt-${task_id}.json`, verification)}
+          >
+            Download receipt
+          </Button>
+        </Group>
+      </Group>
+      <dl className="facts">
+        <dt>Block</dt>
+        <dd>
+          {verification.block_number} on chain {verification.chain_id}
+        </dd>
+        <dt>Anchored</dt>
+        <dd>
+          <time dateTime={verification.anchored_at}>{dateAndTime(verification.anchored_at)}</time>
+        </dd>
+        <dt>Claim hash</dt>
+        <dd>
+          <Hex value={verification.claim_hash} what="claim hash" />
+        </dd>
+        <dt>Anchored as</dt>
+        <dd>
+          {inclusion === null
+            ? 'one proof in a transaction of its own'
+            : `leaf ${inclusion.leaf_index + 1} of ${inclusion.leaf_count} under one root`}
+        </dd>
+        {inclusion && (
+          <>
+            <dt>Root</dt>
+            <dd>
+              <Hex value={inclusion.root} what="root" />
+            </dd>
+          </>
+        )}
+      </dl>
+      <p className="hint">
+        Check it without this page; with an RPC endpoint of your own, without this service:
+      </p>
+      <Command value={`svc verify receipt-${task_id}.json --rpc-url ${rpcUrl}`} what="command" />
+    </section>
+  );
+}

@@ -1,0 +1,39 @@
+import { Anchor } from '@mantine/core';
+import { Link, useParams, useSearchParams } from 'wouter';
+import { shorten } from '../ui/copy.tsx';
+import { Page } from '../ui/page.tsx';
+import { Empty } from '../ui/states.tsx';
+import { HashResult, useVerification } from './verify/hash-result.tsx';
+
+/** One proof, for everyone who has its hash: a page to share. */
+export default function VerifyHash() {
+  const { proofHash = '' } = useParams();
+  const [search] = useSearchParams();
+  const hash = proofHash.toLowerCase();
+  if (!/^0x[0-9a-f]{64}$/.test(hash)) {
+    return (
+      <Page title="Not a proof hash">
+        <Empty title="A proof hash is 0x and 64 hex digits">
+          <Link href="/verify">Verify another proof</Link>
+        </Empty>
+      </Page>
+    );
+  }
+  return <Proof hash={hash} taskId={search.get('task_id') ?? undefined} />;
+}
+
+function Proof({ hash, taskId }: { hash: string; taskId: string | undefined }) {
+  const { data } = useVerification(hash, taskId);
+  return (
+    <Page
+      title={data ? `${data.task.title} by ${data.task.robot}` : `Proof ${shorten(hash)}`}
+      lead={
+        <Anchor component={Link} href="/verify" size="sm">
+          Verify another proof
+        </Anchor>
+      }
+    >
+      <HashResult hash={hash} taskId={taskId} />
+    </Page>
+  );
+}

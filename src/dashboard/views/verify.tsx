@@ -1,0 +1,63 @@
+import { Button, Text, TextInput } from '@mantine/core';
+import { type FormEvent, useState } from 'react';
+import { useLocation } from 'wouter';
+import { Page } from '../ui/page.tsx';
+import { FileDrop } from './verify/file-drop.tsx';
+import { FileResult } from './verify/file-result.tsx';
+import type { Subject } from './verify/read-subject.ts';
+
+/** Where anyone checks a proof, by its hash or by a file. */
+export default function Verify() {
+  const [, navigate] = useLocation();
+  const [hash, setHash] = useState('');
+  const [fault, setFault] = useState<string | null>(null);
+  const [subject, setSubject] = useState<Subject | null>(null);
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    const given = hash.trim().toLowerCase();
+    if (/^0x[0-9a-f]{64}$/.test(given)) navigate(`/verify/${given}`);
+    else setFault('A proof hash is 0x and 64 hex digits.');
+  };
+  return (
+    <Page
+      title="Verify a proof"
+      lead="Whether what a robot handed in was anchored on the chain, when, and under which promise."
+    >
+      <div className="grid-wide">
+        <section className="card" aria-labelledby="by-hash">
+          <h2 className="card-title" id="by-hash">
+            By its hash
+          </h2>
+          <form onSubmit={submit} noValidate>
+            <TextInput
+              label="Proof hash"
+              placeholder="0x…"
+              autoComplete="off"
+              spellCheck={false}
+              value={hash}
+              error={fault}
+              onChange={({ currentTarget }) => {
+                setHash(currentTarget.value);
+                setFault(null);
+              }}
+            />
+            <Button type="submit" mt="md">
+              Verify
+            </Button>
+          </form>
+        </section>
+        <section className="card" aria-labelledby="by-file">
+          <h2 className="card-title" id="by-file">
+            By a file
+          </h2>
+          <FileDrop onSubject={setSubject} />
+          <Text size="sm" c="dimmed" mt="sm">
+            The file stays on this computer: it is read and hashed in the browser, and only the hash
+            is asked for.
+          </Text>
+        </section>
+      </div>
+      {subject && <FileResult subject={subject} />}
+    </Page>
+  );
+}

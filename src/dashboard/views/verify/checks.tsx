@@ -1,0 +1,19 @@
+import type { AuditCheck } from '../../../proof/audit-check.ts';
+import { Icon } from '../../ui/icon.tsx';
+
+/** Each check, with what it found. */
+export function Checks({ checks }: { checks: AuditCheck[] }) {
+  return (
+    <ul className="checks">
+      {checks.map(({ name, ok, detail }) => (
+        <li key={name} data-ok={ok}>
+          <Icon name={ok ? 'check' : 'cross'} />
+          <span>
+            <span className="hidden">{ok ? 'Holds: ' : 'Fails: '}</span>
+            {detail}
+          </span>
+        </li>
+      ))}
+    </ul>
+  );
+}

@@ -1,0 +1,129 @@
+import { Alert } from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
+import { auditAnchor, type ChainFacts } from '../../../proof/audit-anchor.ts';
+import { auditBundle } from '../../../proof/audit-bundle.ts';
+import { type AuditCheck, isProven } from '../../../proof/audit-check.ts';
+import type { Bundle } from '../../../proof/bundle.ts';
+import type { PublicVerification } from '../../../protocol/resources.ts';
+import { ask, ServiceError } from '../../api.ts';
+import { Empty, Failure, Loading } from '../../ui/states.tsx';
+import { Checks } from './checks.tsx';
+import { ProofFacts } from './proof-facts.tsx';
+
+interface HashResultProps {
+  hash: string;
+  taskId: string | undefined;
+  /** Held against the chain in the place of what the service states. */
+  bundle?: Bundle;
+}
+
+/** What the service knows of a proof hash, each check made here from what its node says. */
+export function HashResult({ hash, taskId, bundle }: HashResultProps) {
+  const stated = useVerification(hash, taskId);
+  const txHash = bundle?.anchor.tx_hash ?? stated.data?.anchor.tx_hash ?? undefined;
+  const facts = useQuery({
+    queryKey: ['transaction', txHash],
+    queryFn: ({ signal }) =>
+      ask('GET /api/v1/transactions/:txHash', { params: { txHash: txHash ?? '' }, signal }),
+    enabled: txHash !== undefined,
+  });
+  if (stated.data === undefined) {
+    if (isUnknown(stated.error)) {
+      return (
+        <Empty title="No proof with this hash was anchored here">
+          Evidence that differs in one character has another hash. Proofs of deleted robots can no
+          longer be looked up; a bundle still proves them with <code>svc verify</code>.
+        </Empty>
+      );
+    }
+    if (stated.error) return <Failure error={stated.error} onRetry={stated.refetch} />;
+    return <Loading what="proof" />;
+  }
+  if (facts.error) return <Failure error={facts.error} onRetry={facts.refetch} />;
+  if (txHash !== undefined && facts.data === undefined) return <Loading what="chain" />;
+  const checks = facts.data ? checksOf(stated.data, bundle, facts.data as ChainFacts) : [];
+  return (
+    <>
+      <Verdict stated={stated.data} checks={checks} />
+      <ProofFacts stated={stated.data} />
+      {checks.length > 0 && (
+        <section className="card" aria-labelledby="checks">
+          <h2 className="card-title" id="checks">
+            Checks, made in this browser
+          </h2>
+          <Checks checks={checks} />
+          <p className="hint">
+            The chain was read through this service. To take nobody's word, read it through a node
+            of your own with <code>svc verify {hash} --rpc-url</code>.
+          </p>
+        </section>
+      )}
+    </>
+  );
+}
+
+export function useVerification(hash: string, taskId: string | undefined) {
+  return useQuery({
+    queryKey: ['verification', hash, taskId],
+    queryFn: ({ signal }) =>
+      ask('GET /api/v1/verify/:proofHash', {
+        params: { proofHash: hash },
+        query: taskId === undefined ? {} : { task_id: taskId },
+        signal,
+      }),
+  });
+}
+
+function isUnknown(error: Error | null): boolean {
+  return error instanceof ServiceError && error.code === 'not_found';
+}
+
+function checksOf(
+  { proof_hash, task, anchor }: PublicVerification,
+  bundle: Bundle | undefined,
+  facts: ChainFacts,
+): AuditCheck[] {
+  if (bundle !== undefined) return auditBundle(bundle, facts);
+  const stated = {
+    chain_id: anchor.chain_id,
+    proof_hash,
+    task_id: task.id,
+    robot_id: task.robot_id,
+    claim_hash: task.claim_hash,
+    inclusion: anchor.inclusion as Bundle['inclusion'],
+    tx_hash: anchor.tx_hash ?? '',
+    block_number: anchor.block_number ?? undefined,
+    anchored_at: anchor.anchored_at ?? undefined,
+    from: anchor.from ?? undefined,
+  };
+  return auditAnchor(stated, facts);
+}
+
+function Verdict({ stated, checks }: { stated: PublicVerification; checks: AuditCheck[] }) {
+  if (stated.verified && isProven(checks)) {
+    return (
+      <Alert color="green" role="status" title="Verified" className="verdict">
+        The chain holds this proof, for this task of this robot and the promise made before it.
+      </Alert>
+    );
+  }
+  if (stated.anchor.finality === 'reorged') {
+    return (
+      <Alert color="yellow" role="status" title="Not verified now" className="verdict">
+        The chain took back the block of this proof. It is being anchored anew.
+      </Alert>
+    );
+  }
+  if (stated.anchor.block_number === null) {
+    return (
+      <Alert color="yellow" role="status" title="Not verified yet" className="verdict">
+        The proof was handed in, and waits to be included in the chain.
+      </Alert>
+    );
+  }
+  return (
+    <Alert color="red" role="status" title="Not verified" className="verdict">
+      The chain does not hold what is stated. The checks below say where they differ.
+    </Alert>
+  );
+}

@@ -1,0 +1,99 @@
+import { ask, type Reply, ServiceError } from '../api.ts';
+import { errorCodeOf, WalletError } from './wallet-error.ts';
+import type { Wallet } from './wallets.ts';
+
+export type SignInStep = 'connecting' | 'signing' | 'verifying';
+
+type Provider = Wallet['provider'];
+
+/**
+ * Signs in with a wallet (EIP-4361). Rejects with a WalletError that says what happened and what to do, or
+ * with the service's refusal.
+ */
+export async function signIn(
+  { provider }: Wallet,
+  onStep: (step: SignInStep) => void,
+): Promise<Reply<'POST /api/auth/verify'>> {
+  onStep('connecting');
+  const address = await connect(provider);
+  const chainId = Number(await provider.request({ method: 'eth_chainId' }));
+  const { message } = await ask('POST /api/auth/challenge', { body: { address, chainId } });
+  const asked = performance.now();
+  onStep('signing');
+  const signature = await sign(provider, address, message);
+  onStep('verifying');
+  await refuseSwitch(provider, address);
+  if (performance.now() - asked > lifetimeOf(message)) throw expired();
+  try {
+    return await ask('POST /api/auth/verify', { body: { address, signature } });
+  } catch (error) {
+    if (error instanceof ServiceError && error.code === 'invalid_signature') {
+      throw new WalletError(
+        `The signature is not from ${short(address)}. The wallet may have signed with another account: select ${short(address)} in it, and try again.`,
+      );
+    }
+    throw error;
+  }
+}
+
+async function connect(provider: Provider): Promise<`0x${string}`> {
+  let accounts: readonly `0x${string}`[];
+  try {
+    accounts = await provider.request({ method: 'eth_requestAccounts' });
+  } catch (error) {
+    throw told(error, 'The wallet was not connected: its request was closed. Nothing was signed.');
+  }
+  const [address] = accounts;
+  if (address !== undefined) return address;
+  throw new WalletError('The wallet shares no account. Unlock it, and try again.');
+}
+
+async function sign(provider: Provider, address: `0x${string}`, message: string) {
+  const bytes = new TextEncoder().encode(message);
+  const hex = Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('');
+  try {
+    return await provider.request({ method: 'personal_sign', params: [`0x${hex}`, address] });
+  } catch (error) {
+    throw told(
+      error,
+      'The signature was rejected in the wallet. Signing is free and sends no transaction; try again when ready.',
+    );
+  }
+}
+
+async function refuseSwitch(provider: Provider, address: string): Promise<void> {
+  const [now] = await provider.request({ method: 'eth_accounts' });
+  if (now === undefined || now.toLowerCase() === address.toLowerCase()) return;
+  throw new WalletError(
+    `The wallet switched from ${short(address)} to ${short(now)} while it was signing. Select the account that you want, and try again.`,
+  );
+}
+
+function told(error: unknown, rejected: string): WalletError {
+  const code = errorCodeOf(error);
+  if (code === 4001) return new WalletError(rejected);
+  if (code === -32002) {
+    return new WalletError('The wallet has a request open already. Open the wallet and answer it.');
+  }
+  if (code === 4100) {
+    return new WalletError(
+      'The wallet does not let this account sign here. Connect it, and try again.',
+    );
+  }
+  return new WalletError(
+    `The wallet failed: ${error instanceof Error ? error.message : 'unknown'}`,
+  );
+}
+
+/** Milliseconds from the message's own times, so that this computer's clock may be wrong. */
+function lifetimeOf(message: string): number {
+  const at = (name: string) =>
+    Date.parse(new RegExp(`^${name}: (.+)$`, 'm').exec(message)?.[1] ?? '');
+  const lifetime = at('Expiration Time') - at('Issued At');
+  return Number.isNaN(lifetime) ? Number.POSITIVE_INFINITY : lifetime;
+}
+
+const expired = () =>
+  new WalletError('The message to sign has expired: it is good for ten minutes. Start again.');
+
+const short = (address: string) => `${address.slice(0, 6)}…${address.slice(-4)}`;

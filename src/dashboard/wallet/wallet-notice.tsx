@@ -1,0 +1,49 @@
+import { Alert, Button, Group, Text } from '@mantine/core';
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useState } from 'react';
+import { accountQuery } from '../queries.ts';
+import { shorten } from '../ui/copy.tsx';
+import { signIn } from './sign-in.ts';
+import { useUsedWallet, useWalletAccount, type Wallet } from './wallets.ts';
+
+/** Says when the wallet speaks for another account than the one that is signed in. */
+export function WalletNotice() {
+  const { data: account } = useQuery(accountQuery);
+  const wallet = useUsedWallet();
+  const now = useWalletAccount(wallet);
+  const queries = useQueryClient();
+  const [dismissed, setDismissed] = useState<string>();
+  const change = useMutation({
+    mutationFn: (chosen: Wallet) => signIn(chosen, () => {}),
+    // Nothing of the account before may be shown under the new one.
+    onSuccess: () => queries.resetQueries(),
+  });
+  if (!account || !wallet || !now || now === dismissed) return null;
+  if (now.toLowerCase() === account.wallet.toLowerCase()) return null;
+  return (
+    <Alert
+      color="yellow"
+      mb="md"
+      role="status"
+      title="Your wallet has switched to another account"
+      withCloseButton
+      closeButtonLabel="Dismiss"
+      onClose={() => setDismissed(now)}
+    >
+      <Group justify="space-between">
+        <Text size="sm">
+          {change.error?.message ??
+            `The wallet is on ${shorten(now)}; you are still signed in as ${shorten(account.wallet)}.`}
+        </Text>
+        <Button
+          size="xs"
+          variant="default"
+          loading={change.isPending}
+          onClick={() => change.mutate(wallet)}
+        >
+          Sign in as {shorten(now)}
+        </Button>
+      </Group>
+    </Alert>
+  );
+}

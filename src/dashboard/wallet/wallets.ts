@@ -1,0 +1,58 @@
+import { createStore, type EIP6963ProviderDetail } from 'mipd';
+import { useEffect, useState, useSyncExternalStore } from 'react';
+
+export type Wallet = EIP6963ProviderDetail;
+
+const store = createStore();
+const USED = 'svc-wallet';
+
+/** Wallets of this browser, as they announce themselves (EIP-6963). */
+export function useWallets(): readonly Wallet[] {
+  return useSyncExternalStore(store.subscribe, store.getProviders);
+}
+
+export function rememberWallet(wallet: Wallet): void {
+  localStorage.setItem(USED, wallet.info.rdns);
+}
+
+/** The wallet that signed in last in this browser, or the only one. */
+export function useUsedWallet(): Wallet | undefined {
+  const wallets = useWallets();
+  const used = localStorage.getItem(USED);
+  return (
+    wallets.find(({ info }) => info.rdns === used) ??
+    (wallets.length === 1 ? wallets[0] : undefined)
+  );
+}
+
+/** The account that the wallet speaks for now; undefined until it says, null where it tells us none. */
+export function useWalletAccount(wallet: Wallet | undefined): string | null | undefined {
+  const [account, setAccount] = useState<string | null>();
+  useEffect(() => {
+    if (wallet === undefined) return;
+    const { provider } = wallet;
+    const tell = (accounts: readonly string[]) => setAccount(accounts[0] ?? null);
+    provider.request({ method: 'eth_accounts' }).then(tell, () => {});
+    provider.on?.('accountsChanged', tell);
+    return () => provider.removeListener?.('accountsChanged', tell);
+  }, [wallet]);
+  return account;
+}
+
+/** The chain that the wallet is on, as a hex quantity; undefined until it says. */
+export function useWalletChain(wallet: Wallet | undefined): string | undefined {
+  const [chain, setChain] = useState<string>();
+  useEffect(() => {
+    if (wallet === undefined) return;
+    const { provider } = wallet;
+    provider.request({ method: 'eth_chainId' }).then(setChain, () => {});
+    provider.on?.('chainChanged', setChain);
+    return () => provider.removeListener?.('chainChanged', setChain);
+  }, [wallet]);
+  return chain;
+}
+
+/** A wallet's own icon, if it is what EIP-6963 asks for: an image in the address itself. */
+export function iconOf({ info }: Wallet): string | undefined {
+  return /^data:image\//.test(info.icon ?? '') ? info.icon : undefined;
+}

@@ -1,0 +1,207 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import type { Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type Dashboard, type DashboardPage, startDashboard } from '../support/dashboard.ts';
+import { arrangeScene, type Scene } from '../support/dashboard-scene.ts';
+import { run } from '../support/programs.ts';
+
+let dashboard: Dashboard;
+let opened: DashboardPage;
+let scene: Scene;
+let folder: string;
+
+beforeAll(async () => {
+  folder = await mkdtemp(path.join(tmpdir(), 'svc-proofs-'));
+  dashboard = await startDashboard();
+  opened = await dashboard.openSignedIn('/account');
+  scene = await arrangeScene(dashboard, await dashboard.clientOf(opened));
+});
+afterAll(async () => {
+  await dashboard?.stop();
+  await rm(folder, { recursive: true, force: true });
+});
+
+/** Clicks, and keeps what the browser saves. */
+async function download(page: Page, button: string): Promise<string> {
+  const saved = page.waitForEvent('download');
+  await page.getByRole('button', { name: button }).click();
+  const file = path.join(folder, (await saved).suggestedFilename());
+  await (await saved).saveAs(file);
+  return file;
+}
+
+describe('the overview', () => {
+  it('follows what happens, and says so when it no longer can', async () => {
+    const { page } = opened;
+    await page.goto(`${dashboard.dev.url}/`);
+    const tasks = page.getByRole('region', { name: 'Tasks' });
+    await tasks.getByText('1 claimed').waitFor();
+
+    await scene.robots[2]?.client.call('createTask', { body: { title: 'Move pallet 3' } });
+    await tasks.getByText('2 claimed').waitFor({ timeout: 60_000 });
+    expect(await page.getByText('Live · read').isVisible()).toBe(true);
+
+    await opened.context.setOffline(true);
+    await page.getByText('Not current: last read').waitFor({ timeout: 60_000 });
+    await opened.context.setOffline(false);
+    await page.getByText('Live · read').waitFor({ timeout: 60_000 });
+  });
+});
+
+describe('a task', () => {
+  it('follows its proof from the claim to the receipt', async () => {
+    const { page, faults } = opened;
+    const [robot] = scene.robots;
+    const task = await robot?.client.call('createTask', { body: { title: 'Count the boxes' } });
+    const id = task?.body.task.id ?? '';
+    await page.goto(`${dashboard.dev.url}/tasks/${id}`);
+    await page.getByText('The robot has handed in no proof yet').waitFor();
+
+    await robot?.client.call('completeTask', { params: { id }, body: { proof: { boxes: 7 } } });
+
+    await page.getByRole('heading', { name: 'Receipt' }).waitFor({ timeout: 60_000 });
+    await page.getByText('The block is final').waitFor({ timeout: 60_000 });
+    expect(faults).toEqual([]);
+  });
+
+  it('gives evidence, receipt and bundle that prove it elsewhere', async () => {
+    const { page } = opened;
+    await page.goto(`${dashboard.dev.url}/tasks/${scene.verified.id}`);
+
+    const evidence = await download(page, 'Download evidence');
+    const receipt = await download(page, 'Download receipt');
+    const bundle = await download(page, 'Download bundle');
+
+    const rpc = ['--rpc-url', dashboard.dev.rpc_url];
+    const verified = await run('svc', ['verify', receipt, '--proof', evidence, ...rpc]);
+    expect(verified.exitCode, verified.stderr).toBe(0);
+    expect((await run('svc', ['verify', bundle, ...rpc])).exitCode).toBe(0);
+    const command = await page.locator('pre', { hasText: 'svc verify' }).textContent();
+    expect(command).toBe(`svc verify ${path.basename(receipt)} --rpc-url ${dashboard.dev.rpc_url}`);
+  });
+
+  it('is found in the list by its status', async () => {
+    const { page } = opened;
+    await page.goto(`${dashboard.dev.url}/tasks`);
+    await page.getByRole('link', { name: 'Sweep aisle 9' }).waitFor();
+
+    await page.getByLabel('Status').selectOption('Verified');
+
+    await page.getByRole('link', { name: 'Sweep aisle 9' }).waitFor({ state: 'detached' });
+    await page.getByRole('link', { name: 'Pick order 4711' }).waitFor();
+  });
+
+  it('leads to its transaction and what that anchors', async () => {
+    const { page } = opened;
+    await page.goto(`${dashboard.dev.url}/tasks/${scene.verified.id}`);
+
+    await page.getByRole('link', { name: 'Open in the explorer' }).click();
+
+    await page.waitForURL(`${dashboard.dev.url}/tx/${scene.verified.txHash}`);
+    await page.getByRole('link', { name: 'Verify it' }).click();
+    await page.waitForURL(`${dashboard.dev.url}/verify/${scene.verified.proofHash}`);
+    await page.getByText('Verified', { exact: true }).waitFor();
+  });
+});
+
+describe('public verification', () => {
+  let visitor: DashboardPage;
+  /** Bodies that the page sent. */
+  const sent: string[] = [];
+  beforeAll(async () => {
+    visitor = await dashboard.open('/verify', { wallet: null });
+    visitor.page.on('request', (request) => {
+      sent.push(`${request.url()} ${request.postData() ?? ''}`);
+    });
+  });
+
+  const choose = async (name: string, text: string) => {
+    const file = path.join(folder, name);
+    await writeFile(file, text);
+    await visitor.page.goto(`${dashboard.dev.url}/verify`);
+    await visitor.page.locator('input[type=file]').setInputFiles(file);
+  };
+  const bundleText = async () => {
+    const owner = await dashboard.clientOf(opened);
+    const { body } = await owner.call('getBundle', { params: { id: scene.verified.id } });
+    return JSON.stringify(body);
+  };
+
+  it('takes a pasted hash, and shows every check', async () => {
+    const { page, faults } = visitor;
+    await page.getByLabel('Proof hash').fill(scene.verified.proofHash.slice(0, 60));
+    await page.getByLabel('Proof hash').press('Enter');
+
+    await page.getByText('A proof hash is 0x').waitFor();
+    await page.getByLabel('Proof hash').fill(` ${scene.verified.proofHash.toUpperCase()} `);
+    await page.getByRole('button', { name: 'Verify' }).click();
+
+    await page.getByText('Verified', { exact: true }).waitFor();
+    await page.getByText('The calldata holds the proof hash').waitFor();
+    expect(await page.title()).toContain('Pick order 4711 by picker-1');
+    expect(faults).toEqual([]);
+  });
+
+  it('hashes evidence in the browser, and sends nothing of it', async () => {
+    sent.length = 0;
+    // Another order and other spaces: the same document.
+    await choose('evidence.json', JSON.stringify({ seconds: 481.5, ...scene.evidence }, null, 4));
+
+    await visitor.page.getByText('Verified', { exact: true }).waitFor();
+
+    expect(sent.join('\n')).toContain(scene.verified.proofHash);
+    expect(sent.join('\n')).not.toMatch(/a3f1|481\.5|evidence\.json/);
+  });
+
+  it('checks a bundle', async () => {
+    await choose('bundle.json', await bundleText());
+
+    await visitor.page.getByText('Verified', { exact: true }).waitFor();
+    await visitor.page.getByText('The signed transaction has the stated hash').first().waitFor();
+  });
+
+  it('says what a changed bundle no longer proves', async () => {
+    await choose('bundle.json', (await bundleText()).replace('"picked":12', '"picked":13'));
+
+    const failing = visitor.page.locator('[data-ok=false]');
+    await failing.first().waitFor();
+    expect(await visitor.page.getByText('Verified', { exact: true }).count()).toBe(0);
+  });
+
+  it('says that a file is neither', async () => {
+    await choose('notes.json', '{"a":1,"a":2}');
+
+    await visitor.page.getByRole('alert').getByText('notes.json can not be checked').waitFor();
+  });
+
+  it('takes a dropped file', async () => {
+    const { page } = visitor;
+    await page.goto(`${dashboard.dev.url}/verify`);
+    await page.getByText('Drop evidence or a bundle').waitFor();
+    await page.evaluate(`(() => {
+      const dataTransfer = new DataTransfer();
+      dataTransfer.items.add(new File([${JSON.stringify(JSON.stringify(scene.evidence))}], 'dropped.json'));
+      document.querySelector('.drop label').dispatchEvent(new DragEvent('drop', { dataTransfer, bubbles: true }));
+    })()`);
+
+    await page.getByText('Verified', { exact: true }).waitFor();
+  });
+
+  it('knows no hash that was not anchored here', async () => {
+    const { page } = visitor;
+    await page.goto(`${dashboard.dev.url}/verify/0x${'ab'.repeat(32)}`);
+
+    await page.getByText('No proof with this hash was anchored here').waitFor();
+    expect(await page.getByText('Verified', { exact: true }).count()).toBe(0);
+  });
+
+  it('has a title before any script runs', async () => {
+    const html = await (
+      await fetch(`${dashboard.dev.url}/verify/${scene.verified.proofHash}`)
+    ).text();
+
+    expect(html).toContain(`<title>Proof ${scene.verified.proofHash.slice(0, 10)}…`);
+  });
+});

@@ -1,0 +1,193 @@
+import { execFile } from 'node:child_process';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { promisify } from 'node:util';
+import type { Page } from 'playwright-core';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import type { Client } from '../../src/client/client.ts';
+import { type Dashboard, type DashboardPage, startDashboard } from '../support/dashboard.ts';
+
+const shell = promisify(execFile);
+
+let dashboard: Dashboard;
+
+beforeAll(async () => {
+  dashboard = await startDashboard();
+});
+afterEach(() => dashboard.closePages());
+afterAll(() => dashboard?.stop());
+
+async function openWith(address: string, names: string[]) {
+  const opened = await dashboard.openSignedIn('/account');
+  const owner = await dashboard.clientOf(opened);
+  const made = await Promise.all(
+    names.map((name) => owner.call('createRobot', { body: { name } })),
+  );
+  const robots = made.map(({ body }) => ({ ...body.robot, apiKey: body.api_key }));
+  const at = address.replace(':id', robots[0]?.id ?? '');
+  await opened.page.goto(dashboard.dev.url + at);
+  return { ...opened, owner, robots };
+}
+
+const rowNames = (page: Page) => page.getByRole('rowheader').allTextContents();
+
+async function keyIn(page: Page): Promise<string> {
+  return (await page.getByRole('dialog').locator('pre').first().textContent()) ?? '';
+}
+
+async function isTaken(apiKey: string): Promise<boolean> {
+  const robot = dashboard.robotClient(apiKey);
+  return robot.call('getOwnRobot').then(
+    () => true,
+    () => false,
+  );
+}
+
+describe('a new robot', () => {
+  let opened: DashboardPage;
+  let folder: string;
+  beforeAll(async () => {
+    folder = await mkdtemp(path.join(tmpdir(), 'svc-robot-'));
+  });
+  afterAll(() => rm(folder, { recursive: true, force: true }));
+
+  it('gets a key that is shown once, and a command that proves it on the robot', async () => {
+    opened = await dashboard.openSignedIn('/robots');
+    const { page, faults } = opened;
+
+    await page.getByRole('button', { name: 'Add robot' }).click();
+    await page.getByLabel('Name').fill('picker-1');
+    await page.getByRole('dialog').getByRole('button', { name: 'Add robot' }).click();
+    await page.getByText('Copy this key now').waitFor();
+    const key = await keyIn(page);
+    const command = await page.getByRole('dialog').locator('pre').nth(1).textContent();
+    const { stdout } = await shell('/bin/sh', ['-c', command ?? ''], { cwd: folder });
+
+    expect(key).toMatch(/^svc_[0-9a-f]{40}$/);
+    expect(JSON.parse(stdout).robot.name).toBe('picker-1');
+    await page.keyboard.press('Escape');
+    expect(await keyIn(page)).toBe(key);
+    await page.getByLabel('I have kept the key').check();
+    await page.getByRole('button', { name: 'Done' }).click();
+    await page.getByRole('link', { name: 'picker-1' }).waitFor();
+    expect(await page.content()).not.toContain(key);
+    expect(faults).toEqual([]);
+  });
+});
+
+describe('the list of robots', () => {
+  it('is searched, filtered and sorted', async () => {
+    const { page, owner, robots } = await openWith('/robots', ['arm-2', 'arm-10', 'cart-1']);
+    const { body } = await owner.call('createFleet', { body: { name: 'Yard' } });
+    await owner.call('assignRobots', {
+      body: { robot_ids: [robots[2]?.id ?? ''], fleet_id: body.fleet.id },
+    });
+    await page.reload();
+    await page.getByRole('link', { name: 'cart-1' }).waitFor();
+
+    expect(await rowNames(page)).toEqual(['arm-2', 'arm-10', 'cart-1']);
+    await page.getByRole('button', { name: 'Name' }).click();
+    expect(await rowNames(page)).toEqual(['cart-1', 'arm-10', 'arm-2']);
+    await page.getByLabel('Search robots').fill('ARM');
+    expect(await rowNames(page)).toEqual(['arm-10', 'arm-2']);
+    await page.getByLabel('Search robots').fill('');
+    await page.getByLabel('Fleet', { exact: true }).selectOption('Yard');
+    expect(await rowNames(page)).toEqual(['cart-1']);
+    await page.getByLabel('Search robots').fill('nothing');
+    await page.getByText('No robot matches').waitFor();
+  });
+
+  it('moves all that are selected into a fleet', async () => {
+    const { page, owner, robots, faults } = await openWith('/robots', ['arm-1', 'arm-2', 'arm-3']);
+    const { body } = await owner.call('createFleet', { body: { name: 'Hall' } });
+    await page.reload();
+
+    await page.getByLabel('Select all that are shown').check();
+    await page.getByLabel('Select arm-3').uncheck();
+    await page.getByText('2 selected').waitFor();
+    await page.getByLabel('Move to').selectOption('Hall');
+    await page.getByRole('button', { name: 'Move' }).click();
+    await page.getByText('2 selected').waitFor({ state: 'detached' });
+
+    const moved = await fleetIdsOf(owner, robots);
+    expect(moved).toEqual([body.fleet.id, body.fleet.id, null]);
+    expect(faults).toEqual([]);
+  });
+});
+
+function fleetIdsOf(owner: Client, robots: { id: string }[]) {
+  return Promise.all(
+    robots.map(
+      async ({ id }) => (await owner.call('getRobot', { params: { id } })).body.robot.fleet_id,
+    ),
+  );
+}
+
+describe('a robot', () => {
+  it('is renamed and moved, and keeps its key', async () => {
+    const { page, owner, robots } = await openWith('/robots/:id', ['arm-1']);
+    await owner.call('createFleet', { body: { name: 'Hall' } });
+    await page.reload();
+
+    await page.getByRole('button', { name: 'Edit' }).click();
+    await page.getByRole('dialog').getByLabel('Name').fill('arm-one');
+    await page.getByRole('dialog').getByLabel('Fleet').selectOption('Hall');
+    await page.getByRole('button', { name: 'Save' }).click();
+
+    await page.getByRole('heading', { name: 'arm-one', exact: true }).waitFor();
+    await page.getByText('Hall', { exact: false }).first().waitFor();
+    expect(await isTaken(robots[0]?.apiKey ?? '')).toBe(true);
+  });
+
+  it('gets a new key, and the old one ends', async () => {
+    const { page, robots } = await openWith('/robots/:id', ['arm-1']);
+
+    await page.getByRole('button', { name: 'Rotate key' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Rotate key' }).click();
+    await page.getByText('Copy this key now').waitFor();
+
+    expect(await isTaken(await keyIn(page))).toBe(true);
+    expect(await isTaken(robots[0]?.apiKey ?? '')).toBe(false);
+  });
+
+  it('is deleted only when its name was typed', async () => {
+    const { page, robots, faults } = await openWith('/robots/:id', ['arm-1']);
+
+    await page.getByRole('button', { name: 'Delete' }).click();
+    const last = page.getByRole('button', { name: 'Delete for good' });
+    await page.getByLabel('Type arm-1 to go on').fill('arm-');
+    expect(await last.isDisabled()).toBe(true);
+    await page.getByLabel('Type arm-1 to go on').fill('arm-1');
+    await last.click();
+
+    await page.getByText('No robot yet').waitFor();
+    expect(await isTaken(robots[0]?.apiKey ?? '')).toBe(false);
+    expect(faults).toEqual([]);
+  });
+
+  it('shows where its telemetry has a gap', async () => {
+    const { page, robots, faults } = await openWith('/robots/:id', ['arm-1']);
+    const minutesAgo = (minutes: number) => new Date(Date.now() - minutes * 60_000).toISOString();
+    const samples = [40, 39, 10, 9].map((minutes) => ({
+      recorded_at: minutesAgo(minutes),
+      battery_pct: minutes,
+      state: 'busy',
+      metrics: { load_kg: minutes },
+    }));
+    await dashboard
+      .robotClient(robots[0]?.apiKey ?? '')
+      .call('recordSamples', { body: { samples } });
+    await page.reload();
+
+    const states = page.getByRole('list', { name: 'States over time' }).getByRole('listitem');
+    await states.first().waitFor({ state: 'attached' });
+
+    const told = (await states.allTextContents()).map((text) => text.replace(/ from .*/, ''));
+    expect(told).toEqual(['no telemetry', 'busy', 'no telemetry', 'busy', 'no telemetry']);
+    await page.getByRole('img', { name: /^Battery: 9 to 40 %/ }).waitFor();
+    await page.getByLabel('load_kg', { exact: true }).uncheck();
+    expect(await page.getByRole('img', { name: /^load_kg/ }).count()).toBe(0);
+    expect(faults).toEqual([]);
+  });
+});

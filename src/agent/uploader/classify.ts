@@ -40,10 +40,11 @@ export function retryAfterMs(error: SvcError): number {
   return typeof seconds === 'number' ? seconds * 1000 : 0;
 }
 
-/** Any error of a call as one of the family; a bug is thrown on. */
-export function callError(error: unknown): SvcError {
+/** Any error of a call as one of the family; a bug is thrown on. `timeout` ended the call if it is aborted. */
+export function callError(error: unknown, timeout?: AbortSignal): SvcError {
   if (error instanceof SvcError) return error;
-  if (error instanceof Error && error.name === 'TimeoutError') {
+  // What an abort rejects with differs from one transport to another.
+  if (timeout?.aborted) {
     return new SvcError('timed_out', 'The service took too long to answer.', { retryable: true });
   }
   throw error;

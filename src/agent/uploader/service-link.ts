@@ -145,7 +145,7 @@ export class ServiceLink {
       this.#heard(answer.headers, performance.now() - startedAt);
       return answer;
     } catch (error) {
-      const known = callError(error);
+      const known = callError(error, signal);
       this.#failed(known);
       throw known;
     }

@@ -77,12 +77,9 @@ export class TelemetryErrands {
   #nextBatch(): (() => Promise<void>) | { waitMs: number } | null {
     if (this.#underWay >= PARALLEL) return null;
     let waitMs = Number.POSITIVE_INFINITY;
-    for (const [i, batch] of this.#batches.entries()) {
+    for (const batch of this.#batches) {
       const wait = this.#retries.waitMs(nameOf(batch));
-      if (wait === 0) {
-        this.#batches.splice(i, 1);
-        return () => this.#sendBacklog(batch);
-      }
+      if (wait === 0) return () => this.#sendBacklog(batch);
       waitMs = Math.min(waitMs, wait);
     }
     return Number.isFinite(waitMs) ? { waitMs } : null;
@@ -128,6 +125,7 @@ export class TelemetryErrands {
 
   async #sendBacklog(batch: Batch): Promise<void> {
     this.#underWay += 1;
+    this.#batches.splice(this.#batches.indexOf(batch), 1);
     try {
       await this.#send(batch);
     } finally {

@@ -1,0 +1,36 @@
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { expect, it } from 'vitest';
+import { callError, verdictOf } from '../../src/agent/uploader/classify.ts';
+import { SvcError } from '../../src/base/svc-error.ts';
+import { createClient } from '../../src/client/client.ts';
+import { createHttpFetch } from '../../src/client/http-fetch.ts';
+import { errors } from '../../src/protocol/errors.ts';
+
+it('takes a service that never answers for one that took too long', async () => {
+  const server = createServer(() => {});
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const baseUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const client = createClient({ baseUrl, fetch: createHttpFetch() });
+  const signal = AbortSignal.timeout(50);
+
+  const error = await client.call('getOwnRobot', { signal }).catch((reason) => reason);
+
+  expect(callError(error, signal)).toMatchObject({ code: 'timed_out', retryable: true });
+  server.closeAllConnections();
+  server.close();
+});
+
+it('refuses no record for a fault that is not its own', () => {
+  const kept = Object.entries(errors)
+    .filter(([, { status, retryable }]) => status >= 500 || retryable)
+    .map(([code, { status }]) => verdictOf(new SvcError(code, '', { details: { status } })));
+
+  expect(kept).not.toContain('refused');
+});
+
+it('throws a bug on', () => {
+  expect(() => callError(new TypeError('a bug'))).toThrow(TypeError);
+});

@@ -1,0 +1,92 @@
+import type { Client } from '../../src/client/client.ts';
+import { leavesIn, scanAnchors } from '../support/chain-scan.ts';
+import type { Answered, Promises } from './agent-load.ts';
+
+export interface AgentAudit {
+  rpcUrl: string;
+  robotId: string;
+  owner: Client;
+  robot: Client;
+  promises: Promises;
+  /** When the agent was killed, of `performance.now()`. */
+  kills: readonly number[];
+}
+
+/** What an answered sample or event may lose: nothing, once it is so old. */
+const DURABLE_MS = 1000;
+
+/** Holds what the agent answered against the service and the chain; a line for each thing that is wrong. */
+export async function auditAgent(audit: AgentAudit): Promise<string[]> {
+  const samples = await pagesOf((cursor) =>
+    audit.owner.call('readTelemetry', {
+      params: { id: audit.robotId },
+      query: { limit: '200', ...(cursor !== null && { cursor }) },
+    }),
+  );
+  const events = await pagesOf((cursor) =>
+    audit.owner.call('listEvents', { query: { limit: '200', ...(cursor !== null && { cursor }) } }),
+  );
+  return [
+    ...(await completionFaults(audit)),
+    ...recordFaults('sample', audit.promises.samples, samples, audit.kills),
+    ...recordFaults('event', audit.promises.events, events, audit.kills),
+  ];
+}
+
+/** Each answered completion has its receipt, and the chain has one leaf for each receipt there is. */
+async function completionFaults({ rpcUrl, owner, robot, promises }: AgentAudit): Promise<string[]> {
+  const faults: string[] = [];
+  for (const [id, proofHash] of promises.completions) {
+    const { body } = await robot.call('getTask', { params: { id } });
+    const anchored = body.verification?.proof_hash;
+    if (anchored !== proofHash) faults.push(`completion of ${id}: ${anchored ?? 'no receipt'}`);
+  }
+  const verified = await pagesOf((cursor) =>
+    owner.call('listTasks', {
+      query: { status: 'verified', limit: '200', ...(cursor !== null && { cursor }) },
+    }),
+  );
+  const leaves = leavesIn(await scanAnchors(rpcUrl));
+  if (leaves !== verified.length) {
+    faults.push(`${leaves} proofs on the chain for ${verified.length} verified tasks`);
+  }
+  return faults;
+}
+
+function recordFaults(
+  kind: string,
+  answered: ReadonlyMap<string, Answered>,
+  stored: readonly { id: string }[],
+  kills: readonly number[],
+): string[] {
+  const times = new Map<string, number>();
+  for (const { id } of stored) times.set(id, (times.get(id) ?? 0) + 1);
+  const repeated = [...times].filter(([, count]) => count > 1);
+  const lost = [...answered].filter(([id, { asked, read }]) => {
+    const atRisk = kills.some((kill) => kill > asked && kill - read <= DURABLE_MS);
+    return !atRisk && !times.has(id);
+  });
+  return [
+    ...repeated.map(([id, count]) => `${kind} ${id} is stored ${count} times`),
+    ...lost.map(([id]) => `${kind} ${id} was answered and is not stored`),
+  ];
+}
+
+interface Page {
+  items: { id: string }[];
+  next_cursor: string | null;
+}
+
+/** Every item of a list; a series is no list. */
+async function pagesOf(
+  read: (cursor: string | null) => Promise<{ body: Page | object }>,
+): Promise<{ id: string }[]> {
+  const items: { id: string }[] = [];
+  let cursor: string | null = null;
+  do {
+    const page = (await read(cursor)).body as Page;
+    items.push(...page.items);
+    cursor = page.next_cursor;
+  } while (cursor !== null);
+  return items;
+}

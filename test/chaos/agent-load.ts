@@ -1,0 +1,85 @@
+import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { hashProof } from '../../src/proof/hash.ts';
+import { callLocally, type LocalReply } from '../support/local-call.ts';
+import type { Random } from './random.ts';
+
+/** The answer was given between these, of `performance.now()`: it may be read after the agent's end. */
+export interface Answered {
+  readonly asked: number;
+  readonly read: number;
+}
+
+/** What the agent answered, and so promised. */
+export interface Promises {
+  /** Proof hashes by task. */
+  readonly completions: Map<string, string>;
+  readonly samples: Map<string, Answered>;
+  readonly events: Map<string, Answered>;
+  /** Answers by status; 0 where none came. */
+  readonly answers: Map<number, number>;
+}
+
+export interface RobotLoad {
+  readonly promises: Promises;
+  stop(): Promise<void>;
+}
+
+/** Programs of a robot at the agent's socket: each call is made once, and forgotten when no answer comes. */
+export function startRobotPrograms(socketPath: string, random: Random): RobotLoad {
+  const promises: Promises = {
+    completions: new Map(),
+    samples: new Map(),
+    events: new Map(),
+    answers: new Map(),
+  };
+  const stopping = new AbortController();
+  const call = async (path: string, body: object): Promise<LocalReply | null> => {
+    const reply = await callLocally({ socketPath }, 'POST', path, { body }).catch(() => null);
+    const status = reply?.status ?? 0;
+    promises.answers.set(status, (promises.answers.get(status) ?? 0) + 1);
+    return reply;
+  };
+  const tasks = async () => {
+    const id = randomUUID();
+    await call('/api/v1/tasks', { id, title: 'Sort the parcels', expected_result: { parcels: 3 } });
+    await sleep(random.between(0, 30));
+    const proof = { run: id, picked: random.between(0, 100) };
+    const reply = await call(`/api/v1/tasks/${id}/complete`, { proof });
+    if (reply?.status === 202) promises.completions.set(id, hashProof(proof));
+    await sleep(random.between(200, 1200));
+  };
+  const telemetry = async () => {
+    const recorded_at = new Date().toISOString();
+    const samples = Array.from({ length: random.between(1, 20) }, (_, n) => ({
+      id: randomUUID(),
+      recorded_at,
+      metrics: { n },
+    }));
+    const asked = performance.now();
+    const reply = await call('/api/v1/telemetry', { samples });
+    const answered = { asked, read: performance.now() };
+    for (const { id } of samples) {
+      if (reply?.status === 201) promises.samples.set(id, answered);
+    }
+    await sleep(random.between(10, 150));
+  };
+  const events = async () => {
+    const id = randomUUID();
+    const asked = performance.now();
+    const reply = await call('/api/v1/events', { id, event_type: 'info' });
+    if (reply?.status === 201) promises.events.set(id, { asked, read: performance.now() });
+    await sleep(random.between(500, 2000));
+  };
+  const forever = async (work: () => Promise<void>) => {
+    while (!stopping.signal.aborted) await work();
+  };
+  const running = Promise.all([tasks, tasks, telemetry, events].map(forever));
+  return {
+    promises,
+    async stop() {
+      stopping.abort();
+      await running;
+    },
+  };
+}

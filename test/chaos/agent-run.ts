@@ -1,0 +1,139 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { createClient } from '../../src/client/client.ts';
+import { spawnAgent } from '../support/agent-process.ts';
+import { startTestChain } from '../support/anvil.ts';
+import { callLocally } from '../support/local-call.ts';
+import {
+  robotClient,
+  type ServerProcess,
+  signInAt,
+  spawnServer,
+} from '../support/server-process.ts';
+import { startServiceProxy } from '../support/service-proxy.ts';
+import { waitFor } from '../support/wait-for.ts';
+import { auditAgent } from './agent-audit.ts';
+import { startRobotPrograms } from './agent-load.ts';
+import { randomOf } from './random.ts';
+
+export interface AgentChaos {
+  seed: string;
+  /** Of agent and service together. */
+  kills: number;
+  onKill?: (kill: { number: number; of: 'agent' | 'service' }) => void;
+}
+
+export interface AgentChaosReport {
+  kills: { agent: number; service: number };
+  completions: number;
+  samples: number;
+  events: number;
+  answers: Record<string, number>;
+  violations: string[];
+}
+
+/** One kill in so many is of the service. */
+const OF_SERVICE = 5;
+/** Ends what hangs; how long it takes says nothing. */
+const DRAIN_MS = 300_000;
+
+/**
+ * A robot's programs at work at an agent that delivers to a service on a local chain, both killed at random
+ * instants, then all that was answered held against the service and the chain.
+ */
+export async function runAgentChaos({
+  seed,
+  kills,
+  onKill,
+}: AgentChaos): Promise<AgentChaosReport> {
+  const random = randomOf(seed);
+  const folder = await mkdtemp(path.join(tmpdir(), 'svc-agent-chaos-'));
+  const chain = await startTestChain({ blockTime: 1 });
+  const serve = (): Promise<ServerProcess> =>
+    spawnServer({
+      dataDir: path.join(folder, 'data'),
+      rpcUrl: chain.url,
+      environment: {
+        SVC_SIGNUP_ANCHORS: '1000000',
+        SVC_SIGNUP_GAS_WEI: `${10n ** 24n}`,
+        SVC_LOG_LEVEL: 'silent',
+      },
+    });
+  let service = await serve();
+  const proxy = await startServiceProxy(service.url);
+  const { session } = await signInAt(service.url);
+  const owner = createClient({ baseUrl: proxy.url, fetch, credential: { session } });
+  const { robot, api_key: apiKey } = (await owner.call('createRobot', { body: { name: 'arm' } }))
+    .body;
+  const socketPath = path.join(folder, 'agent.sock');
+  await writeFile(path.join(folder, 'key'), apiKey, { mode: 0o600 });
+  const env = {
+    SVC_AGENT_URL: proxy.url,
+    SVC_AGENT_KEY_FILE: path.join(folder, 'key'),
+    SVC_AGENT_STATE_DIR: path.join(folder, 'state'),
+    SVC_AGENT_SOCKET: socketPath,
+    SVC_AGENT_LOG_LEVEL: 'info',
+  };
+  let agent = await spawnAgent(env);
+  const load = startRobotPrograms(socketPath, random);
+  const killedAt: number[] = [];
+  const report = { agent: 0, service: 0 };
+  try {
+    for (let number = 1; number <= kills; number++) {
+      await sleep(random.between(50, 1500));
+      const of = number % OF_SERVICE === 0 ? 'service' : 'agent';
+      if (of === 'agent') {
+        killedAt.push(performance.now());
+        await agent.kill('SIGKILL');
+        agent = await spawnAgent(env);
+      } else {
+        await service.kill('SIGKILL');
+        service = await serve();
+        proxy.redirect(service.url);
+      }
+      report[of] += 1;
+      onKill?.({ number, of });
+    }
+    await load.stop();
+    const undelivered = await untilDrained(socketPath);
+    const { promises } = load;
+    const faults = await auditAgent({
+      rpcUrl: chain.url,
+      robotId: robot.id,
+      owner,
+      robot: robotClient(service.url, apiKey),
+      promises,
+      kills: killedAt,
+    });
+    return {
+      kills: report,
+      completions: promises.completions.size,
+      samples: promises.samples.size,
+      events: promises.events.size,
+      answers: Object.fromEntries(promises.answers),
+      violations: [...undelivered, ...faults],
+    };
+  } finally {
+    await load.stop();
+    await agent.kill('SIGKILL');
+    await service.kill('SIGKILL');
+    await proxy.close();
+    await chain.close();
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+/** What the agent says of itself if it does not deliver all. */
+async function untilDrained(socketPath: string): Promise<string[]> {
+  const status = async () => (await callLocally({ socketPath }, 'GET', '/api/v1/status')).body;
+  const isDrained = async () =>
+    Object.values<{ count: number }>((await status()).lanes).every(({ count }) => count === 0);
+  try {
+    await waitFor('the delivery', isDrained, DRAIN_MS);
+    return [];
+  } catch {
+    return [`not delivered: ${JSON.stringify(await status())}`];
+  }
+}

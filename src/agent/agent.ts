@@ -1,5 +1,4 @@
 import { setMaxListeners } from 'node:events';
-import type { FastifyInstance } from 'fastify';
 import type { Logger } from '../base/logger.ts';
 import { SvcError } from '../base/svc-error.ts';
 import { type AgentClock, machineClock } from './clock.ts';
@@ -10,6 +9,8 @@ import { listenOnLoopback, listenOnSocket } from './local-api/listen.ts';
 import { openSpool } from './spool/spool.ts';
 import { type AgentStatus, readStatus } from './status.ts';
 import { startUploader } from './uploader/uploader.ts';
+
+type LocalApi = ReturnType<typeof buildLocalApi>;
 
 /** Calls under way get so long when the agent stops. */
 const GRACE_MS = 3_000;
@@ -49,7 +50,7 @@ export async function startAgent(
   const uploader = startUploader({ serviceUrl, key, spool, clock, logger });
   const status = () => readStatus(spool, uploader, writes.lastHour());
   const isWell = () => spool.failure === null && performance.now() - uploader.progressAt < STUCK_MS;
-  const apis: FastifyInstance[] = [];
+  const apis: LocalApi[] = [];
   const close = async () => {
     stopping.abort();
     await Promise.all(apis.map((api) => api.close()));
@@ -66,8 +67,9 @@ export async function startAgent(
     stopping: stopping.signal,
   };
   try {
-    apis.push(buildLocalApi(deps, { loopback: false }));
-    await listenOnSocket(apis[0] as FastifyInstance, config.socket);
+    const api = buildLocalApi(deps, { loopback: false });
+    apis.push(api);
+    await listenOnSocket(api, config.socket);
     const tcpPort = await listenToPrograms(deps, config, apis);
     logger.info({ socket: config.socket, ...(tcpPort && { port: tcpPort }) }, 'listening');
     return { tcpPort, isWell, status, close };
@@ -80,7 +82,7 @@ export async function startAgent(
 async function listenToPrograms(
   deps: LocalDeps,
   { listen }: AgentConfig,
-  apis: FastifyInstance[],
+  apis: LocalApi[],
 ): Promise<number | null> {
   if (listen === null) return null;
   const api = buildLocalApi(deps, { loopback: true });

@@ -10,6 +10,8 @@ import { openSpool } from './spool/spool.ts';
 import { type AgentStatus, readStatus } from './status.ts';
 import { startUploader } from './uploader/uploader.ts';
 
+type LocalApi = ReturnType<typeof buildLocalApi>;
+
 /** Calls under way get so long when the agent stops. */
 const GRACE_MS = 3_000;
 
@@ -67,8 +69,9 @@ export async function startAgent(
     stopping: stopping.signal,
   };
   try {
-    apis.push(buildLocalApi(deps, { loopback: false }));
-    await listenOnSocket(apis[0] as LocalApi, config.socket);
+    const api = buildLocalApi(deps, { loopback: false });
+    apis.push(api);
+    await listenOnSocket(api, config.socket);
     const tcpPort = await listenToPrograms(deps, config, apis);
     logger.info({ socket: config.socket, ...(tcpPort && { port: tcpPort }) }, 'listening');
     return { tcpPort, progressAt, status, close };

@@ -2,20 +2,20 @@ import { pino } from 'pino';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { connectServiceManager } from '../../src/base/service-manager.ts';
 import { bindNotifySocket } from '../support/notify-socket.ts';
-import { requireProgram } from '../support/require-program.ts';
+import { needsProgram } from '../support/require-program.ts';
 import { waitFor } from '../support/wait-for.ts';
 
 let socket: Awaited<ReturnType<typeof bindNotifySocket>>;
 let logLines: string[];
 
-beforeEach(async () => {
-  requireProgram('systemd-notify');
+beforeEach(async (context) => {
+  needsProgram(context, 'systemd-notify');
   socket = await bindNotifySocket();
   logLines = [];
 });
 
 afterEach(async () => {
-  await socket.close();
+  await socket?.close();
 });
 
 const connect = (variables: Record<string, string> = {}, progressAt = () => performance.now()) =>

@@ -3,23 +3,15 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { promisify } from 'node:util';
-import { afterAll, beforeAll, describe, expect, it, type TestContext } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { agentInstallation } from '../../src/agent/installation.ts';
 import { unitText } from '../../src/base/systemd-unit.ts';
 import { serverInstallation } from '../../src/server/commands/installation.ts';
-import { findProgram } from '../support/require-program.ts';
+import { needsProgram } from '../support/require-program.ts';
 
-const analyze = findProgram('systemd-analyze');
 const execute = promisify(execFile);
 
 /** Text of what needs no systemd is held everywhere; systemd's own judgement where systemd is. */
-function needsSystemd(context: TestContext): string {
-  if (analyze !== null) return analyze;
-  const reason = 'NOT CHECKED: systemd-analyze is not on this machine (apt-get install systemd)';
-  process.stderr.write(`${context.task.name}: ${reason}\n`);
-  return context.skip(reason);
-}
-
 describe.each([agentInstallation, serverInstallation])('the unit of $name', (installation) => {
   let folder: string;
   let file: string;
@@ -63,14 +55,14 @@ describe.each([agentInstallation, serverInstallation])('the unit of $name', (ins
   });
 
   it('is clean to systemd-analyze verify', async (context) => {
-    const { stdout, stderr } = await execute(needsSystemd(context), ['verify', file]);
+    const { stdout, stderr } = await execute(needsProgram(context, 'systemd-analyze'), ['verify', file]);
 
     // It answers 0 for what it ignores, too.
     expect(stdout + stderr).toBe('');
   });
 
   it('is exposed at most 2.0', async (context) => {
-    const program = needsSystemd(context);
+    const program = needsProgram(context, 'systemd-analyze');
 
     const args = ['security', '--offline=yes', '--threshold=20', file];
     const { stdout } = await execute(program, args, {

@@ -42,8 +42,13 @@ export function startRobotPrograms(socketPath: string, random: Random): RobotLoa
   };
   const tasks = async () => {
     const id = randomUUID();
-    await call('/api/v1/tasks', { id, title: 'Sort the parcels', expected_result: { parcels: 3 } });
+    const claimed = await call('/api/v1/tasks', {
+      id,
+      title: 'Sort the parcels',
+      expected_result: { parcels: 3 },
+    });
     await sleep(random.between(0, 30));
+    if (claimed?.status !== 201) return;
     const proof = { run: id, picked: random.between(0, 100) };
     const reply = await call(`/api/v1/tasks/${id}/complete`, { proof });
     if (reply?.status === 202) promises.completions.set(id, hashProof(proof));

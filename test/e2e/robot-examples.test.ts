@@ -9,7 +9,7 @@ import type { Client } from '../../src/client/client.ts';
 import { type AgentProcess, killAgents, spawnAgent } from '../support/agent-process.ts';
 import { bindNotifySocket } from '../support/notify-socket.ts';
 import { type DevProcess, startDev } from '../support/programs.ts';
-import { requireProgram } from '../support/require-program.ts';
+import { needsProgram, requireProgram } from '../support/require-program.ts';
 import { signInAt } from '../support/server-process.ts';
 import { waitFor } from '../support/wait-for.ts';
 
@@ -37,7 +37,6 @@ beforeAll(async () => {
     SVC_AGENT_SOCKET: path.join(folder, 'agent.sock'),
   };
   notified = await bindNotifySocket();
-  requireProgram('systemd-notify');
   agent = await spawnAgent({ ...env, NOTIFY_SOCKET: notified.address });
 });
 
@@ -77,8 +76,8 @@ describe('examples/robot.py', () => {
 });
 
 describe('examples/robot.sh', () => {
-  it('claims, reports, and has its evidence anchored', async () => {
-    requireProgram('curl');
+  it('claims, reports, and has its evidence anchored', async (context) => {
+    needsProgram(context, 'curl');
     const from = new Date().toISOString();
 
     const { verification } = await runExample('sh', path.join(examples, 'robot.sh'));
@@ -123,7 +122,8 @@ print(json.dumps(post_samples(os.environ["SVC_AGENT_SOCKET"], samples)))
 });
 
 describe('svc-agent run', () => {
-  it('tells systemd that it serves, and that it stops', async () => {
+  it('tells systemd that it serves, and that it stops', async (context) => {
+    needsProgram(context, 'systemd-notify');
     await waitFor('word of the start', () => notified.messages.includes('READY=1'));
 
     expect(await agent.kill('SIGTERM')).toBe('0');

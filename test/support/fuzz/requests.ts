@@ -86,6 +86,8 @@ function namesIn({ id, path, method }: Operation, place: 'path' | 'query' | 'bod
         return known('tasks');
       case 'proofHash':
         return known('hashes');
+      case 'txHash':
+        return known('transactions');
       case 'cursor':
         return known(`cursors.${id}`);
       case 'code':

@@ -38,6 +38,7 @@ const members: Readonly<Record<string, string>> = {
   fleet_id: 'fleets',
   task_id: 'tasks',
   proof_hash: 'hashes',
+  tx_hash: 'transactions',
   code: 'codes',
 };
 
@@ -164,6 +165,7 @@ function filler(service: TestService, known: ReadonlyMap<string, string[]>) {
     origin: () => service.url,
     minutesAgo: (minutes) => new Date(Date.now() - minutes * 60_000).toISOString(),
     hashes: () => `0x${'0'.repeat(64)}`,
+    transactions: () => `0x${'0'.repeat(64)}`,
   };
   return (text: string): string =>
     text.replace(/\{\{([\w.]+):(\d+)\}\}/g, (_, kind: string, digits: string) => {

@@ -55,7 +55,10 @@ describe.each([agentInstallation, serverInstallation])('the unit of $name', (ins
   });
 
   it('is clean to systemd-analyze verify', async (context) => {
-    const { stdout, stderr } = await execute(needsProgram(context, 'systemd-analyze'), ['verify', file]);
+    const { stdout, stderr } = await execute(needsProgram(context, 'systemd-analyze'), [
+      'verify',
+      file,
+    ]);
 
     // It answers 0 for what it ignores, too.
     expect(stdout + stderr).toBe('');

@@ -10,8 +10,6 @@ import { openSpool } from './spool/spool.ts';
 import { type AgentStatus, readStatus } from './status.ts';
 import { startUploader } from './uploader/uploader.ts';
 
-type LocalApi = ReturnType<typeof buildLocalApi>;
-
 /** Calls under way get so long when the agent stops. */
 const GRACE_MS = 3_000;
 

@@ -148,7 +148,8 @@ describe('svc verify', () => {
     const { exitCode, stdout } = await verify(file('receipt.json'), '--anchor-address', other);
 
     expect(exitCode).toBe(3);
-    expect(stdout).toMatch(/✘ sender .*\n[\s\S]*NOT verified\.\n$/);
+    expect(stdout).toMatch(/✘ sender .*\n[\s\S]*NOT verified\.\n/);
+    expect(stdout.endsWith(`Sent by ${anvilAccounts[0].address}\n`)).toBe(true);
   });
 
   it('says which field makes a document no receipt', async () => {

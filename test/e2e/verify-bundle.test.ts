@@ -97,7 +97,8 @@ describe('svc verify with a bundle', () => {
     const other = await verify('bundle.json', '--anchor-address', wrong);
 
     expect([expected.exitCode, other.exitCode]).toEqual([0, 3]);
-    expect(other.stdout).toMatch(/✘ sender .*\n[\s\S]*NOT verified\.\n$/);
+    expect(other.stdout).toMatch(/✘ sender .*\n[\s\S]*NOT verified\.\n/);
+    expect(other.stdout.endsWith(`Sent by ${right}\n`)).toBe(true);
   });
 
   it('asks every URL, and says which of them does not bear it out', async () => {

@@ -29,7 +29,7 @@ function leavesOf(payload) {
   return payload.length === 2 + 2 * 42 ? Number(`0x${payload.slice(-8)}`) : 1;
 }
 
-async function ask(url, method, ...params) {
+export async function ask(url, method, ...params) {
   const response = await fetch(url, {
     method: 'POST',
     headers: { 'content-type': 'application/json' },

@@ -72,7 +72,7 @@ export async function runRobots(robots, { url, inFlight, warmUpSeconds, seconds,
 }
 
 /** Open connections, each to be used for one request at a time. */
-async function connect(url, count) {
+export async function connect(url, count) {
   const clients = Array.from({ length: count }, () => new Client(url, { headersTimeout: 0 }));
   const closed = [...clients];
   const open = async () => {
@@ -86,7 +86,7 @@ async function connect(url, count) {
 }
 
 /** Hands the proof in and waits for its receipt. */
-async function complete(client, apiKey, id) {
+export async function complete(client, apiKey, id) {
   const path = `/api/v1/tasks/${id}/complete`;
   const proof = `{"proof":{"task":"${id}","picked":12,"distance_m":3.269,"route":["a1","b4","c7"]}}`;
   const { status, text } = await ask(client, 'POST', path, apiKey, proof);

@@ -27,7 +27,9 @@ export function addCommands(program: Command, exitWith: (code: number) => void):
     });
   program
     .command('doctor')
-    .description('Say what keeps the robot from delivering, now or soon; ends with 1 where anything is wrong')
+    .description(
+      'Say what keeps the robot from delivering, now or soon; ends with 1 where anything is wrong',
+    )
     .option('--json', 'print one JSON object: { ok, checks: [{ name, ok, detail }] }')
     .addHelpText(
       'after',

@@ -107,7 +107,10 @@ describe('svc-agent doctor', () => {
     const { exitCode, checks } = await doctor();
 
     expect(exitCode).toBe(1);
-    expect(checks.get('spool')).toMatchObject({ ok: true, detail: 'every page is sound, 3 records' });
+    expect(checks.get('spool')).toMatchObject({
+      ok: true,
+      detail: 'every page is sound, 3 records',
+    });
   });
 
   it('finds a damaged record, and leaves the file to the daemon', async () => {
@@ -121,7 +124,10 @@ describe('svc-agent doctor', () => {
 
     const { checks } = await doctor();
 
-    expect(checks.get('spool')).toMatchObject({ ok: false, detail: expect.stringMatching(/spool.db is damaged/) });
+    expect(checks.get('spool')).toMatchObject({
+      ok: false,
+      detail: expect.stringMatching(/spool.db is damaged/),
+    });
     expect(await readFile(file)).toEqual(bytes);
   });
 
@@ -132,7 +138,10 @@ describe('svc-agent doctor', () => {
     const { exitCode, checks } = await doctor();
 
     expect(exitCode).toBe(1);
-    expect(checks.get('socket')).toMatchObject({ ok: false, detail: expect.stringMatching(/mode 666/) });
+    expect(checks.get('socket')).toMatchObject({
+      ok: false,
+      detail: expect.stringMatching(/mode 666/),
+    });
   });
 
   it('finds a disk that is too small for what the spool may take', async () => {
@@ -152,7 +161,10 @@ describe('svc-agent doctor', () => {
 
     expect(exitCode).toBe(1);
     expect(checks.get('service')?.ok).toBe(false);
-    expect(checks.get('key')).toMatchObject({ ok: true, detail: expect.stringMatching(/not proven/) });
+    expect(checks.get('key')).toMatchObject({
+      ok: true,
+      detail: expect.stringMatching(/not proven/),
+    });
     expect(checks.has('limit')).toBe(false);
   });
 
@@ -162,7 +174,10 @@ describe('svc-agent doctor', () => {
     const { exitCode, checks } = await doctor();
 
     expect(exitCode).toBe(1);
-    expect(checks.get('key')).toMatchObject({ ok: false, detail: expect.stringMatching(/svc-agent key set/) });
+    expect(checks.get('key')).toMatchObject({
+      ok: false,
+      detail: expect.stringMatching(/svc-agent key set/),
+    });
   });
 
   it('finds a key that others can read', async () => {
@@ -170,7 +185,10 @@ describe('svc-agent doctor', () => {
 
     const { checks } = await doctor();
 
-    expect(checks.get('key')).toMatchObject({ ok: false, detail: expect.stringMatching(/mode 644/) });
+    expect(checks.get('key')).toMatchObject({
+      ok: false,
+      detail: expect.stringMatching(/mode 644/),
+    });
   });
 
   it('finds another key than the daemon uses, as after a change under systemd', async () => {
@@ -181,7 +199,10 @@ describe('svc-agent doctor', () => {
 
     const { checks } = await doctor({ SVC_AGENT_KEY_FILE: file });
 
-    expect(checks.get('key')).toMatchObject({ ok: false, detail: expect.stringMatching(/systemctl restart svc-agent/) });
+    expect(checks.get('key')).toMatchObject({
+      ok: false,
+      detail: expect.stringMatching(/systemctl restart svc-agent/),
+    });
   });
 
   it('finds a clock that is wrong', async () => {
@@ -193,7 +214,10 @@ describe('svc-agent doctor', () => {
 
     const { checks } = await doctor();
 
-    expect(checks.get('clock')).toMatchObject({ ok: false, detail: expect.stringMatching(/\d+ s ahead of the service/) });
+    expect(checks.get('clock')).toMatchObject({
+      ok: false,
+      detail: expect.stringMatching(/\d+ s ahead of the service/),
+    });
   });
 
   it('finds a limit that is used up', async () => {
@@ -206,7 +230,10 @@ describe('svc-agent doctor', () => {
     const { exitCode, checks } = await doctor();
 
     expect(exitCode).toBe(1);
-    expect(checks.get('key')).toMatchObject({ ok: true, detail: expect.stringMatching(/not proven/) });
+    expect(checks.get('key')).toMatchObject({
+      ok: true,
+      detail: expect.stringMatching(/not proven/),
+    });
     expect(checks.get('limit')).toMatchObject({ ok: false, detail: 'Too many calls.' });
   });
 });
@@ -221,9 +248,15 @@ describe('over TLS, svc-agent doctor', () => {
         NODE_EXTRA_CA_CERTS: front.certificate,
       });
 
-      expect(untrusted.checks.get('tls')).toMatchObject({ ok: false, detail: expect.stringMatching(/SELF_SIGNED/) });
+      expect(untrusted.checks.get('tls')).toMatchObject({
+        ok: false,
+        detail: expect.stringMatching(/SELF_SIGNED/),
+      });
       expect(untrusted.checks.get('service')?.ok).toBe(false);
-      expect(trusted.checks.get('tls')).toMatchObject({ ok: true, detail: expect.stringMatching(/^TLSv1\.\d, .* GMT$/) });
+      expect(trusted.checks.get('tls')).toMatchObject({
+        ok: true,
+        detail: expect.stringMatching(/^TLSv1\.\d, .* GMT$/),
+      });
       expect(trusted.checks.get('key')?.ok).toBe(true);
     } finally {
       await front.close();

@@ -40,7 +40,9 @@ async function lookAfter(own: NodeJS.ProcessEnv): Promise<NodeJS.ProcessEnv> {
 
 describe('the agent that a person looks after', () => {
   it('is the installed one, with the file that its unit takes the key from', async () => {
-    await writeEnvironment(`${agentInstallation.environment}SVC_AGENT_URL=https://svc.example.com\n`);
+    await writeEnvironment(
+      `${agentInstallation.environment}SVC_AGENT_URL=https://svc.example.com\n`,
+    );
 
     expect(await lookAfter({ PATH: '/bin' })).toEqual({
       PATH: '/bin',

@@ -9,17 +9,11 @@ import type { AgentStatus } from '../status.ts';
 const DAEMON_MS = 10_000;
 
 /** `svc-agent doctor`: 0 where all is well, 1 where anything is wrong; `--json` prints `{ ok, checks }`. */
-export async function doctor(
-  own: NodeJS.ProcessEnv,
-  { json }: { json?: true },
-): Promise<number> {
+export async function doctor(own: NodeJS.ProcessEnv, { json }: { json?: true }): Promise<number> {
   const config = readConfig(await environmentToLookAfter(own, await readInstalledUnit()));
   const daemon = await statusOf(config.socket);
   const status = daemon instanceof SvcError ? null : daemon;
-  const checks = [
-    ...(await checkMachine(config, daemon)),
-    ...(await checkService(config, status)),
-  ];
+  const checks = [...(await checkMachine(config, daemon)), ...(await checkService(config, status))];
   const ok = checks.every((check) => check.ok);
   process.stdout.write(
     json

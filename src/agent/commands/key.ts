@@ -105,7 +105,9 @@ async function untilTakenUp(socket: string, hint: string, copied: boolean): Prom
       const { key_hint: known, connected } = (await askAgent(socket, 'GET', '/api/v1/status')).body;
       if (known === hint && connected) return say('The daemon uses it.');
       if (copied) {
-        say('The daemon still uses the copy that systemd gave it when it started; nothing is lost.');
+        say(
+          'The daemon still uses the copy that systemd gave it when it started; nothing is lost.',
+        );
         return say('It takes the new key up with: sudo systemctl restart svc-agent');
       }
       if (performance.now() > end) {

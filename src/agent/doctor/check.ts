@@ -23,7 +23,7 @@ export function wrong(message: string, hint?: string): SvcError {
 }
 
 /** What a call came to, or the error that it ended with, to be thrown where it matters. */
-export function valueOf<T>(outcome: T | SvcError): T {
+export function valueOrThrow<T>(outcome: T | SvcError): T {
   if (outcome instanceof SvcError) throw outcome;
   return outcome;
 }

@@ -5,7 +5,7 @@ import { SvcError } from '../../base/svc-error.ts';
 import type { AgentConfig } from '../config.ts';
 import { checkSpool } from '../spool/check-spool.ts';
 import type { AgentStatus } from '../status.ts';
-import { type Check, check, valueOf, wrong } from './check.ts';
+import { type Check, check, valueOrThrow, wrong } from './check.ts';
 
 const MIB = 1024 * 1024;
 
@@ -16,7 +16,7 @@ export async function checkMachine(
 ): Promise<Check[]> {
   const status = daemon instanceof SvcError ? null : daemon;
   return [
-    await check('daemon', () => describeDaemon(valueOf(daemon))),
+    await check('daemon', () => describeDaemon(valueOrThrow(daemon))),
     await check('socket', () => describeSocket(socket)),
     await check('spool', () => describeSpool(stateDir, status)),
     await check('disk', () => describeDisk(stateDir, spoolBytes, status)),
@@ -116,7 +116,8 @@ async function nearestFolder(folder: string): Promise<string> {
     return folder;
   } catch (error) {
     const parent = path.dirname(folder);
-    if (codeOf(error) !== 'ENOENT' || parent === folder) throw wrong(`${folder}: ${codeOf(error)}.`);
+    if (codeOf(error) !== 'ENOENT' || parent === folder)
+      throw wrong(`${folder}: ${codeOf(error)}.`);
     return nearestFolder(parent);
   }
 }

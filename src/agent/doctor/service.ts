@@ -8,7 +8,7 @@ import type { AgentConfig } from '../config.ts';
 import { type KeySource, keyHint, readKey } from '../key.ts';
 import type { AgentStatus } from '../status.ts';
 import { callError } from '../uploader/classify.ts';
-import { type Check, check, valueOf, wrong } from './check.ts';
+import { type Check, check, valueOrThrow, wrong } from './check.ts';
 
 const ANSWER_MS = 10_000;
 const CLOCK_TOLERANCE_MS = 30_000;
@@ -23,7 +23,8 @@ export async function checkService(
   status: AgentStatus | null,
 ): Promise<Check[]> {
   const url = serviceUrl ?? status?.service;
-  if (url === undefined) return [{ name: 'service', ok: false, detail: 'SVC_AGENT_URL is not set.' }];
+  if (url === undefined)
+    return [{ name: 'service', ok: false, detail: 'SVC_AGENT_URL is not set.' }];
   const guest = createClient({ baseUrl: url, fetch: createHttpFetch() });
   const askedAt = Date.now();
   const health = await ask((signal) => guest.call('getHealth', { signal }));
@@ -33,12 +34,12 @@ export async function checkService(
   const robot = health instanceof SvcError ? null : await askWhose(url, apiKey);
   return [
     await check('service', () => {
-      valueOf(health);
+      valueOrThrow(health);
       return `${url} answers`;
     }),
     await check('tls', () => describeTls(new URL(url))),
     await check('clock', () => describeClock(found, { askedAt, answeredAt })),
-    await check('key', () => describeKey(valueOf(apiKey), robot, status)),
+    await check('key', () => describeKey(valueOrThrow(apiKey), robot, status)),
     ...(await checkLimit(robot)),
   ];
 }
@@ -57,10 +58,7 @@ async function keyOf(source: KeySource | null): Promise<string | SvcError> {
   return ask(() => readKey(source));
 }
 
-async function askWhose(
-  baseUrl: string,
-  apiKey: string | SvcError,
-): Promise<OwnRobot | SvcError> {
+async function askWhose(baseUrl: string, apiKey: string | SvcError): Promise<OwnRobot | SvcError> {
   if (apiKey instanceof SvcError) return apiKey;
   const client = createClient({ baseUrl, fetch: createHttpFetch(), credential: { apiKey } });
   return ask((signal) => client.call('getOwnRobot', { signal }));
@@ -131,7 +129,7 @@ function describeKey(
 async function checkLimit(robot: OwnRobot | SvcError | null): Promise<Check[]> {
   if (robot === null || (robot instanceof SvcError && !isLimited(robot))) return [];
   const look = () => {
-    const { headers } = valueOf(robot);
+    const { headers } = valueOrThrow(robot);
     const [limit, left] = ['limit', 'remaining'].map((name) => headers.get(`x-ratelimit-${name}`));
     return `${left} of ${limit} calls are left in this minute`;
   };

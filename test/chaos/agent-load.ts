@@ -17,8 +17,8 @@ export interface Promises {
   readonly samples: Map<string, Answered>;
   readonly events: Map<string, Answered>;
   /**
-   * When claims and completions were asked that came to be answered, of `performance.now()`: each made durable what
-   * was answered before it.
+   * When claims were asked that came to be answered, of `performance.now()`: each made durable what was answered
+   * before it.
    */
   readonly commits: number[];
   /** Answers by status; 0 where none came. */

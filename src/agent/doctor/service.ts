@@ -1,4 +1,5 @@
 import { once } from 'node:events';
+import { isIP } from 'node:net';
 import { connect } from 'node:tls';
 import { SvcError } from '../../base/svc-error.ts';
 import { createClient } from '../../client/client.ts';
@@ -67,7 +68,11 @@ async function askWhose(baseUrl: string, apiKey: string | SvcError): Promise<Own
 async function describeTls({ protocol, hostname, port }: URL): Promise<string> {
   if (protocol === 'http:') return 'not used, for the service is on this machine';
   const host = hostname.replace(/^\[(.*)\]$/, '$1');
-  const socket = connect({ host, port: Number(port || 443), servername: hostname });
+  const socket = connect({
+    host,
+    port: Number(port || 443),
+    ...(isIP(host) === 0 && { servername: host }),
+  });
   try {
     await once(socket, 'secureConnect', { signal: AbortSignal.timeout(ANSWER_MS) });
     return `${socket.getProtocol()}, certificate valid until ${socket.getPeerCertificate().valid_to}`;

@@ -1,3 +1,4 @@
+import { text } from 'node:stream/consumers';
 import { type Command, InvalidArgumentError } from 'commander';
 import { addInstallCommands } from '../base/install-commands.ts';
 
@@ -23,6 +24,21 @@ export function addCommands(program: Command, exitWith: (code: number) => void):
     .action(async (options: import('./commands/status.ts').StatusOptions) => {
       const { showStatus } = await import('./commands/status.ts');
       await showStatus(process.env, options);
+    });
+  program
+    .command('doctor')
+    .description(
+      'Say what keeps the robot from delivering, now or soon; ends with 1 where anything is wrong',
+    )
+    .option('--json', 'print one JSON object: { ok, checks: [{ name, ok, detail }] }')
+    .addHelpText(
+      'after',
+      '\nWhere the environment names no key it looks at the installed service, which takes root.' +
+        '\n\nExamples:\n  sudo svc-agent doctor\n  svc-agent doctor --json',
+    )
+    .action(async (options: { json?: true }) => {
+      const { doctor } = await import('./commands/doctor.ts');
+      exitWith(await doctor(process.env, options));
     });
   program
     .command('config')
@@ -116,12 +132,16 @@ function addUpkeepCommands(program: Command): void {
   key
     .command('set')
     .description(
-      'Read a key from standard input, prove it with one call, and put it in SVC_AGENT_KEY_FILE; the daemon takes it up',
+      "Read a key from standard input, prove it with one call, and put it in SVC_AGENT_KEY_FILE, or the installed service's file",
     )
-    .addHelpText('after', '\nExample:\n  svc robots rotate-key arm-1 | svc-agent key set')
+    .addHelpText(
+      'after',
+      '\nThe daemon takes it up by itself; an installed one has a copy, and is restarted for it.' +
+        '\n\nExample:\n  svc robots rotate-key arm-1 | sudo svc-agent key set',
+    )
     .action(async () => {
       const { setKey } = await import('./commands/key.ts');
-      await setKey(process.env);
+      await setKey(process.env, await text(process.stdin));
     });
   const spool = program.command('spool').description('Look after the spool of a stopped daemon');
   spool

@@ -14,14 +14,14 @@ export const agentInstallation: Installation = {
     'TimeoutStartSec=10min',
     'WatchdogSec=2min',
   ],
-  environment: `# Environment of svc-agent; see svc-agent --help. The key goes to /etc/svc-agent/robot-key.
+  environment: `# Environment of svc-agent; see svc-agent config --describe. svc-agent key set keeps the key.
 #SVC_AGENT_URL=https://svc.example.com
 #SVC_AGENT_LISTEN=127.0.0.1:3800
 #SVC_AGENT_SPOOL_MAX_MB=256
 `,
   nextSteps: [
     'set SVC_AGENT_URL in /etc/svc-agent/environment',
-    "put the robot's key into /etc/svc-agent/robot-key (owner root, mode 600)",
+    "svc-agent key set             with the robot's key on standard input",
     'usermod -aG svc-agent NAME    for each account that shall call the agent',
     'systemctl restart svc-agent',
   ],

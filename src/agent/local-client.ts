@@ -11,6 +11,13 @@ export interface LocalAnswer {
   readonly body: any;
 }
 
+export interface LocalRequest {
+  /** JSON text. */
+  readonly body?: string;
+  readonly headers?: Record<string, string>;
+  readonly signal?: AbortSignal;
+}
+
 /**
  * One request to the daemon of this machine.
  *
@@ -20,8 +27,7 @@ export async function askAgent(
   socketPath: string,
   method: 'GET' | 'POST',
   path: string,
-  body?: string,
-  headers: Record<string, string> = {},
+  { body, headers, signal }: LocalRequest = {},
 ): Promise<LocalAnswer> {
   const sent = request({
     socketPath,
@@ -29,6 +35,7 @@ export async function askAgent(
     path,
     agent: false,
     headers: { ...(body !== undefined && { 'content-type': 'application/json' }), ...headers },
+    ...(signal && { signal }),
   });
   sent.end(body);
   let answer: LocalAnswer;

@@ -8,6 +8,20 @@ import { addCommands } from './commands.ts';
  * reached, 8 not there yet. Commands load what they need when they run.
  */
 export async function main(argv: string[]): Promise<number> {
+  let exitCode = 0;
+  const program = createProgram((code) => {
+    exitCode = code;
+  });
+  try {
+    await program.parseAsync(argv);
+    return exitCode;
+  } catch (error) {
+    return report(error);
+  }
+}
+
+/** `exitWith` is told the code of a command that was done, where it is not 0. */
+export function createProgram(exitWith: (code: number) => void): Command {
   const program = new Command('svc-agent')
     .description(
       'The daemon on the robot: keeps claims, evidence and telemetry until they are delivered',
@@ -20,16 +34,8 @@ export async function main(argv: string[]): Promise<number> {
       '\nExamples:\n  svc-agent run                       from the environment, see svc-agent config --describe' +
         '\n  svc-agent status\n  svc-agent claim "Survey the office hall"',
     );
-  let exitCode = 0;
-  addCommands(program, (code) => {
-    exitCode = code;
-  });
-  try {
-    await program.parseAsync(argv);
-    return exitCode;
-  } catch (error) {
-    return report(error);
-  }
+  addCommands(program, exitWith);
+  return program;
 }
 
 const codes: Readonly<Record<string, number>> = {

@@ -117,7 +117,7 @@ function planOf(
   };
 }
 
-function unitPath(name: string): string {
+export function unitPath(name: string): string {
   return `/etc/systemd/system/${name}.service`;
 }
 

@@ -10,10 +10,9 @@ export interface AgentAudit {
   promises: Promises;
   /** When the agent was killed, of `performance.now()`. */
   kills: readonly number[];
+  /** Age at which an answered sample or event must outlive a kill; beside it, whatever a later commit took along. */
+  durableMs: number;
 }
-
-/** What an answered sample or event may lose: nothing, once it is so old. */
-const DURABLE_MS = 1000;
 
 /** Holds what the agent answered against the service and the chain; a line for each thing that is wrong. */
 export async function auditAgent(audit: AgentAudit): Promise<string[]> {
@@ -28,8 +27,8 @@ export async function auditAgent(audit: AgentAudit): Promise<string[]> {
   );
   return [
     ...(await completionFaults(audit)),
-    ...recordFaults('sample', audit.promises.samples, samples, audit.kills),
-    ...recordFaults('event', audit.promises.events, events, audit.kills),
+    ...recordFaults('sample', audit.promises.samples, samples, audit),
+    ...recordFaults('event', audit.promises.events, events, audit),
   ];
 }
 
@@ -57,13 +56,17 @@ function recordFaults(
   kind: string,
   answered: ReadonlyMap<string, Answered>,
   stored: readonly { id: string }[],
-  kills: readonly number[],
+  { kills, durableMs, promises }: AgentAudit,
 ): string[] {
   const times = new Map<string, number>();
   for (const { id } of stored) times.set(id, (times.get(id) ?? 0) + 1);
   const repeated = [...times].filter(([, count]) => count > 1);
   const lost = [...answered].filter(([id, { asked, read }]) => {
-    const atRisk = kills.some((kill) => kill > asked && kill - read <= DURABLE_MS);
+    const isCommitted = (kill: number) =>
+      promises.commits.some((commit) => read <= commit && commit < kill);
+    const atRisk = kills.some(
+      (kill) => kill > asked && kill - read <= durableMs && !isCommitted(kill),
+    );
     return !atRisk && !times.has(id);
   });
   return [

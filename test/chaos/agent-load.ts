@@ -16,6 +16,11 @@ export interface Promises {
   readonly completions: Map<string, string>;
   readonly samples: Map<string, Answered>;
   readonly events: Map<string, Answered>;
+  /**
+   * When claims were asked that came to be answered, of `performance.now()`: each made durable what was answered
+   * before it.
+   */
+  readonly commits: number[];
   /** Answers by status; 0 where none came. */
   readonly answers: Map<number, number>;
 }
@@ -31,6 +36,7 @@ export function startRobotPrograms(socketPath: string, random: Random): RobotLoa
     completions: new Map(),
     samples: new Map(),
     events: new Map(),
+    commits: [],
     answers: new Map(),
   };
   const stopping = new AbortController();
@@ -42,6 +48,7 @@ export function startRobotPrograms(socketPath: string, random: Random): RobotLoa
   };
   const tasks = async () => {
     const id = randomUUID();
+    const claimAsked = performance.now();
     const claimed = await call('/api/v1/tasks', {
       id,
       title: 'Sort the parcels',
@@ -49,6 +56,7 @@ export function startRobotPrograms(socketPath: string, random: Random): RobotLoa
     });
     await sleep(random.between(0, 30));
     if (claimed?.status !== 201) return;
+    promises.commits.push(claimAsked);
     const proof = { run: id, picked: random.between(0, 100) };
     const reply = await call(`/api/v1/tasks/${id}/complete`, { proof });
     if (reply?.status === 202) promises.completions.set(id, hashProof(proof));

@@ -22,6 +22,10 @@ export interface AgentChaos {
   seed: string;
   /** Of agent and service together. */
   kills: number;
+  /** Longest time between two kills. */
+  pauseMs: number;
+  /** Age at which an answered sample or event must outlive a kill; Infinity on a machine of unknown speed. */
+  durableMs: number;
   onKill?: (kill: { number: number; of: 'agent' | 'service' }) => void;
 }
 
@@ -46,6 +50,8 @@ const DRAIN_MS = 300_000;
 export async function runAgentChaos({
   seed,
   kills,
+  pauseMs,
+  durableMs,
   onKill,
 }: AgentChaos): Promise<AgentChaosReport> {
   const random = randomOf(seed);
@@ -82,7 +88,7 @@ export async function runAgentChaos({
   const report = { agent: 0, service: 0 };
   try {
     for (let number = 1; number <= kills; number++) {
-      await sleep(random.between(50, 1500));
+      await sleep(random.between(50, pauseMs));
       const of = number % OF_SERVICE === 0 ? 'service' : 'agent';
       if (of === 'agent') {
         killedAt.push(performance.now());
@@ -106,6 +112,7 @@ export async function runAgentChaos({
       robot: robotClient(service.url, apiKey),
       promises,
       kills: killedAt,
+      durableMs,
     });
     return {
       kills: report,

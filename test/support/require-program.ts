@@ -4,7 +4,12 @@ import path from 'node:path';
 import type { TestContext } from 'vitest';
 
 /** Packages of Debian and Ubuntu with what the service needs neither to be built nor to run. */
-const packages = { curl: 'curl', 'systemd-notify': 'systemd', 'systemd-analyze': 'systemd' };
+const packages = {
+  curl: 'curl',
+  openssl: 'openssl',
+  'systemd-notify': 'systemd',
+  'systemd-analyze': 'systemd',
+};
 
 /** Where the program is. Skips the test, and says so on standard error too, where it is not. */
 export function needsProgram(

@@ -28,7 +28,7 @@ export function describeConfig(): void {
   }
 }
 
-/** The table of docs/robots.md; a test holds the page to it. */
+/** The table of docs/agent.md. */
 export function agentVariablesTable(): string {
   const rows = documentation().map(
     ({ name, fallback, description }) => `| ${name} | ${fallback} | ${description} |`,

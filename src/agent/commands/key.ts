@@ -1,11 +1,13 @@
-import { open, rename } from 'node:fs/promises';
+import type { Stats } from 'node:fs';
+import { open, rename, rm, stat } from 'node:fs/promises';
 import path from 'node:path';
-import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { SvcError } from '../../base/svc-error.ts';
 import { createClient } from '../../client/client.ts';
 import { createHttpFetch } from '../../client/http-fetch.ts';
+import type { Robot } from '../../protocol/resources.ts';
 import { readConfig } from '../config.ts';
+import { environmentToLookAfter, readInstalledUnit } from '../installed-unit.ts';
 import { isKey, keyHint } from '../key.ts';
 import { askAgent } from '../local-client.ts';
 
@@ -14,32 +16,39 @@ const TAKEN_UP_MS = 15_000;
 const CHECK_MS = 250;
 
 /**
- * `svc-agent key set`: proves the key on standard input with one call, and only then replaces the file, as a whole.
- * Throws `usage`, the service's own error when it refuses the key, `foreign_key` when it is another robot's
- * than the daemon's records, and `agent_unreachable` where no daemon takes it up, which is then said on stderr alone.
+ * `svc-agent key set`: proves the key with one call, and only then replaces the file, as a whole and durably: that of
+ * `SVC_AGENT_KEY_FILE`, or of the installed service. Where systemd gave the daemon a copy, it says what makes it
+ * take up the new key. `root`: the tree of another system.
+ *
+ * @throws SvcError `usage`, the service's own error when it refuses the key, `foreign_key` when it is another robot's
+ * than the daemon's records, and `key_not_taken_up`.
  */
-export async function setKey(environment: NodeJS.ProcessEnv): Promise<void> {
-  const { serviceUrl: baseUrl, socket, values } = readConfig(environment);
-  const file = values.SVC_AGENT_KEY_FILE;
-  if (baseUrl === null) throw new SvcError('usage', 'SVC_AGENT_URL is not set.');
-  if (file === undefined) {
+export async function setKey(own: NodeJS.ProcessEnv, text: string, root = '/'): Promise<void> {
+  const unit = await readInstalledUnit(root);
+  const { serviceUrl, socket, values } = readConfig(await environmentToLookAfter(own, unit));
+  if (serviceUrl === null) throw new SvcError('usage', 'SVC_AGENT_URL is not set.');
+  if (values.SVC_AGENT_KEY_FILE === undefined) {
     throw new SvcError('usage', 'SVC_AGENT_KEY_FILE is not set: there is no file to write.');
   }
-  const key = (await text(process.stdin)).trim();
+  const key = text.trim();
   if (!isKey(key)) throw new SvcError('usage', 'Standard input holds no API key.');
-  const client = createClient({ baseUrl, fetch: createHttpFetch(), credential: { apiKey: key } });
+  const { name } = await proveKey(key, serviceUrl, socket);
+  const file = path.resolve(values.SVC_AGENT_KEY_FILE);
+  await replace(file, `${key}\n`);
+  say(`${file} holds the key ${keyHint(key)}… of ${name}.`);
+  await untilTakenUp(socket, keyHint(key), file === unit?.keyFile);
+}
+
+async function proveKey(apiKey: string, baseUrl: string, socket: string): Promise<Robot> {
+  const client = createClient({ baseUrl, fetch: createHttpFetch(), credential: { apiKey } });
   const { robot } = (await client.call('getOwnRobot')).body;
   const robotOfRecords = await robotOfDaemon(socket);
-  if (robotOfRecords !== null && robotOfRecords !== robot.id) {
-    throw new SvcError(
-      'foreign_key',
-      `The key is of ${robot.name} (${robot.id}); the daemon keeps records of ${robotOfRecords}.`,
-      { hint: 'Give another robot another SVC_AGENT_STATE_DIR.' },
-    );
-  }
-  await replace(file, `${key}\n`);
-  process.stderr.write(`${file} holds the key ${keyHint(key)}… of ${robot.name}.\n`);
-  await untilTakenUp(socket, keyHint(key));
+  if (robotOfRecords === null || robotOfRecords === robot.id) return robot;
+  throw new SvcError(
+    'foreign_key',
+    `The key is of ${robot.name} (${robot.id}); the daemon keeps records of ${robotOfRecords}.`,
+    { hint: 'Give another robot another SVC_AGENT_STATE_DIR.' },
+  );
 }
 
 /** Null without a daemon, or while it does not know. */
@@ -51,26 +60,56 @@ async function robotOfDaemon(socket: string): Promise<string | null> {
   }
 }
 
-/** There is the old key or the new one in the file, whatever happens, and nobody else can read it. */
+/** There is the old key or the new one in the file, whatever happens, and nobody but its owner can read it. */
 async function replace(file: string, content: string): Promise<void> {
-  const target = path.resolve(file);
-  const temporary = `${target}.${process.pid}`;
-  const handle = await open(temporary, 'wx', 0o600);
+  const temporary = `${file}.${process.pid}`;
   try {
+    await writeDurably(temporary, content, await ownerOf(file));
+    await rename(temporary, file);
+    const folder = await open(path.dirname(file));
+    await folder.sync().finally(() => folder.close());
+  } catch (error) {
+    await rm(temporary, { force: true });
+    const { code } = error as NodeJS.ErrnoException;
+    throw new SvcError('usage', `${file} cannot be written (${code}).`, {
+      hint: 'Run it with sudo, or as the account that owns the file.',
+      cause: error,
+    });
+  }
+}
+
+async function writeDurably(file: string, content: string, owner: Owner | null): Promise<void> {
+  const handle = await open(file, 'wx', 0o600);
+  try {
+    // Only root may give a file away, and the daemon must be able to read it.
+    if (owner !== null && process.getuid?.() === 0) await handle.chown(owner.uid, owner.gid);
     await handle.writeFile(content);
     await handle.sync();
   } finally {
     await handle.close();
   }
-  await rename(temporary, target);
 }
 
-async function untilTakenUp(socket: string, hint: string): Promise<void> {
+type Owner = Pick<Stats, 'uid' | 'gid'>;
+
+/** Null where there is no file yet. */
+function ownerOf(file: string): Promise<Owner | null> {
+  return stat(file).catch(() => null);
+}
+
+/** `copied`: systemd gave the daemon a copy of the file at its start, which stays as it is. */
+async function untilTakenUp(socket: string, hint: string, copied: boolean): Promise<void> {
   const end = performance.now() + TAKEN_UP_MS;
   try {
     for (;;) {
       const { key_hint: known, connected } = (await askAgent(socket, 'GET', '/api/v1/status')).body;
-      if (known === hint && connected) break;
+      if (known === hint && connected) return say('The daemon uses it.');
+      if (copied) {
+        say(
+          'The daemon still uses the copy that systemd gave it when it started; nothing is lost.',
+        );
+        return say('It takes the new key up with: sudo systemctl restart svc-agent');
+      }
       if (performance.now() > end) {
         throw new SvcError('key_not_taken_up', 'The daemon does not use the key yet.', {
           hint: 'svc-agent status says why.',
@@ -78,9 +117,12 @@ async function untilTakenUp(socket: string, hint: string): Promise<void> {
       }
       await sleep(CHECK_MS);
     }
-    process.stderr.write('The daemon uses it.\n');
   } catch (error) {
     if (!(error instanceof SvcError) || error.code !== 'agent_unreachable') throw error;
-    process.stderr.write('No daemon runs; it will use the key when it starts.\n');
+    say('No daemon runs; it will use the key when it starts.');
   }
+}
+
+function say(sentence: string): void {
+  process.stderr.write(`${sentence}\n`);
 }

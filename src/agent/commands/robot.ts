@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { text } from 'node:stream/consumers';
 import { SvcError } from '../../base/svc-error.ts';
 import { readConfig } from '../config.ts';
-import { askAgent, type LocalAnswer } from '../local-client.ts';
+import { askAgent, type LocalAnswer, type LocalRequest } from '../local-client.ts';
 
 export interface ClaimOptions {
   id?: string;
@@ -31,7 +31,7 @@ export async function claim(
 ): Promise<void> {
   const fields = { id, title, description };
   const body = await withDocument(fields, 'expected_result', expected);
-  const answer = await ask(environment, 'POST', '/api/v1/tasks', body);
+  const answer = await ask(environment, 'POST', '/api/v1/tasks', { body });
   process.stdout.write(`${answer.body.task.id}\n`);
 }
 
@@ -44,7 +44,7 @@ export async function complete(
 ): Promise<number> {
   const body = await withDocument({}, 'proof', file);
   const headers: Record<string, string> = wait > 0 ? { prefer: `wait=${wait}` } : {};
-  const answer = await ask(environment, 'POST', `${pathOf(task)}/complete`, body, headers);
+  const answer = await ask(environment, 'POST', `${pathOf(task)}/complete`, { body, headers });
   printLine(answer.status === 200 ? answer.body.verification : answer.body);
   return answer.status === 200 ? 0 : PENDING;
 }
@@ -55,7 +55,7 @@ export async function recordSample(
   options: SampleOptions,
 ): Promise<void> {
   const body = file === undefined ? sampleOf(options) : await readText(file);
-  const answer = await ask(environment, 'POST', '/api/v1/telemetry', body);
+  const answer = await ask(environment, 'POST', '/api/v1/telemetry', { body });
   process.stderr.write(`${answer.body.accepted} recorded.\n`);
 }
 
@@ -67,7 +67,7 @@ export async function logEvent(
 ): Promise<void> {
   const fields = { event_type: type, message, severity };
   const body = await withDocument(fields, 'payload', payload);
-  const answer = await ask(environment, 'POST', '/api/v1/events', body);
+  const answer = await ask(environment, 'POST', '/api/v1/events', { body });
   process.stdout.write(`${answer.body.event.id}\n`);
 }
 
@@ -90,10 +90,9 @@ function ask(
   environment: NodeJS.ProcessEnv,
   method: 'GET' | 'POST',
   path: string,
-  body?: string,
-  headers?: Record<string, string>,
+  request?: LocalRequest,
 ): Promise<LocalAnswer> {
-  return askAgent(readConfig(environment).socket, method, path, body, headers);
+  return askAgent(readConfig(environment).socket, method, path, request);
 }
 
 function pathOf(task: string): string {

@@ -1,0 +1,36 @@
+import { SvcError } from '../../base/svc-error.ts';
+import { readConfig } from '../config.ts';
+import { checkMachine } from '../doctor/machine.ts';
+import { checkService } from '../doctor/service.ts';
+import { environmentToLookAfter, readInstalledUnit } from '../installed-unit.ts';
+import { askAgent } from '../local-client.ts';
+import type { AgentStatus } from '../status.ts';
+
+const DAEMON_MS = 10_000;
+
+/** `svc-agent doctor`: 0 where all is well, 1 where anything is wrong; `--json` prints `{ ok, checks }`. */
+export async function doctor(own: NodeJS.ProcessEnv, { json }: { json?: true }): Promise<number> {
+  const config = readConfig(await environmentToLookAfter(own, await readInstalledUnit()));
+  const daemon = await statusOf(config.socket);
+  const status = daemon instanceof SvcError ? null : daemon;
+  const checks = [...(await checkMachine(config, daemon)), ...(await checkService(config, status))];
+  const ok = checks.every((check) => check.ok);
+  process.stdout.write(
+    json
+      ? `${JSON.stringify({ ok, checks })}\n`
+      : checks
+          .map((one) => `${one.ok ? 'ok    ' : 'WRONG '} ${one.name.padEnd(9)}${one.detail}\n`)
+          .join(''),
+  );
+  return ok ? 0 : 1;
+}
+
+async function statusOf(socket: string): Promise<AgentStatus | SvcError> {
+  try {
+    const signal = AbortSignal.timeout(DAEMON_MS);
+    return (await askAgent(socket, 'GET', '/api/v1/status', { signal })).body;
+  } catch (error) {
+    if (error instanceof SvcError) return error;
+    throw error;
+  }
+}

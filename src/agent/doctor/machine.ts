@@ -1,0 +1,135 @@
+import { constants, type Stats } from 'node:fs';
+import { access, readdir, stat, statfs } from 'node:fs/promises';
+import path from 'node:path';
+import { SvcError } from '../../base/svc-error.ts';
+import type { AgentConfig } from '../config.ts';
+import { checkSpool } from '../spool/check-spool.ts';
+import type { AgentStatus } from '../status.ts';
+import { type Check, check, valueOrThrow, wrong } from './check.ts';
+
+const MIB = 1024 * 1024;
+
+/** What can be seen without the service. `daemon`: its status, or why there is none. */
+export async function checkMachine(
+  { socket, stateDir, spoolBytes }: AgentConfig,
+  daemon: AgentStatus | SvcError,
+): Promise<Check[]> {
+  const status = daemon instanceof SvcError ? null : daemon;
+  return [
+    await check('daemon', () => describeDaemon(valueOrThrow(daemon))),
+    await check('socket', () => describeSocket(socket)),
+    await check('spool', () => describeSpool(stateDir, status)),
+    await check('disk', () => describeDisk(stateDir, spoolBytes, status)),
+  ];
+}
+
+function describeDaemon(status: AgentStatus): string {
+  const { state, last_error: error, completions_wait_for: waiting, refused, version } = status;
+  if (state !== 'connected') {
+    const why = error === null ? '' : ` ${error.message}`;
+    throw wrong(`It is not connected: ${state.replaceAll('_', ' ')}.${why}`);
+  }
+  if (waiting !== null) throw wrong(`Its completions wait: ${waiting}.`);
+  const aside = refused === 0 ? '' : `; ${refused} records that the service refused are set aside`;
+  return `version ${version}, connected${aside}`;
+}
+
+async function describeSocket(file: string): Promise<string> {
+  const folder = path.dirname(file);
+  const [own, around] = [await statOf(file), await statOf(folder)];
+  if (!own.isSocket()) throw wrong(`${file} is no socket.`);
+  const shown = `mode ${modeOf(own)}, owner ${own.uid}, group ${own.gid}`;
+  if ((own.mode & 0o007) !== 0 || (own.mode & 0o060) !== 0o060) {
+    throw wrong(`${file} is not for its group alone (${shown}).`, 'A restart makes it anew.');
+  }
+  // In a folder such as /tmp only the owner takes a file away.
+  if ((around.mode & 0o1002) === 0o002) {
+    throw wrong(`Everybody may replace ${file}: ${folder} has mode ${modeOf(around)}.`);
+  }
+  return `${shown}, in a folder of mode ${modeOf(around)}`;
+}
+
+/** A spool in use is watched by its daemon, which reads each record's checksum; another is read as a whole. */
+async function describeSpool(folder: string, status: AgentStatus | null): Promise<string> {
+  const aside = (await filesOf(folder)).filter((name) => /\.damaged-\d+$/.test(name));
+  const history = aside.map((name) => `; ${name} was set aside`).join('');
+  if (status === null) {
+    const records = checkSpool(folder);
+    if (records === null) return `there is none in ${folder} yet${history}`;
+    return `every page is sound, ${records} records${history}`;
+  }
+  const { failure, bytes_used: used, bytes_allowed: allowed } = status.spool;
+  if (failure !== null) throw wrong(`The daemon cannot write it (${failure}).`);
+  return `the daemon writes it, ${sizeText(used)} of ${sizeText(allowed)}; every page is read while it is stopped${history}`;
+}
+
+/** Whether the spool can grow to what it is allowed. */
+async function describeDisk(
+  stateDir: string,
+  spoolBytes: number,
+  status: AgentStatus | null,
+): Promise<string> {
+  const folder = await nearestFolder(stateDir);
+  try {
+    await access(folder, constants.W_OK);
+  } catch (error) {
+    throw wrong(`${folder} cannot be written (${codeOf(error)}).`);
+  }
+  const { bavail, bsize } = await statfs(folder);
+  const free = bavail * bsize;
+  const used = status?.spool.bytes_on_disk ?? (await sizeOf(path.join(stateDir, 'spool.db')));
+  const wanted = Math.max(0, spoolBytes - used);
+  const shown = `${sizeText(free)} free, the spool may take ${sizeText(wanted)} more`;
+  if (free < wanted) throw wrong(`${shown}.`, 'Make room, or lower SVC_AGENT_SPOOL_MAX_MB.');
+  return shown;
+}
+
+async function statOf(file: string): Promise<Stats> {
+  try {
+    return await stat(file);
+  } catch (error) {
+    throw wrong(`${file} cannot be seen (${codeOf(error)}).`);
+  }
+}
+
+async function filesOf(folder: string): Promise<string[]> {
+  try {
+    return await readdir(folder);
+  } catch (error) {
+    if (codeOf(error) === 'ENOENT') return [];
+    throw wrong(`${folder} cannot be read (${codeOf(error)}).`);
+  }
+}
+
+async function sizeOf(file: string): Promise<number> {
+  try {
+    return (await stat(file)).size;
+  } catch {
+    return 0;
+  }
+}
+
+/** The folder, or the one in which it would be made. */
+async function nearestFolder(folder: string): Promise<string> {
+  try {
+    await stat(folder);
+    return folder;
+  } catch (error) {
+    const parent = path.dirname(folder);
+    if (codeOf(error) !== 'ENOENT' || parent === folder)
+      throw wrong(`${folder}: ${codeOf(error)}.`);
+    return nearestFolder(parent);
+  }
+}
+
+function codeOf(error: unknown): string {
+  return String((error as NodeJS.ErrnoException).code);
+}
+
+function modeOf({ mode }: Stats): string {
+  return (mode & 0o777).toString(8);
+}
+
+function sizeText(bytes: number): string {
+  return `${(bytes / MIB).toFixed(1)} MiB`;
+}

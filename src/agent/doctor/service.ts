@@ -1,0 +1,147 @@
+import { once } from 'node:events';
+import { isIP } from 'node:net';
+import { connect } from 'node:tls';
+import { SvcError } from '../../base/svc-error.ts';
+import { createClient } from '../../client/client.ts';
+import { createHttpFetch } from '../../client/http-fetch.ts';
+import type { Answer } from '../../protocol/routes.ts';
+import type { AgentConfig } from '../config.ts';
+import { type KeySource, keyHint, readKey } from '../key.ts';
+import type { AgentStatus } from '../status.ts';
+import { callError } from '../uploader/classify.ts';
+import { type Check, check, valueOrThrow, wrong } from './check.ts';
+
+const ANSWER_MS = 10_000;
+const CLOCK_TOLERANCE_MS = 30_000;
+/** No machine of today is from before; it is one that has lost its time. */
+const EARLIEST_MS = Date.UTC(2026, 0);
+
+type OwnRobot = Answer<'getOwnRobot'> & { headers: Headers };
+
+/** What only the service can tell: two calls, one of which counts against the robot's limit. */
+export async function checkService(
+  { serviceUrl, key }: AgentConfig,
+  status: AgentStatus | null,
+): Promise<Check[]> {
+  const url = serviceUrl ?? status?.service;
+  if (url === undefined)
+    return [{ name: 'service', ok: false, detail: 'SVC_AGENT_URL is not set.' }];
+  const guest = createClient({ baseUrl: url, fetch: createHttpFetch() });
+  const askedAt = Date.now();
+  const health = await ask((signal) => guest.call('getHealth', { signal }));
+  const answeredAt = Date.now();
+  const found = health instanceof SvcError ? null : Date.parse(health.headers.get('date') ?? '');
+  const apiKey = await keyOf(key);
+  const robot = health instanceof SvcError ? null : await askWhose(url, apiKey);
+  return [
+    await check('service', () => {
+      valueOrThrow(health);
+      return `${url} answers`;
+    }),
+    await check('tls', () => describeTls(new URL(url))),
+    await check('clock', () => describeClock(found, { askedAt, answeredAt })),
+    await check('key', () => describeKey(valueOrThrow(apiKey), robot, status)),
+    ...(await checkLimit(robot)),
+  ];
+}
+
+async function ask<T>(call: (signal: AbortSignal) => Promise<T>): Promise<T | SvcError> {
+  const signal = AbortSignal.timeout(ANSWER_MS);
+  try {
+    return await call(signal);
+  } catch (error) {
+    return callError(error, signal);
+  }
+}
+
+async function keyOf(source: KeySource | null): Promise<string | SvcError> {
+  if (source === null) return wrong('No key is named.', 'Set SVC_AGENT_KEY_FILE.');
+  return ask(() => readKey(source));
+}
+
+async function askWhose(baseUrl: string, apiKey: string | SvcError): Promise<OwnRobot | SvcError> {
+  if (apiKey instanceof SvcError) return apiKey;
+  const client = createClient({ baseUrl, fetch: createHttpFetch(), credential: { apiKey } });
+  return ask((signal) => client.call('getOwnRobot', { signal }));
+}
+
+async function describeTls({ protocol, hostname, port }: URL): Promise<string> {
+  if (protocol === 'http:') return 'not used, for the service is on this machine';
+  const host = hostname.replace(/^\[(.*)\]$/, '$1');
+  const socket = connect({
+    host,
+    port: Number(port || 443),
+    ...(isIP(host) === 0 && { servername: host }),
+  });
+  try {
+    await once(socket, 'secureConnect', { signal: AbortSignal.timeout(ANSWER_MS) });
+    return `${socket.getProtocol()}, certificate valid until ${socket.getPeerCertificate().valid_to}`;
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    throw wrong(
+      `There is no trusted connection to ${host} (${code}).`,
+      'A wrong clock makes a good certificate look expired, or not valid yet.',
+    );
+  } finally {
+    socket.destroy();
+  }
+}
+
+/** `serviceMs`: the service's time, cut to the second, of between the two; null where it did not answer. */
+function describeClock(
+  serviceMs: number | null,
+  { askedAt, answeredAt }: { askedAt: number; answeredAt: number },
+): string {
+  const now = new Date(answeredAt).toISOString();
+  const hint = 'The daemon corrects the times that it sends; set the clock all the same.';
+  if (answeredAt < EARLIEST_MS) throw wrong(`This clock says ${now}.`, hint);
+  if (serviceMs === null || Number.isNaN(serviceMs)) return `${now}, held against nothing`;
+  const behind = serviceMs - answeredAt;
+  const ahead = askedAt - (serviceMs + 1000);
+  const off = Math.max(behind, ahead);
+  if (off <= CLOCK_TOLERANCE_MS) return 'agrees with the service';
+  const seconds = Math.round(off / 1000);
+  throw wrong(
+    `This clock is ${seconds} s ${ahead > behind ? 'ahead of' : 'behind'} the service.`,
+    hint,
+  );
+}
+
+function describeKey(
+  apiKey: string,
+  robot: OwnRobot | SvcError | null,
+  status: AgentStatus | null,
+): string {
+  const hint = keyHint(apiKey);
+  const used = status?.key_hint ?? hint;
+  if (used !== hint) {
+    throw wrong(
+      `The daemon uses the key ${used}…, and ${hint}… is what it should use.`,
+      'Under systemd it takes a new key up with: sudo systemctl restart svc-agent',
+    );
+  }
+  if (robot === null || isLimited(robot)) return `${hint}…, not proven`;
+  if (robot instanceof SvcError) {
+    throw wrong(`${hint}…: ${robot.message}`, 'svc-agent key set takes another.');
+  }
+  const { id, name } = robot.body.robot;
+  const records = status?.robot_id ?? id;
+  if (records !== id) throw wrong(`The key is of ${name} (${id}), the records are of ${records}.`);
+  return `${hint}… of ${name} (${id})`;
+}
+
+/** Nothing where the limit is not known. */
+async function checkLimit(robot: OwnRobot | SvcError | null): Promise<Check[]> {
+  if (robot === null || (robot instanceof SvcError && !isLimited(robot))) return [];
+  const look = () => {
+    const { headers } = valueOrThrow(robot);
+    const [limit, left] = ['limit', 'remaining'].map((name) => headers.get(`x-ratelimit-${name}`));
+    return `${left} of ${limit} calls are left in this minute`;
+  };
+  return [await check('limit', look)];
+}
+
+/** The daemon keeps below the limit: another program uses the key too. */
+function isLimited(outcome: OwnRobot | SvcError): outcome is SvcError {
+  return outcome instanceof SvcError && outcome.code === 'rate_limited';
+}

@@ -1,6 +1,6 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
-import { isIP } from 'node:net';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { isLoopback } from '../../base/loopback.ts';
 import { fault } from '../core/fault.ts';
 import { bearerKey } from './authenticate.ts';
 
@@ -25,17 +25,8 @@ function mayRead(request: FastifyRequest, token: string | null): boolean {
   const proxied = Object.keys(request.headers).some((name) =>
     /^(via|forwarded|x-real-ip|x-forwarded-.*)$/.test(name),
   );
-  return !proxied && isLoopback(request.socket.remoteAddress ?? '') && isLoopbackHost(request);
-}
-
-function isLoopbackHost({ hostname }: FastifyRequest): boolean {
-  const host = hostname.replace(/^\[|\]$/g, '');
-  return host === 'localhost' || isLoopback(host);
-}
-
-function isLoopback(address: string): boolean {
-  const plain = address.replace(/^::ffff:/, '');
-  return plain === '::1' || (isIP(plain) === 4 && plain.startsWith('127.'));
+  const peer = (request.socket.remoteAddress ?? '').replace(/^::ffff:/, '');
+  return !proxied && isLoopback(peer) && isLoopback(request.hostname);
 }
 
 function sameSecret(given: string, expected: string): boolean {

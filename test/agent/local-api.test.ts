@@ -255,7 +255,7 @@ describe('what is refused', () => {
   it('a claim when the space for claims is used up, and not a sample', async () => {
     await app.close();
     place.close(spool);
-    spool = place.open({ maxBytes: 2 * MIB });
+    spool = place.open({ maxBytes: 3 * MIB });
     app = buildLocalApi(deps(), { loopback: false });
     await listenOnSocket(app, socketPath);
     const body = { title: 'Pick', expected_result: { plan: 'x'.repeat(60_000) } };

@@ -8,6 +8,7 @@ import type { Task } from '../../protocol/resources.ts';
 import type { AgentClock } from '../clock.ts';
 import { fault } from '../fault.ts';
 import { Budget } from './budget.ts';
+import { DiskReserve } from './disk-reserve.ts';
 import { EventTable } from './event-table.ts';
 import { GroupWriter } from './group-writer.ts';
 import { LedgerTables } from './ledger-tables.ts';
@@ -69,17 +70,23 @@ export class Spool {
   readonly #options: SpoolOptions;
   readonly #lock: { release(): void };
   readonly #writer: GroupWriter;
+  readonly #reserve: DiskReserve;
   #tables: Tables;
   readonly #uncommitted = { sample: 0, event: 0 };
   #taskBytes = 0;
   #waiting = new Map<string, Set<() => void>>();
   #onChange: () => void = () => {};
+  #generation = 0;
+  /** A salvage failed, as it does on a full disk; no file is open, and the next who asks tries again. */
+  #awaitsSalvage = false;
 
   constructor(options: SpoolOptions, lock: { release(): void }) {
     this.#options = options;
     this.#lock = lock;
     this.file = path.join(options.folder, 'spool.db');
+    this.#reserve = new DiskReserve(path.join(options.folder, 'reserve'));
     this.#tables = this.#open();
+    this.#reserve.hold();
     this.#taskBytes = this.#read(({ tasks }) => tasks.bytes());
     this.#writer = new GroupWriter({
       commit: (work) => this.#commit(work),
@@ -182,6 +189,11 @@ export class Spool {
     });
   }
 
+  /** Grows with each salvage, after which the numbers of samples, and so batches, are others. */
+  get generation(): number {
+    return this.#generation;
+  }
+
   /** What is read of the tables, now. What is not committed yet is not there. */
   read<T>(work: (tables: Omit<Tables, 'db' | 'budget'>) => T): T {
     return this.#read(work);
@@ -218,7 +230,7 @@ export class Spool {
   async refuseEvent(record: StoredRecord, refusal: Refusal): Promise<void> {
     await this.#write(({ ledger, events }) => {
       ledger.refuse(record, refusal);
-      events.remove(record.seq);
+      events.remove(record);
     });
   }
 
@@ -256,12 +268,12 @@ export class Spool {
     return this.#write(({ samples }) => samples.halve(batch));
   }
 
-  /** Bytes on the disk, those of the write-ahead log counted. */
+  /** Bytes on the disk, those of the write-ahead log and of the reserve counted. */
   bytesOnDisk(): number {
     const sizes = [this.file, `${this.file}-wal`].map(
       (file) => statSync(file, { throwIfNoEntry: false })?.size ?? 0,
     );
-    return sizes.reduce((sum, size) => sum + size, 0);
+    return sizes.reduce((sum, size) => sum + size, this.#reserve.bytes());
   }
 
   /** Bytes that the records take, and that they may take. */
@@ -306,8 +318,12 @@ export class Spool {
   ): void {
     if (this.#writer.failure !== null) throw writeFault(this.#writer.failure);
     const bytes = records.reduce((sum, { body }) => sum + body.length, 0);
+    const cost = bytes + records.length * 100;
+    if (!this.#reserve.hold() && !this.#read(({ budget }) => budget.hasRoomInside(cost))) {
+      throw diskFull();
+    }
     const work = () => {
-      this.#makeRoom(bytes + records.length * 100);
+      this.#makeRoom(cost);
       for (const record of records) insert(this.#tables, record);
     };
     this.#uncommitted[kind] += records.length;
@@ -345,7 +361,8 @@ export class Spool {
   /** Drops telemetry until there is room; false when nothing is left to drop. */
   #makeRoom(bytes: number): boolean {
     const { budget, samples, events, ledger } = this.#tables;
-    while (!budget.hasRoomFor(bytes)) {
+    const canGrow = this.#reserve.hold();
+    while (!budget.hasRoomFor(bytes) || !(canGrow || budget.hasRoomInside(bytes))) {
       const dropped = samples.makeRoom() ?? events.makeRoom();
       if (dropped === null) return false;
       ledger.noteDropped(dropped);
@@ -364,7 +381,7 @@ export class Spool {
   }
 
   #prepare(file: string): Tables {
-    const db = openDatabase(file);
+    const db = this.#withReserve(() => openDatabase(file));
     return {
       db,
       budget: new Budget(db, this.#options.maxBytes),
@@ -380,25 +397,41 @@ export class Spool {
     const records = recordsIn(this.file);
     const fresh = this.#prepare(beginSalvage(this.file));
     let count = 0;
-    for (let more = true; more; ) {
-      fresh.db.transaction(() => {
-        for (let i = 0; i < TAKEN_OVER_AT_ONCE && more; i++) {
-          const { done, value } = records.next();
-          more = !done;
-          if (!value) continue;
-          takeOver(fresh, value);
-          count += 1;
-        }
-      })();
+    try {
+      for (let more = true; more; ) {
+        fresh.db.transaction(() => {
+          for (let i = 0; i < TAKEN_OVER_AT_ONCE && more; i++) {
+            const { done, value } = records.next();
+            more = !done;
+            if (!value) continue;
+            takeOver(fresh, value);
+            count += 1;
+          }
+        })();
+      }
+    } finally {
+      fresh.db.close();
     }
-    fresh.db.close();
     const aside = endSalvage(this.file, this.#options.clock.now().wallMs);
     this.#options.onDamage?.({ file: aside, records: count });
     return this.#prepare(this.file);
   }
 
   #commit(work: () => void): void {
-    this.#mending(() => this.#tables.db.transaction(work).immediate());
+    this.#mending(() => this.#withReserve(() => this.#tables.db.transaction(work).immediate()));
+  }
+
+  /** On a full disk once more, with the reserve, and with the log begun anew. */
+  #withReserve<T>(write: () => T): T {
+    try {
+      return write();
+    } catch (error) {
+      if (faultOf(error) !== 'full') throw error;
+      this.#reserve.release();
+      const { db } = this.#tables ?? {};
+      if (db?.open) db.pragma('wal_checkpoint(RESTART)');
+      return write();
+    }
   }
 
   #read<T>(work: (tables: Tables) => T): T {
@@ -409,9 +442,13 @@ export class Spool {
     try {
       return work();
     } catch (error) {
-      if (faultOf(error) !== 'damaged' && !(error instanceof DamagedRecord)) throw error;
+      const isDamage = faultOf(error) === 'damaged' || error instanceof DamagedRecord;
+      if (!isDamage && !this.#awaitsSalvage) throw error;
       this.#tables.db.close();
+      this.#awaitsSalvage = true;
       this.#tables = this.#openAnew();
+      this.#awaitsSalvage = false;
+      this.#generation += 1;
       return work();
     }
   }
@@ -435,8 +472,11 @@ function refuseTask({ tasks, ledger }: Tables, record: StoredRecord, refusal: Re
 }
 
 function writeFault(error: unknown) {
-  if (faultOf(error) === null) return error;
+  return faultOf(error) === null ? error : diskFull(error);
+}
+
+function diskFull(cause?: unknown) {
   return fault('spool_full', 'The spool cannot be written now; the disk may be full.', {
-    cause: error,
+    ...(cause === undefined ? {} : { cause }),
   });
 }

@@ -60,6 +60,7 @@ function recordFaults(
 ): string[] {
   const times = new Map<string, number>();
   for (const { id } of stored) times.set(id, (times.get(id) ?? 0) + 1);
+  const foreign = [...times.keys()].filter((id) => !promises.asked.has(id));
   const repeated = [...times].filter(([, count]) => count > 1);
   const lost = [...answered].filter(([id, { asked, read }]) => {
     const isCommitted = (kill: number) =>
@@ -70,6 +71,7 @@ function recordFaults(
     return !atRisk && !times.has(id);
   });
   return [
+    ...foreign.map((id) => `${kind} ${id} is stored, and nobody gave it that id`),
     ...repeated.map(([id, count]) => `${kind} ${id} is stored ${count} times`),
     ...lost.map(([id]) => `${kind} ${id} was answered and is not stored`),
   ];

@@ -148,7 +148,7 @@ describe.concurrent('what the agent answered arrives once', () => {
     withRobot(async ({ line, work, connected, expectAllOnce }) => {
       await connected();
       line.throttle(KILOBYTE_PER_SECOND);
-      await work({ sample: 6_000, proof: 100 });
+      await work({ sample: 3_000, proof: 100 });
       for (let n = 0; n < 4; n++) await work({ samples: 1, proof: 12_000 });
 
       await expectAllOnce();

@@ -17,7 +17,10 @@ export async function startTcpProxy(service: string) {
   const server = createServer((client) => {
     const connection = { client, remote: connect(Number(target.port), target.hostname), isDead };
     open.add(connection);
-    client.once('close', () => open.delete(connection));
+    client.once('close', () => {
+      open.delete(connection);
+      if (!connection.isDead) connection.remote.destroy();
+    });
     void pump(connection, client, connection.remote, up, () => cutAfter.up);
     void pump(connection, connection.remote, client, down, () => cutAfter.down);
   });
@@ -107,7 +110,7 @@ async function pump(
     for await (const chunk of from as AsyncIterable<Buffer>) {
       for (let at = 0; at < chunk.length && !connection.isDead; at += SLICE) {
         // What a closed connection still had to send leaves the line to others.
-        if (from.destroyed) return;
+        if (connection.client.destroyed) return;
         const slice = chunk.subarray(at, at + SLICE);
         await lane.pass(slice.length);
         passed += slice.length;

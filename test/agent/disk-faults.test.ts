@@ -115,6 +115,7 @@ async function expectAllOnce(): Promise<void> {
   const missing = [...samples].filter((id) => !stored.includes(id));
   expect(new Set(stored).size).toBe(stored.length);
   expect(missing.length).toBeLessThanOrEqual(dropped);
+  expect((await status()).refused).toBe(0);
 }
 
 async function pages(target: string): Promise<{ id: string; payload?: { count?: number } }[]> {

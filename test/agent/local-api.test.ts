@@ -100,6 +100,21 @@ describe('without the service', () => {
     expect(answer.event).toMatchObject({ ...body, severity: 'info', robot_id: null });
   });
 
+  it('knows the robot once its key was accepted, over restarts', async () => {
+    const robotId = randomUUID();
+    await spool.update(({ ledger }) => ledger.keepRobotId(robotId));
+    await app.close();
+    place.close(spool);
+    spool = place.open();
+    app = buildLocalApi(deps(), { loopback: false });
+    await listenOnSocket(app, socketPath);
+
+    const event = await call('POST', '/api/v1/events', { body: { event_type: 'info' } });
+    const task = await call('GET', `/api/v1/tasks/${await claim()}`);
+
+    expect([event.body.event.robot_id, task.body.task.robot_id]).toEqual([robotId, robotId]);
+  });
+
   it('takes a proof with 202 and its hash, as the service would compute it', async () => {
     const id = await claim();
 

@@ -98,7 +98,7 @@ export function startRobotPrograms(socketPath: string, random: Random): RobotLoa
     promises.asked.add(id);
     const reply = await call('/api/v1/events', { id, event_type: 'info' });
     if (reply?.status === 201) promises.events.set(id, { asked, read: performance.now() });
-    await sleep(random.between(500, 2000));
+    await sleep(random.between(100, 600));
   };
   const forever = async (work: () => Promise<void>) => {
     while (!stopping.signal.aborted) await work();

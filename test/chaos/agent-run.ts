@@ -43,7 +43,7 @@ const AIMED_MS = 3_000;
 const DARK_MS = 2_500;
 /** What the network takes of each way at most, and the part of the answers that it loses. */
 const NETWORK_MS = 150;
-const LOST = 0.1;
+const LOST = 0.2;
 /** Ends what hangs; how long it takes says nothing. */
 const DRAIN_MS = 300_000;
 

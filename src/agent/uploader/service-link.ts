@@ -11,7 +11,7 @@ import type { Spool } from '../spool/spool.ts';
 import { settleEpochs } from './boot-epochs.ts';
 import { callError, isLost, retryAfterMs, verdictOf } from './classify.ts';
 import { Pace } from './pace.ts';
-import { Retries } from './retries.ts';
+import { Retries, usualRange } from './retries.ts';
 
 export interface LinkOptions {
   readonly serviceUrl: string;
@@ -236,14 +236,14 @@ export class ServiceLink {
   }
 
   #linkFailed(error: SvcError, startedAt: number): void {
-    this.#retries.hold(CONNECTION, retryAfterMs(error));
+    const retryMs = retryAfterMs(error);
     // Calls that were under way together fail together: that is one failure.
-    if (startedAt < this.#failedAt) return;
+    if (startedAt < this.#failedAt) return this.#retries.hold(CONNECTION, retryMs);
     this.#failedAt = performance.now();
     if (this.#underWay > 1) this.#width = Math.max(1, this.#width / 2);
     // That a record came too slowly, or was too large, says nothing of others.
     if (verdictOf(error) === 'slow' && error.code !== 'timed_out') return;
-    this.#retries.failed(CONNECTION);
+    this.#retries.failed(CONNECTION, usualRange, retryMs);
     if (!isLost(error)) return;
     // The next call is a small one, which tells whether others make sense.
     if (this.connected)

@@ -4,7 +4,7 @@
  */
 import { mkdir } from 'node:fs/promises';
 import path from 'node:path';
-import type { BrowserContextOptions, Page } from 'playwright-core';
+import type { Page } from 'playwright-core';
 import { newAccount, startDashboard } from '../support/dashboard.ts';
 import { arrangeShowcase, type Showcase } from '../support/dashboard-showcase.ts';
 
@@ -47,17 +47,36 @@ const shotsOf = ({ robots, verified, claimed }: Showcase): Record<string, Shot> 
   },
   'robot-edit': { address: `/robots/${robots[0]?.id}`, shows: 'motor_c', act: press('Edit') },
   'robot-delete': { address: `/robots/${robots[0]?.id}`, shows: 'motor_c', act: press('Delete') },
+  'robot-revoke': {
+    address: `/robots/${robots[0]?.id}`,
+    shows: 'motor_c',
+    act: press('Revoke key'),
+  },
   'robot-long-name': { address: `/robots/${robots.at(-1)?.id}`, shows: 'motor_c' },
   fleets: { address: '/fleets', shows: 'Hall North' },
   'fleet-edit': { address: '/fleets', shows: 'Hall North', act: press('Edit Hall North') },
   tasks: { address: '/tasks', shows: 'Pick order 4711' },
   task: { address: `/tasks/${verified.id}`, shows: 'it is the evidence' },
+  'task-erase': {
+    address: `/tasks/${verified.id}`,
+    shows: 'it is the evidence',
+    act: press('Erase evidence'),
+  },
   'task-claimed': { address: `/tasks/${claimed.id}`, shows: 'handed in no proof' },
   events: { address: '/events', shows: 'Gripper lost the box' },
   account: { address: '/account', shows: 'Wallet signature' },
   verify: { address: '/verify', shows: 'By its hash' },
   proof: { address: `/verify/${verified.proofHash}`, shows: 'Checks, made in this browser' },
   transaction: { address: `/tx/${verified.txHash}`, shows: 'What it anchors' },
+  'robots-unreachable': {
+    address: '/robots',
+    shows: 'Picker 01',
+    act: async (page) => {
+      await page.context().setOffline(true);
+      await page.getByText('Not current').waitFor();
+      await page.context().setOffline(false);
+    },
+  },
   'not-found': { address: '/tasks/none', shows: 'could not be read' },
 });
 
@@ -105,10 +124,14 @@ try {
 
 interface Look {
   suffix: string;
-  context: BrowserContextOptions;
+  context: { viewport: { width: number; height: number }; colorScheme: 'light' | 'dark' };
 }
 
-async function take({ page }: { page: Page }, shots: Record<string, Shot>, { suffix }: Look) {
+async function take(
+  { page }: { page: Page },
+  shots: Record<string, Shot>,
+  { suffix, context }: Look,
+) {
   for (const [name, { address, shows, act }] of Object.entries(shots)) {
     if (only.length > 0 && !only.includes(name)) continue;
     await page.goto(dashboard.dev.url + address);
@@ -118,10 +141,12 @@ async function take({ page }: { page: Page }, shots: Record<string, Shot>, { suf
     await page.evaluate(
       'Promise.all(document.getAnimations().map(({ finished }) => finished.catch(() => {})))',
     );
+    const { width, height } = context.viewport;
     const isDialog = (await page.getByRole('dialog').count()) > 0;
-    await page.screenshot({
-      path: path.join(folder, `${name}-${suffix}.png`),
-      fullPage: !isDialog,
-    });
+    const whole: number = isDialog ? 0 : await page.evaluate('document.body.scrollHeight');
+    // Not `fullPage`, which leaves what is fixed in the middle of the picture.
+    await page.setViewportSize({ width, height: Math.max(height, whole) });
+    await page.screenshot({ path: path.join(folder, `${name}-${suffix}.png`) });
+    await page.setViewportSize({ width, height });
   }
 }

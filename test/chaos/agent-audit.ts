@@ -26,9 +26,19 @@ export async function auditAgent(audit: AgentAudit): Promise<string[]> {
     audit.owner.call('listEvents', { query: { limit: '200', ...(cursor !== null && { cursor }) } }),
   );
   return [
+    ...answerFaults(audit.promises),
     ...(await completionFaults(audit)),
     ...recordFaults('sample', audit.promises.samples, samples, audit),
     ...recordFaults('event', audit.promises.events, events, audit),
+  ];
+}
+
+/** What the agent could not take it may have cut off, and never refused: there was room, and every call was right. */
+function answerFaults({ answers, completions }: Promises): string[] {
+  const refused = [...answers].filter(([status]) => ![0, 201, 202].includes(status));
+  return [
+    ...refused.map(([status, count]) => `${count} calls were answered with ${status}`),
+    ...(completions.size === 0 ? ['no completion was answered'] : []),
   ];
 }
 

@@ -32,12 +32,15 @@ export interface RobotLoad {
   readonly promises: Promises;
   /** Resolves when the next completion is answered. */
   nextCompletion(signal: AbortSignal): Promise<unknown>;
+  /** Tasks rest, so that nothing but the agent's own clock makes samples durable. */
+  rest(isResting: boolean): void;
   stop(): Promise<void>;
 }
 
 /** Programs of a robot at the agent's socket: each call is made once, and forgotten when no answer comes. */
 export function startRobotPrograms(socketPath: string, random: Random): RobotLoad {
   const answered = new EventEmitter();
+  let isResting = false;
   const promises: Promises = {
     asked: new Set(),
     completions: new Map(),
@@ -54,6 +57,7 @@ export function startRobotPrograms(socketPath: string, random: Random): RobotLoa
     return reply;
   };
   const tasks = async () => {
+    if (isResting) return sleep(20);
     const id = randomUUID();
     const claimAsked = performance.now();
     const claimed = await call('/api/v1/tasks', {
@@ -102,6 +106,9 @@ export function startRobotPrograms(socketPath: string, random: Random): RobotLoa
   const running = Promise.all([tasks, tasks, telemetry, events].map(forever));
   return {
     promises,
+    rest(whether) {
+      isResting = whether;
+    },
     nextCompletion: (signal) => once(answered, 'completion', { signal }),
     async stop() {
       stopping.abort();

@@ -34,13 +34,16 @@ export interface AgentChaosReport {
   violations: string[];
 }
 
-/** One kill in so many is of the service. */
-const OF_SERVICE = 8;
-/** Every second kill of the agent comes right after it answered a completion, if it does so in time. */
+/** Kills by their number, over and over; every other is at an instant that nothing but chance decides. */
+const ROUND = 8;
+const places = { service: 0, dark: 4, aimed: [2, 6] };
+/** How long an aimed kill waits for a completion to be answered. */
 const AIMED_MS = 3_000;
+/** How long no service is there, and no task comes, before a kill in the dark. */
+const DARK_MS = 2_500;
 /** What the network takes of each way at most, and the part of the answers that it loses. */
 const NETWORK_MS = 150;
-const LOST = 0.03;
+const LOST = 0.1;
 /** Ends what hangs; how long it takes says nothing. */
 const DRAIN_MS = 300_000;
 
@@ -92,11 +95,16 @@ export async function runAgentChaos({
   try {
     for (let number = 1; number <= kills; number++) {
       await sleep(random.between(0, pauseMs));
-      const of = number % OF_SERVICE === 0 ? 'service' : 'agent';
+      const place = number % ROUND;
+      const of = place === places.service ? 'service' : 'agent';
       if (of === 'agent') {
-        if (number % 2 === 0) await completionAnswered(load);
+        if (places.aimed.includes(place)) await completionAnswered(load);
+        const isDark = place === places.dark && Number.isFinite(durableMs);
+        if (isDark) await goDark(proxy, load);
         killedAt.push(performance.now());
         await agent.kill('SIGKILL');
+        if (isDark) load.rest(false);
+        beUnreliable(proxy, random);
         agent = await spawnAgent(env);
       } else {
         await service.kill('SIGKILL');
@@ -147,6 +155,12 @@ function beUnreliable(proxy: ServiceProxy, random: Random): void {
     if (random.chance(LOST)) throw new Error('Lost on the way');
     response.writeHead(status, headers).end(body);
   });
+}
+
+async function goDark(proxy: ServiceProxy, load: RobotLoad): Promise<void> {
+  load.rest(true);
+  proxy.cut();
+  await sleep(DARK_MS);
 }
 
 async function completionAnswered(load: RobotLoad): Promise<void> {

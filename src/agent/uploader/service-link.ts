@@ -64,7 +64,10 @@ export class ServiceLink {
   #offsetMs: number | null = null;
   #keySeen: string | null = null;
   #lookedAt = 0;
-  /** Calls that may be under way: halved by one that takes too long, so that the others get the whole of a slow line. */
+  /**
+   * Calls that may be under way, with a fraction: halved where one of several took too long, so that fewer share a slow
+   * line, and one more after as many answers as there were calls at once.
+   */
   #width = WIDEST;
   #underWay = 0;
   #failedAt = 0;
@@ -100,7 +103,7 @@ export class ServiceLink {
 
   /** Whether one more call would be too many; the end of any changes that. */
   get isFull(): boolean {
-    return this.#underWay >= this.#width;
+    return this.#underWay >= Math.floor(this.#width);
   }
 
   /** Milliseconds until the service may be asked; 0 for now. */
@@ -209,7 +212,7 @@ export class ServiceLink {
 
   #heard(headers: Headers, tookMs: number): void {
     this.#retries.succeeded(CONNECTION);
-    this.#width = Math.min(this.#width + 1, WIDEST);
+    this.#widen();
     const serverMs = Date.parse(headers.get('date') ?? '');
     const known = Number.isNaN(serverMs) ? null : serverMs;
     this.pace.learn(headers, known);
@@ -225,7 +228,11 @@ export class ServiceLink {
     const verdict = verdictOf(error);
     if (verdict === 'key') this.#keyFailed('key_refused', error);
     else if (verdict === 'link' || verdict === 'slow') this.#linkFailed(error, startedAt);
-    else this.#width = Math.min(this.#width + 1, WIDEST);
+    else this.#widen();
+  }
+
+  #widen(): void {
+    this.#width = Math.min(this.#width + 1 / this.#width, WIDEST);
   }
 
   #linkFailed(error: SvcError, startedAt: number): void {
@@ -233,7 +240,7 @@ export class ServiceLink {
     // Calls that were under way together fail together: that is one failure.
     if (startedAt < this.#failedAt) return;
     this.#failedAt = performance.now();
-    this.#width = Math.max(1, Math.floor(this.#width / 2));
+    if (this.#underWay > 1) this.#width = Math.max(1, this.#width / 2);
     // That a record came too slowly, or was too large, says nothing of others.
     if (verdictOf(error) === 'slow' && error.code !== 'timed_out') return;
     this.#retries.failed(CONNECTION);

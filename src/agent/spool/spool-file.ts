@@ -6,9 +6,18 @@ import { EventTable } from './event-table.ts';
 import { LedgerTables } from './ledger-tables.ts';
 import { faultOf, openDatabase } from './open-database.ts';
 import { DamagedRecord, type SpoolRecord } from './records.ts';
-import { beginSalvage, endSalvage, recordsIn, resumeSalvage } from './salvage.ts';
+import {
+  beginSalvage,
+  type DamagedFile,
+  endSalvage,
+  findDamaged,
+  recordsIn,
+  removeDamaged,
+  resumeSalvage,
+} from './salvage.ts';
 import { SampleTable } from './sample-table.ts';
 import { TaskTables } from './task-tables.ts';
+import { Totals } from './totals.ts';
 
 export interface SpoolFileOptions {
   maxBytes: number;
@@ -24,6 +33,7 @@ export interface Tables {
   readonly samples: SampleTable;
   readonly events: EventTable;
   readonly ledger: LedgerTables;
+  readonly totals: Totals;
 }
 
 /** Records of a damaged file in one commit. */
@@ -37,11 +47,13 @@ export class SpoolFile {
   readonly path: string;
   readonly #options: SpoolFileOptions;
   #tables: Tables;
+  #damaged: DamagedFile | null = null;
 
   constructor(path: string, options: SpoolFileOptions) {
     this.path = path;
     this.#options = options;
     this.#tables = this.#open();
+    this.#lookForDamaged();
   }
 
   /** Those of now; after `mending` they may be others. */
@@ -57,12 +69,31 @@ export class SpoolFile {
       if (faultOf(error) !== 'damaged' && !(error instanceof DamagedRecord)) throw error;
       this.#tables.db.close();
       this.#tables = this.#openAnew();
+      this.#lookForDamaged();
       return work(this.#tables);
     }
   }
 
+  /** The damaged file that was last set aside, as long as there is room for it. */
+  get damaged(): DamagedFile | null {
+    return this.#damaged;
+  }
+
+  /** Gives the room of the damaged file to records; false where there is none. */
+  removeDamaged(): boolean {
+    if (this.#damaged === null) return false;
+    removeDamaged(this.#damaged);
+    this.#damaged = null;
+    return true;
+  }
+
   close(): void {
     this.#tables.db.close();
+  }
+
+  #lookForDamaged(): void {
+    this.#damaged = findDamaged(this.path);
+    if (!this.#tables.budget.hasRoomFor(0)) this.removeDamaged();
   }
 
   #open(): Tables {
@@ -79,11 +110,12 @@ export class SpoolFile {
     const db = openDatabase(path);
     return {
       db,
-      budget: new Budget(db, this.#options.maxBytes),
+      budget: new Budget(db, this.#options.maxBytes, () => this.#damaged?.bytes ?? 0),
       tasks: new TaskTables(db),
       samples: new SampleTable(db),
       events: new EventTable(db),
       ledger: new LedgerTables(db),
+      totals: new Totals(db),
     };
   }
 

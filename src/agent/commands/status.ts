@@ -42,6 +42,8 @@ function describe(status: AgentStatus): string {
     ['last error', error === null ? 'none' : `${error.at} ${error.code}: ${error.message}`],
   ];
   const waiting = status.completions_wait_for;
+  const { damaged_file: damaged } = status.spool;
+  if (damaged !== null) lines.push(['damaged', `${damaged} was set aside`]);
   if (waiting !== null) lines.push(['attention', `completions wait: ${waiting}`]);
   return lines.map(([name, text]) => `${name.padEnd(12)}${text}\n`).join('');
 }

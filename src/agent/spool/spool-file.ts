@@ -8,9 +8,18 @@ import { EventTable } from './event-table.ts';
 import { LedgerTables } from './ledger-tables.ts';
 import { faultOf, openDatabase } from './open-database.ts';
 import { DamagedRecord, type SpoolRecord } from './records.ts';
-import { beginSalvage, endSalvage, recordsIn, resumeSalvage } from './salvage.ts';
+import {
+  beginSalvage,
+  type DamagedFile,
+  endSalvage,
+  findDamaged,
+  recordsIn,
+  removeDamaged,
+  resumeSalvage,
+} from './salvage.ts';
 import { SampleTable } from './sample-table.ts';
 import { TaskTables } from './task-tables.ts';
+import { Totals } from './totals.ts';
 
 export interface SpoolFileOptions {
   maxBytes: number;
@@ -26,6 +35,7 @@ export interface Tables {
   readonly samples: SampleTable;
   readonly events: EventTable;
   readonly ledger: LedgerTables;
+  readonly totals: Totals;
 }
 
 /** Records of a damaged file in one commit. */
@@ -43,6 +53,7 @@ export class SpoolFile {
   #generation = 0;
   /** A salvage failed, as it does on a full disk; no file is open, and the next who asks tries again. */
   #awaitsSalvage = false;
+  #damaged: DamagedFile | null = null;
 
   constructor(path: string, options: SpoolFileOptions) {
     this.path = path;
@@ -50,6 +61,7 @@ export class SpoolFile {
     this.#options = options;
     this.#tables = this.#open();
     this.reserve.hold();
+    this.#lookForDamaged();
   }
 
   /** Grows with each salvage, after which the numbers of records are others. */
@@ -74,6 +86,7 @@ export class SpoolFile {
       this.#tables = this.#openAnew();
       this.#awaitsSalvage = false;
       this.#generation += 1;
+      this.#lookForDamaged();
       return work(this.#tables);
     }
   }
@@ -83,8 +96,26 @@ export class SpoolFile {
     this.mending(({ db }) => this.#withReserve(() => db.transaction(work).immediate(), db));
   }
 
+  /** The damaged file that was last set aside, as long as there is room for it. */
+  get damaged(): DamagedFile | null {
+    return this.#damaged;
+  }
+
+  /** Gives the room of the damaged file to records; false where there is none. */
+  removeDamaged(): boolean {
+    if (this.#damaged === null) return false;
+    removeDamaged(this.#damaged);
+    this.#damaged = null;
+    return true;
+  }
+
   close(): void {
     this.#tables.db.close();
+  }
+
+  #lookForDamaged(): void {
+    this.#damaged = findDamaged(this.path);
+    if (!this.#tables.budget.hasRoomFor(0)) this.removeDamaged();
   }
 
   #open(): Tables {
@@ -101,11 +132,12 @@ export class SpoolFile {
     const db = this.#withReserve(() => openDatabase(path));
     return {
       db,
-      budget: new Budget(db, this.#options.maxBytes),
+      budget: new Budget(db, this.#options.maxBytes, () => this.#damaged?.bytes ?? 0),
       tasks: new TaskTables(db),
       samples: new SampleTable(db),
       events: new EventTable(db),
       ledger: new LedgerTables(db),
+      totals: new Totals(db),
     };
   }
 

@@ -8,6 +8,7 @@ import { fault } from '../fault.ts';
 import { GroupWriter } from './group-writer.ts';
 import { faultOf, lockSpool, unusable } from './open-database.ts';
 import type { SpoolRecord, StoredRecord } from './records.ts';
+import type { DamagedFile } from './salvage.ts';
 import type { Batch } from './sample-table.ts';
 import { SettlementWaiters } from './settlement-waiters.ts';
 import { SpoolFile, type SpoolFileOptions, type Tables } from './spool-file.ts';
@@ -43,7 +44,6 @@ export class Spool {
   readonly #lock: { release(): void };
   readonly #writer: GroupWriter;
   readonly #uncommitted = { sample: 0, event: 0 };
-  #taskBytes = 0;
   readonly #waiters = new SettlementWaiters();
   #onChange: () => void = () => {};
 
@@ -51,7 +51,6 @@ export class Spool {
     this.#clock = options.clock;
     this.#lock = lock;
     this.#file = new SpoolFile(path.join(options.folder, 'spool.db'), options);
-    this.#taskBytes = this.#read(({ tasks }) => tasks.bytes());
     this.#writer = new GroupWriter({
       commit: (work) => this.#commit(work),
       lingerMs: LINGER_MS,
@@ -85,7 +84,7 @@ export class Spool {
       tasks.insertClaim(record);
       return { outcome: 'stored' } as const;
     }, record.body.length);
-    if (result.outcome === 'stored') this.#grown(record);
+    if (result.outcome === 'stored') this.#onChange();
     return result;
   }
 
@@ -110,7 +109,7 @@ export class Spool {
       tasks.insertCompletion(record, proofHash);
       return { outcome: 'stored' } as const;
     }, record.body.length);
-    if (result.outcome === 'stored') this.#grown(record);
+    if (result.outcome === 'stored') this.#onChange();
     return result;
   }
 
@@ -227,13 +226,19 @@ export class Spool {
     return this.#write(({ samples }) => samples.halve(batch));
   }
 
-  /** Bytes on the disk, those of the write-ahead log and of the reserve counted. */
+  /** The damaged file that was last set aside, as long as there is room for it. */
+  get damaged(): DamagedFile | null {
+    return this.#file.damaged;
+  }
+
+  /** Bytes on the disk, those of the write-ahead log, of the reserve and of the damaged file counted. */
   bytesOnDisk(): number {
     const { path: main } = this.#file;
     const sizes = [main, `${main}-wal`].map(
       (file) => statSync(file, { throwIfNoEntry: false })?.size ?? 0,
     );
-    return sizes.reduce((sum, size) => sum + size, this.#file.reserve.bytes());
+    const beside = this.#file.reserve.bytes() + (this.damaged?.bytes ?? 0);
+    return sizes.reduce((sum, size) => sum + size, beside);
   }
 
   /** Bytes that the records take, and that they may take. */
@@ -303,25 +308,21 @@ export class Spool {
 
   async #leave(taskId: string, work: (tables: Tables) => void): Promise<void> {
     await this.#write(work);
-    this.#taskBytes = this.#read(({ tasks }) => tasks.bytes());
     this.#waiters.tell(taskId);
-  }
-
-  #grown({ body }: SpoolRecord): void {
-    this.#taskBytes += Buffer.byteLength(body);
-    this.#onChange();
   }
 
   #makeRoomForTask({ body }: SpoolRecord): boolean {
     const bytes = Buffer.byteLength(body);
-    return this.#file.tables.budget.allowsTask(this.#taskBytes, bytes) && this.#makeRoom(bytes);
+    const { budget, totals } = this.#file.tables;
+    return budget.allowsTask(totals.taskBytes(), bytes) && this.#makeRoom(bytes);
   }
 
-  /** Drops telemetry until there is room; false when nothing is left to drop. */
+  /** Lets the damaged file go, then drops telemetry, until there is room; false when nothing is left to drop. */
   #makeRoom(bytes: number): boolean {
     const { budget, samples, events, ledger } = this.#file.tables;
     const canGrow = this.#file.reserve.hold();
     while (!budget.hasRoomFor(bytes) || !(canGrow || budget.hasRoomInside(bytes))) {
+      if (this.#file.removeDamaged()) continue;
       const dropped = samples.makeRoom() ?? events.makeRoom();
       if (dropped === null) return false;
       ledger.noteDropped(dropped);

@@ -134,7 +134,7 @@ async function take(
 ) {
   for (const [name, { address, shows, act }] of Object.entries(shots)) {
     if (only.length > 0 && !only.includes(name)) continue;
-    await page.goto(dashboard.dev.url + address);
+    await page.goto(dashboard.server.url + address);
     await page.getByText(shows).first().waitFor();
     await act?.(page);
     await page.waitForLoadState('networkidle');

@@ -8,7 +8,7 @@ export type Column = 'name' | 'fleet' | 'state' | 'battery' | 'seen';
 export const columns: readonly { column: Column; label: string; isWide: boolean }[] = [
   { column: 'name', label: 'Name', isWide: false },
   { column: 'state', label: 'State', isWide: false },
-  { column: 'battery', label: 'Battery', isWide: false },
+  { column: 'battery', label: 'Battery', isWide: true },
   { column: 'fleet', label: 'Fleet', isWide: true },
   { column: 'seen', label: 'Last seen', isWide: true },
 ];

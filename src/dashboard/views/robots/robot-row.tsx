@@ -13,7 +13,7 @@ interface RobotRowProps {
   onChoose: (on: boolean) => void;
 }
 
-/** Where there is room for three columns alone, fleet and time stand below the name. */
+/** Where there is no room for its columns, battery, fleet and time stand below the name. */
 export function RobotRow({ robot, fleet, isOnline, isChosen, onChoose }: RobotRowProps) {
   const seen =
     robot.last_seen_at === null ? (
@@ -35,13 +35,15 @@ export function RobotRow({ robot, fleet, isOnline, isChosen, onChoose }: RobotRo
       <Table.Th scope="row" className="row-name">
         <Link href={`/robots/${robot.id}`}>{robot.name}</Link>
         <div className="narrow-only">
-          {fleet && `${fleet} · `}seen {seen}
+          {fleet && `${fleet} · `}
+          {robot.battery_pct !== null && `${Math.round(robot.battery_pct)} % · `}
+          {seen}
         </div>
       </Table.Th>
       <Table.Td className="reading">
         {robot.state === null ? <Dash /> : <StateBadge state={robot.state} />}
       </Table.Td>
-      <Table.Td className="reading">
+      <Table.Td className="reading wide-only">
         {robot.battery_pct === null ? <Dash /> : <Battery percent={robot.battery_pct} />}
       </Table.Td>
       <Table.Td className="wide-only">
@@ -58,7 +60,7 @@ const LOW_PERCENT = 20;
 function Battery({ percent }: { percent: number }) {
   return (
     <span className="battery" data-low={percent < LOW_PERCENT || undefined}>
-      <span className="battery-bar wide-only" aria-hidden>
+      <span className="battery-bar" aria-hidden>
         <span style={{ width: `${percent}%` }} />
       </span>
       {Math.round(percent)} %

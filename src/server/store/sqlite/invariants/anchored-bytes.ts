@@ -4,7 +4,7 @@ import type { Hex } from '../../../../proof/bytes.ts';
 import { commitLeaves } from '../../../../proof/commitment.ts';
 import { leafHash } from '../../../../proof/leaf.ts';
 import { decodePayload, encodePayload } from '../../../../proof/payload.ts';
-import { openProof } from '../proof-cipher.ts';
+import { openProof } from '../../proof-cipher.ts';
 
 interface ProofRow {
   task_id: string;

@@ -1,0 +1,25 @@
+import { createHash } from 'node:crypto';
+
+/** A statement's text with `$1`, `$2` … for its values, and the name under which a connection keeps its plan. */
+export interface Sql {
+  readonly text: string;
+  readonly name: string;
+}
+
+/** Make each once, when the store is built: the name follows from the text. */
+export function sql(text: string): Sql {
+  return { text, name: `svc_${createHash('sha256').update(text).digest('hex').slice(0, 16)}` };
+}
+
+/**
+ * What a statement may be given. Instants and counts are numbers, wei are bigints; an array is one value, for
+ * `unnest`.
+ */
+export type SqlValue =
+  | string
+  | number
+  | bigint
+  | boolean
+  | null
+  | Buffer
+  | readonly (string | number | bigint | boolean | null | Buffer)[];

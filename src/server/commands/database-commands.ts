@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import type { ReconcileOptions } from './reconcile.ts';
 
-/** `check`, `migrate`, `backup`, `restore`, `reconcile`: what an operator does with the database. */
+/** `check`, `migrate`, `backup`, `restore`, `hold`, `reconcile`: what an operator does with the database. */
 export function addDatabaseCommands(program: Command, exit: (code: number) => void): void {
   program
     .command('check')
@@ -18,7 +18,7 @@ export function addDatabaseCommands(program: Command, exit: (code: number) => vo
     .option('--json', 'print one JSON object')
     .action(async (options: { json?: boolean }) => {
       const { migrate } = await import('./backup.ts');
-      migrate(process.env, options);
+      await migrate(process.env, options);
     });
 
   program
@@ -41,6 +41,17 @@ export function addDatabaseCommands(program: Command, exit: (code: number) => vo
     .action(async (file: string, options: { json?: boolean; force?: boolean }) => {
       const { restore } = await import('./backup.ts');
       restore(process.env, file, options);
+    });
+
+  program
+    .command('hold')
+    .description(
+      'Let nothing be anchored until reconcile: for a database put back by pg_restore or a snapshot, before the first start',
+    )
+    .option('--json', 'print one JSON object')
+    .action(async (options: { json?: boolean }) => {
+      const { hold } = await import('./backup.ts');
+      await hold(process.env, options);
     });
 
   program

@@ -21,7 +21,12 @@ export interface Access extends Queries {
 const ATTEMPTS = 6;
 const BACKOFF_MS = 10;
 
-export function accessTo(connections: Connections, instant: Access['instant']): Access {
+export type OnCommit = (commit: { writes: number; seconds: number }) => void;
+
+export function accessTo(
+  connections: Connections,
+  { instant, onCommit }: { instant: Access['instant']; onCommit?: OnCommit },
+): Access {
   /** One statement is a transaction; one that writes MUST be harmless to repeat, or count only. */
   const each = <T>(work: (connection: Connection) => Promise<T>) =>
     repeated(() => connections.use(work));
@@ -32,10 +37,14 @@ export function accessTo(connections: Connections, instant: Access['instant']): 
     run: (statement, values) => each((connection) => connection.run(statement, values)),
     read: (work) =>
       repeated(() => connections.use((connection) => inTransaction(connection, 'READ ONLY', work))),
-    write: (work) =>
-      repeated(() =>
+    async write(work) {
+      const startedAt = performance.now();
+      const result = await repeated(() =>
         connections.use((connection) => inTransaction(connection, 'READ WRITE', work)),
-      ),
+      );
+      onCommit?.({ writes: 1, seconds: (performance.now() - startedAt) / 1000 });
+      return result;
+    },
   };
 }
 

@@ -1,7 +1,7 @@
 import { limits } from '../../../protocol/limits.ts';
 import type { Store } from '../../core/ports.ts';
 import { WakeUps } from '../wake-ups.ts';
-import { type Access, accessTo } from './access.ts';
+import { type Access, accessTo, type OnCommit } from './access.ts';
 import { accountStore } from './account.ts';
 import { attemptStore } from './attempts.ts';
 import { chainStatusStore } from './chain-status.ts';
@@ -38,6 +38,8 @@ export interface PostgresStoreOptions extends ConnectionOptions {
   serves: boolean;
   /** As `Access.instant`; the database's clock unless a test has another. */
   instant?: Access['instant'];
+  /** Called after each commit; `seconds` covers the work in it. */
+  onCommit?: OnCommit | undefined;
   /** How many challenges may be open; the protocol's limit unless a test wants fewer. */
   maxChallenges?: number;
 }
@@ -58,7 +60,10 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
     await connections.close();
     throw cannotUse(error);
   }
-  const access = accessTo(connections, options.instant ?? (() => null));
+  const access = accessTo(connections, {
+    instant: options.instant ?? (() => null),
+    ...(options.onCommit && { onCommit: options.onCommit }),
+  });
   const wakeUps = new WakeUps();
   const hints = startHints(connections, access, {
     wakeUps,

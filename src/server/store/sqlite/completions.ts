@@ -3,18 +3,13 @@ import { reservation } from '../../core/money.ts';
 import type { NewCompletion, QueueOutcome, TaskStore } from '../../core/ports.ts';
 import { completionMove } from '../completion-moves.ts';
 import { newProofKey, sealProof } from '../proof-cipher.ts';
+import { completionTopic, QUEUE_TOPIC } from '../topics.ts';
 import type { WakeUps } from '../wake-ups.ts';
 import type { Access } from './access.ts';
 import { feeQuoteReader } from './chain-status.ts';
 import type { Ledger } from './ledger.ts';
 import { sightings } from './sightings.ts';
 import { taskReader } from './task-records.ts';
-
-export const QUEUE_TOPIC = 'queue';
-
-export function completionTopic(taskId: string): string {
-  return `completion:${taskId}`;
-}
 
 export function completionStore(
   access: Access,

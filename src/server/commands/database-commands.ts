@@ -44,6 +44,23 @@ export function addDatabaseCommands(program: Command, exit: (code: number) => vo
     });
 
   program
+    .command('migrate-store')
+    .description(
+      'Move everything from SQLite to an empty PostgreSQL database; stop the server first',
+    )
+    .requiredOption('--from <url>', 'sqlite:PATH')
+    .requiredOption('--to <url>', 'postgres://… (the password also from PGPASSWORD or ~/.pgpass)')
+    .option('--json', 'print one JSON object')
+    .addHelpText(
+      'after',
+      '\nExample:\n  svc-server migrate-store --from sqlite:/var/lib/svc-server/svc.db --to postgres://svc@db.example/svc',
+    )
+    .action(async (options: { from: string; to: string; json?: boolean }) => {
+      const { migrateStore } = await import('./migrate-store.ts');
+      await migrateStore(process.env, options);
+    });
+
+  program
     .command('hold')
     .description(
       'Let nothing be anchored until reconcile: for a database put back by pg_restore or a snapshot, before the first start',

@@ -24,6 +24,7 @@ import { deathStore } from './deaths.ts';
 import { watchDisk } from './disk-room.ts';
 import { eventStore } from './events.ts';
 import { evidenceStore } from './evidence.ts';
+import { refuseMoved } from './export.ts';
 import { faultKind } from './faults.ts';
 import { fleetStore } from './fleets.ts';
 import { type GroupCommit, type GroupCommitOptions, startGroupCommit } from './group-commit.ts';
@@ -95,6 +96,7 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
     } else {
       requireSchema(writer, migrations);
     }
+    refuseMoved(writer);
     stopWaiting(writer);
     const reader = openReader(path);
     opened.push(() => reader.close());

@@ -7,11 +7,11 @@ import {
 import { createDatabase } from '../support/temporary-database.ts';
 import type { OpenedStore, StoreLimits } from './world.ts';
 
-/** A server's store in a database of its own, which goes by the test's clock. */
+/** A server's store in a database of its own, which goes by the test's clock; `another` is that of another instance. */
 export async function openTemporaryPostgres(
   clock: Clock,
   options: StoreLimits & Partial<PostgresStoreOptions> = {},
-): Promise<OpenedStore & { url: string }> {
+): Promise<OpenedStore & { url: string; another(): Promise<Store> }> {
   const database = await createDatabase();
   const open = (): Promise<Store> =>
     openPostgresStore({
@@ -26,6 +26,7 @@ export async function openTemporaryPostgres(
   return {
     store,
     url: database.url,
+    another: open,
     async reopen() {
       await store.close();
       store = await open();

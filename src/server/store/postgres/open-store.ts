@@ -69,7 +69,7 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
     wakeUps,
     listen: options.serves && !options.pooler,
   });
-  const partitions = options.serves ? startPartitions(access) : null;
+  const partitions = options.serves ? await startPartitions(access) : null;
   const { maxChallenges = limits.openChallenges } = options;
 
   async function close(): Promise<void> {

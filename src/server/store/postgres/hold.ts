@@ -12,8 +12,8 @@ const REASON = 'restored';
 
 const held = sql(`SELECT FROM restoration WHERE id = 1 AND NOT EXISTS
   (SELECT FROM reconciled_senders WHERE chain_id = $1 AND address = $2)`);
-// Waits for every write of an anchorer, and for every lease being taken.
-const takeLeases = sql('LOCK TABLE leases IN EXCLUSIVE MODE');
+/** Inside a write: waits for the writes of all anchorers and for leases being taken, and keeps others out. */
+export const takeLeases = sql('LOCK TABLE leases IN EXCLUSIVE MODE');
 const begin = sql(`INSERT INTO restoration VALUES (1, $1)
   ON CONFLICT (id) DO UPDATE SET restored_at = excluded.restored_at`);
 const forgetReconciled = sql('DELETE FROM reconciled_senders');

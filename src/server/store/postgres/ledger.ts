@@ -9,6 +9,9 @@ const readBalance = sql('SELECT anchor_quota, gas_credit_wei FROM accounts WHERE
 const lockAccounts = sql(
   'SELECT FROM accounts WHERE wallet = ANY($1) ORDER BY wallet FOR NO KEY UPDATE',
 );
+const lockAccountsOf = sql(`SELECT FROM accounts
+  WHERE wallet IN (SELECT wallet FROM ledger WHERE task_id = ANY($1::uuid[]) AND kind = 'reserve')
+  ORDER BY wallet FOR NO KEY UPDATE`);
 const moveBalances = sql(`UPDATE accounts a
   SET anchor_quota = a.anchor_quota + c.anchors, gas_credit_wei = a.gas_credit_wei + c.gas_wei
   FROM unnest($1::text[], $2::bigint[], $3::numeric[]) AS c (wallet, anchors, gas_wei)
@@ -71,6 +74,11 @@ export async function postEntries(tx: Queries, entries: readonly LedgerEntry[]):
   return rows.map(({ seq }) => seq);
 }
 
+/** Locks the accounts that reserved for these tasks, before the tasks themselves are. Inside a write. */
+export async function lockReserving(tx: Queries, taskIds: readonly string[]): Promise<void> {
+  await tx.rows(lockAccountsOf, [taskIds]);
+}
+
 function sums(entries: readonly LedgerEntry[]): BalanceChange[] {
   const changes = new Map<string, BalanceChange>();
   for (const { wallet, anchors, gasWei } of entries) {
@@ -95,4 +103,28 @@ export async function reservationsOf(
       { wallet, cycle, gasWei: -BigInt(gas_wei) },
     ]),
   );
+}
+
+/** Gives back what the newest cycle of each task reserved. Inside a write. */
+export async function releaseReservations(
+  tx: Queries,
+  taskIds: readonly string[],
+  at: number,
+): Promise<void> {
+  if (taskIds.length === 0) return;
+  const reservations = await reservationsOf(tx, taskIds);
+  const entries = taskIds.map((taskId): LedgerEntry => {
+    const { wallet, cycle, gasWei } = reservationOf(reservations, taskId);
+    return { kind: 'release', wallet, anchors: 1, gasWei, taskId, cycle, at };
+  });
+  await postEntries(tx, entries);
+}
+
+export function reservationOf(
+  reservations: ReadonlyMap<string, Reservation>,
+  taskId: string,
+): Reservation {
+  const reservation = reservations.get(taskId);
+  if (reservation === undefined) throw new Error('The task has no reservation');
+  return reservation;
 }

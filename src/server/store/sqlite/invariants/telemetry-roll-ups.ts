@@ -3,7 +3,8 @@ import { type DayNames, dayNames, readingsOf } from '../../../core/day-names.ts'
 import { agree, type Tally } from '../../../core/tally.ts';
 import { decodeTally } from '../../../core/tally-bytes.ts';
 import { stepMs } from '../../../core/telemetry-store.ts';
-import { beginOf, DayTallies, namesReader, type RollupRow, resolutions } from '../roll-ups.ts';
+import { beginOf, DayTallies, resolutions } from '../../day-tallies.ts';
+import { namesReader, type RollupRow } from '../roll-ups.ts';
 
 interface SampleRow {
   robot_id: string;

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { afterEach, beforeEach, expect, it } from 'vitest';
+import { afterEach, beforeEach, expect, inject, it } from 'vitest';
 import type { Store } from '../../src/server/core/ports.ts';
 import { openPostgresStore } from '../../src/server/store/postgres/open-store.ts';
 import { createDatabase, type TemporaryDatabase } from '../support/temporary-database.ts';
@@ -12,7 +12,7 @@ let stores: [Store, Store];
 let instant: number | null;
 
 beforeEach(async () => {
-  database = await createDatabase();
+  database = await createDatabase(inject('postgresUrl'));
   instant = null;
   const { url } = database;
   const options = { url, poolMax: 4, pooler: false, serves: true, instant: () => instant };

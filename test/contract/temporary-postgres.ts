@@ -1,3 +1,4 @@
+import { inject } from 'vitest';
 import type { Clock } from '../../src/base/clock.ts';
 import type { Store } from '../../src/server/core/ports.ts';
 import {
@@ -12,7 +13,7 @@ export async function openTemporaryPostgres(
   clock: Clock,
   options: StoreLimits & Partial<PostgresStoreOptions> = {},
 ): Promise<OpenedStore & { url: string; another(): Promise<Store> }> {
-  const database = await createDatabase();
+  const database = await createDatabase(inject('postgresUrl'));
   const open = (): Promise<Store> =>
     openPostgresStore({
       url: database.url,

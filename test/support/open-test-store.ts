@@ -1,6 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { inject } from 'vitest';
 import type { Clock } from '../../src/base/clock.ts';
 import type { Store } from '../../src/server/core/ports.ts';
 import { openPostgresStore } from '../../src/server/store/postgres/open-store.ts';
@@ -43,7 +44,7 @@ export async function openTestStore(
 }
 
 async function openOnPostgres(clock: Clock): Promise<TestStore> {
-  const database = await createDatabase();
+  const database = await createDatabase(inject('postgresUrl'));
   const store = await openPostgresStore({
     url: database.url,
     poolMax: 6,

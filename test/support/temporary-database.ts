@@ -1,16 +1,13 @@
 import { randomBytes } from 'node:crypto';
 import pg from 'pg';
-import { inject } from 'vitest';
 
 export interface TemporaryDatabase {
   url: string;
   drop(): Promise<void>;
 }
 
-/** An empty database on the run's PostgreSQL server, or on the one given; its user needs CREATEDB only. */
-export async function createDatabase(
-  server: string = inject('postgresUrl'),
-): Promise<TemporaryDatabase> {
+/** An empty database on that server, whose user needs CREATEDB. */
+export async function createDatabase(server: string): Promise<TemporaryDatabase> {
   const name = `svc_test_${randomBytes(8).toString('hex')}`;
   const url = new URL(server);
   url.pathname = `/${name}`;

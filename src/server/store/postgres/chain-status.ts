@@ -2,11 +2,11 @@ import { SvcError } from '../../../base/svc-error.ts';
 import type { Hex } from '../../../proof/bytes.ts';
 import type { AnchorStore, FeeQuote } from '../../core/anchor-store.ts';
 import type { Access } from './access.ts';
-import type { Queries } from './connections.ts';
 import { IS_OWNED, leaseLost, ownership } from './leases.ts';
 import { sql } from './sql.ts';
 
-interface QuoteRow {
+/** Of the newest fee quote; null until there was one. */
+export interface QuoteRow {
   single_gas: string | null;
   base_fee_per_gas: string | null;
   max_priority_fee_per_gas: string | null;
@@ -20,7 +20,7 @@ interface StatusRow extends QuoteRow {
   sender_parked: number | null;
 }
 
-const QUOTE_COLUMNS = 'single_gas, base_fee_per_gas, max_priority_fee_per_gas, data_fee_wei';
+export const QUOTE_COLUMNS = 'single_gas, base_fee_per_gas, max_priority_fee_per_gas, data_fee_wei';
 
 const bind = sql('INSERT INTO chain_identity VALUES (1, $1, $2) ON CONFLICT DO NOTHING');
 const readIdentity = sql('SELECT chain_id, genesis_hash FROM chain_identity');
@@ -40,7 +40,6 @@ const status = sql(`SELECT ${QUOTE_COLUMNS}, s.degraded, s.updated_at,
     l.degraded AS sender_degraded, l.parked AS sender_parked
   FROM chain_status s
   LEFT JOIN leases l ON l.holder IS NOT NULL AND l.expires_at > instant_or($1)`);
-const quote = sql(`SELECT ${QUOTE_COLUMNS} FROM chain_status`);
 
 export function chainStatusStore(
   access: Access,
@@ -96,13 +95,7 @@ export function chainStatusStore(
   };
 }
 
-/** The newest fee quote; null until there was one. */
-export async function readFeeQuote(queries: Queries): Promise<FeeQuote | null> {
-  const row = await queries.first<QuoteRow>(quote);
-  return row === undefined ? null : toQuote(row);
-}
-
-function toQuote(row: QuoteRow): FeeQuote | null {
+export function toQuote(row: QuoteRow): FeeQuote | null {
   const { single_gas, base_fee_per_gas, max_priority_fee_per_gas, data_fee_wei } = row;
   if (
     single_gas === null ||

@@ -37,6 +37,11 @@ export async function openAccount(tx: Queries, wallet: string, now: number): Pro
   await tx.run(open, [wallet, now]);
 }
 
+/** Nobody else moves its balance or its counts before this write ends. Inside a write. */
+export async function lockAccount(tx: Queries, wallet: string): Promise<void> {
+  await tx.rows(lockAccounts, [[wallet]]);
+}
+
 export async function balanceOf(queries: Queries, wallet: string): Promise<Balance | null> {
   const row = await queries.first<BalanceRow>(readBalance, [wallet]);
   if (row === undefined) return null;

@@ -6,6 +6,9 @@ export interface Sql {
   readonly name: string;
 }
 
+/** Less than any id. */
+export const NO_UUID = '00000000-0000-0000-0000-000000000000';
+
 /** Make each once, when the store is built: the name follows from the text. */
 export function sql(text: string): Sql {
   return { text, name: `svc_${createHash('sha256').update(text).digest('hex').slice(0, 16)}` };

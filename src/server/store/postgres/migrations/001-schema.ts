@@ -54,13 +54,13 @@ CREATE TABLE cursor_key (
 );
 INSERT INTO cursor_key VALUES (1, uuid_send(gen_random_uuid()) || uuid_send(gen_random_uuid()));
 
--- What a crash of the database loses of it opens one window anew.
+-- What a crash of the database loses of it opens one window anew. Windows that are over are deleted (rate-counters.ts).
 CREATE UNLOGGED TABLE rate_counters (
+  window_start bigint NOT NULL,
   scope text COLLATE "C" NOT NULL,
   key text COLLATE "C" NOT NULL,
-  window_start bigint NOT NULL,
   used integer NOT NULL,
-  PRIMARY KEY (scope, key)
+  PRIMARY KEY (window_start, scope, key)
 ) WITH (fillfactor = 50);
 
 CREATE TABLE fleets (
@@ -425,6 +425,17 @@ BEGIN
   WHERE robot_id = coalesce(NEW.robot_id, OLD.robot_id);
   RETURN NULL;
 END $$;
+-- An insert that waited for the deletion of its id did not see the tombstone; it does when it is run again.
+CREATE FUNCTION refuse_buried_task() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  IF EXISTS (SELECT FROM tombstones WHERE task_id = NEW.id) THEN
+    RAISE EXCEPTION 'the id of a deleted task stays taken' USING ERRCODE = 'serialization_failure';
+  END IF;
+  RETURN NULL;
+END $$;
+CREATE TRIGGER task_not_buried AFTER INSERT ON tasks
+  FOR EACH ROW EXECUTE FUNCTION refuse_buried_task();
+
 CREATE TRIGGER task_counted AFTER INSERT OR DELETE ON tasks FOR EACH ROW EXECUTE FUNCTION count_task();
 CREATE TRIGGER task_recounted AFTER UPDATE OF status ON tasks
   FOR EACH ROW WHEN (NEW.status <> OLD.status) EXECUTE FUNCTION count_task();

@@ -32,9 +32,9 @@ interface BalanceRow {
   gas_credit_wei: string;
 }
 
-/** Harmless when the account is open. Inside a write. */
-export async function openAccount(tx: Queries, wallet: string, now: number): Promise<void> {
-  await tx.run(open, [wallet, now]);
+/** Harmless when the account is open; answers whether it was new. Inside a write. */
+export async function openAccount(tx: Queries, wallet: string, now: number): Promise<boolean> {
+  return (await tx.run(open, [wallet, now])) > 0;
 }
 
 /** Nobody else moves its balance or its counts before this write ends. Inside a write. */

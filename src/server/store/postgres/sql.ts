@@ -9,6 +9,9 @@ export interface Sql {
 /** Less than any id. */
 export const NO_UUID = '00000000-0000-0000-0000-000000000000';
 
+/** Greater than any id. */
+export const LAST_UUID = 'ffffffff-ffff-ffff-ffff-ffffffffffff';
+
 /** Make each once, when the store is built: the name follows from the text. */
 export function sql(text: string): Sql {
   return { text, name: `svc_${createHash('sha256').update(text).digest('hex').slice(0, 16)}` };

@@ -88,23 +88,26 @@ export function openConnections(options: ConnectionOptions): Connections {
 }
 
 function connectionOf(client: pg.ClientBase, named: boolean): Connection {
-  async function query(text: string, name?: string, values?: readonly SqlValue[]) {
+  async function query(config: pg.QueryConfig & { query_timeout?: number }) {
     try {
-      return await client.query({
-        text,
-        ...(name !== undefined && named ? { name } : {}),
-        ...(values === undefined ? {} : { values: values.map(toWire) }),
-      });
+      return await client.query(config);
     } catch (error) {
       throw new DatabaseFault(error);
     }
   }
+  const ask = ({ text, name, patienceMs }: Sql, values: readonly SqlValue[]) =>
+    query({
+      text,
+      values: values.map(toWire),
+      ...(named ? { name } : {}),
+      ...(patienceMs === undefined ? {} : { query_timeout: patienceMs }),
+    });
   return {
-    rows: async ({ text, name }, values = []) => (await query(text, name, values)).rows,
-    first: async ({ text, name }, values = []) => (await query(text, name, values)).rows[0],
-    run: async ({ text, name }, values = []) => (await query(text, name, values)).rowCount ?? 0,
+    rows: async (statement, values = []) => (await ask(statement, values)).rows,
+    first: async (statement, values = []) => (await ask(statement, values)).rows[0],
+    run: async (statement, values = []) => (await ask(statement, values)).rowCount ?? 0,
     execute: async (text) => {
-      await query(text);
+      await query({ text });
     },
   };
 }

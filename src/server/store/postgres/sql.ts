@@ -4,6 +4,8 @@ import { createHash } from 'node:crypto';
 export interface Sql {
   readonly text: string;
   readonly name: string;
+  /** How long the client waits for its answer, in ms; as long as for any, unless it is given. */
+  readonly patienceMs?: number;
 }
 
 /** Less than any id. */

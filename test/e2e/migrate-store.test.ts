@@ -102,6 +102,13 @@ it('moves a service to PostgreSQL with all that it holds, and what waited is anc
   const { owner, robot, robotId, apiKey, session, claim } = await atWork(before.url);
   const anchored = await claim('Anchored');
   await mining(robot.call('completeTask', { params: { id: anchored }, body: { proof: { n: 1 } } }));
+  // Final, so that nothing of it changes any more.
+  await mining(
+    waitFor('the anchor to be final', async () => {
+      const { body } = await robot.call('getTask', { params: { id: anchored } });
+      return body.anchor?.state === 'finalized';
+    }),
+  );
   const waiting = await claim('Waiting');
   await claim('Claimed');
   // No block comes any more: it is signed, or queued, when the server stops.

@@ -101,7 +101,7 @@ export async function weeksOf(queries: Queries): Promise<Week[]> {
 }
 
 /** The week that an instant is in. */
-function weekOf(instant: number): Week {
+export function weekOf(instant: number): Week {
   const from = Math.floor((instant - A_MONDAY) / WEEK_MS) * WEEK_MS + A_MONDAY;
   const monday = new Date(from).toISOString().slice(0, 10).replaceAll('-', '');
   return { table: `telemetry_${monday}`, from, to: from + WEEK_MS };
@@ -127,8 +127,27 @@ const move = (table: string) =>
     DELETE FROM telemetry_rest WHERE recorded_at >= $1 AND recorded_at < $2 RETURNING *)
   INSERT INTO ${table} SELECT * FROM moved`);
 
+/**
+ * Drops the week with its samples, after `first` in the same transaction, which nobody adds samples of that week to.
+ * Rejects where somebody reads telemetry for long.
+ */
+export async function dropWeek(
+  access: Access,
+  { table }: Week,
+  first: (tx: Queries) => Promise<void>,
+): Promise<void> {
+  await access.write(async (tx) => {
+    await beginChange(tx);
+    const weeks = await weeksOf(tx);
+    if (!weeks.some((week) => week.table === table)) return;
+    await tx.run(sql(`LOCK TABLE ${table} IN SHARE ROW EXCLUSIVE MODE`));
+    await first(tx);
+    await tx.run(sql(`DROP TABLE ${table}`));
+  });
+}
+
 /** One instance at a time. Inside a write. */
-export async function beginChange(tx: Queries): Promise<void> {
+async function beginChange(tx: Queries): Promise<void> {
   await tx.run(takeTurn);
   await tx.run(waitBriefly);
 }

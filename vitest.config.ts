@@ -11,12 +11,12 @@ export default defineConfig({
     allowOnly: false,
     projects: [
       { extends: true, test: { name: 'all', include: ['test/**/*.test.ts'] } },
-      // What stands on a store, a second time on the other one.
+      // The whole service, a second time on the other store.
       {
         extends: true,
         test: {
           name: 'postgres',
-          include: ['test/http/**/*.test.ts', 'test/chain/**/*.test.ts'],
+          include: ['test/http/**/*.test.ts'],
           env: { TEST_STORE: 'postgres' },
         },
       },

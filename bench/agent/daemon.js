@@ -14,7 +14,7 @@ const monitor = new URL('../event-loop.js', import.meta.url).href;
 /** What the unit sets for its program. */
 const unitEnvironment = Object.fromEntries(
   agentInstallation.directives
-    .map((line) => /^Environment=(\w+)=(.*)$/.exec(line))
+    .map((line) => /^Environment="?(\w+)=([^"]*)/.exec(line))
     .filter((match) => match !== null)
     .map(([, name, value]) => [name, value]),
 );

@@ -14,7 +14,7 @@ const monitor = new URL('../event-loop.js', import.meta.url).href;
 /** What the unit sets for its program. */
 const unitEnvironment = Object.fromEntries(
   agentInstallation.directives
-    .map((line) => /^Environment=(\w+)=(.*)$/.exec(line))
+    .map((line) => /^Environment="?(\w+)=([^"]*)/.exec(line))
     .filter((match) => match !== null)
     .map(([, name, value]) => [name, value]),
 );
@@ -58,10 +58,7 @@ async function startAgent({ log, socket, env, monitored }) {
   const monitoring = monitored ? ['--import', monitor] : [];
   const child = spawn(process.execPath, [...monitoring, program, 'run'], {
     stdio: ['ignore', 'ignore', logFile.fd, 'ipc'],
-    env: {
-      ...env,
-      ...(process.env.PRE && { LD_PRELOAD: process.env.PRE, FSYNC_MS: process.env.FSYNC_MS }),
-    },
+    env,
   });
   await logFile.close();
   await listening(child, log);

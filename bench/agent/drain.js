@@ -122,11 +122,12 @@ async function drain(place, site, robot, minutes) {
   const last = seen.at(-1);
   const perMinute = ((first.left - last.left) * 60_000) / (last.atMs - first.atMs);
   return {
-    drainSeconds: last.atMs / 1000,
+    seconds: last.atMs / 1000,
     perMinute,
     ofLimit: perMinute / limits.robotCallsPerWindow,
     behindSeconds: behindMs / 1000,
-    drainMb: mostMb,
+    mostMb,
+    left: last.left,
   };
 }
 

@@ -5,6 +5,7 @@ import { type AnchorKey, loadAnchorKeys } from '../chain/anchor-key.ts';
 import { type AnchorChain, openChain } from '../chain/chain.ts';
 import { startAnchorer } from './anchorer/anchorer.ts';
 import type { AnchoringLimits, AnchorStep } from './anchorer/anchoring-context.ts';
+import { watchProgress } from './anchorer/progress.ts';
 import { refuseCode } from './anchorer/refuse-code.ts';
 import { hostInUrl, type ServerConfig } from './config.ts';
 import type { Settings } from './core/deps.ts';
@@ -23,6 +24,8 @@ export interface Server {
   url: string;
   /** Resolves when the store can no longer be trusted and the process must end. */
   failed: Promise<'store_failed'>;
+  /** Since when the store or the anchorer stands still, of `performance.now()`; now, where neither does. */
+  progressAt(): number;
   /** Stops accepting, finishes requests, drains the anchorer, closes the store. */
   close(): Promise<void>;
 }
@@ -107,8 +110,10 @@ export async function startServer(config: ServerConfig, deps: ServerDeps): Promi
     proofRetentionMs: config.proofRetentionMs,
     onError: (error) => logger.warn({ err: error }, 'old data could not be deleted'),
   });
+  const progress = watchProgress({ store, anchorer });
   const close = async () => {
     stopping.abort();
+    progress.stop();
     await app.close();
     await Promise.all([anchorer.drain(), retention.stop()]);
     await chain.close();
@@ -123,7 +128,7 @@ export async function startServer(config: ServerConfig, deps: ServerDeps): Promi
       { url: settings.baseUrl, anchor_addresses: keys.map(({ address }) => address) },
       'listening',
     );
-    return { url: settings.baseUrl, failed, close };
+    return { url: settings.baseUrl, failed, progressAt: progress.at, close };
   } catch (error) {
     await close();
     throw error;

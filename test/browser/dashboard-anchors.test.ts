@@ -7,8 +7,8 @@ import { waitFor } from '../support/wait-for.ts';
 
 const anchorer = anvilAccounts[0].address;
 const FUNDS = '0x21e19e0c9bab2400000';
-/** Refuses whatever is sent to it. */
-const REVERT = '0x5f5ffd';
+/** Gas of a block: less than any transaction needs, and what it was. */
+const [TOO_LITTLE_GAS, GAS] = ['0x5000', '0x1c9c380'];
 
 let dashboard: Dashboard;
 let opened: DashboardPage;
@@ -111,13 +111,17 @@ describe('the state of an anchor', () => {
   it('tells that the chain refused it, and takes the proof again', async () => {
     const id = await claim('Weld the third seam');
     const page = await showTask(id);
-    await rpc('anvil_setCode', [anchorer, REVERT]);
-
+    await rpc('anvil_setBalance', [anchorer, '0x1']);
     const answer = handIn(id);
+    await stage(page, 'queued');
+
+    await rpc('evm_setBlockGasLimit', [TOO_LITTLE_GAS]);
+    await rpc('anvil_setBalance', [anchorer, FUNDS]);
     await startBlocks();
     await page.getByText('The anchor was refused before anything was signed').waitFor();
     expect(await answer).toBe('anchoring_failed');
-    await rpc('anvil_setCode', [anchorer, '0x']);
+    await rpc('evm_setBlockGasLimit', [GAS]);
+    await mine();
     expect(await handIn(id)).toBe(200);
     await stage(page, 'finalized');
     await stopBlocks();

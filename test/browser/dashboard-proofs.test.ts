@@ -107,6 +107,32 @@ describe('a task', () => {
   });
 });
 
+describe('evidence', () => {
+  it('is erased only when that was typed, and leaves hash and receipt', async () => {
+    const { page } = opened;
+    const [robot] = scene.robots;
+    const task = await robot?.client.call('createTask', { body: { title: 'Read the meter' } });
+    const id = task?.body.task.id ?? '';
+    await robot?.client.call('completeTask', { params: { id }, body: { proof: { kwh: 4711 } } });
+    await page.goto(`${dashboard.server.url}/tasks/${id}`);
+    await page.getByText('4711').waitFor();
+
+    await page.getByRole('button', { name: 'Erase evidence' }).click();
+    const last = page.getByRole('button', { name: 'Erase for good' });
+    expect(await last.isDisabled()).toBe(true);
+    await page.getByLabel('Type erase to go on').fill('erase');
+    await last.click();
+
+    await page.getByText('The evidence of this task was erased').waitFor();
+    expect(await page.getByText('4711').count()).toBe(0);
+    expect(await page.getByRole('button', { name: 'Download evidence' }).count()).toBe(0);
+    await page.getByRole('heading', { name: 'Receipt' }).waitFor();
+    const rpc = ['--rpc-url', dashboard.server.rpc_url];
+    const bundle = await download(page, 'Download bundle');
+    expect((await run('svc', ['verify', bundle, ...rpc])).exitCode).toBe(0);
+  });
+});
+
 describe('public verification', () => {
   let visitor: DashboardPage;
   /** Bodies that the page sent. */

@@ -68,6 +68,9 @@ describe('a new robot', () => {
     expect(JSON.parse(stdout).robot.name).toBe('picker-1');
     await page.keyboard.press('Escape');
     expect(await keyIn(page)).toBe(key);
+    await page.getByRole('button', { name: 'Close', exact: true }).click();
+    await page.getByRole('alert').getByText('Close without the key?').waitFor();
+    await page.getByRole('button', { name: 'Back to the key' }).click();
     await page.getByLabel('I have kept the key').check();
     await page.getByRole('button', { name: 'Done' }).click();
     await page.getByRole('link', { name: 'picker-1' }).waitFor();
@@ -95,6 +98,32 @@ describe('the list of robots', () => {
     expect(await rowNames(page)).toEqual(['cart-1']);
     await page.getByLabel('Search robots').fill('nothing');
     await page.getByText('No robot matches').waitFor();
+  });
+
+  it('keeps what was chosen in its address: through a reload, a visit, and the way back', async () => {
+    const { page } = await openWith('/robots', ['arm-2', 'arm-10', 'cart-1']);
+    await page.getByLabel('Search robots').fill('arm');
+    await page.getByRole('button', { name: 'Name' }).click();
+    await expect.poll(() => rowNames(page)).toEqual(['arm-10', 'arm-2']);
+
+    await page.reload();
+    await expect.poll(() => rowNames(page)).toEqual(['arm-10', 'arm-2']);
+    await page.getByRole('link', { name: 'arm-10' }).click();
+    await page.getByRole('heading', { name: 'arm-10' }).waitFor();
+    await page.goBack();
+
+    await expect.poll(() => rowNames(page)).toEqual(['arm-10', 'arm-2']);
+    expect(await page.getByLabel('Search robots').inputValue()).toBe('arm');
+  });
+
+  it('shows robots beyond the first page of the interface', async () => {
+    const names = Array.from({ length: 250 }, (_, i) => `arm-${String(i).padStart(3, '0')}`);
+    const { page } = await openWith('/robots', names);
+
+    await page.getByRole('link', { name: 'arm-249' }).waitFor();
+    expect(await rowNames(page)).toEqual(names);
+    await page.getByLabel('Search robots').fill('arm-24');
+    await expect.poll(() => rowNames(page)).toHaveLength(10);
   });
 
   it('moves all that are selected into a fleet', async () => {
@@ -147,6 +176,43 @@ describe('a robot', () => {
 
     expect(await isTaken(await keyIn(page))).toBe(true);
     expect(await isTaken(robots[0]?.apiKey ?? '')).toBe(false);
+  });
+
+  it('whose key is revoked works again only with a new one', async () => {
+    const { page, robots } = await openWith('/robots/:id', ['arm-1']);
+    await page.getByRole('button', { name: 'Revoke key' }).click();
+
+    await page.getByRole('dialog').getByRole('button', { name: 'Revoke key' }).click();
+    await page.getByText('has no key').waitFor();
+
+    expect(await isTaken(robots[0]?.apiKey ?? '')).toBe(false);
+    await page.getByRole('button', { name: 'Give a key' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Give a key' }).click();
+    await page.getByText('Copy this key now').waitFor();
+    expect(await isTaken(await keyIn(page))).toBe(true);
+  });
+
+  it('has its key shown until one has kept it, or means to lose it', async () => {
+    const { page } = await openWith('/robots/:id', ['arm-1']);
+    await page.getByRole('button', { name: 'Rotate key' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Rotate key' }).click();
+    await page.getByText('Copy this key now').waitFor();
+
+    await page.getByRole('button', { name: 'Close', exact: true }).click();
+    await page.getByRole('button', { name: 'Close, and lose it' }).click();
+
+    await page.getByRole('dialog').waitFor({ state: 'detached' });
+  });
+
+  it('hands its key over where the browser lets no page copy', async () => {
+    const { page } = await openWith('/robots/:id', ['arm-1']);
+    await page.evaluate('delete Navigator.prototype.clipboard');
+    await page.getByRole('button', { name: 'Rotate key' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Rotate key' }).click();
+    await page.getByRole('button', { name: 'Copy key' }).click();
+
+    await page.getByText('Press Ctrl+C').waitFor();
+    expect(await page.evaluate('String(getSelection())')).toBe(await keyIn(page));
   });
 
   it('is deleted only when its name was typed', async () => {

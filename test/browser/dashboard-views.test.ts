@@ -134,6 +134,12 @@ const appearances = (['light', 'dark'] as const).flatMap((colorScheme) =>
   [1280, 390].map((width) => ({ colorScheme, width })),
 );
 
+/** Runs in the page: whether a dialog is not in the middle. */
+const dialogIsBeside = `[...document.querySelectorAll('[role=dialog]')].some((dialog) => {
+  const { left, right } = dialog.getBoundingClientRect();
+  return Math.abs(left - (document.documentElement.clientWidth - right)) > 2;
+})`;
+
 async function isFitFor(page: Page, { address, shows, open }: View): Promise<void> {
   await page.setViewportSize({ width: 1280, height: 850 });
   await page.goto(dashboard.server.url + address());
@@ -148,6 +154,7 @@ async function isFitFor(page: Page, { address, shows, open }: View): Promise<voi
     expect(await violationsIn(page), at).toEqual([]);
     const isTooWide = 'document.documentElement.scrollWidth > document.documentElement.clientWidth';
     expect(await page.evaluate(isTooWide), at).toBe(false);
+    expect(await page.evaluate(dialogIsBeside), at).toBe(false);
   }
   expect(await unstyledIn(page)).toEqual([]);
 }

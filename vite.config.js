@@ -2,13 +2,17 @@ import { defineConfig } from 'vite';
 
 /**
  * uPlot makes a number format of the browser's language when it is loaded, and fails with one that is not
- * BCP 47, such as the `en-US@posix` of Chromium where no locale is set. Here every text is English.
+ * BCP 47, such as the `en-US@posix` of Chromium where no locale is set. It has no setting for that, and here
+ * every text is English.
  */
 const inAnyLocale = {
   name: 'in-any-locale',
   /** @param {string} code @param {string} id */
   transform(code, id) {
-    return /uPlot\.esm\.js$/.test(id) ? code.replace('domEnv ? nav.language : ', '') : null;
+    if (!/uPlot\.esm\.js$/.test(id)) return null;
+    const mended = code.replace('domEnv ? nav.language : ', '');
+    if (mended === code) throw new Error('uPlot no longer reads the language where it did');
+    return mended;
   },
 };
 

@@ -2,12 +2,24 @@ import { defineConfig } from 'vitest/config';
 
 export default defineConfig({
   test: {
-    include: ['test/**/*.test.ts'],
+    globalSetup: ['test/support/shared-postgres.ts'],
     // Ends what hangs; nothing here is a measure of speed.
     testTimeout: 120_000,
     hookTimeout: 120_000,
     maxWorkers: 2,
     retry: 0,
     allowOnly: false,
+    projects: [
+      { extends: true, test: { name: 'all', include: ['test/**/*.test.ts'] } },
+      // The whole service, a second time on the other store.
+      {
+        extends: true,
+        test: {
+          name: 'postgres',
+          include: ['test/http/**/*.test.ts'],
+          env: { TEST_STORE: 'postgres' },
+        },
+      },
+    ],
   },
 });

@@ -13,7 +13,7 @@ import { parseArgs } from 'node:util';
 import { readAnchors } from './anchor/anchors.js';
 import { claimTasks, runRobots } from './anchor/load.js';
 import { measureOneBatch } from './anchor/one-batch.js';
-import { openSite } from './anchor/site.js';
+import { openSite } from './site.js';
 
 const WARM_UP_SECONDS = 5;
 const GOALS = { perSecond: 1000, p50Seconds: 1.8, p99Seconds: 3, heldMs: 20 };

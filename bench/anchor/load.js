@@ -7,11 +7,11 @@ const AT_ONCE = 64;
 /**
  * Claims tasks for each robot beforehand, so that a run is of completions alone.
  *
- * @param {{ url: string, apiKeys: string[] }} site
+ * @param {{ url: string, robots: { apiKey: string }[] }} site
  * @param {number} perRobot
  */
-export async function claimTasks({ url, apiKeys }, perRobot) {
-  const robots = apiKeys.map((apiKey) => ({ apiKey, tasks: [] }));
+export async function claimTasks({ url, robots: all }, perRobot) {
+  const robots = all.map(({ apiKey }) => ({ apiKey, tasks: [] }));
   const claims = Array.from({ length: perRobot }, () => robots).flat();
   const body = '{"title":"carry a parcel"}';
   const claim = async () => {

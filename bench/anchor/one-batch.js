@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { openSite } from '../site.js';
 import { ask, readAnchors } from './anchors.js';
 import { claimTasks, complete, connect } from './load.js';
-import { openSite } from './site.js';
 
 const BATCH = 1024;
 const ROBOTS = 256;

@@ -23,7 +23,7 @@ export interface Agent {
    * both do every few seconds. A full disk or a dead network is no standstill: a restart would mend neither.
    */
   progressAt(): number;
-  status(): Promise<AgentStatus>;
+  status(): AgentStatus;
   /** Answers what is under way, commits what it was given, and ends. */
   close(): Promise<void>;
 }

@@ -157,7 +157,7 @@ function addUpkeepCommands(program: Command): void {
     .description('Give the disk back what delivered records took')
     .action(async () => {
       const { compactSpool } = await import('./commands/spool.ts');
-      compactSpool(process.env);
+      await compactSpool(process.env);
     });
 }
 

@@ -41,6 +41,19 @@ export async function environmentToLookAfter(
   return namesKey(both) ? both : { ...both, SVC_AGENT_KEY_FILE: unit.keyFile };
 }
 
+/**
+ * The environment of the agent that a command of this machine speaks with, or whose spool it reads: as above, but for
+ * who may not read the service's it is the caller's alone.
+ */
+export async function environmentOfAgent(own: NodeJS.ProcessEnv): Promise<NodeJS.ProcessEnv> {
+  try {
+    return await environmentToLookAfter(own, await readInstalledUnit());
+  } catch (error) {
+    if (error instanceof SvcError && error.code === 'usage') return own;
+    throw error;
+  }
+}
+
 function namesKey(environment: NodeJS.ProcessEnv): boolean {
   const { SVC_AGENT_KEY, SVC_AGENT_KEY_FILE, CREDENTIALS_DIRECTORY } = environment;
   return Boolean(SVC_AGENT_KEY || SVC_AGENT_KEY_FILE || CREDENTIALS_DIRECTORY);

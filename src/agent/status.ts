@@ -1,13 +1,11 @@
-import { startSteps } from '../base/steps.ts';
 import { packageVersion } from '../base/version.ts';
 import type { Spool } from './spool/spool.ts';
+import type { Total } from './spool/totals.ts';
 import type { Uploader } from './uploader/uploader.ts';
-
-/** Samples counted at once; others are served in between. */
-const COUNTED_AT_ONCE = 20_000;
 
 export interface LaneStatus {
   count: number;
+  /** Of the records' text. */
   bytes: number;
   /** When the oldest was accepted, by the wall clock of then; null where there is none. */
   oldest_at: string | null;
@@ -22,11 +20,14 @@ export interface AgentStatus extends ReturnType<Uploader['status']> {
   /** Records that the service will never take. */
   refused: number;
   spool: {
+    /** Those of the damaged file counted. */
     bytes_on_disk: number;
     bytes_used: number;
     bytes_allowed: number;
     /** Code of what keeps it from being written now; null when all is well. */
     failure: string | null;
+    /** What was last set aside because it was damaged; it goes when its room is needed. */
+    damaged_file: string | null;
     /** Null where the kernel does not count it. */
     bytes_written_last_hour: number | null;
   };
@@ -34,14 +35,14 @@ export interface AgentStatus extends ReturnType<Uploader['status']> {
   drain_seconds: number | null;
 }
 
-export async function readStatus(
+export function readStatus(
   spool: Spool,
   uploader: Uploader,
   bytesWritten: number | null,
-): Promise<AgentStatus> {
+): AgentStatus {
   const upload = uploader.status();
   const { used, capacity } = spool.room();
-  const lanes = await readLanes(spool, used);
+  const lanes = readLanes(spool);
   const calls =
     lanes.claims.count + lanes.completions.count + lanes.events.count + lanes.samples.count / 50;
   return {
@@ -49,12 +50,13 @@ export async function readStatus(
     robot_id: spool.read(({ ledger }) => ledger.robotId()),
     ...upload,
     lanes,
-    refused: spool.read(({ ledger }) => ledger.countRefused()),
+    refused: spool.read(({ totals }) => totals.of('refused').count),
     spool: {
       bytes_on_disk: spool.bytesOnDisk(),
       bytes_used: used,
       bytes_allowed: capacity,
       failure: codeOf(spool.failure),
+      damaged_file: spool.damaged?.file ?? null,
       bytes_written_last_hour: bytesWritten,
     },
     drain_seconds: upload.connected
@@ -63,40 +65,22 @@ export async function readStatus(
   };
 }
 
-async function readLanes(spool: Spool, used: number): Promise<AgentStatus['lanes']> {
-  const tasks = spool.read((tables) => tables.tasks.summary());
-  const events = laneOf(spool.read((tables) => tables.events.summary()));
-  events.count += spool.uncommitted.event;
-  const claims = laneOf(tasks.find(({ table }) => table === 'claims'));
-  const completions = laneOf(tasks.find(({ table }) => table === 'completions'));
-  const count = (await countSamples(spool)) + spool.uncommitted.sample;
-  const oldest = spool.read(({ samples }) => samples.oldestMs());
-  const others = claims.bytes + completions.bytes + events.bytes;
-  const bytes = count === 0 ? 0 : Math.max(0, used - others);
-  return { claims, completions, samples: { ...laneOf({ count, bytes, oldest }) }, events };
+function readLanes(spool: Spool): AgentStatus['lanes'] {
+  return spool.read(({ totals, tasks, samples, events }) => {
+    const oldest = tasks.oldestMs();
+    const { sample, event } = spool.uncommitted;
+    return {
+      claims: laneOf(totals.of('queued_claims'), oldest.claim),
+      completions: laneOf(totals.of('completions'), oldest.completion),
+      samples: laneOf(totals.of('samples'), samples.oldestMs(), sample),
+      events: laneOf(totals.of('events'), events.oldestMs(), event),
+    };
+  });
 }
 
-async function countSamples(spool: Spool): Promise<number> {
-  const ends = spool.read(({ samples }) => samples.ends());
-  const step = startSteps();
-  let count = 0;
-  for (let from = ends?.first ?? 0; ends && from <= ends.last; from += COUNTED_AT_ONCE) {
-    const first = from;
-    count += spool.read(({ samples }) => samples.count(first, first + COUNTED_AT_ONCE - 1));
-    await step();
-  }
-  return count;
-}
-
-interface Summary {
-  count: number;
-  bytes: number | null;
-  oldest: number | null;
-}
-
-function laneOf({ count, bytes, oldest }: Summary = { count: 0, bytes: 0, oldest: null }) {
+function laneOf({ count, bytes }: Total, oldest: number | null, uncommitted = 0): LaneStatus {
   const oldest_at = oldest === null ? null : new Date(oldest).toISOString();
-  return { count, bytes: bytes ?? 0, oldest_at };
+  return { count: count + uncommitted, bytes, oldest_at };
 }
 
 function codeOf(failure: unknown): string | null {

@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query';
-import { type ComponentType, lazy, type ReactNode, Suspense, useEffect, useRef } from 'react';
-import { Redirect, Route, Switch, useLocation, useSearchParams } from 'wouter';
+import { Activity, type ComponentType, lazy, type ReactNode, Suspense, useState } from 'react';
+import { Redirect, Route, Switch, useLocation, useSearch, useSearchParams } from 'wouter';
 import { PublicShell } from './public-shell.tsx';
 import { accountQuery } from './queries.ts';
 import { Shell } from './shell.tsx';
@@ -69,21 +69,36 @@ function Public({ page: View }: { page: ComponentType }) {
   );
 }
 
-/** Its children for who is signed in, the way to sign in for everybody else. */
+/**
+ * Its children for who is signed in, the way to sign in for everybody else. Where a session ends under an open
+ * view, the view is put away as it is, with what was typed into it, and is there again for the same wallet.
+ */
 function SignedIn({ children }: { children: ReactNode }) {
   const account = useQuery(accountQuery);
   const [path] = useLocation();
-  const wasSignedIn = useRef(false);
-  useEffect(() => {
-    if (account.data) wasSignedIn.current = true;
-  }, [account.data]);
-  if (account.data) return children;
-  if (account.data === null) {
-    const ended = wasSignedIn.current ? '&ended=1' : '';
-    return <Redirect to={`/sign-in?next=${encodeURIComponent(path)}${ended}`} replace />;
+  const search = useSearch();
+  const [wallet, setWallet] = useState<string>();
+  if (account.data && account.data.wallet !== wallet) setWallet(account.data.wallet);
+  if (wallet === undefined && account.data === null) {
+    const here = search === '' ? path : `${path}?${search}`;
+    return <Redirect to={`/sign-in?next=${encodeURIComponent(here)}`} replace />;
   }
-  if (account.isError) return <Failure error={account.error} onRetry={account.refetch} />;
-  return <Loading what="account" />;
+  return (
+    <>
+      {wallet !== undefined && (
+        <Activity key={wallet} mode={account.data ? 'visible' : 'hidden'}>
+          {children}
+        </Activity>
+      )}
+      {account.data === null && <SignIn endedFor={wallet} />}
+      {account.data === undefined &&
+        (account.isError ? (
+          <Failure error={account.error} onRetry={account.refetch} />
+        ) : (
+          <Loading what="account" />
+        ))}
+    </>
+  );
 }
 
 function SignInOrGoOn() {
@@ -93,5 +108,5 @@ function SignInOrGoOn() {
   // A path of this site: a second slash would begin another host.
   const target = /^\/(?![/\\])/.test(next) ? next : '/';
   if (account.data) return <Redirect to={target} replace />;
-  return <SignIn ended={search.has('ended')} />;
+  return <SignIn />;
 }

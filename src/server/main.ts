@@ -5,6 +5,7 @@ import { type AnchorKey, loadAnchorKeys } from '../chain/anchor-key.ts';
 import { type AnchorChain, openChain } from '../chain/chain.ts';
 import { startAnchorer } from './anchorer/anchorer.ts';
 import type { AnchoringLimits, AnchorStep } from './anchorer/anchoring-context.ts';
+import { watchProgress } from './anchorer/progress.ts';
 import { refuseCode } from './anchorer/refuse-code.ts';
 import { hostInUrl, type ServerConfig } from './config.ts';
 import type { Settings } from './core/deps.ts';
@@ -13,7 +14,7 @@ import { startRetention } from './core/retention.ts';
 import { buildApp } from './http/app.ts';
 import { createMetrics } from './metrics/metrics.ts';
 import { createNetworkLookup } from './network.ts';
-import { openSqliteStore } from './store/sqlite/open-store.ts';
+import { openStore } from './store/open-store.ts';
 
 const LEASE_TTL_MS = 15_000;
 const FIRST_CONTACT_MS = 3_000;
@@ -23,6 +24,8 @@ export interface Server {
   url: string;
   /** Resolves when the store can no longer be trusted and the process must end. */
   failed: Promise<'store_failed'>;
+  /** Since when the store or the anchorer stands still, of `performance.now()`; now, where neither does. */
+  progressAt(): number;
   /** Stops accepting, finishes requests, drains the anchorer, closes the store. */
   close(): Promise<void>;
 }
@@ -56,10 +59,9 @@ export async function startServer(config: ServerConfig, deps: ServerDeps): Promi
   const failed = new Promise<'store_failed'>((resolve) => {
     fail = resolve;
   });
-  const opened = await openSqliteStore({
-    path: config.databasePath,
+  const opened = await openStore(config.database, {
     clock,
-    exclusive: true,
+    serves: true,
     onCommit: metrics.onCommit,
     minFreeBytes: values.SVC_DISK_MIN_FREE_MB * 1024 * 1024,
     onFatal(error) {
@@ -108,8 +110,10 @@ export async function startServer(config: ServerConfig, deps: ServerDeps): Promi
     proofRetentionMs: config.proofRetentionMs,
     onError: (error) => logger.warn({ err: error }, 'old data could not be deleted'),
   });
+  const progress = watchProgress({ store, anchorer });
   const close = async () => {
     stopping.abort();
+    progress.stop();
     await app.close();
     await Promise.all([anchorer.drain(), retention.stop()]);
     await chain.close();
@@ -124,7 +128,7 @@ export async function startServer(config: ServerConfig, deps: ServerDeps): Promi
       { url: settings.baseUrl, anchor_addresses: keys.map(({ address }) => address) },
       'listening',
     );
-    return { url: settings.baseUrl, failed, close };
+    return { url: settings.baseUrl, failed, progressAt: progress.at, close };
   } catch (error) {
     await close();
     throw error;

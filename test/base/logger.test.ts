@@ -1,3 +1,8 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, open, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
 import { pino } from 'pino';
 import { expect, it } from 'vitest';
 import { withSeverity } from '../../src/base/logger.ts';
@@ -12,4 +17,39 @@ it('puts the severity of journald before each line, and leaves the JSON whole', 
 
   expect(lines.map((line) => line.slice(0, 3))).toEqual(['<2>', '<3>', '<4>', '<6>', '<7>', '<7>']);
   expect(lines.map((line) => JSON.parse(line.slice(3)).text)).toEqual(Array(6).fill('"level":60'));
+});
+
+/** What a process writes that logs one line to a file, with JOURNAL_STREAM as `journalStream` makes it of the file. */
+async function lineToFile(journalStream: (dev: bigint, ino: bigint) => string): Promise<string> {
+  const folder = await mkdtemp(path.join(tmpdir(), 'svc-log-'));
+  try {
+    const handle = await open(path.join(folder, 'log'), 'w+');
+    const { dev, ino } = await handle.stat({ bigint: true });
+    const url = (name: string) => new URL(name, import.meta.url).href;
+    const script = `const { createLogger } = await import(${JSON.stringify(url('../../src/base/logger.ts'))});
+      createLogger('info').warn('full');`;
+    const args = ['--import', url('../support/typescript.js'), '--input-type=module', '-e', script];
+    const child = spawn(process.execPath, args, {
+      stdio: ['ignore', 'ignore', handle.fd],
+      env: { JOURNAL_STREAM: journalStream(dev, ino) },
+    });
+    await once(child, 'exit');
+    const text = await readFile(path.join(folder, 'log'), 'utf8');
+    await handle.close();
+    return text;
+  } finally {
+    await rm(folder, { recursive: true });
+  }
+}
+
+it('puts it there where standard error is the journal', async () => {
+  const line = await lineToFile((dev, ino) => `${dev}:${ino}`);
+
+  expect(line).toMatch(/^<4>\{.*"msg":"full"\}\n$/);
+});
+
+it('writes JSON alone where standard error was led elsewhere since', async () => {
+  const line = await lineToFile((dev, ino) => `${dev}:${ino + 1n}`);
+
+  expect(JSON.parse(line).msg).toBe('full');
 });

@@ -13,24 +13,21 @@ afterAll(() => dashboard?.stop());
 describe('signing in', () => {
   it('goes on to the view that was asked for', async () => {
     const account = newAccount();
-    const { page, faults, strangers } = await dashboard.open('/account', { account });
+    const { page } = await dashboard.open('/account', { account });
 
     await page.getByRole('button', { name: 'Test wallet' }).click();
 
     await page.waitForURL('**/account');
     await page.getByRole('main').getByText(account.address, { exact: true }).waitFor();
     await page.getByText('requirement met').waitFor();
-    expect(faults).toEqual([]);
-    expect([...strangers]).toEqual([]);
   });
 
   it('explains itself where no wallet is installed', async () => {
-    const { page, faults } = await dashboard.open('/sign-in', { wallet: null });
+    const { page } = await dashboard.open('/sign-in', { wallet: null });
 
     await page.getByText('No wallet was found in this browser').waitFor();
 
     expect(await page.getByText('Install an Ethereum wallet').isVisible()).toBe(true);
-    expect(faults).toEqual([]);
   });
 
   it.each([
@@ -38,13 +35,12 @@ describe('signing in', () => {
     ['another account signed', { signsWith: newAccount() }, 'The signature is not from'],
     ['the wallet switched accounts', { switchesTo: newAccount() }, 'The wallet switched from'],
   ])('says so when %s, and lets one try again', async (_, wallet, message) => {
-    const { page, faults } = await dashboard.open('/sign-in', { wallet });
+    const { page } = await dashboard.open('/sign-in', { wallet });
 
     await page.getByRole('button', { name: 'Test wallet' }).click();
 
     await page.getByRole('alert').getByText(message).waitFor();
     expect(await page.getByRole('button', { name: 'Test wallet' }).isEnabled()).toBe(true);
-    expect(faults).toEqual([]);
   });
 
   it('says so when the message has expired in the wallet', async () => {
@@ -62,17 +58,16 @@ describe('signing in', () => {
   it('never goes on to another site', async () => {
     const { page } = await dashboard.openSignedIn('//evil.test/');
 
-    expect(page.url()).toBe(`${dashboard.dev.url}/`);
+    expect(page.url()).toBe(`${dashboard.server.url}/`);
   });
 
   it('shows a wallet with its icon, and what it calls itself as text', async () => {
-    const { page, faults } = await dashboard.open('/sign-in', { wallet: { name: '<img src=x>' } });
+    const { page } = await dashboard.open('/sign-in', { wallet: { name: '<img src=x>' } });
 
     await page.getByRole('button', { name: '<img src=x>' }).waitFor();
     await waitFor('the icon', () =>
       page.evaluate<boolean>('document.querySelector(".wallet img").naturalWidth > 0'),
     );
-    expect(faults).toEqual([]);
   });
 });
 
@@ -111,19 +106,18 @@ describe('a session', () => {
 
   it('stays with its account when the wallet switches, and offers the other', async () => {
     const [first, second] = [newAccount(), newAccount()];
-    const { page, faults } = await dashboard.openSignedIn('/account', { account: first });
+    const { page } = await dashboard.openSignedIn('/account', { account: first });
 
     await page.evaluate(`testWallet.switchAccount('${second.address}')`);
 
     await page.getByText('Your wallet has switched to another account').waitFor();
     await page.getByRole('main').getByText(first.address, { exact: true }).waitFor();
-    expect(faults).toEqual([]);
   });
 });
 
 describe('the anchoring network', () => {
   it('is added to a wallet that does not know it, and switched to', async () => {
-    const { page, faults } = await dashboard.openSignedIn('/account', {
+    const { page } = await dashboard.openSignedIn('/account', {
       wallet: { chainId: '0x1' },
     });
 
@@ -134,6 +128,5 @@ describe('the anchoring network', () => {
       chainId: '0x7a69',
       rpcUrls: [expect.stringContaining('http')],
     });
-    expect(faults).toEqual([]);
   });
 });

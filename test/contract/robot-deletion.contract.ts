@@ -35,17 +35,21 @@ export function robotDeletionContract(open: OpenStore): void {
     expect(await world.store.authenticateRobot(robot.keyHash)).not.toBeNull();
   });
 
-  it('refuses claims and completions that are under way', async () => {
+  it('takes with it, or refuses, claims and completions that are under way', async () => {
     const task = await world.task(robot.id);
+    const claim = world.newTask(robot.id);
 
-    const [, claimed, queued] = await Promise.all([
+    await Promise.all([
       remove(),
-      world.store.createTask(world.newTask(robot.id)),
+      world.store.createTask(claim),
       world.store.queueCompletion(world.completion(task)),
     ]);
 
-    expect(claimed).toEqual({ outcome: 'robot_gone' });
-    expect(queued).toEqual({ outcome: 'robot_gone' });
+    const viewer = { wallet: robot.wallet };
+    expect(await world.store.getTask(claim.id, viewer)).toBeNull();
+    expect(await world.store.getTask(task.id, viewer)).toBeNull();
+    expect(await world.store.listQueuedProofs(lease, 10)).toEqual([]);
+    expect(await world.store.createTask(claim)).toEqual({ outcome: 'robot_gone' });
   });
 
   it('takes its tasks with it, whose ids stay taken, and no others', async () => {

@@ -9,6 +9,8 @@ const packages = {
   openssl: 'openssl',
   'systemd-notify': 'systemd',
   'systemd-analyze': 'systemd',
+  systemctl: 'systemd',
+  'systemd-sysusers': 'systemd',
 };
 
 /** Where the program is. Skips the test, and says so on standard error too, where it is not. */

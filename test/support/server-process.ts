@@ -35,7 +35,10 @@ export interface StartingServer {
   passed: ReadonlySet<string>;
   /** The fault point at which it killed itself. */
   killedAt(): string | null;
+  /** Ends it; answers how it ended. */
   kill(signal: NodeJS.Signals): Promise<string>;
+  /** As `kill`, for a signal that does not end it. */
+  signal(signal: NodeJS.Signals): void;
 }
 
 export interface ServerProcess extends Omit<StartingServer, 'url'> {
@@ -81,7 +84,14 @@ export function prepareServer(): WaitingServer {
     start(options) {
       child.stderr.pipe(options.log ?? process.stderr, { end: false });
       child.stdin.write(`${JSON.stringify(environmentOf(options))}\n`);
-      return { url, ended, passed, killedAt: () => killedAt, kill };
+      return {
+        url,
+        ended,
+        passed,
+        killedAt: () => killedAt,
+        kill,
+        signal: (signal) => child.kill(signal),
+      };
     },
     async discard() {
       await kill('SIGKILL');

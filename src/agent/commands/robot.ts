@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { text } from 'node:stream/consumers';
 import { SvcError } from '../../base/svc-error.ts';
 import { readConfig } from '../config.ts';
+import { environmentOfAgent } from '../installed-unit.ts';
 import { askAgent, type LocalAnswer, type LocalRequest } from '../local-client.ts';
 
 export interface ClaimOptions {
@@ -86,13 +87,14 @@ export async function printReceipts(
   return 0;
 }
 
-function ask(
+async function ask(
   environment: NodeJS.ProcessEnv,
   method: 'GET' | 'POST',
   path: string,
   request?: LocalRequest,
 ): Promise<LocalAnswer> {
-  return askAgent(readConfig(environment).socket, method, path, request);
+  const { socket } = readConfig(await environmentOfAgent(environment));
+  return askAgent(socket, method, path, request);
 }
 
 function pathOf(task: string): string {

@@ -1,20 +1,28 @@
 import { once } from 'node:events';
+import { existsSync } from 'node:fs';
+import path from 'node:path';
+import { SvcError } from '../../base/svc-error.ts';
 import { machineClock } from '../clock.ts';
 import { readConfig } from '../config.ts';
+import { environmentOfAgent } from '../installed-unit.ts';
+import { becomeOwnerOf } from '../spool/owner.ts';
 import { openSpool, type Spool } from '../spool/spool.ts';
 
 const READ_AT_ONCE = 500;
 
 /** `svc-agent spool export`: a line for each record; throws `spool_locked` beside a daemon. */
 export async function exportSpool(environment: NodeJS.ProcessEnv): Promise<void> {
-  const spool = open(environment);
+  const { spool, folder } = await open(environment);
+  let count = 0;
   try {
     for (const record of recordsOf(spool)) {
       const { kind, id, wallMs, body, ...rest } = record;
       const accepted_at = new Date(wallMs).toISOString();
       const line = { kind, id, accepted_at, ...rest, body: JSON.parse(body) };
       if (!process.stdout.write(`${JSON.stringify(line)}\n`)) await once(process.stdout, 'drain');
+      count += 1;
     }
+    process.stderr.write(`${count} records of ${folder}.\n`);
   } finally {
     spool.close();
   }
@@ -54,18 +62,26 @@ function pick({ kind, id, wallMs, body }: Exported): Exported {
 }
 
 /** `svc-agent spool compact`; throws `spool_locked` beside a daemon. */
-export function compactSpool(environment: NodeJS.ProcessEnv): void {
-  const spool = open(environment);
+export async function compactSpool(environment: NodeJS.ProcessEnv): Promise<void> {
+  const { spool, folder } = await open(environment);
   try {
     const before = spool.bytesOnDisk();
     spool.compact();
-    process.stderr.write(`${before} bytes before, ${spool.bytesOnDisk()} now.\n`);
+    const now = spool.bytesOnDisk();
+    process.stderr.write(`${folder}: ${before} bytes before, ${now} now.\n`);
   } finally {
     spool.close();
   }
 }
 
-function open(environment: NodeJS.ProcessEnv): Spool {
-  const { stateDir: folder, spoolBytes: maxBytes } = readConfig(environment);
-  return openSpool({ folder, maxBytes, clock: machineClock() });
+async function open(own: NodeJS.ProcessEnv): Promise<{ spool: Spool; folder: string }> {
+  const { stateDir: folder, spoolBytes: maxBytes } = readConfig(await environmentOfAgent(own));
+  if (!existsSync(path.join(folder, 'spool.db'))) {
+    throw new SvcError('usage', `There is no spool in ${folder}.`, {
+      hint: 'Set SVC_AGENT_STATE_DIR as the daemon has it, and run it as root or as its account.',
+    });
+  }
+  // To the end: what it writes is the agent's, whatever it comes upon.
+  becomeOwnerOf(folder);
+  return { spool: openSpool({ folder, maxBytes, clock: machineClock() }), folder };
 }

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { readConfig } from '../config.ts';
+import { environmentOfAgent } from '../installed-unit.ts';
 import { askAgent } from '../local-client.ts';
 import type { AgentStatus, LaneStatus } from '../status.ts';
 
@@ -15,7 +16,7 @@ export async function showStatus(
   environment: NodeJS.ProcessEnv,
   { json, watch }: StatusOptions,
 ): Promise<void> {
-  const { socket } = readConfig(environment);
+  const { socket } = readConfig(await environmentOfAgent(environment));
   for (;;) {
     const status: AgentStatus = (await askAgent(socket, 'GET', '/api/v1/status')).body;
     process.stdout.write(json ? `${JSON.stringify(status)}\n` : describe(status));
@@ -42,6 +43,8 @@ function describe(status: AgentStatus): string {
     ['last error', error === null ? 'none' : `${error.at} ${error.code}: ${error.message}`],
   ];
   const waiting = status.completions_wait_for;
+  const { damaged_file: damaged } = status.spool;
+  if (damaged !== null) lines.push(['damaged', `${damaged} was set aside`]);
   if (waiting !== null) lines.push(['attention', `completions wait: ${waiting}`]);
   return lines.map(([name, text]) => `${name.padEnd(12)}${text}\n`).join('');
 }

@@ -4,6 +4,7 @@ import path from 'node:path';
 import { SvcError } from '../../base/svc-error.ts';
 import type { AgentConfig } from '../config.ts';
 import { checkSpool } from '../spool/check-spool.ts';
+import { becomeOwnerOf } from '../spool/owner.ts';
 import type { AgentStatus } from '../status.ts';
 import { type Check, check, valueOrThrow, wrong } from './check.ts';
 
@@ -54,13 +55,22 @@ async function describeSpool(folder: string, status: AgentStatus | null): Promis
   const aside = (await filesOf(folder)).filter((name) => /\.damaged-\d+$/.test(name));
   const history = aside.map((name) => `; ${name} was set aside`).join('');
   if (status === null) {
-    const records = checkSpool(folder);
+    const records = checkAsOwner(folder);
     if (records === null) return `there is none in ${folder} yet${history}`;
     return `every page is sound, ${records} records${history}`;
   }
   const { failure, bytes_used: used, bytes_allowed: allowed } = status.spool;
   if (failure !== null) throw wrong(`The daemon cannot write it (${failure}).`);
   return `the daemon writes it, ${sizeText(used)} of ${sizeText(allowed)}; every page is read while it is stopped${history}`;
+}
+
+function checkAsOwner(folder: string): number | null {
+  const becomeSelf = becomeOwnerOf(folder);
+  try {
+    return checkSpool(folder);
+  } finally {
+    becomeSelf();
+  }
 }
 
 /** Whether the spool can grow to what it is allowed. */

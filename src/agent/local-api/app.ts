@@ -18,7 +18,7 @@ export interface LocalDeps {
   /** The task as the service has it. Rejects with the service's error, or `service_unreachable`. */
   readTask(id: string): Promise<Answer<'getTask'>['body']>;
   /** What `GET /api/v1/status` answers. */
-  status(): Promise<object>;
+  status(): object;
   readonly logger: FastifyBaseLogger;
   /** Ends every wait. */
   readonly stopping: AbortSignal;

@@ -16,16 +16,24 @@ const ROW_BYTES = 400;
 
 /** Holds the spool's files to `maxBytes`. */
 export class Budget {
-  readonly capacity: number;
+  readonly #most: number;
+  readonly #asideBytes: () => number;
   readonly #pages;
   readonly #free;
 
-  constructor(db: Database, maxBytes: number) {
-    this.capacity = maxBytes - BESIDE_BYTES;
+  /** `asideBytes`: of the damaged file that is kept to be looked at. */
+  constructor(db: Database, maxBytes: number, asideBytes: () => number) {
+    this.#most = maxBytes - BESIDE_BYTES;
+    this.#asideBytes = asideBytes;
     this.#pages = db.prepare<[], number>('SELECT page_count FROM pragma_page_count()').pluck();
     this.#free = db
       .prepare<[], number>('SELECT freelist_count FROM pragma_freelist_count()')
       .pluck();
+  }
+
+  /** What records may take while the damaged file is there, in bytes. */
+  get capacity(): number {
+    return this.#most - this.#asideBytes();
   }
 
   /** Bytes of pages that hold something; pages that do not are filled before the file grows. */
@@ -45,7 +53,7 @@ export class Budget {
 
   /** Whether claims and completions of `taskBytes` may grow by `textBytes`. */
   allowsTask(taskBytes: number, textBytes: number): boolean {
-    return taskBytes + costOf(textBytes) <= this.capacity * TASK_SHARE;
+    return taskBytes + costOf(textBytes) <= this.#most * TASK_SHARE;
   }
 }
 

@@ -24,9 +24,7 @@ export class EventTable {
         `SELECT ${recordColumns} FROM events ORDER BY seq LIMIT ?`,
       ),
       remove: db.prepare('DELETE FROM events WHERE seq = ? AND id = ?'),
-      summary: db.prepare<[], { count: number; bytes: number | null; oldest: number | null }>(
-        'SELECT count(*) AS count, sum(octet_length(body)) AS bytes, min(wall_ms) AS oldest FROM events',
-      ),
+      oldest: db.prepare<[], number>('SELECT wall_ms FROM events ORDER BY seq LIMIT 1').pluck(),
     };
   }
 
@@ -53,7 +51,8 @@ export class EventTable {
     return { count: rows.length, fromMs: Math.min(...times), toMs: Math.max(...times) };
   }
 
-  summary() {
-    return this.#sql.summary.get() ?? { count: 0, bytes: null, oldest: null };
+  /** Wall time at which the oldest was accepted; null without any. */
+  oldestMs(): number | null {
+    return this.#sql.oldest.get() ?? null;
   }
 }

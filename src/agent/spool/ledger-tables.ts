@@ -28,7 +28,6 @@ export class LedgerTables {
       refused: db.prepare<[], RefusedRecord>(
         'SELECT kind, id, code, message, wall_ms AS wallMs, body FROM refused ORDER BY seq',
       ),
-      countRefused: db.prepare<[], number>('SELECT count(*) FROM refused').pluck(),
       epoch: db.prepare<[number], number>('SELECT epoch_ms FROM boots WHERE boot = ?').pluck(),
       keepEpoch: db.prepare(
         `INSERT INTO boots (boot, epoch_ms) VALUES (@boot, @epochMs)
@@ -59,10 +58,6 @@ export class LedgerTables {
   /** Oldest first. */
   refused(): RefusedRecord[] {
     return this.#sql.refused.all();
-  }
-
-  countRefused(): number {
-    return this.#sql.countRefused.get() ?? 0;
   }
 
   /** What the service's clock said when the monotonic clock of that boot was 0; null while that is unknown. */

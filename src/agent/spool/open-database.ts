@@ -2,7 +2,7 @@ import { mkdirSync } from 'node:fs';
 import path from 'node:path';
 import Database from 'better-sqlite3';
 import { SvcError } from '../../base/svc-error.ts';
-import { SCHEMA_VERSION, schema } from './schema.ts';
+import { upgrades } from './schema.ts';
 
 /** A checkpoint follows so many pages, and cuts the log back to as much: what the log adds to the budget. */
 const WAL_PAGES = 128;
@@ -30,12 +30,9 @@ export function openDatabase(file: string): Database.Database {
 }
 
 function prepareSchema(db: Database.Database): void {
-  const version = db.pragma('user_version', { simple: true });
-  if (version === SCHEMA_VERSION) return;
-  if (version === 0) {
-    db.exec(schema);
-    return;
-  }
+  const version = Number(db.pragma('user_version', { simple: true }));
+  for (const upgrade of upgrades.slice(version)) db.exec(upgrade);
+  if (version <= upgrades.length) return;
   throw new SvcError('spool_unusable', 'The spool was written by a later version of svc-agent.', {
     hint: 'Run that version, or give this one another SVC_AGENT_STATE_DIR.',
   });

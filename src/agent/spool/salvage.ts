@@ -1,13 +1,26 @@
-import { closeSync, existsSync, fstatSync, openSync, readSync, renameSync, rmSync } from 'node:fs';
+import {
+  closeSync,
+  existsSync,
+  fstatSync,
+  openSync,
+  readdirSync,
+  readSync,
+  renameSync,
+  rmSync,
+  statSync,
+} from 'node:fs';
+import path from 'node:path';
 import { PAGE_BYTES } from './open-database.ts';
 import { type PageAt, rowsOf, type Value } from './page-scan.ts';
 import { checksumOf, type RecordKind, type SpoolRecord } from './records.ts';
 
 /**
  * Where a new spool is made from a damaged one, which stays where it is until the new one is whole: after a crash it
- * begins anew.
+ * begins anew. A file that was set aside earlier goes.
  */
 export function beginSalvage(file: string): string {
+  const earlier = findDamaged(file);
+  if (earlier !== null) removeDamaged(earlier);
   for (const suffix of ['', '-wal', '-journal']) {
     rmSync(`${file}.salvaging${suffix}`, { force: true });
   }
@@ -32,6 +45,29 @@ function swap(file: string, wallMs: number): string {
   }
   renameSync(`${file}.salvaged`, file);
   return aside;
+}
+
+/** A damaged file that was set aside, to be looked at. */
+export interface DamagedFile {
+  readonly file: string;
+  /** Itself and its write-ahead log. */
+  readonly parts: readonly string[];
+  readonly bytes: number;
+}
+
+/** Null where none is kept. */
+export function findDamaged(file: string): DamagedFile | null {
+  const parts = readdirSync(path.dirname(file))
+    .filter((name) => name.startsWith(`${path.basename(file)}.damaged-`))
+    .map((name) => path.join(path.dirname(file), name))
+    .sort();
+  const [first] = parts;
+  if (first === undefined) return null;
+  return { file: first, parts, bytes: parts.reduce((sum, part) => sum + statSync(part).size, 0) };
+}
+
+export function removeDamaged({ parts }: DamagedFile): void {
+  for (const part of parts) rmSync(part, { force: true });
 }
 
 /**

@@ -26,6 +26,8 @@ const RECENT = 3600;
 /** A sample in 2, 4, then 8 is left before any time goes without one. */
 const THINNINGS = 3;
 const THINNED_AT_ONCE = 256;
+/** Or fewer, if their text comes to so much: what stays is written anew. */
+const THINNED_BYTES = 128 * 1024;
 const DROPPED_AT_ONCE = 64;
 
 /** The samples that are not delivered. Every method runs inside the caller's transaction. */
@@ -61,9 +63,6 @@ export class SampleTable {
       ),
       freeze: db.prepare('INSERT INTO batches (first_seq, last_seq) VALUES (?, ?)'),
       thaw: db.prepare('DELETE FROM batches WHERE first_seq = ?'),
-      count: db
-        .prepare<[number, number], number>('SELECT count(*) FROM samples WHERE seq BETWEEN ? AND ?')
-        .pluck(),
     };
   }
 
@@ -81,10 +80,6 @@ export class SampleTable {
   oldestMs(): number | null {
     const ends = this.ends();
     return ends === null ? null : (this.#sql.wallOf.get(ends.first) ?? null);
-  }
-
-  count(first: number, last: number): number {
-    return this.#sql.count.get(first, last) ?? 0;
   }
 
   batches(): Batch[] {
@@ -145,7 +140,7 @@ export class SampleTable {
   makeRoom(): Dropped | null {
     const last = this.ends()?.last ?? 0;
     for (const [level, from] of this.#thinned.entries()) {
-      const rows = this.#sql.read.all(this.#pastBatches(from), last - RECENT, THINNED_AT_ONCE);
+      const rows = this.#readSome(this.#pastBatches(from), last - RECENT);
       const free = this.#unfrozen(rows);
       const end = free.at(-1);
       if (end === undefined) continue;
@@ -158,6 +153,17 @@ export class SampleTable {
     if (gap === null) return null;
     const rows = this.#sql.read.all(gap.from, gap.to, DROPPED_AT_ONCE);
     return this.#drop(rows, []);
+  }
+
+  #readSome(from: number, to: number): RecordRow[] {
+    const rows: RecordRow[] = [];
+    let bytes = 0;
+    for (const row of this.#sql.read.iterate(from, to, THINNED_AT_ONCE)) {
+      rows.push(row);
+      bytes += row.body.length;
+      if (bytes >= THINNED_BYTES) break;
+    }
+    return rows;
   }
 
   /** Of the rows only those whose number the divisor divides stay; they are written anew, which frees whole pages. */

@@ -1,53 +1,26 @@
 import { statSync } from 'node:fs';
 import path from 'node:path';
-import type { Database } from 'better-sqlite3';
 import { v7 as uuidv7 } from 'uuid';
 import type { Hex } from '../../proof/bytes.ts';
-import { hashCanonicalText } from '../../proof/hash.ts';
 import type { Task } from '../../protocol/resources.ts';
 import type { AgentClock } from '../clock.ts';
 import { fault } from '../fault.ts';
-import { Budget } from './budget.ts';
-import { DiskReserve } from './disk-reserve.ts';
-import { EventTable } from './event-table.ts';
 import { GroupWriter } from './group-writer.ts';
-import { LedgerTables } from './ledger-tables.ts';
-import { faultOf, lockSpool, openDatabase, unusable } from './open-database.ts';
-import { DamagedRecord, type SpoolRecord, type StoredRecord } from './records.ts';
-import { beginSalvage, endSalvage, recordsIn, resumeSalvage } from './salvage.ts';
-import { type Batch, SampleTable } from './sample-table.ts';
-import {
-  type Claim,
-  type Completion,
-  type Receipt,
-  type Refusal,
-  type Settlement,
-  TaskTables,
-} from './task-tables.ts';
+import { faultOf, lockSpool, unusable } from './open-database.ts';
+import type { SpoolRecord, StoredRecord } from './records.ts';
+import type { DamagedFile } from './salvage.ts';
+import type { Batch } from './sample-table.ts';
+import { SettlementWaiters } from './settlement-waiters.ts';
+import { SpoolFile, type SpoolFileOptions, type Tables } from './spool-file.ts';
+import type { Claim, Completion, Receipt, Refusal, Settlement } from './task-tables.ts';
 
-export interface SpoolOptions {
+export interface SpoolOptions extends SpoolFileOptions {
   folder: string;
-  maxBytes: number;
-  clock: AgentClock;
-  /** Told of a spool that was damaged and set aside. */
-  onDamage?: (damage: { file: string; records: number }) => void;
 }
 
 /** How long a sample or event may wait for the others of its commit; the design allows a second. */
 const LINGER_MS = 500;
 const RETRY_MS = 1000;
-
-/** Records of a damaged spool in one commit. */
-const TAKEN_OVER_AT_ONCE = 500;
-
-interface Tables {
-  db: Database;
-  budget: Budget;
-  tasks: TaskTables;
-  samples: SampleTable;
-  events: EventTable;
-  ledger: LedgerTables;
-}
 
 /** @throws SvcError `spool_locked`, `spool_unusable` */
 export function openSpool(options: SpoolOptions): Spool {
@@ -66,28 +39,18 @@ export function openSpool(options: SpoolOptions): Spool {
  * way to the budget. A damaged file is set aside, and what is whole in it is taken over.
  */
 export class Spool {
-  readonly file: string;
-  readonly #options: SpoolOptions;
+  readonly #file: SpoolFile;
+  readonly #clock: AgentClock;
   readonly #lock: { release(): void };
   readonly #writer: GroupWriter;
-  readonly #reserve: DiskReserve;
-  #tables: Tables;
   readonly #uncommitted = { sample: 0, event: 0 };
-  #taskBytes = 0;
-  #waiting = new Map<string, Set<() => void>>();
+  readonly #waiters = new SettlementWaiters();
   #onChange: () => void = () => {};
-  #generation = 0;
-  /** A salvage failed, as it does on a full disk; no file is open, and the next who asks tries again. */
-  #awaitsSalvage = false;
 
   constructor(options: SpoolOptions, lock: { release(): void }) {
-    this.#options = options;
+    this.#clock = options.clock;
     this.#lock = lock;
-    this.file = path.join(options.folder, 'spool.db');
-    this.#reserve = new DiskReserve(path.join(options.folder, 'reserve'));
-    this.#tables = this.#open();
-    this.#reserve.hold();
-    this.#taskBytes = this.#read(({ tasks }) => tasks.bytes());
+    this.#file = new SpoolFile(path.join(options.folder, 'spool.db'), options);
     this.#writer = new GroupWriter({
       commit: (work) => this.#commit(work),
       lingerMs: LINGER_MS,
@@ -121,7 +84,7 @@ export class Spool {
       tasks.insertClaim(record);
       return { outcome: 'stored' } as const;
     }, record.body.length);
-    if (result.outcome === 'stored') this.#grown(record);
+    if (result.outcome === 'stored') this.#onChange();
     return result;
   }
 
@@ -146,7 +109,7 @@ export class Spool {
       tasks.insertCompletion(record, proofHash);
       return { outcome: 'stored' } as const;
     }, record.body.length);
-    if (result.outcome === 'stored') this.#grown(record);
+    if (result.outcome === 'stored') this.#onChange();
     return result;
   }
 
@@ -181,17 +144,12 @@ export class Spool {
 
   /** Resolves when the completion of the task has left the spool, or with the signal. */
   async waitForReceipt(taskId: string, enough: AbortSignal): Promise<void> {
-    if (enough.aborted || this.findCompletion(taskId) === null) return;
-    await new Promise<void>((resolve) => {
-      const waiting = this.#waiting.get(taskId) ?? new Set();
-      this.#waiting.set(taskId, waiting.add(resolve));
-      enough.addEventListener('abort', () => resolve(), { once: true });
-    });
+    if (this.findCompletion(taskId) !== null) await this.#waiters.wait(taskId, enough);
   }
 
   /** Grows with each salvage, after which the numbers of samples, and so batches, are others. */
   get generation(): number {
-    return this.#generation;
+    return this.#file.generation;
   }
 
   /** What is read of the tables, now. What is not committed yet is not there. */
@@ -206,7 +164,7 @@ export class Spool {
 
   /** As `update`, with the next group; after a crash it may not have happened. */
   async updateSoon(work: (tables: Omit<Tables, 'db' | 'budget'>) => void): Promise<void> {
-    await this.#writer.writeSoon(() => work(this.#tables));
+    await this.#writer.writeSoon(() => work(this.#file.tables));
   }
 
   /** The service has the claim. */
@@ -217,7 +175,7 @@ export class Spool {
   /** The completion leaves, its receipt stays; whoever waits is told. */
   async settle(taskId: string, settlement: Settlement): Promise<void> {
     await this.#leave(taskId, ({ tasks }) =>
-      tasks.settle(taskId, settlement, this.#options.clock.now().wallMs),
+      tasks.settle(taskId, settlement, this.#clock.now().wallMs),
     );
   }
 
@@ -245,7 +203,7 @@ export class Spool {
   /** Turns what was dropped into an event that says so, if anything was. */
   async reportDropped(): Promise<void> {
     if (this.#read(({ ledger }) => ledger.dropped()) === null) return;
-    const now = this.#options.clock.now();
+    const now = this.#clock.now();
     const id = uuidv7();
     await this.#write(({ ledger, events }) => {
       const dropped = ledger.dropped();
@@ -268,12 +226,19 @@ export class Spool {
     return this.#write(({ samples }) => samples.halve(batch));
   }
 
-  /** Bytes on the disk, those of the write-ahead log and of the reserve counted. */
+  /** The damaged file that was last set aside, as long as there is room for it. */
+  get damaged(): DamagedFile | null {
+    return this.#file.damaged;
+  }
+
+  /** Bytes on the disk, those of the write-ahead log, of the reserve and of the damaged file counted. */
   bytesOnDisk(): number {
-    const sizes = [this.file, `${this.file}-wal`].map(
+    const { path: main } = this.#file;
+    const sizes = [main, `${main}-wal`].map(
       (file) => statSync(file, { throwIfNoEntry: false })?.size ?? 0,
     );
-    return sizes.reduce((sum, size) => sum + size, this.#reserve.bytes());
+    const beside = this.#file.reserve.bytes() + (this.damaged?.bytes ?? 0);
+    return sizes.reduce((sum, size) => sum + size, beside);
   }
 
   /** Bytes that the records take, and that they may take. */
@@ -294,15 +259,15 @@ export class Spool {
   /** Gives the disk back what deleted records took. */
   compact(): void {
     this.#writer.flush();
-    this.#tables.db.exec('VACUUM');
-    this.#tables.db.pragma('wal_checkpoint(TRUNCATE)');
+    this.#file.tables.db.exec('VACUUM');
+    this.#file.tables.db.pragma('wal_checkpoint(TRUNCATE)');
   }
 
   /** Commits what waits, and lets go of the folder. */
   close(): void {
     this.#writer.flush();
     this.#writer.stop();
-    this.#tables.db.close();
+    this.#file.close();
     this.#lock.release();
   }
 
@@ -319,12 +284,12 @@ export class Spool {
     if (this.#writer.failure !== null) throw writeFault(this.#writer.failure);
     const bytes = records.reduce((sum, { body }) => sum + body.length, 0);
     const cost = bytes + records.length * 100;
-    if (!this.#reserve.hold() && !this.#read(({ budget }) => budget.hasRoomInside(cost))) {
+    if (!this.#file.reserve.hold() && !this.#read(({ budget }) => budget.hasRoomInside(cost))) {
       throw diskFull();
     }
     const work = () => {
       this.#makeRoom(cost);
-      for (const record of records) insert(this.#tables, record);
+      for (const record of records) insert(this.#file.tables, record);
     };
     this.#uncommitted[kind] += records.length;
     void this.#writer.writeSoon(work, bytes).then(() => {
@@ -335,7 +300,7 @@ export class Spool {
 
   async #write<T>(work: (tables: Tables) => T, bytes = 0): Promise<T> {
     try {
-      return await this.#writer.write(() => work(this.#tables), bytes);
+      return await this.#writer.write(() => work(this.#file.tables), bytes);
     } catch (error) {
       throw writeFault(error);
     }
@@ -343,26 +308,21 @@ export class Spool {
 
   async #leave(taskId: string, work: (tables: Tables) => void): Promise<void> {
     await this.#write(work);
-    this.#taskBytes = this.#read(({ tasks }) => tasks.bytes());
-    for (const resolve of this.#waiting.get(taskId) ?? []) resolve();
-    this.#waiting.delete(taskId);
-  }
-
-  #grown({ body }: SpoolRecord): void {
-    this.#taskBytes += Buffer.byteLength(body);
-    this.#onChange();
+    this.#waiters.tell(taskId);
   }
 
   #makeRoomForTask({ body }: SpoolRecord): boolean {
     const bytes = Buffer.byteLength(body);
-    return this.#tables.budget.allowsTask(this.#taskBytes, bytes) && this.#makeRoom(bytes);
+    const { budget, totals } = this.#file.tables;
+    return budget.allowsTask(totals.taskBytes(), bytes) && this.#makeRoom(bytes);
   }
 
-  /** Drops telemetry until there is room; false when nothing is left to drop. */
+  /** Lets the damaged file go, then drops telemetry, until there is room; false when nothing is left to drop. */
   #makeRoom(bytes: number): boolean {
-    const { budget, samples, events, ledger } = this.#tables;
-    const canGrow = this.#reserve.hold();
+    const { budget, samples, events, ledger } = this.#file.tables;
+    const canGrow = this.#file.reserve.hold();
     while (!budget.hasRoomFor(bytes) || !(canGrow || budget.hasRoomInside(bytes))) {
+      if (this.#file.removeDamaged()) continue;
       const dropped = samples.makeRoom() ?? events.makeRoom();
       if (dropped === null) return false;
       ledger.noteDropped(dropped);
@@ -370,96 +330,13 @@ export class Spool {
     return true;
   }
 
-  #open(): Tables {
-    try {
-      resumeSalvage(this.file, this.#options.clock.now().wallMs);
-      return this.#prepare(this.file);
-    } catch (error) {
-      if (faultOf(error) !== 'damaged') throw error;
-      return this.#openAnew();
-    }
-  }
-
-  #prepare(file: string): Tables {
-    const db = this.#withReserve(() => openDatabase(file));
-    return {
-      db,
-      budget: new Budget(db, this.#options.maxBytes),
-      tasks: new TaskTables(db),
-      samples: new SampleTable(db),
-      events: new EventTable(db),
-      ledger: new LedgerTables(db),
-    };
-  }
-
-  /** Takes over what is whole in the damaged file. */
-  #openAnew(): Tables {
-    const records = recordsIn(this.file);
-    const fresh = this.#prepare(beginSalvage(this.file));
-    let count = 0;
-    try {
-      for (let more = true; more; ) {
-        fresh.db.transaction(() => {
-          for (let i = 0; i < TAKEN_OVER_AT_ONCE && more; i++) {
-            const { done, value } = records.next();
-            more = !done;
-            if (!value) continue;
-            takeOver(fresh, value);
-            count += 1;
-          }
-        })();
-      }
-    } finally {
-      fresh.db.close();
-    }
-    const aside = endSalvage(this.file, this.#options.clock.now().wallMs);
-    this.#options.onDamage?.({ file: aside, records: count });
-    return this.#prepare(this.file);
-  }
-
   #commit(work: () => void): void {
-    this.#mending(() => this.#withReserve(() => this.#tables.db.transaction(work).immediate()));
-  }
-
-  /** On a full disk once more, with the reserve, and with the log begun anew. */
-  #withReserve<T>(write: () => T): T {
-    try {
-      return write();
-    } catch (error) {
-      if (faultOf(error) !== 'full') throw error;
-      this.#reserve.release();
-      const { db } = this.#tables ?? {};
-      if (db?.open) db.pragma('wal_checkpoint(RESTART)');
-      return write();
-    }
+    this.#file.commit(work);
   }
 
   #read<T>(work: (tables: Tables) => T): T {
-    return this.#mending(() => work(this.#tables));
+    return this.#file.mending(work);
   }
-
-  #mending<T>(work: () => T): T {
-    try {
-      return work();
-    } catch (error) {
-      const isDamage = faultOf(error) === 'damaged' || error instanceof DamagedRecord;
-      if (!isDamage && !this.#awaitsSalvage) throw error;
-      this.#tables.db.close();
-      this.#awaitsSalvage = true;
-      this.#tables = this.#openAnew();
-      this.#awaitsSalvage = false;
-      this.#generation += 1;
-      return work();
-    }
-  }
-}
-
-function takeOver({ tasks, samples, events }: Tables, record: SpoolRecord): void {
-  if (record.kind === 'claim') tasks.insertClaim(record);
-  else if (record.kind === 'completion')
-    tasks.insertCompletion(record, hashCanonicalText(record.body));
-  else if (record.kind === 'sample') samples.insert(record);
-  else events.insert(record);
 }
 
 function refuseTask({ tasks, ledger }: Tables, record: StoredRecord, refusal: Refusal): void {

@@ -48,7 +48,8 @@ interface ClaimRow extends RecordRow {
 
 interface CompletionRow extends RecordRow {
   proof_hash: Hex;
-  state: Completion['state'];
+  /** `blocked`: queued, and its claim is not delivered yet. */
+  state: Completion['state'] | 'blocked';
 }
 
 /** Receipts that are kept for a second `complete`; the service has all of them. */
@@ -66,7 +67,8 @@ export class TaskTables {
         `INSERT INTO claims (${columns}, state, body) VALUES (${values}, 'queued', @body)`,
       ),
       insertCompletion: db.prepare(
-        `INSERT INTO completions (${columns}, proof_hash, state, body) VALUES (${values}, @proofHash, 'queued', @body)`,
+        `INSERT INTO completions (${columns}, proof_hash, state, body) VALUES (${values}, @proofHash,
+             iif(EXISTS (SELECT 1 FROM claims WHERE id = @id AND state = 'queued'), 'blocked', 'queued'), @body)`,
       ),
       claim: db.prepare<[string], ClaimRow>(
         `SELECT ${recordColumns}, answer FROM claims WHERE id = ?`,
@@ -85,8 +87,7 @@ export class TaskTables {
       ),
       completions: db
         .prepare<[number], string>(
-          `SELECT c.id FROM completions c LEFT JOIN claims q ON q.id = c.id
-             WHERE c.state = 'queued' AND (q.state IS NULL OR q.state = 'delivered') ORDER BY c.seq LIMIT ?`,
+          "SELECT id FROM completions WHERE state = 'queued' ORDER BY seq LIMIT ?",
         )
         .pluck(),
       claims: db
@@ -101,6 +102,12 @@ export class TaskTables {
         .pluck(),
       requeueClaim: db.prepare(
         "UPDATE claims SET state = 'queued', answer = NULL WHERE id = ? AND state = 'delivered'",
+      ),
+      block: db.prepare(
+        "UPDATE completions SET state = 'blocked' WHERE id = ? AND state = 'queued'",
+      ),
+      unblock: db.prepare(
+        "UPDATE completions SET state = 'queued' WHERE id = ? AND state = 'blocked'",
       ),
       deliver: db.prepare("UPDATE claims SET state = 'delivered', answer = ? WHERE id = ?"),
       accept: db.prepare("UPDATE completions SET state = 'accepted' WHERE id = ?"),
@@ -118,26 +125,20 @@ export class TaskTables {
         `DELETE FROM claims WHERE state = 'delivered' AND seq <= (SELECT max(seq) FROM claims) - ${RECEIPTS_KEPT}
            AND id NOT IN (SELECT id FROM completions)`,
       ),
-      summary: db.prepare<
-        [],
-        { table: string; count: number; bytes: number | null; oldest: number | null }
-      >(
-        `SELECT 'claims' AS "table", count(*) AS count, sum(octet_length(body)) AS bytes, min(wall_ms) AS oldest
-           FROM claims WHERE state = 'queued'
-         UNION ALL SELECT 'completions', count(*), sum(octet_length(body)), min(wall_ms) FROM completions`,
-      ),
-      bytes: db
+      oldestClaim: db
         .prepare<[], number>(
-          `SELECT (SELECT coalesce(sum(octet_length(body)), 0) FROM claims)
-             + (SELECT coalesce(sum(octet_length(body)), 0) FROM completions)
-             + (SELECT coalesce(sum(octet_length(body)), 0) FROM refused WHERE kind IN ('claim', 'completion'))`,
+          "SELECT wall_ms FROM claims WHERE state = 'queued' ORDER BY seq LIMIT 1",
         )
+        .pluck(),
+      oldestCompletion: db
+        .prepare<[], number>('SELECT wall_ms FROM completions ORDER BY seq LIMIT 1')
         .pluck(),
     };
   }
 
   insertClaim(record: SpoolRecord): void {
     this.#sql.insertClaim.run(valuesOf(record));
+    this.#sql.block.run(record.id);
     this.#sql.trimClaims.run();
   }
 
@@ -154,7 +155,8 @@ export class TaskTables {
   completion(id: string): Completion | null {
     const row = this.#sql.completion.get(id);
     if (row === undefined) return null;
-    return { ...recordOf(row), proofHash: row.proof_hash, state: row.state };
+    const state = row.state === 'accepted' ? 'accepted' : 'queued';
+    return { ...recordOf(row), proofHash: row.proof_hash, state };
   }
 
   receipt(taskId: string): Receipt | null {
@@ -193,6 +195,7 @@ export class TaskTables {
 
   deliver(id: string, answer: Task): void {
     this.#sql.deliver.run(JSON.stringify(answer), id);
+    this.#sql.unblock.run(id);
   }
 
   accept(id: string): void {
@@ -213,7 +216,9 @@ export class TaskTables {
 
   /** The service does not have the claim any more; false where it was not delivered from here. */
   requeueClaim(id: string): boolean {
-    return this.#sql.requeueClaim.run(id).changes > 0;
+    const { changes } = this.#sql.requeueClaim.run(id);
+    if (changes > 0) this.#sql.block.run(id);
+    return changes > 0;
   }
 
   removeClaim(id: string): void {
@@ -224,12 +229,9 @@ export class TaskTables {
     this.#sql.removeCompletion.run(id);
   }
 
-  summary() {
-    return this.#sql.summary.all();
-  }
-
-  /** Of all that is kept of tasks, in bytes of text. */
-  bytes(): number {
-    return this.#sql.bytes.get() ?? 0;
+  /** Wall times at which the oldest that waits was accepted; null without any. */
+  oldestMs(): { claim: number | null; completion: number | null } {
+    const { oldestClaim, oldestCompletion } = this.#sql;
+    return { claim: oldestClaim.get() ?? null, completion: oldestCompletion.get() ?? null };
   }
 }

@@ -1,6 +1,6 @@
 import { Button } from '@mantine/core';
-import { useDisclosure } from '@mantine/hooks';
 import { useQuery } from '@tanstack/react-query';
+import { useState } from 'react';
 import { fleetsQuery, robotsQuery } from '../queries.ts';
 import { Freshness } from '../ui/freshness.tsx';
 import { Page } from '../ui/page.tsx';
@@ -11,12 +11,12 @@ import { RobotTable } from './robots/robot-table.tsx';
 export default function Robots() {
   const robots = useQuery(robotsQuery);
   const fleets = useQuery(fleetsQuery);
-  const [creating, { open, close }] = useDisclosure();
+  const [isCreating, setIsCreating] = useState(false);
   return (
     <Page
       title="Robots"
       lead={<Freshness query={robots} />}
-      actions={<Button onClick={open}>Add robot</Button>}
+      actions={<Button onClick={() => setIsCreating(true)}>Add robot</Button>}
     >
       <Loaded query={robots} what="robots">
         {(items) =>
@@ -29,7 +29,7 @@ export default function Robots() {
           )
         }
       </Loaded>
-      <CreateRobot opened={creating} onClose={close} />
+      {isCreating && <CreateRobot onClose={() => setIsCreating(false)} />}
     </Page>
   );
 }

@@ -5,6 +5,8 @@ import { createTurnstile, type Turnstile } from './turnstile.ts';
 import { createWakeup } from './wakeup.ts';
 
 export interface Anchorer {
+  /** Since when the engine that is longest in one round is in it, of `performance.now()`; null where all wait. */
+  busySince(): number | null;
   /**
    * Takes no new work, ends what is under way at the next durable step, releases the leases. Waits for
    * no chain: what is open is followed by whoever holds the lease next.
@@ -22,12 +24,17 @@ export function startAnchorer(
   const { keys, ...shared } = deps;
   const stop = new AbortController();
   const turnstile = createTurnstile();
-  const running = keys.map((key) =>
-    runEngine({ ...shared, key, address: key.address, turnstile }, stop.signal),
+  const engines = keys.map((key) => ({ key, wakeup: createWakeup() }));
+  const running = engines.map(({ key, wakeup }) =>
+    runEngine({ ...shared, key, address: key.address, turnstile }, stop.signal, wakeup),
   );
   const own = keys.map(({ address }) => address);
   const following = followOthers(shared, own, { turnstile, signal: stop.signal });
   return {
+    busySince() {
+      const rounds = engines.flatMap(({ wakeup: { busySince } }) => busySince ?? []);
+      return rounds.length === 0 ? null : Math.min(...rounds);
+    },
     async drain() {
       stop.abort();
       await Promise.all([...running, following]);
@@ -55,7 +62,11 @@ async function followOthers(
         if (chainId !== identity?.chainId || own.includes(address) || followed.has(address))
           continue;
         logger.info({ sender: address }, 'following what an account without its key has open');
-        const engine = runEngine({ ...deps, key: null, address, turnstile }, signal);
+        const engine = runEngine(
+          { ...deps, key: null, address, turnstile },
+          signal,
+          createWakeup(),
+        );
         followed.set(
           address,
           engine.finally(() => followed.delete(address)),

@@ -5,17 +5,20 @@ import type { ChainIdentity, Lease } from '../core/anchor-store.ts';
 import type { AnchoringContext, EngineDependencies } from './anchoring-context.ts';
 import { isLeaseLost, keepLease } from './lease-keeper.ts';
 import { RETRY, serveTenure } from './tenure.ts';
-import { createWakeup, type Wakeup } from './wakeup.ts';
+import type { Wakeup } from './wakeup.ts';
 
 /**
  * The engine of one account: takes its lease, and works until the signal aborts, or without a key until nothing is
  * left to follow. What goes wrong is logged once, shown as degraded, and tried again.
  */
-export async function runEngine(deps: EngineDependencies, signal: AbortSignal): Promise<void> {
+export async function runEngine(
+  deps: EngineDependencies,
+  signal: AbortSignal,
+  wakeup: Wakeup,
+): Promise<void> {
   const { options } = deps;
   const logger = deps.logger.child({ sender: deps.address });
   const holder = uuidv7();
-  const wakeup = createWakeup();
   signal.addEventListener('abort', wakeup.wake);
   let failures = 0;
   let short = 0;

@@ -10,8 +10,7 @@ export async function start(environment: NodeJS.ProcessEnv): Promise<void> {
   const { startServer } = await import('../main.ts');
   const logger = createLogger(config.values.SVC_LOG_LEVEL);
   const server = await startServer(config, { logger });
-  // What the server does alone begins with a timer or an answer: it gets on as long as its event loop does.
-  const progressAt = () => performance.now();
+  const { progressAt } = server;
   const manager = connectServiceManager({ environment, progressAt, logger });
   await manager.ready();
   await untilStopped(server, logger, stopped, manager);

@@ -6,10 +6,10 @@ import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts';
-import { createClient } from '../../dist/client/client.js';
-import { startAnvil } from '../../dist/server/anvil.js';
+import { createClient } from '../dist/client/client.js';
+import { startAnvil } from '../dist/server/anvil.js';
 
-const program = fileURLToPath(new URL('../../bin/svc-server.js', import.meta.url));
+const program = fileURLToPath(new URL('../bin/svc-server.js', import.meta.url));
 const monitor = new URL('event-loop.js', import.meta.url).href;
 
 /** The first account of anvil's mnemonic. */
@@ -20,7 +20,7 @@ const ANCHORS = 10_000_000;
 const GAS_WEI = 10n ** 27n;
 
 /**
- * A chain and a server in processes of their own, and the API keys of robots with credits.
+ * A chain and a server in processes of their own, and robots with credits, each with the session of its owner.
  *
  * @param {{ blockTime: number | 'manual', robots: number, environment: Record<string, string>, profile?: string }} options
  */
@@ -55,7 +55,7 @@ export async function openSite({ blockTime, robots, environment, profile }) {
     rpcUrl: anvil.url,
     pid: child.pid,
     anvilPid: anvil.pid,
-    apiKeys: (await Promise.all(accounts)).flat(),
+    robots: (await Promise.all(accounts)).flat(),
     /** Begins to measure the server's event loop and processor time. */
     async measure() {
       child.send('reset');
@@ -100,7 +100,11 @@ async function openAccount({ url, settings }, robots) {
   const made = Array.from({ length: robots }, (_, i) =>
     owner.call('createRobot', { body: { name: `robot ${i}` } }),
   );
-  return (await Promise.all(made)).map(({ body: answer }) => answer.api_key);
+  return (await Promise.all(made)).map(({ body: { robot, api_key: apiKey } }) => ({
+    id: robot.id,
+    apiKey,
+    session,
+  }));
 }
 
 async function grant(settings, wallet) {

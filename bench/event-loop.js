@@ -1,4 +1,4 @@
-// Loaded before the server (node --import): measures how long its event loop is held, and answers what the
+// Loaded before a server or an agent (node --import): measures how long its event loop is held, and answers what the
 // bench asks over the channel between the two processes.
 import { readFileSync } from 'node:fs';
 import { createHistogram } from 'node:perf_hooks';

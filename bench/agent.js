@@ -1,0 +1,47 @@
+/**
+ * The agent: how many samples a second it makes durable, what memory it takes when it idles, and how it delivers a day
+ * without a network. Prints a table; fails when a goal is missed.
+ *
+ *   --seconds N  of ingest (default 20)
+ *   --minutes N  of delivery, instead of until all is delivered
+ */
+import { parseArgs } from 'node:util';
+import { measureDrain } from './agent/drain.js';
+import { measureIngest } from './agent/ingest.js';
+
+const { values } = parseArgs({
+  options: { seconds: { type: 'string', default: '20' }, minutes: { type: 'string' } },
+});
+
+const ingest = await measureIngest(Number(values.seconds));
+const drain = await measureDrain(values.minutes === undefined ? null : Number(values.minutes));
+
+/** Each with its figure and, where there is one, its goal: at least (`>=`) or at most (`<=`). */
+const lines = [
+  ['ingest, durable samples per second', ingest.perSecond, '>=', 15_000],
+  ['SQLite by itself, rows per second', ingest.rawPerSecond],
+  ['ratio', ingest.perSecond / ingest.rawPerSecond],
+  ['event loop held in ingest, p99 (ms)', ingest.p99Ms],
+  ['event loop held in ingest, longest (ms)', ingest.maxMs],
+  ['memory in ingest (MB)', ingest.busyMb],
+  ['memory at rest, 1 sample a second (MB)', drain.idleMb, '<=', 80],
+  ['delivery, requests that were needed a minute', drain.perMinute],
+  ['part of the limit of the service', drain.ofLimit, '>=', 0.9],
+  ['newest sample behind, longest (s)', drain.behindSeconds, '<=', 5],
+  ['memory in delivery above rest, most (MB)', drain.mostMb - drain.idleMb, '<=', 20],
+  ['delivery took (s)', drain.seconds],
+  ['left at the end, requests', drain.left],
+];
+
+const missed = [];
+for (const [label, figure, sign, goal] of lines) {
+  const met = sign === '>=' ? figure >= goal : sign !== '<=' || figure <= goal;
+  if (!met) missed.push(label);
+  const shown = figure >= 1000 ? figure.toFixed(0) : figure.toPrecision(3);
+  const wanted = sign === undefined ? '' : `   ${sign} ${goal}`;
+  process.stdout.write(`${label.padEnd(48)}${shown.padStart(9)}${wanted}\n`);
+}
+if (missed.length > 0) {
+  process.stdout.write(`missed: ${missed.join(', ')}; see docs/performance.md\n`);
+  process.exitCode = 1;
+}

@@ -1,0 +1,39 @@
+// Robot programs in a process of their own: each sends batches of 50 samples over a connection of its own, the next
+// when the one before is answered. Arguments: socket, connections, seconds. Says how many samples were answered.
+import { Client } from 'undici';
+
+const [socketPath, connections, seconds] = process.argv.slice(2);
+const BATCH = 50;
+
+/** A reading as a robot's program makes it once a second. */
+const samplesFrom = (first) =>
+  Array.from({ length: BATCH }, (_, i) => ({
+    battery_pct: 80 - ((first + i) % 60),
+    state: 'busy',
+    metrics: { n: first + i, speed_m_s: 0.4, temp_c: 41.5, cpu: 0.37 },
+  }));
+
+const end = performance.now() + Number(seconds) * 1000;
+let sent = 0;
+let answered = 0;
+
+async function send(client) {
+  while (performance.now() < end) {
+    const body = JSON.stringify({ samples: samplesFrom(sent) });
+    sent += BATCH;
+    const headers = { 'content-type': 'application/json' };
+    const request = { method: 'POST', path: '/api/v1/telemetry', headers, body };
+    const answer = await client.request(request);
+    const text = await answer.body.text();
+    if (answer.statusCode !== 201) throw new Error(`Answered ${answer.statusCode}: ${text}`);
+    answered += BATCH;
+  }
+  await client.close();
+}
+
+const clients = Array.from(
+  { length: Number(connections) },
+  () => new Client('http://localhost', { socketPath }),
+);
+await Promise.all(clients.map(send));
+process.send?.(answered);

@@ -1,0 +1,18 @@
+import { statSync } from 'node:fs';
+
+/**
+ * As root, becomes the owner of the folder until the answer is called: a file that root made there could not be
+ * written by the agent whose folder it is.
+ */
+export function becomeOwnerOf(folder: string): () => void {
+  const owner = statSync(folder, { throwIfNoEntry: false });
+  const { geteuid, getegid, seteuid, setegid } = process;
+  if (owner === undefined || geteuid?.() !== 0 || !getegid || !seteuid || !setegid) return () => {};
+  const group = getegid();
+  setegid(owner.gid);
+  seteuid(owner.uid);
+  return () => {
+    seteuid(0);
+    setegid(group);
+  };
+}

@@ -1,0 +1,192 @@
+import { dirname, join } from 'node:path';
+import type { Database } from 'better-sqlite3';
+import { hashCanonicalText } from '../../proof/hash.ts';
+import type { AgentClock } from '../clock.ts';
+import { Budget } from './budget.ts';
+import { DiskReserve } from './disk-reserve.ts';
+import { EventTable } from './event-table.ts';
+import { LedgerTables } from './ledger-tables.ts';
+import { faultOf, openDatabase } from './open-database.ts';
+import { DamagedRecord, type SpoolRecord } from './records.ts';
+import {
+  beginSalvage,
+  type DamagedFile,
+  endSalvage,
+  findDamaged,
+  recordsIn,
+  removeDamaged,
+  resumeSalvage,
+} from './salvage.ts';
+import { SampleTable } from './sample-table.ts';
+import { TaskTables } from './task-tables.ts';
+import { Totals } from './totals.ts';
+
+export interface SpoolFileOptions {
+  maxBytes: number;
+  clock: AgentClock;
+  /** Told of a file that was damaged and set aside. */
+  onDamage?: (damage: { file: string; records: number }) => void;
+}
+
+export interface Tables {
+  readonly db: Database;
+  readonly budget: Budget;
+  readonly tasks: TaskTables;
+  readonly samples: SampleTable;
+  readonly events: EventTable;
+  readonly ledger: LedgerTables;
+  readonly totals: Totals;
+}
+
+/** Records of a damaged file in one commit. */
+const TAKEN_OVER_AT_ONCE = 500;
+
+/**
+ * The tables of the spool's file. Where damage shows, at the start or later, the file is set aside, and a new one
+ * with all that is whole in it takes its place.
+ */
+export class SpoolFile {
+  readonly path: string;
+  readonly reserve: DiskReserve;
+  readonly #options: SpoolFileOptions;
+  #tables: Tables;
+  #generation = 0;
+  /** A salvage failed, as it does on a full disk; no file is open, and the next who asks tries again. */
+  #awaitsSalvage = false;
+  #damaged: DamagedFile | null = null;
+
+  constructor(path: string, options: SpoolFileOptions) {
+    this.path = path;
+    this.reserve = new DiskReserve(join(dirname(path), 'reserve'));
+    this.#options = options;
+    this.#tables = this.#open();
+    this.reserve.hold();
+    this.#lookForDamaged();
+  }
+
+  /** Grows with each salvage, after which the numbers of records are others. */
+  get generation(): number {
+    return this.#generation;
+  }
+
+  /** Those of now; after `mending` they may be others. */
+  get tables(): Tables {
+    return this.#tables;
+  }
+
+  /** Runs `work`; once more, with the tables of the new file, where it comes upon damage. */
+  mending<T>(work: (tables: Tables) => T): T {
+    try {
+      return work(this.#tables);
+    } catch (error) {
+      const isDamage = faultOf(error) === 'damaged' || error instanceof DamagedRecord;
+      if (!isDamage && !this.#awaitsSalvage) throw error;
+      this.#tables.db.close();
+      this.#awaitsSalvage = true;
+      this.#tables = this.#openAnew();
+      this.#awaitsSalvage = false;
+      this.#generation += 1;
+      this.#lookForDamaged();
+      return work(this.#tables);
+    }
+  }
+
+  /** Durable when it returns. */
+  commit(work: () => void): void {
+    this.mending(({ db }) => this.#withReserve(() => db.transaction(work).immediate(), db));
+  }
+
+  /** The damaged file that was last set aside, as long as there is room for it. */
+  get damaged(): DamagedFile | null {
+    return this.#damaged;
+  }
+
+  /** Gives the room of the damaged file to records; false where there is none. */
+  removeDamaged(): boolean {
+    if (this.#damaged === null) return false;
+    removeDamaged(this.#damaged);
+    this.#damaged = null;
+    return true;
+  }
+
+  close(): void {
+    this.#tables.db.close();
+  }
+
+  #lookForDamaged(): void {
+    this.#damaged = findDamaged(this.path);
+    if (!this.#tables.budget.hasRoomFor(0)) this.removeDamaged();
+  }
+
+  #open(): Tables {
+    try {
+      resumeSalvage(this.path, this.#options.clock.now().wallMs);
+      return this.#prepare(this.path);
+    } catch (error) {
+      if (faultOf(error) !== 'damaged') throw error;
+      return this.#openAnew();
+    }
+  }
+
+  #prepare(path: string): Tables {
+    const db = this.#withReserve(() => openDatabase(path));
+    return {
+      db,
+      budget: new Budget(db, this.#options.maxBytes, () => this.#damaged?.bytes ?? 0),
+      tasks: new TaskTables(db),
+      samples: new SampleTable(db),
+      events: new EventTable(db),
+      ledger: new LedgerTables(db),
+      totals: new Totals(db),
+    };
+  }
+
+  #openAnew(): Tables {
+    const fresh = this.#prepare(beginSalvage(this.path));
+    let records: number;
+    try {
+      records = takeOverAll(fresh, recordsIn(this.path));
+    } finally {
+      fresh.db.close();
+    }
+    const file = endSalvage(this.path, this.#options.clock.now().wallMs);
+    this.#options.onDamage?.({ file, records });
+    return this.#prepare(this.path);
+  }
+
+  /** On a full disk once more, with the reserve, and with the log begun anew. */
+  #withReserve<T>(write: () => T, db?: Database): T {
+    try {
+      return write();
+    } catch (error) {
+      if (faultOf(error) !== 'full') throw error;
+      this.reserve.release();
+      if (db?.open) db.pragma('wal_checkpoint(RESTART)');
+      return write();
+    }
+  }
+}
+
+function takeOverAll(fresh: Tables, records: Iterator<SpoolRecord>): number {
+  let count = 0;
+  for (let more = true; more; ) {
+    fresh.db.transaction(() => {
+      for (let i = 0; i < TAKEN_OVER_AT_ONCE && more; i++) {
+        const { done, value } = records.next();
+        more = !done;
+        if (!value) continue;
+        takeOver(fresh, value);
+        count += 1;
+      }
+    })();
+  }
+  return count;
+}
+
+function takeOver({ tasks, samples, events }: Tables, record: SpoolRecord): void {
+  if (record.kind === 'claim') tasks.insertClaim(record);
+  else if (record.kind === 'completion')
+    tasks.insertCompletion(record, hashCanonicalText(record.body));
+  else if (record.kind === 'sample') samples.insert(record);
+  else events.insert(record);
+}

@@ -1,0 +1,75 @@
+import { expect, it } from 'vitest';
+import { watchProgress } from '../../src/server/anchorer/progress.ts';
+import { createWakeup } from '../../src/server/anchorer/wakeup.ts';
+import { startTestService } from '../support/service.ts';
+import { waitFor } from '../support/wait-for.ts';
+
+const restingAnchorer = { busySince: () => null };
+
+it('goes on while the store answers, and while it refuses', async () => {
+  const service = await startTestService();
+  const answers = { taken: 0, refused: 0 };
+  const probe = async () => {
+    try {
+      await service.store.probe();
+      answers.taken += 1;
+    } catch (error) {
+      answers.refused += 1;
+      throw error;
+    }
+  };
+  const progress = watchProgress({ store: { probe }, anchorer: restingAnchorer }, 5);
+  try {
+    await waitFor('answers', () => answers.taken > 1);
+    await service.close();
+    await waitFor('refusals', () => answers.refused > 1);
+    const before = performance.now();
+    await waitFor('progress after that', () => progress.at() > before);
+  } finally {
+    progress.stop();
+  }
+  expect(answers.refused).toBeGreaterThan(1);
+});
+
+it('stands still from the moment that the store was asked and does not answer', async () => {
+  const began = performance.now();
+  let asked = 0;
+  const probe = () => {
+    asked += 1;
+    return new Promise<void>(() => {});
+  };
+  const progress = watchProgress({ store: { probe }, anchorer: restingAnchorer }, 5);
+  try {
+    await waitFor('the question', () => asked > 0);
+    const at = progress.at();
+    await waitFor('time to pass', () => performance.now() > at + 50);
+
+    expect(at).toBeGreaterThanOrEqual(began);
+    expect([progress.at(), asked]).toEqual([at, 1]);
+  } finally {
+    progress.stop();
+  }
+});
+
+it('stands still when a round of the anchorer has lasted 5 minutes', () => {
+  const store = { probe: () => Promise.resolve() };
+  const busySince = performance.now() - 5 * 60_000 - 1000;
+  const progress = watchProgress({ store, anchorer: { busySince: () => busySince } });
+  const standstillMs = performance.now() - progress.at();
+  progress.stop();
+
+  expect(standstillMs).toBeGreaterThanOrEqual(1000);
+});
+
+it('takes an engine that waits for its next round for none that is in one', async () => {
+  const wakeup = createWakeup();
+  const begun = wakeup.busySince;
+  const waiting = wakeup.wait(60_000);
+  const during = wakeup.busySince;
+  wakeup.wake();
+  await waiting;
+
+  expect(begun).not.toBeNull();
+  expect(during).toBeNull();
+  expect(wakeup.busySince).toBeGreaterThanOrEqual(begun ?? 0);
+});

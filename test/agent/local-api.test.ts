@@ -216,6 +216,19 @@ describe('Prefer: wait', () => {
     expect([short.status, (await long).status]).toEqual([202, 202]);
   });
 
+  it.each([
+    ['wait=99999999999', '600'],
+    ['respond-async; WAIT="7"', '7'],
+  ])('is kept to ten minutes and read as RFC 7240 has it: %s', async (prefer, seconds) => {
+    const id = await claim();
+    const waiting = complete(id, proof, { prefer });
+    await waitFor('the completion', () => spool.findCompletion(id));
+
+    await settle(id);
+
+    expect((await waiting).headers['preference-applied']).toBe(`wait=${seconds}`);
+  });
+
   it('answers with the refusal of the service when that comes', async () => {
     const id = randomUUID();
     const waiting = complete(id, proof, { prefer: 'wait=60' });

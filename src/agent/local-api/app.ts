@@ -143,6 +143,6 @@ function of(name: 'createTask' | 'completeTask' | 'getTask' | 'recordSamples' | 
 
 /** Seconds of `Prefer: wait=…` (RFC 7240); 0 without. */
 function waitOf(header: string | string[] | undefined): number {
-  const seconds = /(?:^|[,;\s])wait=(\d{1,9})(?:$|[,;\s])/i.exec(String(header ?? ''))?.[1];
+  const seconds = /(?:^|[,;\s])wait="?(\d+)"?(?:$|[,;\s])/i.exec(String(header ?? ''))?.[1];
   return Math.min(Number(seconds ?? 0), LONGEST_WAIT);
 }

@@ -237,8 +237,9 @@ export class ServiceLink {
 
   #linkFailed(error: SvcError, startedAt: number): void {
     const retryMs = retryAfterMs(error);
+    this.#retries.hold(CONNECTION, retryMs);
     // Calls that were under way together fail together: that is one failure.
-    if (startedAt < this.#failedAt) return this.#retries.hold(CONNECTION, retryMs);
+    if (startedAt < this.#failedAt) return;
     this.#failedAt = performance.now();
     if (this.#underWay > 1) this.#width = Math.max(1, this.#width / 2);
     // That a record came too slowly, or was too large, says nothing of others.

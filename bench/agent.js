@@ -19,6 +19,7 @@ const drain = await measureDrain(values.minutes === undefined ? null : Number(va
 /** Each with its figure and, where there is one, its goal: at least (`>=`) or at most (`<=`). */
 const lines = [
   ['ingest, durable samples per second', ingest.perSecond, '>=', 15_000],
+  ['samples per second of its processor time', ingest.perCpuSecond],
   ['SQLite by itself, rows per second', ingest.rawPerSecond],
   ['ratio', ingest.perSecond / ingest.rawPerSecond],
   ['event loop held in ingest, p99 (ms)', ingest.p99Ms],

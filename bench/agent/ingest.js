@@ -40,7 +40,13 @@ export async function measureIngest(seconds) {
     const rows = readRows(place.spoolFile);
     if (rows.length !== answered) throw new Error(`${answered} answered, ${rows.length} durable`);
     const rawPerSecond = await insertRaw(rows);
-    return { perSecond: (answered * 1000) / elapsedMs, rawPerSecond, busyMb, ...loop };
+    return {
+      perSecond: (answered * 1000) / elapsedMs,
+      perCpuSecond: (answered * 1000) / loop.cpuMs,
+      rawPerSecond,
+      busyMb,
+      ...loop,
+    };
   } finally {
     await place.remove();
   }

@@ -8,7 +8,7 @@ import { environmentOfAgent } from '../installed-unit.ts';
 import { becomeOwnerOf } from '../spool/owner.ts';
 import { openSpool, type Spool } from '../spool/spool.ts';
 
-const READ_AT_ONCE = 500;
+const PAGE = 100;
 
 /** `svc-agent spool export`: a line for each record; throws `spool_locked` beside a daemon. */
 export async function exportSpool(environment: NodeJS.ProcessEnv): Promise<void> {
@@ -44,16 +44,28 @@ function* recordsOf(spool: Spool): Generator<Exported> {
     const completion = spool.findCompletion(id);
     if (completion !== null) yield pick(completion);
   }
-  for (const event of spool.read(({ events }) => events.read(Number.MAX_SAFE_INTEGER))) {
+  for (const event of inPages((after) => spool.read(({ events }) => events.read(PAGE, after)))) {
     yield pick(event);
   }
   const ends = spool.read(({ samples }) => samples.ends());
-  for (let first = ends?.first ?? 0; ends && first <= ends.last; first += READ_AT_ONCE) {
-    const range = { firstSeq: first, lastSeq: first + READ_AT_ONCE - 1 };
+  for (let first = ends?.first ?? 0; ends && first <= ends.last; first += PAGE) {
+    const range = { firstSeq: first, lastSeq: first + PAGE - 1 };
     for (const sample of spool.read(({ samples }) => samples.read(range))) yield pick(sample);
   }
-  for (const { code, message, ...record } of spool.read(({ ledger }) => ledger.refused())) {
+  const refused = inPages((after) => spool.read(({ ledger }) => ledger.refused(PAGE, after)));
+  for (const { code, message, ...record } of refused) {
     yield { ...pick(record), refused: { code, message } };
+  }
+}
+
+/** One page after the other, for all of them may be more than the memory holds. */
+function* inPages<T extends { seq: number }>(read: (after: number) => T[]): Generator<T> {
+  for (let after = 0; ; ) {
+    const page = read(after);
+    yield* page;
+    const last = page.at(-1);
+    if (last === undefined) return;
+    after = last.seq;
   }
 }
 

@@ -20,8 +20,8 @@ export class EventTable {
       insert: db.prepare(
         'INSERT INTO events (kind, id, wall_ms, boot, mono_ms, crc, body) VALUES (@kind, @id, @wallMs, @boot, @monoMs, @crc, @body)',
       ),
-      read: db.prepare<[number], RecordRow>(
-        `SELECT ${recordColumns} FROM events ORDER BY seq LIMIT ?`,
+      read: db.prepare<[number, number], RecordRow>(
+        `SELECT ${recordColumns} FROM events WHERE seq > ? ORDER BY seq LIMIT ?`,
       ),
       remove: db.prepare('DELETE FROM events WHERE seq = ? AND id = ?'),
       oldest: db.prepare<[], number>('SELECT wall_ms FROM events ORDER BY seq LIMIT 1').pluck(),
@@ -32,9 +32,9 @@ export class EventTable {
     this.#sql.insert.run(valuesOf(record));
   }
 
-  /** Oldest first. @throws DamagedRecord */
-  read(most: number): StoredRecord[] {
-    return this.#sql.read.all(most).map(recordOf);
+  /** Oldest first, those that follow `after`. @throws DamagedRecord */
+  read(most: number, after = 0): StoredRecord[] {
+    return this.#sql.read.all(after, most).map(recordOf);
   }
 
   /** Nothing where another has its number, as may be after a salvage. */
@@ -44,7 +44,7 @@ export class EventTable {
 
   /** The oldest go; null without any. */
   makeRoom(): Dropped | null {
-    const rows = this.#sql.read.all(DROPPED_AT_ONCE);
+    const rows = this.#sql.read.all(0, DROPPED_AT_ONCE);
     if (rows.length === 0) return null;
     for (const row of rows) this.remove(row);
     const times = rows.map(({ wall_ms }) => wall_ms);

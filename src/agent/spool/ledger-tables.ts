@@ -4,6 +4,7 @@ import type { Dropped } from './sample-table.ts';
 import type { Refusal } from './task-tables.ts';
 
 export interface RefusedRecord extends Refusal {
+  readonly seq: number;
   readonly kind: SpoolRecord['kind'];
   readonly id: string;
   readonly wallMs: number;
@@ -25,8 +26,9 @@ export class LedgerTables {
       trim: db.prepare(
         `DELETE FROM refused WHERE kind IN ('sample', 'event') AND seq <= (SELECT max(seq) FROM refused) - ${REFUSED_KEPT}`,
       ),
-      refused: db.prepare<[], RefusedRecord>(
-        'SELECT kind, id, code, message, wall_ms AS wallMs, body FROM refused ORDER BY seq',
+      refused: db.prepare<[number, number], RefusedRecord>(
+        `SELECT seq, kind, id, code, message, wall_ms AS wallMs, body FROM refused
+           WHERE seq > ? ORDER BY seq LIMIT ?`,
       ),
       epoch: db.prepare<[number], number>('SELECT epoch_ms FROM boots WHERE boot = ?').pluck(),
       keepEpoch: db.prepare(
@@ -55,9 +57,9 @@ export class LedgerTables {
     this.#sql.trim.run();
   }
 
-  /** Oldest first. */
-  refused(): RefusedRecord[] {
-    return this.#sql.refused.all();
+  /** Oldest first, those that follow `after`. */
+  refused(most: number, after = 0): RefusedRecord[] {
+    return this.#sql.refused.all(after, most);
   }
 
   /** What the service's clock said when the monotonic clock of that boot was 0; null while that is unknown. */

@@ -1,3 +1,6 @@
+import { readFile, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { gzipSync } from 'node:zlib';
 import { defineConfig } from 'vite';
 
 /**
@@ -16,10 +19,25 @@ const inAnyLocale = {
   },
 };
 
+/** Beside each script and style, as it was written, its compressed form, which is what travels. */
+const compressed = {
+  name: 'compressed',
+  /** @param {{ dir: string }} options @param {Record<string, unknown>} files */
+  async writeBundle({ dir }, files) {
+    const texts = Object.keys(files).filter((file) => /\.(js|css)$/.test(file));
+    await Promise.all(
+      texts.map(async (file) => {
+        const written = path.join(dir, file);
+        await writeFile(`${written}.gz`, gzipSync(await readFile(written), { level: 9 }));
+      }),
+    );
+  },
+};
+
 /** The dashboard, from `src/dashboard` into files that `svc-server` serves from the package. */
 export default defineConfig({
   root: 'src/dashboard',
-  plugins: [inAnyLocale],
+  plugins: [inAnyLocale, compressed],
   build: {
     outDir: '../../dist/dashboard',
     emptyOutDir: true,

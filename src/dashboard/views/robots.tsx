@@ -2,7 +2,7 @@ import { Button } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { fleetsQuery, robotsQuery } from '../queries.ts';
-import { Freshness } from '../ui/freshness.tsx';
+import { Freshness, useStale } from '../ui/freshness.tsx';
 import { Page } from '../ui/page.tsx';
 import { Empty, Loaded } from '../ui/states.tsx';
 import { CreateRobot } from './robots/create-robot.tsx';
@@ -11,6 +11,7 @@ import { RobotTable } from './robots/robot-table.tsx';
 export default function Robots() {
   const robots = useQuery(robotsQuery);
   const fleets = useQuery(fleetsQuery);
+  const isStale = useStale(robots);
   const [isCreating, setIsCreating] = useState(false);
   return (
     <Page
@@ -25,7 +26,9 @@ export default function Robots() {
               Add the first one: it gets a key of its own, which is shown once.
             </Empty>
           ) : (
-            <RobotTable robots={items} fleets={fleets.data ?? []} />
+            <div className="stack" data-stale={isStale || undefined}>
+              <RobotTable robots={items} fleets={fleets.data ?? []} />
+            </div>
           )
         }
       </Loaded>

@@ -29,7 +29,7 @@ export async function signIn(
   } catch (error) {
     if (error instanceof ServiceError && error.code === 'invalid_signature') {
       throw new WalletError(
-        `The signature is not from ${short(address)}. The wallet may have signed with another account: select ${short(address)} in it, and try again.`,
+        `The signature is not from ${short(address)}, or its message is no longer open. The wallet may have signed with another account: select ${short(address)} in it, and try again.`,
       );
     }
     throw error;

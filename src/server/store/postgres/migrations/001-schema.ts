@@ -98,10 +98,11 @@ CREATE TABLE robots (
 CREATE INDEX robots_wallet ON robots (wallet, id);
 CREATE INDEX robots_fleet ON robots (fleet_id) WHERE fleet_id IS NOT NULL;
 
+-- wallet: the robot's, which never changes. A reference would lock the account with each claim.
 CREATE TABLE tasks (
   id uuid PRIMARY KEY,
   robot_id uuid NOT NULL REFERENCES robots,
-  wallet text COLLATE "C" NOT NULL REFERENCES accounts,
+  wallet text COLLATE "C" NOT NULL,
   title text NOT NULL,
   description text,
   expected_result text,

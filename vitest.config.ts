@@ -16,7 +16,12 @@ export default defineConfig({
         extends: true,
         test: {
           name: 'postgres',
-          include: ['test/http/**/*.test.ts', 'test/chain/**/*.test.ts'],
+          include: [
+            'test/http/**/*.test.ts',
+            'test/chain/**/*.test.ts',
+            'test/e2e/crash.test.ts',
+            'test/e2e/exactly-once.test.ts',
+          ],
           env: { TEST_STORE: 'postgres' },
         },
       },

@@ -3,12 +3,12 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { promisify } from 'node:util';
-import Database from 'better-sqlite3';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { createClient } from '../../src/client/client.ts';
 import type { Task, Verification } from '../../src/protocol/resources.ts';
 import { startTestChain, type TestChain } from '../support/anvil.ts';
 import { leavesIn, type MinedTransaction, provenBy, scanAnchors } from '../support/chain-scan.ts';
+import { createServerDatabase, type ServerDatabase } from '../support/server-database.ts';
 import { killServers, robotClient, signInAt, spawnServer } from '../support/server-process.ts';
 import { waitFor } from '../support/wait-for.ts';
 
@@ -19,6 +19,7 @@ const MANY = 260;
 
 let chain: TestChain;
 let dataDir: string;
+let database: ServerDatabase;
 let before: number;
 
 beforeAll(async () => {
@@ -28,10 +29,12 @@ afterAll(() => chain?.close());
 
 beforeEach(async () => {
   dataDir = await mkdtemp(path.join(tmpdir(), 'svc-crash-'));
+  database = await createServerDatabase(dataDir);
   before = (await scanAnchors(chain.url)).length;
 });
 afterEach(async () => {
   killServers();
+  await database?.drop();
   await rm(dataDir, { recursive: true, force: true });
 });
 
@@ -103,32 +106,30 @@ function provenWork(
   });
 }
 
-function countVerified(): number {
-  const db = new Database(path.join(dataDir, 'svc.db'), { readonly: true });
-  const row = db.prepare("SELECT count(*) AS verified FROM tasks WHERE status = 'verified'").get();
-  db.close();
-  return (row as { verified: number }).verified;
+async function countVerified(): Promise<number> {
+  return Number(await database.value("SELECT count(*) FROM tasks WHERE status = 'verified'"));
 }
 
 async function check(): Promise<string> {
   const { stdout } = await promisify(execFile)(process.execPath, [svcServer, 'check'], {
-    env: { PATH: process.env.PATH, SVC_DATA_DIR: dataDir },
+    env: { PATH: process.env.PATH, SVC_DATA_DIR: dataDir, ...database.environment },
   });
   return stdout;
 }
 
 describe('a server killed with SIGKILL when some leaves of a batch are settled', () => {
   it('settles the others after its restart, each once and with the receipts it gave', async () => {
-    const server = { dataDir, rpcUrl: chain.url };
+    const { environment } = database;
+    const server = { dataDir, rpcUrl: chain.url, environment };
     const doomed = await spawnServer({
       ...server,
       crash: { at: 'leaves_settled', count: 2 },
-      environment: { SVC_ANCHOR_LINGER_MS: '1000' },
+      environment: { ...environment, SVC_ANCHOR_LINGER_MS: '1000' },
     });
     const work = await claimWork(doomed.url, MANY);
     const told = await completeAll(doomed.url, work);
     expect(await doomed.ended).toBe('SIGKILL');
-    const verifiedAtCrash = countVerified();
+    const verifiedAtCrash = await countVerified();
 
     const heir = await spawnServer(server);
     // A request that was cut before its proof was stored is repeated, as a robot would.

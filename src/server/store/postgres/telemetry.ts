@@ -1,11 +1,12 @@
-import { readingsOf } from '../../core/day-names.ts';
-import type { TelemetryStore } from '../../core/telemetry-store.ts';
+import type { NewSamples, TelemetryStore } from '../../core/telemetry-store.ts';
 import type { Access } from './access.ts';
 import { gather } from './gather.ts';
 import { readRollups } from './roll-ups.ts';
-import { recordGroup, type SampleRequest, type SampleRow, toSample } from './sample-group.ts';
+import { recordGroup, type SampleRow, toSample } from './sample-group.ts';
 import { sql } from './sql.ts';
 
+/** While the database has one group, this process prepares another. */
+const GROUPS_AT_ONCE = 2;
 /** A group is short: its robots are locked as long, and nothing that it computes at once takes long. */
 const REQUESTS_AT_ONCE = 64;
 const SAMPLES_AT_ONCE = 2_000;
@@ -29,19 +30,14 @@ type PageRow = Omit<SampleRow, 'robot_id'>;
 /** What robots send goes in one transaction with what others send meanwhile. */
 export function telemetryStore(access: Access): TelemetryStore {
   const record = gather({
-    doTogether: (requests: readonly SampleRequest[]) =>
-      access.write((tx) => recordGroup(tx, requests)),
+    atOnce: GROUPS_AT_ONCE,
+    keyOf: ({ robotId }: NewSamples) => robotId,
     startGroup: sampleGroup,
+    doTogether: (requests) => access.write((tx) => recordGroup(tx, requests)),
   });
 
   return {
-    async recordSamples(request) {
-      const readings = request.samples.map((sample) => ({
-        recordedAt: sample.recordedAt,
-        readings: readingsOf(sample),
-      }));
-      return record({ ...request, readings });
-    },
+    recordSamples: record,
 
     async listSamples({ wallet, robotId }, { from, to }, { limit, before }) {
       const end = before !== null && before.recordedAt < to ? before : { recordedAt: to, id: NIL };
@@ -63,19 +59,18 @@ export function telemetryStore(access: Access): TelemetryStore {
   };
 }
 
-/** Another request of a robot would only wait for the first. */
-function sampleGroup(): (request: SampleRequest) => boolean {
-  const robots = new Set<string>();
+function sampleGroup(): (request: NewSamples) => boolean {
+  let requests = 0;
   let samples = 0;
   let characters = 0;
   return (request) => {
-    if (robots.size === REQUESTS_AT_ONCE || robots.has(request.robotId)) return false;
     const more = request.samples.reduce((sum, { metrics }) => sum + metrics.length, 0);
-    const fits =
+    const hasRoom =
+      requests < REQUESTS_AT_ONCE &&
       samples + request.samples.length <= SAMPLES_AT_ONCE &&
       characters + more <= CHARACTERS_AT_ONCE;
-    if (!fits && robots.size > 0) return false;
-    robots.add(request.robotId);
+    if (!hasRoom && requests > 0) return false;
+    requests += 1;
     samples += request.samples.length;
     characters += more;
     return true;

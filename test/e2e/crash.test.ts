@@ -13,7 +13,7 @@ import { killServers, spawnServer } from '../support/server-process.ts';
 const svcServer = path.resolve(import.meta.dirname, '../../bin/svc-server.js');
 
 /** More than two commits of settlement take. */
-const MANY = 260;
+const MANY = 140;
 
 let chain: TestChain;
 let dataDir: string;

@@ -3,7 +3,7 @@ import type { Access } from './access.ts';
 import { gather } from './gather.ts';
 import { readRollups } from './roll-ups.ts';
 import { recordGroup, type SampleRow, toSample } from './sample-group.ts';
-import { sql } from './sql.ts';
+import { NO_UUID, plannedAnew } from './sql.ts';
 
 /** While the database has one group, this process prepares another. */
 const GROUPS_AT_ONCE = 2;
@@ -12,10 +12,7 @@ const REQUESTS_AT_ONCE = 64;
 const SAMPLES_AT_ONCE = 2_000;
 const CHARACTERS_AT_ONCE = 1_000_000;
 
-/** No id is less. */
-const NIL = '00000000-0000-0000-0000-000000000000';
-
-const readPage = sql(`SELECT samples.* FROM robots
+const readPage = plannedAnew(`SELECT samples.* FROM robots
   LEFT JOIN LATERAL (
     SELECT recorded_at, id, battery_pct, state, metrics FROM telemetry
     WHERE robot_id = $1 AND recorded_at >= $3 AND recorded_at <= $4
@@ -40,7 +37,8 @@ export function telemetryStore(access: Access): TelemetryStore {
     recordSamples: record,
 
     async listSamples({ wallet, robotId }, { from, to }, { limit, before }) {
-      const end = before !== null && before.recordedAt < to ? before : { recordedAt: to, id: NIL };
+      const end =
+        before !== null && before.recordedAt < to ? before : { recordedAt: to, id: NO_UUID };
       // Of a robot without any in the range, one row of nulls.
       const rows = await access.rows<PageRow | Record<keyof PageRow, null>>(readPage, [
         robotId,

@@ -23,7 +23,7 @@ const COLUMNS =
 // too, are locked last.
 const insert = sql(`WITH
   robot AS MATERIALIZED (
-    SELECT id, wallet, fleet_id FROM robots WHERE id = $1 AND key_hash = $2 FOR NO KEY UPDATE
+    SELECT id, wallet, fleet_id FROM robots WHERE id = $1 AND key_hash = $2 FOR UPDATE
   ),
   inserted AS (
     INSERT INTO events (robot_id, id, event_type, severity, message, payload, occurred_at, created_at)

@@ -11,12 +11,17 @@ export default defineConfig({
     allowOnly: false,
     projects: [
       { extends: true, test: { name: 'all', include: ['test/**/*.test.ts'] } },
-      // The whole service, a second time on the other store.
+      // What a store matters to most, a second time on the other one.
       {
         extends: true,
         test: {
           name: 'postgres',
-          include: ['test/http/**/*.test.ts'],
+          include: [
+            'test/http/**/*.test.ts',
+            'test/chain/anchorer.test.ts',
+            'test/e2e/crash.test.ts',
+            'test/e2e/exactly-once.test.ts',
+          ],
           env: { TEST_STORE: 'postgres' },
         },
       },

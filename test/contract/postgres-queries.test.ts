@@ -33,6 +33,8 @@ const shortWalks: readonly string[] = [
   'completions_queue',
   // In the order of a LIMIT.
   'challenges_pkey',
+  'events_pkey',
+  'robot_traces_pkey',
 ];
 
 interface Plan {

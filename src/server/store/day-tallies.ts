@@ -48,7 +48,7 @@ export class DayTallies {
 /** By the begin of the interval. */
 export function byInterval<Item extends { recordedAt: number }>(
   resolution: Resolution,
-  items: Item[],
+  items: readonly Item[],
 ): Map<number, Item[]> {
   const intervals = new Map<number, Item[]>();
   for (const item of items) {

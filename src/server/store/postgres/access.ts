@@ -13,7 +13,9 @@ export interface Access extends Queries {
   /**
    * Runs `work` in a transaction and resolves once it is durable. What `work` throws undoes it. It runs again,
    * a few times, where another transaction was in the way or the connection was lost before the commit: it MUST
-   * change nothing but the database. Take row locks in a fixed order: accounts by wallet, then tasks by id.
+   * change nothing but the database. Take row locks in a fixed order: accounts by wallet, then tasks by id. A
+   * statement that locks rows and updates them itself MUST lock them FOR UPDATE: with a weaker lock it may stand in
+   * its own way, behind those who wait, where a foreign key shares the row.
    */
   write<T>(work: (tx: Queries) => Promise<T>): Promise<T>;
 }

@@ -40,10 +40,10 @@ const readSituation = sql(`SELECT r.wallet, a.anchor_quota, a.gas_credit_wei, t.
 // so that of several instances one goes on.
 const queue = sql(`WITH account AS (
     SELECT wallet FROM accounts WHERE wallet = $4 AND anchor_quota >= 1 AND gas_credit_wei >= $5
-    FOR NO KEY UPDATE
+    FOR UPDATE
   ), robot AS (
     SELECT id FROM robots WHERE id = $1 AND key_hash = $2 AND EXISTS (SELECT FROM account)
-    FOR NO KEY UPDATE
+    FOR UPDATE
   ), task AS (
     SELECT id FROM tasks WHERE id = $3 AND robot_id = $1 AND EXISTS (SELECT FROM robot)
     FOR KEY SHARE

@@ -2,7 +2,7 @@ import type { Severity } from '../../../protocol/telemetry.ts';
 import type { EventFilter, EventRecord, EventStore, NewEvent } from '../../core/telemetry-store.ts';
 import type { Access } from './access.ts';
 import { hourOf } from './activity-hours.ts';
-import { type Sql, sql } from './sql.ts';
+import { plannedAnew, type Sql, sql } from './sql.ts';
 
 interface EventRow {
   seq: number;
@@ -23,7 +23,7 @@ const COLUMNS =
 // too, are locked last.
 const insert = sql(`WITH
   robot AS MATERIALIZED (
-    SELECT id, wallet, fleet_id FROM robots WHERE id = $1 AND key_hash = $2 FOR NO KEY UPDATE
+    SELECT id, wallet, fleet_id FROM robots WHERE id = $1 AND key_hash = $2 FOR UPDATE
   ),
   inserted AS (
     INSERT INTO events (robot_id, id, event_type, severity, message, payload, occurred_at, created_at)
@@ -105,12 +105,12 @@ function toValues(event: NewEvent) {
   ];
 }
 
-/** What a filter wants besides the robot, from `$4` on; each has an index that reads a robot's events in order. */
+/** By what a filter wants besides the robot, which is given from `$4` on; each has an index of these columns and seq. */
 const pages = {
-  all: pagesOf(''),
-  type: pagesOf('AND event_type = $4'),
-  severity: pagesOf('AND severity = $4'),
-  both: pagesOf('AND event_type = $4 AND severity = $5'),
+  all: pagesBy([]),
+  type: pagesBy(['event_type']),
+  severity: pagesBy(['severity']),
+  both: pagesBy(['event_type', 'severity']),
 };
 
 function kindOf({ severity, eventType }: EventFilter): keyof typeof pages {
@@ -122,13 +122,19 @@ function kindOf({ severity, eventType }: EventFilter): keyof typeof pages {
  * Put together by robot, so that the events of a deleted one are in no list from then on. No more robots than the page
  * has events can have one in it, those with the newest; the cost is that of the account's robots and of the page.
  */
-function pagesOf(wanted: string): { ofAccount: Sql; ofRobot: Sql } {
-  const newest = (columns: string, robot: string, limit: string) =>
-    `SELECT ${columns} FROM events WHERE robot_id = ${robot} ${wanted} AND seq < $2
-     ORDER BY seq DESC LIMIT ${limit}`;
-  const robotPlace = `$${4 + (wanted.match(/\$/g)?.length ?? 0)}`;
+function pagesBy(wanted: string[]): { ofAccount: Sql; ofRobot: Sql } {
+  const values = wanted.map((_, i) => `$${4 + i}`);
+  const columns = ['robot_id', ...wanted, 'seq'];
+  // As a range of rows: no other index has its order. With equal signs, that of all events by seq has it too, and a
+  // plan could walk through what all the others logged.
+  const newest = (chosen: string, robot: string, limit: string) => {
+    const ofRobot = [robot, ...values].join(', ');
+    return `SELECT ${chosen} FROM events
+      WHERE (${columns.join(', ')}) >= (${ofRobot}, 0) AND (${columns.join(', ')}) < (${ofRobot}, $2)
+      ORDER BY ${columns.map((column) => `${column} DESC`).join(', ')} LIMIT ${limit}`;
+  };
   return {
-    ofAccount: sql(`WITH
+    ofAccount: plannedAnew(`WITH
       newest AS (
         SELECT robots.id FROM robots
         CROSS JOIN LATERAL (${newest('seq', 'robots.id', '1')}) AS first
@@ -140,9 +146,9 @@ function pagesOf(wanted: string): { ofAccount: Sql; ofRobot: Sql } {
         ORDER BY of_robot.seq DESC LIMIT $3
       )
       SELECT ${COLUMNS} FROM page JOIN events USING (seq) ORDER BY seq DESC`),
-    ofRobot: sql(`SELECT page.* FROM robots
+    ofRobot: plannedAnew(`SELECT page.* FROM robots
       LEFT JOIN LATERAL (${newest(COLUMNS, 'robots.id', '$3')}) AS page ON true
-      WHERE robots.id = ${robotPlace} AND robots.wallet = $1 ORDER BY page.seq DESC`),
+      WHERE robots.id = $${4 + wanted.length} AND robots.wallet = $1 ORDER BY page.seq DESC`),
   };
 }
 

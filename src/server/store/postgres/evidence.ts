@@ -42,10 +42,10 @@ const eraseOldest = sql(`DELETE FROM proofs WHERE task_id IN (
   FOR UPDATE SKIP LOCKED)`);
 
 /**
- * What is erased no query finds any more once the promise resolves. PostgreSQL itself keeps the bytes of the row, key
- * and sealed evidence, for a while where no query can reach them: in the table's pages until a vacuum has freed the
- * row and other rows have taken its place, in the write-ahead log until its files are recycled, and in backups and
- * archives made before.
+ * What is erased no query finds once the promise resolves. Where no query reaches, PostgreSQL keeps key and sealed
+ * evidence for a while: in the files of the table until a vacuum has freed the rows (by itself once 50 rows and 2 % of
+ * the table are erased) and others have taken their place, which only `VACUUM FULL proofs` forces; in the write-ahead
+ * log until its files are recycled; and in replicas, archives and backups of before as long as those are kept.
  */
 export function evidenceStore(access: Access): Omit<EvidenceStore, 'listTasks'> {
   return {

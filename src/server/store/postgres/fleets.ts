@@ -28,7 +28,7 @@ const patch = sql(`UPDATE fleets SET name = coalesce($3, name),
 
 const take = sql('SELECT FROM fleets WHERE id = $1 AND wallet = $2 FOR UPDATE');
 const ungroup = sql(`UPDATE robots SET fleet_id = NULL, updated_at = $2 WHERE id IN (
-  SELECT id FROM robots WHERE fleet_id = $1 ORDER BY id FOR NO KEY UPDATE)`);
+  SELECT id FROM robots WHERE fleet_id = $1 ORDER BY id FOR UPDATE)`);
 const remove = sql('DELETE FROM fleets WHERE id = $1');
 
 const takeAll = sql(`SELECT id FROM fleets WHERE wallet = $1 ORDER BY sort_order, id
@@ -82,6 +82,7 @@ export function fleetStore(access: Access): FleetStore {
 
     deleteFleet: (id, wallet, now) =>
       access.write(async (tx) => {
+        await lockAccount(tx, wallet);
         if ((await tx.first(take, [id, wallet])) === undefined) return false;
         await tx.run(ungroup, [id, now]);
         await tx.run(remove, [id]);

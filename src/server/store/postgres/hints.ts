@@ -1,5 +1,5 @@
 import type { WakeUps } from '../wake-ups.ts';
-import type { Connections, Queries } from './connections.ts';
+import type { Connections } from './connections.ts';
 import { sql } from './sql.ts';
 
 /** Tells those who wait, here at once and at the other instances soon. Nothing rests on it: who waits also polls. */
@@ -22,7 +22,6 @@ const notify = sql(`SELECT pg_notify('${CHANNEL}', payload) FROM unnest($1::text
 
 export function startHints(
   connections: Connections,
-  queries: Queries,
   { wakeUps, listen }: { wakeUps: WakeUps; listen: boolean },
 ): Hints {
   let gathered = new Set<string>();
@@ -36,7 +35,7 @@ export function startHints(
     gathered = new Set();
     const payloads = topics.length > TOPICS_AT_ONCE ? [EVERYBODY] : inPayloads(topics);
     // The others poll.
-    sending = queries.rows(notify, [payloads]).catch(() => {});
+    sending = connections.use((connection) => connection.rows(notify, [payloads])).catch(() => {});
   }
 
   return {

@@ -1,12 +1,13 @@
 import { limits } from '../../../protocol/limits.ts';
 import type { Store } from '../../core/ports.ts';
+import { storageUnavailable } from '../storage-unavailable.ts';
 import { WakeUps } from '../wake-ups.ts';
 import { type Access, accessTo, type OnCommit } from './access.ts';
 import { accountStore } from './account.ts';
 import { attemptStore } from './attempts.ts';
 import { chainStatusStore } from './chain-status.ts';
 import { completionStore } from './completions.ts';
-import { type ConnectionOptions, openConnections } from './connections.ts';
+import { type ConnectionOptions, type Connections, openConnections } from './connections.ts';
 import { creditStore } from './credits.ts';
 import { deathStore } from './deaths.ts';
 import { eventStore } from './events.ts';
@@ -60,12 +61,20 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
     await connections.close();
     throw cannotUse(error);
   }
-  const access = accessTo(connections, {
+  let closed: Promise<void> | undefined;
+  const whileOpen: Connections = {
+    ...connections,
+    async use(work) {
+      if (closed !== undefined) throw storageUnavailable('The store is closed.');
+      return connections.use(work);
+    },
+  };
+  const access = accessTo(whileOpen, {
     instant: options.instant ?? (() => null),
     ...(options.onCommit && { onCommit: options.onCommit }),
   });
   const wakeUps = new WakeUps();
-  const hints = startHints(connections, access, {
+  const hints = startHints(connections, {
     wakeUps,
     listen: options.serves && !options.pooler,
   });
@@ -78,7 +87,6 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
     await connections.close();
     wakeUps.wakeAll();
   }
-  let closed: Promise<void> | undefined;
 
   return {
     ...signInStore(access, { maxChallenges }),

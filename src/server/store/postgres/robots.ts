@@ -42,7 +42,7 @@ const assign = sql(`WITH fleet AS (
   ), named AS (
     SELECT id FROM robots
     WHERE id = ANY($2::uuid[]) AND wallet = $1 AND ($3 IS NULL OR EXISTS (SELECT FROM fleet))
-    ORDER BY id FOR NO KEY UPDATE
+    ORDER BY id FOR UPDATE
   ), assigned AS (
     UPDATE robots SET fleet_id = $3, updated_at = $4
     WHERE id IN (SELECT id FROM named) AND (SELECT count(*) FROM named) = cardinality($2::uuid[])

@@ -4,12 +4,17 @@ import {
   type DayNames,
   dayNames,
   noNames,
-  type SampleReadings,
+  readingsOf,
   type StoredNames,
 } from '../../core/day-names.ts';
 import { numbered, summaryOf, Tally } from '../../core/tally.ts';
 import { addEncoded, encodeTally } from '../../core/tally-bytes.ts';
-import type { RobotOfAccount, Rollup, TimeRange } from '../../core/telemetry-store.ts';
+import type {
+  RobotOfAccount,
+  Rollup,
+  SampleRecord,
+  TimeRange,
+} from '../../core/telemetry-store.ts';
 import { beginOf, byInterval, resolutions } from '../day-tallies.ts';
 import type { Queries } from './connections.ts';
 import { sql } from './sql.ts';
@@ -28,18 +33,13 @@ interface NamesRow {
   names: string;
 }
 
-export interface Reading {
-  recordedAt: number;
-  readings: SampleReadings;
-}
-
 /** New samples of a robot, of which nothing is counted yet. */
-export interface RobotReadings {
+interface RobotSamples {
   robotId: string;
-  samples: Reading[];
+  samples: readonly SampleRecord[];
 }
 
-interface RobotDay extends RobotReadings {
+interface RobotDay extends RobotSamples {
   day: number;
 }
 
@@ -67,7 +67,7 @@ const readRange = sql(`SELECT rollups.* FROM robots
  * Adds new samples to the tallies of their minutes, hours and days, each read and written once. Inside a write that
  * holds the robots' rows: whoever changes roll-ups takes these first.
  */
-export async function addToRollups(tx: Queries, robots: readonly RobotReadings[]): Promise<void> {
+export async function addToRollups(tx: Queries, robots: readonly RobotSamples[]): Promise<void> {
   const days = robots.flatMap(daysOf);
   if (days.length === 0) return;
   const namesOf = await storedNames(tx, days);
@@ -85,7 +85,7 @@ export async function addToRollups(tx: Queries, robots: readonly RobotReadings[]
   await save(tx, tallies, grown);
 }
 
-function daysOf({ robotId, samples }: RobotReadings): RobotDay[] {
+function daysOf({ robotId, samples }: RobotSamples): RobotDay[] {
   return [...byInterval('day', samples)].map(([day, ofDay]) => ({ robotId, day, samples: ofDay }));
 }
 
@@ -126,9 +126,9 @@ function talliesOf(
   names: DayNames,
   stored: ReadonlyMap<string, RollupRow>,
 ): RollupRow[] {
-  const counted = samples.map(({ recordedAt, readings }) => ({
-    recordedAt,
-    readings: numbered(names, readings),
+  const counted = samples.map((sample) => ({
+    recordedAt: sample.recordedAt,
+    readings: numbered(names, readingsOf(sample)),
   }));
   const tally = new Tally();
   return resolutions.flatMap((resolution) =>

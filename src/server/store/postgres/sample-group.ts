@@ -2,14 +2,8 @@ import type { NewSamples, SampleRecord, TelemetryStore } from '../../core/teleme
 import { countSamples, hourOf, type SampleCount } from './activity-hours.ts';
 import type { Queries } from './connections.ts';
 import { showNewest } from './robot-readings.ts';
-import { addToRollups, type Reading } from './roll-ups.ts';
+import { addToRollups } from './roll-ups.ts';
 import { sql } from './sql.ts';
-
-/** Samples of a robot, to be stored all or none. */
-export interface SampleRequest extends NewSamples {
-  /** What each sample says. */
-  readings: readonly Reading[];
-}
 
 type Outcome = Awaited<ReturnType<TelemetryStore['recordSamples']>>;
 
@@ -29,32 +23,28 @@ export interface SampleRow {
   metrics: string;
 }
 
-type KeyRow = Pick<SampleRow, 'robot_id' | 'recorded_at' | 'id'>;
-
-/** A request of a robot that is there, and what the database said to it. */
+/** A request of a robot that is there, and what becomes of it. */
 interface Batch {
   robot: RobotRow;
-  request: SampleRequest;
-  /** The place in the request of each sample, where it comes first, by `keyOf`. */
-  places: ReadonlyMap<string, number>;
-  /** Where the first sample is that has other content than one before it, in the database or the request. */
+  request: NewSamples;
+  /** Without those that the request or the database had before. */
+  samples: readonly SampleRecord[];
+  /** The place of the first sample that has other content than the one before. */
   conflict: number | null;
 }
 
 const lockRobots = sql(`SELECT id, wallet, fleet_id, key_hash FROM robots WHERE id = ANY($1::uuid[])
   ORDER BY id FOR NO KEY UPDATE`);
-// EXCEPT, because it hashes or sorts; a join could compare all with all, as a plan knows no array's length.
-const insertAnswerOld = sql(`WITH inserted AS (
-    INSERT INTO telemetry (robot_id, recorded_at, id, battery_pct, state, metrics)
-    SELECT * FROM unnest($1::uuid[], $2::bigint[], $3::uuid[], $4::double precision[], $5::text[],
-      $6::text[])
-    ON CONFLICT DO NOTHING RETURNING robot_id, recorded_at, id)
-  SELECT robot_id, recorded_at, id
+const insertNew =
+  sql(`INSERT INTO telemetry (robot_id, recorded_at, id, battery_pct, state, metrics)
+  SELECT * FROM unnest($1::uuid[], $2::bigint[], $3::uuid[], $4::double precision[], $5::text[],
+    $6::text[])
+  ON CONFLICT DO NOTHING`);
+// Those that this transaction did not insert.
+const readOld = sql(`SELECT robot_id, recorded_at, id, battery_pct, state, metrics
   FROM unnest($1::uuid[], $2::bigint[], $3::uuid[]) AS given (robot_id, recorded_at, id)
-  EXCEPT SELECT robot_id, recorded_at, id FROM inserted`);
-const readSamples = sql(`SELECT robot_id, recorded_at, id, battery_pct, state, metrics
-  FROM unnest($1::uuid[], $2::bigint[], $3::uuid[]) AS asked (robot_id, recorded_at, id)
-  JOIN telemetry USING (robot_id, recorded_at, id)`);
+  JOIN telemetry USING (robot_id, recorded_at, id)
+  WHERE telemetry.xmin <> pg_current_xact_id()::xid`);
 const remove = sql(`DELETE FROM telemetry
   USING unnest($1::uuid[], $2::bigint[], $3::uuid[]) AS undone (robot_id, recorded_at, id)
   WHERE telemetry.robot_id = undone.robot_id AND telemetry.recorded_at = undone.recorded_at
@@ -66,23 +56,19 @@ const remove = sql(`DELETE FROM telemetry
  */
 export async function recordGroup(
   tx: Queries,
-  requests: readonly SampleRequest[],
-): Promise<(request: SampleRequest) => Outcome> {
+  requests: readonly NewSamples[],
+): Promise<(request: NewSamples) => Outcome> {
   const batches = await store(tx, await batchesOf(tx, requests));
   const recorded = batches.filter(({ conflict }) => conflict === null);
-  const found = new Map(batches.map((batch) => [batch.request, batch]));
-  const heard = recorded.map(({ request: { robotId, samples, readings, now }, places }) => ({
+  const heard = recorded.map(({ request: { robotId, now }, samples }) => ({
     robotId,
     now,
-    samples: chosen(samples, places),
-    readings: chosen(readings, places),
+    samples,
   }));
-  await addToRollups(
-    tx,
-    heard.map(({ robotId, readings }) => ({ robotId, samples: readings })),
-  );
+  await addToRollups(tx, heard);
   await showNewest(tx, heard);
   await countSamples(tx, recorded.flatMap(countsOf));
+  const found = new Map(batches.map((batch) => [batch.request, batch]));
   return (request) => outcomeOf(found.get(request));
 }
 
@@ -93,7 +79,7 @@ function outcomeOf(batch: Batch | undefined): Outcome {
 }
 
 /** Without those of robots and keys that ended. */
-async function batchesOf(tx: Queries, requests: readonly SampleRequest[]): Promise<Batch[]> {
+async function batchesOf(tx: Queries, requests: readonly NewSamples[]): Promise<Batch[]> {
   const rows = await tx.rows<RobotRow>(lockRobots, [requests.map(({ robotId }) => robotId)]);
   const robots = new Map(rows.map((row) => [row.id, row]));
   return requests.flatMap((request) => {
@@ -103,41 +89,36 @@ async function batchesOf(tx: Queries, requests: readonly SampleRequest[]): Promi
   });
 }
 
-function toBatch(robot: RobotRow, request: SampleRequest): Batch {
-  const places = new Map<string, number>();
+function toBatch(robot: RobotRow, request: NewSamples): Batch {
+  const { samples } = request;
+  const ids = new Set(samples.map(({ id }) => id));
+  if (ids.size === samples.length) return { robot, request, samples, conflict: null };
+  const firsts = new Map<string, SampleRecord>();
   let conflict: number | null = null;
-  for (const [place, sample] of request.samples.entries()) {
-    const key = keyOf(request.robotId, sample.recordedAt, sample.id);
-    const first = request.samples[places.get(key) ?? place];
-    if (first === sample) places.set(key, place);
+  for (const [place, sample] of samples.entries()) {
+    const key = keyOf(request.robotId, sample);
+    const first = firsts.get(key);
+    if (first === undefined) firsts.set(key, sample);
     else if (conflict === null && !isSame(first, sample)) conflict = place;
   }
-  return { robot, request, places, conflict };
+  return { robot, request, samples: [...firsts.values()], conflict };
 }
 
-function keyOf(robotId: string, recordedAt: number, id: string): string {
+function keyOf(robotId: string, { recordedAt, id }: SampleRecord): string {
   return `${robotId} ${recordedAt} ${id}`;
 }
 
-function isSame(a: SampleRecord | undefined, b: SampleRecord): boolean {
-  return a?.batteryPct === b.batteryPct && a.state === b.state && a.metrics === b.metrics;
+function isSame(a: SampleRecord, b: SampleRecord): boolean {
+  return a.batteryPct === b.batteryPct && a.state === b.state && a.metrics === b.metrics;
 }
 
-/** Answers the batches with the places of their new samples; nothing is stored of one with a conflict. */
+/** Nothing is stored of a request with a conflict. */
 async function store(tx: Queries, batches: readonly Batch[]): Promise<Batch[]> {
   const old = await insert(tx, batches);
   const compared = batches.map((batch) => withoutOld(batch, old));
-  const refused = compared.filter(({ conflict }) => conflict !== null);
-  const undone = refused.flatMap(({ request, places }) => {
-    const samples = chosen(request.samples, places);
-    return samples.map((sample) => ({ robotId: request.robotId, ...sample }));
-  });
+  const undone = compared.filter(({ conflict }) => conflict !== null);
   if (undone.length > 0) await tx.run(remove, keysOf(undone));
   return compared;
-}
-
-interface RobotSample extends SampleRecord {
-  robotId: string;
 }
 
 /** Answers the samples that were there before. */
@@ -145,25 +126,25 @@ async function insert(
   tx: Queries,
   batches: readonly Batch[],
 ): Promise<ReadonlyMap<string, SampleRecord>> {
-  const given = batches.flatMap(({ request, places }) =>
-    chosen(request.samples, places).map((sample) => ({ robotId: request.robotId, ...sample })),
-  );
-  if (given.length === 0) return new Map();
-  const keys = await tx.rows<KeyRow>(insertAnswerOld, [
-    ...keysOf(given),
-    given.map(({ batteryPct }) => batteryPct),
-    given.map(({ state }) => state),
-    given.map(({ metrics }) => metrics),
+  const samples = batches.flatMap((batch) => batch.samples);
+  if (samples.length === 0) return new Map();
+  const keys = keysOf(batches);
+  const inserted = await tx.run(insertNew, [
+    ...keys,
+    samples.map(({ batteryPct }) => batteryPct),
+    samples.map(({ state }) => state),
+    samples.map(({ metrics }) => metrics),
   ]);
-  if (keys.length === 0) return new Map();
-  const old = keys.map((row) => ({ ...row, robotId: row.robot_id, recordedAt: row.recorded_at }));
-  const rows = await tx.rows<SampleRow>(readSamples, keysOf(old));
-  return new Map(rows.map((row) => [keyOf(row.robot_id, row.recorded_at, row.id), toSample(row)]));
+  if (inserted === samples.length) return new Map();
+  const rows = await tx.rows<SampleRow>(readOld, keys);
+  const old = rows.map((row) => ({ robotId: row.robot_id, sample: toSample(row) }));
+  return new Map(old.map(({ robotId, sample }) => [keyOf(robotId, sample), sample]));
 }
 
-function keysOf(samples: readonly Pick<RobotSample, 'robotId' | 'recordedAt' | 'id'>[]) {
+function keysOf(batches: readonly Batch[]): (string | number)[][] {
+  const samples = batches.flatMap((batch) => batch.samples);
   return [
-    samples.map(({ robotId }) => robotId),
+    batches.flatMap(({ robot, samples: { length } }) => Array<string>(length).fill(robot.id)),
     samples.map(({ recordedAt }) => recordedAt),
     samples.map(({ id }) => id),
   ];
@@ -171,30 +152,27 @@ function keysOf(samples: readonly Pick<RobotSample, 'robotId' | 'recordedAt' | '
 
 function withoutOld(batch: Batch, old: ReadonlyMap<string, SampleRecord>): Batch {
   if (old.size === 0) return batch;
-  const places = new Map(batch.places);
-  const conflicts = batch.conflict === null ? [] : [batch.conflict];
-  for (const [key, place] of batch.places) {
-    const stored = old.get(key);
-    const sample = batch.request.samples[place];
-    if (stored === undefined || sample === undefined) continue;
-    places.delete(key);
-    if (!isSame(stored, sample)) conflicts.push(place);
-  }
-  return { ...batch, places, conflict: conflicts.length === 0 ? null : Math.min(...conflicts) };
+  const { robot, request } = batch;
+  const storedAs = (sample: SampleRecord) => old.get(keyOf(robot.id, sample));
+  const differs = (sample: SampleRecord) => {
+    const stored = storedAs(sample);
+    return stored !== undefined && !isSame(stored, sample);
+  };
+  const samples = batch.samples.filter((sample) => storedAs(sample) === undefined);
+  const conflict = batch.samples.find(differs);
+  if (conflict === undefined) return { ...batch, samples };
+  const place = request.samples.indexOf(conflict);
+  return { ...batch, samples, conflict: Math.min(place, batch.conflict ?? place) };
 }
 
-function chosen<Item>(items: readonly Item[], places: ReadonlyMap<string, number>): Item[] {
-  return [...places.values()].flatMap((place) => items[place] ?? []);
-}
-
-function countsOf({ robot, request, places }: Batch): SampleCount[] {
+function countsOf({ robot, samples }: Batch): SampleCount[] {
   const hours = new Map<number, number>();
-  for (const { recordedAt } of chosen(request.samples, places)) {
+  for (const { recordedAt } of samples) {
     const hour = hourOf(recordedAt);
     hours.set(hour, (hours.get(hour) ?? 0) + 1);
   }
   const { wallet, fleet_id: fleetId } = robot;
-  return [...hours].map(([at, samples]) => ({ wallet, fleetId, at, samples }));
+  return [...hours].map(([at, count]) => ({ wallet, fleetId, at, samples: count }));
 }
 
 export function toSample(row: Omit<SampleRow, 'robot_id'>): SampleRecord {

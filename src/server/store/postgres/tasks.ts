@@ -16,7 +16,7 @@ import {
 // No row where the robot or the key is gone. Where a task was deleted while this waited for its id, the schema
 // refuses the insert and the statement runs again.
 const claim = sql(`WITH robot AS (
-    SELECT id, wallet FROM robots WHERE id = $2 AND key_hash = $3 FOR NO KEY UPDATE
+    SELECT id, wallet FROM robots WHERE id = $2 AND key_hash = $3 FOR UPDATE
   ), created AS (
     INSERT INTO tasks (id, robot_id, wallet, title, description, expected_result, occurred_at,
       created_at)

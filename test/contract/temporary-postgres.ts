@@ -5,7 +5,7 @@ import {
   openPostgresStore,
   type PostgresStoreOptions,
 } from '../../src/server/store/postgres/open-store.ts';
-import { createDatabase } from '../support/temporary-database.ts';
+import { copyDatabase } from '../support/temporary-database.ts';
 import type { OpenedStore, StoreLimits } from './world.ts';
 
 /** A server's store in a database of its own, which goes by the test's clock; `another` is that of another instance. */
@@ -13,7 +13,7 @@ export async function openTemporaryPostgres(
   clock: Clock,
   options: StoreLimits & Partial<PostgresStoreOptions> = {},
 ): Promise<OpenedStore & { url: string; another(): Promise<Store> }> {
-  const database = await createDatabase(inject('postgresUrl'));
+  const database = await copyDatabase(inject('postgresUrl'), inject('postgresTemplate'));
   const open = (): Promise<Store> =>
     openPostgresStore({
       url: database.url,

@@ -6,7 +6,7 @@ import type { Clock } from '../../src/base/clock.ts';
 import type { Store } from '../../src/server/core/ports.ts';
 import { openPostgresStore } from '../../src/server/store/postgres/open-store.ts';
 import { openSqliteStore } from '../../src/server/store/sqlite/open-store.ts';
-import { createDatabase } from './temporary-database.ts';
+import { copyDatabase } from './temporary-database.ts';
 
 export interface TestStore {
   store: Store;
@@ -44,7 +44,7 @@ export async function openTestStore(
 }
 
 async function openOnPostgres(clock: Clock): Promise<TestStore> {
-  const database = await createDatabase(inject('postgresUrl'));
+  const database = await copyDatabase(inject('postgresUrl'), inject('postgresTemplate'));
   const store = await openPostgresStore({
     url: database.url,
     poolMax: 6,

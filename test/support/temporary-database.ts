@@ -2,17 +2,33 @@ import { randomBytes } from 'node:crypto';
 import pg from 'pg';
 
 export interface TemporaryDatabase {
+  name: string;
   url: string;
   drop(): Promise<void>;
 }
 
 /** An empty database on that server, whose user needs CREATEDB. */
-export async function createDatabase(server: string): Promise<TemporaryDatabase> {
+export function createDatabase(server: string): Promise<TemporaryDatabase> {
+  return create(server, '');
+}
+
+/** A database with the schema and nothing else, copied from one that nobody uses. */
+export async function copyDatabase(server: string, template: string): Promise<TemporaryDatabase> {
+  const database = await create(server, ` TEMPLATE ${template}`);
+  await execute(
+    database.url,
+    'UPDATE cursor_key SET key = uuid_send(gen_random_uuid()) || uuid_send(gen_random_uuid())',
+  );
+  return database;
+}
+
+async function create(server: string, from: string): Promise<TemporaryDatabase> {
   const name = `svc_test_${randomBytes(8).toString('hex')}`;
   const url = new URL(server);
   url.pathname = `/${name}`;
-  await execute(server, `CREATE DATABASE ${name}`);
+  await execute(server, `CREATE DATABASE ${name}${from}`);
   return {
+    name,
     url: url.href,
     drop: () => execute(server, `DROP DATABASE ${name} WITH (FORCE)`),
   };

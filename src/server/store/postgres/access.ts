@@ -22,6 +22,8 @@ export interface Access extends Queries {
 
 const ATTEMPTS = 6;
 const BACKOFF_MS = 10;
+/** Nothing is begun again after so long. */
+const PATIENCE_MS = 3_000;
 
 export type OnCommit = (commit: { writes: number; seconds: number }) => void;
 
@@ -80,6 +82,7 @@ class UnknownOutcome extends Error {
 }
 
 async function repeated<T>(work: () => Promise<T>): Promise<T> {
+  const end = performance.now() + PATIENCE_MS;
   for (let attempt = 1; ; attempt += 1) {
     try {
       return await work();
@@ -87,7 +90,7 @@ async function repeated<T>(work: () => Promise<T>): Promise<T> {
       if (error instanceof UnknownOutcome) {
         throw faultAnswer(error.cause, 'It is not known whether the write became durable.');
       }
-      if (attempt === ATTEMPTS || !isTransient(error)) {
+      if (attempt === ATTEMPTS || performance.now() > end || !isTransient(error)) {
         throw faultAnswer(error, 'The database did not take or answer the request.');
       }
       // Random, so that those who met do not meet again.

@@ -56,6 +56,8 @@ export function openConnections(options: ConnectionOptions): Connections {
     query_timeout: STATEMENT_MS + LOCK_MS,
     keepAlive: true,
     types: { getTypeParser },
+    // For statements that are a transaction each; a pooler would refuse them, or set them for others.
+    ...(!options.pooler && { statement_timeout: STATEMENT_MS, lock_timeout: LOCK_MS }),
   } satisfies pg.ClientConfig;
   const pool = new pg.Pool({ ...config, max: options.poolMax, idleTimeoutMillis: IDLE_MS });
   // Of a connection that nobody uses; the next one who does gets another.

@@ -6,10 +6,12 @@ import {
   movedTables,
   rowText,
 } from '../moved-tables.ts';
+import { accessTo } from './access.ts';
 import { type Connection, type ConnectionOptions, openConnections } from './connections.ts';
 import { cannotUse, DatabaseFault } from './faults.ts';
 import { migrate } from './migrate.ts';
 import { migrations } from './migrations/migrations.ts';
+import { makePartitions } from './partitions.ts';
 import { type SqlValue, sql } from './sql.ts';
 
 /** Where the rows come from. */
@@ -46,6 +48,7 @@ export async function importTables(
   const connections = openConnections(options);
   try {
     await migrate(connections, migrations);
+    await makePartitions(accessTo(connections, { instant: () => null }));
     return await connections.use(async (connection) => {
       await connection.execute('BEGIN');
       await requireEmpty(connection);

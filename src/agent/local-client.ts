@@ -37,6 +37,8 @@ export async function askAgent(
     headers: { ...(body !== undefined && { 'content-type': 'application/json' }), ...headers },
     ...(signal && { signal }),
   });
+  // An answer may come before all is sent; that the rest finds nobody is no news then.
+  sent.on('error', () => {});
   sent.end(body);
   let answer: LocalAnswer;
   try {

@@ -30,7 +30,7 @@ export interface ClientOptions {
 export interface Client {
   /**
    * One request. Resolves with any answer below 300, 202 included. Rejects with a SvcError: the
-   * service's own code and body members (`details`), `service_unreachable` when no answer came
+   * service's own code and body members (`details`; `retry_after` also from the header), `service_unreachable` when no answer came
    * (a write's outcome is then unknown), `unexpected_answer` when it was not the service's, or, with
    * nothing sent, `invalid_body` when the body is not made of JSON values alone (NaN, a Date, undefined
    * anywhere but as a member of the body itself, which is left out) and `invalid_path`. An abort of
@@ -68,7 +68,7 @@ export function createClient(options: ClientOptions): Client {
         method: route.method,
         signal,
       });
-      if (!response.ok) throw serviceError(options.baseUrl, response.status, answer);
+      if (!response.ok) throw serviceError(options.baseUrl, response, answer);
       // The routes table is the service's promise about what this status carries.
       return { status: response.status, body: answer, headers: response.headers } as never;
     },
@@ -148,13 +148,17 @@ async function readJson(response: Response, { baseUrl, method, signal }: Asked):
   try {
     return JSON.parse(text);
   } catch {
-    throw unexpected(baseUrl, response.status);
+    throw unexpected(baseUrl, response);
   }
 }
 
-function serviceError(baseUrl: string, status: number, answer: unknown): SvcError {
-  const { error, message, ...details } = (answer ?? {}) as Record<string, unknown>;
-  if (typeof error !== 'string' || typeof message !== 'string') return unexpected(baseUrl, status);
+function serviceError(baseUrl: string, response: Response, answer: unknown): SvcError {
+  const { status } = response;
+  const { error, message, ...members } = (answer ?? {}) as Record<string, unknown>;
+  if (typeof error !== 'string' || typeof message !== 'string') {
+    return unexpected(baseUrl, response);
+  }
+  const details = { ...retryAfter(response), ...members };
   const retryable = isErrorCode(error)
     ? errors[error satisfies ErrorCode].retryable
     : status >= 500;
@@ -171,14 +175,21 @@ function unreachable(baseUrl: string, method: string | undefined, cause: unknown
   });
 }
 
-function unexpected(baseUrl: string, status: number): SvcError {
+function unexpected(baseUrl: string, response: Response): SvcError {
+  const { status } = response;
   return new SvcError(
     'unexpected_answer',
     `${baseUrl} answered HTTP ${status} with something that no service answers.`,
     {
       hint: 'Something between here and the service may have answered; check the address.',
       retryable: status >= 500,
-      details: { status },
+      details: { ...retryAfter(response), status },
     },
   );
+}
+
+/** The seconds of a Retry-After header, where there is one: most answers say it there alone, and proxies do. */
+function retryAfter({ headers }: Response): { retry_after?: number } {
+  const seconds = /^\d{1,9}$/.exec(headers.get('retry-after') ?? '')?.[0];
+  return seconds === undefined ? {} : { retry_after: Number(seconds) };
 }

@@ -27,10 +27,10 @@ export function createHttpFetch(connections?: Connections): typeof fetch {
       agent: connections?.[secure ? 'https' : 'http'] ?? false,
       ...(signal && { signal }),
     });
-    sent.end(body ?? undefined);
-    const [answer] = (await once(sent, 'response')) as [IncomingMessage];
     // An answer may come before all is sent; that the rest finds nobody is no news then.
     sent.on('error', () => {});
+    sent.end(body ?? undefined);
+    const [answer] = (await once(sent, 'response')) as [IncomingMessage];
     const status = answer.statusCode ?? 0;
     if (status >= 300 && status < 400) {
       sent.destroy();

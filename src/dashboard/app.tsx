@@ -1,6 +1,14 @@
 import { useQuery } from '@tanstack/react-query';
-import { type ComponentType, lazy, type ReactNode, Suspense, useEffect, useRef } from 'react';
-import { Redirect, Route, Switch, useLocation, useSearchParams } from 'wouter';
+import {
+  Activity,
+  type ComponentType,
+  lazy,
+  type ReactNode,
+  Suspense,
+  useEffect,
+  useState,
+} from 'react';
+import { Redirect, Route, Switch, useLocation, useSearch, useSearchParams } from 'wouter';
 import { PublicShell } from './public-shell.tsx';
 import { accountQuery } from './queries.ts';
 import { Shell } from './shell.tsx';
@@ -8,17 +16,42 @@ import { Failure, Loading } from './ui/states.tsx';
 import { NotFound } from './views/not-found.tsx';
 import { SignIn } from './views/sign-in.tsx';
 
-const Overview = lazy(() => import('./views/overview.tsx'));
-const Robots = lazy(() => import('./views/robots.tsx'));
-const Robot = lazy(() => import('./views/robot.tsx'));
-const Fleets = lazy(() => import('./views/fleets.tsx'));
-const Tasks = lazy(() => import('./views/tasks.tsx'));
-const Task = lazy(() => import('./views/task.tsx'));
-const Events = lazy(() => import('./views/events.tsx'));
-const Verify = lazy(() => import('./views/verify.tsx'));
-const VerifyHash = lazy(() => import('./views/verify-hash.tsx'));
-const Transaction = lazy(() => import('./views/transaction.tsx'));
-const Account = lazy(() => import('./views/account.tsx'));
+const load = {
+  overview: () => import('./views/overview.tsx'),
+  robots: () => import('./views/robots.tsx'),
+  robot: () => import('./views/robot.tsx'),
+  fleets: () => import('./views/fleets.tsx'),
+  tasks: () => import('./views/tasks.tsx'),
+  task: () => import('./views/task.tsx'),
+  events: () => import('./views/events.tsx'),
+  verify: () => import('./views/verify.tsx'),
+  verifyHash: () => import('./views/verify-hash.tsx'),
+  transaction: () => import('./views/transaction.tsx'),
+  account: () => import('./views/account.tsx'),
+};
+const Overview = lazy(load.overview);
+const Robots = lazy(load.robots);
+const Robot = lazy(load.robot);
+const Fleets = lazy(load.fleets);
+const Tasks = lazy(load.tasks);
+const Task = lazy(load.task);
+const Events = lazy(load.events);
+const Verify = lazy(load.verify);
+const VerifyHash = lazy(load.verifyHash);
+const Transaction = lazy(load.transaction);
+const Account = lazy(load.account);
+
+/** Reads every view once the first is there, so that the others come at once, and also while the service is down. */
+function usePreload(): void {
+  useEffect(() => {
+    const timer = setTimeout(() => {
+      for (const view of Object.values(load)) view().catch(() => {});
+    }, PRELOAD_MS);
+    return () => clearTimeout(timer);
+  }, []);
+}
+
+const PRELOAD_MS = 2_000;
 
 export function App() {
   return (
@@ -69,21 +102,37 @@ function Public({ page: View }: { page: ComponentType }) {
   );
 }
 
-/** Its children for who is signed in, the way to sign in for everybody else. */
+/**
+ * Its children for who is signed in, the way to sign in for everybody else. Where a session ends under an open
+ * view, the view is put away as it is, with what was typed into it, and is there again for the same wallet.
+ */
 function SignedIn({ children }: { children: ReactNode }) {
+  usePreload();
   const account = useQuery(accountQuery);
   const [path] = useLocation();
-  const wasSignedIn = useRef(false);
-  useEffect(() => {
-    if (account.data) wasSignedIn.current = true;
-  }, [account.data]);
-  if (account.data) return children;
-  if (account.data === null) {
-    const ended = wasSignedIn.current ? '&ended=1' : '';
-    return <Redirect to={`/sign-in?next=${encodeURIComponent(path)}${ended}`} replace />;
+  const search = useSearch();
+  const [wallet, setWallet] = useState<string>();
+  if (account.data && account.data.wallet !== wallet) setWallet(account.data.wallet);
+  if (wallet === undefined && account.data === null) {
+    const here = search === '' ? path : `${path}?${search}`;
+    return <Redirect to={`/sign-in?next=${encodeURIComponent(here)}`} replace />;
   }
-  if (account.isError) return <Failure error={account.error} onRetry={account.refetch} />;
-  return <Loading what="account" />;
+  return (
+    <>
+      {wallet !== undefined && (
+        <Activity key={wallet} mode={account.data ? 'visible' : 'hidden'}>
+          {children}
+        </Activity>
+      )}
+      {account.data === null && <SignIn endedFor={wallet} />}
+      {account.data === undefined &&
+        (account.isError ? (
+          <Failure error={account.error} onRetry={account.refetch} />
+        ) : (
+          <Loading what="account" />
+        ))}
+    </>
+  );
 }
 
 function SignInOrGoOn() {
@@ -93,5 +142,5 @@ function SignInOrGoOn() {
   // A path of this site: a second slash would begin another host.
   const target = /^\/(?![/\\])/.test(next) ? next : '/';
   if (account.data) return <Redirect to={target} replace />;
-  return <SignIn ended={search.has('ended')} />;
+  return <SignIn />;
 }

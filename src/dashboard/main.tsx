@@ -1,4 +1,8 @@
-import './styles.css';
+import './styles/mantine.css';
+import './styles/tokens.css';
+import './styles/base.css';
+import './styles/tables.css';
+import './shell.css';
 import { MantineProvider } from '@mantine/core';
 import { QueryClientProvider } from '@tanstack/react-query';
 import { StrictMode } from 'react';

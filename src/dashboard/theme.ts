@@ -13,11 +13,25 @@ const harbour: MantineColorsTuple = [
   '#034551',
 ];
 
+/** From text to the deepest ground, in the hue of the light theme's greys. */
+const dark: MantineColorsTuple = [
+  '#dde4e9',
+  '#b8c2c9',
+  '#8d98a0',
+  '#616c75',
+  '#39444c',
+  '#2d363d',
+  '#212930',
+  '#181e24',
+  '#12181c',
+  '#0c1013',
+];
+
 export const theme = createTheme({
   primaryColor: 'harbour',
   // White on either keeps a contrast of 4.5 to 1.
   primaryShade: { light: 7, dark: 7 },
-  colors: { harbour },
+  colors: { harbour, dark },
   defaultRadius: 'md',
   cursorType: 'pointer',
   respectReducedMotion: true,

@@ -30,9 +30,15 @@ export const environment = Type.Object({
     description: 'database, snapshots, state of the dev chain',
   }),
   SVC_DATABASE_URL: Optional(
-    'sqlite:PATH (default: sqlite:DATA_DIR/svc.db)',
+    'sqlite:PATH for one instance, postgres://… for any number (default: sqlite:DATA_DIR/svc.db)',
     '^(sqlite:.+|postgres(ql)?://.+)$',
   ),
+  SVC_DATABASE_POOL_MAX: Whole('most connections of this instance to PostgreSQL', 2, 10, 1000),
+  SVC_DATABASE_POOLER: Type.Boolean({
+    default: false,
+    description:
+      'true behind a PostgreSQL pooler that gives each transaction another session: no named statements, no LISTEN',
+  }),
   SVC_CHAIN_RPC_URL: Optional(
     'JSON-RPC endpoints of the anchoring chain, comma-separated; with several, two must agree before a receipt; start needs one; never shown to anyone',
     '^https?://[^\\s,]+( *, *https?://[^\\s,]+)*$',
@@ -184,9 +190,7 @@ export function readConfig(
     /** Exact origin without a trailing slash; with port 0 main.ts puts in the real one. */
     baseUrl: new URL(origin).origin,
     dataDir: path.resolve(values.SVC_DATA_DIR),
-    databasePath: path.resolve(
-      values.SVC_DATABASE_URL?.slice('sqlite:'.length) ?? path.join(values.SVC_DATA_DIR, 'svc.db'),
-    ),
+    database: databaseConfig(values),
     rpcUrls: listOf(values.SVC_CHAIN_RPC_URL),
     trustedProxies: trustedProxies(values.SVC_TRUST_PROXY),
     anchorKeys: anchorKeys(values),
@@ -204,6 +208,25 @@ export function readConfig(
       gasWei: BigInt(values.SVC_SIGNUP_GAS_WEI),
     },
   });
+}
+
+/** Where a service keeps everything. The URL is a secret. */
+export type DatabaseConfig =
+  | { kind: 'sqlite'; path: string }
+  | { kind: 'postgres'; url: string; poolMax: number; pooler: boolean };
+
+function databaseConfig(
+  values: Pick<
+    Environment,
+    'SVC_DATA_DIR' | 'SVC_DATABASE_URL' | 'SVC_DATABASE_POOL_MAX' | 'SVC_DATABASE_POOLER'
+  >,
+): DatabaseConfig {
+  const url = values.SVC_DATABASE_URL ?? `sqlite:${path.join(values.SVC_DATA_DIR, 'svc.db')}`;
+  if (url.startsWith('sqlite:')) {
+    return { kind: 'sqlite', path: path.resolve(url.slice('sqlite:'.length)) };
+  }
+  const { SVC_DATABASE_POOL_MAX: poolMax, SVC_DATABASE_POOLER: pooler } = values;
+  return { kind: 'postgres', url, poolMax, pooler };
 }
 
 function listOf(text = ''): readonly string[] {
@@ -262,8 +285,8 @@ function crossFaults(given: Given): string[] {
   ) {
     faults.push('SVC_BASE_URL must be an origin, without a path');
   }
-  if (given.SVC_DATABASE_URL?.startsWith('postgres')) {
-    faults.push('SVC_DATABASE_URL: this version stores in SQLite only');
+  if (given.SVC_DATABASE_URL?.startsWith('postgres') && !URL.canParse(given.SVC_DATABASE_URL)) {
+    faults.push('SVC_DATABASE_URL is not a URL');
   }
   if (!trustedProxies(given.SVC_TRUST_PROXY).every(isAddressRange)) {
     faults.push('SVC_TRUST_PROXY is neither false nor a list of addresses or CIDR ranges');

@@ -14,7 +14,7 @@ import { startRetention } from './core/retention.ts';
 import { buildApp } from './http/app.ts';
 import { createMetrics } from './metrics/metrics.ts';
 import { createNetworkLookup } from './network.ts';
-import { openSqliteStore } from './store/sqlite/open-store.ts';
+import { openStore } from './store/open-store.ts';
 
 const LEASE_TTL_MS = 15_000;
 const FIRST_CONTACT_MS = 3_000;
@@ -59,10 +59,9 @@ export async function startServer(config: ServerConfig, deps: ServerDeps): Promi
   const failed = new Promise<'store_failed'>((resolve) => {
     fail = resolve;
   });
-  const opened = await openSqliteStore({
-    path: config.databasePath,
+  const opened = await openStore(config.database, {
     clock,
-    exclusive: true,
+    serves: true,
     onCommit: metrics.onCommit,
     minFreeBytes: values.SVC_DISK_MIN_FREE_MB * 1024 * 1024,
     onFatal(error) {

@@ -100,6 +100,21 @@ describe('without the service', () => {
     expect(answer.event).toMatchObject({ ...body, severity: 'info', robot_id: null });
   });
 
+  it('knows the robot once its key was accepted, over restarts', async () => {
+    const robotId = randomUUID();
+    await spool.update(({ ledger }) => ledger.keepRobotId(robotId));
+    await app.close();
+    place.close(spool);
+    spool = place.open();
+    app = buildLocalApi(deps(), { loopback: false });
+    await listenOnSocket(app, socketPath);
+
+    const event = await call('POST', '/api/v1/events', { body: { event_type: 'info' } });
+    const task = await call('GET', `/api/v1/tasks/${await claim()}`);
+
+    expect([event.body.event.robot_id, task.body.task.robot_id]).toEqual([robotId, robotId]);
+  });
+
   it('takes a proof with 202 and its hash, as the service would compute it', async () => {
     const id = await claim();
 
@@ -201,6 +216,19 @@ describe('Prefer: wait', () => {
     expect([short.status, (await long).status]).toEqual([202, 202]);
   });
 
+  it.each([
+    ['wait=99999999999', '600'],
+    ['respond-async; WAIT="7"', '7'],
+  ])('is kept to ten minutes and read as RFC 7240 has it: %s', async (prefer, seconds) => {
+    const id = await claim();
+    const waiting = complete(id, proof, { prefer });
+    await waitFor('the completion', () => spool.findCompletion(id));
+
+    await settle(id);
+
+    expect((await waiting).headers['preference-applied']).toBe(`wait=${seconds}`);
+  });
+
   it('answers with the refusal of the service when that comes', async () => {
     const id = randomUUID();
     const waiting = complete(id, proof, { prefer: 'wait=60' });
@@ -255,7 +283,7 @@ describe('what is refused', () => {
   it('a claim when the space for claims is used up, and not a sample', async () => {
     await app.close();
     place.close(spool);
-    spool = place.open({ maxBytes: 2 * MIB });
+    spool = place.open({ maxBytes: 3 * MIB });
     app = buildLocalApi(deps(), { loopback: false });
     await listenOnSocket(app, socketPath);
     const body = { title: 'Pick', expected_result: { plan: 'x'.repeat(60_000) } };

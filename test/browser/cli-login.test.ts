@@ -6,6 +6,7 @@ import path from 'node:path';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { installWallet, launchBrowser, type WalletOptions } from '../support/browser.ts';
+import { watch } from '../support/dashboard.ts';
 import { type DevProcess, startDev } from '../support/programs.ts';
 import { createSvcUser, type SvcUser } from '../support/svc.ts';
 import { waitFor } from '../support/wait-for.ts';
@@ -16,6 +17,8 @@ let folder: string;
 let dev: DevProcess;
 let browser: Browser;
 let user: SvcUser;
+/** What went wrong in the pages of the running test. */
+const faults: string[][] = [];
 
 beforeAll(async () => {
   folder = await mkdtemp(path.join(tmpdir(), 'svc-cli-login-'));
@@ -35,6 +38,7 @@ beforeEach(async () => {
 afterEach(async () => {
   for (const context of browser.contexts()) await context.close();
   await user.remove();
+  expect(faults.splice(0).flat()).toEqual([]);
 });
 
 /** A new browser profile with the user's wallet, at the page. */
@@ -42,19 +46,10 @@ async function open(address: string, wallet: WalletOptions = {}) {
   const context = await browser.newContext();
   await installWallet(context, user.account, wallet);
   const page = await context.newPage();
-  const faults: string[] = [];
-  const hosts = new Set<string>();
-  page.on('pageerror', (error) => faults.push(String(error)));
-  page.on('console', (entry) => {
-    // A session is asked for before there is one.
-    if (entry.type() === 'error' && !entry.text().includes('401')) faults.push(entry.text());
-  });
-  page.on('request', (request) => {
-    const { protocol, host } = new URL(request.url());
-    if (protocol !== 'data:') hosts.add(host);
-  });
+  const watched = watch(page, dev.url);
+  faults.push(watched.faults);
   await page.goto(address);
-  return { page, faults, hosts };
+  return { page, strangers: watched.strangers };
 }
 
 const pageOf = (query: Record<string, string>) =>
@@ -85,10 +80,9 @@ describe('svc login by the browser', () => {
   it('signs the wallet in, asks, and hands a session over', async () => {
     const { finished, address } = await startLogin();
 
-    const { page, faults, hosts } = await open(address);
+    const { page, strangers } = await open(address);
     await signIn(page);
     const shown = await page.textContent('#check');
-    expect(faults).toEqual([]);
     await page.click('#allow');
     const { exitCode, stdout, stderr } = await finished;
 
@@ -97,7 +91,7 @@ describe('svc login by the browser', () => {
     expect((await user.json('whoami')).wallet).toBe(user.wallet);
     await page.waitForSelector('text=You can close this page');
     const { port } = new URL(page.url());
-    expect([...hosts].sort()).toEqual([new URL(dev.url).host, `127.0.0.1:${port}`].sort());
+    expect([...strangers]).toEqual([`http://127.0.0.1:${port}`]);
   });
 
   it('ends when the page refuses', async () => {
@@ -171,12 +165,11 @@ describe('the page', () => {
   it('shows what others say as text', async () => {
     const name = '<img src=x onerror=alert(1)>\u202eevil';
 
-    const { page, faults } = await open(pageOf({ name }), { name: '<b>Wallet</b>' });
+    const { page } = await open(pageOf({ name }), { name: '<b>Wallet</b>' });
     await page.waitForSelector('#wallets:not([hidden])');
 
     expect(await page.textContent('#machine')).toBe('<img src=x onerror=alert(1)>evil');
     expect(await page.textContent('#wallet-list button')).toBe('<b>Wallet</b>');
-    expect(faults).toEqual([]);
   });
 
   it('says that the wallet was told no, and lets one try again', async () => {

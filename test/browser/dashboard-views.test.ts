@@ -3,54 +3,110 @@ import { createRequire } from 'node:module';
 import type { AxeResults } from 'axe-core';
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import {
-  type Dashboard,
-  type DashboardPage,
-  newAccount,
-  startDashboard,
-} from '../support/dashboard.ts';
+import { type Dashboard, type DashboardPage, startDashboard } from '../support/dashboard.ts';
 import { arrangeScene, type Scene } from '../support/dashboard-scene.ts';
+
+const { resolve } = createRequire(import.meta.url);
 
 let dashboard: Dashboard;
 let scene: Scene;
-let signedIn: Awaited<ReturnType<DashboardPage['context']['cookies']>>;
+let owner: DashboardPage;
+let guest: DashboardPage;
 let axe: string;
+/** Every style of the component library, of which the dashboard has those in use. */
+let allStyles: string;
 
 beforeAll(async () => {
   dashboard = await startDashboard();
-  const opened = await dashboard.openSignedIn('/account', { account });
-  scene = await arrangeScene(dashboard, await dashboard.clientOf(opened));
-  signedIn = await opened.context.cookies();
-  axe = await readFile(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
-  await dashboard.closePages();
+  owner = await dashboard.openSignedIn('/account');
+  guest = await dashboard.open('/verify');
+  scene = await arrangeScene(dashboard, await dashboard.clientOf(owner));
+  axe = await readFile(resolve('axe-core/axe.min.js'), 'utf8');
+  allStyles = await readFile(resolve('@mantine/core/styles.css'), 'utf8');
 });
 afterAll(() => dashboard?.stop());
 
-const account = newAccount();
+interface View {
+  address: () => string;
+  /** What is there once it has loaded. */
+  shows: string;
+  /** Opens the dialog that is meant. */
+  open?: (page: Page) => Promise<unknown>;
+}
 
-/** Of each view: its address, and what is there once it has loaded. */
-const views: Record<string, { address: () => string; shows: string }> = {
-  overview: { address: () => '/', shows: 'Robots online' },
-  robots: { address: () => '/robots', shows: 'hauler-7' },
-  'a robot': { address: () => `/robots/${scene.robots[0]?.id}`, shows: 'motor_c' },
-  fleets: { address: () => '/fleets', shows: 'Hall North' },
-  tasks: { address: () => '/tasks', shows: 'Pick order 4711' },
-  'a task': { address: () => `/tasks/${scene.verified.id}`, shows: 'it is the evidence' },
-  events: { address: () => '/events', shows: 'Gripper lost the box' },
-  account: { address: () => '/account', shows: 'Wallet signature' },
-  verify: { address: () => '/verify', shows: 'By its hash' },
-  'a proof': {
+const click = (name: string) => (page: Page) =>
+  page.getByRole('button', { name, exact: true }).click();
+const clickIn = (name: string) => (page: Page) =>
+  page.getByRole('dialog').getByRole('button', { name, exact: true }).click();
+
+const robot = { address: () => `/robots/${scene.robots[0]?.id}`, shows: 'motor_c' };
+const other = { address: () => `/robots/${scene.robots[1]?.id}`, shows: 'Gripper lost the box' };
+const task = { address: () => `/tasks/${scene.verified.id}`, shows: 'it is the evidence' };
+const fleets = { address: () => '/fleets', shows: 'Hall North' };
+const unknown = `0x${'ab'.repeat(32)}`;
+
+const views: Record<string, View> = {
+  'the overview': { address: () => '/', shows: 'Robots online' },
+  'the robots': { address: () => '/robots', shows: 'hauler-7' },
+  'selected robots': {
+    address: () => '/robots',
+    shows: 'hauler-7',
+    open: (page) => page.getByLabel('Select hauler-7').check(),
+  },
+  'adding a robot': { address: () => '/robots', shows: 'hauler-7', open: click('Add robot') },
+  'a robot': robot,
+  'editing a robot': { ...robot, open: click('Edit') },
+  'rotating a key': { ...robot, open: click('Rotate key') },
+  'a new key, and leaving without it': {
+    ...other,
+    async open(page) {
+      await click('Rotate key')(page);
+      await clickIn('Rotate key')(page);
+      await page.getByText('Copy this key now').waitFor();
+      await clickIn('Close')(page);
+    },
+  },
+  'revoking a key': { ...robot, open: click('Revoke key') },
+  'deleting a robot': { ...robot, open: click('Delete') },
+  'the fleets': fleets,
+  'adding a fleet': { ...fleets, open: click('Add fleet') },
+  'deleting a fleet': { ...fleets, open: click('Delete Hall North') },
+  'the tasks': { address: () => '/tasks', shows: 'Pick order 4711' },
+  'a task': task,
+  'erasing evidence': { ...task, open: click('Erase evidence') },
+  'a task without a proof': {
+    address: () => `/tasks/${scene.claimed.id}`,
+    shows: 'handed in no proof',
+  },
+  'the events': { address: () => '/events', shows: 'Gripper lost the box' },
+  'no event': { address: () => '/events?severity=warn', shows: 'No event here' },
+  'the account': { address: () => '/account', shows: 'Wallet signature' },
+  'a page that is not there': { address: () => '/tasks/none', shows: 'could not be read' },
+  'handing a session to the command line': {
+    address: () => `/cli-login?challenge=${'E'.repeat(43)}&name=laptop`,
+    shows: 'Allow',
+  },
+};
+
+const publicViews: Record<string, View> = {
+  'signing in': { address: () => '/sign-in', shows: 'Test wallet' },
+  'signing in for the command line': {
+    address: () => `/cli-login?challenge=${'E'.repeat(43)}&name=laptop`,
+    shows: 'Test wallet',
+  },
+  verifying: { address: () => '/verify', shows: 'By its hash' },
+  'a verified proof': {
     address: () => `/verify/${scene.verified.proofHash}`,
     shows: 'Checks, made in this browser',
   },
+  'an unknown proof': { address: () => `/verify/${unknown}`, shows: 'No proof with this hash' },
+  'what is no hash': { address: () => '/verify/0x12', shows: 'Not a proof hash' },
   'a transaction': { address: () => `/tx/${scene.verified.txHash}`, shows: 'What it anchors' },
-  'a page that is not there': { address: () => '/tasks/none', shows: 'could not be read' },
+  'an unknown transaction': { address: () => `/tx/${unknown}`, shows: 'Not a transaction' },
 };
 
 /** Serious and critical violations, as axe finds them. */
 async function violationsIn(page: Page): Promise<string[]> {
-  // Evaluated, not inserted: the content security policy lets no script in.
-  await page.evaluate(axe);
   const results: AxeResults = await page.evaluate('axe.run()');
   return results.violations
     .filter(({ impact }) => impact === 'serious' || impact === 'critical')
@@ -60,40 +116,70 @@ async function violationsIn(page: Page): Promise<string[]> {
     );
 }
 
-const appearances = [
-  { colorScheme: 'light', viewport: { width: 1280, height: 850 } },
-  { colorScheme: 'dark', viewport: { width: 390, height: 844 } },
-] as const;
+/** Classes of the component library that are in use, that it has styles for, and that the page has none of. */
+async function unstyledIn(page: Page): Promise<string[]> {
+  const used: string[] = await page.evaluate(
+    `[...document.querySelectorAll('[class*="m_"]')].flatMap(({ classList }) => [...classList])`,
+  );
+  const styles: string = await page.evaluate(
+    `[...document.styleSheets].flatMap(({ cssRules }) => [...cssRules]).map(({ cssText }) => cssText).join()`,
+  );
+  const styled = [...new Set(used)].filter(
+    (name) => name.startsWith('m_') && allStyles.includes(`.${name}`),
+  );
+  return styled.filter((name) => !styles.includes(`.${name}`));
+}
 
-describe.each(appearances)('in $colorScheme, $viewport.width wide,', (context) => {
-  it.each(Object.entries(views))('%s is accessible, fits and breaks no rule', async (_, view) => {
-    const {
-      page,
-      context: profile,
-      faults,
-      strangers,
-    } = await dashboard.open('/sign-in', {
-      account,
-      context,
-    });
-    await profile.addCookies(signedIn);
+const appearances = (['light', 'dark'] as const).flatMap((colorScheme) =>
+  [1280, 390].map((width) => ({ colorScheme, width })),
+);
 
-    await page.goto(dashboard.dev.url + view.address());
-    await page.getByText(view.shows).first().waitFor();
+/** Runs in the page: whether a dialog is not in the middle. */
+const dialogIsBeside = `[...document.querySelectorAll('[role=dialog]')].some((dialog) => {
+  const { left, right } = dialog.getBoundingClientRect();
+  return Math.abs(left - (document.documentElement.clientWidth - right)) > 2;
+})`;
 
-    expect(await violationsIn(page)).toEqual([]);
+async function isFitFor(page: Page, { address, shows, open }: View): Promise<void> {
+  await page.setViewportSize({ width: 1280, height: 850 });
+  await page.goto(dashboard.server.url + address());
+  await page.getByText(shows).first().waitFor();
+  await open?.(page);
+  // Evaluated, not inserted: the content security policy lets no script in.
+  await page.evaluate(axe);
+  for (const { colorScheme, width } of appearances) {
+    await page.setViewportSize({ width, height: 850 });
+    await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' });
+    const at = `${colorScheme}, ${width} wide`;
+    expect(await violationsIn(page), at).toEqual([]);
     const isTooWide = 'document.documentElement.scrollWidth > document.documentElement.clientWidth';
-    expect(await page.evaluate(isTooWide)).toBe(false);
-    expect(faults).toEqual([]);
-    expect([...strangers]).toEqual([]);
-    await profile.close();
+    expect(await page.evaluate(isTooWide), at).toBe(false);
+    expect(await page.evaluate(dialogIsBeside), at).toBe(false);
+  }
+  expect(await unstyledIn(page)).toEqual([]);
+}
+
+describe('in light and dark, on a desk and on a phone, these are accessible and fit:', () => {
+  it.each(Object.entries(views))('%s', async (_, view) => {
+    await isFitFor(owner.page, view);
   });
 
-  it('signing in is accessible', async () => {
-    const { page, faults } = await dashboard.open('/sign-in', { context });
-    await page.getByRole('button', { name: 'Test wallet' }).waitFor();
-
-    expect(await violationsIn(page)).toEqual([]);
-    expect(faults).toEqual([]);
+  it.each(Object.entries(publicViews))('%s', async (_, view) => {
+    await isFitFor(guest.page, view);
   });
+});
+
+it('what goes wrong in a page fails its test, whatever that is about', async () => {
+  const { page, faults } = guest;
+
+  await page.evaluate(`document.body.append(Object.assign(document.createElement('script'), {
+    textContent: 'globalThis.ran = true',
+  }))`);
+  await page.evaluate(`setTimeout(() => { throw new Error('uncaught') })`);
+  await page.evaluate(`document.body.append(Object.assign(new Image(), { src: '/none.png' }))`);
+  await page.evaluate(`console.error('written down')`);
+  await expect.poll(() => faults.length).toBe(4);
+
+  expect(await page.evaluate('globalThis.ran')).toBeUndefined();
+  await expect(dashboard.closePages()).rejects.toThrow(/Content Security Policy/);
 });

@@ -557,15 +557,12 @@ describe('a lost lease', () => {
   it('stops the anchorer until it is free again', async () => {
     rig.start({ leaseTtlMs: 600 });
     await waitFor('a fee quote', async () => (await rig.store.getChainStatus())?.quote);
-    const sender = { chainId: 31337, address: rig.sender };
-    const later = Date.now() + 60_000;
-    const other = await rig.store.acquireLease(sender, 'other', 60_000, later);
-    if (other === null) throw new Error('The lease had run out by then');
+    await rig.store.holdQueue(Date.now());
     await waitFor('the loss', () => rig.log.join('').includes('the anchoring lease is lost'));
     const ids = await rig.queue();
     expect((await rig.task(ids[0] ?? '')).completion?.state).toBe('queued');
 
-    await rig.store.releaseLease(other);
+    await rig.store.liftHold([{ chainId: 31337, address: rig.sender }], Date.now());
     await pending(1);
     await rig.node.mine();
 

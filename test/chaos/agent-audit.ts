@@ -26,9 +26,19 @@ export async function auditAgent(audit: AgentAudit): Promise<string[]> {
     audit.owner.call('listEvents', { query: { limit: '200', ...(cursor !== null && { cursor }) } }),
   );
   return [
+    ...answerFaults(audit.promises),
     ...(await completionFaults(audit)),
     ...recordFaults('sample', audit.promises.samples, samples, audit),
     ...recordFaults('event', audit.promises.events, events, audit),
+  ];
+}
+
+/** What the agent could not take it may have cut off, and never refused: there was room, and every call was right. */
+function answerFaults({ answers, completions }: Promises): string[] {
+  const refused = [...answers].filter(([status]) => ![0, 201, 202].includes(status));
+  return [
+    ...refused.map(([status, count]) => `${count} calls were answered with ${status}`),
+    ...(completions.size === 0 ? ['no completion was answered'] : []),
   ];
 }
 
@@ -60,6 +70,7 @@ function recordFaults(
 ): string[] {
   const times = new Map<string, number>();
   for (const { id } of stored) times.set(id, (times.get(id) ?? 0) + 1);
+  const foreign = [...times.keys()].filter((id) => !promises.asked.has(id));
   const repeated = [...times].filter(([, count]) => count > 1);
   const lost = [...answered].filter(([id, { asked, read }]) => {
     const isCommitted = (kill: number) =>
@@ -70,6 +81,7 @@ function recordFaults(
     return !atRisk && !times.has(id);
   });
   return [
+    ...foreign.map((id) => `${kind} ${id} is stored, and nobody gave it that id`),
     ...repeated.map(([id, count]) => `${kind} ${id} is stored ${count} times`),
     ...lost.map(([id]) => `${kind} ${id} was answered and is not stored`),
   ];

@@ -16,8 +16,8 @@ it('keeps what it answered through kills of itself and of the service', {
 }, async () => {
   const report = await runAgentChaos({
     seed: 'short',
-    kills: 38,
-    pauseMs: 400,
+    kills: 35,
+    pauseMs: 200,
     durableMs: Number.POSITIVE_INFINITY,
   });
 

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { EventEmitter, once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { hashProof } from '../../src/proof/hash.ts';
 import { callLocally, type LocalReply } from '../support/local-call.ts';
@@ -10,8 +11,10 @@ export interface Answered {
   readonly read: number;
 }
 
-/** What the agent answered, and so promised. */
+/** What the agent was asked and what it answered, and so promised. */
 export interface Promises {
+  /** Ids of all samples and events that it was ever given, answered or not. */
+  readonly asked: Set<string>;
   /** Proof hashes by task. */
   readonly completions: Map<string, string>;
   readonly samples: Map<string, Answered>;
@@ -27,12 +30,19 @@ export interface Promises {
 
 export interface RobotLoad {
   readonly promises: Promises;
+  /** Resolves when the next completion is answered. */
+  nextCompletion(signal: AbortSignal): Promise<unknown>;
+  /** Tasks rest, so that nothing but the agent's own clock makes samples durable. */
+  rest(isResting: boolean): void;
   stop(): Promise<void>;
 }
 
 /** Programs of a robot at the agent's socket: each call is made once, and forgotten when no answer comes. */
 export function startRobotPrograms(socketPath: string, random: Random): RobotLoad {
+  const answered = new EventEmitter();
+  let isResting = false;
   const promises: Promises = {
+    asked: new Set(),
     completions: new Map(),
     samples: new Map(),
     events: new Map(),
@@ -47,6 +57,7 @@ export function startRobotPrograms(socketPath: string, random: Random): RobotLoa
     return reply;
   };
   const tasks = async () => {
+    if (isResting) return sleep(20);
     const id = randomUUID();
     const claimAsked = performance.now();
     const claimed = await call('/api/v1/tasks', {
@@ -59,7 +70,10 @@ export function startRobotPrograms(socketPath: string, random: Random): RobotLoa
     promises.commits.push(claimAsked);
     const proof = { run: id, picked: random.between(0, 100) };
     const reply = await call(`/api/v1/tasks/${id}/complete`, { proof });
-    if (reply?.status === 202) promises.completions.set(id, hashProof(proof));
+    if (reply?.status === 202) {
+      promises.completions.set(id, hashProof(proof));
+      answered.emit('completion');
+    }
     await sleep(random.between(200, 1200));
   };
   const telemetry = async () => {
@@ -70,19 +84,21 @@ export function startRobotPrograms(socketPath: string, random: Random): RobotLoa
       metrics: { n },
     }));
     const asked = performance.now();
+    for (const { id } of samples) promises.asked.add(id);
     const reply = await call('/api/v1/telemetry', { samples });
-    const answered = { asked, read: performance.now() };
+    const times = { asked, read: performance.now() };
     for (const { id } of samples) {
-      if (reply?.status === 201) promises.samples.set(id, answered);
+      if (reply?.status === 201) promises.samples.set(id, times);
     }
     await sleep(random.between(10, 150));
   };
   const events = async () => {
     const id = randomUUID();
     const asked = performance.now();
+    promises.asked.add(id);
     const reply = await call('/api/v1/events', { id, event_type: 'info' });
     if (reply?.status === 201) promises.events.set(id, { asked, read: performance.now() });
-    await sleep(random.between(500, 2000));
+    await sleep(random.between(100, 600));
   };
   const forever = async (work: () => Promise<void>) => {
     while (!stopping.signal.aborted) await work();
@@ -90,6 +106,10 @@ export function startRobotPrograms(socketPath: string, random: Random): RobotLoa
   const running = Promise.all([tasks, tasks, telemetry, events].map(forever));
   return {
     promises,
+    rest(whether) {
+      isResting = whether;
+    },
+    nextCompletion: (signal) => once(answered, 'completion', { signal }),
     async stop() {
       stopping.abort();
       await running;

@@ -34,7 +34,7 @@ async function main(seed: string, kills: number): Promise<boolean> {
   const report = await runAgentChaos({
     seed,
     kills,
-    pauseMs: 1500,
+    pauseMs: 800,
     durableMs: 1000,
     onKill: ({ number, of }) => {
       if (number % 10 === 0) process.stderr.write(`${number} kills, the last of the ${of}\n`);

@@ -195,10 +195,10 @@ export function finalityContract(open: OpenStore): void {
 
     const { store, now } = world;
     for (const move of [
-      store.recordInclusion(lease, attempt.id, world.mined(attempt), now),
-      store.recordDeath(lease, attempt.id, now),
+      () => store.recordInclusion(lease, attempt.id, world.mined(attempt), now),
+      () => store.recordDeath(lease, attempt.id, now),
     ]) {
-      await expect(move).rejects.toMatchObject(failsWith('illegal_transition'));
+      await expect(move()).rejects.toMatchObject(failsWith('illegal_transition'));
     }
   });
 

@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Lease } from '../../src/server/core/anchor-store.ts';
 import type { NewRobot } from '../../src/server/core/robot-store.ts';
@@ -35,17 +36,21 @@ export function robotDeletionContract(open: OpenStore): void {
     expect(await world.store.authenticateRobot(robot.keyHash)).not.toBeNull();
   });
 
-  it('refuses claims and completions that are under way', async () => {
+  it('takes with it, or refuses, claims and completions that are under way', async () => {
     const task = await world.task(robot.id);
+    const claim = world.newTask(robot.id);
 
-    const [, claimed, queued] = await Promise.all([
+    await Promise.all([
       remove(),
-      world.store.createTask(world.newTask(robot.id)),
+      world.store.createTask(claim),
       world.store.queueCompletion(world.completion(task)),
     ]);
 
-    expect(claimed).toEqual({ outcome: 'robot_gone' });
-    expect(queued).toEqual({ outcome: 'robot_gone' });
+    const viewer = { wallet: robot.wallet };
+    expect(await world.store.getTask(claim.id, viewer)).toBeNull();
+    expect(await world.store.getTask(task.id, viewer)).toBeNull();
+    expect(await world.store.listQueuedProofs(lease, 10)).toEqual([]);
+    expect(await world.store.createTask(claim)).toEqual({ outcome: 'robot_gone' });
   });
 
   it('takes its tasks with it, whose ids stay taken, and no others', async () => {
@@ -85,7 +90,7 @@ export function robotDeletionContract(open: OpenStore): void {
       (await world.store.getTask(task?.id ?? '', { wallet: robot.wallet })) !== null;
 
     const removed = remove();
-    while (await isThere(verified)) await new Promise((resolve) => setImmediate(resolve));
+    while (await isThere(verified)) await nextTurn();
 
     expect(await Promise.all(waiting.map(isThere))).toEqual(Array(150).fill(false));
     expect(await removed).toBe(true);
@@ -197,16 +202,18 @@ export function robotDeletionContract(open: OpenStore): void {
   it('ends the key and what waits first, and goes on where it was cut short', async () => {
     const before = await balance();
     await Promise.all(
-      Array.from({ length: 300 }, () => world.store.createTask(world.newTask(robot.id))),
+      Array.from({ length: 700 }, () => world.store.createTask(world.newTask(robot.id))),
     );
     await world.queued(robot.id, 1);
 
-    const [cut] = await Promise.allSettled([remove(), world.store.close()]);
+    const cut = remove();
+    const refused = expect(cut).rejects.toMatchObject(failsWith('storage_unavailable'));
+    while ((await balance())?.anchorQuota !== before?.anchorQuota) await nextTurn();
+    await world.store.close();
+    await refused;
     await world.reopen();
-    const left = await world.store.getRobot(robot.id, robot.wallet);
 
-    expect(cut).toMatchObject({ reason: failsWith('storage_unavailable') });
-    expect(left).toMatchObject({ keyHint: null });
+    expect(await world.store.getRobot(robot.id, robot.wallet)).toMatchObject({ keyHint: null });
     expect(await balance()).toEqual(before);
     expect(await world.store.checkInvariants()).toEqual([]);
     expect(await remove()).toBe(true);

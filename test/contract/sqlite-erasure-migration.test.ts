@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import type { Store } from '../../src/server/core/ports.ts';
+import { openProof } from '../../src/server/store/proof-cipher.ts';
 import { openWriter, stopWaiting } from '../../src/server/store/sqlite/connections.ts';
 import { migrate } from '../../src/server/store/sqlite/migrate.ts';
 import { spine } from '../../src/server/store/sqlite/migrations/001-spine.ts';
@@ -12,7 +13,6 @@ import { telemetry } from '../../src/server/store/sqlite/migrations/003-telemetr
 import { account } from '../../src/server/store/sqlite/migrations/004-account.ts';
 import { migrations } from '../../src/server/store/sqlite/migrations/migrations.ts';
 import { openSqliteStore } from '../../src/server/store/sqlite/open-store.ts';
-import { openProof } from '../../src/server/store/sqlite/proof-cipher.ts';
 import { createTestClock } from '../support/clock.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { chainId, leaseMs, newWallet } from './world.ts';

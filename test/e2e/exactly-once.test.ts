@@ -7,6 +7,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Client } from '../../src/client/client.ts';
 import { startTestChain, type TestChain } from '../support/anvil.ts';
 import { leavesIn, provenBy, scanAnchors } from '../support/chain-scan.ts';
+import { createServerDatabase, type ServerDatabase } from '../support/server-database.ts';
 import {
   robotClient,
   type ServerProcess,
@@ -17,6 +18,7 @@ import {
 const svcServer = path.resolve(import.meta.dirname, '../../bin/svc-server.js');
 
 let folder: string;
+let database: ServerDatabase;
 let chain: TestChain;
 let server: ServerProcess;
 let owner: Client;
@@ -25,13 +27,16 @@ let wallet: string;
 beforeAll(async () => {
   folder = await mkdtemp(path.join(tmpdir(), 'svc-e2e-'));
   chain = await startTestChain({ blockTime: 1 });
-  server = await spawnServer({ dataDir: folder, rpcUrl: chain.url });
+  database = await createServerDatabase(folder);
+  const { environment } = database;
+  server = await spawnServer({ dataDir: folder, rpcUrl: chain.url, environment });
   ({ owner, wallet } = await signInAt(server.url));
 });
 
 afterAll(async () => {
   await server?.kill('SIGTERM');
   await chain?.close();
+  await database?.drop();
   await rm(folder, { recursive: true, force: true });
 });
 
@@ -54,7 +59,7 @@ async function claim(robot: Client, title: string) {
 
 async function svc(...args: string[]): Promise<{ stdout: string }> {
   return promisify(execFile)(process.execPath, [svcServer, ...args], {
-    env: { PATH: process.env.PATH, SVC_DATA_DIR: folder },
+    env: { PATH: process.env.PATH, SVC_DATA_DIR: folder, ...database.environment },
   });
 }
 

@@ -71,6 +71,31 @@ describe('the dashboard', () => {
     }
   });
 
+  it('sends its scripts and styles compressed, as they were built', async () => {
+    const html = await (await get('/')).text();
+    const file = /src="(\/assets\/[^"]+\.js)"/.exec(html)?.[1] ?? '';
+    const plain = await fetch(service.url + file, { headers: { 'accept-encoding': 'identity' } });
+    const compressed = await fetch(service.url + file, { headers: { 'accept-encoding': 'gzip' } });
+
+    expect(compressed.headers.get('content-encoding')).toBe('gzip');
+    expect(compressed.headers.get('vary')).toContain('accept-encoding');
+    expect(compressed.headers.get('content-type')).toBe(plain.headers.get('content-type'));
+    // Not as texts, whose difference would fill the report.
+    expect((await compressed.text()) === (await plain.text())).toBe(true);
+    expect(plain.headers.get('content-encoding')).toBeNull();
+  });
+
+  it('has no source map, nor a word of one', async () => {
+    const files = await readdir(built, { recursive: true });
+    const scripts = files.filter((file) => file.endsWith('.js'));
+
+    expect(files.filter((file) => file.endsWith('.map'))).toEqual([]);
+    expect(scripts.length).toBeGreaterThan(10);
+    for (const file of scripts) {
+      expect(await readFile(path.join(built, file), 'utf8')).not.toContain('sourceMappingURL');
+    }
+  });
+
   it.each([
     '/assets/none.js',
     '/assets/',

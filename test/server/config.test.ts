@@ -21,7 +21,7 @@ describe('the configuration', () => {
     const config = readConfig({});
 
     expect(config).toMatchObject({ baseUrl: 'http://127.0.0.1:3000', gate: null });
-    expect(config.databasePath).toBe(path.resolve('data/svc.db'));
+    expect(config.database).toEqual({ kind: 'sqlite', path: path.resolve('data/svc.db') });
   });
 
   it('lists every fault at once, by variable', () => {
@@ -44,7 +44,8 @@ describe('the configuration', () => {
   it.each([
     [{ SVC_HOST: '0.0.0.0' }, /^SVC_BASE_URL is required/],
     [{ SVC_BASE_URL: 'https://svc.example/path' }, /must be an origin/],
-    [{ SVC_DATABASE_URL: 'postgres://db' }, /^SVC_DATABASE_URL: this version stores in SQLite/],
+    [{ SVC_DATABASE_URL: 'postgres://[' }, /^SVC_DATABASE_URL is not a URL/],
+    [{ SVC_DATABASE_URL: 'mysql://db' }, /^SVC_DATABASE_URL is not valid/],
     [{ SVC_CHAIN_RPC_URL: 'http://a,http://A/' }, /names an endpoint twice/],
     [{ SVC_CHAIN_RPC_URL: 'http://[' }, /is not a URL/],
     [{ SVC_ANCHOR_FINALITY_DEPTH: '0' }, /^SVC_ANCHOR_FINALITY_DEPTH/],

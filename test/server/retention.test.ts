@@ -5,7 +5,7 @@ import { pino } from 'pino';
 import { expect, it } from 'vitest';
 import { readConfig } from '../../src/server/config.ts';
 import { startServer } from '../../src/server/main.ts';
-import { openSqliteStore } from '../../src/server/store/sqlite/open-store.ts';
+import { openStore } from '../../src/server/store/open-store.ts';
 import { createTestClock } from '../support/clock.ts';
 import { waitFor } from '../support/wait-for.ts';
 
@@ -23,8 +23,7 @@ it('is carried out by the server, by its configuration', async () => {
     SVC_ANCHOR_PRIVATE_KEY: '11'.repeat(32),
     SVC_TELEMETRY_RETENTION_DAYS: '2',
   });
-  const open = (exclusive: boolean) =>
-    openSqliteStore({ path: config.databasePath, clock, exclusive, onFatal: () => {} });
+  const open = (serves: boolean) => openStore(config.database, { clock, serves });
   try {
     const before = await open(true);
     const now = clock.now();

@@ -19,12 +19,14 @@ export function killAgents(): void {
   for (const child of running) child.kill('SIGKILL');
 }
 
-/** `svc-agent run` as a process; answers once robots can call it. */
+/** `svc-agent run` as a process, behind `within` on its command line; answers once robots can call it. */
 export async function spawnAgent(
   env: Record<string, string>,
   onLine: (line: string) => void = () => {},
+  within: readonly string[] = [],
 ): Promise<AgentProcess> {
-  const child = spawn(process.execPath, [program, 'run'], {
+  const [file = '', ...args] = [...within, process.execPath, program, 'run'];
+  const child = spawn(file, args, {
     stdio: ['ignore', 'ignore', 'pipe'],
     env: { PATH: process.env.PATH, ...env },
   });

@@ -1,7 +1,4 @@
 import { randomUUID } from 'node:crypto';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import path from 'node:path';
 import { pino } from 'pino';
 import { systemClock } from '../../src/base/clock.ts';
 import { loadAnchorKey } from '../../src/chain/anchor-key.ts';
@@ -11,8 +8,8 @@ import { leafHash } from '../../src/proof/leaf.ts';
 import { type Anchorer, startAnchorer } from '../../src/server/anchorer/anchorer.ts';
 import type { AnchoringLimits, AnchorStep } from '../../src/server/anchorer/anchoring-context.ts';
 import type { Store, TaskRecord } from '../../src/server/core/ports.ts';
-import { openSqliteStore } from '../../src/server/store/sqlite/open-store.ts';
 import { anvilAccounts, startTestChain, type TestChain } from './anvil.ts';
+import { openTestStore } from './open-test-store.ts';
 import { type RpcProxy, startRpcProxy } from './rpc-proxy.ts';
 import { waitFor } from './wait-for.ts';
 
@@ -54,19 +51,12 @@ export async function startAnchoringRig(
   chainOptions: Parameters<typeof startTestChain>[0] = {},
   urlCount = 1,
 ): Promise<AnchoringRig> {
-  const folder = await mkdtemp(path.join(tmpdir(), 'anchoring-'));
   const node = await startTestChain(chainOptions);
   const proxy = await startRpcProxy(node.url);
   const others = Array.from({ length: urlCount - 1 }, () => startRpcProxy(node.url));
   const proxies = [proxy, ...(await Promise.all(others))];
-  const store = await openSqliteStore({
-    path: path.join(folder, 'svc.db'),
-    clock: systemClock,
-    exclusive: true,
-    onFatal: (error) => {
-      throw error;
-    },
-  });
+  const opened = await openTestStore(systemClock);
+  const { store } = opened;
   const allKeys = await Promise.all(
     anvilAccounts.map(({ privateKey }) => loadAnchorKey({ privateKey })),
   );
@@ -124,10 +114,9 @@ export async function startAnchoringRig(
     async close() {
       await Promise.all(running.map(({ anchorer }) => anchorer.drain()));
       await Promise.all(running.map(({ chain }) => chain.close()));
-      await store.close();
+      await opened.close();
       await Promise.all(proxies.map((one) => one.close()));
       await node.close();
-      await rm(folder, { recursive: true });
     },
   };
   return rig;

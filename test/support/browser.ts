@@ -19,8 +19,14 @@ export interface WalletOptions {
   signsWith?: PrivateKeyAccount;
   /** The account that it is on once it has signed. */
   switchesTo?: PrivateKeyAccount;
+  /** An account that it has beside its own, for `window.testWallet.switchAccount`. */
+  alsoSigns?: PrivateKeyAccount;
   /** Whether each signature waits for `window.testWallet.release()`. */
   holds?: boolean;
+  /** Whether the person says no to another network. */
+  refusesChain?: boolean;
+  /** Another wallet beside it, by its name. */
+  beside?: string;
   /** Where it is, the only chain that it knows (default: the development chain). */
   chainId?: `0x${string}`;
 }
@@ -32,7 +38,7 @@ export async function installWallet(
   options: WalletOptions = {},
 ): Promise<void> {
   const { name = 'Test wallet', refuses = false, holds = false, chainId = '0x7a69' } = options;
-  const known = [account, options.switchesTo].filter((one) => one !== undefined);
+  const known = [account, options.switchesTo, options.alsoSigns].filter((one) => one !== undefined);
   await context.exposeFunction('signWithTestWallet', (raw: `0x${string}`, address: string) => {
     const asked = known.find((one) => one.address.toLowerCase() === address.toLowerCase());
     return (options.signsWith ?? asked ?? account).signMessage({ message: { raw } });
@@ -42,6 +48,8 @@ export async function installWallet(
     refuses,
     holds,
     chainId,
+    refusesChain: options.refusesChain ?? false,
+    beside: options.beside ?? null,
     address: account.address,
     switchesTo: options.switchesTo?.address ?? null,
   };
@@ -49,7 +57,7 @@ export async function installWallet(
 }
 
 /** Runs in the page. */
-const announceWallet = `({ name, refuses, holds, chainId, address, switchesTo }) => {
+const announceWallet = `({ name, refuses, holds, chainId, refusesChain, beside, address, switchesTo }) => {
   let account = sessionStorage.getItem('test-wallet-account') ?? address;
   const chains = [chainId];
   const listeners = { accountsChanged: new Set(), chainChanged: new Set() };
@@ -79,6 +87,7 @@ const announceWallet = `({ name, refuses, holds, chainId, address, switchesTo })
       return null;
     },
     wallet_addEthereumChain([chain]) {
+      if (refusesChain) fail(4001, 'no');
       window.testWallet.added = chain;
       chains.push(chain.chainId);
       return null;
@@ -92,9 +101,13 @@ const announceWallet = `({ name, refuses, holds, chainId, address, switchesTo })
   window.testWallet = { release: held.resolve, switchAccount };
   const icon = 'data:image/svg+xml,' + encodeURIComponent('<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 8 8"><circle cx="4" cy="4" r="4" fill="#e2761b"/></svg>');
   const info = { uuid: crypto.randomUUID(), name, icon, rdns: 'test.wallet' };
-  const announce = () => window.dispatchEvent(new CustomEvent('eip6963:announceProvider', {
-    detail: Object.freeze({ info, provider }),
-  }));
+  const infos = [info];
+  if (beside) infos.push({ ...info, uuid: crypto.randomUUID(), name: beside, rdns: 'beside.wallet' });
+  const announce = () => infos.forEach((one) => {
+    window.dispatchEvent(new CustomEvent('eip6963:announceProvider', {
+      detail: Object.freeze({ info: one, provider }),
+    }));
+  });
   window.addEventListener('eip6963:requestProvider', announce);
   announce();
 }`;

@@ -1,5 +1,5 @@
 // svc-server with a fault: kills itself, as `kill -9` would, when it comes to the fault point CRASH_AT for the
-// CRASH_COUNT-th time. Its environment comes as one line of JSON on standard input, so that a process can be
+// CRASH_COUNT-th time; with CRASH_SIGNAL=SIGSTOP it stops there until somebody lets it go on. Its environment comes as one line of JSON on standard input, so that a process can be
 // made ready before it is needed; it ends when its standard input does. Tells one JSON document a line:
 // `url` once it listens, `passed` when it comes to a point for the first time, `killed` before it dies.
 //
@@ -16,7 +16,7 @@ import { startServer } from '../../dist/server/main.js';
 process.stdin.once('end', () => process.exit(1));
 const [line] = await once(createInterface({ input: process.stdin }), 'line');
 process.stdin.unref();
-const { CRASH_AT, CRASH_COUNT, ...environment } = JSON.parse(line);
+const { CRASH_AT, CRASH_COUNT, CRASH_SIGNAL = 'SIGKILL', ...environment } = JSON.parse(line);
 
 let countdown = Number(CRASH_COUNT ?? 1);
 /** @type {Set<string>} */
@@ -33,7 +33,7 @@ function pass(point) {
   passed.add(point);
   if (point !== CRASH_AT || --countdown > 0) return;
   tell({ killed: point });
-  process.kill(process.pid, 'SIGKILL');
+  process.kill(process.pid, CRASH_SIGNAL);
 }
 
 /** @param {import('../../src/server/core/ports.ts').Store} store */

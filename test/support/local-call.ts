@@ -25,6 +25,8 @@ export async function callLocally(
     agent: false,
     headers: { ...(content !== undefined && { 'content-type': 'application/json' }), ...headers },
   });
+  // An answer may come before all is sent.
+  sent.on('error', () => {});
   sent.end(content);
   const [answer] = (await once(sent, 'response')) as [IncomingMessage];
   return { status: answer.statusCode ?? 0, headers: answer.headers, body: await json(answer) };

@@ -43,9 +43,9 @@ export interface DevProcess {
   stop(): Promise<number | null>;
 }
 
-/** `svc-server dev --json` on free ports. */
-export async function startDev(dataDir: string): Promise<DevProcess> {
-  const child = start('svc-server', ['dev', '--json', '--port', '0', '--data-dir', dataDir]);
+/** `svc-server dev --json`, on a free port unless one is given. */
+export async function startDev(dataDir: string, port = '0'): Promise<DevProcess> {
+  const child = start('svc-server', ['dev', '--json', '--port', port, '--data-dir', dataDir]);
   const [line] = await once(createInterface({ input: child.stdout }), 'line');
   const ended = once(child, 'exit').then(() => child.exitCode);
   return {

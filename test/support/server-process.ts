@@ -19,8 +19,11 @@ const program = fileURLToPath(new URL('crashing-server.js', import.meta.url));
 export interface ServerOptions {
   dataDir: string;
   rpcUrl: string;
-  /** A fault point, as `crashing-server.js` names them, and how often it is passed before the end. */
-  crash?: { at: string; count: number };
+  /**
+   * A fault point, as `crashing-server.js` names them, and how often it is passed before the end; with SIGSTOP it is
+   * paused there instead.
+   */
+  crash?: { at: string; count: number; signal?: 'SIGKILL' | 'SIGSTOP' };
   environment?: Record<string, string>;
   /** Where its log goes (default: standard error). */
   log?: Writable;
@@ -33,9 +36,12 @@ export interface StartingServer {
   ended: Promise<string>;
   /** The fault points it came to. */
   passed: ReadonlySet<string>;
-  /** The fault point at which it killed itself. */
+  /** The fault point at which it killed or paused itself. */
   killedAt(): string | null;
+  /** Ends it; answers how it ended. */
   kill(signal: NodeJS.Signals): Promise<string>;
+  /** As `kill`, for a signal that does not end it. */
+  signal(signal: NodeJS.Signals): void;
 }
 
 export interface ServerProcess extends Omit<StartingServer, 'url'> {
@@ -81,7 +87,14 @@ export function prepareServer(): WaitingServer {
     start(options) {
       child.stderr.pipe(options.log ?? process.stderr, { end: false });
       child.stdin.write(`${JSON.stringify(environmentOf(options))}\n`);
-      return { url, ended, passed, killedAt: () => killedAt, kill };
+      return {
+        url,
+        ended,
+        passed,
+        killedAt: () => killedAt,
+        kill,
+        signal: (signal) => child.kill(signal),
+      };
     },
     async discard() {
       await kill('SIGKILL');
@@ -100,8 +113,12 @@ function environmentOf({ dataDir, rpcUrl, crash, environment }: ServerOptions) {
     SVC_EXPLORER_URL: 'https://explorer.test',
     SVC_LOG_LEVEL: 'error',
     ...environment,
-    ...(crash === undefined ? {} : { CRASH_AT: crash.at, CRASH_COUNT: String(crash.count) }),
+    ...(crash === undefined ? {} : crashOf(crash)),
   };
+}
+
+function crashOf({ at, count, signal = 'SIGKILL' }: NonNullable<ServerOptions['crash']>) {
+  return { CRASH_AT: at, CRASH_COUNT: String(count), CRASH_SIGNAL: signal };
 }
 
 /** A real server in a process of its own, on a free port, with a data folder that a later one can take over. */

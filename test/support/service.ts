@@ -1,7 +1,4 @@
 import { randomUUID } from 'node:crypto';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import path from 'node:path';
 import { type Logger, pino } from 'pino';
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts';
 import { type Clock, systemClock } from '../../src/base/clock.ts';
@@ -13,8 +10,8 @@ import type { Network, Settings } from '../../src/server/core/deps.ts';
 import type { Store } from '../../src/server/core/ports.ts';
 import { buildApp } from '../../src/server/http/app.ts';
 import type { ArrivalTimeouts } from '../../src/server/http/http-server.ts';
-import { openSqliteStore } from '../../src/server/store/sqlite/open-store.ts';
 import { anvilAccounts, callRpc } from './anvil.ts';
+import { openTestStore } from './open-test-store.ts';
 import { waitFor } from './wait-for.ts';
 import { type Reply, type Send, send } from './wire.ts';
 
@@ -55,24 +52,16 @@ export interface TestRobot {
 
 export type TestService = Awaited<ReturnType<typeof startTestService>>;
 
-/** The whole service on a free port with a folder of its own, as close to `svc-server start` as a test gets. */
+/** The whole service on a free port with a database of its own, as close to `svc-server start` as a test gets. */
 export async function startTestService(options: TestServiceOptions = {}) {
   const kind = options.chain ?? 'none';
   const clock = options.clock ?? systemClock;
-  const folder = await mkdtemp(path.join(tmpdir(), 'svc-test-'));
   const anvil =
     kind === 'none' ? null : await startAnvil({ blockTime: kind === 'manual' ? 'manual' : 1 });
   const rpcUrl = anvil?.url ?? options.rpcUrl ?? 'http://127.0.0.1:9';
   const chain = openChain({ urls: [rpcUrl] });
-  const store = await openSqliteStore({
-    path: path.join(folder, 'svc.db'),
-    clock,
-    exclusive: true,
-    ...options.disk,
-    onFatal: (error) => {
-      throw error;
-    },
-  });
+  const opened = await openTestStore(clock, options.disk);
+  const { store } = opened;
   const logLines: string[] = [];
   const logger = pino({ level: 'debug' }, { write: (line) => logLines.push(line) });
   const stopping = new AbortController();
@@ -104,7 +93,6 @@ export async function startTestService(options: TestServiceOptions = {}) {
   const call = (method: string, target: string, sent?: Send) => send(url, method, target, sent);
   return {
     url,
-    folder,
     rpcUrl,
     store,
     chain,
@@ -131,10 +119,9 @@ export async function startTestService(options: TestServiceOptions = {}) {
       stopping.abort();
       await app.close();
       await anchorer?.drain();
-      await store.close();
+      await opened.close();
       await chain.close();
       await anvil?.close();
-      await rm(folder, { recursive: true, force: true });
     },
   };
 }

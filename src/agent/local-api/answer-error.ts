@@ -1,7 +1,10 @@
+import { STATUS_CODES } from 'node:http';
+import type { Socket } from 'node:net';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { SvcError } from '../../base/svc-error.ts';
 import { type SchemaError, schemaFault } from '../../protocol/schema-fault.ts';
 import { type AgentErrorCode, fault, isAgentErrorCode, statusOf } from '../fault.ts';
+import { notPlainJson } from './read-body.ts';
 
 /** The one place where an error becomes an answer, and where it is logged. */
 export function answerError(error: unknown, request: FastifyRequest, reply: FastifyReply): void {
@@ -11,6 +14,31 @@ export function answerError(error: unknown, request: FastifyRequest, reply: Fast
   const { code, message, details } =
     known ?? fault('internal_error', 'Something went wrong; the log of svc-agent says what.');
   reply.status(statusOf(code)).send({ error: code, message, ...details });
+}
+
+/** Answers what Node's parser refuses before there is a request, and what does not arrive. */
+export function answerClientError(error: NodeJS.ErrnoException, socket: Socket): void {
+  if (error.code === 'ECONNRESET' || !socket.writable) {
+    socket.destroy();
+    return;
+  }
+  const { code, message } = clientFault(error.code);
+  const body = JSON.stringify({ error: code, message });
+  socket.end(
+    `HTTP/1.1 ${statusOf(code)} ${STATUS_CODES[statusOf(code)]}\r\nconnection: close\r\n` +
+      `content-type: application/json; charset=utf-8\r\ncontent-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
+  );
+}
+
+function clientFault(code: string | undefined): SvcError<AgentErrorCode> {
+  switch (code) {
+    case 'HPE_HEADER_OVERFLOW':
+      return fault('headers_too_large', 'The request headers are too large.');
+    case 'ERR_HTTP_REQUEST_TIMEOUT':
+      return fault('request_timeout', 'The request took too long to arrive.');
+    default:
+      return fault('invalid_request', 'This is not a well-formed HTTP request.');
+  }
 }
 
 /** Null for a bug: its text stays here. */
@@ -31,7 +59,7 @@ function knownFault(error: unknown, request: FastifyRequest): SvcError<AgentErro
         `The body must have at most ${request.routeOptions.bodyLimit} bytes here.`,
       );
     case 'FST_ERR_CTP_INVALID_MEDIA_TYPE':
-      return fault('unsupported_media_type', 'The body must be application/json in UTF-8.');
+      return notPlainJson();
     case 'FST_ERR_CTP_INVALID_CONTENT_LENGTH':
     case 'FST_ERR_BAD_URL':
       return fault('invalid_request', 'This is not a well-formed request.');

@@ -7,7 +7,7 @@ import { parseTimestamp } from '../../protocol/timestamp.ts';
 import type { AgentClock } from '../clock.ts';
 import { fault } from '../fault.ts';
 import type { Spool } from '../spool/spool.ts';
-import { answerError } from './answer-error.ts';
+import { answerClientError, answerError } from './answer-error.ts';
 import { readBody } from './read-body.ts';
 import { claimTask, completeTask, readTask } from './tasks.ts';
 import { createEvent, recordSamples } from './telemetry.ts';
@@ -50,6 +50,9 @@ export function buildLocalApi(
     return503OnClosing: false,
     forceCloseConnections: 'idle',
     requestTimeout: 30_000,
+    // A long id is refused as one that is malformed.
+    routerOptions: { maxParamLength: 100_000 },
+    clientErrorHandler: answerClientError,
     ajv: {
       customOptions: {
         coerceTypes: false,
@@ -61,6 +64,8 @@ export function buildLocalApi(
     },
     frameworkErrors: answerError,
   });
+  // Node would answer an unknown expectation by itself, without a body.
+  app.server.on('checkExpectation', (...request) => app.server.emit('request', ...request));
   app.setErrorHandler(answerError);
   app.setNotFoundHandler(() => {
     throw fault('not_found', 'There is no such endpoint.');
@@ -129,6 +134,7 @@ function of(name: 'createTask' | 'completeTask' | 'getTask' | 'recordSamples' | 
   return {
     config: { route },
     schema: {
+      querystring: route.query ?? { type: 'object', additionalProperties: false },
       ...(route.params && { params: route.params }),
       ...(route.body && { body: route.body }),
     },
@@ -137,6 +143,6 @@ function of(name: 'createTask' | 'completeTask' | 'getTask' | 'recordSamples' | 
 
 /** Seconds of `Prefer: wait=…` (RFC 7240); 0 without. */
 function waitOf(header: string | string[] | undefined): number {
-  const seconds = /(?:^|[,;\s])wait=(\d{1,9})(?:$|[,;\s])/i.exec(String(header ?? ''))?.[1];
+  const seconds = /(?:^|[,;\s])wait="?(\d+)"?(?:$|[,;\s])/i.exec(String(header ?? ''))?.[1];
   return Math.min(Number(seconds ?? 0), LONGEST_WAIT);
 }

@@ -9,10 +9,13 @@ import { limits } from '../../protocol/limits.ts';
 import { fault } from '../fault.ts';
 
 /**
- * The JSON value of a body, nothing replaced and nothing dropped. Throws as the service does: `invalid_json`, or,
+ * The JSON value of a body, nothing replaced and nothing dropped. Throws as the service does: `unsupported_media_type`, `invalid_json`, or,
  * for JSON that would change silently, the code of the field where the fault lies.
  */
 export async function readBody(request: FastifyRequest, bytes: Buffer): Promise<JsonValue> {
+  const { 'content-type': type = '', 'content-encoding': encoding = 'identity' } = request.headers;
+  const charset = /;\s*charset\s*=\s*"?([^";\s]*)/i.exec(type)?.[1] ?? 'utf-8';
+  if (charset.toLowerCase() !== 'utf-8' || encoding !== 'identity') throw notPlainJson();
   try {
     return parseStrictJson(decodeUtf8(bytes), { maxDepth: limits.documentDepth + 1 });
   } catch (error) {
@@ -20,6 +23,13 @@ export async function readBody(request: FastifyRequest, bytes: Buffer): Promise<
     const { code, message } = bodyFault(error, request.routeOptions.config.route);
     throw fault(code, message);
   }
+}
+
+export function notPlainJson() {
+  return fault(
+    'unsupported_media_type',
+    'The body must be application/json in UTF-8, without a Content-Encoding.',
+  );
 }
 
 /** Canonical text of a document. Throws `payload_too_large`. */

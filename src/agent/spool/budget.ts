@@ -1,8 +1,12 @@
 import type { Database } from 'better-sqlite3';
+import { RESERVE_BYTES } from './disk-reserve.ts';
 import { PAGE_BYTES } from './open-database.ts';
 
-/** What the write-ahead log and the lock may take beside the file, in bytes. */
-const BESIDE_BYTES = 1.5 * 1024 * 1024;
+/** What the write-ahead log and the lock may take beside the file and the reserve, in bytes. */
+const BESIDE_BYTES = 1.5 * 1024 * 1024 + RESERVE_BYTES;
+
+/** Pages that stay free on a full disk, for what is written to deliver the rest. */
+const SPARE_PAGES = 128;
 
 /** The part of the budget that claims and completions may fill; the rest is telemetry's. */
 const TASK_SHARE = 0.9;
@@ -39,6 +43,12 @@ export class Budget {
 
   hasRoomFor(textBytes: number): boolean {
     return this.used() + costOf(textBytes) <= this.capacity;
+  }
+
+  /** The same for a file that cannot grow, because the disk is full. */
+  hasRoomInside(textBytes: number): boolean {
+    const free = (this.#free.get() ?? 0) - SPARE_PAGES;
+    return costOf(textBytes) <= free * PAGE_BYTES;
   }
 
   /** Whether claims and completions of `taskBytes` may grow by `textBytes`. */

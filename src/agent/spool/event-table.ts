@@ -23,7 +23,7 @@ export class EventTable {
       read: db.prepare<[number, number], RecordRow>(
         `SELECT ${recordColumns} FROM events WHERE seq > ? ORDER BY seq LIMIT ?`,
       ),
-      remove: db.prepare('DELETE FROM events WHERE seq = ?'),
+      remove: db.prepare('DELETE FROM events WHERE seq = ? AND id = ?'),
       oldest: db.prepare<[], number>('SELECT wall_ms FROM events ORDER BY seq LIMIT 1').pluck(),
     };
   }
@@ -37,15 +37,16 @@ export class EventTable {
     return this.#sql.read.all(after, most).map(recordOf);
   }
 
-  remove(seq: number): void {
-    this.#sql.remove.run(seq);
+  /** Nothing where another has its number, as may be after a salvage. */
+  remove({ seq, id }: Pick<StoredRecord, 'seq' | 'id'>): void {
+    this.#sql.remove.run(seq, id);
   }
 
   /** The oldest go; null without any. */
   makeRoom(): Dropped | null {
     const rows = this.#sql.read.all(0, DROPPED_AT_ONCE);
     if (rows.length === 0) return null;
-    for (const { seq } of rows) this.remove(seq);
+    for (const row of rows) this.remove(row);
     const times = rows.map(({ wall_ms }) => wall_ms);
     return { count: rows.length, fromMs: Math.min(...times), toMs: Math.max(...times) };
   }

@@ -73,12 +73,13 @@ export function unusable(folder: string, cause: unknown): SvcError {
   });
 }
 
-export type SpoolFault = 'busy' | 'damaged' | 'other';
+export type SpoolFault = 'busy' | 'damaged' | 'full' | 'other';
 
 /** What an error of SQLite means for the spool; null when it is none of SQLite's. */
 export function faultOf(error: unknown): SpoolFault | null {
   if (!(error instanceof Database.SqliteError)) return null;
   if (/^SQLITE_(BUSY|LOCKED)/.test(error.code)) return 'busy';
   if (/^SQLITE_(CORRUPT|NOTADB|IOERR_SHORT_READ)/.test(error.code)) return 'damaged';
+  if (error.code === 'SQLITE_FULL') return 'full';
   return 'other';
 }

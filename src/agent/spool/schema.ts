@@ -57,13 +57,16 @@ CREATE TRIGGER ${name}_in AFTER INSERT ON ${table} WHEN ${inRow('NEW')} BEGIN ${
 CREATE TRIGGER ${name}_out AFTER DELETE ON ${table} WHEN ${inRow('OLD')} BEGIN ${add('-', 'OLD')}; END;`;
 }
 
-/** A claim that is delivered stays, and counts as queued no more. */
+/** A claim that is delivered stays, and counts as queued no more, unless the service has lost it. */
 const totals = `
 CREATE TABLE totals (name TEXT PRIMARY KEY, count INTEGER, bytes INTEGER) WITHOUT ROWID;
 ${Object.entries(counted).map(countingOf).join('')}
 CREATE TRIGGER claims_delivered AFTER UPDATE OF state ON claims
   WHEN OLD.state = 'queued' AND NEW.state <> 'queued' BEGIN
   UPDATE totals SET count = count - 1, bytes = bytes - octet_length(NEW.body) WHERE name = 'queued_claims'; END;
+CREATE TRIGGER claims_requeued AFTER UPDATE OF state ON claims
+  WHEN OLD.state <> 'queued' AND NEW.state = 'queued' BEGIN
+  UPDATE totals SET count = count + 1, bytes = bytes + octet_length(NEW.body) WHERE name = 'queued_claims'; END;
 UPDATE completions SET state = 'blocked'
   WHERE state = 'queued' AND id IN (SELECT id FROM claims WHERE state = 'queued');
 CREATE INDEX claims_queued ON claims (seq) WHERE state = 'queued';

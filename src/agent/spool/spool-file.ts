@@ -1,7 +1,9 @@
+import { dirname, join } from 'node:path';
 import type { Database } from 'better-sqlite3';
 import { hashCanonicalText } from '../../proof/hash.ts';
 import type { AgentClock } from '../clock.ts';
 import { Budget } from './budget.ts';
+import { DiskReserve } from './disk-reserve.ts';
 import { EventTable } from './event-table.ts';
 import { LedgerTables } from './ledger-tables.ts';
 import { faultOf, openDatabase } from './open-database.ts';
@@ -45,15 +47,26 @@ const TAKEN_OVER_AT_ONCE = 500;
  */
 export class SpoolFile {
   readonly path: string;
+  readonly reserve: DiskReserve;
   readonly #options: SpoolFileOptions;
   #tables: Tables;
+  #generation = 0;
+  /** A salvage failed, as it does on a full disk; no file is open, and the next who asks tries again. */
+  #awaitsSalvage = false;
   #damaged: DamagedFile | null = null;
 
   constructor(path: string, options: SpoolFileOptions) {
     this.path = path;
+    this.reserve = new DiskReserve(join(dirname(path), 'reserve'));
     this.#options = options;
     this.#tables = this.#open();
+    this.reserve.hold();
     this.#lookForDamaged();
+  }
+
+  /** Grows with each salvage, after which the numbers of records are others. */
+  get generation(): number {
+    return this.#generation;
   }
 
   /** Those of now; after `mending` they may be others. */
@@ -66,12 +79,21 @@ export class SpoolFile {
     try {
       return work(this.#tables);
     } catch (error) {
-      if (faultOf(error) !== 'damaged' && !(error instanceof DamagedRecord)) throw error;
+      const isDamage = faultOf(error) === 'damaged' || error instanceof DamagedRecord;
+      if (!isDamage && !this.#awaitsSalvage) throw error;
       this.#tables.db.close();
+      this.#awaitsSalvage = true;
       this.#tables = this.#openAnew();
+      this.#awaitsSalvage = false;
+      this.#generation += 1;
       this.#lookForDamaged();
       return work(this.#tables);
     }
+  }
+
+  /** Durable when it returns. */
+  commit(work: () => void): void {
+    this.mending(({ db }) => this.#withReserve(() => db.transaction(work).immediate(), db));
   }
 
   /** The damaged file that was last set aside, as long as there is room for it. */
@@ -107,7 +129,7 @@ export class SpoolFile {
   }
 
   #prepare(path: string): Tables {
-    const db = openDatabase(path);
+    const db = this.#withReserve(() => openDatabase(path));
     return {
       db,
       budget: new Budget(db, this.#options.maxBytes, () => this.#damaged?.bytes ?? 0),
@@ -121,11 +143,27 @@ export class SpoolFile {
 
   #openAnew(): Tables {
     const fresh = this.#prepare(beginSalvage(this.path));
-    const records = takeOverAll(fresh, recordsIn(this.path));
-    fresh.db.close();
+    let records: number;
+    try {
+      records = takeOverAll(fresh, recordsIn(this.path));
+    } finally {
+      fresh.db.close();
+    }
     const file = endSalvage(this.path, this.#options.clock.now().wallMs);
     this.#options.onDamage?.({ file, records });
     return this.#prepare(this.path);
+  }
+
+  /** On a full disk once more, with the reserve, and with the log begun anew. */
+  #withReserve<T>(write: () => T, db?: Database): T {
+    try {
+      return write();
+    } catch (error) {
+      if (faultOf(error) !== 'full') throw error;
+      this.reserve.release();
+      if (db?.open) db.pragma('wal_checkpoint(RESTART)');
+      return write();
+    }
   }
 }
 

@@ -147,6 +147,11 @@ export class Spool {
     if (this.findCompletion(taskId) !== null) await this.#waiters.wait(taskId, enough);
   }
 
+  /** Grows with each salvage, after which the numbers of samples, and so batches, are others. */
+  get generation(): number {
+    return this.#file.generation;
+  }
+
   /** What is read of the tables, now. What is not committed yet is not there. */
   read<T>(work: (tables: Omit<Tables, 'db' | 'budget'>) => T): T {
     return this.#read(work);
@@ -183,7 +188,7 @@ export class Spool {
   async refuseEvent(record: StoredRecord, refusal: Refusal): Promise<void> {
     await this.#write(({ ledger, events }) => {
       ledger.refuse(record, refusal);
-      events.remove(record.seq);
+      events.remove(record);
     });
   }
 
@@ -226,13 +231,14 @@ export class Spool {
     return this.#file.damaged;
   }
 
-  /** Bytes on the disk, those of the write-ahead log and of the damaged file counted. */
+  /** Bytes on the disk, those of the write-ahead log, of the reserve and of the damaged file counted. */
   bytesOnDisk(): number {
     const { path: main } = this.#file;
     const sizes = [main, `${main}-wal`].map(
       (file) => statSync(file, { throwIfNoEntry: false })?.size ?? 0,
     );
-    return sizes.reduce((sum, size) => sum + size, this.damaged?.bytes ?? 0);
+    const beside = this.#file.reserve.bytes() + (this.damaged?.bytes ?? 0);
+    return sizes.reduce((sum, size) => sum + size, beside);
   }
 
   /** Bytes that the records take, and that they may take. */
@@ -283,8 +289,12 @@ export class Spool {
   ): void {
     if (this.#writer.failure !== null) throw writeFault(this.#writer.failure);
     const bytes = records.reduce((sum, { body }) => sum + body.length, 0);
+    const cost = bytes + records.length * 100;
+    if (!this.#file.reserve.hold() && !this.#read(({ budget }) => budget.hasRoomInside(cost))) {
+      throw diskFull();
+    }
     const work = () => {
-      this.#makeRoom(bytes + records.length * 100);
+      this.#makeRoom(cost);
       for (const record of records) insert(this.#file.tables, record);
     };
     this.#uncommitted[kind] += records.length;
@@ -316,7 +326,8 @@ export class Spool {
   /** Lets the damaged file go, then drops telemetry, until there is room; false when nothing is left to drop. */
   #makeRoom(bytes: number): boolean {
     const { budget, samples, events, ledger } = this.#file.tables;
-    while (!budget.hasRoomFor(bytes)) {
+    const canGrow = this.#file.reserve.hold();
+    while (!budget.hasRoomFor(bytes) || !(canGrow || budget.hasRoomInside(bytes))) {
       if (this.#file.removeDamaged()) continue;
       const dropped = samples.makeRoom() ?? events.makeRoom();
       if (dropped === null) return false;
@@ -326,7 +337,7 @@ export class Spool {
   }
 
   #commit(work: () => void): void {
-    this.#file.mending(({ db }) => db.transaction(work).immediate());
+    this.#file.commit(work);
   }
 
   #read<T>(work: (tables: Tables) => T): T {
@@ -344,8 +355,11 @@ function refuseTask({ tasks, ledger }: Tables, record: StoredRecord, refusal: Re
 }
 
 function writeFault(error: unknown) {
-  if (faultOf(error) === null) return error;
+  return faultOf(error) === null ? error : diskFull(error);
+}
+
+function diskFull(cause?: unknown) {
   return fault('spool_full', 'The spool cannot be written now; the disk may be full.', {
-    cause: error,
+    ...(cause === undefined ? {} : { cause }),
   });
 }

@@ -85,11 +85,23 @@ export class TaskTables {
       refusal: db.prepare<[string, string], Refusal>(
         'SELECT code, message FROM refused WHERE kind = ? AND id = ? ORDER BY seq DESC LIMIT 1',
       ),
-      errands: db.prepare<[number], TaskErrand>(
-        `SELECT 'completion' AS kind, id FROM completions WHERE state = 'queued'
-         UNION ALL SELECT 'claim', id FROM claims WHERE state = 'queued'
-         UNION ALL SELECT 'poll', id FROM completions WHERE state = 'accepted'
-         LIMIT ?`,
+      completions: db
+        .prepare<[number], string>(
+          "SELECT id FROM completions WHERE state = 'queued' ORDER BY seq LIMIT ?",
+        )
+        .pluck(),
+      claims: db
+        .prepare<[number], string>(
+          "SELECT id FROM claims WHERE state = 'queued' ORDER BY seq LIMIT ?",
+        )
+        .pluck(),
+      polls: db
+        .prepare<[number], string>(
+          "SELECT id FROM completions WHERE state = 'accepted' ORDER BY seq LIMIT ?",
+        )
+        .pluck(),
+      requeueClaim: db.prepare(
+        "UPDATE claims SET state = 'queued', answer = NULL WHERE id = ? AND state = 'delivered'",
       ),
       block: db.prepare(
         "UPDATE completions SET state = 'blocked' WHERE id = ? AND state = 'queued'",
@@ -168,9 +180,17 @@ export class TaskTables {
     return this.#sql.refusal.get(kind, id) ?? null;
   }
 
-  /** What can be done now: completions whose claim has arrived, then claims, then polls. */
+  /** What can be done now: completions, then claims, then polls, so many of each. */
   errands(most: number): TaskErrand[] {
-    return this.#sql.errands.all(most);
+    const kinds = ['completion', 'claim', 'poll'] as const;
+    return kinds.flatMap((kind) => this.errandsOf(kind, most));
+  }
+
+  /** What of the kind can be done now, oldest first: of the completions those whose claim has arrived. */
+  errandsOf(kind: TaskErrand['kind'], most: number): TaskErrand[] {
+    const { completions, claims, polls } = this.#sql;
+    const statement = { completion: completions, claim: claims, poll: polls }[kind];
+    return statement.all(most).map((id) => ({ kind, id }));
   }
 
   deliver(id: string, answer: Task): void {
@@ -192,6 +212,13 @@ export class TaskTables {
     this.#sql.trimReceipts.run();
     this.removeClaim(id);
     this.removeCompletion(id);
+  }
+
+  /** The service does not have the claim any more; false where it was not delivered from here. */
+  requeueClaim(id: string): boolean {
+    const { changes } = this.#sql.requeueClaim.run(id);
+    if (changes > 0) this.#sql.block.run(id);
+    return changes > 0;
   }
 
   removeClaim(id: string): void {

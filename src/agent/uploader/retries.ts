@@ -4,6 +4,8 @@ export interface RetryRange {
 }
 
 export const usualRange: RetryRange = { firstMs: 1000, maxMs: 15 * 60_000 };
+/** Of a record whose answer was lost, which is seldom its own doing. */
+export const lostRange: RetryRange = { firstMs: 1000, maxMs: 60_000 };
 
 /**
  * A random part of a wait that doubles with each failure in a row (from 1), at its longest too, so that robots which
@@ -22,6 +24,12 @@ export class Retries {
     const failures = (this.#entries.get(name)?.failures ?? 0) + 1;
     const at = performance.now() + Math.max(retryAfterMs, retryMs(failures, range));
     this.#entries.set(name, { failures, at });
+  }
+
+  /** Not before so long, as part of a failure that is counted already. */
+  hold(name: string, ms: number): void {
+    const { failures, at } = this.#entries.get(name) ?? { failures: 0, at: 0 };
+    this.#entries.set(name, { failures, at: Math.max(at, performance.now() + ms) });
   }
 
   succeeded(name: string): void {

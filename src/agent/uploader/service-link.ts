@@ -9,9 +9,9 @@ import type { AgentClock } from '../clock.ts';
 import { type KeySource, keyHint, keyVersion, readKey } from '../key.ts';
 import type { Spool } from '../spool/spool.ts';
 import { settleEpochs } from './boot-epochs.ts';
-import { callError, retryAfterMs, verdictOf } from './classify.ts';
+import { callError, isLost, retryAfterMs, verdictOf } from './classify.ts';
 import { Pace } from './pace.ts';
-import { Retries } from './retries.ts';
+import { Retries, usualRange } from './retries.ts';
 
 export interface LinkOptions {
   readonly serviceUrl: string;
@@ -43,6 +43,9 @@ const SAME_KEY_MS = 15 * 60_000;
 
 const CONNECTION = 'connection';
 
+/** Calls under way at once. */
+const WIDEST = 32;
+
 /** Speaks with the service as the robot: key, identity, pace, and when to try again. */
 export class ServiceLink {
   readonly pace = new Pace();
@@ -50,8 +53,8 @@ export class ServiceLink {
   readonly #retries = new Retries();
   readonly #fetch: typeof fetch;
   readonly #agents = {
-    http: new HttpAgent({ keepAlive: true, maxSockets: 32 }),
-    https: new HttpsAgent({ keepAlive: true, maxSockets: 32 }),
+    http: new HttpAgent({ keepAlive: true, maxSockets: WIDEST }),
+    https: new HttpsAgent({ keepAlive: true, maxSockets: WIDEST }),
   };
   #client: Client | null = null;
   #state: LinkState = 'disconnected';
@@ -61,6 +64,13 @@ export class ServiceLink {
   #offsetMs: number | null = null;
   #keySeen: string | null = null;
   #lookedAt = 0;
+  /**
+   * Calls that may be under way, with a fraction: halved where one of several took too long, so that fewer share a slow
+   * line, and one more after as many answers as there were calls at once.
+   */
+  #width = WIDEST;
+  #underWay = 0;
+  #failedAt = 0;
 
   constructor(options: LinkOptions) {
     this.#options = options;
@@ -89,6 +99,11 @@ export class ServiceLink {
       },
       clock: { now: new Date(wallMs).toISOString(), ahead_of_service_ms: this.#offsetMs },
     };
+  }
+
+  /** Whether one more call would be too many; the end of any changes that. */
+  get isFull(): boolean {
+    return this.#underWay >= Math.floor(this.#width);
   }
 
   /** Milliseconds until the service may be asked; 0 for now. */
@@ -139,6 +154,7 @@ export class ServiceLink {
     const size = body === undefined ? 0 : JSON.stringify(body).length;
     const signal = AbortSignal.timeout(base + 2 * size);
     const startedAt = performance.now();
+    this.#underWay += 1;
     try {
       // The signal is a member that every input may have.
       const answer = await this.#client.call(name, { ...input, signal } as never);
@@ -146,8 +162,10 @@ export class ServiceLink {
       return answer;
     } catch (error) {
       const known = callError(error, signal);
-      this.#failed(known);
+      this.#failed(known, startedAt);
       throw known;
+    } finally {
+      this.#underWay -= 1;
     }
   }
 
@@ -194,6 +212,7 @@ export class ServiceLink {
 
   #heard(headers: Headers, tookMs: number): void {
     this.#retries.succeeded(CONNECTION);
+    this.#widen();
     const serverMs = Date.parse(headers.get('date') ?? '');
     const known = Number.isNaN(serverMs) ? null : serverMs;
     this.pace.learn(headers, known);
@@ -203,19 +222,43 @@ export class ServiceLink {
     }
   }
 
-  #failed(error: SvcError): void {
+  #failed(error: SvcError, startedAt: number): void {
     const { code, message } = error;
     this.#lastError = { code, message, at: this.#options.clock.now().wallMs };
     const verdict = verdictOf(error);
-    if (verdict === 'key') {
-      this.#keyFailed('key_refused', error);
-    } else if (verdict === 'link' || code === 'timed_out') {
-      this.#retries.failed(CONNECTION, undefined, retryAfterMs(error));
-      if (typeof error.details.status === 'number' && code !== 'unexpected_answer') return;
-      // The next call is a small one, which tells whether others make sense.
-      if (this.connected) this.#options.logger.warn({ code }, 'the service does not answer');
-      this.#state = 'disconnected';
-    }
+    if (verdict === 'key') this.#keyFailed('key_refused', error);
+    else if (verdict === 'link' || verdict === 'slow') this.#linkFailed(error, startedAt);
+    else this.#widen();
+  }
+
+  #widen(): void {
+    this.#width = Math.min(this.#width + 1 / this.#width, WIDEST);
+  }
+
+  #linkFailed(error: SvcError, startedAt: number): void {
+    const retryMs = retryAfterMs(error);
+    this.#retries.hold(CONNECTION, retryMs);
+    // Calls that were under way together fail together: that is one failure.
+    if (startedAt < this.#failedAt) return;
+    this.#failedAt = performance.now();
+    if (this.#underWay > 1) this.#width = Math.max(1, this.#width / 2);
+    // That a record came too slowly, or was too large, says nothing of others.
+    if (verdictOf(error) === 'slow' && error.code !== 'timed_out') return;
+    this.#retries.failed(CONNECTION, usualRange, retryMs);
+    if (!isLost(error)) return;
+    // The next call is a small one, which tells whether others make sense.
+    if (this.connected)
+      this.#options.logger.warn({ code: error.code }, 'the service does not answer');
+    this.#state = 'disconnected';
+    this.#dropIdleConnections();
+  }
+
+  /** What was lost with one connection is lost with all that were open then; each would wait for its time-out anew. */
+  #dropIdleConnections(): void {
+    const idle = Object.values(this.#agents).flatMap(({ freeSockets }) =>
+      Object.values(freeSockets).flat(),
+    );
+    for (const socket of idle) socket?.destroy();
   }
 
   #keyFailed(state: LinkState, { code, message, hint }: SvcError): void {

@@ -1,24 +1,28 @@
 import type { Logger } from '../../base/logger.ts';
 import { SvcError } from '../../base/svc-error.ts';
+import type { Input } from '../../client/client.ts';
 import { canonicalJson } from '../../proof/canonical-json.ts';
 import type { Proof } from '../../proof/json-value.ts';
 import type { Verification } from '../../protocol/resources.ts';
+import type { Answer, Body } from '../../protocol/routes.ts';
 import type { Spool } from '../spool/spool.ts';
 import type { Claim, Completion, TaskErrand } from '../spool/task-tables.ts';
-import { callError, retryAfterMs, type Verdict, verdictOf } from './classify.ts';
+import { callError, isLost, retryAfterMs, type Verdict, verdictOf } from './classify.ts';
 import { claimBody } from './request-body.ts';
-import { Retries, type RetryRange } from './retries.ts';
+import { lostRange, Retries, type RetryRange } from './retries.ts';
 import type { ServiceLink } from './service-link.ts';
 
 /** Completions under way at once, each of which may wait for a block; claims and polls. */
 const PARALLEL = { completion: 16, claim: 4, poll: 4 };
-/** Errands looked at; more than can wait for a retry at once, or others would not be seen. */
+/** Errands of a kind looked at; more than can wait for a retry at once, or others would not be seen. */
 const LOOKED_AT = 2000;
 
 const pollRange: RetryRange = { firstMs: 4_000, maxMs: 60_000 };
 /** Without credits, or without a chain, one completion tries for all. */
 const creditsRange: RetryRange = { firstMs: 10_000, maxMs: 15 * 60_000 };
 const CREDITS = 'credits';
+
+type TaskOfService = Answer<'getTask'>['body']['task'];
 
 /** Delivers claims and completions, and fetches receipts. */
 export class TaskErrands {
@@ -42,27 +46,37 @@ export class TaskErrands {
 
   /** One call to make now, else how long until there may be one; null for nothing. */
   next(): (() => Promise<void>) | { waitMs: number } | null {
-    const busy = this.#busyKinds();
     let waitMs = Number.POSITIVE_INFINITY;
-    for (const errand of this.#spool.read(({ tasks }) => tasks.errands(LOOKED_AT))) {
-      if (busy.has(errand.kind) || this.#underWay.has(errand.id)) continue;
-      const wait = Math.max(this.#retries.waitMs(errand.id), this.#creditsWaitMs(errand));
-      if (wait === 0) return () => this.#run(errand);
-      waitMs = Math.min(waitMs, wait);
+    for (const kind of ['completion', 'claim', 'poll'] as const) {
+      if (this.#countUnderWay(kind) >= PARALLEL[kind]) continue;
+      const found = this.#nextOf(kind);
+      if (typeof found === 'function') return found;
+      waitMs = Math.min(waitMs, found);
     }
     return Number.isFinite(waitMs) ? { waitMs } : null;
   }
 
-  #busyKinds(): Set<TaskErrand['kind']> {
-    const counts = { completion: 0, claim: 0, poll: 0 };
-    for (const kind of this.#underWay.values()) counts[kind] += 1;
-    const kinds = Object.keys(counts) as TaskErrand['kind'][]; // Object.keys forgets the literal names.
-    return new Set(kinds.filter((kind) => counts[kind] >= PARALLEL[kind]));
+  /** One call of the kind, else how long until there may be one; Infinity for nothing. */
+  #nextOf(kind: TaskErrand['kind']): (() => Promise<void>) | number {
+    const held = kind === 'completion' ? this.#creditsWaitMs() : 0;
+    if (held > 0) return held;
+    let waitMs = Number.POSITIVE_INFINITY;
+    for (const errand of this.#spool.read(({ tasks }) => tasks.errandsOf(kind, LOOKED_AT))) {
+      if (this.#underWay.has(errand.id)) continue;
+      const wait = this.#retries.waitMs(errand.id);
+      if (wait === 0) return () => this.#run(errand);
+      waitMs = Math.min(waitMs, wait);
+    }
+    return waitMs;
   }
 
-  #creditsWaitMs({ kind }: TaskErrand): number {
-    if (kind !== 'completion' || this.#withoutCredits === null) return 0;
-    const probing = [...this.#underWay.values()].includes('completion');
+  #countUnderWay(kind: TaskErrand['kind']): number {
+    return [...this.#underWay.values()].filter((one) => one === kind).length;
+  }
+
+  #creditsWaitMs(): number {
+    if (this.#withoutCredits === null) return 0;
+    const probing = this.#countUnderWay('completion') > 0;
     return probing ? creditsRange.firstMs : this.#retries.waitMs(CREDITS);
   }
 
@@ -81,47 +95,39 @@ export class TaskErrands {
     const claim = this.#spool.findClaim(id);
     if (claim === null) return;
     const epoch = this.#spool.read(({ ledger }) => ledger.epochOf(claim.boot));
-    try {
-      const { body } = await this.#link.call('createTask', { body: claimBody(claim, epoch) });
-      await this.#spool.deliverClaim(id, body.task);
+    const answer = await this.#call('createTask', { body: claimBody(claim, epoch) });
+    if (!(answer instanceof SvcError)) {
+      await this.#spool.deliverClaim(id, answer.body.task);
       this.#retries.succeeded(id);
-    } catch (error) {
-      const known = callError(error);
-      if (known.code === 'id_conflict' && (await this.#isSameClaim(claim))) return;
-      await this.#failed(claim, known);
+    } else if (answer.code === 'id_conflict') {
+      await this.#conflicting(claim, answer);
+    } else {
+      await this.#failed(claim, answer);
     }
   }
 
   /** A claim made before this spool was, with another time: the task is there, and is what was claimed. */
-  async #isSameClaim(claim: Claim): Promise<boolean> {
-    try {
-      const { task } = (await this.#link.call('getTask', { params: { id: claim.id } })).body;
-      const wanted = JSON.parse(claim.body);
-      const given = wanted.occurred_at !== undefined && wanted.occurred_at !== task.occurred_at;
-      if (given || task.title !== wanted.title) return false;
-      if (task.description !== (wanted.description ?? null)) return false;
-      if (!sameJson(task.expected_result, wanted.expected_result ?? null)) return false;
-      const { id, title, description, status, created_at } = task;
-      await this.#spool.deliverClaim(claim.id, { id, title, description, status, created_at });
-      return true;
-    } catch (error) {
-      callError(error);
-      return false;
+  async #conflicting(claim: Claim, conflict: SvcError): Promise<void> {
+    const answer = await this.#call('getTask', { params: { id: claim.id } });
+    if (answer instanceof SvcError) {
+      // Whose task it is, the service alone can tell; only its word refuses the claim.
+      return this.#failed(claim, answer.code === 'not_found' ? conflict : answer);
     }
+    const { task } = answer.body;
+    if (!isSameClaim(JSON.parse(claim.body), task)) return this.#failed(claim, conflict);
+    const { id, title, description, status, created_at } = task;
+    await this.#spool.deliverClaim(claim.id, { id, title, description, status, created_at });
   }
 
   async #complete(id: string): Promise<void> {
     const completion = this.#spool.findCompletion(id);
     if (completion === null) return;
     const proof: Proof = JSON.parse(completion.body);
-    try {
-      const answer = await this.#link.call('completeTask', { params: { id }, body: { proof } });
-      this.#hasCredits();
-      if (answer.status === 200) await this.#settle(completion, answer.body.verification);
-      else await this.#accepted(id);
-    } catch (error) {
-      await this.#completionFailed(completion, callError(error));
-    }
+    const answer = await this.#call('completeTask', { params: { id }, body: { proof } });
+    if (answer instanceof SvcError) return this.#completionFailed(completion, answer);
+    this.#hasCredits();
+    if (answer.status === 200) await this.#settle(completion, answer.body.verification);
+    else await this.#accepted(id);
   }
 
   async #completionFailed(completion: Completion, error: SvcError): Promise<void> {
@@ -135,6 +141,8 @@ export class TaskErrands {
       case 'anchor_queued':
         this.#hasCredits();
         return this.#accepted(completion.id, retryAfterMs(error));
+      case 'not_found':
+        return this.#unknownTask(completion, error);
       default:
         return this.#failed(completion, error);
     }
@@ -143,19 +151,50 @@ export class TaskErrands {
   async #poll(id: string): Promise<void> {
     const completion = this.#spool.findCompletion(id);
     if (completion === null) return;
+    const answer = await this.#call('getTask', { params: { id } });
+    if (answer instanceof SvcError) {
+      return answer.code === 'not_found'
+        ? this.#unknownTask(completion, answer)
+        : this.#failed(completion, answer);
+    }
+    const { verification, anchor } = answer.body;
+    if (verification !== null) {
+      await this.#settle(completion, verification);
+    } else if (anchor === null || anchor.state === 'failed') {
+      // The service let it go, or was put back to before it: it is handed in again.
+      await this.#spool.update(({ tasks }) => tasks.requeue(id));
+      this.#retries.failed(id);
+    } else {
+      this.#retries.failed(id, pollRange);
+    }
+  }
+
+  /** The service has had the claim and was put back to before it: it is made again, and the proof handed in again. */
+  async #unknownTask(completion: Completion, error: SvcError): Promise<void> {
+    const { id } = completion;
+    const isOwn = await this.#spool.update(({ tasks }) => {
+      if (!tasks.requeueClaim(id)) return false;
+      tasks.requeue(id);
+      return true;
+    });
+    if (!isOwn) return this.#failed(completion, error);
+    this.#logger.warn(
+      { task: id },
+      'the service does not know the task any more; it gets it again',
+    );
+    this.#retries.failed(id);
+  }
+
+  /** The answer, or why there is none; what the spool does with it is not part of it. */
+  async #call<Name extends 'createTask' | 'completeTask' | 'getTask'>(
+    name: Name,
+    input: Input<Name>,
+  ): Promise<Answer<Name> | SvcError> {
     try {
-      const { body } = await this.#link.call('getTask', { params: { id } });
-      if (body.verification !== null) {
-        await this.#settle(completion, body.verification);
-      } else if (body.anchor === null || body.anchor.state === 'failed') {
-        // The service let it go, or was put back to before it: it is handed in again.
-        await this.#spool.update(({ tasks }) => tasks.requeue(id));
-        this.#retries.failed(id);
-      } else {
-        this.#retries.failed(id, pollRange);
-      }
+      // One member of a union of inputs is no input of one of the union's routes to the compiler.
+      return await this.#link.call(name, input as never);
     } catch (error) {
-      await this.#failed(completion, callError(error));
+      return callError(error);
     }
   }
 
@@ -186,8 +225,9 @@ export class TaskErrands {
     const verdict: Verdict = verdictOf(error);
     if (verdict === 'refused') return this.#refuse(record, error);
     if (verdict === 'credits') this.#outOfCredits(error);
-    // A key or a link that fails holds up everything; the record itself may go on at once.
+    // A key or a link that fails holds up everything; the record itself may go on at once, unless it was its doing.
     if (verdict === 'record' || verdict === 'slow') this.#retries.failed(record.id);
+    else if (isLost(error)) this.#retries.failed(record.id, lostRange);
   }
 
   async #refuse(record: Claim | Completion, { code, message }: SvcError): Promise<void> {
@@ -207,6 +247,15 @@ export class TaskErrands {
     this.#withoutCredits = null;
     this.#retries.succeeded(CREDITS);
   }
+}
+
+function isSameClaim(wanted: Omit<Body<'createTask'>, 'id'>, task: TaskOfService): boolean {
+  return (
+    (wanted.occurred_at === undefined || wanted.occurred_at === task.occurred_at) &&
+    task.title === wanted.title &&
+    task.description === (wanted.description ?? null) &&
+    sameJson(task.expected_result, wanted.expected_result ?? null)
+  );
 }
 
 function sameJson(a: unknown, b: unknown): boolean {

@@ -5,9 +5,9 @@ import type { NewSample } from '../../protocol/telemetry.ts';
 import type { StoredRecord } from '../spool/records.ts';
 import type { Batch } from '../spool/sample-table.ts';
 import type { Spool } from '../spool/spool.ts';
-import { callError, verdictOf } from './classify.ts';
+import { callError, isLost, verdictOf } from './classify.ts';
 import { eventBody, sampleBody } from './request-body.ts';
-import { Retries } from './retries.ts';
+import { lostRange, Retries, usualRange } from './retries.ts';
 import type { ServiceLink } from './service-link.ts';
 
 /** The newest samples go so often, whatever else waits. */
@@ -19,6 +19,10 @@ const PARALLEL = 4;
 const FIXED_AT_ONCE = 8;
 /** A batch that failed so often with a network that works for others is cut in two. */
 const MOST_FAILURES = 3;
+/** A batch that took no longer may be twice as large. */
+const EASY_MS = 5_000;
+/** Events looked at; one that fails holds up none of the others. */
+const EVENTS_LOOKED_AT = 16;
 
 /** Delivers samples and events. */
 export class TelemetryErrands {
@@ -28,6 +32,10 @@ export class TelemetryErrands {
   readonly #retries = new Retries();
   /** Batches that are not delivered, oldest first; those under way are not among them. */
   #batches: Batch[];
+  /** Of the spool's file: the batches of an earlier one are none of this. */
+  #generation: number;
+  /** Samples of a request: fewer on a line that is too slow for them. */
+  #most: number = limits.samplesPerRequest;
   #underWay = 0;
   #liveUnderWay = 0;
   #eventUnderWay = false;
@@ -40,6 +48,7 @@ export class TelemetryErrands {
     this.#link = link;
     this.#logger = logger;
     this.#batches = spool.read(({ samples }) => samples.batches());
+    this.#generation = spool.generation;
   }
 
   /** Samples that the service took since the start. */
@@ -49,6 +58,7 @@ export class TelemetryErrands {
 
   /** The newest samples, when their time has come; else how long until then; null for nothing. */
   nextLive(): (() => Promise<void>) | { waitMs: number } | null {
+    this.#forgetOldBatches();
     const waitMs = this.#lastLive + LIVE_EVERY_MS - performance.now();
     if (this.#liveUnderWay >= LIVE_PARALLEL || !this.#hasUnfixed()) return null;
     return waitMs > 0 ? { waitMs } : () => this.#sendLive();
@@ -65,13 +75,21 @@ export class TelemetryErrands {
     return this.#nextEvent() ?? this.#nextBatch();
   }
 
+  /** After a salvage all that is left of them is in no batch. */
+  #forgetOldBatches(): void {
+    if (this.#generation === this.#spool.generation) return;
+    this.#generation = this.#spool.generation;
+    this.#batches = this.#spool.read(({ samples }) => samples.batches());
+  }
+
   #nextEvent(): (() => Promise<void>) | null {
     if (this.#eventUnderWay) return null;
-    const [event] = this.#spool.read(({ events }) => events.read(1));
-    const unreported = this.#spool.read(({ ledger }) => ledger.dropped()) !== null;
-    if (event === undefined && !unreported) return null;
-    if (this.#retries.waitMs('event') > 0) return null;
-    return () => this.#sendEvent(event);
+    if (this.#spool.read(({ ledger }) => ledger.dropped()) !== null) {
+      return () => this.#reportDropped();
+    }
+    const events = this.#spool.read((tables) => tables.events.read(EVENTS_LOOKED_AT));
+    const event = events.find(({ id }) => this.#retries.waitMs(id) === 0);
+    return event === undefined ? null : () => this.#sendEvent(event);
   }
 
   #nextBatch(): (() => Promise<void>) | { waitMs: number } | null {
@@ -102,10 +120,8 @@ export class TelemetryErrands {
     this.#lastLive = performance.now();
     this.#liveUnderWay += 1;
     try {
-      const batch = await this.#spool.update(({ samples }) =>
-        samples.freezeNewest(limits.samplesPerRequest),
-      );
-      if (batch !== null) await this.#send(batch);
+      const batch = await this.#spool.update(({ samples }) => samples.freezeNewest(this.#most));
+      if (batch !== null) await this.#sendOrKeep(batch);
     } finally {
       this.#liveUnderWay -= 1;
     }
@@ -115,7 +131,7 @@ export class TelemetryErrands {
     this.#fixing = true;
     try {
       const fixed = await this.#spool.update(({ samples }) =>
-        Array.from({ length: FIXED_AT_ONCE }, () => samples.freezeOldest(limits.samplesPerRequest)),
+        Array.from({ length: FIXED_AT_ONCE }, () => samples.freezeOldest(this.#most)),
       );
       this.#batches.push(...fixed.filter((batch) => batch !== null));
     } finally {
@@ -127,24 +143,47 @@ export class TelemetryErrands {
     this.#underWay += 1;
     this.#batches.splice(this.#batches.indexOf(batch), 1);
     try {
-      await this.#send(batch);
+      await this.#sendOrKeep(batch);
     } finally {
       this.#underWay -= 1;
     }
   }
 
-  async #send(batch: Batch): Promise<void> {
-    const records = this.#spool.read(({ samples }) => samples.read(batch));
+  /** A batch that the spool could not write about is still to be sent. */
+  async #sendOrKeep(batch: Batch): Promise<void> {
     try {
-      if (records.length > 0) {
-        const samples = this.#bodiesOf(records);
-        await this.#link.call('recordSamples', { body: { samples } });
-      }
-      this.#retries.succeeded(nameOf(batch));
-      this.#delivered += records.length;
-      void this.#spool.updateSoon(({ samples }) => samples.remove(batch));
+      await this.#send(batch);
     } catch (error) {
-      await this.#batchFailed(batch, records, callError(error));
+      this.#batches.unshift(batch);
+      throw error;
+    }
+  }
+
+  async #send(batch: Batch): Promise<void> {
+    const generation = this.#generation;
+    const records = this.#spool.read(({ samples }) => samples.read(batch));
+    if (records.length > this.#most) return this.#halve(batch);
+    const startedAt = performance.now();
+    const error = await this.#deliver(records);
+    if (generation !== this.#spool.generation) return;
+    if (error !== null) return this.#batchFailed(batch, records, error);
+    this.#retries.succeeded(nameOf(batch));
+    this.#delivered += records.length;
+    const isEasy = performance.now() - startedAt <= EASY_MS && records.length >= this.#most;
+    if (isEasy) this.#most = Math.min(2 * this.#most, limits.samplesPerRequest);
+    void this.#spool.updateSoon(({ samples }) => {
+      if (generation === this.#spool.generation) samples.remove(batch);
+    });
+  }
+
+  /** Why the service does not have them; null when it has. */
+  async #deliver(records: StoredRecord[]): Promise<SvcError | null> {
+    if (records.length === 0) return null;
+    try {
+      await this.#link.call('recordSamples', { body: { samples: this.#bodiesOf(records) } });
+      return null;
+    } catch (error) {
+      return callError(error);
     }
   }
 
@@ -161,53 +200,63 @@ export class TelemetryErrands {
 
   async #batchFailed(batch: Batch, records: StoredRecord[], error: SvcError): Promise<void> {
     const name = nameOf(batch);
-    if (verdictOf(error) === 'refused' || error.code === 'request_timeout') {
-      return this.#cut(batch, records, error);
+    const verdict = verdictOf(error);
+    const isAlone = records.length === 1;
+    if (verdict === 'refused') {
+      return isAlone ? this.#refuse(batch, records, error) : this.#halve(batch);
     }
-    this.#retries.failed(name);
-    const lost = error.code === 'timed_out' || error.code === 'service_unreachable';
-    const tooOften = this.#retries.failuresOf(name) >= MOST_FAILURES;
-    if (lost && tooOften && records.length > 1) return this.#cut(batch, records, error);
-    this.#batches.unshift(batch);
+    this.#retries.failed(name, isLost(error) ? lostRange : usualRange);
+    const half = Math.max(1, Math.floor(records.length / 2));
+    if (verdict === 'slow') this.#most = Math.min(this.#most, half);
+    const isAtFault = (isLost(error) || verdict === 'record') && this.#failedOften(name);
+    if (!isAlone && (verdict === 'slow' || isAtFault)) await this.#halve(batch);
+    else this.#batches.unshift(batch);
   }
 
-  /** In two, until the one sample that is refused is alone, and set aside. */
-  async #cut(batch: Batch, records: StoredRecord[], error: SvcError): Promise<void> {
+  #failedOften(name: string): boolean {
+    return this.#retries.failuresOf(name) >= MOST_FAILURES;
+  }
+
+  async #halve(batch: Batch): Promise<void> {
     const halves = await this.#spool.halve(batch);
     this.#retries.succeeded(nameOf(batch));
-    if (halves !== null) {
-      this.#batches.unshift(...halves);
-      return;
-    }
-    if (verdictOf(error) !== 'refused') {
-      this.#retries.failed(nameOf(batch));
-      this.#batches.unshift(batch);
-      return;
-    }
+    this.#batches.unshift(...(halves ?? [batch]));
+  }
+
+  async #refuse(batch: Batch, records: StoredRecord[], error: SvcError): Promise<void> {
     const { code, message } = error;
     this.#logger.warn({ sample: records[0]?.id, code }, `refused and set aside: ${message}`);
     await this.#spool.refuseSamples(batch, { code, message });
+    this.#retries.succeeded(nameOf(batch));
   }
 
-  async #sendEvent(event: StoredRecord | undefined): Promise<void> {
+  async #reportDropped(): Promise<void> {
     this.#eventUnderWay = true;
     try {
       await this.#spool.reportDropped();
-      if (event === undefined) return;
-      const epoch = this.#spool.read(({ ledger }) => ledger.epochOf(event.boot));
-      await this.#link.call('createEvent', { body: eventBody(event, epoch) });
-      this.#retries.succeeded('event');
-      await this.#spool.update(({ events }) => events.remove(event.seq));
-    } catch (error) {
-      await this.#eventFailed(event, callError(error));
     } finally {
       this.#eventUnderWay = false;
     }
   }
 
-  async #eventFailed(event: StoredRecord | undefined, error: SvcError): Promise<void> {
-    if (event === undefined || verdictOf(error) !== 'refused') {
-      this.#retries.failed('event');
+  async #sendEvent(event: StoredRecord): Promise<void> {
+    this.#eventUnderWay = true;
+    try {
+      const epoch = this.#spool.read(({ ledger }) => ledger.epochOf(event.boot));
+      const error = await this.#link
+        .call('createEvent', { body: eventBody(event, epoch) })
+        .then(() => null, callError);
+      if (error !== null) return await this.#eventFailed(event, error);
+      this.#retries.succeeded(event.id);
+      await this.#spool.update(({ events }) => events.remove(event));
+    } finally {
+      this.#eventUnderWay = false;
+    }
+  }
+
+  async #eventFailed(event: StoredRecord, error: SvcError): Promise<void> {
+    if (verdictOf(error) !== 'refused') {
+      this.#retries.failed(event.id, isLost(error) ? lostRange : usualRange);
       return;
     }
     const { code, message } = error;

@@ -1,8 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from '../../base/logger.ts';
+import { SvcError } from '../../base/svc-error.ts';
 import type { Answer } from '../../protocol/routes.ts';
 import { fault } from '../fault.ts';
 import { callError } from './classify.ts';
+import { Retries, type RetryRange } from './retries.ts';
 import { type LinkOptions, ServiceLink } from './service-link.ts';
 import { TaskErrands } from './task-errands.ts';
 import { TelemetryErrands } from './telemetry-errands.ts';
@@ -15,6 +17,10 @@ const READ_MS = 5_000;
 
 /** The rate that `status` shows is that of so long. */
 const RATE_MS = 60_000;
+
+/** Nothing is sent for so long when the spool cannot be written: what is sent would be sent again. */
+const spoolRange: RetryRange = { firstMs: 1_000, maxMs: 30_000 };
+const SPOOL = 'spool';
 
 /** For what a call that was ended has to write. */
 const LAST_MS = 2_000;
@@ -41,6 +47,8 @@ export class Uploader {
   #scheduled = false;
   #rates: { at: number; delivered: number }[] = [];
   #progressAt = performance.now();
+  #sentLive = false;
+  readonly #spoolRetries = new Retries();
 
   constructor(options: UploaderOptions) {
     const { spool, logger } = options;
@@ -106,24 +114,41 @@ export class Uploader {
     this.#progressAt = performance.now();
     this.#noteRate();
     void this.#link.lookAtKey().then((changed) => changed && this.#wake());
-    const waitMs = Math.min(this.#startCalls(), LOOK_MS);
+    const waitMs = Math.min(this.#nextRound(), LOOK_MS);
     this.#timer = setTimeout(() => this.#wake(), waitMs);
+  }
+
+  #nextRound(): number {
+    try {
+      return this.#startCalls();
+    } catch (error) {
+      this.#broke(error);
+      return LOOK_MS;
+    }
   }
 
   /** Starts what can be started, and answers how long until more can, in milliseconds. */
   #startCalls(): number {
     for (;;) {
-      const closed = this.#link.waitMs();
+      const closed = Math.max(this.#link.waitMs(), this.#spoolRetries.waitMs(SPOOL));
       if (closed > 0) return Math.ceil(closed);
       if (!this.#link.connected) {
         this.#connect();
         return LOOK_MS;
       }
+      if (this.#link.isFull) return LOOK_MS;
       const preparing = this.#telemetry.prepare();
       if (preparing !== null) this.#follow(preparing);
-      const found = [this.#telemetry.nextLive(), this.#tasks.next(), this.#telemetry.next()];
+      const [live, ...others] = [
+        this.#telemetry.nextLive(),
+        this.#tasks.next(),
+        this.#telemetry.next(),
+      ];
+      // On a line so slow that live samples alone would fill it, every second call is another.
+      const found = this.#sentLive ? [...others, live] : [live, ...others];
       const call = found.find((one) => typeof one === 'function');
       if (call === undefined) return earliest(found);
+      this.#sentLive = call === live;
       this.#link.pace.take();
       this.#follow(call());
     }
@@ -141,12 +166,25 @@ export class Uploader {
 
   #follow(work: Promise<void>): void {
     const followed = work
-      .catch((error) => this.#options.logger.error({ err: error }, 'unexpected error'))
+      .then(
+        () => this.#spoolRetries.succeeded(SPOOL),
+        (error) => this.#broke(error),
+      )
       .finally(() => {
         this.#underWay.delete(followed);
         this.#wake();
       });
     this.#underWay.add(followed);
+  }
+
+  /** Calls answer by themselves; what else fails is the spool, or a bug, and at once it would fail again. */
+  #broke(error: unknown): void {
+    if (this.#spoolRetries.waitMs(SPOOL) > 0) return;
+    this.#spoolRetries.failed(SPOOL, spoolRange);
+    const { logger } = this.#options;
+    if (error instanceof SvcError)
+      logger.error({ code: error.code, err: error.cause }, error.message);
+    else logger.error({ err: error }, 'unexpected error');
   }
 
   #noteRate(): void {

@@ -1,3 +1,5 @@
+import './charts.css';
+
 export interface Bar {
   /** What the bar stands for: an hour, a day, a range. */
   label: string;
@@ -11,24 +13,26 @@ interface BarsProps {
   series: { name: string; color: string }[];
   /** What is counted, for those who cannot see the bars. */
   caption: string;
-  format?: (value: number) => string;
+  unit?: string;
 }
 
 const HEIGHT = 120;
 const STEP = 10;
 
 /** Stacked bars; the same numbers stand in a table for screen readers. */
-export function Bars({ bars, series, caption, format = String }: BarsProps) {
+export function Bars({ bars, series, caption, unit = '' }: BarsProps) {
   const sum = ({ values }: Bar) => values.reduce((total, value) => total + value, 0);
   const top = Math.max(...bars.map(sum));
   const first = bars[0]?.label;
   const last = bars.at(-1)?.label;
+  const format = (value: number) => value.toLocaleString('en');
   return (
     <figure className="bars">
       <div className="bars-scale" aria-hidden>
-        <span>{top > 0 ? format(top) : ''}</span>
+        {top > 0 && `${format(top)} ${unit}`}
       </div>
       <svg viewBox={`0 0 ${bars.length * STEP} ${HEIGHT}`} preserveAspectRatio="none" aria-hidden>
+        <rect className="bars-middle" y={HEIGHT / 2} width={bars.length * STEP} height={0.8} />
         {bars.map((bar, place) => (
           <g key={bar.label}>
             <title>
@@ -62,6 +66,11 @@ export function Bars({ bars, series, caption, format = String }: BarsProps) {
           </g>
         ))}
       </svg>
+      {top === 0 && (
+        <div className="bars-empty" aria-hidden>
+          Nothing yet
+        </div>
+      )}
       <div className="bars-ends" aria-hidden>
         <span>{first}</span>
         <span>{last}</span>

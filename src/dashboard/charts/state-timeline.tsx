@@ -1,6 +1,7 @@
 import type { SeriesPoint } from '../../protocol/telemetry.ts';
 import { stateColor } from '../ui/robot-state.tsx';
 import { dateAndTime } from '../ui/time.tsx';
+import './charts.css';
 
 interface StateTimelineProps {
   at: number[];

@@ -2,6 +2,7 @@ import 'uplot/dist/uPlot.min.css';
 import { useComputedColorScheme } from '@mantine/core';
 import { useEffect, useRef } from 'react';
 import uPlot from 'uplot';
+import './charts.css';
 
 /** What was measured in one interval; null where nothing was. */
 export type Spread = { min: number; avg: number; max: number } | null;
@@ -70,7 +71,7 @@ function optionsOf(host: HTMLElement, range: [number, number] | undefined): uPlo
     scales: { y: range === undefined ? {} : { range } },
     axes: [
       { ...axis, values: namesOf },
-      { ...axis, size: 46 },
+      { ...axis, size: 46, values: (_, values) => values.map((value) => short.format(value)) },
     ],
     series: [
       {},
@@ -82,6 +83,7 @@ function optionsOf(host: HTMLElement, range: [number, number] | undefined): uPlo
   };
 }
 
+const short = new Intl.NumberFormat('en', { notation: 'compact', maximumSignificantDigits: 4 });
 const day = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short' });
 const minute = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit' });
 

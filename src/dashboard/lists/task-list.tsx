@@ -1,12 +1,13 @@
-import { Button, Table } from '@mantine/core';
-import { useInfiniteQuery, useQuery } from '@tanstack/react-query';
+import { Table } from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
 import { Link } from 'wouter';
 import { ask } from '../api.ts';
 import { robotsQuery } from '../queries.ts';
 import { AnchorBadge } from '../ui/anchor-badge.tsx';
 import { ScrollTable } from '../ui/scroll-table.tsx';
-import { Empty, Failure, Loading } from '../ui/states.tsx';
+import { Empty } from '../ui/states.tsx';
 import { Ago } from '../ui/time.tsx';
+import { PagedList } from './paged-list.tsx';
 
 export interface TaskFilter {
   status?: 'claimed' | 'verified';
@@ -15,70 +16,57 @@ export interface TaskFilter {
 
 /** Tasks, newest first; the robot is named where the list is not of one. */
 export function TaskList({ filter }: { filter: TaskFilter }) {
-  const robots = useQuery(robotsQuery);
-  const tasks = useInfiniteQuery({
-    queryKey: ['tasks', filter],
-    queryFn: ({ pageParam, signal }) =>
-      ask('GET /api/v1/tasks', {
-        query: { ...filter, limit: '25', ...(pageParam && { cursor: pageParam }) },
-        signal,
-      }),
-    initialPageParam: '',
-    getNextPageParam: (page) => page.next_cursor,
-  });
-  if (tasks.data === undefined) {
-    if (tasks.isError) return <Failure error={tasks.error} onRetry={tasks.refetch} />;
-    return <Loading what="tasks" />;
-  }
-  const items = tasks.data.pages.flatMap((page) => page.items);
-  if (items.length === 0) {
-    return <Empty title="No task here">Robots claim their tasks through the interface.</Empty>;
-  }
+  const { data: robots } = useQuery(robotsQuery);
+  const names = new Map(robots?.map(({ id, name }) => [id, name]));
   const withRobot = filter.robot_id === undefined;
   return (
-    <>
-      <ScrollTable label="Tasks" minWidth={withRobot ? 620 : 380}>
-        <Table.Thead>
-          <Table.Tr>
-            <Table.Th>Task</Table.Th>
-            <Table.Th>Anchor</Table.Th>
-            {withRobot && <Table.Th>Robot</Table.Th>}
-            <Table.Th>Claimed</Table.Th>
-          </Table.Tr>
-        </Table.Thead>
-        <Table.Tbody>
-          {items.map((task) => (
-            <Table.Tr key={task.id}>
-              <Table.Th scope="row" fw={600} className="wrap">
-                <Link href={`/tasks/${task.id}`}>{task.title}</Link>
-              </Table.Th>
-              <Table.Td>
-                <AnchorBadge anchor={task.anchor} />
-              </Table.Td>
-              {withRobot && (
-                <Table.Td>
-                  <Link href={`/robots/${task.robot_id}`}>
-                    {robots.data?.find(({ id }) => id === task.robot_id)?.name ?? 'robot'}
-                  </Link>
-                </Table.Td>
-              )}
-              <Table.Td>
-                <Ago at={task.created_at} />
-              </Table.Td>
+    <PagedList
+      what="tasks"
+      queryKey={['tasks', filter]}
+      read={(query, signal) => ask('GET /api/v1/tasks', { query: { ...filter, ...query }, signal })}
+      empty={<Empty title="No task here">Robots claim their tasks through the interface.</Empty>}
+    >
+      {(tasks) => (
+        <ScrollTable label="Tasks">
+          <Table.Thead>
+            <Table.Tr>
+              <Table.Th>Task</Table.Th>
+              <Table.Th>Anchor</Table.Th>
+              {withRobot && <Table.Th className="wide-only">Robot</Table.Th>}
+              <Table.Th className="wide-only">Claimed</Table.Th>
             </Table.Tr>
-          ))}
-        </Table.Tbody>
-      </ScrollTable>
-      {tasks.hasNextPage && (
-        <Button
-          variant="default"
-          mt="sm"
-          loading={tasks.isFetchingNextPage}
-          onClick={() => tasks.fetchNextPage()}
-        >
-          Show more
-        </Button>
+          </Table.Thead>
+          <Table.Tbody>
+            {tasks.map((task) => {
+              const robot = names.get(task.robot_id) ?? 'robot';
+              return (
+                <Table.Tr key={task.id}>
+                  <Table.Th scope="row" className="row-name">
+                    <Link href={`/tasks/${task.id}`}>{task.title}</Link>
+                    <div className="narrow-only">
+                      {withRobot && `${robot} · `}
+                      <Ago at={task.created_at} />
+                    </div>
+                  </Table.Th>
+                  <Table.Td>
+                    <AnchorBadge anchor={task.anchor} />
+                  </Table.Td>
+                  {withRobot && (
+                    <Table.Td className="wide-only">
+                      <Link href={`/robots/${task.robot_id}`} className="clipped">
+                        {robot}
+                      </Link>
+                    </Table.Td>
+                  )}
+                  <Table.Td className="wide-only">
+                    <Ago at={task.created_at} />
+                  </Table.Td>
+                </Table.Tr>
+              );
+            })}
+          </Table.Tbody>
+        </ScrollTable>
       )}
-    </>
+    </PagedList>
   );
 }

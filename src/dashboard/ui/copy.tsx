@@ -1,38 +1,57 @@
-import { Button, CopyButton } from '@mantine/core';
+import { Button } from '@mantine/core';
+import { useEffect, useRef, useState } from 'react';
 
-/** Copies `value`; says so for a moment. */
-export function Copy({
-  value,
-  what,
-  primary = false,
-}: {
+type Outcome = 'copied' | 'refused';
+
+const labels = { copied: 'Copied', refused: 'Press Ctrl+C' };
+
+/** How long the outcome is shown, in ms. */
+const SHOWN_MS = 2_000;
+
+interface CopyProps {
   value: string;
   what: string;
-  primary?: boolean;
-}) {
+}
+
+/**
+ * Copies `value`, and says so for a moment. Where the browser lets no page copy, as over plain HTTP from another
+ * machine, the element before it is selected, for the keyboard to copy.
+ */
+function Copy({ value, what }: CopyProps) {
+  const button = useRef<HTMLButtonElement>(null);
+  const [outcome, setOutcome] = useState<Outcome>();
+  useEffect(() => {
+    if (outcome === undefined) return;
+    const timer = setTimeout(() => setOutcome(undefined), SHOWN_MS);
+    return () => clearTimeout(timer);
+  }, [outcome]);
+  const copy = async () => {
+    try {
+      await navigator.clipboard.writeText(value);
+      setOutcome('copied');
+    } catch {
+      const shown = button.current?.previousElementSibling;
+      if (shown) getSelection()?.selectAllChildren(shown);
+      setOutcome('refused');
+    }
+  };
+  const label = outcome === undefined ? 'Copy' : labels[outcome];
   return (
-    <CopyButton value={value} timeout={2000}>
-      {({ copied, copy }) => (
-        <Button
-          size="compact-xs"
-          variant={primary ? 'filled' : 'default'}
-          onClick={copy}
-          aria-label={copied ? `Copied ${what}` : `Copy ${what}`}
-        >
-          {copied ? 'Copied' : 'Copy'}
-        </Button>
-      )}
-    </CopyButton>
+    <Button
+      ref={button}
+      size="compact-xs"
+      variant="subtle"
+      data-refused={outcome === 'refused' || undefined}
+      onClick={copy}
+      aria-label={outcome === undefined ? `Copy ${what}` : `${label}: ${what}`}
+    >
+      {label}
+    </Button>
   );
 }
 
-interface HexProps {
-  value: string;
-  what: string;
-}
-
 /** A long hex value, its middle left out where there is no room; copied whole. */
-export function Hex({ value, what }: HexProps) {
+export function Hex({ value, what }: CopyProps) {
   return (
     <span className="hex">
       <code title={value}>
@@ -50,7 +69,7 @@ export function shorten(value: string): string {
 }
 
 /** A command for a terminal. */
-export function Command({ value, what }: HexProps) {
+export function Command({ value, what }: CopyProps) {
   return (
     <div className="command">
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls is reached by the keyboard */}

@@ -3,15 +3,15 @@ import { type ReactNode, useEffect, useRef } from 'react';
 
 interface DialogProps {
   title: string;
-  /** Whether only its own buttons close it. */
-  locked?: boolean;
+  /** Whether neither Escape nor a click beside it closes it. */
+  isLocked?: boolean;
   size?: ModalProps['size'];
   onClose: () => void;
   children: ReactNode;
 }
 
 /** Open for as long as it is there; what had the focus before has it afterwards. */
-export function Dialog({ title, locked = false, size, onClose, children }: DialogProps) {
+export function Dialog({ title, isLocked = false, size = 'md', onClose, children }: DialogProps) {
   const opener = useRef(document.activeElement);
   useEffect(() => {
     const { current } = opener;
@@ -25,10 +25,12 @@ export function Dialog({ title, locked = false, size, onClose, children }: Dialo
       onClose={onClose}
       title={title}
       closeButtonProps={{ 'aria-label': 'Close' }}
-      closeOnClickOutside={!locked}
-      closeOnEscape={!locked}
+      closeOnClickOutside={!isLocked}
+      closeOnEscape={!isLocked}
       returnFocus={false}
-      size={size ?? 'md'}
+      // Hidden together with its view when the session ends, and there again with what was typed.
+      withinPortal={false}
+      size={size}
     >
       {children}
     </Modal>

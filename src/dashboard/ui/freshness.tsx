@@ -1,21 +1,24 @@
 import type { UseQueryResult } from '@tanstack/react-query';
+import { useSyncExternalStore } from 'react';
 import { POLL_MS } from '../queries.ts';
-import { ago, useNow } from './time.tsx';
+import { ago, everySecond, useSeconds } from './time.tsx';
 
 /** After so long without an answer, what is shown may be wrong. */
 const STALE_MS = 3 * POLL_MS;
 
 type Watched = Pick<UseQueryResult, 'dataUpdatedAt' | 'isError'>;
 
-/** Whether what a polled query found is too old to be trusted. */
+/** Whether what a polled query found is too old to be trusted. Draws anew only when that changes. */
 export function useStale({ dataUpdatedAt, isError }: Watched): boolean {
-  const now = useNow();
-  return isError || (dataUpdatedAt > 0 && now - dataUpdatedAt > STALE_MS);
+  return useSyncExternalStore(
+    everySecond.subscribe,
+    () => isError || (dataUpdatedAt > 0 && everySecond.now() - dataUpdatedAt > STALE_MS),
+  );
 }
 
 /** How old what is shown is; it looks old when it is. */
 export function Freshness({ query }: { query: Watched }) {
-  const now = useNow();
+  const now = useSeconds();
   const stale = useStale(query);
   if (query.dataUpdatedAt === 0) return null;
   const age = ago(query.dataUpdatedAt, Math.max(now, query.dataUpdatedAt));

@@ -15,6 +15,8 @@ const paths = {
   grip: 'M9 6h.01M15 6h.01M9 12h.01M15 12h.01M9 18h.01M15 18h.01',
   check: 'M5 12.500l4.500 4.500L19 7.500',
   cross: 'M6 6l12 12M18 6L6 18',
+  alert: 'M12 4 2.500 20h19zM12 10v4.500M12 17.200v.1',
+  back: 'M14 6l-6 6 6 6',
   file: 'M6 3h8l4 4v14H6zM14 3v4h4',
 } as const;
 

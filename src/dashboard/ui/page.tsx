@@ -1,8 +1,12 @@
 import { Group, Stack, Text, Title } from '@mantine/core';
 import { type ReactNode, useEffect, useRef } from 'react';
+import { Link } from 'wouter';
+import { Icon } from './icon.tsx';
 
 interface PageProps {
   title: string;
+  /** The list that it is one of. */
+  parent?: { href: string; label: string };
   /** Beside the title. */
   badge?: ReactNode;
   lead?: ReactNode;
@@ -11,7 +15,7 @@ interface PageProps {
 }
 
 /** One view: its title is the document's, and where a screen reader goes when the view changes. */
-export function Page({ title, badge, lead, actions, children }: PageProps) {
+export function Page({ title, parent, badge, lead, actions, children }: PageProps) {
   const heading = useRef<HTMLHeadingElement>(null);
   useEffect(() => {
     document.title = `${title} · svc`;
@@ -22,8 +26,14 @@ export function Page({ title, badge, lead, actions, children }: PageProps) {
   }, []);
   return (
     <Stack gap="lg">
-      <Group justify="space-between" align="flex-end" gap="sm">
+      <div className="page-head">
         <div className="page-title">
+          {parent && (
+            <Link href={parent.href} className="page-parent">
+              <Icon name="back" size={14} />
+              {parent.label}
+            </Link>
+          )}
           <Group gap="sm">
             <Title order={1} size="h2" ref={heading} tabIndex={-1} className="page-heading">
               {title}
@@ -31,13 +41,13 @@ export function Page({ title, badge, lead, actions, children }: PageProps) {
             {badge}
           </Group>
           {lead && (
-            <Text c="dimmed" size="sm" component="div">
+            <Text c="dimmed" size="sm" component="div" mt={4}>
               {lead}
             </Text>
           )}
         </div>
         {actions && <Group gap="xs">{actions}</Group>}
-      </Group>
+      </div>
       {children}
     </Stack>
   );

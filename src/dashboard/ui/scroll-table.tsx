@@ -3,20 +3,13 @@ import type { ReactNode } from 'react';
 
 interface ScrollTableProps {
   label: string;
-  /** Pixels; where there are fewer, the table scrolls, by the keyboard too. */
-  minWidth: number;
+  /** Pixels; where it would be higher, it scrolls, by the keyboard too. */
   maxHeight?: number;
   className?: string;
   children: ReactNode;
 }
 
-export function ScrollTable({
-  label,
-  minWidth,
-  maxHeight,
-  className = '',
-  children,
-}: ScrollTableProps) {
+export function ScrollTable({ label, maxHeight, className = '', children }: ScrollTableProps) {
   return (
     <section
       className={`scroll-table ${className}`}
@@ -25,7 +18,7 @@ export function ScrollTable({
       tabIndex={0}
       style={{ maxHeight }}
     >
-      <Table highlightOnHover verticalSpacing="sm" miw={minWidth}>
+      <Table highlightOnHover verticalSpacing="sm">
         {children}
       </Table>
     </section>

@@ -1,13 +1,47 @@
-import { useEffect, useState } from 'react';
+import { useSyncExternalStore } from 'react';
 
-/** The time, told anew every so many ms. */
-export function useNow(everyMs = 1000): number {
-  const [now, setNow] = useState(Date.now);
-  useEffect(() => {
-    const timer = setInterval(() => setNow(Date.now()), everyMs);
-    return () => clearInterval(timer);
-  }, [everyMs]);
-  return now;
+/** One timer for all that show the time at the same pace, however many rows a list has. */
+class Ticker {
+  readonly #everyMs: number;
+  readonly #listeners = new Set<() => void>();
+  #timer: ReturnType<typeof setInterval> | undefined;
+  #now = Date.now();
+
+  constructor(everyMs: number) {
+    this.#everyMs = everyMs;
+  }
+
+  readonly now = () => this.#now;
+
+  readonly subscribe = (listener: () => void) => {
+    this.#listeners.add(listener);
+    if (this.#timer === undefined) {
+      this.#now = Date.now();
+      this.#timer = setInterval(() => {
+        this.#now = Date.now();
+        for (const tell of this.#listeners) tell();
+      }, this.#everyMs);
+    }
+    return () => {
+      this.#listeners.delete(listener);
+      if (this.#listeners.size > 0) return;
+      clearInterval(this.#timer);
+      this.#timer = undefined;
+    };
+  };
+}
+
+export const everySecond = new Ticker(1000);
+const everyTenSeconds = new Ticker(10_000);
+
+/** The time in ms, told anew every second. */
+export function useSeconds(): number {
+  return useSyncExternalStore(everySecond.subscribe, everySecond.now);
+}
+
+/** The time in ms, told anew every ten seconds. */
+export function useTenSeconds(): number {
+  return useSyncExternalStore(everyTenSeconds.subscribe, everyTenSeconds.now);
 }
 
 const steps = [
@@ -20,7 +54,15 @@ const steps = [
 ] as const;
 
 const relative = new Intl.RelativeTimeFormat('en', { numeric: 'auto', style: 'short' });
-const exact = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeStyle: 'medium' });
+const exact = new Intl.DateTimeFormat('en-GB', {
+  day: 'numeric',
+  month: 'short',
+  year: 'numeric',
+  hour: '2-digit',
+  minute: '2-digit',
+  second: '2-digit',
+  timeZoneName: 'short',
+});
 
 /** `3 min. ago` */
 export function ago(at: number, now: number): string {
@@ -29,13 +71,14 @@ export function ago(at: number, now: number): string {
   return relative.format(Math.trunc(past / ms), unit);
 }
 
+/** `21 Nov 2026, 19:05:24 CET`: where the reader is, and saying so. */
 export function dateAndTime(at: string | number): string {
   return exact.format(new Date(at));
 }
 
 /** How long ago, with the exact time for who points at it or reads by ear. */
 export function Ago({ at }: { at: string }) {
-  const now = useNow(10_000);
+  const now = useTenSeconds();
   return (
     <time dateTime={at} title={dateAndTime(at)}>
       {ago(Date.parse(at), Math.max(now, Date.parse(at)))}

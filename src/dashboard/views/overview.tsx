@@ -1,18 +1,19 @@
-import { NativeSelect, Text } from '@mantine/core';
+import { Text } from '@mantine/core';
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
-import { useState } from 'react';
 import { Link } from 'wouter';
 import { ask } from '../api.ts';
 import { accountQuery, fleetsQuery } from '../queries.ts';
+import { Choice, optionsOf } from '../ui/choice.tsx';
 import { Freshness, useStale } from '../ui/freshness.tsx';
 import { Page } from '../ui/page.tsx';
 import { Empty, Loaded } from '../ui/states.tsx';
+import { useSearchParam } from '../ui/use-search-param.ts';
 import { Activity } from './overview/activity.tsx';
 import { Figures } from './overview/figures.tsx';
 
 /** The statistics of the account, or of one of its fleets. */
 export default function Overview() {
-  const [fleetId, setFleetId] = useState('');
+  const [fleetId, setFleetId] = useSearchParam('fleet');
   const fleets = useQuery(fleetsQuery);
   const account = useQuery(accountQuery);
   const stats = useQuery({
@@ -27,14 +28,11 @@ export default function Overview() {
       title="Overview"
       lead={<Freshness query={stats} />}
       actions={
-        <NativeSelect
-          aria-label="Robots of"
+        <Choice
+          label="Robots of"
+          options={[{ value: '', label: 'All robots' }, ...optionsOf(fleets.data)]}
           value={fleetId}
-          onChange={({ currentTarget }) => setFleetId(currentTarget.value)}
-          data={[
-            { value: '', label: 'All robots' },
-            ...(fleets.data ?? []).map(({ id, name }) => ({ value: id, label: name })),
-          ]}
+          onChange={setFleetId}
         />
       }
     >

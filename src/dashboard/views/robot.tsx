@@ -1,7 +1,7 @@
-import { Anchor, Button } from '@mantine/core';
+import { Button } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
-import { Link, useParams } from 'wouter';
+import { useParams } from 'wouter';
 import { ask } from '../api.ts';
 import { EventList } from '../lists/event-list.tsx';
 import { TaskList } from '../lists/task-list.tsx';
@@ -13,10 +13,11 @@ import { Failure, Loading } from '../ui/states.tsx';
 import { Ago } from '../ui/time.tsx';
 import { DeleteRobot } from './robot/delete-robot.tsx';
 import { EditRobot } from './robot/edit-robot.tsx';
+import { RevokeKey } from './robot/revoke-key.tsx';
 import { RotateKey } from './robot/rotate-key.tsx';
 import { Telemetry } from './robot/telemetry.tsx';
 
-type Dialog = 'edit' | 'rotate' | 'delete';
+type Dialog = 'edit' | 'rotate' | 'revoke' | 'delete';
 
 export default function Robot() {
   const { id = '' } = useParams();
@@ -36,13 +37,12 @@ export default function Robot() {
   return (
     <Page
       title={robot.name}
+      parent={{ href: '/robots', label: 'Robots' }}
       badge={robot.state !== null && <StateBadge state={robot.state} />}
       lead={
         <>
-          <Anchor component={Link} href="/robots" size="sm">
-            Robots
-          </Anchor>{' '}
-          · {fleet?.name ?? 'in no fleet'} · key {robot.key_hint ?? 'none'} ·{' '}
+          {fleet?.name ?? 'in no fleet'} ·{' '}
+          {robot.key_hint === null ? 'has no key' : `key ${robot.key_hint}`} ·{' '}
           {robot.last_seen_at === null ? (
             'never seen'
           ) : (
@@ -60,8 +60,13 @@ export default function Robot() {
             Edit
           </Button>
           <Button variant="default" onClick={() => setDialog('rotate')}>
-            Rotate key
+            {robot.key_hint === null ? 'Give a key' : 'Rotate key'}
           </Button>
+          {robot.key_hint !== null && (
+            <Button variant="default" className="danger" onClick={() => setDialog('revoke')}>
+              Revoke key
+            </Button>
+          )}
           <Button variant="default" className="danger" onClick={() => setDialog('delete')}>
             Delete
           </Button>
@@ -85,6 +90,7 @@ export default function Robot() {
       </div>
       {dialog === 'edit' && <EditRobot robot={robot} fleets={fleets.data ?? []} onClose={close} />}
       {dialog === 'rotate' && <RotateKey robot={robot} onClose={close} />}
+      {dialog === 'revoke' && <RevokeKey robot={robot} onClose={close} />}
       {dialog === 'delete' && <DeleteRobot robot={robot} onClose={close} />}
     </Page>
   );

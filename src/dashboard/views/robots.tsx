@@ -1,8 +1,8 @@
 import { Button } from '@mantine/core';
-import { useDisclosure } from '@mantine/hooks';
 import { useQuery } from '@tanstack/react-query';
+import { useState } from 'react';
 import { fleetsQuery, robotsQuery } from '../queries.ts';
-import { Freshness } from '../ui/freshness.tsx';
+import { Freshness, useStale } from '../ui/freshness.tsx';
 import { Page } from '../ui/page.tsx';
 import { Empty, Loaded } from '../ui/states.tsx';
 import { CreateRobot } from './robots/create-robot.tsx';
@@ -11,12 +11,13 @@ import { RobotTable } from './robots/robot-table.tsx';
 export default function Robots() {
   const robots = useQuery(robotsQuery);
   const fleets = useQuery(fleetsQuery);
-  const [creating, { open, close }] = useDisclosure();
+  const isStale = useStale(robots);
+  const [isCreating, setIsCreating] = useState(false);
   return (
     <Page
       title="Robots"
       lead={<Freshness query={robots} />}
-      actions={<Button onClick={open}>Add robot</Button>}
+      actions={<Button onClick={() => setIsCreating(true)}>Add robot</Button>}
     >
       <Loaded query={robots} what="robots">
         {(items) =>
@@ -25,11 +26,13 @@ export default function Robots() {
               Add the first one: it gets a key of its own, which is shown once.
             </Empty>
           ) : (
-            <RobotTable robots={items} fleets={fleets.data ?? []} />
+            <div className="stack" data-stale={isStale || undefined}>
+              <RobotTable robots={items} fleets={fleets.data ?? []} />
+            </div>
           )
         }
       </Loaded>
-      <CreateRobot opened={creating} onClose={close} />
+      {isCreating && <CreateRobot onClose={() => setIsCreating(false)} />}
     </Page>
   );
 }

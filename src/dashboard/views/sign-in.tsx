@@ -1,5 +1,5 @@
 import { Alert, List, Loader, Text, Title } from '@mantine/core';
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { type Query, useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useEffect, useState } from 'react';
 import { Link } from 'wouter';
 import { accountQuery, chainQuery } from '../queries.ts';
@@ -7,6 +7,7 @@ import { Brand } from '../ui/brand.tsx';
 import { ColorSchemeButton } from '../ui/color-scheme-button.tsx';
 import { type SignInStep, signIn } from '../wallet/sign-in.ts';
 import { iconOf, rememberWallet, useWallets, type Wallet } from '../wallet/wallets.ts';
+import './sign-in.css';
 
 const steps: Record<SignInStep, string> = {
   connecting: 'Waiting for the wallet to connect …',
@@ -14,8 +15,8 @@ const steps: Record<SignInStep, string> = {
   verifying: 'Checking the signature …',
 };
 
-/** `ended`: whether it is shown because a session came to its end. */
-export function SignIn({ ended }: { ended: boolean }) {
+/** `endedFor`: the wallet whose session came to its end under an open view. */
+export function SignIn({ endedFor }: { endedFor?: string | undefined }) {
   const wallets = useWallets();
   const queries = useQueryClient();
   const [step, setStep] = useState<SignInStep>('connecting');
@@ -24,8 +25,10 @@ export function SignIn({ ended }: { ended: boolean }) {
   }, []);
   const attempt = useMutation({
     mutationFn: (wallet: Wallet) => signIn(wallet, setStep),
-    async onSuccess(_, wallet) {
+    async onSuccess(reply, wallet) {
       rememberWallet(wallet);
+      // Nothing of the account before may be shown under the new one.
+      if (reply.wallet !== endedFor) queries.removeQueries({ predicate: isOfAccount });
       await queries.invalidateQueries({ queryKey: accountQuery.queryKey });
     },
   });
@@ -42,7 +45,7 @@ export function SignIn({ ended }: { ended: boolean }) {
         <Text c="dimmed" mt={4} mb="lg">
           Your wallet is your account. Signing a message is free and sends no transaction.
         </Text>
-        {ended && !attempt.isPending && !attempt.isError && (
+        {endedFor !== undefined && !attempt.isPending && !attempt.isError && (
           <Alert color="yellow" mb="md" role="status">
             Your session has ended. Sign in again to go on where you were.
           </Alert>
@@ -84,6 +87,10 @@ export function SignIn({ ended }: { ended: boolean }) {
       </Text>
     </div>
   );
+}
+
+function isOfAccount({ queryKey }: Query): boolean {
+  return ![accountQuery, chainQuery].some((kept) => kept.queryKey[0] === queryKey[0]);
 }
 
 function WalletIcon({ wallet }: { wallet: Wallet }) {

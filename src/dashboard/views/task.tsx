@@ -1,4 +1,3 @@
-import { Anchor } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { Link, useParams } from 'wouter';
 import { ask } from '../api.ts';
@@ -34,17 +33,12 @@ export default function Task() {
   return (
     <Page
       title={task.title}
+      parent={{ href: '/tasks', label: 'Tasks' }}
       badge={<AnchorBadge anchor={anchor} />}
       lead={
         <>
-          <Anchor component={Link} href="/tasks" size="sm">
-            Tasks
-          </Anchor>{' '}
-          ·{' '}
-          <Anchor component={Link} href={`/robots/${task.robot_id}`} size="sm">
-            {robot?.name ?? 'robot'}
-          </Anchor>{' '}
-          · claimed <Ago at={task.created_at} /> · <Freshness query={query} />
+          <Link href={`/robots/${task.robot_id}`}>{robot?.name ?? 'robot'}</Link> · claimed{' '}
+          <Ago at={task.created_at} /> · <Freshness query={query} />
         </>
       }
     >

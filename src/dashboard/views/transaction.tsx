@@ -131,8 +131,10 @@ function Payload({ calldata }: { calldata: string }) {
           </dd>
         </dl>
       )}
-      <h3 className="card-title calldata-title">Calldata</h3>
-      <pre className="json">{calldata}</pre>
+      <h3 className="card-title sub-title">Calldata</h3>
+      <div className="json">
+        <pre>{calldata}</pre>
+      </div>
     </section>
   );
 }

@@ -1,4 +1,3 @@
-import { Anchor } from '@mantine/core';
 import { Link, useParams, useSearchParams } from 'wouter';
 import { shorten } from '../ui/copy.tsx';
 import { Page } from '../ui/page.tsx';
@@ -27,11 +26,7 @@ function Proof({ hash, taskId }: { hash: string; taskId: string | undefined }) {
   return (
     <Page
       title={data ? `${data.task.title} by ${data.task.robot}` : `Proof ${shorten(hash)}`}
-      lead={
-        <Anchor component={Link} href="/verify" size="sm">
-          Verify another proof
-        </Anchor>
-      }
+      parent={{ href: '/verify', label: 'Verify another proof' }}
     >
       <HashResult hash={hash} taskId={taskId} />
     </Page>

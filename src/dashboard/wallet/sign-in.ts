@@ -18,18 +18,18 @@ export async function signIn(
   const address = await connect(provider);
   const chainId = Number(await provider.request({ method: 'eth_chainId' }));
   const { message } = await ask('POST /api/auth/challenge', { body: { address, chainId } });
-  const asked = performance.now();
+  const age = startWatch();
   onStep('signing');
   const signature = await sign(provider, address, message);
   onStep('verifying');
   await refuseSwitch(provider, address);
-  if (performance.now() - asked > lifetimeOf(message)) throw expired();
+  if (age() > lifetimeOf(message)) throw expired();
   try {
     return await ask('POST /api/auth/verify', { body: { address, signature } });
   } catch (error) {
     if (error instanceof ServiceError && error.code === 'invalid_signature') {
       throw new WalletError(
-        `The signature is not from ${short(address)}. The wallet may have signed with another account: select ${short(address)} in it, and try again.`,
+        `The signature is not from ${short(address)}, or its message is no longer open. The wallet may have signed with another account: select ${short(address)} in it, and try again.`,
       );
     }
     throw error;
@@ -83,6 +83,12 @@ function told(error: unknown, rejected: string): WalletError {
   return new WalletError(
     `The wallet failed: ${error instanceof Error ? error.message : 'unknown'}`,
   );
+}
+
+/** Answers the ms since: the one clock stands still while the computer sleeps, the other may be set back. */
+function startWatch(): () => number {
+  const [ran, told] = [performance.now(), Date.now()];
+  return () => Math.max(performance.now() - ran, Date.now() - told);
 }
 
 /** Milliseconds from the message's own times, so that this computer's clock may be wrong. */

@@ -20,7 +20,8 @@ export function runBumpClock(live: LiveAttempts): void {
   const [lowest] = unmined(live);
   const txHash = lowest && newestVariant(lowest).txHash;
   if (bumpClock?.attemptId === lowest?.id && bumpClock?.txHash === txHash) return;
-  live.bumpClock = null;
+  // Until the replacement is offered the clock before it stays, which knows how often this was done blindly.
+  if (bumpClock?.attemptId !== lowest?.id) live.bumpClock = null;
   if (lowest === undefined || txHash === undefined) return;
   if (lowest.offeredAt === null || counted === null) return;
   const since = performance.now();
@@ -71,8 +72,12 @@ export async function bump(context: AnchoringContext, live: LiveAttempts): Promi
   clock.lookAt = performance.now() + LOOK_AGAIN_MS;
   if (latestNonce > lowest.nonce || survey.hasCode) return;
   const fees = feesFor(context, live, lowest, survey);
-  if (typeof fees === 'string') park(context, clock, lowest, fees);
-  else await replace(context, lowest, fees);
+  if (typeof fees === 'string') {
+    park(context, clock, lowest, fees);
+    return;
+  }
+  await replace(context, lowest, fees);
+  clock.parked = null;
 }
 
 function feesFor(

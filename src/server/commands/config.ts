@@ -8,12 +8,12 @@ import { environment, readConfig, secretVariables } from '../config.ts';
 
 /** `svc-server config`: every variable with its effective value; a secret shows only that it is set. */
 export function printConfig(variables: NodeJS.ProcessEnv, options: { json?: boolean }): void {
-  const { values, baseUrl, databasePath } = readConfig(variables);
+  const { values, baseUrl, database } = readConfig(variables);
   const secrets = [...secretVariables].filter((name) => Object.hasOwn(values, name));
   const effective = {
     ...values,
     SVC_BASE_URL: baseUrl,
-    SVC_DATABASE_URL: values.SVC_DATABASE_URL ?? `sqlite:${databasePath}`,
+    ...(database.kind === 'sqlite' && { SVC_DATABASE_URL: `sqlite:${database.path}` }),
     ...Object.fromEntries(secrets.map((name) => [name, '(set)'])),
   };
   printEnvironment(environment, effective, options);

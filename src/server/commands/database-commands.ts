@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import type { ReconcileOptions } from './reconcile.ts';
 
-/** `check`, `migrate`, `backup`, `restore`, `reconcile`: what an operator does with the database. */
+/** `check`, `migrate`, `backup`, `restore`, `hold`, `reconcile`: what an operator does with the database. */
 export function addDatabaseCommands(program: Command, exit: (code: number) => void): void {
   program
     .command('check')
@@ -18,7 +18,7 @@ export function addDatabaseCommands(program: Command, exit: (code: number) => vo
     .option('--json', 'print one JSON object')
     .action(async (options: { json?: boolean }) => {
       const { migrate } = await import('./backup.ts');
-      migrate(process.env, options);
+      await migrate(process.env, options);
     });
 
   program
@@ -41,6 +41,34 @@ export function addDatabaseCommands(program: Command, exit: (code: number) => vo
     .action(async (file: string, options: { json?: boolean; force?: boolean }) => {
       const { restore } = await import('./backup.ts');
       restore(process.env, file, options);
+    });
+
+  program
+    .command('migrate-store')
+    .description(
+      'Move everything from SQLite to an empty PostgreSQL database; stop the server first',
+    )
+    .requiredOption('--from <url>', 'sqlite:PATH')
+    .requiredOption('--to <url>', 'postgres://… (the password also from PGPASSWORD or ~/.pgpass)')
+    .option('--json', 'print one JSON object')
+    .addHelpText(
+      'after',
+      '\nExample:\n  svc-server migrate-store --from sqlite:/var/lib/svc-server/svc.db --to postgres://svc@db.example/svc',
+    )
+    .action(async (options: { from: string; to: string; json?: boolean }) => {
+      const { migrateStore } = await import('./migrate-store.ts');
+      await migrateStore(process.env, options);
+    });
+
+  program
+    .command('hold')
+    .description(
+      'Let nothing be anchored until reconcile: for a database put back by pg_restore or a snapshot, before the first start',
+    )
+    .option('--json', 'print one JSON object')
+    .action(async (options: { json?: boolean }) => {
+      const { hold } = await import('./backup.ts');
+      await hold(process.env, options);
     });
 
   program

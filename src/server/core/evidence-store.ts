@@ -59,9 +59,10 @@ export interface EvidenceStore {
   /** One moment's view of all that a bundle is made of. Null as above. */
   getBundle(id: string, viewer: Viewer): Promise<BundleRecord | null>;
   /**
-   * Erases the evidence so that the database's pages no longer hold it; hash, leaf and receipt stay, and an
-   * anchor under way goes on. `erased` also when it was erased before; `nothing_stored` when none
-   * was handed in yet; `not_found` for a task of another account.
+   * Erases the evidence, which nothing finds any more; hash, leaf and receipt stay, and an anchor under way goes on.
+   * On SQLite the files no longer hold it either; PostgreSQL frees its bytes later (store/postgres/evidence.ts).
+   * `erased` also when it was erased before; `nothing_stored` when none was handed in yet; `not_found` for a task of
+   * another account.
    */
   eraseProof(id: string, wallet: string): Promise<'erased' | 'nothing_stored' | 'not_found'>;
   /**

@@ -89,8 +89,8 @@ export interface RobotStore {
    * ends the key; a task goes with its evidence and its completion, whose reservation is released if it waits
    * to be signed, those not verified first; the robot goes last, its events from every list with it. What is signed
    * lands and settles without its task. Task ids stay taken for good. Requests that wait for a completion are
-   * woken. Evidence cannot be read from the files any more when it resolves, or where another process keeps an
-   * older state, once that process has ended. A call that was cut short is to be repeated.
+   * woken. Evidence is erased when it resolves (`EvidenceStore.eraseProof`), or where another process keeps an older
+   * state of the files, once that process has ended. A call that was cut short is to be repeated.
    */
   deleteRobot(id: string, wallet: string, now: number): Promise<boolean>;
 }

@@ -27,7 +27,13 @@ export const dashboardPaths = [
 /** The dashboard, as it was built: one document, and files whose names change with their content. */
 export async function dashboardPages(scope: FastifyInstance): Promise<void> {
   const options = { config: { page: 'html' as const } };
-  await scope.register(files, { root: folder, serve: false, cacheControl: false });
+  await scope.register(files, {
+    root: folder,
+    serve: false,
+    cacheControl: false,
+    // The build writes a .gz beside each script and style.
+    preCompressed: true,
+  });
   for (const page of dashboardPaths) {
     scope.get(page, options, async (request, reply) => {
       const { proofHash } = request.params as { proofHash?: string };

@@ -29,7 +29,7 @@ export function Ledger() {
           items.length === 0 ? (
             <Empty title="No change yet" />
           ) : (
-            <ScrollTable label="Changes of the credits" minWidth={480} maxHeight={360}>
+            <ScrollTable label="Changes of the credits" maxHeight={360}>
               <Table.Thead>
                 <Table.Tr>
                   <Table.Th>When</Table.Th>
@@ -44,7 +44,7 @@ export function Ledger() {
                     <Table.Td>
                       <Ago at={entry.created_at} />
                     </Table.Td>
-                    <Table.Td>
+                    <Table.Td className="wrap">
                       {kinds[entry.kind]}
                       {entry.note && <Text size="sm">{entry.note}</Text>}
                     </Table.Td>

@@ -29,12 +29,12 @@ export function Sessions() {
       )}
       <Loaded query={sessions} what="sessions">
         {({ items }) => (
-          <ScrollTable label="Sessions" minWidth={480}>
+          <ScrollTable label="Sessions">
             <Table.Thead>
               <Table.Tr>
                 <Table.Th>Opened by</Table.Th>
                 <Table.Th>Since</Table.Th>
-                <Table.Th>Ends</Table.Th>
+                <Table.Th className="wide-only">Ends</Table.Th>
                 <Table.Th>
                   <span className="hidden">Action</span>
                 </Table.Th>
@@ -43,14 +43,14 @@ export function Sessions() {
             <Table.Tbody>
               {items.map((session) => (
                 <Table.Tr key={session.id}>
-                  <Table.Td>
+                  <Table.Td className="wrap">
                     {session.signed_in_with === 'wallet' ? 'Wallet signature' : 'Command line'}{' '}
                     {session.current && <Badge tone="good">this one</Badge>}
                   </Table.Td>
                   <Table.Td>
                     <Ago at={session.created_at} />
                   </Table.Td>
-                  <Table.Td>
+                  <Table.Td className="wide-only">
                     <time dateTime={session.expires_at}>{session.expires_at.slice(0, 10)}</time>
                   </Table.Td>
                   <Table.Td ta="right">

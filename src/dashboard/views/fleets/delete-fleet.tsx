@@ -13,7 +13,7 @@ export function DeleteFleet({ fleet, onClose }: DeleteFleetProps) {
   const queries = useQueryClient();
   return (
     <ConfirmDeletion
-      name={fleet.name}
+      word={fleet.name}
       title={`Delete ${fleet.name}`}
       onClose={onClose}
       onDelete={async () => {

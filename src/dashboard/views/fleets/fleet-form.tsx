@@ -1,17 +1,15 @@
-import { Alert, Button, Group, Stack, Textarea, TextInput } from '@mantine/core';
-import { useMutation, useQueryClient } from '@tanstack/react-query';
-import { type FormEvent, useState } from 'react';
+import { Group, TextInput } from '@mantine/core';
+import { useQueryClient } from '@tanstack/react-query';
+import { useState } from 'react';
 import type { Fleet } from '../../../protocol/fleets.ts';
 import type { limits } from '../../../protocol/limits.ts';
 import { ask } from '../../api.ts';
+import { FormDialog } from '../../ui/form-dialog.tsx';
+import { DescriptionField, NameField } from '../../ui/text-fields.tsx';
 
-const NAME_LENGTH: typeof limits.nameLength = 80;
 const TEXT_LENGTH: typeof limits.locationLength & typeof limits.shiftLength = 200;
-const DESCRIPTION_LENGTH: typeof limits.descriptionLength = 2000;
 const TAG_LENGTH: typeof limits.tagLength = 32;
 const TAGS: typeof limits.tagsPerFleet = 20;
-
-import { Dialog } from '../../ui/dialog.tsx';
 
 interface FleetFormProps {
   /** Null to make one. */
@@ -28,91 +26,62 @@ export function FleetForm({ fleet, onClose }: FleetFormProps) {
   const [tagText, setTagText] = useState(fleet?.tags.join(', ') ?? '');
   const tags = tagsIn(tagText);
   const tagFault = faultOf(tags);
-  const save = useMutation({
-    mutationFn: () => {
-      const texts = { description, location, shift };
-      if (fleet === null) {
-        const given = Object.fromEntries(Object.entries(texts).filter(([, text]) => text !== ''));
-        return ask('POST /api/v1/fleets', { body: { name, tags, ...given } });
-      }
-      const emptied = Object.fromEntries(
-        Object.entries(texts).map(([field, text]) => [field, text || null]),
-      );
-      return ask('PATCH /api/v1/fleets/:id', {
-        params: { id: fleet.id },
-        body: { name, tags, ...emptied },
-      });
-    },
-    async onSuccess() {
-      await queries.invalidateQueries({ queryKey: ['fleets'] });
-      onClose();
-    },
-  });
-  const submit = (event: FormEvent) => {
-    event.preventDefault();
-    save.mutate();
+  const save = async () => {
+    await send(fleet, { name, tags }, { description, location, shift });
+    await queries.invalidateQueries({ queryKey: ['fleets'] });
   };
   return (
-    <Dialog onClose={onClose} title={fleet === null ? 'Add fleet' : `Edit ${fleet.name}`}>
-      <form onSubmit={submit}>
-        <Stack>
-          <TextInput
-            label="Name"
-            required
-            data-autofocus
-            maxLength={NAME_LENGTH}
-            value={name}
-            onChange={({ currentTarget }) => setName(currentTarget.value)}
-          />
-          <Group grow align="flex-start">
-            <TextInput
-              label="Location"
-              maxLength={TEXT_LENGTH}
-              value={location}
-              onChange={({ currentTarget }) => setLocation(currentTarget.value)}
-            />
-            <TextInput
-              label="Shift"
-              placeholder="06:00–14:00"
-              maxLength={TEXT_LENGTH}
-              value={shift}
-              onChange={({ currentTarget }) => setShift(currentTarget.value)}
-            />
-          </Group>
-          <TextInput
-            label="Tags"
-            description="Separated by commas"
-            value={tagText}
-            error={tagFault}
-            onChange={({ currentTarget }) => setTagText(currentTarget.value)}
-          />
-          <Textarea
-            label="Description"
-            maxLength={DESCRIPTION_LENGTH}
-            value={description}
-            onChange={({ currentTarget }) => setDescription(currentTarget.value)}
-          />
-          {save.isError && (
-            <Alert color="red" role="alert">
-              {save.error.message}
-            </Alert>
-          )}
-          <Group justify="flex-end">
-            <Button variant="default" onClick={onClose}>
-              Cancel
-            </Button>
-            <Button
-              type="submit"
-              loading={save.isPending}
-              disabled={name.trim() === '' || tagFault !== null}
-            >
-              {fleet === null ? 'Add fleet' : 'Save'}
-            </Button>
-          </Group>
-        </Stack>
-      </form>
-    </Dialog>
+    <FormDialog
+      title={fleet === null ? 'Add fleet' : `Edit ${fleet.name}`}
+      submit={fleet === null ? 'Add fleet' : 'Save'}
+      canSubmit={name.trim() !== '' && tagFault === null}
+      onSubmit={save}
+      onDone={onClose}
+      onClose={onClose}
+    >
+      <NameField value={name} onChange={setName} />
+      <Group grow align="flex-start">
+        <TextInput
+          label="Location"
+          maxLength={TEXT_LENGTH}
+          value={location}
+          onChange={({ currentTarget }) => setLocation(currentTarget.value)}
+        />
+        <TextInput
+          label="Shift"
+          placeholder="06:00–14:00"
+          maxLength={TEXT_LENGTH}
+          value={shift}
+          onChange={({ currentTarget }) => setShift(currentTarget.value)}
+        />
+      </Group>
+      <TextInput
+        label="Tags"
+        description="Separated by commas"
+        value={tagText}
+        error={tagFault}
+        onChange={({ currentTarget }) => setTagText(currentTarget.value)}
+      />
+      <DescriptionField value={description} onChange={setDescription} />
+    </FormDialog>
   );
+}
+
+/** Makes or changes a fleet; an empty text is left out of a new one, and taken from an old one. */
+function send(
+  fleet: Fleet | null,
+  named: { name: string; tags: string[] },
+  texts: Record<'description' | 'location' | 'shift', string>,
+) {
+  if (fleet === null) {
+    const given = Object.fromEntries(Object.entries(texts).filter(([, text]) => text !== ''));
+    return ask('POST /api/v1/fleets', { body: { ...named, ...given } });
+  }
+  const emptied = Object.fromEntries(
+    Object.entries(texts).map(([field, text]) => [field, text || null]),
+  );
+  const params = { id: fleet.id };
+  return ask('PATCH /api/v1/fleets/:id', { params, body: { ...named, ...emptied } });
 }
 
 function tagsIn(text: string): string[] {

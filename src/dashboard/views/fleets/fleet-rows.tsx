@@ -3,6 +3,7 @@ import { type DragEvent, type KeyboardEvent, useState } from 'react';
 import type { Fleet } from '../../../protocol/fleets.ts';
 import { Badge } from '../../ui/badge.tsx';
 import { Icon } from '../../ui/icon.tsx';
+import './fleets.css';
 
 interface FleetRowsProps {
   fleets: Fleet[];

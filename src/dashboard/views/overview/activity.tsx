@@ -5,6 +5,7 @@ import type { Stats } from '../../../protocol/telemetry.ts';
 import { Bars } from '../../charts/bars.tsx';
 import { chainQuery } from '../../queries.ts';
 import { ether } from '../../ui/ether.ts';
+import './overview.css';
 
 /** What happened by hour and by day; UTC, as the service counts. */
 export function Activity({ stats }: { stats: Stats }) {
@@ -57,13 +58,13 @@ export function Activity({ stats }: { stats: Stats }) {
       </Chart>
       <Chart title="Gas paid" note={`${ether(gas.toString())} ${symbol} in 30 days`}>
         <Bars
-          caption={`Gas paid for anchors by day, in gwei`}
+          caption="Gas paid for anchors by day, in gwei"
           series={[{ name: 'gwei', color: 'warn-bar' }]}
           bars={stats.anchors_by_day.map((day) => ({
             label: day.day,
             values: [Number(BigInt(day.gas_wei) / 1_000_000_000n)],
           }))}
-          format={(gwei) => gwei.toLocaleString('en')}
+          unit="gwei"
         />
       </Chart>
     </div>

@@ -20,7 +20,7 @@ export function Figures({ stats, credits }: FiguresProps) {
   const warnings = sum(stats.events_by_hour, ({ warn }) => warn);
   const states = Object.entries(robots.by_state).sort(([, a], [, b]) => b - a);
   return (
-    <div className="grid figures">
+    <div className="grid">
       <Card title="Robots online" value={`${robots.online}`} unit={`of ${robots.total}`}>
         <div className="chips">
           {states.map(([state, count]) => (

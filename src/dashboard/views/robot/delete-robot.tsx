@@ -15,7 +15,7 @@ export function DeleteRobot({ robot, onClose }: DeleteRobotProps) {
   const [, navigate] = useLocation();
   return (
     <ConfirmDeletion
-      name={robot.name}
+      word={robot.name}
       title={`Delete ${robot.name}`}
       onClose={onClose}
       onDelete={async () => {

@@ -1,10 +1,11 @@
-import { Alert, Button, NativeSelect, Text } from '@mantine/core';
+import { Alert, Button, Text } from '@mantine/core';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import type { Fleet } from '../../../protocol/fleets.ts';
 import type { limits } from '../../../protocol/limits.ts';
 import type { Robot } from '../../../protocol/resources.ts';
 import { ask } from '../../api.ts';
+import { Choice, optionsOf } from '../../ui/choice.tsx';
 
 const AT_ONCE: typeof limits.robotsPerAssignment = 100;
 
@@ -43,14 +44,11 @@ export function AssignBar({ robots, fleets, onDone }: AssignBarProps) {
       <Text fw={600} role="status">
         {robots.length} selected
       </Text>
-      <NativeSelect
-        aria-label="Move to"
+      <Choice
+        label="Move to"
+        options={[{ value: '', label: 'No fleet' }, ...optionsOf(fleets)]}
         value={fleetId}
-        onChange={({ currentTarget }) => setFleetId(currentTarget.value)}
-        data={[
-          { value: '', label: 'No fleet' },
-          ...fleets.map(({ id, name }) => ({ value: id, label: name })),
-        ]}
+        onChange={setFleetId}
       />
       <Button loading={assign.isPending} onClick={() => assign.mutate()}>
         Move

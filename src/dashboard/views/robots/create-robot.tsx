@@ -1,87 +1,37 @@
-import { Alert, Button, Group, Modal, Stack, Textarea, TextInput } from '@mantine/core';
-import { useMutation, useQueryClient } from '@tanstack/react-query';
-import { type FormEvent, useState } from 'react';
-import type { limits } from '../../../protocol/limits.ts';
-import { ask } from '../../api.ts';
-import { NewKey } from './new-key.tsx';
-
-const NAME_LENGTH: typeof limits.nameLength = 80;
-const DESCRIPTION_LENGTH: typeof limits.descriptionLength = 2000;
-
-interface CreateRobotProps {
-  opened: boolean;
-  onClose: () => void;
-}
+import { useQueryClient } from '@tanstack/react-query';
+import { useState } from 'react';
+import { ask, type Reply } from '../../api.ts';
+import { FormDialog } from '../../ui/form-dialog.tsx';
+import { DescriptionField, NameField } from '../../ui/text-fields.tsx';
+import { KeyDialog } from './key-dialog.tsx';
 
 /** Registers a robot, then shows its key, once. */
-export function CreateRobot({ opened, onClose }: CreateRobotProps) {
+export function CreateRobot({ onClose }: { onClose: () => void }) {
   const queries = useQueryClient();
   const [name, setName] = useState('');
   const [description, setDescription] = useState('');
-  const create = useMutation({
-    mutationFn: () =>
-      ask('POST /api/v1/robots', {
-        body: { name, ...(description !== '' && { description }) },
-      }),
-    onSuccess: () => queries.invalidateQueries({ queryKey: ['robots'] }),
-  });
-  const finish = () => {
-    create.reset();
-    setName('');
-    setDescription('');
-    onClose();
+  const [made, setMade] = useState<Reply<'POST /api/v1/robots'>>();
+  if (made) {
+    return <KeyDialog robot={made.robot.name} apiKey={made.api_key} onClose={onClose} />;
+  }
+  const create = async () => {
+    const body = { name, ...(description !== '' && { description }) };
+    const reply = await ask('POST /api/v1/robots', { body });
+    // The list may come later than the key.
+    queries.invalidateQueries({ queryKey: ['robots'] });
+    return reply;
   };
-  const submit = (event: FormEvent) => {
-    event.preventDefault();
-    create.mutate();
-  };
-  const made = create.data;
   return (
-    <Modal
-      opened={opened}
-      onClose={finish}
-      title={made ? `Key of ${made.robot.name}` : 'Add robot'}
-      closeButtonProps={{ 'aria-label': 'Close' }}
-      // The key is gone for good with the dialog: nobody may close it by a slip.
-      closeOnClickOutside={!made}
-      closeOnEscape={!made}
-      size="lg"
+    <FormDialog
+      title="Add robot"
+      submit="Add robot"
+      canSubmit={name.trim() !== ''}
+      onSubmit={create}
+      onDone={setMade}
+      onClose={onClose}
     >
-      {made ? (
-        <NewKey apiKey={made.api_key} onClose={finish} />
-      ) : (
-        <form onSubmit={submit}>
-          <Stack>
-            <TextInput
-              label="Name"
-              required
-              data-autofocus
-              maxLength={NAME_LENGTH}
-              value={name}
-              onChange={({ currentTarget }) => setName(currentTarget.value)}
-            />
-            <Textarea
-              label="Description"
-              maxLength={DESCRIPTION_LENGTH}
-              value={description}
-              onChange={({ currentTarget }) => setDescription(currentTarget.value)}
-            />
-            {create.isError && (
-              <Alert color="red" role="alert">
-                {create.error.message}
-              </Alert>
-            )}
-            <Group justify="flex-end">
-              <Button variant="default" onClick={finish}>
-                Cancel
-              </Button>
-              <Button type="submit" loading={create.isPending} disabled={name.trim() === ''}>
-                Add robot
-              </Button>
-            </Group>
-          </Stack>
-        </form>
-      )}
-    </Modal>
+      <NameField value={name} onChange={setName} />
+      <DescriptionField value={description} onChange={setDescription} />
+    </FormDialog>
   );
 }

@@ -4,16 +4,35 @@ import type { Robot } from '../../../protocol/resources.ts';
 
 export type Column = 'name' | 'fleet' | 'state' | 'battery' | 'seen';
 
+/** In the order that they are shown; those that are wide have no room on a phone. */
+export const columns: readonly { column: Column; label: string; isWide: boolean }[] = [
+  { column: 'name', label: 'Name', isWide: false },
+  { column: 'state', label: 'State', isWide: false },
+  { column: 'battery', label: 'Battery', isWide: true },
+  { column: 'fleet', label: 'Fleet', isWide: true },
+  { column: 'seen', label: 'Last seen', isWide: true },
+];
+
 export interface Sorting {
   by: Column;
   down: boolean;
 }
 
+/** `battery`, or `-battery` for the fullest first; by name where nothing that can be sorted by is said. */
+export function sortingFrom(text: string): Sorting {
+  const by = columns.find(({ column }) => text.replace(/^-/, '') === column)?.column;
+  return by === undefined ? { by: 'name', down: false } : { by, down: text.startsWith('-') };
+}
+
+export function sortingText({ by, down }: Sorting): string {
+  return `${down ? '-' : ''}${by}`;
+}
+
 interface Choice {
   search: string;
-  /** A fleet's id, `any`, or `none` for robots that are in none. */
+  /** A fleet's id, `none` for robots that are in none, `''` for any. */
   fleetId: string;
-  /** A state, or `any`. */
+  /** `''` is any. */
   state: string;
   sorting: Sorting;
   fleets: readonly Fleet[];
@@ -44,8 +63,8 @@ export function pickRobots(
   return robots
     .filter((robot) => {
       const text = `${robot.name} ${robot.description ?? ''}`.toLowerCase();
-      const inFleet = fleetId === 'any' || robot.fleet_id === (fleetId === 'none' ? null : fleetId);
-      const inState = state === 'any' || robot.state === state;
+      const inFleet = fleetId === '' || robot.fleet_id === (fleetId === 'none' ? null : fleetId);
+      const inState = state === '' || robot.state === state;
       return inFleet && inState && words.every((word) => text.includes(word));
     })
     .sort((a, b) => inOrder(key(a), key(b), sorting.down));

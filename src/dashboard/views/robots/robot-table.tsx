@@ -1,22 +1,17 @@
-import { Checkbox, NativeSelect, Table, Text, TextInput } from '@mantine/core';
+import { Checkbox, Table, TextInput } from '@mantine/core';
 import { useState } from 'react';
-import { Link } from 'wouter';
 import type { Fleet } from '../../../protocol/fleets.ts';
 import type { Robot } from '../../../protocol/resources.ts';
-import { StateBadge } from '../../ui/robot-state.tsx';
+import { Choice, optionsOf } from '../../ui/choice.tsx';
 import { ScrollTable } from '../../ui/scroll-table.tsx';
 import { Empty } from '../../ui/states.tsx';
-import { Ago, useNow } from '../../ui/time.tsx';
+import { useTenSeconds } from '../../ui/time.tsx';
+import { useSearchParam } from '../../ui/use-search-param.ts';
 import { AssignBar } from './assign-bar.tsx';
-import { type Column, isOnline, pickRobots, type Sorting } from './pick-robots.ts';
-
-const columns: [Column, string][] = [
-  ['name', 'Name'],
-  ['state', 'State'],
-  ['battery', 'Battery'],
-  ['fleet', 'Fleet'],
-  ['seen', 'Last seen'],
-];
+import { columns, isOnline, pickRobots, sortingFrom, sortingText } from './pick-robots.ts';
+import { RobotRow } from './robot-row.tsx';
+import '../../lists/lists.css';
+import './robots.css';
 
 interface RobotTableProps {
   robots: Robot[];
@@ -24,15 +19,16 @@ interface RobotTableProps {
 }
 
 export function RobotTable({ robots, fleets }: RobotTableProps) {
-  const [search, setSearch] = useState('');
-  const [fleetId, setFleetId] = useState('any');
-  const [state, setState] = useState('any');
-  const [sorting, setSorting] = useState<Sorting>({ by: 'name', down: false });
+  const [search, setSearch] = useSearchParam('search');
+  const [fleetId, setFleetId] = useSearchParam('fleet');
+  const [state, setState] = useSearchParam('state');
+  const [sort, setSort] = useSearchParam('sort');
   const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set());
-  const now = useNow(10_000);
+  const now = useTenSeconds();
+  const sorting = sortingFrom(sort);
   const shown = pickRobots(robots, { search, fleetId, state, sorting, fleets });
   const selected = shown.filter(({ id }) => chosen.has(id));
-  const states = [...new Set(robots.map((robot) => robot.state).filter((one) => one !== null))];
+  const fleetNames = new Map(fleets.map(({ id, name }) => [id, name]));
   const choose = (ids: string[], on: boolean) => {
     const next = new Set(chosen);
     for (const id of ids) on ? next.add(id) : next.delete(id);
@@ -48,28 +44,28 @@ export function RobotTable({ robots, fleets }: RobotTableProps) {
           value={search}
           onChange={({ currentTarget }) => setSearch(currentTarget.value)}
         />
-        <NativeSelect
-          aria-label="Fleet"
-          value={fleetId}
-          onChange={({ currentTarget }) => setFleetId(currentTarget.value)}
-          data={[
-            { value: 'any', label: 'Any fleet' },
+        <Choice
+          label="Fleet"
+          options={[
+            { value: '', label: 'Any fleet' },
             { value: 'none', label: 'In no fleet' },
-            ...fleets.map(({ id, name }) => ({ value: id, label: name })),
+            ...optionsOf(fleets),
           ]}
+          value={fleetId}
+          onChange={setFleetId}
         />
-        <NativeSelect
-          aria-label="State"
+        <Choice
+          label="State"
+          options={[{ value: '', label: 'Any state' }, ...stateOptions(robots)]}
           value={state}
-          onChange={({ currentTarget }) => setState(currentTarget.value)}
-          data={[{ value: 'any', label: 'Any state' }, ...states.sort()]}
+          onChange={setState}
         />
       </div>
       <AssignBar robots={selected} fleets={fleets} onDone={() => setChosen(new Set())} />
       {shown.length === 0 ? (
         <Empty title="No robot matches">Change the search or the filters.</Empty>
       ) : (
-        <ScrollTable label="Robots" minWidth={680} className="card table-card">
+        <ScrollTable label="Robots" className="card table-card">
           <Table.Thead>
             <Table.Tr>
               <Table.Th w={40}>
@@ -85,15 +81,18 @@ export function RobotTable({ robots, fleets }: RobotTableProps) {
                   }
                 />
               </Table.Th>
-              {columns.map(([column, label]) => (
+              {columns.map(({ column, label, isWide }) => (
                 <SortHeader
                   key={column}
                   label={label}
+                  isWide={isWide}
                   sorted={
                     sorting.by === column ? (sorting.down ? 'descending' : 'ascending') : 'none'
                   }
                   onSort={() =>
-                    setSorting({ by: column, down: sorting.by === column && !sorting.down })
+                    setSort(
+                      sortingText({ by: column, down: sorting.by === column && !sorting.down }),
+                    )
                   }
                 />
               ))}
@@ -101,36 +100,14 @@ export function RobotTable({ robots, fleets }: RobotTableProps) {
           </Table.Thead>
           <Table.Tbody>
             {shown.map((robot) => (
-              <Table.Tr key={robot.id} data-old={!isOnline(robot, now) || undefined}>
-                <Table.Td>
-                  <Checkbox
-                    aria-label={`Select ${robot.name}`}
-                    checked={chosen.has(robot.id)}
-                    onChange={({ currentTarget }) => choose([robot.id], currentTarget.checked)}
-                  />
-                </Table.Td>
-                <Table.Th scope="row" fw={600}>
-                  <Link href={`/robots/${robot.id}`}>{robot.name}</Link>
-                </Table.Th>
-                <Table.Td className="reading">
-                  {robot.state === null ? <Dash /> : <StateBadge state={robot.state} />}
-                </Table.Td>
-                <Table.Td className="reading">
-                  {robot.battery_pct === null ? <Dash /> : `${Math.round(robot.battery_pct)} %`}
-                </Table.Td>
-                <Table.Td>
-                  {fleets.find(({ id }) => id === robot.fleet_id)?.name ?? <Dash />}
-                </Table.Td>
-                <Table.Td>
-                  {robot.last_seen_at === null ? (
-                    <Text size="sm" c="dimmed">
-                      never
-                    </Text>
-                  ) : (
-                    <Ago at={robot.last_seen_at} />
-                  )}
-                </Table.Td>
-              </Table.Tr>
+              <RobotRow
+                key={robot.id}
+                robot={robot}
+                fleet={fleetNames.get(robot.fleet_id ?? '')}
+                isOnline={isOnline(robot, now)}
+                isChosen={chosen.has(robot.id)}
+                onChoose={(on) => choose([robot.id], on)}
+              />
             ))}
           </Table.Tbody>
         </ScrollTable>
@@ -139,24 +116,25 @@ export function RobotTable({ robots, fleets }: RobotTableProps) {
   );
 }
 
+function stateOptions(robots: Robot[]) {
+  const states = new Set(robots.map(({ state }) => state).filter((state) => state !== null));
+  return [...states].sort().map((state) => ({ value: state, label: state }));
+}
+
 interface SortHeaderProps {
   label: string;
+  isWide: boolean;
   sorted: 'ascending' | 'descending' | 'none';
   onSort: () => void;
 }
 
-function SortHeader({ label, sorted, onSort }: SortHeaderProps) {
+function SortHeader({ label, isWide, sorted, onSort }: SortHeaderProps) {
   return (
-    <Table.Th aria-sort={sorted}>
+    <Table.Th aria-sort={sorted} {...(isWide && { className: 'wide-only' })}>
       <button type="button" className="sort" onClick={onSort}>
         {label}
         <span aria-hidden>{{ ascending: ' ↑', descending: ' ↓', none: '' }[sorted]}</span>
       </button>
     </Table.Th>
   );
-}
-
-/** Where there is nothing to show. */
-function Dash() {
-  return <span className="dash">–</span>;
 }

@@ -3,6 +3,7 @@ import type { Anchor, Verification } from '../../../protocol/resources.ts';
 import { stateNames } from '../../ui/anchor-badge.tsx';
 import { Hex } from '../../ui/copy.tsx';
 import { Ago } from '../../ui/time.tsx';
+import './task.css';
 
 const stages = ['queued', 'submitted', 'included', 'safe', 'finalized'] as const;
 
@@ -51,7 +52,11 @@ export function AnchorCard({ anchor, verification }: AnchorCardProps) {
         </Alert>
       ) : (
         <>
-          <ol className="stages" aria-label="Stages of the anchor">
+          <ol
+            className="stages"
+            aria-label="Stages of the anchor"
+            data-done={anchor.state === 'finalized' || undefined}
+          >
             {stages.map((stage, place) => (
               <li
                 key={stage}
@@ -69,7 +74,7 @@ export function AnchorCard({ anchor, verification }: AnchorCardProps) {
           </Text>
         </>
       )}
-      <dl className="facts">
+      <dl className="facts anchor-facts">
         <dt>Proof hash</dt>
         <dd>
           <Hex value={anchor.proof_hash} what="proof hash" />

@@ -1,6 +1,7 @@
 import { Text } from '@mantine/core';
 import type { TaskDetail } from '../../../protocol/resources.ts';
 import { Hex } from '../../ui/copy.tsx';
+import { Json } from '../../ui/json.tsx';
 import { dateAndTime } from '../../ui/time.tsx';
 
 /** What was promised before the work. */
@@ -25,16 +26,13 @@ export function ClaimCard({ task }: { task: TaskDetail }) {
         )}
       </dl>
       {task.description && <p className="description">{task.description}</p>}
-      <h3 className="card-title">Expected result</h3>
+      <h3 className="card-title sub-title">Expected result</h3>
       {task.expected_result === null ? (
         <Text size="sm" c="dimmed">
           None was stated.
         </Text>
       ) : (
-        // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls is reached by the keyboard
-        <pre className="json" tabIndex={0}>
-          {JSON.stringify(task.expected_result, null, 2)}
-        </pre>
+        <Json value={task.expected_result} what="expected result" />
       )}
     </section>
   );

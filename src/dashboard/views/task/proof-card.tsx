@@ -1,11 +1,14 @@
 import { Alert, Button, Group, Text } from '@mantine/core';
 import { useMutation, useQuery } from '@tanstack/react-query';
+import { useState } from 'react';
 import { hashProof } from '../../../proof/hash.ts';
 import type { Proof } from '../../../proof/index.ts';
 import type { Anchor } from '../../../protocol/resources.ts';
 import { ask, ServiceError } from '../../api.ts';
+import { Json } from '../../ui/json.tsx';
 import { saveJson } from '../../ui/save-json.ts';
 import { Failure, Loading } from '../../ui/states.tsx';
+import { EraseEvidence } from './erase-evidence.tsx';
 
 interface ProofCardProps {
   taskId: string;
@@ -36,6 +39,9 @@ function Evidence({ taskId, anchor }: { taskId: string; anchor: Anchor }) {
     queryFn: ({ signal }) => ask('GET /api/v1/tasks/:id/proof', { params: { id: taskId }, signal }),
     refetchInterval: false,
   });
+  const [isErasing, setIsErasing] = useState(false);
+  // What was read before it was erased is not shown any longer.
+  const evidence = query.error === null ? query.data : undefined;
   const bundle = useMutation({
     mutationFn: () => ask('GET /api/v1/tasks/:id/bundle', { params: { id: taskId } }),
     onSuccess: (document) => saveJson(`bundle-${taskId}.json`, document),
@@ -45,11 +51,11 @@ function Evidence({ taskId, anchor }: { taskId: string; anchor: Anchor }) {
     <>
       <EvidenceText query={query} hash={anchor.proof_hash} />
       <Group gap="xs" mt="md">
-        {query.data && (
+        {evidence && (
           <Button
             size="xs"
             variant="default"
-            onClick={() => saveJson(`evidence-${taskId}.json`, query.data.proof)}
+            onClick={() => saveJson(`evidence-${taskId}.json`, evidence.proof)}
           >
             Download evidence
           </Button>
@@ -63,6 +69,11 @@ function Evidence({ taskId, anchor }: { taskId: string; anchor: Anchor }) {
         >
           Download bundle
         </Button>
+        {evidence && (
+          <Button size="xs" variant="default" className="danger" onClick={() => setIsErasing(true)}>
+            Erase evidence
+          </Button>
+        )}
       </Group>
       {bundle.isError && (
         <Alert color="red" mt="sm" role="alert">
@@ -70,9 +81,10 @@ function Evidence({ taskId, anchor }: { taskId: string; anchor: Anchor }) {
         </Alert>
       )}
       <Text size="xs" c="dimmed" mt="xs">
-        A bundle holds all that proves the task to anyone who has a node of the chain, the evidence
-        included.
+        A bundle holds all that proves the task to anyone who has a node of the chain
+        {evidence && ', the evidence included'}.
       </Text>
+      {isErasing && <EraseEvidence taskId={taskId} onClose={() => setIsErasing(false)} />}
     </>
   );
 }
@@ -93,10 +105,7 @@ function EvidenceText({ query, hash }: EvidenceTextProps) {
   const matches = hashProof(data.proof as Proof) === hash;
   return (
     <>
-      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls is reached by the keyboard */}
-      <pre className="json" tabIndex={0}>
-        {JSON.stringify(data.proof, null, 2)}
-      </pre>
+      <Json value={data.proof} what="evidence" />
       <Text size="sm" mt="xs" role="status">
         {matches
           ? 'Hashed in this browser: it is the evidence of the proof hash.'

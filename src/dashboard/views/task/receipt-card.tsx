@@ -6,6 +6,7 @@ import { chainQuery } from '../../queries.ts';
 import { Command, Hex } from '../../ui/copy.tsx';
 import { saveJson } from '../../ui/save-json.ts';
 import { dateAndTime } from '../../ui/time.tsx';
+import './task.css';
 
 /** What the robot was given for its proof. */
 export function ReceiptCard({ verification }: { verification: Verification }) {
@@ -60,6 +61,16 @@ export function ReceiptCard({ verification }: { verification: Verification }) {
             <dt>Root</dt>
             <dd>
               <Hex value={inclusion.root} what="root" />
+            </dd>
+            <dt>Path to the root</dt>
+            <dd>
+              <ol className="path" aria-label="Path to the root">
+                {inclusion.path.map((hash) => (
+                  <li key={hash}>
+                    <Hex value={hash} what="hash of the path" />
+                  </li>
+                ))}
+              </ol>
             </dd>
           </>
         )}

@@ -1,5 +1,6 @@
 import type { AuditCheck } from '../../../proof/audit-check.ts';
 import { Icon } from '../../ui/icon.tsx';
+import './verify.css';
 
 /** Each check, with what it found. */
 export function Checks({ checks }: { checks: AuditCheck[] }) {

@@ -1,6 +1,7 @@
 import { type DragEvent, useId, useState } from 'react';
 import { Icon } from '../../ui/icon.tsx';
 import { readSubject, type Subject } from './read-subject.ts';
+import './verify.css';
 
 /** Takes evidence or a bundle, dropped or chosen. */
 export function FileDrop({ onSubject }: { onSubject: (subject: Subject) => void }) {

@@ -1,4 +1,3 @@
-import { Alert } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { auditAnchor, type ChainFacts } from '../../../proof/audit-anchor.ts';
 import { auditBundle } from '../../../proof/audit-bundle.ts';
@@ -6,9 +5,11 @@ import { type AuditCheck, isProven } from '../../../proof/audit-check.ts';
 import type { Bundle } from '../../../proof/bundle.ts';
 import type { PublicVerification } from '../../../protocol/resources.ts';
 import { ask, ServiceError } from '../../api.ts';
+import { Icon } from '../../ui/icon.tsx';
 import { Empty, Failure, Loading } from '../../ui/states.tsx';
 import { Checks } from './checks.tsx';
 import { ProofFacts } from './proof-facts.tsx';
+import './verify.css';
 
 interface HashResultProps {
   hash: string;
@@ -100,30 +101,43 @@ function checksOf(
 }
 
 function Verdict({ stated, checks }: { stated: PublicVerification; checks: AuditCheck[] }) {
-  if (stated.verified && isProven(checks)) {
-    return (
-      <Alert color="green" role="status" title="Verified" className="verdict">
-        The chain holds this proof, for this task of this robot and the promise made before it.
-      </Alert>
-    );
-  }
-  if (stated.anchor.finality === 'reorged') {
-    return (
-      <Alert color="yellow" role="status" title="Not verified now" className="verdict">
-        The chain took back the block of this proof. It is being anchored anew.
-      </Alert>
-    );
-  }
-  if (stated.anchor.block_number === null) {
-    return (
-      <Alert color="yellow" role="status" title="Not verified yet" className="verdict">
-        The proof was handed in, and waits to be included in the chain.
-      </Alert>
-    );
-  }
+  const { tone, title, text } = verdictOf(stated, checks);
   return (
-    <Alert color="red" role="status" title="Not verified" className="verdict">
-      The chain does not hold what is stated. The checks below say where they differ.
-    </Alert>
+    <section className="verdict" data-tone={tone} role="status" aria-label="Verdict">
+      <Icon name={tone === 'good' ? 'verify' : 'alert'} size={34} />
+      <div>
+        <strong>{title}</strong>
+        {text}
+      </div>
+    </section>
   );
+}
+
+function verdictOf({ verified, anchor }: PublicVerification, checks: AuditCheck[]) {
+  if (verified && isProven(checks)) {
+    return {
+      tone: 'good',
+      title: 'Verified',
+      text: 'The chain holds this proof, for this task of this robot and the promise made before it.',
+    };
+  }
+  if (anchor.finality === 'reorged') {
+    return {
+      tone: 'warn',
+      title: 'Not verified now',
+      text: 'The chain took back the block of this proof. It is being anchored anew.',
+    };
+  }
+  if (anchor.block_number === null) {
+    return {
+      tone: 'warn',
+      title: 'Not verified yet',
+      text: 'The proof was handed in, and waits to be included in the chain.',
+    };
+  }
+  return {
+    tone: 'bad',
+    title: 'Not verified',
+    text: 'The chain does not hold what is stated. The checks below say where they differ.',
+  };
 }

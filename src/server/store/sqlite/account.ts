@@ -1,25 +1,12 @@
-import type { AccountStore, LedgerRecord, SignInMethod } from '../../core/account-store.ts';
+import type { AccountStore, SignInMethod } from '../../core/account-store.ts';
+import {
+  type LedgerRow,
+  type ListedSessionRow,
+  toLedgerRecord,
+  toListedSession,
+} from '../account-rows.ts';
 import type { Access } from './access.ts';
 import { sessionOpener } from './open-session.ts';
-
-interface LedgerRow {
-  seq: number;
-  kind: LedgerRecord['kind'];
-  anchors: number;
-  gas_wei: string;
-  task_id: string | null;
-  cycle: number | null;
-  grant_id: string | null;
-  note: string | null;
-  at: number;
-}
-
-interface SessionRow {
-  id: string;
-  signed_in_with: SignInMethod;
-  created_at: number;
-  expires_at: number;
-}
 
 /** Greater than any id. */
 const AFTER_ALL_IDS = 'g';
@@ -40,7 +27,7 @@ export function accountStore(access: Access): AccountStore {
     `SELECT seq, kind, anchors, gas_wei, task_id, cycle, grant_id, note, at FROM ledger
      WHERE wallet = ? AND seq < ? ORDER BY seq DESC LIMIT ?`,
   );
-  const sessions = reader.prepare<[string, string, number, number], SessionRow>(
+  const sessions = reader.prepare<[string, string, number, number], ListedSessionRow>(
     `SELECT id, signed_in_with, created_at, expires_at FROM sessions
      WHERE wallet = ? AND id < ? AND expires_at > ? ORDER BY id DESC LIMIT ?`,
   );
@@ -63,26 +50,10 @@ export function accountStore(access: Access): AccountStore {
       }),
 
     listLedger: (wallet, limit, before) =>
-      read(() =>
-        ledger
-          .all(wallet, before ?? Number.MAX_SAFE_INTEGER, limit)
-          .map(({ gas_wei, task_id, grant_id, ...entry }) => ({
-            ...entry,
-            gasWei: BigInt(gas_wei),
-            taskId: task_id,
-            grantId: grant_id,
-          })),
-      ),
+      read(() => ledger.all(wallet, before ?? Number.MAX_SAFE_INTEGER, limit).map(toLedgerRecord)),
 
     listSessions: (wallet, now, limit, before) =>
-      read(() =>
-        sessions.all(wallet, before ?? AFTER_ALL_IDS, now, limit).map((row) => ({
-          id: row.id,
-          signedInWith: row.signed_in_with,
-          createdAt: row.created_at,
-          expiresAt: row.expires_at,
-        })),
-      ),
+      read(() => sessions.all(wallet, before ?? AFTER_ALL_IDS, now, limit).map(toListedSession)),
 
     endSession: (wallet, id) => write(() => endSession.run(id, wallet).changes > 0),
 

@@ -1,10 +1,5 @@
 import type { Database } from 'better-sqlite3';
-import {
-  type AttemptEvent,
-  type CompletionEvent,
-  completionMoves,
-  moveAttempt,
-} from '../../core/anchor-states.ts';
+import { type AttemptEvent, moveAttempt } from '../../core/anchor-states.ts';
 import type { AttemptState, Lease } from '../../core/anchor-store.ts';
 
 /** Moves an attempt of the lease's sender by the table; throws, so that nothing is written, outside of it. */
@@ -23,11 +18,4 @@ export function attemptMover(writer: Database): AttemptMover {
     const state = moveAttempt(row.state, event);
     if (state !== row.state) set.run(state, now, id);
   };
-}
-
-/** The table's move as SQL: the state it leads to, and the list of those it starts from. */
-export function completionMove(event: CompletionEvent): { to: string; from: string } {
-  const moves: [string, string][] = Object.entries(completionMoves[event]);
-  const [to] = new Set(moves.map(([, state]) => state));
-  return { to: `'${to}'`, from: `(${moves.map(([state]) => `'${state}'`).join(', ')})` };
 }

@@ -10,8 +10,9 @@ import type {
   Variant,
 } from '../../core/anchor-store.ts';
 import { transactionCost } from '../../core/money.ts';
+import { completionMove } from '../completion-moves.ts';
 import type { Access } from './access.ts';
-import { attemptMover, completionMove } from './anchor-moves.ts';
+import { attemptMover } from './anchor-moves.ts';
 import type { LeaseGuard } from './leases.ts';
 
 interface OpenAttemptRow {

@@ -1,20 +1,15 @@
 import type { Database } from 'better-sqlite3';
 import { reservation } from '../../core/money.ts';
 import type { NewCompletion, QueueOutcome, TaskStore } from '../../core/ports.ts';
+import { completionMove } from '../completion-moves.ts';
+import { newProofKey, sealProof } from '../proof-cipher.ts';
+import { completionTopic, QUEUE_TOPIC } from '../topics.ts';
+import type { WakeUps } from '../wake-ups.ts';
 import type { Access } from './access.ts';
-import { completionMove } from './anchor-moves.ts';
 import { feeQuoteReader } from './chain-status.ts';
 import type { Ledger } from './ledger.ts';
-import { newProofKey, sealProof } from './proof-cipher.ts';
 import { sightings } from './sightings.ts';
 import { taskReader } from './task-records.ts';
-import type { WakeUps } from './wake-ups.ts';
-
-export const QUEUE_TOPIC = 'queue';
-
-export function completionTopic(taskId: string): string {
-  return `completion:${taskId}`;
-}
 
 export function completionStore(
   access: Access,

@@ -64,7 +64,7 @@ export function lockDatabase(path: string): { release(): void } {
     lock.close();
     if (faultKind(error) !== 'busy') throw error;
     throw new SvcError('database_locked', `Another svc-server uses the database ${path}.`, {
-      hint: 'Stop it, or give this one a data folder of its own. Several servers on one database need PostgreSQL, which this version does not have yet.',
+      hint: 'Stop it, or give this one a data folder of its own. Several servers on one database need PostgreSQL: SVC_DATABASE_URL=postgres://…',
       cause: error,
     });
   }

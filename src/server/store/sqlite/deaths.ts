@@ -1,11 +1,12 @@
 import type { Database } from 'better-sqlite3';
 import type { AnchorStore } from '../../core/anchor-store.ts';
+import { completionMove } from '../completion-moves.ts';
+import { QUEUE_TOPIC } from '../topics.ts';
+import type { WakeUps } from '../wake-ups.ts';
 import type { Access } from './access.ts';
-import { attemptMover, completionMove } from './anchor-moves.ts';
-import { QUEUE_TOPIC } from './completions.ts';
+import { attemptMover } from './anchor-moves.ts';
 import type { LeaseGuard } from './leases.ts';
 import type { Ledger } from './ledger.ts';
-import type { WakeUps } from './wake-ups.ts';
 
 /** The end of an attempt that another transaction took the nonce from. */
 export function deathStore(

@@ -1,8 +1,8 @@
 import type { Hex } from '../../../proof/bytes.ts';
 import type { EvidenceRecord, EvidenceStore } from '../../core/evidence-store.ts';
 import type { Viewer } from '../../core/ports.ts';
+import { openProof } from '../proof-cipher.ts';
 import type { Access } from './access.ts';
-import { openProof } from './proof-cipher.ts';
 import { repeatInCommit } from './repeat.ts';
 import { isVisibleTo, taskReader } from './task-records.ts';
 

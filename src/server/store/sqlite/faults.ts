@@ -1,6 +1,4 @@
 import Database from 'better-sqlite3';
-import type { SvcError } from '../../../base/svc-error.ts';
-import { fault } from '../../core/fault.ts';
 
 export type FaultKind =
   /** Another process holds the write lock; the same attempt can succeed later. */
@@ -22,8 +20,4 @@ export function faultKind(error: unknown): FaultKind | null {
   if (/^SQLITE_(IOERR|CORRUPT|NOTADB)/.test(code)) return 'fatal';
   if (code.startsWith('SQLITE_CONSTRAINT')) return 'constraint';
   return 'other';
-}
-
-export function storageUnavailable(message: string, cause?: unknown): SvcError {
-  return fault('storage_unavailable', message, cause === undefined ? {} : { cause });
 }

@@ -1,34 +1,17 @@
 import type { Database } from 'better-sqlite3';
 import { limits } from '../../../protocol/limits.ts';
 import type { FleetRecord, FleetStore } from '../../core/fleet-store.ts';
+import { FLEET_COLUMNS, type FleetRow, toFleet } from '../fleet-rows.ts';
 import type { Access } from './access.ts';
-
-interface FleetRow {
-  id: string;
-  wallet: string;
-  name: string;
-  description: string | null;
-  location: string | null;
-  shift: string | null;
-  tags: string;
-  sort_order: number;
-  created_at: number;
-  updated_at: number;
-  robot_count: number;
-}
-
-// The robots of an account are few, so counting those of a fleet stays cheap.
-const COLUMNS = `id, wallet, name, description, location, shift, tags, sort_order, created_at,
-  updated_at, (SELECT count(*) FROM robots WHERE fleet_id = fleets.id) AS robot_count`;
 
 export function fleetStore({ reader, writer, write, read }: Access): FleetStore {
   const find = fleetReader(reader);
   const findInWrite = fleetReader(writer);
   const firstPage = reader.prepare<[string, number], FleetRow>(
-    `SELECT ${COLUMNS} FROM fleets WHERE wallet = ? ORDER BY sort_order, id LIMIT ?`,
+    `SELECT ${FLEET_COLUMNS} FROM fleets WHERE wallet = ? ORDER BY sort_order, id LIMIT ?`,
   );
   const nextPage = reader.prepare<[string, number, string, number], FleetRow>(
-    `SELECT ${COLUMNS} FROM fleets WHERE wallet = ? AND (sort_order, id) > (?, ?)
+    `SELECT ${FLEET_COLUMNS} FROM fleets WHERE wallet = ? AND (sort_order, id) > (?, ?)
      ORDER BY sort_order, id LIMIT ?`,
   );
   const count = writer.prepare<[string], { fleets: number }>(
@@ -104,7 +87,7 @@ export function fleetStore({ reader, writer, write, read }: Access): FleetStore 
 
 function reorderFleets({ writer, write }: Pick<Access, 'writer' | 'write'>) {
   const all = writer.prepare<[string], FleetRow>(
-    `SELECT ${COLUMNS} FROM fleets WHERE wallet = ? ORDER BY sort_order, id`,
+    `SELECT ${FLEET_COLUMNS} FROM fleets WHERE wallet = ? ORDER BY sort_order, id`,
   );
   const place = writer.prepare<[number, number, string]>(
     'UPDATE fleets SET sort_order = ?, updated_at = ? WHERE id = ?',
@@ -131,7 +114,7 @@ function reorderFleets({ writer, write }: Pick<Access, 'writer' | 'write'>) {
 /** Finds a fleet under its own account. */
 export function fleetReader(db: Database): (id: string, wallet: string) => FleetRecord | null {
   const find = db.prepare<[string, string], FleetRow>(
-    `SELECT ${COLUMNS} FROM fleets WHERE id = ? AND wallet = ?`,
+    `SELECT ${FLEET_COLUMNS} FROM fleets WHERE id = ? AND wallet = ?`,
   );
   return (id, wallet) => {
     const row = find.get(id, wallet);
@@ -142,20 +125,4 @@ export function fleetReader(db: Database): (id: string, wallet: string) => Fleet
 function stored(fleet: FleetRecord | null): FleetRecord {
   if (fleet === null) throw new Error('The fleet was not stored');
   return fleet;
-}
-
-function toFleet(row: FleetRow): FleetRecord {
-  return {
-    id: row.id,
-    wallet: row.wallet,
-    name: row.name,
-    description: row.description,
-    location: row.location,
-    shift: row.shift,
-    tags: JSON.parse(row.tags),
-    sortOrder: row.sort_order,
-    createdAt: row.created_at,
-    updatedAt: row.updated_at,
-    robotCount: row.robot_count,
-  };
 }

@@ -1,5 +1,6 @@
 import type { Database } from 'better-sqlite3';
-import { faultKind, storageUnavailable } from './faults.ts';
+import { storageUnavailable } from '../storage-unavailable.ts';
+import { faultKind } from './faults.ts';
 
 export interface GroupCommitOptions {
   /** The write connection: WAL, `synchronous=FULL`, busy timeout 0. Nothing else may write on it. */

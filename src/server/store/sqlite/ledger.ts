@@ -1,27 +1,6 @@
 import type { Database, Statement } from 'better-sqlite3';
 import type { Balance } from '../../core/ports.ts';
-
-interface Sum {
-  wallet: string;
-  /** Signed. */
-  anchors: number;
-  /** Signed. */
-  gasWei: bigint;
-}
-
-interface Common extends Sum {
-  at: number;
-}
-
-export type LedgerEntry =
-  | (Common & { kind: 'grant'; grantId: string; note: string })
-  | (Common & { kind: 'reserve' | 'settle' | 'release'; taskId: string; cycle: number });
-
-export interface Reservation {
-  wallet: string;
-  cycle: number;
-  gasWei: bigint;
-}
+import type { BalanceChange, LedgerEntry, Reservation } from '../ledger-entry.ts';
 
 /** The accounts and their ledger. Use it inside a write; a balance moves only together with its entry. */
 export class Ledger {
@@ -67,7 +46,7 @@ export class Ledger {
 
   /** Many entries, each balance moved once. */
   postAll(entries: readonly LedgerEntry[]): void {
-    const sums = new Map<string, Sum>();
+    const sums = new Map<string, BalanceChange>();
     for (const entry of entries) {
       this.#append(entry);
       const { wallet } = entry;
@@ -89,7 +68,7 @@ export class Ledger {
     return Number(lastInsertRowid);
   }
 
-  #moveBalance({ wallet, anchors, gasWei }: Sum): void {
+  #moveBalance({ wallet, anchors, gasWei }: BalanceChange): void {
     const balance = this.balanceOf(wallet);
     if (balance === null) throw new Error('A ledger entry needs its account');
     this.#setBalance.run(

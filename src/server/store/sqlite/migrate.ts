@@ -1,6 +1,6 @@
 import Database from 'better-sqlite3';
 import { SvcError } from '../../../base/svc-error.ts';
-import { newProofKey, sealProof } from './proof-cipher.ts';
+import { newProofKey, sealProof } from '../proof-cipher.ts';
 
 /** SQL, or what it takes to do what SQL cannot; inside a transaction. */
 export type Migration = string | ((db: Database.Database) => void);

@@ -3,6 +3,8 @@ import type { Clock } from '../../../base/clock.ts';
 import { SvcError } from '../../../base/svc-error.ts';
 import { limits } from '../../../protocol/limits.ts';
 import type { Store } from '../../core/ports.ts';
+import { storageUnavailable } from '../storage-unavailable.ts';
+import { WakeUps } from '../wake-ups.ts';
 import type { Access } from './access.ts';
 import { accountStore } from './account.ts';
 import { attemptStore } from './attempts.ts';
@@ -22,7 +24,8 @@ import { deathStore } from './deaths.ts';
 import { watchDisk } from './disk-room.ts';
 import { eventStore } from './events.ts';
 import { evidenceStore } from './evidence.ts';
-import { faultKind, storageUnavailable } from './faults.ts';
+import { refuseMoved } from './export.ts';
+import { faultKind } from './faults.ts';
 import { fleetStore } from './fleets.ts';
 import { type GroupCommit, type GroupCommitOptions, startGroupCommit } from './group-commit.ts';
 import { checkInvariants } from './invariants/check-invariants.ts';
@@ -45,7 +48,6 @@ import { taskListStore } from './task-list.ts';
 import { taskStore } from './tasks.ts';
 import { telemetryStore } from './telemetry.ts';
 import { finishRestore, refuseUnfinishedRestore } from './unfinished-restore.ts';
-import { WakeUps } from './wake-ups.ts';
 
 export interface SqliteStoreOptions {
   path: string;
@@ -94,6 +96,7 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
     } else {
       requireSchema(writer, migrations);
     }
+    refuseMoved(writer);
     stopWaiting(writer);
     const reader = openReader(path);
     opened.push(() => reader.close());

@@ -1,11 +1,11 @@
 import type { Hex } from '../../../proof/bytes.ts';
 import type { AnchorStore } from '../../core/anchor-store.ts';
+import { completionMove } from '../completion-moves.ts';
+import { completionTopic, QUEUE_TOPIC } from '../topics.ts';
+import type { WakeUps } from '../wake-ups.ts';
 import type { Access } from './access.ts';
-import { completionMove } from './anchor-moves.ts';
-import { completionTopic, QUEUE_TOPIC } from './completions.ts';
 import type { LeaseGuard } from './leases.ts';
 import type { Ledger } from './ledger.ts';
-import type { WakeUps } from './wake-ups.ts';
 
 interface QueuedRow {
   task_id: string;

@@ -2,14 +2,7 @@ import type { Database } from 'better-sqlite3';
 import type { Clock } from '../../../base/clock.ts';
 import { limits } from '../../../protocol/limits.ts';
 import type { RateCount } from '../../core/ports.ts';
-
-const limitOf = {
-  challenge: limits.challengesPerWindow,
-  account: limits.accountMutationsPerWindow,
-  robot: limits.robotCallsPerWindow,
-} as const;
-
-export type RateScope = keyof typeof limitOf;
+import { type RateScope, rateCount, rateLimits } from '../rate-limits.ts';
 
 /** Beyond it the oldest is forgotten: anybody can make up wallets. */
 const MAX_KEYS = 200_000;
@@ -37,7 +30,7 @@ export class RateCounters {
     const now = this.#enterWindow();
     const counts = this.#used[scope];
     const used = counts.get(key) ?? 0;
-    if (used >= limitOf[scope]) return rateCount(scope, used, false, now);
+    if (used >= rateLimits[scope]) return rateCount(scope, { used, allowed: false, now });
     counts.set(key, used + 1);
     if (counts.size > MAX_KEYS) {
       for (const oldest of counts.keys()) {
@@ -45,13 +38,14 @@ export class RateCounters {
         break;
       }
     }
-    return rateCount(scope, used + 1, true, now);
+    return rateCount(scope, { used: used + 1, allowed: true, now });
   }
 
   /** What `count` would find, counting nothing. */
   peek(scope: RateScope, key: string): RateCount {
     const now = this.#enterWindow();
-    return rateCount(scope, this.#used[scope].get(key) ?? 0, true, now);
+    const used = this.#used[scope].get(key) ?? 0;
+    return rateCount(scope, { used, allowed: true, now });
   }
 
   /** Call inside a write. */
@@ -87,14 +81,4 @@ export class RateCounters {
 
 function windowAt(now: number): number {
   return now - (now % limits.windowMs);
-}
-
-function rateCount(scope: RateScope, used: number, allowed: boolean, now: number): RateCount {
-  const limit = limitOf[scope];
-  return {
-    allowed,
-    limit,
-    remaining: limit - used,
-    resetMs: limits.windowMs - (now % limits.windowMs),
-  };
 }

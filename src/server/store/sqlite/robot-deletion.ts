@@ -1,11 +1,11 @@
 import { Turns } from '../../../base/turns.ts';
 import type { CompletionState, TaskRecord } from '../../core/ports.ts';
 import type { RobotStore } from '../../core/robot-store.ts';
+import { completionTopic } from '../topics.ts';
+import type { WakeUps } from '../wake-ups.ts';
 import type { Access } from './access.ts';
-import { completionTopic } from './completions.ts';
 import type { Ledger } from './ledger.ts';
 import { repeatInCommit } from './repeat.ts';
-import type { WakeUps } from './wake-ups.ts';
 
 /** What one commit forgets at most: a robot with a long history holds nobody up. */
 const TASKS_PER_COMMIT = 100;

@@ -1,11 +1,7 @@
 import type { Database } from 'better-sqlite3';
 import type { SampleRecord } from '../../core/telemetry-store.ts';
+import { newest } from '../newest-reading.ts';
 import { sightings } from './sightings.ts';
-
-interface Reading<Value> {
-  value: Value;
-  at: number;
-}
 
 /** Brings what the robot shows up to date with its new samples: `TelemetryStore.recordSamples`. */
 export function showNewest(
@@ -26,19 +22,4 @@ export function showNewest(
     const state = newest(samples, now, (sample) => sample.state);
     if (state !== null) showState.run({ robotId, ...state });
   };
-}
-
-/** A clock ahead must not hide what comes after it is set right, so its times count as now. */
-function newest<Value>(
-  samples: readonly SampleRecord[],
-  now: number,
-  reading: (sample: SampleRecord) => Value | null,
-): Reading<Value> | null {
-  let found: Reading<Value> | null = null;
-  for (const sample of samples) {
-    const value = reading(sample);
-    const at = Math.min(sample.recordedAt, now);
-    if (value !== null && (found === null || at >= found.at)) found = { value, at };
-  }
-  return found;
 }

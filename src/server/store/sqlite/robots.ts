@@ -1,26 +1,10 @@
 import type { Database } from 'better-sqlite3';
 import { limits } from '../../../protocol/limits.ts';
 import type { RobotPatch, RobotRecord, RobotStore } from '../../core/robot-store.ts';
+import { keyHint, ROBOT_COLUMNS, type RobotRow, toRobot } from '../robot-rows.ts';
 import type { Access } from './access.ts';
 import { fleetReader } from './fleets.ts';
 import type { RateCounters } from './rate-counters.ts';
-
-interface RobotRow {
-  id: string;
-  wallet: string;
-  name: string;
-  description: string | null;
-  fleet_id: string | null;
-  key_hint: string | null;
-  created_at: number;
-  updated_at: number;
-  last_seen_at: number | null;
-  battery_pct: number | null;
-  state: string | null;
-}
-
-const COLUMNS = `id, wallet, name, description, fleet_id, key_hint, created_at, updated_at,
-  last_seen_at, battery_pct, state`;
 
 export function robotStore(
   { reader, writer, write, read }: Access,
@@ -31,7 +15,7 @@ export function robotStore(
     'SELECT id, wallet FROM robots WHERE key_hash = ?',
   );
   const page = reader.prepare<[string, string, number], RobotRow>(
-    `SELECT ${COLUMNS} FROM robots WHERE wallet = ? AND id > ? ORDER BY id LIMIT ?`,
+    `SELECT ${ROBOT_COLUMNS} FROM robots WHERE wallet = ? AND id > ? ORDER BY id LIMIT ?`,
   );
   const count = writer.prepare<[string], { robots: number }>(
     'SELECT count(*) AS robots FROM robots WHERE wallet = ?',
@@ -39,7 +23,7 @@ export function robotStore(
   const insert = writer.prepare<[Record<string, string | number | null>], RobotRow>(
     `INSERT INTO robots (id, wallet, name, description, key_hash, key_hint, created_at, updated_at)
      VALUES (:id, :wallet, :name, :description, :keyHash, :keyHint, :createdAt, :createdAt)
-     RETURNING ${COLUMNS}`,
+     RETURNING ${ROBOT_COLUMNS}`,
   );
 
   return {
@@ -127,7 +111,7 @@ function robotChanges({
 /** Finds a robot under its own account. */
 function robotReader(db: Database): (id: string, wallet: string) => RobotRecord | null {
   const find = db.prepare<[string, string], RobotRow>(
-    `SELECT ${COLUMNS} FROM robots WHERE id = ? AND wallet = ?`,
+    `SELECT ${ROBOT_COLUMNS} FROM robots WHERE id = ? AND wallet = ?`,
   );
   return (id, wallet) => {
     const row = find.get(id, wallet);
@@ -138,25 +122,4 @@ function robotReader(db: Database): (id: string, wallet: string) => RobotRecord 
 function stored(robot: RobotRecord | null): RobotRecord {
   if (robot === null) throw new Error('The robot was not stored');
   return robot;
-}
-
-/** First 8 hex digits of the key's SHA-256. */
-function keyHint(keyHash: string): string {
-  return keyHash.replace(/^0x/, '').slice(0, 8);
-}
-
-function toRobot(row: RobotRow): RobotRecord {
-  return {
-    id: row.id,
-    wallet: row.wallet,
-    name: row.name,
-    description: row.description,
-    fleetId: row.fleet_id,
-    keyHint: row.key_hint,
-    createdAt: row.created_at,
-    updatedAt: row.updated_at,
-    lastSeenAt: row.last_seen_at,
-    batteryPct: row.battery_pct,
-    state: row.state,
-  };
 }

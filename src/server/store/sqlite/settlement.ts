@@ -5,13 +5,14 @@ import type { Hex } from '../../../proof/bytes.ts';
 import { growMerkleTree } from '../../../proof/tree.ts';
 import type { AnchorStore } from '../../core/anchor-store.ts';
 import { chargeOf } from '../../core/money.ts';
+import { completionMove } from '../completion-moves.ts';
+import { completionTopic } from '../topics.ts';
+import type { WakeUps } from '../wake-ups.ts';
 import type { Access } from './access.ts';
 import { anchorDays } from './anchor-days.ts';
-import { attemptMover, completionMove } from './anchor-moves.ts';
-import { completionTopic } from './completions.ts';
+import { attemptMover } from './anchor-moves.ts';
 import type { LeaseGuard } from './leases.ts';
 import type { Ledger } from './ledger.ts';
-import type { WakeUps } from './wake-ups.ts';
 
 interface IncludedRow {
   leaf_count: number;

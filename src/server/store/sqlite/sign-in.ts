@@ -1,23 +1,9 @@
-import type { Challenge, SessionRecord, SignInStore } from '../../core/ports.ts';
+import type { SignInStore } from '../../core/ports.ts';
+import { type ChallengeRow, type SessionRow, toChallenge, toSession } from '../sign-in-rows.ts';
 import type { Access } from './access.ts';
 import type { Ledger } from './ledger.ts';
 import { sessionOpener } from './open-session.ts';
 import type { RateCounters } from './rate-counters.ts';
-
-interface ChallengeRow {
-  nonce: string;
-  wallet: string;
-  message: string;
-  created_at: number;
-  expires_at: number;
-}
-
-interface SessionRow {
-  id: string;
-  wallet: string;
-  created_at: number;
-  expires_at: number;
-}
 
 /** How many expired rows one write forgets: more than it adds, and never many. */
 const PURGED_PER_WRITE = 10;
@@ -140,23 +126,4 @@ function openAccount(
     note: 'signup',
     at: now,
   });
-}
-
-function toChallenge(row: ChallengeRow): Challenge {
-  return {
-    nonce: row.nonce,
-    wallet: row.wallet,
-    message: row.message,
-    createdAt: row.created_at,
-    expiresAt: row.expires_at,
-  };
-}
-
-function toSession(row: SessionRow): SessionRecord {
-  return {
-    id: row.id,
-    wallet: row.wallet,
-    createdAt: row.created_at,
-    expiresAt: row.expires_at,
-  };
 }

@@ -1,24 +1,7 @@
-import type { Hex } from '../../../proof/bytes.ts';
-import type { EvidenceStore, TaskListRecord } from '../../core/evidence-store.ts';
-import type { CompletionState } from '../../core/ports.ts';
+import type { EvidenceStore } from '../../core/evidence-store.ts';
+import { type TaskListRow, toListedTask } from '../task-list-rows.ts';
 import type { Access } from './access.ts';
 import { COMPLETION_STATE } from './task-records.ts';
-
-interface Row {
-  id: string;
-  robot_id: string;
-  title: string;
-  description: string | null;
-  occurred_at: string | null;
-  created_at: number;
-  status: 'claimed' | 'verified';
-  state: CompletionState | null;
-  proof_hash: Hex;
-  updated_at: number;
-  attempts: number;
-  chain_id: number | null;
-  tx_hash: Hex | null;
-}
 
 const SELECT = `SELECT t.id, t.robot_id, t.title, t.description, t.occurred_at, t.created_at,
     t.status, ${COMPLETION_STATE}, c.proof_hash, a.chain_id,
@@ -34,7 +17,7 @@ const statuses = ['claimed', 'verified'] as const;
 
 export function taskListStore({ reader, read }: Access): Pick<EvidenceStore, 'listTasks'> {
   const page = (condition: string) =>
-    reader.prepare<(string | number)[], Row>(
+    reader.prepare<(string | number)[], TaskListRow>(
       `${SELECT} WHERE ${condition} AND t.status = ? AND (t.created_at, t.id) < (?, ?)
        ORDER BY t.created_at DESC, t.id DESC LIMIT ?`,
     );
@@ -55,35 +38,12 @@ export function taskListStore({ reader, read }: Access): Pick<EvidenceStore, 'li
             ? ofAccount.all(wallet, wanted, at, id, limit)
             : ofRobot.all(robotId, wanted, at, id, limit);
         const rows = status === null ? statuses.flatMap(rowsOf) : rowsOf(status);
-        return rows.sort(newestFirst).slice(0, limit).map(toListed);
+        return rows.sort(newestFirst).slice(0, limit).map(toListedTask);
       }),
   };
 }
 
-function newestFirst(a: Row, b: Row): number {
+function newestFirst(a: TaskListRow, b: TaskListRow): number {
   if (a.created_at !== b.created_at) return b.created_at - a.created_at;
   return a.id < b.id ? 1 : -1;
-}
-
-function toListed(row: Row): TaskListRecord {
-  return {
-    id: row.id,
-    robotId: row.robot_id,
-    title: row.title,
-    description: row.description,
-    occurredAt: row.occurred_at,
-    createdAt: row.created_at,
-    status: row.status,
-    progress:
-      row.state === null
-        ? null
-        : {
-            state: row.state,
-            proofHash: row.proof_hash,
-            attempts: row.attempts,
-            txHash: row.tx_hash,
-            updatedAt: row.updated_at,
-            chainId: row.chain_id,
-          },
-  };
 }

@@ -1,5 +1,6 @@
 import type { Hex } from '../../../proof/bytes.ts';
-import type { NewTask, TaskRecord, TaskStore } from '../../core/ports.ts';
+import type { TaskStore } from '../../core/ports.ts';
+import { isSameClaim } from '../task-rows.ts';
 import type { Access } from './access.ts';
 import { sightings } from './sightings.ts';
 import { isVisibleTo, taskReader } from './task-records.ts';
@@ -77,15 +78,4 @@ export function taskStore({
 
     hasAnchorTransaction: (txHash) => read(() => signed.get(txHash) !== undefined),
   };
-}
-
-/** Documents are canonical text, so equal content is equal text. */
-function isSameClaim(stored: TaskRecord, task: NewTask): boolean {
-  return (
-    stored.robotId === task.robotId &&
-    stored.title === task.title &&
-    stored.description === task.description &&
-    stored.expectedResult === task.expectedResult &&
-    stored.occurredAt === task.occurredAt
-  );
 }

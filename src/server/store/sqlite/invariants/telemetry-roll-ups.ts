@@ -1,9 +1,9 @@
 import type { Database } from 'better-sqlite3';
-import { type DayNames, dayNames, readingsOf } from '../../../core/day-names.ts';
-import { agree, type Tally } from '../../../core/tally.ts';
-import { decodeTally } from '../../../core/tally-bytes.ts';
+import { readingsOf } from '../../../core/day-names.ts';
 import { stepMs } from '../../../core/telemetry-store.ts';
-import { beginOf, DayTallies, namesReader, type RollupRow, resolutions } from '../roll-ups.ts';
+import { beginOf } from '../../day-tallies.ts';
+import { type RobotDay, startDay, violationsOfDay } from '../../invariants/robot-day.ts';
+import { namesReader, type RollupRow } from '../roll-ups.ts';
 
 interface SampleRow {
   robot_id: string;
@@ -33,25 +33,12 @@ export function* rollupsFollowSamples(db: Database): Generator<string> {
     const day = beginOf('day', row.recorded_at);
     if (open?.robotId !== robotId || open.day !== day) {
       if (open !== undefined) yield* violationsOfDay(open);
-      const tallies = new DayTallies(dayNames(namesOf(robotId, day)));
-      open = { robotId, day, tallies, held: heldIn(tallies.names) };
+      open = startDay(robotId, day, namesOf(robotId, day));
     }
     open.tallies.add(row.recorded_at, readingsOf({ batteryPct, state, metrics }));
   }
   if (open !== undefined) yield* violationsOfDay(open);
   yield* rollupsWithoutSamples(db);
-}
-
-interface RobotDay {
-  robotId: string;
-  day: number;
-  tallies: DayTallies;
-  /** How many names the day is stored with. */
-  held: number;
-}
-
-function heldIn({ states, metrics }: DayNames): number {
-  return states.size + metrics.size;
 }
 
 function dayComparison(db: Database): (day: RobotDay) => Generator<string> {
@@ -62,38 +49,12 @@ function dayComparison(db: Database): (day: RobotDay) => Generator<string> {
     `SELECT at, samples, summary FROM telemetry_rollups
      WHERE robot_id = ? AND resolution = ? AND at >= ? AND at < ?`,
   );
-  return function* ({ robotId, day, tallies, held }) {
-    const horizon = horizonOf.get(robotId) ?? Number.NEGATIVE_INFINITY;
-    if (day >= horizon && heldIn(tallies.names) > held) {
-      yield `day ${day} of robot ${robotId} has names that are not held`;
-    }
-    for (const resolution of resolutions) {
-      const rows = stored.all(robotId, resolution, day, day + stepMs.day);
-      const unseen = new Map(rows.map((row) => [row.at, row]));
-      for (const [at, counted] of tallies.by(resolution)) {
-        const row = unseen.get(at);
-        unseen.delete(at);
-        if (at < horizon && (resolution === 'minute' || counted.samples <= (row?.samples ?? 0))) {
-          continue;
-        }
-        if (row === undefined || !saysTheSame(row, counted)) {
-          yield `the ${resolution} ${at} of robot ${robotId} does not say what its samples do`;
-        }
-      }
-      for (const at of unseen.keys()) {
-        if (at >= horizon) yield `the ${resolution} ${at} of robot ${robotId} has no samples`;
-      }
-    }
+  return function* (robotDay) {
+    const { robotId, day } = robotDay;
+    yield* violationsOfDay(robotDay, horizonOf.get(robotId) ?? null, (resolution) =>
+      stored.all(robotId, resolution, day, day + stepMs.day),
+    );
   };
-}
-
-function saysTheSame({ samples, summary }: RollupRow, counted: Tally): boolean {
-  try {
-    return agree(counted, decodeTally(samples, summary));
-  } catch (error) {
-    if (error instanceof RangeError) return false;
-    throw error;
-  }
 }
 
 /** Of days without any sample, which the comparison of days does not see. */

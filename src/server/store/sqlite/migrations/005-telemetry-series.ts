@@ -2,7 +2,8 @@ import type { Database } from 'better-sqlite3';
 import { type DayNames, dayNames, noNames, readingsOf } from '../../../core/day-names.ts';
 import { BATTERY, Tally } from '../../../core/tally.ts';
 import { stepMs } from '../../../core/telemetry-store.ts';
-import { DayTallies, tallySaver } from '../roll-ups.ts';
+import { DayTallies } from '../../day-tallies.ts';
+import { tallySaver } from '../roll-ups.ts';
 
 /**
  * Summaries of minutes beside those of hours and days, packed, and how far retention has come. What the samples

@@ -1,0 +1,14 @@
+#!/bin/sh
+# A backup of svc's PostgreSQL database, beside live instances, for cron or a systemd timer:
+#   backup-postgres.sh postgres://svc@db.example/svc /backups
+# The password comes from PGPASSWORD or ~/.pgpass. Keeps what is there; removes nothing.
+set -eu
+url=$1
+folder=$2
+umask 077
+file="$folder/svc-$(date -u +%Y%m%dT%H%M%SZ).dump"
+pg_dump --format=custom --no-owner --dbname="$url" --file="$file.part"
+# A dump that pg_restore can read to its end is whole.
+pg_restore --list "$file.part" > /dev/null
+mv "$file.part" "$file"
+echo "$file"

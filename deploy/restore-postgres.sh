@@ -1,0 +1,10 @@
+#!/bin/sh
+# Puts a backup into an empty database, and lets nothing be anchored until it was held against the chain:
+#   restore-postgres.sh /backups/svc-20261121T040000Z.dump postgres://svc@db.example/svc_restored
+# Stop every instance first. The password comes from PGPASSWORD or ~/.pgpass. Afterwards, with SVC_CHAIN_RPC_URL and the
+# anchoring keys in the environment: svc-server reconcile, then start.
+set -eu
+dump=$1
+url=$2
+pg_restore --exit-on-error --single-transaction --no-owner --dbname="$url" "$dump"
+SVC_DATABASE_URL=$url svc-server hold

@@ -1,0 +1,78 @@
+import { Button, Group, Text } from '@mantine/core';
+import { type QueryKey, useInfiniteQuery, useQueryClient } from '@tanstack/react-query';
+import type { ReactNode } from 'react';
+import { POLL_MS } from '../queries.ts';
+import { Freshness } from '../ui/freshness.tsx';
+import { Failure, Loading } from '../ui/states.tsx';
+import './lists.css';
+
+interface PageOf<Item> {
+  items: Item[];
+  next_cursor: string | null;
+}
+
+interface PagedListProps<Item> {
+  what: string;
+  queryKey: QueryKey;
+  read: (query: { limit: string; cursor?: string }, signal: AbortSignal) => Promise<PageOf<Item>>;
+  /** In the place of no item. */
+  empty: ReactNode;
+  children: (items: Item[]) => ReactNode;
+}
+
+/**
+ * A list, newest first, with older pages on demand. It follows what happens until older ones are shown: then
+ * it stands still, since reading every page again would cost more with each, and move what is being read.
+ */
+export function PagedList<Item>({ what, queryKey, read, empty, children }: PagedListProps<Item>) {
+  const queries = useQueryClient();
+  const list = useInfiniteQuery({
+    queryKey,
+    queryFn: ({ pageParam, signal }) =>
+      read({ limit: '25', ...(pageParam && { cursor: pageParam }) }, signal),
+    initialPageParam: '',
+    getNextPageParam: (page: PageOf<Item>) => page.next_cursor,
+    refetchInterval: ({ state }) => (standsStill(state.data?.pages) ? false : POLL_MS),
+  });
+  if (list.data === undefined) {
+    if (list.isError) return <Failure error={list.error} onRetry={list.refetch} />;
+    return <Loading what={what} />;
+  }
+  const items = list.data.pages.flatMap((page) => page.items);
+  return (
+    <>
+      <div className="list-status">
+        {standsStill(list.data.pages) ? (
+          <Group gap="sm">
+            <Text size="sm" c="dimmed" role="status">
+              Stands still while older {what} are shown
+            </Text>
+            <Button
+              size="compact-xs"
+              variant="default"
+              onClick={() => queries.resetQueries({ queryKey, exact: true })}
+            >
+              Back to the newest
+            </Button>
+          </Group>
+        ) : (
+          <Freshness query={list} />
+        )}
+      </div>
+      {items.length === 0 ? empty : children(items)}
+      {list.isFetchNextPageError && <Failure error={list.error} onRetry={list.fetchNextPage} />}
+      {list.hasNextPage && (
+        <Button
+          variant="default"
+          mt="md"
+          loading={list.isFetchingNextPage}
+          onClick={() => list.fetchNextPage()}
+        >
+          Show more
+        </Button>
+      )}
+    </>
+  );
+}
+
+const standsStill = (pages: unknown[] | undefined) => (pages?.length ?? 0) > 1;

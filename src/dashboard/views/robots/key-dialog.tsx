@@ -1,0 +1,81 @@
+import { Alert, Button, Checkbox, Group, Stack, Text } from '@mantine/core';
+import { useEffect, useState } from 'react';
+import { Command } from '../../ui/copy.tsx';
+import { Dialog } from '../../ui/dialog.tsx';
+
+interface KeyDialogProps {
+  robot: string;
+  apiKey: string;
+  onClose: () => void;
+}
+
+/** A robot's key, the only time that it can be seen: it closes for who has kept the key, or means to lose it. */
+export function KeyDialog({ robot, apiKey, onClose }: KeyDialogProps) {
+  const [isKept, setIsKept] = useState(false);
+  const [isLeaving, setIsLeaving] = useState(false);
+  useWarningOnLeave(!isKept);
+  const leave = () => (isKept ? onClose() : setIsLeaving(true));
+  return (
+    <Dialog title={`Key of ${robot}`} isLocked size="lg" onClose={leave}>
+      <Stack>
+        <Alert color="yellow" title="Copy this key now">
+          It is shown this once. The service keeps only its hash; whoever has lost it rotates it.
+        </Alert>
+        <Command value={apiKey} what="key" />
+        <div>
+          <Text size="sm" mb={6}>
+            Paste this on the robot. It keeps the key in a file that only its user can read, and
+            asks the service who it is:
+          </Text>
+          <Command value={commandFor(apiKey)} what="command" />
+        </div>
+        {isLeaving ? (
+          <Alert color="red" role="alert" title="Close without the key?">
+            <Text size="sm" mb="sm">
+              Nobody can show it again. {robot} could then only work with another key.
+            </Text>
+            <Group gap="xs">
+              <Button size="xs" variant="default" onClick={() => setIsLeaving(false)}>
+                Back to the key
+              </Button>
+              <Button size="xs" color="red.9" onClick={onClose}>
+                Close, and lose it
+              </Button>
+            </Group>
+          </Alert>
+        ) : (
+          <>
+            <Checkbox
+              label="I have kept the key"
+              checked={isKept}
+              onChange={({ currentTarget }) => setIsKept(currentTarget.checked)}
+            />
+            <Group justify="flex-end">
+              <Button disabled={!isKept} onClick={onClose}>
+                Done
+              </Button>
+            </Group>
+          </>
+        )}
+      </Stack>
+    </Dialog>
+  );
+}
+
+/** Lets the browser ask before the page goes, with the key, while `isOn`. */
+function useWarningOnLeave(isOn: boolean): void {
+  useEffect(() => {
+    if (!isOn) return;
+    const ask = (event: BeforeUnloadEvent) => event.preventDefault();
+    window.addEventListener('beforeunload', ask);
+    return () => window.removeEventListener('beforeunload', ask);
+  }, [isOn]);
+}
+
+/** Neither `printf`, which a shell does itself, nor `curl` has the key among its arguments for others to see. */
+function commandFor(apiKey: string): string {
+  return [
+    `(umask 077 && printf '%s\\n' '${apiKey}' > robot-key)`,
+    `sed 's/^/Authorization: Bearer /' robot-key | curl -fsS -H @- ${location.origin}/api/v1/robot`,
+  ].join('\n');
+}

@@ -1,0 +1,104 @@
+/** A table as both stores have it. */
+export interface MovedTable {
+  name: string;
+  /** Of its rows' order, by bytes, the same in both. */
+  key: readonly string[];
+  /** Those beside the key. */
+  columns: readonly string[];
+  /** What SQLite reads where its table is another. */
+  source?: string;
+  /** Kept by triggers of the target: compared, not written. */
+  derived?: true;
+}
+
+/**
+ * All that a service keeps, referred to before referring. Not here: counts of the running minute, and what only one of
+ * the stores has for itself.
+ */
+export const movedTables: readonly MovedTable[] = [
+  table('accounts', 'wallet', 'anchor_quota gas_credit_wei created_at'),
+  table('sessions', 'id', 'token_hash wallet created_at expires_at signed_in_with'),
+  table('challenges', 'seq', 'nonce wallet message created_at expires_at'),
+  table('cli_codes', 'code_hash', 'challenge session_id expires_at'),
+  table('cursor_key', 'id', 'key'),
+  table(
+    'fleets',
+    'id',
+    'wallet name description location shift tags sort_order created_at updated_at',
+  ),
+  table(
+    'robots',
+    'id',
+    'wallet name description fleet_id key_hash key_hint created_at updated_at last_seen_at battery_pct battery_at state state_at',
+  ),
+  table(
+    'tasks',
+    'id',
+    'robot_id wallet title description expected_result occurred_at created_at status',
+  ),
+  table('tombstones', 'task_id', 'deleted_at'),
+  { ...table('task_counts', 'robot_id', 'claimed verified'), derived: true },
+  table('ledger', 'seq', 'wallet kind anchors gas_wei task_id cycle grant_id note at'),
+  table(
+    'completions',
+    'task_id',
+    'state proof_hash claim_hash leaf cycle generation reserve_seq queued_at updated_at failure',
+  ),
+  { ...table('proof_hashes', 'proof_hash', 'occurrences'), derived: true },
+  {
+    ...table('proofs', 'task_id', 'key sealed stored_at'),
+    source: 'proofs JOIN proof_keys ON proof_keys.id = proofs.key_id',
+  },
+  table(
+    'attempts',
+    'id',
+    'chain_id sender nonce state payload root leaf_count unsettled_leaves safe created_at updated_at mined_tx_hash mined_block_number mined_block_hash mined_tx_index mined_at gas_used effective_gas_price data_fee_wei cost_wei',
+  ),
+  table(
+    'variants',
+    'tx_hash',
+    'attempt_id seq raw_tx max_fee_per_gas max_priority_fee_per_gas created_at adopted',
+  ),
+  table('leaves', 'attempt_id leaf_index', 'task_id leaf path generation live settled_at'),
+  table('receipts', 'seq', 'task_id proof_hash attempt_id leaf_index'),
+  table('chain_identity', 'id', 'chain_id genesis_hash'),
+  table(
+    'chain_status',
+    'id',
+    'single_gas base_fee_per_gas max_priority_fee_per_gas data_fee_wei degraded updated_at',
+  ),
+  table('leases', 'chain_id address', 'holder fence expires_at degraded parked'),
+  table('restoration', 'id', 'restored_at'),
+  table('reconciled_senders', 'chain_id address', 'reconciled_at'),
+  table('foreign_nonces', 'chain_id sender nonce', 'tx_hash recorded_at'),
+  table('telemetry', 'robot_id recorded_at id', 'battery_pct state metrics'),
+  table('telemetry_rollups', 'robot_id resolution at', 'samples summary'),
+  table('telemetry_names', 'robot_id day', 'names'),
+  table('telemetry_horizons', 'robot_id', 'before'),
+  table('events', 'seq', 'robot_id id event_type severity message payload occurred_at created_at'),
+  table('activity_hours', 'scope at', 'samples info warn error'),
+  table('anchor_days', 'scope at', 'anchors gas_wei'),
+  table('robot_traces', 'robot_id', ''),
+];
+
+function table(name: string, key: string, columns: string): MovedTable {
+  return { name, key: key.split(' '), columns: columns === '' ? [] : columns.split(' ') };
+}
+
+export function columnsOf({ key, columns }: MovedTable): string[] {
+  return [...key, ...columns];
+}
+
+/** What a row of a table holds, in the order of `columnsOf`; whole numbers may come as text. */
+export type MovedRow = readonly (string | number | boolean | Buffer | null)[];
+
+/** The same text for the same content, whichever store a value comes from. */
+export function rowText(row: MovedRow): string {
+  return JSON.stringify(row.map(valueText));
+}
+
+function valueText(value: MovedRow[number]): string | null {
+  if (value === null) return null;
+  if (Buffer.isBuffer(value)) return value.toString('hex');
+  return typeof value === 'boolean' ? String(Number(value)) : String(value);
+}

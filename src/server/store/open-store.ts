@@ -1,0 +1,29 @@
+import type { Clock } from '../../base/clock.ts';
+import type { DatabaseConfig } from '../config.ts';
+import type { Store } from '../core/ports.ts';
+
+export interface OpenStoreOptions {
+  clock: Clock;
+  /** True for a server, which makes and migrates the database; false for a command beside it. */
+  serves: boolean;
+  /** Called once, when disk or file cannot be trusted any more; the process should end. */
+  onFatal?: (error: Error) => void;
+  /** Called after each commit; `seconds` covers the work in it. */
+  onCommit?: (commit: { writes: number; seconds: number }) => void;
+  /** Free bytes of the disk below which `hasRoom` says no; without a meaning on PostgreSQL. */
+  minFreeBytes?: number;
+}
+
+/** The store of this database; only its own driver is loaded. Rejects as the stores' own functions do. */
+export async function openStore(
+  database: DatabaseConfig,
+  { clock, serves, onFatal = () => {}, onCommit, minFreeBytes = 0 }: OpenStoreOptions,
+): Promise<Store> {
+  if (database.kind === 'sqlite') {
+    const { openSqliteStore } = await import('./sqlite/open-store.ts');
+    const { path } = database;
+    return openSqliteStore({ path, clock, exclusive: serves, onFatal, onCommit, minFreeBytes });
+  }
+  const { openPostgresStore } = await import('./postgres/open-store.ts');
+  return openPostgresStore({ ...database, serves, onCommit });
+}

@@ -1,0 +1,278 @@
+import { SvcError } from '../../../base/svc-error.ts';
+import type { Hex } from '../../../proof/bytes.ts';
+import type {
+  AnchorStore,
+  AttemptState,
+  Lease,
+  NewAttempt,
+  OpenAttempt,
+  Variant,
+} from '../../core/anchor-store.ts';
+import { transactionCost } from '../../core/money.ts';
+import type { SenderKey } from '../../core/operations-store.ts';
+import { completionMove } from '../completion-moves.ts';
+import type { Access } from './access.ts';
+import { moveAttempts, nextStates } from './anchor-moves.ts';
+import type { Queries } from './connections.ts';
+import { checkLease, requireLease } from './leases.ts';
+import { sql } from './sql.ts';
+
+interface OpenAttemptRow {
+  id: string;
+  chain_id: number;
+  sender: string;
+  nonce: number;
+  state: AttemptState;
+  payload: Hex;
+  leaf_count: number;
+  unsettled_leaves: number;
+  mined_tx_hash: Hex | null;
+  taken_by: Hex | null;
+  created_at: number;
+}
+
+interface VariantRow {
+  attempt_id: string;
+  seq: number;
+  tx_hash: Hex;
+  raw_tx: Hex;
+  max_fee_per_gas: string;
+  max_priority_fee_per_gas: string;
+}
+
+/** The condition is the index's own, or the index cannot serve it. */
+export const IS_OPEN = `(state IN ('signed', 'submitted', 'reorged')
+  OR (state IN ('included', 'finalized') AND unsettled_leaves > 0))`;
+
+const highestNonce = sql(`SELECT greatest(
+  (SELECT max(nonce) FROM attempts WHERE chain_id = $1 AND sender = $2),
+  (SELECT max(nonce) FROM foreign_nonces WHERE chain_id = $1 AND sender = $2)) AS nonce`);
+const insertAttempt = sql(`INSERT INTO attempts (id, chain_id, sender, nonce, state, payload, root,
+    leaf_count, unsettled_leaves, created_at, updated_at)
+  VALUES ($1, $2, $3, $4, 'signed', $5, $6, $7, $7, $8, $8)
+  ON CONFLICT (chain_id, sender, nonce) DO NOTHING`);
+const sign = completionMove('sign');
+// In the order given: the tree is of that order. The paths follow from it, and come with the settlement.
+const submitLeaves = sql(`WITH
+  given AS (
+    SELECT * FROM unnest($2::uuid[], $3::text[]) WITH ORDINALITY AS g (task_id, leaf, place)
+  ),
+  queued AS (
+    SELECT c.task_id, c.leaf, c.generation, g.place FROM completions c JOIN given g USING (task_id)
+    WHERE c.leaf = g.leaf AND c.state IN ${sign.from} ORDER BY c.task_id FOR NO KEY UPDATE OF c
+  ),
+  submitted AS (
+    UPDATE completions c SET state = ${sign.to}, updated_at = $4
+    FROM queued q WHERE c.task_id = q.task_id
+  )
+  INSERT INTO leaves (attempt_id, leaf_index, task_id, leaf, path, generation)
+  SELECT $1, place - 1, task_id, leaf, '', generation FROM queued`);
+const insertVariant = sql(`INSERT INTO variants (attempt_id, seq, tx_hash, raw_tx, max_fee_per_gas,
+    max_priority_fee_per_gas, created_at, adopted)
+  VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`);
+const newestVariant = sql(`SELECT * FROM variants WHERE attempt_id = $1 ORDER BY seq DESC LIMIT 1`);
+const findVariant = sql('SELECT FROM variants WHERE tx_hash = $1 AND attempt_id = $2');
+const include = sql(`UPDATE attempts SET state = $2, updated_at = $3, safe = false,
+    mined_tx_hash = $4, mined_block_number = $5, mined_block_hash = $6, mined_tx_index = $7,
+    mined_at = $8, gas_used = $9, effective_gas_price = $10, data_fee_wei = $11,
+    cost_wei = coalesce(cost_wei, $12)
+  WHERE id = $1`);
+const openSenders = sql(`SELECT chain_id, sender FROM attempts WHERE ${IS_OPEN}
+  UNION SELECT chain_id, sender FROM attempts WHERE state = 'included'`);
+const openAttempts = sql(`SELECT id, chain_id, sender, nonce, state, payload, leaf_count,
+    unsettled_leaves, mined_tx_hash, created_at, f.tx_hash AS taken_by
+  FROM attempts LEFT JOIN foreign_nonces f USING (chain_id, sender, nonce)
+  WHERE (chain_id, sender) IN (SELECT * FROM unnest($1::bigint[], $2::text[])) AND ${IS_OPEN}
+  ORDER BY nonce`);
+const variantsOf = sql('SELECT * FROM variants WHERE attempt_id = ANY($1::uuid[]) ORDER BY seq');
+
+/** Steps 3 to 5 of anchoring: signed, sent, mined. */
+export function attemptStore(
+  access: Access,
+): Pick<
+  AnchorStore,
+  | 'getNextNonce'
+  | 'commitAttempt'
+  | 'addVariant'
+  | 'adoptVariant'
+  | 'recordBroadcast'
+  | 'recordInclusion'
+  | 'listOpenAttempts'
+  | 'listOpenSenders'
+> {
+  const write = (lease: Lease, work: (tx: Queries) => Promise<void>) =>
+    access.write(async (tx) => {
+      await requireLease(tx, access, lease);
+      await work(tx);
+    });
+  const read = <T>(lease: Lease, work: (tx: Queries) => Promise<T>) =>
+    access.read(async (tx) => {
+      await checkLease(tx, access, lease);
+      return work(tx);
+    });
+
+  return {
+    getNextNonce: (lease) => read(lease, (tx) => readNextNonce(tx, senderOf(lease))),
+
+    commitAttempt: (lease, attempt) =>
+      write(lease, async (tx) => {
+        await takeNonce(tx, lease, attempt);
+        await saveVariant(tx, { attemptId: attempt.id, seq: 0 }, attempt.variant, attempt.now);
+        await moveLeaves(tx, attempt);
+      }),
+
+    addVariant: (lease, attemptId, variant, replaces, now) =>
+      write(lease, async (tx) => {
+        await moveAttempts(tx, lease, [attemptId], 'replace', now);
+        const newest = await readNewestVariant(tx, attemptId);
+        const isDearer =
+          variant.maxFeePerGas > newest.maxFeePerGas &&
+          variant.maxPriorityFeePerGas > newest.maxPriorityFeePerGas;
+        if (newest.txHash !== replaces || !isDearer) {
+          throw new Error('A variant replaces the newest one, and both of its fees are higher');
+        }
+        await saveVariant(tx, { attemptId, seq: newest.seq + 1 }, variant, now);
+      }),
+
+    adoptVariant: (lease, attemptId, variant, now) =>
+      write(lease, async (tx) => {
+        if (await isVariantOf(tx, attemptId, variant.txHash)) return;
+        await moveAttempts(tx, lease, [attemptId], 'replace', now);
+        const { seq } = await readNewestVariant(tx, attemptId);
+        await saveVariant(tx, { attemptId, seq: seq + 1, adopted: true }, variant, now);
+      }),
+
+    recordBroadcast: (lease, attemptId, now) =>
+      write(lease, (tx) => moveAttempts(tx, lease, [attemptId], 'broadcast', now)),
+
+    recordInclusion: (lease, attemptId, mined, now) =>
+      write(lease, async (tx) => {
+        const [next] = await nextStates(tx, lease, [attemptId], 'include');
+        if (next === undefined || !(await isVariantOf(tx, attemptId, mined.txHash))) {
+          throw new Error('The mined transaction is no variant of the attempt');
+        }
+        await tx.run(include, [
+          attemptId,
+          next.state,
+          now,
+          mined.txHash,
+          mined.blockNumber,
+          mined.blockHash,
+          mined.txIndex,
+          mined.blockTimestamp,
+          mined.gasUsed,
+          mined.effectiveGasPrice,
+          mined.dataFeeWei,
+          transactionCost(mined),
+        ]);
+      }),
+
+    listOpenAttempts: (lease) =>
+      read(lease, async (tx) => {
+        const open = await readOpenAttempts(tx, [senderOf(lease)]);
+        return open.map(({ attempt }) => attempt);
+      }),
+
+    async listOpenSenders() {
+      const rows = await access.rows<{ chain_id: number; sender: string }>(openSenders);
+      return rows.map(({ chain_id: chainId, sender: address }) => ({ chainId, address }));
+    },
+  };
+}
+
+function senderOf({ chainId, sender }: Lease): SenderKey {
+  return { chainId, address: sender };
+}
+
+/** The nonce after the highest ever committed, and after those known to be used elsewhere; null when none was. */
+export async function readNextNonce(
+  queries: Queries,
+  { chainId, address }: SenderKey,
+): Promise<number | null> {
+  const row = await queries.first<{ nonce: number | null }>(highestNonce, [chainId, address]);
+  return row === undefined || row.nonce === null ? null : row.nonce + 1;
+}
+
+async function takeNonce(tx: Queries, lease: Lease, attempt: NewAttempt): Promise<void> {
+  const { chainId, sender } = lease;
+  const { id, nonce, payload, root, leaves, now } = attempt;
+  const next = await readNextNonce(tx, senderOf(lease));
+  const isNext = next === null || next === nonce;
+  const values = [id, chainId, sender, nonce, payload, root, leaves.length, now];
+  // Where it is taken, another commit under this very lease was first.
+  if (isNext && (await tx.run(insertAttempt, values)) === 1) return;
+  throw new SvcError(
+    'nonce_conflict',
+    `Nonce ${nonce} does not follow the last committed one${isNext ? '' : `; ${next} does`}.`,
+  );
+}
+
+/** Moves the queued completions into the attempt, or throws `leaf_gone`. */
+async function moveLeaves(tx: Queries, { id, leaves, now }: NewAttempt): Promise<void> {
+  const taskIds = leaves.map(({ taskId }) => taskId);
+  const moved = await tx.run(submitLeaves, [id, taskIds, leaves.map(({ leaf }) => leaf), now]);
+  if (moved !== leaves.length) throw new SvcError('leaf_gone', 'A proof is no longer queued.');
+}
+
+async function saveVariant(
+  tx: Queries,
+  { attemptId, seq, adopted = false }: { attemptId: string; seq: number; adopted?: boolean },
+  { txHash, rawTx, maxFeePerGas, maxPriorityFeePerGas }: Variant,
+  now: number,
+): Promise<void> {
+  const fees = [maxFeePerGas, maxPriorityFeePerGas];
+  await tx.run(insertVariant, [attemptId, seq, txHash, rawTx, ...fees, now, adopted]);
+}
+
+async function isVariantOf(tx: Queries, attemptId: string, txHash: Hex): Promise<boolean> {
+  return (await tx.first(findVariant, [txHash, attemptId])) !== undefined;
+}
+
+async function readNewestVariant(
+  tx: Queries,
+  attemptId: string,
+): Promise<Variant & { seq: number }> {
+  const row = await tx.first<VariantRow>(newestVariant, [attemptId]);
+  if (row === undefined) throw new Error(`Attempt ${attemptId} has no variant`);
+  return { ...toVariant(row), seq: row.seq };
+}
+
+/** What each of the senders has open, as `listOpenAttempts`; lowest nonce first. */
+export async function readOpenAttempts(
+  tx: Queries,
+  senders: readonly SenderKey[],
+): Promise<(SenderKey & { attempt: OpenAttempt })[]> {
+  const rows = await tx.rows<OpenAttemptRow>(openAttempts, [
+    senders.map(({ chainId }) => chainId),
+    senders.map(({ address }) => address),
+  ]);
+  const variants = new Map(rows.map(({ id }): [string, Variant[]] => [id, []]));
+  for (const row of await tx.rows<VariantRow>(variantsOf, [[...variants.keys()]])) {
+    variants.get(row.attempt_id)?.push(toVariant(row));
+  }
+  return rows.map((row) => ({
+    chainId: row.chain_id,
+    address: row.sender,
+    attempt: {
+      id: row.id,
+      nonce: row.nonce,
+      state: row.state,
+      payload: row.payload,
+      leafCount: row.leaf_count,
+      unsettledLeaves: row.unsettled_leaves,
+      variants: variants.get(row.id) ?? [],
+      minedTxHash: row.mined_tx_hash,
+      takenBy: row.taken_by,
+      createdAt: row.created_at,
+    },
+  }));
+}
+
+function toVariant(row: VariantRow): Variant {
+  return {
+    txHash: row.tx_hash,
+    rawTx: row.raw_tx,
+    maxFeePerGas: BigInt(row.max_fee_per_gas),
+    maxPriorityFeePerGas: BigInt(row.max_priority_fee_per_gas),
+  };
+}

@@ -1,0 +1,114 @@
+import { SvcError } from '../../../base/svc-error.ts';
+import type { Hex } from '../../../proof/bytes.ts';
+import type { AnchorStore, FeeQuote } from '../../core/anchor-store.ts';
+import type { Access } from './access.ts';
+import { IS_OWNED, leaseLost, ownership } from './leases.ts';
+import { sql } from './sql.ts';
+
+/** Of the newest fee quote; null until there was one. */
+export interface QuoteRow {
+  single_gas: string | null;
+  base_fee_per_gas: string | null;
+  max_priority_fee_per_gas: string | null;
+  data_fee_wei: string | null;
+}
+
+interface StatusRow extends QuoteRow {
+  degraded: string;
+  updated_at: number;
+  sender_degraded: string | null;
+  sender_parked: number | null;
+}
+
+export const QUOTE_COLUMNS = 'single_gas, base_fee_per_gas, max_priority_fee_per_gas, data_fee_wei';
+
+const bind = sql('INSERT INTO chain_identity VALUES (1, $1, $2) ON CONFLICT DO NOTHING');
+const readIdentity = sql('SELECT chain_id, genesis_hash FROM chain_identity');
+const save = sql(`WITH sender AS (
+    UPDATE leases SET degraded = $6, parked = $7 WHERE ${IS_OWNED} RETURNING true
+  )
+  INSERT INTO chain_status AS s (id, ${QUOTE_COLUMNS}, degraded, updated_at)
+  SELECT 1, $8::numeric, $9::numeric, $10::numeric, $11::numeric, '[]', $12::bigint FROM sender
+  ON CONFLICT (id) DO UPDATE SET
+    single_gas = coalesce(excluded.single_gas, s.single_gas),
+    base_fee_per_gas = coalesce(excluded.base_fee_per_gas, s.base_fee_per_gas),
+    max_priority_fee_per_gas =
+      coalesce(excluded.max_priority_fee_per_gas, s.max_priority_fee_per_gas),
+    data_fee_wei = coalesce(excluded.data_fee_wei, s.data_fee_wei),
+    updated_at = excluded.updated_at`);
+const status = sql(`SELECT ${QUOTE_COLUMNS}, s.degraded, s.updated_at,
+    l.degraded AS sender_degraded, l.parked AS sender_parked
+  FROM chain_status s
+  LEFT JOIN leases l ON l.holder IS NOT NULL AND l.expires_at > instant_or($1)`);
+
+export function chainStatusStore(
+  access: Access,
+): Pick<AnchorStore, 'bindChain' | 'getChainIdentity' | 'saveChainStatus' | 'getChainStatus'> {
+  async function identity() {
+    const row = await access.first<{ chain_id: number; genesis_hash: Hex }>(readIdentity);
+    return row === undefined ? null : { chainId: row.chain_id, genesisHash: row.genesis_hash };
+  }
+
+  return {
+    async bindChain({ chainId, genesisHash }) {
+      const known = await identity();
+      if (known === null) await access.run(bind, [chainId, genesisHash]);
+      const bound = known ?? (await identity());
+      if (bound?.chainId === chainId && bound.genesisHash === genesisHash) return;
+      throw new SvcError(
+        'chain_mismatch',
+        `This database belongs to chain ${bound?.chainId} with genesis ${bound?.genesisHash}; the node is on chain ${chainId} with genesis ${genesisHash}.`,
+        {
+          hint: 'Point the service at the right node, or give this chain a database of its own.',
+        },
+      );
+    },
+
+    getChainIdentity: identity,
+
+    async saveChainStatus(lease, { quote, degraded, parked, now }) {
+      const saved = await access.run(save, [
+        ...ownership(access, lease),
+        JSON.stringify(degraded),
+        parked,
+        quote?.singleGas ?? null,
+        quote?.baseFeePerGas ?? null,
+        quote?.maxPriorityFeePerGas ?? null,
+        quote?.dataFeeWei ?? null,
+        now,
+      ]);
+      if (saved === 0) throw leaseLost();
+    },
+
+    async getChainStatus() {
+      const rows = await access.rows<StatusRow>(status, [access.instant()]);
+      const [row] = rows;
+      if (row === undefined) return null;
+      const reasons = [row.degraded, ...rows.map((sender) => sender.sender_degraded ?? '[]')];
+      return {
+        quote: toQuote(row),
+        degraded: [...new Set(reasons.flatMap((text): string[] => JSON.parse(text)))].sort(),
+        parked: rows.reduce((sum, sender) => sum + (sender.sender_parked ?? 0), 0),
+        updatedAt: row.updated_at,
+      };
+    },
+  };
+}
+
+export function toQuote(row: QuoteRow): FeeQuote | null {
+  const { single_gas, base_fee_per_gas, max_priority_fee_per_gas, data_fee_wei } = row;
+  if (
+    single_gas === null ||
+    base_fee_per_gas === null ||
+    max_priority_fee_per_gas === null ||
+    data_fee_wei === null
+  ) {
+    return null;
+  }
+  return {
+    singleGas: BigInt(single_gas),
+    baseFeePerGas: BigInt(base_fee_per_gas),
+    maxPriorityFeePerGas: BigInt(max_priority_fee_per_gas),
+    dataFeeWei: BigInt(data_fee_wei),
+  };
+}

@@ -1,0 +1,140 @@
+import { reservation } from '../../core/money.ts';
+import type { CompletionState, NewCompletion, QueueOutcome, TaskStore } from '../../core/ports.ts';
+import { completionMove } from '../completion-moves.ts';
+import { newProofKey, sealProof } from '../proof-cipher.ts';
+import { storageUnavailable } from '../storage-unavailable.ts';
+import { QUEUE_TOPIC } from '../topics.ts';
+import type { WakeUps } from '../wake-ups.ts';
+import type { Access } from './access.ts';
+import { QUOTE_COLUMNS, type QuoteRow, toQuote } from './chain-status.ts';
+import { completionWaits } from './completion-waits.ts';
+import type { Hints } from './hints.ts';
+import { sql } from './sql.ts';
+import { readTask } from './task-records.ts';
+
+interface SituationRow extends QuoteRow {
+  wallet: string;
+  anchor_quota: number;
+  gas_credit_wei: string;
+  /** Null where the robot has no such task. */
+  status: 'claimed' | 'verified' | null;
+  /** Null before the first completion. */
+  state: CompletionState | null;
+  cycle: number | null;
+}
+
+/** Somebody else decided it each time in between. */
+const ATTEMPTS = 5;
+
+const again = completionMove('try_again');
+
+const readSituation = sql(`SELECT r.wallet, a.anchor_quota, a.gas_credit_wei, t.status, c.state,
+    c.cycle, ${QUOTE_COLUMNS}
+  FROM robots r JOIN accounts a ON a.wallet = r.wallet
+  LEFT JOIN tasks t ON t.id = $3 AND t.robot_id = r.id
+  LEFT JOIN completions c ON c.task_id = t.id
+  LEFT JOIN chain_status s ON true
+  WHERE r.id = $1 AND r.key_hash = $2`);
+
+// All of it or nothing: each part is locked as it is now, and the ledger takes one reservation of a task and cycle,
+// so that of several instances one goes on.
+const queue = sql(`WITH account AS (
+    SELECT wallet FROM accounts WHERE wallet = $4 AND anchor_quota >= 1 AND gas_credit_wei >= $5
+    FOR UPDATE
+  ), robot AS (
+    SELECT id FROM robots WHERE id = $1 AND key_hash = $2 AND EXISTS (SELECT FROM account)
+    FOR UPDATE
+  ), task AS (
+    SELECT id FROM tasks WHERE id = $3 AND robot_id = $1 AND EXISTS (SELECT FROM robot)
+    FOR KEY SHARE
+  ), reserved AS (
+    INSERT INTO ledger (wallet, kind, anchors, gas_wei, task_id, cycle, at)
+    SELECT $4, 'reserve', -1, -$5::numeric, id, $6::integer, $7::bigint FROM task
+    ON CONFLICT (task_id, cycle) WHERE kind = 'reserve' DO NOTHING
+    RETURNING seq
+  ), paid AS (
+    UPDATE accounts SET anchor_quota = anchor_quota - 1, gas_credit_wei = gas_credit_wei - $5
+    WHERE wallet = $4 AND EXISTS (SELECT FROM reserved)
+  ), seen AS (
+    UPDATE robots SET last_seen_at = $7
+    WHERE id = $1 AND EXISTS (SELECT FROM reserved) AND (last_seen_at IS NULL OR last_seen_at < $7)
+  ), kept AS (
+    INSERT INTO proofs (task_id, key, sealed, stored_at)
+    SELECT $3::uuid, $8::bytea, $9::bytea, $7 FROM reserved
+    ON CONFLICT (task_id) DO UPDATE SET
+      key = excluded.key, sealed = excluded.sealed, stored_at = excluded.stored_at
+  )
+  INSERT INTO completions AS c (task_id, state, proof_hash, claim_hash, leaf, cycle, generation,
+    reserve_seq, queued_at, updated_at)
+  SELECT $3, ${again.to}, $10, $11, $12, $6, 0, seq, $7, $7 FROM reserved
+  ON CONFLICT (task_id) DO UPDATE SET state = excluded.state, proof_hash = excluded.proof_hash,
+    claim_hash = excluded.claim_hash, leaf = excluded.leaf, cycle = excluded.cycle, generation = 0,
+    reserve_seq = excluded.reserve_seq, queued_at = excluded.queued_at,
+    updated_at = excluded.updated_at, failure = NULL, offered_to = NULL, offered_until = 0`);
+
+export function completionStore(
+  access: Access,
+  { hints, wakeUps }: { hints: Hints; wakeUps: WakeUps },
+): Pick<TaskStore, 'queueCompletion' | 'waitForCompletion'> {
+  return {
+    async queueCompletion(completion) {
+      for (let attempt = 1; attempt <= ATTEMPTS; attempt += 1) {
+        const outcome = await decide(access, completion);
+        if (outcome?.outcome === 'queued') hints.tell([QUEUE_TOPIC]);
+        if (outcome !== null) return outcome;
+      }
+      throw storageUnavailable('Others changed the task or its account all the time.');
+    },
+
+    ...completionWaits(access, wakeUps),
+  };
+}
+
+/** Null where what it went by had changed at the commit. */
+async function decide(access: Access, completion: NewCompletion): Promise<QueueOutcome | null> {
+  const { taskId, robotId, keyHash } = completion;
+  const found = await access.first<SituationRow>(readSituation, [robotId, keyHash, taskId]);
+  if (found === undefined) return { outcome: 'robot_gone' };
+  if (found.status === null) return { outcome: 'not_found' };
+  if (found.status === 'verified' || (found.state !== null && found.state !== 'failed')) {
+    return inTheWay(access, taskId);
+  }
+  if (found.anchor_quota < 1) return { outcome: 'no_anchor_quota' };
+  const quote = toQuote(found);
+  if (quote === null) return { outcome: 'no_fee_quote' };
+  const reserved = reservation(quote);
+  if (BigInt(found.gas_credit_wei) < reserved) return { outcome: 'no_gas_credit' };
+  return (await queueOnce(access, completion, found, reserved)) ? { outcome: 'queued' } : null;
+}
+
+async function inTheWay(access: Access, taskId: string): Promise<QueueOutcome | null> {
+  const task = await readTask(access, taskId);
+  if (task?.status === 'verified') return { outcome: 'already_completed', task };
+  if (task === null || task.completion === null || task.completion.state === 'failed') return null;
+  return { outcome: 'completion_in_progress', task };
+}
+
+/** Stores the proof and takes its reservation, whose ledger entry orders the queue. */
+async function queueOnce(
+  access: Access,
+  { taskId, robotId, keyHash, proof, proofHash, claimHash, leaf, now }: NewCompletion,
+  { wallet, cycle }: SituationRow,
+  reserved: bigint,
+): Promise<boolean> {
+  const key = newProofKey();
+  const queued = await access.run(queue, [
+    robotId,
+    keyHash,
+    taskId,
+    wallet,
+    reserved,
+    (cycle ?? 0) + 1,
+    now,
+    key,
+    sealProof(proof, key),
+    proofHash,
+    claimHash,
+    leaf,
+  ]);
+  return queued > 0;
+}

@@ -1,0 +1,136 @@
+import pg from 'pg';
+import { DatabaseFault } from './faults.ts';
+import type { Sql, SqlValue } from './sql.ts';
+
+export interface ConnectionOptions {
+  /** As libpq writes it, `sslmode` and `sslrootcert` included. A secret. */
+  url: string;
+  /** Connections at most. */
+  poolMax: number;
+  /** Behind a pooler that gives each transaction another session: no named statements, nothing to listen on. */
+  pooler: boolean;
+}
+
+/** A statement may take so long, in ms; the server ends it, and the client does soon after. */
+const STATEMENT_MS = 15_000;
+const LOCK_MS = 5_000;
+const CONNECT_MS = 5_000;
+const IDLE_MS = 30_000;
+
+/** A place where statements run: one after the other on one connection, or each on its own. */
+export interface Queries {
+  rows<Row extends object>(statement: Sql, values?: readonly SqlValue[]): Promise<Row[]>;
+  /** The first row, if there is one. */
+  first<Row extends object>(statement: Sql, values?: readonly SqlValue[]): Promise<Row | undefined>;
+  /** How many rows it wrote. */
+  run(statement: Sql, values?: readonly SqlValue[]): Promise<number>;
+}
+
+export interface Connections {
+  /** Runs `work` on a connection of its own, which is thrown away where it was lost. Rejects with `DatabaseFault`. */
+  use<T>(work: (connection: Connection) => Promise<T>): Promise<T>;
+  /** A session of its own beside the pool, to listen on. */
+  listener(): pg.Client;
+  close(): Promise<void>;
+}
+
+export interface Connection extends Queries {
+  /** Several statements without values, in one round trip. */
+  execute(text: string): Promise<void>;
+}
+
+/** In one round trip, and local to the transaction: a pooler keeps no settings of a session. */
+export function begin(mode: 'READ WRITE' | 'READ ONLY'): string {
+  const level = mode === 'READ ONLY' ? 'REPEATABLE READ' : 'READ COMMITTED';
+  return `BEGIN ISOLATION LEVEL ${level} ${mode};
+    SET LOCAL statement_timeout = ${STATEMENT_MS};
+    SET LOCAL lock_timeout = ${LOCK_MS};
+    SET LOCAL idle_in_transaction_session_timeout = ${STATEMENT_MS}`;
+}
+
+export function openConnections(options: ConnectionOptions): Connections {
+  const config = {
+    connectionString: options.url,
+    application_name: 'svc-server',
+    connectionTimeoutMillis: CONNECT_MS,
+    query_timeout: STATEMENT_MS + LOCK_MS,
+    keepAlive: true,
+    types: { getTypeParser },
+  } satisfies pg.ClientConfig;
+  const pool = new pg.Pool({ ...config, max: options.poolMax, idleTimeoutMillis: IDLE_MS });
+  // Of a connection that nobody uses; the next one who does gets another.
+  pool.on('error', () => {});
+
+  return {
+    async use(work) {
+      const client = await pool.connect().catch((error: unknown) => {
+        throw new DatabaseFault(error);
+      });
+      // The error of the query under way says it; without a listener it would end the process.
+      const ignore = () => {};
+      client.on('error', ignore);
+      let broken = true;
+      try {
+        const result = await work(connectionOf(client, !options.pooler));
+        broken = false;
+        return result;
+      } catch (error) {
+        broken = error instanceof DatabaseFault && error.kind === 'lost';
+        throw error;
+      } finally {
+        client.off('error', ignore);
+        client.release(broken);
+      }
+    },
+    listener: () => new pg.Client(config),
+    close: () => pool.end(),
+  };
+}
+
+function connectionOf(client: pg.ClientBase, named: boolean): Connection {
+  async function query(config: pg.QueryConfig & { query_timeout?: number }) {
+    try {
+      return await client.query(config);
+    } catch (error) {
+      throw new DatabaseFault(error);
+    }
+  }
+  const ask = ({ text, name, patienceMs }: Sql, values: readonly SqlValue[]) =>
+    query({
+      text,
+      values: values.map(toWire),
+      ...(named ? { name } : {}),
+      ...(patienceMs === undefined ? {} : { query_timeout: patienceMs }),
+    });
+  return {
+    rows: async (statement, values = []) => (await ask(statement, values)).rows,
+    first: async (statement, values = []) => (await ask(statement, values)).rows[0],
+    run: async (statement, values = []) => (await ask(statement, values)).rowCount ?? 0,
+    execute: async (text) => {
+      await query({ text });
+    },
+  };
+}
+
+/** Of node-postgres, arrays become array literals; bigints are not its own in them. */
+function toWire(value: SqlValue): unknown {
+  if (typeof value === 'bigint') return value.toString();
+  if (!isList(value)) return value;
+  return value.map((item) => (typeof item === 'bigint' ? item.toString() : item));
+}
+
+function isList(value: SqlValue): value is Extract<SqlValue, readonly unknown[]> {
+  return Array.isArray(value);
+}
+
+/** Every bigint of the schema fits a number: instants, counts, block numbers. Others come as node-postgres has them. */
+const getTypeParser: pg.CustomTypesConfig['getTypeParser'] = (oid, format) =>
+  oid === pg.types.builtins.INT8
+    ? (text: string) => toSafeNumber(text)
+    : pg.types.getTypeParser(oid, format);
+
+function toSafeNumber(text: string): number {
+  const value = Number(text);
+  if (!Number.isSafeInteger(value)) throw new Error('An integer of the database is too large');
+  return value;
+}

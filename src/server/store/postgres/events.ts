@@ -1,0 +1,178 @@
+import type { Severity } from '../../../protocol/telemetry.ts';
+import type { EventFilter, EventRecord, EventStore, NewEvent } from '../../core/telemetry-store.ts';
+import type { Access } from './access.ts';
+import { hourOf } from './activity-hours.ts';
+import { plannedAnew, type Sql, sql } from './sql.ts';
+
+interface EventRow {
+  seq: number;
+  robot_id: string;
+  id: string;
+  event_type: string;
+  severity: Severity;
+  message: string;
+  payload: string;
+  occurred_at: string | null;
+  created_at: number;
+}
+
+const COLUMNS =
+  'seq, robot_id, id, event_type, severity, message, payload, occurred_at, created_at';
+
+// No row where the robot or key is gone, one of nulls where the event was there. The hours, which other robots count in
+// too, are locked last.
+const insert = sql(`WITH
+  robot AS MATERIALIZED (
+    SELECT id, wallet, fleet_id FROM robots WHERE id = $1 AND key_hash = $2 FOR UPDATE
+  ),
+  inserted AS (
+    INSERT INTO events (robot_id, id, event_type, severity, message, payload, occurred_at, created_at)
+    SELECT robot.id, $3::uuid, $4, $5, $6, $7, $8, $9::bigint FROM robot
+    ON CONFLICT (robot_id, id) DO NOTHING RETURNING ${COLUMNS}
+  ),
+  seen AS (
+    UPDATE robots SET last_seen_at = inserted.created_at FROM inserted
+    WHERE robots.id = inserted.robot_id
+      AND (robots.last_seen_at IS NULL OR robots.last_seen_at < inserted.created_at)
+  ),
+  counted AS (
+    INSERT INTO activity_hours AS a (scope, at, info, warn, error)
+    SELECT c.scope, $10::bigint, (severity = 'info')::int, (severity = 'warn')::int,
+      (severity = 'error')::int
+    FROM inserted JOIN robot ON robot.id = inserted.robot_id
+    CROSS JOIN LATERAL (VALUES (robot.wallet), (robot.fleet_id::text)) AS c (scope)
+    WHERE c.scope IS NOT NULL ORDER BY c.scope
+    ON CONFLICT (scope, at) DO UPDATE SET info = a.info + excluded.info,
+      warn = a.warn + excluded.warn, error = a.error + excluded.error
+  )
+  SELECT inserted.* FROM robot LEFT JOIN inserted ON inserted.robot_id = robot.id`);
+const find = sql(`SELECT ${COLUMNS} FROM events WHERE robot_id = $1 AND id = $2`);
+const seen = sql(`UPDATE robots SET last_seen_at = greatest(last_seen_at, $3)
+  WHERE id = $1 AND key_hash = $2`);
+
+export function eventStore(access: Access): EventStore {
+  return {
+    createEvent: (event) => createEvent(access, event),
+
+    async listEvents(filter, { limit, before }) {
+      const { robotId, wallet, severity, eventType } = filter;
+      const { ofAccount, ofRobot } = pages[kindOf(filter)];
+      const wanted = [eventType, severity].filter((value) => value !== null);
+      const below = before ?? Number.MAX_SAFE_INTEGER;
+      if (robotId === null) {
+        const rows = await access.rows<EventRow>(ofAccount, [wallet, below, limit, ...wanted]);
+        return rows.map(toEvent);
+      }
+      const rows = await access.rows<EventRow | Record<keyof EventRow, null>>(ofRobot, [
+        wallet,
+        below,
+        limit,
+        ...wanted,
+        robotId,
+      ]);
+      // Of a robot without any, one row of nulls.
+      if (rows.length === 0) return null;
+      return rows.filter((row): row is EventRow => row.seq !== null).map(toEvent);
+    },
+  };
+}
+
+async function createEvent(access: Access, event: NewEvent): ReturnType<EventStore['createEvent']> {
+  const { robotId, keyHash, id, createdAt } = event;
+  const row = await access.first<EventRow | Record<keyof EventRow, null>>(insert, toValues(event));
+  if (row === undefined) return { outcome: 'robot_gone' };
+  if (row.seq !== null) return { outcome: 'created', event: toEvent(row) };
+  const stored = await access.first<EventRow>(find, [robotId, id]);
+  // It was so old that it was deleted meanwhile.
+  if (stored === undefined) return createEvent(access, event);
+  if (!isSameEvent(stored, event)) return { outcome: 'id_conflict' };
+  const found = await access.run(seen, [robotId, keyHash, createdAt]);
+  return found === 0 ? { outcome: 'robot_gone' } : { outcome: 'repeated', event: toEvent(stored) };
+}
+
+function toValues(event: NewEvent) {
+  return [
+    event.robotId,
+    event.keyHash,
+    event.id,
+    event.eventType,
+    event.severity,
+    event.message,
+    event.payload,
+    event.occurredAt,
+    event.createdAt,
+    hourOf(event.createdAt),
+  ];
+}
+
+/** By what a filter wants besides the robot, which is given from `$4` on; each has an index of these columns and seq. */
+const pages = {
+  all: pagesBy([]),
+  type: pagesBy(['event_type']),
+  severity: pagesBy(['severity']),
+  both: pagesBy(['event_type', 'severity']),
+};
+
+function kindOf({ severity, eventType }: EventFilter): keyof typeof pages {
+  if (eventType === null) return severity === null ? 'all' : 'severity';
+  return severity === null ? 'type' : 'both';
+}
+
+/**
+ * Put together by robot, so that the events of a deleted one are in no list from then on. No more robots than the page
+ * has events can have one in it, those with the newest; the cost is that of the account's robots and of the page.
+ */
+function pagesBy(wanted: string[]): { ofAccount: Sql; ofRobot: Sql } {
+  const values = wanted.map((_, i) => `$${4 + i}`);
+  const columns = ['robot_id', ...wanted, 'seq'];
+  // As a range of rows: no other index has its order. With equal signs, that of all events by seq has it too, and a
+  // plan could walk through what all the others logged.
+  const newest = (chosen: string, robot: string, limit: string) => {
+    const ofRobot = [robot, ...values].join(', ');
+    return `SELECT ${chosen} FROM events
+      WHERE (${columns.join(', ')}) >= (${ofRobot}, 0) AND (${columns.join(', ')}) < (${ofRobot}, $2)
+      ORDER BY ${columns.map((column) => `${column} DESC`).join(', ')} LIMIT ${limit}`;
+  };
+  return {
+    ofAccount: plannedAnew(`WITH
+      newest AS (
+        SELECT robots.id FROM robots
+        CROSS JOIN LATERAL (${newest('seq', 'robots.id', '1')}) AS first
+        WHERE robots.wallet = $1 ORDER BY first.seq DESC LIMIT $3
+      ),
+      page AS (
+        SELECT of_robot.seq FROM newest
+        CROSS JOIN LATERAL (${newest('seq', 'newest.id', '$3')}) AS of_robot
+        ORDER BY of_robot.seq DESC LIMIT $3
+      )
+      SELECT ${COLUMNS} FROM page JOIN events USING (seq) ORDER BY seq DESC`),
+    ofRobot: plannedAnew(`SELECT page.* FROM robots
+      LEFT JOIN LATERAL (${newest(COLUMNS, 'robots.id', '$3')}) AS page ON true
+      WHERE robots.id = $${4 + wanted.length} AND robots.wallet = $1 ORDER BY page.seq DESC`),
+  };
+}
+
+/** Documents are canonical text, so equal content is equal text. */
+function isSameEvent(stored: EventRow, event: NewEvent): boolean {
+  return (
+    stored.event_type === event.eventType &&
+    stored.severity === event.severity &&
+    stored.message === event.message &&
+    stored.payload === event.payload &&
+    stored.occurred_at === event.occurredAt
+  );
+}
+
+function toEvent(row: EventRow): EventRecord {
+  return {
+    seq: row.seq,
+    id: row.id,
+    robotId: row.robot_id,
+    eventType: row.event_type,
+    severity: row.severity,
+    message: row.message,
+    payload: row.payload,
+    occurredAt: row.occurred_at,
+    createdAt: row.created_at,
+  };
+}

@@ -1,0 +1,88 @@
+import type { Hex } from '../../../proof/bytes.ts';
+import type { EvidenceRecord, EvidenceStore } from '../../core/evidence-store.ts';
+import { openProof } from '../proof-cipher.ts';
+import type { Access } from './access.ts';
+import { sql } from './sql.ts';
+import {
+  IS_VISIBLE,
+  toWholeTask,
+  viewerValues,
+  WHOLE_TASK_COLUMNS,
+  WHOLE_TASK_JOINS,
+  type WholeTaskRow,
+} from './task-records.ts';
+
+type EvidenceRow = WholeTaskRow & { sealed: Buffer | null; key: Buffer | null };
+
+interface BundleRow {
+  robot_name: string;
+  mined_block_hash: Hex | null;
+  mined_tx_index: number | null;
+  raw_tx: Hex | null;
+}
+
+const EVIDENCE_COLUMNS = `${WHOLE_TASK_COLUMNS}, p.sealed, p.key`;
+const EVIDENCE_JOINS = `${WHOLE_TASK_JOINS} LEFT JOIN proofs p ON p.task_id = t.id`;
+
+const findEvidence = sql(`SELECT ${EVIDENCE_COLUMNS} FROM tasks t ${EVIDENCE_JOINS}
+  WHERE t.id = $1 AND ${IS_VISIBLE}`);
+const findBundle = sql(`SELECT ${EVIDENCE_COLUMNS}, robots.name AS robot_name, ra.mined_block_hash,
+    ra.mined_tx_index, v.raw_tx
+  FROM tasks t ${EVIDENCE_JOINS}
+  JOIN robots ON robots.id = t.robot_id
+  LEFT JOIN variants v ON v.tx_hash = ra.mined_tx_hash
+  WHERE t.id = $1 AND ${IS_VISIBLE}`);
+const erase = sql(`WITH erased AS (
+    DELETE FROM proofs WHERE task_id IN (SELECT id FROM tasks WHERE id = $1 AND wallet = $2)
+  )
+  SELECT EXISTS (SELECT FROM completions c WHERE c.task_id = t.id) AS completed
+  FROM tasks t WHERE t.id = $1 AND t.wallet = $2`);
+const eraseOldest = sql(`DELETE FROM proofs WHERE task_id IN (
+  SELECT task_id FROM proofs WHERE stored_at < $1 ORDER BY stored_at LIMIT $2
+  FOR UPDATE SKIP LOCKED)`);
+
+/**
+ * What is erased no query finds once the promise resolves. Where no query reaches, PostgreSQL keeps key and sealed
+ * evidence for a while: in the files of the table until a vacuum has freed the rows (by itself once 50 rows and 2 % of
+ * the table are erased) and others have taken their place, which only `VACUUM FULL proofs` forces; in the write-ahead
+ * log until its files are recycled; and in replicas, archives and backups of before as long as those are kept.
+ */
+export function evidenceStore(access: Access): Omit<EvidenceStore, 'listTasks'> {
+  return {
+    async getEvidence(id, viewer) {
+      const row = await access.first<EvidenceRow>(findEvidence, [id, ...viewerValues(viewer)]);
+      return row === undefined ? null : toEvidence(row);
+    },
+
+    async getBundle(id, viewer) {
+      const row = await access.first<EvidenceRow & BundleRow>(findBundle, [
+        id,
+        ...viewerValues(viewer),
+      ]);
+      if (row === undefined) return null;
+      const { robot_name: robotName, mined_block_hash: blockHash } = row;
+      const { mined_tx_index: txIndex, raw_tx: rawTx } = row;
+      const isMined = blockHash !== null && txIndex !== null && rawTx !== null;
+      return {
+        ...toEvidence(row),
+        robotName,
+        mined: isMined ? { blockHash, txIndex, rawTx } : null,
+      };
+    },
+
+    async eraseProof(id, wallet) {
+      const task = await access.first<{ completed: boolean }>(erase, [id, wallet]);
+      if (task === undefined) return 'not_found';
+      return task.completed ? 'erased' : 'nothing_stored';
+    },
+
+    eraseOldProofs: async (before, limit) =>
+      (await access.run(eraseOldest, [before, limit])) === limit,
+  };
+}
+
+function toEvidence(row: EvidenceRow): EvidenceRecord {
+  const { sealed, key } = row;
+  const proof = sealed === null || key === null ? null : openProof(sealed, key);
+  return { task: toWholeTask(row), proof };
+}

@@ -1,0 +1,57 @@
+import pg from 'pg';
+import { SvcError } from '../../../base/svc-error.ts';
+import { storageUnavailable } from '../storage-unavailable.ts';
+
+export type FaultKind =
+  /** Another transaction was in the way and this one was undone; the same can succeed at once. */
+  | 'conflict'
+  /** The connection or the server is gone; whether a commit under way happened is not known. */
+  | 'lost'
+  /** A rule of the schema was broken: a bug in this process. */
+  | 'constraint'
+  /** Took too long, no room, no permission: undone. */
+  | 'refused';
+
+/** What a query, a connection or a commit ended with; nothing that a use case throws is one. */
+export class DatabaseFault extends Error {
+  readonly kind: FaultKind;
+
+  constructor(cause: unknown) {
+    super('The database answered with an error', { cause });
+    this.kind = kindOf(cause);
+  }
+}
+
+/** For the caller of the store: what it can do about it is to try again. */
+export function faultAnswer(error: unknown, message: string): unknown {
+  if (!(error instanceof DatabaseFault)) return error;
+  if (error.kind === 'constraint') return error.cause;
+  return storageUnavailable(message, error.cause);
+}
+
+const CONFLICTS = new Set([
+  '40001', // serialization_failure
+  '40P01', // deadlock_detected
+  '55P03', // lock_not_available: the lock time-out
+]);
+
+/** https://www.postgresql.org/docs/current/errcodes-appendix.html; what has no code is of the connection. */
+function kindOf(cause: unknown): FaultKind {
+  if (!(cause instanceof pg.DatabaseError)) return 'lost';
+  const { code = '' } = cause;
+  if (CONFLICTS.has(code)) return 'conflict';
+  // 57P01 to 57P05: the server stops, starts, or ended the session. 08: the connection.
+  if (code.startsWith('57P') || code.startsWith('08')) return 'lost';
+  return code.startsWith('23') ? 'constraint' : 'refused';
+}
+
+/** For a start that cannot go on: without the address, which may hold a password. */
+export function cannotUse(error: unknown): unknown {
+  if (!(error instanceof DatabaseFault)) return error;
+  const { cause } = error;
+  const code = cause instanceof Error && 'code' in cause ? ` (${String(cause.code)})` : '';
+  return new SvcError('database_unusable', `The PostgreSQL database cannot be used${code}.`, {
+    hint: 'Check SVC_DATABASE_URL: host, port, name, user, password and sslmode, and that the user may create tables.',
+    cause,
+  });
+}

@@ -1,0 +1,103 @@
+import { limits } from '../../../protocol/limits.ts';
+import type { FleetStore } from '../../core/fleet-store.ts';
+import { FLEET_COLUMNS, type FleetRow, toFleet } from '../fleet-rows.ts';
+import type { Access } from './access.ts';
+import { lockAccount } from './ledger.ts';
+import { NO_UUID, sql } from './sql.ts';
+
+// Who waits for the account's lock finds the count of then.
+const takeRoom = sql(`SELECT FROM accounts
+  WHERE wallet = $1 AND fleet_count < ${limits.fleetsPerAccount} FOR NO KEY UPDATE`);
+// Ids follow time, so that the newest of the highest is still last.
+const create = sql(`INSERT INTO fleets (id, wallet, name, description, location, shift, tags,
+    sort_order, created_at, updated_at)
+  SELECT $1, $2, $3, $4, $5, $6, $7,
+    least(coalesce((SELECT max(sort_order) FROM fleets WHERE wallet = $2) + 1, 0),
+      ${limits.sortOrderMax}),
+    $8, $8
+  RETURNING ${FLEET_COLUMNS}`);
+const find = sql(`SELECT ${FLEET_COLUMNS} FROM fleets WHERE id = $1 AND wallet = $2`);
+const page = sql(`SELECT ${FLEET_COLUMNS} FROM fleets
+  WHERE wallet = $1 AND (sort_order, id) > ($2, $3::uuid) ORDER BY sort_order, id LIMIT $4`);
+const patch = sql(`UPDATE fleets SET name = coalesce($3, name),
+    description = CASE WHEN $4 THEN $5 ELSE description END,
+    location = CASE WHEN $6 THEN $7 ELSE location END,
+    shift = CASE WHEN $8 THEN $9 ELSE shift END,
+    tags = coalesce($10, tags), sort_order = coalesce($11, sort_order), updated_at = $12
+  WHERE id = $1 AND wallet = $2 RETURNING ${FLEET_COLUMNS}`);
+
+const take = sql('SELECT FROM fleets WHERE id = $1 AND wallet = $2 FOR UPDATE');
+const ungroup = sql(`UPDATE robots SET fleet_id = NULL, updated_at = $2 WHERE id IN (
+  SELECT id FROM robots WHERE fleet_id = $1 ORDER BY id FOR UPDATE)`);
+const remove = sql('DELETE FROM fleets WHERE id = $1');
+
+const takeAll = sql(`SELECT id FROM fleets WHERE wallet = $1 ORDER BY sort_order, id
+  FOR NO KEY UPDATE`);
+const reorder = sql(`UPDATE fleets SET sort_order = o.place - 1, updated_at = $2
+  FROM unnest($1::uuid[]) WITH ORDINALITY AS o (id, place)
+  WHERE fleets.id = o.id AND fleets.sort_order <> o.place - 1`);
+const all = sql(`SELECT ${FLEET_COLUMNS} FROM fleets WHERE wallet = $1 ORDER BY sort_order, id`);
+
+export function fleetStore(access: Access): FleetStore {
+  return {
+    createFleet: ({ id, wallet, name, description, location, shift, tags, createdAt }) =>
+      access.write(async (tx) => {
+        if ((await tx.first(takeRoom, [wallet])) === undefined) {
+          return { outcome: 'fleet_limit_reached' };
+        }
+        const values = [id, wallet, name, description, location, shift, JSON.stringify(tags)];
+        const row = await tx.first<FleetRow>(create, [...values, createdAt]);
+        if (row === undefined) throw new Error('The fleet was not stored');
+        return { outcome: 'created', fleet: toFleet(row) };
+      }),
+
+    async getFleet(id, wallet) {
+      const row = await access.first<FleetRow>(find, [id, wallet]);
+      return row === undefined ? null : toFleet(row);
+    },
+
+    async listFleets(wallet, limit, after) {
+      const { sortOrder, id } = after ?? { sortOrder: -1, id: NO_UUID };
+      const rows = await access.rows<FleetRow>(page, [wallet, sortOrder, id, limit]);
+      return rows.map(toFleet);
+    },
+
+    async patchFleet(id, wallet, { name, description, location, shift, tags, sortOrder }, now) {
+      const row = await access.first<FleetRow>(patch, [
+        id,
+        wallet,
+        name ?? null,
+        description !== undefined,
+        description ?? null,
+        location !== undefined,
+        location ?? null,
+        shift !== undefined,
+        shift ?? null,
+        tags === undefined ? null : JSON.stringify(tags),
+        sortOrder ?? null,
+        now,
+      ]);
+      return row === undefined ? null : toFleet(row);
+    },
+
+    deleteFleet: (id, wallet, now) =>
+      access.write(async (tx) => {
+        await lockAccount(tx, wallet);
+        if ((await tx.first(take, [id, wallet])) === undefined) return false;
+        await tx.run(ungroup, [id, now]);
+        await tx.run(remove, [id]);
+        return true;
+      }),
+
+    reorderFleets: (wallet, ids, now) =>
+      access.write(async (tx) => {
+        // No fleet is added meanwhile, and none of them changes.
+        await lockAccount(tx, wallet);
+        const rows = await tx.rows<{ id: string }>(takeAll, [wallet]);
+        const others = new Set(rows.map(({ id }) => id));
+        if (!ids.every((id) => others.delete(id))) return null;
+        await tx.run(reorder, [[...ids, ...others], now]);
+        return (await tx.rows<FleetRow>(all, [wallet])).map(toFleet);
+      }),
+  };
+}

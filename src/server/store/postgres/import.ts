@@ -1,0 +1,188 @@
+import { SvcError } from '../../../base/svc-error.ts';
+import {
+  columnsOf,
+  type MovedRow,
+  type MovedTable,
+  movedTables,
+  rowText,
+} from '../moved-tables.ts';
+import { type Connection, type ConnectionOptions, openConnections } from './connections.ts';
+import { cannotUse, DatabaseFault } from './faults.ts';
+import { migrate } from './migrate.ts';
+import { migrations } from './migrations/migrations.ts';
+import { type SqlValue, sql } from './sql.ts';
+
+/** Where the rows come from. */
+export interface ImportSource {
+  pages(table: MovedTable, rowsPerPage: number): Iterable<MovedRow[]>;
+  /** Called before the commit: from it on, what the source holds is the target's. */
+  markMoved(): void;
+  takeBackMark(): void;
+}
+
+export interface ImportProgress {
+  table: string;
+  /** Written, then compared. */
+  step: 'write' | 'compare';
+  rows: number;
+}
+
+const ROWS_PER_PAGE = 2_000;
+
+/** Their next value follows what was moved. */
+const SEQUENCES = ['challenges', 'ledger', 'receipts', 'events'];
+
+/**
+ * Moves everything into an empty database, in one transaction: writes it, reads it back and compares each row, and
+ * commits after `markMoved`. Answers how many rows it moved. Nothing is there after it rejects.
+ *
+ * @throws SvcError `target_not_empty`, `move_differs`, `database_unusable`, `database_foreign`.
+ */
+export async function importTables(
+  options: ConnectionOptions,
+  source: ImportSource,
+  onProgress: (at: ImportProgress) => void,
+): Promise<number> {
+  const connections = openConnections(options);
+  try {
+    await migrate(connections, migrations);
+    return await connections.use(async (connection) => {
+      await connection.execute('BEGIN');
+      await requireEmpty(connection);
+      let moved = 0;
+      for (const table of movedTables) {
+        if (table.derived !== true) moved += await write(connection, table, source, onProgress);
+      }
+      for (const name of SEQUENCES) {
+        await connection.rows(
+          sql(`SELECT setval(pg_get_serial_sequence('${name}', 'seq'),
+            (SELECT coalesce(max(seq), 0) + 1 FROM ${name}), false)`),
+        );
+      }
+      for (const table of movedTables) await compare(connection, table, source, onProgress);
+      source.markMoved();
+      await commit(connection, source);
+      return moved;
+    });
+  } catch (error) {
+    throw cannotUse(error);
+  } finally {
+    await connections.close();
+  }
+}
+
+/** The mark stays where it is not known whether the target has it all: the two must never both be used. */
+async function commit(connection: Connection, source: ImportSource): Promise<void> {
+  try {
+    await connection.execute('COMMIT');
+  } catch (error) {
+    if (!(error instanceof DatabaseFault) || error.kind !== 'lost') {
+      source.takeBackMark();
+      throw error;
+    }
+    throw new SvcError('storage_unavailable', 'The connection was lost during the commit.', {
+      hint: 'Run the same command again: it goes on if the target is empty, and says so if everything is there.',
+      cause: error,
+    });
+  }
+}
+
+/** Nobody else writes from here to the commit. */
+async function requireEmpty(connection: Connection): Promise<void> {
+  const names = movedTables.map(({ name }) => name);
+  await connection.execute(`LOCK TABLE ${names.join(', ')} IN EXCLUSIVE MODE`);
+  await connection.execute('DELETE FROM cursor_key');
+  for (const name of names) {
+    const row = await connection.first(sql(`SELECT 1 AS found FROM ${name} LIMIT 1`));
+    if (row === undefined) continue;
+    throw new SvcError('target_not_empty', `The target holds data: its table ${name} has rows.`, {
+      hint: 'Give the service a new, empty database, and stop every svc-server that uses it.',
+    });
+  }
+}
+
+async function write(
+  connection: Connection,
+  table: MovedTable,
+  source: ImportSource,
+  onProgress: (at: ImportProgress) => void,
+): Promise<number> {
+  const columns = columnsOf(table);
+  const types = await columnTypes(connection, table.name);
+  const arrays = columns.map((column, i) => `$${i + 1}::${types.get(column)}[]`).join(', ');
+  const insert = sql(`INSERT INTO ${table.name} (${columns.join(', ')})
+    OVERRIDING SYSTEM VALUE SELECT * FROM unnest(${arrays})`);
+  let rows = 0;
+  for (const page of source.pages(table, ROWS_PER_PAGE)) {
+    const values = columns.map((column, i): SqlValue => {
+      const isBool = types.get(column) === 'bool';
+      return page.map((row) => {
+        const value = row[i] ?? null;
+        return isBool && value !== null ? Boolean(value) : value;
+      });
+    });
+    await connection.run(insert, values);
+    rows += page.length;
+    onProgress({ table: table.name, step: 'write', rows });
+  }
+  return rows;
+}
+
+async function columnTypes(connection: Connection, table: string): Promise<Map<string, string>> {
+  const rows = await connection.rows<{ name: string; type: string }>(
+    sql(`SELECT attname AS name, typname AS type FROM pg_attribute
+      JOIN pg_type ON pg_type.oid = atttypid
+      WHERE attrelid = $1::regclass AND attnum > 0 AND NOT attisdropped`),
+    [table],
+  );
+  return new Map(rows.map(({ name, type }) => [name, type]));
+}
+
+async function compare(
+  connection: Connection,
+  table: MovedTable,
+  source: ImportSource,
+  onProgress: (at: ImportProgress) => void,
+): Promise<void> {
+  const written = pagesOf(connection, table);
+  let rows = 0;
+  for (const page of source.pages(table, ROWS_PER_PAGE)) {
+    const { value: found = [] } = await written.next();
+    for (const [i, row] of page.entries()) {
+      const other = found[i];
+      if (other === undefined || rowText(other) !== rowText(row)) throw differs(table, row);
+    }
+    rows += page.length;
+    onProgress({ table: table.name, step: 'compare', rows });
+  }
+  const { value: rest } = await written.next();
+  if (rest !== undefined && rest[0] !== undefined) throw differs(table, rest[0]);
+}
+
+/** All rows in the order of the key, in pages as long as the source's. */
+async function* pagesOf(
+  connection: Connection,
+  table: MovedTable,
+): AsyncGenerator<MovedRow[], undefined> {
+  const columns = columnsOf(table);
+  const key = table.key.join(', ');
+  const places = table.key.map((_, i) => `$${i + 1}`).join(', ');
+  const select = `SELECT ${columns.join(', ')} FROM ${table.name}`;
+  const first = sql(`${select} ORDER BY ${key} LIMIT ${ROWS_PER_PAGE}`);
+  const next = sql(`${select} WHERE (${key}) > (${places}) ORDER BY ${key} LIMIT ${ROWS_PER_PAGE}`);
+  let last: MovedRow | undefined;
+  do {
+    const found = await connection.rows<Record<string, MovedRow[number]>>(
+      last === undefined ? first : next,
+      last === undefined ? [] : last.slice(0, table.key.length),
+    );
+    const page = found.map((row): MovedRow => columns.map((column) => row[column] ?? null));
+    yield page;
+    last = page.length < ROWS_PER_PAGE ? undefined : page.at(-1);
+  } while (last !== undefined);
+}
+
+function differs({ name, key }: MovedTable, row: MovedRow): SvcError {
+  const place = key.map((column, i) => `${column} ${String(row[i])}`).join(', ');
+  return new SvcError('move_differs', `Table ${name} differs at ${place}. Nothing was moved.`);
+}

@@ -1,0 +1,117 @@
+import { SvcError } from '../../../base/svc-error.ts';
+import type { AnchorStore, Lease } from '../../core/anchor-store.ts';
+import type { Access } from './access.ts';
+import type { Queries } from './connections.ts';
+import { isHeld, showHold } from './hold.ts';
+import { type SqlValue, sql } from './sql.ts';
+
+/** The row of a lease that is owned now; its values are those of `ownership`. */
+export const IS_OWNED = `chain_id = $1 AND address = $2 AND holder = $3 AND fence = $4
+  AND expires_at > instant_or($5)`;
+
+const owned = sql(`SELECT FROM leases WHERE ${IS_OWNED}`);
+// Shared, so that the writes of one holder run beside each other, and a takeover waits until they are committed.
+const lockOwned = sql(`SELECT FROM leases WHERE ${IS_OWNED} FOR SHARE`);
+const addresses = sql('SELECT DISTINCT address FROM leases ORDER BY address');
+const peek =
+  sql(`SELECT holder IS NOT NULL AND holder <> $3 AND expires_at > instant_or($4) AS taken
+  FROM leases WHERE chain_id = $1 AND address = $2`);
+// Whoever ends all leases takes the table for itself (hold.ts): it waits for this, or this sees the hold.
+const announce = sql('LOCK TABLE leases IN ROW EXCLUSIVE MODE');
+const take = sql(`INSERT INTO leases AS l (chain_id, address, holder, fence, expires_at)
+  VALUES ($1, $2, $3, 1, instant_or($5) + $4)
+  ON CONFLICT (chain_id, address) DO UPDATE SET holder = excluded.holder,
+    expires_at = instant_or($5) + $4,
+    fence = CASE WHEN l.holder = $3 AND l.expires_at > instant_or($5) THEN l.fence ELSE l.fence + 1 END,
+    degraded =
+      CASE WHEN l.holder = $3 AND l.expires_at > instant_or($5) THEN l.degraded ELSE '[]' END,
+    parked = CASE WHEN l.holder = $3 AND l.expires_at > instant_or($5) THEN l.parked ELSE 0 END
+  WHERE l.holder IS NULL OR l.holder = $3 OR l.expires_at <= instant_or($5)
+  RETURNING fence`);
+const extend = sql(`UPDATE leases SET expires_at = instant_or($5) + $6 WHERE ${IS_OWNED}`);
+const giveUp = sql(`UPDATE leases SET holder = NULL, expires_at = 0 WHERE ${IS_OWNED}`);
+
+/** `$1` to `$5` of `IS_OWNED`. */
+export function ownership(
+  { instant }: Pick<Access, 'instant'>,
+  { chainId, sender, holder, fence }: Lease,
+): SqlValue[] {
+  return [chainId, sender, holder, fence, instant()];
+}
+
+/**
+ * The first statement of every write of an anchorer: whoever takes the lease over waits for the commit, so that
+ * nothing of the holder before becomes durable after the takeover.
+ *
+ * @throws SvcError `lease_lost` unless holder and fence own the lease now.
+ */
+export async function requireLease(
+  tx: Queries,
+  access: Pick<Access, 'instant'>,
+  lease: Lease,
+): Promise<void> {
+  const row = await tx.first(lockOwned, ownership(access, lease));
+  if (row === undefined) throw leaseLost();
+}
+
+/** As `requireLease`, for a transaction that only reads. */
+export async function checkLease(
+  tx: Queries,
+  access: Pick<Access, 'instant'>,
+  lease: Lease,
+): Promise<void> {
+  const row = await tx.first(owned, ownership(access, lease));
+  if (row === undefined) throw leaseLost();
+}
+
+export function leaseLost(): SvcError {
+  return new SvcError(
+    'lease_lost',
+    'The lease of the anchoring account has run out, or another process has taken it over.',
+  );
+}
+
+export function leaseStore(
+  access: Access,
+): Pick<AnchorStore, 'listAnchorAddresses' | 'acquireLease' | 'renewLease' | 'releaseLease'> {
+  async function update(statement: typeof extend, values: SqlValue[]): Promise<void> {
+    if ((await access.run(statement, values)) === 0) throw leaseLost();
+  }
+
+  return {
+    async listAnchorAddresses() {
+      const rows = await access.rows<{ address: string }>(addresses);
+      return rows.map(({ address }) => address);
+    },
+
+    async acquireLease({ chainId, address }, holder, ttlMs, now) {
+      // Without a lock: those who wait for a lease must not disturb its holder.
+      const found = await access.first<{ taken: boolean }>(peek, [
+        chainId,
+        address,
+        holder,
+        access.instant(),
+      ]);
+      if (found?.taken === true) return null;
+      return access.write(async (tx) => {
+        await tx.run(announce);
+        if (await isHeld(tx, { chainId, address })) {
+          await showHold(tx, now);
+          return null;
+        }
+        const row = await tx.first<{ fence: number }>(take, [
+          chainId,
+          address,
+          holder,
+          ttlMs,
+          access.instant(),
+        ]);
+        return row === undefined ? null : { chainId, sender: address, holder, fence: row.fence };
+      });
+    },
+
+    renewLease: (lease, ttlMs) => update(extend, [...ownership(access, lease), ttlMs]),
+
+    releaseLease: (lease) => update(giveUp, ownership(access, lease)),
+  };
+}

@@ -1,0 +1,135 @@
+import type { Balance } from '../../core/ports.ts';
+import type { BalanceChange, LedgerEntry, Reservation } from '../ledger-entry.ts';
+import type { Queries } from './connections.ts';
+import { sql } from './sql.ts';
+
+const open = sql(`INSERT INTO accounts (wallet, anchor_quota, gas_credit_wei, created_at)
+  VALUES ($1, 0, 0, $2) ON CONFLICT DO NOTHING`);
+const readBalance = sql('SELECT anchor_quota, gas_credit_wei FROM accounts WHERE wallet = $1');
+const lockAccounts = sql(
+  'SELECT FROM accounts WHERE wallet = ANY($1) ORDER BY wallet FOR NO KEY UPDATE',
+);
+const lockAccountsOf = sql(`SELECT FROM accounts
+  WHERE wallet IN (SELECT wallet FROM ledger WHERE task_id = ANY($1::uuid[]) AND kind = 'reserve')
+  ORDER BY wallet FOR NO KEY UPDATE`);
+const moveBalances = sql(`UPDATE accounts a
+  SET anchor_quota = a.anchor_quota + c.anchors, gas_credit_wei = a.gas_credit_wei + c.gas_wei
+  FROM unnest($1::text[], $2::bigint[], $3::numeric[]) AS c (wallet, anchors, gas_wei)
+  WHERE a.wallet = c.wallet`);
+const append = sql(`INSERT INTO ledger
+    (wallet, kind, anchors, gas_wei, task_id, cycle, grant_id, note, at)
+  SELECT e.wallet, e.kind, e.anchors, e.gas_wei, e.task_id, e.cycle, e.grant_id, e.note, e.at
+  FROM unnest($1::text[], $2::text[], $3::bigint[], $4::numeric[], $5::uuid[], $6::integer[],
+      $7::text[], $8::text[], $9::bigint[])
+    WITH ORDINALITY AS e (wallet, kind, anchors, gas_wei, task_id, cycle, grant_id, note, at, place)
+  ORDER BY e.place
+  RETURNING seq`);
+const newestReservations = sql(`SELECT DISTINCT ON (task_id) task_id, wallet, cycle, gas_wei
+  FROM ledger WHERE task_id = ANY($1::uuid[]) AND kind = 'reserve' ORDER BY task_id, cycle DESC`);
+
+interface BalanceRow {
+  anchor_quota: number;
+  gas_credit_wei: string;
+}
+
+/** Harmless when the account is open; answers whether it was new. Inside a write. */
+export async function openAccount(tx: Queries, wallet: string, now: number): Promise<boolean> {
+  return (await tx.run(open, [wallet, now])) > 0;
+}
+
+/** Nobody else moves its balance or its counts before this write ends. Inside a write. */
+export async function lockAccount(tx: Queries, wallet: string): Promise<void> {
+  await tx.rows(lockAccounts, [[wallet]]);
+}
+
+export async function balanceOf(queries: Queries, wallet: string): Promise<Balance | null> {
+  const row = await queries.first<BalanceRow>(readBalance, [wallet]);
+  if (row === undefined) return null;
+  return { wallet, anchorQuota: row.anchor_quota, gasCreditWei: BigInt(row.gas_credit_wei) };
+}
+
+/**
+ * Appends the entries and moves each balance once, under locks that it takes in the order of wallets. Answers their
+ * places in the ledger. Inside a write; a balance moves only together with its entry.
+ */
+export async function postEntries(tx: Queries, entries: readonly LedgerEntry[]): Promise<number[]> {
+  if (entries.length === 0) return [];
+  const changes = sums(entries);
+  const wallets = changes.map(({ wallet }) => wallet);
+  await tx.rows(lockAccounts, [wallets]);
+  const moved = await tx.run(moveBalances, [
+    wallets,
+    changes.map(({ anchors }) => anchors),
+    changes.map(({ gasWei }) => gasWei),
+  ]);
+  if (moved !== changes.length) throw new Error('A ledger entry needs its account');
+  const ofTask = entries.map((entry) => (entry.kind === 'grant' ? null : entry));
+  const ofGrant = entries.map((entry) => (entry.kind === 'grant' ? entry : null));
+  const rows = await tx.rows<{ seq: number }>(append, [
+    entries.map(({ wallet }) => wallet),
+    entries.map(({ kind }) => kind),
+    entries.map(({ anchors }) => anchors),
+    entries.map(({ gasWei }) => gasWei),
+    ofTask.map((entry) => entry?.taskId ?? null),
+    ofTask.map((entry) => entry?.cycle ?? null),
+    ofGrant.map((entry) => entry?.grantId ?? null),
+    ofGrant.map((entry) => entry?.note ?? null),
+    entries.map(({ at }) => at),
+  ]);
+  return rows.map(({ seq }) => seq);
+}
+
+/** Locks the accounts that reserved for these tasks, before the tasks themselves are. Inside a write. */
+export async function lockReserving(tx: Queries, taskIds: readonly string[]): Promise<void> {
+  await tx.rows(lockAccountsOf, [taskIds]);
+}
+
+function sums(entries: readonly LedgerEntry[]): BalanceChange[] {
+  const changes = new Map<string, BalanceChange>();
+  for (const { wallet, anchors, gasWei } of entries) {
+    const sum = changes.get(wallet) ?? { wallet, anchors: 0, gasWei: 0n };
+    changes.set(wallet, { wallet, anchors: sum.anchors + anchors, gasWei: sum.gasWei + gasWei });
+  }
+  return [...changes.values()];
+}
+
+/** What the newest cycle of each task reserved, by task. It outlives the task. */
+export async function reservationsOf(
+  tx: Queries,
+  taskIds: readonly string[],
+): Promise<ReadonlyMap<string, Reservation>> {
+  const rows = await tx.rows<{ task_id: string; wallet: string; cycle: number; gas_wei: string }>(
+    newestReservations,
+    [taskIds],
+  );
+  return new Map(
+    rows.map(({ task_id, wallet, cycle, gas_wei }) => [
+      task_id,
+      { wallet, cycle, gasWei: -BigInt(gas_wei) },
+    ]),
+  );
+}
+
+/** Gives back what the newest cycle of each task reserved. Inside a write. */
+export async function releaseReservations(
+  tx: Queries,
+  taskIds: readonly string[],
+  at: number,
+): Promise<void> {
+  if (taskIds.length === 0) return;
+  const reservations = await reservationsOf(tx, taskIds);
+  const entries = taskIds.map((taskId): LedgerEntry => {
+    const { wallet, cycle, gasWei } = reservationOf(reservations, taskId);
+    return { kind: 'release', wallet, anchors: 1, gasWei, taskId, cycle, at };
+  });
+  await postEntries(tx, entries);
+}
+
+export function reservationOf(
+  reservations: ReadonlyMap<string, Reservation>,
+  taskId: string,
+): Reservation {
+  const reservation = reservations.get(taskId);
+  if (reservation === undefined) throw new Error('The task has no reservation');
+  return reservation;
+}

@@ -1,0 +1,470 @@
+/**
+ * Ids are UUIDs; wallets and hashes are the wire's text, ordered by bytes; amounts in wei are whole numbers of any size;
+ * instants are milliseconds since the epoch; JSON is canonical text. `attempts`, `leaves` and `ledger` hold the ids
+ * of tasks and wallets by value, so that what reached the chain and what was paid outlive the task.
+ */
+export const schema = `
+-- The database's own instant, unless a test has another.
+CREATE FUNCTION instant_or(given bigint) RETURNS bigint LANGUAGE sql VOLATILE AS
+  'SELECT coalesce(given, (extract(epoch FROM clock_timestamp()) * 1000)::bigint)';
+
+CREATE TABLE accounts (
+  wallet text COLLATE "C" PRIMARY KEY,
+  anchor_quota bigint NOT NULL CHECK (anchor_quota BETWEEN 0 AND 9007199254740991),
+  gas_credit_wei numeric NOT NULL CHECK (gas_credit_wei >= 0 AND scale(gas_credit_wei) = 0),
+  robot_count integer NOT NULL DEFAULT 0 CHECK (robot_count >= 0),
+  fleet_count integer NOT NULL DEFAULT 0 CHECK (fleet_count >= 0),
+  created_at bigint NOT NULL
+);
+
+CREATE TABLE sessions (
+  id uuid PRIMARY KEY,
+  token_hash text COLLATE "C" NOT NULL UNIQUE,
+  wallet text COLLATE "C" NOT NULL REFERENCES accounts,
+  created_at bigint NOT NULL,
+  expires_at bigint NOT NULL,
+  signed_in_with text NOT NULL CHECK (signed_in_with IN ('wallet', 'cli_code'))
+);
+CREATE INDEX sessions_expiry ON sessions (expires_at);
+CREATE INDEX sessions_wallet ON sessions (wallet, id);
+
+CREATE TABLE challenges (
+  seq bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+  nonce text COLLATE "C" NOT NULL UNIQUE,
+  wallet text COLLATE "C" NOT NULL,
+  message text NOT NULL,
+  created_at bigint NOT NULL,
+  expires_at bigint NOT NULL
+);
+CREATE INDEX challenges_wallet ON challenges (wallet, seq);
+CREATE INDEX challenges_expiry ON challenges (expires_at);
+
+CREATE TABLE cli_codes (
+  code_hash text COLLATE "C" PRIMARY KEY,
+  challenge text NOT NULL,
+  session_id uuid NOT NULL,
+  expires_at bigint NOT NULL
+);
+CREATE INDEX cli_codes_expiry ON cli_codes (expires_at);
+
+-- What the cursors of lists are sealed with (core/cursors.ts). Two uuids hold 244 random bits.
+CREATE TABLE cursor_key (
+  id integer PRIMARY KEY CHECK (id = 1),
+  key bytea NOT NULL CHECK (length(key) = 32)
+);
+INSERT INTO cursor_key VALUES (1, uuid_send(gen_random_uuid()) || uuid_send(gen_random_uuid()));
+
+-- What a crash of the database loses of it opens one window anew. Windows that are over are deleted (rate-counters.ts).
+CREATE UNLOGGED TABLE rate_counters (
+  window_start bigint NOT NULL,
+  scope text COLLATE "C" NOT NULL,
+  key text COLLATE "C" NOT NULL,
+  used integer NOT NULL,
+  PRIMARY KEY (window_start, scope, key)
+) WITH (fillfactor = 50);
+
+CREATE TABLE fleets (
+  id uuid PRIMARY KEY,
+  wallet text COLLATE "C" NOT NULL REFERENCES accounts,
+  name text NOT NULL,
+  description text,
+  location text,
+  shift text,
+  tags text NOT NULL,
+  sort_order bigint NOT NULL CHECK (sort_order BETWEEN 0 AND 9007199254740991),
+  created_at bigint NOT NULL,
+  updated_at bigint NOT NULL
+);
+CREATE INDEX fleets_wallet ON fleets (wallet, sort_order, id);
+
+-- battery_at and state_at: of which times battery_pct and state are; never later than the arrival.
+CREATE TABLE robots (
+  id uuid PRIMARY KEY,
+  wallet text COLLATE "C" NOT NULL REFERENCES accounts,
+  name text NOT NULL,
+  description text,
+  fleet_id uuid,
+  key_hash text COLLATE "C" UNIQUE,
+  key_hint text,
+  created_at bigint NOT NULL,
+  updated_at bigint NOT NULL,
+  last_seen_at bigint,
+  battery_pct double precision,
+  battery_at bigint,
+  state text,
+  state_at bigint,
+  CHECK ((key_hash IS NULL) = (key_hint IS NULL))
+) WITH (fillfactor = 80);
+CREATE INDEX robots_wallet ON robots (wallet, id);
+CREATE INDEX robots_fleet ON robots (fleet_id) WHERE fleet_id IS NOT NULL;
+
+-- wallet: the robot's, which never changes. A reference would lock the account with each claim.
+CREATE TABLE tasks (
+  id uuid PRIMARY KEY,
+  robot_id uuid NOT NULL REFERENCES robots,
+  wallet text COLLATE "C" NOT NULL,
+  title text NOT NULL,
+  description text,
+  expected_result text,
+  occurred_at text,
+  created_at bigint NOT NULL,
+  status text COLLATE "C" NOT NULL DEFAULT 'claimed' CHECK (status IN ('claimed', 'verified'))
+);
+CREATE INDEX tasks_robot ON tasks (robot_id, status, created_at, id);
+CREATE INDEX tasks_wallet ON tasks (wallet, status, created_at, id);
+
+CREATE TABLE tombstones (
+  task_id uuid PRIMARY KEY,
+  deleted_at bigint NOT NULL
+);
+
+CREATE TABLE task_counts (
+  robot_id uuid PRIMARY KEY,
+  claimed bigint NOT NULL CHECK (claimed >= 0),
+  verified bigint NOT NULL CHECK (verified >= 0)
+) WITH (fillfactor = 80);
+
+-- A cycle is one reservation; a generation is one place in the queue under it. reserve_seq is the ledger entry of
+-- the reservation and orders the queue. offered_to, offered_until: the sender that signs it now, so that several
+-- do not build on the same proofs; only a hint.
+CREATE TABLE completions (
+  task_id uuid PRIMARY KEY REFERENCES tasks,
+  state text COLLATE "C" NOT NULL
+    CHECK (state IN ('queued', 'submitted', 'included', 'finalized', 'reorged', 'failed')),
+  proof_hash text COLLATE "C" NOT NULL,
+  claim_hash text COLLATE "C" NOT NULL,
+  leaf text COLLATE "C" NOT NULL,
+  cycle integer NOT NULL CHECK (cycle >= 1),
+  generation integer NOT NULL CHECK (generation >= 0),
+  reserve_seq bigint NOT NULL UNIQUE,
+  queued_at bigint NOT NULL,
+  updated_at bigint NOT NULL,
+  failure text,
+  offered_to text COLLATE "C",
+  offered_until bigint NOT NULL DEFAULT 0,
+  CHECK ((state = 'failed') = (failure IS NOT NULL))
+) WITH (fillfactor = 80);
+CREATE INDEX completions_queue ON completions (reserve_seq) WHERE state = 'queued';
+CREATE INDEX completions_proof_hash ON completions (proof_hash, reserve_seq);
+
+-- Kept by the triggers, so that a public answer never counts the tasks that share a hash.
+CREATE TABLE proof_hashes (
+  proof_hash text COLLATE "C" PRIMARY KEY,
+  occurrences bigint NOT NULL CHECK (occurrences >= 0)
+);
+CREATE FUNCTION count_proof_hash() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  IF TG_OP <> 'INSERT' THEN
+    UPDATE proof_hashes SET occurrences = occurrences - 1 WHERE proof_hash = OLD.proof_hash;
+    DELETE FROM proof_hashes WHERE proof_hash = OLD.proof_hash AND occurrences = 0;
+  END IF;
+  IF TG_OP <> 'DELETE' THEN
+    INSERT INTO proof_hashes AS p VALUES (NEW.proof_hash, 1)
+      ON CONFLICT (proof_hash) DO UPDATE SET occurrences = p.occurrences + 1;
+  END IF;
+  RETURN NULL;
+END $$;
+CREATE TRIGGER proof_hash_counted AFTER INSERT OR DELETE ON completions
+  FOR EACH ROW EXECUTE FUNCTION count_proof_hash();
+CREATE TRIGGER proof_hash_changed AFTER UPDATE OF proof_hash ON completions
+  FOR EACH ROW WHEN (NEW.proof_hash <> OLD.proof_hash) EXECUTE FUNCTION count_proof_hash();
+
+-- Apart from its completion, so that evidence can be erased and hash and receipt stay; sealed (proof-cipher.ts). A
+-- vacuum comes ten times as early as by default: only then are erased rows overwritten.
+CREATE TABLE proofs (
+  task_id uuid PRIMARY KEY REFERENCES tasks,
+  key bytea NOT NULL CHECK (length(key) = 32),
+  sealed bytea NOT NULL,
+  stored_at bigint NOT NULL
+) WITH (autovacuum_vacuum_scale_factor = 0.02, toast.autovacuum_vacuum_scale_factor = 0.02);
+CREATE INDEX proofs_age ON proofs (stored_at);
+
+-- One nonce, one payload. mined_* is the newest place on the canonical chain and stays through a reorganisation;
+-- cost_wei is what the charges rest on, fixed at the first inclusion. safe belongs to the state included.
+CREATE TABLE attempts (
+  id uuid PRIMARY KEY,
+  chain_id bigint NOT NULL,
+  sender text COLLATE "C" NOT NULL,
+  nonce bigint NOT NULL CHECK (nonce >= 0),
+  state text COLLATE "C" NOT NULL
+    CHECK (state IN ('signed', 'submitted', 'included', 'finalized', 'reorged', 'dead')),
+  payload text NOT NULL,
+  root text,
+  leaf_count integer NOT NULL CHECK (leaf_count >= 1),
+  unsettled_leaves integer NOT NULL CHECK (unsettled_leaves BETWEEN 0 AND leaf_count),
+  safe boolean NOT NULL DEFAULT false,
+  created_at bigint NOT NULL,
+  updated_at bigint NOT NULL,
+  mined_tx_hash text COLLATE "C",
+  mined_block_number bigint,
+  mined_block_hash text,
+  mined_tx_index integer,
+  mined_at bigint,
+  gas_used numeric,
+  effective_gas_price numeric,
+  data_fee_wei numeric,
+  cost_wei numeric,
+  UNIQUE (chain_id, sender, nonce),
+  CHECK ((root IS NULL) = (leaf_count = 1)),
+  CHECK (state NOT IN ('included', 'finalized', 'reorged') OR mined_tx_hash IS NOT NULL),
+  CHECK ((mined_tx_hash IS NULL) = (cost_wei IS NULL))
+) WITH (fillfactor = 80);
+CREATE INDEX attempts_open ON attempts (chain_id, sender, nonce)
+  WHERE state IN ('signed', 'submitted', 'reorged')
+    OR (state IN ('included', 'finalized') AND unsettled_leaves > 0);
+CREATE INDEX attempts_included ON attempts (chain_id, sender, mined_block_number, id)
+  WHERE state = 'included';
+
+-- adopted: a variant that a block had and this database did not; it may be cheaper than the one before.
+CREATE TABLE variants (
+  tx_hash text COLLATE "C" PRIMARY KEY,
+  attempt_id uuid NOT NULL REFERENCES attempts,
+  seq integer NOT NULL CHECK (seq >= 0),
+  raw_tx text NOT NULL,
+  max_fee_per_gas numeric NOT NULL,
+  max_priority_fee_per_gas numeric NOT NULL,
+  created_at bigint NOT NULL,
+  adopted boolean NOT NULL DEFAULT false,
+  UNIQUE (attempt_id, seq)
+);
+
+-- live: the attempt may still be mined, or was. path: a JSON array of hashes, from the settlement on.
+CREATE TABLE leaves (
+  attempt_id uuid NOT NULL REFERENCES attempts,
+  leaf_index integer NOT NULL CHECK (leaf_index >= 0),
+  task_id uuid NOT NULL,
+  leaf text COLLATE "C" NOT NULL,
+  path text NOT NULL,
+  generation integer NOT NULL,
+  live boolean NOT NULL DEFAULT true,
+  settled_at bigint,
+  PRIMARY KEY (attempt_id, leaf_index),
+  UNIQUE (task_id, generation)
+);
+CREATE UNIQUE INDEX leaves_live ON leaves (task_id) WHERE live;
+
+-- Where a verified task is anchored; what the chain says of it is read from the attempt.
+-- seq is the order in which tasks were verified.
+CREATE TABLE receipts (
+  seq bigint GENERATED BY DEFAULT AS IDENTITY PRIMARY KEY,
+  task_id uuid NOT NULL UNIQUE REFERENCES tasks,
+  proof_hash text COLLATE "C" NOT NULL,
+  attempt_id uuid NOT NULL REFERENCES attempts,
+  leaf_index integer NOT NULL
+);
+CREATE INDEX receipts_proof_hash ON receipts (proof_hash, seq);
+
+-- Signed changes of a balance; the sum of an account's entries is its balance.
+CREATE TABLE ledger (
+  seq bigint GENERATED BY DEFAULT AS IDENTITY PRIMARY KEY,
+  wallet text COLLATE "C" NOT NULL,
+  kind text COLLATE "C" NOT NULL CHECK (kind IN ('grant', 'reserve', 'settle', 'release')),
+  anchors bigint NOT NULL,
+  gas_wei numeric NOT NULL CHECK (scale(gas_wei) = 0),
+  task_id uuid,
+  cycle integer,
+  grant_id text COLLATE "C",
+  note text,
+  at bigint NOT NULL,
+  CHECK ((kind = 'grant') = (grant_id IS NOT NULL)),
+  CHECK ((kind = 'grant') = (task_id IS NULL)),
+  CHECK ((task_id IS NULL) = (cycle IS NULL)),
+  CHECK (anchors = 0 OR kind <> 'settle'),
+  CHECK (anchors = -1 OR kind <> 'reserve'),
+  CHECK (anchors = 1 OR kind <> 'release'),
+  CHECK (CASE WHEN kind = 'reserve' THEN gas_wei <= 0 ELSE gas_wei >= 0 END)
+);
+CREATE INDEX ledger_wallet ON ledger (wallet, seq);
+CREATE UNIQUE INDEX ledger_reserve ON ledger (task_id, cycle) WHERE kind = 'reserve';
+CREATE UNIQUE INDEX ledger_release ON ledger (task_id, cycle) WHERE kind = 'release';
+CREATE UNIQUE INDEX ledger_settle ON ledger (task_id) WHERE kind = 'settle';
+CREATE UNIQUE INDEX ledger_grant ON ledger (grant_id) WHERE kind = 'grant';
+CREATE FUNCTION refuse_ledger_change() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  RAISE EXCEPTION 'the ledger is append-only';
+END $$;
+CREATE TRIGGER ledger_append_only BEFORE UPDATE OR DELETE ON ledger
+  FOR EACH ROW EXECUTE FUNCTION refuse_ledger_change();
+
+-- degraded: a JSON array of sentences of this sender, as long as it is held.
+CREATE TABLE leases (
+  chain_id bigint NOT NULL,
+  address text COLLATE "C" NOT NULL,
+  holder text,
+  fence bigint NOT NULL,
+  expires_at bigint NOT NULL,
+  degraded text NOT NULL DEFAULT '[]',
+  parked integer NOT NULL DEFAULT 0 CHECK (parked >= 0),
+  PRIMARY KEY (chain_id, address)
+) WITH (fillfactor = 50);
+
+CREATE TABLE chain_identity (
+  id integer PRIMARY KEY CHECK (id = 1),
+  chain_id bigint NOT NULL,
+  genesis_hash text NOT NULL
+);
+
+-- degraded: a JSON array of sentences of the database itself; the quote is whole or absent.
+CREATE TABLE chain_status (
+  id integer PRIMARY KEY CHECK (id = 1),
+  single_gas numeric,
+  base_fee_per_gas numeric,
+  max_priority_fee_per_gas numeric,
+  data_fee_wei numeric,
+  degraded text NOT NULL,
+  updated_at bigint NOT NULL
+) WITH (fillfactor = 50);
+
+-- A row: the database is a restored one, and nobody but the senders reconciled since then may anchor.
+CREATE TABLE restoration (
+  id integer PRIMARY KEY CHECK (id = 1),
+  restored_at bigint NOT NULL
+);
+CREATE TABLE reconciled_senders (
+  chain_id bigint NOT NULL,
+  address text COLLATE "C" NOT NULL,
+  reconciled_at bigint NOT NULL,
+  PRIMARY KEY (chain_id, address)
+);
+
+-- Used by transactions from elsewhere; the next nonce of ours goes past them.
+CREATE TABLE foreign_nonces (
+  chain_id bigint NOT NULL,
+  sender text COLLATE "C" NOT NULL,
+  nonce bigint NOT NULL CHECK (nonce >= 0),
+  tx_hash text NOT NULL,
+  recorded_at bigint NOT NULL,
+  PRIMARY KEY (chain_id, sender, nonce)
+);
+
+-- No row from here on refers to a robot by key: what a deleted robot leaves behind goes in small steps afterwards.
+-- recorded_at is the robot's clock: partitions are made by ours (partitions.ts), the rest is in the default one.
+CREATE TABLE telemetry (
+  robot_id uuid NOT NULL,
+  recorded_at bigint NOT NULL,
+  id uuid NOT NULL,
+  battery_pct double precision,
+  state text,
+  metrics text NOT NULL,
+  PRIMARY KEY (robot_id, recorded_at, id)
+) PARTITION BY RANGE (recorded_at);
+CREATE TABLE telemetry_rest PARTITION OF telemetry DEFAULT;
+
+-- summary: core/tally-bytes.ts. Minutes go with their samples, hours and days stay.
+CREATE TABLE telemetry_rollups (
+  robot_id uuid NOT NULL,
+  resolution text COLLATE "C" NOT NULL CHECK (resolution IN ('minute', 'hour', 'day')),
+  at bigint NOT NULL,
+  samples bigint NOT NULL CHECK (samples > 0),
+  summary bytea NOT NULL,
+  PRIMARY KEY (robot_id, resolution, at)
+) WITH (fillfactor = 80);
+
+-- names: JSON of what the summaries of the day number, { states, metrics }.
+CREATE TABLE telemetry_names (
+  robot_id uuid NOT NULL,
+  day bigint NOT NULL,
+  names text NOT NULL,
+  PRIMARY KEY (robot_id, day)
+) WITH (fillfactor = 80);
+
+-- Of the samples recorded before it some are deleted.
+CREATE TABLE telemetry_horizons (
+  robot_id uuid PRIMARY KEY,
+  before bigint NOT NULL
+);
+
+-- One index for each combination of filters: each ends with seq and reads a robot's events in order.
+CREATE TABLE events (
+  seq bigint GENERATED BY DEFAULT AS IDENTITY PRIMARY KEY,
+  robot_id uuid NOT NULL,
+  id uuid NOT NULL,
+  event_type text COLLATE "C" NOT NULL,
+  severity text COLLATE "C" NOT NULL CHECK (severity IN ('info', 'warn', 'error')),
+  message text NOT NULL,
+  payload text NOT NULL,
+  occurred_at text,
+  created_at bigint NOT NULL,
+  UNIQUE (robot_id, id)
+);
+CREATE INDEX events_robot ON events (robot_id, seq);
+CREATE INDEX events_robot_severity ON events (robot_id, severity, seq);
+CREATE INDEX events_robot_type ON events (robot_id, event_type, seq);
+CREATE INDEX events_robot_type_severity ON events (robot_id, event_type, severity, seq);
+
+-- Counted when it happens, so that no statistic ever counts history. A scope is the wallet of an account or the id
+-- of a fleet.
+CREATE TABLE activity_hours (
+  scope text COLLATE "C" NOT NULL,
+  at bigint NOT NULL,
+  samples bigint NOT NULL DEFAULT 0,
+  info bigint NOT NULL DEFAULT 0,
+  warn bigint NOT NULL DEFAULT 0,
+  error bigint NOT NULL DEFAULT 0,
+  PRIMARY KEY (scope, at)
+) WITH (fillfactor = 80);
+
+CREATE TABLE anchor_days (
+  scope text COLLATE "C" NOT NULL,
+  at bigint NOT NULL,
+  anchors bigint NOT NULL CHECK (anchors > 0),
+  gas_wei numeric NOT NULL,
+  PRIMARY KEY (scope, at)
+) WITH (fillfactor = 80);
+
+-- Robots that are gone and may have left samples, roll-ups or events behind.
+CREATE TABLE robot_traces (
+  robot_id uuid PRIMARY KEY
+);
+
+CREATE FUNCTION count_task() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  INSERT INTO task_counts AS t
+    VALUES (coalesce(NEW.robot_id, OLD.robot_id), 0, 0) ON CONFLICT DO NOTHING;
+  UPDATE task_counts SET
+    claimed = claimed + coalesce((NEW.status = 'claimed')::int, 0) - coalesce((OLD.status = 'claimed')::int, 0),
+    verified = verified + coalesce((NEW.status = 'verified')::int, 0) - coalesce((OLD.status = 'verified')::int, 0)
+  WHERE robot_id = coalesce(NEW.robot_id, OLD.robot_id);
+  RETURN NULL;
+END $$;
+-- An insert that waited for the deletion of its id did not see the tombstone; it does when it is run again.
+CREATE FUNCTION refuse_buried_task() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  IF EXISTS (SELECT FROM tombstones WHERE task_id = NEW.id) THEN
+    RAISE EXCEPTION 'the id of a deleted task stays taken' USING ERRCODE = 'serialization_failure';
+  END IF;
+  RETURN NULL;
+END $$;
+CREATE TRIGGER task_not_buried AFTER INSERT ON tasks
+  FOR EACH ROW EXECUTE FUNCTION refuse_buried_task();
+
+CREATE TRIGGER task_counted AFTER INSERT OR DELETE ON tasks FOR EACH ROW EXECUTE FUNCTION count_task();
+CREATE TRIGGER task_recounted AFTER UPDATE OF status ON tasks
+  FOR EACH ROW WHEN (NEW.status <> OLD.status) EXECUTE FUNCTION count_task();
+
+CREATE FUNCTION count_robot() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  IF TG_OP = 'DELETE' THEN
+    UPDATE accounts SET robot_count = robot_count - 1 WHERE wallet = OLD.wallet;
+    INSERT INTO robot_traces VALUES (OLD.id) ON CONFLICT DO NOTHING;
+    DELETE FROM task_counts WHERE robot_id = OLD.id;
+  ELSE
+    UPDATE accounts SET robot_count = robot_count + 1 WHERE wallet = NEW.wallet;
+  END IF;
+  RETURN NULL;
+END $$;
+CREATE TRIGGER robot_counted AFTER INSERT OR DELETE ON robots FOR EACH ROW EXECUTE FUNCTION count_robot();
+
+CREATE FUNCTION count_fleet() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  IF TG_OP = 'DELETE' THEN
+    UPDATE accounts SET fleet_count = fleet_count - 1 WHERE wallet = OLD.wallet;
+    DELETE FROM activity_hours WHERE scope = OLD.id::text;
+    DELETE FROM anchor_days WHERE scope = OLD.id::text;
+  ELSE
+    UPDATE accounts SET fleet_count = fleet_count + 1 WHERE wallet = NEW.wallet;
+  END IF;
+  RETURN NULL;
+END $$;
+CREATE TRIGGER fleet_counted AFTER INSERT OR DELETE ON fleets FOR EACH ROW EXECUTE FUNCTION count_fleet();
+`;

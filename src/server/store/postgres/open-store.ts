@@ -1,0 +1,123 @@
+import { limits } from '../../../protocol/limits.ts';
+import type { Store } from '../../core/ports.ts';
+import { storageUnavailable } from '../storage-unavailable.ts';
+import { WakeUps } from '../wake-ups.ts';
+import { type Access, accessTo, type OnCommit } from './access.ts';
+import { accountStore } from './account.ts';
+import { attemptStore } from './attempts.ts';
+import { chainStatusStore } from './chain-status.ts';
+import { completionStore } from './completions.ts';
+import { type ConnectionOptions, type Connections, openConnections } from './connections.ts';
+import { creditStore } from './credits.ts';
+import { deathStore } from './deaths.ts';
+import { eventStore } from './events.ts';
+import { evidenceStore } from './evidence.ts';
+import { cannotUse } from './faults.ts';
+import { fleetStore } from './fleets.ts';
+import { startHints } from './hints.ts';
+import { checkInvariants } from './invariants/check-invariants.ts';
+import { leaseStore } from './leases.ts';
+import { migrate, requireSchema } from './migrate.ts';
+import { migrations } from './migrations/migrations.ts';
+import { operationsStore } from './operations.ts';
+import { startPartitions } from './partitions.ts';
+import { queueStore } from './queue.ts';
+import { retentionStore } from './retention.ts';
+import { robotDeletion } from './robot-deletion.ts';
+import { robotStore } from './robots.ts';
+import { settlementStore } from './settlement.ts';
+import { signInStore } from './sign-in.ts';
+import { sql } from './sql.ts';
+import { standingStore } from './standings.ts';
+import { statsStore } from './stats.ts';
+import { taskListStore } from './task-list.ts';
+import { taskStore } from './tasks.ts';
+import { telemetryStore } from './telemetry.ts';
+
+export interface PostgresStoreOptions extends ConnectionOptions {
+  /** True for a server: migrates if needed. False for a command beside it: no migration, nothing to listen on. */
+  serves: boolean;
+  /** As `Access.instant`; the database's clock unless a test has another. */
+  instant?: Access['instant'];
+  /** Called after each commit; `seconds` covers the work in it. */
+  onCommit?: OnCommit | undefined;
+  /** How many challenges may be open; the protocol's limit unless a test wants fewer. */
+  maxChallenges?: number;
+}
+
+const probe = sql('UPDATE svc_schema SET version = version');
+
+/**
+ * The store in one PostgreSQL database, 15 or later, which any number of instances share.
+ *
+ * @throws SvcError `database_unusable`, `database_foreign`, `schema_too_new` or `schema_too_old`.
+ */
+export async function openPostgresStore(options: PostgresStoreOptions): Promise<Store> {
+  const connections = openConnections(options);
+  try {
+    if (options.serves) await migrate(connections, migrations);
+    else await requireSchema(connections, migrations.length);
+  } catch (error) {
+    await connections.close();
+    throw cannotUse(error);
+  }
+  let closed: Promise<void> | undefined;
+  const whileOpen: Connections = {
+    ...connections,
+    async use(work) {
+      if (closed !== undefined) throw storageUnavailable('The store is closed.');
+      return connections.use(work);
+    },
+  };
+  const access = accessTo(whileOpen, {
+    instant: options.instant ?? (() => null),
+    ...(options.onCommit && { onCommit: options.onCommit }),
+  });
+  const wakeUps = new WakeUps();
+  const hints = startHints(connections, {
+    wakeUps,
+    listen: options.serves && !options.pooler,
+  });
+  const partitions = options.serves ? await startPartitions(access) : null;
+  const { maxChallenges = limits.openChallenges } = options;
+
+  async function close(): Promise<void> {
+    await partitions?.stop();
+    await hints.close();
+    await connections.close();
+    wakeUps.wakeAll();
+  }
+
+  return {
+    ...signInStore(access, { maxChallenges }),
+    ...robotStore(access),
+    ...robotDeletion(access, hints),
+    ...fleetStore(access),
+    ...taskStore(access),
+    ...taskListStore(access),
+    ...evidenceStore(access),
+    ...accountStore(access),
+    ...telemetryStore(access),
+    ...eventStore(access),
+    ...statsStore(access),
+    ...retentionStore(access),
+    ...completionStore(access, { hints, wakeUps }),
+    ...creditStore(access),
+    ...chainStatusStore(access),
+    ...leaseStore(access),
+    ...attemptStore(access),
+    ...queueStore(access, { hints, wakeUps }),
+    ...settlementStore(access, hints),
+    ...standingStore(access),
+    ...deathStore(access, hints),
+    ...operationsStore(access),
+    checkInvariants: () => checkInvariants(access),
+    probe: async () => {
+      await access.write((tx) => tx.run(probe));
+    },
+    close: () => {
+      closed ??= close();
+      return closed;
+    },
+  };
+}

@@ -1,0 +1,124 @@
+import { SvcError } from '../../../base/svc-error.ts';
+import type { OperationsStore, SenderKey } from '../../core/operations-store.ts';
+import type { Access } from './access.ts';
+import { IS_OPEN, readNextNonce, readOpenAttempts } from './attempts.ts';
+import { holdQueue, liftHold, takeLeases } from './hold.ts';
+import { type SqlValue, sql } from './sql.ts';
+
+interface BacklogRow {
+  queued: number;
+  oldest_queued_at: number | null;
+  leaves: number;
+  signed: number;
+  submitted: number;
+  reorged: number;
+  included: number;
+  oldest_unmined_at: number | null;
+}
+
+const backlog = sql(`SELECT
+    (SELECT count(*) FROM completions WHERE state = 'queued') AS queued,
+    (SELECT queued_at FROM completions WHERE state = 'queued'
+       ORDER BY reserve_seq LIMIT 1) AS oldest_queued_at,
+    (SELECT count(*) FROM attempts WHERE state = 'included') AS included,
+    coalesce(sum(unsettled_leaves), 0) AS leaves,
+    count(*) FILTER (WHERE state = 'signed') AS signed,
+    count(*) FILTER (WHERE state = 'submitted') AS submitted,
+    count(*) FILTER (WHERE state = 'reorged') AS reorged,
+    min(created_at) FILTER (WHERE state NOT IN ('included', 'finalized')) AS oldest_unmined_at
+  FROM attempts WHERE ${IS_OPEN}`);
+const listSenders = sql(`SELECT chain_id, address, greatest(
+    (SELECT max(nonce) FROM attempts a WHERE a.chain_id = l.chain_id AND a.sender = l.address),
+    (SELECT max(nonce) FROM foreign_nonces f WHERE f.chain_id = l.chain_id AND f.sender = l.address)
+  ) + 1 AS next_nonce
+  FROM leases l ORDER BY chain_id, address`);
+const addForeign = sql(`INSERT INTO foreign_nonces
+  SELECT $1, $2, nonce, tx_hash, $5 FROM unnest($3::bigint[], $4::text[]) AS u (nonce, tx_hash)`);
+const addTaken = sql(`INSERT INTO foreign_nonces
+  SELECT a.chain_id, a.sender, a.nonce, u.tx_hash, $5
+  FROM unnest($3::bigint[], $4::text[]) AS u (nonce, tx_hash)
+  JOIN attempts a ON a.chain_id = $1 AND a.sender = $2 AND a.nonce = u.nonce
+  WHERE a.state IN ('signed', 'submitted', 'reorged')
+  ON CONFLICT (chain_id, sender, nonce)
+    DO UPDATE SET tx_hash = excluded.tx_hash, recorded_at = excluded.recorded_at
+  RETURNING nonce`);
+
+interface SenderRow {
+  chain_id: number;
+  address: string;
+  next_nonce: number | null;
+}
+
+export function operationsStore(access: Access): OperationsStore {
+  return {
+    /** Always: the disk is the database's. Where it is full, every write is refused. */
+    hasRoom: async () => true,
+
+    async readBacklog() {
+      const row = await access.first<BacklogRow>(backlog);
+      if (row === undefined) throw new Error('A count answers one row');
+      const { signed, submitted, reorged, included } = row;
+      return {
+        queued: row.queued,
+        oldestQueuedAt: row.oldest_queued_at,
+        submitted: row.leaves,
+        attempts: { signed, submitted, reorged, included },
+        oldestUnminedAt: row.oldest_unmined_at,
+      };
+    },
+
+    holdQueue: (now) => access.write((tx) => holdQueue(tx, now)),
+
+    liftHold: (senders, now) => access.write((tx) => liftHold(tx, senders, now)),
+
+    recordForeignNonces: (sender, uses, now) =>
+      access.write(async (tx) => {
+        await tx.run(takeLeases);
+        const next = await readNextNonce(tx, sender);
+        const stray = uses.find(({ nonce }, i) => next === null || nonce !== next + i);
+        if (stray !== undefined) {
+          const message = `Nonce ${stray.nonce} does not follow the known ones.`;
+          throw new SvcError('nonce_conflict', message);
+        }
+        await tx.run(addForeign, usesOf(sender, uses, now));
+      }),
+
+    recordTakenNonces: (sender, uses, now) =>
+      access.write(async (tx) => {
+        await tx.run(takeLeases);
+        const rows = await tx.rows<{ nonce: number }>(addTaken, usesOf(sender, uses, now));
+        const taken = new Set(rows.map(({ nonce }) => nonce));
+        const stray = uses.find(({ nonce }) => !taken.has(nonce));
+        if (stray === undefined) return;
+        throw new SvcError('nonce_conflict', `No attempt waits at nonce ${stray.nonce}.`);
+      }),
+
+    listSenders: () =>
+      access.read(async (tx) => {
+        const rows = await tx.rows<SenderRow>(listSenders);
+        const senders = rows.map(({ chain_id: chainId, address, next_nonce: nextNonce }) => ({
+          chainId,
+          address,
+          nextNonce,
+        }));
+        const open = await readOpenAttempts(tx, senders);
+        return senders.map((sender) => ({
+          ...sender,
+          openAttempts: open.filter((one) => isSame(one, sender)).map(({ attempt }) => attempt),
+        }));
+      }),
+  };
+}
+
+function isSame(one: SenderKey, other: SenderKey): boolean {
+  return one.chainId === other.chainId && one.address === other.address;
+}
+
+function usesOf(
+  { chainId, address }: SenderKey,
+  uses: Parameters<OperationsStore['recordForeignNonces']>[1],
+  now: number,
+): SqlValue[] {
+  const nonces = uses.map(({ nonce }) => nonce);
+  return [chainId, address, nonces, uses.map(({ txHash }) => txHash), now];
+}

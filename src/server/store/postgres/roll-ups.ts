@@ -1,0 +1,202 @@
+import { startSteps } from '../../../base/steps.ts';
+import type { Resolution } from '../../../protocol/telemetry.ts';
+import {
+  type DayNames,
+  dayNames,
+  noNames,
+  readingsOf,
+  type StoredNames,
+} from '../../core/day-names.ts';
+import { numbered, summaryOf, Tally } from '../../core/tally.ts';
+import { addEncoded, encodeTally } from '../../core/tally-bytes.ts';
+import type {
+  RobotOfAccount,
+  Rollup,
+  SampleRecord,
+  TimeRange,
+} from '../../core/telemetry-store.ts';
+import { beginOf, byInterval, resolutions } from '../day-tallies.ts';
+import type { Queries } from './connections.ts';
+import { sql } from './sql.ts';
+
+export interface RollupRow {
+  robot_id: string;
+  resolution: Resolution;
+  at: number;
+  samples: number;
+  summary: Buffer;
+}
+
+interface NamesRow {
+  robot_id: string;
+  day: number;
+  names: string;
+}
+
+/** New samples of a robot, of which nothing is counted yet. */
+interface RobotSamples {
+  robotId: string;
+  samples: readonly SampleRecord[];
+}
+
+interface RobotDay extends RobotSamples {
+  day: number;
+}
+
+const readNames = sql(`SELECT robot_id, day, names
+  FROM unnest($1::uuid[], $2::bigint[]) AS days (robot_id, day)
+  JOIN telemetry_names USING (robot_id, day)`);
+const readTallies = sql(`SELECT robot_id, resolution, at, samples, summary
+  FROM unnest($1::uuid[], $2::text[], $3::bigint[]) AS intervals (robot_id, resolution, at)
+  JOIN telemetry_rollups USING (robot_id, resolution, at)`);
+const saveTallies = sql(`INSERT INTO telemetry_rollups (robot_id, resolution, at, samples, summary)
+  SELECT * FROM unnest($1::uuid[], $2::text[], $3::bigint[], $4::bigint[], $5::bytea[])
+  ON CONFLICT (robot_id, resolution, at) DO UPDATE
+    SET samples = excluded.samples, summary = excluded.summary`);
+const saveNames = sql(`INSERT INTO telemetry_names (robot_id, day, names)
+  SELECT * FROM unnest($1::uuid[], $2::bigint[], $3::text[])
+  ON CONFLICT (robot_id, day) DO UPDATE SET names = excluded.names`);
+const readRange = sql(`SELECT rollups.* FROM robots
+  LEFT JOIN LATERAL (
+    SELECT robot_id, resolution, at, samples, summary FROM telemetry_rollups
+    WHERE robot_id = $1 AND resolution = $3 AND at >= $4 AND at < $5 ORDER BY at LIMIT $6
+  ) AS rollups ON true
+  WHERE robots.id = $1 AND robots.wallet = $2 ORDER BY rollups.at`);
+
+/**
+ * Adds new samples to the tallies of their minutes, hours and days, each read and written once. Inside a write that
+ * holds the robots' rows: whoever changes roll-ups takes these first.
+ */
+export async function addToRollups(tx: Queries, robots: readonly RobotSamples[]): Promise<void> {
+  const days = robots.flatMap(daysOf);
+  if (days.length === 0) return;
+  const namesOf = await storedNames(tx, days);
+  const stored = await storedTallies(tx, days);
+  const tallies: RollupRow[] = [];
+  const grown: NamesRow[] = [];
+  const step = startSteps();
+  for (const day of days) {
+    const held = namesOf(day.robotId, day.day);
+    const names = dayNames(held);
+    tallies.push(...talliesOf(day, names, stored));
+    if (holdsMore(names, held)) grown.push(toNamesRow(day, names));
+    await step();
+  }
+  await save(tx, tallies, grown);
+}
+
+function daysOf({ robotId, samples }: RobotSamples): RobotDay[] {
+  return [...byInterval('day', samples)].map(([day, ofDay]) => ({ robotId, day, samples: ofDay }));
+}
+
+async function storedNames(
+  queries: Queries,
+  days: readonly { robotId: string; day: number }[],
+): Promise<(robotId: string, day: number) => StoredNames> {
+  const rows = await queries.rows<NamesRow>(readNames, [
+    days.map(({ robotId }) => robotId),
+    days.map(({ day }) => day),
+  ]);
+  const found = new Map<string, StoredNames>(
+    rows.map(({ robot_id, day, names }) => [`${robot_id} ${day}`, JSON.parse(names)]),
+  );
+  return (robotId, day) => found.get(`${robotId} ${day}`) ?? noNames;
+}
+
+async function storedTallies(tx: Queries, days: RobotDay[]): Promise<Map<string, RollupRow>> {
+  const intervals = days.flatMap(({ robotId, samples }) =>
+    resolutions.flatMap((resolution) =>
+      [...byInterval(resolution, samples).keys()].map((at) => ({ robotId, resolution, at })),
+    ),
+  );
+  const rows = await tx.rows<RollupRow>(readTallies, [
+    intervals.map(({ robotId }) => robotId),
+    intervals.map(({ resolution }) => resolution),
+    intervals.map(({ at }) => at),
+  ]);
+  return new Map(rows.map((row) => [keyOf(row.robot_id, row.resolution, row.at), row]));
+}
+
+function keyOf(robotId: string, resolution: Resolution, at: number): string {
+  return `${robotId} ${resolution} ${at}`;
+}
+
+function talliesOf(
+  { robotId, samples }: RobotDay,
+  names: DayNames,
+  stored: ReadonlyMap<string, RollupRow>,
+): RollupRow[] {
+  const counted = samples.map((sample) => ({
+    recordedAt: sample.recordedAt,
+    readings: numbered(names, readingsOf(sample)),
+  }));
+  const tally = new Tally();
+  return resolutions.flatMap((resolution) =>
+    [...byInterval(resolution, counted)].map(([at, ofInterval]) => {
+      tally.clear();
+      const row = stored.get(keyOf(robotId, resolution, at));
+      if (row !== undefined) addEncoded(tally, row.samples, row.summary);
+      for (const { readings } of ofInterval) tally.add(readings);
+      const summary = encodeTally(tally);
+      return { robot_id: robotId, resolution, at, samples: tally.samples, summary };
+    }),
+  );
+}
+
+function holdsMore({ states, metrics }: DayNames, held: StoredNames): boolean {
+  return states.size > held.states.length || metrics.size > held.metrics.length;
+}
+
+function toNamesRow({ robotId, day }: RobotDay, { states, metrics }: DayNames): NamesRow {
+  const names = { states: states.names, metrics: metrics.names };
+  return { robot_id: robotId, day, names: JSON.stringify(names) };
+}
+
+async function save(tx: Queries, tallies: RollupRow[], names: NamesRow[]): Promise<void> {
+  await tx.run(saveTallies, [
+    tallies.map(({ robot_id }) => robot_id),
+    tallies.map(({ resolution }) => resolution),
+    tallies.map(({ at }) => at),
+    tallies.map(({ samples }) => samples),
+    tallies.map(({ summary }) => summary),
+  ]);
+  if (names.length === 0) return;
+  await tx.run(saveNames, [
+    names.map(({ robot_id }) => robot_id),
+    names.map(({ day }) => day),
+    names.map((row) => row.names),
+  ]);
+}
+
+/** The first roll-ups of a range, oldest first; null where the account has no such robot. */
+export async function readRollups(
+  queries: Queries,
+  { wallet, robotId }: RobotOfAccount,
+  resolution: Resolution,
+  { from, to }: TimeRange,
+  limit: number,
+): Promise<Rollup[] | null> {
+  // Of a robot without any in the range, one row of nulls.
+  const rows = await queries.rows<RollupRow | Record<keyof RollupRow, null>>(readRange, [
+    robotId,
+    wallet,
+    resolution,
+    from,
+    to,
+    limit,
+  ]);
+  if (rows.length === 0) return null;
+  const found = rows.filter((row): row is RollupRow => row.robot_id !== null);
+  const days = new Set(found.map(({ at }) => beginOf('day', at)));
+  // Afterwards, because a day's names are only ever added to.
+  const namesOf = await storedNames(
+    queries,
+    [...days].map((day) => ({ robotId, day })),
+  );
+  const tally = new Tally();
+  return found.map(({ at, samples, summary }) => {
+    tally.clear();
+    addEncoded(tally, samples, summary);
+    return { at, summary: summaryOf(tally, namesOf(robotId, beginOf('day', at))) };
+  });
+}

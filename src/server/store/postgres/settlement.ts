@@ -1,0 +1,188 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { inSteps } from '../../../base/steps.ts';
+import type { Hex } from '../../../proof/bytes.ts';
+import { growMerkleTree } from '../../../proof/tree.ts';
+import type { AnchorStore } from '../../core/anchor-store.ts';
+import { chargeOf } from '../../core/money.ts';
+import { completionMove } from '../completion-moves.ts';
+import { completionTopic } from '../topics.ts';
+import type { Access } from './access.ts';
+import { countAnchors } from './anchor-days.ts';
+import { moveAttempts } from './anchor-moves.ts';
+import type { Queries } from './connections.ts';
+import type { Hints } from './hints.ts';
+import { requireLease } from './leases.ts';
+import { postEntries, reservationOf, reservationsOf } from './ledger.ts';
+import { sql } from './sql.ts';
+
+interface IncludedRow {
+  leaf_count: number;
+  unsettled_leaves: number;
+  cost_wei: string;
+}
+
+interface LeafRow {
+  leaf_index: number;
+  task_id: string;
+  charged: boolean;
+}
+
+type PathOf = (leafIndex: number) => Hex[];
+
+/** Waiting requests told in one turn of the event loop; each of them reads and writes its answer in it. */
+const TOLD_AT_ONCE = 16;
+
+const leavesOf = sql('SELECT leaf FROM leaves WHERE attempt_id = $1 ORDER BY leaf_index');
+const included = sql('SELECT leaf_count, unsettled_leaves, cost_wei FROM attempts WHERE id = $1');
+const unsettled = sql(`SELECT leaf_index, task_id, EXISTS (SELECT FROM ledger
+      WHERE ledger.task_id = leaves.task_id AND kind = 'settle') AS charged
+  FROM leaves WHERE attempt_id = $1 AND settled_at IS NULL ORDER BY leaf_index LIMIT $2`);
+const lockTasks = sql(`SELECT FROM tasks t JOIN completions c ON c.task_id = t.id
+  WHERE t.id = ANY($1::uuid[]) ORDER BY t.id FOR NO KEY UPDATE`);
+// The trigger on tasks counts row by row.
+const lockCounts = sql(`SELECT FROM task_counts
+  WHERE robot_id IN (SELECT robot_id FROM tasks WHERE id = ANY($1::uuid[]))
+  ORDER BY robot_id FOR NO KEY UPDATE`);
+const { to, from } = completionMove('settle');
+// A task that is gone has no receipt.
+const verify = sql(`WITH
+  settled AS (
+    UPDATE leaves l SET settled_at = $4, path = s.path
+    FROM unnest($2::integer[], $3::text[]) AS s (leaf_index, path)
+    WHERE l.attempt_id = $1 AND l.leaf_index = s.leaf_index
+    RETURNING l.task_id, l.leaf_index
+  ),
+  receipted AS (
+    INSERT INTO receipts (task_id, proof_hash, attempt_id, leaf_index)
+    SELECT task_id, c.proof_hash, $1, s.leaf_index FROM settled s JOIN completions c USING (task_id)
+    ORDER BY s.leaf_index
+    ON CONFLICT (task_id) DO UPDATE
+      SET attempt_id = excluded.attempt_id, leaf_index = excluded.leaf_index
+    RETURNING true
+  ),
+  completed AS (
+    UPDATE completions SET updated_at = $4, state = ${to}
+    WHERE task_id IN (SELECT task_id FROM settled) AND state IN ${from}
+    RETURNING true
+  ),
+  verified AS (
+    UPDATE tasks SET status = 'verified' WHERE id IN (SELECT task_id FROM settled)
+  ),
+  counted AS (
+    UPDATE attempts SET updated_at = $4,
+      unsettled_leaves = unsettled_leaves - (SELECT count(*) FROM settled)
+    WHERE id = $1
+  )
+  SELECT (SELECT count(*) FROM receipted) AS receipts, (SELECT count(*) FROM completed) AS completed`);
+
+/** Step 6 of anchoring: charge, receipt and `verified`, many leaves in one commit. */
+export function settlementStore(access: Access, hints: Hints): Pick<AnchorStore, 'settleLeaves'> {
+  const paths = pathReader(access);
+
+  return {
+    async settleLeaves(lease, attemptId, limit, now) {
+      const pathOf = await paths.of(attemptId);
+      const { taskIds, left } = await access.write(async (tx) => {
+        await requireLease(tx, access, lease);
+        await moveAttempts(tx, lease, [attemptId], 'settle', now);
+        const attempt = await tx.first<IncludedRow>(included, [attemptId]);
+        if (attempt === undefined) throw new Error('The attempt is gone');
+        const leaves = await tx.rows<LeafRow>(unsettled, [attemptId, limit]);
+        if (leaves.length > 0) {
+          await charge(tx, attempt, leaves, now);
+          await settle(tx, attemptId, { leaves, pathOf, now });
+        }
+        return {
+          taskIds: leaves.map(({ task_id }) => task_id),
+          left: attempt.unsettled_leaves - leaves.length,
+        };
+      });
+      if (left === 0) paths.forget(attemptId);
+      for (let i = 0; i < taskIds.length; i += TOLD_AT_ONCE) {
+        hints.tell(taskIds.slice(i, i + TOLD_AT_ONCE).map(completionTopic));
+        await nextTurn();
+      }
+      return left;
+    },
+  };
+}
+
+/**
+ * The inclusion paths of attempts, from their leaf lists. They follow from what was committed before the broadcast,
+ * and are stored at settlement: ten times the bytes of the rest, they would make that commit long.
+ */
+function pathReader(queries: Queries): {
+  of(attemptId: string): Promise<PathOf>;
+  forget(attemptId: string): void;
+} {
+  const known = new Map<string, PathOf>();
+  return {
+    async of(attemptId) {
+      const before = known.get(attemptId);
+      if (before !== undefined) return before;
+      const leaves = await queries.rows<{ leaf: Hex }>(leavesOf, [attemptId]);
+      if (leaves.length < 2) return () => [];
+      const { path } = await inSteps(growMerkleTree(leaves.map(({ leaf }) => leaf)));
+      known.set(attemptId, path);
+      return path;
+    },
+    forget(attemptId) {
+      known.delete(attemptId);
+    },
+  };
+}
+
+/** Once, at the first inclusion: what is anchored anew costs the account nothing. */
+async function charge(
+  tx: Queries,
+  attempt: IncludedRow,
+  leaves: readonly LeafRow[],
+  at: number,
+): Promise<void> {
+  const due = leaves.filter(({ charged }) => !charged);
+  if (due.length === 0) return;
+  // From the ledger, which outlives the task.
+  const reservations = await reservationsOf(
+    tx,
+    due.map(({ task_id }) => task_id),
+  );
+  const charges = due.map(({ task_id: taskId, leaf_index: index }) => {
+    const { wallet, cycle, gasWei: reservedWei } = reservationOf(reservations, taskId);
+    const place = { index, count: attempt.leaf_count, reservedWei };
+    const chargeWei = chargeOf(BigInt(attempt.cost_wei), place);
+    return { wallet, taskId, cycle, chargeWei, gasWei: reservedWei - chargeWei };
+  });
+  await postEntries(
+    tx,
+    charges.map(({ wallet, taskId, cycle, gasWei }) => ({
+      kind: 'settle',
+      wallet,
+      anchors: 0,
+      gasWei,
+      taskId,
+      cycle,
+      at,
+    })),
+  );
+  await countAnchors(tx, charges, at);
+}
+
+/** Receipt, path and state of leaves. */
+async function settle(
+  tx: Queries,
+  attemptId: string,
+  { leaves, pathOf, now }: { leaves: readonly LeafRow[]; pathOf: PathOf; now: number },
+): Promise<void> {
+  const taskIds = leaves.map(({ task_id }) => task_id);
+  await tx.rows(lockTasks, [taskIds]);
+  await tx.rows(lockCounts, [taskIds]);
+  const written = await tx.first<{ receipts: number; completed: number }>(verify, [
+    attemptId,
+    leaves.map(({ leaf_index }) => leaf_index),
+    leaves.map(({ leaf_index }) => JSON.stringify(pathOf(leaf_index))),
+    now,
+  ]);
+  if (written?.completed !== written?.receipts) {
+    throw new Error('A leaf of the attempt belongs to a completion that it cannot have');
+  }
+}

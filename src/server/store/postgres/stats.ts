@@ -1,0 +1,76 @@
+import type { StatsRecord, StatsStore } from '../../core/telemetry-store.ts';
+import type { Access } from './access.ts';
+import { sql } from './sql.ts';
+
+interface RobotRow {
+  last_seen_at: number | null;
+  battery_pct: number | null;
+  state: string | null;
+  claimed: number;
+  verified: number;
+}
+
+interface HourRow {
+  at: number;
+  samples: number;
+  info: number;
+  warn: number;
+  error: number;
+}
+
+interface DayRow {
+  at: number;
+  anchors: number;
+  gas_wei: string;
+}
+
+const findFleet = sql('SELECT FROM fleets WHERE id = $1 AND wallet = $2');
+const robotsOf = (column: 'wallet' | 'fleet_id') =>
+  sql(`SELECT last_seen_at, battery_pct, state, coalesce(claimed, 0) AS claimed,
+      coalesce(verified, 0) AS verified
+    FROM robots LEFT JOIN task_counts ON task_counts.robot_id = robots.id
+    WHERE robots.${column} = $1`);
+const robotsOfAccount = robotsOf('wallet');
+const robotsOfFleet = robotsOf('fleet_id');
+const readHours = sql(`SELECT at, samples, info, warn, error FROM activity_hours
+  WHERE scope = $1 AND at >= $2 ORDER BY at`);
+const readDays = sql(`SELECT at, anchors, gas_wei FROM anchor_days
+  WHERE scope = $1 AND at >= $2 ORDER BY at`);
+
+/** Reads what was counted when it happened; of the account's robots, which are few, what they show now. */
+export function statsStore(access: Access): StatsStore {
+  return {
+    readStats: ({ wallet, fleetId }, { hoursFrom, daysFrom }) =>
+      access.read(async (tx) => {
+        if (fleetId !== null && (await tx.first(findFleet, [fleetId, wallet])) === undefined) {
+          return null;
+        }
+        const scope = fleetId ?? wallet;
+        const query = fleetId === null ? robotsOfAccount : robotsOfFleet;
+        const robots = await tx.rows<RobotRow>(query, [scope]);
+        const hours = await tx.rows<HourRow>(readHours, [scope, hoursFrom]);
+        const days = await tx.rows<DayRow>(readDays, [scope, daysFrom]);
+        return toStats(robots, hours, days);
+      }),
+  };
+}
+
+function toStats(robots: RobotRow[], hours: HourRow[], days: DayRow[]): StatsRecord {
+  return {
+    robots: robots.map((row) => ({
+      lastSeenAt: row.last_seen_at,
+      batteryPct: row.battery_pct,
+      state: row.state,
+    })),
+    tasks: {
+      claimed: robots.reduce((sum, { claimed }) => sum + claimed, 0),
+      verified: robots.reduce((sum, { verified }) => sum + verified, 0),
+    },
+    hours: hours.map(({ at, samples, info, warn, error }) => ({
+      at,
+      samples,
+      events: { info, warn, error },
+    })),
+    days: days.map(({ at, anchors, gas_wei }) => ({ at, anchors, gasWei: BigInt(gas_wei) })),
+  };
+}

@@ -1,0 +1,167 @@
+import type { Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { Client } from '../../src/client/client.ts';
+import { anvilAccounts, callRpc } from '../support/anvil.ts';
+import { type Dashboard, type DashboardPage, startDashboard } from '../support/dashboard.ts';
+import { waitFor } from '../support/wait-for.ts';
+
+const anchorer = anvilAccounts[0].address;
+const FUNDS = '0x21e19e0c9bab2400000';
+/** Gas of a block: less than any transaction needs, and what it was. */
+const [TOO_LITTLE_GAS, GAS] = ['0x5000', '0x1c9c380'];
+
+let dashboard: Dashboard;
+let opened: DashboardPage;
+let owner: Client;
+let robot: Client;
+
+/** The chain of the service stands still unless a test lets it go on. */
+beforeAll(async () => {
+  dashboard = await startDashboard();
+  opened = await dashboard.openSignedIn('/account');
+  owner = await dashboard.clientOf(opened);
+  const { body } = await owner.call('createRobot', { body: { name: 'arm-1' } });
+  robot = dashboard.robotClient(body.api_key);
+  await complete('Warm up');
+  await stopBlocks();
+});
+afterAll(() => dashboard?.stop());
+
+const rpc = (method: string, params: readonly unknown[] = []) =>
+  callRpc(dashboard.server.rpc_url, method, params);
+const mine = () => rpc('evm_mine');
+const startBlocks = () => rpc('evm_setIntervalMining', [1]);
+const stopBlocks = () => rpc('evm_setIntervalMining', [0]);
+
+/** Claims a task and hands its proof in; answers once the service has, which may be before the anchor. */
+async function complete(title: string): Promise<string> {
+  const id = await claim(title);
+  await handIn(id);
+  return id;
+}
+
+async function claim(title: string): Promise<string> {
+  return (await robot.call('createTask', { body: { title } })).body.task.id;
+}
+
+/** Settles with the anchor, or with what keeps it waiting. */
+const handIn = (id: string) =>
+  robot
+    .call('completeTask', { params: { id }, body: { proof: { of: id } } })
+    .then(({ status }) => status)
+    .catch((error: { code: string }) => error.code);
+
+async function showTask(id: string): Promise<Page> {
+  await opened.page.goto(`${dashboard.server.url}/tasks/${id}`);
+  return opened.page;
+}
+
+const stage = (page: Page, name: string) =>
+  page.getByRole('listitem').and(page.locator('[aria-current=step]')).getByText(name).waitFor();
+
+const anchored = (id: string) =>
+  waitFor('the anchor', async () => {
+    const { body } = await owner.call('getTask', { params: { id } });
+    return body.verification;
+  });
+
+describe('the state of an anchor', () => {
+  it('is followed from submitted over included and safe to finalized', async () => {
+    const id = await claim('Weld the seam');
+    const page = await showTask(id);
+    await page.getByText('The robot has handed in no proof yet').waitFor();
+
+    const answer = handIn(id);
+    await stage(page, 'submitted');
+    await mine();
+    await stage(page, 'included');
+    await page.getByText('A reorganisation of the chain could still move it').waitFor();
+    await mine();
+    await stage(page, 'safe');
+    await page.getByText('it is not final yet').waitFor();
+    await mine();
+    await stage(page, 'finalized');
+
+    expect(await answer).toBe(200);
+  });
+
+  it('tells of a reorganisation, here and to everybody, and of the block after it', async () => {
+    const id = await claim('Weld the second seam');
+    const page = await showTask(id);
+    const answer = handIn(id);
+    await stage(page, 'submitted');
+    await mine();
+    await stage(page, 'included');
+    await answer;
+    const { proof_hash } = await anchored(id);
+
+    await rpc('anvil_reorg', [1, []]);
+
+    await page.getByRole('status').getByText('The chain took the block back').waitFor();
+    await page.getByRole('heading', { name: 'Receipt' }).waitFor();
+    const visitor = await dashboard.open(`/verify/${proof_hash}`, { wallet: null });
+    await visitor.page.getByText('Not verified now').waitFor();
+
+    await startBlocks();
+    await stage(page, 'finalized');
+    await stopBlocks();
+    await visitor.page.getByText('Verified', { exact: true }).waitFor();
+  });
+
+  it('tells that the chain refused it, and takes the proof again', async () => {
+    const id = await claim('Weld the third seam');
+    const page = await showTask(id);
+    await rpc('anvil_setBalance', [anchorer, '0x1']);
+    const answer = handIn(id);
+    await stage(page, 'queued');
+
+    await rpc('evm_setBlockGasLimit', [TOO_LITTLE_GAS]);
+    await rpc('anvil_setBalance', [anchorer, FUNDS]);
+    await startBlocks();
+    await page.getByText('The anchor was refused before anything was signed').waitFor();
+    expect(await answer).toBe('anchoring_failed');
+    await rpc('evm_setBlockGasLimit', [GAS]);
+    await mine();
+    expect(await handIn(id)).toBe(200);
+    await stage(page, 'finalized');
+    await stopBlocks();
+  });
+});
+
+describe('proofs that wait together', () => {
+  let ids: string[];
+  let page: Page;
+  beforeAll(async () => {
+    ids = await Promise.all(['a', 'b', 'c', 'd', 'e'].map((part) => claim(`Count part ${part}`)));
+    page = await showTask(ids[1] ?? '');
+    await rpc('anvil_setBalance', [anchorer, '0x1']);
+    for (const id of ids) handIn(id);
+  });
+
+  it('are shown as queued', async () => {
+    await stage(page, 'queued');
+    await page.getByText('waits to be put into a transaction').waitFor();
+  });
+
+  it('are anchored in one transaction, whose receipt holds the path to its root', async () => {
+    await rpc('anvil_setBalance', [anchorer, FUNDS]);
+    await startBlocks();
+    const { inclusion } = await anchored(ids[1] ?? '');
+    await page.getByRole('heading', { name: 'Receipt' }).waitFor();
+
+    const place = `leaf ${(inclusion?.leaf_index ?? 0) + 1} of ${inclusion?.leaf_count}`;
+    expect(inclusion?.leaf_count).toBeGreaterThanOrEqual(2);
+    await page.getByText(`${place} under one root`).waitFor();
+    const path = page.getByRole('list', { name: 'Path to the root' }).locator('code');
+    expect(
+      await path.evaluateAll((codes) => codes.map((code) => code.getAttribute('title'))),
+    ).toEqual(inclusion?.path);
+
+    await page.getByRole('link', { name: 'Open in the explorer' }).click();
+    await page.getByText(`${inclusion?.leaf_count} proofs under one root`).waitFor();
+    await page.goBack();
+    await page.getByRole('link', { name: 'Public page' }).click();
+    await page.getByText('Verified', { exact: true }).waitFor();
+    await page.getByText(place).waitFor();
+  });
+});

@@ -1,0 +1,78 @@
+import pg from 'pg';
+import type { Store } from '../../src/server/core/ports.ts';
+import type { PostgresStoreOptions } from '../../src/server/store/postgres/open-store.ts';
+import { waitFor } from '../support/wait-for.ts';
+import { openTemporaryPostgres } from './temporary-postgres.ts';
+import { World } from './world.ts';
+
+/** Several instances on one database, of which the world's is the first. */
+export interface Instances {
+  world: World;
+  stores: [Store, Store, ...Store[]];
+  /** Of nobody else: holds locks, and looks into tables. */
+  session: pg.Client;
+  /** Resolves when so many statements wait for locks. */
+  blocked(count: number): Promise<true>;
+  close(): Promise<void>;
+}
+
+export async function openInstances(
+  count: number,
+  options: Partial<PostgresStoreOptions> = {},
+): Promise<Instances> {
+  const others: Store[] = [];
+  let url = '';
+  const world = await World.open(async (clock) => {
+    const opened = await openTemporaryPostgres(clock, options);
+    ({ url } = opened);
+    for (let i = 1; i < count; i += 1) others.push(await opened.another());
+    return opened;
+  });
+  const session = new pg.Client({ connectionString: url });
+  const watcher = new pg.Client({ connectionString: url });
+  await Promise.all([session.connect(), watcher.connect()]);
+  const [second, ...rest] = others;
+  if (second === undefined) throw new Error('One instance is not several');
+  return {
+    world,
+    stores: [world.store, second, ...rest],
+    session,
+    blocked: (statements) =>
+      waitFor(`${statements} statements to wait for locks`, async () => {
+        const { rowCount } = await watcher.query(
+          `SELECT FROM pg_stat_activity
+           WHERE datname = current_database() AND wait_event_type = 'Lock'`,
+        );
+        return rowCount === statements;
+      }),
+    async close() {
+      await Promise.all([session.end(), watcher.end()]);
+      await Promise.all(others.map((store) => store.close()));
+      await world.close();
+    },
+  };
+}
+
+/** `count` calls at once, spread over the instances. */
+export function spread<T>(
+  { stores }: Instances,
+  count: number,
+  call: (store: Store, i: number) => Promise<T>,
+): Promise<T[]> {
+  const calls = Array.from({ length: count }, (_, i) => {
+    const store = stores[i % stores.length];
+    if (store === undefined) throw new Error('No instance');
+    return call(store, i);
+  });
+  return Promise.all(calls);
+}
+
+/** How often each outcome came, by its name. */
+export function tally(outcomes: readonly (string | { outcome: string })[]): Record<string, number> {
+  const counts: Record<string, number> = {};
+  for (const outcome of outcomes) {
+    const name = typeof outcome === 'string' ? outcome : outcome.outcome;
+    counts[name] = (counts[name] ?? 0) + 1;
+  }
+  return counts;
+}

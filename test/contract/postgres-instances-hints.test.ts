@@ -1,0 +1,99 @@
+import pg from 'pg';
+import { afterEach, beforeEach, expect, inject, it } from 'vitest';
+import { type Connections, openConnections } from '../../src/server/store/postgres/connections.ts';
+import { type Hints, startHints } from '../../src/server/store/postgres/hints.ts';
+import { WakeUps } from '../../src/server/store/wake-ups.ts';
+import { createDatabase, type TemporaryDatabase } from '../support/temporary-database.ts';
+import { waitFor } from '../support/wait-for.ts';
+
+interface Instance {
+  connections: Connections;
+  wakeUps: WakeUps;
+  hints: Hints;
+}
+
+let database: TemporaryDatabase;
+let session: pg.Client;
+let here: Instance;
+let there: Instance;
+
+const never = () => new AbortController().signal;
+
+function start(): Instance {
+  const connections = openConnections({ url: database.url, poolMax: 1, pooler: false });
+  const wakeUps = new WakeUps();
+  return { connections, wakeUps, hints: startHints(connections, { wakeUps, listen: true }) };
+}
+
+const LISTENERS = `FROM pg_stat_activity
+  WHERE datname = current_database() AND query = 'LISTEN svc_hints' AND state = 'idle'`;
+
+const listening = () =>
+  waitFor('both to listen', async () => {
+    const { rowCount } = await session.query(`SELECT ${LISTENERS}`);
+    return rowCount === 2;
+  });
+
+beforeEach(async () => {
+  database = await createDatabase(inject('postgresUrl'));
+  session = new pg.Client({ connectionString: database.url });
+  await session.connect();
+  here = start();
+  there = start();
+  await listening();
+});
+afterEach(async () => {
+  for (const { hints, connections } of [here, there]) {
+    await hints.close();
+    await connections.close();
+  }
+  await session.end();
+  await database.drop();
+});
+
+it('tells those who wait on another instance', async () => {
+  const woken = there.wakeUps.wait('completion:2', never());
+
+  here.hints.tell(['completion:1', 'completion:2']);
+
+  await woken;
+});
+
+it('tells of more than a notification holds', async () => {
+  const topics = Array.from({ length: 1_500 }, (_, i) => `completion:${i}`);
+  const woken = topics.map((topic) => there.wakeUps.wait(topic, never()));
+
+  here.hints.tell(topics);
+
+  await Promise.all(woken);
+});
+
+it('tells everybody of what is too much to name', async () => {
+  const woken = there.wakeUps.wait('another', never());
+
+  here.hints.tell(Array.from({ length: 3_000 }, (_, i) => `completion:${i}`));
+
+  await woken;
+});
+
+it('tells what came last before an instance ended', async () => {
+  const woken = there.wakeUps.wait('queue', never());
+
+  here.hints.tell(['queue']);
+  await here.hints.close();
+
+  await woken;
+});
+
+it('wakes everybody once it listens again, for what was missed in between', async () => {
+  const woken = there.wakeUps.wait('queue', never());
+
+  await session.query(`SELECT pg_terminate_backend(pid) ${LISTENERS}`);
+
+  await woken;
+  await listening();
+  const told = there.wakeUps.wait('queue', never());
+  here.hints.tell(['queue']);
+  await told;
+  expect(there.wakeUps.size).toBe(0);
+});

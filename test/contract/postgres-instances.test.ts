@@ -1,0 +1,286 @@
+import pg from 'pg';
+import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
+import type { Store } from '../../src/server/core/ports.ts';
+import type { NewRobot } from '../../src/server/core/robot-store.ts';
+import { waitFor } from '../support/wait-for.ts';
+import { type Instances, openInstances, spread, tally } from './instances.ts';
+import { newWallet, type World } from './world.ts';
+
+let instances: Instances;
+let world: World;
+let robot: NewRobot;
+let here: Store;
+let there: Store;
+
+async function begin(options: Parameters<typeof openInstances>[1] = {}) {
+  instances = await openInstances(2, options);
+  world = instances.world;
+  [here, there] = instances.stores;
+  await world.lease();
+  robot = await world.robot();
+}
+async function end() {
+  const violated = await world.store.checkInvariants();
+  await instances.close();
+  expect(violated).toEqual([]);
+}
+
+describe('what one instance does counts on the other', () => {
+  beforeEach(() => begin());
+  afterEach(end);
+
+  it('a key that was replaced', async () => {
+    await there.authenticateRobot(robot.keyHash);
+
+    await here.replaceKey(robot.id, robot.wallet, 'b'.repeat(64), world.now);
+
+    expect(await there.authenticateRobot(robot.keyHash)).toBeNull();
+    expect((await there.authenticateRobot('b'.repeat(64)))?.robot.id).toBe(robot.id);
+    expect(await there.createTask(world.newTask(robot.id))).toEqual({ outcome: 'robot_gone' });
+  });
+
+  it('a challenge, which is spent once', async () => {
+    const { nonce, wallet } = await world.savedChallenge(newWallet());
+    const signup = { anchors: 1, gasWei: 0n };
+
+    const signedIn = await spread(instances, 10, (store) =>
+      store.signIn({ nonce, wallet, session: world.session(), signup, now: world.now }),
+    );
+
+    expect(tally(signedIn)).toEqual({ signed_in: 1, challenge_spent: 9 });
+  });
+
+  it('a session that was ended', async () => {
+    const { nonce, wallet } = await world.savedChallenge(newWallet());
+    const session = world.session();
+    const { tokenHash } = session;
+    const signup = { anchors: 1, gasWei: 0n };
+    await here.signIn({ nonce, wallet, session, signup, now: world.now });
+    expect(await there.authenticateSession(tokenHash, false, world.now)).not.toBeNull();
+
+    await here.revokeSession(tokenHash);
+
+    expect(await there.authenticateSession(tokenHash, false, world.now)).toBeNull();
+  });
+
+  it('a code, which is redeemed once', async () => {
+    const { nonce, wallet } = await world.savedChallenge(newWallet());
+    const session = world.session();
+    const signup = { anchors: 1, gasWei: 0n };
+    await here.signIn({ nonce, wallet, session, signup, now: world.now });
+    const code = { codeHash: 'c'.repeat(64), challenge: 'c'.repeat(43) };
+    const times = { createdAt: world.now, expiresAt: world.now + 1000 };
+    await here.saveCliCode({ ...code, ...times, sessionId: session.id });
+
+    const redeemed = await spread(instances, 10, (store) =>
+      store.redeemCliCode({ ...code, session: world.session(), now: world.now }),
+    );
+
+    expect(redeemed.filter((found) => found?.wallet === wallet)).toHaveLength(1);
+    expect(redeemed.filter((found) => found === null)).toHaveLength(9);
+  });
+});
+
+describe('what two instances do at once', () => {
+  beforeEach(() => begin());
+  afterEach(end);
+
+  it('claims an id once, and answers the others the task', async () => {
+    for (let round = 0; round < 10; round += 1) {
+      const claim = world.newTask(robot.id, { idGiven: true });
+
+      const claims = await spread(instances, 6, (store) => store.createTask(claim));
+
+      expect(tally(claims)).toEqual({ created: 1, repeated: 5 });
+    }
+  });
+
+  it('claims an id for the first content that comes', async () => {
+    const claim = world.newTask(robot.id, { idGiven: true });
+
+    const claims = await spread(instances, 6, (store, i) =>
+      store.createTask({ ...claim, title: `Pick order ${i}` }),
+    );
+
+    expect(tally(claims)).toEqual({ created: 1, id_conflict: 5 });
+  });
+
+  it('accepts one completion of a task', async () => {
+    for (let round = 0; round < 10; round += 1) {
+      const task = await world.task(robot.id);
+
+      const queued = await spread(instances, 6, (store, i) =>
+        store.queueCompletion(world.completion(task, { try: i })),
+      );
+
+      expect(tally(queued)).toEqual({ queued: 1, completion_in_progress: 5 });
+    }
+  });
+
+  it('tries a completion that failed once more', async () => {
+    const lease = await world.lease();
+    const [task] = await world.queued(robot.id, 1);
+    if (task === undefined) throw new Error('One task was queued');
+    await here.refuseQueuedProofs(lease, [task.id], 'no funds', world.now);
+
+    const queued = await spread(instances, 6, (store, i) =>
+      store.queueCompletion(world.completion(task, { try: i })),
+    );
+
+    expect(tally(queued)).toEqual({ queued: 1, completion_in_progress: 5 });
+  });
+
+  it('deletes a robot once, and lets no claim or completion slip in', async () => {
+    await world.queued(robot.id, 5);
+    const task = await world.task(robot.id);
+    const balance = await here.getBalance(robot.wallet);
+
+    await Promise.all([
+      here.deleteRobot(robot.id, robot.wallet, world.now),
+      there.deleteRobot(robot.id, robot.wallet, world.now),
+      there.createTask(world.newTask(robot.id)),
+      there.queueCompletion(world.completion(task)),
+    ]);
+
+    const { rows } = await instances.session.query(
+      'SELECT FROM tasks UNION ALL SELECT FROM completions UNION ALL SELECT FROM robots',
+    );
+    expect(rows).toEqual([]);
+    expect((await here.getBalance(robot.wallet))?.anchorQuota).toBe(
+      (balance?.anchorQuota ?? 0) + 5,
+    );
+  });
+
+  it('leaves no robot in a fleet that is deleted', async () => {
+    for (let round = 0; round < 10; round += 1) {
+      const fleet = await world.fleet(robot.wallet);
+
+      await Promise.all([
+        here.patchRobot(robot.id, robot.wallet, { fleetId: fleet.id }, world.now),
+        there.deleteFleet(fleet.id, robot.wallet, world.now),
+      ]);
+
+      expect((await here.getRobot(robot.id, robot.wallet))?.fleetId).toBeNull();
+    }
+  });
+});
+
+describe('what waits for another transaction goes by what that did', () => {
+  beforeEach(() => begin());
+  afterEach(end);
+
+  /** Runs the calls while the statement holds its locks, which end with a commit once all of them wait. */
+  async function during<T>(statement: string, calls: (() => Promise<T>)[]): Promise<T[]> {
+    await instances.session.query('BEGIN');
+    await instances.session.query(statement);
+    const answers = Promise.all(calls.map((call) => call()));
+    await instances.blocked(calls.length);
+    await instances.session.query('COMMIT');
+    return answers;
+  }
+
+  it('a claim or a completion with a key that is being ended is robot_gone', async () => {
+    const task = await world.task(robot.id);
+
+    const answers = await during<{ outcome: string }>(
+      `UPDATE robots SET key_hash = NULL, key_hint = NULL WHERE id = '${robot.id}'`,
+      [
+        () => there.createTask(world.newTask(robot.id)),
+        () => here.queueCompletion(world.completion(task)),
+      ],
+    );
+
+    expect(answers).toEqual([{ outcome: 'robot_gone' }, { outcome: 'robot_gone' }]);
+  });
+
+  it('a completion of a task that is being deleted is not_found', async () => {
+    const task = await world.task(robot.id);
+
+    const answers = await during(
+      `WITH gone AS (DELETE FROM tasks WHERE id = '${task.id}')
+       INSERT INTO tombstones VALUES ('${task.id}', 0)`,
+      [() => here.queueCompletion(world.completion(task))],
+    );
+
+    expect(answers).toEqual([{ outcome: 'not_found' }]);
+  });
+
+  it('a claim of the id of a task that is being deleted is id_conflict', async () => {
+    const task = await world.task(robot.id);
+    const claim = world.newTask(robot.id, { id: task.id, idGiven: true });
+
+    const answers = await during(
+      `WITH gone AS (DELETE FROM tasks WHERE id = '${task.id}')
+       INSERT INTO tombstones VALUES ('${task.id}', 0)`,
+      [() => there.createTask(claim)],
+    );
+
+    expect(answers).toEqual([{ outcome: 'id_conflict' }]);
+  });
+
+  it('a robot does not enter a fleet that is being deleted', async () => {
+    const fleet = await world.fleet(robot.wallet);
+
+    const answers = await during<{ outcome: string }>(
+      `DELETE FROM fleets WHERE id = '${fleet.id}'`,
+      [
+        () => here.patchRobot(robot.id, robot.wallet, { fleetId: fleet.id }, world.now),
+        () => there.assignRobots(robot.wallet, [robot.id], fleet.id, world.now),
+      ],
+    );
+
+    expect(answers).toEqual([{ outcome: 'fleet_not_found' }, { outcome: 'fleet_not_found' }]);
+  });
+});
+
+describe.each([
+  { way: 'a hint', pooler: false },
+  { way: 'looking, behind a pooler', pooler: true },
+])('a request that waits on one instance learns by $way', ({ pooler }) => {
+  beforeEach(() => begin({ pooler }));
+  afterEach(end);
+
+  it('that the other settled its completion', async () => {
+    const [task] = await world.queued(robot.id, 1);
+    const waiting = there.waitForCompletion(task?.id ?? '', new AbortController().signal);
+
+    await world.settled(await world.lease());
+
+    await waiting;
+    const viewer = { robotId: robot.id };
+    expect((await there.getTask(task?.id ?? '', viewer))?.completion?.state).toBe('included');
+  });
+
+  it('that the other deleted its robot', async () => {
+    const [task] = await world.queued(robot.id, 1);
+    const waiting = there.waitForCompletion(task?.id ?? '', new AbortController().signal);
+
+    await here.deleteRobot(robot.id, robot.wallet, world.now);
+
+    await waiting;
+  });
+});
+
+describe('many requests that wait', () => {
+  beforeEach(() => begin({ pooler: true }));
+  afterEach(end);
+
+  it('ask the database together', async () => {
+    const tasks = await world.queued(robot.id, 40);
+    const lease = await world.lease();
+    const queries = vi.spyOn(pg.Client.prototype, 'query');
+    onTestFinished(() => queries.mockRestore());
+    const asked = () =>
+      queries.mock.calls.flatMap(([query]) => {
+        const { text, values = [] } = query as unknown as pg.QueryConfig<unknown[][]>;
+        return text?.includes('AS asked (id)') ? [values[0]?.length] : [];
+      });
+
+    const waits = tasks.map(({ id }) => there.waitForCompletion(id, new AbortController().signal));
+    await waitFor('two more looks', () => asked().length >= 3);
+    expect(asked()).toEqual(asked().map(() => 40));
+
+    await world.settled(lease);
+    await Promise.all(waits);
+  });
+});

@@ -1,0 +1,41 @@
+import { inject } from 'vitest';
+import type { Clock } from '../../src/base/clock.ts';
+import type { Store } from '../../src/server/core/ports.ts';
+import {
+  openPostgresStore,
+  type PostgresStoreOptions,
+} from '../../src/server/store/postgres/open-store.ts';
+import { createDatabase } from '../support/temporary-database.ts';
+import type { OpenedStore, StoreLimits } from './world.ts';
+
+/** A server's store in a database of its own, which goes by the test's clock; `another` is that of another instance. */
+export async function openTemporaryPostgres(
+  clock: Clock,
+  options: StoreLimits & Partial<PostgresStoreOptions> = {},
+): Promise<OpenedStore & { url: string; another(): Promise<Store> }> {
+  const database = await createDatabase(inject('postgresUrl'));
+  const open = (): Promise<Store> =>
+    openPostgresStore({
+      url: database.url,
+      poolMax: 4,
+      pooler: false,
+      serves: true,
+      instant: () => clock.now(),
+      ...options,
+    });
+  let store = await open();
+  return {
+    store,
+    url: database.url,
+    another: open,
+    async reopen() {
+      await store.close();
+      store = await open();
+      return store;
+    },
+    async close() {
+      await store.close();
+      await database.drop();
+    },
+  };
+}

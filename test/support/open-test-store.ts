@@ -1,0 +1,62 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { inject } from 'vitest';
+import type { Clock } from '../../src/base/clock.ts';
+import type { Store } from '../../src/server/core/ports.ts';
+import { openPostgresStore } from '../../src/server/store/postgres/open-store.ts';
+import { openSqliteStore } from '../../src/server/store/sqlite/open-store.ts';
+import { createDatabase } from './temporary-database.ts';
+
+export interface TestStore {
+  store: Store;
+  /** Closes it and removes what it left behind. */
+  close(): Promise<void>;
+}
+
+/** What the tests of this run stand on: the same tests run on both, see vitest.config.ts. */
+export const testStore: 'sqlite' | 'postgres' =
+  process.env.TEST_STORE === 'postgres' ? 'postgres' : 'sqlite';
+
+/** A server's store, empty; `disk` says what a SQLite file's disk has, in bytes. */
+export async function openTestStore(
+  clock: Clock,
+  disk: { minFreeBytes?: number; freeBytes?: () => Promise<number> } = {},
+): Promise<TestStore> {
+  if (testStore === 'postgres') return openOnPostgres(clock);
+  const folder = await mkdtemp(path.join(tmpdir(), 'svc-store-'));
+  const store = await openSqliteStore({
+    path: path.join(folder, 'svc.db'),
+    clock,
+    exclusive: true,
+    ...disk,
+    onFatal: (error) => {
+      throw error;
+    },
+  });
+  return {
+    store,
+    async close() {
+      await store.close();
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+async function openOnPostgres(clock: Clock): Promise<TestStore> {
+  const database = await createDatabase(inject('postgresUrl'));
+  const store = await openPostgresStore({
+    url: database.url,
+    poolMax: 6,
+    pooler: false,
+    serves: true,
+    instant: () => clock.now(),
+  });
+  return {
+    store,
+    async close() {
+      await store.close();
+      await database.drop();
+    },
+  };
+}

@@ -1,0 +1,128 @@
+import { once } from 'node:events';
+import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+
+/** Bytes that go at once over a slow line. */
+const SLICE = 256;
+
+export type TcpProxy = Awaited<ReturnType<typeof startTcpProxy>>;
+
+/** A line to the service that can be slow, dead or cut, below HTTP. What is wrong holds until `mend`. */
+export async function startTcpProxy(service: string) {
+  const target = new URL(service);
+  const open = new Set<Connection>();
+  const [up, down] = [createLane(), createLane()];
+  const cutAfter = { up: Number.POSITIVE_INFINITY, down: Number.POSITIVE_INFINITY };
+  let isDead = false;
+  const server = createServer((client) => {
+    const connection = { client, remote: connect(Number(target.port), target.hostname), isDead };
+    open.add(connection);
+    client.once('close', () => {
+      open.delete(connection);
+      if (!connection.isDead) connection.remote.destroy();
+    });
+    void pump(connection, client, connection.remote, up, () => cutAfter.up);
+    void pump(connection, connection.remote, client, down, () => cutAfter.down);
+  });
+  await listen(server, 0);
+  const { port } = server.address() as AddressInfo;
+  const endAll = () => {
+    for (const { client, remote } of open) {
+      client.resetAndDestroy();
+      remote.destroy();
+    }
+  };
+  return {
+    url: `http://127.0.0.1:${port}`,
+    connections: () => open.size,
+    /** Bytes a second, of each direction. */
+    throttle(rate: number) {
+      up.rate = rate;
+      down.rate = rate;
+    },
+    /** Nothing arrives any more, and no connection ends: those that are open now stay so after `mend`. */
+    stall() {
+      isDead = true;
+      for (const connection of open) connection.isDead = true;
+    },
+    /** Each connection is reset when so many bytes have passed of requests, or of answers. */
+    cutAfter(bytes: Partial<typeof cutAfter>) {
+      Object.assign(cutAfter, bytes);
+    },
+    /** Nobody listens. */
+    async refuse() {
+      server.close();
+      endAll();
+      await once(server, 'close');
+    },
+    async mend() {
+      isDead = false;
+      up.rate = down.rate = cutAfter.up = cutAfter.down = Number.POSITIVE_INFINITY;
+      if (!server.listening) await listen(server, port);
+    },
+    async close() {
+      endAll();
+      if (!server.listening) return;
+      server.close();
+      await once(server, 'close');
+    },
+  };
+}
+
+interface Connection {
+  client: Socket;
+  remote: Socket;
+  isDead: boolean;
+}
+
+async function listen(server: Server, port: number): Promise<void> {
+  server.listen(port, '127.0.0.1');
+  await once(server, 'listening');
+}
+
+interface Lane {
+  rate: number;
+  /** Resolves when so many bytes have gone over it. */
+  pass(bytes: number): Promise<void>;
+}
+
+function createLane(): Lane {
+  let freeAt = 0;
+  return {
+    rate: Number.POSITIVE_INFINITY,
+    async pass(bytes) {
+      if (!Number.isFinite(this.rate)) return;
+      freeAt = Math.max(freeAt, performance.now()) + (bytes * 1000) / this.rate;
+      await sleep(freeAt - performance.now());
+    },
+  };
+}
+
+async function pump(
+  connection: Connection,
+  from: Socket,
+  to: Socket,
+  lane: Lane,
+  most: () => number,
+): Promise<void> {
+  let passed = 0;
+  try {
+    for await (const chunk of from as AsyncIterable<Buffer>) {
+      for (let at = 0; at < chunk.length && !connection.isDead; at += SLICE) {
+        // What a closed connection still had to send leaves the line to others.
+        if (connection.client.destroyed) return;
+        const slice = chunk.subarray(at, at + SLICE);
+        await lane.pass(slice.length);
+        passed += slice.length;
+        if (passed > most()) throw new Error('Cut');
+        if (!connection.isDead) to.write(slice);
+      }
+    }
+    if (!connection.isDead) to.end();
+  } catch {
+    if (connection.isDead) return;
+    // A reset of either side is one of both.
+    connection.client.resetAndDestroy();
+    connection.remote.destroy();
+  }
+}

@@ -114,6 +114,20 @@ it('thins old samples before it drops any, and keeps the recent ones whole', asy
   expect(gaps.slice(-3000).every((gap) => gap === 1000)).toBe(true);
 });
 
+it('goes on with a thinning where it was before a restart', async () => {
+  spool = place.open();
+  spool.recordSamples(samples(5000));
+  await committed();
+  const first = await spool.update(({ samples: table }) => table.makeRoom());
+
+  place.close(spool);
+  spool = place.open();
+  const second = await spool.update(({ samples: table }) => table.makeRoom());
+
+  expect(first?.count).toBeGreaterThan(0);
+  expect(second?.fromMs).toBeGreaterThan(first?.toMs ?? Number.POSITIVE_INFINITY);
+});
+
 it('never drops what is in a batch', async () => {
   spool = place.open();
   spool.recordSamples(samples(50, 1000));

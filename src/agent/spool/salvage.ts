@@ -2,6 +2,7 @@ import {
   closeSync,
   existsSync,
   fstatSync,
+  fsyncSync,
   openSync,
   readdirSync,
   readSync,
@@ -44,7 +45,18 @@ function swap(file: string, wallMs: number): string {
     if (existsSync(`${file}${suffix}`)) renameSync(`${file}${suffix}`, `${aside}${suffix}`);
   }
   renameSync(`${file}.salvaged`, file);
+  syncFolder(path.dirname(file));
   return aside;
+}
+
+/** What is renamed in it stays so after a loss of power. */
+function syncFolder(folder: string): void {
+  const fd = openSync(folder, 'r');
+  try {
+    fsyncSync(fd);
+  } finally {
+    closeSync(fd);
+  }
 }
 
 /** A damaged file that was set aside, to be looked at. */

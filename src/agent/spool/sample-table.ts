@@ -33,8 +33,6 @@ const DROPPED_AT_ONCE = 64;
 /** The samples that are not delivered. Every method runs inside the caller's transaction. */
 export class SampleTable {
   readonly #sql;
-  /** Up to where each thinning has come; found again after a start. */
-  readonly #thinned: number[] = new Array(THINNINGS).fill(0);
 
   constructor(db: Database) {
     this.#sql = {
@@ -61,6 +59,8 @@ export class SampleTable {
       batches: db.prepare<[], { first_seq: number; last_seq: number }>(
         'SELECT first_seq, last_seq FROM batches ORDER BY first_seq',
       ),
+      thinned: db.prepare<[], string>("SELECT value FROM meta WHERE name = 'thinned'").pluck(),
+      noteThinned: db.prepare("INSERT OR REPLACE INTO meta (name, value) VALUES ('thinned', ?)"),
       freeze: db.prepare('INSERT INTO batches (first_seq, last_seq) VALUES (?, ?)'),
       thaw: db.prepare('DELETE FROM batches WHERE first_seq = ?'),
     };
@@ -139,20 +139,36 @@ export class SampleTable {
    */
   makeRoom(): Dropped | null {
     const last = this.ends()?.last ?? 0;
-    for (const [level, from] of this.#thinned.entries()) {
-      const rows = this.#readSome(this.#pastBatches(from), last - RECENT);
-      const free = this.#unfrozen(rows);
-      const end = free.at(-1);
-      if (end === undefined) continue;
-      this.#thinned[level] = end.seq + 1;
-      const dropped = this.#thin(free, 2 ** (level + 1));
+    const thinned = this.#thinned();
+    for (const [level, from] of thinned.entries()) {
+      const dropped = this.#thinNext(from, last - RECENT, level, thinned);
       if (dropped !== null) return dropped;
-      return this.makeRoom();
     }
     const gap = this.#firstGap();
     if (gap === null) return null;
     const rows = this.#sql.read.all(gap.from, gap.to, DROPPED_AT_ONCE);
     return this.#drop(rows, []);
+  }
+
+  /** Up to where each thinning has come. */
+  #thinned(): number[] {
+    const text = this.#sql.thinned.get();
+    return text === undefined ? new Array(THINNINGS).fill(0) : JSON.parse(text);
+  }
+
+  /** Goes on with a thinning until something is dropped, and notes how far that was; null where nothing is left to thin. */
+  #thinNext(from: number, to: number, level: number, thinned: number[]): Dropped | null {
+    let at = from;
+    let dropped: Dropped | null = null;
+    while (dropped === null) {
+      const free = this.#unfrozen(this.#readSome(this.#pastBatches(at), to));
+      const end = free.at(-1);
+      if (end === undefined) break;
+      at = end.seq + 1;
+      dropped = this.#thin(free, 2 ** (level + 1));
+    }
+    if (at > from) this.#sql.noteThinned.run(JSON.stringify(thinned.with(level, at)));
+    return dropped;
   }
 
   #readSome(from: number, to: number): RecordRow[] {

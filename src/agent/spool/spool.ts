@@ -256,11 +256,17 @@ export class Spool {
     return this.#writer.progressAt;
   }
 
-  /** Gives the disk back what deleted records took. */
+  /** Gives the disk back what deleted records took; needs as much room meanwhile. @throws SvcError `spool_full` */
   compact(): void {
     this.#writer.flush();
-    this.#file.tables.db.exec('VACUUM');
-    this.#file.tables.db.pragma('wal_checkpoint(TRUNCATE)');
+    try {
+      this.#file.mending(({ db }) => {
+        db.exec('VACUUM');
+        db.pragma('wal_checkpoint(TRUNCATE)');
+      });
+    } catch (error) {
+      throw writeFault(error);
+    }
   }
 
   /** Commits what waits, and lets go of the folder. */

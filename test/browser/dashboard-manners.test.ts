@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import type { Page } from 'playwright-core';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { browse, type Dashboard, startDashboard } from '../support/dashboard.ts';
 import { type DevProcess, startDev } from '../support/programs.ts';
 import { waitFor } from '../support/wait-for.ts';
@@ -115,6 +115,7 @@ describe('while the service is down', () => {
   it('a view says so, and is there by itself when the service is', async () => {
     const { url } = dev;
     const own = await browse({ url, stop: () => dev.stop() });
+    onTestFinished(own.stop);
     const { page } = await own.openSignedIn('/robots');
     await page.getByText('No robot yet').waitFor();
     // Views are read ahead soon after the first one.
@@ -129,7 +130,6 @@ describe('while the service is down', () => {
 
     await page.getByText('No event here').waitFor({ timeout: 60_000 });
     await page.getByText('Live · read').waitFor();
-    await own.stop();
   });
 });
 

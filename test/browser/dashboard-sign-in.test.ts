@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { createTestClock } from '../support/clock.ts';
 import { browse, type Dashboard, newAccount, startDashboard } from '../support/dashboard.ts';
 import { startTestService } from '../support/service.ts';
@@ -219,6 +219,7 @@ describe('where a token is asked for', () => {
   it('the gate is shown, and a new account that does not pass it is refused', async () => {
     const service = await startTestService({ chain: 'mining' });
     const gated = await browse({ url: service.url, stop: service.close });
+    onTestFinished(gated.stop);
     await service.rpc('anvil_setCode', [token, FIVE_FOR_ALL]);
     service.settings.gate = { token, minBalance: 5n };
     service.settings.signup.mode = 'gate';
@@ -226,13 +227,11 @@ describe('where a token is asked for', () => {
     const { page } = await gated.openSignedIn('/account');
     await page.getByText('requirement met').waitFor();
     service.settings.gate = { token, minBalance: 6n };
-    await page.reload();
-    await page.getByText('requirement not met').waitFor();
+    await page.getByText('requirement not met').waitFor({ timeout: 110_000 });
     const other = await gated.open('/sign-in');
     await other.page.getByRole('button', { name: 'Test wallet' }).click();
 
     await other.page.getByRole('alert').getByText('does not hold the token').waitFor();
-    await gated.stop();
   });
 });
 
@@ -241,6 +240,7 @@ describe('a message that the service no longer takes', () => {
     const clock = createTestClock();
     const service = await startTestService({ clock });
     const expiring = await browse({ url: service.url, stop: service.close });
+    onTestFinished(expiring.stop);
     const { page } = await expiring.open('/sign-in', { wallet: { holds: true } });
 
     await page.getByRole('button', { name: 'Test wallet' }).click();
@@ -249,6 +249,5 @@ describe('a message that the service no longer takes', () => {
     await page.evaluate('testWallet.release()');
 
     await page.getByRole('alert').getByText('its message is no longer open').waitFor();
-    await expiring.stop();
   });
 });

@@ -1,3 +1,5 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { SvcError } from '../../src/base/svc-error.ts';
 import type { Client } from '../../src/client/client.ts';
 import { leavesIn, scanAnchors } from '../support/chain-scan.ts';
 import type { Answered, Promises } from './agent-load.ts';
@@ -46,7 +48,7 @@ function answerFaults({ answers, completions }: Promises): string[] {
 async function completionFaults({ rpcUrl, owner, robot, promises }: AgentAudit): Promise<string[]> {
   const faults: string[] = [];
   for (const [id, proofHash] of promises.completions) {
-    const { body } = await robot.call('getTask', { params: { id } });
+    const { body } = await patiently(() => robot.call('getTask', { params: { id } }));
     const anchored = body.verification?.proof_hash;
     if (anchored !== proofHash) faults.push(`completion of ${id}: ${anchored ?? 'no receipt'}`);
   }
@@ -60,6 +62,18 @@ async function completionFaults({ rpcUrl, owner, robot, promises }: AgentAudit):
     faults.push(`${leaves} proofs on the chain for ${verified.length} verified tasks`);
   }
   return faults;
+}
+
+/** Asks again where the limit of calls is reached, as it is with more tasks than calls a minute. */
+async function patiently<T>(call: () => Promise<T>): Promise<T> {
+  for (;;) {
+    try {
+      return await call();
+    } catch (error) {
+      if (!(error instanceof SvcError && error.code === 'rate_limited')) throw error;
+      await sleep(Number(error.details.retry_after) * 1000);
+    }
+  }
 }
 
 function recordFaults(

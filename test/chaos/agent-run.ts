@@ -45,7 +45,7 @@ const DARK_MS = 2_500;
 const NETWORK_MS = 150;
 const LOST = 0.2;
 /** Ends what hangs; how long it takes says nothing. */
-const DRAIN_MS = 300_000;
+const DRAIN_MS = 1_800_000;
 
 /**
  * A robot's programs at work at an agent that delivers to a service on a local chain, both killed at random

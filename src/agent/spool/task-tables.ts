@@ -214,10 +214,13 @@ export class TaskTables {
     this.removeCompletion(id);
   }
 
-  /** The service does not have the claim any more; false where it was not delivered from here. */
+  /** The service does not have the claim any more, nor its proof; false where it was not delivered from here. */
   requeueClaim(id: string): boolean {
     const { changes } = this.#sql.requeueClaim.run(id);
-    if (changes > 0) this.#sql.block.run(id);
+    if (changes > 0) {
+      this.requeue(id);
+      this.#sql.block.run(id);
+    }
     return changes > 0;
   }
 

@@ -31,6 +31,7 @@ export interface Connections {
   use<T>(work: (connection: Connection) => Promise<T>): Promise<T>;
   /** A session of its own beside the pool, to listen on. */
   listener(): pg.Client;
+  /** Finishes what is under way. */
   close(): Promise<void>;
 }
 
@@ -63,29 +64,45 @@ export function openConnections(options: ConnectionOptions): Connections {
   // Of a connection that nobody uses; the next one who does gets another.
   pool.on('error', () => {});
 
+  const underWay = new Set<Promise<unknown>>();
+
+  async function use<T>(work: (connection: Connection) => Promise<T>): Promise<T> {
+    const client = await pool.connect().catch((error: unknown) => {
+      throw new DatabaseFault(error);
+    });
+    // The error of the query under way says it; without a listener it would end the process.
+    const ignore = () => {};
+    client.on('error', ignore);
+    let broken = true;
+    try {
+      const result = await work(connectionOf(client, !options.pooler));
+      broken = false;
+      return result;
+    } catch (error) {
+      broken = error instanceof DatabaseFault && error.kind === 'lost';
+      throw error;
+    } finally {
+      client.off('error', ignore);
+      client.release(broken);
+    }
+  }
+
   return {
     async use(work) {
-      const client = await pool.connect().catch((error: unknown) => {
-        throw new DatabaseFault(error);
-      });
-      // The error of the query under way says it; without a listener it would end the process.
-      const ignore = () => {};
-      client.on('error', ignore);
-      let broken = true;
+      const using = use(work);
+      underWay.add(using);
       try {
-        const result = await work(connectionOf(client, !options.pooler));
-        broken = false;
-        return result;
-      } catch (error) {
-        broken = error instanceof DatabaseFault && error.kind === 'lost';
-        throw error;
+        return await using;
       } finally {
-        client.off('error', ignore);
-        client.release(broken);
+        underWay.delete(using);
       }
     },
     listener: () => new pg.Client(config),
-    close: () => pool.end(),
+    async close() {
+      // A pool that has ended forgets those who wait for a connection.
+      await Promise.allSettled(underWay);
+      await pool.end();
+    },
   };
 }
 

@@ -45,13 +45,17 @@ function kindOf(cause: unknown): FaultKind {
   return code.startsWith('23') ? 'constraint' : 'refused';
 }
 
-/** For a start that cannot go on: without the address, which may hold a password. */
+/** For a start that cannot go on: with the server's own words, and without the address, which may hold a password. */
 export function cannotUse(error: unknown): unknown {
   if (!(error instanceof DatabaseFault)) return error;
   const { cause } = error;
-  const code = cause instanceof Error && 'code' in cause ? ` (${String(cause.code)})` : '';
-  return new SvcError('database_unusable', `The PostgreSQL database cannot be used${code}.`, {
+  return new SvcError('database_unusable', `The PostgreSQL database cannot be used${why(cause)}.`, {
     hint: 'Check SVC_DATABASE_URL: host, port, name, user, password and sslmode, and that the user may create tables.',
     cause,
   });
+}
+
+function why(cause: unknown): string {
+  if (cause instanceof pg.DatabaseError) return `: ${cause.message}`;
+  return cause instanceof Error && 'code' in cause ? ` (${String(cause.code)})` : '';
 }

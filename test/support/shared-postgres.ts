@@ -1,5 +1,5 @@
 import type { TestProject } from 'vitest/node';
-import { openPostgresStore } from '../../src/server/store/postgres/open-store.ts';
+import { migratePostgres } from '../../src/server/store/postgres/migrate-database.ts';
 import { startPostgres } from './postgres.ts';
 import { createDatabase } from './temporary-database.ts';
 
@@ -17,13 +17,8 @@ export default async function sharePostgres(project: TestProject): Promise<() =>
   const server = given === undefined ? await startPostgres() : null;
   const url = given ?? server?.url ?? '';
   const template = await createDatabase(url);
-  const store = await openPostgresStore({
-    url: template.url,
-    poolMax: 2,
-    pooler: false,
-    serves: true,
-  });
-  await store.close();
+  // Without partitions: those are of the clock of whoever opens it.
+  await migratePostgres({ url: template.url, poolMax: 2, pooler: false });
   project.provide('postgresUrl', url);
   project.provide('postgresTemplate', template.name);
   return async () => {

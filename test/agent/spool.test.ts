@@ -230,6 +230,30 @@ describe('samples', () => {
     expect(numbersIn(spool)).toEqual([1, 2, 3, 4]);
     expect(spool.read(({ totals }) => totals.of('refused').count)).toBe(1);
   });
+
+  it('leave no number of theirs to a new one, where they were thinned before their batch was halved', async () => {
+    spool.recordSamples(samples(3700));
+    await spool.update(({ samples: table }) => table.makeRoom());
+    const { first, second } = await spool.update(({ samples: table }) => {
+      const batch = table.freezeOldest(6);
+      return { first: batch, second: table.freezeOldest(4000) };
+    });
+    if (first === null || second === null) throw new Error('no batch');
+    const halves = await spool.halve(first);
+    if (halves === null) throw new Error('no halves');
+    await spool.update(({ samples: table }) => {
+      table.remove(second);
+      table.remove(halves[1]);
+    });
+    const sent = spool.read(({ samples: table }) => table.read(halves[0]));
+    const [late] = samples(1);
+    if (late === undefined) throw new Error('no sample');
+    spool.recordSamples([late]);
+    await spool.update(({ samples: table }) => table.remove(halves[0]));
+
+    expect(sent).toHaveLength(3);
+    expect(bodiesIn(spool).map(({ id }) => id)).toEqual([late.id]);
+  });
 });
 
 describe('the folder', () => {

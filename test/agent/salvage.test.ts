@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import {
   copyFileSync,
@@ -8,6 +9,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import path from 'node:path';
+import { fileURLToPath } from 'node:url';
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { PAGE_BYTES } from '../../src/agent/spool/open-database.ts';
@@ -63,9 +65,9 @@ const keyOf = ({ kind, id, body }: Pick<SpoolRecord, 'kind' | 'id' | 'body'>) =>
   `${kind} ${id} ${body}`;
 
 /** Every record that the spool holds. */
-function contentOf(spool: Spool): Set<string> {
+function contentOf(spool: Spool, most = 1000): Set<string> {
   return spool.read(({ tasks, samples, events }) => {
-    const errands = tasks.errands(1000);
+    const errands = tasks.errands(most);
     const ids = [...new Set(errands.map(({ id }) => id))];
     const found = [
       ...ids.map((id) => tasks.claim(id)),
@@ -133,6 +135,32 @@ describe('a damaged spool', () => {
 
     expect(contentOf(second).size).toBe(records.length);
     expect(damages).toHaveLength(1);
+  });
+
+  it('stays as it is until all of the new one is in its file, however little room there is', async () => {
+    const spool = place.open();
+    const completions = Array.from({ length: 1200 }, (_, n) =>
+      place.record('completion', { n, evidence: randomBytes(1000).toString('hex') }),
+    );
+    await Promise.all(
+      completions.map((one) => spool.complete(one, hashProof(JSON.parse(one.body)))),
+    );
+    place.close(spool);
+    overwritePages([1]);
+    const mostBytes = Math.round(statSync(file).size * 0.7);
+
+    // No file grows beyond that, as on a full disk; the log does not need to.
+    const compact = ['svc-agent.js', 'spool', 'compact'];
+    const tried = spawnSync('prlimit', [`--fsize=${mostBytes}`, process.execPath, ...compact], {
+      cwd: fileURLToPath(new URL('../../bin', import.meta.url)),
+      env: { PATH: process.env.PATH, SVC_AGENT_STATE_DIR: place.folder },
+      encoding: 'utf8',
+    });
+    const again = place.open();
+
+    expect([tried.status, tried.stderr]).toEqual([1, expect.stringContaining('cannot be written')]);
+    const kept = contentOf(again, 2000);
+    expect(completions.filter((one) => !kept.has(keyOf(one))).map(({ id }) => id)).toEqual([]);
   });
 
   it('gives no record that was not written, whatever its bytes', () => {

@@ -13,7 +13,7 @@ import { fileURLToPath } from 'node:url';
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { PAGE_BYTES } from '../../src/agent/spool/open-database.ts';
-import type { RecordKind, SpoolRecord } from '../../src/agent/spool/records.ts';
+import { DamagedRecord, type RecordKind, type SpoolRecord } from '../../src/agent/spool/records.ts';
 import { recordsIn } from '../../src/agent/spool/salvage.ts';
 import type { Spool } from '../../src/agent/spool/spool.ts';
 import { hashProof } from '../../src/proof/hash.ts';
@@ -105,6 +105,23 @@ describe('a damaged spool', () => {
     expect(damages).toHaveLength(1);
     expect(left.size).toBeGreaterThan(100);
     expect(left.size).toBeLessThan(records.length);
+  });
+
+  it('refuses no other sample where it is found as one is refused', async () => {
+    await filledAndClosed();
+    const spool = place.open();
+    const before = spool.read(({ totals }) => totals.of('samples').count);
+    const last = spool.read(({ samples }) => samples.ends()?.last ?? 0);
+    // In the new file these numbers are of samples that nobody refused.
+    const batch = { firstSeq: last - 999, lastSeq: last - 999 };
+    const damage = spool.update(() => {
+      if (damages.length === 0) throw new DamagedRecord();
+    });
+
+    await Promise.all([damage, spool.refuseSamples(batch, { code: 'invalid', message: 'No.' })]);
+
+    const after = spool.read(({ totals }) => totals.of('samples').count);
+    expect([damages.length, after]).toEqual([1, before]);
   });
 
   it('gives its write-ahead log too', async () => {

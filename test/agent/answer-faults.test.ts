@@ -169,4 +169,25 @@ describe.concurrent('Retry-After', () => {
       expect(second - first).toBeGreaterThan(2_900);
     }),
   );
+
+  it('is kept where a call from before is answered meanwhile', { timeout: LONG }, () =>
+    withRobot(async ({ line, agent, connected }) => {
+      await connected();
+      const askedAt: number[] = [];
+      line.handle(async (passing) => {
+        askedAt.push(performance.now());
+        if (askedAt.length === 2) {
+          const body = { error: 'overloaded', message: 'Later.' };
+          return answer(passing, 503, body, { 'retry-after': '3' });
+        }
+        await waitFor('the other call', () => askedAt.length > 1, LONG);
+        return passing.pass();
+      });
+      await Promise.all([agent.claim(), agent.claim()]);
+      await waitFor('a third call', () => askedAt.length > 2, LONG);
+
+      const [, second = 0, third = 0] = askedAt;
+      expect(third - second).toBeGreaterThan(2_900);
+    }),
+  );
 });

@@ -154,6 +154,33 @@ describe('a damaged spool', () => {
     expect(damages).toHaveLength(1);
   });
 
+  it.each(['first', 'last'])(
+    'gives the later of two completions of a task where the one that was refused stands %s in it',
+    async (position) => {
+      const refused = place.record('completion', { picked: 12 });
+      const before = place.open();
+      await before.complete(refused, hashProof({ picked: 12 }));
+      place.close(before);
+      const old = readFileSync(file);
+      const spool = place.open();
+      const stored = spool.findCompletion(refused.id);
+      if (stored === null) throw new Error('no completion');
+      await spool.refuseTask(stored, { code: 'proof_mismatch', message: 'No.' });
+      place.clock.advance(1000);
+      const second = place.record('completion', { picked: 13 }, refused.id);
+      await spool.complete(second, hashProof({ picked: 13 }));
+      place.close(spool);
+      const now = readFileSync(file);
+      writeFileSync(file, Buffer.concat(position === 'first' ? [old, now] : [now, old]));
+      overwritePages([1]);
+
+      const again = place.open();
+
+      expect(damages).toHaveLength(1);
+      expect(again.findCompletion(second.id)).toMatchObject({ ...second });
+    },
+  );
+
   it('stays as it is until all of the new one is in its file, however little room there is', async () => {
     const spool = place.open();
     const completions = Array.from({ length: 1200 }, (_, n) =>

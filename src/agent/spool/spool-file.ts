@@ -7,7 +7,7 @@ import { DiskReserve } from './disk-reserve.ts';
 import { EventTable } from './event-table.ts';
 import { LedgerTables } from './ledger-tables.ts';
 import { faultOf, openDatabase } from './open-database.ts';
-import { DamagedRecord, type SpoolRecord } from './records.ts';
+import { DamagedRecord, type Instant, type SpoolRecord } from './records.ts';
 import {
   beginSalvage,
   type DamagedFile,
@@ -197,9 +197,24 @@ function takeOverAll(fresh: Tables, records: Iterator<SpoolRecord>): number {
 }
 
 function takeOver({ tasks, samples, events }: Tables, record: SpoolRecord): void {
-  if (record.kind === 'claim') tasks.insertClaim(record);
-  else if (record.kind === 'completion')
-    tasks.insertCompletion(record, hashCanonicalText(record.body));
-  else if (record.kind === 'sample') samples.insert(record);
-  else events.insert(record);
+  switch (record.kind) {
+    case 'claim':
+      if (isBefore(record, tasks.claim(record.id))) return;
+      tasks.removeClaim(record.id);
+      return tasks.insertClaim(record);
+    case 'completion':
+      if (isBefore(record, tasks.completion(record.id))) return;
+      tasks.removeCompletion(record.id);
+      return tasks.insertCompletion(record, hashCanonicalText(record.body));
+    case 'sample':
+      return samples.insert(record);
+    case 'event':
+      return events.insert(record);
+  }
+}
+
+/** Of two under one id the first was refused: the later one counts. */
+function isBefore(one: Instant, other: Instant | null): boolean {
+  if (other === null) return false;
+  return one.boot === other.boot ? one.monoMs < other.monoMs : one.wallMs < other.wallMs;
 }

@@ -199,17 +199,20 @@ function takeOverAll(fresh: Tables, records: Iterator<SpoolRecord>): number {
 function takeOver({ tasks, samples, events }: Tables, record: SpoolRecord): void {
   switch (record.kind) {
     case 'claim':
-      if (isBefore(record, tasks.claim(record.id))) return;
+      if (isBefore(record, tasks.claim(record.id))) break;
       tasks.removeClaim(record.id);
-      return tasks.insertClaim(record);
+      tasks.insertClaim(record);
+      break;
     case 'completion':
-      if (isBefore(record, tasks.completion(record.id))) return;
+      if (isBefore(record, tasks.completion(record.id))) break;
       tasks.removeCompletion(record.id);
-      return tasks.insertCompletion(record, hashCanonicalText(record.body));
+      tasks.insertCompletion(record, hashCanonicalText(record.body));
+      break;
     case 'sample':
-      return samples.insert(record);
+      samples.insert(record);
+      break;
     case 'event':
-      return events.insert(record);
+      events.insert(record);
   }
 }
 

@@ -77,9 +77,10 @@ describe.concurrent('what the agent answered arrives once', () => {
   it('where the service was put back to before the claim', { timeout: LONG }, () =>
     withRobot(async ({ line, work, connected, expectAllOnce }) => {
       await connected();
+      let claims = 0;
       line.handle(async (passing) => {
-        const isClaimedAgain = line.seenAt('/api/v1/tasks').length > 1;
-        if (isClaimedAgain || !passing.path.endsWith('/complete')) return passing.pass();
+        if (passing.path === '/api/v1/tasks') claims += 1;
+        if (claims === 2 || !passing.path.endsWith('/complete')) return passing.pass();
         answer(passing, 404, { error: 'not_found', message: 'No such task.' });
       });
       await work();
@@ -166,6 +167,27 @@ describe.concurrent('Retry-After', () => {
 
       const [first = 0, second = 0] = askedAt;
       expect(second - first).toBeGreaterThan(2_900);
+    }),
+  );
+
+  it('is kept where a call from before is answered meanwhile', { timeout: LONG }, () =>
+    withRobot(async ({ line, agent, connected }) => {
+      await connected();
+      const askedAt: number[] = [];
+      line.handle(async (passing) => {
+        askedAt.push(performance.now());
+        if (askedAt.length === 2) {
+          const body = { error: 'overloaded', message: 'Later.' };
+          return answer(passing, 503, body, { 'retry-after': '3' });
+        }
+        await waitFor('the other call', () => askedAt.length > 1, LONG);
+        return passing.pass();
+      });
+      await Promise.all([agent.claim(), agent.claim()]);
+      await waitFor('a third call', () => askedAt.length > 2, LONG);
+
+      const [, second = 0, third = 0] = askedAt;
+      expect(third - second).toBeGreaterThan(2_900);
     }),
   );
 });

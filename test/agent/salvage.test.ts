@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import {
   copyFileSync,
@@ -8,10 +9,11 @@ import {
   writeFileSync,
 } from 'node:fs';
 import path from 'node:path';
+import { fileURLToPath } from 'node:url';
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { PAGE_BYTES } from '../../src/agent/spool/open-database.ts';
-import type { RecordKind, SpoolRecord } from '../../src/agent/spool/records.ts';
+import { DamagedRecord, type RecordKind, type SpoolRecord } from '../../src/agent/spool/records.ts';
 import { recordsIn } from '../../src/agent/spool/salvage.ts';
 import type { Spool } from '../../src/agent/spool/spool.ts';
 import { hashProof } from '../../src/proof/hash.ts';
@@ -63,9 +65,9 @@ const keyOf = ({ kind, id, body }: Pick<SpoolRecord, 'kind' | 'id' | 'body'>) =>
   `${kind} ${id} ${body}`;
 
 /** Every record that the spool holds. */
-function contentOf(spool: Spool): Set<string> {
+function contentOf(spool: Spool, most = 1000): Set<string> {
   return spool.read(({ tasks, samples, events }) => {
-    const errands = tasks.errands(1000);
+    const errands = tasks.errands(most);
     const ids = [...new Set(errands.map(({ id }) => id))];
     const found = [
       ...ids.map((id) => tasks.claim(id)),
@@ -105,6 +107,23 @@ describe('a damaged spool', () => {
     expect(left.size).toBeLessThan(records.length);
   });
 
+  it('refuses no other sample where it is found as one is refused', async () => {
+    await filledAndClosed();
+    const spool = place.open();
+    const before = spool.read(({ totals }) => totals.of('samples').count);
+    const last = spool.read(({ samples }) => samples.ends()?.last ?? 0);
+    // In the new file these numbers are of samples that nobody refused.
+    const batch = { firstSeq: last - 999, lastSeq: last - 999 };
+    const damage = spool.update(() => {
+      if (damages.length === 0) throw new DamagedRecord();
+    });
+
+    await Promise.all([damage, spool.refuseSamples(batch, { code: 'invalid', message: 'No.' })]);
+
+    const after = spool.read(({ totals }) => totals.of('samples').count);
+    expect([damages.length, after]).toEqual([1, before]);
+  });
+
   it('gives its write-ahead log too', async () => {
     const spool = place.open();
     const records = await fill(spool);
@@ -133,6 +152,59 @@ describe('a damaged spool', () => {
 
     expect(contentOf(second).size).toBe(records.length);
     expect(damages).toHaveLength(1);
+  });
+
+  it.each(['first', 'last'])(
+    'gives the later of two completions of a task where the one that was refused stands %s in it',
+    async (position) => {
+      const refused = place.record('completion', { picked: 12 });
+      const before = place.open();
+      await before.complete(refused, hashProof({ picked: 12 }));
+      place.close(before);
+      const old = readFileSync(file);
+      const spool = place.open();
+      const stored = spool.findCompletion(refused.id);
+      if (stored === null) throw new Error('no completion');
+      await spool.refuseTask(stored, { code: 'proof_mismatch', message: 'No.' });
+      place.clock.advance(1000);
+      const second = place.record('completion', { picked: 13 }, refused.id);
+      await spool.complete(second, hashProof({ picked: 13 }));
+      place.close(spool);
+      const now = readFileSync(file);
+      writeFileSync(file, Buffer.concat(position === 'first' ? [old, now] : [now, old]));
+      overwritePages([1]);
+
+      const again = place.open();
+
+      expect(damages).toHaveLength(1);
+      expect(again.findCompletion(second.id)).toMatchObject({ ...second });
+    },
+  );
+
+  it('stays as it is until all of the new one is in its file, however little room there is', async () => {
+    const spool = place.open();
+    const completions = Array.from({ length: 1200 }, (_, n) =>
+      place.record('completion', { n, evidence: randomBytes(1000).toString('hex') }),
+    );
+    await Promise.all(
+      completions.map((one) => spool.complete(one, hashProof(JSON.parse(one.body)))),
+    );
+    place.close(spool);
+    overwritePages([1]);
+    const mostBytes = Math.round(statSync(file).size * 0.7);
+
+    // No file grows beyond that, as on a full disk; the log does not need to.
+    const compact = ['svc-agent.js', 'spool', 'compact'];
+    const tried = spawnSync('prlimit', [`--fsize=${mostBytes}`, process.execPath, ...compact], {
+      cwd: fileURLToPath(new URL('../../bin', import.meta.url)),
+      env: { PATH: process.env.PATH, SVC_AGENT_STATE_DIR: place.folder },
+      encoding: 'utf8',
+    });
+    const again = place.open();
+
+    expect([tried.status, tried.stderr]).toEqual([1, expect.stringContaining('cannot be written')]);
+    const kept = contentOf(again, 2000);
+    expect(completions.filter((one) => !kept.has(keyOf(one))).map(({ id }) => id)).toEqual([]);
   });
 
   it('gives no record that was not written, whatever its bytes', () => {

@@ -128,6 +128,25 @@ it('goes on with a thinning where it was before a restart', async () => {
   expect(second?.fromMs).toBeGreaterThan(first?.toMs ?? Number.POSITIVE_INFINITY);
 });
 
+it('begins a thinning anew with samples that take the numbers of delivered ones', async () => {
+  spool = place.open();
+  spool.recordSamples(samples(5000));
+  await committed();
+  await spool.update(({ samples: table }) => table.makeRoom());
+  await spool.update(({ samples: table }) => {
+    for (let batch = table.freezeOldest(50); batch !== null; batch = table.freezeOldest(50)) {
+      table.remove(batch);
+    }
+  });
+  const later = samples(5000);
+  spool.recordSamples(later);
+  await committed();
+
+  const dropped = await spool.update(({ samples: table }) => table.makeRoom());
+
+  expect(dropped?.fromMs).toBe(later[0]?.wallMs);
+});
+
 it('never drops what is in a batch', async () => {
   spool = place.open();
   spool.recordSamples(samples(50, 1000));

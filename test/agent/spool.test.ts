@@ -6,7 +6,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { SpoolRecord } from '../../src/agent/spool/records.ts';
 import type { Spool } from '../../src/agent/spool/spool.ts';
 import { hashProof } from '../../src/proof/hash.ts';
-import type { Verification } from '../../src/protocol/resources.ts';
+import type { Task, Verification } from '../../src/protocol/resources.ts';
 import { createTemporarySpool } from '../support/temporary-spool.ts';
 import { waitFor } from '../support/wait-for.ts';
 
@@ -38,6 +38,14 @@ const receiptOf = (taskId: string): Verification => ({
   claim_hash: `0x${'2'.repeat(64)}`,
   inclusion: null,
   finality: 'included',
+});
+
+const taskOf = (id: string): Task => ({
+  id,
+  title: 'Pick',
+  description: null,
+  status: 'claimed',
+  created_at: '2026-01-15T12:00:00.000Z',
 });
 
 const samples = (count: number, filler = ''): SpoolRecord[] =>
@@ -108,17 +116,29 @@ describe('claims and completions', () => {
     const errands = () => spool.read(({ tasks }) => tasks.errands(10));
 
     expect(errands()).toEqual([{ kind: 'claim', id: claim.id }]);
-    await spool.deliverClaim(claim.id, {
-      id: claim.id,
-      title: 'Pick',
-      description: null,
-      status: 'claimed',
-      created_at: '2026-01-15T12:00:00.000Z',
-    });
+    await spool.deliverClaim(claim.id, taskOf(claim.id));
     expect(errands()).toEqual([{ kind: 'completion', id: claim.id }]);
     await spool.update(({ tasks }) => tasks.accept(claim.id));
     expect(errands()).toEqual([{ kind: 'poll', id: claim.id }]);
   });
+
+  it.each(['queued', 'accepted'])(
+    'hands out both again, in that order, where the service lost the task of a completion that is %s',
+    async (state) => {
+      const claim = place.record('claim', { title: 'Pick' });
+      await spool.claim(claim);
+      await spool.complete(completionOf(claim.id), proofHash);
+      await spool.deliverClaim(claim.id, taskOf(claim.id));
+      if (state === 'accepted') await spool.update(({ tasks }) => tasks.accept(claim.id));
+      const errands = () => spool.read(({ tasks }) => tasks.errands(10));
+
+      const requeued = await spool.update(({ tasks }) => tasks.requeueTask(claim.id));
+
+      expect([requeued, errands()]).toEqual([true, [{ kind: 'claim', id: claim.id }]]);
+      await spool.deliverClaim(claim.id, taskOf(claim.id));
+      expect(errands()).toEqual([{ kind: 'completion', id: claim.id }]);
+    },
+  );
 
   it('answers the receipt once a completion is settled, and tells who waits', async () => {
     const id = randomUUID();
@@ -209,6 +229,30 @@ describe('samples', () => {
 
     expect(numbersIn(spool)).toEqual([1, 2, 3, 4]);
     expect(spool.read(({ totals }) => totals.of('refused').count)).toBe(1);
+  });
+
+  it('leave no number of theirs to a new one, where they were thinned before their batch was halved', async () => {
+    spool.recordSamples(samples(3700));
+    await spool.update(({ samples: table }) => table.makeRoom());
+    const { first, second } = await spool.update(({ samples: table }) => {
+      const batch = table.freezeOldest(6);
+      return { first: batch, second: table.freezeOldest(4000) };
+    });
+    if (first === null || second === null) throw new Error('no batch');
+    const halves = await spool.halve(first);
+    if (halves === null) throw new Error('no halves');
+    await spool.update(({ samples: table }) => {
+      table.remove(second);
+      table.remove(halves[1]);
+    });
+    const sent = spool.read(({ samples: table }) => table.read(halves[0]));
+    const [late] = samples(1);
+    if (late === undefined) throw new Error('no sample');
+    spool.recordSamples([late]);
+    await spool.update(({ samples: table }) => table.remove(halves[0]));
+
+    expect(sent).toHaveLength(3);
+    expect(bodiesIn(spool).map(({ id }) => id)).toEqual([late.id]);
   });
 });
 

@@ -83,15 +83,18 @@ export function removeDamaged({ parts }: DamagedFile): void {
 }
 
 /**
- * Every record that stands in the pages of the file, or of its write-ahead log, with a checksum that holds, once. Records that were delivered and not yet overwritten are among them: to send them
- * again changes nothing, for they have ids.
+ * Every record that stands in the pages of the file, or of its write-ahead log, with a checksum that holds, once. Records
+ * that left and are not yet overwritten are among them: to send them again changes nothing, for they have ids.
  */
 export function* recordsIn(file: string): Generator<SpoolRecord> {
   const seen = new Set<string>();
   for (const row of rowsIn(file)) {
     const record = recordIn(row);
-    if (record === null || seen.has(`${record.kind} ${record.id}`)) continue;
-    seen.add(`${record.kind} ${record.id}`);
+    if (record === null) continue;
+    // A task whose proof was refused may have another, accepted later.
+    const name = `${record.kind} ${record.id} ${record.boot} ${record.monoMs}`;
+    if (seen.has(name)) continue;
+    seen.add(name);
     yield record;
   }
 }

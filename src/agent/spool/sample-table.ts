@@ -122,15 +122,18 @@ export class SampleTable {
   remove({ firstSeq, lastSeq }: Batch): void {
     this.#sql.remove.run(firstSeq, lastSeq);
     this.#sql.thaw.run(firstSeq);
+    this.#holdThinned();
   }
 
   /** Two batches in place of one; null when it holds a single sample. */
   halve(batch: Batch): [Batch, Batch] | null {
     const rows = this.#sql.oldest.all(batch.firstSeq, batch.lastSeq, Number.MAX_SAFE_INTEGER);
-    const middle = rows[Math.ceil(rows.length / 2)];
-    if (middle === undefined) return null;
+    const half = Math.ceil(rows.length / 2);
+    const [end, middle] = [rows[half - 1], rows[half]];
+    if (end === undefined || middle === undefined) return null;
     this.#sql.thaw.run(batch.firstSeq);
-    return [this.#freeze(batch.firstSeq, middle.seq - 1), this.#freeze(middle.seq, batch.lastSeq)];
+    // Each ends with a sample: a number beyond it may become that of a new one.
+    return [this.#freeze(batch.firstSeq, end.seq), this.#freeze(middle.seq, batch.lastSeq)];
   }
 
   /**
@@ -147,7 +150,9 @@ export class SampleTable {
     const gap = this.#firstGap();
     if (gap === null) return null;
     const rows = this.#sql.read.all(gap.from, gap.to, DROPPED_AT_ONCE);
-    return this.#drop(rows, []);
+    const dropped = this.#drop(rows, []);
+    this.#holdThinned();
+    return dropped;
   }
 
   /** Up to where each thinning has come. */
@@ -156,7 +161,15 @@ export class SampleTable {
     return text === undefined ? new Array(THINNINGS).fill(0) : JSON.parse(text);
   }
 
-  /** Goes on with a thinning until something is dropped, and notes how far that was; null where nothing is left to thin. */
+  /** New samples take the numbers that follow the newest one's: no thinning has come to those. */
+  #holdThinned(): void {
+    const next = (this.ends()?.last ?? 0) + 1;
+    const thinned = this.#thinned();
+    if (thinned.every((at) => at <= next)) return;
+    this.#sql.noteThinned.run(JSON.stringify(thinned.map((at) => Math.min(at, next))));
+  }
+
+  /** Goes on with a thinning until something is dropped, and notes in `thinned` how far that was; null where nothing is left to thin. */
   #thinNext(from: number, to: number, level: number, thinned: number[]): Dropped | null {
     let at = from;
     let dropped: Dropped | null = null;
@@ -167,7 +180,10 @@ export class SampleTable {
       at = end.seq + 1;
       dropped = this.#thin(free, 2 ** (level + 1));
     }
-    if (at > from) this.#sql.noteThinned.run(JSON.stringify(thinned.with(level, at)));
+    if (at > from) {
+      thinned[level] = at;
+      this.#sql.noteThinned.run(JSON.stringify(thinned));
+    }
     return dropped;
   }
 

@@ -7,7 +7,7 @@ import { DiskReserve } from './disk-reserve.ts';
 import { EventTable } from './event-table.ts';
 import { LedgerTables } from './ledger-tables.ts';
 import { faultOf, openDatabase } from './open-database.ts';
-import { DamagedRecord, type SpoolRecord } from './records.ts';
+import { DamagedRecord, type Instant, type SpoolRecord } from './records.ts';
 import {
   beginSalvage,
   type DamagedFile,
@@ -38,8 +38,9 @@ export interface Tables {
   readonly totals: Totals;
 }
 
-/** Records of a damaged file in one commit. */
+/** Records of a damaged file in one commit, and about the bytes of their text: the log beside the new file is no longer. */
 const TAKEN_OVER_AT_ONCE = 500;
+const TAKEN_OVER_BYTES = 256 * 1024;
 
 /**
  * The tables of the spool's file. Where damage shows, at the start or later, the file is set aside, and a new one
@@ -142,16 +143,26 @@ export class SpoolFile {
   }
 
   #openAnew(): Tables {
-    const fresh = this.#prepare(beginSalvage(this.path));
-    let records: number;
-    try {
-      records = takeOverAll(fresh, recordsIn(this.path));
-    } finally {
-      fresh.db.close();
-    }
+    const records = this.#withReserve(() => this.#takeOver());
     const file = endSalvage(this.path, this.#options.clock.now().wallMs);
     this.#options.onDamage?.({ file, records });
     return this.#prepare(this.path);
+  }
+
+  /** Makes the new file, and answers how many records it has. */
+  #takeOver(): number {
+    const fresh = this.#prepare(beginSalvage(this.path));
+    const found = recordsIn(this.path);
+    try {
+      const records = takeOverAll(fresh, found);
+      // `close` would do it too, but says nothing when it cannot; and the log does not go with the file.
+      fresh.db.pragma('wal_checkpoint(TRUNCATE)');
+      return records;
+    } finally {
+      // Lets go of the damaged file.
+      found.return(undefined);
+      fresh.db.close();
+    }
   }
 
   /** On a full disk once more, with the reserve, and with the log begun anew. */
@@ -171,12 +182,14 @@ function takeOverAll(fresh: Tables, records: Iterator<SpoolRecord>): number {
   let count = 0;
   for (let more = true; more; ) {
     fresh.db.transaction(() => {
-      for (let i = 0; i < TAKEN_OVER_AT_ONCE && more; i++) {
+      let bytes = 0;
+      for (let i = 0; i < TAKEN_OVER_AT_ONCE && bytes < TAKEN_OVER_BYTES && more; i++) {
         const { done, value } = records.next();
         more = !done;
         if (!value) continue;
         takeOver(fresh, value);
         count += 1;
+        bytes += value.body.length;
       }
     })();
   }
@@ -184,9 +197,27 @@ function takeOverAll(fresh: Tables, records: Iterator<SpoolRecord>): number {
 }
 
 function takeOver({ tasks, samples, events }: Tables, record: SpoolRecord): void {
-  if (record.kind === 'claim') tasks.insertClaim(record);
-  else if (record.kind === 'completion')
-    tasks.insertCompletion(record, hashCanonicalText(record.body));
-  else if (record.kind === 'sample') samples.insert(record);
-  else events.insert(record);
+  switch (record.kind) {
+    case 'claim':
+      if (isBefore(record, tasks.claim(record.id))) break;
+      tasks.removeClaim(record.id);
+      tasks.insertClaim(record);
+      break;
+    case 'completion':
+      if (isBefore(record, tasks.completion(record.id))) break;
+      tasks.removeCompletion(record.id);
+      tasks.insertCompletion(record, hashCanonicalText(record.body));
+      break;
+    case 'sample':
+      samples.insert(record);
+      break;
+    case 'event':
+      events.insert(record);
+  }
+}
+
+/** Of two under one id the first was refused: the later one counts. */
+function isBefore(one: Instant, other: Instant | null): boolean {
+  if (other === null) return false;
+  return one.boot === other.boot ? one.monoMs < other.monoMs : one.wallMs < other.wallMs;
 }

@@ -194,7 +194,9 @@ export class Spool {
 
   /** Sets aside the samples of a batch, which is one where the service told which. */
   async refuseSamples(batch: Batch, refusal: Refusal): Promise<void> {
+    const { generation } = this;
     await this.#write(({ ledger, samples }) => {
+      if (generation !== this.generation) return;
       for (const record of samples.read(batch)) ledger.refuse(record, refusal);
       samples.remove(batch);
     });

@@ -214,14 +214,13 @@ export class TaskTables {
     this.removeCompletion(id);
   }
 
-  /** The service does not have the claim any more, nor its proof; false where it was not delivered from here. */
-  requeueClaim(id: string): boolean {
+  /** The service does not have the task any more: claim, then completion; false where the claim was not delivered from here. */
+  requeueTask(id: string): boolean {
     const { changes } = this.#sql.requeueClaim.run(id);
-    if (changes > 0) {
-      this.requeue(id);
-      this.#sql.block.run(id);
-    }
-    return changes > 0;
+    if (changes === 0) return false;
+    this.#sql.requeue.run(id);
+    this.#sql.block.run(id);
+    return true;
   }
 
   removeClaim(id: string): void {

@@ -26,7 +26,7 @@ export class Retries {
     this.#entries.set(name, { failures, at });
   }
 
-  /** Not before so long, as part of a failure that is counted already. */
+  /** Not before so long, and no failure. */
   hold(name: string, ms: number): void {
     const { failures, at } = this.#entries.get(name) ?? { failures: 0, at: 0 };
     this.#entries.set(name, { failures, at: Math.max(at, performance.now() + ms) });

@@ -11,7 +11,7 @@ import type { Spool } from '../spool/spool.ts';
 import { settleEpochs } from './boot-epochs.ts';
 import { callError, isLost, retryAfterMs, verdictOf } from './classify.ts';
 import { Pace } from './pace.ts';
-import { Retries, usualRange } from './retries.ts';
+import { Retries } from './retries.ts';
 
 export interface LinkOptions {
   readonly serviceUrl: string;
@@ -42,6 +42,8 @@ const KEY_CHECK_MS = 2_000;
 const SAME_KEY_MS = 15 * 60_000;
 
 const CONNECTION = 'connection';
+/** What the service asked to wait: an answer to a call from before does not end it, as it ends the agent's own wait. */
+const ASKED = 'asked';
 
 /** Calls under way at once. */
 const WIDEST = 32;
@@ -108,7 +110,8 @@ export class ServiceLink {
 
   /** Milliseconds until the service may be asked; 0 for now. */
   waitMs(): number {
-    return Math.max(this.#retries.waitMs(CONNECTION), this.pace.waitMs());
+    const [own, asked] = [this.#retries.waitMs(CONNECTION), this.#retries.waitMs(ASKED)];
+    return Math.max(own, asked, this.pace.waitMs());
   }
 
   /** Reads the key and asks the service whose it is. Resolves whatever the outcome; `state` has it. */
@@ -236,15 +239,14 @@ export class ServiceLink {
   }
 
   #linkFailed(error: SvcError, startedAt: number): void {
-    const retryMs = retryAfterMs(error);
-    this.#retries.hold(CONNECTION, retryMs);
+    this.#retries.hold(ASKED, retryAfterMs(error));
     // Calls that were under way together fail together: that is one failure.
     if (startedAt < this.#failedAt) return;
     this.#failedAt = performance.now();
     if (this.#underWay > 1) this.#width = Math.max(1, this.#width / 2);
     // That a record came too slowly, or was too large, says nothing of others.
     if (verdictOf(error) === 'slow' && error.code !== 'timed_out') return;
-    this.#retries.failed(CONNECTION, usualRange, retryMs);
+    this.#retries.failed(CONNECTION);
     if (!isLost(error)) return;
     // The next call is a small one, which tells whether others make sense.
     if (this.connected)

@@ -172,7 +172,7 @@ export class TaskErrands {
   /** The service has had the claim and was put back to before it: it is made again, and the proof handed in again. */
   async #unknownTask(completion: Completion, error: SvcError): Promise<void> {
     const { id } = completion;
-    const isOwn = await this.#spool.update(({ tasks }) => tasks.requeueClaim(id));
+    const isOwn = await this.#spool.update(({ tasks }) => tasks.requeueTask(id));
     if (!isOwn) return this.#failed(completion, error);
     this.#logger.warn(
       { task: id },

@@ -146,7 +146,7 @@ function SignInOrGoOn() {
 /** `next` where it is an address of this site, however a browser reads it (`//host`, `/\t/host`); else the start. */
 function pathHere(next: string): string {
   const { origin } = window.location;
-  if (!next.startsWith('/') || !URL.canParse(next, origin)) return '/';
-  const url = new URL(next, origin);
-  return url.origin === origin ? url.pathname + url.search + url.hash : '/';
+  const isHere =
+    next.startsWith('/') && URL.canParse(next, origin) && new URL(next, origin).origin === origin;
+  return isHere ? next : '/';
 }

@@ -72,7 +72,7 @@ export function readConfig(
   const values = readEnvironment(environment, variables, {
     prefix: 'SVC_AGENT_',
     foreign: /^$/,
-    hint: 'svc-agent --help lists every variable.',
+    hint: 'svc-agent config --describe lists every variable.',
     faultsOf: (given) => [
       ...urlFaults(given.SVC_AGENT_URL),
       ...keyFaults(given),

@@ -48,7 +48,7 @@ function addCommand(parent: Command, name: string, spec: CommandSpec, dispatch: 
   const command = parent
     .command(name)
     .summary(spec.summary)
-    .description(spec.details === undefined ? spec.summary : `${spec.summary}.\n\n${spec.details}`)
+    .description(descriptionOf(spec))
     .addHelpText('after', () => examplesOf(spec.examples));
   for (const { syntax, summary } of spec.arguments ?? []) {
     command.addArgument(new Argument(syntax, summary));
@@ -79,4 +79,9 @@ function camelCase(name: string): string {
 
 function examplesOf(examples: readonly string[]): string {
   return `\nExamples:\n${examples.map((example) => `  ${example}`).join('\n')}`;
+}
+
+/** Lines are broken for the terminal that it is, not where the source does. */
+function descriptionOf({ summary, details }: CommandSpec): string {
+  return details === undefined ? summary : `${summary}.\n\n${details.replaceAll('\n', ' ')}`;
 }

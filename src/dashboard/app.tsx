@@ -139,8 +139,14 @@ function SignInOrGoOn() {
   const account = useQuery(accountQuery);
   const [search] = useSearchParams();
   const next = search.get('next') ?? '/';
-  // A path of this site: a second slash would begin another host.
-  const target = /^\/(?![/\\])/.test(next) ? next : '/';
-  if (account.data) return <Redirect to={target} replace />;
+  if (account.data) return <Redirect to={pathHere(next)} replace />;
   return <SignIn />;
+}
+
+/** `next` where it is an address of this site, however a browser reads it (`//host`, `/\t/host`); else the start. */
+function pathHere(next: string): string {
+  const { origin } = window.location;
+  const isHere =
+    next.startsWith('/') && URL.canParse(next, origin) && new URL(next, origin).origin === origin;
+  return isHere ? next : '/';
 }

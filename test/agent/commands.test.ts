@@ -78,6 +78,20 @@ describe('for shell scripts', () => {
     expect(second.stdout).toBe('');
   });
 
+  it('complete gives the receipt once more for the same evidence, and none for another', async () => {
+    const task = await service.claim(robot);
+    const first = await agent(['complete', task, '-', '--wait', '60'], '{"picked":1,"left":2}');
+
+    const same = await agent(['complete', task, '-'], '{ "left": 2, "picked": 1 }');
+    const other = await agent(['complete', task, '-'], '{"picked":2}');
+
+    expect([first.exitCode, same.exitCode, other.exitCode]).toEqual([0, 0, 1]);
+    const finality = expect.any(String);
+    expect(JSON.parse(same.stdout)).toEqual({ ...JSON.parse(first.stdout), finality });
+    expect(other.stdout).toBe('');
+    expect(other.stderr).toContain(JSON.parse(first.stdout).proof_hash);
+  });
+
   it('complete refuses evidence that would change silently', async () => {
     const task = await service.claim(robot);
 

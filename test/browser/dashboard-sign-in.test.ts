@@ -72,11 +72,17 @@ describe('signing in', () => {
     expect(await page.evaluate('localStorage.getItem("svc-wallet")')).toBe('beside.wallet');
   });
 
-  it('never goes on to another site', async () => {
-    const { page } = await dashboard.openSignedIn('//evil.test/');
+  it.each(['//evil.test/', '/\\evil.test/', '/\t/evil.test/', 'https://evil.test/'])(
+    'never goes on to another site: %j',
+    async (next) => {
+      const { page } = await dashboard.openSignedIn('/account');
 
-    expect(page.url()).toBe(`${dashboard.server.url}/`);
-  });
+      await page.goto(`${dashboard.server.url}/sign-in?next=${encodeURIComponent(next)}`);
+
+      await page.getByRole('heading', { name: 'Overview' }).waitFor();
+      expect(page.url()).toBe(`${dashboard.server.url}/`);
+    },
+  );
 
   it('shows a wallet with its icon, and what it calls itself as text', async () => {
     const { page } = await dashboard.open('/sign-in', { wallet: { name: '<img src=x>' } });

@@ -146,7 +146,11 @@ async function take(
     const whole: number = isDialog ? 0 : await page.evaluate('document.body.scrollHeight');
     // Not `fullPage`, which leaves what is fixed in the middle of the picture.
     await page.setViewportSize({ width, height: Math.max(height, whole) });
-    await page.screenshot({ path: path.join(folder, `${name}-${suffix}.png`) });
+    // What follows the new height does so by a transition.
+    await page.screenshot({
+      path: path.join(folder, `${name}-${suffix}.png`),
+      animations: 'disabled',
+    });
     await page.setViewportSize({ width, height });
   }
 }

@@ -1,6 +1,9 @@
 import { readFile } from 'node:fs/promises';
 import { text } from 'node:stream/consumers';
 import { SvcError } from '../../base/svc-error.ts';
+import { hashProof } from '../../proof/hash.ts';
+import type { Proof } from '../../proof/json-value.ts';
+import { parseStrictJson } from '../../proof/strict-json.ts';
 import { readConfig } from '../config.ts';
 import { environmentOfAgent } from '../installed-unit.ts';
 import { askAgent, type LocalAnswer, type LocalRequest } from '../local-client.ts';
@@ -36,7 +39,7 @@ export async function claim(
   process.stdout.write(`${answer.body.task.id}\n`);
 }
 
-/** Prints the receipt, or how far it has come. */
+/** Prints the receipt, or how far it has come. Repeated with the same evidence it gives the receipt of the first. */
 export async function complete(
   environment: NodeJS.ProcessEnv,
   task: string,
@@ -45,9 +48,29 @@ export async function complete(
 ): Promise<number> {
   const body = await withDocument({}, 'proof', file);
   const headers: Record<string, string> = wait > 0 ? { prefer: `wait=${wait}` } : {};
-  const answer = await ask(environment, 'POST', `${pathOf(task)}/complete`, { body, headers });
+  const answer = await ask(environment, 'POST', `${pathOf(task)}/complete`, {
+    body,
+    headers,
+  }).catch((error) => ({ status: 200, body: receiptOfSame(error, body) }));
   printLine(answer.status === 200 ? answer.body.verification : answer.body);
   return answer.status === 200 ? 0 : PENDING;
+}
+
+/** What the first completion was answered, if it handed in the evidence of `body`. @throws `error` if not. */
+function receiptOfSame(error: unknown, body: string): { verification: unknown } {
+  if (!(error instanceof SvcError && error.code === 'already_completed')) throw error;
+  const { proof } = parseStrictJson(body) as { proof: Proof };
+  const { proof_hash, verification } = error.details as {
+    proof_hash: string;
+    verification: unknown;
+  };
+  if (hashProof(proof) !== proof_hash) {
+    throw new SvcError(
+      'already_completed',
+      `The task is already completed, with other evidence: ${proof_hash}.`,
+    );
+  }
+  return { verification };
 }
 
 export async function recordSample(

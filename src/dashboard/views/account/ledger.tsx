@@ -32,7 +32,7 @@ export function Ledger() {
             <ScrollTable label="Changes of the credits" maxHeight={360}>
               <Table.Thead>
                 <Table.Tr>
-                  <Table.Th>When</Table.Th>
+                  <Table.Th className="wide-only">When</Table.Th>
                   <Table.Th>What</Table.Th>
                   <Table.Th ta="right">Anchors</Table.Th>
                   <Table.Th ta="right">Gas</Table.Th>
@@ -41,12 +41,15 @@ export function Ledger() {
               <Table.Tbody>
                 {items.map((entry) => (
                   <Table.Tr key={entry.id}>
-                    <Table.Td>
+                    <Table.Td className="wide-only">
                       <Ago at={entry.created_at} />
                     </Table.Td>
                     <Table.Td className="wrap">
                       {kinds[entry.kind]}
                       {entry.note && <Text size="sm">{entry.note}</Text>}
+                      <span className="narrow-only">
+                        <Ago at={entry.created_at} />
+                      </span>
                     </Table.Td>
                     <Table.Td ta="right">{entry.anchors.toLocaleString('en')}</Table.Td>
                     <Table.Td ta="right">{ether(entry.gas_wei)}</Table.Td>

@@ -1,21 +1,18 @@
 import { Button, Group } from '@mantine/core';
-import { useQuery } from '@tanstack/react-query';
 import { Link } from 'wouter';
 import type { Verification } from '../../../protocol/resources.ts';
-import { chainQuery } from '../../queries.ts';
-import { Command, Hex } from '../../ui/copy.tsx';
+import { Hex } from '../../ui/copy.tsx';
 import { saveJson } from '../../ui/save-json.ts';
 import { dateAndTime } from '../../ui/time.tsx';
+import { VerifyCommand } from '../../ui/verify-command.tsx';
 import './task.css';
 
 /** What the robot was given for its proof. */
 export function ReceiptCard({ verification }: { verification: Verification }) {
   const { proof_hash, task_id, inclusion } = verification;
-  const { data: chain } = useQuery(chainQuery);
-  const rpcUrl = chain?.params.rpcUrls[0] ?? 'https://rpc.example.org';
   return (
     <section className="card" aria-labelledby="receipt">
-      <Group justify="space-between">
+      <Group justify="space-between" mb="sm">
         <h2 className="card-title" id="receipt">
           Receipt
         </h2>
@@ -78,7 +75,7 @@ export function ReceiptCard({ verification }: { verification: Verification }) {
       <p className="hint">
         Check it without this page; with an RPC endpoint of your own, without this service:
       </p>
-      <Command value={`svc verify receipt-${task_id}.json --rpc-url ${rpcUrl}`} what="command" />
+      <VerifyCommand subject={`receipt-${task_id}.json`} />
     </section>
   );
 }

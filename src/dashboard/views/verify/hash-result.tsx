@@ -7,6 +7,7 @@ import type { PublicVerification } from '../../../protocol/resources.ts';
 import { ask, ServiceError } from '../../api.ts';
 import { Icon } from '../../ui/icon.tsx';
 import { Empty, Failure, Loading } from '../../ui/states.tsx';
+import { VerifyCommand } from '../../ui/verify-command.tsx';
 import { Checks } from './checks.tsx';
 import { ProofFacts } from './proof-facts.tsx';
 import './verify.css';
@@ -55,8 +56,9 @@ export function HashResult({ hash, taskId, bundle }: HashResultProps) {
           <Checks checks={checks} />
           <p className="hint">
             The chain was read through this service. To take nobody's word, read it through a node
-            of your own with <code>svc verify {hash} --rpc-url</code>.
+            of your own:
           </p>
+          <VerifyCommand subject={`${hash} --url ${window.location.origin}`} />
         </section>
       )}
     </>

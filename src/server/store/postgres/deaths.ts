@@ -17,9 +17,9 @@ const queueAnew = sql(`UPDATE completions
   SET state = ${to}, generation = generation + 1, updated_at = $2, offered_to = NULL, offered_until = 0
   WHERE task_id = ANY($1::uuid[]) AND state IN ${from}`);
 // Charged before, a task that is gone owes nothing and gets nothing back.
-const findAbandoned = sql(`SELECT task_id FROM unnest($1::uuid[]) AS task_id
-  WHERE NOT EXISTS (SELECT FROM tasks t WHERE t.id = task_id)
-    AND NOT EXISTS (SELECT FROM ledger s WHERE s.task_id = task_id AND s.kind = 'settle')`);
+const findAbandoned = sql(`SELECT ended.task_id FROM unnest($1::uuid[]) AS ended (task_id)
+  WHERE NOT EXISTS (SELECT FROM tasks t WHERE t.id = ended.task_id)
+    AND NOT EXISTS (SELECT FROM ledger s WHERE s.task_id = ended.task_id AND s.kind = 'settle')`);
 
 /** The end of an attempt that another transaction took the nonce from. */
 export function deathStore(access: Access, hints: Hints): Pick<AnchorStore, 'recordDeath'> {

@@ -43,6 +43,8 @@ export async function violationsOf(outcome: Outcome): Promise<string[]> {
   ];
 }
 
+/** More connections than a proxy has would tell nothing. */
+const ASKED_AT_ONCE = 100;
 /** Without a receipt that becomes final for so long, no more will. */
 const STALLED_MS = 60_000;
 
@@ -56,9 +58,13 @@ async function finalReceipts(
   let progressAt = performance.now();
   while (open.length > 0 && performance.now() - progressAt < STALLED_MS) {
     const before = open.length;
-    await Promise.all(
-      open.map(async (one) => receipts.set(one.taskId, await readReceipt(owner, one))),
-    );
+    for (let i = 0; i < open.length; i += ASKED_AT_ONCE) {
+      await Promise.all(
+        open
+          .slice(i, i + ASKED_AT_ONCE)
+          .map(async (one) => receipts.set(one.taskId, await readReceipt(owner, one))),
+      );
+    }
     open = open.filter(({ taskId }) => receipts.get(taskId)?.finality !== 'finalized');
     if (open.length < before) progressAt = performance.now();
     await sleep(200);

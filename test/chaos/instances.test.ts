@@ -12,7 +12,7 @@ it('three instances on one PostgreSQL lose and double nothing while one after th
     seed: 'short',
     seconds: 20,
     restMs: 1_500,
-    faults: { kill: 1, pause: 0, database: 0 },
+    faults: { kill: 5, pause: 0, database: 1 },
     balance: startBalancer,
   });
 

@@ -1,17 +1,12 @@
 import { SvcError } from '../../../base/svc-error.ts';
 import type { Hex } from '../../../proof/bytes.ts';
-import type { AnchorStore, FeeQuote } from '../../core/anchor-store.ts';
+import type { AnchorStore } from '../../core/anchor-store.ts';
+import { type QuoteRow, toQuote } from '../quote-rows.ts';
 import type { Access } from './access.ts';
 import { IS_OWNED, leaseLost, ownership } from './leases.ts';
 import { sql } from './sql.ts';
 
 /** Of the newest fee quote; null until there was one. */
-export interface QuoteRow {
-  single_gas: string | null;
-  base_fee_per_gas: string | null;
-  max_priority_fee_per_gas: string | null;
-  data_fee_wei: string | null;
-}
 
 interface StatusRow extends QuoteRow {
   degraded: string;
@@ -92,23 +87,5 @@ export function chainStatusStore(
         updatedAt: row.updated_at,
       };
     },
-  };
-}
-
-export function toQuote(row: QuoteRow): FeeQuote | null {
-  const { single_gas, base_fee_per_gas, max_priority_fee_per_gas, data_fee_wei } = row;
-  if (
-    single_gas === null ||
-    base_fee_per_gas === null ||
-    max_priority_fee_per_gas === null ||
-    data_fee_wei === null
-  ) {
-    return null;
-  }
-  return {
-    singleGas: BigInt(single_gas),
-    baseFeePerGas: BigInt(base_fee_per_gas),
-    maxPriorityFeePerGas: BigInt(max_priority_fee_per_gas),
-    dataFeeWei: BigInt(data_fee_wei),
   };
 }

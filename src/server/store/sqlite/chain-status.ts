@@ -2,15 +2,9 @@ import type { Database } from 'better-sqlite3';
 import { SvcError } from '../../../base/svc-error.ts';
 import type { Hex } from '../../../proof/bytes.ts';
 import type { AnchorStore, FeeQuote } from '../../core/anchor-store.ts';
+import { type QuoteRow, toQuote } from '../quote-rows.ts';
 import type { Access } from './access.ts';
 import type { LeaseGuard } from './leases.ts';
-
-interface QuoteRow {
-  single_gas: string | null;
-  base_fee_per_gas: string | null;
-  max_priority_fee_per_gas: string | null;
-  data_fee_wei: string | null;
-}
 
 type StatusRow = QuoteRow & { degraded: string; updated_at: number };
 
@@ -103,23 +97,5 @@ export function feeQuoteReader(db: Database): () => FeeQuote | null {
   return () => {
     const row = quote.get();
     return row === undefined ? null : toQuote(row);
-  };
-}
-
-function toQuote(row: QuoteRow): FeeQuote | null {
-  const { single_gas, base_fee_per_gas, max_priority_fee_per_gas, data_fee_wei } = row;
-  if (
-    single_gas === null ||
-    base_fee_per_gas === null ||
-    max_priority_fee_per_gas === null ||
-    data_fee_wei === null
-  ) {
-    return null;
-  }
-  return {
-    singleGas: BigInt(single_gas),
-    baseFeePerGas: BigInt(base_fee_per_gas),
-    maxPriorityFeePerGas: BigInt(max_priority_fee_per_gas),
-    dataFeeWei: BigInt(data_fee_wei),
   };
 }

@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { openSite } from '../site.js';
 import { callsPerSecond } from './calls.js';
 
-const CONNECTIONS = 64;
+const CONNECTIONS = 256;
 /** Each may make 600 calls a minute. */
 const ROBOTS = 1000;
 

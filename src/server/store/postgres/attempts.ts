@@ -70,7 +70,9 @@ const submitLeaves = sql(`WITH
 const insertVariant = sql(`INSERT INTO variants (attempt_id, seq, tx_hash, raw_tx, max_fee_per_gas,
     max_priority_fee_per_gas, created_at, adopted)
   VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`);
-const newestVariant = sql(`SELECT * FROM variants WHERE attempt_id = $1 ORDER BY seq DESC LIMIT 1`);
+const VARIANT = `SELECT attempt_id, seq, tx_hash, raw_tx, max_fee_per_gas, max_priority_fee_per_gas
+  FROM variants`;
+const newestVariant = sql(`${VARIANT} WHERE attempt_id = $1 ORDER BY seq DESC LIMIT 1`);
 const findVariant = sql('SELECT FROM variants WHERE tx_hash = $1 AND attempt_id = $2');
 const include = sql(`UPDATE attempts SET state = $2, updated_at = $3, safe = false,
     mined_tx_hash = $4, mined_block_number = $5, mined_block_hash = $6, mined_tx_index = $7,
@@ -84,7 +86,7 @@ const openAttempts = sql(`SELECT id, chain_id, sender, nonce, state, payload, le
   FROM attempts LEFT JOIN foreign_nonces f USING (chain_id, sender, nonce)
   WHERE (chain_id, sender) IN (SELECT * FROM unnest($1::bigint[], $2::text[])) AND ${IS_OPEN}
   ORDER BY nonce`);
-const variantsOf = sql('SELECT * FROM variants WHERE attempt_id = ANY($1::uuid[]) ORDER BY seq');
+const variantsOf = sql(`${VARIANT} WHERE attempt_id = ANY($1::uuid[]) ORDER BY seq`);
 
 /** Steps 3 to 5 of anchoring: signed, sent, mined. */
 export function attemptStore(

@@ -1,4 +1,4 @@
-import { chmod, mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { copyTree } from './copy-tree.ts';
@@ -40,8 +40,6 @@ async function main(args: string[]): Promise<boolean> {
     });
   }
   try {
-    // PostgreSQL runs as another user where the tests are run by root.
-    await chmod(folder, 0o755);
     const results: { version: string; passed: boolean }[] = [];
     for (const major of majors) {
       const version = versions.get(major) ?? '';

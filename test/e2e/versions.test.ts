@@ -5,9 +5,9 @@ import path from 'node:path';
 import type { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import pg from 'pg';
-import { afterEach, beforeEach, describe, expect, inject, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, inject, it } from 'vitest';
 import { claimWork, completeAll, provenWork, readReceipts } from '../support/anchored-work.ts';
-import { anvilAccounts, startTestChain } from '../support/anvil.ts';
+import { anvilAccounts, startTestChain, type TestChain } from '../support/anvil.ts';
 import { scanAnchors } from '../support/chain-scan.ts';
 import { addColumns, migrateFurther, schemaVersion } from '../support/newer-version.ts';
 import { run, startServerProgram } from '../support/programs.ts';
@@ -15,11 +15,15 @@ import { killServers, robotClient, signInAt, spawnServer } from '../support/serv
 import { createDatabase, type TemporaryDatabase } from '../support/temporary-database.ts';
 import { waitFor } from '../support/wait-for.ts';
 
-const NO_CHAIN = 'http://127.0.0.1:9';
-
+let chain: TestChain;
 let folder: string;
 let database: TemporaryDatabase;
 let session: pg.Client;
+beforeAll(async () => {
+  chain = await startTestChain({ blockTime: 1 });
+});
+afterAll(() => chain?.close());
+
 beforeEach(async () => {
   folder = await mkdtemp(path.join(tmpdir(), 'svc-versions-'));
   database = await createDatabase(inject('postgresUrl'));
@@ -36,7 +40,7 @@ afterEach(async () => {
 const environment = () => ({
   SVC_DATABASE_URL: database.url,
   SVC_DATA_DIR: folder,
-  SVC_CHAIN_RPC_URL: NO_CHAIN,
+  SVC_CHAIN_RPC_URL: chain.url,
   SVC_ANCHOR_PRIVATE_KEY: anvilAccounts[0].privateKey,
 });
 
@@ -47,7 +51,6 @@ async function value(query: string): Promise<unknown> {
 
 describe('beside a newer version that only adds', () => {
   it('an instance serves while the newer one migrates and afterwards, and others start', async () => {
-    const chain = await startTestChain({ blockTime: 1 });
     const server = {
       dataDir: folder,
       rpcUrl: chain.url,
@@ -86,7 +89,6 @@ describe('beside a newer version that only adds', () => {
     expect(await value('SELECT version FROM svc_schema')).toBe(schemaVersion + 1);
     expect(await old.kill('SIGTERM')).toBe('0');
     expect(await other.kill('SIGTERM')).toBe('0');
-    await chain.close();
   });
 
   it('the newer one waits for what is under way, and keeps nobody waiting for long', async () => {

@@ -5,15 +5,11 @@ import { type Pooler, startPgBouncer } from '../support/pooler.ts';
 import { findProgram, needsProgram } from '../support/require-program.ts';
 import { copyDatabase, type TemporaryDatabase } from '../support/temporary-database.ts';
 import { startTransactionPooler } from '../support/transaction-pooler.ts';
-import { accountContract } from './account.contract.ts';
 import { anchorContract } from './anchoring.contract.ts';
 import { completionContract } from './completions.contract.ts';
 import { leaseContract } from './leases.contract.ts';
 import { lifeContract } from './life.contract.ts';
-import { robotDeletionContract } from './robot-deletion.contract.ts';
 import { settlementContract } from './settlement.contract.ts';
-import { signInContract } from './sign-in.contract.ts';
-import { telemetryContract } from './telemetry.contract.ts';
 import { openTemporaryPostgres } from './temporary-postgres.ts';
 import { failsWith, type OpenStore } from './world.ts';
 
@@ -28,7 +24,7 @@ if (pgbouncer === null) {
   behind('PgBouncer in transaction mode', (server) => startPgBouncer(pgbouncer, server));
 }
 
-/** What keeps something of a session would fail here. */
+/** Of the contract what waits, locks, offers and sets for a transaction: it would fail where it kept to a session. */
 function behind(name: string, start: (server: string) => Promise<Pooler>): void {
   describe(`the store behind ${name}`, () => {
     let pooler: Pooler;
@@ -77,11 +73,7 @@ function behind(name: string, start: (server: string) => Promise<Pooler>): void 
       await Promise.all(clients.map((client) => client.end()));
     });
 
-    describe('sign-in', () => signInContract(open));
-    describe('accounts', () => accountContract(open));
     describe('completions', () => completionContract(open));
-    describe('deleting a robot', () => robotDeletionContract(open));
-    describe('telemetry', () => telemetryContract(open));
     describe('leases', () => leaseContract(open));
     describe('anchoring', () => anchorContract(open));
     describe('settlement', () => settlementContract(open));

@@ -72,6 +72,24 @@ it('keep their prepared statements where a newer version adds columns to every t
   await liveThrough(world);
 });
 
+it('are refused to a database that cannot hold every text', async () => {
+  const { session, url } = instances;
+  const other = new URL(url);
+  other.pathname += '_latin1';
+  const name = other.pathname.slice(1);
+  await session.query(
+    `CREATE DATABASE ${name} ENCODING 'LATIN1' LC_COLLATE 'C' LC_CTYPE 'C' TEMPLATE template0`,
+  );
+
+  const opening = openPostgresStore({ url: other.href, poolMax: 1, pooler: false, serves: true });
+
+  await expect(opening).rejects.toMatchObject({
+    code: 'database_unusable',
+    message: expect.stringContaining('encoding LATIN1'),
+  });
+  await session.query(`DROP DATABASE ${name}`);
+});
+
 async function anotherStore({
   poolMax,
   parameters = '',

@@ -9,6 +9,7 @@ import {
 } from '../moved-tables.ts';
 import { accessTo } from './access.ts';
 import { type Connection, type ConnectionOptions, openConnections } from './connections.ts';
+import { requireUtf8 } from './encoding.ts';
 import { cannotUse, DatabaseFault } from './faults.ts';
 import { migrate } from './migrate.ts';
 import { migrations } from './migrations/migrations.ts';
@@ -51,6 +52,7 @@ export async function importTables(
 ): Promise<number> {
   const connections = openConnections(options);
   try {
+    await requireUtf8(connections);
     await migrate(connections, migrations);
     await makePartitions(accessTo(connections, { instant: () => null }));
     return await connections.use(async (connection) => {

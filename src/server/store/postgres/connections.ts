@@ -36,8 +36,8 @@ export interface Connections {
 }
 
 export interface Connection extends Queries {
-  /** Several statements without values, in one round trip. */
-  execute(text: string): Promise<void>;
+  /** Several statements without values, in one round trip; the client waits as long as for any, or `patienceMs`. */
+  execute(text: string, patienceMs?: number): Promise<void>;
 }
 
 /** In one round trip, and local to the transaction: a pooler keeps no settings of a session. */
@@ -130,16 +130,20 @@ function connectionOf(
       text,
       values: values.map(toWire),
       ...(named ? { name } : {}),
-      ...(patienceMs === undefined ? {} : { query_timeout: patienceMs }),
+      ...waiting(patienceMs),
     });
   return {
     rows: async (statement, values = []) => (await ask(statement, values)).rows,
     first: async (statement, values = []) => (await ask(statement, values)).rows[0],
     run: async (statement, values = []) => (await ask(statement, values)).rowCount ?? 0,
-    execute: async (text) => {
-      await query({ text });
+    execute: async (text, patienceMs) => {
+      await query({ text, ...waiting(patienceMs) });
     },
   };
+}
+
+function waiting(patienceMs: number | undefined): { query_timeout?: number } {
+  return patienceMs === undefined ? {} : { query_timeout: patienceMs };
 }
 
 /** Of node-postgres, arrays become array literals; bigints are not its own in them. */

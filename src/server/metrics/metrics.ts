@@ -189,8 +189,8 @@ function createBacklogGauges(registry: Registry, clock: Clock) {
   };
 }
 
-/** Waits that last as long as somebody likes say nothing about the database. */
-const untimed = /^(waitFor|close$)/;
+/** Waits that last as long as somebody likes, and what asks nothing of it, say nothing about the database. */
+const untimed = /^(waitFor|(close|hasRoom)$)/;
 
 function timed(store: Store, observe: (method: string, seconds: number) => void): Store {
   const methods = Object.entries(store).map(([method, call]) => {

@@ -56,6 +56,7 @@ export function openConnections(options: ConnectionOptions): Connections {
     connectionTimeoutMillis: CONNECT_MS,
     query_timeout: STATEMENT_MS + LOCK_MS,
     keepAlive: true,
+    keepAliveInitialDelayMillis: IDLE_MS,
     types: { getTypeParser },
     // For statements that are a transaction each; a pooler would refuse them, or set them for others.
     ...(!options.pooler && { statement_timeout: STATEMENT_MS, lock_timeout: LOCK_MS }),
@@ -73,17 +74,15 @@ export function openConnections(options: ConnectionOptions): Connections {
     // The error of the query under way says it; without a listener it would end the process.
     const ignore = () => {};
     client.on('error', ignore);
-    let broken = true;
+    let isLost = false;
+    const onFault = ({ kind }: DatabaseFault) => {
+      isLost ||= kind === 'lost';
+    };
     try {
-      const result = await work(connectionOf(client, !options.pooler));
-      broken = false;
-      return result;
-    } catch (error) {
-      broken = error instanceof DatabaseFault && error.kind === 'lost';
-      throw error;
+      return await work(connectionOf(client, { named: !options.pooler, onFault }));
     } finally {
       client.off('error', ignore);
-      client.release(broken);
+      client.release(isLost);
     }
   }
 
@@ -106,12 +105,17 @@ export function openConnections(options: ConnectionOptions): Connections {
   };
 }
 
-function connectionOf(client: pg.ClientBase, named: boolean): Connection {
+function connectionOf(
+  client: pg.ClientBase,
+  { named, onFault }: { named: boolean; onFault: (fault: DatabaseFault) => void },
+): Connection {
   async function query(config: pg.QueryConfig & { query_timeout?: number }) {
     try {
       return await client.query(config);
     } catch (error) {
-      throw new DatabaseFault(error);
+      const fault = new DatabaseFault(error);
+      onFault(fault);
+      throw fault;
     }
   }
   const ask = ({ text, name, patienceMs }: Sql, values: readonly SqlValue[]) =>

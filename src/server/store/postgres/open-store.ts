@@ -1,3 +1,4 @@
+import { sharing } from '../../../base/sharing.ts';
 import { limits } from '../../../protocol/limits.ts';
 import type { Store } from '../../core/ports.ts';
 import { storageUnavailable } from '../storage-unavailable.ts';
@@ -134,7 +135,8 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
     ...deathStore(access, hints),
     ...operationsStore(access),
     checkInvariants: () => checkInvariants(access),
-    probe,
+    // They meet at one row: however many ask, one waits for it, and leaves the connections to others.
+    probe: sharing(probe),
     close: () => {
       closed ??= close();
       return closed;

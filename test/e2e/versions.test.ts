@@ -65,6 +65,8 @@ describe('beside a newer version that only adds', () => {
     const robot = robotClient(old.url, before.apiKey);
     const claims: Promise<number>[] = [];
     const claiming = setInterval(() => {
+      // A robot has no more calls in a minute.
+      if (claims.length === 300) return;
       const claim = robot.call('createTask', { body: { title: 'Sort' } });
       claims.push(claim.then(({ status }) => status));
     }, 50);
@@ -98,7 +100,8 @@ describe('beside a newer version that only adds', () => {
 
     const migrating = migrateFurther(database.url, { sql: addColumns, worksFrom: schemaVersion });
     await waitFor('it to wait for the table', () =>
-      value(`SELECT count(*) > 0 FROM pg_locks WHERE NOT granted AND mode = 'AccessExclusiveLock'`),
+      value(`SELECT count(*) > 0 FROM pg_locks WHERE NOT granted AND mode = 'AccessExclusiveLock'
+           AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`),
     );
     const made = await owner.call('createRobot', { body: { name: 'arm' } });
     await session.query('COMMIT');
@@ -137,13 +140,16 @@ Use the version of svc-server that wrote it, or a newer one.
     await migrateFurther(database.url, breaking);
 
     // Whoever asks first lets it find out; without, it does so within ten seconds.
-    const ready = await fetch(`${url}/readyz`);
+    const ready = await fetch(`${url}/readyz`).then(
+      ({ status }) => status,
+      () => 'nobody listens',
+    );
     const late = owner.call('createFleet', { body: { name: 'North hall' } });
 
     await expect(late).rejects.toMatchObject({
       code: expect.stringMatching(/^(storage_unavailable|service_unreachable)$/),
     });
-    expect(ready.status).toBe(503);
+    expect([503, 'nobody listens']).toContain(ready);
     if (child.exitCode === null) await once(child, 'exit');
     expect(child.exitCode).toBe(1);
     expect(await log).toContain('schema_too_new');

@@ -1,3 +1,4 @@
+import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -19,12 +20,14 @@ let chain: TestChain;
 let folder: string;
 let database: TemporaryDatabase;
 let session: pg.Client;
+let children: ChildProcess[];
 beforeAll(async () => {
   chain = await startTestChain({ blockTime: 1 });
 });
 afterAll(() => chain?.close());
 
 beforeEach(async () => {
+  children = [];
   folder = await mkdtemp(path.join(tmpdir(), 'svc-versions-'));
   database = await createDatabase(inject('postgresUrl'));
   session = new pg.Client({ connectionString: database.url });
@@ -32,6 +35,7 @@ beforeEach(async () => {
 });
 afterEach(async () => {
   killServers();
+  for (const child of children) child.kill('SIGKILL');
   await session.end();
   await database.drop();
   await rm(folder, { recursive: true, force: true });
@@ -43,6 +47,12 @@ const environment = () => ({
   SVC_CHAIN_RPC_URL: chain.url,
   SVC_ANCHOR_PRIVATE_KEY: anvilAccounts[0].privateKey,
 });
+
+async function start(): ReturnType<typeof startServerProgram> {
+  const started = await startServerProgram(environment());
+  children.push(started.child);
+  return started;
+}
 
 async function value(query: string): Promise<unknown> {
   const { rows } = await session.query({ text: query, rowMode: 'array' });
@@ -94,7 +104,7 @@ describe('beside a newer version that only adds', () => {
   });
 
   it('the newer one waits for what is under way, and keeps nobody waiting for long', async () => {
-    const { url, child } = await startServerProgram(environment());
+    const { url, child } = await start();
     const { owner } = await signInAt(url);
     await session.query('BEGIN; LOCK TABLE robots IN ACCESS SHARE MODE');
 
@@ -134,7 +144,7 @@ Use the version of svc-server that wrote it, or a newer one.
   });
 
   it('an instance that still runs takes nothing more, and ends by itself', async () => {
-    const { url, child } = await startServerProgram(environment());
+    const { url, child } = await start();
     const { owner } = await signInAt(url);
     const log = text(child.stderr as Readable);
     await migrateFurther(database.url, breaking);
@@ -159,10 +169,7 @@ Use the version of svc-server that wrote it, or a newer one.
 
 describe('on an empty database', () => {
   it('one of two instances that start together migrates, and both serve', async () => {
-    const started = await Promise.all([
-      startServerProgram(environment()),
-      startServerProgram(environment()),
-    ]);
+    const started = await Promise.all([start(), start()]);
 
     for (const { url } of started) {
       const { owner } = await signInAt(url);
@@ -187,7 +194,7 @@ describe('on an empty database', () => {
       ),
     );
 
-    const { child } = await startServerProgram(environment());
+    const { child } = await start();
 
     expect(await value('SELECT version FROM svc_schema')).toBe(schemaVersion + 1);
     await migrated;

@@ -48,6 +48,7 @@ const include = sql(`UPDATE attempts SET state = $2, updated_at = $3, safe = fal
   WHERE id = $1`);
 const openSenders = sql(`SELECT chain_id, sender FROM attempts WHERE ${IS_OPEN}
   UNION SELECT chain_id, sender FROM attempts WHERE state = 'included'`);
+
 /** Steps 3 to 5 of anchoring: signed, sent, mined. */
 export function attemptStore(
   access: Access,

@@ -50,6 +50,8 @@ async function rawPerSecond(url, { seconds, step }) {
   }
   await store.close();
   const pool = new pg.Pool({ connectionString: url, max: POOL });
+  // `end` does not wait for the server's side, which the drop of the database then cuts off.
+  pool.on('error', () => {});
   const end = performance.now() + seconds * 1000;
   const startedAt = performance.now();
   let done = 0;

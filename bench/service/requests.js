@@ -30,8 +30,8 @@ function turns(robots) {
 }
 
 /** Authenticated, limited, validated and durable claims a second. */
-export async function claimsPerSecond({ seconds, environment }) {
-  const site = await openSite({ blockTime: 'manual', robots: ROBOTS, environment });
+export async function claimsPerSecond({ seconds, environment, profile }) {
+  const site = await openSite({ blockTime: 'manual', robots: ROBOTS, environment, profile });
   try {
     const apiKey = turns(site.robots);
     const next = () => post('/api/v1/tasks', apiKey(), claim);
@@ -75,8 +75,8 @@ export function sampleAt(recordedAt, n) {
 }
 
 /** Durable samples a second over HTTP, 50 a request, of 200 robots that send by turns. */
-export async function samplesPerSecond({ seconds, environment }) {
-  const site = await openSite({ blockTime: 'manual', robots: SAMPLERS, environment });
+export async function samplesPerSecond({ seconds, environment, profile }) {
+  const site = await openSite({ blockTime: 'manual', robots: SAMPLERS, environment, profile });
   try {
     const apiKey = turns(site.robots);
     let sent = 0;

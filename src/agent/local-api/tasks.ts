@@ -1,4 +1,4 @@
-import { v7 as uuidv7 } from 'uuid';
+import { newId } from '../../base/new-id.ts';
 import { canonicalJson } from '../../proof/canonical-json.ts';
 import { hashCanonicalText } from '../../proof/hash.ts';
 import { limits } from '../../protocol/limits.ts';
@@ -22,7 +22,7 @@ export async function claimTask(
   if (expected !== undefined) {
     documentText('expected_result', expected, limits.expectedResultBytes);
   }
-  const id = given ?? uuidv7();
+  const id = given ?? newId();
   const record: SpoolRecord = { kind: 'claim', id, ...clock.now(), body: canonicalJson(content) };
   const result = await spool.claim(record);
   switch (result.outcome) {

@@ -1,4 +1,4 @@
-import { v7 as uuidv7 } from 'uuid';
+import { newId } from '../../base/new-id.ts';
 import { limits } from '../../protocol/limits.ts';
 import type { Body } from '../../protocol/routes.ts';
 import type { NewSample, OpsEvent, Sample } from '../../protocol/telemetry.ts';
@@ -38,7 +38,7 @@ function accept(
   }
   const { metrics = {}, battery_pct = null, state = null, recorded_at } = content;
   documentText(`${place}metrics`, metrics, limits.metricsBytes);
-  const id = given ?? uuidv7();
+  const id = given ?? newId();
   const recordedAt = recorded_at === undefined ? now.wallMs : parseTimestamp(recorded_at);
   return {
     record: { kind: 'sample', id, ...now, body: JSON.stringify(content) },
@@ -60,7 +60,7 @@ export function createEvent(
   const now = clock.now();
   const { payload = {} } = content;
   documentText('payload', payload, limits.payloadBytes);
-  const id = given ?? uuidv7();
+  const id = given ?? newId();
   spool.createEvent({ kind: 'event', id, ...now, body: JSON.stringify(content) });
   return {
     event: {

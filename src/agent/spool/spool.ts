@@ -1,6 +1,6 @@
 import { statSync } from 'node:fs';
 import path from 'node:path';
-import { v7 as uuidv7 } from 'uuid';
+import { newId } from '../../base/new-id.ts';
 import type { Hex } from '../../proof/bytes.ts';
 import type { Task } from '../../protocol/resources.ts';
 import type { AgentClock } from '../clock.ts';
@@ -206,7 +206,7 @@ export class Spool {
   async reportDropped(): Promise<void> {
     if (this.#read(({ ledger }) => ledger.dropped()) === null) return;
     const now = this.#clock.now();
-    const id = uuidv7();
+    const id = newId();
     await this.#write(({ ledger, events }) => {
       const dropped = ledger.dropped();
       if (dropped === null) return;

@@ -1,5 +1,5 @@
-import { v7 as uuidv7 } from 'uuid';
 import { backoffMs } from '../../base/backoff.ts';
+import { newId } from '../../base/new-id.ts';
 import { ProviderFault } from '../../chain/errors.ts';
 import type { ChainIdentity, Lease } from '../core/anchor-store.ts';
 import type { AnchoringContext, EngineDependencies } from './anchoring-context.ts';
@@ -18,7 +18,7 @@ export async function runEngine(
 ): Promise<void> {
   const { options } = deps;
   const logger = deps.logger.child({ sender: deps.address });
-  const holder = uuidv7();
+  const holder = newId();
   signal.addEventListener('abort', wakeup.wake);
   let failures = 0;
   let short = 0;

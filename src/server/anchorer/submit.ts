@@ -1,4 +1,4 @@
-import { v7 as uuidv7 } from 'uuid';
+import { newId } from '../../base/new-id.ts';
 import { SvcError } from '../../base/svc-error.ts';
 import type { AnchorKey } from '../../chain/anchor-key.ts';
 import type { RefusalMeaning } from '../../chain/errors.ts';
@@ -105,7 +105,7 @@ async function sign(
   });
   return {
     ...batch,
-    id: uuidv7(),
+    id: newId(),
     nonce,
     variant: { ...signed, maxFeePerGas, maxPriorityFeePerGas },
     now: clock.now(),

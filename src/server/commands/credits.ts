@@ -1,4 +1,5 @@
-import { v7 as uuidv7, validate } from 'uuid';
+import { validate } from 'uuid';
+import { newId } from '../../base/new-id.ts';
 import { SvcError } from '../../base/svc-error.ts';
 import { checksumAddress } from '../../chain/chain.ts';
 import type { Balance } from '../core/ports.ts';
@@ -18,7 +19,7 @@ export async function grantCredits(
   address: string,
   options: GrantOptions,
 ): Promise<void> {
-  const id = options.id?.toLowerCase() ?? uuidv7();
+  const id = options.id?.toLowerCase() ?? newId();
   if (!validate(id)) throw new SvcError('usage', '--id must be a UUID.');
   const wallet = walletOf(address);
   const { anchors, gasWei, note } = options;

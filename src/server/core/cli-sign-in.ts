@@ -1,5 +1,5 @@
 import { createHash, randomBytes } from 'node:crypto';
-import { v7 as uuidv7 } from 'uuid';
+import { newId } from '../../base/new-id.ts';
 import { limits } from '../../protocol/limits.ts';
 import { formatTimestamp } from '../../protocol/timestamp.ts';
 import type { Deps } from './deps.ts';
@@ -48,7 +48,7 @@ export async function redeemCliCode(
   const redeemed = await store.redeemCliCode({
     codeHash: hashToken(code),
     challenge: createHash('sha256').update(verifier).digest('base64url'),
-    session: { id: uuidv7(), tokenHash: hashToken(token), createdAt: now, expiresAt },
+    session: { id: newId(), tokenHash: hashToken(token), createdAt: now, expiresAt },
     now,
   });
   if (redeemed === null) {

@@ -1,4 +1,4 @@
-import { v7 as uuidv7 } from 'uuid';
+import { newId } from '../../base/new-id.ts';
 import { inSteps } from '../../base/steps.ts';
 import { limits } from '../../protocol/limits.ts';
 import type { Body, Query } from '../../protocol/routes.ts';
@@ -25,7 +25,7 @@ export async function createEvent(
 ): Promise<{ event: OpsEvent }> {
   await requireDiskRoom({ store });
   const result = await store.createEvent({
-    id: event.id ?? uuidv7(),
+    id: event.id ?? newId(),
     robotId: robot.id,
     keyHash: robot.keyHash,
     eventType: event.event_type,

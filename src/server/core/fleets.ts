@@ -1,4 +1,4 @@
-import { v7 as uuidv7 } from 'uuid';
+import { newId } from '../../base/new-id.ts';
 import type { Fleet } from '../../protocol/fleets.ts';
 import { limits } from '../../protocol/limits.ts';
 import type { Body, Query } from '../../protocol/routes.ts';
@@ -15,7 +15,7 @@ export async function createFleet(
   { name, description, location, shift, tags }: Body<'createFleet'>,
 ): Promise<Fleet> {
   const result = await store.createFleet({
-    id: uuidv7(),
+    id: newId(),
     wallet,
     name,
     description: description ?? null,

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { v7 as uuidv7 } from 'uuid';
+import { newId } from '../../base/new-id.ts';
 import { limits } from '../../protocol/limits.ts';
 import type { Robot } from '../../protocol/resources.ts';
 import type { Body, Query } from '../../protocol/routes.ts';
@@ -21,7 +21,7 @@ export async function createRobot(
 ): Promise<{ robot: Robot; api_key: string }> {
   const apiKey = newApiKey();
   const result = await store.createRobot({
-    id: uuidv7(),
+    id: newId(),
     wallet,
     name,
     description: description ?? null,

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { SiweMessage } from 'siwe';
-import { v7 as uuidv7 } from 'uuid';
+import { newId } from '../../base/new-id.ts';
 import type { Hex } from '../../proof/bytes.ts';
 import { limits } from '../../protocol/limits.ts';
 import { formatTimestamp } from '../../protocol/timestamp.ts';
@@ -78,7 +78,7 @@ export async function signIn(
     nonce: challenge.nonce,
     wallet,
     session: {
-      id: uuidv7(),
+      id: newId(),
       tokenHash: hashToken(token),
       createdAt: now,
       expiresAt: now + limits.sessionLifetimeMs,

@@ -1,4 +1,4 @@
-import { v7 as uuidv7 } from 'uuid';
+import { newId } from '../../base/new-id.ts';
 import { inSteps } from '../../base/steps.ts';
 import { canonicalPieces } from '../../proof/canonical-json.ts';
 import { tooLarge } from '../../protocol/body-fault.ts';
@@ -29,7 +29,7 @@ export async function claimTask(
       : await inSteps(canonicalDocument('expected_result', expected, limits.expectedResultBytes));
   await requireDiskRoom({ store });
   const result = await store.createTask({
-    id: claim.id ?? uuidv7(),
+    id: claim.id ?? newId(),
     robotId: robot.id,
     keyHash: robot.keyHash,
     title: claim.title,

@@ -1,4 +1,4 @@
-import { v7 as uuidv7 } from 'uuid';
+import { newId } from '../../base/new-id.ts';
 import { inSteps, startSteps } from '../../base/steps.ts';
 import { limits } from '../../protocol/limits.ts';
 import type { Body, Query } from '../../protocol/routes.ts';
@@ -103,7 +103,7 @@ function* accept(sample: NewSample, place: string, now: number): Generator<void,
   }
   const metrics = sample.metrics ?? {};
   const record: SampleRecord = {
-    id: sample.id ?? uuidv7(),
+    id: sample.id ?? newId(),
     recordedAt,
     batteryPct: sample.battery_pct ?? null,
     state: sample.state ?? null,

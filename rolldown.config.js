@@ -2,6 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { defineConfig } from 'rolldown';
 import { routes } from './dist/protocol/routes.js';
+import { thirdPartyLicenses } from './third-party-licenses.js';
 
 const require = createRequire(import.meta.url);
 
@@ -93,7 +94,7 @@ export default defineConfig({
   },
   platform: 'node',
   external: [/^(viem|ethers|undici)(\/|$)/],
-  plugins: [declarations, withoutUnused, routesWithoutSchemas, helpTexts],
+  plugins: [declarations, withoutUnused, routesWithoutSchemas, helpTexts, thirdPartyLicenses],
   output: {
     dir: 'dist/cli',
     format: 'cjs',

@@ -2,6 +2,7 @@ import { readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { defineConfig } from 'vite';
+import { thirdPartyLicenses } from './third-party-licenses.js';
 
 /**
  * uPlot makes a number format of the browser's language when it is loaded, and fails with one that is not
@@ -37,7 +38,7 @@ const compressed = {
 /** The dashboard, from `src/dashboard` into files that `svc-server` serves from the package. */
 export default defineConfig({
   root: 'src/dashboard',
-  plugins: [inAnyLocale, compressed],
+  plugins: [inAnyLocale, compressed, thirdPartyLicenses],
   build: {
     outDir: '../../dist/dashboard',
     emptyOutDir: true,

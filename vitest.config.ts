@@ -1,20 +1,25 @@
 import { defineConfig } from 'vitest/config';
 
+const shared = {
+  // Ends what hangs; nothing here is a measure of speed.
+  testTimeout: 120_000,
+  hookTimeout: 120_000,
+  retry: 0,
+  allowOnly: false,
+};
+
+// The projects extend nothing: each that does would run the global setup once more.
 export default defineConfig({
   test: {
+    ...shared,
     globalSetup: ['test/support/shared-postgres.ts'],
-    // Ends what hangs; nothing here is a measure of speed.
-    testTimeout: 120_000,
-    hookTimeout: 120_000,
     maxWorkers: 2,
-    retry: 0,
-    allowOnly: false,
     projects: [
-      { extends: true, test: { name: 'all', include: ['test/**/*.test.ts'] } },
+      { test: { ...shared, name: 'all', include: ['test/**/*.test.ts'] } },
       // What a store matters to most, a second time on the other one.
       {
-        extends: true,
         test: {
+          ...shared,
           name: 'postgres',
           include: [
             'test/http/**/*.test.ts',

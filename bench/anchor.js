@@ -42,7 +42,13 @@ const modes = {
 
 async function measure({ mostPerSecond, environment }) {
   const { profile } = values;
-  const site = await openSite({ blockTime: 1, robots: robotCount, environment, profile });
+  const site = await openSite({
+    blockTime: 1,
+    robots: robotCount,
+    environment,
+    profile,
+    monitored: true,
+  });
   try {
     const most = (mostPerSecond * (WARM_UP_SECONDS + seconds)) / robotCount + inFlight;
     const robots = await claimTasks(site, Math.ceil(most));

@@ -8,6 +8,7 @@ import { fileURLToPath } from 'node:url';
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts';
 import { createClient } from '../dist/client/client.js';
 import { startAnvil } from '../dist/server/anvil.js';
+import { residentMb } from './resident.js';
 
 const program = fileURLToPath(new URL('../bin/svc-server.js', import.meta.url));
 const monitor = new URL('event-loop.js', import.meta.url).href;
@@ -22,9 +23,10 @@ const GAS_WEI = 10n ** 27n;
 /**
  * A chain and a server in processes of their own, and robots with credits, each with the session of its owner.
  *
- * @param {{ blockTime: number | 'manual', robots: number, environment: Record<string, string>, profile?: string }} options
+ * @param {{ blockTime: number | 'manual', robots: number, environment: Record<string, string>, profile?: string,
+ *   monitored?: boolean }} options `monitored`: with what measures its event loop
  */
-export async function openSite({ blockTime, robots, environment, profile }) {
+export async function openSite({ blockTime, robots, environment, profile, monitored = false }) {
   const folder = await mkdtemp(path.join(tmpdir(), 'svc-bench-'));
   const anvil = await startAnvil({ blockTime });
   const settings = {
@@ -40,7 +42,8 @@ export async function openSite({ blockTime, robots, environment, profile }) {
   const log = path.join(folder, 'server.log');
   const logFile = await open(log, 'w');
   const profiling = profile === undefined ? [] : ['--cpu-prof', '--cpu-prof-dir', profile];
-  const child = spawn(process.execPath, [...profiling, '--import', monitor, program, 'start'], {
+  const monitoring = monitored ? ['--import', monitor] : [];
+  const child = spawn(process.execPath, [...profiling, ...monitoring, program, 'start'], {
     stdio: ['ignore', 'ignore', logFile.fd, 'ipc'],
     env: settings,
   });
@@ -56,6 +59,8 @@ export async function openSite({ blockTime, robots, environment, profile }) {
     pid: child.pid,
     anvilPid: anvil.pid,
     robots: (await Promise.all(accounts)).flat(),
+    /** Resident memory in MB. */
+    residentMb: () => residentMb(child.pid),
     /** Begins to measure the server's event loop and processor time. */
     async measure() {
       child.send('reset');

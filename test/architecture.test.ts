@@ -55,7 +55,7 @@ function sourceFiles(): string[] {
 function importsOf(from: string): Import[] {
   const text = readFileSync(path.join(root, from), 'utf8');
   const specifiers = text.matchAll(
-    /(?:\bimport (type )[^;']*?)?(?:\bfrom|\bimport)\s*\(?\s*'([^']+)'/g,
+    /(?:\bimport (type )[^;']*?)?(?:\bfrom|\bimport)\s*\(?\s*'([^'\s]+)'/g,
   );
   return [...specifiers].map(([, type, specifier = '']) => ({
     from,
@@ -122,6 +122,22 @@ describe('the house', () => {
     );
     expect(io).toEqual([]);
   });
+
+  it.each([
+    ['src/proof/index.ts', ['@noble/hashes']],
+    ['src/client/index.ts', ['typebox']],
+  ])(
+    'lets the library entry %s reach no package but %s, so that it runs in a browser',
+    (entry, packages) => {
+      const reached = new Set([entry]);
+      for (const file of reached) {
+        for (const { from, to } of internal) if (from === file) reached.add(to);
+      }
+
+      const used = external.filter(({ from }) => reached.has(from)).map(({ to }) => packageOf(to));
+      expect([...new Set(used)]).toEqual(packages);
+    },
+  );
 
   it('is drawn in the README as it is built', () => {
     const rows = readFileSync(path.join(root, 'README.md'), 'utf8').matchAll(

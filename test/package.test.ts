@@ -1,21 +1,52 @@
-import { execFile } from 'node:child_process';
-import { readFile } from 'node:fs/promises';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { promisify } from 'node:util';
-import { beforeAll, expect, it } from 'vitest';
+import { checkPackage, createPackageFromTarballData } from '@arethetypeswrong/core';
+import { publint } from 'publint';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { type PackedPackage, packPackage } from './support/packed-package.ts';
 
 const root = path.join(import.meta.dirname, '..');
 
-let packed: { size: number; files: { path: string }[] };
+/** What may be in it: the programs, the library with its types, the dashboard, and what people read. */
+const shapes = [
+  /^(package\.json|LICENSE|(README|CHANGELOG|CONTRIBUTING)\.md)$/,
+  /^bin\/svc(-agent|-server)?\.c?js$/,
+  /^dist\/(agent|base|chain|client|proof|protocol|server)\/([\w-]+\/)*[\w-]+\.js$/,
+  /^dist\/(client\/(client|index)|base\/svc-error|proof\/[\w-]+|protocol\/(routes\/)?[\w-]+)\.d\.ts$/,
+  /^dist\/cli\/([\w-]+\.cjs|help\.json|third-party-licenses\.txt)$/,
+  /^dist\/dashboard\/(index\.html|icon\.svg|color-scheme\.js|third-party-licenses\.txt)$/,
+  /^dist\/dashboard\/assets\/[\w-]+\.(js|css)(\.gz)?$/,
+  /^pages\/cli-login\/(index\.html|page\.(css|js))$/,
+  /^contracts\/ProofVerifier\.sol$/,
+  /^deploy\/[\w-]+\.(conf|sh|yml)$/,
+  /^docs\/((decisions|guides)\/)?[\w-]+\.md$/,
+  /^examples\/([\w-]+\/)?[\w-]+\.(datalog|js|md|py|sh)$/,
+];
+
+let folder: string;
+let packed: PackedPackage;
+let names: string[];
+let tarball: Buffer;
 
 beforeAll(async () => {
-  const args = ['pack', '--dry-run', '--ignore-scripts', '--json'];
-  const { stdout } = await promisify(execFile)('npm', args, { cwd: root });
-  [packed] = JSON.parse(stdout);
+  folder = await mkdtemp(path.join(tmpdir(), 'svc-package-'));
+  packed = await packPackage(folder);
+  names = packed.files.map((file) => file.path);
+  tarball = await readFile(packed.tarball);
+});
+
+afterAll(() => rm(folder, { recursive: true, force: true }));
+
+it('holds what runs and what people read, and nothing else', () => {
+  expect(names.filter((name) => !shapes.some((shape) => shape.test(name)))).toEqual([]);
+});
+
+it.each(shapes.map((shape) => [shape]))('holds something of the shape %s', (shape) => {
+  expect(names.some((name) => shape.test(name))).toBe(true);
 });
 
 it('has every page that its pages lead to', async () => {
-  const names = packed.files.map((file) => file.path);
   const pages = names.filter((name) => /^[^/]+\.md$|^docs\/.*\.md$/.test(name));
   const missing: string[] = [];
   for (const page of pages) {
@@ -32,6 +63,26 @@ it('has every page that its pages lead to', async () => {
   expect(missing).toEqual([]);
 });
 
-it('is smaller than 3 MB', () => {
+it('is smaller than 3 MB, and than 6 MB unpacked', () => {
   expect(packed.size).toBeLessThan(3_000_000);
+  expect(packed.unpackedSize).toBeLessThan(6_000_000);
+});
+
+it('is a package as npm, Node.js and bundlers take it', async () => {
+  const { messages } = await publint({ pack: { tarball: new Uint8Array(tarball).buffer } });
+
+  expect(messages).toEqual([]);
+});
+
+it('has types that are those of its code, for Node.js and for bundlers', async () => {
+  const result = await checkPackage(createPackageFromTarballData(tarball));
+  if (result.types === false) throw new Error('The package has no types');
+  const { entrypoints, problems } = result;
+
+  // It is made of ES modules: TypeScript's older resolution and CommonJS of older versions do not count.
+  const ofOldResolutions = (problem: object) =>
+    'resolutionKind' in problem &&
+    (problem.resolutionKind === 'node10' || problem.resolutionKind === 'node16-cjs');
+  expect(problems.filter((problem) => !ofOldResolutions(problem))).toEqual([]);
+  expect(Object.keys(entrypoints)).toEqual(['.', './proof', './package.json']);
 });

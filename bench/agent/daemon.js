@@ -7,6 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { agentInstallation } from '../../dist/agent/installation.js';
 import { askAgent } from '../../dist/agent/local-client.js';
+import { residentMb } from '../resident.js';
 
 const program = fileURLToPath(new URL('../../bin/svc-agent.js', import.meta.url));
 const monitor = new URL('../event-loop.js', import.meta.url).href;
@@ -65,10 +66,7 @@ async function startAgent({ log, socket, env, monitored }) {
   return {
     status: async () => (await askAgent(socket, 'GET', '/api/v1/status')).body,
     /** Resident memory in MB. */
-    async residentMb() {
-      const text = await readFile(`/proc/${child.pid}/status`, 'utf8');
-      return (Number(/^VmRSS:\s+(\d+) kB$/m.exec(text)?.[1]) * 1024) / 1e6;
-    },
+    residentMb: () => residentMb(child.pid),
     /** Begins to measure the event loop. */
     async measure() {
       child.send('reset');

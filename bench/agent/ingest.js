@@ -52,8 +52,12 @@ export async function measureIngest(seconds) {
   }
 }
 
-async function sendSamples(socket, seconds) {
-  const child = fork(load, [socket, String(CONNECTIONS), String(seconds)]);
+/**
+ * Sends batches of samples from a process of its own, as many as are taken, or `perSecond` samples; answers how many
+ * were answered.
+ */
+export async function sendSamples(socket, seconds, perSecond = Number.POSITIVE_INFINITY) {
+  const child = fork(load, [socket, String(CONNECTIONS), String(seconds), String(perSecond)]);
   const failed = once(child, 'exit').then(([code]) => {
     throw new Error(`The load ended with ${code}`);
   });

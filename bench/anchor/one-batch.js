@@ -16,7 +16,12 @@ const REST_MS = 5_000;
 export async function measureOneBatch() {
   // A transaction that no block takes lets the others gather.
   const environment = { SVC_ANCHOR_LINGER_MS: '60000', SVC_ANCHOR_BATCH_MAX: String(BATCH) };
-  const site = await openSite({ blockTime: 'manual', robots: ROBOTS, environment });
+  const site = await openSite({
+    blockTime: 'manual',
+    robots: ROBOTS,
+    environment,
+    monitored: true,
+  });
   try {
     const robots = await claimTasks(site, BATCH / ROBOTS + 1);
     const clients = await connect(site.url, BATCH + 1);

@@ -4,7 +4,8 @@ import { v7 as uuid } from 'uuid';
 import { openPostgresStore } from '../../dist/server/store/postgres/open-store.js';
 import { startPostgres } from '../../test/support/postgres.ts';
 import { createDatabase } from '../../test/support/temporary-database.ts';
-import { claimsPerSecond, SAMPLES_PER_REQUEST, sampleAt, samplesPerSecond } from './requests.js';
+import { claimsPerSecond } from './claims.js';
+import { SAMPLES_PER_REQUEST, sampleAt, samplesPerSecond } from './telemetry.js';
 
 const POOL = 10;
 const ROBOTS = 200;

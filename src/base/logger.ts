@@ -27,8 +27,11 @@ export function createLogger(level: string, destination?: DestinationStream): Lo
   );
 }
 
+/** Lines that nobody takes off a full pipe are dropped beyond it. */
+const MOST_BYTES = 1024 * 1024;
+
 function standardError(): DestinationStream {
-  const stream = pino.destination({ fd: 2, sync: true });
+  const stream = pino.destination({ fd: 2, sync: false, maxLength: MOST_BYTES });
   return isJournal(process.env.JOURNAL_STREAM) ? withSeverity(stream) : stream;
 }
 

@@ -13,9 +13,13 @@ export interface SvcErrorOptions {
  * not a SvcError is a bug, and its text never leaves the process.
  */
 export class SvcError<Code extends string = string> extends Error {
+  /** One word, the same for ever. */
   readonly code: Code;
+  /** What the reader can do about it; one sentence. */
   readonly hint: string | undefined;
+  /** What else is known; empty where nothing is. */
   readonly details: Record<string, unknown>;
+  /** Whether the same request, repeated unchanged, can succeed later. */
   readonly retryable: boolean;
 
   constructor(code: Code, message: string, options: SvcErrorOptions = {}) {

@@ -23,7 +23,7 @@ export interface ClientOptions {
   baseUrl: string;
   /** The platform's fetch, undici's, or a test's. */
   fetch: typeof globalThis.fetch;
-  /** A robot's API key or a session token; absent for public routes. */
+  /** A robot's API key or a session token, which no browser lets a script send; absent for public routes. */
   credential?: { apiKey: string } | { session: string };
 }
 
@@ -34,7 +34,8 @@ export interface Client {
    * (a write's outcome is then unknown), `unexpected_answer` when it was not the service's, or, with
    * nothing sent, `invalid_body` when the body is not made of JSON values alone (NaN, a Date, undefined
    * anywhere but as a member of the body itself, which is left out) and `invalid_path`. An abort of
-   * `signal` rejects with its reason. Redirects are never followed.
+   * `signal` rejects with its reason; there is no other timeout. Nothing is sent twice, redirects are
+   * never followed.
    */
   call<Name extends RouteName>(
     name: Name,
@@ -49,7 +50,7 @@ interface LooseInput {
   signal?: AbortSignal;
 }
 
-/** A typed client of the HTTP interface, driven by the routes table. */
+/** A typed client of the HTTP interface, driven by the routes table. Sends nothing by itself, keeps nothing open. */
 export function createClient(options: ClientOptions): Client {
   return {
     async call(name, ...[input]) {

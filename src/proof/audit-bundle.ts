@@ -8,7 +8,11 @@ import { leafHash } from './leaf.ts';
 import { encodePayload } from './payload.ts';
 import { type Inclusion, MAX_LEAF_COUNT, rootFromPath } from './tree.ts';
 
-/** What a bundle states about its anchor; the claim's hash is computed from the claim. */
+/**
+ * What a bundle states about its anchor; the claim's hash is computed from the claim.
+ *
+ * @throws TypeError when the claim is not made of JSON values alone, as one of `readBundle` always is.
+ */
 export function statedAnchorOf(bundle: Bundle): Required<StatedAnchor> {
   const { chain_id, task, claim, proof_hash, inclusion, anchor } = bundle;
   const { tx_hash, block_number, block_hash, tx_index, from, anchored_at } = anchor;
@@ -32,6 +36,8 @@ export function statedAnchorOf(bundle: Bundle): Required<StatedAnchor> {
  * Holds a bundle against the chain: `evidence` where it carries the proof, `raw_tx`, then every check of
  * `auditAnchor`. A changed claim, task or robot id fails in `leaf`, in a batch in `inclusion_path`. The
  * robot's name is in none: it is stated, not proven.
+ *
+ * @throws TypeError when claim or evidence is not made of JSON values alone, as those of `readBundle` always are.
  */
 export function auditBundle(bundle: Bundle, facts: ChainFacts): AuditCheck[] {
   return [...auditFile(bundle), ...auditAnchor(statedAnchorOf(bundle), facts)];
@@ -41,6 +47,8 @@ export function auditBundle(bundle: Bundle, facts: ChainFacts): AuditCheck[] {
  * What a bundle alone can show, without a chain: `evidence` where it carries the proof, `raw_tx`, in a batch
  * `inclusion_path`, and `payload`, that the signed transaction carries what the rest leads to. That the
  * transaction is in the chain, only the chain can show.
+ *
+ * @throws TypeError when the bundle is not one of `readBundle`.
  */
 export function auditBundleAlone(bundle: Bundle): AuditCheck[] {
   const { proof_hash, inclusion, anchor } = bundle;

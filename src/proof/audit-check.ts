@@ -1,3 +1,4 @@
+/** What `auditAnchor`, `auditBundle` and `auditBundleAlone` look at; each says which of them it has. */
 export type AuditCheckName =
   | 'evidence'
   | 'raw_tx'
@@ -18,6 +19,7 @@ export type AuditCheckName =
   | 'tx_index'
   | 'anchored_at';
 
+/** One thing that was looked at, and whether it holds. */
 export interface AuditCheck {
   readonly name: AuditCheckName;
   readonly ok: boolean;
@@ -34,7 +36,7 @@ export function check(
   return { name, ok, detail: ok ? details.holds : details.fails };
 }
 
-/** Whether every check holds. */
+/** Whether every check holds; of no check at all, nothing is proven. */
 export function isProven(checks: readonly Pick<AuditCheck, 'ok'>[]): boolean {
   return checks.length > 0 && checks.every(({ ok }) => ok);
 }

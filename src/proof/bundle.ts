@@ -4,6 +4,7 @@ import { isProof, type JsonObject, type JsonValue, type Proof } from './json-val
 import { MAX_PROOF_DEPTH } from './strict-json.ts';
 import type { Inclusion } from './tree.ts';
 
+/** What a bundle calls its format; another number is another format. */
 export const BUNDLE_FORMAT = 'svc-bundle/1';
 
 /** For `parseStrictJson`: what a claim expects may nest as deep as a proof, and stands two levels down. */

@@ -2,12 +2,13 @@ import type { Hex } from './bytes.ts';
 import type { Payload } from './payload.ts';
 import { type Inclusion, merkleTree } from './tree.ts';
 
-/** A waiting proof as the anchorer sees it. */
+/** A waiting proof as the anchorer sees it: 32 bytes of hex each. */
 export interface WaitingLeaf {
   readonly proof_hash: Hex;
   readonly leaf: Hex;
 }
 
+/** What `commitLeaves` answers. */
 export interface Commitment {
   /** What one transaction carries for all the leaves. */
   readonly payload: Payload;

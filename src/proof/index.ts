@@ -1,6 +1,6 @@
 // biome-ignore-all lint/performance/noBarrelFile: package entry point
 export { auditAnchor, type ChainFacts, type StatedAnchor } from './audit-anchor.ts';
-export { auditBundle, statedAnchorOf } from './audit-bundle.ts';
+export { auditBundle, auditBundleAlone, statedAnchorOf } from './audit-bundle.ts';
 export { type AuditCheck, type AuditCheckName, isProven } from './audit-check.ts';
 export {
   BUNDLE_FORMAT,

@@ -5,6 +5,7 @@ import { StrictJsonError } from './strict-json-error.ts';
 /** Containers that may be open at once in a proof: 128 nested arrays pass, 129 do not. */
 export const MAX_PROOF_DEPTH = 128;
 
+/** Bounds of what is read. */
 export interface StrictJsonOptions {
   /** Containers that may be open at once; a scalar has depth 0, `[]` has depth 1. */
   readonly maxDepth?: number;

@@ -4,13 +4,20 @@ import { bytesToHex, type Hex, hexToBytes } from './bytes.ts';
 /** Leaf counts are 4 bytes on the chain. */
 export const MAX_LEAF_COUNT = 0xffff_ffff;
 
+/** A tree of `merkleTree`. */
 export interface MerkleTree {
   readonly root: Hex;
-  /** The inclusion path of the leaf at `index`, from its sibling up (RFC 9162, section 2.1.3.1). */
+  /**
+   * The inclusion path of the leaf at `index`, from its sibling up (RFC 9162, section 2.1.3.1).
+   *
+   * @throws RangeError when no leaf has this index.
+   */
   path(index: number): Hex[];
 }
 
+/** Where a leaf stands, and what leads from it to the root. */
 export interface InclusionPath {
+  /** From 0. */
   readonly leaf_index: number;
   readonly leaf_count: number;
   /** 32-byte hashes, from the leaf's sibling up. */

@@ -7,6 +7,8 @@ const DAY_MS = 24 * HOUR_MS;
 export const firstInstant = -62_167_219_200_000;
 export const lastInstant = 253_402_300_799_999;
 
+const OWN_FORM_LENGTH = '2026-11-21T21:00:00.000Z'.length;
+
 type Parts = Readonly<Record<string, string | undefined>>;
 
 /** ISO 8601-1:2019, 5.2 to 5.4: a text is in the extended form (with separators) or the basic one throughout. */
@@ -21,6 +23,10 @@ const forms = [formOf('-', ':'), formOf('', '')];
  * millisecond before the month that follows.
  */
 export function parseTimestamp(text: string): number | null {
+  return parseOwnForm(text) ?? parseIso8601(text);
+}
+
+function parseIso8601(text: string): number | null {
   const parts = forms.map((form) => form.exec(text)?.groups).find(Boolean);
   if (parts === undefined) return null;
   const day = dayOf(parts);
@@ -30,6 +36,13 @@ export function parseTimestamp(text: string): number | null {
   const instant = day + time - offset;
   if (parts.second === '60' && !isEndOfMonth(instant)) return null;
   return instant < firstInstant || instant > lastInstant ? null : instant;
+}
+
+/** What `formatTimestamp` gives, as most are, at a tenth of the cost; null for any other text. */
+function parseOwnForm(text: string): number | null {
+  if (text.length !== OWN_FORM_LENGTH) return null;
+  const instant = Date.parse(text);
+  return !Number.isNaN(instant) && formatTimestamp(instant) === text ? instant : null;
 }
 
 /** The service's own form of a point in time: ISO-8601, UTC, milliseconds. */

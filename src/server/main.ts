@@ -63,6 +63,11 @@ export async function startServer(config: ServerConfig, deps: ServerDeps): Promi
     clock,
     serves: true,
     onCommit: metrics.onCommit,
+    onPartitions(fault) {
+      metrics.onPartitions(fault);
+      if (fault === null) return;
+      logger.warn({ err: fault }, 'partitions of telemetry could not be made ahead; trying again');
+    },
     minFreeBytes: values.SVC_DISK_MIN_FREE_MB * 1024 * 1024,
     onFatal(error) {
       logger.fatal({ err: error }, 'the database failed');

@@ -1,12 +1,10 @@
-import { execFile } from 'node:child_process';
 import { once } from 'node:events';
-import { chmod, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { chmod, writeFile } from 'node:fs/promises';
 import { type AddressInfo, connect } from 'node:net';
-import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { createServer } from 'node:tls';
-import { promisify } from 'node:util';
 import { expect, it } from 'vitest';
+import { makeCertificate } from '../support/certificate.ts';
 import { setUpDoctorScene } from '../support/doctor.ts';
 import { needsProgram } from '../support/require-program.ts';
 
@@ -122,15 +120,9 @@ it('tells a certificate that is trusted from one that is not', async (context) =
 
 /** The service behind TLS, with a certificate of its own making for localhost. */
 async function startTlsFront(openssl: string) {
-  const folder = await mkdtemp(path.join(tmpdir(), 'svc-tls-'));
-  const [key, certificate] = [path.join(folder, 'key.pem'), path.join(folder, 'certificate.pem')];
-  await promisify(execFile)(openssl, [
-    ...['req', '-x509', '-nodes', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1'],
-    ...['-days', '2', '-subj', '/CN=localhost', '-addext', 'subjectAltName=DNS:localhost'],
-    ...['-keyout', key, '-out', certificate],
-  ]);
-  const pems = { key: await readFile(key), cert: await readFile(certificate) };
-  const server = createServer(pems, (socket) => {
+  const certificate = await makeCertificate(openssl);
+  const { key, cert } = certificate;
+  const server = createServer({ key, cert }, (socket) => {
     const onward = connect(Number(new URL(scene.service.url).port), '127.0.0.1');
     socket.on('error', () => onward.destroy());
     onward.on('error', () => socket.destroy());
@@ -142,10 +134,10 @@ async function startTlsFront(openssl: string) {
   await once(server, 'listening');
   return {
     url: `https://localhost:${(server.address() as AddressInfo).port}`,
-    certificate,
+    certificate: certificate.file,
     async close() {
       server.close();
-      await rm(folder, { recursive: true, force: true });
+      await certificate.remove();
     },
   };
 }

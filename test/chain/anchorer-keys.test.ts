@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { FOLLOWER } from '../../src/server/core/lease-holders.ts';
 import { type AnchoringRig, startAnchoringRig } from '../support/anchoring-rig.ts';
 import { anvilAccounts } from '../support/anvil.ts';
 import { waitFor } from '../support/wait-for.ts';
@@ -140,7 +141,9 @@ describe('an account whose key is gone', () => {
     await rig.node.mine();
 
     const sender = { chainId: 31337, address: first ?? '' };
-    await waitFor('the lease', () => rig.store.acquireLease(sender, 'somebody', 1_000, Date.now()));
+    await waitFor('the lease', () =>
+      rig.store.acquireLease(sender, `${FOLLOWER}b`, 1_000, Date.now()),
+    );
     expect(await rig.store.listOpenSenders()).toEqual([]);
   });
 
@@ -179,6 +182,21 @@ describe('an account whose key is gone', () => {
     });
 
     expect(await senders()).toEqual([first?.toLowerCase()]);
+  });
+
+  it('anchors again as soon as an instance has it, whoever follows meanwhile', async () => {
+    await rig.node.rpc('anvil_setBalance', [third, '0x1']);
+    await leaveOne();
+    const looks = () =>
+      rig.proxy.asked.methods.filter((method) => method === 'eth_getTransactionReceipt').length;
+    const before = looks();
+    rig.start({ accounts: [2] });
+    await waitFor('a look of the follower', () => looks() > before);
+
+    rig.start();
+    await rig.queue();
+
+    await pending(2);
   });
 
   /** Blocks whose base fee the transaction does not pay. */

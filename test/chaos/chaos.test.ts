@@ -1,4 +1,4 @@
-import { afterAll, describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, inject, it } from 'vitest';
 import { killServers } from '../support/server-process.ts';
 import { runCampaign } from './campaign.ts';
 import { faultPoints } from './fault-points.ts';
@@ -18,6 +18,7 @@ describe('a server killed again and again under robots at work', { timeout: TIME
       kills: 15,
       rpcFaults: false,
       deepestReorg: 0,
+      postgresUrl: null,
     });
 
     expect(broken).toEqual([]);
@@ -34,17 +35,37 @@ describe('a server killed again and again under robots at work', { timeout: TIME
       kills: 6,
       rpcFaults: true,
       deepestReorg: 5,
+      postgresUrl: null,
     });
 
     expect(broken).toEqual([]);
     expect(kills.total).toBeGreaterThanOrEqual(10);
     expect(faults.total).toBeGreaterThan(0);
   });
+
+  it('does so on PostgreSQL too', async () => {
+    const { kills, broken } = await runCampaign({
+      seed: 'short',
+      from: 0,
+      runs: 1,
+      kills: 12,
+      rpcFaults: false,
+      deepestReorg: 0,
+      postgresUrl: inject('postgresUrl'),
+    });
+
+    expect(broken).toEqual([]);
+    expect(kills.total).toBeGreaterThanOrEqual(10);
+  });
 });
 
 describe('a server whose providers are all gone for a while', { timeout: TIMEOUT_MS }, () => {
   it('answers every robot, and anchors everything by itself once they are back', async () => {
-    const { violations, proofs_in_outage } = await performOutage({ seed: 'short', seconds: 8 });
+    const { violations, proofs_in_outage } = await performOutage({
+      seed: 'short',
+      seconds: 8,
+      postgresUrl: null,
+    });
 
     expect(violations).toEqual([]);
     expect(proofs_in_outage).toBeGreaterThan(0);

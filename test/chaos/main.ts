@@ -1,4 +1,5 @@
 import { parseArgs } from 'node:util';
+import { startPostgres } from '../support/postgres.ts';
 import { killServers } from '../support/server-process.ts';
 import { type CampaignReport, runCampaign, unvisited } from './campaign.ts';
 import { performOutage } from './outage.ts';
@@ -17,35 +18,48 @@ JSON document to standard output. Exits with 1 when anything is wrong; database 
   --rpc-faults         let providers and chain misbehave as well
   --reorg-depth N      most blocks replaced at once with --rpc-faults (default 5; 0: none)
   --rpc-outage SECONDS instead of all that, take every provider away for so long while robots work
+  --postgres           on PostgreSQL instead of SQLite: one from npm, or TEST_POSTGRES_URL
   --help
 
 A seed repeats what is done, not how the processes happen to be scheduled.
 `;
 
+const { values } = parseArgs({
+  options: {
+    runs: { type: 'string', default: '10' },
+    kills: { type: 'string', default: '8' },
+    seed: { type: 'string', default: String(Math.floor(Math.random() * 1e9)) },
+    from: { type: 'string', default: '0' },
+    'rpc-faults': { type: 'boolean', default: false },
+    'reorg-depth': { type: 'string', default: '5' },
+    'rpc-outage': { type: 'string' },
+    postgres: { type: 'boolean', default: false },
+    help: { type: 'boolean', default: false },
+  },
+});
+
 async function main(): Promise<boolean> {
-  const { values } = parseArgs({
-    options: {
-      runs: { type: 'string', default: '10' },
-      kills: { type: 'string', default: '8' },
-      seed: { type: 'string', default: String(Math.floor(Math.random() * 1e9)) },
-      from: { type: 'string', default: '0' },
-      'rpc-faults': { type: 'boolean', default: false },
-      'reorg-depth': { type: 'string', default: '5' },
-      'rpc-outage': { type: 'string' },
-      help: { type: 'boolean', default: false },
-    },
-  });
   if (values.help) {
     process.stdout.write(help);
     return true;
   }
+  process.stderr.write(`seed ${values.seed}\n`);
+  if (!values.postgres) return perform(null);
+  const given = process.env.TEST_POSTGRES_URL;
+  if (given !== undefined) return perform(given);
+  const postgres = await startPostgres();
+  try {
+    return await perform(postgres.url);
+  } finally {
+    await postgres.close();
+  }
+}
+
+async function perform(postgresUrl: string | null): Promise<boolean> {
   const { seed } = values;
-  process.stderr.write(`seed ${seed}\n`);
   if (values['rpc-outage'] !== undefined) {
-    const report = await performOutage({
-      seed,
-      seconds: whole('rpc-outage', values['rpc-outage']),
-    });
+    const seconds = whole('rpc-outage', values['rpc-outage']);
+    const report = await performOutage({ seed, seconds, postgresUrl });
     print({ seed, ...report });
     return report.violations.length === 0;
   }
@@ -56,6 +70,7 @@ async function main(): Promise<boolean> {
     kills: whole('kills', values.kills),
     rpcFaults: values['rpc-faults'],
     deepestReorg: whole('reorg-depth', values['reorg-depth']),
+    postgresUrl,
     onRun: tellRun,
   });
   printCampaign(seed, report);

@@ -21,15 +21,19 @@ export interface OutageReport {
 export async function performOutage({
   seed,
   seconds,
+  postgresUrl,
 }: {
   seed: string;
   seconds: number;
+  postgresUrl: string | null;
 }): Promise<OutageReport> {
   const stage = await setStage(`${seed}/outage`, {
     providers: 2,
+    postgresUrl,
     environment: { SVC_ANCHOR_TIMEOUT_MS: '2000' },
   });
   const over = new AbortController();
+  let isSound = false;
   try {
     const server = stage.site.start(stage.server);
     const { session, apiKeys } = await register(await server.url, 20);
@@ -63,7 +67,7 @@ export async function performOutage({
       ...(await settleAndCheck(stage, { server, robots, session }, false)),
       ...unexpectedAnswers(robots.answers, { isKilled: false }),
     ];
-    if (violations.length === 0) await rm(stage.folder, { recursive: true });
+    isSound = violations.length === 0;
     return {
       seconds,
       proofs: robots.errands.length,
@@ -75,6 +79,7 @@ export async function performOutage({
     };
   } finally {
     over.abort();
-    await stage.close();
+    await stage.close(!isSound);
+    if (isSound) await rm(stage.folder, { recursive: true });
   }
 }

@@ -21,14 +21,14 @@ export async function settleAndCheck(
   const url = await server.url;
   const owner = createClient({ baseUrl: url, fetch, credential: { session } });
   if (!(await isFinished(robots))) return [await unfinished(url, robots)];
-  const { chain, accounts, server: options } = stage;
+  const { chain, accounts } = stage;
   const senders = accounts.map(({ address }) => address);
   const { errands } = robots;
   const outcome = { rpcUrl: chain.url, senders, owner, granted: GRANTED, errands, isMoved };
   const violations = await violationsOf(outcome);
   const exit = await server.kill('SIGTERM');
   if (exit !== '0') violations.push(`the server ended with ${exit}`);
-  return [...violations, ...(await databaseViolations(options.dataDir))];
+  return [...violations, ...(await databaseViolations(stage))];
 }
 
 async function isFinished(robots: Robots): Promise<boolean> {
@@ -49,9 +49,9 @@ async function unfinished(url: string, robots: Robots): Promise<string> {
   return `${openErrands(robots).length} of ${robots.errands.length} proofs have no receipt; readyz: ${ready}`;
 }
 
-async function databaseViolations(dataDir: string): Promise<string[]> {
+async function databaseViolations({ database }: Stage): Promise<string[]> {
   const { exitCode, stdout, stderr } = await run('svc-server', ['check'], {
-    env: { SVC_DATA_DIR: dataDir },
+    env: database,
   });
   return exitCode === 0 ? [] : [`svc-server check: ${stdout}${stderr}`];
 }

@@ -20,6 +20,8 @@ export interface RunPlan {
   readonly rpcFaults: boolean;
   /** Most blocks that are replaced at once. */
   readonly deepestReorg: number;
+  /** The server of PostgreSQL that databases are made on; null for SQLite. */
+  readonly postgresUrl: string | null;
 }
 
 export interface RunReport {
@@ -54,6 +56,7 @@ export async function performRun(plan: RunPlan): Promise<RunReport> {
   const crew = random.pick(crews);
   const stage = await setStage(`${plan.seed}/${run}`, {
     providers: plan.rpcFaults ? random.between(1, 3) : 1,
+    postgresUrl: plan.postgresUrl,
     environment: {
       SVC_ANCHOR_FINALITY_DEPTH: String(FINALITY_DEPTH),
       SVC_ANCHOR_BATCH_MAX: String(crew.batchMax),
@@ -78,6 +81,7 @@ export async function performRun(plan: RunPlan): Promise<RunReport> {
     const calm = plan.rpcFaults ? startFaults(stage, plan, faults) : async () => {};
     await sleep(random.between(0, 1_000));
     await first.kill('SIGKILL');
+    await stage.endLeases();
     kills.add('instant');
     await killServers(stage, plan, { kills, violations });
     await calm();
@@ -89,7 +93,7 @@ export async function performRun(plan: RunPlan): Promise<RunReport> {
     violations.push(`the run ended: ${error instanceof Error ? error.stack : error}`);
   } finally {
     over.abort();
-    await stage.close();
+    await stage.close(violations.length > 0);
   }
   const { folder } = stage;
   if (violations.length === 0) await rm(folder, { recursive: true });
@@ -131,6 +135,7 @@ async function killServers(
     const server = startDoomed(stage, kill, random);
     const instant = { ms: random.between(0, 1_500), isEarly: random.chance(0.3) };
     const at = await awaitKill(stage, server, kill, instant);
+    await stage.endLeases();
     if (at !== null) kills.add(at);
     const unknown = [...server.passed].filter(isUnknownRpcCall);
     if (unknown.length > 0) violations.push(`no fault point for ${unknown.join()}`);

@@ -1,13 +1,15 @@
 import { createHash } from 'node:crypto';
 import { createWriteStream, type WriteStream } from 'node:fs';
-import { mkdtemp } from 'node:fs/promises';
+import { appendFile, mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import pg from 'pg';
 import { type PrivateKeyAccount, privateKeyToAccount } from 'viem/accounts';
 import type { Client } from '../../src/client/client.ts';
 import type { Hex } from '../../src/proof/bytes.ts';
 import { type RpcProxy, startRpcProxy } from '../support/rpc-proxy.ts';
 import { type ServerOptions, signInAt } from '../support/server-process.ts';
+import { createDatabase } from '../support/temporary-database.ts';
 import { type MinedChain, startMinedChain } from './mined-chain.ts';
 import { type Random, randomOf } from './random.ts';
 import { openSite, type Site } from './site.ts';
@@ -30,14 +32,26 @@ export interface Stage {
   readonly foundation: number;
   readonly site: Site;
   readonly server: ServerOptions;
+  /** For the operator's commands: where the database is. */
+  readonly database: Readonly<Record<string, string>>;
   readonly folder: string;
   readonly random: Random;
-  close(): Promise<void>;
+  /** Lets no server wait for the leases of one that was killed. */
+  endLeases(): Promise<void>;
+  /** With `keep`, what the folder has not of the database is written there. */
+  close(keep: boolean): Promise<void>;
+}
+
+export interface StagePlan {
+  readonly providers: number;
+  readonly environment: Record<string, string>;
+  /** The server of PostgreSQL that databases are made on; null for SQLite. */
+  readonly postgresUrl: string | null;
 }
 
 export async function setStage(
   seed: string,
-  { providers, environment }: { providers: number; environment: Record<string, string> },
+  { providers, environment, postgresUrl }: StagePlan,
 ): Promise<Stage> {
   const random = randomOf(seed);
   const chain = await startMinedChain(random.pick([100, 200, 500]));
@@ -52,10 +66,12 @@ export async function setStage(
     Array.from({ length: providers }, () => startRpcProxy(chain.url)),
   );
   const site = openSite();
+  const postgres = postgresUrl === null ? null : await createDatabase(postgresUrl);
+  const database = postgres === null ? {} : { SVC_DATABASE_URL: postgres.url };
   const server = {
     dataDir: folder,
     rpcUrl: proxies.map(({ url }) => url).join(),
-    environment: { ...environmentOf(privateKeys, random), ...environment },
+    environment: { ...environmentOf(privateKeys, random), ...environment, ...database },
     log,
   };
   return {
@@ -66,11 +82,17 @@ export async function setStage(
     foundation,
     site,
     server,
+    database: { SVC_DATA_DIR: folder, ...database },
     folder,
     random,
-    async close() {
+    // On SQLite the next server does it.
+    endLeases: async () => postgres?.execute('UPDATE leases SET holder = NULL, expires_at = 0'),
+    async close(keep) {
       await site.close();
       await Promise.all([...proxies.map((proxy) => proxy.close()), chain.close(), ended(log)]);
+      if (postgres === null) return;
+      if (keep) await writeTables(postgres.url, path.join(folder, 'tables.jsonl'));
+      await postgres.drop();
     },
   };
 }
@@ -90,6 +112,21 @@ function environmentOf(privateKeys: readonly Hex[], random: Random): Record<stri
     SVC_ANCHOR_MAX_IN_FLIGHT: String(random.between(1, 4)),
     SVC_ANCHOR_BUMP_AFTER_MS: '1000',
   };
+}
+
+/** Every row of every table, one a line. */
+async function writeTables(url: string, file: string): Promise<void> {
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  const { rows: tables } = await client.query(
+    `SELECT relname AS name FROM pg_class WHERE relnamespace = 'public'::regnamespace
+       AND relkind IN ('r', 'p') AND NOT relispartition ORDER BY 1`,
+  );
+  for (const { name } of tables) {
+    const { rows } = await client.query(`SELECT to_jsonb(t)::text AS row FROM ${name} t`);
+    await appendFile(file, rows.map(({ row }) => `${name} ${row}\n`).join(''));
+  }
+  await client.end();
 }
 
 function ended(log: WriteStream): Promise<void> {

@@ -19,9 +19,10 @@ import { waitFor } from '../support/wait-for.ts';
 let service: TestService;
 let user: SvcUser;
 let robot: Client;
+let aheadMs = 0;
 
 beforeAll(async () => {
-  service = await startTestService();
+  service = await startTestService({ clock: { now: () => Date.now() + aheadMs } });
   user = await createSvcUser(service.url);
   await user.signIn();
   ({ robot } = await registerRobot(service.url, user, 'arm'));
@@ -213,12 +214,12 @@ describe('Ctrl-C', () => {
 });
 
 describe('svc events --follow', () => {
-  it('prints each event once, oldest first, as JSON lines with --json', async () => {
-    const note = (message: string) =>
-      robot.call('createEvent', { body: { event_type: 'followed', message } });
-    await note('1');
-    await note('2');
-    const args = ['events', '--follow', '--type', 'followed', '--json'];
+  const note = (event_type: string, message: string) =>
+    robot.call('createEvent', { body: { event_type, message } });
+
+  /** What it prints from now on, and what ends it. */
+  const followed = (type: string) => {
+    const args = ['events', '--follow', '--type', type, '--json'];
     const child = spawn(process.execPath, [bin, ...args], {
       env: { PATH: process.env.PATH, ...user.env },
       stdio: ['ignore', 'pipe', 'ignore'],
@@ -232,16 +233,42 @@ describe('svc events --follow', () => {
         .split('\n')
         .filter(Boolean)
         .map((line) => JSON.parse(line).message);
+    const end = async () => {
+      child.kill('SIGINT');
+      await once(child, 'exit');
+    };
+    return { lines, end };
+  };
+
+  it('prints each event once, oldest first, as JSON lines with --json', async () => {
+    await note('followed', '1');
+    await note('followed', '2');
+    const { lines, end } = followed('followed');
     await waitFor('what was there', () => lines().length >= 2, 30_000);
 
-    await note('3');
+    await note('followed', '3');
     await waitFor('the next event', () => lines().includes('3'), 30_000);
-    await note('4');
+    await note('followed', '4');
     await waitFor('the one after', () => lines().includes('4'), 30_000);
-    child.kill('SIGINT');
-    await once(child, 'exit');
+    await end();
 
     expect(lines()).toEqual(['1', '2', '3', '4']);
+  });
+
+  it('prints also what an instance wrote whose clock is behind', async () => {
+    await note('skewed', '1');
+    const { lines, end } = followed('skewed');
+    await waitFor('what was there', () => lines().length === 1, 30_000);
+
+    aheadMs = -1_000;
+    await note('skewed', '2');
+    await waitFor('the next event', () => lines().includes('2'), 30_000);
+    aheadMs = 0;
+    await note('skewed', '3');
+    await waitFor('the one after', () => lines().includes('3'), 30_000);
+    await end();
+
+    expect(lines()).toEqual(['1', '2', '3']);
   });
 });
 

@@ -8,6 +8,8 @@ import { World } from './world.ts';
 /** Several instances on one database, of which the world's is the first. */
 export interface Instances {
   world: World;
+  /** Of their database. */
+  url: string;
   stores: [Store, Store, ...Store[]];
   /** Of nobody else: holds locks, and looks into tables. */
   session: pg.Client;
@@ -35,6 +37,7 @@ export async function openInstances(
   if (second === undefined) throw new Error('One instance is not several');
   return {
     world,
+    url,
     stores: [world.store, second, ...rest],
     session,
     blocked: (statements) =>

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Lease } from '../../src/server/core/anchor-store.ts';
+import { FOLLOWER } from '../../src/server/core/lease-holders.ts';
 import {
   chainId,
   failsWith,
@@ -54,6 +55,20 @@ export function leaseContract(open: OpenStore): void {
 
     expect(await acquire(address, 'b')).toBeNull();
     expect(await acquire(address, 'a')).toEqual(lease);
+  });
+
+  it('goes at once from one that only follows to one with the key, and not the other way', async () => {
+    const address = newWallet();
+    const followed = await world.lease(address, `${FOLLOWER}a`);
+    expect(await acquire(address, `${FOLLOWER}b`)).toBeNull();
+
+    const taken = await acquire(address, 'b');
+
+    expect(taken?.fence).toBeGreaterThan(followed.fence);
+    await expect(world.store.renewLease(followed, leaseMs, world.now)).rejects.toMatchObject(
+      failsWith('lease_lost'),
+    );
+    expect(await acquire(address, `${FOLLOWER}a`)).toBeNull();
   });
 
   it('is free at once when it is released, and comes back with a new fence', async () => {

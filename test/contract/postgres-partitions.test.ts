@@ -1,6 +1,7 @@
 import pg from 'pg';
 import { v7 as uuid } from 'uuid';
 import { afterEach, beforeEach, expect, it } from 'vitest';
+import { openPostgresStore } from '../../src/server/store/postgres/open-store.ts';
 import { createTestClock, type TestClock } from '../support/clock.ts';
 import { openTemporaryPostgres } from './temporary-postgres.ts';
 
@@ -110,14 +111,54 @@ it('leave a week alone of which too many samples came before', async () => {
   expect(await partitions()).toEqual([...firstWeeks, 'telemetry_20260209', ...others]);
 });
 
-it('are left for later where somebody reads the table for long', async () => {
+it('are left for later where somebody reads the table for long, which is told', async () => {
+  const told: unknown[] = [];
+  const { url } = opened;
+  const open = () =>
+    openPostgresStore({
+      url,
+      poolMax: 4,
+      pooler: false,
+      serves: true,
+      instant: () => clock.now(),
+      onPartitions: (fault) => told.push(fault),
+    });
   await client.query('BEGIN; SELECT FROM telemetry LIMIT 1');
   clock.advance(7 * DAY);
-  await opened.reopen();
+  const kept = await open();
   expect(await partitions()).toEqual([...firstWeeks, ...others]);
-
   await client.query('COMMIT');
-  await opened.reopen();
+  const later = await open();
 
   expect(await partitions()).toContain('telemetry_20260202');
+  expect(told).toEqual([expect.objectContaining({ code: 'storage_unavailable' }), null]);
+  await Promise.all([kept.close(), later.close()]);
+});
+
+it('may be missing: samples are taken all the same', async () => {
+  const robot = { id: uuid(), keyHash: 'a'.repeat(64) };
+  const wallet = `0x${'12'.repeat(20)}`;
+  await opened.store.grantCredits({ id: uuid(), wallet, anchors: 1, gasWei: 0n, note: '', now });
+  await opened.store.createRobot({
+    ...robot,
+    wallet,
+    name: 'arm',
+    description: null,
+    createdAt: now,
+  });
+  // It is in the way for good.
+  await client.query('CREATE TABLE telemetry_20260202 (taken text)');
+  clock.advance(21 * DAY);
+  const store = await opened.reopen();
+  const recordedAt = clock.now();
+  const sample = { id: uuid(), recordedAt, batteryPct: 50, state: null, metrics: '{}' };
+
+  await store.recordSamples({
+    robotId: robot.id,
+    ...robot,
+    samples: [sample],
+    now: recordedAt,
+  });
+
+  expect(await samplesIn('telemetry_rest')).toBe(1);
 });

@@ -9,6 +9,7 @@ import { type Checkpoints, startCheckpoints } from '../../src/server/store/sqlit
 import { openWriter, stopWaiting } from '../../src/server/store/sqlite/connections.ts';
 import { faultKind } from '../../src/server/store/sqlite/faults.ts';
 import { startLogPurge } from '../../src/server/store/sqlite/log-purge.ts';
+import { turnSnapshot } from '../../src/server/store/sqlite/turn-snapshot.ts';
 import { waitFor } from '../support/wait-for.ts';
 
 let folder: string;
@@ -83,7 +84,12 @@ describe('checkpoints', () => {
   });
 
   it('do not keep the log from being emptied', async () => {
-    const log = startLogPurge({ writer: db, checkpoints, onFatal: (error) => fatal.push(error) });
+    const log = startLogPurge({
+      writer: db,
+      checkpoints,
+      snapshot: turnSnapshot(db),
+      onFatal: (error) => fatal.push(error),
+    });
     for (let round = 0; round < 5; round += 1) {
       write(2_000);
       await waitFor('a checkpoint to begin', () => logPages().checkpointed > 0);

@@ -8,15 +8,19 @@ import {
 import { copyDatabase } from '../support/temporary-database.ts';
 import type { OpenedStore, StoreLimits } from './world.ts';
 
-/** A server's store in a database of its own, which goes by the test's clock; `another` is that of another instance. */
+/**
+ * A server's store in a database of its own, which goes by the test's clock; `another` is that of another instance.
+ * `via` answers the address by which the store comes to a database.
+ */
 export async function openTemporaryPostgres(
   clock: Clock,
   options: StoreLimits & Partial<PostgresStoreOptions> = {},
+  via: (url: string) => string = (url) => url,
 ): Promise<OpenedStore & { url: string; another(): Promise<Store> }> {
   const database = await copyDatabase(inject('postgresUrl'), inject('postgresTemplate'));
   const open = (): Promise<Store> =>
     openPostgresStore({
-      url: database.url,
+      url: via(database.url),
       poolMax: 4,
       pooler: false,
       serves: true,

@@ -163,6 +163,16 @@ it('lets nobody use the SQLite database any more', async () => {
   expect(stderr).toContain('was moved to PostgreSQL, 127.0.0.1');
 });
 
+it('says of a move that is repeated that it arrived', async () => {
+  await (await onSqlite()).kill('SIGTERM');
+  expect(await migrateStore()).toMatchObject({ exitCode: 0 });
+
+  const { exitCode, stderr } = await migrateStore();
+
+  expect(exitCode).toBe(1);
+  expect(stderr).toContain('The move before this one arrived');
+});
+
 it('refuses a target that holds data, and leaves the SQLite database as it was', async () => {
   await (await onSqlite()).kill('SIGTERM');
   const other = await spawnServer({

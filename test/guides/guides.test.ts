@@ -6,11 +6,11 @@ import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { readGuide } from '../support/guide-page.ts';
 import { runGuide } from '../support/guide-run.ts';
+import { packPackage } from '../support/packed-package.ts';
 import { needsProgram } from '../support/require-program.ts';
 import { type Bindings, isShown, tidy } from '../support/shown-output.ts';
 
-const root = path.resolve(import.meta.dirname, '../..');
-const folder = path.join(root, 'docs/guides');
+const folder = path.resolve(import.meta.dirname, '../../docs/guides');
 const pages = ['admin.md', 'auditor.md', 'operator.md', 'robot-developer.md'];
 
 /** Compiling a native module, and blocks of a chain, take their time; this ends what hangs. */
@@ -21,14 +21,13 @@ let installed: string;
 
 beforeAll(async () => {
   installed = await mkdtemp(path.join(tmpdir(), 'svc-installed-'));
-  // What this tree asks of npm is not asked of its users.
-  const { npm_config_engine_strict: _, ...env } = process.env;
-  const npm = (args: string[], cwd: string) => promisify(execFile)('npm', args, { cwd, env });
-  const pack = ['pack', '--silent', '--ignore-scripts', '--pack-destination', installed];
-  const tarball = (await npm(pack, root)).stdout.trim();
+  const { tarball } = await packPackage(installed);
   const manifest = { private: true, allowScripts: { 'better-sqlite3': true } };
   await writeFile(path.join(installed, 'package.json'), JSON.stringify(manifest));
-  await npm(['install', '--no-audit', '--no-fund', '--prefer-offline', `./${tarball}`], installed);
+  // What this tree asks of npm is not asked of its users.
+  const { npm_config_engine_strict: _, ...env } = process.env;
+  const args = ['install', '--no-audit', '--no-fund', '--prefer-offline', tarball];
+  await promisify(execFile)('npm', args, { cwd: installed, env });
 }, LONG.timeout);
 
 afterAll(() => rm(installed, { recursive: true, force: true }));

@@ -2,13 +2,16 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { pino } from 'pino';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { startAnvil } from '../../src/server/anvil.ts';
 import { readConfig } from '../../src/server/config.ts';
 import { type Server, startServer } from '../../src/server/main.ts';
+import { migratePostgres } from '../../src/server/store/postgres/migrate-database.ts';
+import { weekOf } from '../../src/server/store/postgres/partitions.ts';
 import { anvilAccounts } from '../support/anvil.ts';
 import { robotClient, signInAt } from '../support/server-process.ts';
 import { newEvidence } from '../support/service.ts';
+import { createDatabase } from '../support/temporary-database.ts';
 import { waitFor } from '../support/wait-for.ts';
 
 const TOKEN = 'metrics-token-of-a-test';
@@ -166,6 +169,22 @@ describe('the metrics of a server without its chain', () => {
 
     expect(samples.get('svc_rate_limited_total{limit="challenge"}')).toBe(1);
     await server.close();
+    await rm(folder, { recursive: true });
+  });
+});
+
+describe('the metrics of a server on PostgreSQL', () => {
+  it('show that partitions cannot be made', async () => {
+    const database = await createDatabase(inject('postgresUrl'));
+    await migratePostgres({ url: database.url, poolMax: 2, pooler: false });
+    await database.execute(`CREATE TABLE ${weekOf(Date.now()).table} (is_in_the_way boolean)`);
+    const { server, folder } = await start('http://127.0.0.1:9', {
+      SVC_DATABASE_URL: database.url,
+    });
+
+    expect((await scrape(server)).get('svc_db_partitions_failing')).toBe(1);
+    await server.close();
+    await database.drop();
     await rm(folder, { recursive: true });
   });
 });

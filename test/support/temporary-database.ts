@@ -4,6 +4,8 @@ import pg from 'pg';
 export interface TemporaryDatabase {
   name: string;
   url: string;
+  /** One statement without values. */
+  execute(statement: string): Promise<void>;
   drop(): Promise<void>;
 }
 
@@ -15,8 +17,7 @@ export function createDatabase(server: string): Promise<TemporaryDatabase> {
 /** A database with the schema and nothing else, copied from one that nobody uses. */
 export async function copyDatabase(server: string, template: string): Promise<TemporaryDatabase> {
   const database = await create(server, ` TEMPLATE ${template}`);
-  await execute(
-    database.url,
+  await database.execute(
     'UPDATE cursor_key SET key = uuid_send(gen_random_uuid()) || uuid_send(gen_random_uuid())',
   );
   return database;
@@ -30,6 +31,7 @@ async function create(server: string, from: string): Promise<TemporaryDatabase> 
   return {
     name,
     url: url.href,
+    execute: (statement) => execute(url.href, statement),
     drop: () => execute(server, `DROP DATABASE ${name} WITH (FORCE)`),
   };
 }

@@ -89,19 +89,33 @@ async function readNew(
   known: readonly OpsEvent[],
 ): Promise<{ fresh: OpsEvent[]; newest: OpsEvent[] }> {
   const keys = new Set(known.map(keyOf));
+  const isKnown = (event: OpsEvent) => keys.has(keyOf(event));
   const since = known[0]?.created_at ?? '';
-  // Older than the newest known one: those were deleted, and the list must not be read to its end.
-  const isOld = (event: OpsEvent) => keys.has(keyOf(event)) || event.created_at < since;
   const fresh: OpsEvent[] = [];
   let newest: OpsEvent[] | null = null;
   for (let cursor: string | null | undefined; cursor !== null; ) {
     const { body } = await read({ limit: String(POLL_SIZE), ...(cursor && { cursor }) });
     newest ??= body.items;
-    const end = body.items.findIndex(isOld);
-    fresh.push(...(end === -1 ? body.items : body.items.slice(0, end)));
-    cursor = end === -1 && known.length > 0 ? body.next_cursor : null;
+    const end = endOfNew(body.items, { isKnown, since });
+    fresh.push(...body.items.slice(0, end).filter((event) => !isKnown(event)));
+    cursor = end === body.items.length && known.length > 0 ? body.next_cursor : null;
   }
   return { fresh, newest: newest ?? [] };
+}
+
+/**
+ * How many of a page can be new: those before the oldest known one, because what two instances write at once may come
+ * into the list in another order than it stands there, and with times of two clocks. Where none is known they were
+ * deleted, and the list must not be read to its end.
+ */
+function endOfNew(
+  items: readonly OpsEvent[],
+  { isKnown, since }: { isKnown: (event: OpsEvent) => boolean; since: string },
+): number {
+  const oldest = items.findLastIndex(isKnown);
+  if (oldest !== -1) return oldest;
+  const old = items.findIndex(({ created_at }) => created_at < since);
+  return old === -1 ? items.length : old;
 }
 
 /** An event's id is unique for its robot alone. */

@@ -2,6 +2,7 @@ import { backoffMs } from '../../base/backoff.ts';
 import { newId } from '../../base/new-id.ts';
 import { ProviderFault } from '../../chain/errors.ts';
 import type { ChainIdentity, Lease } from '../core/anchor-store.ts';
+import { FOLLOWER } from '../core/lease-holders.ts';
 import type { AnchoringContext, EngineDependencies } from './anchoring-context.ts';
 import { isLeaseLost, keepLease } from './lease-keeper.ts';
 import { RETRY, serveTenure } from './tenure.ts';
@@ -18,7 +19,7 @@ export async function runEngine(
 ): Promise<void> {
   const { options } = deps;
   const logger = deps.logger.child({ sender: deps.address });
-  const holder = newId();
+  const holder = deps.key === null ? `${FOLLOWER}${newId()}` : newId();
   signal.addEventListener('abort', wakeup.wake);
   let failures = 0;
   let short = 0;

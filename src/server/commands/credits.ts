@@ -27,7 +27,11 @@ export async function grantCredits(
     throw new SvcError('usage', 'Say what to grant: --anchors, --gas-wei, or both.');
   }
   const { outcome, balance } = await withStore(environment, options, (store) =>
-    store.grantCredits({ id, wallet, anchors, gasWei, note, now: Date.now() }),
+    store
+      .grantCredits({ id, wallet, anchors, gasWei, note, now: Date.now() })
+      .catch((error: unknown) => {
+        throw repeatable(error, id);
+      }),
   );
   if (!options.json) {
     process.stderr.write(
@@ -37,6 +41,16 @@ export async function grantCredits(
     );
   }
   print(balance, { ...(options.json ? { json: true } : {}), more: { id, outcome } });
+}
+
+/** Of a grant that may have been made: the next try needs its id. */
+function repeatable(error: unknown, id: string): unknown {
+  if (!(error instanceof SvcError) || error.code !== 'storage_unavailable') return error;
+  return new SvcError(error.code, error.message, {
+    hint: `Run it again with --id ${id}: what was granted is not granted twice.`,
+    retryable: error.retryable,
+    cause: error,
+  });
 }
 
 /** `svc-server credits show`. */

@@ -123,8 +123,8 @@ export interface AnchorStore {
   /** Every account that ever held a lease here, for any chain of this database. */
   listAnchorAddresses(): Promise<string[]>;
   /**
-   * A new fence each time it changes hands; null while another holder's has not run out, and while
-   * it is held (`OperationsStore.holdQueue`).
+   * A new fence each time it changes hands; null while another holder's has not run out, unless the holder goes before
+   * that one (lease-holders.ts), and while it is held (`OperationsStore.holdQueue`).
    */
   acquireLease(
     sender: { chainId: number; address: string },

@@ -4,7 +4,7 @@ import { routes } from '../../protocol/routes.ts';
 import type { Deps } from '../core/deps.ts';
 import { fault } from '../core/fault.ts';
 import { bearerKey } from './authenticate.ts';
-import { nominalLimit, rateHeaders } from './rate-limit.ts';
+import { nominalLimit, putRateHeaders } from './rate-limit.ts';
 
 /**
  * First look at every request, before authentication: headers that each answer carries, whether there
@@ -13,16 +13,17 @@ import { nominalLimit, rateHeaders } from './rate-limit.ts';
 export function createAdmission(deps: Deps) {
   return async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
     const { route, page } = request.routeOptions.config;
-    reply.headers(commonHeaders(request));
+    putCommonHeaders(request, reply);
     if (route?.cors) reply.header('access-control-allow-origin', '*');
     if (page) return;
     if (route === undefined) throw fault('not_found', 'There is no such endpoint.');
     const { origin } = request.headers;
+    if (origin === undefined && !route.ownOriginOnly) return;
     const ownOrigin = new URL(deps.settings.baseUrl).origin;
     if (route.ownOriginOnly && origin !== ownOrigin) {
       throw fault('forbidden_origin', 'Only a page of this service may ask for this.');
     }
-    if (route.method !== 'GET' && origin !== undefined && origin !== ownOrigin) {
+    if (route.method !== 'GET' && origin !== ownOrigin) {
       // A browser never adds a Bearer key by itself, but only where it decides does it rule out the cookie.
       const keyDecides = route.access === 'robot' || route.access === 'robot_or_session';
       if (keyDecides && bearerKey(request) !== null) return;
@@ -48,14 +49,11 @@ export function openRouteOf({ method, url }: FastifyRequest): Route | undefined 
   });
 }
 
-/** Of every answer, those to unknown routes and malformed requests included. */
-export function commonHeaders(request: FastifyRequest): Record<string, string> {
-  const path = request.url.split('?', 1)[0] ?? '';
-  const limit = nominalLimit(path, request.routeOptions.config?.route);
-  return {
-    ...rateHeaders(limit, limit),
-    'x-request-id': request.id,
-    'cache-control': 'no-store',
-    'x-content-type-options': 'nosniff',
-  };
+/** On every answer, those to unknown routes and malformed requests included. */
+export function putCommonHeaders(request: FastifyRequest, reply: FastifyReply): void {
+  const limit = nominalLimit(request.url, request.routeOptions.config?.route);
+  putRateHeaders(reply, limit, limit);
+  reply.header('x-request-id', request.id);
+  reply.header('cache-control', 'no-store');
+  reply.header('x-content-type-options', 'nosniff');
 }

@@ -4,7 +4,7 @@ import { type ErrorCode, errors, isErrorCode } from '../../protocol/errors.ts';
 import type { Route } from '../../protocol/route.ts';
 import { type SchemaError, schemaFault } from '../../protocol/schema-fault.ts';
 import { fault } from '../core/fault.ts';
-import { commonHeaders, openRouteOf } from './admit.ts';
+import { openRouteOf, putCommonHeaders } from './admit.ts';
 
 /** Seconds for `Retry-After` where the error does not know better. */
 const retryAfter: Partial<Record<ErrorCode, number>> = {
@@ -43,7 +43,7 @@ export function answerError(error: unknown, request: FastifyRequest, reply: Fast
     request.log.warn({ err: error }, 'storage unavailable');
   }
   if (!reply.hasHeader('x-request-id')) {
-    reply.headers(commonHeaders(request));
+    putCommonHeaders(request, reply);
     if (openRouteOf(request)) reply.header('access-control-allow-origin', '*');
   }
   const seconds = answered.details.retry_after ?? retryAfter[answered.code];

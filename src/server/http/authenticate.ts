@@ -5,7 +5,7 @@ import { authenticateRobot } from '../core/robots.ts';
 import { authenticateSession } from '../core/sessions.ts';
 import type { Access, Callers } from './call.ts';
 import { sessionToken } from './cookies.ts';
-import { applyCount, rateHeaders } from './rate-limit.ts';
+import { applyCount, putRateHeaders } from './rate-limit.ts';
 
 type Authenticate<Kind extends Access> = (
   request: FastifyRequest,
@@ -32,7 +32,7 @@ export function createAuthenticators(deps: Deps): { [Kind in Access]: Authentica
     const counted = request.routeOptions.config.route?.limit === 'account';
     const found = await authenticateSession(deps, token, counted);
     if (counted) applyCount(reply, found.count);
-    else reply.headers(rateHeaders(found.count.limit, found.count.remaining));
+    else putRateHeaders(reply, found.count.limit, found.count.remaining);
     return found.session;
   };
   return {

@@ -7,7 +7,6 @@ import { limits } from '../../protocol/limits.ts';
 import { fault } from '../core/fault.ts';
 import { errorBody } from './answer-error.ts';
 import type { AnswersDue } from './answers-due.ts';
-import { rateHeaders } from './rate-limit.ts';
 
 /** The sender has so long to take the answer and to close its side. */
 const LINGER_MS = 1000;
@@ -49,12 +48,14 @@ function faultOf(code: string | undefined): SvcError<ErrorCode> {
 function rawAnswer(refusal: SvcError<ErrorCode>): string {
   const { status } = errors[refusal.code];
   const body = JSON.stringify(errorBody(refusal));
+  const limit = String(limits.unmeteredPerWindow);
   const headers = {
     'content-type': 'application/json; charset=utf-8',
     'content-length': String(Buffer.byteLength(body)),
     connection: 'close',
     'x-request-id': randomUUID(),
-    ...rateHeaders(limits.unmeteredPerWindow, limits.unmeteredPerWindow),
+    'x-ratelimit-limit': limit,
+    'x-ratelimit-remaining': limit,
   };
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
   return `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}\r\n${lines.join('')}\r\n${body}`;

@@ -48,7 +48,7 @@ export async function dashboardPages(scope: FastifyInstance): Promise<void> {
   scope.get('/assets/*', options, async (request, reply) =>
     reply.sendFile(`assets/${(request.params as { '*': string })['*']}`, immutable),
   );
-  for (const file of ['icon.svg', 'color-scheme.js']) {
+  for (const file of ['icon.svg', 'color-scheme.js', 'third-party-licenses.txt']) {
     scope.get(`/${file}`, options, async (_, reply) => {
       reply.header('cache-control', 'no-cache');
       return reply.sendFile(file);

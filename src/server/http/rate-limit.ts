@@ -8,19 +8,20 @@ import type { RateCount } from '../core/ports.ts';
  * What `X-RateLimit-Limit` says before anything is counted (design, "Limits"): that of the counter the
  * caller's calls come under, whether this one is counted or not.
  */
-export function nominalLimit(path: string, route: Route | undefined): number {
+export function nominalLimit(url: string, route: Route | undefined): number {
   if (route?.access === 'session') return limits.accountMutationsPerWindow;
-  if (path === '/api/auth' || path.startsWith('/api/auth/')) return limits.challengesPerWindow;
+  if (/^\/api\/auth(?:[/?]|$)/.test(url)) return limits.challengesPerWindow;
   return limits.unmeteredPerWindow;
 }
 
-export function rateHeaders(limit: number, remaining: number): Record<string, string> {
-  return { 'x-ratelimit-limit': String(limit), 'x-ratelimit-remaining': String(remaining) };
+export function putRateHeaders(reply: FastifyReply, limit: number, remaining: number): void {
+  reply.header('x-ratelimit-limit', String(limit));
+  reply.header('x-ratelimit-remaining', String(remaining));
 }
 
 /** Puts the count into the answer's headers. Throws `rate_limited` when the call is one too many. */
 export function applyCount(reply: FastifyReply, count: RateCount): void {
-  reply.headers(rateHeaders(count.limit, count.allowed ? count.remaining : 0));
+  putRateHeaders(reply, count.limit, count.allowed ? count.remaining : 0);
   if (count.allowed) return;
   const retryAfter = Math.max(1, Math.ceil(count.resetMs / 1000));
   throw fault(

@@ -16,6 +16,8 @@ export interface ServerMetrics {
   }): void;
   onAsked(asked: ProviderAsked): void;
   onCommit(commit: { writes: number; seconds: number }): void;
+  /** After each try to make partitions of telemetry ahead; null where it succeeded. */
+  onPartitions(fault: unknown): void;
   /** The same store, each call timed and each step of an anchor counted. */
   observe(store: Store): Store;
   /** Shows how each RPC provider does whenever somebody reads. */
@@ -32,7 +34,8 @@ const SECONDS = [
 export function createMetrics(clock: Clock): ServerMetrics {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
-  const { answers, refusals, asks, faults, commits, writes, calls } = createMeters(registry);
+  const { answers, refusals, asks, faults, commits, writes, calls, unpartitioned } =
+    createMeters(registry);
   const countSteps = createAnchorMeters(registry);
   const readGauges = createBacklogGauges(registry, clock);
   const readProviders = createProviderGauges(registry);
@@ -50,6 +53,9 @@ export function createMetrics(clock: Clock): ServerMetrics {
     onCommit({ writes: size, seconds }) {
       writes.observe(size);
       commits.observe(seconds);
+    },
+    onPartitions(fault) {
+      unpartitioned.set(fault === null ? 0 : 1);
     },
     observe(store) {
       observed = countSteps(timed(store, (method, seconds) => calls.observe({ method }, seconds)));
@@ -97,7 +103,7 @@ function createMeters(registry: Registry) {
     }),
     commits: new Histogram({
       name: 'svc_db_commit_seconds',
-      help: 'Time of a group commit, until it is durable',
+      help: 'Time of a commit and the work in it, until it is durable',
       buckets: SECONDS,
       registers,
     }),
@@ -105,6 +111,11 @@ function createMeters(registry: Registry) {
       name: 'svc_db_commit_writes',
       help: 'Writes that shared one commit',
       buckets: [1, 2, 4, 8, 16, 32, 64, 128, 256, 512],
+      registers,
+    }),
+    unpartitioned: new Gauge({
+      name: 'svc_db_partitions_failing',
+      help: '1 where the last try to make partitions of telemetry ahead failed; PostgreSQL only',
       registers,
     }),
     calls: new Histogram({
@@ -178,8 +189,8 @@ function createBacklogGauges(registry: Registry, clock: Clock) {
   };
 }
 
-/** Waits that last as long as somebody likes say nothing about the database. */
-const untimed = /^(waitFor|close$)/;
+/** Waits that last as long as somebody likes, and what asks nothing of it, say nothing about the database. */
+const untimed = /^(waitFor|(close|hasRoom)$)/;
 
 function timed(store: Store, observe: (method: string, seconds: number) => void): Store {
   const methods = Object.entries(store).map(([method, call]) => {

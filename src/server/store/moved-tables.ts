@@ -92,6 +92,20 @@ export function columnsOf({ key, columns }: MovedTable): string[] {
 /** What a row of a table holds, in the order of `columnsOf`; whole numbers may come as text. */
 export type MovedRow = readonly (string | number | boolean | Buffer | null)[];
 
+/** What a page of rows has at most; one row is a page, however large. */
+export interface PageSize {
+  rows: number;
+  bytes: number;
+}
+
+/** About as many bytes as the row's content. */
+export function sizeOf(row: MovedRow): number {
+  return row.reduce<number>((sum, value) => {
+    const isLong = typeof value === 'string' || Buffer.isBuffer(value);
+    return sum + (isLong ? value.length : 8);
+  }, 0);
+}
+
 /** The same text for the same content, whichever store a value comes from. */
 export function rowText(row: MovedRow): string {
   return JSON.stringify(row.map(valueText));

@@ -6,10 +6,12 @@ export interface OpenStoreOptions {
   clock: Clock;
   /** True for a server, which makes and migrates the database; false for a command beside it. */
   serves: boolean;
-  /** Called once, when disk or file cannot be trusted any more; the process should end. */
+  /** Called once, when disk, file or schema cannot be trusted any more; the process should end. */
   onFatal?: (error: Error) => void;
   /** Called after each commit; `seconds` covers the work in it. */
   onCommit?: (commit: { writes: number; seconds: number }) => void;
+  /** Called after each try to make partitions ahead, with what it failed with or null; on PostgreSQL only. */
+  onPartitions?: (fault: unknown) => void;
   /** Free bytes of the disk below which `hasRoom` says no; without a meaning on PostgreSQL. */
   minFreeBytes?: number;
 }
@@ -17,7 +19,7 @@ export interface OpenStoreOptions {
 /** The store of this database; only its own driver is loaded. Rejects as the stores' own functions do. */
 export async function openStore(
   database: DatabaseConfig,
-  { clock, serves, onFatal = () => {}, onCommit, minFreeBytes = 0 }: OpenStoreOptions,
+  { clock, serves, onFatal = () => {}, onCommit, onPartitions, minFreeBytes = 0 }: OpenStoreOptions,
 ): Promise<Store> {
   if (database.kind === 'sqlite') {
     const { openSqliteStore } = await import('./sqlite/open-store.ts');
@@ -25,5 +27,5 @@ export async function openStore(
     return openSqliteStore({ path, clock, exclusive: serves, onFatal, onCommit, minFreeBytes });
   }
   const { openPostgresStore } = await import('./postgres/open-store.ts');
-  return openPostgresStore({ ...database, serves, onCommit });
+  return openPostgresStore({ ...database, serves, onFatal, onCommit, onPartitions });
 }

@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { begin, type Connection, type Connections, type Queries } from './connections.ts';
 import { DatabaseFault, faultAnswer } from './faults.ts';
+import type { Sql } from './sql.ts';
 
 /** What the parts of the store share. Everything rejects with `storage_unavailable` where the database fails. */
 export interface Access extends Queries {
@@ -31,24 +32,30 @@ export function accessTo(
   connections: Connections,
   { instant, onCommit }: { instant: Access['instant']; onCommit?: OnCommit },
 ): Access {
+  async function commit<T>(work: () => Promise<T>): Promise<T> {
+    const startedAt = performance.now();
+    const result = await work();
+    onCommit?.({ writes: 1, seconds: (performance.now() - startedAt) / 1000 });
+    return result;
+  }
   /** One statement is a transaction; one that writes MUST be harmless to repeat, or count only. */
-  const each = <T>(work: (connection: Connection) => Promise<T>) =>
-    repeated(() => connections.use(work));
+  function each<T>({ writes }: Sql, work: (connection: Connection) => Promise<T>): Promise<T> {
+    const answered = () => repeated(() => connections.use(work));
+    return writes ? commit(answered) : answered();
+  }
   return {
     instant,
-    rows: (statement, values) => each((connection) => connection.rows(statement, values)),
-    first: (statement, values) => each((connection) => connection.first(statement, values)),
-    run: (statement, values) => each((connection) => connection.run(statement, values)),
+    rows: (statement, values) => each(statement, (on) => on.rows(statement, values)),
+    first: (statement, values) => each(statement, (on) => on.first(statement, values)),
+    run: (statement, values) => each(statement, (on) => on.run(statement, values)),
     read: (work) =>
       repeated(() => connections.use((connection) => inTransaction(connection, 'READ ONLY', work))),
-    async write(work) {
-      const startedAt = performance.now();
-      const result = await repeated(() =>
-        connections.use((connection) => inTransaction(connection, 'READ WRITE', work)),
-      );
-      onCommit?.({ writes: 1, seconds: (performance.now() - startedAt) / 1000 });
-      return result;
-    },
+    write: (work) =>
+      commit(() =>
+        repeated(() =>
+          connections.use((connection) => inTransaction(connection, 'READ WRITE', work)),
+        ),
+      ),
   };
 }
 

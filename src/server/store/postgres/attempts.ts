@@ -1,48 +1,16 @@
 import { SvcError } from '../../../base/svc-error.ts';
 import type { Hex } from '../../../proof/bytes.ts';
-import type {
-  AnchorStore,
-  AttemptState,
-  Lease,
-  NewAttempt,
-  OpenAttempt,
-  Variant,
-} from '../../core/anchor-store.ts';
+import type { AnchorStore, Lease, NewAttempt, Variant } from '../../core/anchor-store.ts';
 import { transactionCost } from '../../core/money.ts';
 import type { SenderKey } from '../../core/operations-store.ts';
+import { requireDearer, toVariant, VARIANT_COLUMNS, type VariantRow } from '../attempt-rows.ts';
 import { completionMove } from '../completion-moves.ts';
 import type { Access } from './access.ts';
 import { moveAttempts, nextStates } from './anchor-moves.ts';
 import type { Queries } from './connections.ts';
 import { checkLease, requireLease } from './leases.ts';
+import { IS_OPEN, readOpenAttempts } from './open-attempts.ts';
 import { sql } from './sql.ts';
-
-interface OpenAttemptRow {
-  id: string;
-  chain_id: number;
-  sender: string;
-  nonce: number;
-  state: AttemptState;
-  payload: Hex;
-  leaf_count: number;
-  unsettled_leaves: number;
-  mined_tx_hash: Hex | null;
-  taken_by: Hex | null;
-  created_at: number;
-}
-
-interface VariantRow {
-  attempt_id: string;
-  seq: number;
-  tx_hash: Hex;
-  raw_tx: Hex;
-  max_fee_per_gas: string;
-  max_priority_fee_per_gas: string;
-}
-
-/** The condition is the index's own, or the index cannot serve it. */
-export const IS_OPEN = `(state IN ('signed', 'submitted', 'reorged')
-  OR (state IN ('included', 'finalized') AND unsettled_leaves > 0))`;
 
 const highestNonce = sql(`SELECT greatest(
   (SELECT max(nonce) FROM attempts WHERE chain_id = $1 AND sender = $2),
@@ -70,7 +38,8 @@ const submitLeaves = sql(`WITH
 const insertVariant = sql(`INSERT INTO variants (attempt_id, seq, tx_hash, raw_tx, max_fee_per_gas,
     max_priority_fee_per_gas, created_at, adopted)
   VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`);
-const newestVariant = sql(`SELECT * FROM variants WHERE attempt_id = $1 ORDER BY seq DESC LIMIT 1`);
+const newestVariant = sql(`SELECT seq, ${VARIANT_COLUMNS} FROM variants
+  WHERE attempt_id = $1 ORDER BY seq DESC LIMIT 1`);
 const findVariant = sql('SELECT FROM variants WHERE tx_hash = $1 AND attempt_id = $2');
 const include = sql(`UPDATE attempts SET state = $2, updated_at = $3, safe = false,
     mined_tx_hash = $4, mined_block_number = $5, mined_block_hash = $6, mined_tx_index = $7,
@@ -79,12 +48,6 @@ const include = sql(`UPDATE attempts SET state = $2, updated_at = $3, safe = fal
   WHERE id = $1`);
 const openSenders = sql(`SELECT chain_id, sender FROM attempts WHERE ${IS_OPEN}
   UNION SELECT chain_id, sender FROM attempts WHERE state = 'included'`);
-const openAttempts = sql(`SELECT id, chain_id, sender, nonce, state, payload, leaf_count,
-    unsettled_leaves, mined_tx_hash, created_at, f.tx_hash AS taken_by
-  FROM attempts LEFT JOIN foreign_nonces f USING (chain_id, sender, nonce)
-  WHERE (chain_id, sender) IN (SELECT * FROM unnest($1::bigint[], $2::text[])) AND ${IS_OPEN}
-  ORDER BY nonce`);
-const variantsOf = sql('SELECT * FROM variants WHERE attempt_id = ANY($1::uuid[]) ORDER BY seq');
 
 /** Steps 3 to 5 of anchoring: signed, sent, mined. */
 export function attemptStore(
@@ -125,12 +88,7 @@ export function attemptStore(
       write(lease, async (tx) => {
         await moveAttempts(tx, lease, [attemptId], 'replace', now);
         const newest = await readNewestVariant(tx, attemptId);
-        const isDearer =
-          variant.maxFeePerGas > newest.maxFeePerGas &&
-          variant.maxPriorityFeePerGas > newest.maxPriorityFeePerGas;
-        if (newest.txHash !== replaces || !isDearer) {
-          throw new Error('A variant replaces the newest one, and both of its fees are higher');
-        }
+        requireDearer(variant, newest, replaces);
         await saveVariant(tx, { attemptId, seq: newest.seq + 1 }, variant, now);
       }),
 
@@ -232,47 +190,7 @@ async function readNewestVariant(
   tx: Queries,
   attemptId: string,
 ): Promise<Variant & { seq: number }> {
-  const row = await tx.first<VariantRow>(newestVariant, [attemptId]);
+  const row = await tx.first<VariantRow & { seq: number }>(newestVariant, [attemptId]);
   if (row === undefined) throw new Error(`Attempt ${attemptId} has no variant`);
   return { ...toVariant(row), seq: row.seq };
-}
-
-/** What each of the senders has open, as `listOpenAttempts`; lowest nonce first. */
-export async function readOpenAttempts(
-  tx: Queries,
-  senders: readonly SenderKey[],
-): Promise<(SenderKey & { attempt: OpenAttempt })[]> {
-  const rows = await tx.rows<OpenAttemptRow>(openAttempts, [
-    senders.map(({ chainId }) => chainId),
-    senders.map(({ address }) => address),
-  ]);
-  const variants = new Map(rows.map(({ id }): [string, Variant[]] => [id, []]));
-  for (const row of await tx.rows<VariantRow>(variantsOf, [[...variants.keys()]])) {
-    variants.get(row.attempt_id)?.push(toVariant(row));
-  }
-  return rows.map((row) => ({
-    chainId: row.chain_id,
-    address: row.sender,
-    attempt: {
-      id: row.id,
-      nonce: row.nonce,
-      state: row.state,
-      payload: row.payload,
-      leafCount: row.leaf_count,
-      unsettledLeaves: row.unsettled_leaves,
-      variants: variants.get(row.id) ?? [],
-      minedTxHash: row.mined_tx_hash,
-      takenBy: row.taken_by,
-      createdAt: row.created_at,
-    },
-  }));
-}
-
-function toVariant(row: VariantRow): Variant {
-  return {
-    txHash: row.tx_hash,
-    rawTx: row.raw_tx,
-    maxFeePerGas: BigInt(row.max_fee_per_gas),
-    maxPriorityFeePerGas: BigInt(row.max_priority_fee_per_gas),
-  };
 }

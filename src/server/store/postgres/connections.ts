@@ -36,8 +36,8 @@ export interface Connections {
 }
 
 export interface Connection extends Queries {
-  /** Several statements without values, in one round trip. */
-  execute(text: string): Promise<void>;
+  /** Several statements without values, in one round trip; the client waits as long as for any, or `patienceMs`. */
+  execute(text: string, patienceMs?: number): Promise<void>;
 }
 
 /** In one round trip, and local to the transaction: a pooler keeps no settings of a session. */
@@ -56,6 +56,7 @@ export function openConnections(options: ConnectionOptions): Connections {
     connectionTimeoutMillis: CONNECT_MS,
     query_timeout: STATEMENT_MS + LOCK_MS,
     keepAlive: true,
+    keepAliveInitialDelayMillis: IDLE_MS,
     types: { getTypeParser },
     // For statements that are a transaction each; a pooler would refuse them, or set them for others.
     ...(!options.pooler && { statement_timeout: STATEMENT_MS, lock_timeout: LOCK_MS }),
@@ -73,17 +74,15 @@ export function openConnections(options: ConnectionOptions): Connections {
     // The error of the query under way says it; without a listener it would end the process.
     const ignore = () => {};
     client.on('error', ignore);
-    let broken = true;
+    let isLost = false;
+    const onFault = ({ kind }: DatabaseFault) => {
+      isLost ||= kind === 'lost';
+    };
     try {
-      const result = await work(connectionOf(client, !options.pooler));
-      broken = false;
-      return result;
-    } catch (error) {
-      broken = error instanceof DatabaseFault && error.kind === 'lost';
-      throw error;
+      return await work(connectionOf(client, { named: !options.pooler, onFault }));
     } finally {
       client.off('error', ignore);
-      client.release(broken);
+      client.release(isLost);
     }
   }
 
@@ -106,12 +105,17 @@ export function openConnections(options: ConnectionOptions): Connections {
   };
 }
 
-function connectionOf(client: pg.ClientBase, named: boolean): Connection {
+function connectionOf(
+  client: pg.ClientBase,
+  { named, onFault }: { named: boolean; onFault: (fault: DatabaseFault) => void },
+): Connection {
   async function query(config: pg.QueryConfig & { query_timeout?: number }) {
     try {
       return await client.query(config);
     } catch (error) {
-      throw new DatabaseFault(error);
+      const fault = new DatabaseFault(error);
+      onFault(fault);
+      throw fault;
     }
   }
   const ask = ({ text, name, patienceMs }: Sql, values: readonly SqlValue[]) =>
@@ -119,16 +123,20 @@ function connectionOf(client: pg.ClientBase, named: boolean): Connection {
       text,
       values: values.map(toWire),
       ...(named ? { name } : {}),
-      ...(patienceMs === undefined ? {} : { query_timeout: patienceMs }),
+      ...waiting(patienceMs),
     });
   return {
     rows: async (statement, values = []) => (await ask(statement, values)).rows,
     first: async (statement, values = []) => (await ask(statement, values)).rows[0],
     run: async (statement, values = []) => (await ask(statement, values)).rowCount ?? 0,
-    execute: async (text) => {
-      await query({ text });
+    execute: async (text, patienceMs) => {
+      await query({ text, ...waiting(patienceMs) });
     },
   };
+}
+
+function waiting(patienceMs: number | undefined): { query_timeout?: number } {
+  return patienceMs === undefined ? {} : { query_timeout: patienceMs };
 }
 
 /** Of node-postgres, arrays become array literals; bigints are not its own in them. */

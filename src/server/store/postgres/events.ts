@@ -1,23 +1,8 @@
-import type { Severity } from '../../../protocol/telemetry.ts';
-import type { EventFilter, EventRecord, EventStore, NewEvent } from '../../core/telemetry-store.ts';
+import type { EventFilter, EventStore, NewEvent } from '../../core/telemetry-store.ts';
+import { EVENT_COLUMNS, type EventRow, isSameEvent, toEvent } from '../event-rows.ts';
 import type { Access } from './access.ts';
 import { hourOf } from './activity-hours.ts';
 import { plannedAnew, type Sql, sql } from './sql.ts';
-
-interface EventRow {
-  seq: number;
-  robot_id: string;
-  id: string;
-  event_type: string;
-  severity: Severity;
-  message: string;
-  payload: string;
-  occurred_at: string | null;
-  created_at: number;
-}
-
-const COLUMNS =
-  'seq, robot_id, id, event_type, severity, message, payload, occurred_at, created_at';
 
 // No row where the robot or key is gone, one of nulls where the event was there. The hours, which other robots count in
 // too, are locked last.
@@ -28,7 +13,7 @@ const insert = sql(`WITH
   inserted AS (
     INSERT INTO events (robot_id, id, event_type, severity, message, payload, occurred_at, created_at)
     SELECT robot.id, $3::uuid, $4, $5, $6, $7, $8, $9::bigint FROM robot
-    ON CONFLICT (robot_id, id) DO NOTHING RETURNING ${COLUMNS}
+    ON CONFLICT (robot_id, id) DO NOTHING RETURNING ${EVENT_COLUMNS}
   ),
   seen AS (
     UPDATE robots SET last_seen_at = inserted.created_at FROM inserted
@@ -46,7 +31,7 @@ const insert = sql(`WITH
       warn = a.warn + excluded.warn, error = a.error + excluded.error
   )
   SELECT inserted.* FROM robot LEFT JOIN inserted ON inserted.robot_id = robot.id`);
-const find = sql(`SELECT ${COLUMNS} FROM events WHERE robot_id = $1 AND id = $2`);
+const find = sql(`SELECT ${EVENT_COLUMNS} FROM events WHERE robot_id = $1 AND id = $2`);
 const seen = sql(`UPDATE robots SET last_seen_at = greatest(last_seen_at, $3)
   WHERE id = $1 AND key_hash = $2`);
 
@@ -145,34 +130,9 @@ function pagesBy(wanted: string[]): { ofAccount: Sql; ofRobot: Sql } {
         CROSS JOIN LATERAL (${newest('seq', 'newest.id', '$3')}) AS of_robot
         ORDER BY of_robot.seq DESC LIMIT $3
       )
-      SELECT ${COLUMNS} FROM page JOIN events USING (seq) ORDER BY seq DESC`),
+      SELECT ${EVENT_COLUMNS} FROM page JOIN events USING (seq) ORDER BY seq DESC`),
     ofRobot: plannedAnew(`SELECT page.* FROM robots
-      LEFT JOIN LATERAL (${newest(COLUMNS, 'robots.id', '$3')}) AS page ON true
+      LEFT JOIN LATERAL (${newest(EVENT_COLUMNS, 'robots.id', '$3')}) AS page ON true
       WHERE robots.id = $${4 + wanted.length} AND robots.wallet = $1 ORDER BY page.seq DESC`),
-  };
-}
-
-/** Documents are canonical text, so equal content is equal text. */
-function isSameEvent(stored: EventRow, event: NewEvent): boolean {
-  return (
-    stored.event_type === event.eventType &&
-    stored.severity === event.severity &&
-    stored.message === event.message &&
-    stored.payload === event.payload &&
-    stored.occurred_at === event.occurredAt
-  );
-}
-
-function toEvent(row: EventRow): EventRecord {
-  return {
-    seq: row.seq,
-    id: row.id,
-    robotId: row.robot_id,
-    eventType: row.event_type,
-    severity: row.severity,
-    message: row.message,
-    payload: row.payload,
-    occurredAt: row.occurred_at,
-    createdAt: row.created_at,
   };
 }

@@ -40,8 +40,9 @@ function kindOf(cause: unknown): FaultKind {
   if (!(cause instanceof pg.DatabaseError)) return 'lost';
   const { code = '' } = cause;
   if (CONFLICTS.has(code)) return 'conflict';
-  // 57P01 to 57P05: the server stops, starts, or ended the session. 08: the connection.
-  if (code.startsWith('57P') || code.startsWith('08')) return 'lost';
+  // 57P01 to 57P05: the server stops, starts, or ended the session. 08: the connection. 25006: the server became a
+  // standby, and another one writes; no statement of it did.
+  if (code.startsWith('57P') || code.startsWith('08') || code === '25006') return 'lost';
   return code.startsWith('23') ? 'constraint' : 'refused';
 }
 

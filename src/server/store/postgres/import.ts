@@ -4,6 +4,7 @@ import {
   type MovedRow,
   type MovedTable,
   movedTables,
+  type PageSize,
   rowText,
 } from '../moved-tables.ts';
 import { accessTo } from './access.ts';
@@ -12,11 +13,13 @@ import { cannotUse, DatabaseFault } from './faults.ts';
 import { migrate } from './migrate.ts';
 import { migrations } from './migrations/migrations.ts';
 import { makePartitions } from './partitions.ts';
-import { type SqlValue, sql } from './sql.ts';
+import { plannedAnew, type SqlValue, sql } from './sql.ts';
 
 /** Where the rows come from. */
 export interface ImportSource {
-  pages(table: MovedTable, rowsPerPage: number): Iterable<MovedRow[]>;
+  pages(table: MovedTable, most: PageSize): Iterable<MovedRow[]>;
+  /** Whether it was marked before: a move to this very target that may have arrived. */
+  readonly wasMarked: boolean;
   /** Called before the commit: from it on, what the source holds is the target's. */
   markMoved(): void;
   takeBackMark(): void;
@@ -29,7 +32,8 @@ export interface ImportProgress {
   rows: number;
 }
 
-const ROWS_PER_PAGE = 2_000;
+/** Of one statement: its text is several times as long, and all of it is in memory. */
+const PAGE: PageSize = { rows: 2_000, bytes: 8 * 1024 * 1024 };
 
 /** Their next value follows what was moved. */
 const SEQUENCES = ['challenges', 'ledger', 'receipts', 'events'];
@@ -51,7 +55,7 @@ export async function importTables(
     await makePartitions(accessTo(connections, { instant: () => null }));
     return await connections.use(async (connection) => {
       await connection.execute('BEGIN');
-      await requireEmpty(connection);
+      await requireEmpty(connection, source);
       let moved = 0;
       for (const table of movedTables) {
         if (table.derived !== true) moved += await write(connection, table, source, onProgress);
@@ -91,7 +95,10 @@ async function commit(connection: Connection, source: ImportSource): Promise<voi
 }
 
 /** Nobody else writes from here to the commit. */
-async function requireEmpty(connection: Connection): Promise<void> {
+async function requireEmpty(
+  connection: Connection,
+  { wasMarked }: Pick<ImportSource, 'wasMarked'>,
+): Promise<void> {
   const names = movedTables.map(({ name }) => name);
   await connection.execute(`LOCK TABLE ${names.join(', ')} IN EXCLUSIVE MODE`);
   await connection.execute('DELETE FROM cursor_key');
@@ -99,7 +106,9 @@ async function requireEmpty(connection: Connection): Promise<void> {
     const row = await connection.first(sql(`SELECT 1 AS found FROM ${name} LIMIT 1`));
     if (row === undefined) continue;
     throw new SvcError('target_not_empty', `The target holds data: its table ${name} has rows.`, {
-      hint: 'Give the service a new, empty database, and stop every svc-server that uses it.',
+      hint: wasMarked
+        ? 'The move before this one arrived: set SVC_DATABASE_URL, and start svc-server.'
+        : 'Give the service a new, empty database, and stop every svc-server that uses it.',
     });
   }
 }
@@ -116,7 +125,7 @@ async function write(
   const insert = sql(`INSERT INTO ${table.name} (${columns.join(', ')})
     OVERRIDING SYSTEM VALUE SELECT * FROM unnest(${arrays})`);
   let rows = 0;
-  for (const page of source.pages(table, ROWS_PER_PAGE)) {
+  for (const page of source.pages(table, PAGE)) {
     const values = columns.map((column, i): SqlValue => {
       const isBool = types.get(column) === 'bool';
       return page.map((row) => {
@@ -147,42 +156,34 @@ async function compare(
   source: ImportSource,
   onProgress: (at: ImportProgress) => void,
 ): Promise<void> {
-  const written = pagesOf(connection, table);
+  const columns = columnsOf(table);
+  const key = table.key.join(', ');
+  const places = table.key.map((_, i) => `$${i + 2}`).join(', ');
+  const select = `SELECT ${columns.join(', ')} FROM ${table.name}`;
+  const first = plannedAnew(`${select} ORDER BY ${key} LIMIT $1`);
+  const next = plannedAnew(`${select} WHERE (${key}) > (${places}) ORDER BY ${key} LIMIT $1`);
+  let last: MovedRow | undefined;
+  const readOn = async (rows: number): Promise<MovedRow[]> => {
+    const place = last?.slice(0, table.key.length) ?? [];
+    const found = await connection.rows<Record<string, MovedRow[number]>>(
+      last === undefined ? first : next,
+      [rows, ...place],
+    );
+    return found.map((row) => columns.map((column) => row[column] ?? null));
+  };
   let rows = 0;
-  for (const page of source.pages(table, ROWS_PER_PAGE)) {
-    const { value: found = [] } = await written.next();
+  for (const page of source.pages(table, PAGE)) {
+    const found = await readOn(page.length);
     for (const [i, row] of page.entries()) {
       const other = found[i];
       if (other === undefined || rowText(other) !== rowText(row)) throw differs(table, row);
     }
+    last = page.at(-1);
     rows += page.length;
     onProgress({ table: table.name, step: 'compare', rows });
   }
-  const { value: rest } = await written.next();
-  if (rest !== undefined && rest[0] !== undefined) throw differs(table, rest[0]);
-}
-
-/** All rows in the order of the key, in pages as long as the source's. */
-async function* pagesOf(
-  connection: Connection,
-  table: MovedTable,
-): AsyncGenerator<MovedRow[], undefined> {
-  const columns = columnsOf(table);
-  const key = table.key.join(', ');
-  const places = table.key.map((_, i) => `$${i + 1}`).join(', ');
-  const select = `SELECT ${columns.join(', ')} FROM ${table.name}`;
-  const first = sql(`${select} ORDER BY ${key} LIMIT ${ROWS_PER_PAGE}`);
-  const next = sql(`${select} WHERE (${key}) > (${places}) ORDER BY ${key} LIMIT ${ROWS_PER_PAGE}`);
-  let last: MovedRow | undefined;
-  do {
-    const found = await connection.rows<Record<string, MovedRow[number]>>(
-      last === undefined ? first : next,
-      last === undefined ? [] : last.slice(0, table.key.length),
-    );
-    const page = found.map((row): MovedRow => columns.map((column) => row[column] ?? null));
-    yield page;
-    last = page.length < ROWS_PER_PAGE ? undefined : page.at(-1);
-  } while (last !== undefined);
+  const [rest] = await readOn(1);
+  if (rest !== undefined) throw differs(table, rest);
 }
 
 function differs({ name, key }: MovedTable, row: MovedRow): SvcError {

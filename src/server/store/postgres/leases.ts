@@ -1,5 +1,6 @@
 import { SvcError } from '../../../base/svc-error.ts';
 import type { AnchorStore, Lease } from '../../core/anchor-store.ts';
+import { FOLLOWER } from '../../core/lease-holders.ts';
 import type { Access } from './access.ts';
 import type { Queries } from './connections.ts';
 import { isHeld, showHold } from './hold.ts';
@@ -13,9 +14,11 @@ const owned = sql(`SELECT FROM leases WHERE ${IS_OWNED}`);
 // Shared, so that the writes of one holder run beside each other, and a takeover waits until they are committed.
 const lockOwned = sql(`SELECT FROM leases WHERE ${IS_OWNED} FOR SHARE`);
 const addresses = sql('SELECT DISTINCT address FROM leases ORDER BY address');
-const peek =
-  sql(`SELECT holder IS NOT NULL AND holder <> $3 AND expires_at > instant_or($4) AS taken
-  FROM leases WHERE chain_id = $1 AND address = $2`);
+/** `goesBefore` of `$3` and the holder of the lease `l`. */
+const GOES_BEFORE = `(starts_with(l.holder, '${FOLLOWER}') AND NOT starts_with($3, '${FOLLOWER}'))`;
+const peek = sql(`SELECT holder IS NOT NULL AND holder <> $3 AND expires_at > instant_or($4)
+    AND NOT ${GOES_BEFORE} AS taken
+  FROM leases l WHERE chain_id = $1 AND address = $2`);
 // Whoever ends all leases takes the table for itself (hold.ts): it waits for this, or this sees the hold.
 const announce = sql('LOCK TABLE leases IN ROW EXCLUSIVE MODE');
 const take = sql(`INSERT INTO leases AS l (chain_id, address, holder, fence, expires_at)
@@ -26,7 +29,7 @@ const take = sql(`INSERT INTO leases AS l (chain_id, address, holder, fence, exp
     degraded =
       CASE WHEN l.holder = $3 AND l.expires_at > instant_or($5) THEN l.degraded ELSE '[]' END,
     parked = CASE WHEN l.holder = $3 AND l.expires_at > instant_or($5) THEN l.parked ELSE 0 END
-  WHERE l.holder IS NULL OR l.holder = $3 OR l.expires_at <= instant_or($5)
+  WHERE l.holder IS NULL OR l.holder = $3 OR l.expires_at <= instant_or($5) OR ${GOES_BEFORE}
   RETURNING fence`);
 const extend = sql(`UPDATE leases SET expires_at = instant_or($5) + $6 WHERE ${IS_OWNED}`);
 const giveUp = sql(`UPDATE leases SET holder = NULL, expires_at = 0 WHERE ${IS_OWNED}`);

@@ -1,3 +1,4 @@
+import { sharing } from '../../../base/sharing.ts';
 import { limits } from '../../../protocol/limits.ts';
 import type { Store } from '../../core/ports.ts';
 import { storageUnavailable } from '../storage-unavailable.ts';
@@ -17,10 +18,10 @@ import { fleetStore } from './fleets.ts';
 import { startHints } from './hints.ts';
 import { checkInvariants } from './invariants/check-invariants.ts';
 import { leaseStore } from './leases.ts';
-import { migrate, requireSchema } from './migrate.ts';
+import { migrate, requireKnown, requireSchema, type SchemaRow } from './migrate.ts';
 import { migrations } from './migrations/migrations.ts';
 import { operationsStore } from './operations.ts';
-import { startPartitions } from './partitions.ts';
+import { type OnPartitions, startPartitions } from './partitions.ts';
 import { queueStore } from './queue.ts';
 import { retentionStore } from './retention.ts';
 import { robotDeletion } from './robot-deletion.ts';
@@ -39,13 +40,19 @@ export interface PostgresStoreOptions extends ConnectionOptions {
   serves: boolean;
   /** As `Access.instant`; the database's clock unless a test has another. */
   instant?: Access['instant'];
+  /**
+   * Called once, with `schema_too_new`, when a newer version has changed the schema so much that this one must not use
+   * it: `probe` finds that out. Everything is refused from then on; the process should end.
+   */
+  onFatal?: ((error: Error) => void) | undefined;
   /** Called after each commit; `seconds` covers the work in it. */
   onCommit?: OnCommit | undefined;
+  onPartitions?: OnPartitions | undefined;
   /** How many challenges may be open; the protocol's limit unless a test wants fewer. */
   maxChallenges?: number;
 }
 
-const probe = sql('UPDATE svc_schema SET version = version');
+const touchSchema = sql('UPDATE svc_schema SET version = version RETURNING version, works_from');
 
 /**
  * The store in one PostgreSQL database, 15 or later, which any number of instances share.
@@ -62,10 +69,12 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
     throw cannotUse(error);
   }
   let closed: Promise<void> | undefined;
+  let outdated = false;
   const whileOpen: Connections = {
     ...connections,
     async use(work) {
       if (closed !== undefined) throw storageUnavailable('The store is closed.');
+      if (outdated) throw storageUnavailable('A newer version has taken over the database.');
       return connections.use(work);
     },
   };
@@ -78,7 +87,9 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
     wakeUps,
     listen: options.serves && !options.pooler,
   });
-  const partitions = options.serves ? await startPartitions(access) : null;
+  const partitions = options.serves
+    ? await startPartitions(access, options.onPartitions ?? (() => {}))
+    : null;
   const { maxChallenges = limits.openChallenges } = options;
 
   async function close(): Promise<void> {
@@ -86,6 +97,18 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
     await hints.close();
     await connections.close();
     wakeUps.wakeAll();
+  }
+
+  async function probe(): Promise<void> {
+    const schema = await access.write((tx) => tx.first<SchemaRow>(touchSchema));
+    if (schema === undefined) throw storageUnavailable('The database has no version.');
+    try {
+      requireKnown(schema, migrations.length);
+    } catch (error) {
+      if (!outdated) options.onFatal?.(error as Error);
+      outdated = true;
+      throw storageUnavailable('A newer version has taken over the database.', error);
+    }
   }
 
   return {
@@ -112,9 +135,8 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
     ...deathStore(access, hints),
     ...operationsStore(access),
     checkInvariants: () => checkInvariants(access),
-    probe: async () => {
-      await access.write((tx) => tx.run(probe));
-    },
+    // They meet at one row: however many ask, one waits for it, and leaves the connections to others.
+    probe: sharing(probe),
     close: () => {
       closed ??= close();
       return closed;

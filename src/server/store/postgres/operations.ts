@@ -1,8 +1,9 @@
 import { SvcError } from '../../../base/svc-error.ts';
 import type { OperationsStore, SenderKey } from '../../core/operations-store.ts';
 import type { Access } from './access.ts';
-import { IS_OPEN, readNextNonce, readOpenAttempts } from './attempts.ts';
+import { readNextNonce } from './attempts.ts';
 import { holdQueue, liftHold, takeLeases } from './hold.ts';
+import { IS_OPEN, readOpenAttempts } from './open-attempts.ts';
 import { type SqlValue, sql } from './sql.ts';
 
 interface BacklogRow {

@@ -45,13 +45,24 @@ export interface Week extends Partition {
   from: number;
 }
 
+/** Called after each try to make partitions ahead: what it failed with, or null. */
+export type OnPartitions = (fault: unknown) => void;
+
 /** Makes partitions ahead, by the database's clock: before it resolves, and from then on until stopped. */
-export async function startPartitions(access: Access): Promise<{ stop(): Promise<void> }> {
+export async function startPartitions(
+  access: Access,
+  onTried: OnPartitions,
+): Promise<{ stop(): Promise<void> }> {
   // What fails is tried again long before it is needed; until then telemetry_rest takes it all.
-  let making = makePartitions(access).catch(() => {});
+  const make = () =>
+    makePartitions(access).then(
+      () => onTried(null),
+      (error: unknown) => onTried(error),
+    );
+  let making = make();
   await making;
   const timer = setInterval(() => {
-    making = makePartitions(access).catch(() => {});
+    making = make();
   }, EVERY_MS).unref();
   return {
     async stop() {

@@ -5,7 +5,7 @@ import { completionTopic } from '../topics.ts';
 import type { Access } from './access.ts';
 import type { Queries } from './connections.ts';
 import type { Hints } from './hints.ts';
-import { lockAccount, postEntries, reservationsOf } from './ledger.ts';
+import { lockAccount, releaseReservations } from './ledger.ts';
 import { sql } from './sql.ts';
 
 /** What one commit forgets at most: a robot with a long history holds nobody up. */
@@ -78,28 +78,12 @@ async function forgetSome(
   const ids = tasks.map((task) => task.id);
   // What was verified once is settled, and its anchor paid for, even if it waits to be anchored anew.
   const unpaid = tasks.flatMap((task) => (task.status === 'claimed' ? [task.id] : []));
-  await release(tx, unpaid, now);
-  await tx.run(forget, [ids, now]);
-  return ids;
-}
-
-/** Returns the reservations of those that wait to be signed. */
-async function release(tx: Queries, taskIds: readonly string[], now: number): Promise<void> {
-  const queued = await tx.rows<{ task_id: string }>(takeQueued, [taskIds]);
-  const reservations = await reservationsOf(
+  const queued = await tx.rows<{ task_id: string }>(takeQueued, [unpaid]);
+  await releaseReservations(
     tx,
     queued.map(({ task_id }) => task_id),
+    now,
   );
-  await postEntries(
-    tx,
-    [...reservations].map(([taskId, { wallet, cycle, gasWei }]) => ({
-      kind: 'release',
-      wallet,
-      anchors: 1,
-      gasWei,
-      taskId,
-      cycle,
-      at: now,
-    })),
-  );
+  await tx.run(forget, [ids, now]);
+  return ids;
 }

@@ -4,6 +4,8 @@ import { createHash } from 'node:crypto';
 export interface Sql {
   readonly text: string;
   readonly name: string;
+  /** Whether it changes rows, which a lock alone does not. */
+  readonly writes: boolean;
   /** How long the client waits for its answer, in ms; as long as for any, unless it is given. */
   readonly patienceMs?: number;
 }
@@ -14,9 +16,15 @@ export const NO_UUID = '00000000-0000-0000-0000-000000000000';
 /** Greater than any id. */
 export const LAST_UUID = 'ffffffff-ffff-ffff-ffff-ffffffffffff';
 
+const WRITES = /\b(INSERT INTO|DELETE FROM|(?<!FOR (NO KEY )?)UPDATE)\b/;
+
 /** Make each once, when the store is built: the name follows from the text. */
 export function sql(text: string): Sql {
-  return { text, name: `svc_${createHash('sha256').update(text).digest('hex').slice(0, 16)}` };
+  return {
+    text,
+    writes: WRITES.test(text),
+    name: `svc_${createHash('sha256').update(text).digest('hex').slice(0, 16)}`,
+  };
 }
 
 /**
@@ -24,7 +32,7 @@ export function sql(text: string): Sql {
  * plan for any values takes a page for a tenth of what there is.
  */
 export function plannedAnew(text: string): Sql {
-  return { text, name: '' };
+  return { text, writes: WRITES.test(text), name: '' };
 }
 
 /**

@@ -3,36 +3,24 @@ import { SvcError } from '../../../base/svc-error.ts';
 import type { Hex } from '../../../proof/bytes.ts';
 import type {
   AnchorStore,
-  AttemptState,
   Lease,
   NewAttempt,
   OpenAttempt,
   Variant,
 } from '../../core/anchor-store.ts';
 import { transactionCost } from '../../core/money.ts';
+import {
+  type OpenAttemptRow,
+  requireDearer,
+  toOpenAttempt,
+  toVariant,
+  VARIANT_COLUMNS,
+  type VariantRow,
+} from '../attempt-rows.ts';
 import { completionMove } from '../completion-moves.ts';
 import type { Access } from './access.ts';
 import { attemptMover } from './anchor-moves.ts';
 import type { LeaseGuard } from './leases.ts';
-
-interface OpenAttemptRow {
-  id: string;
-  nonce: number;
-  state: AttemptState;
-  payload: Hex;
-  leaf_count: number;
-  unsettled_leaves: number;
-  mined_tx_hash: Hex | null;
-  taken_by: Hex | null;
-  created_at: number;
-}
-
-interface VariantRow {
-  tx_hash: Hex;
-  raw_tx: Hex;
-  max_fee_per_gas: string;
-  max_priority_fee_per_gas: string;
-}
 
 type LeaseKey = Pick<Lease, 'chainId' | 'sender'>;
 
@@ -124,12 +112,7 @@ export function attemptStore(
         guard(lease);
         move(lease, attemptId, 'replace', now);
         const newest = newestVariant(attemptId);
-        const isDearer =
-          variant.maxFeePerGas > newest.maxFeePerGas &&
-          variant.maxPriorityFeePerGas > newest.maxPriorityFeePerGas;
-        if (newest.txHash !== replaces || !isDearer) {
-          throw new Error('A variant replaces the newest one, and both of its fees are higher');
-        }
+        requireDearer(variant, newest, replaces);
         insertVariant(attemptId, newest.seq + 1, variant, now);
       }),
 
@@ -212,7 +195,7 @@ function variantWriter(
 
 function newestVariantReader(writer: Database): (attemptId: string) => Variant & { seq: number } {
   const newest = writer.prepare<[string], VariantRow & { seq: number }>(
-    `SELECT tx_hash, raw_tx, max_fee_per_gas, max_priority_fee_per_gas, seq FROM variants
+    `SELECT ${VARIANT_COLUMNS}, seq FROM variants
      WHERE attempt_id = ? ORDER BY seq DESC LIMIT 1`,
   );
   return (attemptId) => {
@@ -255,29 +238,9 @@ export function openAttemptReader(db: Database): (sender: LeaseKey) => OpenAttem
      ORDER BY nonce`,
   );
   const variants = db.prepare<[string], VariantRow>(
-    `SELECT tx_hash, raw_tx, max_fee_per_gas, max_priority_fee_per_gas FROM variants
+    `SELECT ${VARIANT_COLUMNS} FROM variants
      WHERE attempt_id = ? ORDER BY seq`,
   );
   return ({ chainId, sender }) =>
-    open.all(chainId, sender).map((row) => ({
-      id: row.id,
-      nonce: row.nonce,
-      state: row.state,
-      payload: row.payload,
-      leafCount: row.leaf_count,
-      unsettledLeaves: row.unsettled_leaves,
-      variants: variants.all(row.id).map(toVariant),
-      minedTxHash: row.mined_tx_hash,
-      takenBy: row.taken_by,
-      createdAt: row.created_at,
-    }));
-}
-
-function toVariant(row: VariantRow): Variant {
-  return {
-    txHash: row.tx_hash,
-    rawTx: row.raw_tx,
-    maxFeePerGas: BigInt(row.max_fee_per_gas),
-    maxPriorityFeePerGas: BigInt(row.max_priority_fee_per_gas),
-  };
+    open.all(chainId, sender).map((row) => toOpenAttempt(row, variants.all(row.id).map(toVariant)));
 }

@@ -1,24 +1,9 @@
 import type { Database } from 'better-sqlite3';
-import type { Severity } from '../../../protocol/telemetry.ts';
-import type { EventFilter, EventRecord, EventStore, NewEvent } from '../../core/telemetry-store.ts';
+import type { EventFilter, EventStore } from '../../core/telemetry-store.ts';
+import { EVENT_COLUMNS, type EventRow, isSameEvent, toEvent } from '../event-rows.ts';
 import type { Access } from './access.ts';
 import { activityHours, type CountedIn, hourOf } from './activity-hours.ts';
 import { sightings } from './sightings.ts';
-
-interface EventRow {
-  seq: number;
-  robot_id: string;
-  id: string;
-  event_type: string;
-  severity: Severity;
-  message: string;
-  payload: string;
-  occurred_at: string | null;
-  created_at: number;
-}
-
-const COLUMNS =
-  'seq, robot_id, id, event_type, severity, message, payload, occurred_at, created_at';
 
 export function eventStore(access: Access): EventStore {
   const { writer, write, read } = access;
@@ -26,14 +11,14 @@ export function eventStore(access: Access): EventStore {
     'SELECT wallet, fleet_id FROM robots WHERE id = ? AND key_hash = ?',
   );
   const find = writer.prepare<[string, string], EventRow>(
-    `SELECT ${COLUMNS} FROM events WHERE robot_id = ? AND id = ?`,
+    `SELECT ${EVENT_COLUMNS} FROM events WHERE robot_id = ? AND id = ?`,
   );
   const insert = writer.prepare<[Record<string, string | number | null>], EventRow>(
     `INSERT INTO events (robot_id, id, event_type, severity, message, payload, occurred_at,
        created_at)
      VALUES (:robotId, :id, :eventType, :severity, :message, :payload, :occurredAt,
        :createdAt)
-     RETURNING ${COLUMNS}`,
+     RETURNING ${EVENT_COLUMNS}`,
   );
   const seen = sightings(writer);
   const countActivity = activityHours(writer);
@@ -89,7 +74,9 @@ function eventPages({
   reader,
 }: Access): (filter: EventFilter, below: number, limit: number) => EventRow[] | null {
   const newest = newestOf(reader);
-  const row = reader.prepare<[number], EventRow>(`SELECT ${COLUMNS} FROM events WHERE seq = ?`);
+  const row = reader.prepare<[number], EventRow>(
+    `SELECT ${EVENT_COLUMNS} FROM events WHERE seq = ?`,
+  );
 
   return (filter, below, limit) => {
     const { ofAccount, ofRobot } = newest[kindOf(filter)];
@@ -138,30 +125,5 @@ function newestOf(reader: Database) {
     severity: reading(INDEXES.severity),
     type: reading(INDEXES.type),
     both: reading(INDEXES.both),
-  };
-}
-
-/** Documents are canonical text, so equal content is equal text. */
-function isSameEvent(stored: EventRow, event: NewEvent): boolean {
-  return (
-    stored.event_type === event.eventType &&
-    stored.severity === event.severity &&
-    stored.message === event.message &&
-    stored.payload === event.payload &&
-    stored.occurred_at === event.occurredAt
-  );
-}
-
-function toEvent(row: EventRow): EventRecord {
-  return {
-    seq: row.seq,
-    id: row.id,
-    robotId: row.robot_id,
-    eventType: row.event_type,
-    severity: row.severity,
-    message: row.message,
-    payload: row.payload,
-    occurredAt: row.occurred_at,
-    createdAt: row.created_at,
   };
 }

@@ -1,6 +1,12 @@
 import Database from 'better-sqlite3';
 import { SvcError } from '../../../base/svc-error.ts';
-import { columnsOf, type MovedRow, type MovedTable } from '../moved-tables.ts';
+import {
+  columnsOf,
+  type MovedRow,
+  type MovedTable,
+  type PageSize,
+  sizeOf,
+} from '../moved-tables.ts';
 import { canonicalPath, lockDatabase, requireDatabase } from './connections.ts';
 import { requireSchema } from './migrate.ts';
 import { migrations } from './migrations/migrations.ts';
@@ -8,8 +14,8 @@ import { refuseUnfinishedRestore } from './unfinished-restore.ts';
 
 export interface SqliteExport {
   /** All rows of a table in the order of its key, in pages. */
-  pages(table: MovedTable, rowsPerPage: number): Iterable<MovedRow[]>;
-  count(table: MovedTable): number;
+  pages(table: MovedTable, most: PageSize): Iterable<MovedRow[]>;
+  readonly wasMarked: boolean;
   /** From now on nothing opens the database but another try to move it there. Durable. */
   markMoved(): void;
   takeBackMark(): void;
@@ -33,16 +39,19 @@ export function openExport(path: string, target: string): SqliteExport {
     db.close();
     lock.release();
   };
+  let wasMarked: boolean;
   try {
     db.pragma('synchronous = FULL');
     requireSchema(db, migrations);
-    if (movedTo(db) !== target) refuseMoved(db);
+    wasMarked = movedTo(db) === target;
+    if (!wasMarked) refuseMoved(db);
   } catch (error) {
     close();
     throw error;
   }
   return {
-    *pages(table, rowsPerPage) {
+    wasMarked,
+    *pages(table, most) {
       const columns = columnsOf(table).join(', ');
       const rows = db
         .prepare<[], MovedRow>(
@@ -51,15 +60,17 @@ export function openExport(path: string, target: string): SqliteExport {
         .raw()
         .iterate();
       let page: MovedRow[] = [];
+      let bytes = 0;
       for (const row of rows) {
         page.push(row);
-        if (page.length < rowsPerPage) continue;
+        bytes += sizeOf(row);
+        if (page.length < most.rows && bytes < most.bytes) continue;
         yield page;
         page = [];
+        bytes = 0;
       }
       if (page.length > 0) yield page;
     },
-    count: ({ name }) => Number(db.prepare(`SELECT count(*) FROM ${name}`).pluck().get()),
     markMoved: () => {
       if (movedTo(db) !== null) return;
       db.transaction(() => {

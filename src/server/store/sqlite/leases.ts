@@ -2,6 +2,7 @@ import type { Database } from 'better-sqlite3';
 import type { Clock } from '../../../base/clock.ts';
 import { SvcError } from '../../../base/svc-error.ts';
 import type { AnchorStore, Lease } from '../../core/anchor-store.ts';
+import { goesBefore } from '../../core/lease-holders.ts';
 import type { Access } from './access.ts';
 import { holdReader, showHold } from './hold.ts';
 
@@ -13,6 +14,8 @@ interface LeaseRow {
   fence: number;
   expires_at: number;
 }
+
+const nobody: LeaseRow = { holder: null, fence: 0, expires_at: 0 };
 
 /** A guard that reads on the given connection, in the transaction that it guards. */
 export function leaseGuard(db: Database, clock: Clock): LeaseGuard {
@@ -71,10 +74,10 @@ export function leaseStore(
           showHold(writer, now);
           return null;
         }
-        const row = find.get(chainId, address);
-        const taken = row !== undefined && row.holder !== null && row.expires_at > now;
-        if (taken && row.holder !== holder) return null;
-        const fence = taken ? row.fence : (row?.fence ?? 0) + 1;
+        const { holder: other, fence: last, expires_at } = find.get(chainId, address) ?? nobody;
+        const isTaken = other !== null && expires_at > now;
+        if (isTaken && other !== holder && !goesBefore(holder, other)) return null;
+        const fence = isTaken && other === holder ? last : last + 1;
         take.run(chainId, address, holder, fence, now + ttlMs);
         return { chainId, sender: address, holder, fence };
       }),

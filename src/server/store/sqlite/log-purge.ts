@@ -1,6 +1,7 @@
 import type { Database } from 'better-sqlite3';
 import type { Checkpoints } from './checkpoints.ts';
 import { faultKind } from './faults.ts';
+import type { TurnSnapshot } from './turn-snapshot.ts';
 
 export interface LogPurge {
   /**
@@ -23,11 +24,14 @@ const RETRY_MS = 1_000;
 export function startLogPurge({
   writer,
   checkpoints,
+  snapshot,
   onFatal,
 }: {
   writer: Database;
   /** Of this process, if there are any: one under way would keep the log from being emptied. */
   checkpoints: Checkpoints | null;
+  /** A read of this process would keep it as well. */
+  snapshot: TurnSnapshot;
   onFatal: (error: Error) => void;
 }): LogPurge {
   let waiting: (() => void)[] = [];
@@ -58,6 +62,7 @@ export function startLogPurge({
 
   function isEmptied(): boolean {
     try {
+      snapshot.leave();
       const [result] = writer.pragma('wal_checkpoint(TRUNCATE)') as { busy: 0 | 1 }[];
       return result?.busy === 0;
     } catch (error) {

@@ -47,6 +47,7 @@ import { statsStore } from './stats.ts';
 import { taskListStore } from './task-list.ts';
 import { taskStore } from './tasks.ts';
 import { telemetryStore } from './telemetry.ts';
+import { type TurnSnapshot, turnSnapshot } from './turn-snapshot.ts';
 import { finishRestore, refuseUnfinishedRestore } from './unfinished-restore.ts';
 
 export interface SqliteStoreOptions {
@@ -116,19 +117,21 @@ function buildStore(
   const fatal = once(onFatal);
   // Beside a live server its thread does it.
   const checkpoints = exclusive ? startCheckpoints(writer, fatal) : null;
+  const snapshot = turnSnapshot(reader);
   const group = startGroupCommit({
     db: writer,
     probeRoom: () => probeRoom(writer),
     onFatal: fatal,
     onCommit(commit) {
+      snapshot.leave();
       checkpoints?.note();
       options.onCommit?.(commit);
     },
   });
-  const log = startLogPurge({ writer, checkpoints, onFatal: fatal });
+  const log = startLogPurge({ writer, checkpoints, snapshot, onFatal: fatal });
   // A crash may have come between the commit of an erasure and its purge.
   if (exclusive) log.purge();
-  const access = shareAccess({ clock, writer, reader, group, log, fatal });
+  const access = shareAccess({ clock, writer, reader, snapshot, group, log, fatal });
   const counters = new RateCounters(clock);
   if (exclusive) counters.load(reader);
   const ledger = new Ledger(writer);
@@ -189,10 +192,12 @@ function shareAccess({
   clock,
   writer,
   reader,
+  snapshot,
   group,
   log,
   fatal,
 }: Pick<Access, 'clock' | 'writer' | 'reader'> & {
+  snapshot: TurnSnapshot;
   group: GroupCommit;
   log: LogPurge;
   fatal: (error: Error) => void;
@@ -200,6 +205,7 @@ function shareAccess({
   function readNow<T>(query: () => T): T {
     if (!reader.open) throw storageUnavailable('The store is closed.');
     try {
+      snapshot.enter();
       return query();
     } catch (error) {
       const kind = faultKind(error);

@@ -17,14 +17,19 @@ export function taskStore({
   const readTask = taskReader(reader);
   const readTaskInWrite = taskReader(writer);
   const seen = sightings(writer);
-  const robotWallet = writer.prepare<[string, string], { wallet: string }>(
-    'SELECT wallet FROM robots WHERE id = ? AND key_hash = ?',
+  const robotOfKey = writer.prepare<[string, string]>(
+    'SELECT 1 FROM robots WHERE id = ? AND key_hash = ?',
   );
-  const tombstone = writer.prepare<[string]>('SELECT 1 FROM tombstones WHERE task_id = ?');
-  const insert = writer.prepare<[Record<string, string | number | null>]>(
+  // Nothing where the key is gone or the id was used: that is looked into only then.
+  const insert = writer.prepare<
+    [string, string, string | null, string | null, string | null, number, string, string, string],
+    { wallet: string }
+  >(
     `INSERT INTO tasks (id, robot_id, wallet, title, description, expected_result, occurred_at,
        created_at)
-     VALUES (:id, :robotId, :wallet, :title, :description, :expectedResult, :occurredAt, :createdAt)`,
+     SELECT ?, id, wallet, ?, ?, ?, ?, ? FROM robots
+     WHERE id = ? AND key_hash = ? AND NOT EXISTS (SELECT 1 FROM tombstones WHERE task_id = ?)
+     ON CONFLICT (id) DO NOTHING RETURNING wallet`,
   );
   const firstAnchored = reader.prepare<[Hex], { task_id: string }>(
     'SELECT task_id FROM receipts WHERE proof_hash = ? ORDER BY seq LIMIT 1',
@@ -43,19 +48,34 @@ export function taskStore({
   return {
     createTask: (task) =>
       write(() => {
-        const robot = robotWallet.get(task.robotId, task.keyHash);
-        if (robot === undefined) return { outcome: 'robot_gone' };
-        const stored = readTaskInWrite(task.id);
-        if (stored !== null) {
-          if (!task.idGiven || !isSameClaim(stored, task)) return { outcome: 'id_conflict' };
-          seen(task.robotId, task.createdAt);
-          return { outcome: 'repeated', task: stored };
+        const { idGiven, keyHash, ...claim } = task;
+        const { id, robotId, title, description, expectedResult, occurredAt, createdAt } = claim;
+        const inserted = insert.get(
+          id,
+          title,
+          description,
+          expectedResult,
+          occurredAt,
+          createdAt,
+          robotId,
+          keyHash,
+          id,
+        );
+        if (inserted !== undefined) {
+          seen(robotId, createdAt);
+          const { wallet } = inserted;
+          return {
+            outcome: 'created',
+            task: { ...claim, wallet, status: 'claimed', completion: null },
+          };
         }
-        if (tombstone.get(task.id) !== undefined) return { outcome: 'id_conflict' };
-        const { idGiven: _, keyHash: __, ...row } = { ...task, wallet: robot.wallet };
-        insert.run(row);
-        seen(task.robotId, task.createdAt);
-        return { outcome: 'created', task: { ...row, status: 'claimed', completion: null } };
+        if (robotOfKey.get(robotId, keyHash) === undefined) return { outcome: 'robot_gone' };
+        const stored = readTaskInWrite(id);
+        if (stored === null || !idGiven || !isSameClaim(stored, task)) {
+          return { outcome: 'id_conflict' };
+        }
+        seen(robotId, createdAt);
+        return { outcome: 'repeated', task: stored };
       }),
 
     getTask: (id, viewer) =>

@@ -89,16 +89,17 @@ export function telemetryStore(access: Access): TelemetryStore {
 function insertSample({
   writer,
 }: Access): (robotId: string, sample: SampleRecord, index: number) => boolean {
-  const insert = writer.prepare<[Record<string, string | number | null>]>(
+  const insert = writer.prepare<[string, number, string, number | null, string | null, string]>(
     `INSERT INTO telemetry (robot_id, recorded_at, id, battery_pct, state, metrics)
-     VALUES (:robotId, :recordedAt, :id, :batteryPct, :state, :metrics) ON CONFLICT DO NOTHING`,
+     VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
   );
   const find = writer.prepare<[string, number, string], SampleRow>(
     `SELECT id, recorded_at, battery_pct, state, metrics FROM telemetry
      WHERE robot_id = ? AND recorded_at = ? AND id = ?`,
   );
   return (robotId, sample, index) => {
-    if (insert.run({ robotId, ...sample }).changes > 0) return true;
+    const { recordedAt, id, batteryPct, state, metrics } = sample;
+    if (insert.run(robotId, recordedAt, id, batteryPct, state, metrics).changes > 0) return true;
     const stored = find.get(robotId, sample.recordedAt, sample.id);
     const isSame =
       stored?.battery_pct === sample.batteryPct &&

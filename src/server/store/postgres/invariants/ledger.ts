@@ -1,4 +1,4 @@
-import { chargeOf } from '../../../core/money.ts';
+import { type EndedReserveRow, wrongReturns } from '../../invariants/charges.ts';
 import type { Queries } from '../connections.ts';
 import { type Invariant, scan, selecting } from './invariant.ts';
 
@@ -73,18 +73,6 @@ export const ledgerInvariants: Record<string, Invariant> = {
       SELECT FROM ledger e WHERE e.task_id = l.task_id AND e.kind = 'settle')`),
 };
 
-interface EndedReserveRow {
-  seq: number;
-  kind: 'settle' | 'release';
-  task_id: string;
-  gas_wei: string;
-  reserved: string;
-  leaf_index: number | null;
-  leaf_count: number | null;
-  cost_wei: string | null;
-}
-
-/** A release returns all that was reserved; a settlement all but the leaf's charge. */
 export async function* chargesFollowCost(tx: Queries): AsyncGenerator<string> {
   const ended = scan<EndedReserveRow>(
     tx,
@@ -98,17 +86,5 @@ export async function* chargesFollowCost(tx: Queries): AsyncGenerator<string> {
      LEFT JOIN attempts a ON a.id = l.attempt_id
      WHERE e.kind IN ('settle', 'release')`,
   );
-  for await (const row of ended) {
-    const reservedWei = -BigInt(row.reserved);
-    const charge = row.kind === 'release' ? 0n : chargeOfRow(row, reservedWei);
-    if (charge === null || BigInt(row.gas_wei) !== reservedWei - charge) {
-      yield `${row.kind} ${row.seq} of task ${row.task_id} returns ${row.gas_wei} of ${reservedWei} wei`;
-    }
-  }
-}
-
-function chargeOfRow(row: EndedReserveRow, reservedWei: bigint): bigint | null {
-  const { leaf_index: index, leaf_count: count, cost_wei: cost } = row;
-  if (index === null || count === null || cost === null) return null;
-  return chargeOf(BigInt(cost), { index, count, reservedWei });
+  for await (const row of ended) yield* wrongReturns(row);
 }

@@ -1,5 +1,5 @@
 import type { Database } from 'better-sqlite3';
-import { chargeOf } from '../../../core/money.ts';
+import { type EndedReserveRow, wrongReturns } from '../../invariants/charges.ts';
 import { balanceStatement, toBalance } from '../ledger.ts';
 
 interface EntryRow {
@@ -59,18 +59,6 @@ export function* ledgerNeverNegative(db: Database): Generator<string> {
   }
 }
 
-interface EndedReserveRow {
-  seq: number;
-  kind: 'settle' | 'release';
-  task_id: string;
-  gas_wei: string;
-  reserved: string;
-  leaf_index: number | null;
-  leaf_count: number | null;
-  cost_wei: string | null;
-}
-
-/** A release returns all that was reserved; a settlement all but the leaf's charge. */
 export function* chargesFollowCost(db: Database): Generator<string> {
   const ended = db.prepare<[], EndedReserveRow>(
     `SELECT e.seq, e.kind, e.task_id, e.gas_wei, r.gas_wei AS reserved, l.leaf_index, a.leaf_count,
@@ -82,17 +70,5 @@ export function* chargesFollowCost(db: Database): Generator<string> {
      LEFT JOIN attempts a ON a.id = l.attempt_id
      WHERE e.kind IN ('settle', 'release')`,
   );
-  for (const row of ended.iterate()) {
-    const reservedWei = -BigInt(row.reserved);
-    const charge = row.kind === 'release' ? 0n : chargeOfRow(row, reservedWei);
-    if (charge === null || BigInt(row.gas_wei) !== reservedWei - charge) {
-      yield `${row.kind} ${row.seq} of task ${row.task_id} returns ${row.gas_wei} of ${reservedWei} wei`;
-    }
-  }
-}
-
-function chargeOfRow(row: EndedReserveRow, reservedWei: bigint): bigint | null {
-  const { leaf_index: index, leaf_count: count, cost_wei: cost } = row;
-  if (index === null || count === null || cost === null) return null;
-  return chargeOf(BigInt(cost), { index, count, reservedWei });
+  for (const row of ended.iterate()) yield* wrongReturns(row);
 }

@@ -1,0 +1,30 @@
+/**
+ * One instance on PostgreSQL, with a server from npm or TEST_POSTGRES_URL: durable samples and claims over HTTP against
+ * the same on SQLite, and against pg by itself with the same statements on as many connections. Prints a table.
+ *
+ *   --seconds N    of each measurement (default 20)
+ */
+import { parseArgs } from 'node:util';
+import { report } from './report.js';
+import { claimsPerSecond } from './service/claims.js';
+import { measurePostgres } from './service/postgres.js';
+import { samplesPerSecond } from './service/telemetry.js';
+
+const { values } = parseArgs({ options: { seconds: { type: 'string', default: '20' } } });
+const seconds = Number(values.seconds);
+
+const samples = await samplesPerSecond({ seconds, environment: {} });
+const claims = await claimsPerSecond({ seconds, environment: {} });
+const postgres = await measurePostgres({ seconds });
+report([
+  ['SQLite, durable samples per second', samples],
+  ['PostgreSQL, durable samples per second', postgres.samples],
+  ['ratio to SQLite', postgres.samples / samples],
+  ['pg by itself, rows of the same per second', postgres.rawRows],
+  ['ratio to pg', postgres.samples / postgres.rawRows],
+  ['SQLite, claims per second', claims],
+  ['PostgreSQL, claims per second', postgres.claims],
+  ['ratio to SQLite', postgres.claims / claims],
+  ['pg by itself, the same statements per second', postgres.rawClaims],
+  ['ratio to pg', postgres.claims / postgres.rawClaims],
+]);

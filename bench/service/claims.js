@@ -1,0 +1,42 @@
+import { fork } from 'node:child_process';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
+import { openSite } from '../site.js';
+import { callsPerSecond, inTurn, post } from './calls.js';
+
+const CONNECTIONS = 128;
+/** Each may make 600 calls a minute. */
+const ROBOTS = 1000;
+
+const echo = fileURLToPath(new URL('echo.js', import.meta.url));
+
+const claim = JSON.stringify({
+  title: 'Carry parcel 17 to bay C7',
+  description: 'From shelf A1, over B4; fragile.',
+  expected_result: { parcels: 1, bay: 'C7' },
+});
+
+/** Authenticated, limited, validated and durable claims a second. */
+export async function claimsPerSecond({ seconds, environment, profile }) {
+  const site = await openSite({ blockTime: 'manual', robots: ROBOTS, environment, profile });
+  try {
+    const robot = inTurn(site.robots);
+    const next = () => post('/api/v1/tasks', robot().apiKey, claim);
+    const options = { url: site.url, connections: CONNECTIONS, seconds, expected: 201, next };
+    return (await callsPerSecond(options)).perSecond;
+  } finally {
+    await site.close();
+  }
+}
+
+/** A Fastify route that parses and echoes the same body and logs the same line: what HTTP alone costs. */
+export async function echoesPerSecond({ seconds }) {
+  const child = fork(echo, { stdio: ['ignore', 'ignore', 'ignore', 'ipc'] });
+  const [url] = await once(child, 'message');
+  const next = () => post('/api/v1/tasks', `svc_${'0'.repeat(40)}`, claim);
+  const options = { url, connections: CONNECTIONS, seconds, expected: 201, next };
+  const { perSecond } = await callsPerSecond(options);
+  child.kill('SIGTERM');
+  await once(child, 'exit');
+  return perSecond;
+}

@@ -1,0 +1,57 @@
+import type { Hex } from '../../proof/bytes.ts';
+import type { AttemptState, OpenAttempt, Variant } from '../core/anchor-store.ts';
+
+export interface OpenAttemptRow {
+  id: string;
+  nonce: number;
+  state: AttemptState;
+  payload: Hex;
+  leaf_count: number;
+  unsettled_leaves: number;
+  mined_tx_hash: Hex | null;
+  taken_by: Hex | null;
+  created_at: number;
+}
+
+export interface VariantRow {
+  tx_hash: Hex;
+  raw_tx: Hex;
+  max_fee_per_gas: string;
+  max_priority_fee_per_gas: string;
+}
+
+export const VARIANT_COLUMNS = 'tx_hash, raw_tx, max_fee_per_gas, max_priority_fee_per_gas';
+
+/** `variants` in the order in which they were signed. */
+export function toOpenAttempt(row: OpenAttemptRow, variants: Variant[]): OpenAttempt {
+  return {
+    id: row.id,
+    nonce: row.nonce,
+    state: row.state,
+    payload: row.payload,
+    leafCount: row.leaf_count,
+    unsettledLeaves: row.unsettled_leaves,
+    variants,
+    minedTxHash: row.mined_tx_hash,
+    takenBy: row.taken_by,
+    createdAt: row.created_at,
+  };
+}
+
+export function toVariant(row: VariantRow): Variant {
+  return {
+    txHash: row.tx_hash,
+    rawTx: row.raw_tx,
+    maxFeePerGas: BigInt(row.max_fee_per_gas),
+    maxPriorityFeePerGas: BigInt(row.max_priority_fee_per_gas),
+  };
+}
+
+/** @throws Error unless the variant is dearer in both fees than the newest one, and replaces that. */
+export function requireDearer(variant: Variant, newest: Variant, replaces: Hex): void {
+  const isDearer =
+    variant.maxFeePerGas > newest.maxFeePerGas &&
+    variant.maxPriorityFeePerGas > newest.maxPriorityFeePerGas;
+  if (newest.txHash === replaces && isDearer) return;
+  throw new Error('A variant replaces the newest one, and both of its fees are higher');
+}

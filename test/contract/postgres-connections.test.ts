@@ -1,0 +1,90 @@
+import { afterEach, beforeEach, expect, it, onTestFinished } from 'vitest';
+import { openPostgresStore } from '../../src/server/store/postgres/open-store.ts';
+import { type Instances, openInstances } from './instances.ts';
+import { liveThrough } from './lived-through.ts';
+import { failsWith, newWallet, type World } from './world.ts';
+
+let instances: Instances;
+let world: World;
+
+beforeEach(async () => {
+  instances = await openInstances(2, { poolMax: 1 });
+  world = instances.world;
+});
+afterEach(() => instances.close());
+
+it('are left to others by however many ask whether the service is ready', async () => {
+  const { session, blocked } = instances;
+  const store = await anotherStore({ poolMax: 2 });
+  await session.query('BEGIN; UPDATE svc_schema SET version = version');
+  const probes = Array.from({ length: 20 }, () => store.probe());
+  await blocked(1);
+
+  expect(await store.getBalance(newWallet())).toBeNull();
+
+  await session.query('COMMIT');
+  await Promise.all(probes);
+});
+
+it('are not used again where the server became a standby', async () => {
+  const { session } = instances;
+  const setDatabase = (change: string) =>
+    session.query(
+      `DO $$ BEGIN EXECUTE format('ALTER DATABASE %I ${change}', current_database()); END $$`,
+    );
+  await setDatabase('SET default_transaction_read_only = on');
+  const store = await anotherStore({ poolMax: 1 });
+  await expect(store.countChallenge(newWallet())).rejects.toMatchObject(
+    failsWith('storage_unavailable'),
+  );
+
+  await setDatabase('RESET default_transaction_read_only');
+
+  expect(await store.countChallenge(newWallet())).toMatchObject({ allowed: true });
+});
+
+it('are not used again where a commit was not answered', async () => {
+  const { session } = instances;
+  await session.query(`
+    CREATE FUNCTION hang() RETURNS trigger LANGUAGE plpgsql AS
+      'BEGIN PERFORM pg_sleep(12); RETURN NULL; END';
+    CREATE CONSTRAINT TRIGGER hang_at_commit AFTER INSERT ON fleets
+      DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION hang()`);
+  const wallet = await world.account();
+  // Longer than anything is tried again.
+  const store = await anotherStore({ poolMax: 1, parameters: '?query_timeout=4000' });
+  await expect(store.createFleet(world.newFleet(wallet))).rejects.toMatchObject(
+    failsWith('storage_unavailable'),
+  );
+
+  expect(await store.listFleets(wallet, 10, null)).toEqual([]);
+});
+
+it('keep their prepared statements where a newer version adds columns to every table', async () => {
+  await liveThrough(world);
+
+  await instances.session.query(`DO $$ DECLARE one regclass; BEGIN
+    FOR one IN SELECT oid FROM pg_class WHERE relnamespace = 'public'::regnamespace
+      AND relkind IN ('r', 'p') AND NOT relispartition LOOP
+      EXECUTE format('ALTER TABLE %s ADD COLUMN later integer', one);
+    END LOOP; END $$`);
+
+  await liveThrough(world);
+});
+
+async function anotherStore({
+  poolMax,
+  parameters = '',
+}: {
+  poolMax: number;
+  parameters?: string;
+}) {
+  const store = await openPostgresStore({
+    url: `${instances.url}${parameters}`,
+    poolMax,
+    pooler: false,
+    serves: true,
+  });
+  onTestFinished(() => store.close());
+  return store;
+}

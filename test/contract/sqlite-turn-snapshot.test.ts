@@ -1,0 +1,67 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import Database from 'better-sqlite3';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { type TurnSnapshot, turnSnapshot } from '../../src/server/store/sqlite/turn-snapshot.ts';
+
+describe('the reads of a turn', () => {
+  let folder: string;
+  let writer: Database.Database;
+  let reader: Database.Database;
+  let snapshot: TurnSnapshot;
+
+  beforeEach(() => {
+    folder = mkdtempSync(path.join(tmpdir(), 'svc-snapshot-'));
+    writer = new Database(path.join(folder, 'svc.db'));
+    writer.pragma('journal_mode = WAL');
+    writer.exec('CREATE TABLE t (x)');
+    reader = new Database(path.join(folder, 'svc.db'));
+    snapshot = turnSnapshot(reader);
+  });
+
+  afterEach(() => {
+    writer.close();
+    reader.close();
+    rmSync(folder, { recursive: true });
+  });
+
+  function rows(): unknown {
+    snapshot.enter();
+    return reader.prepare('SELECT count(*) FROM t').pluck().get();
+  }
+
+  it('see one state, whatever another process commits meanwhile', () => {
+    const before = rows();
+    writer.exec('INSERT INTO t VALUES (1)');
+    expect(rows()).toBe(before);
+  });
+
+  it('see in the next turn what others committed', async () => {
+    rows();
+    writer.exec('INSERT INTO t VALUES (1)');
+    await nextTurn();
+    expect(rows()).toBe(1);
+  });
+
+  it('see at once what this process committed', () => {
+    rows();
+    writer.exec('INSERT INTO t VALUES (1)');
+    snapshot.leave();
+    expect(rows()).toBe(1);
+  });
+
+  it('leave nothing open that keeps the log from being emptied', async () => {
+    rows();
+    await nextTurn();
+    expect(reader.inTransaction).toBe(false);
+  });
+
+  it('may be the last before the connection closes', async () => {
+    rows();
+    reader.close();
+    await nextTurn();
+    expect(reader.open).toBe(false);
+  });
+});

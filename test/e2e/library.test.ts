@@ -1,0 +1,151 @@
+import { execFile } from 'node:child_process';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { Client } from '../../src/client/client.ts';
+import { anvilAccounts } from '../support/anvil.ts';
+import { createLibraryProject, type LibraryProject } from '../support/library-project.ts';
+import { type DevProcess, run, startDev } from '../support/programs.ts';
+import { signInAt } from '../support/server-process.ts';
+
+const modules = path.resolve(import.meta.dirname, '../../node_modules');
+
+let folder: string;
+let project: LibraryProject;
+let dev: DevProcess;
+let owner: Client;
+let apiKey: string;
+
+beforeAll(async () => {
+  folder = await mkdtemp(path.join(tmpdir(), 'svc-library-data-'));
+  [project, dev] = await Promise.all([createLibraryProject(), startDev(folder)]);
+  ({ owner } = await signInAt(dev.url));
+  const { body } = await owner.call('createRobot', { body: { name: 'surveyor' } });
+  apiKey = body.api_key;
+  await compile({ module: 'nodenext' });
+});
+
+afterAll(async () => {
+  await dev?.stop();
+  await project?.remove();
+  await rm(folder, { recursive: true, force: true });
+});
+
+/** What the compiler says of the examples, with each type that the package brings checked as well. */
+async function compile(compilerOptions: object, files = project.examples): Promise<string> {
+  const strictest = {
+    strict: true,
+    noUncheckedIndexedAccess: true,
+    exactOptionalPropertyTypes: true,
+    noPropertyAccessFromIndexSignature: true,
+    verbatimModuleSyntax: true,
+    skipLibCheck: false,
+    target: 'es2023',
+    outDir: 'built',
+    rootDir: '.',
+    types: [],
+  };
+  const config = { compilerOptions: { ...strictest, ...compilerOptions }, files };
+  await writeFile(path.join(project.folder, 'tsconfig.json'), JSON.stringify(config));
+  const args = [path.join(modules, 'typescript/bin/tsc'), '-p', project.folder];
+  return promisify(execFile)(process.execPath, args).then(
+    ({ stdout }) => stdout,
+    ({ stdout }) => stdout,
+  );
+}
+
+/** What a function of an example answers, called in a process of its own as the user would. */
+async function callExample(file: string, name: string, ...args: unknown[]) {
+  const code = `
+    import { createClient } from 'robot-svc';
+    import { ${name} } from './built/${file}.js';
+    const [url, apiKey, ...args] = JSON.parse(process.argv[1]);
+    const robot = createClient({ baseUrl: url, fetch, credential: { apiKey } });
+    const answer = await ${name}(...args.map((each) => (each === 'ROBOT' ? robot : each)));
+    console.log(JSON.stringify(answer));`;
+  const given = JSON.stringify([dev.url, apiKey, ...args]);
+  const { stdout } = await promisify(execFile)(
+    process.execPath,
+    ['--input-type=module', '-e', code, given],
+    { cwd: project.folder },
+  );
+  return JSON.parse(stdout);
+}
+
+describe('the types of the package', () => {
+  it.each([
+    ['node16', { module: 'node16' }],
+    ['nodenext', { module: 'nodenext' }],
+    ['a bundler', { module: 'esnext', moduleResolution: 'bundler' }],
+    [
+      'Node.js without a DOM',
+      {
+        module: 'nodenext',
+        lib: ['es2023'],
+        types: ['node'],
+        typeRoots: [path.join(modules, '@types')],
+      },
+    ],
+  ])('compile for %s', async (_, options) => {
+    expect(await compile(options)).toBe('');
+  });
+
+  it('refuse what a route does not take', async () => {
+    const wrong = `
+      import { createClient } from 'robot-svc';
+      const client = createClient({ baseUrl: '', fetch });
+      await client.call('createTask', { body: { titel: '' } });
+      await client.call('getTask');
+      await client.call('noSuchRoute');`;
+    await writeFile(path.join(project.folder, 'wrong.ts'), wrong);
+
+    const said = await compile({ module: 'nodenext', noEmit: true }, ['wrong.ts']);
+
+    expect(said.match(/wrong\.ts\((\d)/g)).toEqual(['wrong.ts(4', 'wrong.ts(5', 'wrong.ts(6']);
+  });
+});
+
+describe('the examples of docs/library.md', () => {
+  it('are these', () => {
+    expect(project.examples).toEqual(['claim.ts', 'retry.ts', 'verify.ts', 'hash.ts']);
+  });
+
+  it('claim a task and answer its receipt', async () => {
+    const receipt = await callExample('claim', 'survey', dev.url, apiKey);
+
+    const { body } = await owner.call('getTask', { params: { id: receipt.task_id } });
+    expect(body.task.title).toBe('Survey the office hall');
+    expect(body.verification).toEqual(receipt);
+  });
+
+  it('claim a task once', async () => {
+    const task = await callExample('retry', 'claimOnce', 'ROBOT', 'Pick parcels');
+
+    const { body } = await owner.call('getTask', { params: { id: task.id } });
+    expect(body.task).toMatchObject(task);
+  });
+
+  it('verify a bundle of the service, and refuse another sender', async () => {
+    const { task_id } = await callExample('claim', 'survey', dev.url, apiKey);
+    const { body } = await owner.call('getBundle', { params: { id: task_id } });
+    const [right, wrong] = [anvilAccounts[0].address, anvilAccounts[1].address];
+    const given = [JSON.stringify(body), dev.rpc_url];
+
+    const verdict = await callExample('verify', 'verifyBundle', ...given, right);
+    const other = await callExample('verify', 'verifyBundle', ...given, wrong);
+
+    expect(verdict.verified).toBe(true);
+    expect(verdict.checks.every(({ ok }: { ok: boolean }) => ok)).toBe(true);
+    expect([other.verified, other.bySender]).toEqual([false, false]);
+  });
+
+  it('hash evidence as svc hash does', async () => {
+    const evidence = '{"spoken":"Gr\\u00fc\\u00dfe", "picked":12.0}';
+
+    const hash = await callExample('hash', 'hashEvidence', evidence);
+
+    expect(`${hash}\n`).toBe((await run('svc', ['hash', '-'], { input: evidence })).stdout);
+  });
+});

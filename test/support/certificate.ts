@@ -1,0 +1,31 @@
+import { execFile } from 'node:child_process';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { promisify } from 'node:util';
+
+export interface TestCertificate {
+  /** PEM. */
+  key: string;
+  cert: string;
+  /** Where `cert` is. */
+  file: string;
+  remove(): Promise<void>;
+}
+
+/** A certificate for localhost, which is its own authority. */
+export async function makeCertificate(openssl: string): Promise<TestCertificate> {
+  const folder = await mkdtemp(path.join(tmpdir(), 'svc-tls-'));
+  const [key, file] = [path.join(folder, 'key.pem'), path.join(folder, 'certificate.pem')];
+  await promisify(execFile)(openssl, [
+    ...['req', '-x509', '-nodes', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1'],
+    ...['-days', '2', '-subj', '/CN=localhost', '-addext', 'subjectAltName=DNS:localhost'],
+    ...['-keyout', key, '-out', file],
+  ]);
+  return {
+    key: await readFile(key, 'utf8'),
+    cert: await readFile(file, 'utf8'),
+    file,
+    remove: () => rm(folder, { recursive: true, force: true }),
+  };
+}

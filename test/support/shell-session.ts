@@ -111,7 +111,7 @@ async function endGroup(group: number): Promise<void> {
   if (!signal(group, 'SIGTERM')) return;
   signal(group, 'SIGCONT');
   try {
-    await waitFor(`the end of process group ${group}`, () => !signal(group, 0), 20_000);
+    await waitFor(`the end of process group ${group}`, () => !signal(group, 0), 5_000);
   } catch {
     signal(group, 'SIGKILL');
     await waitFor(`the end of process group ${group}`, () => !signal(group, 0));

@@ -20,7 +20,7 @@ const shapes = [
   /^pages\/cli-login\/(index\.html|page\.(css|js))$/,
   /^contracts\/ProofVerifier\.sol$/,
   /^deploy\/[\w-]+\.(conf|sh|yml)$/,
-  /^docs\/(decisions\/)?[\w-]+\.md$/,
+  /^docs\/((decisions|guides)\/)?[\w-]+\.md$/,
   /^examples\/([\w-]+\/)?[\w-]+\.(datalog|js|md|py|sh)$/,
 ];
 

@@ -137,10 +137,13 @@ function addUpkeepCommands(program: Command): void {
     .addHelpText(
       'after',
       '\nThe daemon takes it up by itself; an installed one has a copy, and is restarted for it.' +
-        '\n\nExample:\n  svc robots rotate-key arm-1 | sudo svc-agent key set',
+        '\n\nExample:\n  svc robots rotate-key arm-1 --yes | sudo svc-agent key set',
     )
     .action(async () => {
       const { setKey } = await import('./commands/key.ts');
+      if (process.stdin.isTTY) {
+        process.stderr.write('Paste the key, then press Enter and Ctrl-D.\n');
+      }
       await setKey(process.env, await text(process.stdin));
     });
   const spool = program.command('spool').description('Look after the spool of a stopped daemon');

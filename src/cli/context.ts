@@ -68,7 +68,7 @@ export function createContext(options: GlobalOptions, env: NodeJS.ProcessEnv): C
     async wait(what, work) {
       if (!output.mayAnimate) return work();
       const { spin } = await import('./spinner.ts');
-      return spin(what, work);
+      return spin(what, work, output.talkColors.level > 0);
     },
     signInCommand: () => (spoken === null ? null : signInCommand(spoken)),
   };

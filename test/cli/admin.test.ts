@@ -73,9 +73,21 @@ describe('svc robots', () => {
     await expect(robot.call('getOwnRobot')).rejects.toMatchObject({ code: 'invalid_api_key' });
   });
 
+  it('revoke-key ends the key, and rotate-key gives another', async () => {
+    const { robot } = await registerRobot(service.url, user, 'arm');
+
+    const revoked = await user.svc(['robots', 'revoke-key', 'arm', '--yes']);
+    await expect(robot.call('getOwnRobot')).rejects.toMatchObject({ code: 'invalid_api_key' });
+    const rotated = await user.svc(['robots', 'rotate-key', 'arm', '--yes']);
+
+    expect([revoked.exitCode, revoked.stdout]).toEqual([0, '']);
+    expect(rotated.stdout.trim()).toMatch(KEY);
+  });
+
   it.each([
     ['delete', 'with its tasks'],
     ['rotate-key', 'stops working'],
+    ['revoke-key', 'stops working'],
   ])('%s asks for the name, and does nothing for another', async (command, consequence) => {
     const { robot } = await registerRobot(service.url, user, 'arm');
 
@@ -96,7 +108,7 @@ describe('svc robots', () => {
     expect((await user.json('robots', 'list')).items).toEqual([]);
   });
 
-  it.each(['delete', 'rotate-key'])(
+  it.each(['delete', 'rotate-key', 'revoke-key'])(
     '%s without a terminal and without --yes stops as a mistake',
     async (command) => {
       const { robot } = await registerRobot(service.url, user, 'arm');

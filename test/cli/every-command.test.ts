@@ -75,6 +75,7 @@ const calls: Record<string, () => Promise<string[]>> = {
   'robots update': async () => ['arm', '--description', 'sorts'],
   'robots move': async () => ['arm', '--fleet', 'Hall'],
   'robots rotate-key': async () => [await fresh('robots'), '--yes'],
+  'robots revoke-key': async () => [await fresh('robots'), '--yes'],
   'robots delete': async () => [await fresh('robots'), '--yes'],
   'fleets list': async () => [],
   'fleets show': async () => ['Hall'],

@@ -1,6 +1,8 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readdir, readFile, stat } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import path from 'node:path';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
@@ -128,6 +130,36 @@ describe('colours', () => {
 
     expect(stdout.split('\t')[1]).toBe('arm');
     expect(stderr).toBe('');
+  });
+});
+
+describe('the spinner', () => {
+  const cyan = '\u001b[36m';
+
+  it.each([
+    ['colours on a terminal', {}, true],
+    ['none with NO_COLOR', { NO_COLOR: '1' }, false],
+  ])('has %s', async (_, colors, isColored) => {
+    let answer = () => {};
+    const silent = createServer((_, response) => {
+      answer = () => response.writeHead(500).end();
+    }).listen(0, '127.0.0.1');
+    await once(silent, 'listening');
+    const url = `http://127.0.0.1:${(silent.address() as AddressInfo).port}`;
+    const shown: [string, () => string] = [
+      'Looking',
+      () => {
+        answer();
+        return '';
+      },
+    ];
+
+    const env = colors as Record<string, string>;
+    const { screen } = await user.inTerminal(['doctor', '--url', url], { env, typed: [shown] });
+
+    silent.close();
+    expect(screen.includes(cyan)).toBe(isColored);
+    expect(screen).toContain('Looking');
   });
 });
 

@@ -60,6 +60,7 @@ const calls: Record<string, string[]> = {
   'robots update': [id, '--description', ''],
   'robots move': [id, '--no-fleet'],
   'robots rotate-key': [id, '--yes'],
+  'robots revoke-key': [id, '--yes'],
   'robots delete': [id, '--yes'],
   'fleets list': [],
   'fleets show': [id],

@@ -98,6 +98,8 @@ export async function completeTask(
         },
       });
     case 'in_progress':
+      // The same once more, and there is time: it waits as the first did.
+      if (result.completion.proofHash === proofHash && !enough.aborted) break;
       throw fault(
         'completion_in_progress',
         `The first completion is still on its way; poll GET /api/v1/tasks/${taskId}`,

@@ -18,6 +18,21 @@ export async function rotateKey(
   noteKey(context, name);
 }
 
+/** `svc robots revoke-key ROBOT` */
+export async function revokeKey(
+  context: Context,
+  { robot: text, yes = false }: { robot: string; yes?: boolean },
+): Promise<void> {
+  const { session, output } = context;
+  const { client } = await session();
+  const { id, name } = await findRobot(client, text);
+  const consequence = `The key that ${output.quote(name)} uses now stops working at once, and none takes its place.`;
+  await confirmByName(context, { yes, name, consequence });
+  const { body } = await client.call('deleteKey', { params: { id } });
+  if (output.asksJson) return output.json(body);
+  output.note(`${output.quote(name)} has no key now; svc robots rotate-key gives it one.`);
+}
+
 /** What to do with a key that was just shown. */
 export function noteKey({ output }: Context, name: string): void {
   output.note(

@@ -79,6 +79,14 @@ export const robotCommands: readonly CommandSpec[] = [
     load: async () => (await import('../commands/robot-keys.ts')).rotateKey,
   },
   {
+    path: 'robots revoke-key',
+    summary: 'End the API key of a robot at once, with none in its place; its tasks stay',
+    arguments: [robot],
+    options: [yes],
+    examples: ['svc robots revoke-key hall-robot-1'],
+    load: async () => (await import('../commands/robot-keys.ts')).revokeKey,
+  },
+  {
     path: 'robots delete',
     summary: 'Delete a robot with its tasks',
     details:

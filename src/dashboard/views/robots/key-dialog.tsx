@@ -24,10 +24,18 @@ export function KeyDialog({ robot, apiKey, onClose }: KeyDialogProps) {
         <Command value={apiKey} what="key" />
         <div>
           <Text size="sm" mb={6}>
-            Paste this on the robot. It keeps the key in a file that only its user can read, and
-            asks the service who it is:
+            On the robot, svc-agent takes it from standard input, asks the service who it is, and
+            keeps it where nobody else can read it. Run this there, paste the key, press Enter and
+            Ctrl-D:
           </Text>
-          <Command value={commandFor(apiKey)} what="command" />
+          <Command value="sudo svc-agent key set" what="command" />
+        </div>
+        <div>
+          <Text size="sm" mb={6}>
+            Without the agent, a file that only its user can read takes it in the same way. Typed
+            into a command, the key would stay in the shell’s history.
+          </Text>
+          <Command value="(umask 077 && cat > robot-key)" what="command for a file" />
         </div>
         {isLeaving ? (
           <Alert color="red" role="alert" title="Close without the key?">
@@ -70,12 +78,4 @@ function useWarningOnLeave(isOn: boolean): void {
     window.addEventListener('beforeunload', ask);
     return () => window.removeEventListener('beforeunload', ask);
   }, [isOn]);
-}
-
-/** Neither `printf`, which a shell does itself, nor `curl` has the key among its arguments for others to see. */
-function commandFor(apiKey: string): string {
-  return [
-    `(umask 077 && printf '%s\\n' '${apiKey}' > robot-key)`,
-    `sed 's/^/Authorization: Bearer /' robot-key | curl -fsS -H @- ${location.origin}/api/v1/robot`,
-  ].join('\n');
 }

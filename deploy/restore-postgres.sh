@@ -4,8 +4,8 @@
 # Stop every instance first. The password comes from PGPASSWORD or ~/.pgpass. Afterwards, with SVC_CHAIN_RPC_URL and the
 # anchoring keys in the environment: svc-server reconcile, then start.
 set -eu
-dump=$1
-url=$2
+dump=${1:?the backup comes first}
+url=${2:?the address of an empty database comes second}
 pg_restore --exit-on-error --single-transaction --no-owner --dbname="$url" "$dump"
 # A backup of an older version: hold needs the schema of this one. Neither starts anything.
 SVC_DATABASE_URL=$url svc-server migrate

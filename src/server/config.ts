@@ -286,7 +286,9 @@ function crossFaults(given: Given): string[] {
     faults.push('SVC_BASE_URL must be an origin, without a path');
   }
   if (given.SVC_DATABASE_URL?.startsWith('postgres') && !URL.canParse(given.SVC_DATABASE_URL)) {
-    faults.push('SVC_DATABASE_URL is not a URL');
+    faults.push(
+      'SVC_DATABASE_URL is not a URL; in user and password %40 stands for @, %3A for :, %2F for /, %25 for %',
+    );
   }
   if (!trustedProxies(given.SVC_TRUST_PROXY).every(isAddressRange)) {
     faults.push('SVC_TRUST_PROXY is neither false nor a list of addresses or CIDR ranges');

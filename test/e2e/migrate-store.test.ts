@@ -1,4 +1,4 @@
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import pg from 'pg';
@@ -44,8 +44,7 @@ function onPostgres(baseUrl: string): Promise<ServerProcess> {
   return spawnServer({ dataDir: folder, rpcUrl: chain.url, environment });
 }
 
-function migrateStore() {
-  const from = `sqlite:${path.join(folder, 'svc.db')}`;
+function migrateStore(from = `sqlite:${path.join(folder, 'svc.db')}`) {
   return run('svc-server', ['migrate-store', '--from', from, '--to', target.url]);
 }
 
@@ -204,6 +203,23 @@ it('refuses a target that holds data, and leaves the SQLite database as it was',
   expect(exitCode).toBe(1);
   expect(stderr).toContain('The target holds data');
   await (await onSqlite()).kill('SIGTERM');
+});
+
+it('refuses a file that is no database', async () => {
+  const notes = path.join(folder, 'notes.txt');
+  await writeFile(notes, 'Not a database, and longer than the header of one. '.repeat(4));
+
+  const { exitCode, stderr } = await migrateStore(`sqlite:${notes}`);
+
+  expect(exitCode).toBe(1);
+  expect(stderr).toContain('notes.txt is not an SQLite database.');
+});
+
+it('refuses a path that does not say of which database it is', async () => {
+  const { exitCode, stderr } = await migrateStore(path.join(folder, 'svc.db'));
+
+  expect(exitCode).toBe(2);
+  expect(stderr).toContain('migrate-store moves from sqlite:PATH to postgres://…');
 });
 
 it('refuses to move under a running server', async () => {

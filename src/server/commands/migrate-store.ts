@@ -12,9 +12,7 @@ export async function migrateStore(
 ): Promise<void> {
   const source = databaseAt(environment, from);
   const target = databaseAt(environment, to);
-  if (source.kind !== 'sqlite' || target.kind !== 'postgres') {
-    throw new SvcError('usage', 'migrate-store moves from sqlite:PATH to postgres://….');
-  }
+  if (source.kind !== 'sqlite' || target.kind !== 'postgres') throw wrongAddresses();
   const name = nameOf(target);
   let reportedAt = Date.now();
   const rows = await moveStore(source, { ...target, target: name }, ({ table, step, rows }) => {
@@ -30,5 +28,10 @@ export async function migrateStore(
 }
 
 function databaseAt(environment: NodeJS.ProcessEnv, url: string): DatabaseConfig {
+  if (!/^(sqlite|postgres(ql)?):/.test(url)) throw wrongAddresses();
   return readConfig({ ...environment, SVC_DATABASE_URL: url }).database;
+}
+
+function wrongAddresses(): SvcError {
+  return new SvcError('usage', 'migrate-store moves from sqlite:PATH to postgres://….');
 }

@@ -8,7 +8,7 @@ import { withStore } from './with-store.ts';
 const ACCEPT =
   'If you know why something else has sent with this key: --yes goes past these nonces. A running server then needs a restart.';
 const ACCEPT_ANCHOR =
-  'If such an anchor is of another service, and has no proof of this database: --accept-anchor TX_HASH. What it did hold would be anchored twice.';
+  'It is of another service with this key, or was made after the backup: use a younger backup if there is one. --accept-anchor TX_HASH goes past it; a proof in it that this database still waits with is anchored again.';
 const TX_HASH = /^0x[0-9a-f]{64}$/i;
 
 export interface ReconcileOptions {

@@ -21,9 +21,10 @@ export interface Access extends Queries {
   write<T>(work: (tx: Queries) => Promise<T>): Promise<T>;
 }
 
+/** For one that others are in the way of. */
 const ATTEMPTS = 6;
 const BACKOFF_MS = 10;
-/** Nothing is begun again after so long. */
+/** Nothing is begun again after so long; a lost connection is until then, which a server that restarts may need. */
 const PATIENCE_MS = 3_000;
 
 export type OnCommit = (commit: { writes: number; seconds: number }) => void;
@@ -97,11 +98,12 @@ async function repeated<T>(work: () => Promise<T>): Promise<T> {
       if (error instanceof UnknownOutcome) {
         throw faultAnswer(error.cause, 'It is not known whether the write became durable.');
       }
-      if (attempt === ATTEMPTS || performance.now() > end || !isTransient(error)) {
+      const mayRepeat = isLost(error) || (isConflict(error) && attempt < ATTEMPTS);
+      if (!mayRepeat || performance.now() > end) {
         throw faultAnswer(error, 'The database did not take or answer the request.');
       }
       // Random, so that those who met do not meet again.
-      await delay(Math.random() * BACKOFF_MS * 2 ** attempt);
+      await delay(Math.random() * BACKOFF_MS * 2 ** Math.min(attempt, ATTEMPTS));
     }
   }
 }
@@ -110,6 +112,6 @@ function isLost(error: unknown): boolean {
   return error instanceof DatabaseFault && error.kind === 'lost';
 }
 
-function isTransient(error: unknown): boolean {
-  return error instanceof DatabaseFault && (error.kind === 'conflict' || error.kind === 'lost');
+function isConflict(error: unknown): boolean {
+  return error instanceof DatabaseFault && error.kind === 'conflict';
 }

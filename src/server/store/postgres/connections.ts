@@ -49,6 +49,14 @@ export function begin(mode: 'READ WRITE' | 'READ ONLY'): string {
     SET LOCAL idle_in_transaction_session_timeout = ${STATEMENT_MS}`;
 }
 
+/** node-postgres leaves the socket open where it gives up itself, for want of a password say: nothing would end. */
+class Client extends pg.Client {
+  constructor(config?: pg.ClientConfig) {
+    super(config);
+    this.connection.once('error', () => this.connection.stream.destroy());
+  }
+}
+
 export function openConnections(options: ConnectionOptions): Connections {
   const config = {
     connectionString: options.url,
@@ -61,7 +69,12 @@ export function openConnections(options: ConnectionOptions): Connections {
     // For statements that are a transaction each; a pooler would refuse them, or set them for others.
     ...(!options.pooler && { statement_timeout: STATEMENT_MS, lock_timeout: LOCK_MS }),
   } satisfies pg.ClientConfig;
-  const pool = new pg.Pool({ ...config, max: options.poolMax, idleTimeoutMillis: IDLE_MS });
+  const pool = new pg.Pool({
+    ...config,
+    Client,
+    max: options.poolMax,
+    idleTimeoutMillis: IDLE_MS,
+  });
   // Of a connection that nobody uses; the next one who does gets another.
   pool.on('error', () => {});
 
@@ -103,7 +116,7 @@ export function openConnections(options: ConnectionOptions): Connections {
         underWay.delete(using);
       }
     },
-    listener: () => new pg.Client(config),
+    listener: () => new Client(config),
     async close() {
       // A pool that has ended forgets those who wait for a connection.
       await Promise.allSettled(underWay);

@@ -35,6 +35,9 @@ const CONFLICTS = new Set([
   '55P03', // lock_not_available: the lock time-out
 ]);
 
+/** A connection was refused, and another one may be given back at any moment. */
+const TOO_MANY_CONNECTIONS = '53300';
+
 /** https://www.postgresql.org/docs/current/errcodes-appendix.html; what has no code is of the connection. */
 function kindOf(cause: unknown): FaultKind {
   if (!(cause instanceof pg.DatabaseError)) return 'lost';
@@ -43,6 +46,7 @@ function kindOf(cause: unknown): FaultKind {
   // 57P01 to 57P05: the server stops, starts, or ended the session. 08: the connection. 25006: the server became a
   // standby, and another one writes; no statement of it did.
   if (code.startsWith('57P') || code.startsWith('08') || code === '25006') return 'lost';
+  if (code === TOO_MANY_CONNECTIONS) return 'lost';
   return code.startsWith('23') ? 'constraint' : 'refused';
 }
 
@@ -51,15 +55,24 @@ export function cannotUse(error: unknown): unknown {
   if (!(error instanceof DatabaseFault)) return error;
   const { cause } = error;
   return new SvcError('database_unusable', `The PostgreSQL database cannot be used${why(cause)}.`, {
-    hint:
-      error.kind === 'conflict'
-        ? 'A backup or a query that takes long holds its tables: end it, or start again afterwards.'
-        : 'Check SVC_DATABASE_URL: host, port, name, user, password and sslmode, and that the user may create tables.',
+    hint: hintFor(error),
     cause,
   });
 }
 
+function hintFor({ kind, cause }: DatabaseFault): string {
+  if (kind === 'conflict') {
+    return 'A backup or a query that takes long holds its tables: end it, or start again afterwards.';
+  }
+  if (cause instanceof pg.DatabaseError && cause.code === TOO_MANY_CONNECTIONS) {
+    return 'Lower SVC_DATABASE_POOL_MAX of the instances, or raise max_connections of the server.';
+  }
+  return 'Check its address (SVC_DATABASE_URL): host, port, name, user, password and sslmode, and that the user may create tables.';
+}
+
+/** Of node-postgres, what has no code is a sentence of its own; with one, the message may name parts of the address. */
 function why(cause: unknown): string {
-  if (cause instanceof pg.DatabaseError) return `: ${cause.message}`;
-  return cause instanceof Error && 'code' in cause ? ` (${String(cause.code)})` : '';
+  if (!(cause instanceof Error)) return '';
+  if (cause instanceof pg.DatabaseError || !('code' in cause)) return `: ${cause.message}`;
+  return ` (${String(cause.code)})`;
 }

@@ -47,6 +47,11 @@ export function openExport(path: string, target: string): SqliteExport {
     if (!wasMarked) refuseMoved(db);
   } catch (error) {
     close();
+    if (error instanceof Database.SqliteError && error.code === 'SQLITE_NOTADB') {
+      throw new SvcError('database_foreign', `${existing} is not an SQLite database.`, {
+        cause: error,
+      });
+    }
     throw error;
   }
   return {

@@ -83,7 +83,7 @@ export function addDatabaseCommands(program: Command, exit: (code: number) => vo
     )
     .option(
       '--accept-anchor <tx_hash...>',
-      'go past these anchors of another service, which hold no proof of this database',
+      'go past these anchors, which another service with the key made, or this one after the backup',
     )
     .action(async (options: ReconcileOptions) => {
       const { reconcile } = await import('./reconcile.ts');

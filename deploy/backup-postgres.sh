@@ -8,7 +8,7 @@ folder=$2
 umask 077
 file="$folder/svc-$(date -u +%Y%m%dT%H%M%SZ).dump"
 pg_dump --format=custom --no-owner --dbname="$url" --file="$file.part"
-# A dump that pg_restore can read to its end is whole.
-pg_restore --list "$file.part" > /dev/null
+# A dump that pg_restore can read to its end is whole; --list reads the beginning alone.
+pg_restore --file=/dev/null "$file.part"
 mv "$file.part" "$file"
 echo "$file"

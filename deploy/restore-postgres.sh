@@ -7,4 +7,6 @@ set -eu
 dump=$1
 url=$2
 pg_restore --exit-on-error --single-transaction --no-owner --dbname="$url" "$dump"
+# A backup of an older version: hold needs the schema of this one. Neither starts anything.
+SVC_DATABASE_URL=$url svc-server migrate
 SVC_DATABASE_URL=$url svc-server hold

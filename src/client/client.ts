@@ -39,9 +39,15 @@ export interface Client {
    */
   call<Name extends RouteName>(
     name: Name,
-    ...input: Record<never, never> extends Input<Name> ? [Input<Name>?] : [Input<Name>]
+    ...input: Arguments<Input<Name>>
   ): Promise<Answer<Name> & { headers: Headers }>;
 }
+
+/**
+ * The name alone decides what else is given: to look for it in the input as well would take the compiler into every
+ * schema there is, seconds in each file with a call.
+ */
+type Arguments<Given> = Record<never, never> extends Given ? [NoInfer<Given>?] : [NoInfer<Given>];
 
 interface LooseInput {
   params?: Record<string, string>;

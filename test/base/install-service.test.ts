@@ -8,6 +8,8 @@ import { installService, uninstallService } from '../../src/base/install-service
 import { serverInstallation } from '../../src/server/commands/installation.ts';
 import { needsProgram } from '../support/require-program.ts';
 
+const { execPath } = process;
+
 /** The tree of another system, into which systemd's own tools write. */
 let root: string;
 
@@ -22,9 +24,12 @@ beforeEach(async (context) => {
   await mkdir(path.join(root, 'etc'));
   vi.spyOn(process.stdout, 'write').mockReturnValue(true);
   vi.spyOn(process, 'argv', 'get').mockReturnValue(['node', '/usr/bin/env']);
+  // That of the tests may lie where no service can see it.
+  process.execPath = '/usr/bin/env';
 });
 
 afterEach(async () => {
+  process.execPath = execPath;
   vi.restoreAllMocks();
   if (root) await rm(root, { recursive: true, force: true });
 });

@@ -1,5 +1,10 @@
-import { afterEach, beforeEach, expect, it, onTestFinished } from 'vitest';
+import fs from 'node:fs';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { afterEach, beforeEach, expect, it, onTestFinished, vi } from 'vitest';
 import { openPostgresStore } from '../../src/server/store/postgres/open-store.ts';
+import { waitFor } from '../support/wait-for.ts';
 import { type Instances, openInstances } from './instances.ts';
 import { liveThrough } from './lived-through.ts';
 import { failsWith, newWallet, type World } from './world.ts';
@@ -70,6 +75,56 @@ it('keep their prepared statements where a newer version adds columns to every t
     END LOOP; END $$`);
 
   await liveThrough(world);
+});
+
+it('are made again once a certificate that was gone is back, whoever listened meanwhile', async () => {
+  const { session } = instances;
+  const folder = await mkdtemp(path.join(tmpdir(), 'svc-certificate-'));
+  onTestFinished(() => rm(folder, { recursive: true }));
+  const file = path.join(folder, 'root.pem');
+  await writeFile(file, '');
+  const store = await anotherStore({
+    poolMax: 1,
+    parameters: `?sslmode=disable&sslrootcert=${file}`,
+  });
+  const reads = vi.spyOn(fs, 'readFileSync');
+  onTestFinished(() => reads.mockRestore());
+  const looks = () => reads.mock.calls.filter(([read]) => read === file).length;
+
+  await rm(file);
+  await session.query(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+    WHERE datname = current_database() AND application_name = 'svc-server'`);
+  await expect(store.countChallenge(newWallet())).rejects.toMatchObject(
+    failsWith('storage_unavailable'),
+  );
+  const before = looks();
+  await waitFor('the one who listens to look for it', () => looks() > before);
+  await writeFile(file, '');
+
+  expect(await store.countChallenge(newWallet())).toMatchObject({ allowed: true });
+  await waitFor('all to listen', async () => {
+    const { rowCount } = await session.query(`SELECT FROM pg_stat_activity
+      WHERE datname = current_database() AND query = 'LISTEN svc_hints' AND state = 'idle'`);
+    return rowCount === 3;
+  });
+});
+
+it('are refused to a database that cannot hold every text', async () => {
+  const { session, url } = instances;
+  const other = new URL(url);
+  other.pathname += '_latin1';
+  const name = other.pathname.slice(1);
+  await session.query(
+    `CREATE DATABASE ${name} ENCODING 'LATIN1' LC_COLLATE 'C' LC_CTYPE 'C' TEMPLATE template0`,
+  );
+
+  const opening = openPostgresStore({ url: other.href, poolMax: 1, pooler: false, serves: true });
+
+  await expect(opening).rejects.toMatchObject({
+    code: 'database_unusable',
+    message: expect.stringContaining('encoding LATIN1'),
+  });
+  await session.query(`DROP DATABASE ${name}`);
 });
 
 async function anotherStore({

@@ -1,6 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import pg from 'pg';
 import { afterAll, afterEach, beforeEach, expect, inject, it } from 'vitest';
 import { type Client, createClient } from '../../src/client/client.ts';
 import { startTestChain, type TestChain } from '../support/anvil.ts';
@@ -46,6 +47,20 @@ function onPostgres(baseUrl: string): Promise<ServerProcess> {
 function migrateStore() {
   const from = `sqlite:${path.join(folder, 'svc.db')}`;
   return run('svc-server', ['migrate-store', '--from', from, '--to', target.url]);
+}
+
+/** How often a count of tasks was changed: each is moved as it is, however many tasks a robot has. */
+async function countedRowByRow(): Promise<number> {
+  const session = new pg.Client({ connectionString: target.url });
+  await session.connect();
+  const { n_tup_upd } = await waitFor('the statistics', async () => {
+    const { rows } = await session.query(
+      `SELECT n_tup_ins::int, n_tup_upd::int FROM pg_stat_user_tables WHERE relname = 'task_counts'`,
+    );
+    return rows[0].n_tup_ins > 0 && rows[0];
+  });
+  await session.end();
+  return n_tup_upd;
 }
 
 /** All that the account sees. */
@@ -130,6 +145,7 @@ it('moves a service to PostgreSQL with all that it holds, and what waited is anc
   expect(moved.stdout).toMatch(
     /^\d+ rows moved to PostgreSQL, 127\.0\.0\.1:\d+\/svc_test_\w+, each compared\.$/m,
   );
+  expect(await countedRowByRow()).toBe(0);
   const after = await onPostgres(before.url);
   const sameOwner = createClient({ baseUrl: after.url, fetch, credential: { session } });
   expect(await everything(sameOwner, robotId)).toEqual(seen);

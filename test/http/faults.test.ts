@@ -13,7 +13,8 @@ describe('what goes wrong inside', () => {
     const { baseUrl } = service.settings;
     service.settings.baseUrl = 'no origin: secret';
 
-    const reply = await service.call('GET', '/healthz', { headers: { 'x-request-id': 'lost-1' } });
+    const headers = { 'x-request-id': 'lost-1', origin: baseUrl };
+    const reply = await service.call('GET', '/healthz', { headers });
 
     service.settings.baseUrl = baseUrl;
     const lines = service.logLines.filter((line) => line.includes('"lost-1"'));

@@ -17,10 +17,18 @@ come from the registry. Arguments before the first that is no version choose the
 Exits with 1 when any version fails.
 `;
 
+interface Version {
+  /** What runs the tests. */
+  node: string;
+  /** What native code is built against. */
+  headers: string;
+}
+
 /** Of the npm package that has Node.js for this platform, with its headers. */
-const versions = new Map([
-  ['22', '22.23.3'],
-  ['24', '24.21.0'],
+const versions = new Map<string, Version>([
+  ['22', { node: '22.23.3', headers: '22.23.3' }],
+  // With the headers of 24.19 to 24.21 better-sqlite3 aborts: https://github.com/nodejs/node/issues/65446.
+  ['24', { node: '24.21.0', headers: '24.18.1' }],
 ]);
 
 const root = path.resolve(import.meta.dirname, '../..');
@@ -42,10 +50,11 @@ async function main(args: string[]): Promise<boolean> {
   try {
     const results: { version: string; passed: boolean }[] = [];
     for (const major of majors) {
-      const version = versions.get(major) ?? '';
+      const version = versions.get(major);
+      if (version === undefined) throw new RangeError(`No version of Node.js ${major} is known`);
       const passed = await testOn(version, path.join(folder, major), forVitest);
       if (ended !== undefined) break;
-      results.push({ version, passed });
+      results.push({ version: version.node, passed });
     }
     for (const { version, passed } of results) say(version, passed ? 'passed' : 'FAILED');
     return ended === undefined && results.every(({ passed }) => passed);
@@ -67,22 +76,27 @@ function readArguments(args: string[]) {
   };
 }
 
-async function testOn(version: string, folder: string, forVitest: string[]): Promise<boolean> {
-  const runtime = path.join(folder, 'runtime');
+async function testOn(
+  { node, headers }: Version,
+  folder: string,
+  forVitest: string[],
+): Promise<boolean> {
+  const runtimes = path.join(folder, 'runtimes');
   const tree = path.join(folder, 'tree');
   const quiet = ['--no-audit', '--no-fund', '--loglevel=error'];
-  say(version, 'installs Node.js');
-  const source = `node-runtime@npm:${packageOfPlatform()}@${version}`;
-  const install = ['install', '--prefix', runtime, '--ignore-scripts', ...quiet, source];
-  if (!(await runCommand('npm', install, { cwd: root, env: environment() }))) return false;
+  say(node, 'installs Node.js');
+  const sources = Object.entries({ node, headers }).map(
+    ([name, version]) => `svc-${name}@npm:${packageOfPlatform()}@${version}`,
+  );
+  const install = ['install', '--prefix', runtimes, '--ignore-scripts', ...quiet, ...sources];
+  if (!(await runCommand('npm', install, { cwd: root, env: ownEnvironment() }))) return false;
 
-  say(version, 'installs the packages and builds');
+  say(node, 'installs the packages and builds');
   await copyTree(root, tree);
-  const node = path.join(runtime, 'node_modules', 'node-runtime');
-  const env = environment(node);
+  const env = environmentOf(path.join(runtimes, 'node_modules'));
   if (!(await runCommand('npm', ['ci', ...quiet], { cwd: tree, env }))) return false;
 
-  say(version, 'runs the tests');
+  say(node, 'runs the tests');
   const vitest = path.join(tree, 'node_modules', 'vitest', 'vitest.mjs');
   return runCommand('node', [vitest, 'run', ...forVitest], { cwd: tree, env });
 }
@@ -93,21 +107,24 @@ function packageOfPlatform(): string {
   return `${platform === 'darwin' && arch === 'arm64' ? 'node-bin' : 'node'}-${platform}-${arch}`;
 }
 
-/** That of the caller without what `npm run` adds to it, and with another Node.js before its own. */
-function environment(node?: string): NodeJS.ProcessEnv {
+/** The caller's environment without what `npm run` adds to it. */
+function ownEnvironment(): Record<string, string | undefined> {
   const own = Object.entries(process.env).filter(
     ([name]) => !/^(npm_(?!config_)|npm_config_local_prefix$|INIT_CWD$|NODE$)/.test(name),
   );
-  const paths = (process.env.PATH ?? '')
+  const folders = (process.env.PATH ?? '')
     .split(path.delimiter)
     .filter((folder) => !/node_modules[/\\]\.bin$|node-gyp-bin$/.test(folder));
-  const env: NodeJS.ProcessEnv = { ...Object.fromEntries(own), PATH: paths.join(path.delimiter) };
-  if (node === undefined) return env;
+  return { ...Object.fromEntries(own), PATH: folders.join(path.delimiter) };
+}
+
+/** The same with the installed Node.js before the caller's. */
+function environmentOf(installed: string): Record<string, string | undefined> {
+  const own = ownEnvironment();
   return {
-    ...env,
-    PATH: [path.join(node, 'bin'), ...paths].join(path.delimiter),
-    // Native code is built against the headers of that version.
-    npm_config_nodedir: node,
+    ...own,
+    PATH: [path.join(installed, 'svc-node', 'bin'), own.PATH].join(path.delimiter),
+    npm_config_nodedir: path.join(installed, 'svc-headers'),
   };
 }
 

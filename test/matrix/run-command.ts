@@ -7,7 +7,7 @@ let running: ChildProcess | undefined;
 export async function runCommand(
   command: string,
   args: string[],
-  options: { cwd: string; env: NodeJS.ProcessEnv },
+  options: { cwd: string; env: Record<string, string | undefined> },
 ): Promise<boolean> {
   // In a group of its own, so that all that it has started ends with it.
   running = spawn(command, args, {

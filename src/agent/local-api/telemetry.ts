@@ -41,7 +41,7 @@ function accept(
   const id = given ?? newId();
   const recordedAt = recorded_at === undefined ? now.wallMs : parseTimestamp(recorded_at);
   return {
-    record: { kind: 'sample', id, ...now, body: JSON.stringify(content) },
+    record: { kind: 'sample', id, body: JSON.stringify(content), ...now },
     answer: {
       id,
       recorded_at: formatTimestamp(recordedAt ?? now.wallMs),
@@ -61,7 +61,7 @@ export function createEvent(
   const { payload = {} } = content;
   documentText('payload', payload, limits.payloadBytes);
   const id = given ?? newId();
-  spool.createEvent({ kind: 'event', id, ...now, body: JSON.stringify(content) });
+  spool.createEvent({ kind: 'event', id, body: JSON.stringify(content), ...now });
   return {
     event: {
       id,

@@ -130,7 +130,8 @@ export async function authenticateRobot(
   const wellFormed = /^svc_[0-9a-f]{40}$/.test(apiKey);
   const found = wellFormed ? await store.authenticateRobot(keyHash) : null;
   if (found === null) throw fault('invalid_api_key', 'The API key is unknown or revoked.');
-  return { robot: { ...found.robot, keyHash }, count: found.count };
+  const { id, wallet } = found.robot;
+  return { robot: { id, wallet, keyHash }, count: found.count };
 }
 
 function newApiKey(): string {

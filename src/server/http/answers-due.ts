@@ -9,8 +9,13 @@ export const MOST_DUE = 32;
 const LISTENERS_OF_NODE = 16;
 
 interface Connection {
-  due: Set<ServerResponse>;
+  /**
+   * Counted, not collected: a Set that is added to and deleted from leaves its tables to the garbage, and V8 has each
+   * hold the next, so that every request would stay until the whole heap is collected.
+   */
+  due: number;
   newest: IncomingMessage;
+  newestAnswer: ServerResponse;
 }
 
 /** Which answers each connection still waits for. */
@@ -20,19 +25,22 @@ export class AnswersDue {
   /** Notes a request; false, and the connection is destroyed, when it is one too many or came after that. */
   admit(request: IncomingMessage, response: ServerResponse): boolean {
     const { socket } = request;
-    const connection = this.#connections.get(socket) ?? this.#open(socket, request);
-    if (socket.destroyed || connection.due.size === MOST_DUE) {
+    const connection = this.#connections.get(socket) ?? this.#open(socket, request, response);
+    if (socket.destroyed || connection.due === MOST_DUE) {
       socket.destroy();
       return false;
     }
     connection.newest = request;
-    connection.due.add(response);
-    response.once('close', () => connection.due.delete(response));
+    connection.newestAnswer = response;
+    connection.due += 1;
+    response.once('close', () => {
+      connection.due -= 1;
+    });
     return true;
   }
 
   get any(): boolean {
-    return [...this.#connections.values()].some(({ due }) => due.size > 0);
+    return [...this.#connections.values()].some(({ due }) => due > 0);
   }
 
   /**
@@ -42,14 +50,14 @@ export class AnswersDue {
   mayInterject(socket: Socket): boolean {
     const connection = this.#connections.get(socket);
     if (connection === undefined) return true;
-    const { due, newest } = connection;
-    const [first] = due;
-    if (first === undefined) return newest.complete;
-    return due.size === 1 && first.req === newest && !newest.complete && !first.headersSent;
+    const { due, newest, newestAnswer } = connection;
+    if (due === 0) return newest.complete;
+    // Answers go out in their order: the only one that is due is the newest.
+    return due === 1 && !newest.complete && !newestAnswer.headersSent;
   }
 
-  #open(socket: Socket, newest: IncomingMessage): Connection {
-    const connection = { due: new Set<ServerResponse>(), newest };
+  #open(socket: Socket, newest: IncomingMessage, newestAnswer: ServerResponse): Connection {
+    const connection = { due: 0, newest, newestAnswer };
     // A destroyed connection never closes again, and must not stay here.
     if (socket.destroyed) return connection;
     this.#connections.set(socket, connection);

@@ -7,8 +7,6 @@ export interface MovedTable {
   columns: readonly string[];
   /** What SQLite reads where its table is another. */
   source?: string;
-  /** Kept by triggers of the target: compared, not written. */
-  derived?: true;
 }
 
 /**
@@ -37,14 +35,14 @@ export const movedTables: readonly MovedTable[] = [
     'robot_id wallet title description expected_result occurred_at created_at status',
   ),
   table('tombstones', 'task_id', 'deleted_at'),
-  { ...table('task_counts', 'robot_id', 'claimed verified'), derived: true },
+  table('task_counts', 'robot_id', 'claimed verified'),
   table('ledger', 'seq', 'wallet kind anchors gas_wei task_id cycle grant_id note at'),
   table(
     'completions',
     'task_id',
     'state proof_hash claim_hash leaf cycle generation reserve_seq queued_at updated_at failure',
   ),
-  { ...table('proof_hashes', 'proof_hash', 'occurrences'), derived: true },
+  table('proof_hashes', 'proof_hash', 'occurrences'),
   {
     ...table('proofs', 'task_id', 'key sealed stored_at'),
     source: 'proofs JOIN proof_keys ON proof_keys.id = proofs.key_id',

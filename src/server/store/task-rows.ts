@@ -100,6 +100,22 @@ function finalityOf({ attempt_state: state, safe }: ReceiptRow): Finality {
   return safe ? 'safe' : 'included';
 }
 
+/** The task as stored by its claim. Each member by name: see docs/performance.md, "Objects that are added to". */
+export function claimedTask(task: NewTask, wallet: string): TaskRecord {
+  return {
+    id: task.id,
+    robotId: task.robotId,
+    wallet,
+    title: task.title,
+    description: task.description,
+    expectedResult: task.expectedResult,
+    occurredAt: task.occurredAt,
+    createdAt: task.createdAt,
+    status: 'claimed',
+    completion: null,
+  };
+}
+
 /** Documents are canonical text, so equal content is equal text. */
 export function isSameClaim(stored: TaskRecord, task: NewTask): boolean {
   return (

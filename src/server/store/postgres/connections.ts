@@ -29,7 +29,7 @@ export interface Queries {
 export interface Connections {
   /** Runs `work` on a connection of its own, which is thrown away where it was lost. Rejects with `DatabaseFault`. */
   use<T>(work: (connection: Connection) => Promise<T>): Promise<T>;
-  /** A session of its own beside the pool, to listen on. */
+  /** A session of its own beside the pool, to listen on. Throws where the URL names a certificate that is not there. */
   listener(): pg.Client;
   /** Finishes what is under way. */
   close(): Promise<void>;
@@ -67,10 +67,17 @@ export function openConnections(options: ConnectionOptions): Connections {
 
   const underWay = new Set<Promise<unknown>>();
 
-  async function use<T>(work: (connection: Connection) => Promise<T>): Promise<T> {
-    const client = await pool.connect().catch((error: unknown) => {
+  async function connect(): Promise<pg.PoolClient> {
+    try {
+      // Also throws at once: each connection reads the certificates that the URL names.
+      return await pool.connect();
+    } catch (error) {
       throw new DatabaseFault(error);
-    });
+    }
+  }
+
+  async function use<T>(work: (connection: Connection) => Promise<T>): Promise<T> {
+    const client = await connect();
     // The error of the query under way says it; without a listener it would end the process.
     const ignore = () => {};
     client.on('error', ignore);

@@ -51,7 +51,10 @@ export function cannotUse(error: unknown): unknown {
   if (!(error instanceof DatabaseFault)) return error;
   const { cause } = error;
   return new SvcError('database_unusable', `The PostgreSQL database cannot be used${why(cause)}.`, {
-    hint: 'Check SVC_DATABASE_URL: host, port, name, user, password and sslmode, and that the user may create tables.',
+    hint:
+      error.kind === 'conflict'
+        ? 'A backup or a query that takes long holds its tables: end it, or start again afterwards.'
+        : 'Check SVC_DATABASE_URL: host, port, name, user, password and sslmode, and that the user may create tables.',
     cause,
   });
 }

@@ -1,3 +1,4 @@
+import type pg from 'pg';
 import type { WakeUps } from '../wake-ups.ts';
 import type { Connections } from './connections.ts';
 import { sql } from './sql.ts';
@@ -68,26 +69,26 @@ function inPayloads(topics: readonly string[]): string[] {
 function startListener(connections: Connections, wakeUps: WakeUps): { close(): Promise<void> } {
   let closed = false;
   let timer: NodeJS.Timeout | undefined;
-  let client = connections.listener();
+  let client: pg.Client | undefined;
 
   function again(): void {
     if (closed || timer !== undefined) return;
-    void client.end().catch(() => {});
+    void client?.end().catch(() => {});
     timer = setTimeout(() => {
       timer = undefined;
-      client = connections.listener();
       void connect();
     }, RECONNECT_MS);
   }
 
   async function connect(): Promise<void> {
-    client.on('error', again);
-    client.on('end', again);
-    client.on('notification', ({ payload = '' }) => {
-      if (payload === EVERYBODY) wakeUps.wakeAll();
-      else for (const topic of payload.split(',')) wakeUps.wake(topic);
-    });
     try {
+      client = connections.listener();
+      client.on('error', again);
+      client.on('end', again);
+      client.on('notification', ({ payload = '' }) => {
+        if (payload === EVERYBODY) wakeUps.wakeAll();
+        else for (const topic of payload.split(',')) wakeUps.wake(topic);
+      });
       await client.connect();
       await client.query(`LISTEN ${CHANNEL}`);
       // What was told in between was missed.
@@ -103,7 +104,7 @@ function startListener(connections: Connections, wakeUps: WakeUps): { close(): P
       closed = true;
       clearTimeout(timer);
       await first;
-      await client.end().catch(() => {});
+      await client?.end().catch(() => {});
     },
   };
 }

@@ -1,4 +1,5 @@
 import { type ConnectionOptions, openConnections } from './connections.ts';
+import { requireUtf8 } from './encoding.ts';
 import { cannotUse } from './faults.ts';
 import { migrate } from './migrate.ts';
 import { migrations } from './migrations/migrations.ts';
@@ -12,6 +13,7 @@ import { migrations } from './migrations/migrations.ts';
 export async function migratePostgres(options: ConnectionOptions): Promise<number> {
   const connections = openConnections(options);
   try {
+    await requireUtf8(connections);
     return await migrate(connections, migrations);
   } catch (error) {
     throw cannotUse(error);

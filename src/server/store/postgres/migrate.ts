@@ -78,7 +78,7 @@ export async function requireSchema(connections: Connections, known: number): Pr
   throw new SvcError(
     'schema_too_old',
     `The database has schema ${version}; this version works with schema ${known}.`,
-    { hint: 'Start svc-server of this version once: it brings the schema up to date.' },
+    { hint: 'svc-server migrate of this version brings the schema up to date.' },
   );
 }
 

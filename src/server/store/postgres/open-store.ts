@@ -11,6 +11,7 @@ import { completionStore } from './completions.ts';
 import { type ConnectionOptions, type Connections, openConnections } from './connections.ts';
 import { creditStore } from './credits.ts';
 import { deathStore } from './deaths.ts';
+import { requireUtf8 } from './encoding.ts';
 import { eventStore } from './events.ts';
 import { evidenceStore } from './evidence.ts';
 import { cannotUse } from './faults.ts';
@@ -62,6 +63,7 @@ const touchSchema = sql('UPDATE svc_schema SET version = version RETURNING versi
 export async function openPostgresStore(options: PostgresStoreOptions): Promise<Store> {
   const connections = openConnections(options);
   try {
+    await requireUtf8(connections);
     if (options.serves) await migrate(connections, migrations);
     else await requireSchema(connections, migrations.length);
   } catch (error) {

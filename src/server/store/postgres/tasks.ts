@@ -1,6 +1,6 @@
 import type { Hex } from '../../../proof/bytes.ts';
-import type { NewTask, TaskRecord, TaskStore } from '../../core/ports.ts';
-import { isSameClaim } from '../task-rows.ts';
+import type { TaskStore } from '../../core/ports.ts';
+import { claimedTask, isSameClaim } from '../task-rows.ts';
 import type { Access } from './access.ts';
 import { sql } from './sql.ts';
 import {
@@ -58,7 +58,7 @@ export function taskStore(
         task.createdAt,
       ]);
       if (claimed === undefined) return { outcome: 'robot_gone' };
-      if (claimed.created) return { outcome: 'created', task: asClaimed(task, claimed.wallet) };
+      if (claimed.created) return { outcome: 'created', task: claimedTask(task, claimed.wallet) };
       const stored = await readTask(access, task.id);
       if (stored === null || !isSameClaim(stored, task)) return { outcome: 'id_conflict' };
       // An id of our own making is only there when the connection was lost after the commit.
@@ -84,9 +84,4 @@ export function taskStore(
     hasAnchorTransaction: async (txHash: Hex) =>
       (await access.first(signed, [txHash])) !== undefined,
   };
-}
-
-function asClaimed(task: NewTask, wallet: string): TaskRecord {
-  const { idGiven: _, keyHash: __, ...claim } = task;
-  return { ...claim, wallet, status: 'claimed', completion: null };
 }

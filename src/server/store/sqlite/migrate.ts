@@ -82,7 +82,7 @@ export function requireSchema(db: Database.Database, migrations: readonly Migrat
     throw new SvcError(
       'schema_too_old',
       `The database has schema ${version}; this version works with schema ${migrations.length}.`,
-      { hint: 'Start svc-server of this version once: it brings the schema up to date.' },
+      { hint: 'svc-server migrate of this version brings the schema up to date.' },
     );
   }
 }

@@ -1,6 +1,6 @@
 import type { Hex } from '../../../proof/bytes.ts';
-import type { TaskStore } from '../../core/ports.ts';
-import { isSameClaim } from '../task-rows.ts';
+import type { NewTask, TaskStore } from '../../core/ports.ts';
+import { claimedTask, isSameClaim } from '../task-rows.ts';
 import type { Access } from './access.ts';
 import { sightings } from './sightings.ts';
 import { isVisibleTo, taskReader } from './task-records.ts';
@@ -45,38 +45,34 @@ export function taskStore({
   );
   const signed = reader.prepare<[Hex]>('SELECT 1 FROM variants WHERE tx_hash = ?');
 
+  function create(task: NewTask): Awaited<ReturnType<TaskStore['createTask']>> {
+    const { id, robotId, keyHash, createdAt } = task;
+    const inserted = insert.get(
+      id,
+      task.title,
+      task.description,
+      task.expectedResult,
+      task.occurredAt,
+      createdAt,
+      robotId,
+      keyHash,
+      id,
+    );
+    if (inserted !== undefined) {
+      seen(robotId, createdAt);
+      return { outcome: 'created', task: claimedTask(task, inserted.wallet) };
+    }
+    if (robotOfKey.get(robotId, keyHash) === undefined) return { outcome: 'robot_gone' };
+    const stored = readTaskInWrite(id);
+    if (stored === null || !task.idGiven || !isSameClaim(stored, task)) {
+      return { outcome: 'id_conflict' };
+    }
+    seen(robotId, createdAt);
+    return { outcome: 'repeated', task: stored };
+  }
+
   return {
-    createTask: (task) =>
-      write(() => {
-        const { idGiven, keyHash, ...claim } = task;
-        const { id, robotId, title, description, expectedResult, occurredAt, createdAt } = claim;
-        const inserted = insert.get(
-          id,
-          title,
-          description,
-          expectedResult,
-          occurredAt,
-          createdAt,
-          robotId,
-          keyHash,
-          id,
-        );
-        if (inserted !== undefined) {
-          seen(robotId, createdAt);
-          const { wallet } = inserted;
-          return {
-            outcome: 'created',
-            task: { ...claim, wallet, status: 'claimed', completion: null },
-          };
-        }
-        if (robotOfKey.get(robotId, keyHash) === undefined) return { outcome: 'robot_gone' };
-        const stored = readTaskInWrite(id);
-        if (stored === null || !idGiven || !isSameClaim(stored, task)) {
-          return { outcome: 'id_conflict' };
-        }
-        seen(robotId, createdAt);
-        return { outcome: 'repeated', task: stored };
-      }),
+    createTask: (task) => write(() => create(task)),
 
     getTask: (id, viewer) =>
       read(() => {

@@ -1,7 +1,7 @@
 /**
- * Statistics and telemetry charts over 100 thousand and over 10 million samples: the same ten robots, one
- * sample every five minutes, with a history of one month and of nine years. Prints both medians and their
- * ratio; fails when one is above 1.3.
+ * What the dashboard asks, over 100 thousand, 1 million and 10 million samples: the same ten robots, one sample every five
+ * minutes, with a history of one month, eleven months and nine years. Prints the medians and the ratio of the last to the
+ * first; fails when one is above 1.3.
  */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -22,7 +22,7 @@ const HOUR_MS = 60 * MINUTE_MS;
 const DAY_MS = 24 * HOUR_MS;
 const ROUNDS = 400;
 const MOST = 1.3;
-const SIZES = [100_000, 10_000_000];
+const SIZES = [100_000, 1_000_000, 10_000_000];
 
 const now = Date.UTC(2026, 0, 15, 12);
 const clock = { now: () => now };
@@ -131,7 +131,7 @@ function tallyOf(samples) {
   return encodeTally(tally);
 }
 
-/** Medians in ms, the two stores by turns so that a busy machine is busy for both. */
+/** Medians in ms, the stores by turns so that a busy machine is busy for all. */
 async function compare(stores, query) {
   const times = stores.map(() => []);
   for (let round = 0; round < ROUNDS; round += 1) {
@@ -164,11 +164,11 @@ try {
   }
   let worst = 0;
   for (const [name, query] of Object.entries(queries)) {
-    const [small = 0, large = 0] = await compare(stores, query);
-    const ratio = large / small;
+    const medians = await compare(stores, query);
+    const ratio = (medians.at(-1) ?? 0) / (medians[0] ?? 0);
     worst = Math.max(worst, ratio);
-    const figures = `${small.toFixed(3)} ms  ${large.toFixed(3)} ms  ratio ${ratio.toFixed(2)}`;
-    print(`${name.padEnd(30)} ${figures}`);
+    const figures = medians.map((ms) => `${ms.toFixed(3)} ms`).join('  ');
+    print(`${name.padEnd(30)} ${figures}  ratio ${ratio.toFixed(2)}`);
   }
   print(`worst ratio ${worst.toFixed(2)}, at most ${MOST}`);
   if (worst > MOST) process.exitCode = 1;

@@ -8,7 +8,9 @@ import { fileURLToPath } from 'node:url';
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts';
 import { createClient } from '../dist/client/client.js';
 import { startAnvil } from '../dist/server/anvil.js';
+import { serverInstallation } from '../dist/server/commands/installation.js';
 import { residentMb } from './resident.js';
+import { environmentOf } from './unit-environment.js';
 
 const program = fileURLToPath(new URL('../bin/svc-server.js', import.meta.url));
 const monitor = new URL('event-loop.js', import.meta.url).href;
@@ -31,6 +33,7 @@ export async function openSite({ blockTime, robots, environment, profile, monito
   const anvil = await startAnvil({ blockTime });
   const settings = {
     PATH: process.env.PATH,
+    ...environmentOf(serverInstallation),
     SVC_PORT: '0',
     SVC_DATA_DIR: folder,
     SVC_CHAIN_RPC_URL: anvil.url,

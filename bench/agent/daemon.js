@@ -8,17 +8,10 @@ import { fileURLToPath } from 'node:url';
 import { agentInstallation } from '../../dist/agent/installation.js';
 import { askAgent } from '../../dist/agent/local-client.js';
 import { residentMb } from '../resident.js';
+import { environmentOf } from '../unit-environment.js';
 
 const program = fileURLToPath(new URL('../../bin/svc-agent.js', import.meta.url));
 const monitor = new URL('../event-loop.js', import.meta.url).href;
-
-/** What the unit sets for its program. */
-const unitEnvironment = Object.fromEntries(
-  agentInstallation.directives
-    .map((line) => /^Environment="?(\w+)=([^"]*)/.exec(line))
-    .filter((match) => match !== null)
-    .map(([, name, value]) => [name, value]),
-);
 
 /**
  * A folder for one agent after another, each `svc-agent run` as the installed service runs it.
@@ -32,7 +25,7 @@ export async function prepareAgent({ url, apiKey, environment }) {
   await writeFile(keyFile, apiKey, { mode: 0o600 });
   const settings = {
     PATH: process.env.PATH,
-    ...unitEnvironment,
+    ...environmentOf(agentInstallation),
     SVC_AGENT_URL: url,
     SVC_AGENT_KEY_FILE: keyFile,
     SVC_AGENT_STATE_DIR: folder,

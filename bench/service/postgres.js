@@ -58,7 +58,8 @@ async function rawPerSecond(url, { seconds, step }) {
   let done = 0;
   const work = async (first) => {
     for (let turn = first; performance.now() < end; turn += POOL) {
-      done += await step(pool, robots[turn % ROBOTS], turn);
+      const more = await step(pool, robots[turn % ROBOTS], turn);
+      done += more;
     }
   };
   await Promise.all(Array.from({ length: POOL }, (_, i) => work(i)));

@@ -16,7 +16,7 @@ let service: TestService;
 beforeAll(async () => {
   service = await startTestService({
     chain: 'mining',
-    timeouts: { headersMs: ARRIVAL_MS, requestMs: ARRIVAL_MS, checkMs: 100 },
+    timeouts: { headersMs: ARRIVAL_MS, requestMs: ARRIVAL_MS, unreadMs: 30_000, checkMs: 100 },
   });
 });
 

@@ -1,14 +1,13 @@
-import { execFile } from 'node:child_process';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, readFile, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { promisify } from 'node:util';
 import type { Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import type { Client } from '../../src/client/client.ts';
 import { type Dashboard, type DashboardPage, startDashboard } from '../support/dashboard.ts';
-
-const shell = promisify(execFile);
+import { run } from '../support/programs.ts';
 
 let dashboard: Dashboard;
 
@@ -52,7 +51,7 @@ describe('a new robot', () => {
   });
   afterAll(() => rm(folder, { recursive: true, force: true }));
 
-  it('gets a key that is shown once, and a command that proves it on the robot', async () => {
+  it('gets a key that is shown once, and commands that take it without holding it', async () => {
     opened = await dashboard.openSignedIn('/robots');
     const { page } = opened;
 
@@ -61,11 +60,26 @@ describe('a new robot', () => {
     await page.getByRole('dialog').getByRole('button', { name: 'Add robot' }).click();
     await page.getByText('Copy this key now').waitFor();
     const key = await keyIn(page);
-    const command = await page.getByRole('dialog').locator('pre').nth(1).textContent();
-    const { stdout } = await shell('/bin/sh', ['-c', command ?? ''], { cwd: folder });
+    const commands = await page.getByRole('dialog').locator('pre').allTextContents();
+    const [, ofAgent = '', ofFile = ''] = commands;
+    const files = { agent: path.join(folder, 'agent-key'), own: path.join(folder, 'robot-key') };
+    const env = { SVC_AGENT_URL: dashboard.server.url, SVC_AGENT_KEY_FILE: files.agent };
+    const args = ofAgent.replace('sudo svc-agent ', '').split(' ');
+    const proven = await run('svc-agent', args, { env, input: `${key}\n` });
+    const kept = spawn('/bin/sh', ['-c', ofFile], {
+      cwd: folder,
+      stdio: ['pipe', 'ignore', 'inherit'],
+    });
+    kept.stdin.end(`${key}\n`);
+    await once(kept, 'exit');
 
     expect(key).toMatch(/^svc_[0-9a-f]{40}$/);
-    expect(JSON.parse(stdout).robot.name).toBe('picker-1');
+    expect(`${ofAgent}${ofFile}`).not.toContain(key);
+    expect(proven.stderr).toContain('of picker-1');
+    for (const file of [files.agent, files.own]) {
+      expect(await readFile(file, 'utf8')).toBe(`${key}\n`);
+      expect((await stat(file)).mode & 0o077).toBe(0);
+    }
     await page.keyboard.press('Escape');
     expect(await keyIn(page)).toBe(key);
     await page.getByRole('button', { name: 'Close', exact: true }).click();

@@ -136,7 +136,7 @@ describe('a connection that is slow, or never closes its side', () => {
   let service: TestService;
   const sockets: Socket[] = [];
   beforeAll(async () => {
-    const timeouts = { headersMs: 300, requestMs: 600, checkMs: 50 };
+    const timeouts = { headersMs: 300, requestMs: 600, unreadMs: 30_000, checkMs: 50 };
     service = await startTestService({ timeouts });
   });
   afterEach(() => {

@@ -39,6 +39,29 @@ export class AnswersDue {
     return true;
   }
 
+  /** Whether the connection waits for an answer that is not written to it yet. */
+  isAwaited(socket: Socket): boolean {
+    return (this.#connections.get(socket)?.due ?? 0) > 0 && socket.writableLength === 0;
+  }
+
+  /**
+   * Ends connections, those with most in memory first, until what their clients have not taken of their answers is
+   * at most `bytes`.
+   */
+  boundUnread(bytes: number): void {
+    let unread = 0;
+    for (const { writableLength } of this.#connections.keys()) unread += writableLength;
+    if (unread <= bytes) return;
+    const largest = [...this.#connections.keys()].toSorted(
+      (a, b) => b.writableLength - a.writableLength,
+    );
+    for (const socket of largest) {
+      if (unread <= bytes) return;
+      unread -= socket.writableLength;
+      socket.destroy();
+    }
+  }
+
   get any(): boolean {
     return [...this.#connections.values()].some(({ due }) => due > 0);
   }

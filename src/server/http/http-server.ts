@@ -7,6 +7,8 @@ export interface ArrivalTimeouts {
   headersMs: number;
   /** To the end of the body. */
   requestMs: number;
+  /** Without a byte of an answer being taken. */
+  unreadMs: number;
   /** How often connections are looked at. */
   checkMs: number;
 }
@@ -14,6 +16,7 @@ export interface ArrivalTimeouts {
 export const arrivalTimeouts: ArrivalTimeouts = {
   headersMs: 10_000,
   requestMs: 30_000,
+  unreadMs: 30_000,
   checkMs: 2_000,
 };
 
@@ -25,6 +28,9 @@ const KEEP_ALIVE_MS = 72_000;
  * the robots that work at the same moment, and an idle one costs some 20 KB, so that all of them fit a small host.
  */
 const MOST_CONNECTIONS = 4096;
+
+/** Of answers that clients have not taken, on all connections together: they stand in memory until they are. */
+const MOST_UNREAD_BYTES = 128 * 1024 * 1024;
 
 export function createHttpServer(
   listener: RequestListener,
@@ -45,6 +51,13 @@ export function createHttpServer(
     },
   );
   server.maxConnections = MOST_CONNECTIONS;
+  server.timeout = timeouts.unreadMs;
+  // Told as well of connections on which nothing is asked, and of those whose answer is being made.
+  server.on('timeout', (socket) => {
+    if (!answers.isAwaited(socket)) socket.destroy();
+  });
+  const bound = setInterval(() => answers.boundUnread(MOST_UNREAD_BYTES), timeouts.checkMs).unref();
+  server.once('close', () => clearInterval(bound));
   // Node would answer an unknown expectation by itself, without a body.
   server.on('checkExpectation', (request, response) => server.emit('request', request, response));
   return server;

@@ -72,7 +72,7 @@ export function lockDatabase(path: string): { release(): void } {
 }
 
 /** Index pages of a large database that a batch of 1024 leaves touches. */
-const CACHE_KIB = 16_384;
+const CACHE_KIB = 65_536;
 
 export function openWriter(path: string): Database.Database {
   const db = new Database(path, { timeout: BUSY_TIMEOUT_MS });

@@ -42,15 +42,13 @@ export function telemetryStore(access: Access): TelemetryStore {
   );
   const rollups = rollupReader(reader);
 
-  function recordInWrite({ robotId, keyHash, samples, now }: NewSamples, readings: Reading[]) {
+  function recordInWrite({ robotId, keyHash, samples, now }: NewSamples) {
     const robot = robotOfKey.get(robotId, keyHash);
     if (robot === undefined) return { outcome: 'robot_gone' as const };
     const isNew = samples.map((sample, index) => insert(robotId, sample, index));
     const inserted = samples.filter((_, index) => isNew[index]);
-    addToRollups(
-      robotId,
-      readings.filter((_, index) => isNew[index]),
-    );
+    // Made here: while they wait for their turn, as many requests would hold them as are under way.
+    addToRollups(robotId, inserted.map(toReading));
     for (const [hour, count] of countsByHour(inserted)) {
       countActivity(robot, 'samples', hour, count);
     }
@@ -61,8 +59,7 @@ export function telemetryStore(access: Access): TelemetryStore {
   return {
     async recordSamples(samples) {
       try {
-        const readings = samples.samples.map(toReading);
-        return await write(() => recordInWrite(samples, readings));
+        return await write(() => recordInWrite(samples));
       } catch (error) {
         if (error instanceof SampleConflict) return { outcome: 'id_conflict', index: error.index };
         throw error;

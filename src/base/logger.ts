@@ -27,6 +27,11 @@ export function createLogger(level: string, destination?: DestinationStream): Lo
   );
 }
 
+/** Flushed by pino after each fatal line: the process may end before the event loop goes on. */
+interface FlushableStream extends DestinationStream {
+  flushSync?(): void;
+}
+
 /** Lines that nobody takes off a full pipe are dropped beyond it. */
 const MOST_BYTES = 1024 * 1024;
 
@@ -43,10 +48,13 @@ function isJournal(journalStream: string | undefined): boolean {
 }
 
 /** Puts syslog(3)'s severity before each line. */
-export function withSeverity(stream: DestinationStream): DestinationStream {
+export function withSeverity(stream: FlushableStream): FlushableStream {
   return {
     write(line: string) {
       stream.write(`<${severityOf(Number(/"level":(\d+)/.exec(line)?.[1]))}>${line}`);
+    },
+    flushSync() {
+      stream.flushSync?.();
     },
   };
 }

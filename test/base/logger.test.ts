@@ -19,15 +19,18 @@ it('puts the severity of journald before each line, and leaves the JSON whole', 
   expect(lines.map((line) => JSON.parse(line.slice(3)).text)).toEqual(Array(6).fill('"level":60'));
 });
 
-/** What a process writes that logs one line to a file, with JOURNAL_STREAM as `journalStream` makes it of the file. */
-async function lineToFile(journalStream: (dev: bigint, ino: bigint) => string): Promise<string> {
+/** What a process with this script writes to a file, with JOURNAL_STREAM as `journalStream` makes it of the file. */
+async function logged(
+  body: string,
+  journalStream: (dev: bigint, ino: bigint) => string,
+): Promise<string> {
   const folder = await mkdtemp(path.join(tmpdir(), 'svc-log-'));
   try {
     const handle = await open(path.join(folder, 'log'), 'w+');
     const { dev, ino } = await handle.stat({ bigint: true });
     const url = (name: string) => new URL(name, import.meta.url).href;
     const script = `const { createLogger } = await import(${JSON.stringify(url('../../src/base/logger.ts'))});
-      createLogger('info').warn('full');`;
+      ${body}`;
     const args = ['--import', url('../support/typescript.js'), '--input-type=module', '-e', script];
     const child = spawn(process.execPath, args, {
       stdio: ['ignore', 'ignore', handle.fd],
@@ -42,14 +45,40 @@ async function lineToFile(journalStream: (dev: bigint, ino: bigint) => string): 
   }
 }
 
+const ONE_LINE = "createLogger('info').warn('full');";
+
 it('puts it there where standard error is the journal', async () => {
-  const line = await lineToFile((dev, ino) => `${dev}:${ino}`);
+  const line = await logged(ONE_LINE, (dev, ino) => `${dev}:${ino}`);
 
   expect(line).toMatch(/^<4>\{.*"msg":"full"\}\n$/);
 });
 
 it('writes JSON alone where standard error was led elsewhere since', async () => {
-  const line = await lineToFile((dev, ino) => `${dev}:${ino + 1n}`);
+  const line = await logged(ONE_LINE, (dev, ino) => `${dev}:${ino + 1n}`);
 
   expect(JSON.parse(line).msg).toBe('full');
+});
+
+it.each([
+  ['the journal', 0n],
+  ['a file', 1n],
+])('loses no fatal line to %s, even in a process that is killed after it', async (_, other) => {
+  const body = `const logger = createLogger('info');
+    logger.info('first');
+    logger.fatal('last');
+    process.kill(process.pid, 'SIGKILL');`;
+
+  const text = await logged(body, (dev, ino) => `${dev}:${ino + other}`);
+
+  expect(text).toContain('"msg":"last"');
+});
+
+it('loses no line of a process that exits', async () => {
+  const body = `const logger = createLogger('info');
+    for (let i = 0; i < 1000; i += 1) logger.info({ i }, 'line');
+    process.exit(1);`;
+
+  const text = await logged(body, (dev, ino) => `${dev}:${ino}`);
+
+  expect(text.match(/"msg":"line"/g)).toHaveLength(1000);
 });

@@ -9,7 +9,8 @@ export type { Logger } from 'pino';
  * severity as sd-daemon(3) has it, `<3>` for an error; journald takes that off, so that the JSON stays whole.
  */
 export function createLogger(level: string, destination?: DestinationStream): Logger {
-  return pino(
+  const onDropped = (lines: number) => logger.warn({ lines }, 'log lines were dropped');
+  const logger = pino(
     {
       level,
       redact: {
@@ -23,8 +24,9 @@ export function createLogger(level: string, destination?: DestinationStream): Lo
         censor: '[redacted]',
       },
     },
-    destination ?? standardError(),
+    destination ?? standardError(onDropped),
   );
+  return logger;
 }
 
 /** Flushed by pino after each fatal line: the process may end before the event loop goes on. */
@@ -35,8 +37,18 @@ interface FlushableStream extends DestinationStream {
 /** Lines that nobody takes off a full pipe are dropped beyond it. */
 const MOST_BYTES = 1024 * 1024;
 
-function standardError(): DestinationStream {
+/** `onDropped` learns afterwards how many lines were dropped. */
+function standardError(onDropped: (lines: number) => void): DestinationStream {
   const stream = pino.destination({ fd: 2, sync: false, maxLength: MOST_BYTES });
+  let dropped = 0;
+  stream.on('drop', () => {
+    dropped += 1;
+  });
+  stream.on('drain', () => {
+    if (dropped === 0) return;
+    onDropped(dropped);
+    dropped = 0;
+  });
   return isJournal(process.env.JOURNAL_STREAM) ? withSeverity(stream) : stream;
 }
 

@@ -1,16 +1,47 @@
+import { existsSync } from 'node:fs';
 import { readdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { expect, it } from 'vitest';
+import packageJson from '../package.json' with { type: 'json' };
 
 const root = path.join(import.meta.dirname, '..');
 
-it('leads from page to page to headings that are there', async () => {
+/** Every page for readers, by its path from the root. */
+async function readPages(): Promise<Map<string, string>> {
+  const names = await readdir(root);
   const found = await readdir(path.join(root, 'docs'), { recursive: true });
-  const pages = ['README.md', ...found.map((name) => path.join('docs', name))];
+  const pages = [...names, ...found.map((name) => path.join('docs', name))];
   const texts = new Map<string, string>();
   for (const page of pages.filter((name) => name.endsWith('.md'))) {
     texts.set(page, await readFile(path.join(root, page), 'utf8'));
   }
+  return texts;
+}
+
+it('leads from page to page to files that are there', async () => {
+  const dead: string[] = [];
+  for (const [page, text] of await readPages()) {
+    for (const [, file = ''] of text.matchAll(/\]\((?!\w+:)([^)#]+)(?:#[^)]+)?\)/g)) {
+      if (!existsSync(path.join(root, path.dirname(page), file))) dead.push(`${page}: ${file}`);
+    }
+  }
+
+  expect(dead).toEqual([]);
+});
+
+it('names scripts of npm that are there', async () => {
+  const unknown: string[] = [];
+  for (const [page, text] of await readPages()) {
+    for (const [, name = ''] of text.matchAll(/npm run ([a-z][\w:-]*)/g)) {
+      if (!(name in packageJson.scripts)) unknown.push(`${page}: ${name}`);
+    }
+  }
+
+  expect(unknown).toEqual([]);
+});
+
+it('leads from page to page to headings that are there', async () => {
+  const texts = await readPages();
   const dead: string[] = [];
   let count = 0;
   for (const [page, text] of texts) {

@@ -9,7 +9,8 @@ export type { Logger } from 'pino';
  * severity as sd-daemon(3) has it, `<3>` for an error; journald takes that off, so that the JSON stays whole.
  */
 export function createLogger(level: string, destination?: DestinationStream): Logger {
-  return pino(
+  const onDropped = (lines: number) => logger.warn({ lines }, 'log lines were dropped');
+  const logger = pino(
     {
       level,
       redact: {
@@ -23,15 +24,31 @@ export function createLogger(level: string, destination?: DestinationStream): Lo
         censor: '[redacted]',
       },
     },
-    destination ?? standardError(),
+    destination ?? standardError(onDropped),
   );
+  return logger;
+}
+
+/** Flushed by pino after each fatal line: the process may end before the event loop goes on. */
+interface FlushableStream extends DestinationStream {
+  flushSync?(): void;
 }
 
 /** Lines that nobody takes off a full pipe are dropped beyond it. */
 const MOST_BYTES = 1024 * 1024;
 
-function standardError(): DestinationStream {
+/** `onDropped` learns afterwards how many lines were dropped. */
+function standardError(onDropped: (lines: number) => void): DestinationStream {
   const stream = pino.destination({ fd: 2, sync: false, maxLength: MOST_BYTES });
+  let dropped = 0;
+  stream.on('drop', () => {
+    dropped += 1;
+  });
+  stream.on('drain', () => {
+    if (dropped === 0) return;
+    onDropped(dropped);
+    dropped = 0;
+  });
   return isJournal(process.env.JOURNAL_STREAM) ? withSeverity(stream) : stream;
 }
 
@@ -43,10 +60,13 @@ function isJournal(journalStream: string | undefined): boolean {
 }
 
 /** Puts syslog(3)'s severity before each line. */
-export function withSeverity(stream: DestinationStream): DestinationStream {
+export function withSeverity(stream: FlushableStream): FlushableStream {
   return {
     write(line: string) {
       stream.write(`<${severityOf(Number(/"level":(\d+)/.exec(line)?.[1]))}>${line}`);
+    },
+    flushSync() {
+      stream.flushSync?.();
     },
   };
 }

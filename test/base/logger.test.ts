@@ -119,17 +119,16 @@ it.runIf(existsSync('/dev/full'))('ends no process whose log has no room', async
       await pause(10);
     }
     logger.fatal('last');
-    console.log('went on');
     process.exit(0);`;
   const full = await open('/dev/full', 'w');
 
   const child = spawn(process.execPath, [...TYPESCRIPT, script], {
-    stdio: ['ignore', 'pipe', full.fd],
+    stdio: ['ignore', 'ignore', full.fd],
     timeout: 60_000,
     killSignal: 'SIGKILL',
   });
-  const [said, [code]] = await Promise.all([text(child.stdout), once(child, 'exit')]);
+  const [code] = await once(child, 'exit');
   await full.close();
 
-  expect([said, code]).toEqual(['went on\n', 0]);
+  expect(code).toBe(0);
 });

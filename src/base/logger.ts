@@ -37,9 +37,24 @@ interface FlushableStream extends DestinationStream {
 /** Lines that nobody takes off a full pipe are dropped beyond it. */
 const MOST_BYTES = 1024 * 1024;
 
-/** `onDropped` learns afterwards how many lines were dropped. */
+/**
+ * A file that cannot be written, as on a full disk, ends nothing: each line tries again what waits. `onDropped` learns
+ * afterwards how many lines were dropped.
+ */
 function standardError(onDropped: (lines: number) => void): DestinationStream {
   const stream = pino.destination({ fd: 2, sync: false, maxLength: MOST_BYTES });
+  let isFailing = false;
+  stream.on('error', () => {
+    isFailing = true;
+  });
+  stream.on('write', () => {
+    isFailing = false;
+  });
+  const flush = stream.flushSync.bind(stream);
+  // Its own repeats for ever, and holds up everything, what a full disk refuses.
+  stream.flushSync = () => {
+    if (!isFailing) flush();
+  };
   let dropped = 0;
   stream.on('drop', () => {
     dropped += 1;

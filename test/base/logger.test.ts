@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { existsSync } from 'node:fs';
 import { mkdtemp, open, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -107,4 +108,27 @@ it('goes on while nobody reads, and says afterwards how many lines it dropped', 
   expect(last).toMatchObject({ level: 40, msg: 'log lines were dropped' });
   expect(last.lines).toBeGreaterThan(0);
   expect(logged.length + last.lines).toBe(Number(given));
+});
+
+it.runIf(existsSync('/dev/full'))('ends no process whose log has no room', async () => {
+  const script = `const { createLogger } = await import(${JSON.stringify(url('../../src/base/logger.ts'))});
+    const { setTimeout: pause } = await import('node:timers/promises');
+    const logger = createLogger('info');
+    for (let i = 0; i < 20; i += 1) {
+      logger.info({ i }, 'line');
+      await pause(10);
+    }
+    logger.fatal('last');
+    process.exit(0);`;
+  const full = await open('/dev/full', 'w');
+
+  const child = spawn(process.execPath, [...TYPESCRIPT, script], {
+    stdio: ['ignore', 'ignore', full.fd],
+    timeout: 60_000,
+    killSignal: 'SIGKILL',
+  });
+  const [code] = await once(child, 'exit');
+  await full.close();
+
+  expect(code).toBe(0);
 });

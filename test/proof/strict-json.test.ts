@@ -5,13 +5,10 @@ import { hashProof } from '../../src/proof/hash.ts';
 import { isProof, type JsonValue } from '../../src/proof/json-value.ts';
 import { mostValuesIn, parseStrictJson, readStrictJson } from '../../src/proof/strict-json.ts';
 import { decodeUtf8 } from '../../src/proof/utf8.ts';
+import { hasNoProto } from './has-no-proto.ts';
 import { refusalOf } from './refusal.ts';
 
 const json = fc.jsonValue({ maxDepth: 6, stringUnit: 'grapheme' }).filter(hasNoProto);
-
-function hasNoProto(value: unknown): boolean {
-  return !JSON.stringify(value).includes('"__proto__"');
-}
 
 function nested(levels: number, inner = ''): string {
   return '['.repeat(levels) + inner + ']'.repeat(levels);

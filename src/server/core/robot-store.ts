@@ -9,7 +9,6 @@ export interface RobotRecord {
   keyHint: string | null;
   createdAt: number;
   updatedAt: number;
-  /** To the second: of calls within one it may be that of the first. */
   lastSeenAt: number | null;
   batteryPct: number | null;
   state: string | null;

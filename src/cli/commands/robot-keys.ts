@@ -2,16 +2,15 @@ import { confirmByName } from '../confirm.ts';
 import type { Context } from '../context.ts';
 import { findRobot } from '../find-one.ts';
 
+interface Choice {
+  robot: string;
+  yes?: boolean;
+}
+
 /** `svc robots rotate-key ROBOT` */
-export async function rotateKey(
-  context: Context,
-  { robot: text, yes = false }: { robot: string; yes?: boolean },
-): Promise<void> {
-  const { session, output } = context;
-  const { client } = await session();
-  const { id, name } = await findRobot(client, text);
-  const consequence = `The key that ${output.quote(name)} uses now stops working at once.`;
-  await confirmByName(context, { yes, name, consequence });
+export async function rotateKey(context: Context, choice: Choice): Promise<void> {
+  const { output } = context;
+  const { client, id, name } = await confirmEndOfKey(context, choice, '');
   const { body } = await client.call('rotateKey', { params: { id } });
   if (output.asksJson) return output.json(body);
   output.text(body.api_key);
@@ -19,18 +18,26 @@ export async function rotateKey(
 }
 
 /** `svc robots revoke-key ROBOT` */
-export async function revokeKey(
-  context: Context,
-  { robot: text, yes = false }: { robot: string; yes?: boolean },
-): Promise<void> {
-  const { session, output } = context;
-  const { client } = await session();
-  const { id, name } = await findRobot(client, text);
-  const consequence = `The key that ${output.quote(name)} uses now stops working at once, and none takes its place.`;
-  await confirmByName(context, { yes, name, consequence });
+export async function revokeKey(context: Context, choice: Choice): Promise<void> {
+  const { output } = context;
+  const { client, id, name } = await confirmEndOfKey(context, choice, ', and none takes its place');
   const { body } = await client.call('deleteKey', { params: { id } });
   if (output.asksJson) return output.json(body);
   output.note(`${output.quote(name)} has no key now; svc robots rotate-key gives it one.`);
+}
+
+/** `afterwards` ends the sentence that asks. */
+async function confirmEndOfKey(
+  context: Context,
+  { robot: text, yes = false }: Choice,
+  afterwards: string,
+) {
+  const { session, output } = context;
+  const { client } = await session();
+  const { id, name } = await findRobot(client, text);
+  const consequence = `The key that ${output.quote(name)} uses now stops working at once${afterwards}.`;
+  await confirmByName(context, { yes, name, consequence });
+  return { client, id, name };
 }
 
 /** What to do with a key that was just shown. */

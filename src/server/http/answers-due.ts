@@ -14,8 +14,7 @@ interface Connection {
    * hold the next, so that every request would stay until the whole heap is collected.
    */
   due: number;
-  newest: IncomingMessage;
-  newestAnswer: ServerResponse;
+  newest: ServerResponse;
 }
 
 /** Which answers each connection still waits for. */
@@ -25,13 +24,12 @@ export class AnswersDue {
   /** Notes a request; false, and the connection is destroyed, when it is one too many or came after that. */
   admit(request: IncomingMessage, response: ServerResponse): boolean {
     const { socket } = request;
-    const connection = this.#connections.get(socket) ?? this.#open(socket, request, response);
+    const connection = this.#connections.get(socket) ?? this.#open(socket, response);
     if (socket.destroyed || connection.due === MOST_DUE) {
       socket.destroy();
       return false;
     }
-    connection.newest = request;
-    connection.newestAnswer = response;
+    connection.newest = response;
     connection.due += 1;
     response.once('close', () => {
       connection.due -= 1;
@@ -73,14 +71,14 @@ export class AnswersDue {
   mayInterject(socket: Socket): boolean {
     const connection = this.#connections.get(socket);
     if (connection === undefined) return true;
-    const { due, newest, newestAnswer } = connection;
-    if (due === 0) return newest.complete;
+    const { due, newest } = connection;
+    if (due === 0) return newest.req.complete;
     // Answers go out in their order: the only one that is due is the newest.
-    return due === 1 && !newest.complete && !newestAnswer.headersSent;
+    return due === 1 && !newest.req.complete && !newest.headersSent;
   }
 
-  #open(socket: Socket, newest: IncomingMessage, newestAnswer: ServerResponse): Connection {
-    const connection = { due: 0, newest, newestAnswer };
+  #open(socket: Socket, newest: ServerResponse): Connection {
+    const connection = { due: 0, newest };
     // A destroyed connection never closes again, and must not stay here.
     if (socket.destroyed) return connection;
     this.#connections.set(socket, connection);

@@ -1,4 +1,4 @@
-import { writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { defineConfig } from 'rolldown';
 import { routes } from './dist/protocol/routes.js';
@@ -6,22 +6,15 @@ import { thirdPartyLicenses } from './third-party-licenses.js';
 
 const require = createRequire(import.meta.url);
 
-/** What TypeScript is to know of the bundle. */
-const declarations = {
+/** What TypeScript is to know of a bundle, by file. */
+const declarations = (files) => ({
   name: 'declarations',
   generateBundle() {
-    for (const [name, declaration] of Object.entries({
-      svc: '{}',
-      'cli-page': 'declare function cliPage(): string',
-    })) {
-      this.emitFile({
-        type: 'asset',
-        fileName: `${name}.d.cts`,
-        source: `export ${declaration};\n`,
-      });
+    for (const [fileName, declaration] of Object.entries(files)) {
+      this.emitFile({ type: 'asset', fileName, source: `export ${declaration};\n` });
     }
   },
-};
+});
 
 /**
  * conf loads a JSON Schema validator for an option that `svc` does not set, and commander what starts other
@@ -86,7 +79,7 @@ const helpTexts = {
  * commands do. What only some commands need stays apart, and is read by them alone. CommonJS, for loading the
  * first ES module costs a sixth of the start of Node.js itself.
  */
-export default defineConfig({
+const cli = {
   input: {
     svc: 'src/cli/svc.ts',
     'cli-page': 'src/cli/cli-page.ts',
@@ -94,7 +87,16 @@ export default defineConfig({
   },
   platform: 'node',
   external: [/^(viem|ethers|undici)(\/|$)/],
-  plugins: [declarations, withoutUnused, routesWithoutSchemas, helpTexts, thirdPartyLicenses],
+  plugins: [
+    declarations({
+      'svc.d.cts': '{}',
+      'cli-page.d.cts': 'declare function cliPage(): string',
+    }),
+    withoutUnused,
+    routesWithoutSchemas,
+    helpTexts,
+    thirdPartyLicenses,
+  ],
   output: {
     dir: 'dist/cli',
     format: 'cjs',
@@ -102,4 +104,62 @@ export default defineConfig({
     entryFileNames: '[name].cjs',
     chunkFileNames: '[name].cjs',
   },
-});
+};
+
+/** What checkpoints.ts starts as a thread. */
+const checkpointThread = {
+  name: 'checkpoint-thread',
+  buildStart() {
+    this.emitFile({
+      type: 'asset',
+      fileName: 'checkpoint-thread.js',
+      source: readFileSync('src/server/store/sqlite/checkpoint-thread.js'),
+    });
+  },
+};
+
+/** siwe loads all of ethers to check signatures, which is not asked of it here: 15 MB. Left out, that would throw. */
+const siweWithoutEthers = {
+  name: 'siwe-without-ethers',
+  resolveId(id, importer = '') {
+    if (id !== 'ethers') return null;
+    return importer.includes('/node_modules/siwe/') ? '\0no-ethers' : { id, external: true };
+  },
+  load: (id) => (id === '\0no-ethers' ? 'export const ethers = {};' : null),
+};
+
+/**
+ * `svc-server` in a few files without what nothing uses of viem and others: of its own and packages' more than a
+ * thousand files, V8 keeps each source with its comments, and Node.js what it knows of each module. ASCII alone,
+ * for V8 keeps a source with any other character in two bytes each. Names and lines stay, for stack traces.
+ */
+const server = {
+  input: { program: 'src/server/commands/program.ts' },
+  // apg-js, of siwe, writes 'use strict;', which is none; as an ES module it is strict.
+  checks: { moduleLevelDirective: false },
+  platform: 'node',
+  external: [/^(@foundry-rs\/anvil|better-sqlite3|pg|swagger-ui-dist|undici|viem\/chains)(\/|$)/],
+  plugins: [
+    declarations({
+      'program.d.ts': 'declare function main(argv: string[]): Promise<number>',
+    }),
+    siweWithoutEthers,
+    checkpointThread,
+    thirdPartyLicenses,
+  ],
+  output: {
+    dir: 'dist/svc-server',
+    format: 'esm',
+    cleanDir: true,
+    entryFileNames: '[name].js',
+    chunkFileNames: '[name].js',
+    comments: false,
+    minify: {
+      compress: false,
+      mangle: false,
+      codegen: { removeWhitespace: false, asciiOnly: true },
+    },
+  },
+};
+
+export default defineConfig([cli, server]);

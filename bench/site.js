@@ -1,19 +1,17 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, open, readFile, rm } from 'node:fs/promises';
+import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts';
 import { createClient } from '../dist/client/client.js';
 import { startAnvil } from '../dist/server/anvil.js';
 import { serverInstallation } from '../dist/server/commands/installation.js';
-import { residentMb } from './resident.js';
+import { startProgram } from './measured-program.js';
 import { environmentOf } from './unit-environment.js';
 
 const program = fileURLToPath(new URL('../bin/svc-server.js', import.meta.url));
-const monitor = new URL('event-loop.js', import.meta.url).href;
 
 /** The first account of anvil's mnemonic. */
 const ANCHOR_KEY = '0xac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80';
@@ -42,57 +40,28 @@ export async function openSite({ blockTime, robots, environment, profile, monito
     SVC_ANCHOR_TIMEOUT_MS: '600000',
     ...environment,
   };
-  const log = path.join(folder, 'server.log');
-  const logFile = await open(log, 'w');
-  const profiling = profile === undefined ? [] : ['--cpu-prof', '--cpu-prof-dir', profile];
-  const monitoring = monitored ? ['--import', monitor] : [];
-  const child = spawn(process.execPath, [...profiling, ...monitoring, program, 'start'], {
-    stdio: ['ignore', 'ignore', logFile.fd, 'ipc'],
+  const server = await startProgram({
+    command: [program, 'start'],
     env: settings,
+    log: path.join(folder, 'server.log'),
+    profile,
+    monitored,
   });
-  await logFile.close();
-  const url = await listening(child, log);
   const accounts = Array.from({ length: Math.ceil(robots / ROBOTS_OF_ACCOUNT) }, async (_, i) => {
     const count = Math.min(ROBOTS_OF_ACCOUNT, robots - i * ROBOTS_OF_ACCOUNT);
-    return openAccount({ url, settings }, count);
+    return openAccount({ url: server.url, settings }, count);
   });
   return {
-    url,
+    ...server,
     rpcUrl: anvil.url,
-    pid: child.pid,
     anvilPid: anvil.pid,
     robots: (await Promise.all(accounts)).flat(),
-    /** Resident memory in MB. */
-    residentMb: () => residentMb(child.pid),
-    /** Begins to measure the server's event loop and processor time. */
-    async measure() {
-      child.send('reset');
-      await once(child, 'message');
-    },
-    /** @returns {Promise<{ p99Ms: number, maxMs: number, cpuMs: number }>} */
-    async measured() {
-      child.send('read');
-      const [answer] = await once(child, 'message');
-      return answer;
-    },
     async close() {
-      child.kill('SIGTERM');
-      if (child.exitCode === null) await once(child, 'exit');
+      await server.end('SIGTERM');
       await anvil.close();
       await rm(folder, { recursive: true });
     },
   };
-}
-
-/** Where the server listens, from its log. */
-async function listening(child, log) {
-  for (;;) {
-    const lines = (await readFile(log, 'utf8')).split('\n');
-    const line = lines.find((text) => text.includes('"msg":"listening"'));
-    if (line !== undefined) return JSON.parse(line).url;
-    if (child.exitCode !== null) throw new Error(`The server did not start:\n${lines.join('\n')}`);
-    await sleep(20);
-  }
 }
 
 async function openAccount({ url, settings }, robots) {

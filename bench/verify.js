@@ -10,7 +10,7 @@ import { parseArgs } from 'node:util';
 import { Client } from 'undici';
 import { claimTasks } from './anchor/load.js';
 import { report } from './report.js';
-import { callsPerSecond, inTurn } from './service/calls.js';
+import { callsPerSecond, inTurn, post } from './service/calls.js';
 import { openSite } from './site.js';
 
 const CONNECTIONS = 64;
@@ -32,13 +32,9 @@ async function anchorProofs(site, count) {
   const work = async () => {
     const client = new Client(site.url, { headersTimeout: 0 });
     for (let task = tasks.pop(); task !== undefined; task = tasks.pop()) {
-      const headers = {
-        authorization: `Bearer ${task.apiKey}`,
-        'content-type': 'application/json',
-      };
-      const path = `/api/v1/tasks/${task.id}/complete`;
       const body = JSON.stringify({ proof: { task: task.id, parcels: 12 } });
-      const answer = await client.request({ method: 'POST', path, headers, body });
+      const path = `/api/v1/tasks/${task.id}/complete`;
+      const answer = await client.request(post(path, task.apiKey, body));
       const { verification } = await answer.body.json();
       anchored.push(verification);
     }

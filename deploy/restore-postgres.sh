@@ -1,5 +1,5 @@
 #!/bin/sh
-# Puts a backup into an empty database, and lets nothing be anchored until it was held against the chain:
+# Puts a backup into an empty database, and lets nothing be anchored until it was compared with the chain:
 #   restore-postgres.sh /backups/svc-20261121T040000Z.dump postgres://svc@db.example/svc_restored
 # Stop every instance first. The password comes from PGPASSWORD or ~/.pgpass. Afterwards, with SVC_CHAIN_RPC_URL and the
 # anchoring keys in the environment: svc-server reconcile, then start.

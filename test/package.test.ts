@@ -12,9 +12,10 @@ const root = path.join(import.meta.dirname, '..');
 const shapes = [
   /^(package\.json|LICENSE|(README|CHANGELOG|CONTRIBUTING)\.md)$/,
   /^bin\/svc(-agent|-server)?\.c?js$/,
-  /^dist\/(agent|base|chain|client|proof|protocol|server)\/([\w-]+\/)*[\w-]+\.js$/,
+  /^dist\/(agent|base|client|proof|protocol)\/([\w-]+\/)*[\w-]+\.js$/,
   /^dist\/(client\/(client|index)|base\/svc-error|proof\/[\w-]+|protocol\/(routes\/)?[\w-]+)\.d\.ts$/,
   /^dist\/cli\/([\w-]+\.cjs|help\.json|third-party-licenses\.txt)$/,
+  /^dist\/svc-server\/([\w-]+\.js|third-party-licenses\.txt)$/,
   /^dist\/dashboard\/(index\.html|icon\.svg|color-scheme\.js|third-party-licenses\.txt)$/,
   /^dist\/dashboard\/assets\/[\w-]+\.(js|css)(\.gz)?$/,
   /^pages\/cli-login\/(index\.html|page\.(css|js))$/,
@@ -63,9 +64,9 @@ it('has every page that its pages lead to', async () => {
   expect(missing).toEqual([]);
 });
 
-it('is smaller than 3 MB, and than 6 MB unpacked', () => {
+it('is smaller than 3 MB, and than 7 MB unpacked', () => {
   expect(packed.size).toBeLessThan(3_000_000);
-  expect(packed.unpackedSize).toBeLessThan(6_000_000);
+  expect(packed.unpackedSize).toBeLessThan(7_000_000);
 });
 
 it('is a package as npm, Node.js and bundlers take it', async () => {

@@ -70,15 +70,18 @@ describe('what is installed with the package', () => {
 });
 
 describe('what is bundled', () => {
-  it.each(['cli', 'dashboard'])('into dist/%s has its licence beside it', (folder) => {
-    const file = path.join(root, 'dist', folder, 'third-party-licenses.txt');
-    const text = readFileSync(file, 'utf8');
+  it.each(['cli', 'svc-server', 'dashboard'])(
+    'into dist/%s has its licence beside it',
+    (folder) => {
+      const file = path.join(root, 'dist', folder, 'third-party-licenses.txt');
+      const text = readFileSync(file, 'utf8');
 
-    const titles = [...text.matchAll(/^== (\S+) \S+ \((.+)\)$/gm)];
-    expect(titles.length).toBeGreaterThan(5);
-    expect(titles.filter(([, , license]) => !isAllowed(license))).toEqual([]);
-    expect(text).toContain('Permission is hereby granted, free of charge');
-  });
+      const titles = [...text.matchAll(/^== (\S+) \S+ \((.+)\)$/gm)];
+      expect(titles.length).toBeGreaterThan(5);
+      expect(titles.filter(([, , license]) => !isAllowed(license))).toEqual([]);
+      expect(text).toContain('Permission is hereby granted, free of charge');
+    },
+  );
 });
 
 describe('the lockfile', () => {

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Client } from 'undici';
+import { post } from '../service/calls.js';
 
 /** Connections while robots make ready; a listening socket refuses too many that come in the same moment. */
 const AT_ONCE = 64;
@@ -17,7 +18,7 @@ export async function claimTasks({ url, robots: all }, perRobot) {
   const claim = async () => {
     const client = new Client(url);
     for (let robot = claims.pop(); robot !== undefined; robot = claims.pop()) {
-      const { status, text } = await ask(client, 'POST', '/api/v1/tasks', robot.apiKey, body);
+      const { status, text } = await ask(client, post('/api/v1/tasks', robot.apiKey, body));
       if (status !== 201) throw new Error(`A claim was answered ${status}: ${text}`);
       robot.tasks.push(JSON.parse(text).task.id);
     }
@@ -89,12 +90,11 @@ export async function connect(url, count) {
 export async function complete(client, apiKey, id) {
   const path = `/api/v1/tasks/${id}/complete`;
   const proof = `{"proof":{"task":"${id}","picked":12,"distance_m":3.269,"route":["a1","b4","c7"]}}`;
-  const { status, text } = await ask(client, 'POST', path, apiKey, proof);
+  const { status, text } = await ask(client, post(path, apiKey, proof));
   if (status !== 200) throw new Error(`A completion was answered ${status}: ${text}`);
 }
 
-async function ask(client, method, path, apiKey, body) {
-  const headers = { authorization: `Bearer ${apiKey}`, 'content-type': 'application/json' };
-  const answer = await client.request({ method, path, headers, body });
+async function ask(client, request) {
+  const answer = await client.request(request);
   return { status: answer.statusCode, text: await answer.body.text() };
 }

@@ -1,5 +1,6 @@
 import { text } from 'node:stream/consumers';
 import { type Command, InvalidArgumentError } from 'commander';
+import { addConfigCommand } from '../base/config-command.ts';
 import { addInstallCommands } from '../base/install-commands.ts';
 
 /** The commands of `svc-agent`; each loads what it needs when it runs. */
@@ -28,7 +29,7 @@ export function addCommands(program: Command, exitWith: (code: number) => void):
   program
     .command('doctor')
     .description(
-      'Say what keeps the robot from delivering, now or soon; ends with 1 where anything is wrong',
+      'Say what keeps the robot from delivering, now or soon; ends with 1 if anything is wrong',
     )
     .option('--json', 'print one JSON object: { ok, checks: [{ name, ok, detail }] }')
     .addHelpText(
@@ -40,16 +41,7 @@ export function addCommands(program: Command, exitWith: (code: number) => void):
       const { doctor } = await import('./commands/doctor.ts');
       exitWith(await doctor(process.env, options));
     });
-  program
-    .command('config')
-    .description('Print the effective configuration, secrets masked')
-    .option('--describe', 'print what each variable means instead')
-    .option('--json', 'print one JSON object')
-    .action(async (options: { describe?: boolean; json?: boolean }) => {
-      const { describeConfig, printConfig } = await import('./commands/config.ts');
-      if (options.describe) describeConfig();
-      else printConfig(process.env, options);
-    });
+  addConfigCommand(program, () => import('./commands/config.ts'));
   addRobotCommands(program, exitWith);
   addUpkeepCommands(program);
   addInstallCommands(program, async () => (await import('./installation.ts')).agentInstallation);
@@ -136,7 +128,7 @@ function addUpkeepCommands(program: Command): void {
     )
     .addHelpText(
       'after',
-      '\nThe daemon takes it up by itself; an installed one has a copy, and is restarted for it.' +
+      '\nThe daemon picks it up by itself; an installed one has a copy of its own, and must be restarted.' +
         '\n\nExample:\n  svc robots rotate-key arm-1 --yes | sudo svc-agent key set',
     )
     .action(async () => {

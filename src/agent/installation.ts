@@ -1,6 +1,6 @@
 import type { Installation } from '../base/install-service.ts';
 
-/** `svc-agent` as a service of systemd. The programs of the group svc-agent may call its socket. */
+/** `svc-agent` as a systemd service. The programs of the group svc-agent may call its socket. */
 export const agentInstallation: Installation = {
   name: 'svc-agent',
   description: "svc-agent, which delivers a robot's claims, evidence and telemetry",

@@ -1,5 +1,5 @@
-import { Command, CommanderError } from 'commander';
-import { SvcError } from '../base/svc-error.ts';
+import { Command } from 'commander';
+import { reportError } from '../base/report-error.ts';
 import { packageVersion } from '../base/version.ts';
 import { addCommands } from './commands.ts';
 
@@ -16,7 +16,7 @@ export async function main(argv: string[]): Promise<number> {
     await program.parseAsync(argv);
     return exitCode;
   } catch (error) {
-    return report(error);
+    return reportError('svc-agent', error, codes);
   }
 }
 
@@ -46,12 +46,3 @@ const codes: Readonly<Record<string, number>> = {
   anchor_unconfirmed: 8,
   completion_in_progress: 8,
 };
-
-function report(error: unknown): number {
-  // Commander has printed its own message.
-  if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
-  if (!(error instanceof SvcError)) throw error;
-  process.stderr.write(`svc-agent: ${error.message.replaceAll('\n', '\n  ')}\n`);
-  if (error.hint !== undefined) process.stderr.write(`${error.hint}\n`);
-  return codes[error.code] ?? 1;
-}

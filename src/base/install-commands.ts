@@ -6,7 +6,7 @@ export function addInstallCommands(program: Command, load: () => Promise<Install
   const name = program.name();
   program
     .command('install')
-    .description('Make it a service of systemd that starts with the machine (as root)')
+    .description('Install it as a systemd service that starts with the machine (as root)')
     .option('--user <name>', `existing account to run as (default: ${name}, made if needed)`)
     .option('--dry-run', 'print what would be written and run, and do nothing')
     .addHelpText('after', `\nExamples:\n  ${name} install --dry-run\n  sudo ${name} install`)

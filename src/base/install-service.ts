@@ -31,7 +31,7 @@ interface Plan {
 }
 
 /**
- * Makes the program a service of systemd that starts with the machine. What runs goes on in the new
+ * Installs the program as a systemd service that starts with the machine. What runs goes on in the new
  * version; what does not is not started. `root`: the tree of another system, such as an image.
  *
  * @throws SvcError `cannot_install`

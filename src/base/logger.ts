@@ -1,5 +1,6 @@
 import { fstatSync } from 'node:fs';
 import { type DestinationStream, type Logger, pino } from 'pino';
+import sonicBoom from 'sonic-boom';
 
 export type { Logger } from 'pino';
 
@@ -38,23 +39,23 @@ interface FlushableStream extends DestinationStream {
 const MOST_BYTES = 1024 * 1024;
 
 /**
- * A file that cannot be written, as on a full disk, ends nothing: each line tries again what waits. `onDropped` learns
- * afterwards how many lines were dropped.
+ * A file that cannot be written, as on a full disk, ends nothing and holds nothing up: each line tries again what
+ * waits. `onDropped` learns afterwards how many lines were dropped. The stream is of a later version than pino's own,
+ * whose synchronous flush repeats for ever what a full disk refuses.
  */
 function standardError(onDropped: (lines: number) => void): DestinationStream {
-  const stream = pino.destination({ fd: 2, sync: false, maxLength: MOST_BYTES });
-  let isFailing = false;
-  stream.on('error', () => {
-    isFailing = true;
+  const stream = new sonicBoom.SonicBoom({ fd: 2, sync: false, maxLength: MOST_BYTES });
+  stream.on('error', ({ code }: NodeJS.ErrnoException) => {
+    // Nobody reads any more; pino's own stream does the same.
+    if (code === 'EPIPE') stream.write = () => true;
   });
-  stream.on('write', () => {
-    isFailing = false;
+  process.on('exit', () => {
+    try {
+      stream.flushSync();
+    } catch {
+      // There is nowhere left to say it.
+    }
   });
-  const flush = stream.flushSync.bind(stream);
-  // Its own repeats for ever, and holds up everything, what a full disk refuses.
-  stream.flushSync = () => {
-    if (!isFailing) flush();
-  };
   let dropped = 0;
   stream.on('drop', () => {
     dropped += 1;

@@ -3,14 +3,14 @@ import { setImmediate as yieldToOthers } from 'node:timers/promises';
 /** A step ends after so long; others are served before the next. */
 const STEP_MS = 4;
 
-/** Answers what to wait for between two pieces of work, each of them short. */
-export function startSteps(): () => Promise<void> {
+/** Answers what to wait for between two pieces of work, each of them short; nothing while the step goes on. */
+export function startSteps(): () => Promise<void> | undefined {
   let startedAt = performance.now();
-  return async () => {
-    if (performance.now() - startedAt <= STEP_MS) return;
+  const next = async () => {
     await yieldToOthers();
     startedAt = performance.now();
   };
+  return () => (performance.now() - startedAt <= STEP_MS ? undefined : next());
 }
 
 /** Runs a computation that may pause at each of its yields, in steps. */
@@ -19,6 +19,15 @@ export async function inSteps<T>(work: Generator<unknown, T>): Promise<T> {
   for (;;) {
     const { done, value } = work.next();
     if (done) return value;
-    await step();
+    const others = step();
+    if (others !== undefined) await others;
+  }
+}
+
+/** Runs such a computation to its end, for one that takes less than a step. */
+export function atOnce<T>(work: Generator<unknown, T>): T {
+  for (;;) {
+    const { done, value } = work.next();
+    if (done) return value;
   }
 }

@@ -1,7 +1,9 @@
 import { readFileSync } from 'node:fs';
+import path from 'node:path';
+import { packageFolder } from './package-folder.ts';
 
 /** Of the installed package. */
 export function packageVersion(): string {
-  const text = readFileSync(new URL('../../package.json', import.meta.url), 'utf8');
+  const text = readFileSync(path.join(packageFolder, 'package.json'), 'utf8');
   return (JSON.parse(text) as { version: string }).version;
 }

@@ -108,7 +108,7 @@ async function readPlace(
   };
 }
 
-export async function readBlock(ask: Ask, number: bigint): Promise<BlockHeader | null> {
+async function readBlock(ask: Ask, number: bigint): Promise<BlockHeader | null> {
   const [block] = await ask([
     { method: 'eth_getBlockByNumber', params: [`0x${number.toString(16)}`, false] },
   ]);

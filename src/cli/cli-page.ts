@@ -10,7 +10,7 @@ export function cliPage(): string {
     '# The command line',
     'Made from `src/cli/command-table.ts` by `npm run docs`. `svc COMMAND --help` says the same.',
     'Data goes to standard output, everything else to standard error: a table on a terminal, tab-separated values ' +
-      'without a head elsewhere, with `--json` what the service answered. Text of robots that could drive a ' +
+      'without a header elsewhere, with `--json` what the service answered. Text of robots that could drive a ' +
       'terminal is shown as escapes, `\\u{1b}`; in JSON it is whole. Robots and fleets are named by id, by the ' +
       'beginning of an id, or by their exact name.',
     'A command that destroys asks for the name, or takes `--yes`; where nobody can be asked it ends with 2.',

@@ -11,7 +11,7 @@ export const BUNDLE_FORMAT = 'svc-bundle/1';
 export const MAX_BUNDLE_DEPTH = MAX_PROOF_DEPTH + 2;
 
 /**
- * One JSON document that needs nothing but a node of the chain to be checked: design, "Bundle". Ids are UUIDs
+ * One JSON document that needs nothing but a node of the chain to be checked. Ids are UUIDs
  * in lower case, times ISO-8601 UTC with milliseconds, `block_number` is a decimal string.
  */
 export interface Bundle {

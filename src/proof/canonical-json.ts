@@ -27,6 +27,9 @@ export function canonicalPieces(value: unknown): Generator<string, void> {
   return new Writer().write(value);
 }
 
+/** Characters up to which a look at each costs less than a call into the engine. */
+const SHORT = 32;
+
 /** A container that is being written, its end, and the place of its next value. */
 type Frame = ArrayFrame | ObjectFrame;
 type ArrayFrame = { items: unknown[]; length: number; at: number };
@@ -104,8 +107,19 @@ function scalarText(value: unknown): string {
 }
 
 function stringText(text: string): string {
+  if (isPlain(text)) return `"${text}"`;
   if (/\p{Surrogate}/u.test(text)) throw new TypeError('Not JSON: a lone surrogate');
   return JSON.stringify(text);
+}
+
+/** Short, as most names are, and nothing in it is written otherwise or is half a surrogate pair. */
+function isPlain(text: string): boolean {
+  if (text.length > SHORT) return false;
+  for (let at = 0; at < text.length; at++) {
+    const code = text.charCodeAt(at);
+    if (code < 0x20 || code === 0x22 || code === 0x5c || code >= 0xd800) return false;
+  }
+  return true;
 }
 
 function requirePlain(value: object): void {

@@ -82,6 +82,7 @@ const CLOSE_OBJECT = 0x7d;
  */
 const EXACT_DIGITS = 15;
 
+const FIRST_SURROGATE = 0xd800;
 const LONE_SURROGATE = /\p{Surrogate}/u;
 
 /** A container still open, and the name of its member in progress if it is an object. */
@@ -100,6 +101,8 @@ class Parser {
   readonly #open: Frame[] = [];
   #at = 0;
   #values = 0;
+  /** Whether the last string may hold a surrogate. */
+  #wide = false;
   #fault: StrictJsonError | undefined;
 
   constructor(text: string, options: StrictJsonOptions) {
@@ -203,7 +206,7 @@ class Parser {
     if (this.#token() !== COLON) throw this.#syntaxError('expected ":"');
     this.#at++;
     if (this.#fault) return;
-    if (LONE_SURROGATE.test(name)) {
+    if (this.#wide && LONE_SURROGATE.test(name)) {
       // Such a name fits into no pointer that is to be sent as UTF-8: point to its object.
       this.#refuse('A member name contains a lone surrogate', this.#open.slice(0, -1));
       return;
@@ -215,7 +218,8 @@ class Parser {
 
   #stringValue(): string {
     const value = this.#string();
-    if (LONE_SURROGATE.test(value)) this.#refuse('The string contains a lone surrogate');
+    if (this.#wide && LONE_SURROGATE.test(value))
+      this.#refuse('The string contains a lone surrogate');
     return value;
   }
 
@@ -224,9 +228,11 @@ class Parser {
     const start = this.#at;
     let at = start + 1;
     let escaped = false;
+    let greatest = 0;
     for (;;) {
       const code = text.charCodeAt(at);
       if (code === QUOTE) break;
+      if (code > greatest) greatest = code;
       if (code === BACKSLASH) {
         escaped = true;
         at++;
@@ -239,6 +245,7 @@ class Parser {
       at++;
     }
     this.#at = at + 1;
+    this.#wide = escaped || greatest >= FIRST_SURROGATE;
     if (!escaped) return text.slice(start + 1, at);
     try {
       return JSON.parse(text.slice(start, at + 1));

@@ -7,7 +7,7 @@ const Used = Closed({
   max: Type.Integer({ minimum: 0 }),
 });
 
-/** The signed-in account: design, "Reads for dashboard and CLI". */
+/** The signed-in account, for dashboard and command line. */
 export const Account = Closed({
   wallet: Address,
   gate: Closed({ holds: Type.Boolean() }),

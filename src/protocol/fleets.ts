@@ -6,7 +6,7 @@ export const Tags = Type.Array(Text(limits.tagLength), { maxItems: limits.tagsPe
 
 export const SortOrder = Type.Integer({ minimum: 0, maximum: limits.sortOrderMax });
 
-/** Fleet: specification, section 2, and the additions of the design. Fleets are shown by `sort_order`. */
+/** Fleet: specification, section 2, with what it leaves open. Fleets are shown by `sort_order`. */
 export const Fleet = Closed({
   id: Uuid,
   name: VisibleText(limits.nameLength),

@@ -1,5 +1,5 @@
 /**
- * Every limit of the interface specification, section 8, and of the design's "Bodies".
+ * Every limit of the interface specification, section 8, and those that it leaves open.
  * Lengths are Unicode code points; sizes are bytes of UTF-8, of the canonical form where a
  * JSON document is meant; rates are calls per window.
  */

@@ -55,7 +55,7 @@ export const Finality = Type.Union([
   Type.Literal('reorged'),
 ]);
 
-/** Verification receipt: specification, section 2, and the additions of the design. */
+/** Verification receipt: specification, section 2, with what it leaves open. */
 export const Verification = Closed({
   task_id: Uuid,
   robot_id: Uuid,
@@ -143,7 +143,7 @@ export const ChainDetails = Closed({
   }),
 });
 
-/** Public verification: specification, section 4, and the additions of the design. */
+/** Public verification: specification, section 4, with what it leaves open. */
 export const PublicVerification = Closed({
   verified: Type.Boolean(),
   proof_hash: Hash,

@@ -46,7 +46,7 @@ export const Severity = Type.Unsafe<'info' | 'warn' | 'error'>({
 
 export const EventType = VisibleText(limits.eventTypeLength);
 
-/** Ops event: specification, section 2, and the additions of the design. */
+/** Ops event: specification, section 2, with what it leaves open. */
 export const OpsEvent = Closed({
   id: Uuid,
   robot_id: Uuid,

@@ -110,14 +110,17 @@ it('goes on while nobody reads, and says afterwards how many lines it dropped', 
   expect(logged.length + last.lines).toBe(Number(given));
 });
 
-it.runIf(existsSync('/dev/full'))('ends no process whose log has no room', async () => {
+it.runIf(existsSync('/dev/full')).each([
+  [
+    'after many lines',
+    "for (let i = 0; i < 20; i += 1) { logger.info({ i }, 'line'); await pause(10); }",
+  ],
+  ['while the first line is being written', "logger.info('line');"],
+])('ends and holds up no process whose log has no room, %s', async (_, before) => {
   const script = `const { createLogger } = await import(${JSON.stringify(url('../../src/base/logger.ts'))});
     const { setTimeout: pause } = await import('node:timers/promises');
     const logger = createLogger('info');
-    for (let i = 0; i < 20; i += 1) {
-      logger.info({ i }, 'line');
-      await pause(10);
-    }
+    ${before}
     logger.fatal('last');
     process.exit(0);`;
   const full = await open('/dev/full', 'w');

@@ -33,8 +33,6 @@ const faults: Record<string, { weight: number; happen: Fault }> = {
   },
 };
 
-export const chainFaults: readonly string[] = Object.keys(faults);
-
 /** One fault of the chain after another until the signal aborts. */
 export async function disturbChain(
   chain: MinedChain,

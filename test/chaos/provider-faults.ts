@@ -90,8 +90,6 @@ const faults: Record<string, { weight: number; handle: Handler }> = {
   says_its_pool_is_full: { weight: 1, handle: sending(lying('txpool is full')) },
 };
 
-export const providerFaults: readonly string[] = Object.keys(faults);
-
 const weights = Object.fromEntries(
   Object.entries(faults).map(([name, { weight }]) => [name, weight]),
 );

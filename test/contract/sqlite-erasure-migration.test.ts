@@ -5,7 +5,7 @@ import Database from 'better-sqlite3';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import type { Store } from '../../src/server/core/ports.ts';
 import { openProof } from '../../src/server/store/proof-cipher.ts';
-import { openWriter, stopWaiting } from '../../src/server/store/sqlite/connections.ts';
+import { openWriter, prepareToServe } from '../../src/server/store/sqlite/connections.ts';
 import { migrate } from '../../src/server/store/sqlite/migrate.ts';
 import { spine } from '../../src/server/store/sqlite/migrations/001-spine.ts';
 import { fleets } from '../../src/server/store/sqlite/migrations/002-fleets.ts';
@@ -108,7 +108,7 @@ it('leaves nothing of it after a crash before the file was written either', asyn
   handInAndDelete();
   db.close();
   db = openWriter(path);
-  stopWaiting(db);
+  prepareToServe(db);
   const older = new Database(path, { readonly: true });
   older.exec('BEGIN');
   older.prepare('SELECT count(*) FROM proofs').get();

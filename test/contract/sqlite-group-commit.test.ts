@@ -2,6 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { mkdtemp, open, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import Database from 'better-sqlite3';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import {
@@ -9,6 +10,8 @@ import {
   type GroupCommitOptions,
   startGroupCommit,
 } from '../../src/server/store/sqlite/group-commit.ts';
+import { type LogFile, openLogFile } from '../../src/server/store/sqlite/log-file.ts';
+import { type TurnSnapshot, turnSnapshot } from '../../src/server/store/sqlite/turn-snapshot.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { failsWith } from './world.ts';
 
@@ -18,32 +21,44 @@ describe('group commit', () => {
   let folder: string;
   let path: string;
   let db: Database.Database;
+  let reader: Database.Database;
   let other: Database.Database;
+  let log: LogFile;
+  let snapshot: TurnSnapshot;
   let faults: Error[];
 
   beforeEach(async () => {
     folder = await mkdtemp(join(tmpdir(), 'svc-group-'));
     path = join(folder, 'db');
     openDatabase();
-    db.exec('CREATE TABLE notes (id INTEGER PRIMARY KEY, text TEXT UNIQUE)');
     faults = [];
   });
   afterEach(async () => {
-    db.close();
-    other.close();
+    closeDatabase();
     await rm(folder, { recursive: true, force: true });
   });
 
   function openDatabase() {
     db = new Database(path, { timeout: 0 });
     db.pragma('journal_mode = WAL');
-    db.pragma('synchronous = FULL');
+    db.pragma('synchronous = NORMAL');
+    db.exec('CREATE TABLE IF NOT EXISTS notes (id INTEGER PRIMARY KEY, text TEXT UNIQUE)');
+    reader = new Database(path);
     other = new Database(path, { timeout: 0 });
+    log = openLogFile(db);
+    snapshot = turnSnapshot(reader);
+  }
+
+  function closeDatabase() {
+    log.close();
+    for (const connection of [reader, other, db]) connection.close();
   }
 
   function start(options: Partial<GroupCommitOptions> = {}): GroupCommit {
     return startGroupCommit({
       db,
+      log,
+      snapshot,
       probeRoom: () => fill(1),
       onFatal: (error) => faults.push(error),
       probeEveryMs: 10,
@@ -127,6 +142,97 @@ describe('group commit', () => {
     await drained;
     await accepted;
     expect(stored()).toEqual(['a']);
+  });
+
+  describe('while a commit is flushed', () => {
+    let flushed: { resolve: () => void; reject: (error: Error) => void };
+    let flushes: number;
+
+    beforeEach(() => {
+      flushes = 0;
+    });
+
+    function startWithSlowDisk() {
+      const flush = () =>
+        new Promise<void>((resolve, reject) => {
+          flushed = { resolve, reject };
+          flushes += 1;
+        });
+      return start({ log: { flush, close: () => {} } });
+    }
+
+    const seenByReads = () => {
+      snapshot.enter();
+      return reader.prepare<[], string>('SELECT text FROM notes').pluck().all();
+    };
+
+    it('answers nobody, and lets reads see what was there before it', async () => {
+      const group = startWithSlowDisk();
+      let isAnswered = false;
+
+      const written = group.write(note('a')).then(() => {
+        isAnswered = true;
+      });
+      await waitFor('the flush', () => flushes === 1);
+      await nextTurn();
+
+      expect(stored()).toEqual(['a']);
+      expect(seenByReads()).toEqual([]);
+      expect(isAnswered).toBe(false);
+      flushed.resolve();
+      await written;
+      expect(seenByReads()).toEqual(['a']);
+    });
+
+    it('begins no other, and takes what arrives into the next one', async () => {
+      const group = startWithSlowDisk();
+      const first = group.write(note('a'));
+      await waitFor('the flush', () => flushes === 1);
+
+      const later = [group.write(note('b')), group.write(note('c'))];
+      await nextTurn();
+      expect(stored()).toEqual(['a']);
+      flushed.resolve();
+      await first;
+      await waitFor('the next flush', () => flushes === 2);
+      flushed.resolve();
+      await Promise.all(later);
+
+      expect(stored()).toEqual(['a', 'b', 'c']);
+      expect(flushes).toBe(2);
+    });
+
+    it('does not end before it is answered', async () => {
+      const group = startWithSlowDisk();
+      const written = group.write(note('a'));
+      await waitFor('the flush', () => flushes === 1);
+      let isDrained = false;
+
+      const drained = group.drain().then(() => {
+        isDrained = true;
+      });
+      await nextTurn();
+      expect(isDrained).toBe(false);
+      flushed.resolve();
+
+      await Promise.all([written, drained]);
+    });
+
+    it('tells nobody of success when the disk fails, and writes no more', async () => {
+      const group = startWithSlowDisk();
+      const written = group.write(note('a'));
+      await waitFor('the flush', () => flushes === 1);
+      const waiting = group.write(note('b'));
+
+      flushed.reject(new Error('EIO'));
+
+      await expect(written).rejects.toMatchObject(unavailable);
+      await expect(waiting).rejects.toMatchObject(unavailable);
+      await expect(group.write(note('c'))).rejects.toMatchObject(unavailable);
+      expect(faults).toEqual([new Error('EIO')]);
+      expect(seenByReads()).toEqual([]);
+      await group.drain();
+    });
   });
 
   describe('on a full disk', () => {
@@ -235,8 +341,7 @@ describe('group commit', () => {
   it('reports a corrupt file once, and writes no more', async () => {
     for (let i = 0; i < 200; i += 1) fill(1);
     db.pragma('wal_checkpoint(TRUNCATE)');
-    db.close();
-    other.close();
+    closeDatabase();
     const file = await open(path, 'r+');
     const { size } = await file.stat();
     for (let at = 4096 * 2; at < size; at += 4096)
@@ -256,8 +361,7 @@ describe('group commit', () => {
   });
 
   it('reports a file that is no database any more', async () => {
-    db.close();
-    other.close();
+    for (const connection of [reader, other, db]) connection.close();
     writeFileSync(path, 'x'.repeat(8192));
     db = new Database(path, { timeout: 0 });
     const group = start();

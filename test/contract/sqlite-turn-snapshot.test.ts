@@ -45,8 +45,25 @@ describe('the reads of a turn', () => {
     expect(rows()).toBe(1);
   });
 
-  it('see at once what this process committed', () => {
+  it('see nothing of a commit that is not durable, in later turns either', async () => {
     rows();
+    snapshot.hold();
+    writer.exec('INSERT INTO t VALUES (1)');
+    await nextTurn();
+    expect(rows()).toBe(0);
+    await nextTurn();
+    expect(rows()).toBe(0);
+  });
+
+  it('see what others committed before a commit that is not durable', () => {
+    rows();
+    writer.exec('INSERT INTO t VALUES (1)');
+    snapshot.hold();
+    expect(rows()).toBe(1);
+  });
+
+  it('see at once what has become durable', () => {
+    snapshot.hold();
     writer.exec('INSERT INTO t VALUES (1)');
     snapshot.leave();
     expect(rows()).toBe(1);

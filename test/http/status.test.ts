@@ -73,9 +73,12 @@ describe('without a database', () => {
     expect(ready.status).toBe(503);
     expect(ready.body.error).toBe('storage_unavailable');
     expect(claim.body.error).toBe('storage_unavailable');
-    await waitFor('the log', () =>
-      service.logLines.some((line) => line.includes('storage unavailable')),
-    );
+    const logged = () => service.logLines.filter((line) => line.includes('storage unavailable'));
+    await waitFor('the log', () => logged().length === 2);
+    for (const line of logged()) {
+      expect(JSON.parse(line)).toMatchObject({ level: 40, reason: expect.any(String) });
+      expect(line).not.toContain('"stack"');
+    }
     await service.close();
   });
 });

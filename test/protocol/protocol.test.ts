@@ -63,7 +63,7 @@ describe('the routes table', () => {
 });
 
 describe('the limits', () => {
-  it('are those of the interface and of the design', () => {
+  it('are those of the specification, and those that it leaves open', () => {
     expect(limits).toMatchObject({
       windowMs: 60_000,
       robotCallsPerWindow: 600,

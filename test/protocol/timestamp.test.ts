@@ -133,6 +133,34 @@ describe('a timestamp from a caller', () => {
     );
   });
 
+  it('is written and read the same whatever came before it', () => {
+    const near = fc.integer({ min: -90_000, max: 90_000 });
+    fc.assert(
+      fc.property(instants(), fc.array(fc.tuple(near, fc.boolean())), (ms, steps) => {
+        for (const [step, isWritten] of steps) {
+          const text = new Date(ms + step).toISOString();
+          if (isWritten) expect(formatTimestamp(ms + step)).toBe(text);
+          else expect(parseTimestamp(text)).toBe(ms + step);
+        }
+      }),
+    );
+  });
+
+  it.each([
+    '2026-11-21T12:30:60.000Z',
+    '2026-11-21T12:30:99.000Z',
+    '2026-11-21T12:30:0a.000Z',
+    '2026-11-21T12:30: 1.000Z',
+    '2026-11-21T12:30:01:000Z',
+    '2026-11-21T12:30:01.0 0Z',
+    '2026-11-21T12:30:01.000+',
+    '2026-11-21T12:30:-1.000Z',
+  ])('%j is none either after another of its minute', (text) => {
+    expect(read('2026-11-21T12:30:01.000Z')).toBe('2026-11-21T12:30:01.000Z');
+
+    expect(parseTimestamp(text)).toBeNull();
+  });
+
   it('is read in every form of date, time and offset', () => {
     fc.assert(
       fc.property(

@@ -2,7 +2,8 @@ import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { exampleEnvironment, variablesTable } from '../../src/server/commands/config.ts';
-import { readConfig, secretVariables } from '../../src/server/config.ts';
+import { readConfig } from '../../src/server/config.ts';
+import { secretVariables } from '../../src/server/environment.ts';
 
 const root = path.resolve(import.meta.dirname, '../..');
 

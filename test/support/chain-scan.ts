@@ -73,12 +73,12 @@ export function plainJcs(value: unknown): string {
   return `{${members.map(([name, member]) => `${JSON.stringify(name)}:${plainJcs(member)}`).join(',')}}`;
 }
 
-export function plainHash(value: unknown): Hex {
+function plainHash(value: unknown): Hex {
   return hex(sha256(plainJcs(value)));
 }
 
 /**
- * Whether the chain proves the receipt for this evidence and claim: a check of design/proof.md written apart
+ * Whether the chain proves the receipt for this evidence and claim: the check of docs/anchoring.md, written apart
  * from `src/proof`, with node:crypto and the bytes of the calldata.
  */
 export function provenBy(

@@ -1,9 +1,9 @@
 import Fastify, { type FastifyBaseLogger, type FastifyInstance, LogController } from 'fastify';
 import { isLoopback } from '../../base/loopback.ts';
+import { ajvOptions } from '../../protocol/ajv-options.ts';
 import { limits } from '../../protocol/limits.ts';
 import type { Route } from '../../protocol/route.ts';
 import { type Answer, type Body, type Params, routes } from '../../protocol/routes.ts';
-import { parseTimestamp } from '../../protocol/timestamp.ts';
 import type { AgentClock } from '../clock.ts';
 import { fault } from '../fault.ts';
 import type { Spool } from '../spool/spool.ts';
@@ -53,15 +53,7 @@ export function buildLocalApi(
     // A long id is refused as one that is malformed.
     routerOptions: { maxParamLength: 100_000 },
     clientErrorHandler: answerClientError,
-    ajv: {
-      customOptions: {
-        coerceTypes: false,
-        removeAdditional: false,
-        useDefaults: false,
-        verbose: true,
-        formats: { 'iso-8601': (text: string) => parseTimestamp(text) !== null },
-      },
-    },
+    ajv: { customOptions: ajvOptions },
     frameworkErrors: answerError,
   });
   // Node would answer an unknown expectation by itself, without a body.

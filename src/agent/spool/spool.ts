@@ -18,7 +18,7 @@ export interface SpoolOptions extends SpoolFileOptions {
   folder: string;
 }
 
-/** How long a sample or event may wait for the others of its commit; the design allows a second. */
+/** How long a sample or event may wait for the others of its commit. */
 const LINGER_MS = 500;
 const RETRY_MS = 1000;
 

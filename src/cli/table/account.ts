@@ -7,17 +7,20 @@ export const accountCommands: readonly CommandSpec[] = [
     summary: 'Sign in to a service with a wallet',
     details:
       'Opens the sign-in page of the service in a browser, where the wallet is. Without a browser here,\n' +
-      '--no-browser takes a code from one elsewhere, --key-file signs with a key of its own, and --manual\n' +
+      '--no-browser takes a code from one elsewhere, --key-file signs with a key from a file, and --manual\n' +
       'prints the message on stdout and reads its signature from stdin (hardware wallets).',
     arguments: [
-      { syntax: '[url]', summary: 'origin of the service; of the profile where it is left out' },
+      { syntax: '[url]', summary: 'origin of the service (default: that of the profile)' },
     ],
     options: [
       {
         flags: '--key-file <file>',
         summary: 'hex key or Web3 Secret Storage keystore (version 3) to sign with',
       },
-      { flags: '--password-file <file>', summary: 'password of the keystore; asked for without' },
+      {
+        flags: '--password-file <file>',
+        summary: 'file with the password of the keystore; without it you are asked',
+      },
       { flags: '--manual', summary: 'print the message, take the signature' },
       { flags: '--address <address>', summary: 'wallet that signs, with --manual' },
       { flags: '--no-browser', summary: 'print the page to open elsewhere, and take its code' },

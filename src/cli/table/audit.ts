@@ -12,8 +12,8 @@ export const auditCommands: readonly CommandSpec[] = [
   {
     path: 'verify',
     summary: 'Check a proof hash, a receipt or a bundle, against the chain itself with --rpc-url',
-    details: `A hash is asked of the service; with --rpc-url, what it states is held against the chain. A receipt or a
-bundle needs no service with --rpc-url. Without --rpc-url the service's word is taken for what the chain holds.`,
+    details: `The service is asked about a hash; with --rpc-url, its answer is checked against the chain. With --rpc-url a
+receipt or a bundle needs no service. Without --rpc-url the service's word is taken for what the chain holds.`,
     arguments: [
       {
         syntax: '<hash-or-file>',
@@ -31,7 +31,7 @@ bundle needs no service with --rpc-url. Without --rpc-url the service's word is 
       { flags: '--watch', summary: 'wait until the anchor is final; progress on stderr' },
       {
         flags: '--timeout <seconds>',
-        summary: 'with --watch: then end with exit code 8; forever without',
+        summary: 'with --watch: give up then, with exit code 8 (default: never)',
         parse: positive,
       },
     ],

@@ -41,7 +41,7 @@ export const taskCommands: readonly CommandSpec[] = [
       },
       {
         flags: '--timeout <seconds>',
-        summary: 'then end with exit code 8; forever without',
+        summary: 'give up then, with exit code 8 (default: never)',
         parse: positive,
       },
     ],

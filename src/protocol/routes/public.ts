@@ -35,9 +35,9 @@ export const publicRoutes = {
   readAnchorTransaction: {
     method: 'GET',
     path: '/api/v1/transactions/:txHash',
-    summary: 'Read what the chain holds of a transaction that anchors proofs, read anew',
+    summary: 'Read a transaction that anchors proofs from the chain, anew',
     description:
-      'Only of transactions that this service signed. What it answers is what `auditAnchor` of the proof library holds a receipt against.',
+      'Only of transactions that this service signed. The answer is what `auditAnchor` of the proof library checks a receipt against.',
     access: 'public',
     limit: 'none',
     params: Closed({

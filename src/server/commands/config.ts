@@ -4,7 +4,8 @@ import {
   environmentTable,
   printEnvironment,
 } from '../../base/describe-environment.ts';
-import { environment, readConfig, secretVariables } from '../config.ts';
+import { readConfig } from '../config.ts';
+import { environment, secretVariables } from '../environment.ts';
 
 /** `svc-server config`: every variable with its effective value; a secret shows only that it is set. */
 export function printConfig(variables: NodeJS.ProcessEnv, options: { json?: boolean }): void {

@@ -36,7 +36,7 @@ export function addDatabaseCommands(program: Command, exit: (code: number) => vo
     .command('restore')
     .description('Put a backup in the place of the database; nothing is anchored until reconcile')
     .argument('<file>', 'what backup wrote')
-    .option('--force', 'set a database that is there aside')
+    .option('--force', 'set the present database aside')
     .option('--json', 'print one JSON object')
     .action(async (file: string, options: { json?: boolean; force?: boolean }) => {
       const { restore } = await import('./backup.ts');
@@ -63,7 +63,7 @@ export function addDatabaseCommands(program: Command, exit: (code: number) => vo
   program
     .command('hold')
     .description(
-      'Let nothing be anchored until reconcile: for a database put back by pg_restore or a snapshot, before the first start',
+      'Stop anchoring until reconcile: for a database put back by pg_restore or a snapshot, before the first start',
     )
     .option('--json', 'print one JSON object')
     .action(async (options: { json?: boolean }) => {
@@ -74,16 +74,16 @@ export function addDatabaseCommands(program: Command, exit: (code: number) => vo
   program
     .command('reconcile')
     .description(
-      'Hold the chain against the database, and let the configured keys anchor; 1 if they must not',
+      'Compare the database with the chain, and let the configured keys anchor; 1 if they must not',
     )
     .option('--json', 'print one JSON object')
     .option(
       '--yes',
-      'go past nonces that transactions from elsewhere, no anchors, have used for good',
+      'pass over nonces that final transactions from elsewhere, which are no anchors, have used',
     )
     .option(
       '--accept-anchor <tx_hash...>',
-      'go past these anchors, which another service with the key made, or this one after the backup',
+      'pass over these anchors, which another service with the key made, or this one after the backup',
     )
     .action(async (options: ReconcileOptions) => {
       const { reconcile } = await import('./reconcile.ts');

@@ -1,6 +1,6 @@
 import type { Installation } from '../../base/install-service.ts';
 
-/** `svc-server` as a service of systemd. */
+/** `svc-server` as a systemd service. */
 export const serverInstallation: Installation = {
   name: 'svc-server',
   description: "svc-server, which anchors the hash of robots' evidence",

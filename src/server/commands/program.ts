@@ -1,6 +1,7 @@
-import { Command, CommanderError, InvalidArgumentError } from 'commander';
+import { Command, InvalidArgumentError } from 'commander';
+import { addConfigCommand } from '../../base/config-command.ts';
 import { addInstallCommands } from '../../base/install-commands.ts';
-import { SvcError } from '../../base/svc-error.ts';
+import { reportError } from '../../base/report-error.ts';
 import { packageVersion } from '../../base/version.ts';
 import { addDatabaseCommands } from './database-commands.ts';
 
@@ -11,7 +12,7 @@ import { addDatabaseCommands } from './database-commands.ts';
 export async function main(argv: string[]): Promise<number> {
   let exitCode = 0;
   const program = new Command('svc-server')
-    .description('Anchors the hash of robots’ evidence on an EVM chain and answers receipts')
+    .description('Anchors the hash of robots’ evidence on an EVM chain and returns receipts')
     .version(packageVersion())
     .exitOverride()
     .showHelpAfterError('Run with --help for usage and examples.')
@@ -73,17 +74,7 @@ export async function main(argv: string[]): Promise<number> {
       await showCredits(process.env, wallet, options);
     });
 
-  program
-    .command('config')
-    .description('Print the effective configuration, secrets masked')
-    .option('--describe', 'print what each variable means instead')
-    .option('--json', 'print one JSON object')
-    .action(async (options: { describe?: boolean; json?: boolean }) => {
-      const { describeConfig, printConfig } = await import('./config.ts');
-      if (options.describe) describeConfig();
-      else printConfig(process.env, options);
-    });
-
+  addConfigCommand(program, () => import('./config.ts'));
   addInstallCommands(program, async () => (await import('./installation.ts')).serverInstallation);
   addDatabaseCommands(program, (code) => {
     exitCode = code;
@@ -93,7 +84,7 @@ export async function main(argv: string[]): Promise<number> {
     await program.parseAsync(argv);
     return exitCode;
   } catch (error) {
-    return report(error);
+    return reportError('svc-server', error, { invalid_configuration: 2, usage: 2 });
   }
 }
 
@@ -108,13 +99,4 @@ function wholeNumber(text: string): number {
 function wei(text: string): bigint {
   if (!/^\d{1,78}$/.test(text)) throw new InvalidArgumentError('It must be a whole number of wei.');
   return BigInt(text);
-}
-
-function report(error: unknown): number {
-  // Commander has printed its own message.
-  if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
-  if (!(error instanceof SvcError)) throw error;
-  process.stderr.write(`svc-server: ${error.message.replaceAll('\n', '\n  ')}\n`);
-  if (error.hint !== undefined) process.stderr.write(`${error.hint}\n`);
-  return error.code === 'invalid_configuration' || error.code === 'usage' ? 2 : 1;
 }

@@ -6,9 +6,9 @@ import { readConfig } from '../config.ts';
 import { withStore } from './with-store.ts';
 
 const ACCEPT =
-  'If you know why something else has sent with this key: --yes goes past these nonces. A running server then needs a restart.';
+  'If you know why something else has sent with this key: --yes passes over these nonces. A running server then needs a restart.';
 const ACCEPT_ANCHOR =
-  'It is of another service with this key, or was made after the backup: use a younger backup if there is one. --accept-anchor TX_HASH goes past it; a proof in it that this database still waits with is anchored again.';
+  'It is of another service with this key, or was made after the backup: use a younger backup if there is one. --accept-anchor TX_HASH passes over it; a proof in it that this database still waits with is anchored again.';
 const TX_HASH = /^0x[0-9a-f]{64}$/i;
 
 export interface ReconcileOptions {

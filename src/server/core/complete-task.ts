@@ -16,8 +16,8 @@ import { canonicalDocument, robotGone, taskNotFound, verificationOf } from './ta
 
 /**
  * Queues the proof and waits for its anchor, at most `anchorTimeoutMs`, when it aborts `enough`. What is
- * stored then decides the answer, nothing else: design, "Completion, by what is stored". Whoever else
- * aborts `enough` ends the wait early; the completion goes on without it.
+ * stored then decides the answer, nothing else. Whoever else aborts `enough` ends the wait early; the
+ * completion goes on without it.
  *
  * Throws `payload_too_large`, `not_found`, `already_completed`, `completion_in_progress`,
  * `no_anchor_quota`, `no_gas_credit`, `chain_unavailable` (fees were never read), `anchor_queued`,

@@ -67,13 +67,13 @@ export function readingsOf(sample: {
 }): SampleReadings {
   const { batteryPct, state } = sample;
   if (sample.metrics === '{}') return { batteryPct, state, metrics: [] };
-  const members = Object.entries<unknown>(JSON.parse(sample.metrics));
-  return { batteryPct, state, metrics: members.filter(isReading) };
-}
-
-function isReading(member: [name: string, value: unknown]): member is [string, number] {
-  const [name, value] = member;
-  return typeof value === 'number' && isShort(name);
+  const members: Record<string, unknown> = JSON.parse(sample.metrics);
+  const metrics: SampleReadings['metrics'] = [];
+  for (const name of Object.keys(members)) {
+    const value = members[name];
+    if (typeof value === 'number' && isShort(name)) metrics.push([name, value]);
+  }
+  return { batteryPct, state, metrics };
 }
 
 /** By code points, of which each is one or two of what `length` counts. */

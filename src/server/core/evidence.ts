@@ -38,7 +38,7 @@ export async function eraseProof({ store }: Deps, id: string, wallet: string): P
 }
 
 /**
- * The bundle: design, "Bundle". Its `proof` is left out where the evidence was erased. Throws
+ * The bundle of a task. Its `proof` is left out where the evidence was erased. Throws
  * `completion_in_progress` while the anchor is on its way, anew after a reorganisation too, and
  * `not_found` where no completion will lead to one.
  */

@@ -13,16 +13,7 @@ export interface FleetRecord {
   robotCount: number;
 }
 
-export interface NewFleet {
-  id: string;
-  wallet: string;
-  name: string;
-  description: string | null;
-  location: string | null;
-  shift: string | null;
-  tags: string[];
-  createdAt: number;
-}
+export type NewFleet = Omit<FleetRecord, 'sortOrder' | 'updatedAt' | 'robotCount'>;
 
 /** Members that are absent stay as they are; `tags` replaces all of them. */
 export interface FleetPatch {

@@ -2,7 +2,7 @@ import type { FeeQuote } from './anchor-store.ts';
 
 /**
  * What a completion reserves: the gas of a single at the highest price its first variant may pay
- * (twice the base fee, plus the tip), plus the estimated data fee. Wei. Design, "Money".
+ * (twice the base fee, plus the tip), plus the estimated data fee. In wei.
  */
 export function reservation(quote: FeeQuote): bigint {
   return quote.singleGas * maxFeePerGas(quote) + quote.dataFeeWei;

@@ -120,7 +120,7 @@ export interface TaskRecord {
   completion: CompletionRecord | null;
 }
 
-/** The states of a completion, as stored; docs/anchoring.md of the design has their meaning. */
+/** The states of a completion, as stored; docs/anchoring.md has their meaning. */
 export type CompletionState =
   | 'queued'
   | 'submitted'

@@ -112,7 +112,7 @@ export async function deleteKey(
   return viewRobot(found(await store.replaceKey(id, wallet, null, clock.now())));
 }
 
-/** Deletes the robot and its tasks: design, "Deleting a robot". Throws `not_found`. */
+/** Deletes the robot and its tasks, as `RobotStore.deleteRobot` says. Throws `not_found`. */
 export async function deleteRobot(
   { store, clock }: Deps,
   wallet: string,

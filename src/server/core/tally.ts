@@ -42,7 +42,7 @@ export class Tally {
     this.samples += 1;
     if (batteryPct !== null) this.addReading(BATTERY, batteryPct);
     if (state !== undefined) this.addState(state, 1);
-    for (const [i, place] of places.entries()) this.addReading(place, readings[i] ?? 0);
+    for (let i = 0; i < places.length; i += 1) this.addReading(places[i] ?? 0, readings[i] ?? 0);
   }
 
   addReading(place: number, reading: number): void {

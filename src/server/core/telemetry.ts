@@ -31,13 +31,6 @@ const usualMs = { minute: stepMs.hour, hour: stepMs.day, day: 31 * stepMs.day };
 /** Intervals of a series read at once; others are served in between. */
 const READ_AT_ONCE = 25;
 
-interface Accepted {
-  /** Before the name of a field in a message. */
-  place: string;
-  record: SampleRecord;
-  answer: Sample;
-}
-
 /**
  * Stores the samples, all or none; those older than the retention are acknowledged and not stored. A sample
  * that repeats with its id and content answers the same again.
@@ -50,47 +43,59 @@ export async function recordSamples(
   body: Body<'recordSamples'>,
 ): Promise<{ accepted: number; samples: Sample[] }> {
   const now = clock.now();
-  const accepted = await inSteps(acceptAll(body, now));
+  const samples = samplesOf(body);
+  const placeOf = (index: number) => (samples === body.samples ? `samples.${index}.` : '');
+  const records = await inSteps(acceptAll(samples, placeOf, now));
   const retention = settings.telemetryRetentionMs;
-  const kept = accepted.filter(
-    ({ record }) => retention === null || record.recordedAt >= now - retention,
+  const kept = records.filter(
+    ({ recordedAt }) => retention === null || recordedAt >= now - retention,
   );
   await requireDiskRoom({ store });
-  const result = await store.recordSamples({
-    robotId: robot.id,
-    keyHash: robot.keyHash,
-    samples: kept.map(({ record }) => record),
-    now,
-  });
+  const { id: robotId, keyHash } = robot;
+  const result = await store.recordSamples({ robotId, keyHash, samples: kept, now });
   switch (result.outcome) {
     case 'recorded':
-      return { accepted: accepted.length, samples: accepted.map(({ answer }) => answer) };
-    case 'id_conflict':
+      // Made here: while it waits for its commit, a request holds as little as it can.
+      return {
+        accepted: records.length,
+        samples: records.map((record, index) => viewSample(record, samples[index]?.metrics ?? {})),
+      };
+    case 'id_conflict': {
+      const known = kept[result.index];
+      const place = known === undefined ? '' : placeOf(records.indexOf(known));
       throw fault(
         'id_conflict',
-        `${kept[result.index]?.place}id is already used with other content; nothing was stored.`,
+        `${place}id is already used with other content; nothing was stored.`,
       );
+    }
     case 'robot_gone':
       throw robotGone();
   }
 }
 
-/** One sample at top level, or those under `samples`, each with how a message names it. */
-function samplesOf({ samples, ...single }: Body<'recordSamples'>) {
-  if (samples === undefined) return [{ sample: single, place: '' }];
+/** One sample at top level, or those under `samples`. */
+function samplesOf({ samples, ...single }: Body<'recordSamples'>): NewSample[] {
+  if (samples === undefined) return [single];
   if (Object.keys(single).length > 0) {
     throw fault('invalid_sample', 'Send one sample at top level or samples, not both.');
   }
-  return samples.map((sample, index) => ({ sample, place: `samples.${index}.` }));
+  return samples;
 }
 
-function* acceptAll(body: Body<'recordSamples'>, now: number): Generator<void, Accepted[]> {
-  const accepted: Accepted[] = [];
-  for (const { sample, place } of samplesOf(body)) accepted.push(yield* accept(sample, place, now));
-  return accepted;
+/** `placeOf`: what stands before the name of a sample's field in a message. */
+function* acceptAll(
+  samples: NewSample[],
+  placeOf: (index: number) => string,
+  now: number,
+): Generator<void, SampleRecord[]> {
+  const records: SampleRecord[] = [];
+  for (const [index, sample] of samples.entries()) {
+    records.push(yield* accept(sample, placeOf(index), now));
+  }
+  return records;
 }
 
-function* accept(sample: NewSample, place: string, now: number): Generator<void, Accepted> {
+function* accept(sample: NewSample, place: string, now: number): Generator<void, SampleRecord> {
   if (sample.id !== undefined && sample.recorded_at === undefined) {
     throw fault('invalid_sample', `${place}recorded_at is required with an id.`);
   }
@@ -102,16 +107,19 @@ function* accept(sample: NewSample, place: string, now: number): Generator<void,
     throw fault('invalid_sample', `${place}recorded_at is more than 24 hours ahead.`);
   }
   const metrics = sample.metrics ?? {};
-  const record: SampleRecord = {
+  return {
     id: sample.id ?? newId(),
     recordedAt,
     batteryPct: sample.battery_pct ?? null,
     state: sample.state ?? null,
     metrics: yield* canonicalDocument(`${place}metrics`, metrics, limits.metricsBytes),
   };
-  // Spread and then added to, an object gets a shape of its own on Node.js 20, at forty times the cost.
+}
+
+/** Spread and then added to, an object gets a shape of its own on Node.js 20, at forty times the cost. */
+function viewSample(record: SampleRecord, metrics: Sample['metrics']): Sample {
   const { id, recorded_at, battery_pct, state } = membersOf(record);
-  return { place, record, answer: { id, recorded_at, battery_pct, state, metrics } };
+  return { id, recorded_at, battery_pct, state, metrics };
 }
 
 /** One page of a robot's samples, newest first. Throws `not_found` and `invalid_request`. */

@@ -11,7 +11,7 @@ import { nominalLimit, putRateHeaders } from './rate-limit.ts';
  * is such a route, and whether another site made a browser send it.
  */
 export function createAdmission(deps: Deps) {
-  return async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
+  return (request: FastifyRequest, reply: FastifyReply): void => {
     const { route, page } = request.routeOptions.config;
     putCommonHeaders(request, reply);
     if (route?.cors) reply.header('access-control-allow-origin', '*');

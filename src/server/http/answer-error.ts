@@ -40,7 +40,7 @@ export function answerError(error: unknown, request: FastifyRequest, reply: Fast
       `Something went wrong; the request id ${request.id} tells the operator.`,
     );
   if (answered.code === 'storage_unavailable') {
-    request.log.warn({ err: error }, 'storage unavailable');
+    request.log.warn({ reason: reasonOf(answered) }, 'storage unavailable');
   }
   if (!reply.hasHeader('x-request-id')) {
     putCommonHeaders(request, reply);
@@ -53,6 +53,13 @@ export function answerError(error: unknown, request: FastifyRequest, reply: Fast
 
 export function errorBody({ code, message, details }: SvcError): Record<string, unknown> {
   return { error: code, message, ...details };
+}
+
+/** In one line, without a stack: while the database is away, every request logs it. */
+function reasonOf({ message, cause }: SvcError): string {
+  if (!(cause instanceof Error)) return message;
+  // node-postgres leaves the message empty where several addresses were tried.
+  return `${message} ${cause.message || (cause as NodeJS.ErrnoException).code}`;
 }
 
 /** Null for a bug: its text stays here. */

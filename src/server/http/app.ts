@@ -3,10 +3,10 @@ import type { IncomingMessage } from 'node:http';
 import { Readable } from 'node:stream';
 import cookie from '@fastify/cookie';
 import Fastify, { type FastifyBaseLogger, type FastifyInstance, LogController } from 'fastify';
+import { ajvOptions } from '../../protocol/ajv-options.ts';
 import { limits } from '../../protocol/limits.ts';
 import type { Route } from '../../protocol/route.ts';
 import { type RouteName, routes } from '../../protocol/routes.ts';
-import { parseTimestamp } from '../../protocol/timestamp.ts';
 import type { Deps } from '../core/deps.ts';
 import { fault } from '../core/fault.ts';
 import { JsonText } from '../core/json-text.ts';
@@ -58,15 +58,27 @@ export function buildApp(deps: AppDeps): FastifyInstance {
   drainOnClose(app, answers);
   app.decorateRequest('caller', null);
   addSecurityHeaders(app, deps.settings.baseUrl.startsWith('https:'));
-  app.addHook('onRequest', createAdmission(deps));
+  const admit = createAdmission(deps);
+  const boundArrival = createArrivalBound();
+  // What waits for nothing is no async function: a busy server would make a promise for each hook of each request.
+  app.addHook('onRequest', (request, reply, done) => {
+    admit(request, reply);
+    done();
+  });
   // For files that a route does not find; an unknown route meets the hook above first.
   app.setNotFoundHandler(() => {
     throw fault('not_found', 'There is no such file.');
   });
-  app.addHook('preParsing', requireIdentity);
-  app.addHook('preParsing', createArrivalBound());
-  app.addHook('preValidation', requireBody);
-  app.addHook('onResponse', async (request, reply) => {
+  app.addHook('preParsing', (request, _reply, _payload, done) => {
+    requireIdentity(request);
+    boundArrival(request);
+    done();
+  });
+  app.addHook('preValidation', (request, _reply, done) => {
+    requireBody(request);
+    done();
+  });
+  app.addHook('onResponse', (request, reply, done) => {
     deps.onAnswered?.({
       route: request.routeOptions.config.name ?? null,
       method: request.method,
@@ -83,8 +95,8 @@ export function buildApp(deps: AppDeps): FastifyInstance {
       },
       'answered',
     );
+    done();
   });
-  app.register(cookie);
   app.register(docsPage);
   app.register(cliLoginPage);
   app.register(dashboardPages);
@@ -94,6 +106,8 @@ export function buildApp(deps: AppDeps): FastifyInstance {
   const authenticators = createAuthenticators(deps);
   for (const [access, authenticate] of Object.entries(authenticators)) {
     app.register(async (scope) => {
+      // A robot has none to look for.
+      if (access !== 'robot') await scope.register(cookie);
       scope.addHook('onRequest', async (request, reply) => {
         request.caller = await authenticate(request, reply);
       });
@@ -118,15 +132,7 @@ function createFastify(
     return503OnClosing: false,
     // The header limit bounds a path; a long hash gets its own error.
     routerOptions: { maxParamLength: 100_000 },
-    ajv: {
-      customOptions: {
-        coerceTypes: false,
-        removeAdditional: false,
-        useDefaults: false,
-        verbose: true,
-        formats: { 'iso-8601': (text: string) => parseTimestamp(text) !== null },
-      },
-    },
+    ajv: { customOptions: ajvOptions },
     frameworkErrors: answerError,
     clientErrorHandler: createConnectionErrorHandler(answers),
   });

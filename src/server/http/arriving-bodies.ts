@@ -9,7 +9,7 @@ const ARRIVING = { ofOne: 32 * MIB, inAll: 256 * MIB };
  * Refuses a large body, before anything of it is read, where too much is on its way: what has arrived of a body
  * stands in memory until the rest has, which a slow sender puts off for as long as it may.
  */
-export function createArrivalBound(): (request: FastifyRequest) => Promise<void> {
+export function createArrivalBound(): (request: FastifyRequest) => void {
   const arriving = new Map<string, number>();
   let inAll = 0;
 
@@ -20,7 +20,7 @@ export function createArrivalBound(): (request: FastifyRequest) => Promise<void>
     inAll += bytes;
   }
 
-  return async (request) => {
+  return (request) => {
     const bytes = mostBytes(request);
     if (bytes <= LARGE) return;
     const account = accountOf(request);

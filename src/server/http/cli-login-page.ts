@@ -1,8 +1,9 @@
-import { fileURLToPath } from 'node:url';
+import path from 'node:path';
 import files from '@fastify/static';
 import type { FastifyInstance } from 'fastify';
+import { packageFolder } from '../../base/package-folder.ts';
 
-const folder = fileURLToPath(new URL('../../../pages/cli-login', import.meta.url));
+const folder = path.join(packageFolder, 'pages/cli-login');
 
 /** `/cli-login`: where a wallet hands a session to the command line. */
 export async function cliLoginPage(scope: FastifyInstance): Promise<void> {

@@ -1,15 +1,15 @@
 import { randomBytes } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
-import { fileURLToPath } from 'node:url';
 import files from '@fastify/static';
 import type { FastifyInstance } from 'fastify';
+import { packageFolder } from '../../base/package-folder.ts';
 import { allowStyles } from './security-headers.ts';
 
-const folder = fileURLToPath(new URL('../../../dist/dashboard', import.meta.url));
+const folder = path.join(packageFolder, 'dist/dashboard');
 
 /** Paths of the dashboard's own pages; one document answers them all. */
-export const dashboardPaths = [
+const dashboardPaths = [
   '/',
   '/sign-in',
   '/robots',

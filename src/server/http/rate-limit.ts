@@ -5,8 +5,8 @@ import { fault } from '../core/fault.ts';
 import type { RateCount } from '../core/ports.ts';
 
 /**
- * What `X-RateLimit-Limit` says before anything is counted (design, "Limits"): that of the counter the
- * caller's calls come under, whether this one is counted or not.
+ * What `X-RateLimit-Limit` says before anything is counted: the limit of the counter that the caller's calls
+ * come under, whether this one is counted or not.
  */
 export function nominalLimit(url: string, route: Route | undefined): number {
   if (route?.access === 'session') return limits.accountMutationsPerWindow;

@@ -1,5 +1,5 @@
 import type { FastifyRequest } from 'fastify';
-import { inSteps } from '../../base/steps.ts';
+import { atOnce, inSteps } from '../../base/steps.ts';
 import { Turns } from '../../base/turns.ts';
 import type { JsonValue } from '../../proof/json-value.ts';
 import { mostValuesIn, readStrictJson, type StrictJsonOptions } from '../../proof/strict-json.ts';
@@ -25,26 +25,50 @@ export const MIB = 1024 * 1024;
 /** Large bodies that may wait, of one account and of all, in bytes. */
 const LARGE_WAITING = { ofOne: 32 * MIB, inAll: 64 * MIB };
 
-/** Reads bodies; large ones one by one, the accounts by turns, and others are served in between. */
-export function createBodyParser(): (request: FastifyRequest, bytes: Buffer) => Promise<unknown> {
+/**
+ * Reads bodies; large ones one by one, the accounts by turns, and others are served in between. A small one is read at
+ * once, without a promise.
+ */
+export function createBodyParser(): (
+  request: FastifyRequest,
+  bytes: Buffer,
+  done: (error: Error | null, body?: unknown) => void,
+) => void {
   const turns = new Turns({
     atOnce: 1,
     waiting: LARGE_WAITING,
     refusal: () => fault('overloaded', 'Too many large bodies wait already; nothing was done.'),
   });
-  return async (request, bytes) => {
-    if (bytes.length <= LARGE) return parseBody(request, bytes);
+
+  async function parseLarge(request: FastifyRequest, bytes: Buffer): Promise<unknown> {
     // Whoever went takes no room from those who wait.
-    const end = await whileConnected(request, (signal) =>
-      turns.take(accountOf(request), { size: bytes.length, signal }),
+    const gone = new AbortController();
+    const leave = () => gone.abort(fault('invalid_request', 'The connection was closed.'));
+    const end = await whileConnected(request.raw.socket, leave, () =>
+      turns.take(accountOf(request), { size: bytes.length, signal: gone.signal }),
     );
     const startedAt = performance.now();
     try {
-      return await parseBody(request, bytes);
+      return await inSteps(readBody(request, bytes));
     } finally {
       // What follows the reading, up to the first wait, belongs to the turn; then others get twice as long.
       setImmediate(() => setTimeout(end, 2 * (performance.now() - startedAt)));
     }
+  }
+
+  return (request, bytes, done) => {
+    if (bytes.length > LARGE) {
+      parseLarge(request, bytes).then((body) => done(null, body), done);
+      return;
+    }
+    let body: JsonValue | undefined;
+    try {
+      body = atOnce(readBody(request, bytes));
+    } catch (error) {
+      done(error as Error); // Nothing else is thrown.
+      return;
+    }
+    done(null, body);
   };
 }
 
@@ -58,12 +82,15 @@ export function accountOf({ caller }: FastifyRequest): string {
  * Throws `unsupported_media_type`, `invalid_json`, or, for JSON that would change silently, the code
  * of the field where the fault lies.
  */
-async function parseBody(request: FastifyRequest, bytes: Buffer): Promise<JsonValue | undefined> {
+function* readBody(
+  request: FastifyRequest,
+  bytes: Buffer,
+): Generator<unknown, JsonValue | undefined> {
   requireUtf8(request.headers['content-type'] ?? '');
   if (bytes.length === 0) return undefined;
   const { route } = request.routeOptions.config;
   try {
-    return await inSteps(readStrictJson(decodeUtf8(bytes), parseLimits(route)));
+    return yield* readStrictJson(decodeUtf8(bytes), parseLimits(route));
   } catch (error) {
     if (!(error instanceof StrictJsonError)) throw error;
     const { code, message } = bodyFault(error, route);
@@ -81,7 +108,7 @@ function parseLimits(route: Route | undefined): StrictJsonOptions {
 }
 
 /** Nothing is unpacked here; bytes that are packed would only look like broken JSON. */
-export async function requireIdentity({ headers }: FastifyRequest): Promise<void> {
+export function requireIdentity({ headers }: FastifyRequest): void {
   const encoding = headers['content-encoding'];
   if (encoding !== undefined && !/^ *identity *$/i.test(encoding)) {
     throw fault('unsupported_media_type', 'The body must not have a Content-Encoding.');
@@ -89,7 +116,7 @@ export async function requireIdentity({ headers }: FastifyRequest): Promise<void
 }
 
 /** Routes with a body need one; the others take none, or an empty object. */
-export async function requireBody(request: FastifyRequest): Promise<void> {
+export function requireBody(request: FastifyRequest): void {
   const { body } = request;
   const absent = body === undefined;
   if (request.routeOptions.config.route?.body) {

@@ -1,4 +1,5 @@
 import type { Socket } from 'node:net';
+import { whileConnected } from './while-connected.ts';
 
 /** Runs `work` with a controller that aborts when the caller is gone or the server shuts down. */
 export type Wait = <T>(socket: Socket, work: (enough: AbortController) => Promise<T>) => Promise<T>;
@@ -16,14 +17,11 @@ export function createWaits(stopping: AbortSignal): Wait {
     const enough = new AbortController();
     const leave = () => enough.abort();
     waiting.add(enough);
-    // Not the response's 'close': one in the queue behind another would not get it.
-    socket.once('close', leave);
-    if (socket.destroyed || stopping.aborted) leave();
+    if (stopping.aborted) leave();
     try {
-      return await work(enough);
+      return await whileConnected(socket, leave, () => work(enough));
     } finally {
       waiting.delete(enough);
-      socket.off('close', leave);
     }
   };
 }

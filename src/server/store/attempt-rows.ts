@@ -1,5 +1,5 @@
 import type { Hex } from '../../proof/bytes.ts';
-import type { AttemptState, OpenAttempt, Variant } from '../core/anchor-store.ts';
+import type { AttemptState, IncludedAttempt, OpenAttempt, Variant } from '../core/anchor-store.ts';
 
 export interface OpenAttemptRow {
   id: string;
@@ -11,6 +11,19 @@ export interface OpenAttemptRow {
   mined_tx_hash: Hex | null;
   taken_by: Hex | null;
   created_at: number;
+}
+
+export interface IncludedRow {
+  id: string;
+  mined_tx_hash: Hex;
+  mined_block_number: number;
+  mined_block_hash: Hex;
+  safe: boolean | 0 | 1;
+}
+
+export interface MinedRow extends IncludedRow {
+  state: AttemptState;
+  raw_tx: Hex;
 }
 
 export interface VariantRow {
@@ -35,6 +48,16 @@ export function toOpenAttempt(row: OpenAttemptRow, variants: Variant[]): OpenAtt
     minedTxHash: row.mined_tx_hash,
     takenBy: row.taken_by,
     createdAt: row.created_at,
+  };
+}
+
+export function toIncluded(row: IncludedRow): IncludedAttempt {
+  return {
+    id: row.id,
+    txHash: row.mined_tx_hash,
+    blockNumber: BigInt(row.mined_block_number),
+    blockHash: row.mined_block_hash,
+    isSafe: Boolean(row.safe),
   };
 }
 

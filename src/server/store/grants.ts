@@ -1,11 +1,16 @@
 import { fault } from '../core/fault.ts';
 import type { Balance, Grant } from '../core/ports.ts';
+import type { LedgerEntry } from './ledger-entry.ts';
 
 export interface GrantRow {
   wallet: string;
   anchors: number;
   gas_wei: string;
   note: string;
+}
+
+export function grantEntry({ id, wallet, anchors, gasWei, note, now }: Grant): LedgerEntry {
+  return { kind: 'grant', wallet, anchors, gasWei, grantId: id, note, at: now };
 }
 
 /** @throws SvcError `id_conflict` */

@@ -1,6 +1,7 @@
 import { packageVersion } from '../../../base/version.ts';
-import { openApiDocument } from '../../../protocol/openapi/document.ts';
+import { type OpenApiDocument, openApiDocument } from '../../../protocol/openapi/document.ts';
 import type { Deps } from '../../core/deps.ts';
+import { JsonText } from '../../core/json-text.ts';
 import { getReadiness } from '../../core/readiness.ts';
 import type { Handlers } from '../call.ts';
 
@@ -8,7 +9,8 @@ import type { Handlers } from '../call.ts';
 export function operationsHandlers(
   deps: Deps,
 ): Pick<Handlers, 'getHealth' | 'getReadiness' | 'getOpenApi'> {
-  const document = openApiDocument(packageVersion());
+  // Takes too long for a request, and written as JSON it takes less memory than as objects.
+  const document = new JsonText<OpenApiDocument>(JSON.stringify(openApiDocument(packageVersion())));
   return {
     async getHealth() {
       return { status: 200, body: { status: 'up' } };

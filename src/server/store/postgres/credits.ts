@@ -1,5 +1,5 @@
 import type { Balance, CreditStore } from '../../core/ports.ts';
-import { type GrantRow, requireRoom, requireSameGrant } from '../grants.ts';
+import { type GrantRow, grantEntry, requireRoom, requireSameGrant } from '../grants.ts';
 import type { Access } from './access.ts';
 import type { Queries } from './connections.ts';
 import { balanceOf, lockAccount, openAccount, postEntries } from './ledger.ts';
@@ -23,17 +23,7 @@ export function creditStore(access: Access): CreditStore {
         await openAccount(tx, grant.wallet, grant.now);
         await lockAccount(tx, grant.wallet);
         requireRoom(await existing(tx, grant.wallet), grant);
-        await postEntries(tx, [
-          {
-            kind: 'grant',
-            wallet: grant.wallet,
-            anchors: grant.anchors,
-            gasWei: grant.gasWei,
-            grantId: grant.id,
-            note: grant.note,
-            at: grant.now,
-          },
-        ]);
+        await postEntries(tx, [grantEntry(grant)]);
         return { outcome: 'granted', balance: await existing(tx, grant.wallet) };
       }),
 

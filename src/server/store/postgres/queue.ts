@@ -1,6 +1,6 @@
-import type { Hex } from '../../../proof/bytes.ts';
 import type { AnchorStore } from '../../core/anchor-store.ts';
 import { completionMove } from '../completion-moves.ts';
+import { QUEUED_COLUMNS, type QueuedRow, toQueuedProof } from '../queue-rows.ts';
 import { completionTopic, QUEUE_TOPIC } from '../topics.ts';
 import type { WakeUps } from '../wake-ups.ts';
 import type { Access } from './access.ts';
@@ -8,14 +8,6 @@ import type { Hints } from './hints.ts';
 import { requireLease } from './leases.ts';
 import { lockReserving, releaseReservations } from './ledger.ts';
 import { sql } from './sql.ts';
-
-interface QueuedRow {
-  task_id: string;
-  proof_hash: Hex;
-  leaf: Hex;
-  generation: number;
-  queued_at: number;
-}
 
 /** How long others leave alone what a sender was given to sign, in ms. One that dies holds it up for so long. */
 const OFFER_MS = 5_000;
@@ -34,7 +26,7 @@ const offer = sql(`WITH
     UPDATE completions c SET offered_to = $1, offered_until = instant_or($2) + ${OFFER_MS}
     FROM head WHERE c.task_id = head.task_id RETURNING c.*
   )
-  SELECT task_id, proof_hash, leaf, generation, queued_at FROM offered ORDER BY reserve_seq`);
+  SELECT ${QUEUED_COLUMNS} FROM offered ORDER BY reserve_seq`);
 const findFree = sql(`SELECT FROM completions
   WHERE state = 'queued' AND offered_until <= instant_or($1) ORDER BY reserve_seq LIMIT 1`);
 const refuse = completionMove('refuse');
@@ -58,13 +50,7 @@ export function queueStore(
         await requireLease(tx, access, lease);
         await tx.run(needNotLast);
         const rows = await tx.rows<QueuedRow>(offer, [lease.sender, access.instant(), limit]);
-        return rows.map((row) => ({
-          taskId: row.task_id,
-          proofHash: row.proof_hash,
-          leaf: row.leaf,
-          generation: row.generation,
-          queuedAt: row.queued_at,
-        }));
+        return rows.map(toQueuedProof);
       }),
 
     async waitForQueuedProof(signal) {

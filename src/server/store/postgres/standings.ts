@@ -1,24 +1,11 @@
-import type { Hex } from '../../../proof/bytes.ts';
-import type { AnchorStore, AttemptState, IncludedAttempt, Lease } from '../../core/anchor-store.ts';
+import type { AnchorStore, Lease } from '../../core/anchor-store.ts';
+import { type IncludedRow, type MinedRow, toIncluded } from '../attempt-rows.ts';
 import type { Access } from './access.ts';
 import { moveAttempts } from './anchor-moves.ts';
 import { readNextNonce } from './attempts.ts';
 import type { Queries } from './connections.ts';
 import { checkLease, requireLease } from './leases.ts';
 import { sql } from './sql.ts';
-
-interface IncludedRow {
-  id: string;
-  mined_tx_hash: Hex;
-  mined_block_number: number;
-  mined_block_hash: Hex;
-  safe: boolean;
-}
-
-interface MinedRow extends IncludedRow {
-  state: AttemptState;
-  raw_tx: Hex;
-}
 
 const INCLUDED = `SELECT id, mined_tx_hash, mined_block_number, mined_block_hash, safe
   FROM attempts WHERE chain_id = $1 AND sender = $2 AND state = 'included'`;
@@ -95,15 +82,5 @@ export function standingStore(
         if (safe.length > 0) await tx.run(setSafe, [safe, true, now]);
         if (reorged.length > 0) await tx.run(setSafe, [reorged, false, now]);
       }),
-  };
-}
-
-function toIncluded(row: IncludedRow): IncludedAttempt {
-  return {
-    id: row.id,
-    txHash: row.mined_tx_hash,
-    blockNumber: BigInt(row.mined_block_number),
-    blockHash: row.mined_block_hash,
-    isSafe: row.safe,
   };
 }

@@ -1,27 +1,11 @@
 import type { StatsRecord, StatsStore } from '../../core/telemetry-store.ts';
+import { type DayRow, type HourRow, type StatsRobotRow, toStats } from '../stats-rows.ts';
 import type { Access } from './access.ts';
 import { sql } from './sql.ts';
 
-interface RobotRow {
-  last_seen_at: number | null;
-  battery_pct: number | null;
-  state: string | null;
+interface RobotRow extends StatsRobotRow {
   claimed: number;
   verified: number;
-}
-
-interface HourRow {
-  at: number;
-  samples: number;
-  info: number;
-  warn: number;
-  error: number;
-}
-
-interface DayRow {
-  at: number;
-  anchors: number;
-  gas_wei: string;
 }
 
 const findFleet = sql('SELECT FROM fleets WHERE id = $1 AND wallet = $2');
@@ -50,27 +34,14 @@ export function statsStore(access: Access): StatsStore {
         const robots = await tx.rows<RobotRow>(query, [scope]);
         const hours = await tx.rows<HourRow>(readHours, [scope, hoursFrom]);
         const days = await tx.rows<DayRow>(readDays, [scope, daysFrom]);
-        return toStats(robots, hours, days);
+        return toStats({ robots, tasks: tasksOf(robots), hours, days });
       }),
   };
 }
 
-function toStats(robots: RobotRow[], hours: HourRow[], days: DayRow[]): StatsRecord {
+function tasksOf(robots: readonly RobotRow[]): StatsRecord['tasks'] {
   return {
-    robots: robots.map((row) => ({
-      lastSeenAt: row.last_seen_at,
-      batteryPct: row.battery_pct,
-      state: row.state,
-    })),
-    tasks: {
-      claimed: robots.reduce((sum, { claimed }) => sum + claimed, 0),
-      verified: robots.reduce((sum, { verified }) => sum + verified, 0),
-    },
-    hours: hours.map(({ at, samples, info, warn, error }) => ({
-      at,
-      samples,
-      events: { info, warn, error },
-    })),
-    days: days.map(({ at, anchors, gas_wei }) => ({ at, anchors, gasWei: BigInt(gas_wei) })),
+    claimed: robots.reduce((sum, { claimed }) => sum + claimed, 0),
+    verified: robots.reduce((sum, { verified }) => sum + verified, 0),
   };
 }

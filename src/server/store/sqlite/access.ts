@@ -5,7 +5,7 @@ import type { Clock } from '../../../base/clock.ts';
 export interface Access {
   /** Only for statements that run inside `write`. */
   writer: Database;
-  /** Only for statements that run inside `read`; sees what was committed. */
+  /** Only for statements that run inside `read`; sees what was committed and is durable. */
   reader: Database;
   clock: Clock;
   /** See `GroupCommit.write`. */

@@ -6,23 +6,29 @@ import { faultKind } from './faults.ts';
 export interface Checkpoints {
   /** Call after each commit. */
   note(): void;
-  /** Resolves when none is under way; none begins before the next turn of the event loop. */
-  rest(): Promise<void>;
+  /**
+   * Call before a transaction of the writer, while no read is held at an older state: resolves when the log may begin
+   * anew with it, null where that is not due.
+   */
+  restart(): Promise<void> | null;
+  /** Resolves with the end of the one that is under way; none begins before the next turn of the event loop. */
+  readonly underWay: Promise<void> | null;
   /** Ends the thread and its connection. */
   stop(): Promise<void>;
 }
 
 /** Pages of the log that are worth a checkpoint, as for SQLite itself. */
 const DUE_PAGES = 1_000;
-/** From here on the log has to begin anew, for which writers wait some milliseconds. */
+/** From here on the log has to begin anew, for which the writer waits until the rest of it is written back. */
 const LARGE_PAGES = 8_192;
 /** Between a commit and the look whether a checkpoint is due. */
 const LOOK_AFTER_MS = 100;
 
 /**
  * Writes the log back into the database from a thread with a connection of its own, in the place of SQLite's automatic
- * checkpoints: these are part of a commit, and flush the whole database on the event loop. Writers go on beside it; one
- * that meets the short lock of a log that begins anew gets SQLITE_BUSY. `onFatal` learns that disk or file cannot be
+ * checkpoints: these are part of a commit, and flush the whole database on the event loop. Writers go on beside it. Under a
+ * load without a pause none would ever reach the log's end, so from time to time the writer waits for one (`restart`).
+ * `onFatal` learns that disk or file cannot be
  * trusted any more.
  */
 export function startCheckpoints(
@@ -38,6 +44,7 @@ class ThreadCheckpoints implements Checkpoints {
   #thread: Worker | null = null;
   #timer: NodeJS.Timeout | undefined;
   #underWay: Promise<void> | null = null;
+  #restartDue = false;
   #end: () => void = () => {};
   #stopped = false;
 
@@ -53,14 +60,14 @@ class ThreadCheckpoints implements Checkpoints {
     this.#timer.unref();
   }
 
-  async rest(): Promise<void> {
-    await this.#underWay;
+  get underWay(): Promise<void> | null {
+    return this.#underWay;
   }
 
   async stop(): Promise<void> {
     this.#stopped = true;
     clearTimeout(this.#timer);
-    await this.rest();
+    await this.#underWay;
     const thread = this.#thread;
     this.#thread = null;
     if (thread === null) return;
@@ -73,11 +80,26 @@ class ThreadCheckpoints implements Checkpoints {
     this.#timer = undefined;
     const { log, left } = this.#logPages();
     if (left < DUE_PAGES) return;
-    this.#underWay = new Promise((resolve) => {
+    this.#restartDue = log >= LARGE_PAGES;
+    this.#order('PASSIVE');
+  }
+
+  restart(): Promise<void> | null {
+    if (!this.#restartDue || this.#underWay !== null || this.#stopped) return null;
+    this.#restartDue = false;
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    return this.#order('RESTART');
+  }
+
+  #order(mode: 'PASSIVE' | 'RESTART'): Promise<void> {
+    const end = new Promise<void>((resolve) => {
       this.#end = resolve;
     });
+    this.#underWay = end;
     this.#thread ??= this.#startThread();
-    this.#thread.postMessage(log < LARGE_PAGES ? 'PASSIVE' : 'RESTART');
+    this.#thread.postMessage(mode);
+    return end;
   }
 
   /** Pages in the log, and those of them that are not in the database yet. */

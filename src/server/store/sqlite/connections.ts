@@ -78,7 +78,8 @@ export function openWriter(path: string): Database.Database {
   const db = new Database(path, { timeout: BUSY_TIMEOUT_MS });
   try {
     db.pragma('journal_mode = WAL');
-    db.pragma('synchronous = FULL');
+    // A commit is durable when its log is flushed (log-file.ts), which SQLite would do on the event loop.
+    db.pragma('synchronous = NORMAL');
     db.pragma('foreign_keys = ON');
     // What is deleted is overwritten with zeros, not only left out.
     db.pragma('secure_delete = ON');
@@ -91,9 +92,14 @@ export function openWriter(path: string): Database.Database {
   }
 }
 
-/** From here on a lock of another process is an error at once, so that the event loop goes on. */
-export function stopWaiting(writer: Database.Database): void {
+/**
+ * From here on a lock of another process is an error at once, so that the event loop goes on, and what undoes one write
+ * of a group stands in memory, not in a file for each large group. Not while migrations run: they would build whole
+ * tables and indexes in memory.
+ */
+export function prepareToServe(writer: Database.Database): void {
   writer.pragma('busy_timeout = 0');
+  writer.pragma('temp_store = MEMORY');
 }
 
 export function openReader(path: string): Database.Database {

@@ -1,5 +1,5 @@
 import type { Balance, CreditStore } from '../../core/ports.ts';
-import { type GrantRow, requireRoom, requireSameGrant } from '../grants.ts';
+import { type GrantRow, grantEntry, requireRoom, requireSameGrant } from '../grants.ts';
 import type { Access } from './access.ts';
 import { balanceStatement, type Ledger, toBalance } from './ledger.ts';
 
@@ -22,15 +22,7 @@ export function creditStore({ writer, reader, write, read }: Access, ledger: Led
         }
         ledger.openAccount(grant.wallet, grant.now);
         requireRoom(existing(ledger.balanceOf(grant.wallet)), grant);
-        ledger.post({
-          kind: 'grant',
-          wallet: grant.wallet,
-          anchors: grant.anchors,
-          gasWei: grant.gasWei,
-          grantId: grant.id,
-          note: grant.note,
-          at: grant.now,
-        });
+        ledger.post(grantEntry(grant));
         return { outcome: 'granted' as const, balance: existing(ledger.balanceOf(grant.wallet)) };
       }),
 

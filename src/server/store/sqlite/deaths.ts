@@ -30,8 +30,7 @@ export function deathStore(
         move(lease, attemptId, 'die', now);
         queueAnew(attemptId, now);
         for (const { task_id: taskId } of abandoned.all(attemptId)) {
-          const { wallet, cycle, gasWei } = ledger.reservationOf(taskId);
-          ledger.post({ kind: 'release', wallet, anchors: 1, gasWei, taskId, cycle, at: now });
+          ledger.releaseReservation(taskId, now);
         }
         endLeaves.run(attemptId);
       });

@@ -1,15 +1,23 @@
 import type { Database } from 'better-sqlite3';
 import { storageUnavailable } from '../storage-unavailable.ts';
 import { faultKind } from './faults.ts';
+import type { LogFile } from './log-file.ts';
+import type { TurnSnapshot } from './turn-snapshot.ts';
 
 export interface GroupCommitOptions {
-  /** The write connection: WAL, `synchronous=FULL`, busy timeout 0. Nothing else may write on it. */
+  /** The write connection: WAL, `synchronous=NORMAL`, busy timeout 0. Nothing else may write on it. */
   db: Database;
+  /** Of `db`: a commit is durable when it is flushed. */
+  log: LogFile;
+  /** Of the reads of this process, which see a commit when it is durable. */
+  snapshot: TurnSnapshot;
+  /** What a group has to wait for before it begins, asked while no read is held; null where nothing. */
+  beforeGroup?: (() => Promise<void> | null) | undefined;
   /** Commits something that needs room on the disk; throws when there is none. */
   probeRoom: () => void;
   /** Called once, when disk or file cannot be trusted any more. */
   onFatal: (error: Error) => void;
-  /** Called after each commit; `seconds` covers the work in it. */
+  /** Called when a commit is durable; `seconds` covers the work in it and the flush. */
   onCommit?: ((commit: { writes: number; seconds: number }) => void) | undefined;
   /** How long a write waits for another process to let go of the lock, in ms. */
   busyLimitMs?: number;
@@ -25,6 +33,8 @@ export interface GroupCommit {
    * `storage_unavailable` when the outcome of the whole group is unknown or undone.
    */
   write<T>(work: () => T): Promise<T>;
+  /** Resolves with the end of the flush that is under way; none begins before the next turn of the event loop. */
+  readonly flushing: Promise<void> | null;
   /** Refuses new writes and resolves when those accepted have been answered. */
   drain(): Promise<void>;
 }
@@ -34,6 +44,13 @@ interface Job {
   resolve: (result: unknown) => void;
   reject: (error: unknown) => void;
   arrivedAt: number;
+}
+
+/** Of a group that is committed. */
+interface Committed {
+  jobs: Job[];
+  answers: (() => void)[];
+  startedAt: number;
 }
 
 /** A group ends at whichever comes first, so that one block does not hold the event loop for long. */
@@ -53,7 +70,9 @@ class SqliteGroupCommit implements GroupCommit {
   readonly #db: Database;
   readonly #sql: Record<'begin' | 'commit' | 'savepoint' | 'release' | 'undo', { run(): unknown }>;
   #queue: Job[] = [];
-  #scheduled = false;
+  /** From the moment when a group is due until it is answered. */
+  #underWay = false;
+  #flushing: Promise<void> | null = null;
   #busyRetries = 0;
   #refusal: 'full' | 'fatal' | null = null;
   #probeTimer: NodeJS.Timeout | undefined;
@@ -87,21 +106,30 @@ class SqliteGroupCommit implements GroupCommit {
     });
   }
 
+  get flushing(): Promise<void> | null {
+    return this.#flushing;
+  }
+
   drain(): Promise<void> {
     clearTimeout(this.#probeTimer);
     this.#draining ??= [];
-    if (this.#queue.length === 0) return Promise.resolve();
+    if (!this.#underWay) return Promise.resolve();
     return new Promise((resolve) => this.#draining?.push(resolve));
   }
 
   #schedule(): void {
-    if (this.#scheduled) return;
-    this.#scheduled = true;
-    setImmediate(() => this.#flush());
+    if (this.#underWay) return;
+    this.#underWay = true;
+    setImmediate(() => this.#begin());
   }
 
-  #flush(): void {
-    this.#scheduled = false;
+  #begin(): void {
+    const wait = this.#options.beforeGroup?.() ?? null;
+    if (wait === null) this.#beginNow();
+    else wait.then(() => this.#beginNow());
+  }
+
+  #beginNow(): void {
     try {
       this.#sql.begin.run();
     } catch (error) {
@@ -109,16 +137,18 @@ class SqliteGroupCommit implements GroupCommit {
       return;
     }
     this.#busyRetries = 0;
-    this.#runGroup();
-    this.#goOn();
+    const group = this.#commitGroup();
+    if (group === null) this.#goOn();
+    else this.#flushing = this.#flush(group);
   }
 
   #goOn(): void {
+    this.#underWay = false;
     if (this.#queue.length > 0) this.#schedule();
     else for (const drained of this.#draining ?? []) drained();
   }
 
-  #runGroup(): void {
+  #commitGroup(): Committed | null {
     const answers: (() => void)[] = [];
     const startedAt = performance.now();
     let taken = 0;
@@ -128,15 +158,38 @@ class SqliteGroupCommit implements GroupCommit {
         answers.push(this.#runJob(job));
         if (taken >= MAX_JOBS || performance.now() - startedAt > MAX_BLOCK_MS) break;
       }
+      this.#options.snapshot.hold();
       this.#sql.commit.run();
     } catch (error) {
+      this.#options.snapshot.leave();
       this.#loseGroup(this.#queue.splice(0, taken), error);
-      return;
+      return null;
     }
-    this.#queue.splice(0, taken);
+    return { jobs: this.#queue.splice(0, taken), answers, startedAt };
+  }
+
+  async #flush({ jobs, answers, startedAt }: Committed): Promise<void> {
+    try {
+      await this.#options.log.flush();
+    } catch (error) {
+      this.#loseFlush(jobs, error);
+      return;
+    } finally {
+      this.#flushing = null;
+    }
+    this.#options.snapshot.leave();
     const seconds = (performance.now() - startedAt) / 1000;
-    this.#options.onCommit?.({ writes: taken, seconds });
+    this.#options.onCommit?.({ writes: jobs.length, seconds });
     for (const answer of answers) answer();
+    this.#goOn();
+  }
+
+  /** What became of the commit is known after a restart; until then reads keep to what was there before it. */
+  #loseFlush(jobs: Job[], error: unknown): void {
+    this.#reject(jobs, error);
+    this.#endWith(error);
+    this.#refuseQueue();
+    this.#goOn();
   }
 
   /** Runs one job in its savepoint. Throws only what undid, or must undo, the whole transaction. */
@@ -167,12 +220,16 @@ class SqliteGroupCommit implements GroupCommit {
     } catch (rollbackError) {
       worst = rollbackError;
     }
-    const answer = storageUnavailable('The write did not become durable.', error);
-    for (const job of group) job.reject(answer);
+    this.#reject(group, error);
     // A transaction that can neither be committed nor undone leaves the connection useless.
     if (worst !== error || faultKind(error) === 'fatal') this.#endWith(worst);
     else if (faultKind(error) === 'full') this.#refuseUntilRoom();
     if (this.#refusal !== null) this.#refuseQueue();
+  }
+
+  #reject(group: Job[], error: unknown): void {
+    const answer = storageUnavailable('The write did not become durable.', error);
+    for (const job of group) job.reject(answer);
   }
 
   #cannotBegin(error: unknown): void {
@@ -193,8 +250,7 @@ class SqliteGroupCommit implements GroupCommit {
     if (this.#queue.length === 0) {
       this.#goOn();
     } else {
-      this.#scheduled = true;
-      setTimeout(() => this.#flush(), Math.min(2 ** this.#busyRetries++, BUSY_BACKOFF_MAX_MS));
+      setTimeout(() => this.#beginNow(), Math.min(2 ** this.#busyRetries++, BUSY_BACKOFF_MAX_MS));
     }
   }
 

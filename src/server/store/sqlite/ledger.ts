@@ -84,6 +84,12 @@ export class Ledger {
     if (row === undefined) throw new Error('A queued proof has no reservation');
     return { wallet: row.wallet, cycle: row.cycle, gasWei: -BigInt(row.gas_wei) };
   }
+
+  /** Gives back what the newest cycle of a task reserved. */
+  releaseReservation(taskId: string, at: number): void {
+    const { wallet, cycle, gasWei } = this.reservationOf(taskId);
+    this.post({ kind: 'release', wallet, anchors: 1, gasWei, taskId, cycle, at });
+  }
 }
 
 export interface BalanceRow {

@@ -1,6 +1,7 @@
 import type { Database } from 'better-sqlite3';
 import type { Checkpoints } from './checkpoints.ts';
 import { faultKind } from './faults.ts';
+import type { GroupCommit } from './group-commit.ts';
 import type { TurnSnapshot } from './turn-snapshot.ts';
 
 export interface LogPurge {
@@ -23,11 +24,14 @@ const RETRY_MS = 1_000;
 /** `onFatal` learns that disk or file cannot be trusted any more. */
 export function startLogPurge({
   writer,
+  group,
   checkpoints,
   snapshot,
   onFatal,
 }: {
   writer: Database;
+  /** Of `writer`: what it flushes nobody may read. */
+  group: Pick<GroupCommit, 'flushing'>;
   /** Of this process, if there are any: one under way would keep the log from being emptied. */
   checkpoints: Checkpoints | null;
   /** A read of this process would keep it as well. */
@@ -49,7 +53,7 @@ export function startLogPurge({
   }
 
   async function attempt(): Promise<void> {
-    await checkpoints?.rest();
+    for (let work = underWay(); work !== null; work = underWay()) await work;
     if (stopped) return;
     dueAt = Number.POSITIVE_INFINITY;
     const startedAt = performance.now();
@@ -58,6 +62,10 @@ export function startLogPurge({
     restUntil = endedAt + REST * (endedAt - startedAt);
     answerAll();
     if (!emptied) tryAt(endedAt + RETRY_MS);
+  }
+
+  function underWay(): Promise<void> | null {
+    return checkpoints?.underWay ?? group.flushing;
   }
 
   function isEmptied(): boolean {

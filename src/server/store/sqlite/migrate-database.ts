@@ -1,4 +1,5 @@
 import { canonicalPath, lockDatabase, openWriter, requireDatabase } from './connections.ts';
+import { openLogFile } from './log-file.ts';
 import { migrate } from './migrate.ts';
 import { migrations } from './migrations/migrations.ts';
 import { finishRestore, isRestoreUnfinished } from './unfinished-restore.ts';
@@ -19,6 +20,7 @@ export function migrateDatabase(path: string, now: number): number {
     const db = openWriter(existing);
     try {
       migrate({ db, migrations, now });
+      openLogFile(db).close();
       return migrations.length;
     } finally {
       db.close();

@@ -16,8 +16,8 @@ import {
   lockDatabase,
   openReader,
   openWriter,
+  prepareToServe,
   requireDatabase,
-  stopWaiting,
 } from './connections.ts';
 import { creditStore } from './credits.ts';
 import { deathStore } from './deaths.ts';
@@ -31,6 +31,7 @@ import { type GroupCommit, type GroupCommitOptions, startGroupCommit } from './g
 import { checkInvariants } from './invariants/check-invariants.ts';
 import { endLeases, leaseGuard, leaseStore } from './leases.ts';
 import { Ledger } from './ledger.ts';
+import { type LogFile, openLogFile } from './log-file.ts';
 import { type LogPurge, startLogPurge } from './log-purge.ts';
 import { migrate, requireSchema } from './migrate.ts';
 import { migrations } from './migrations/migrations.ts';
@@ -98,10 +99,12 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
       requireSchema(writer, migrations);
     }
     refuseMoved(writer);
-    stopWaiting(writer);
+    prepareToServe(writer);
     const reader = openReader(path);
     opened.push(() => reader.close());
-    return buildStore(options, { writer, reader, release });
+    const logFile = openLogFile(writer);
+    opened.push(() => logFile.close());
+    return buildStore(options, { writer, reader, logFile, release });
   } catch (error) {
     release();
     throw faultKind(error) === null ? error : unusable(path, error);
@@ -110,25 +113,36 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
 
 function buildStore(
   options: SqliteStoreOptions,
-  { writer, reader, release }: { writer: Database; reader: Database; release: () => void },
+  {
+    writer,
+    reader,
+    logFile,
+    release,
+  }: { writer: Database; reader: Database; logFile: LogFile; release: () => void },
 ): Store {
   const { clock, exclusive, onFatal, maxChallenges = limits.openChallenges } = options;
   const hasRoom = watchDisk(writer.name, options.minFreeBytes ?? 0, options.freeBytes);
-  const fatal = once(onFatal);
+  const fatal = once((error) => {
+    // It would let reads see what was not flushed, and trust a log that cannot be trusted.
+    log.stop();
+    onFatal(error);
+  });
   // Beside a live server its thread does it.
   const checkpoints = exclusive ? startCheckpoints(writer, fatal) : null;
   const snapshot = turnSnapshot(reader);
   const group = startGroupCommit({
     db: writer,
+    log: logFile,
+    snapshot,
+    beforeGroup: () => checkpoints?.restart() ?? null,
     probeRoom: () => probeRoom(writer),
     onFatal: fatal,
     onCommit(commit) {
-      snapshot.leave();
       checkpoints?.note();
       options.onCommit?.(commit);
     },
   });
-  const log = startLogPurge({ writer, checkpoints, snapshot, onFatal: fatal });
+  const log = startLogPurge({ writer, group, checkpoints, snapshot, onFatal: fatal });
   // A crash may have come between the commit of an erasure and its purge.
   if (exclusive) log.purge();
   const access = shareAccess({ clock, writer, reader, snapshot, group, log, fatal });

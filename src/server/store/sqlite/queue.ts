@@ -1,19 +1,11 @@
-import type { Hex } from '../../../proof/bytes.ts';
 import type { AnchorStore } from '../../core/anchor-store.ts';
 import { completionMove } from '../completion-moves.ts';
+import { QUEUED_COLUMNS, type QueuedRow, toQueuedProof } from '../queue-rows.ts';
 import { completionTopic, QUEUE_TOPIC } from '../topics.ts';
 import type { WakeUps } from '../wake-ups.ts';
 import type { Access } from './access.ts';
 import type { LeaseGuard } from './leases.ts';
 import type { Ledger } from './ledger.ts';
-
-interface QueuedRow {
-  task_id: string;
-  proof_hash: Hex;
-  leaf: Hex;
-  generation: number;
-  queued_at: number;
-}
 
 /** The proofs that wait to be signed. */
 export function queueStore(
@@ -31,7 +23,7 @@ export function queueStore(
   },
 ): Pick<AnchorStore, 'listQueuedProofs' | 'waitForQueuedProof' | 'refuseQueuedProofs'> {
   const queued = reader.prepare<[number], QueuedRow>(
-    `SELECT task_id, proof_hash, leaf, generation, queued_at FROM completions
+    `SELECT ${QUEUED_COLUMNS} FROM completions
      WHERE state = 'queued' ORDER BY reserve_seq LIMIT ?`,
   );
   const anyQueued = reader.prepare<[]>(`SELECT 1 FROM completions WHERE state = 'queued' LIMIT 1`);
@@ -46,13 +38,7 @@ export function queueStore(
     listQueuedProofs: (lease, limit) =>
       read(() => {
         readGuard(lease);
-        return queued.all(limit).map((row) => ({
-          taskId: row.task_id,
-          proofHash: row.proof_hash,
-          leaf: row.leaf,
-          generation: row.generation,
-          queuedAt: row.queued_at,
-        }));
+        return queued.all(limit).map(toQueuedProof);
       }),
 
     async waitForQueuedProof(signal) {
@@ -65,8 +51,7 @@ export function queueStore(
         guard(lease);
         return taskIds.filter((taskId) => {
           if (fail.run(reason, now, taskId).changes === 0) return false;
-          const { wallet, cycle, gasWei } = ledger.reservationOf(taskId);
-          ledger.post({ kind: 'release', wallet, anchors: 1, gasWei, taskId, cycle, at: now });
+          ledger.releaseReservation(taskId, now);
           return true;
         });
       });

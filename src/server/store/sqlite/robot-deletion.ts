@@ -90,8 +90,7 @@ function forgetTask({ writer }: Access, ledger: Ledger): (taskId: string, now: n
     if (task === undefined) throw new Error('The task to forget is not there');
     // What was verified once is settled, and its anchor paid for, even if it waits to be anchored anew.
     if (task.state === 'queued' && task.status === 'claimed') {
-      const { wallet, cycle, gasWei } = ledger.reservationOf(taskId);
-      ledger.post({ kind: 'release', wallet, anchors: 1, gasWei, taskId, cycle, at: now });
+      ledger.releaseReservation(taskId, now);
     }
     for (const deletion of deletions) deletion.run(taskId);
     deleteTask.run(taskId);

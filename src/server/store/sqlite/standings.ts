@@ -1,22 +1,9 @@
-import type { Hex } from '../../../proof/bytes.ts';
-import type { AnchorStore, AttemptState, IncludedAttempt } from '../../core/anchor-store.ts';
+import type { AnchorStore } from '../../core/anchor-store.ts';
+import { type IncludedRow, type MinedRow, toIncluded } from '../attempt-rows.ts';
 import type { Access } from './access.ts';
 import { attemptMover } from './anchor-moves.ts';
 import { nextNonceReader } from './attempts.ts';
 import type { LeaseGuard } from './leases.ts';
-
-interface IncludedRow {
-  id: string;
-  mined_tx_hash: Hex;
-  mined_block_number: number;
-  mined_block_hash: Hex;
-  safe: 0 | 1;
-}
-
-interface MinedRow extends IncludedRow {
-  state: AttemptState;
-  raw_tx: Hex;
-}
 
 /** Step 7 of anchoring: from the block on until it is final, or another stands in its place. */
 export function standingStore(
@@ -107,15 +94,5 @@ export function standingStore(
           setSafe.run(0, now, id);
         }
       }),
-  };
-}
-
-function toIncluded(row: IncludedRow): IncludedAttempt {
-  return {
-    id: row.id,
-    txHash: row.mined_tx_hash,
-    blockNumber: BigInt(row.mined_block_number),
-    blockHash: row.mined_block_hash,
-    isSafe: row.safe === 1,
   };
 }

@@ -1,25 +1,6 @@
 import type { StatsRecord, StatsStore } from '../../core/telemetry-store.ts';
+import { type DayRow, type HourRow, type StatsRobotRow, toStats } from '../stats-rows.ts';
 import type { Access } from './access.ts';
-
-interface RobotRow {
-  last_seen_at: number | null;
-  battery_pct: number | null;
-  state: string | null;
-}
-
-interface HourRow {
-  at: number;
-  samples: number;
-  info: number;
-  warn: number;
-  error: number;
-}
-
-interface DayRow {
-  at: number;
-  anchors: number;
-  gas_wei: string;
-}
 
 /** Reads what was counted when it happened; of the account's robots, which are few, what they show now. */
 export function statsStore({ reader, read }: Access): StatsStore {
@@ -27,7 +8,7 @@ export function statsStore({ reader, read }: Access): StatsStore {
     'SELECT 1 FROM fleets WHERE id = ? AND wallet = ?',
   );
   const ofRobots = (column: 'wallet' | 'fleet_id') => ({
-    robots: reader.prepare<[string], RobotRow>(
+    robots: reader.prepare<[string], StatsRobotRow>(
       `SELECT last_seen_at, battery_pct, state FROM robots WHERE ${column} = ?`,
     ),
     tasks: reader.prepare<[string], StatsRecord['tasks']>(
@@ -51,24 +32,12 @@ export function statsStore({ reader, read }: Access): StatsStore {
         if (fleetId !== null && fleet.get(fleetId, wallet) === undefined) return null;
         const scope = fleetId ?? wallet;
         const { robots, tasks } = fleetId === null ? ofAccount : ofFleet;
-        return {
-          robots: robots.all(scope).map((row) => ({
-            lastSeenAt: row.last_seen_at,
-            batteryPct: row.battery_pct,
-            state: row.state,
-          })),
+        return toStats({
+          robots: robots.all(scope),
           tasks: tasks.get(scope) ?? { claimed: 0, verified: 0 },
-          hours: hours.all(scope, hoursFrom).map(({ at, samples, info, warn, error }) => ({
-            at,
-            samples,
-            events: { info, warn, error },
-          })),
-          days: days.all(scope, daysFrom).map(({ at, anchors, gas_wei }) => ({
-            at,
-            anchors,
-            gasWei: BigInt(gas_wei),
-          })),
-        };
+          hours: hours.all(scope, hoursFrom),
+          days: days.all(scope, daysFrom),
+        });
       }),
   };
 }

@@ -1,38 +1,10 @@
 import { type Invariant, selecting } from './invariant.ts';
 
 export const anchoringInvariants: Record<string, Invariant> = {
-  anchored_once: selecting(`
-    SELECT 'task ' || l.task_id || ' is anchored in ' || count(*) || ' attempts' FROM leaves l
-    JOIN attempts a ON a.id = l.attempt_id AND a.state IN ('included', 'finalized')
-    GROUP BY l.task_id HAVING count(*) > 1`),
-
   anchored_leaf_is_live: selecting(`
     SELECT 'the leaf of task ' || l.task_id || ' in attempt ' || a.id || ' is mined and not live'
     FROM leaves l JOIN attempts a ON a.id = l.attempt_id AND a.state IN ('included', 'finalized')
     WHERE NOT l.live`),
-
-  verified_means_receipt: selecting(`
-    SELECT 'task ' || t.id || ' is ' || t.status || ', its completion ' ||
-      coalesce(c.state, 'missing') || ', its receipt ' ||
-      CASE WHEN r.seq IS NULL THEN 'missing' ELSE 'there' END
-    FROM tasks t LEFT JOIN completions c ON c.task_id = t.id LEFT JOIN receipts r ON r.task_id = t.id
-    WHERE (t.status = 'verified') <> (r.seq IS NOT NULL)
-      OR (t.status = 'verified' AND coalesce(c.state, 'failed') = 'failed')
-      OR (t.status = 'claimed' AND c.state = 'included')`),
-
-  completion_states_are_stored_ones: selecting(`
-    SELECT 'the completion of task ' || task_id || ' is stored as ' || state FROM completions
-    WHERE state NOT IN ('queued', 'submitted', 'included', 'failed')`),
-
-  receipt_matches_mined_variant: selecting(`
-    SELECT 'the receipt of task ' || r.task_id || ' does not match its attempt' FROM receipts r
-    LEFT JOIN attempts a ON a.id = r.attempt_id
-    LEFT JOIN leaves l ON l.attempt_id = r.attempt_id AND l.leaf_index = r.leaf_index
-    LEFT JOIN completions c ON c.task_id = r.task_id
-    WHERE l.task_id IS DISTINCT FROM r.task_id OR l.settled_at IS NULL
-      OR c.proof_hash IS DISTINCT FROM r.proof_hash
-      OR NOT EXISTS (SELECT FROM variants v
-        WHERE v.tx_hash = a.mined_tx_hash AND v.attempt_id = a.id)`),
 
   one_live_leaf: selecting(`
     SELECT 'task ' || task_id || ' has ' || count(*) || ' live leaves' FROM leaves
@@ -87,20 +59,4 @@ export const anchoringInvariants: Record<string, Invariant> = {
     FROM attempts a LEFT JOIN leaves l ON l.attempt_id = a.id AND l.settled_at IS NULL
     WHERE a.state <> 'dead'
     GROUP BY a.id HAVING count(l.attempt_id) <> a.unsettled_leaves`),
-
-  attempt_has_a_variant: selecting(`
-    SELECT 'attempt ' || a.id || ' has no variant' FROM attempts a
-    WHERE NOT EXISTS (SELECT FROM variants v WHERE v.attempt_id = a.id AND v.seq = 0)`),
-
-  nonces_are_contiguous: selecting(`
-    SELECT 'nonce ' || nonce || ' of ' || sender || ' follows ' || before FROM (
-      SELECT nonce, sender,
-        lag(nonce) OVER (PARTITION BY chain_id, sender ORDER BY nonce) AS before
-      FROM (SELECT chain_id, sender, nonce FROM attempts
-        UNION SELECT chain_id, sender, nonce FROM foreign_nonces) used) n
-    WHERE nonce <> before + 1`),
-
-  attempts_belong_to_the_chain: selecting(`
-    SELECT 'attempt ' || a.id || ' is of chain ' || a.chain_id FROM attempts a
-    JOIN chain_identity i ON i.chain_id <> a.chain_id`),
 };

@@ -1,13 +1,17 @@
+import { statements } from '../../invariants/statements.ts';
 import type { Access } from '../access.ts';
 import { activityInvariants } from './activity.ts';
 import { payloadsRebuild, proofsMatchTheirHash } from './anchored-bytes.ts';
 import { anchoringInvariants } from './anchoring.ts';
-import { takeLong } from './invariant.ts';
+import { type Invariant, selecting, takeLong } from './invariant.ts';
 import { chargesFollowCost, ledgerInvariants } from './ledger.ts';
 import { recordInvariants } from './records.ts';
 import { rollupsFollowSamples } from './telemetry-roll-ups.ts';
 
-const invariants = {
+const invariants: Record<string, Invariant> = {
+  ...Object.fromEntries(
+    Object.entries(statements).map(([name, statement]) => [name, selecting(statement)]),
+  ),
   ...ledgerInvariants,
   charges_follow_cost: chargesFollowCost,
   ...activityInvariants,

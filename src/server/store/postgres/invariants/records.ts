@@ -12,11 +12,6 @@ export const recordInvariants: Record<string, Invariant> = {
     SELECT 'task ' || t.id || ' is there and buried' FROM tasks t
     JOIN tombstones b ON b.task_id = t.id`),
 
-  robot_is_in_a_fleet_of_its_account: selecting(`
-    SELECT 'robot ' || r.id || ' is in fleet ' || r.fleet_id || ', which is not its account''s'
-    FROM robots r LEFT JOIN fleets f ON f.id = r.fleet_id AND f.wallet = r.wallet
-    WHERE r.fleet_id IS NOT NULL AND f.id IS NULL`),
-
   counts_are_kept: selecting(`
     SELECT 'the count of robots of ' || a.wallet || ' is off' FROM accounts a
     LEFT JOIN robots r ON r.wallet = a.wallet

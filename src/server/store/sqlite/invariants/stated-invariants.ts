@@ -1,7 +1,12 @@
+import { statements } from '../../invariants/statements.ts';
 import type { Invariant } from './invariant.ts';
 
 /** Each statement selects the violations, one text each. */
 export const statedInvariants: Record<string, Invariant> = {
+  ...Object.fromEntries(
+    Object.entries(statements).map(([name, statement]) => [name, selecting(statement)]),
+  ),
+
   balances_not_negative: selecting(`
     SELECT 'account ' || wallet || ' has a negative balance' FROM accounts
     WHERE anchor_quota < 0 OR gas_credit_wei LIKE '-%'`),
@@ -11,40 +16,11 @@ export const statedInvariants: Record<string, Invariant> = {
     WHERE (anchor_quota <> 0 OR gas_credit_wei <> '0')
       AND wallet NOT IN (SELECT wallet FROM ledger)`),
 
-  settle_and_release_need_their_reserve: selecting(`
-    SELECT l.kind || ' ' || l.seq || ' of task ' || l.task_id || ' has no reserve' FROM ledger l
-    WHERE l.kind IN ('settle', 'release') AND NOT EXISTS (
-      SELECT 1 FROM ledger r WHERE r.task_id = l.task_id AND r.cycle = l.cycle
-        AND r.kind = 'reserve' AND r.wallet = l.wallet AND r.seq < l.seq)`),
-
-  reserve_ends_once: selecting(`
-    SELECT 'task ' || s.task_id || ' was settled and released in cycle ' || s.cycle FROM ledger s
-    JOIN ledger r ON r.task_id = s.task_id AND r.cycle = s.cycle AND r.kind = 'release'
-    WHERE s.kind = 'settle'`),
-
   verified_task_is_settled_once: selecting(`
     SELECT 'task ' || id || ' is ' || status || ' with ' || settled || ' settlements' FROM (
       SELECT t.id, t.status, (SELECT count(*) FROM ledger l
         WHERE l.task_id = t.id AND l.kind = 'settle') AS settled FROM tasks t)
     WHERE settled <> (status = 'verified')`),
-
-  failed_cycle_is_released: selecting(`
-    SELECT 'cycle ' || r.cycle || ' of task ' || r.task_id || ' failed and was not released'
-    FROM ledger r JOIN completions c ON c.task_id = r.task_id
-    WHERE r.kind = 'reserve' AND (r.cycle < c.cycle OR c.state = 'failed') AND NOT EXISTS (
-      SELECT 1 FROM ledger f
-      WHERE f.task_id = r.task_id AND f.cycle = r.cycle AND f.kind = 'release')`),
-
-  open_cycle_is_only_reserved: selecting(`
-    SELECT 'task ' || c.task_id || ' is ' || c.state || ' and has a ' || l.kind FROM completions c
-    JOIN ledger l ON l.task_id = c.task_id AND l.cycle = c.cycle AND l.kind <> 'reserve'
-    JOIN tasks t ON t.id = c.task_id AND t.status = 'claimed'
-    WHERE c.state <> 'failed'`),
-
-  completion_has_its_reserve: selecting(`
-    SELECT 'task ' || c.task_id || ' is not at its own reserve' FROM completions c
-    LEFT JOIN ledger l ON l.seq = c.reserve_seq
-    WHERE l.kind IS NOT 'reserve' OR l.task_id <> c.task_id OR l.cycle <> c.cycle`),
 
   open_reserve_has_its_proof: selecting(`
     SELECT 'reserve ' || r.seq || ' of task ' || r.task_id || ' is held for nothing' FROM ledger r
@@ -55,36 +31,10 @@ export const statedInvariants: Record<string, Invariant> = {
         AND c.cycle = r.cycle AND c.state IN ('queued', 'submitted'))
       AND NOT EXISTS (SELECT 1 FROM leaves l WHERE l.task_id = r.task_id AND l.live = 1)`),
 
-  anchored_once: selecting(`
-    SELECT 'task ' || l.task_id || ' is anchored in ' || count(*) || ' attempts' FROM leaves l
-    JOIN attempts a ON a.id = l.attempt_id AND a.state IN ('included', 'finalized')
-    GROUP BY l.task_id HAVING count(*) > 1`),
-
   anchored_leaf_is_live: selecting(`
     SELECT 'the leaf of task ' || l.task_id || ' in attempt ' || a.id || ' is mined and not live'
     FROM leaves l JOIN attempts a ON a.id = l.attempt_id AND a.state IN ('included', 'finalized')
     WHERE l.live = 0`),
-
-  verified_means_receipt: selecting(`
-    SELECT 'task ' || t.id || ' is ' || t.status || ', its completion ' ||
-      coalesce(c.state, 'missing') || ', its receipt ' || iif(r.seq IS NULL, 'missing', 'there')
-    FROM tasks t LEFT JOIN completions c ON c.task_id = t.id LEFT JOIN receipts r ON r.task_id = t.id
-    WHERE (t.status = 'verified') <> (r.seq IS NOT NULL)
-      OR (t.status = 'verified' AND coalesce(c.state, 'failed') = 'failed')
-      OR (t.status = 'claimed' AND c.state = 'included')`),
-
-  completion_states_are_stored_ones: selecting(`
-    SELECT 'the completion of task ' || task_id || ' is stored as ' || state FROM completions
-    WHERE state NOT IN ('queued', 'submitted', 'included', 'failed')`),
-
-  receipt_matches_mined_variant: selecting(`
-    SELECT 'the receipt of task ' || r.task_id || ' does not match its attempt' FROM receipts r
-    LEFT JOIN attempts a ON a.id = r.attempt_id
-    LEFT JOIN leaves l ON l.attempt_id = r.attempt_id AND l.leaf_index = r.leaf_index
-    LEFT JOIN completions c ON c.task_id = r.task_id
-    WHERE l.task_id IS NOT r.task_id OR l.settled_at IS NULL OR c.proof_hash IS NOT r.proof_hash
-      OR NOT EXISTS (SELECT 1 FROM variants v
-        WHERE v.tx_hash = a.mined_tx_hash AND v.attempt_id = a.id)`),
 
   one_live_leaf: selecting(`
     SELECT 'task ' || task_id || ' has ' || count(*) || ' live leaves' FROM leaves
@@ -139,27 +89,6 @@ export const statedInvariants: Record<string, Invariant> = {
       WHERE l.attempt_id = a.id AND l.settled_at IS NULL) AS unsettled FROM attempts a)
     WHERE unsettled <> unsettled_leaves AND state <> 'dead'`),
 
-  attempt_has_a_variant: selecting(`
-    SELECT 'attempt ' || a.id || ' has no variant' FROM attempts a
-    WHERE NOT EXISTS (SELECT 1 FROM variants v WHERE v.attempt_id = a.id AND v.seq = 0)`),
-
-  nonces_are_contiguous: selecting(`
-    SELECT 'nonce ' || nonce || ' of ' || sender || ' follows ' || before FROM (
-      SELECT nonce, sender,
-        lag(nonce) OVER (PARTITION BY chain_id, sender ORDER BY nonce) AS before
-      FROM (SELECT chain_id, sender, nonce FROM attempts
-        UNION SELECT chain_id, sender, nonce FROM foreign_nonces))
-    WHERE nonce <> before + 1`),
-
-  attempts_belong_to_the_chain: selecting(`
-    SELECT 'attempt ' || a.id || ' is of chain ' || a.chain_id FROM attempts a
-    JOIN chain_identity i ON i.chain_id <> a.chain_id`),
-
-  settled_leaf_is_in_the_ledger: selecting(`
-    SELECT 'leaf ' || l.leaf_index || ' of attempt ' || l.attempt_id || ' is settled for nothing'
-    FROM leaves l WHERE l.settled_at IS NOT NULL AND NOT EXISTS (
-      SELECT 1 FROM ledger e WHERE e.task_id = l.task_id AND e.kind = 'settle')`),
-
   deleted_task_is_buried: selecting(`
     SELECT 'task ' || task_id || ' is known and neither there nor buried'
     FROM (SELECT task_id FROM leaves UNION SELECT task_id FROM ledger WHERE task_id IS NOT NULL)
@@ -173,11 +102,6 @@ export const statedInvariants: Record<string, Invariant> = {
   key_of_erased_evidence_is_gone: selecting(`
     SELECT 'key ' || id || ' is there without its evidence' FROM proof_keys
     WHERE key <> zeroblob(32) AND id NOT IN (SELECT key_id FROM proofs)`),
-
-  robot_is_in_a_fleet_of_its_account: selecting(`
-    SELECT 'robot ' || r.id || ' is in fleet ' || r.fleet_id || ', which is not its account''s'
-    FROM robots r LEFT JOIN fleets f ON f.id = r.fleet_id AND f.wallet = r.wallet
-    WHERE r.fleet_id IS NOT NULL AND f.id IS NULL`),
 
   counts_are_kept: selecting(`
     SELECT 'the count of challenges is off' FROM challenge_count

@@ -1,0 +1,21 @@
+import type { Command } from 'commander';
+
+/** What a program does to show its environment. */
+interface ConfigCommand {
+  describeConfig(): void;
+  printConfig(variables: NodeJS.ProcessEnv, options: { json?: boolean }): void;
+}
+
+/** `config` of a program that its environment configures. */
+export function addConfigCommand(program: Command, load: () => Promise<ConfigCommand>): void {
+  program
+    .command('config')
+    .description('Print the effective configuration, secrets masked')
+    .option('--describe', 'print what each variable means instead')
+    .option('--json', 'print one JSON object')
+    .action(async (options: { describe?: boolean; json?: boolean }) => {
+      const { describeConfig, printConfig } = await load();
+      if (options.describe) describeConfig();
+      else printConfig(process.env, options);
+    });
+}

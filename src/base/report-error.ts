@@ -1,0 +1,19 @@
+import { CommanderError } from 'commander';
+import { SvcError } from './svc-error.ts';
+
+/**
+ * Says on standard error what ended a program, and answers its exit code: what `codes` has for the error's code, else 1.
+ * Throws what is not a SvcError: a bug.
+ */
+export function reportError(
+  program: string,
+  error: unknown,
+  codes: Readonly<Record<string, number>>,
+): number {
+  // Commander has printed its own message.
+  if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
+  if (!(error instanceof SvcError)) throw error;
+  process.stderr.write(`${program}: ${error.message.replaceAll('\n', '\n  ')}\n`);
+  if (error.hint !== undefined) process.stderr.write(`${error.hint}\n`);
+  return codes[error.code] ?? 1;
+}

@@ -1,0 +1,121 @@
+import fs from 'node:fs';
+import { syncBuiltinESMExports } from 'node:module';
+import { setTimeout as pause } from 'node:timers/promises';
+import { v7 as uuid } from 'uuid';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { NewRobot } from '../../src/server/core/robot-store.ts';
+import { waitFor } from '../support/wait-for.ts';
+import { openTemporarySqlite, type TemporarySqlite } from './temporary-sqlite.ts';
+import { failsWith, World } from './world.ts';
+
+const { fdatasync } = fs;
+
+/** A disk whose flushes end when they are told to. */
+class HeldDisk {
+  readonly #held: { file: number; done: fs.NoParamCallback }[] = [];
+
+  constructor() {
+    const hold = (file: number, done: fs.NoParamCallback) => void this.#held.push({ file, done });
+    fs.fdatasync = Object.assign(hold, { __promisify__: fdatasync.__promisify__ });
+    syncBuiltinESMExports();
+  }
+
+  /** Of each file that waits for its flush. */
+  get inodes(): number[] {
+    return this.#held.map(({ file }) => fs.fstatSync(file).ino);
+  }
+
+  flush(): void {
+    for (const { file, done } of this.#held.splice(0)) fdatasync(file, done);
+  }
+
+  fail(fault: NodeJS.ErrnoException): void {
+    for (const { done } of this.#held.splice(0)) done(fault);
+  }
+
+  /** Flushes are the system's again. */
+  release(): void {
+    fs.fdatasync = fdatasync;
+    syncBuiltinESMExports();
+    this.flush();
+  }
+}
+
+describe('a write on SQLite', () => {
+  let opened: TemporarySqlite;
+  let world: World;
+  let robot: NewRobot;
+  let disk: HeldDisk;
+
+  beforeEach(async () => {
+    world = await World.open(async (clock) => {
+      opened = await openTemporarySqlite(clock);
+      return opened;
+    });
+    robot = await world.robot();
+    disk = new HeldDisk();
+  });
+  afterEach(async () => {
+    disk.release();
+    await world.close();
+  });
+
+  const claimed = (id: string) =>
+    world.store.getTask(id, { wallet: robot.wallet }).then((task) => task !== null);
+
+  it('is answered, and seen by reads, once its log is flushed', async () => {
+    const task = world.newTask(robot.id);
+    let isAnswered = false;
+    const writing = world.store.createTask(task).then(() => {
+      isAnswered = true;
+    });
+
+    await waitFor('the flush', () => disk.inodes.length === 1);
+    expect(disk.inodes).toEqual([fs.statSync(`${opened.path}-wal`).ino]);
+    expect(await claimed(task.id)).toBe(false);
+    expect(isAnswered).toBe(false);
+
+    disk.flush();
+    await writing;
+    expect(await claimed(task.id)).toBe(true);
+  });
+
+  it('is not answered with success when the disk fails, and the store reports it', async () => {
+    const task = world.newTask(robot.id);
+    const writing = world.store.createTask(task);
+    await waitFor('the flush', () => disk.inodes.length === 1);
+
+    disk.fail(Object.assign(new Error('i/o error'), { code: 'EIO' }));
+
+    await expect(writing).rejects.toMatchObject(failsWith('storage_unavailable'));
+    expect(opened.faults).toMatchObject([{ code: 'EIO' }]);
+    expect(await claimed(task.id)).toBe(false);
+  });
+
+  it('is seen by no read before its flush, while an erasure waits to empty the log', async () => {
+    const task = world.newTask(robot.id);
+    const writing = world.store.createTask(task);
+    await waitFor('the flush', () => disk.inodes.length === 1);
+
+    const deleting = world.store.deleteRobot(robot.id, robot.wallet, world.now);
+    expect(await claimed(task.id)).toBe(false);
+    const flushing = setInterval(() => disk.flush(), 1);
+    await Promise.all([writing, deleting]);
+    clearInterval(flushing);
+
+    expect(fs.statSync(`${opened.path}-wal`).size).toBe(0);
+  });
+
+  it('is seen by no read when the disk fails, though an erasure waits to empty the log', async () => {
+    const task = world.newTask(robot.id);
+    const writing = world.store.createTask(task);
+    await waitFor('the flush', () => disk.inodes.length === 1);
+    const deleting = world.store.deleteRobot(uuid(), robot.wallet, world.now);
+
+    disk.fail(Object.assign(new Error('i/o error'), { code: 'EIO' }));
+    await Promise.allSettled([writing, deleting]);
+    await pause(50);
+
+    expect(await claimed(task.id)).toBe(false);
+  });
+});

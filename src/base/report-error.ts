@@ -1,4 +1,5 @@
 import { CommanderError } from 'commander';
+import { nativeModuleFault } from './native-module.ts';
 import { SvcError } from './svc-error.ts';
 
 /**
@@ -7,11 +8,12 @@ import { SvcError } from './svc-error.ts';
  */
 export function reportError(
   program: string,
-  error: unknown,
+  thrown: unknown,
   codes: Readonly<Record<string, number>>,
 ): number {
   // Commander has printed its own message.
-  if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
+  if (thrown instanceof CommanderError) return thrown.exitCode === 0 ? 0 : 2;
+  const error = nativeModuleFault(thrown) ?? thrown;
   if (!(error instanceof SvcError)) throw error;
   process.stderr.write(`${program}: ${error.message.replaceAll('\n', '\n  ')}\n`);
   if (error.hint !== undefined) process.stderr.write(`${error.hint}\n`);

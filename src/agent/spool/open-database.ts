@@ -1,6 +1,7 @@
 import { mkdirSync } from 'node:fs';
 import path from 'node:path';
 import Database from 'better-sqlite3';
+import { nativeModuleFault } from '../../base/native-module.ts';
 import { SvcError } from '../../base/svc-error.ts';
 import { upgrades } from './schema.ts';
 
@@ -66,6 +67,8 @@ export function lockSpool(folder: string): { release(): void } {
 
 export function unusable(folder: string, cause: unknown): SvcError {
   if (cause instanceof SvcError) return cause;
+  const fault = nativeModuleFault(cause);
+  if (fault !== null) return fault;
   const { code = 'unknown' } = cause as NodeJS.ErrnoException;
   return new SvcError('spool_unusable', `The spool in ${folder} cannot be written (${code}).`, {
     hint: 'SVC_AGENT_STATE_DIR must be a folder that svc-agent may write, on a disk with room.',

@@ -1,0 +1,17 @@
+import { SvcError } from './svc-error.ts';
+
+/**
+ * What to say when the compiled part of better-sqlite3 is missing, or was compiled for another Node.js; null for any
+ * other error.
+ */
+export function nativeModuleFault(error: unknown): SvcError | null {
+  if (!(error instanceof Error)) return null;
+  const isMissing = error.message.startsWith('Could not locate the bindings file');
+  const isForeign = 'code' in error && error.code === 'ERR_DLOPEN_FAILED';
+  if (!isMissing && !isForeign) return null;
+  const state = isMissing ? 'is not compiled' : 'does not load in this Node.js';
+  return new SvcError('native_module_unusable', `The native module better-sqlite3 ${state}.`, {
+    hint: 'Run npm rebuild better-sqlite3 where robot-svc is installed; if npm refuses its script, npm install-scripts approve better-sqlite3 first.',
+    cause: error,
+  });
+}

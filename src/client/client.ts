@@ -63,7 +63,9 @@ export function createClient(options: ClientOptions): Client {
       const { params, query, body, signal } = (input ?? {}) as LooseInput;
       const route: Route = routes[name];
       const target = url(options.baseUrl, route.path, params, query);
-      const response = await send(options, target, {
+      // Signing in needs no credential and writes nothing that could be repeated with an id.
+      const isWrite = route.method !== 'GET' && options.credential !== undefined;
+      const response = await send(options, target, isWrite, {
         method: route.method,
         headers: { ...credentialHeader(options), ...(body === undefined ? {} : jsonHeader) },
         redirect: 'error',
@@ -72,7 +74,7 @@ export function createClient(options: ClientOptions): Client {
       });
       const answer = await readJson(response, {
         baseUrl: options.baseUrl,
-        method: route.method,
+        isWrite,
         signal,
       });
       if (!response.ok) throw serviceError(options.baseUrl, response, answer);
@@ -129,28 +131,33 @@ function pathPart(name: string, value: string): string {
   return encodeURIComponent(value);
 }
 
-async function send({ fetch, baseUrl }: ClientOptions, target: string, init: RequestInit) {
+async function send(
+  { fetch, baseUrl }: ClientOptions,
+  target: string,
+  isWrite: boolean,
+  init: RequestInit,
+) {
   try {
     return await fetch(target, init);
   } catch (cause) {
     if (init.signal?.aborted) throw cause;
-    throw unreachable(baseUrl, init.method, cause);
+    throw unreachable(baseUrl, isWrite, cause);
   }
 }
 
 interface Asked {
   baseUrl: string;
-  method: string | undefined;
+  isWrite: boolean;
   signal: AbortSignal | undefined;
 }
 
-async function readJson(response: Response, { baseUrl, method, signal }: Asked): Promise<unknown> {
+async function readJson(response: Response, { baseUrl, isWrite, signal }: Asked): Promise<unknown> {
   let text: string;
   try {
     text = await response.text();
   } catch (cause) {
     if (signal?.aborted) throw cause;
-    throw unreachable(baseUrl, method, cause);
+    throw unreachable(baseUrl, isWrite, cause);
   }
   try {
     return JSON.parse(text);
@@ -172,9 +179,8 @@ function serviceError(baseUrl: string, response: Response, answer: unknown): Svc
   return new SvcError(error, message, { details: { ...details, status }, retryable });
 }
 
-function unreachable(baseUrl: string, method: string | undefined, cause: unknown): SvcError {
-  const doubt =
-    method === 'GET' ? '' : ' A write may or may not have arrived; repeat it with the same id.';
+function unreachable(baseUrl: string, isWrite: boolean, cause: unknown): SvcError {
+  const doubt = isWrite ? ' A write may or may not have arrived; repeat it with the same id.' : '';
   return new SvcError('service_unreachable', `No answer from ${baseUrl}.`, {
     hint: `Check the address and the network.${doubt}`,
     retryable: true,

@@ -245,10 +245,14 @@ describe('svc login', () => {
   });
 
   it('says that nothing answers, and how', async () => {
-    const args = ['login', 'http://127.0.0.1:9', '--key-file', user.keyFile];
-    const { exitCode, stderr } = await user.svc(args);
+    for (const way of [['--key-file', user.keyFile], ['--no-browser'], []]) {
+      const { exitCode, stderr } = await user.svc(['login', 'http://127.0.0.1:9', ...way]);
 
-    expect([exitCode, stderr]).toEqual([7, expect.stringContaining('No answer from')]);
+      expect([exitCode, stderr]).toEqual([
+        7,
+        expect.stringMatching(/^svc: No answer from .*\nCheck the address and the network\.\n$/),
+      ]);
+    }
   });
 });
 

@@ -69,6 +69,8 @@ async function signIn(
     throw new SvcError('usage', 'Nobody can be asked to sign in.', { hint: 'Use --key-file.' });
   }
   if (input.manual) return byHand(context, guest, url, input.address);
+  // A wrong address is better said at once than waited for in a browser.
+  await guest.call('getHealth');
   const { signInByBrowser, signInByCode } = await import('../sign-in/browser.ts');
   return (input.browser ? signInByBrowser : signInByCode)(context, guest, url);
 }

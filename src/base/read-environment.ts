@@ -35,10 +35,17 @@ export function readEnvironment<Schema extends TObject>(
   try {
     values = envSchema<Static<Schema>>({ schema, data: { ...given }, env: false });
   } catch (error) {
-    throw invalidConfiguration([...schemaFaults(error, schema), ...faults], hint);
+    const named = new Set(faults.map(variableOf));
+    const others = schemaFaults(error, schema).filter((fault) => !named.has(variableOf(fault)));
+    throw invalidConfiguration([...others, ...faults], hint);
   }
   if (faults.length > 0) throw invalidConfiguration(faults, hint);
   return Object.freeze(values);
+}
+
+/** The variable that a fault begins with. */
+function variableOf(fault: string): string {
+  return fault.replace(/ .*/s, '');
 }
 
 function invalidConfiguration(faults: string[], hint: string): SvcError {
@@ -49,7 +56,7 @@ interface SchemaFault {
   keyword: string;
   instancePath: string;
   message?: string;
-  params: { allowedValues?: string[] };
+  params: { allowedValues?: string[]; type?: string };
 }
 
 function schemaFaults(error: unknown, schema: TObject): string[] {
@@ -59,7 +66,8 @@ function schemaFaults(error: unknown, schema: TObject): string[] {
     const name = fault.instancePath.slice(1);
     if (fault.params.allowedValues)
       return `${name} must be one of ${fault.params.allowedValues.join(', ')}`;
+    if (fault.params.type === 'integer') return `${name} must be a whole number`;
     if (fault.keyword !== 'pattern') return `${name} ${fault.message ?? 'is not valid'}`;
-    return `${name} is not valid; it is the ${(schema.properties[name] as { description?: string })?.description}`;
+    return `${name} is not valid: ${(schema.properties[name] as { description?: string })?.description}`;
   });
 }

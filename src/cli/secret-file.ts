@@ -16,6 +16,7 @@ export async function readSecretFile(file: string, warn: (text: string) => void)
     }
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
-    throw new SvcError('usage', `${file} cannot be read (${code}).`);
+    const reason = code === 'ENOENT' ? 'there is no such file' : `it cannot be read (${code})`;
+    throw new SvcError('usage', `${file}: ${reason}`);
   }
 }

@@ -142,7 +142,8 @@ async function readText(file: string): Promise<string> {
     return await readFile(file, 'utf8');
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
-    throw new SvcError('usage', `${file} cannot be read (${code}).`);
+    const reason = code === 'ENOENT' ? 'there is no such file' : `it cannot be read (${code})`;
+    throw new SvcError('usage', `${file}: ${reason}`);
   }
 }
 

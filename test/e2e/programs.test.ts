@@ -186,6 +186,15 @@ describe('svc-server', () => {
     );
   });
 
+  it('names the option of a port that there cannot be', async () => {
+    const { exitCode, stderr } = await run('svc-server', ['dev', '--port', '70000']);
+
+    expect([exitCode, stderr]).toEqual([
+      2,
+      expect.stringMatching(/'--port <number>'.*at most 65535/),
+    ]);
+  });
+
   it('dev refuses to listen for others', async () => {
     const { exitCode, stderr } = await run('svc-server', ['dev', '--host', '0.0.0.0']);
 

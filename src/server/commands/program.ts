@@ -37,7 +37,7 @@ export async function main(argv: string[]): Promise<number> {
       'Run the service with a local chain, for development; takes nothing from the environment',
     )
     .option('--host <address>', 'loopback address to listen on', '127.0.0.1')
-    .option('--port <number>', 'port to listen on; 0 takes a free one', wholeNumber, 3000)
+    .option('--port <number>', 'port to listen on; 0 takes a free one', portNumber, 3000)
     .option('--data-dir <folder>', 'database and state of the chain', './data')
     .option('--json', 'print one line { url, rpc_url, chain_id, data_dir } when ready')
     .addHelpText('after', '\nExamples:\n  svc-server dev\n  svc-server dev --port 0 --json')
@@ -94,6 +94,12 @@ function wholeNumber(text: string): number {
     throw new InvalidArgumentError('It must be a whole number.');
   }
   return value;
+}
+
+function portNumber(text: string): number {
+  const port = wholeNumber(text);
+  if (port > 65_535) throw new InvalidArgumentError('It must be at most 65535.');
+  return port;
 }
 
 function wei(text: string): bigint {

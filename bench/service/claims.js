@@ -1,7 +1,11 @@
-import { fork } from 'node:child_process';
-import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { serverInstallation } from '../../dist/server/commands/installation.js';
+import { startProgram } from '../measured-program.js';
 import { openSite } from '../site.js';
+import { environmentOf } from '../unit-environment.js';
 import { callsPerSecond, inTurn, post } from './calls.js';
 
 const CONNECTIONS = 128;
@@ -29,14 +33,21 @@ export async function claimsPerSecond({ seconds, environment, profile }) {
   }
 }
 
-/** A Fastify route that parses and echoes the same body and logs the same line: what HTTP alone costs. */
+/** A Fastify route that parses and echoes the same body and logs the same line to a file: what HTTP alone costs. */
 export async function echoesPerSecond({ seconds }) {
-  const child = fork(echo, { stdio: ['ignore', 'ignore', 'ignore', 'ipc'] });
-  const [url] = await once(child, 'message');
-  const next = () => post('/api/v1/tasks', `svc_${'0'.repeat(40)}`, claim);
-  const options = { url, connections: CONNECTIONS, seconds, expected: 201, next };
-  const { perSecond } = await callsPerSecond(options);
-  child.kill('SIGTERM');
-  await once(child, 'exit');
-  return perSecond;
+  const folder = await mkdtemp(path.join(tmpdir(), 'svc-bench-'));
+  const server = await startProgram({
+    command: [echo],
+    env: { PATH: process.env.PATH, ...environmentOf(serverInstallation) },
+    log: path.join(folder, 'echo.log'),
+  });
+  try {
+    const next = () => post('/api/v1/tasks', `svc_${'0'.repeat(40)}`, claim);
+    const { url } = server;
+    const options = { url, connections: CONNECTIONS, seconds, expected: 201, next };
+    return (await callsPerSecond(options)).perSecond;
+  } finally {
+    await server.end('SIGTERM');
+    await rm(folder, { recursive: true });
+  }
 }

@@ -1,4 +1,4 @@
-// Parses and echoes, and logs a line for each request as the service does. Tells where it listens.
+// Parses and echoes, and logs a line for each request as the service does. Logs where it listens.
 import Fastify, { LogController } from 'fastify';
 import { createLogger } from '../../dist/base/logger.js';
 
@@ -19,5 +19,5 @@ app.addHook('onResponse', async (request, reply) => {
   );
 });
 app.post('/api/v1/tasks', async (request, reply) => reply.code(201).send(request.body));
-process.send?.(await app.listen({ host: '127.0.0.1', port: 0 }));
-process.once('SIGTERM', () => app.close().then(() => process.disconnect()));
+app.log.info({ url: await app.listen({ host: '127.0.0.1', port: 0 }) }, 'listening');
+process.once('SIGTERM', () => app.close());

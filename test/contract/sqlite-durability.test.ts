@@ -1,45 +1,12 @@
 import fs from 'node:fs';
-import { syncBuiltinESMExports } from 'node:module';
 import { setTimeout as pause } from 'node:timers/promises';
 import { v7 as uuid } from 'uuid';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { NewRobot } from '../../src/server/core/robot-store.ts';
 import { waitFor } from '../support/wait-for.ts';
+import { HeldDisk } from './held-disk.ts';
 import { openTemporarySqlite, type TemporarySqlite } from './temporary-sqlite.ts';
 import { failsWith, World } from './world.ts';
-
-const { fdatasync } = fs;
-
-/** A disk whose flushes end when they are told to. */
-class HeldDisk {
-  readonly #held: { file: number; done: fs.NoParamCallback }[] = [];
-
-  constructor() {
-    const hold = (file: number, done: fs.NoParamCallback) => void this.#held.push({ file, done });
-    fs.fdatasync = Object.assign(hold, { __promisify__: fdatasync.__promisify__ });
-    syncBuiltinESMExports();
-  }
-
-  /** Of each file that waits for its flush. */
-  get inodes(): number[] {
-    return this.#held.map(({ file }) => fs.fstatSync(file).ino);
-  }
-
-  flush(): void {
-    for (const { file, done } of this.#held.splice(0)) fdatasync(file, done);
-  }
-
-  fail(fault: NodeJS.ErrnoException): void {
-    for (const { done } of this.#held.splice(0)) done(fault);
-  }
-
-  /** Flushes are the system's again. */
-  release(): void {
-    fs.fdatasync = fdatasync;
-    syncBuiltinESMExports();
-    this.flush();
-  }
-}
 
 describe('a write on SQLite', () => {
   let opened: TemporarySqlite;

@@ -5,6 +5,7 @@ import type { ProviderAsked, ProviderStatus } from '../../chain/provider.ts';
 import { type RouteName, routes } from '../../protocol/routes.ts';
 import type { Store } from '../core/ports.ts';
 import { createAnchorMeters } from './anchor-meters.ts';
+import { histogram } from './histogram.ts';
 
 export interface ServerMetrics {
   /** After each answer; `route` is null where the request met no row of the table. */
@@ -43,7 +44,7 @@ export function createMetrics(clock: Clock): ServerMetrics {
   let providers: () => readonly ProviderStatus[] = () => [];
   return {
     onAnswered({ route, method, status, seconds }) {
-      answers.observe({ route: route ?? 'none', method, status: String(status) }, seconds);
+      answers(route ?? 'none', method, status)(seconds);
       if (status === 429 && route !== null) refusals.inc({ limit: routes[route].limit });
     },
     onAsked({ calls: asked, seconds, provider, fault }) {
@@ -58,7 +59,7 @@ export function createMetrics(clock: Clock): ServerMetrics {
       unpartitioned.set(fault === null ? 0 : 1);
     },
     observe(store) {
-      observed = countSteps(timed(store, (method, seconds) => calls.observe({ method }, seconds)));
+      observed = countSteps(timed(store, (method) => calls.with({ method })));
       return observed;
     },
     watch(read) {
@@ -75,13 +76,7 @@ export function createMetrics(clock: Clock): ServerMetrics {
 function createMeters(registry: Registry) {
   const registers = [registry];
   return {
-    answers: new Histogram({
-      name: 'svc_http_request_seconds',
-      help: 'Time to answer, by route, method and status; a completion waits for its block',
-      labelNames: ['route', 'method', 'status'],
-      buckets: SECONDS,
-      registers,
-    }),
+    answers: answerTimes(registry),
     refusals: new Counter({
       name: 'svc_rate_limited_total',
       help: 'Calls refused with 429, by whose counter was used up',
@@ -118,13 +113,29 @@ function createMeters(registry: Registry) {
       help: '1 where the last try to make partitions of telemetry ahead failed; PostgreSQL only',
       registers,
     }),
-    calls: new Histogram({
+    calls: histogram<{ method: string }>(registry, {
       name: 'svc_db_call_seconds',
       help: 'Calls of the store, waiting for their commit included',
-      labelNames: ['method'],
-      buckets: SECONDS,
-      registers,
+      bounds: SECONDS,
     }),
+  };
+}
+
+function answerTimes(registry: Registry) {
+  const times = histogram<{ route: string; method: string; status: string }>(registry, {
+    name: 'svc_http_request_seconds',
+    help: 'Time to answer, by route, method and status; a completion waits for its block',
+    bounds: SECONDS,
+  });
+  const known = new Map<string, (seconds: number) => void>();
+  return (route: string, method: string, status: number) => {
+    const key = `${route} ${method} ${status}`;
+    let observe = known.get(key);
+    if (observe === undefined) {
+      observe = times.with({ route, method, status: String(status) });
+      known.set(key, observe);
+    }
+    return observe;
   };
 }
 
@@ -192,15 +203,17 @@ function createBacklogGauges(registry: Registry, clock: Clock) {
 /** Waits that last as long as somebody likes, and what asks nothing of it, say nothing about the database. */
 const untimed = /^(waitFor|(close|hasRoom)$)/;
 
-function timed(store: Store, observe: (method: string, seconds: number) => void): Store {
+function timed(store: Store, timesOf: (method: string) => (seconds: number) => void): Store {
   const methods = Object.entries(store).map(([method, call]) => {
     if (untimed.test(method)) return [method, call];
+    let observe: ((seconds: number) => void) | undefined;
     const timedCall = async (...args: unknown[]) => {
       const startedAt = performance.now();
       try {
         return await call(...args);
       } finally {
-        observe(method, (performance.now() - startedAt) / 1000);
+        observe ??= timesOf(method);
+        observe((performance.now() - startedAt) / 1000);
       }
     };
     return [method, timedCall];

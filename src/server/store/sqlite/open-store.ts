@@ -40,6 +40,7 @@ import { queueStore } from './queue.ts';
 import { RateCounters } from './rate-counters.ts';
 import { retentionStore } from './retention.ts';
 import { robotDeletion } from './robot-deletion.ts';
+import { robotKeys } from './robot-keys.ts';
 import { robotStore } from './robots.ts';
 import { settlementStore } from './settlement.ts';
 import { signInStore } from './sign-in.ts';
@@ -130,6 +131,7 @@ function buildStore(
   // Beside a live server its thread does it.
   const checkpoints = exclusive ? startCheckpoints(writer, fatal) : null;
   const snapshot = turnSnapshot(reader);
+  const keys = robotKeys({ writer, reader });
   const group = startGroupCommit({
     db: writer,
     log: logFile,
@@ -138,6 +140,7 @@ function buildStore(
     probeRoom: () => probeRoom(writer),
     onFatal: fatal,
     onCommit(commit) {
+      keys.onDurable();
       checkpoints?.note();
       options.onCommit?.(commit);
     },
@@ -169,7 +172,7 @@ function buildStore(
 
   return {
     ...signInStore(access, { ledger, counters, maxChallenges }),
-    ...robotStore(access, counters),
+    ...robotStore(access, { counters, keys }),
     ...robotDeletion(access, { ledger, wakeUps }),
     ...fleetStore(access),
     ...taskStore(access),

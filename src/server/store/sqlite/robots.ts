@@ -5,10 +5,11 @@ import { keyHint, ROBOT_COLUMNS, type RobotRow, toRobot } from '../robot-rows.ts
 import type { Access } from './access.ts';
 import { fleetReader } from './fleets.ts';
 import type { RateCounters } from './rate-counters.ts';
+import type { RobotKeys } from './robot-keys.ts';
 
 export function robotStore(
-  { reader, writer, write, read }: Access,
-  counters: RateCounters,
+  { reader, writer, write, read, readNow }: Access,
+  { counters, keys }: { counters: RateCounters; keys: RobotKeys },
 ): Omit<RobotStore, 'deleteRobot'> {
   const find = robotReader(reader);
   const byKey = reader.prepare<[string], { id: string; wallet: string }>(
@@ -27,12 +28,11 @@ export function robotStore(
   );
 
   return {
-    authenticateRobot: (keyHash) =>
-      read(() => {
-        const robot = byKey.get(keyHash);
-        if (robot === undefined) return null;
-        return { robot, count: counters.count('robot', robot.id) };
-      }),
+    async authenticateRobot(keyHash) {
+      const robot = keys.ownerOf(keyHash, () => readNow(() => byKey.get(keyHash)));
+      if (robot === undefined) return null;
+      return { robot, count: counters.count('robot', robot.id) };
+    },
 
     createRobot: (robot) =>
       write(() => {

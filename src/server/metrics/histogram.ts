@@ -1,0 +1,64 @@
+import type { Registry } from 'prom-client';
+
+export interface Labels {
+  readonly [name: string]: string;
+}
+
+export interface Histogram<L extends Labels> {
+  /** Where values with these labels are counted; keep it, for each call makes another one. */
+  with(labels: L): (value: number) => void;
+}
+
+/** Of one set of labels. `counts`: how many values each bound is the least one for; the last are beyond all. */
+interface Series {
+  labels: Labels;
+  counts: number[];
+  sum: number;
+}
+
+/**
+ * A histogram of `registry` whose labels are looked up once, where prom-client's own makes a text of them for each
+ * value: a thirtieth of the time of a claim.
+ */
+export function histogram<L extends Labels>(
+  registry: Registry,
+  { name, help, bounds }: { name: string; help: string; bounds: readonly number[] },
+): Histogram<L> {
+  const all: Series[] = [];
+  const get = async () => ({
+    name,
+    help,
+    type: 'histogram',
+    aggregator: 'sum',
+    values: all.flatMap((series) => valuesOf(name, bounds, series)),
+  });
+  // What a registry asks of a metric; its type names the classes of prom-client alone.
+  const metric = { name, get } as unknown as Parameters<Registry['registerMetric']>[0];
+  registry.registerMetric(metric);
+  return {
+    with(labels) {
+      const series = { labels, counts: new Array<number>(bounds.length + 1).fill(0), sum: 0 };
+      all.push(series);
+      return (value) => {
+        let i = 0;
+        while (i < bounds.length && value > (bounds[i] as number)) i += 1;
+        series.counts[i] = (series.counts[i] as number) + 1;
+        series.sum += value;
+      };
+    },
+  };
+}
+
+function valuesOf(name: string, bounds: readonly number[], { labels, counts, sum }: Series) {
+  let count = 0;
+  const buckets = counts.map((more, i) => {
+    count += more;
+    const le = bounds[i] ?? '+Inf';
+    return { metricName: `${name}_bucket`, labels: { le, ...labels }, value: count };
+  });
+  return [
+    ...buckets,
+    { metricName: `${name}_sum`, labels, value: sum },
+    { metricName: `${name}_count`, labels, value: count },
+  ];
+}

@@ -1,0 +1,108 @@
+import { setImmediate as turn } from 'node:timers/promises';
+import Database from 'better-sqlite3';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { NewRobot } from '../../src/server/core/robot-store.ts';
+import { robotKeys } from '../../src/server/store/sqlite/robot-keys.ts';
+import { waitFor } from '../support/wait-for.ts';
+import { HeldDisk } from './held-disk.ts';
+import { openTemporarySqlite, type TemporarySqlite } from './temporary-sqlite.ts';
+import { World } from './world.ts';
+
+describe('a key that was found before', () => {
+  let opened: TemporarySqlite;
+  let world: World;
+  let robot: NewRobot;
+  let disk: HeldDisk | null;
+
+  beforeEach(async () => {
+    disk = null;
+    world = await World.open(async (clock) => {
+      opened = await openTemporarySqlite(clock);
+      return opened;
+    });
+    robot = await world.robot();
+    expect(await isKnown()).toBe(true);
+  });
+  afterEach(async () => {
+    disk?.release();
+    await world.close();
+  });
+
+  async function isKnown(keyHash = robot.keyHash): Promise<boolean> {
+    return (await world.store.authenticateRobot(keyHash)) !== null;
+  }
+
+  /** As another process does, which changes one key. */
+  function endKeyElsewhere(): void {
+    const db = new Database(opened.path);
+    db.prepare('UPDATE robots SET key_hash = NULL, key_hint = NULL WHERE id = ?').run(robot.id);
+    db.close();
+  }
+
+  it('is unknown once it is replaced', async () => {
+    await world.store.replaceKey(robot.id, robot.wallet, 'another', world.now);
+
+    expect(await isKnown()).toBe(false);
+    expect(await isKnown('another')).toBe(true);
+  });
+
+  it('is unknown once its robot is deleted', async () => {
+    await world.store.deleteRobot(robot.id, robot.wallet, world.now);
+
+    expect(await isKnown()).toBe(false);
+  });
+
+  it('is known until its end is durable, and unknown from then on', async () => {
+    disk = new HeldDisk();
+    const replacing = world.store.replaceKey(robot.id, robot.wallet, null, world.now);
+    await waitFor('the flush', () => disk?.inodes.length === 1);
+
+    expect(await isKnown()).toBe(true);
+    disk.flush();
+    await replacing;
+
+    expect(await isKnown()).toBe(false);
+  });
+
+  it('is unknown from the next turn on once another process ended it', async () => {
+    endKeyElsewhere();
+    await turn();
+
+    expect(await isKnown()).toBe(false);
+  });
+
+  it('is unknown once another process ended it beside a read that is held', async () => {
+    disk = new HeldDisk();
+    const writing = world.store.createTask(world.newTask(robot.id));
+    await waitFor('the flush', () => disk?.inodes.length === 1);
+    endKeyElsewhere();
+    await turn();
+    expect(await isKnown()).toBe(true);
+
+    disk.flush();
+    await writing;
+
+    expect(await isKnown()).toBe(false);
+  });
+});
+
+describe('kept keys', () => {
+  it('are bounded: beyond 20 000 the first is looked up again', () => {
+    const db = new Database(':memory:');
+    db.exec('CREATE TABLE robots (id TEXT, key_hash TEXT)');
+    const keys = robotKeys({ writer: db, reader: db });
+    let lookedUp = 0;
+    const find = () => {
+      lookedUp += 1;
+      return { id: 'r', wallet: 'w' };
+    };
+    for (let i = 0; i <= 20_000; i += 1) keys.ownerOf(`${i}`, find);
+    expect(lookedUp).toBe(20_001);
+
+    keys.ownerOf('20000', find);
+    expect(lookedUp).toBe(20_001);
+    keys.ownerOf('0', find);
+    expect(lookedUp).toBe(20_002);
+    db.close();
+  });
+});

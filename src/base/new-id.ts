@@ -1,5 +1,4 @@
 import { randomFillSync } from 'node:crypto';
-import { v7 as uuidv7 } from 'uuid';
 
 const BYTES_OF_AN_ID = 16;
 /** For 256 ids: to ask the system for each one's randomness costs more than all the rest of it. */
@@ -8,30 +7,60 @@ let used = random.length;
 let msecs = 0;
 let seq = 0;
 
+/** The last id as text, of which the next overwrites what differs. */
+const text = Buffer.from('00000000-0000-7000-8000-000000000000');
+/** Where the text holds each of the 16 bytes. */
+const PLACES = [0, 2, 4, 6, 9, 11, 14, 16, 19, 21, 24, 26, 28, 30, 32, 34];
+const DIGITS = Buffer.from('0123456789abcdef');
+
 /**
- * A new id: UUID version 7 (RFC 9562, section 5.7) as text in lower case. Each is greater than those that this process
- * made before, in their order as text too, also within a millisecond and when the clock goes back.
+ * A new id: UUID version 7 (RFC 9562, section 5.7) as text in lower case: milliseconds, a counter of 32 bits that
+ * begins at random in each (section 6.2, method 1), 42 random bits. Each is greater than those that this process made
+ * before, in their order as text too, also within a millisecond and when the clock goes back.
+ *
+ * The text is made here, for the package uuid takes a twentieth of the time of telemetry for it.
  */
 export function newId(): string {
   if (used === random.length) {
     randomFillSync(random);
     used = 0;
   }
-  const ofThisOne = random.subarray(used, used + BYTES_OF_AN_ID);
+  const from = used;
   used += BYTES_OF_AN_ID;
+  count(from);
+  put(6, 0x70 | (seq >>> 28));
+  put(7, seq >>> 20);
+  put(8, 0x80 | ((seq >>> 14) & 0x3f));
+  put(9, seq >>> 6);
+  put(10, (seq << 2) | (randomByte(from + 10) & 0x03));
+  for (let place = 11; place < BYTES_OF_AN_ID; place += 1) put(place, randomByte(from + place));
+  return text.toString('latin1');
+}
+
+/** Puts the milliseconds into the text where they are others, and moves the counter on. */
+function count(from: number): void {
   const now = Date.now();
   if (now > msecs) {
     msecs = now;
-    seq = firstOfMillisecond(ofThisOne);
+    // 31 random bits: that many more ids fit the millisecond.
+    seq = 0;
+    for (let i = 0; i < 4; i += 1) seq = (seq << 8) | randomByte(from + i);
+    seq &= 0x7f_ff_ff_ff;
   } else {
-    seq = (seq + 1) | 0;
-    if (seq === 0) msecs += 1;
+    seq = (seq + 1) >>> 0;
+    if (seq !== 0) return;
+    msecs += 1;
   }
-  return uuidv7({ random: ofThisOne, msecs, seq });
+  for (let place = 0; place < 6; place += 1) put(place, msecs / 2 ** (8 * (5 - place)));
 }
 
-/** 31 random bits of the 32: that many more ids fit the millisecond. */
-function firstOfMillisecond(bytes: Uint8Array): number {
-  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-  return view.getUint32(0) & 0x7f_ff_ff_ff;
+/** The lowest eight bits of `byte`, in two digits. */
+function put(place: number, byte: number): void {
+  const at = PLACES[place] as number;
+  text[at] = DIGITS[(byte >>> 4) & 0x0f] as number;
+  text[at + 1] = DIGITS[byte & 0x0f] as number;
+}
+
+function randomByte(at: number): number {
+  return random[at] as number;
 }

@@ -1,5 +1,6 @@
 import { becomesAnotherInteger } from './integer-literal.ts';
 import type { JsonObject, JsonValue } from './json-value.ts';
+import { KnownNames } from './known-names.ts';
 import { StrictJsonError } from './strict-json-error.ts';
 
 /** Containers that may be open at once in a proof: 128 nested arrays pass, 129 do not. */
@@ -85,6 +86,9 @@ const EXACT_DIGITS = 15;
 const FIRST_SURROGATE = 0xd800;
 const LONE_SURROGATE = /\p{Surrogate}/u;
 
+/** 10 to the power of the index; a double holds each exactly. */
+const POWERS = Array.from({ length: EXACT_DIGITS + 1 }, (_, exponent) => 10 ** exponent);
+
 /** A container still open, and the name of its member in progress if it is an object. */
 type Frame = ArrayFrame | ObjectFrame;
 type ArrayFrame = { items: JsonValue[] };
@@ -99,6 +103,7 @@ class Parser {
   readonly #maxDepth: number;
   readonly #maxValues: number;
   readonly #open: Frame[] = [];
+  readonly #names = new KnownNames();
   #at = 0;
   #values = 0;
   /** Whether the last string may hold a surrogate. */
@@ -202,7 +207,7 @@ class Parser {
 
   #name(frame: ObjectFrame): void {
     if (this.#token() !== QUOTE) throw this.#syntaxError('expected a member name in double quotes');
-    const name = this.#string();
+    const name = this.#memberName();
     if (this.#token() !== COLON) throw this.#syntaxError('expected ":"');
     this.#at++;
     if (this.#fault) return;
@@ -214,6 +219,18 @@ class Parser {
     frame.name = name;
     if (name === '__proto__') this.#refuse('A member must not be named __proto__');
     else if (Object.hasOwn(frame.members, name)) this.#refuse('The member name is used twice');
+  }
+
+  #memberName(): string {
+    const expected = this.#names.at(this.#text, this.#at + 1);
+    if (expected === null) {
+      const name = this.#string();
+      if (!this.#wide) this.#names.met(name);
+      return name;
+    }
+    this.#at += expected.length + 2;
+    this.#wide = false;
+    return expected;
   }
 
   #stringValue(): string {
@@ -256,6 +273,38 @@ class Parser {
   }
 
   #number(): number {
+    return this.#shortNumber() ?? this.#anyNumber();
+  }
+
+  /**
+   * A number without exponent and of at most 15 digits, which needs no text of its own: its digits as an integer and
+   * the power of ten are doubles exactly, so that their quotient is the double nearest to it.
+   */
+  #shortNumber(): number | null {
+    const text = this.#text;
+    const isNegative = text.charCodeAt(this.#at) === MINUS;
+    const start = isNegative ? this.#at + 1 : this.#at;
+    let at = start;
+    let digits = 0;
+    let code = text.charCodeAt(at);
+    for (; isDigit(code); code = text.charCodeAt(++at)) digits = digits * 10 + (code - ZERO);
+    const whole = at - start;
+    if (whole === 0 || (whole > 1 && text.charCodeAt(start) === ZERO)) return null;
+    let decimals = 0;
+    if (code === POINT) {
+      const point = at;
+      code = text.charCodeAt(++at);
+      for (; isDigit(code); code = text.charCodeAt(++at)) digits = digits * 10 + (code - ZERO);
+      decimals = at - point - 1;
+      if (decimals === 0) return null;
+    }
+    if (whole + decimals > EXACT_DIGITS || (code | 0x20) === 0x65) return null;
+    this.#at = at;
+    const value = digits / (POWERS[decimals] as number);
+    return isNegative ? -value : value;
+  }
+
+  #anyNumber(): number {
     const text = this.#text;
     const start = this.#at;
     if (text.charCodeAt(start) === MINUS) this.#at++;
@@ -324,14 +373,7 @@ class Parser {
   }
 
   #syntaxError(problem: string): StrictJsonError {
-    let line = 1;
-    let lineStart = 0;
-    for (let at = 0; at < this.#at; at++) {
-      if (this.#text.charCodeAt(at) !== NEWLINE) continue;
-      line++;
-      lineStart = at + 1;
-    }
-    const place = `line ${line}, column ${this.#at - lineStart + 1}`;
+    const place = placeIn(this.#text, this.#at);
     return new StrictJsonError('syntax', '', `Not JSON: ${problem} at ${place}`);
   }
 }
@@ -344,6 +386,17 @@ function pointerTo(place: readonly Frame[]): string {
 function referenceToken(frame: Frame): string {
   if (frame.items !== null) return `/${frame.items.length}`;
   return `/${frame.name.replaceAll('~', '~0').replaceAll('/', '~1')}`;
+}
+
+function placeIn(text: string, end: number): string {
+  let line = 1;
+  let lineStart = 0;
+  for (let at = 0; at < end; at++) {
+    if (text.charCodeAt(at) !== NEWLINE) continue;
+    line++;
+    lineStart = at + 1;
+  }
+  return `line ${line}, column ${end - lineStart + 1}`;
 }
 
 function isDigit(code: number): boolean {

@@ -25,6 +25,31 @@ describe('parseStrictJson', () => {
     );
   });
 
+  it('reads what JSON.parse reads of objects that share names, in any order', () => {
+    const name = fc.constantFrom('', 'a', 'ab', 'abc', 'speed_m_s', 'ä', '10', 'a"', '\u20ac');
+    const members = fc.uniqueArray(fc.tuple(name, fc.nat(9)), { selector: ([text]) => text });
+    fc.assert(
+      fc.property(fc.array(members, { maxLength: 20 }), (objects) => {
+        const text = JSON.stringify(objects.map((object) => Object.fromEntries(object)));
+        expect(parseStrictJson(text)).toEqual(JSON.parse(text));
+      }),
+    );
+  });
+
+  it('reads the double that is nearest to a decimal, as the engine does', () => {
+    const digits = (least: number) =>
+      fc.string({ unit: fc.constantFrom(...'0123456789'), minLength: least, maxLength: 17 });
+    const whole = fc.oneof(fc.constant('0'), fc.bigInt({ min: 1n, max: 10n ** 17n }).map(String));
+    const sign = fc.constantFrom('', '-');
+    fc.assert(
+      fc.property(sign, whole, digits(1), (minus, before, after) => {
+        const text = `${minus}${before}.${after}1`;
+        expect(parseStrictJson(text)).toBe(Number(text));
+      }),
+      { numRuns: 2_000 },
+    );
+  });
+
   it('agrees with JSON.parse on which texts are JSON', () => {
     const token = fc.constantFrom(
       ...['{', '}', '[', ']', ',', ':', ' ', '\n', '"', '"a"', '"b\\n"', '\\', '\\u00e9', '\t'],

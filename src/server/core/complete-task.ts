@@ -12,7 +12,7 @@ import { fault } from './fault.ts';
 import type { NewCompletion, TaskRecord } from './ports.ts';
 import type { RobotCaller } from './robot-store.ts';
 import { claimOf } from './task-view.ts';
-import { canonicalDocument, robotGone, taskNotFound, verificationOf } from './tasks.ts';
+import { canonicalSteps, robotGone, taskNotFound, verificationOf } from './tasks.ts';
 
 /**
  * Queues the proof and waits for its anchor, at most `anchorTimeoutMs`, when it aborts `enough`. What is
@@ -30,7 +30,7 @@ export async function completeTask(
   proof: Proof,
   enough: AbortController,
 ): Promise<Answer<'completeTask'>> {
-  const canonical = await inSteps(canonicalDocument('proof', proof, limits.proofBytes));
+  const canonical = await inSteps(canonicalSteps('proof', proof, limits.proofBytes));
   const viewer = { robotId: robot.id };
   const task = await deps.store.getTask(taskId, viewer);
   if (task === null) throw taskNotFound();

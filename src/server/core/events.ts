@@ -1,5 +1,4 @@
 import { newId } from '../../base/new-id.ts';
-import { inSteps } from '../../base/steps.ts';
 import { limits } from '../../protocol/limits.ts';
 import type { Body, Query } from '../../protocol/routes.ts';
 import type { OpsEvent } from '../../protocol/telemetry.ts';
@@ -31,7 +30,7 @@ export async function createEvent(
     eventType: event.event_type,
     severity: event.severity ?? 'info',
     message: event.message ?? '',
-    payload: await inSteps(canonicalDocument('payload', event.payload ?? {}, limits.payloadBytes)),
+    payload: canonicalDocument('payload', event.payload ?? {}, limits.payloadBytes),
     occurredAt: event.occurred_at ?? null,
     createdAt: clock.now(),
   });

@@ -1,5 +1,5 @@
 import { newId } from '../../base/new-id.ts';
-import { inSteps } from '../../base/steps.ts';
+import { atOnce } from '../../base/steps.ts';
 import { canonicalPieces } from '../../proof/canonical-json.ts';
 import { tooLarge } from '../../protocol/body-fault.ts';
 import { limits } from '../../protocol/limits.ts';
@@ -26,7 +26,7 @@ export async function claimTask(
   const expectedResult =
     expected === undefined
       ? null
-      : await inSteps(canonicalDocument('expected_result', expected, limits.expectedResultBytes));
+      : canonicalDocument('expected_result', expected, limits.expectedResultBytes);
   await requireDiskRoom({ store });
   const result = await store.createTask({
     id: claim.id ?? newId(),
@@ -84,7 +84,7 @@ async function anchorOf(deps: Deps, { completion }: TaskRecord): Promise<Anchor 
  * Canonical text of a document, as a computation that pauses from time to time; `maxBytes` counts its UTF-8.
  * Throws `payload_too_large` naming the field and the limit, once that much of the text is made.
  */
-export function* canonicalDocument(
+export function* canonicalSteps(
   field: string,
   document: object,
   maxBytes: number,
@@ -98,6 +98,11 @@ export function* canonicalDocument(
     yield;
   }
   return text;
+}
+
+/** The same of a document whose limit is so small that it takes less than a step. */
+export function canonicalDocument(field: string, document: object, maxBytes: number): string {
+  return atOnce(canonicalSteps(field, document, maxBytes));
 }
 
 function documentTooLarge(field: string, maxBytes: number) {

@@ -90,12 +90,13 @@ function* acceptAll(
 ): Generator<void, SampleRecord[]> {
   const records: SampleRecord[] = [];
   for (const [index, sample] of samples.entries()) {
-    records.push(yield* accept(sample, placeOf(index), now));
+    records.push(accept(sample, placeOf(index), now));
+    yield;
   }
   return records;
 }
 
-function* accept(sample: NewSample, place: string, now: number): Generator<void, SampleRecord> {
+function accept(sample: NewSample, place: string, now: number): SampleRecord {
   if (sample.id !== undefined && sample.recorded_at === undefined) {
     throw fault('invalid_sample', `${place}recorded_at is required with an id.`);
   }
@@ -112,7 +113,7 @@ function* accept(sample: NewSample, place: string, now: number): Generator<void,
     recordedAt,
     batteryPct: sample.battery_pct ?? null,
     state: sample.state ?? null,
-    metrics: yield* canonicalDocument(`${place}metrics`, metrics, limits.metricsBytes),
+    metrics: canonicalDocument(`${place}metrics`, metrics, limits.metricsBytes),
   };
 }
 

@@ -12,7 +12,7 @@ import {
 import type { Deps } from './deps.ts';
 import { requireDiskRoom } from './disk-room.ts';
 import { fault } from './fault.ts';
-import { type JsonText, withDocument, writtenPage } from './json-text.ts';
+import { JsonText, withDocument, writtenPage } from './json-text.ts';
 import type { Page } from './page.ts';
 import type { RobotCaller } from './robot-store.ts';
 import { canonicalDocument, robotGone } from './tasks.ts';
@@ -37,29 +37,39 @@ const READ_AT_ONCE = 25;
  * Throws `invalid_sample`, `payload_too_large`, `id_conflict`, and `invalid_api_key` when the key ended
  * meanwhile.
  */
-export async function recordSamples(
-  { store, clock, settings }: Deps,
+export function recordSamples(
+  deps: Deps,
   robot: RobotCaller,
   body: Body<'recordSamples'>,
-): Promise<{ accepted: number; samples: Sample[] }> {
-  const now = clock.now();
+): Promise<JsonText<{ accepted: number; samples: Sample[] }>> {
+  const now = deps.clock.now();
   const samples = samplesOf(body);
-  const placeOf = (index: number) => (samples === body.samples ? `samples.${index}.` : '');
-  const records = await inSteps(acceptAll(samples, placeOf, now));
+  const placeOf = samples === body.samples ? placeInBatch : noPlace;
+  // An async function would hold what was sent until its commit, and each collection of garbage would copy it.
+  return inSteps(acceptAll(samples, placeOf, now)).then((records) =>
+    storeSamples(deps, robot, { records, placeOf, now }),
+  );
+}
+
+/** What stands before the name of a sample's field in a message. */
+type PlaceOf = (index: number) => string;
+const placeInBatch: PlaceOf = (index) => `samples.${index}.`;
+const noPlace: PlaceOf = () => '';
+
+async function storeSamples(
+  { store, settings }: Deps,
+  { id: robotId, keyHash }: RobotCaller,
+  { records, placeOf, now }: { records: SampleRecord[]; placeOf: PlaceOf; now: number },
+): Promise<JsonText<{ accepted: number; samples: Sample[] }>> {
   const retention = settings.telemetryRetentionMs;
   const kept = records.filter(
     ({ recordedAt }) => retention === null || recordedAt >= now - retention,
   );
   await requireDiskRoom({ store });
-  const { id: robotId, keyHash } = robot;
   const result = await store.recordSamples({ robotId, keyHash, samples: kept, now });
   switch (result.outcome) {
     case 'recorded':
-      // Made here: while it waits for its commit, a request holds as little as it can.
-      return {
-        accepted: records.length,
-        samples: records.map((record, index) => viewSample(record, samples[index]?.metrics ?? {})),
-      };
+      return writtenReceipt(records);
     case 'id_conflict': {
       const known = kept[result.index];
       const place = known === undefined ? '' : placeOf(records.indexOf(known));
@@ -73,6 +83,13 @@ export async function recordSamples(
   }
 }
 
+function writtenReceipt(
+  records: SampleRecord[],
+): JsonText<{ accepted: number; samples: Sample[] }> {
+  const samples = records.map((record) => viewSample(record).text).join();
+  return new JsonText(`{"accepted":${records.length},"samples":[${samples}]}`);
+}
+
 /** One sample at top level, or those under `samples`. */
 function samplesOf({ samples, ...single }: Body<'recordSamples'>): NewSample[] {
   if (samples === undefined) return [single];
@@ -82,10 +99,9 @@ function samplesOf({ samples, ...single }: Body<'recordSamples'>): NewSample[] {
   return samples;
 }
 
-/** `placeOf`: what stands before the name of a sample's field in a message. */
 function* acceptAll(
   samples: NewSample[],
-  placeOf: (index: number) => string,
+  placeOf: PlaceOf,
   now: number,
 ): Generator<void, SampleRecord[]> {
   const records: SampleRecord[] = [];
@@ -117,12 +133,6 @@ function accept(sample: NewSample, place: string, now: number): SampleRecord {
   };
 }
 
-/** Spread and then added to, an object gets a shape of its own on Node.js 20, at forty times the cost. */
-function viewSample(record: SampleRecord, metrics: Sample['metrics']): Sample {
-  const { id, recorded_at, battery_pct, state } = membersOf(record);
-  return { id, recorded_at, battery_pct, state, metrics };
-}
-
 /** One page of a robot's samples, newest first. Throws `not_found` and `invalid_request`. */
 export async function listSamples(
   { store }: Deps,
@@ -140,7 +150,7 @@ export async function listSamples(
   const items = found.slice(0, size);
   const last = items.at(-1);
   return writtenPage({
-    items: items.map((item) => withDocument(membersOf(item), 'metrics', item.metrics)),
+    items: items.map(viewSample),
     next_cursor: found.length > size && last !== undefined ? `${last.recordedAt}_${last.id}` : null,
   });
 }
@@ -218,13 +228,14 @@ function robotNotFound() {
   return fault('not_found', 'There is no such robot for this caller.');
 }
 
-function membersOf(sample: SampleRecord): Omit<Sample, 'metrics'> {
-  return {
+function viewSample(sample: SampleRecord): JsonText<Sample> {
+  const members = {
     id: sample.id,
     recorded_at: formatTimestamp(sample.recordedAt),
     battery_pct: sample.batteryPct,
     state: sample.state,
   };
+  return withDocument(members, 'metrics', sample.metrics);
 }
 
 /** `fromEntries` makes a member of its own even of `__proto__`. */

@@ -2,7 +2,13 @@ import { randomUUID } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import { Readable } from 'node:stream';
 import cookie from '@fastify/cookie';
-import Fastify, { type FastifyBaseLogger, type FastifyInstance, LogController } from 'fastify';
+import Fastify, {
+  type FastifyBaseLogger,
+  type FastifyInstance,
+  type FastifyReply,
+  type FastifyRequest,
+  LogController,
+} from 'fastify';
 import { ajvOptions } from '../../protocol/ajv-options.ts';
 import { limits } from '../../protocol/limits.ts';
 import type { Route } from '../../protocol/route.ts';
@@ -170,10 +176,7 @@ function registerRoute<Name extends RouteName>(
       ...(route.body && { body: route.body }),
     },
     handler: async (request, reply) => {
-      const { caller, params, query, body } = request;
-      // The schemas above and the hook of the scope hold these types.
-      const call = { caller, params, query, body, request, reply } as Call<Name>;
-      const answer = await handlers[name](call);
+      const answer = await handlers[name](takeCall<Name>(request, reply));
       reply.status(answer.status as number);
       const written = answer.body instanceof JsonText ? answer.body.text : null;
       if (written === null && !route.longAnswer) return reply.send(answer.body);
@@ -181,4 +184,15 @@ function registerRoute<Name extends RouteName>(
       return reply.send(written ?? Readable.from(jsonPieces(answer.body as object)));
     },
   });
+}
+
+/** The request lets go of its body: it belongs to the handler, which may need it no more long before it answers. */
+function takeCall<Name extends RouteName>(
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Call<Name> {
+  const { caller, params, query, body } = request;
+  request.body = undefined;
+  // The route's schemas and the hook of its scope hold these types.
+  return { caller, params, query, body, request, reply } as Call<Name>;
 }

@@ -19,8 +19,8 @@ export function telemetryHandlers(
 ): Pick<Handlers, 'recordSamples' | 'createEvent' | 'readTelemetry' | 'listEvents' | 'getStats'> {
   const seriesTurns = new Turns(SERIES);
   return {
-    async recordSamples({ caller, body }) {
-      return { status: 201, body: await recordSamples(deps, caller, body) };
+    recordSamples({ caller, body }) {
+      return recordSamples(deps, caller, body).then((receipt) => ({ status: 201, body: receipt }));
     },
     async createEvent({ caller, body }) {
       return { status: 201, body: await createEvent(deps, caller, body) };

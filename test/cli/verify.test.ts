@@ -119,6 +119,16 @@ describe('svc verify HASH', () => {
     expect(stdout).toContain('2 tasks carry this hash');
   });
 
+  it('is taken from no file, which may hold a private key: nothing is sent', async () => {
+    await writeFile(user.file('wallet.key'), `${receipt.proof_hash}\n`);
+
+    const { exitCode, stdout, stderr } = await verify(user.file('wallet.key'), ...onChain());
+
+    expect([exitCode, stdout]).toEqual([2, '']);
+    expect(stderr).toContain('as the file of a private key does: nothing was sent');
+    expect(stderr).not.toContain(receipt.proof_hash);
+  });
+
   it('ends with 5 where nobody knows it, and with 7 where nobody answers', async () => {
     const unknown = await verify(`0x${'00'.repeat(32)}`, ...onChain());
     const silent = await verify(receipt.proof_hash, '--url', 'http://127.0.0.1:9');

@@ -27,15 +27,18 @@ const Receipt = Type.Object({
   inclusion: Nullable(Type.Object(Inclusion.properties)),
 });
 
-/** From a hash, or a file (`-` is standard input) that holds a hash, a receipt or a bundle. */
+/** From a hash, a file that holds a receipt or a bundle, or standard input (`-`) that gives any of them. */
 export async function readSubject(argument: string): Promise<Subject> {
   if (HASH.test(argument)) return subjectOfHash(argument);
   if (/^0x[0-9a-fA-F]*$/.test(argument)) {
     throw new SvcError('usage', `${argument} is not a proof hash: 0x and 64 hex digits.`);
   }
   const text = await readText(argument);
-  if (HASH.test(text.trim())) return subjectOfHash(text.trim());
   const name = nameOf(argument);
+  if (HASH.test(text.trim())) {
+    if (argument !== '-') throw mayBeKey(name);
+    return subjectOfHash(text.trim());
+  }
   const json = parseJson(argument, text, { maxDepth: MAX_BUNDLE_DEPTH });
   if (saysItIsBundle(json)) {
     const bundle = bundleOf(name, json);
@@ -43,6 +46,17 @@ export async function readSubject(argument: string): Promise<Subject> {
   }
   const stated = statedByReceipt(name, json);
   return { proofHash: stated.proof_hash, stated, bundle: null };
+}
+
+/** A private key looks the same, and would be sent to the service. */
+function mayBeKey(name: string): SvcError {
+  return new SvcError(
+    'usage',
+    `${name} holds 64 hex digits alone, as the file of a private key does: nothing was sent.`,
+    {
+      hint: 'Give a proof hash itself: svc verify 0x…, or svc verify - to read it from another command.',
+    },
+  );
 }
 
 function subjectOfHash(text: string): Subject {

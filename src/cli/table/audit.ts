@@ -17,7 +17,7 @@ receipt or a bundle needs no service. Without --rpc-url the service's word is ta
     arguments: [
       {
         syntax: '<hash-or-file>',
-        summary: 'proof hash, or file with a hash, a receipt or a bundle; - is standard input',
+        summary: 'proof hash, or file with a receipt or a bundle; - is standard input',
       },
     ],
     options: [

@@ -4,8 +4,8 @@ import type { Access } from './access.ts';
 
 type KeyOwner = Omit<RobotCaller, 'keyHash'>;
 
-/** Some 300 bytes each. Beyond it the one kept longest is forgotten. */
-const MAX_KEYS = 20_000;
+/** The keys asked for last, some 300 bytes each; up to twice as many are kept. */
+const KEPT_KEYS = 20_000;
 
 export interface RobotKeys {
   /** Whose key has this hash: as it was found before, else by `find`, which asks the database as reads do. */
@@ -23,7 +23,7 @@ export interface RobotKeys {
  * the event loop: everything is forgotten, and nothing kept that a read found which may have begun before that.
  */
 export function robotKeys({ writer, reader }: Pick<Access, 'writer' | 'reader'>): RobotKeys {
-  const owners = new Map<string, KeyOwner>();
+  const owners = new KeptOwners();
   const ended = watchEnds(writer);
   const dataVersion = writer.prepare<[], number>('PRAGMA data_version').pluck();
   let version: number | null = null;
@@ -46,22 +46,13 @@ export function robotKeys({ writer, reader }: Pick<Access, 'writer' | 'reader'>)
     });
   }
 
-  function keep(keyHash: string, owner: KeyOwner): void {
-    owners.set(keyHash, owner);
-    if (owners.size <= MAX_KEYS) return;
-    for (const first of owners.keys()) {
-      owners.delete(first);
-      break;
-    }
-  }
-
   return {
     ownerOf(keyHash, find) {
       checkVersion();
       const kept = owners.get(keyHash);
       if (kept !== undefined) return kept;
       const owner = find();
-      if (owner !== undefined && isSeen) keep(keyHash, owner);
+      if (owner !== undefined && isSeen) owners.keep(keyHash, owner);
       return owner;
     },
     onDurable() {
@@ -70,6 +61,41 @@ export function robotKeys({ writer, reader }: Pick<Access, 'writer' | 'reader'>)
       isSeen ||= version !== null;
     },
   };
+}
+
+/**
+ * Two generations: a full one takes the place of the one before it. To forget the first of one map alone takes longer
+ * than to look the key up, for the map walks over all that it forgot before.
+ */
+class KeptOwners {
+  #young = new Map<string, KeyOwner>();
+  #old = new Map<string, KeyOwner>();
+
+  get(keyHash: string): KeyOwner | undefined {
+    const young = this.#young.get(keyHash);
+    if (young !== undefined) return young;
+    const old = this.#old.get(keyHash);
+    if (old !== undefined) this.keep(keyHash, old);
+    return old;
+  }
+
+  keep(keyHash: string, owner: KeyOwner): void {
+    if (this.#young.size === KEPT_KEYS) {
+      this.#old = this.#young;
+      this.#young = new Map();
+    }
+    this.#young.set(keyHash, owner);
+  }
+
+  delete(keyHash: string): void {
+    this.#young.delete(keyHash);
+    this.#old.delete(keyHash);
+  }
+
+  clear(): void {
+    this.#young.clear();
+    this.#old.clear();
+  }
 }
 
 /** Null where SQLite cannot say: the read that follows tells why. */

@@ -35,12 +35,19 @@ export function readEnvironment<Schema extends TObject>(
   try {
     values = envSchema<Static<Schema>>({ schema, data: { ...given }, env: false });
   } catch (error) {
-    const named = new Set(faults.map(variableOf));
-    const others = schemaFaults(error, schema).filter((fault) => !named.has(variableOf(fault)));
+    const unreadable = new Set(faults.filter(isNoUrl).map(variableOf));
+    const others = schemaFaults(error, schema).filter(
+      (fault) => !unreadable.has(variableOf(fault)),
+    );
     throw invalidConfiguration([...others, ...faults], hint);
   }
   if (faults.length > 0) throw invalidConfiguration(faults, hint);
   return Object.freeze(values);
+}
+
+/** Nothing that the schema finds adds to it. */
+function isNoUrl(fault: string): boolean {
+  return / is not a URL\b/.test(fault);
 }
 
 /** The variable that a fault begins with. */

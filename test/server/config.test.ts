@@ -41,6 +41,21 @@ describe('the configuration', () => {
     ]);
   });
 
+  it('tells of two faults of one variable', () => {
+    const faults = faultsOf({
+      SVC_BASE_URL: 'ftp://svc.example/path',
+      SVC_ANCHOR_PRIVATE_KEY: 'short',
+      SVC_ANCHOR_KEY_FILE: 'key.json',
+    });
+
+    expect(faults).toEqual([
+      expect.stringMatching(/^SVC_BASE_URL is not valid: /),
+      expect.stringMatching(/^SVC_ANCHOR_PRIVATE_KEY is not valid: /),
+      'SVC_BASE_URL must be an origin, without a path',
+      'SVC_ANCHOR_PRIVATE_KEY and SVC_ANCHOR_KEY_FILE exclude each other',
+    ]);
+  });
+
   it.each([
     [{ SVC_HOST: '0.0.0.0' }, /^SVC_BASE_URL is required/],
     [{ SVC_BASE_URL: 'https://svc.example/path' }, /must be an origin/],

@@ -21,7 +21,7 @@ export function canonicalJson(value: unknown): string {
  * The same text in pieces, made while they are asked for: it never stands in memory as a whole, and none takes
  * long. No piece ends within a string.
  *
- * @throws TypeError as `canonicalJson`, where it comes to the fault.
+ * @throws TypeError as `canonicalJson`, at once or where it comes to the fault.
  */
 export function canonicalPieces(value: unknown): Iterable<string> {
   const whole = flatText(value);
@@ -48,6 +48,8 @@ type ObjectFrame = {
 /** The text of an object that holds few members and no container, as most do; null for any other value. */
 function flatText(value: unknown): string | null {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return null;
+  // Before its names are listed: those of a buffer are as many as its bytes.
+  requirePlain(value);
   const names = Object.keys(value);
   if (names.length > FEW) return null;
   const members = value as Record<string, unknown>;
@@ -55,7 +57,6 @@ function flatText(value: unknown): string | null {
     const member = members[name];
     if (typeof member === 'object' && member !== null) return null;
   }
-  requirePlain(value);
   let text = '{';
   let comma = '';
   for (const name of sort(names)) {

@@ -123,6 +123,14 @@ describe('canonicalJson', () => {
     expect(() => canonicalJson(value)).toThrow(TypeError);
   });
 
+  it('refuses a buffer without a look at each of its bytes', () => {
+    const ownKeys = () => {
+      throw new Error('The bytes were listed');
+    };
+
+    expect(() => canonicalJson(new Proxy(Uint8Array.of(1), { ownKeys }))).toThrow('not plain');
+  });
+
   it('writes 1000 levels and refuses more, without meeting the end of the stack', () => {
     const levels = (count: number) => JSON.parse('['.repeat(count) + ']'.repeat(count));
 

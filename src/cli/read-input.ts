@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { buffer } from 'node:stream/consumers';
 import { SvcError } from '../base/svc-error.ts';
+import { unreadableFile } from '../base/unreadable-file.ts';
 import { isProof, type JsonValue, type Proof } from '../proof/json-value.ts';
 import { type ParseOptions, parseStrictJson } from '../proof/strict-json.ts';
 import { StrictJsonError } from '../proof/strict-json-error.ts';
@@ -41,9 +42,7 @@ async function readBytes(file: string): Promise<Uint8Array> {
   try {
     return await readFile(file);
   } catch (error) {
-    const code = (error as NodeJS.ErrnoException).code;
-    const reason = code === 'ENOENT' ? 'there is no such file' : `it cannot be read (${code})`;
-    throw new SvcError('usage', `${file}: ${reason}`);
+    throw unreadableFile(file, error);
   }
 }
 

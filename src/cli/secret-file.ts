@@ -1,5 +1,5 @@
 import { open } from 'node:fs/promises';
-import { SvcError } from '../base/svc-error.ts';
+import { unreadableFile } from '../base/unreadable-file.ts';
 
 /** Text of a file that holds a secret; `warn` is told when others can read it. Throws `usage`. */
 export async function readSecretFile(file: string, warn: (text: string) => void): Promise<string> {
@@ -15,8 +15,6 @@ export async function readSecretFile(file: string, warn: (text: string) => void)
       await handle.close();
     }
   } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    const reason = code === 'ENOENT' ? 'there is no such file' : `it cannot be read (${code})`;
-    throw new SvcError('usage', `${file}: ${reason}`);
+    throw unreadableFile(file, error);
   }
 }

@@ -19,3 +19,17 @@ export class StrictJsonError extends Error {
     this.reason = reason;
   }
 }
+
+const NEWLINE = 0x0a;
+
+/** Line and column of a character, for a sentence; both count from 1. */
+export function placeIn(text: string, end: number): string {
+  let line = 1;
+  let lineStart = 0;
+  for (let at = 0; at < end; at++) {
+    if (text.charCodeAt(at) !== NEWLINE) continue;
+    line++;
+    lineStart = at + 1;
+  }
+  return `line ${line}, column ${end - lineStart + 1}`;
+}

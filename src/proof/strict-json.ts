@@ -1,7 +1,7 @@
 import { becomesAnotherInteger } from './integer-literal.ts';
 import type { JsonObject, JsonValue } from './json-value.ts';
 import { KnownNames } from './known-names.ts';
-import { StrictJsonError } from './strict-json-error.ts';
+import { placeIn, StrictJsonError } from './strict-json-error.ts';
 
 /** Containers that may be open at once in a proof: 128 nested arrays pass, 129 do not. */
 export const MAX_PROOF_DEPTH = 128;
@@ -63,7 +63,6 @@ const PAUSE_EVERY = 1024;
 /** Items of an array below which the engine leaves more room unused than a copy of it takes. */
 const SPARE_ITEMS = 17;
 
-const NEWLINE = 0x0a;
 const QUOTE = 0x22;
 const COMMA = 0x2c;
 const MINUS = 0x2d;
@@ -386,17 +385,6 @@ function pointerTo(place: readonly Frame[]): string {
 function referenceToken(frame: Frame): string {
   if (frame.items !== null) return `/${frame.items.length}`;
   return `/${frame.name.replaceAll('~', '~0').replaceAll('/', '~1')}`;
-}
-
-function placeIn(text: string, end: number): string {
-  let line = 1;
-  let lineStart = 0;
-  for (let at = 0; at < end; at++) {
-    if (text.charCodeAt(at) !== NEWLINE) continue;
-    line++;
-    lineStart = at + 1;
-  }
-  return `line ${line}, column ${end - lineStart + 1}`;
 }
 
 function isDigit(code: number): boolean {

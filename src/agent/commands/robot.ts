@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { text } from 'node:stream/consumers';
 import { SvcError } from '../../base/svc-error.ts';
+import { unreadableFile } from '../../base/unreadable-file.ts';
 import { hashProof } from '../../proof/hash.ts';
 import type { Proof } from '../../proof/json-value.ts';
 import { parseStrictJson } from '../../proof/strict-json.ts';
@@ -141,9 +142,7 @@ async function readText(file: string): Promise<string> {
   try {
     return await readFile(file, 'utf8');
   } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    const reason = code === 'ENOENT' ? 'there is no such file' : `it cannot be read (${code})`;
-    throw new SvcError('usage', `${file}: ${reason}`);
+    throw unreadableFile(file, error);
   }
 }
 

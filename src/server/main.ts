@@ -4,7 +4,7 @@ import { SvcError } from '../base/svc-error.ts';
 import { type AnchorKey, loadAnchorKeys } from '../chain/anchor-key.ts';
 import { type AnchorChain, openChain } from '../chain/chain.ts';
 import { startAnchorer } from './anchorer/anchorer.ts';
-import type { AnchoringLimits, AnchorStep } from './anchorer/anchoring-context.ts';
+import { type AnchoringLimits, type AnchorStep, PAUSES } from './anchorer/anchoring-context.ts';
 import { watchProgress } from './anchorer/progress.ts';
 import { refuseCode } from './anchorer/refuse-code.ts';
 import { hostInUrl, type ServerConfig } from './config.ts';
@@ -35,6 +35,8 @@ export interface ServerDeps {
   clock?: Clock;
   /** Called at each durable step of the anchorer; fault injection only. */
   onAnchorStep?: (step: AnchorStep) => void | Promise<void>;
+  /** Replaces limits of the configuration; tests shorten the pauses and the lease. */
+  anchoring?: Partial<AnchoringLimits>;
   /** Stands between the server and its store; fault injection only. */
   wrapStore?: (store: Store) => Store;
 }
@@ -104,7 +106,7 @@ export async function startServer(config: ServerConfig, deps: ServerDeps): Promi
     keys,
     clock,
     logger,
-    options: anchoringLimits(config),
+    options: { ...anchoringLimits(config), ...deps.anchoring },
     ...(deps.onAnchorStep === undefined ? {} : { onStep: deps.onAnchorStep }),
   });
   const retention = startRetention({
@@ -177,6 +179,7 @@ function anchoringLimits({ values }: ServerConfig): AnchoringLimits {
     bumpAfterMs: values.SVC_ANCHOR_BUMP_AFTER_MS,
     maxFeePerGas: BigInt(values.SVC_ANCHOR_MAX_FEE_GWEI) * 1_000_000_000n,
     leaseTtlMs: LEASE_TTL_MS,
+    pauses: PAUSES,
   };
 }
 

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type AnchoringRig, startAnchoringRig } from '../support/anchoring-rig.ts';
+import { quickPauses } from '../support/quick-pauses.js';
 import { waitFor } from '../support/wait-for.ts';
 
 const WALLET = '0x70997970C51812dc3A010C7d01b50e0d17dc79C8';
@@ -155,7 +156,7 @@ describe('a transaction count', () => {
     rig.proxy.intercept(({ method }) =>
       method === 'eth_getTransactionCount' ? { result: '0x7' } : null,
     );
-    rig.start({ firstNonceMs: 60_000 });
+    rig.start({ pauses: { ...quickPauses, firstNonceMs: 60_000 } });
     const ids = await rig.queue();
     await moreSurveys(2);
     rig.proxy.mend();

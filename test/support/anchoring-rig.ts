@@ -10,6 +10,7 @@ import type { AnchoringLimits, AnchorStep } from '../../src/server/anchorer/anch
 import type { Store, TaskRecord } from '../../src/server/core/ports.ts';
 import { anvilAccounts, startTestChain, type TestChain } from './anvil.ts';
 import { openTestStore } from './open-test-store.ts';
+import { quickPauses } from './quick-pauses.js';
 import { type RpcProxy, startRpcProxy } from './rpc-proxy.ts';
 import { waitFor } from './wait-for.ts';
 
@@ -81,7 +82,7 @@ export async function startAnchoringRig(
         maxInFlight: 4,
         bumpAfterMs: 15_000,
         leaseTtlMs: 3_000,
-        firstNonceMs: 50,
+        pauses: quickPauses,
         maxFeePerGas: 500_000_000_000n,
         ...limits,
       };

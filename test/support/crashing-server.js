@@ -12,6 +12,7 @@ import { createInterface } from 'node:readline';
 import { createLogger } from '../../dist/base/logger.js';
 import { readConfig } from '../../dist/server/config.js';
 import { startServer } from '../../dist/server/main.js';
+import { quickPauses } from './quick-pauses.js';
 
 process.stdin.once('end', () => process.exit(1));
 const [line] = await once(createInterface({ input: process.stdin }), 'line');
@@ -69,6 +70,7 @@ const server = await startServer(config, {
   logger: createLogger(config.values.SVC_LOG_LEVEL),
   onAnchorStep: pass,
   wrapStore: betweenCalls,
+  anchoring: { pauses: quickPauses },
 });
 tell({ url: server.url });
 // Ends by itself once nothing is left open.

@@ -12,6 +12,7 @@ import { buildApp } from '../../src/server/http/app.ts';
 import type { ArrivalTimeouts } from '../../src/server/http/http-server.ts';
 import { anvilAccounts, callRpc } from './anvil.ts';
 import { openTestStore } from './open-test-store.ts';
+import { quickPauses } from './quick-pauses.js';
 import { waitFor } from './wait-for.ts';
 import { type Reply, type Send, send } from './wire.ts';
 
@@ -145,7 +146,7 @@ async function anchor(deps: { store: Store; chain: OpenChain; clock: Clock; logg
       maxInFlight: 4,
       bumpAfterMs: 15_000,
       leaseTtlMs: 10_000,
-      firstNonceMs: 50,
+      pauses: quickPauses,
       maxFeePerGas: 500n * 10n ** 9n,
     },
   });

@@ -5,6 +5,29 @@ import type { AnchorChain } from '../../chain/chain.ts';
 import type { AnchorStore, ChainIdentity, Lease } from '../core/anchor-store.ts';
 import type { Turnstile } from './turnstile.ts';
 
+/** Pauses of the anchor loop in milliseconds. Tests shorten them. */
+export const PAUSES = {
+  /** Assumed block time until blocks are seen. */
+  blockMs: 1_000,
+  /** Minimum between two looks for receipts. */
+  pollMs: 50,
+  /** Minimum between two surveys of fees and funds. */
+  surveyMs: 1_000,
+  /** After a look at fees or a balance that left no replacement, and after a refusal of the fees. */
+  bumpAgainMs: 1_000,
+  /** Before refused bytes are broadcast again: a refusal may pass sooner than a block comes. */
+  refusedMs: 5_000,
+  /** Before another look at what was mined and is no anchor: only a node that lied changes its answer. */
+  failedLookMs: 5_000,
+  /**
+   * How long the nonce of a new sender must stay the same where no second block comes. Longer than the block time of
+   * any chain that makes blocks by the clock.
+   */
+  firstNonceMs: 15_000,
+};
+
+export type AnchoringPauses = Readonly<typeof PAUSES>;
+
 export interface AnchoringLimits {
   /** Blocks, the including one counted, before an inclusion is recorded. */
   readonly confirmations: number;
@@ -17,10 +40,9 @@ export interface AnchoringLimits {
   /** Without a block for so long, the lowest nonce is replaced at higher fees, and the others are sent again. */
   readonly bumpAfterMs: number;
   readonly leaseTtlMs: number;
-  /** How long the count of a new sender must stand where no second block comes; 15 s if left out. */
-  readonly firstNonceMs?: number | undefined;
   /** Wei. Nothing is signed for more. */
   readonly maxFeePerGas: bigint;
+  readonly pauses: AnchoringPauses;
 }
 
 /**

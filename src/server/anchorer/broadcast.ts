@@ -5,9 +5,6 @@ import type { Variant } from '../core/anchor-store.ts';
 import type { AnchoringContext } from './anchoring-context.ts';
 import { type LiveAttempt, type LiveAttempts, newestVariant, unmined } from './attempts.ts';
 
-/** A refusal may pass sooner than a block comes. */
-const REFUSED_AGAIN_MS = 5_000;
-
 export interface Broadcasts {
   /** Whether some are under way; no other begins meanwhile. */
   readonly busy: boolean;
@@ -134,6 +131,6 @@ function isMinedFirst({ state, minedTxHash }: LiveAttempt): boolean {
 export function offerDueAt({ options }: AnchoringContext, attempt: LiveAttempt): number {
   const { offeredAt, refusal } = attempt;
   if (offeredAt === null) return 0;
-  const pause = options.bumpAfterMs;
-  return offeredAt + (refusal === null ? pause : Math.min(pause, REFUSED_AGAIN_MS));
+  const { bumpAfterMs, pauses } = options;
+  return offeredAt + (refusal === null ? bumpAfterMs : Math.min(bumpAfterMs, pauses.refusedMs));
 }

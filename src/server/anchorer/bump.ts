@@ -11,9 +11,6 @@ import {
 } from './attempts.ts';
 import { type Fees, raisedFees } from './raised-fees.ts';
 
-/** Between two looks at a market or a balance that leave no replacement, and after a refusal of the fees. */
-const LOOK_AGAIN_MS = 1_000;
-
 /** Starts the clock anew when another nonce is the lowest, or another variant is waited for. */
 export function runBumpClock(live: LiveAttempts): void {
   const { bumpClock, counted } = live;
@@ -48,11 +45,12 @@ export function bumpDueAt(context: AnchoringContext, live: LiveAttempts): number
   // A nonce that is used needs a look for receipts, not a replacement.
   if (counted.latestNonce > lowest.nonce) return null;
   const { since, lookAt } = bumpClock;
-  if (lowest.refusal === 'underpriced') return Math.max(since + LOOK_AGAIN_MS, lookAt);
+  const { bumpAfterMs, pauses } = context.options;
+  if (lowest.refusal === 'underpriced') return Math.max(since + pauses.bumpAgainMs, lookAt);
   const isLeftOut = counted.headNumber > bumpClock.headNumber;
   // No block comes: for want of a fee that anybody takes, or for a reason that no fee mends.
   const patience = isLeftOut ? 1 : 2 ** (bumpClock.blindly + 1);
-  return Math.max(since + patience * context.options.bumpAfterMs, lookAt);
+  return Math.max(since + patience * bumpAfterMs, lookAt);
 }
 
 /**
@@ -69,7 +67,7 @@ export async function bump(context: AnchoringContext, live: LiveAttempts): Promi
   const survey = await chain.survey(subject, signal);
   const { latestNonce, headNumber } = survey;
   live.counted = { latestNonce, headNumber };
-  clock.lookAt = performance.now() + LOOK_AGAIN_MS;
+  clock.lookAt = performance.now() + context.options.pauses.bumpAgainMs;
   if (latestNonce > lowest.nonce || survey.hasCode) return;
   const fees = feesFor(context, live, lowest, survey);
   if (typeof fees === 'string') {

@@ -2,9 +2,6 @@ import type { Survey } from '../../chain/survey.ts';
 import type { AnchoringContext } from './anchoring-context.ts';
 import type { LiveAttempts } from './attempts.ts';
 
-/** Longer than the blocks of any chain that makes them by the clock. */
-const FIRST_NONCE_MS = 15_000;
-
 /**
  * Whether the sender's count may become its first nonce: seen twice, the second time at a later head, or
  * for long where blocks are made on demand. All later nonces rest on it, so one lie must not decide it.
@@ -20,5 +17,5 @@ export function isCountSettled(
   }
   const { firstCount } = live;
   if (headNumber > firstCount.headNumber) return true;
-  return now - firstCount.since >= (options.firstNonceMs ?? FIRST_NONCE_MS);
+  return now - firstCount.since >= options.pauses.firstNonceMs;
 }

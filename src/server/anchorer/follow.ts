@@ -2,9 +2,6 @@ import type { MinedAnchor, MinedTransaction } from '../../chain/find-mined.ts';
 import type { AnchoringContext } from './anchoring-context.ts';
 import { isInBlock, type LiveAttempt, type LiveAttempts } from './attempts.ts';
 
-/** Between two looks at what is mined and no anchor: only a node that lied can change its word. */
-const FAILED_LOOK_MS = 5_000;
-
 /** Whether a receipt may still change something. */
 export function isFollowed(attempt: LiveAttempt): boolean {
   return !isInBlock(attempt);
@@ -48,11 +45,11 @@ export async function follow(
 }
 
 function noteFailure(
-  { logger }: AnchoringContext,
+  { logger, options }: AnchoringContext,
   attempt: LiveAttempt,
   { outcome, mined }: Extract<MinedAnchor, { mined: MinedTransaction }>,
 ): void {
-  attempt.lookAt = performance.now() + FAILED_LOOK_MS;
+  attempt.lookAt = performance.now() + options.pauses.failedLookMs;
   if (attempt.failed) return;
   attempt.failed = true;
   logger.error({ attempt: attempt.id, tx_hash: mined.txHash, outcome }, 'mined, but no anchor');

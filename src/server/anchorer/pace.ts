@@ -1,3 +1,5 @@
+import type { AnchoringPauses } from './anchoring-context.ts';
+
 export interface Pace {
   /** Call with every head that is seen. */
   note(head: bigint, now: number): void;
@@ -13,8 +15,8 @@ export interface Pace {
 const MAX_SLOT_MS = 1_000;
 
 /** Follows how fast the chain makes blocks, so that a slow chain is not asked more than it can tell. */
-export function createPace(): Pace {
-  let blockMs = 1_000;
+export function createPace(least: AnchoringPauses): Pace {
+  let { blockMs } = least;
   let seen: { head: bigint; at: number } | null = null;
   return {
     note(head, now) {
@@ -25,8 +27,8 @@ export function createPace(): Pace {
       }
       seen = { head, at: now };
     },
-    pollMs: () => clamp(blockMs / 8, 50, 1_000),
-    surveyMs: () => clamp(blockMs, 1_000, 15_000),
+    pollMs: () => clamp(blockMs / 8, least.pollMs, 1_000),
+    surveyMs: () => clamp(blockMs, least.surveyMs, 15_000),
     slotMs: (places) => clamp(blockMs / places, 0, MAX_SLOT_MS),
   };
 }

@@ -56,7 +56,7 @@ export async function serveTenure(context: AnchoringContext, wakeup: Wakeup): Pr
   const tenure: Tenure = {
     context,
     queue: watchQueue(context.store, signal, wakeup.wake),
-    pace: createPace(),
+    pace: createPace(context.options.pauses),
     status: createChainStatus(),
     broadcasts: createBroadcasts(context, wakeup.wake),
     settlements: createSettlements(context, wakeup.wake),

@@ -6,21 +6,40 @@ const shared = {
   hookTimeout: 120_000,
   retry: 0,
   allowOnly: false,
+  setupFiles: ['test/support/keep-failures.ts'],
+  tags: [{ name: 'full', description: 'Only `npm run test:full` runs it: docs/testing.md' }],
 };
+
+/** Modules replaced by `vi.mock` would stay replaced for the files that follow in the same worker. */
+const replaceModules = [
+  'test/base/new-id-layout.test.ts',
+  'test/contract/postgres-queries.test.ts',
+];
 
 // The projects extend nothing: each that does would run the global setup once more.
 export default defineConfig({
   test: {
     ...shared,
-    globalSetup: ['test/support/shared-postgres.ts'],
+    globalSetup: ['test/support/global-setup.ts'],
     maxWorkers: 2,
     projects: [
-      { test: { ...shared, name: 'all', include: ['test/**/*.test.ts'] } },
+      {
+        test: {
+          ...shared,
+          name: 'all',
+          // A worker loads the modules once for all its files.
+          isolate: false,
+          include: ['test/**/*.test.ts'],
+          exclude: replaceModules,
+        },
+      },
+      { test: { ...shared, name: 'isolated', include: replaceModules } },
       // What a store matters to most, a second time on the other one.
       {
         test: {
           ...shared,
           name: 'postgres',
+          isolate: false,
           include: [
             'test/http/**/*.test.ts',
             'test/chain/anchorer.test.ts',

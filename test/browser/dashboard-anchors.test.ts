@@ -2,7 +2,12 @@ import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Client } from '../../src/client/client.ts';
 import { anvilAccounts, callRpc } from '../support/anvil.ts';
-import { type Dashboard, type DashboardPage, startDashboard } from '../support/dashboard.ts';
+import {
+  type Dashboard,
+  type DashboardPage,
+  startDashboard,
+  waitAhead,
+} from '../support/dashboard.ts';
 import { waitFor } from '../support/wait-for.ts';
 
 const anchorer = anvilAccounts[0].address;
@@ -57,7 +62,10 @@ async function showTask(id: string): Promise<Page> {
 }
 
 const stage = (page: Page, name: string) =>
-  page.getByRole('listitem').and(page.locator('[aria-current=step]')).getByText(name).waitFor();
+  waitAhead(
+    page,
+    page.getByRole('listitem').and(page.locator('[aria-current=step]')).getByText(name),
+  );
 
 const anchored = (id: string) =>
   waitFor('the anchor', async () => {
@@ -97,7 +105,7 @@ describe('the state of an anchor', () => {
 
     await rpc('anvil_reorg', [1, []]);
 
-    await page.getByRole('status').getByText('The chain took the block back').waitFor();
+    await waitAhead(page, page.getByRole('status').getByText('The chain took the block back'));
     await page.getByRole('heading', { name: 'Receipt' }).waitFor();
     const visitor = await dashboard.open(`/verify/${proof_hash}`, { wallet: null });
     await visitor.page.getByText('Not verified now').waitFor();
@@ -105,7 +113,7 @@ describe('the state of an anchor', () => {
     await startBlocks();
     await stage(page, 'finalized');
     await stopBlocks();
-    await visitor.page.getByText('Verified', { exact: true }).waitFor();
+    await waitAhead(visitor.page, visitor.page.getByText('Verified', { exact: true }));
   });
 
   it('tells that the chain refused it, and takes the proof again', async () => {
@@ -118,7 +126,7 @@ describe('the state of an anchor', () => {
     await rpc('evm_setBlockGasLimit', [TOO_LITTLE_GAS]);
     await rpc('anvil_setBalance', [anchorer, FUNDS]);
     await startBlocks();
-    await page.getByText('The anchor was refused before anything was signed').waitFor();
+    await waitAhead(page, page.getByText('The anchor was refused before anything was signed'));
     expect(await answer).toBe('anchoring_failed');
     await rpc('evm_setBlockGasLimit', [GAS]);
     await mine();
@@ -147,7 +155,7 @@ describe('proofs that wait together', () => {
     await rpc('anvil_setBalance', [anchorer, FUNDS]);
     await startBlocks();
     const { inclusion } = await anchored(ids[1] ?? '');
-    await page.getByRole('heading', { name: 'Receipt' }).waitFor();
+    await waitAhead(page, page.getByRole('heading', { name: 'Receipt' }));
 
     const place = `leaf ${(inclusion?.leaf_index ?? 0) + 1} of ${inclusion?.leaf_count}`;
     expect(inclusion?.leaf_count).toBeGreaterThanOrEqual(2);

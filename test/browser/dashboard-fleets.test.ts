@@ -1,13 +1,13 @@
 import type { Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import type { Client } from '../../src/client/client.ts';
-import { type Dashboard, startDashboard } from '../support/dashboard.ts';
+import { type Dashboard, openDashboard } from '../support/dashboard.ts';
 import { waitFor } from '../support/wait-for.ts';
 
 let dashboard: Dashboard;
 
 beforeAll(async () => {
-  dashboard = await startDashboard();
+  dashboard = await openDashboard();
 });
 afterEach(() => dashboard.closePages());
 afterAll(() => dashboard?.stop());

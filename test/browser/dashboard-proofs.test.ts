@@ -3,7 +3,12 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type Dashboard, type DashboardPage, startDashboard } from '../support/dashboard.ts';
+import {
+  type Dashboard,
+  type DashboardPage,
+  openDashboard,
+  waitAhead,
+} from '../support/dashboard.ts';
 import { arrangeScene, type Scene } from '../support/dashboard-scene.ts';
 import { run } from '../support/programs.ts';
 
@@ -14,7 +19,7 @@ let folder: string;
 
 beforeAll(async () => {
   folder = await mkdtemp(path.join(tmpdir(), 'svc-proofs-'));
-  dashboard = await startDashboard();
+  dashboard = await openDashboard();
   opened = await dashboard.openSignedIn('/account');
   scene = await arrangeScene(dashboard, await dashboard.clientOf(opened));
 });
@@ -40,13 +45,13 @@ describe('the overview', () => {
     await tasks.getByText('1 claimed').waitFor();
 
     await scene.robots[2]?.client.call('createTask', { body: { title: 'Move pallet 3' } });
-    await tasks.getByText('2 claimed').waitFor({ timeout: 60_000 });
+    await waitAhead(page, tasks.getByText('2 claimed'));
     expect(await page.getByText('Live · read').isVisible()).toBe(true);
 
     await opened.context.setOffline(true);
-    await page.getByText('Not current: last read').waitFor({ timeout: 60_000 });
+    await waitAhead(page, page.getByText('Not current: last read'));
     await opened.context.setOffline(false);
-    await page.getByText('Live · read').waitFor({ timeout: 60_000 });
+    await waitAhead(page, page.getByText('Live · read'));
   });
 });
 
@@ -61,8 +66,8 @@ describe('a task', () => {
 
     await robot?.client.call('completeTask', { params: { id }, body: { proof: { boxes: 7 } } });
 
-    await page.getByRole('heading', { name: 'Receipt' }).waitFor({ timeout: 60_000 });
-    await page.getByText('The block is final').waitFor({ timeout: 60_000 });
+    await waitAhead(page, page.getByRole('heading', { name: 'Receipt' }));
+    await waitAhead(page, page.getByText('The block is final'));
   });
 
   it('gives evidence, receipt and bundle that prove it elsewhere', async () => {

@@ -6,13 +6,13 @@ import path from 'node:path';
 import type { Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import type { Client } from '../../src/client/client.ts';
-import { type Dashboard, type DashboardPage, startDashboard } from '../support/dashboard.ts';
+import { type Dashboard, type DashboardPage, openDashboard } from '../support/dashboard.ts';
 import { run } from '../support/programs.ts';
 
 let dashboard: Dashboard;
 
 beforeAll(async () => {
-  dashboard = await startDashboard();
+  dashboard = await openDashboard();
 });
 afterEach(() => dashboard.closePages());
 afterAll(() => dashboard?.stop());

@@ -1,13 +1,19 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { createTestClock } from '../support/clock.ts';
-import { browse, type Dashboard, newAccount, startDashboard } from '../support/dashboard.ts';
+import {
+  browse,
+  type Dashboard,
+  newAccount,
+  openDashboard,
+  waitAhead,
+} from '../support/dashboard.ts';
 import { startTestService } from '../support/service.ts';
 import { waitFor } from '../support/wait-for.ts';
 
 let dashboard: Dashboard;
 
 beforeAll(async () => {
-  dashboard = await startDashboard();
+  dashboard = await openDashboard();
 });
 afterEach(() => dashboard.closePages());
 afterAll(() => dashboard?.stop());
@@ -47,7 +53,6 @@ describe('signing in', () => {
 
   it('says so when the message has expired in the wallet', async () => {
     const { page } = await dashboard.open('/sign-in', { wallet: { holds: true } });
-    await page.clock.install();
 
     await page.getByRole('button', { name: 'Test wallet' }).click();
     await page.getByText('Read the message in the wallet').waitFor();
@@ -102,7 +107,7 @@ describe('a session', () => {
 
     await client.call('revokeSession', { params: { id: body.items[0]?.id ?? '' } });
 
-    await opened.page.getByText('Your session has ended').waitFor({ timeout: 60_000 });
+    await waitAhead(opened.page, opened.page.getByText('Your session has ended'));
     await opened.page.getByRole('button', { name: 'Test wallet' }).click();
     await opened.page.waitForURL('**/account');
   });
@@ -135,10 +140,10 @@ describe('a session', () => {
     const { page } = opened;
     const owner = await dashboard.clientOf(opened);
     await owner.call('createRobot', { body: { name: 'arm-of-the-first' } });
-    await page.getByRole('link', { name: 'arm-of-the-first' }).waitFor({ timeout: 60_000 });
+    await waitAhead(page, page.getByRole('link', { name: 'arm-of-the-first' }));
     const { body } = await owner.call('listSessions');
     await owner.call('revokeSession', { params: { id: body.items[0]?.id ?? '' } });
-    await page.getByText('Your session has ended').waitFor({ timeout: 60_000 });
+    await waitAhead(page, page.getByText('Your session has ended'));
 
     await page.evaluate(`testWallet.switchAccount('${second.address}')`);
     await page.getByRole('button', { name: 'Test wallet' }).click();
@@ -174,7 +179,7 @@ describe('a session', () => {
 
     await page.getByRole('button', { name: 'Revoke' }).click();
 
-    await other.page.getByText('Your session has ended').waitFor({ timeout: 60_000 });
+    await waitAhead(other.page, other.page.getByText('Your session has ended'));
   });
 
   it('stays with its account when the wallet switches, and offers the other', async () => {
@@ -223,7 +228,8 @@ describe('where a token is asked for', () => {
   const token = '0x00000000000000000000000000000000000000aa';
 
   it('the gate is shown, and a new account that does not pass it is refused', async () => {
-    const service = await startTestService({ chain: 'mining' });
+    const clock = createTestClock(Date.now());
+    const service = await startTestService({ chain: 'mining', clock });
     const gated = await browse({ url: service.url, stop: service.close });
     onTestFinished(gated.stop);
     await service.rpc('anvil_setCode', [token, FIVE_FOR_ALL]);
@@ -233,7 +239,9 @@ describe('where a token is asked for', () => {
     const { page } = await gated.openSignedIn('/account');
     await page.getByText('requirement met').waitFor();
     service.settings.gate = { token, minBalance: 6n };
-    await page.getByText('requirement not met').waitFor({ timeout: 110_000 });
+    // The service asks the chain at most every 10 s.
+    clock.advance(10_000);
+    await waitAhead(page, page.getByText('requirement not met'));
     const other = await gated.open('/sign-in');
     await other.page.getByRole('button', { name: 'Test wallet' }).click();
 

@@ -3,7 +3,7 @@ import { createRequire } from 'node:module';
 import type { AxeResults } from 'axe-core';
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type Dashboard, type DashboardPage, startDashboard } from '../support/dashboard.ts';
+import { type Dashboard, type DashboardPage, openDashboard } from '../support/dashboard.ts';
 import { arrangeScene, type Scene } from '../support/dashboard-scene.ts';
 
 const { resolve } = createRequire(import.meta.url);
@@ -17,7 +17,7 @@ let axe: string;
 let allStyles: string;
 
 beforeAll(async () => {
-  dashboard = await startDashboard();
+  dashboard = await openDashboard();
   owner = await dashboard.openSignedIn('/account');
   guest = await dashboard.open('/verify');
   scene = await arrangeScene(dashboard, await dashboard.clientOf(owner));
@@ -105,6 +105,10 @@ const publicViews: Record<string, View> = {
   'an unknown transaction': { address: () => `/tx/${unknown}`, shows: 'Not a transaction' },
 };
 
+/** One of each kind: a list, charts, a dialog, a public page. The others take a second and a half each. */
+const quick = ['the tasks', 'a robot', 'deleting a fleet', 'a verified proof'];
+const tagsOf = (name: string) => (quick.includes(name) ? [] : ['full']);
+
 /** Serious and critical violations, as axe finds them. */
 async function violationsIn(page: Page): Promise<string[]> {
   const results: AxeResults = await page.evaluate('axe.run()');
@@ -160,13 +164,13 @@ async function isFitFor(page: Page, { address, shows, open }: View): Promise<voi
 }
 
 describe('in light and dark, on a desk and on a phone, these are accessible and fit:', () => {
-  it.each(Object.entries(views))('%s', async (_, view) => {
-    await isFitFor(owner.page, view);
-  });
+  for (const [name, view] of Object.entries(views)) {
+    it(name, { tags: tagsOf(name) }, () => isFitFor(owner.page, view));
+  }
 
-  it.each(Object.entries(publicViews))('%s', async (_, view) => {
-    await isFitFor(guest.page, view);
-  });
+  for (const [name, view] of Object.entries(publicViews)) {
+    it(name, { tags: tagsOf(name) }, () => isFitFor(guest.page, view));
+  }
 });
 
 it('what goes wrong in a page fails its test, whatever that is about', async () => {

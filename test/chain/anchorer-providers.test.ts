@@ -29,7 +29,7 @@ describe('an anchorer with three URLs', () => {
     ['is rate limited', (one: RpcProxy) => one.fail(429, '', { 'retry-after': '30' })],
     ['answers HTML', (one: RpcProxy) => one.fail(200, '<html></html>')],
   ])('goes on when one %s, and says so', async (_what, misbehave) => {
-    rig = await startAnchoringRig({ blockTime: 1 }, 3);
+    rig = await startAnchoringRig({ blockTime: 0.1 }, 3);
     rig.start();
     await rig.verified(await rig.queue());
     misbehave(proxy(1));
@@ -41,7 +41,7 @@ describe('an anchorer with three URLs', () => {
   });
 
   it('goes on when one stays behind', async () => {
-    rig = await startAnchoringRig({ blockTime: 1 }, 3);
+    rig = await startAnchoringRig({ blockTime: 0.1 }, 3);
     rig.start();
     await rig.verified(await rig.queue());
     proxy(0).intercept(({ method }) => {
@@ -76,7 +76,7 @@ describe('an anchorer with two URLs', () => {
   });
 
   it('brings its bytes to the chain although one URL takes and forgets them', async () => {
-    rig = await startAnchoringRig({ blockTime: 1 }, 2);
+    rig = await startAnchoringRig({ blockTime: 0.1 }, 2);
     proxy(0).intercept(({ method }) =>
       method === 'eth_sendRawTransaction' ? { result: `0x${'00'.repeat(32)}` } : null,
     );
@@ -86,7 +86,7 @@ describe('an anchorer with two URLs', () => {
   });
 
   it('offers its bytes again when both URLs took and forgot them', async () => {
-    rig = await startAnchoringRig({ blockTime: 1 }, 2);
+    rig = await startAnchoringRig({ blockTime: 0.1 }, 2);
     for (const one of rig.proxies) {
       one.intercept(({ method }) =>
         method === 'eth_sendRawTransaction' ? { result: `0x${'00'.repeat(32)}` } : null,
@@ -117,7 +117,7 @@ describe('an anchorer with two URLs', () => {
   });
 
   it('sets one of another chain aside, and anchors again when it is right', async () => {
-    rig = await startAnchoringRig({ blockTime: 1 }, 2);
+    rig = await startAnchoringRig({ blockTime: 0.1 }, 2);
     rig.start();
     await rig.verified(await rig.queue());
     proxy(1).intercept(({ method }) => (method === 'eth_chainId' ? { result: '0x1' } : null));

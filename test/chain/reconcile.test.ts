@@ -10,7 +10,7 @@ describe('a restored database', () => {
   let rig: AnchoringRig;
   let chain: OpenChain;
   beforeEach(async () => {
-    rig = await startAnchoringRig({ blockTime: 1 });
+    rig = await startAnchoringRig({ blockTime: 0.1 });
     chain = openChain({ urls: [rig.node.url] });
     const anchorer = rig.start();
     await rig.verified(await rig.queue(1));

@@ -1,5 +1,6 @@
-import { afterAll, describe, expect, inject, it } from 'vitest';
+import { afterAll, describe, expect, it } from 'vitest';
 import { killServers } from '../support/server-process.ts';
+import { sharedPostgres } from '../support/shared-postgres.ts';
 import { runCampaign } from './campaign.ts';
 import { faultPoints } from './fault-points.ts';
 import { performOutage } from './outage.ts';
@@ -51,7 +52,7 @@ describe('a server killed again and again under robots at work', { timeout: TIME
       kills: 12,
       rpcFaults: false,
       deepestReorg: 0,
-      postgresUrl: inject('postgresUrl'),
+      postgresUrl: (await sharedPostgres()).url,
     });
 
     expect(broken).toEqual([]);

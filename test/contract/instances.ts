@@ -1,8 +1,7 @@
 import pg from 'pg';
 import type { Store } from '../../src/server/core/ports.ts';
-import type { PostgresStoreOptions } from '../../src/server/store/postgres/open-store.ts';
 import { waitFor } from '../support/wait-for.ts';
-import { openTemporaryPostgres } from './temporary-postgres.ts';
+import { openTemporaryPostgres, type TemporaryPostgresOptions } from './temporary-postgres.ts';
 import { World } from './world.ts';
 
 /** Several instances on one database, of which the world's is the first. */
@@ -20,7 +19,7 @@ export interface Instances {
 
 export async function openInstances(
   count: number,
-  options: Partial<PostgresStoreOptions> = {},
+  options: TemporaryPostgresOptions = {},
 ): Promise<Instances> {
   const others: Store[] = [];
   let url = '';

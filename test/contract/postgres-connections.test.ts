@@ -13,7 +13,7 @@ let instances: Instances;
 let world: World;
 
 beforeEach(async () => {
-  instances = await openInstances(2, { poolMax: 1 });
+  instances = await openInstances(2, { poolMax: 1, ownDatabase: true });
   world = instances.world;
 });
 afterEach(() => instances.close());

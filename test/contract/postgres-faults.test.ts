@@ -1,12 +1,12 @@
 import pg from 'pg';
-import { expect, inject, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { openConnections } from '../../src/server/store/postgres/connections.ts';
 import { cannotUse } from '../../src/server/store/postgres/faults.ts';
-import { copyDatabase } from '../support/temporary-database.ts';
+import { copyDatabase } from '../support/shared-postgres.ts';
 import { failsWith } from './world.ts';
 
 it('says of tables that somebody holds for too long that they are held', async () => {
-  const database = await copyDatabase(inject('postgresUrl'), inject('postgresTemplate'));
+  const database = await copyDatabase();
   const holder = new pg.Client({ connectionString: database.url });
   await holder.connect();
   await holder.query('BEGIN; SELECT FROM robots');

@@ -1,9 +1,10 @@
 import pg from 'pg';
-import { afterEach, beforeEach, expect, inject, it } from 'vitest';
+import { afterEach, beforeEach, expect, it } from 'vitest';
 import { type Connections, openConnections } from '../../src/server/store/postgres/connections.ts';
 import { type Hints, startHints } from '../../src/server/store/postgres/hints.ts';
 import { WakeUps } from '../../src/server/store/wake-ups.ts';
-import { createDatabase, type TemporaryDatabase } from '../support/temporary-database.ts';
+import { emptyDatabase } from '../support/shared-postgres.ts';
+import type { TemporaryDatabase } from '../support/temporary-database.ts';
 import { waitFor } from '../support/wait-for.ts';
 
 interface Instance {
@@ -35,7 +36,7 @@ const listening = () =>
   });
 
 beforeEach(async () => {
-  database = await createDatabase(inject('postgresUrl'));
+  database = await emptyDatabase();
   session = new pg.Client({ connectionString: database.url });
   await session.connect();
   here = start();

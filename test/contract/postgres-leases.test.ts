@@ -1,8 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { afterEach, beforeEach, expect, inject, it } from 'vitest';
+import { afterEach, beforeEach, expect, it } from 'vitest';
 import type { Store } from '../../src/server/core/ports.ts';
 import { openPostgresStore } from '../../src/server/store/postgres/open-store.ts';
-import { createDatabase, type TemporaryDatabase } from '../support/temporary-database.ts';
+import { emptyDatabase } from '../support/shared-postgres.ts';
+import type { TemporaryDatabase } from '../support/temporary-database.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { chainId, failsWith, leaseMs, newWallet } from './world.ts';
 
@@ -12,7 +13,7 @@ let stores: [Store, Store];
 let instant: number | null;
 
 beforeEach(async () => {
-  database = await createDatabase(inject('postgresUrl'));
+  database = await emptyDatabase();
   instant = null;
   const { url } = database;
   const options = { url, poolMax: 4, pooler: false, serves: true, instant: () => instant };

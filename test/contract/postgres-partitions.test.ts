@@ -14,7 +14,7 @@ let opened: Awaited<ReturnType<typeof openTemporaryPostgres>>;
 let client: pg.Client;
 beforeEach(async () => {
   clock = createTestClock(now);
-  opened = await openTemporaryPostgres(clock);
+  opened = await openTemporaryPostgres(clock, { ownDatabase: true });
   client = new pg.Client({ connectionString: opened.url });
   await client.connect();
 });

@@ -1,9 +1,10 @@
 import pg from 'pg';
-import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { openPostgresStore } from '../../src/server/store/postgres/open-store.ts';
 import { type Pooler, startPgBouncer } from '../support/pooler.ts';
 import { findProgram, needsProgram } from '../support/require-program.ts';
-import { copyDatabase, type TemporaryDatabase } from '../support/temporary-database.ts';
+import { copyDatabase, sharedPostgres } from '../support/shared-postgres.ts';
+import type { TemporaryDatabase } from '../support/temporary-database.ts';
 import { startTransactionPooler } from '../support/transaction-pooler.ts';
 import { anchorContract } from './anchoring.contract.ts';
 import { completionContract } from './completions.contract.ts';
@@ -30,8 +31,8 @@ function behind(name: string, start: (server: string) => Promise<Pooler>): void 
     let pooler: Pooler;
     let database: TemporaryDatabase;
     beforeAll(async () => {
-      pooler = await start(inject('postgresUrl'));
-      database = await copyDatabase(inject('postgresUrl'), inject('postgresTemplate'));
+      pooler = await start((await sharedPostgres()).url);
+      database = await copyDatabase();
     });
     afterAll(async () => {
       await pooler.close();

@@ -1,12 +1,13 @@
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import pg from 'pg';
-import { expect, inject, it, onTestFinished } from 'vitest';
+import { expect, it, onTestFinished } from 'vitest';
 import { accessTo } from '../../src/server/store/postgres/access.ts';
 import { openConnections } from '../../src/server/store/postgres/connections.ts';
 import { cannotUse } from '../../src/server/store/postgres/faults.ts';
 import { sql } from '../../src/server/store/postgres/sql.ts';
 import { startPostgres } from '../support/postgres.ts';
+import { sharedPostgres } from '../support/shared-postgres.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { failsWith } from './world.ts';
 
@@ -15,7 +16,7 @@ const one = sql('SELECT 1 AS one');
 const REFUSALS = 6;
 
 it('is asked again while it refuses connections, as a server that restarts does', async () => {
-  const target = new URL(inject('postgresUrl'));
+  const target = new URL((await sharedPostgres()).url);
   let refused = 0;
   const url = await listen((client) => {
     if (refused < REFUSALS) {

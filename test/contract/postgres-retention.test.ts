@@ -13,7 +13,7 @@ let robot: NewRobot;
 let client: pg.Client;
 beforeEach(async () => {
   world = await World.open(async (clock) => {
-    const opened = await openTemporaryPostgres(clock);
+    const opened = await openTemporaryPostgres(clock, { ownDatabase: true });
     client = new pg.Client({ connectionString: opened.url });
     return opened;
   });

@@ -25,12 +25,14 @@ it.each([
 ] as const)(
   'the server of a run that is %s ends, and leaves nothing behind',
   async (_how, signal) => {
-    const folder = await mkdtemp(path.join(tmpdir(), 'svc-run-'));
+    // PostgreSQL's user cannot enter the folder of this run.
+    const outer = process.env.TEST_OUTER_TMPDIR ?? tmpdir();
+    const folder = await mkdtemp(path.join(outer, 'svc-run-'));
     await chmod(folder, 0o755);
     const child = spawn(
       process.execPath,
       ['--import', typescript, '--input-type=module', '--eval', program],
-      { stdio: ['ignore', 'pipe', 'inherit'], env: { ...process.env, TMPDIR: folder } },
+      { stdio: ['ignore', 'pipe', 'inherit'], env: { ...process.env, TEST_OUTER_TMPDIR: folder } },
     );
     const [url] = await once(createInterface({ input: child.stdout }), 'line');
     const answers = async () => {

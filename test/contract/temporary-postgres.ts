@@ -1,12 +1,16 @@
-import { inject } from 'vitest';
 import type { Clock } from '../../src/base/clock.ts';
 import type { Store } from '../../src/server/core/ports.ts';
 import {
   openPostgresStore,
   type PostgresStoreOptions,
 } from '../../src/server/store/postgres/open-store.ts';
-import { copyDatabase } from '../support/temporary-database.ts';
+import { borrowDatabase, copyDatabase } from '../support/shared-postgres.ts';
 import type { OpenedStore, StoreLimits } from './world.ts';
+
+export interface TemporaryPostgresOptions extends StoreLimits, Partial<PostgresStoreOptions> {
+  /** Whether the test changes more than rows. */
+  ownDatabase?: boolean;
+}
 
 /**
  * A server's store in a database of its own, which goes by the test's clock; `another` is that of another instance.
@@ -14,10 +18,10 @@ import type { OpenedStore, StoreLimits } from './world.ts';
  */
 export async function openTemporaryPostgres(
   clock: Clock,
-  options: StoreLimits & Partial<PostgresStoreOptions> = {},
+  { ownDatabase = false, ...options }: TemporaryPostgresOptions = {},
   via: (url: string) => string = (url) => url,
 ): Promise<OpenedStore & { url: string; another(): Promise<Store> }> {
-  const database = await copyDatabase(inject('postgresUrl'), inject('postgresTemplate'));
+  const database = await (ownDatabase ? copyDatabase() : borrowDatabase());
   const open = (): Promise<Store> =>
     openPostgresStore({
       url: via(database.url),

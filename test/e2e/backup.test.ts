@@ -24,7 +24,7 @@ describe('a backup of a live server', () => {
   let load: Load | undefined;
   beforeEach(async () => {
     folder = await mkdtemp(path.join(tmpdir(), 'svc-backup-'));
-    anvil = await startAnvil({ blockTime: 1 });
+    anvil = await startAnvil({ blockTime: 0.1 });
     server = await startServerProgram({
       SVC_DATA_DIR: folder,
       SVC_CHAIN_RPC_URL: anvil.url,

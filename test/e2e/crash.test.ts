@@ -21,7 +21,7 @@ let database: ServerDatabase;
 let before: number;
 
 beforeAll(async () => {
-  chain = await startTestChain({ blockTime: 1 });
+  chain = await startTestChain({ blockTime: 0.1 });
 });
 afterAll(() => chain?.close());
 

@@ -1,7 +1,8 @@
 import pg from 'pg';
-import { afterEach, beforeEach, expect, inject, it } from 'vitest';
+import { afterEach, beforeEach, expect, it } from 'vitest';
 import { run } from '../support/programs.ts';
-import { copyDatabase, type TemporaryDatabase } from '../support/temporary-database.ts';
+import { copyDatabase } from '../support/shared-postgres.ts';
+import type { TemporaryDatabase } from '../support/temporary-database.ts';
 
 const WALLET = '0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266';
 
@@ -9,7 +10,7 @@ let database: TemporaryDatabase;
 let session: pg.Client;
 
 beforeEach(async () => {
-  database = await copyDatabase(inject('postgresUrl'), inject('postgresTemplate'));
+  database = await copyDatabase();
   session = new pg.Client({ connectionString: database.url });
   await session.connect();
 });

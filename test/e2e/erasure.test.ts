@@ -14,7 +14,7 @@ describe('a server that is killed after it erased', () => {
   let anvil: Awaited<ReturnType<typeof startAnvil>>;
   beforeEach(async () => {
     dataDir = await mkdtemp(path.join(tmpdir(), 'svc-erasure-'));
-    anvil = await startAnvil({ blockTime: 1 });
+    anvil = await startAnvil({ blockTime: 0.1 });
   });
   afterEach(async () => {
     killServers();

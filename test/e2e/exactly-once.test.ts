@@ -26,7 +26,7 @@ let wallet: string;
 
 beforeAll(async () => {
   folder = await mkdtemp(path.join(tmpdir(), 'svc-e2e-'));
-  chain = await startTestChain({ blockTime: 1 });
+  chain = await startTestChain({ blockTime: 0.1 });
   database = await createServerDatabase(folder);
   const { environment } = database;
   server = await spawnServer({ dataDir: folder, rpcUrl: chain.url, environment });

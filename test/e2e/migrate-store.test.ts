@@ -2,7 +2,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import pg from 'pg';
-import { afterAll, afterEach, beforeEach, expect, inject, it } from 'vitest';
+import { afterAll, afterEach, beforeEach, expect, it } from 'vitest';
 import { type Client, createClient } from '../../src/client/client.ts';
 import { startTestChain, type TestChain } from '../support/anvil.ts';
 import { leavesIn, scanAnchors } from '../support/chain-scan.ts';
@@ -14,7 +14,8 @@ import {
   signInAt,
   spawnServer,
 } from '../support/server-process.ts';
-import { createDatabase, type TemporaryDatabase } from '../support/temporary-database.ts';
+import { emptyDatabase } from '../support/shared-postgres.ts';
+import type { TemporaryDatabase } from '../support/temporary-database.ts';
 import { waitFor } from '../support/wait-for.ts';
 
 let folder: string;
@@ -24,7 +25,7 @@ let target: TemporaryDatabase;
 beforeEach(async () => {
   folder = await mkdtemp(path.join(tmpdir(), 'svc-move-'));
   chain = await startTestChain();
-  target = await createDatabase(inject('postgresUrl'));
+  target = await emptyDatabase();
 });
 
 afterEach(async () => {

@@ -1,13 +1,14 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { afterAll, afterEach, beforeAll, beforeEach, expect, inject, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest';
 import { claimWork, completeAll, provenWork, readReceipts } from '../support/anchored-work.ts';
 import { startTestChain, type TestChain } from '../support/anvil.ts';
 import { leavesIn, scanAnchors } from '../support/chain-scan.ts';
 import { run } from '../support/programs.ts';
 import { killServers, spawnServer } from '../support/server-process.ts';
-import { createDatabase, type TemporaryDatabase } from '../support/temporary-database.ts';
+import { emptyDatabase } from '../support/shared-postgres.ts';
+import type { TemporaryDatabase } from '../support/temporary-database.ts';
 import { waitFor } from '../support/wait-for.ts';
 
 const COUNT = 5;
@@ -18,13 +19,13 @@ let database: TemporaryDatabase;
 let before: number;
 
 beforeAll(async () => {
-  chain = await startTestChain({ blockTime: 1 });
+  chain = await startTestChain({ blockTime: 0.1 });
 });
 afterAll(() => chain?.close());
 
 beforeEach(async () => {
   dataDir = await mkdtemp(path.join(tmpdir(), 'svc-paused-'));
-  database = await createDatabase(inject('postgresUrl'));
+  database = await emptyDatabase();
   before = (await scanAnchors(chain.url)).length;
 });
 afterEach(async () => {

@@ -26,7 +26,7 @@ let key: AnchorKey;
 
 beforeEach(async () => {
   dataDir = await mkdtemp(path.join(tmpdir(), 'svc-reconcile-'));
-  chain = await startTestChain({ blockTime: 1 });
+  chain = await startTestChain({ blockTime: 0.1 });
   key = await loadAnchorKey({ privateKey });
 });
 afterEach(async () => {

@@ -14,7 +14,7 @@ describe('a server on a restored database', () => {
   let anvil: Awaited<ReturnType<typeof startAnvil>>;
   beforeEach(async () => {
     dataDir = await mkdtemp(path.join(tmpdir(), 'svc-restore-'));
-    anvil = await startAnvil({ blockTime: 1 });
+    anvil = await startAnvil({ blockTime: 0.1 });
   });
   afterEach(async () => {
     killServers();

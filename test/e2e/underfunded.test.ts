@@ -15,7 +15,7 @@ let chain: TestChain;
 
 beforeEach(async () => {
   dataDir = await mkdtemp(path.join(tmpdir(), 'svc-underfunded-'));
-  chain = await startTestChain({ blockTime: 1 });
+  chain = await startTestChain({ blockTime: 0.1 });
 });
 afterEach(async () => {
   killServers();

@@ -6,14 +6,15 @@ import path from 'node:path';
 import type { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import pg from 'pg';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, inject, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { claimWork, completeAll, provenWork, readReceipts } from '../support/anchored-work.ts';
 import { anvilAccounts, startTestChain, type TestChain } from '../support/anvil.ts';
 import { scanAnchors } from '../support/chain-scan.ts';
 import { addColumns, migrateFurther, schemaVersion } from '../support/newer-version.ts';
 import { run, startServerProgram } from '../support/programs.ts';
 import { killServers, robotClient, signInAt, spawnServer } from '../support/server-process.ts';
-import { createDatabase, type TemporaryDatabase } from '../support/temporary-database.ts';
+import { emptyDatabase } from '../support/shared-postgres.ts';
+import type { TemporaryDatabase } from '../support/temporary-database.ts';
 import { waitFor } from '../support/wait-for.ts';
 
 let chain: TestChain;
@@ -22,14 +23,14 @@ let database: TemporaryDatabase;
 let session: pg.Client;
 let children: ChildProcess[];
 beforeAll(async () => {
-  chain = await startTestChain({ blockTime: 1 });
+  chain = await startTestChain({ blockTime: 0.1 });
 });
 afterAll(() => chain?.close());
 
 beforeEach(async () => {
   children = [];
   folder = await mkdtemp(path.join(tmpdir(), 'svc-versions-'));
-  database = await createDatabase(inject('postgresUrl'));
+  database = await emptyDatabase();
   session = new pg.Client({ connectionString: database.url });
   await session.connect();
 });

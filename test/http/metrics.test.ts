@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { pino } from 'pino';
-import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startAnvil } from '../../src/server/anvil.ts';
 import { readConfig } from '../../src/server/config.ts';
 import { type Server, startServer } from '../../src/server/main.ts';
@@ -11,7 +11,7 @@ import { weekOf } from '../../src/server/store/postgres/partitions.ts';
 import { anvilAccounts } from '../support/anvil.ts';
 import { robotClient, signInAt } from '../support/server-process.ts';
 import { newEvidence } from '../support/service.ts';
-import { createDatabase } from '../support/temporary-database.ts';
+import { emptyDatabase } from '../support/shared-postgres.ts';
 import { waitFor } from '../support/wait-for.ts';
 
 const TOKEN = 'metrics-token-of-a-test';
@@ -52,7 +52,7 @@ describe('the metrics of a server that anchors', () => {
   let samples: Map<string, number>;
   let robotId: string;
   beforeAll(async () => {
-    anvil = await startAnvil({ blockTime: 1 });
+    anvil = await startAnvil({ blockTime: 0.1 });
     ({ server, folder } = await start(anvil.url));
     const { owner } = await signInAt(server.url);
     const { body } = await owner.call('createRobot', { body: { name: 'arm' } });
@@ -175,7 +175,7 @@ describe('the metrics of a server without its chain', () => {
 
 describe('the metrics of a server on PostgreSQL', () => {
   it('show that partitions cannot be made', async () => {
-    const database = await createDatabase(inject('postgresUrl'));
+    const database = await emptyDatabase();
     await migratePostgres({ url: database.url, poolMax: 2, pooler: false });
     await database.execute(`CREATE TABLE ${weekOf(Date.now()).table} (is_in_the_way boolean)`);
     const { server, folder } = await start('http://127.0.0.1:9', {

@@ -35,7 +35,7 @@ describe('ProofVerifier, with receipts of the service', () => {
   let verifier: ProofVerifier;
 
   beforeAll(async () => {
-    rig = await startAnchoringRig({ blockTime: 1 });
+    rig = await startAnchoringRig({ blockTime: 0.1 });
     verifier = await deployProofVerifier(rig.node);
     // The first fee quote makes completions possible; from then on whole batches wait for an anchorer.
     const first = rig.start();

@@ -1,14 +1,29 @@
 import chromium from '@sparticuz/chromium';
 import { type Browser, type BrowserContext, chromium as playwright } from 'playwright-core';
 import type { PrivateKeyAccount } from 'viem/accounts';
+import { askRun } from './test-run.ts';
 
 /** Chromium from npm, or that of CHROMIUM_PATH. */
 export async function launchBrowser(): Promise<Browser> {
-  const executablePath = process.env.CHROMIUM_PATH ?? (await chromium.executablePath());
+  const executablePath = process.env.CHROMIUM_PATH ?? (await chromiumPath());
   return playwright.launch({
     executablePath,
     args: ['--headless', '--no-sandbox', '--disable-gpu', '--disable-background-networking'],
   });
+}
+
+let shared: Promise<Browser> | undefined;
+
+/** The one of this worker, which ends with it: a test opens contexts of its own. */
+export function sharedBrowser(): Promise<Browser> {
+  shared ??= launchBrowser();
+  return shared;
+}
+
+/** Unpacked once in a run. */
+async function chromiumPath(): Promise<string> {
+  if (!process.env.VITEST) return chromium.executablePath();
+  return (await askRun<{ path: string }>('chromium')).path;
 }
 
 export interface WalletOptions {

@@ -1,11 +1,9 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import path from 'node:path';
-import type { Browser, BrowserContext, BrowserContextOptions, Page } from 'playwright-core';
+import type { BrowserContext, BrowserContextOptions, Locator, Page } from 'playwright-core';
 import { generatePrivateKey, type PrivateKeyAccount, privateKeyToAccount } from 'viem/accounts';
 import { type Client, createClient } from '../../src/client/client.ts';
-import { installWallet, launchBrowser, type WalletOptions } from './browser.ts';
-import { startDev } from './programs.ts';
+import { installWallet, sharedBrowser, type WalletOptions } from './browser.ts';
+import { type DevService, startDevService } from './dev-service.ts';
+import { waitFor } from './wait-for.ts';
 
 /** A page of the dashboard, and what went wrong in it. */
 export interface DashboardPage {
@@ -13,6 +11,8 @@ export interface DashboardPage {
   context: BrowserContext;
   /** Uncaught errors, console errors and breaches of the content security policy. */
   faults: string[];
+  /** Addresses of all answers that came. */
+  loaded: string[];
   /** Everything that the page asked for elsewhere than at the service. */
   strangers: Set<string>;
 }
@@ -31,30 +31,34 @@ interface Server {
 
 export type Dashboard = Awaited<ReturnType<typeof startDashboard>>;
 
-/** `svc-server dev` and a browser. */
-export async function startDashboard() {
-  const folder = await mkdtemp(path.join(tmpdir(), 'svc-dashboard-'));
-  const dev = await startDev(path.join(folder, 'data'));
-  const stop = async () => {
-    await dev.stop();
-    await rm(folder, { recursive: true, force: true });
-  };
-  return browse({ ...dev, stop });
+let shared: Promise<DevService> | undefined;
+
+/** The service that the tests of this worker share; each browser context is an account of its own. */
+export async function openDashboard() {
+  shared ??= startDevService();
+  return browse({ ...(await shared), stop: async () => {} });
 }
 
-/** A browser for a server that listens, which ends with it. */
+/** The same with a service for a test that stops its chain. */
+export async function startDashboard() {
+  return browse(await startDevService());
+}
+
+/** Pages of a server that listens, which ends with them. */
 export async function browse<Listening extends Server>(server: Listening) {
-  const browser = await launchBrowser();
+  const browser = await sharedBrowser();
   const pages: DashboardPage[] = [];
   const open = async (address: string, options: OpenOptions = {}) => {
-    const opened = await openPage(browser, server.url, address, options);
+    const context = await browser.newContext(options.context);
+    const opened = await openPage(context, server.url, address, options);
     pages.push(opened);
     return opened;
   };
   /** Closes every page; throws when anything went wrong in one that the test has not taken out of `faults`. */
   const closePages = async () => {
-    await Promise.all(browser.contexts().map((context) => context.close()));
-    const wrong = pages.splice(0).flatMap(({ faults, strangers }) => [...faults, ...strangers]);
+    const opened = pages.splice(0);
+    await Promise.all(opened.map(({ context }) => context.close()));
+    const wrong = opened.flatMap(({ faults, strangers }) => [...faults, ...strangers]);
     if (wrong.length > 0) throw new Error(`Went wrong in the browser:\n${wrong.join('\n')}`);
   };
   return {
@@ -80,7 +84,6 @@ export async function browse<Listening extends Server>(server: Listening) {
       try {
         await closePages();
       } finally {
-        await browser.close();
         await server.stop();
       }
     },
@@ -88,22 +91,36 @@ export async function browse<Listening extends Server>(server: Listening) {
 }
 
 async function openPage(
-  browser: Browser,
+  context: BrowserContext,
   url: string,
   address: string,
-  { account = newAccount(), wallet = {}, context: more = {} }: OpenOptions,
+  { account = newAccount(), wallet = {} }: OpenOptions,
 ): Promise<DashboardPage> {
-  const context = await browser.newContext(more);
+  // Its time goes on as ever; `waitAhead` moves it.
+  await context.clock.install();
   if (wallet !== null) await installWallet(context, account, wallet);
   const page = await context.newPage();
-  const { faults, strangers } = watch(page, url);
+  const watched = watch(page, url);
   await page.goto(url + address);
-  return { page, context, faults, strangers };
+  return { page, context, ...watched };
+}
+
+/** Waits for what a page shows once it has read again, while its clock goes ahead from one reading to the next. */
+export async function waitAhead(page: Page, shown: Locator): Promise<void> {
+  await waitFor(String(shown), async () => {
+    if (await shown.isVisible()) return true;
+    await page.clock.fastForward(10_000);
+    return false;
+  });
 }
 
 /** What no page may do, whatever its test is about. */
-export function watch(page: Page, url: string): Pick<DashboardPage, 'faults' | 'strangers'> {
+export function watch(
+  page: Page,
+  url: string,
+): Pick<DashboardPage, 'faults' | 'loaded' | 'strangers'> {
   const faults: string[] = [];
+  const loaded: string[] = [];
   const strangers = new Set<string>();
   page.on('pageerror', (error) => faults.push(String(error)));
   page.on('console', (entry) => {
@@ -115,6 +132,7 @@ export function watch(page: Page, url: string): Pick<DashboardPage, 'faults' | '
     }
   });
   page.on('response', (response) => {
+    loaded.push(response.url());
     const isPart = ['script', 'stylesheet', 'font', 'image'].includes(
       response.request().resourceType(),
     );
@@ -124,7 +142,7 @@ export function watch(page: Page, url: string): Pick<DashboardPage, 'faults' | '
     const { protocol, origin } = new URL(request.url());
     if (!['data:', 'blob:'].includes(protocol) && origin !== url) strangers.add(origin);
   });
-  return { faults, strangers };
+  return { faults, loaded, strangers };
 }
 
 export function newAccount(): PrivateKeyAccount {

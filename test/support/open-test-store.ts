@@ -1,12 +1,11 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { inject } from 'vitest';
 import type { Clock } from '../../src/base/clock.ts';
 import type { Store } from '../../src/server/core/ports.ts';
 import { openPostgresStore } from '../../src/server/store/postgres/open-store.ts';
 import { openSqliteStore } from '../../src/server/store/sqlite/open-store.ts';
-import { copyDatabase } from './temporary-database.ts';
+import { borrowDatabase } from './shared-postgres.ts';
 
 export interface TestStore {
   store: Store;
@@ -44,7 +43,7 @@ export async function openTestStore(
 }
 
 async function openOnPostgres(clock: Clock): Promise<TestStore> {
-  const database = await copyDatabase(inject('postgresUrl'), inject('postgresTemplate'));
+  const database = await borrowDatabase();
   const store = await openPostgresStore({
     url: database.url,
     poolMax: 6,

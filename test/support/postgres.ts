@@ -15,6 +15,12 @@ export interface TestPostgres {
   close(): Promise<void>;
 }
 
+/** Without the folder of the run. */
+function outsideRun(): NodeJS.ProcessEnv {
+  const { TEST_OUTER_TMPDIR: TMPDIR, TEST_OUTER_PATH: PATH } = process.env;
+  return { ...process.env, ...(TMPDIR && { TMPDIR }), ...(PATH && { PATH }) };
+}
+
 const keeperFile = fileURLToPath(new URL('postgres-keeper.ts', import.meta.url));
 const typescript = new URL('typescript.js', import.meta.url).href;
 
@@ -29,8 +35,9 @@ export async function startPostgres(
   const keeper = fork(keeperFile, [], {
     execArgv: ['--import', typescript],
     stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
-    // What kills all processes of a run at once leaves it alive to clean up.
+    // What kills all processes of a run at once leaves it alive to clean up; so does the keeper of the run.
     detached: true,
+    env: outsideRun(),
   });
   const exited = once(keeper, 'exit');
   const gone = exited.then(() => {

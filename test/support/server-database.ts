@@ -1,9 +1,8 @@
 import path from 'node:path';
 import Database from 'better-sqlite3';
 import pg from 'pg';
-import { inject } from 'vitest';
 import { testStore } from './open-test-store.ts';
-import { createDatabase } from './temporary-database.ts';
+import { emptyDatabase } from './shared-postgres.ts';
 
 /** What a server of this run keeps its data in, and commands beside it; on SQLite a file of its data folder. */
 export interface ServerDatabase {
@@ -31,7 +30,7 @@ function onSqlite(dataDir: string): ServerDatabase {
 }
 
 async function onPostgres(): Promise<ServerDatabase> {
-  const { url, drop } = await createDatabase(inject('postgresUrl'));
+  const { url, drop } = await emptyDatabase();
   return {
     environment: { SVC_DATABASE_URL: url },
     async value(query) {

@@ -26,7 +26,7 @@ const network: Network = {
 
 export interface TestServiceOptions {
   /**
-   * `mining`: a local chain with 1-second blocks and the anchorer. `manual`: the same, a block only
+   * `mining`: a local chain with ten blocks a second and the anchorer. `manual`: the same, a block only
    * when `mine` is called. `none` (the default): nothing listens behind the RPC URL.
    */
   chain?: 'mining' | 'manual' | 'none';
@@ -58,7 +58,7 @@ export async function startTestService(options: TestServiceOptions = {}) {
   const kind = options.chain ?? 'none';
   const clock = options.clock ?? systemClock;
   const anvil =
-    kind === 'none' ? null : await startAnvil({ blockTime: kind === 'manual' ? 'manual' : 1 });
+    kind === 'none' ? null : await startAnvil({ blockTime: kind === 'manual' ? 'manual' : 0.1 });
   const rpcUrl = anvil?.url ?? options.rpcUrl ?? 'http://127.0.0.1:9';
   const chain = openChain({ urls: [rpcUrl] });
   const opened = await openTestStore(clock, options.disk);

@@ -9,40 +9,42 @@ export interface TemporaryDatabase {
   drop(): Promise<void>;
 }
 
-/** An empty database on that server, whose user needs CREATEDB. */
-export function createDatabase(server: string): Promise<TemporaryDatabase> {
-  return create(server, '');
-}
+/** Each database of one run begins with this. */
+const PREFIX = `svc_test_${process.env.TEST_RUN_ID ?? ''}`;
 
-/** A database with the schema and nothing else, copied from one that nobody uses. */
-export async function copyDatabase(server: string, template: string): Promise<TemporaryDatabase> {
-  const database = await create(server, ` TEMPLATE ${template}`);
-  await database.execute(
-    'UPDATE cursor_key SET key = uuid_send(gen_random_uuid()) || uuid_send(gen_random_uuid())',
-  );
-  return database;
-}
-
-async function create(server: string, from: string): Promise<TemporaryDatabase> {
-  const name = `svc_test_${randomBytes(8).toString('hex')}`;
+/** A database on that server, whose user needs CREATEDB: a copy of the template, or an empty one. */
+export async function createDatabase(
+  server: string,
+  template = 'template1',
+): Promise<TemporaryDatabase> {
+  const name = `${PREFIX}_${randomBytes(8).toString('hex')}`;
   const url = new URL(server);
   url.pathname = `/${name}`;
-  await execute(server, `CREATE DATABASE ${name}${from}`);
+  await query(server, `CREATE DATABASE ${name} TEMPLATE ${template}`);
   return {
     name,
     url: url.href,
-    execute: (statement) => execute(url.href, statement),
-    drop: () => execute(server, `DROP DATABASE ${name} WITH (FORCE)`),
+    execute: async (statement) => void (await query(url.href, statement)),
+    drop: async () => void (await query(server, `DROP DATABASE ${name} WITH (FORCE)`)),
   };
 }
 
-async function execute(server: string, statement: string): Promise<void> {
+/** Drops what this run has left on a server that stays. */
+export async function dropDatabases(server: string): Promise<void> {
+  const { rows } = await query(
+    server,
+    `SELECT datname FROM pg_database WHERE starts_with(datname, '${PREFIX}')`,
+  );
+  for (const { datname } of rows) await query(server, `DROP DATABASE ${datname} WITH (FORCE)`);
+}
+
+async function query(server: string, statement: string): Promise<pg.QueryResult> {
   const url = new URL(server);
   if (url.pathname === '' || url.pathname === '/') url.pathname = '/postgres';
   const client = new pg.Client({ connectionString: url.href });
   await client.connect();
   try {
-    await client.query(statement);
+    return await client.query(statement);
   } finally {
     await client.end();
   }

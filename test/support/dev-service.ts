@@ -1,0 +1,42 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { createLogger } from '../../src/base/logger.ts';
+import { startAnvil } from '../../src/server/anvil.ts';
+import { readConfig } from '../../src/server/config.ts';
+import { startServer } from '../../src/server/main.ts';
+import { anvilAccounts } from './anvil.ts';
+import { quickPauses } from './quick-pauses.js';
+
+export interface DevService {
+  url: string;
+  rpc_url: string;
+  stop(): Promise<unknown>;
+}
+
+/** The service and chain of `svc-server dev` in this process, with ten blocks a second. */
+export async function startDevService(): Promise<DevService> {
+  const folder = await mkdtemp(path.join(tmpdir(), 'svc-dev-'));
+  const anvil = await startAnvil({ blockTime: 0.1 });
+  const config = readConfig({
+    SVC_PORT: '0',
+    SVC_DATA_DIR: folder,
+    SVC_CHAIN_RPC_URL: anvil.url,
+    SVC_PUBLIC_RPC_URL: anvil.url,
+    SVC_ANCHOR_PRIVATE_KEY: anvilAccounts[0].privateKey,
+    SVC_SIGNUP_ANCHORS: '1000000',
+    SVC_SIGNUP_GAS_WEI: '1000000000000000000000',
+    SVC_LOG_LEVEL: 'warn',
+  });
+  const logger = createLogger(config.values.SVC_LOG_LEVEL);
+  const server = await startServer(config, { logger, anchoring: { pauses: quickPauses } });
+  return {
+    url: server.url,
+    rpc_url: anvil.url,
+    async stop() {
+      await server.close();
+      await anvil.close();
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+}

@@ -1,0 +1,84 @@
+import { spawn } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { mkdtemp } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import { type AddressInfo, Socket } from 'node:net';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { fileURLToPath } from 'node:url';
+import chromium from '@sparticuz/chromium';
+import type { TestProject } from 'vitest/node';
+import { migratePostgres } from '../../src/server/store/postgres/migrate-database.ts';
+import { startPostgres } from './postgres.ts';
+import { createDatabase, dropDatabases } from './temporary-database.ts';
+
+/**
+ * Makes the folder of the run, and answers what its workers share (`askRun`). Nothing is started before a worker asks:
+ * most tests need none of it.
+ */
+export default async function setUpRun(project: TestProject): Promise<() => Promise<void>> {
+  process.env.TEST_RUN_ID = randomBytes(4).toString('hex');
+  await keepRunFolder();
+  const ends: (() => Promise<void>)[] = [];
+  const things: Record<string, () => Promise<unknown>> = {
+    postgres: single(() => sharePostgres(ends)),
+    chromium: single(async () => ({ path: await chromium.executablePath() })),
+  };
+  const server = createServer(async (request, response) => {
+    try {
+      response.end(JSON.stringify(await things[request.url?.slice(1) ?? '']?.()));
+    } catch (error) {
+      response.statusCode = 500;
+      response.end(String(error));
+    }
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  project.provide('testRun', `http://127.0.0.1:${(server.address() as AddressInfo).port}`);
+  return async () => {
+    for (const end of ends.reverse()) await end();
+    server.close();
+    server.closeAllConnections();
+  };
+}
+
+function single<T>(make: () => Promise<T>): () => Promise<T> {
+  let made: Promise<T> | undefined;
+  return () => {
+    made ??= make();
+    return made;
+  };
+}
+
+/**
+ * Everything temporary of the run goes into one folder, which is also in the PATH: so it is in the environment of all
+ * that the run starts, and the keeper finds and ends what a killed run leaves (run-keeper.ts).
+ */
+async function keepRunFolder(): Promise<void> {
+  const folder = await mkdtemp(path.join(tmpdir(), 'svc-test-'));
+  const program = fileURLToPath(new URL('run-keeper.js', import.meta.url));
+  const keeper = spawn(process.execPath, [program, folder], {
+    stdio: ['pipe', 'ignore', 'inherit'],
+    // A signal for all processes of the run leaves it alive.
+    detached: true,
+  });
+  // Its standard input ends with this process.
+  keeper.unref();
+  if (keeper.stdin instanceof Socket) keeper.stdin.unref();
+  process.env.TEST_OUTER_TMPDIR = tmpdir();
+  process.env.TEST_OUTER_PATH = process.env.PATH ?? '';
+  process.env.TMPDIR = folder;
+  process.env.PATH = `${folder}:${process.env.PATH}`;
+}
+
+async function sharePostgres(ends: (() => Promise<void>)[]) {
+  const given = process.env.TEST_POSTGRES_URL;
+  const server = given === undefined ? await startPostgres() : null;
+  const url = given ?? server?.url ?? '';
+  ends.push(() => server?.close() ?? dropDatabases(url));
+  const template = await createDatabase(url);
+  // Without partitions: those are of the clock of whoever opens it.
+  await migratePostgres({ url: template.url, poolMax: 2, pooler: false });
+  return { url, template: template.name };
+}

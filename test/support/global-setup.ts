@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import { mkdtemp } from 'node:fs/promises';
+import { chmod, mkdtemp } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import { type AddressInfo, Socket } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -57,6 +57,8 @@ function single<T>(make: () => Promise<T>): () => Promise<T> {
  */
 async function keepRunFolder(): Promise<void> {
   const folder = await mkdtemp(path.join(tmpdir(), 'svc-test-'));
+  // Some tests run programs as another user.
+  await chmod(folder, 0o755);
   const program = fileURLToPath(new URL('run-keeper.js', import.meta.url));
   const keeper = spawn(process.execPath, [program, folder], {
     stdio: ['pipe', 'ignore', 'inherit'],

@@ -70,6 +70,7 @@ export function createFinalityWatch(context: AnchoringContext, wake: () => void)
           isFailing = false;
         })
         .catch((error: unknown) => {
+          if (context.signal.aborted) return;
           if (!(error instanceof ProviderFault)) {
             fault = error;
             return;

@@ -5,6 +5,7 @@ import { pino } from 'pino';
 import { type Agent, startAgent } from '../../src/agent/agent.ts';
 import type { AgentClock } from '../../src/agent/clock.ts';
 import { readConfig } from '../../src/agent/config.ts';
+import { recordFailures, writeRecord } from './failure-records.ts';
 import { callLocally } from './local-call.ts';
 import type { Send } from './wire.ts';
 
@@ -25,6 +26,7 @@ export async function createTestAgent({ url, apiKey, clock, env }: TestAgentOpti
   await writeFile(keyFile, `${apiKey}\n`, { mode: 0o600 });
   const logLines: string[] = [];
   const logger = pino({ level: 'debug' }, { write: (line) => logLines.push(line) });
+  const written = recordFailures((to) => writeRecord(to, 'agent.log', logLines.join('')));
   let agent: Agent | null = null;
   const environment = {
     SVC_AGENT_URL: url,
@@ -60,6 +62,7 @@ export async function createTestAgent({ url, apiKey, clock, env }: TestAgentOpti
     status: async () => (await call('GET', '/api/v1/status')).body,
     async remove() {
       await stop();
+      await written();
       await rm(folder, { recursive: true, force: true });
     },
   };

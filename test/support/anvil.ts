@@ -1,4 +1,5 @@
 import { type Anvil, type AnvilOptions, startAnvil } from '../../src/server/anvil.ts';
+import { recordFailures, writeRecord } from './failure-records.ts';
 
 export interface TestChain extends Anvil {
   rpc<T = unknown>(method: string, params?: readonly unknown[]): Promise<T>;
@@ -26,13 +27,31 @@ export async function startTestChain(options: AnvilOptions = {}): Promise<TestCh
   const anvil = await startAnvil({ blockTime: 'manual', ...options });
   const rpc = <T>(method: string, params: readonly unknown[] = []) =>
     callRpc<T>(anvil.url, method, params);
+  const written = recordFailures((folder) => writeChain(anvil.url, folder));
   return {
     ...anvil,
+    async close() {
+      await written();
+      await anvil.close();
+    },
     rpc,
     async mine() {
       await rpc('evm_mine');
     },
   };
+}
+
+/** The last hundred blocks with their transactions, and what waits in the pool. */
+async function writeChain(url: string, folder: string): Promise<void> {
+  const head = Number(await callRpc<string>(url, 'eth_blockNumber'));
+  const numbers = Array.from({ length: Math.min(head + 1, 100) }, (_, below) => head - below);
+  const blocks = await Promise.all(
+    numbers.map((number) =>
+      callRpc(url, 'eth_getBlockByNumber', [`0x${number.toString(16)}`, true]),
+    ),
+  );
+  const pool = await callRpc(url, 'txpool_content');
+  await writeRecord(folder, 'chain.json', JSON.stringify({ blocks, pool }, null, 2));
 }
 
 export async function callRpc<T>(

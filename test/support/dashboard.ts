@@ -3,6 +3,7 @@ import { generatePrivateKey, type PrivateKeyAccount, privateKeyToAccount } from 
 import { type Client, createClient } from '../../src/client/client.ts';
 import { installWallet, sharedBrowser, type WalletOptions } from './browser.ts';
 import { type DevService, startDevService } from './dev-service.ts';
+import { recordFailures, writeRecord } from './failure-records.ts';
 import { waitFor } from './wait-for.ts';
 
 /** A page of the dashboard, and what went wrong in it. */
@@ -48,15 +49,21 @@ export async function startDashboard() {
 export async function browse<Listening extends Server>(server: Listening) {
   const browser = await sharedBrowser();
   const pages: DashboardPage[] = [];
+  const written = new WeakMap<DashboardPage, () => Promise<void>>();
   const open = async (address: string, options: OpenOptions = {}) => {
     const context = await browser.newContext(options.context);
     const opened = await openPage(context, server.url, address, options);
     pages.push(opened);
+    written.set(
+      opened,
+      recordFailures((folder) => writePage(opened, folder)),
+    );
     return opened;
   };
   /** Closes every page; throws when anything went wrong in one that the test has not taken out of `faults`. */
   const closePages = async () => {
     const opened = pages.splice(0);
+    for (const page of opened) await written.get(page)?.();
     await Promise.all(opened.map(({ context }) => context.close()));
     const wrong = opened.flatMap(({ faults, strangers }) => [...faults, ...strangers]);
     if (wrong.length > 0) throw new Error(`Went wrong in the browser:\n${wrong.join('\n')}`);
@@ -103,6 +110,11 @@ async function openPage(
   const watched = watch(page, url);
   await page.goto(url + address);
   return { page, context, ...watched };
+}
+
+async function writePage({ page, faults }: DashboardPage, folder: string): Promise<void> {
+  await writeRecord(folder, 'page.png', await page.screenshot({ fullPage: true }));
+  await writeRecord(folder, 'page.txt', [page.url(), ...faults].join('\n'));
 }
 
 /** Waits for what a page shows once it has read again, while its clock goes ahead from one reading to the next. */

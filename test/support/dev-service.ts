@@ -1,11 +1,11 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { createLogger } from '../../src/base/logger.ts';
-import { startAnvil } from '../../src/server/anvil.ts';
+import { pino } from 'pino';
 import { readConfig } from '../../src/server/config.ts';
 import { startServer } from '../../src/server/main.ts';
-import { anvilAccounts } from './anvil.ts';
+import { anvilAccounts, startTestChain } from './anvil.ts';
+import { recordFailures, writeRecord } from './failure-records.ts';
 import { quickPauses } from './quick-pauses.js';
 
 export interface DevService {
@@ -17,7 +17,7 @@ export interface DevService {
 /** The service and chain of `svc-server dev` in this process, with ten blocks a second. */
 export async function startDevService(): Promise<DevService> {
   const folder = await mkdtemp(path.join(tmpdir(), 'svc-dev-'));
-  const anvil = await startAnvil({ blockTime: 0.1 });
+  const anvil = await startTestChain({ blockTime: 0.1 });
   const config = readConfig({
     SVC_PORT: '0',
     SVC_DATA_DIR: folder,
@@ -26,9 +26,10 @@ export async function startDevService(): Promise<DevService> {
     SVC_ANCHOR_PRIVATE_KEY: anvilAccounts[0].privateKey,
     SVC_SIGNUP_ANCHORS: '1000000',
     SVC_SIGNUP_GAS_WEI: '1000000000000000000000',
-    SVC_LOG_LEVEL: 'warn',
   });
-  const logger = createLogger(config.values.SVC_LOG_LEVEL);
+  const log: string[] = [];
+  const logger = pino({ level: 'info' }, { write: (line) => log.push(line) });
+  const written = recordFailures((to) => writeRecord(to, 'service.log', log.join('')));
   const server = await startServer(config, { logger, anchoring: { pauses: quickPauses } });
   return {
     url: server.url,
@@ -36,6 +37,7 @@ export async function startDevService(): Promise<DevService> {
     async stop() {
       await server.close();
       await anvil.close();
+      await written();
       await rm(folder, { recursive: true, force: true });
     },
   };

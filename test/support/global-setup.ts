@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import { chmod, mkdtemp } from 'node:fs/promises';
+import { chmod, mkdtemp, rm } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import { type AddressInfo, Socket } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -19,6 +19,7 @@ import { createDatabase, dropDatabases } from './temporary-database.ts';
  */
 export default async function setUpRun(project: TestProject): Promise<() => Promise<void>> {
   process.env.TEST_RUN_ID = randomBytes(4).toString('hex');
+  await rm(path.resolve('test-results'), { recursive: true, force: true });
   await keepRunFolder();
   const ends: (() => Promise<void>)[] = [];
   const things: Record<string, () => Promise<unknown>> = {

@@ -5,12 +5,12 @@ import { type Clock, systemClock } from '../../src/base/clock.ts';
 import { loadAnchorKey } from '../../src/chain/anchor-key.ts';
 import { type OpenChain, openChain } from '../../src/chain/chain.ts';
 import { startAnchorer } from '../../src/server/anchorer/anchorer.ts';
-import { startAnvil } from '../../src/server/anvil.ts';
 import type { Network, Settings } from '../../src/server/core/deps.ts';
 import type { Store } from '../../src/server/core/ports.ts';
 import { buildApp } from '../../src/server/http/app.ts';
 import type { ArrivalTimeouts } from '../../src/server/http/http-server.ts';
-import { anvilAccounts, callRpc } from './anvil.ts';
+import { anvilAccounts, callRpc, startTestChain } from './anvil.ts';
+import { recordFailures, writeRecord } from './failure-records.ts';
 import { openTestStore } from './open-test-store.ts';
 import { quickPauses } from './quick-pauses.js';
 import { waitFor } from './wait-for.ts';
@@ -58,13 +58,16 @@ export async function startTestService(options: TestServiceOptions = {}) {
   const kind = options.chain ?? 'none';
   const clock = options.clock ?? systemClock;
   const anvil =
-    kind === 'none' ? null : await startAnvil({ blockTime: kind === 'manual' ? 'manual' : 0.1 });
+    kind === 'none'
+      ? null
+      : await startTestChain({ blockTime: kind === 'manual' ? 'manual' : 0.1 });
   const rpcUrl = anvil?.url ?? options.rpcUrl ?? 'http://127.0.0.1:9';
   const chain = openChain({ urls: [rpcUrl] });
   const opened = await openTestStore(clock, options.disk);
   const { store } = opened;
   const logLines: string[] = [];
   const logger = pino({ level: 'debug' }, { write: (line) => logLines.push(line) });
+  const written = recordFailures((folder) => writeRecord(folder, 'service.log', logLines.join('')));
   const stopping = new AbortController();
   const settings: Settings = {
     baseUrl: '',
@@ -123,6 +126,7 @@ export async function startTestService(options: TestServiceOptions = {}) {
       await opened.close();
       await chain.close();
       await anvil?.close();
+      await written();
     },
   };
 }

@@ -20,7 +20,7 @@ import { createDatabase, dropDatabases } from './temporary-database.ts';
 export default async function setUpRun(project: TestProject): Promise<() => Promise<void>> {
   process.env.TEST_RUN_ID = randomBytes(4).toString('hex');
   await rm(path.resolve('test-results'), { recursive: true, force: true });
-  await keepRunFolder();
+  await keepRunFolder(project.vitest.projects.map(({ tmpDir }) => tmpDir));
   const ends: (() => Promise<void>)[] = [];
   const things: Record<string, () => Promise<unknown>> = {
     postgres: single(() => sharePostgres(ends)),
@@ -54,14 +54,15 @@ function single<T>(make: () => Promise<T>): () => Promise<T> {
 
 /**
  * Everything temporary of the run goes into one folder, which is also in the PATH: so it is in the environment of all
- * that the run starts, and the keeper finds and ends what a killed run leaves (run-keeper.ts).
+ * that the run starts, and the keeper finds and ends what a killed run leaves (run-keeper.js). `ofVitest`: folders that
+ * vitest makes itself, which it removes unless it is killed.
  */
-async function keepRunFolder(): Promise<void> {
+async function keepRunFolder(ofVitest: readonly string[]): Promise<void> {
   const folder = await mkdtemp(path.join(tmpdir(), 'svc-test-'));
   // Some tests run programs as another user.
   await chmod(folder, 0o755);
   const program = fileURLToPath(new URL('run-keeper.js', import.meta.url));
-  const keeper = spawn(process.execPath, [program, folder], {
+  const keeper = spawn(process.execPath, [program, folder, ...ofVitest], {
     stdio: ['pipe', 'ignore', 'inherit'],
     // A signal for all processes of the run leaves it alive.
     detached: true,

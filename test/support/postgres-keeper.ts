@@ -75,6 +75,8 @@ async function make({ settings, files }: { settings: readonly string[]; files: o
     `port=${installed.port}`,
     'unix_socket_directories=',
     'max_connections=300',
+    // In its folder, which is removed with it.
+    'dynamic_shared_memory_type=mmap',
     // Its process is killed in tests, the machine is not.
     'fsync=off',
     ...settings,

@@ -1,9 +1,11 @@
-// Outlives the run of tests that has its standard input, however that ends: then ends the processes that it left and removes its folder, the first
-// argument. Whatever the run started has that folder in its environment.
+// Outlives the run of tests that has the other end of its standard input. When that run has ended, however it did, this
+// ends the processes that it left and removes its folders, the arguments. All that the run started has the first of them
+// in its environment.
 import { readdirSync, readFileSync, rmSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-const [folder = ''] = process.argv.slice(2);
+const folders = process.argv.slice(2);
+const [folder = ''] = folders;
 
 process.stdin.resume().once('end', async () => {
   // What is killed may have been about to start something.
@@ -11,7 +13,7 @@ process.stdin.resume().once('end', async () => {
     quiet = endProcesses() ? 0 : quiet + 1;
     await sleep(100);
   }
-  rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
+  for (const one of folders) rmSync(one, { recursive: true, force: true, maxRetries: 5 });
 });
 // Only the end of the run ends it.
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => {});

@@ -55,9 +55,8 @@ describe.concurrent('what the agent answered arrives once', () => {
 
   it(
     'where the line goes dead for longer than any call may take, and leaves its connections open',
-    {
-      timeout: LONG,
-    },
+    // It waits for the time-out of a call.
+    { timeout: LONG, tags: ['full'] },
     () =>
       withRobot(async ({ line, agent, work, connected, expectAllOnce }) => {
         await connected();
@@ -75,14 +74,17 @@ describe.concurrent('what the agent answered arrives once', () => {
       }),
   );
 
-  it('over a line too slow for what goes at once otherwise', { timeout: LONG }, () =>
-    withRobot(async ({ line, work, connected, expectAllOnce }) => {
-      await connected();
-      line.throttle(KILOBYTE_PER_SECOND);
-      await work({ sample: 3_000, proof: 100 });
-      for (let n = 0; n < 4; n++) await work({ samples: 1, proof: 12_000 });
+  it(
+    'over a line too slow for what goes at once otherwise',
+    { timeout: LONG, tags: ['full'] },
+    () =>
+      withRobot(async ({ line, work, connected, expectAllOnce }) => {
+        await connected();
+        line.throttle(KILOBYTE_PER_SECOND);
+        await work({ sample: 3_000, proof: 100 });
+        for (let n = 0; n < 4; n++) await work({ samples: 1, proof: 12_000 });
 
-      await expectAllOnce();
-    }),
+        await expectAllOnce();
+      }),
   );
 });

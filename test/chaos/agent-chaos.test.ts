@@ -1,3 +1,4 @@
+// @module-tag full
 import { afterAll, expect, it } from 'vitest';
 import { killAgents } from '../support/agent-process.ts';
 import { killServers } from '../support/server-process.ts';

@@ -1,3 +1,4 @@
+// @module-tag full
 import { afterAll, describe, expect, it } from 'vitest';
 import { killServers } from '../support/server-process.ts';
 import { sharedPostgres } from '../support/shared-postgres.ts';

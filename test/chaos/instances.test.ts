@@ -1,3 +1,4 @@
+// @module-tag full
 import { afterAll, expect, it } from 'vitest';
 import { startBalancer } from '../support/balancer.ts';
 import { killServers } from '../support/server-process.ts';

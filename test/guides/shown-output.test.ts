@@ -1,3 +1,4 @@
+// @module-tag full
 import { expect, it } from 'vitest';
 import { isShown } from '../support/shown-output.ts';
 

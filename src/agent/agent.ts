@@ -8,6 +8,7 @@ import { buildLocalApi, type LocalDeps } from './local-api/app.ts';
 import { listenOnLoopback, listenOnSocket } from './local-api/listen.ts';
 import { openSpool } from './spool/spool.ts';
 import { type AgentStatus, readStatus } from './status.ts';
+import { PAUSES, type UploaderPauses } from './uploader/pauses.ts';
 import { startUploader } from './uploader/uploader.ts';
 
 /** Calls under way get so long when the agent stops. */
@@ -34,7 +35,11 @@ export interface Agent {
  */
 export async function startAgent(
   config: AgentConfig,
-  { logger, clock = machineClock() }: { logger: Logger; clock?: AgentClock },
+  {
+    logger,
+    clock = machineClock(),
+    pauses = PAUSES,
+  }: { logger: Logger; clock?: AgentClock; pauses?: UploaderPauses },
 ): Promise<Agent> {
   const { serviceUrl, key, stateDir: folder, spoolBytes: maxBytes } = config;
   if (serviceUrl === null || key === null) {
@@ -47,7 +52,7 @@ export async function startAgent(
   const stopping = new AbortController();
   setMaxListeners(0, stopping.signal);
   await spool.update(({ ledger }) => ledger.noteBoot(clock.now()));
-  const uploader = startUploader({ serviceUrl, key, spool, clock, logger });
+  const uploader = startUploader({ serviceUrl, key, spool, clock, logger, pauses });
   const status = () => readStatus(spool, uploader, writes.lastHour());
   const progressAt = () => Math.min(uploader.progressAt, spool.progressAt);
   const apis: LocalApi[] = [];

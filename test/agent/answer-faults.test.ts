@@ -160,13 +160,13 @@ describe.concurrent('Retry-After', () => {
       line.handle(async (passing) => {
         askedAt.push(performance.now());
         if (askedAt.length > 1) return passing.pass();
-        answer(passing, 503, body, { 'retry-after': '3' });
+        answer(passing, 503, body, { 'retry-after': '1' });
       });
       await agent.claim();
       await waitFor('a second try', () => askedAt.length > 1, LONG);
 
       const [first = 0, second = 0] = askedAt;
-      expect(second - first).toBeGreaterThan(2_900);
+      expect(second - first).toBeGreaterThan(900);
     }),
   );
 
@@ -178,7 +178,7 @@ describe.concurrent('Retry-After', () => {
         askedAt.push(performance.now());
         if (askedAt.length === 2) {
           const body = { error: 'overloaded', message: 'Later.' };
-          return answer(passing, 503, body, { 'retry-after': '3' });
+          return answer(passing, 503, body, { 'retry-after': '1' });
         }
         await waitFor('the other call', () => askedAt.length > 1, LONG);
         return passing.pass();
@@ -187,7 +187,7 @@ describe.concurrent('Retry-After', () => {
       await waitFor('a third call', () => askedAt.length > 2, LONG);
 
       const [, second = 0, third = 0] = askedAt;
-      expect(third - second).toBeGreaterThan(2_900);
+      expect(third - second).toBeGreaterThan(900);
     }),
   );
 });

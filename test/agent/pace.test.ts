@@ -1,7 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { Pace } from '../../src/agent/uploader/pace.ts';
-import { retryMs, usualRange } from '../../src/agent/uploader/retries.ts';
+import { PAUSES } from '../../src/agent/uploader/pauses.ts';
+import { retryMs } from '../../src/agent/uploader/retries.ts';
 
 const headers = (limit: number, remaining: number) =>
   new Headers({ 'x-ratelimit-limit': String(limit), 'x-ratelimit-remaining': String(remaining) });
@@ -59,7 +60,7 @@ describe('a retry', () => {
         fc.double({ min: 0, max: 1, noNaN: true }),
         (n, part) => {
           const full = Math.min(1000 * 2 ** (n - 1), 15 * 60_000);
-          expect(retryMs(n, usualRange, () => part)).toBeCloseTo(part * full, 3);
+          expect(retryMs(n, PAUSES.usual, () => part)).toBeCloseTo(part * full, 3);
         },
       ),
     );

@@ -7,6 +7,7 @@ import type { AgentClock } from '../../src/agent/clock.ts';
 import { readConfig } from '../../src/agent/config.ts';
 import { recordFailures, writeRecord } from './failure-records.ts';
 import { callLocally } from './local-call.ts';
+import { quickUploaderPauses } from './quick-pauses.js';
 import type { Send } from './wire.ts';
 
 export interface TestAgentOptions {
@@ -49,7 +50,11 @@ export async function createTestAgent({ url, apiKey, clock, env }: TestAgentOpti
     logLines,
     async start(changes: Record<string, string> = {}) {
       const config = readConfig({ ...environment, ...changes }, { service: true });
-      agent = await startAgent(config, { logger, ...(clock && { clock }) });
+      agent = await startAgent(config, {
+        logger,
+        pauses: quickUploaderPauses,
+        ...(clock && { clock }),
+      });
     },
     stop,
     call,

@@ -11,3 +11,18 @@ export const quickPauses = {
   failedLookMs: 250,
   firstNonceMs: 50,
 };
+
+/**
+ * Pauses of an agent that tries again in tenths of a second.
+ * @type {import('../../src/agent/uploader/pauses.ts').UploaderPauses}
+ */
+export const quickUploaderPauses = {
+  lookMs: 100,
+  liveEveryMs: 100,
+  keyCheck: { firstMs: 50, maxMs: 50 },
+  usual: { firstMs: 100, maxMs: 1_000 },
+  lost: { firstMs: 100, maxMs: 1_000 },
+  poll: { firstMs: 100, maxMs: 1_000 },
+  credits: { firstMs: 200, maxMs: 1_000 },
+  spool: { firstMs: 100, maxMs: 1_000 },
+};

@@ -3,10 +3,6 @@ export interface RetryRange {
   readonly maxMs: number;
 }
 
-export const usualRange: RetryRange = { firstMs: 1000, maxMs: 15 * 60_000 };
-/** Of a record whose answer was lost, which is seldom its own doing. */
-export const lostRange: RetryRange = { firstMs: 1000, maxMs: 60_000 };
-
 /**
  * A random part of a wait that doubles with each failure in a row (from 1), at its longest too, so that robots which
  * lost the network together do not come back together.
@@ -20,7 +16,7 @@ export class Retries {
   readonly #entries = new Map<string, { failures: number; at: number }>();
 
   /** `retryAfterMs`: the least that the service asked for. */
-  failed(name: string, range: RetryRange = usualRange, retryAfterMs = 0): void {
+  failed(name: string, range: RetryRange, retryAfterMs = 0): void {
     const failures = (this.#entries.get(name)?.failures ?? 0) + 1;
     const at = performance.now() + Math.max(retryAfterMs, retryMs(failures, range));
     this.#entries.set(name, { failures, at });

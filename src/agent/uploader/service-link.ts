@@ -11,7 +11,8 @@ import type { Spool } from '../spool/spool.ts';
 import { settleEpochs } from './boot-epochs.ts';
 import { callError, isLost, retryAfterMs, verdictOf } from './classify.ts';
 import { Pace } from './pace.ts';
-import { Retries } from './retries.ts';
+import type { UploaderPauses } from './pauses.ts';
+import { Retries, type RetryRange } from './retries.ts';
 
 export interface LinkOptions {
   readonly serviceUrl: string;
@@ -19,6 +20,7 @@ export interface LinkOptions {
   readonly spool: Spool;
   readonly clock: AgentClock;
   readonly logger: Logger;
+  readonly pauses: UploaderPauses;
 }
 
 /** How far the agent has come with the service. */
@@ -36,8 +38,6 @@ export type LinkState =
 const ANSWER_MS = 60_000;
 const COMPLETION_MS = 120_000;
 
-/** The key's file is read so often while its key does not work. */
-const KEY_CHECK_MS = 2_000;
 /** A key that was refused is tried again, for the service may have been restored. */
 const SAME_KEY_MS = 15 * 60_000;
 
@@ -51,6 +51,7 @@ const WIDEST = 32;
 /** Speaks with the service as the robot: key, identity, pace, and when to try again. */
 export class ServiceLink {
   readonly pace = new Pace();
+  readonly pauses: UploaderPauses;
   readonly #options: LinkOptions;
   readonly #retries = new Retries();
   readonly #fetch: typeof fetch;
@@ -76,6 +77,7 @@ export class ServiceLink {
 
   constructor(options: LinkOptions) {
     this.#options = options;
+    this.pauses = options.pauses;
     this.#fetch = createHttpFetch(this.#agents);
   }
 
@@ -103,6 +105,11 @@ export class ServiceLink {
     };
   }
 
+  /** Between two tries of what failed so. */
+  retryRange(error: SvcError): RetryRange {
+    return isLost(error) ? this.pauses.lost : this.pauses.usual;
+  }
+
   /** Whether one more call would be too many; the end of any changes that. */
   get isFull(): boolean {
     return this.#underWay >= Math.floor(this.#width);
@@ -125,7 +132,7 @@ export class ServiceLink {
       return;
     }
     if (this.#isStillRefused(key)) {
-      this.#retries.failed(CONNECTION, keyCheck);
+      this.#retries.failed(CONNECTION, this.pauses.keyCheck);
       return;
     }
     this.#hint = keyHint(key);
@@ -139,7 +146,8 @@ export class ServiceLink {
       const known = callError(error);
       if (verdictOf(known) === 'key') this.#refused = { key, at: performance.now() };
       // Whatever it was, it is not asked again at once.
-      else if (this.#retries.waitMs(CONNECTION) === 0) this.#retries.failed(CONNECTION);
+      else if (this.#retries.waitMs(CONNECTION) === 0)
+        this.#retries.failed(CONNECTION, this.pauses.usual);
     }
   }
 
@@ -174,7 +182,8 @@ export class ServiceLink {
 
   /** Whether the key's file is another than when it was read; then the service is asked anew, at once. */
   async lookAtKey(): Promise<boolean> {
-    if (this.#keySeen === null || performance.now() - this.#lookedAt < KEY_CHECK_MS) return false;
+    if (this.#keySeen === null || performance.now() - this.#lookedAt < this.pauses.keyCheck.firstMs)
+      return false;
     this.#lookedAt = performance.now();
     const seen = await keyVersion(this.#options.key);
     if (seen === this.#keySeen) return false;
@@ -246,7 +255,7 @@ export class ServiceLink {
     if (this.#underWay > 1) this.#width = Math.max(1, this.#width / 2);
     // That a record came too slowly, or was too large, says nothing of others.
     if (verdictOf(error) === 'slow' && error.code !== 'timed_out') return;
-    this.#retries.failed(CONNECTION);
+    this.#retries.failed(CONNECTION, this.pauses.usual);
     if (!isLost(error)) return;
     // The next call is a small one, which tells whether others make sense.
     if (this.connected)
@@ -267,8 +276,6 @@ export class ServiceLink {
     if (this.#state !== state) this.#options.logger.error({ code, hint }, message);
     this.#state = state;
     this.#lastError = { code, message, at: this.#options.clock.now().wallMs };
-    this.#retries.failed(CONNECTION, keyCheck);
+    this.#retries.failed(CONNECTION, this.pauses.keyCheck);
   }
 }
-
-const keyCheck = { firstMs: KEY_CHECK_MS, maxMs: KEY_CHECK_MS };

@@ -9,7 +9,7 @@ import type { Spool } from '../spool/spool.ts';
 import type { Claim, Completion, TaskErrand } from '../spool/task-tables.ts';
 import { callError, isLost, retryAfterMs, type Verdict, verdictOf } from './classify.ts';
 import { claimBody } from './request-body.ts';
-import { lostRange, Retries, type RetryRange } from './retries.ts';
+import { Retries } from './retries.ts';
 import type { ServiceLink } from './service-link.ts';
 
 /** Completions under way at once, each of which may wait for a block; claims and polls. */
@@ -17,9 +17,6 @@ const PARALLEL = { completion: 16, claim: 4, poll: 4 };
 /** Errands of a kind looked at; more than can wait for a retry at once, or others would not be seen. */
 const LOOKED_AT = 2000;
 
-const pollRange: RetryRange = { firstMs: 4_000, maxMs: 60_000 };
-/** Without credits, or without a chain, one completion tries for all. */
-const creditsRange: RetryRange = { firstMs: 10_000, maxMs: 15 * 60_000 };
 const CREDITS = 'credits';
 
 type TaskOfService = Answer<'getTask'>['body']['task'];
@@ -77,7 +74,7 @@ export class TaskErrands {
   #creditsWaitMs(): number {
     if (this.#withoutCredits === null) return 0;
     const probing = this.#countUnderWay('completion') > 0;
-    return probing ? creditsRange.firstMs : this.#retries.waitMs(CREDITS);
+    return probing ? this.#link.pauses.credits.firstMs : this.#retries.waitMs(CREDITS);
   }
 
   async #run(errand: TaskErrand): Promise<void> {
@@ -163,9 +160,9 @@ export class TaskErrands {
     } else if (anchor === null || anchor.state === 'failed') {
       // The service let it go, or was put back to before it: it is handed in again.
       await this.#spool.update(({ tasks }) => tasks.requeue(id));
-      this.#retries.failed(id);
+      this.#retries.failed(id, this.#link.pauses.usual);
     } else {
-      this.#retries.failed(id, pollRange);
+      this.#retries.failed(id, this.#link.pauses.poll);
     }
   }
 
@@ -178,7 +175,7 @@ export class TaskErrands {
       { task: id },
       'the service does not know the task any more; it gets it again',
     );
-    this.#retries.failed(id);
+    this.#retries.failed(id, this.#link.pauses.usual);
   }
 
   /** The answer, or why there is none; what the spool does with it is not part of it. */
@@ -197,7 +194,7 @@ export class TaskErrands {
   async #accepted(id: string, waitMs = 0): Promise<void> {
     await this.#spool.update(({ tasks }) => tasks.accept(id));
     this.#retries.succeeded(id);
-    this.#retries.failed(id, pollRange, waitMs);
+    this.#retries.failed(id, this.#link.pauses.poll, waitMs);
   }
 
   /** Only with the receipt of this very proof the completion leaves. */
@@ -222,8 +219,9 @@ export class TaskErrands {
     if (verdict === 'refused') return this.#refuse(record, error);
     if (verdict === 'credits') this.#outOfCredits(error);
     // A key or a link that fails holds up everything; the record itself may go on at once, unless it was its doing.
-    if (verdict === 'record' || verdict === 'slow') this.#retries.failed(record.id);
-    else if (isLost(error)) this.#retries.failed(record.id, lostRange);
+    if (verdict === 'record' || verdict === 'slow')
+      this.#retries.failed(record.id, this.#link.pauses.usual);
+    else if (isLost(error)) this.#retries.failed(record.id, this.#link.pauses.lost);
   }
 
   async #refuse(record: Claim | Completion, { code, message }: SvcError): Promise<void> {
@@ -236,7 +234,7 @@ export class TaskErrands {
     if (this.#withoutCredits !== error.code)
       this.#logger.error({ code: error.code }, error.message);
     this.#withoutCredits = error.code;
-    this.#retries.failed(CREDITS, creditsRange, retryAfterMs(error));
+    this.#retries.failed(CREDITS, this.#link.pauses.credits, retryAfterMs(error));
   }
 
   #hasCredits(): void {

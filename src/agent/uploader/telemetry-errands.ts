@@ -7,11 +7,9 @@ import type { Batch } from '../spool/sample-table.ts';
 import type { Spool } from '../spool/spool.ts';
 import { callError, isLost, verdictOf } from './classify.ts';
 import { eventBody, sampleBody } from './request-body.ts';
-import { lostRange, Retries, usualRange } from './retries.ts';
+import { Retries } from './retries.ts';
 import type { ServiceLink } from './service-link.ts';
 
-/** The newest samples go so often, whatever else waits. */
-const LIVE_EVERY_MS = 1000;
 const LIVE_PARALLEL = 2;
 /** Requests with samples of the backlog under way at once. */
 const PARALLEL = 4;
@@ -59,7 +57,7 @@ export class TelemetryErrands {
   /** The newest samples, when their time has come; else how long until then; null for nothing. */
   nextLive(): (() => Promise<void>) | { waitMs: number } | null {
     this.#forgetOldBatches();
-    const waitMs = this.#lastLive + LIVE_EVERY_MS - performance.now();
+    const waitMs = this.#lastLive + this.#link.pauses.liveEveryMs - performance.now();
     if (this.#liveUnderWay >= LIVE_PARALLEL || !this.#hasUnfixed()) return null;
     return waitMs > 0 ? { waitMs } : () => this.#sendLive();
   }
@@ -205,7 +203,7 @@ export class TelemetryErrands {
     if (verdict === 'refused') {
       return isAlone ? this.#refuse(batch, records, error) : this.#halve(batch);
     }
-    this.#retries.failed(name, isLost(error) ? lostRange : usualRange);
+    this.#retries.failed(name, this.#link.retryRange(error));
     const half = Math.max(1, Math.floor(records.length / 2));
     if (verdict === 'slow') this.#most = Math.min(this.#most, half);
     const isAtFault = (isLost(error) || verdict === 'record') && this.#failedOften(name);
@@ -256,7 +254,7 @@ export class TelemetryErrands {
 
   async #eventFailed(event: StoredRecord, error: SvcError): Promise<void> {
     if (verdictOf(error) !== 'refused') {
-      this.#retries.failed(event.id, isLost(error) ? lostRange : usualRange);
+      this.#retries.failed(event.id, this.#link.retryRange(error));
       return;
     }
     const { code, message } = error;

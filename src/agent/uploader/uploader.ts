@@ -4,13 +4,10 @@ import { SvcError } from '../../base/svc-error.ts';
 import type { Answer } from '../../protocol/routes.ts';
 import { fault } from '../fault.ts';
 import { callError } from './classify.ts';
-import { Retries, type RetryRange } from './retries.ts';
+import { Retries } from './retries.ts';
 import { type LinkOptions, ServiceLink } from './service-link.ts';
 import { TaskErrands } from './task-errands.ts';
 import { TelemetryErrands } from './telemetry-errands.ts';
-
-/** How often it looks by itself, at the key's file among others; everything that is new wakes it. */
-const LOOK_MS = 2_500;
 
 /** A robot that asks for a task waits so long for the service. */
 const READ_MS = 5_000;
@@ -18,8 +15,6 @@ const READ_MS = 5_000;
 /** The rate that `status` shows is that of so long. */
 const RATE_MS = 60_000;
 
-/** Nothing is sent for so long when the spool cannot be written: what is sent would be sent again. */
-const spoolRange: RetryRange = { firstMs: 1_000, maxMs: 30_000 };
 const SPOOL = 'spool';
 
 /** For what a call that was ended has to write. */
@@ -114,7 +109,7 @@ export class Uploader {
     this.#progressAt = performance.now();
     this.#noteRate();
     void this.#link.lookAtKey().then((changed) => changed && this.#wake());
-    const waitMs = Math.min(this.#nextRound(), LOOK_MS);
+    const waitMs = Math.min(this.#nextRound(), this.#options.pauses.lookMs);
     this.#timer = setTimeout(() => this.#wake(), waitMs);
   }
 
@@ -123,7 +118,7 @@ export class Uploader {
       return this.#startCalls();
     } catch (error) {
       this.#broke(error);
-      return LOOK_MS;
+      return this.#options.pauses.lookMs;
     }
   }
 
@@ -134,9 +129,9 @@ export class Uploader {
       if (closed > 0) return Math.ceil(closed);
       if (!this.#link.connected) {
         this.#connect();
-        return LOOK_MS;
+        return this.#options.pauses.lookMs;
       }
-      if (this.#link.isFull) return LOOK_MS;
+      if (this.#link.isFull) return this.#options.pauses.lookMs;
       const preparing = this.#telemetry.prepare();
       if (preparing !== null) this.#follow(preparing);
       const [live, ...others] = [
@@ -180,7 +175,7 @@ export class Uploader {
   /** Calls answer by themselves; what else fails is the spool, or a bug, and at once it would fail again. */
   #broke(error: unknown): void {
     if (this.#spoolRetries.waitMs(SPOOL) > 0) return;
-    this.#spoolRetries.failed(SPOOL, spoolRange);
+    this.#spoolRetries.failed(SPOOL, this.#options.pauses.spool);
     const { logger } = this.#options;
     if (error instanceof SvcError)
       logger.error({ code: error.code, err: error.cause }, error.message);
@@ -189,7 +184,7 @@ export class Uploader {
 
   #noteRate(): void {
     const now = performance.now();
-    if (now - (this.#rates.at(-1)?.at ?? 0) < LOOK_MS / 2) return;
+    if (now - (this.#rates.at(-1)?.at ?? 0) < this.#options.pauses.lookMs / 2) return;
     this.#rates.push({ at: now, delivered: this.#telemetry.delivered });
     while ((this.#rates[1]?.at ?? now) < now - RATE_MS) this.#rates.shift();
   }
@@ -209,7 +204,7 @@ function unreachable(cause?: unknown) {
 
 function earliest(found: ((() => Promise<void>) | { waitMs: number } | null)[]): number {
   const waits = found.map((one) =>
-    one !== null && typeof one === 'object' ? one.waitMs : LOOK_MS,
+    one !== null && typeof one === 'object' ? one.waitMs : Number.POSITIVE_INFINITY,
   );
   return Math.ceil(Math.min(...waits));
 }

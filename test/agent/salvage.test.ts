@@ -17,6 +17,7 @@ import { DamagedRecord, type RecordKind, type SpoolRecord } from '../../src/agen
 import { recordsIn } from '../../src/agent/spool/salvage.ts';
 import type { Spool } from '../../src/agent/spool/spool.ts';
 import { hashProof } from '../../src/proof/hash.ts';
+import { itHolds } from '../support/property.ts';
 import { createTemporarySpool } from '../support/temporary-spool.ts';
 
 let place: ReturnType<typeof createTemporarySpool>;
@@ -207,18 +208,19 @@ describe('a damaged spool', () => {
     expect(completions.filter((one) => !kept.has(keyOf(one))).map(({ id }) => id)).toEqual([]);
   });
 
-  it('gives no record that was not written, whatever its bytes', () => {
+  itHolds('gives no record that was not written, whatever its bytes', 200, (numRuns) => {
     fc.assert(
       fc.property(fc.uint8Array({ minLength: PAGE_BYTES, maxLength: PAGE_BYTES }), (bytes) => {
         bytes[0] = 0x0d;
         writeFileSync(file, bytes);
         expect([...recordsIn(file)]).toEqual([]);
       }),
-      { numRuns: 200 },
+      { numRuns },
     );
   });
 
-  it('gives exactly the records of the pages that are whole, whichever are torn', async () => {
+  const exactly = 'gives exactly the records of the pages that are whole, whichever are torn';
+  itHolds(exactly, 50, async (numRuns) => {
     const records = await filledAndClosed();
     const whole = readFileSync(file);
     const pages = whole.length / PAGE_BYTES;
@@ -233,7 +235,7 @@ describe('a damaged spool', () => {
         // A page holds fewer than 60 of these records.
         expect(found.length).toBeGreaterThanOrEqual(records.length - 60 * numbers.length);
       }),
-      { numRuns: 50 },
+      { numRuns },
     );
   });
 

@@ -1,9 +1,10 @@
 import fc from 'fast-check';
-import { expect, it } from 'vitest';
+import { expect } from 'vitest';
 import { SvcError } from '../../src/base/svc-error.ts';
 import type { Lease, Standings } from '../../src/server/core/anchor-store.ts';
 import type { TaskRecord } from '../../src/server/core/ports.ts';
 import type { NewRobot } from '../../src/server/core/robot-store.ts';
+import { itHolds } from '../support/property.ts';
 import { type OpenStore, World } from './world.ts';
 
 type Step =
@@ -185,7 +186,8 @@ class History {
 }
 
 export function historyContract(open: OpenStore): void {
-  it('leaves every invariant holding, and the same after it is opened again', async () => {
+  const name = 'leaves every invariant holding, and the same after it is opened again';
+  itHolds(name, 40, async (numRuns) => {
     await fc.assert(
       fc.asyncProperty(fc.array(step, { maxLength: 90, size: 'max' }), async (steps) => {
         const world = await World.open(open);
@@ -199,7 +201,7 @@ export function historyContract(open: OpenStore): void {
           await world.close();
         }
       }),
-      { numRuns: 40 },
+      { numRuns },
     );
   });
 }

@@ -28,7 +28,7 @@ describe('the local chain', () => {
     const genesis = new Set<string>();
 
     for (let start = 0; start < 3; start++) {
-      const anvil = await startAnvil({ stateFile });
+      const anvil = await startAnvil({ stateFile, blockTime: 0.1 });
       const before = Number(await callRpc(anvil.url, 'eth_blockNumber'));
       await waitFor(
         'two blocks',

@@ -12,6 +12,8 @@ import type { TemporaryDatabase } from '../support/temporary-database.ts';
 import { waitFor } from '../support/wait-for.ts';
 
 const COUNT = 5;
+/** Long enough that a busy machine does not lose it before the pause. */
+const LEASE_TTL_MS = '3000';
 
 let chain: TestChain;
 let dataDir: string;
@@ -41,7 +43,7 @@ it.each(['attempt_signed', 'attempt_committed'])(
     const server = {
       dataDir,
       rpcUrl: chain.url,
-      environment: { SVC_DATABASE_URL: database.url, SVC_ANCHOR_TIMEOUT_MS: '0' },
+      environment: { SVC_DATABASE_URL: database.url, SVC_ANCHOR_TIMEOUT_MS: '0', LEASE_TTL_MS },
     };
     const paused = await spawnServer({ ...server, crash: { at, count: 1, signal: 'SIGSTOP' } });
     await waitFor('its lease', () => paused.passed.has('saveChainStatus:after'));

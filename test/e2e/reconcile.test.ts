@@ -47,7 +47,7 @@ const start = (at?: string) =>
   spawnServer({
     dataDir,
     rpcUrl: chain.url,
-    environment: { SVC_ANCHOR_TIMEOUT_MS: '2000' },
+    environment: { SVC_ANCHOR_TIMEOUT_MS: '200' },
     ...(at === undefined ? {} : { crash: { at, count: 1 } }),
   });
 const degraded = async (url: string) =>

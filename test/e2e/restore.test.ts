@@ -43,7 +43,8 @@ describe('a server on a restored database', () => {
   }
 
   it('anchors again once the chain is found to hold nothing that it does not know', async () => {
-    const environment = { SVC_ANCHOR_TIMEOUT_MS: '2500' };
+    // It looks again after a third of its lease whether the queue is still held.
+    const environment = { SVC_ANCHOR_TIMEOUT_MS: '500', LEASE_TTL_MS: '3000' };
     const first = await spawnServer({ dataDir, rpcUrl: anvil.url, environment });
     const { owner } = await signInAt(first.url);
     const { body } = await owner.call('createRobot', { body: { name: 'arm' } });

@@ -30,7 +30,7 @@ describe('a server whose anchoring account runs out of funds', () => {
   it(
     'says so, keeps what it accepted over a restart, and anchors it after a top-up by itself',
     async () => {
-      const environment = { SVC_ANCHOR_TIMEOUT_MS: '1000' };
+      const environment = { SVC_ANCHOR_TIMEOUT_MS: '200' };
       const start = () => spawnServer({ dataDir, rpcUrl: chain.url, environment });
       const first = await start();
       const read = async (url: string, page: string) => (await fetch(`${url}${page}`)).text();

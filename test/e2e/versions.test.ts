@@ -183,7 +183,10 @@ describe('on an empty database', () => {
     }
   });
 
-  it('an instance waits for one that migrates for longer than any request may take', async () => {
+  // Eight seconds: a request waits for a lock for five.
+  it('an instance waits for one that migrates for longer than any request may take', {
+    tags: ['full'],
+  }, async () => {
     const migrated = migrateFurther(database.url, {
       sql: 'SELECT pg_sleep(8)',
       worksFrom: schemaVersion,

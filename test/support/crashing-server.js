@@ -1,5 +1,5 @@
 // svc-server with a fault: kills itself, as `kill -9` would, when it comes to the fault point CRASH_AT for the
-// CRASH_COUNT-th time; with CRASH_SIGNAL=SIGSTOP it stops there until somebody lets it go on. Its environment comes as one line of JSON on standard input, so that a process can be
+// CRASH_COUNT-th time; with CRASH_SIGNAL=SIGSTOP it stops there until somebody lets it go on. LEASE_TTL_MS is how long its lease lasts. Its environment comes as one line of JSON on standard input, so that a process can be
 // made ready before it is needed; it ends when its standard input does. Tells one JSON document a line:
 // `url` once it listens, `passed` when it comes to a point for the first time, `killed` before it dies.
 //
@@ -17,7 +17,13 @@ import { quickPauses } from './quick-pauses.js';
 process.stdin.once('end', () => process.exit(1));
 const [line] = await once(createInterface({ input: process.stdin }), 'line');
 process.stdin.unref();
-const { CRASH_AT, CRASH_COUNT, CRASH_SIGNAL = 'SIGKILL', ...environment } = JSON.parse(line);
+const {
+  CRASH_AT,
+  CRASH_COUNT,
+  CRASH_SIGNAL = 'SIGKILL',
+  LEASE_TTL_MS,
+  ...environment
+} = JSON.parse(line);
 
 let countdown = Number(CRASH_COUNT ?? 1);
 /** @type {Set<string>} */
@@ -70,7 +76,10 @@ const server = await startServer(config, {
   logger: createLogger(config.values.SVC_LOG_LEVEL),
   onAnchorStep: pass,
   wrapStore: betweenCalls,
-  anchoring: { pauses: quickPauses },
+  anchoring: {
+    pauses: quickPauses,
+    ...(LEASE_TTL_MS && { leaseTtlMs: Number(LEASE_TTL_MS) }),
+  },
 });
 tell({ url: server.url });
 // Ends by itself once nothing is left open.

@@ -41,6 +41,8 @@ export async function main(argv: string[]): Promise<number> {
     }
     const { reportError } = await import('./report-error.ts');
     return reportError(error, (context as Context | null)?.signInCommand() ?? null);
+  } finally {
+    process.off('SIGINT', interrupted);
   }
 }
 

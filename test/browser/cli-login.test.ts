@@ -69,7 +69,7 @@ async function startLogin() {
     `#!/bin/sh\nprintf %s "$1" > "${opened}.part" && mv "${opened}.part" "${opened}"\n`,
   );
   await chmod(opener, 0o755);
-  const finished = user.svc(['login', dev.url], {
+  const finished = user.spawnSvc(['login', dev.url], {
     env: { PATH: `${user.folder}:${process.env.PATH}` },
   });
   const read = () => readFile(opened, 'utf8').catch(() => null);

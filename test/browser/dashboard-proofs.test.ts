@@ -10,7 +10,7 @@ import {
   waitAhead,
 } from '../support/dashboard.ts';
 import { arrangeScene, type Scene } from '../support/dashboard-scene.ts';
-import { run } from '../support/programs.ts';
+import { runInProcess } from '../support/run-in-process.ts';
 
 let dashboard: Dashboard;
 let opened: DashboardPage;
@@ -79,9 +79,9 @@ describe('a task', () => {
     const bundle = await download(page, 'Download bundle');
 
     const rpc = ['--rpc-url', dashboard.server.rpc_url];
-    const verified = await run('svc', ['verify', receipt, '--proof', evidence, ...rpc]);
+    const verified = await runInProcess('svc', ['verify', receipt, '--proof', evidence, ...rpc]);
     expect(verified.exitCode, verified.stderr).toBe(0);
-    expect((await run('svc', ['verify', bundle, ...rpc])).exitCode).toBe(0);
+    expect((await runInProcess('svc', ['verify', bundle, ...rpc])).exitCode).toBe(0);
     const command = await page.locator('pre', { hasText: 'svc verify' }).textContent();
     expect(command).toBe(
       `svc verify ${path.basename(receipt)} --rpc-url ${dashboard.server.rpc_url}`,
@@ -134,7 +134,7 @@ describe('evidence', () => {
     await page.getByRole('heading', { name: 'Receipt' }).waitFor();
     const rpc = ['--rpc-url', dashboard.server.rpc_url];
     const bundle = await download(page, 'Download bundle');
-    expect((await run('svc', ['verify', bundle, ...rpc])).exitCode).toBe(0);
+    expect((await runInProcess('svc', ['verify', bundle, ...rpc])).exitCode).toBe(0);
   });
 });
 

@@ -55,7 +55,7 @@ describe('naming a robot', () => {
 
 describe('svc robots', () => {
   it('create prints id and key alone when piped, and says on stderr what to do', async () => {
-    const { stdout, stderr } = await user.svc(['robots', 'create', 'arm']);
+    const { stdout, stderr } = await user.spawnSvc(['robots', 'create', 'arm']);
 
     const [id, key] = stdout.trimEnd().split('\t');
     expect([id, key]).toEqual([(await robotCalled('arm')).id, expect.stringMatching(KEY)]);

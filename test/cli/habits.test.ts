@@ -126,7 +126,7 @@ describe('colours', () => {
 
   it('are written to a pipe with FORCE_COLOR, into the same values', async () => {
     const env = { FORCE_COLOR: '1' };
-    const { stdout, stderr } = await user.svc(['robots', 'list'], { env });
+    const { stdout, stderr } = await user.spawnSvc(['robots', 'list'], { env });
 
     expect(stdout.split('\t')[1]).toBe('arm');
     expect(stderr).toBe('');
@@ -409,7 +409,7 @@ describe('docs/cli.md', () => {
 describe('start-up', () => {
   /** Whether a module of the package was read. */
   const reads = async (name: string, args: readonly string[]) => {
-    const { stderr } = await user.svc(args, { env: { NODE_DEBUG: 'module' } });
+    const { stderr } = await user.spawnSvc(args, { env: { NODE_DEBUG: 'module' } });
     expect(stderr).toContain('/dist/cli/svc.cjs');
     return stderr.includes(`/node_modules/${name}/`);
   };

@@ -9,6 +9,7 @@ import { commands } from '../../src/cli/command-table.ts';
 import { exitCodes } from '../../src/cli/exit.ts';
 import { createHttpFetch } from '../../src/client/http-fetch.ts';
 import { run } from '../support/programs.ts';
+import { runInProcess } from '../support/run-in-process.ts';
 
 /** Whatever listens at the address: it answers every request with these bytes. */
 let answer: string;
@@ -37,7 +38,8 @@ beforeEach(async () => {
   await writeFile(path.join(folder, 'config', 'config.json'), config, { mode: 0o600 });
 });
 
-const svc = (args: string[]) => run('svc', args, { env: { SVC_CONFIG_DIR: `${folder}/config` } });
+const svc = (args: string[], start = runInProcess) =>
+  start('svc', args, { env: { SVC_CONFIG_DIR: `${folder}/config` } });
 
 function http(body: string, head = 'HTTP/1.1 200 OK'): string {
   const length = Buffer.byteLength(body);
@@ -112,7 +114,8 @@ describe('what is not the service', () => {
   it('is told what was expected of it', async () => {
     answer = http('{"items":[{"id":7}],"next_cursor":null}');
 
-    const { stderr } = await svc(['tasks', 'list']);
+    // The bundle has schemas of its own.
+    const { stderr } = await svc(['tasks', 'list'], run);
 
     expect(stderr).toBe(
       `svc: ${url} answered GET /api/v1/tasks otherwise than a service does: an item of items must have title.\n` +

@@ -39,7 +39,7 @@ async function writeKeystore(password: string): Promise<string> {
 
 describe('svc login --key-file', () => {
   it('signs in with a hex key, and keeps the session where only its owner reads it', async () => {
-    const { exitCode, stdout, stderr } = await user.svc([
+    const { exitCode, stdout, stderr } = await user.spawnSvc([
       'login',
       service.url,
       '--key-file',
@@ -336,7 +336,8 @@ describe('profiles', () => {
   it('of logins at the same moment are all kept', async () => {
     const names = ['a', 'b', 'c', 'd'];
 
-    await Promise.all(names.map((name) => user.signIn('--profile', name)));
+    const login = ['login', service.url, '--key-file', user.keyFile];
+    await Promise.all(names.map((name) => user.spawnSvc([...login, '--profile', name])));
 
     const kept = Object.keys((await readConfig()).profiles);
     expect(kept.sort()).toEqual(names);

@@ -14,6 +14,7 @@ import type { PublicVerification, Verification } from '../../src/protocol/resour
 import { anvilAccounts, startTestChain, type TestChain } from '../support/anvil.ts';
 import { run } from '../support/programs.ts';
 import { startRpcProxy } from '../support/rpc-proxy.ts';
+import { runInProcess } from '../support/run-in-process.ts';
 
 const [service, forger] = [anvilAccounts[0].address, anvilAccounts[1].address] as const;
 const uuid = (n: number) => `01940000-0000-7000-8000-${String(n).padStart(12, '0')}`;
@@ -123,8 +124,8 @@ function lie(about: Verification): PublicVerification {
   };
 }
 
-async function verify(subject: string, ...args: string[]) {
-  const { exitCode, stdout, stderr } = await run('svc', ['verify', subject, '--json', ...args], {
+async function verifyBy(start: typeof run, subject: string, ...args: string[]) {
+  const { exitCode, stdout, stderr } = await start('svc', ['verify', subject, '--json', ...args], {
     env: { SVC_URL: liarUrl(), SVC_CONFIG_DIR: folder },
   });
   const { checks = [] } = stdout === '' ? {} : JSON.parse(stdout);
@@ -133,6 +134,8 @@ async function verify(subject: string, ...args: string[]) {
     .map(({ name }) => name);
   return { exitCode, stderr, failed };
 }
+
+const verify = (subject: string, ...args: string[]) => verifyBy(runInProcess, subject, ...args);
 
 const liarUrl = () => `http://127.0.0.1:${(liar.address() as AddressInfo).port}`;
 
@@ -254,7 +257,7 @@ describe('svc verify --rpc-url, while the service lies', () => {
   ])('proves what is true, %s', async (_, make) => {
     stated = make();
 
-    const found = await verify(stated.proof_hash, '--rpc-url', chain.url);
+    const found = await verifyBy(run, stated.proof_hash, '--rpc-url', chain.url);
 
     expect(found).toEqual({ exitCode: 0, stderr: '', failed: [] });
   });

@@ -91,7 +91,7 @@ describe('svc verify HASH', () => {
   ])('is taken %s', async (_, argument, input) => {
     const args = ['verify', argument(), '--json', ...onChain()];
 
-    const { stdout } = await user.svc(args, input && { input: input() });
+    const { stdout } = await user.spawnSvc(args, input && { input: input() });
 
     expect(JSON.parse(stdout)).toMatchObject({
       verified: true,

@@ -10,9 +10,9 @@ export interface Finished {
   stderr: string;
 }
 
-type Program = 'svc' | 'svc-agent' | 'svc-server';
+export type Program = 'svc' | 'svc-agent' | 'svc-server';
 
-interface RunOptions {
+export interface RunOptions {
   env?: Record<string, string>;
   input?: string;
 }
@@ -20,7 +20,7 @@ interface RunOptions {
 /** Runs one of the three programs as a process, with nothing in its environment but `env`. */
 export async function run(
   program: Program,
-  args: string[],
+  args: readonly string[],
   { env, input }: RunOptions = {},
 ): Promise<Finished> {
   const child = start(program, args, env);
@@ -73,12 +73,14 @@ export async function startServerProgram(
   throw new Error('The server ended before it listened');
 }
 
-function start(program: Program, args: string[], env: Record<string, string> = {}) {
-  const file = fileURLToPath(
-    new URL(`../../bin/${program}.${program === 'svc' ? 'cjs' : 'js'}`, import.meta.url),
-  );
-  return spawn(process.execPath, [file, ...args], {
+function start(program: Program, args: readonly string[], env: Record<string, string> = {}) {
+  return spawn(process.execPath, [programFile(program), ...args], {
     stdio: ['pipe', 'pipe', 'pipe'],
     env: { PATH: process.env.PATH, ...env },
   });
+}
+
+export function programFile(program: Program): string {
+  const name = `${program}.${program === 'svc' ? 'cjs' : 'js'}`;
+  return fileURLToPath(new URL(`../../bin/${name}`, import.meta.url));
 }

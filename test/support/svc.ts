@@ -4,7 +4,8 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { privateKeyToAccount } from 'viem/accounts';
 import { type Client, createClient } from '../../src/client/client.ts';
-import { type Finished, run } from './programs.ts';
+import { type Finished, type RunOptions, run } from './programs.ts';
+import { runInProcess } from './run-in-process.ts';
 import { runInTerminal, type TerminalOptions } from './terminal.ts';
 
 export type SvcUser = Awaited<ReturnType<typeof createSvcUser>>;
@@ -18,8 +19,9 @@ export async function createSvcUser(url: string) {
   const keyFile = file('key');
   await writeFile(keyFile, `${privateKey}\n`, { mode: 0o600 });
   const env = { SVC_CONFIG_DIR: file('config'), HOME: folder };
-  const svc = (args: readonly string[], options: { env?: object; input?: string } = {}) =>
-    run('svc', [...args], { ...options, env: { ...env, ...options.env } });
+  const withEnv = (options: RunOptions = {}) => ({ ...options, env: { ...env, ...options.env } });
+  const svc = (args: readonly string[], options?: RunOptions) =>
+    runInProcess('svc', args, withEnv(options));
   return {
     folder,
     file,
@@ -30,6 +32,8 @@ export async function createSvcUser(url: string) {
     env,
     /** Runs `svc` with its output piped. */
     svc,
+    /** The same as a process of its own. */
+    spawnSvc: (args: readonly string[], options?: RunOptions) => run('svc', args, withEnv(options)),
     /** The same, in a pseudo-terminal. */
     inTerminal: (args: readonly string[], options: TerminalOptions = {}) =>
       runInTerminal(args, { ...options, env: { ...env, ...options.env } }),

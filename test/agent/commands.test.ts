@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { hashProof } from '../../src/proof/hash.ts';
 import { type AgentProcess, killAgents, spawnAgent } from '../support/agent-process.ts';
 import { run } from '../support/programs.ts';
+import { runInProcess } from '../support/run-in-process.ts';
 import {
   type Owner,
   startTestService,
@@ -21,8 +22,10 @@ let env: Record<string, string>;
 let daemon: AgentProcess;
 
 const file = (name: string) => path.join(folder, name);
-const agent = (args: string[], input?: string) =>
-  run('svc-agent', args, { env, ...(input !== undefined && { input }) });
+const agentBy = (start: typeof run, args: string[], input?: string) =>
+  start('svc-agent', args, { env, ...(input !== undefined && { input }) });
+const agent = (args: string[], input?: string) => agentBy(runInProcess, args, input);
+const spawned = (args: string[], input?: string) => agentBy(run, args, input);
 
 beforeAll(async () => {
   service = await startTestService({ chain: 'mining' });
@@ -49,9 +52,9 @@ describe('for shell scripts', () => {
     const proof = { picked: 12, spoken: 'Grüße' };
     await writeFile(file('evidence.json'), JSON.stringify(proof));
 
-    const claimed = await agent(['claim', 'Pick parcels', '--description', 'Hall 2']);
+    const claimed = await spawned(['claim', 'Pick parcels', '--description', 'Hall 2']);
     const task = claimed.stdout.trim();
-    const completed = await agent(['complete', task, file('evidence.json'), '--wait', '60']);
+    const completed = await spawned(['complete', task, file('evidence.json'), '--wait', '60']);
 
     expect([claimed.exitCode, claimed.stderr, completed.exitCode]).toEqual([0, '', 0]);
     expect(JSON.parse(completed.stdout)).toMatchObject({
@@ -103,7 +106,7 @@ describe('for shell scripts', () => {
 
   it('telemetry and event reach the service', async () => {
     const args = ['--battery', '81', '--state', 'busy', '--metric', 'speed_m_s=0.4'];
-    expect((await agent(['telemetry', ...args])).exitCode).toBe(0);
+    expect((await spawned(['telemetry', ...args])).exitCode).toBe(0);
     expect((await agent(['event', 'error', 'Jammed', '--severity', 'error'])).exitCode).toBe(0);
 
     const read = (what: string) =>
@@ -129,7 +132,7 @@ describe('for shell scripts', () => {
 
 describe('status', () => {
   it('says what is there, for people and as one JSON object', async () => {
-    const shown = await agent(['status']);
+    const shown = await spawned(['status']);
     const { stdout, stderr } = await agent(['status', '--json']);
 
     expect(shown.stdout).toMatch(/^service {5}http:\/\/127\.0\.0\.1:\d+, connected\n/);
@@ -143,7 +146,7 @@ describe('status', () => {
   });
 
   it('ends with 7 where no daemon answers', async () => {
-    const { exitCode, stderr } = await run('svc-agent', ['status'], {
+    const { exitCode, stderr } = await runInProcess('svc-agent', ['status'], {
       env: { ...env, SVC_AGENT_SOCKET: file('none.sock') },
     });
 
@@ -159,7 +162,7 @@ describe('key set', () => {
     });
     robot = { ...robot, apiKey: body.api_key };
 
-    const { exitCode, stderr } = await agent(['key', 'set'], `${body.api_key}\n`);
+    const { exitCode, stderr } = await spawned(['key', 'set'], `${body.api_key}\n`);
 
     expect([exitCode, stderr]).toEqual([0, expect.stringContaining('The daemon uses it.')]);
     expect(await readFile(file('key'), 'utf8')).toBe(`${body.api_key}\n`);
@@ -210,7 +213,7 @@ describe('run', () => {
 
     expect(await daemon.kill('SIGTERM')).toBe('0');
     const { stdout } = await agent(['spool', 'export']);
-    const compacted = await agent(['spool', 'compact']);
+    const compacted = await spawned(['spool', 'compact']);
 
     const records = stdout
       .trim()
@@ -229,7 +232,7 @@ describe('config', () => {
   it('prints effective values, and that a key is set, not which', async () => {
     const key = `svc_${'0123456789'.repeat(4)}`;
 
-    const { stdout } = await run('svc-agent', ['config'], {
+    const { stdout } = await runInProcess('svc-agent', ['config'], {
       env: { SVC_AGENT_KEY: key, STATE_DIRECTORY: '/var/lib/x' },
     });
 

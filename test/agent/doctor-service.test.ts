@@ -6,6 +6,7 @@ import { createServer } from 'node:tls';
 import { expect, it } from 'vitest';
 import { makeCertificate } from '../support/certificate.ts';
 import { setUpDoctorScene } from '../support/doctor.ts';
+import { run } from '../support/programs.ts';
 import { needsProgram } from '../support/require-program.ts';
 
 const scene = setUpDoctorScene();
@@ -98,10 +99,8 @@ it('tells a certificate that is trusted from one that is not', async (context) =
   const front = await startTlsFront(needsProgram(context, 'openssl'));
   try {
     const untrusted = await scene.doctor({ SVC_AGENT_URL: front.url });
-    const trusted = await scene.doctor({
-      SVC_AGENT_URL: front.url,
-      NODE_EXTRA_CA_CERTS: front.certificate,
-    });
+    const trust = { NODE_EXTRA_CA_CERTS: front.certificate };
+    const trusted = await scene.doctor({ SVC_AGENT_URL: front.url, ...trust }, run);
 
     expect(untrusted.checks.get('tls')).toMatchObject({
       ok: false,

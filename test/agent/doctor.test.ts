@@ -7,7 +7,7 @@ const scene = setUpDoctorScene();
 it('ends with 0 where all is well, and tells what it saw', async () => {
   await scene.startConnected();
 
-  const { exitCode, ok, checks } = await scene.doctor();
+  const { exitCode, ok, checks } = await scene.doctor({}, run);
 
   expect([...checks.values()].filter((check) => !check.ok)).toEqual([]);
   expect([exitCode, ok]).toEqual([0, true]);

@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, beforeEach, expect } from 'vitest';
 import { createTestAgent, type TestAgent } from './agent.ts';
-import { run } from './programs.ts';
+import { runInProcess } from './run-in-process.ts';
 import { type Owner, startTestService, type TestRobot, type TestService } from './service.ts';
 import { type ServiceProxy, startServiceProxy } from './service-proxy.ts';
 import { waitFor } from './wait-for.ts';
@@ -14,7 +14,10 @@ export interface DoctorScene {
   /** Another one for each test. */
   readonly agent: TestAgent;
   startConnected(): Promise<void>;
-  doctor(changes?: Record<string, string>): Promise<{
+  doctor(
+    changes?: Record<string, string>,
+    start?: typeof runInProcess,
+  ): Promise<{
     exitCode: number | null;
     ok: boolean;
     checks: Map<string, { name: string; ok: boolean; detail: string }>;
@@ -70,9 +73,9 @@ export function setUpDoctorScene(): DoctorScene {
       await agent.start();
       await waitFor('the connection', async () => (await agent.status()).connected);
     },
-    async doctor(changes = {}) {
+    async doctor(changes = {}, start = runInProcess) {
       const env = { ...agent.environment, ...changes };
-      const { exitCode, stdout, stderr } = await run('svc-agent', ['doctor', '--json'], { env });
+      const { exitCode, stdout, stderr } = await start('svc-agent', ['doctor', '--json'], { env });
       expect(stderr).toBe('');
       const { ok, checks } = JSON.parse(stdout);
       const named = checks.map((check: { name: string }) => [check.name, check]);

@@ -9,6 +9,7 @@ import { startAnvil } from '../../src/server/anvil.ts';
 import { anvilAccounts } from '../support/anvil.ts';
 import { type Load, startLoad } from '../support/load.ts';
 import { run, startServerProgram } from '../support/programs.ts';
+import { runInProcess } from '../support/run-in-process.ts';
 import { signInAt } from '../support/server-process.ts';
 import { waitFor } from '../support/wait-for.ts';
 
@@ -42,8 +43,9 @@ describe('a backup of a live server', () => {
     await rm(folder, { recursive: true });
   });
 
-  const command = (args: string[], dataDir = folder) =>
-    run('svc-server', args, { env: { SVC_DATA_DIR: dataDir } });
+  const commandBy = (start: typeof run, args: string[], dataDir = folder) =>
+    start('svc-server', args, { env: { SVC_DATA_DIR: dataDir } });
+  const command = (args: string[], dataDir?: string) => commandBy(runInProcess, args, dataDir);
 
   it('taken under load, restores to a moment within it, and every invariant holds', async () => {
     const isReady = async () =>
@@ -65,13 +67,14 @@ describe('a backup of a live server', () => {
     const file = path.join(folder, 'backup.db');
     const before = running.accepted();
 
-    const backup = await command(['backup', file, '--json']);
+    // In this process it would hold up the load.
+    const backup = await commandBy(run, ['backup', file, '--json']);
     const [after, during] = [running.sent(), running.accepted() - before];
     await running.stop();
     server.child.kill('SIGTERM');
     await once(server.child, 'exit');
     const restored = path.join(folder, 'restored');
-    const restore = await command(['restore', file], restored);
+    const restore = await commandBy(run, ['restore', file], restored);
     const check = await command(['check', '--json'], restored);
     const live = await command(['check', '--json']);
 

@@ -1,6 +1,7 @@
 import pg from 'pg';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { run } from '../support/programs.ts';
+import { runInProcess } from '../support/run-in-process.ts';
 import { copyDatabase } from '../support/shared-postgres.ts';
 import type { TemporaryDatabase } from '../support/temporary-database.ts';
 
@@ -19,8 +20,8 @@ afterEach(async () => {
   await database.drop();
 });
 
-const grant = (...more: string[]) =>
-  run('svc-server', ['credits', 'grant', WALLET, '--anchors', '5', '--note', 'test', ...more], {
+const grant = (start: typeof run, ...more: string[]) =>
+  start('svc-server', ['credits', 'grant', WALLET, '--anchors', '5', '--note', 'test', ...more], {
     env: { SVC_DATABASE_URL: database.url },
   });
 
@@ -30,11 +31,11 @@ it('a grant whose commit is not answered names the id to repeat it with, which g
       'BEGIN PERFORM pg_terminate_backend(pg_backend_pid()); RETURN NULL; END';
     CREATE CONSTRAINT TRIGGER cut_at_commit AFTER INSERT ON ledger
       DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION cut()`);
-  const cut = await grant();
+  const cut = await grant(run);
   await session.query('DROP TRIGGER cut_at_commit ON ledger');
   const [, id = ''] = /--id ([0-9a-f-]{36})/.exec(cut.stderr) ?? [];
 
-  const repeated = [await grant('--id', id), await grant('--id', id)];
+  const repeated = [await grant(run, '--id', id), await grant(runInProcess, '--id', id)];
 
   expect(cut).toMatchObject({ exitCode: 1, stdout: '' });
   for (const { exitCode, stdout } of repeated) {

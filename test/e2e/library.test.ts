@@ -7,7 +7,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Client } from '../../src/client/client.ts';
 import { anvilAccounts } from '../support/anvil.ts';
 import { createLibraryProject, type LibraryProject } from '../support/library-project.ts';
-import { type DevProcess, run, startDev } from '../support/programs.ts';
+import { type DevProcess, startDev } from '../support/programs.ts';
+import { runInProcess } from '../support/run-in-process.ts';
 import { signInAt } from '../support/server-process.ts';
 
 const modules = path.resolve(import.meta.dirname, '../../node_modules');
@@ -163,6 +164,8 @@ describe('the examples of docs/library.md', () => {
 
     const hash = await callExample('hash', 'hashEvidence', evidence);
 
-    expect(`${hash}\n`).toBe((await run('svc', ['hash', '-'], { input: evidence })).stdout);
+    expect(`${hash}\n`).toBe(
+      (await runInProcess('svc', ['hash', '-'], { input: evidence })).stdout,
+    );
   });
 });

@@ -7,6 +7,7 @@ import { type Client, createClient } from '../../src/client/client.ts';
 import { startTestChain, type TestChain } from '../support/anvil.ts';
 import { leavesIn, scanAnchors } from '../support/chain-scan.ts';
 import { run } from '../support/programs.ts';
+import { runInProcess } from '../support/run-in-process.ts';
 import {
   killServers,
   robotClient,
@@ -45,8 +46,8 @@ function onPostgres(baseUrl: string): Promise<ServerProcess> {
   return spawnServer({ dataDir: folder, rpcUrl: chain.url, environment });
 }
 
-function migrateStore(from = `sqlite:${path.join(folder, 'svc.db')}`) {
-  return run('svc-server', ['migrate-store', '--from', from, '--to', target.url]);
+function migrateStore(start: typeof run, from = `sqlite:${path.join(folder, 'svc.db')}`) {
+  return start('svc-server', ['migrate-store', '--from', from, '--to', target.url]);
 }
 
 /** How often a count of tasks was changed: each is moved as it is, however many tasks a robot has. */
@@ -138,7 +139,7 @@ it('moves a service to PostgreSQL with all that it holds, and what waited is anc
   await before.kill('SIGTERM');
   await cut;
 
-  const moved = await migrateStore();
+  const moved = await migrateStore(run);
 
   expect(moved.stderr).not.toContain('Error');
   expect(moved).toMatchObject({ exitCode: 0 });
@@ -169,9 +170,9 @@ it('moves a service to PostgreSQL with all that it holds, and what waited is anc
 
 it('lets nobody use the SQLite database any more', async () => {
   await (await onSqlite()).kill('SIGTERM');
-  expect(await migrateStore()).toMatchObject({ exitCode: 0 });
+  expect(await migrateStore(runInProcess)).toMatchObject({ exitCode: 0 });
 
-  const { exitCode, stderr } = await run('svc-server', ['check'], {
+  const { exitCode, stderr } = await runInProcess('svc-server', ['check'], {
     env: { SVC_DATA_DIR: folder },
   });
 
@@ -181,9 +182,9 @@ it('lets nobody use the SQLite database any more', async () => {
 
 it('says of a move that is repeated that it arrived', async () => {
   await (await onSqlite()).kill('SIGTERM');
-  expect(await migrateStore()).toMatchObject({ exitCode: 0 });
+  expect(await migrateStore(runInProcess)).toMatchObject({ exitCode: 0 });
 
-  const { exitCode, stderr } = await migrateStore();
+  const { exitCode, stderr } = await migrateStore(runInProcess);
 
   expect(exitCode).toBe(1);
   expect(stderr).toContain('The move before this one arrived');
@@ -199,7 +200,7 @@ it('refuses a target that holds data, and leaves the SQLite database as it was',
   await signInAt(other.url);
   await other.kill('SIGTERM');
 
-  const { exitCode, stderr } = await migrateStore();
+  const { exitCode, stderr } = await migrateStore(runInProcess);
 
   expect(exitCode).toBe(1);
   expect(stderr).toContain('The target holds data');
@@ -210,14 +211,14 @@ it('refuses a file that is no database', async () => {
   const notes = path.join(folder, 'notes.txt');
   await writeFile(notes, 'Not a database, and longer than the header of one. '.repeat(4));
 
-  const { exitCode, stderr } = await migrateStore(`sqlite:${notes}`);
+  const { exitCode, stderr } = await migrateStore(runInProcess, `sqlite:${notes}`);
 
   expect(exitCode).toBe(1);
   expect(stderr).toContain('notes.txt is not an SQLite database.');
 });
 
 it('refuses a path that does not say of which database it is', async () => {
-  const { exitCode, stderr } = await migrateStore(path.join(folder, 'svc.db'));
+  const { exitCode, stderr } = await migrateStore(runInProcess, path.join(folder, 'svc.db'));
 
   expect(exitCode).toBe(2);
   expect(stderr).toContain('migrate-store moves from sqlite:PATH to postgres://…');
@@ -226,7 +227,7 @@ it('refuses a path that does not say of which database it is', async () => {
 it('refuses to move under a running server', async () => {
   const server = await onSqlite();
 
-  const { exitCode, stderr } = await migrateStore();
+  const { exitCode, stderr } = await migrateStore(runInProcess);
 
   expect(exitCode).toBe(1);
   expect(stderr).toContain('Another svc-server uses the database');

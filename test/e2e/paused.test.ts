@@ -5,7 +5,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest';
 import { claimWork, completeAll, provenWork, readReceipts } from '../support/anchored-work.ts';
 import { startTestChain, type TestChain } from '../support/anvil.ts';
 import { leavesIn, scanAnchors } from '../support/chain-scan.ts';
-import { run } from '../support/programs.ts';
+import { runInProcess } from '../support/run-in-process.ts';
 import { killServers, spawnServer } from '../support/server-process.ts';
 import { emptyDatabase } from '../support/shared-postgres.ts';
 import type { TemporaryDatabase } from '../support/temporary-database.ts';
@@ -62,7 +62,9 @@ it.each(['attempt_signed', 'attempt_committed'])(
     expect(leavesIn(anchors)).toBe(2 * COUNT);
     expect(provenWork(work, receipts, anchors)).not.toContain(false);
     expect(provenWork(more, later, anchors)).not.toContain(false);
-    const check = await run('svc-server', ['check'], { env: { SVC_DATABASE_URL: database.url } });
+    const check = await runInProcess('svc-server', ['check'], {
+      env: { SVC_DATABASE_URL: database.url },
+    });
     expect(check.stdout).toBe('Every invariant holds.\n');
     expect(await heir.kill('SIGTERM')).toBe('0');
     expect(await paused.kill('SIGTERM')).toBe('0');

@@ -7,6 +7,7 @@ import packageJson from '../../package.json' with { type: 'json' };
 import type { Verification } from '../../src/protocol/resources.ts';
 import { anvilAccounts } from '../support/anvil.ts';
 import { type DevProcess, run, startDev } from '../support/programs.ts';
+import { runInProcess } from '../support/run-in-process.ts';
 import { robotClient, signInAt } from '../support/server-process.ts';
 
 let folder: string;
@@ -77,7 +78,7 @@ describe('svc hash', () => {
     ['{"a":', 'standard input'],
     ['"text"', 'object or array'],
   ])('refuses %s and says where', async (input, where) => {
-    const { exitCode, stdout, stderr } = await run('svc', ['hash', '-'], { input });
+    const { exitCode, stdout, stderr } = await runInProcess('svc', ['hash', '-'], { input });
 
     expect([exitCode, stdout]).toEqual([1, '']);
     expect(stderr).toContain(where);
@@ -85,10 +86,13 @@ describe('svc hash', () => {
 });
 
 describe('svc verify', () => {
-  const verify = (...args: string[]) => run('svc', ['verify', ...args, '--rpc-url', dev.rpc_url]);
+  const verifyBy = (start: typeof run, ...args: string[]) =>
+    start('svc', ['verify', ...args, '--rpc-url', dev.rpc_url]);
+  const verify = (...args: string[]) => verifyBy(runInProcess, ...args);
 
   it('proves a receipt and its evidence from the chain', async () => {
-    const { exitCode, stdout } = await verify(
+    const { exitCode, stdout } = await verifyBy(
+      run,
       file('receipt.json'),
       '--proof',
       file('evidence.json'),
@@ -164,7 +168,7 @@ describe('svc verify', () => {
   it('tells an unreachable chain from a refusal, without the URL', async () => {
     const url = 'http://user:secret@127.0.0.1:9/key';
 
-    const { exitCode, stderr } = await run('svc', [
+    const { exitCode, stderr } = await runInProcess('svc', [
       'verify',
       file('receipt.json'),
       '--rpc-url',
@@ -187,7 +191,7 @@ describe('svc-server', () => {
   });
 
   it('names the option of a port that there cannot be', async () => {
-    const { exitCode, stderr } = await run('svc-server', ['dev', '--port', '70000']);
+    const { exitCode, stderr } = await runInProcess('svc-server', ['dev', '--port', '70000']);
 
     expect([exitCode, stderr]).toEqual([
       2,
@@ -196,7 +200,7 @@ describe('svc-server', () => {
   });
 
   it('dev refuses to listen for others', async () => {
-    const { exitCode, stderr } = await run('svc-server', ['dev', '--host', '0.0.0.0']);
+    const { exitCode, stderr } = await runInProcess('svc-server', ['dev', '--host', '0.0.0.0']);
 
     expect(exitCode).toBe(2);
     expect(stderr).toContain('loopback');
@@ -263,11 +267,19 @@ describe('svc-server', () => {
     const before = await run('svc-server', ['credits', 'show', wallet, '--json'], onDatabase());
 
     await run('svc-server', [...grant, '--note', 'gift', '--id', id], onDatabase());
-    const again = await run('svc-server', [...grant, '--note', 'gift', '--id', id], onDatabase());
+    const again = await runInProcess(
+      'svc-server',
+      [...grant, '--note', 'gift', '--id', id],
+      onDatabase(),
+    );
 
     expect(again.exitCode).toBe(0);
     expect(again.stderr).toContain('nothing was added');
-    const after = await run('svc-server', ['credits', 'show', wallet, '--json'], onDatabase());
+    const after = await runInProcess(
+      'svc-server',
+      ['credits', 'show', wallet, '--json'],
+      onDatabase(),
+    );
     const [old, now] = [before, after].map(({ stdout }) => JSON.parse(stdout));
     expect(now.anchor_quota - old.anchor_quota).toBe(5);
     expect(BigInt(now.gas_credit_wei) - BigInt(old.gas_credit_wei)).toBe(7n);
@@ -285,7 +297,7 @@ describe('svc-server', () => {
       SVC_CHAIN_RPC_URL: 'https://rpc.example/apikey',
     };
 
-    const { stdout } = await run('svc-server', ['config'], {
+    const { stdout } = await runInProcess('svc-server', ['config'], {
       env: { ...secrets, SVC_PORT: '4000' },
     });
 

@@ -8,7 +8,7 @@ import { encodePayload } from '../../src/proof/payload.ts';
 import { anvilAccounts, startTestChain, type TestChain } from '../support/anvil.ts';
 import { scanAnchors } from '../support/chain-scan.ts';
 import { anchorOnce, completeTask, PATIENCE_MS, receiptOf } from '../support/one-robot.ts';
-import { run } from '../support/programs.ts';
+import { runInProcess } from '../support/run-in-process.ts';
 import { killServers, robotClient, spawnServer } from '../support/server-process.ts';
 import { waitFor } from '../support/wait-for.ts';
 
@@ -36,7 +36,7 @@ afterEach(async () => {
 });
 
 const command = (...args: string[]) =>
-  run('svc-server', args, {
+  runInProcess('svc-server', args, {
     env: {
       SVC_DATA_DIR: dataDir,
       SVC_CHAIN_RPC_URL: chain.url,

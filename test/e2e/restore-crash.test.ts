@@ -6,6 +6,7 @@ import { pathToFileURL } from 'node:url';
 import Database from 'better-sqlite3';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { run } from '../support/programs.ts';
+import { runInProcess } from '../support/run-in-process.ts';
 import { killServers, spawnServer } from '../support/server-process.ts';
 
 const WALLET = '0x00000000000000000000000000000000000000AA';
@@ -43,8 +44,8 @@ describe('a restore that is killed', () => {
     [backup, database] = [path.join(folder, 'backup.db'), path.join(folder, 'svc.db')];
   }
 
-  const command = (args: string[], env: Record<string, string> = {}) =>
-    run('svc-server', args, { env: { SVC_DATA_DIR: folder, ...env } });
+  const command = (args: string[]) =>
+    runInProcess('svc-server', args, { env: { SVC_DATA_DIR: folder } });
 
   const tryToGrant = (anchors: number) =>
     command(['credits', 'grant', WALLET, '--anchors', String(anchors), '--note', 'test']);
@@ -59,9 +60,12 @@ describe('a restore that is killed', () => {
   }
 
   const restoreKilledAt = (rename: number) =>
-    command(['restore', backup, '--force'], {
-      NODE_OPTIONS: `--import=${preload}`,
-      KILL_AT: `renameSync ${rename}`,
+    run('svc-server', ['restore', backup, '--force'], {
+      env: {
+        SVC_DATA_DIR: folder,
+        NODE_OPTIONS: `--import=${preload}`,
+        KILL_AT: `renameSync ${rename}`,
+      },
     });
 
   function anchorsIn(file: string): number {

@@ -5,6 +5,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { startAnvil } from '../../src/server/anvil.ts';
 import { anvilAccounts } from '../support/anvil.ts';
 import { run } from '../support/programs.ts';
+import { runInProcess } from '../support/run-in-process.ts';
 import { killServers, robotClient, signInAt, spawnServer } from '../support/server-process.ts';
 import { newEvidence } from '../support/service.ts';
 import { waitFor } from '../support/wait-for.ts';
@@ -22,14 +23,16 @@ describe('a server on a restored database', () => {
     await rm(dataDir, { recursive: true });
   });
 
-  const server = (...args: string[]) =>
-    run('svc-server', args, {
+  const serverBy = (start: typeof run, ...args: string[]) =>
+    start('svc-server', args, {
       env: {
         SVC_DATA_DIR: dataDir,
         SVC_CHAIN_RPC_URL: anvil.url,
         SVC_ANCHOR_PRIVATE_KEY: anvilAccounts[0].privateKey,
       },
     });
+
+  const server = (...args: string[]) => serverBy(runInProcess, ...args);
 
   /** Claims and completes one task; answers the code of what came of it. */
   async function anchorOne(url: string, apiKey: string): Promise<string> {
@@ -58,7 +61,7 @@ describe('a server on a restored database', () => {
     const second = await spawnServer({ dataDir, rpcUrl: anvil.url, environment });
     const held = await anchorOneAt(second.url);
     const ready = await (await fetch(`${second.url}/readyz`)).json();
-    const reconcile = await server('reconcile', '--json');
+    const reconcile = await serverBy(run, 'reconcile', '--json');
 
     expect(held).toBe('anchor_queued');
     expect(ready).toEqual({ status: 'degraded', degraded: ['restored'] });
@@ -117,7 +120,7 @@ describe('a server on a restored database', () => {
   });
 
   it('is not freed without the key that will anchor', async () => {
-    const { exitCode, stderr } = await run('svc-server', ['reconcile'], {
+    const { exitCode, stderr } = await runInProcess('svc-server', ['reconcile'], {
       env: { SVC_DATA_DIR: dataDir, SVC_CHAIN_RPC_URL: anvil.url },
     });
 

@@ -6,6 +6,7 @@ import type { Answer } from '../../src/protocol/routes.ts';
 import { anvilAccounts } from '../support/anvil.ts';
 import { type DevProcess, run, startDev } from '../support/programs.ts';
 import { startRpcProxy } from '../support/rpc-proxy.ts';
+import { runInProcess } from '../support/run-in-process.ts';
 import { robotClient, signInAt } from '../support/server-process.ts';
 
 type Bundle = Answer<'getBundle'>['body'];
@@ -36,8 +37,9 @@ describe('svc verify with a bundle', () => {
     await rm(folder, { recursive: true, force: true });
   });
 
-  const verify = (name: string, ...args: string[]) =>
-    run('svc', ['verify', file(name), '--rpc-url', dev.rpc_url, ...args]);
+  const verifyBy = (start: typeof run, name: string, ...args: string[]) =>
+    start('svc', ['verify', file(name), '--rpc-url', dev.rpc_url, ...args]);
+  const verify = (name: string, ...args: string[]) => verifyBy(runInProcess, name, ...args);
 
   async function verifyChanged(change: object, ...args: string[]) {
     await writeFile(file('changed.json'), JSON.stringify({ ...bundle, ...change }));
@@ -45,7 +47,7 @@ describe('svc verify with a bundle', () => {
   }
 
   it('proves it from the chain, and marks what the chain does not prove', async () => {
-    const { exitCode, stdout, stderr } = await verify('bundle.json');
+    const { exitCode, stdout, stderr } = await verifyBy(run, 'bundle.json');
 
     expect([exitCode, stderr]).toEqual([0, '']);
     expect(stdout).toMatch(/^✔ evidence .*\n(✔ .*\n)+Verified: /);

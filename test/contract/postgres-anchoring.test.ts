@@ -159,18 +159,16 @@ describe('several instances at once', () => {
     await world.queued(robotId, 30);
     const mined = await world.included(ours, 10);
     const signed = await world.committed(ours, 10);
+    // Before the deletion, which leaves nothing to be offered.
+    const proofs = await other.listQueuedProofs(theirs, 10);
+    expect(proofs).toHaveLength(10);
 
     const settle = async () => {
       while ((await world.store.settleLeaves(ours, mined.id, 2, world.now)) > 0);
     };
-    const sign = async () => {
-      const proofs = await other.listQueuedProofs(theirs, 10);
-      const attempt = world.attempt(proofs, { nonce: 0 });
-      if (proofs.length > 0) await other.commitAttempt(theirs, attempt);
-    };
     const [settled, ended, died, deleted] = await Promise.allSettled([
       settle(),
-      sign(),
+      other.commitAttempt(theirs, world.attempt(proofs, { nonce: 0 })),
       world.store.recordDeath(ours, signed.id, world.now),
       other.deleteRobot(robotId, wallet, world.now),
     ]);

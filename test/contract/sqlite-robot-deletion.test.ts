@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { NewRobot } from '../../src/server/core/robot-store.ts';
 import { waitFor } from '../support/wait-for.ts';
@@ -18,6 +19,7 @@ beforeEach(async () => {
 });
 afterEach(() => {
   vi.useRealTimers();
+  vi.restoreAllMocks();
   return world.close();
 });
 
@@ -103,13 +105,16 @@ describe('many at once', () => {
 
   it('leave other accounts theirs', async () => {
     const robots = await withHistory(20);
-    const [other] = await withHistory(1);
-    const deletions = robots.map(remove);
+    const [other = robot] = await withHistory(1);
+    // On a slow machine too a commit ends by what it forgets, not by its time.
+    const clock = vi.spyOn(performance, 'now').mockReturnValue(performance.now());
+    const deletions = [...robots, other].map(remove);
 
-    await remove(other ?? robot);
+    while (await isThere(other)) await nextTurn();
 
     const left = await Promise.all(robots.map(isThere));
     expect(left.filter(Boolean).length).toBeGreaterThan(10);
-    expect(await Promise.all(deletions)).toEqual(Array(20).fill(true));
+    clock.mockRestore();
+    expect(await Promise.all(deletions)).toEqual(Array(21).fill(true));
   });
 });

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import Database from 'better-sqlite3';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import {
   type GroupCommit,
   type GroupCommitOptions,
@@ -34,6 +34,7 @@ describe('group commit', () => {
     faults = [];
   });
   afterEach(async () => {
+    vi.restoreAllMocks();
     closeDatabase();
     await rm(folder, { recursive: true, force: true });
   });
@@ -117,19 +118,20 @@ describe('group commit', () => {
 
   it('lets the event loop run between groups', async () => {
     const group = start();
-    let turns = 0;
-    const turn = setInterval(() => {
-      turns += 1;
-    }, 1);
+    const turns = countTurns();
+    const clock = movedClock();
+    const ranIn: number[] = [];
+    // Two fill a group.
     const slow = () => {
-      const end = performance.now() + 5;
-      while (performance.now() < end);
+      clock.now += 5;
+      ranIn.push(turns.count);
     };
 
     await Promise.all(Array.from({ length: 20 }, () => group.write(slow)));
-    clearInterval(turn);
+    turns.stop();
 
-    expect(turns).toBeGreaterThan(5);
+    expect(ranIn).toHaveLength(20);
+    expect(new Set(ranIn).size).toBe(10);
   });
 
   it('drains: answers what it accepted and refuses what comes later', async () => {
@@ -323,12 +325,13 @@ describe('group commit', () => {
     });
 
     it('gives each write its own time', async () => {
+      const clock = movedClock();
       const group = start({ busyLimitMs: 300 });
       other.exec('BEGIN IMMEDIATE');
       const early = group.write(note('early'));
-      const late = new Promise((resolve) => setTimeout(resolve, 200)).then(() =>
-        group.write(note('late')),
-      );
+      clock.now += 200;
+      const late = group.write(note('late'));
+      clock.now += 100;
 
       await expect(early).rejects.toMatchObject(unavailable);
       other.exec('COMMIT');
@@ -371,3 +374,26 @@ describe('group commit', () => {
     expect(faults).toMatchObject([{ code: 'SQLITE_NOTADB' }]);
   });
 });
+
+/** What `performance.now()` answers from now on. */
+function movedClock(): { now: number } {
+  const clock = { now: performance.now() };
+  vi.spyOn(performance, 'now').mockImplementation(() => clock.now);
+  return clock;
+}
+
+/** Counts the turns of the event loop. */
+function countTurns(): { readonly count: number; stop(): void } {
+  let count = 0;
+  const turn = () => {
+    count += 1;
+    next = setImmediate(turn);
+  };
+  let next = setImmediate(turn);
+  return {
+    get count() {
+      return count;
+    },
+    stop: () => clearImmediate(next),
+  };
+}

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { promisify } from 'node:util';
-import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { MOST_DUE } from '../../src/server/http/answers-due.ts';
 import { letCompletionsIn } from '../support/let-completions-in.ts';
 import {
@@ -267,10 +267,11 @@ describe('a connection that sends requests ahead', () => {
     socket.write(HEALTH.repeat(MOST_DUE + 1));
     await ended;
 
-    const start = performance.now();
-    await doomed.close();
+    // The time that answers under way are given never ends.
+    const clock = vi.spyOn(performance, 'now').mockReturnValue(performance.now());
+    onTestFinished(() => clock.mockRestore());
 
-    expect(performance.now() - start).toBeLessThan(8_000);
+    await expect(doomed.close()).resolves.toBeUndefined();
   });
 });
 

@@ -1,5 +1,6 @@
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { type AnchoringRig, startAnchoringRig } from '../support/anchoring-rig.ts';
+import { holdTimers } from '../support/held-timers.ts';
 import { quickPauses } from '../support/quick-pauses.js';
 import { waitFor } from '../support/wait-for.ts';
 
@@ -195,10 +196,11 @@ describe('a mined transaction', () => {
 
 describe('a node that takes bytes and does not answer', () => {
   it('holds up neither receipts nor the next anchors', async () => {
-    rig.start({ batchMax: 1 });
+    rig.start({ batchMax: 1, timeoutMs: 600_000 });
     await feeQuote();
     rig.proxy.hangOn('eth_sendRawTransaction');
-    const begun = performance.now();
+    // The time-out of signed bytes.
+    holdTimers(2_500);
     const ids = await rig.queue(2);
     await pending(1);
 
@@ -207,7 +209,6 @@ describe('a node that takes bytes and does not answer', () => {
       (await Promise.all(ids.map(stateOf))).includes('included'),
     );
 
-    expect(performance.now() - begun).toBeLessThan(2_000);
     const states = await Promise.all(ids.map(stateOf));
     expect(states.toSorted()).toEqual(['included', 'submitted']);
   });
@@ -221,14 +222,17 @@ describe('a lease that is lost as soon as it is taken', () => {
       taken += 1;
       return acquireLease(...args).then((lease) => lease && { ...lease, fence: lease.fence + 1 });
     };
+    // Each pause is then three quarters of its longest.
+    vi.spyOn(Math, 'random').mockReturnValue(0.5);
+    const timers = vi.spyOn(globalThis, 'setTimeout');
+    onTestFinished(() => void vi.restoreAllMocks());
     rig.start();
-    await waitFor('the third time', () => taken >= 3);
-    const begun = performance.now();
-    const before = taken;
 
-    await waitFor('a second', () => performance.now() - begun > 1_000);
+    await waitFor('the fifth time', () => taken >= 5);
 
-    expect(taken - before).toBeLessThan(8);
+    const pauses = timers.mock.calls.map(([, ms = 0]) => ms);
+    const doubling = [37.5, 75, 150, 300];
+    expect(pauses.filter((ms) => doubling.includes(ms))).toEqual(doubling);
     rig.store.acquireLease = acquireLease;
   });
 });

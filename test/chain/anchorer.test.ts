@@ -575,16 +575,14 @@ describe('drain', () => {
     ['ends every connection', () => rig.proxy.cut()],
     ['hangs', () => rig.proxy.hang()],
   ])('ends promptly while the node %s, and gives the lease back', async (_what, misbehave) => {
-    const anchorer = rig.start();
+    // Longer than a test may take.
+    const anchorer = rig.start({ timeoutMs: 600_000 });
     await rig.queue();
     await pending(1);
     misbehave();
-    const begun = performance.now();
 
     await anchorer.drain();
 
-    // Of the node it would wait a second.
-    expect(performance.now() - begun).toBeLessThan(900);
     const sender = { chainId: 31337, address: rig.sender };
     expect(await rig.store.acquireLease(sender, 'next', 1_000, Date.now())).not.toBeNull();
   });

@@ -2,12 +2,10 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { openChain } from '../../src/chain/chain.ts';
 import type { SentAnchor } from '../../src/chain/find-mined.ts';
 import { startTestChain } from '../support/anvil.ts';
+import { holdTimers } from '../support/held-timers.ts';
 import { type RpcProxy, startRpcProxy } from '../support/rpc-proxy.ts';
 import { type SeveralUrls, startSeveralUrls } from '../support/several-urls.ts';
 import { waitFor } from '../support/wait-for.ts';
-
-/** Longer than the slowest of the healthy, much shorter than any time-out. */
-const SOON_MS = 1_500;
 
 let urls: SeveralUrls;
 
@@ -45,7 +43,8 @@ describe.each([0, 1, 2])('with three URLs, number %i of which', (i) => {
     const anchor = await urls.mined();
     const next = await urls.sign();
     misbehave(proxy(i));
-    const begun = performance.now();
+    // The time-outs of a read and of signed bytes.
+    holdTimers(5_000, 2_500);
 
     const [surveyed, found, reading, sent, head] = await Promise.all([
       survey(),
@@ -55,7 +54,6 @@ describe.each([0, 1, 2])('with three URLs, number %i of which', (i) => {
       urls.chain.headNumber(),
     ]);
 
-    expect(performance.now() - begun).toBeLessThan(SOON_MS);
     expect(surveyed).toMatchObject({ latestNonce: 1, lowestNonce: 1 });
     expect(found.mined).toMatchObject([{ outcome: 'success', mined: { blockNumber: 1n } }]);
     expect(reading).toMatchObject({ confirmations: 1n, finality: 'included' });
@@ -164,12 +162,15 @@ describe('a URL with faults', () => {
   });
 
   it('in its pool only is asked for receipts still', async () => {
-    urls = await startSeveralUrls(2, { timeoutMs: 400 });
+    const failed: string[] = [];
+    urls = await startSeveralUrls(2, {
+      timeoutMs: 400,
+      onAsked: ({ calls, fault }) => fault && failed.push(...calls.map(({ method }) => method)),
+    });
     const [anchor, next] = [await urls.mined(), await urls.sign()];
     proxy(1).hangOn('eth_sendRawTransaction');
-    const begun = performance.now();
     const sent = await urls.chain.anchoring.broadcast(next.variants[0]?.rawTx ?? '0x');
-    await waitFor('its time-out', () => performance.now() - begun > 600);
+    await waitFor('its time-out', () => failed.includes('eth_sendRawTransaction'));
 
     // Known, where the URL that does not answer was first to hand the bytes on.
     expect(sent.outcome).toMatch(/^(accepted|known)$/);
@@ -181,12 +182,10 @@ describe('a URL with faults', () => {
     urls = await startSeveralUrls(2, { timeoutMs: 3_000 });
     proxy(1).hang();
     await survey();
-    const begun = performance.now();
+    // How long a slow URL is waited for, and the time-out.
+    holdTimers(250, 3_000);
 
-    for (let i = 0; i < 12; i += 1) await survey();
-
-    // Waited for each time, it would be three seconds.
-    expect(performance.now() - begun).toBeLessThan(2_500);
+    for (let i = 0; i < 12; i += 1) await expect(survey()).resolves.toBeDefined();
   });
 });
 

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { Lease } from '../../src/server/core/anchor-store.ts';
 import { startTestChain } from '../support/anvil.ts';
 import { createTestClock } from '../support/clock.ts';
+import { holdTimers } from '../support/held-timers.ts';
 import { startRpcProxy } from '../support/rpc-proxy.ts';
 import {
   grant,
@@ -270,13 +271,12 @@ describe('the gate in GET /me', () => {
         const { session } = await service.signIn();
         service.settings.gate = { token, minBalance: 1n };
         proxy[fault]();
-        const startedAt = performance.now();
+        // The RPC's own time-out.
+        holdTimers(10_000);
 
         const reply = await service.call('GET', '/api/v1/me', { session });
 
         expect(reply.body.gate).toEqual({ holds: false });
-        // The RPC's own time-out is 10 s.
-        expect(performance.now() - startedAt).toBeLessThan(8_000);
       } finally {
         await service.close();
         await proxy.close();

@@ -22,6 +22,8 @@ export interface RigOptions extends Partial<AnchoringLimits> {
   onStep?: (step: AnchorStep) => void | Promise<void>;
   /** Which of anvil's accounts to anchor with; the first one unless given. */
   accounts?: readonly number[];
+  /** How long a node may take to answer. */
+  timeoutMs?: number;
 }
 
 export interface AnchoringRig {
@@ -75,8 +77,8 @@ export async function startAnchoringRig(
     store,
     sender: SENDER,
     log,
-    start({ onStep, accounts = [0], ...limits } = {}) {
-      const chain = openChain({ urls: proxies.map(({ url }) => url), timeoutMs: 1_000 });
+    start({ onStep, accounts = [0], timeoutMs = 1_000, ...limits } = {}) {
+      const chain = openChain({ urls: proxies.map(({ url }) => url), timeoutMs });
       const options = {
         confirmations: 1,
         batchMax: 1024,

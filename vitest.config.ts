@@ -21,7 +21,8 @@ export default defineConfig({
   test: {
     ...shared,
     globalSetup: ['test/support/global-setup.ts'],
-    maxWorkers: 2,
+    // One more than the cores that it is measured on: tests wait for chains, pages and processes.
+    maxWorkers: 3,
     projects: [
       {
         test: {

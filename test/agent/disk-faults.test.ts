@@ -155,6 +155,7 @@ describe('a full disk', () => {
   });
 
   it('is started on and drained, after a kill and after a stop, and then takes again', {
+    tags: ['full'],
     timeout: LONG,
   }, async () => {
     proxy.cut();

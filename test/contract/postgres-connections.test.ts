@@ -48,7 +48,7 @@ it('are not used again where the server became a standby', async () => {
   expect(await store.countChallenge(newWallet())).toMatchObject({ allowed: true });
 });
 
-it('are not used again where a commit was not answered', async () => {
+it('are not used again where a commit was not answered', { tags: ['full'] }, async () => {
   const { session } = instances;
   await session.query(`
     CREATE FUNCTION hang() RETURNS trigger LANGUAGE plpgsql AS
@@ -77,7 +77,9 @@ it('keep their prepared statements where a newer version adds columns to every t
   await liveThrough(world);
 });
 
-it('are made again once a certificate that was gone is back, whoever listened meanwhile', async () => {
+it('are made again once a certificate that was gone is back, whoever listened meanwhile', {
+  tags: ['full'],
+}, async () => {
   const { session } = instances;
   const folder = await mkdtemp(path.join(tmpdir(), 'svc-certificate-'));
   onTestFinished(() => rm(folder, { recursive: true }));

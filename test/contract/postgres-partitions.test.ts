@@ -111,7 +111,9 @@ it('leave a week alone of which too many samples came before', async () => {
   expect(await partitions()).toEqual([...firstWeeks, 'telemetry_20260209', ...others]);
 });
 
-it('are left for later where somebody reads the table for long, which is told', async () => {
+it('are left for later where somebody reads the table for long, which is told', {
+  tags: ['full'],
+}, async () => {
   const told: unknown[] = [];
   const { url } = opened;
   const open = () =>

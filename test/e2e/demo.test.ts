@@ -49,7 +49,9 @@ describe('npm run demo', () => {
     expect(lines).toMatch(/Every step held, in [\d.]+ s\./);
   });
 
-  it('leaves the service running with --keep, and ends it on Ctrl-C', async () => {
+  it('leaves the service running with --keep, and ends it on Ctrl-C', {
+    tags: ['full'],
+  }, async () => {
     const { child, ended } = start('--keep');
     let printed = '';
     child.stdout.on('data', (chunk) => {

@@ -96,7 +96,7 @@ describe('svc-server start, told to stop', () => {
     silent.server.close();
   });
 
-  it('waits for a slow sender for less than 30 s', async () => {
+  it('waits for a slow sender for less than 30 s', { tags: ['full'] }, async () => {
     const socket = await sendSlowly(await start('http://127.0.0.1:9'));
 
     expect(await stop('SIGTERM')).toBe(0);

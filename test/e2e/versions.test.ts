@@ -104,7 +104,9 @@ describe('beside a newer version that only adds', () => {
     expect(await other.kill('SIGTERM')).toBe('0');
   });
 
-  it('the newer one waits for what is under way, and keeps nobody waiting for long', async () => {
+  it('the newer one waits for what is under way, and keeps nobody waiting for long', {
+    tags: ['full'],
+  }, async () => {
     const { url, child } = await start();
     const { owner } = await signInAt(url);
     await session.query('BEGIN; LOCK TABLE robots IN ACCESS SHARE MODE');

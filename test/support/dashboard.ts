@@ -51,7 +51,7 @@ export async function browse<Listening extends Server>(server: Listening) {
   const pages: DashboardPage[] = [];
   const written = new WeakMap<DashboardPage, () => Promise<void>>();
   const open = async (address: string, options: OpenOptions = {}) => {
-    const context = await browser.newContext(options.context);
+    const context = await browser.newContext({ reducedMotion: 'reduce', ...options.context });
     const opened = await openPage(context, server.url, address, options);
     pages.push(opened);
     written.set(

@@ -5,6 +5,7 @@ import { decodePayload } from '../../src/proof/payload.ts';
 import { rootFromPath } from '../../src/proof/tree.ts';
 import type { AnchorStep } from '../../src/server/anchorer/anchoring-context.ts';
 import { type AnchoringRig, startAnchoringRig } from '../support/anchoring-rig.ts';
+import { quickPauses } from '../support/quick-pauses.js';
 import { waitFor } from '../support/wait-for.ts';
 
 let rig: AnchoringRig;
@@ -162,6 +163,8 @@ describe('anchoring', () => {
     });
     let isSettling = false;
     rig.start({
+      // A look at finality would wait for the settlement that the test holds.
+      pauses: { ...quickPauses, surveyMs: 15_000 },
       onStep: (step) => {
         if (step !== 'leaves_settled') return;
         isSettling = true;

@@ -10,6 +10,7 @@ let robot: NewRobot;
 let commits: number;
 
 beforeEach(async () => {
+  commits = 0;
   const onCommit = () => {
     commits += 1;
   };

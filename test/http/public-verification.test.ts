@@ -1,8 +1,9 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { auditAnchor } from '../../src/proof/audit-anchor.ts';
 import { hashProof } from '../../src/proof/hash.ts';
 import {
   newEvidence,
+  startServiceWithRobot,
   startTestService,
   type TestRobot,
   type TestService,
@@ -173,15 +174,19 @@ describe('public verification', () => {
   });
 
   it('says that the chain cannot be read, never that a proof is not verified', async () => {
-    const { receipt } = await anchored();
-    await service.endChain();
+    const chainless = await startServiceWithRobot({ chain: 'mining' });
+    onTestFinished(chainless.service.close);
+    const taskId = await chainless.service.claim(chainless.robot);
+    const { body } = await chainless.service.complete(chainless.robot, taskId);
+    await chainless.service.endChain();
 
-    const reply = await verify(receipt.proof_hash);
+    const { proof_hash } = body.verification;
+    const reply = await chainless.service.call('GET', `/api/v1/verify/${proof_hash}`);
 
     expect(reply.status).toBe(503);
     expect(reply.body.error).toBe('chain_unavailable');
     expect(Number(reply.headers.get('retry-after'))).toBeGreaterThanOrEqual(1);
-    expect(JSON.stringify(reply.body)).not.toContain(new URL(service.rpcUrl).port);
+    expect(JSON.stringify(reply.body)).not.toContain(new URL(chainless.service.rpcUrl).port);
   });
 });
 

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { startTestService, type TestService } from '../support/service.ts';
 import { waitFor } from '../support/wait-for.ts';
 
@@ -38,9 +38,11 @@ describe('network details and health', () => {
   });
 
   it('are degraded, but ready, without the chain', async () => {
-    await service.endChain();
+    const chainless = await startTestService({ chain: 'mining' });
+    onTestFinished(chainless.close);
+    await chainless.endChain();
 
-    const ready = await service.call('GET', '/readyz');
+    const ready = await chainless.call('GET', '/readyz');
 
     expect(ready.status).toBe(200);
     expect(ready.body.status).toBe('degraded');
@@ -48,9 +50,11 @@ describe('network details and health', () => {
   });
 
   it('are not ready while the server stops', async () => {
-    service.stopping.abort();
+    const stopping = await startTestService();
+    onTestFinished(stopping.close);
+    stopping.stopping.abort();
 
-    const ready = await service.call('GET', '/readyz');
+    const ready = await stopping.call('GET', '/readyz');
 
     expect(ready.status).toBe(503);
     expect(ready.body.error).toBe('storage_unavailable');

@@ -254,14 +254,16 @@ describe('Prefer: wait', () => {
 });
 
 describe('what is refused', () => {
+  const id = '018f0000-0000-7000-8000-00000000000a';
+
   it.each([
     ['/api/v1/tasks', {}, 400, 'invalid_request'],
     ['/api/v1/tasks', { title: ' ' }, 400, 'invalid_request'],
     ['/api/v1/tasks', { title: 'Pick', extra: 1 }, 400, 'invalid_request'],
-    [`/api/v1/tasks/${randomUUID()}/complete`, { proof: 'text' }, 400, 'invalid_proof'],
+    [`/api/v1/tasks/${id}/complete`, { proof: 'text' }, 400, 'invalid_proof'],
     ['/api/v1/tasks/x/complete', { proof: {} }, 400, 'invalid_request'],
     ['/api/v1/telemetry', { battery_pct: 101 }, 400, 'invalid_sample'],
-    ['/api/v1/telemetry', { id: randomUUID() }, 400, 'invalid_sample'],
+    ['/api/v1/telemetry', { id }, 400, 'invalid_sample'],
     ['/api/v1/telemetry', { samples: [] }, 400, 'invalid_sample'],
     ['/api/v1/telemetry', { samples: new Array(51).fill({}) }, 413, 'batch_too_large'],
     ['/api/v1/telemetry', { metrics: { a: 'x'.repeat(17_000) } }, 413, 'payload_too_large'],

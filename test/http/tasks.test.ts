@@ -88,15 +88,17 @@ describe('claiming a task', () => {
     expect((await read(randomUUID())).body.error).toBe('not_found');
   });
 
-  it.each(['x', '018F0000-0000-7000-8000-00000000000A', '%00', `${randomUUID()}0`])(
-    'refuses %s as a task id',
-    async (id) => {
-      const reply = await read(id);
+  it.each([
+    'x',
+    '018F0000-0000-7000-8000-00000000000A',
+    '%00',
+    '018f0000-0000-7000-8000-00000000000a0',
+  ])('refuses %s as a task id', async (id) => {
+    const reply = await read(id);
 
-      expect(reply.status).toBe(400);
-      expect(reply.body.error).toBe('invalid_request');
-    },
-  );
+    expect(reply.status).toBe(400);
+    expect(reply.body.error).toBe('invalid_request');
+  });
 
   describe("with the caller's id", () => {
     it('answers the stored task when repeated, members in any order', async () => {

@@ -10,9 +10,10 @@ const shared = {
   tags: [{ name: 'full', description: 'Only `npm run test:full` runs it: docs/testing.md' }],
 };
 
-/** Modules replaced by `vi.mock` would stay replaced for the files that follow in the same worker. */
+/** What these replace or reset would stay so for the files that follow in the same worker. */
 const replaceModules = [
   'test/base/new-id-layout.test.ts',
+  'test/base/new-id.test.ts',
   'test/contract/postgres-queries.test.ts',
 ];
 

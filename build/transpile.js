@@ -1,18 +1,28 @@
 // Transpiles src/ into dist/, file by file. Types are removed, not checked: `npm run typecheck` checks them.
-import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { transformSync } from 'rolldown/utils';
 
 /** Rolldown and Vite write these folders. */
 const bundled = ['cli', 'dashboard'];
 
+const written = new Set();
 const folders = readdirSync('src').filter((folder) => !bundled.includes(folder));
 for (const folder of folders) {
-  // What was renamed in src must not stay in dist.
-  rmSync(path.join('dist', folder), { recursive: true, force: true });
-  for (const file of readdirSync(path.join('src', folder), { recursive: true, encoding: 'utf8' })) {
-    if (/\.[jt]s$/.test(file)) transpile(path.join(folder, file));
+  for (const file of filesIn(path.join('src', folder)))
+    written.add(transpile(path.join(folder, file)));
+  // What was renamed in src must not stay in dist. Last, for programs may run from there.
+  for (const file of filesIn(path.join('dist', folder))) {
+    const target = path.join('dist', folder, file);
+    if (file.endsWith('.js') && !written.has(target)) rmSync(target);
   }
+}
+
+/** @param {string} folder */
+function filesIn(folder) {
+  if (!existsSync(folder)) return [];
+  const names = readdirSync(folder, { recursive: true, encoding: 'utf8' });
+  return names.filter((name) => /\.[jt]s$/.test(name));
 }
 
 /** @param {string} file below src */
@@ -22,9 +32,11 @@ function transpile(file) {
     target: 'es2023',
     typescript: { onlyRemoveTypeImports: true, rewriteImportExtensions: 'rewrite' },
   });
-  if (errors.length > 0) throw new Error(errors.map(({ message }) => message).join('\n'));
+  if (errors.length > 0)
+    throw new Error(`${source}: ${errors.map(({ message }) => message).join('\n')}`);
   const target = path.join('dist', file).replace(/\.ts$/, '.js');
   mkdirSync(path.dirname(target), { recursive: true });
   // What imports dist is checked; dist itself was, as src.
   writeFileSync(target, `// @ts-nocheck\n${code}`);
+  return target;
 }

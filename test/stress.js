@@ -1,4 +1,4 @@
-// `npm run test:stress`: runs `npm test` five times beside a load on every core, then three times in random order.
+// `npm run test:stress`: runs `npm test` five times beside a load on every core, the last three in random order.
 // Ends with 1 at the first run that fails; its output is shown, and test-results/ has what the failed test did.
 import { spawnSync } from 'node:child_process';
 import { availableParallelism } from 'node:os';
@@ -7,22 +7,23 @@ import { Worker } from 'node:worker_threads';
 
 const { values } = parseArgs({
   options: {
-    loaded: { type: 'string', default: '5' },
+    runs: { type: 'string', default: '5' },
     random: { type: 'string', default: '3' },
   },
 });
+const runs = Number(values.runs);
 
 const load = Array.from(
-  { length: Number(values.loaded) > 0 ? availableParallelism() : 0 },
+  { length: availableParallelism() },
   () => new Worker('for (;;);', { eval: true }),
 );
-for (let n = 1; n <= Number(values.loaded); n += 1) runTests(`beside a load, ${n}`, []);
-await Promise.all(load.map((worker) => worker.terminate()));
-
-for (let n = 1; n <= Number(values.random); n += 1) {
+for (let n = 1; n <= runs; n += 1) {
+  const isRandom = n > runs - Number(values.random);
   const seed = Date.now() % 1_000_000;
-  runTests(`random order, seed ${seed}`, ['--sequence.shuffle', `--sequence.seed=${seed}`]);
+  const order = isRandom ? ['--sequence.shuffle', `--sequence.seed=${seed}`] : [];
+  runTests(`${n} of ${runs}${isRandom ? `, random order, seed ${seed}` : ''}`, order);
 }
+await Promise.all(load.map((worker) => worker.terminate()));
 
 /**
  * @param {string} name

@@ -1,7 +1,13 @@
 import { validate, version } from 'uuid';
-import { afterEach, expect, test, vi } from 'vitest';
-import { newId } from '../../src/base/new-id.ts';
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 
+let newId: () => string;
+
+// The module keeps the newest time that it has seen.
+beforeEach(async () => {
+  vi.resetModules();
+  ({ newId } = await import('../../src/base/new-id.ts'));
+});
 afterEach(() => vi.restoreAllMocks());
 
 test('makes UUIDs of version 7 with the time in front', () => {

@@ -207,6 +207,7 @@ describe('what robots say', () => {
     ]) {
       await page.goto(dashboard.server.url + address);
       await page.getByText(evil).first().waitFor({ state: 'attached' });
+      await page.waitForLoadState('networkidle');
       expect(await page.locator('img[src=x]').count()).toBe(0);
       expect(await page.evaluate('globalThis.ran')).toBeUndefined();
     }

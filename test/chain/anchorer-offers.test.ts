@@ -317,9 +317,10 @@ describe('a replacement', () => {
       faults += 1;
     };
 
+    await fault();
     await waitFor('a replacement', async () => {
       rounds += 1;
-      if (rounds % 15 === 0) await fault();
+      if (rounds % 5 === 0) await fault();
       await rig.node.mine();
       return signed > 0;
     });

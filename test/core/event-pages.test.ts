@@ -31,9 +31,12 @@ it('gives the largest page in less time than it takes to read it', async () => {
 
   const { text } = await list();
 
-  const parsed = parse.mock.calls.map(([read]) => read.length);
-  const written = stringify.mock.results.map(({ value }) => value.length);
-  expect(Math.max(...parsed, ...written)).toBeLessThan(1_000);
+  const texts = [
+    ...parse.mock.calls.map(([read]) => read),
+    ...stringify.mock.results.map(({ value }) => String(value)),
+  ];
+  // Other services of this worker read and write JSON too.
+  expect(texts.filter((one) => one.includes('"counts"'))).toEqual([]);
   expect(JSON.parse(text).items[0].payload).toEqual({ counts });
   await world.close();
 });

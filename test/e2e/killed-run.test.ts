@@ -5,7 +5,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { chmod, mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { expect, it } from 'vitest';
+import { expect, it, onTestFinished } from 'vitest';
 import { waitFor } from '../support/wait-for.ts';
 
 const root = path.resolve(import.meta.dirname, '../..');
@@ -21,13 +21,15 @@ it.each(['SIGKILL', 'SIGINT'] as const)(
     // PostgreSQL runs as another user, who must be able to enter it.
     const folder = await mkdtemp(path.join(process.env.TEST_OUTER_TMPDIR ?? tmpdir(), 'svc-run-'));
     await chmod(folder, 0o755);
-    const sharedMemory = await readdir('/dev/shm');
+    const sharedMemory = await segments();
+    onTestFinished(() => rm(folder, { recursive: true, force: true }));
     const args = ['run', '--project=all', '--project=postgres', ...files];
     const child = spawn(process.execPath, [vitest, ...args], {
       cwd: root,
       stdio: 'ignore',
-      env: { PATH: process.env.TEST_OUTER_PATH ?? process.env.PATH, TMPDIR: folder },
+      env: { PATH: process.env.PATH, TMPDIR: folder, TEST_RESULTS: path.join(folder, 'results') },
     });
+    onTestFinished(() => void child.kill('SIGKILL'));
     await waitFor('the programs', () => {
       const commands = processesOf(folder).join('\n');
       return programs.every((program) => commands.includes(program));
@@ -38,11 +40,15 @@ it.each(['SIGKILL', 'SIGINT'] as const)(
 
     await waitFor('the processes to end', () => processesOf(folder).length === 0);
     await waitFor('its folders to go', async () => (await readdir(folder)).length === 0);
-    const left = (await readdir('/dev/shm')).filter((name) => !sharedMemory.includes(name));
+    const left = (await segments()).filter((name) => !sharedMemory.includes(name));
     expect(left).toEqual([]);
-    await rm(folder, { recursive: true });
   },
 );
+
+/** Of PostgreSQL; Chromium unlinks its own at once. */
+async function segments(): Promise<string[]> {
+  return (await readdir('/dev/shm')).filter((name) => name.startsWith('PostgreSQL'));
+}
 
 /** Command lines of what has the folder in its environment or command line. */
 function processesOf(folder: string): string[] {

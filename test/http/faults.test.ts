@@ -36,6 +36,8 @@ describe('a chain that never answers', () => {
     await once(silent, 'listening');
     const { port } = silent.address() as AddressInfo;
     const service = await startTestService({ rpcUrl: `http://127.0.0.1:${port}` });
+    // The first call makes a timer that fetch keeps.
+    await service.call('GET', '/healthz');
     const asked = once(silent, 'connection');
     vi.useFakeTimers({ toFake: ['setTimeout'] });
 

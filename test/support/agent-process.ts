@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
-import { recordFailures, writeRecord } from './failure-records.ts';
+import { recordLog } from './failure-records.ts';
 
 const program = fileURLToPath(new URL('../../bin/svc-agent.js', import.meta.url));
 
@@ -37,8 +37,7 @@ export async function spawnAgent(
     return String(signal ?? code);
   });
   const lines: string[] = [];
-  const written = recordFailures((folder) => writeRecord(folder, 'agent.log', lines.join('\n')));
-  void ended.then(written);
+  void ended.then(recordLog('agent.log', () => lines.join('\n')));
   const listening = new Promise<void>((resolve, reject) => {
     createInterface({ input: child.stderr as NonNullable<typeof child.stderr> }).on(
       'line',

@@ -5,7 +5,7 @@ import { pino } from 'pino';
 import { type Agent, startAgent } from '../../src/agent/agent.ts';
 import type { AgentClock } from '../../src/agent/clock.ts';
 import { readConfig } from '../../src/agent/config.ts';
-import { recordFailures, writeRecord } from './failure-records.ts';
+import { recordLog } from './failure-records.ts';
 import { callLocally } from './local-call.ts';
 import { quickUploaderPauses } from './quick-pauses.js';
 import type { Send } from './wire.ts';
@@ -27,7 +27,7 @@ export async function createTestAgent({ url, apiKey, clock, env }: TestAgentOpti
   await writeFile(keyFile, `${apiKey}\n`, { mode: 0o600 });
   const logLines: string[] = [];
   const logger = pino({ level: 'debug' }, { write: (line) => logLines.push(line) });
-  const written = recordFailures((to) => writeRecord(to, 'agent.log', logLines.join('')));
+  const logEnded = recordLog('agent.log', () => logLines.join(''));
   let agent: Agent | null = null;
   const environment = {
     SVC_AGENT_URL: url,
@@ -67,7 +67,7 @@ export async function createTestAgent({ url, apiKey, clock, env }: TestAgentOpti
     status: async () => (await call('GET', '/api/v1/status')).body,
     async remove() {
       await stop();
-      await written();
+      logEnded();
       await rm(folder, { recursive: true, force: true });
     },
   };

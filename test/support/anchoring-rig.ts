@@ -9,7 +9,7 @@ import { type Anchorer, startAnchorer } from '../../src/server/anchorer/anchorer
 import type { AnchoringLimits, AnchorStep } from '../../src/server/anchorer/anchoring-context.ts';
 import type { Store, TaskRecord } from '../../src/server/core/ports.ts';
 import { anvilAccounts, startTestChain, type TestChain } from './anvil.ts';
-import { recordFailures, writeRecord } from './failure-records.ts';
+import { recordLog } from './failure-records.ts';
 import { openTestStore } from './open-test-store.ts';
 import { quickPauses } from './quick-pauses.js';
 import { type RpcProxy, startRpcProxy } from './rpc-proxy.ts';
@@ -67,7 +67,7 @@ export async function startAnchoringRig(
   const robotId = await makeRobot(store);
   const log: string[] = [];
   const logger = pino({ level: 'info' }, { write: (line) => log.push(line) });
-  const written = recordFailures((folder) => writeRecord(folder, 'anchorer.log', log.join('')));
+  const logEnded = recordLog('anchorer.log', () => log.join(''));
   const running: { anchorer: Anchorer; chain: OpenChain }[] = [];
 
   const rig: AnchoringRig = {
@@ -122,7 +122,7 @@ export async function startAnchoringRig(
       await opened.close();
       await Promise.all(proxies.map((one) => one.close()));
       await node.close();
-      await written();
+      logEnded();
     },
   };
   return rig;

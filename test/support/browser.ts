@@ -15,9 +15,9 @@ export async function launchBrowser(): Promise<Browser> {
 let shared: Promise<Browser> | undefined;
 
 /** The one of this worker, which ends with it: a test opens contexts of its own. */
-export function sharedBrowser(): Promise<Browser> {
-  shared ??= launchBrowser();
-  return shared;
+export async function sharedBrowser(): Promise<Browser> {
+  if (!(await shared?.catch(() => null))?.isConnected()) shared = launchBrowser();
+  return shared as Promise<Browser>;
 }
 
 /** Unpacked once in a run. */

@@ -36,7 +36,10 @@ let shared: Promise<DevService> | undefined;
 
 /** The service that the tests of this worker share; each browser context is an account of its own. */
 export async function openDashboard() {
-  shared ??= startDevService();
+  shared ??= startDevService().catch((error: unknown) => {
+    shared = undefined;
+    throw error;
+  });
   return browse({ ...(await shared), stop: async () => {} });
 }
 

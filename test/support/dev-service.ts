@@ -5,7 +5,7 @@ import { pino } from 'pino';
 import { readConfig } from '../../src/server/config.ts';
 import { startServer } from '../../src/server/main.ts';
 import { anvilAccounts, startTestChain } from './anvil.ts';
-import { recordFailures, writeRecord } from './failure-records.ts';
+import { recordLog } from './failure-records.ts';
 import { quickPauses } from './quick-pauses.js';
 
 export interface DevService {
@@ -29,7 +29,7 @@ export async function startDevService(): Promise<DevService> {
   });
   const log: string[] = [];
   const logger = pino({ level: 'info' }, { write: (line) => log.push(line) });
-  const written = recordFailures((to) => writeRecord(to, 'service.log', log.join('')));
+  const logEnded = recordLog('service.log', () => log.join(''));
   const server = await startServer(config, { logger, anchoring: { pauses: quickPauses } });
   return {
     url: server.url,
@@ -37,7 +37,7 @@ export async function startDevService(): Promise<DevService> {
     async stop() {
       await server.close();
       await anvil.close();
-      await written();
+      logEnded();
       await rm(folder, { recursive: true, force: true });
     },
   };

@@ -5,12 +5,15 @@ import { type RunnerTestCase, TestRunner } from 'vitest';
 /** Writes what shows how a test failed into a folder: a log, a chain, a screenshot. */
 export type FailureRecord = (folder: string) => Promise<void>;
 
-const root = path.resolve(import.meta.dirname, '../..');
+/** The folder of the last run; removed when a run starts. */
+export const resultsFolder =
+  process.env.TEST_RESULTS ?? path.resolve(import.meta.dirname, '../../test-results');
 const open = new Set<FailureRecord>();
+const ended = new Set<FailureRecord>();
 
 /**
- * Has this written if a test fails, into `test-results/<test file>/<test name>`. Call the answer before what it reads is
- * closed: that writes it as well where the current test has failed.
+ * Registers a record that is written when a test fails, into `test-results/<test file>/<test name>`. Call the answer
+ * before you close what the record reads.
  */
 export function recordFailures(record: FailureRecord): () => Promise<void> {
   open.add(record);
@@ -18,6 +21,19 @@ export function recordFailures(record: FailureRecord): () => Promise<void> {
     open.delete(record);
     await writeRecords([record]);
   };
+}
+
+/** As `recordFailures`, for a log. After the answer is called it stays until the end of the current test. */
+export function recordLog(name: string, read: () => string | Uint8Array): () => void {
+  const record: FailureRecord = (folder) => writeRecord(folder, name, read());
+  open.add(record);
+  return () => ended.add(record);
+}
+
+/** Call at the end of each test. */
+export function dropEndedLogs(): void {
+  for (const record of ended) open.delete(record);
+  ended.clear();
 }
 
 /** Writes all that are open if the current test has failed. */
@@ -54,5 +70,5 @@ export async function writeRecord(
 function folderOf({ file, fullTestName }: RunnerTestCase): string {
   const tested = path.relative('test', file.name).replace(/\.test\.ts$/, '');
   const name = fullTestName.replaceAll(/[^\w]+/g, '-').slice(0, 120);
-  return path.join(root, 'test-results', tested, name);
+  return path.join(resultsFolder, tested, name);
 }

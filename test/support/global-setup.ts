@@ -10,6 +10,7 @@ import { fileURLToPath } from 'node:url';
 import chromium from '@sparticuz/chromium';
 import type { TestProject } from 'vitest/node';
 import { migratePostgres } from '../../src/server/store/postgres/migrate-database.ts';
+import { resultsFolder } from './failure-records.ts';
 import { startPostgres } from './postgres.ts';
 import { createDatabase, dropDatabases } from './temporary-database.ts';
 
@@ -19,7 +20,7 @@ import { createDatabase, dropDatabases } from './temporary-database.ts';
  */
 export default async function setUpRun(project: TestProject): Promise<() => Promise<void>> {
   process.env.TEST_RUN_ID = randomBytes(4).toString('hex');
-  await rm(path.resolve('test-results'), { recursive: true, force: true });
+  await rm(resultsFolder, { recursive: true, force: true });
   await keepRunFolder(project.vitest.projects.map(({ tmpDir }) => tmpDir));
   const ends: (() => Promise<void>)[] = [];
   const things: Record<string, () => Promise<unknown>> = {
@@ -53,8 +54,8 @@ function single<T>(make: () => Promise<T>): () => Promise<T> {
 }
 
 /**
- * Everything temporary of the run goes into one folder, which is also in the PATH: so it is in the environment of all
- * that the run starts, and the keeper finds and ends what a killed run leaves (run-keeper.js). `ofVitest`: folders that
+ * Everything temporary of the run goes into one folder. PATH contains it, so every child process inherits it, and the
+ * keeper finds and ends what a killed run leaves (run-keeper.js). `ofVitest`: folders that
  * vitest makes itself, which it removes unless it is killed.
  */
 async function keepRunFolder(ofVitest: readonly string[]): Promise<void> {
@@ -73,7 +74,7 @@ async function keepRunFolder(ofVitest: readonly string[]): Promise<void> {
   process.env.TEST_OUTER_TMPDIR = tmpdir();
   process.env.TEST_OUTER_PATH = process.env.PATH ?? '';
   process.env.TMPDIR = folder;
-  process.env.PATH = `${folder}:${process.env.PATH}`;
+  process.env.PATH = folder + path.delimiter + process.env.PATH;
 }
 
 async function sharePostgres(ends: (() => Promise<void>)[]) {

@@ -1,6 +1,9 @@
 // Runs before each test file: keeps what shows how a test failed (failure-records.ts).
 import { beforeEach } from 'vitest';
-import { writeRecords } from './failure-records.ts';
+import { dropEndedLogs, writeRecords } from './failure-records.ts';
 
 // After the hooks of the test file, which may have closed and written theirs, even if one of them fails.
-beforeEach(({ onTestFailed }) => onTestFailed(() => writeRecords()));
+beforeEach(({ onTestFailed, onTestFinished }) => {
+  onTestFinished(dropEndedLogs);
+  onTestFailed(() => writeRecords());
+});

@@ -16,8 +16,12 @@ const given = new AsyncLocalStorage<Record<(typeof replaced)[number], unknown>>(
 
 for (const name of replaced) {
   const { get, value } = Object.getOwnPropertyDescriptor(process, name) ?? {};
+  let own: unknown;
   Object.defineProperty(process, name, {
-    get: () => given.getStore()?.[name] ?? get?.call(process) ?? value,
+    get: () => given.getStore()?.[name] ?? own ?? get?.call(process) ?? value,
+    set(changed) {
+      own = changed;
+    },
     configurable: true,
     enumerable: true,
   });

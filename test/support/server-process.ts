@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts';
 import { type Client, createClient } from '../../src/client/client.ts';
 import { anvilAccounts } from './anvil.ts';
-import { recordFailures, writeRecord } from './failure-records.ts';
+import { recordLog } from './failure-records.ts';
 
 const running = new Set<ChildProcess>();
 
@@ -89,10 +89,7 @@ export function prepareServer(): WaitingServer {
       child.stderr.pipe(options.log ?? process.stderr, { end: false });
       const log: Buffer[] = [];
       child.stderr.on('data', (chunk: Buffer) => log.push(chunk));
-      const written = recordFailures((folder) =>
-        writeRecord(folder, 'server.log', Buffer.concat(log)),
-      );
-      void ended.then(written);
+      void ended.then(recordLog('server.log', () => Buffer.concat(log)));
       child.stdin.write(`${JSON.stringify(environmentOf(options))}\n`);
       return {
         url,

@@ -10,7 +10,7 @@ import type { Store } from '../../src/server/core/ports.ts';
 import { buildApp } from '../../src/server/http/app.ts';
 import type { ArrivalTimeouts } from '../../src/server/http/http-server.ts';
 import { anvilAccounts, callRpc, startTestChain } from './anvil.ts';
-import { recordFailures, writeRecord } from './failure-records.ts';
+import { recordLog } from './failure-records.ts';
 import { openTestStore } from './open-test-store.ts';
 import { quickPauses } from './quick-pauses.js';
 import { waitFor } from './wait-for.ts';
@@ -67,7 +67,7 @@ export async function startTestService(options: TestServiceOptions = {}) {
   const { store } = opened;
   const logLines: string[] = [];
   const logger = pino({ level: 'debug' }, { write: (line) => logLines.push(line) });
-  const written = recordFailures((folder) => writeRecord(folder, 'service.log', logLines.join('')));
+  const logEnded = recordLog('service.log', () => logLines.join(''));
   const stopping = new AbortController();
   const settings: Settings = {
     baseUrl: '',
@@ -126,7 +126,7 @@ export async function startTestService(options: TestServiceOptions = {}) {
       await opened.close();
       await chain.close();
       await anvil?.close();
-      await written();
+      logEnded();
     },
   };
 }

@@ -10,14 +10,14 @@ export interface TemporaryDatabase {
 }
 
 /** Each database of one run begins with this. */
-const PREFIX = `svc_test_${process.env.TEST_RUN_ID ?? ''}`;
+const prefix = () => `svc_test_${process.env.TEST_RUN_ID ?? 'alone'}_`;
 
 /** A database on that server, whose user needs CREATEDB: a copy of the template, or an empty one. */
 export async function createDatabase(
   server: string,
   template = 'template1',
 ): Promise<TemporaryDatabase> {
-  const name = `${PREFIX}_${randomBytes(8).toString('hex')}`;
+  const name = `${prefix()}${randomBytes(8).toString('hex')}`;
   const url = new URL(server);
   url.pathname = `/${name}`;
   await query(server, `CREATE DATABASE ${name} TEMPLATE ${template}`);
@@ -33,7 +33,7 @@ export async function createDatabase(
 export async function dropDatabases(server: string): Promise<void> {
   const { rows } = await query(
     server,
-    `SELECT datname FROM pg_database WHERE starts_with(datname, '${PREFIX}')`,
+    `SELECT datname FROM pg_database WHERE starts_with(datname, '${prefix()}')`,
   );
   for (const { datname } of rows) await query(server, `DROP DATABASE ${datname} WITH (FORCE)`);
 }

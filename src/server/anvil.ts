@@ -8,8 +8,8 @@ import { SvcError } from '../base/svc-error.ts';
 export interface AnvilOptions {
   /** 0 (the default) takes a free one. */
   port?: number;
-  /** Seconds between blocks (default 1); `manual` mines only on `evm_mine`. */
-  blockTime?: number | 'manual';
+  /** Seconds between blocks (default 1), or when else one is mined: on `evm_mine`, or for each transaction. */
+  blockTime?: number | 'manual' | 'transaction';
   chainId?: number;
   /** Loaded at start if it exists, written every second and on exit. */
   stateFile?: string;
@@ -69,7 +69,7 @@ function flags({ port = 0, blockTime = 1, chainId = 31337, stateFile }: AnvilOpt
     String(port),
     '--chain-id',
     String(chainId),
-    ...(blockTime === 'manual' ? ['--no-mining'] : ['--block-time', String(blockTime)]),
+    ...miningFlags(blockTime),
     '--slots-in-an-epoch',
     '1',
     // Without a bound anvil keeps every block's state on disk and slows down.
@@ -77,6 +77,11 @@ function flags({ port = 0, blockTime = 1, chainId = 31337, stateFile }: AnvilOpt
     '100',
     ...(stateFile === undefined ? [] : persistence(stateFile)),
   ];
+}
+
+function miningFlags(blockTime: NonNullable<AnvilOptions['blockTime']>): string[] {
+  if (blockTime === 'transaction') return [];
+  return blockTime === 'manual' ? ['--no-mining'] : ['--block-time', String(blockTime)];
 }
 
 /**

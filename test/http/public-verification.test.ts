@@ -145,7 +145,7 @@ describe('public verification', () => {
 
     const reply = await verify(body.proof_hash);
 
-    await service.rpc('evm_setIntervalMining', [1]);
+    await service.rpc('evm_setAutomine', [true]);
     service.settings.anchorTimeoutMs = 30_000;
     expect(reply.status).toBe(200);
     expect(reply.body).toMatchObject({

@@ -26,8 +26,9 @@ const network: Network = {
 
 export interface TestServiceOptions {
   /**
-   * `mining`: a local chain with ten blocks a second and the anchorer. `manual`: the same, a block only
-   * when `mine` is called. `none` (the default): nothing listens behind the RPC URL.
+   * `mining`: a local chain that mines each transaction at once, and the anchorer. So an anchor stays `included` until
+   * the next transaction, or until the test mines. `manual`: the same, a block only when the test mines. `none` (the
+   * default): nothing listens behind the RPC URL.
    */
   chain?: 'mining' | 'manual' | 'none';
   /** What stands behind the RPC URL without a local chain; by default nothing. */
@@ -60,7 +61,7 @@ export async function startTestService(options: TestServiceOptions = {}) {
   const anvil =
     kind === 'none'
       ? null
-      : await startTestChain({ blockTime: kind === 'manual' ? 'manual' : 0.1 });
+      : await startTestChain({ blockTime: kind === 'manual' ? 'manual' : 'transaction' });
   const rpcUrl = anvil?.url ?? options.rpcUrl ?? 'http://127.0.0.1:9';
   const chain = openChain({ urls: [rpcUrl] });
   const opened = await openTestStore(clock, options.disk);

@@ -163,6 +163,7 @@ describe('public verification', () => {
 
   it('takes a pasted hash, and shows every check', async () => {
     const { page } = visitor;
+    await page.goto(`${dashboard.server.url}/verify`);
     await page.getByLabel('Proof hash').fill(scene.verified.proofHash.slice(0, 60));
     await page.getByLabel('Proof hash').press('Enter');
 

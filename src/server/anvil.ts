@@ -8,7 +8,7 @@ import { SvcError } from '../base/svc-error.ts';
 export interface AnvilOptions {
   /** 0 (the default) takes a free one. */
   port?: number;
-  /** Seconds between blocks (default 1), or when else one is mined: on `evm_mine`, or for each transaction. */
+  /** Seconds between blocks (default 1). `manual` mines on `evm_mine`, `transaction` as each transaction arrives. */
   blockTime?: number | 'manual' | 'transaction';
   chainId?: number;
   /** Loaded at start if it exists, written every second and on exit. */

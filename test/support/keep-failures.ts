@@ -3,7 +3,9 @@ import { beforeEach } from 'vitest';
 import { dropEndedLogs, writeRecords } from './failure-records.ts';
 
 // After the hooks of the test file, which may have closed and written theirs, even if one of them fails.
-beforeEach(({ onTestFailed, onTestFinished }) => {
-  onTestFinished(dropEndedLogs);
-  onTestFailed(() => writeRecords());
+beforeEach(({ onTestFinished }) => {
+  onTestFinished(async () => {
+    await writeRecords();
+    dropEndedLogs();
+  });
 });

@@ -264,16 +264,22 @@ describe('a replacement', () => {
   it('is offered at once though a node is slow over the one before', async () => {
     const offered: unknown[] = [];
     let signed = 0;
+    // The clock stands from the first offer to the second, and from the replacement on.
+    const now = performance.now.bind(performance);
+    let standsAt: number | null = null;
+    vi.spyOn(performance, 'now').mockImplementation(() => standsAt ?? now() + 500);
+    onTestFinished(() => void vi.restoreAllMocks());
     rig.start({
       bumpAfterMs: 400,
       onStep: (step) => {
+        // The same bytes are due again, their replacement is not.
+        if (step === 'broadcast_sent' && offered.length === 1) standsAt = now() + 500 + 450;
         if (step !== 'variant_committed') return;
         signed += 1;
         // Nothing is due later any more, only at once.
-        vi.spyOn(performance, 'now').mockReturnValue(performance.now());
+        standsAt = performance.now();
       },
     });
-    onTestFinished(() => void vi.restoreAllMocks());
     await rig.queue(0);
     rig.proxy.handle(async ({ calls, answer, forward }) => {
       const send = calls.find(({ method }) => method === 'eth_sendRawTransaction');
@@ -282,6 +288,7 @@ describe('a replacement', () => {
       offered.push(send.params[0]);
       // Slow over the first variant, from its second offer on, until its replacement is signed.
       if (!isFirst && send.params[0] === offered[0]) {
+        standsAt = null;
         await waitFor('a replacement', () => signed > 0);
       }
       answer([{ result: `0x${'00'.repeat(32)}` }]);

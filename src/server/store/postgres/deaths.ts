@@ -12,10 +12,10 @@ import { sql } from './sql.ts';
 const endLeaves = sql('UPDATE leaves SET live = false WHERE attempt_id = $1 RETURNING task_id');
 const lockCompletions = sql(`SELECT FROM tasks t JOIN completions c ON c.task_id = t.id
   WHERE t.id = ANY($1::uuid[]) ORDER BY t.id FOR NO KEY UPDATE`);
-const { to, from } = completionMove('anchor_anew');
+const anew = completionMove('anchor_anew');
 const queueAnew = sql(`UPDATE completions
-  SET state = ${to}, generation = generation + 1, updated_at = $2, offered_to = NULL, offered_until = 0
-  WHERE task_id = ANY($1::uuid[]) AND state IN ${from}`);
+  SET state = ${anew.to}, generation = generation + 1, updated_at = $2, offered_to = NULL, offered_until = 0
+  WHERE task_id = ANY($1::uuid[]) AND state IN ${anew.from}`);
 // Charged before, a task that is gone owes nothing and gets nothing back.
 const findAbandoned = sql(`SELECT ended.task_id FROM unnest($1::uuid[]) AS ended (task_id)
   WHERE NOT EXISTS (SELECT FROM tasks t WHERE t.id = ended.task_id)

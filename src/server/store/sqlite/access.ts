@@ -1,12 +1,12 @@
-import type { Database } from 'better-sqlite3';
+import type Database from 'better-sqlite3';
 import type { Clock } from '../../../base/clock.ts';
 
 /** What the parts of the store share. */
 export interface Access {
   /** Only for statements that run inside `write`. */
-  writer: Database;
+  writer: Database.Database;
   /** Only for statements that run inside `read`; sees what was committed and is durable. */
-  reader: Database;
+  reader: Database.Database;
   clock: Clock;
   /** See `GroupCommit.write`. */
   write<T>(work: () => T): Promise<T>;

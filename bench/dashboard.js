@@ -7,12 +7,11 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import Database from 'better-sqlite3';
-import { dayNames, noNames } from '../dist/server/core/day-names.js';
 import { listEvents } from '../dist/server/core/events.js';
 import { getStats } from '../dist/server/core/stats.js';
-import { numbered, Tally } from '../dist/server/core/tally.js';
-import { encodeTally } from '../dist/server/core/tally-bytes.js';
 import { listSamples, readSeries } from '../dist/server/core/telemetry.js';
+import { dayNames, noNames, numbered, Tally } from '../dist/server/store/rows/aggregate.js';
+import { encodeTally } from '../dist/server/store/rows/aggregate-bytes.js';
 import { openSqliteStore } from '../dist/server/store/sqlite/open-store.js';
 
 const ROBOTS = 10;

@@ -6,8 +6,8 @@ import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts';
 import { createClient } from '../dist/client/client.js';
-import { startAnvil } from '../dist/server/anvil.js';
-import { serverInstallation } from '../dist/server/commands/installation.js';
+import { startAnvil } from '../dist/server/commands/dev-chain.js';
+import { serverInstallation } from '../dist/server/commands/start.js';
 import { startProgram } from './measured-program.js';
 import { environmentOf } from './unit-environment.js';
 

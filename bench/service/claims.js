@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { serverInstallation } from '../../dist/server/commands/installation.js';
+import { serverInstallation } from '../../dist/server/commands/start.js';
 import { startProgram } from '../measured-program.js';
 import { openSite } from '../site.js';
 import { environmentOf } from '../unit-environment.js';

@@ -1,7 +1,6 @@
 import type { Hex } from '../proof/bytes.ts';
 import { type BroadcastOutcome, broadcastOutcome, ProviderFault } from './errors.ts';
-import type { Panel } from './panel.ts';
-import { poll } from './poll.ts';
+import { type Panel, poll } from './provider-pool.ts';
 import type { Ask } from './rpc.ts';
 
 /**

@@ -1,32 +1,40 @@
 import { encodeFunctionData, getAddress, isAddress, parseAbi } from 'viem';
 import type { Hex } from '../proof/bytes.ts';
-import { agreeOnIdentity } from './agree-identity.ts';
-import { agreeOnMined } from './agree-mined.ts';
-import { agreeOnNonceUse, type NonceFinding } from './agree-nonce-use.ts';
-import { agreeOnReading } from './agree-reading.ts';
-import { agreeOnStandings } from './agree-standings.ts';
-import { agreeOnSurvey } from './agree-survey.ts';
 import { broadcast } from './broadcast.ts';
 import { addressOf, dataOf, quantityOf } from './decode.ts';
 import { type BroadcastOutcome, ProviderFault } from './errors.ts';
 import { type FinalityRule, finalityRule } from './finality.ts';
-import { type Found, findMined, type Search } from './find-mined.ts';
-import { findNonceUse, type NonceSearch } from './find-nonce-use.ts';
-import { type Identity, identityCalls, identityOf, isSameChain } from './identity.ts';
-import { openLane } from './lane.ts';
-import { openPanel, type Panel, type PanelOptions } from './panel.ts';
-import type { Question } from './poll.ts';
+import { agreeOnMined, type Found, findMined, type Search } from './find-mined.ts';
+import {
+  agreeOnNonceUse,
+  findNonceUse,
+  type NonceFinding,
+  type NonceSearch,
+} from './find-nonce-use.ts';
+import {
+  agreeOnIdentity,
+  type Identity,
+  identityCalls,
+  identityOf,
+  isSameChain,
+} from './identity.ts';
+import {
+  agreeOnStandings,
+  readStandings,
+  type Standings,
+  type StandingsSubject,
+} from './inclusion.ts';
 import type { ProviderStatus } from './provider.ts';
-import { type AnchorReading, readAnchor } from './read-anchor.ts';
-import { type Ask, resultOf } from './rpc.ts';
+import { openPanel, type Panel, type PanelOptions, type Question } from './provider-pool.ts';
+import { type AnchorReading, agreeOnReading, readAnchor } from './read-anchor.ts';
+import { type Ask, openLane, resultOf } from './rpc.ts';
+import { agreeOnSurvey, type Survey, type SurveySubject, survey } from './sender-state.ts';
 import {
   type ContractClaim,
   isContractSignature,
   mayBeContractSignature,
   recoverWallet,
 } from './signatures.ts';
-import { readStandings, type Standings, type StandingsSubject } from './standings.ts';
-import { type Survey, type SurveySubject, survey } from './survey.ts';
 
 /** What the anchorer does with the chain. Every call rejects with ProviderFault when it cannot be asked. */
 export interface AnchorChain {

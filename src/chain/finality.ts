@@ -1,8 +1,7 @@
 import { headerOf, quantityOf } from './decode.ts';
 import { meaningOf } from './errors.ts';
-import { lesser } from './lesser.ts';
-import { type RpcCall, resultOf } from './rpc.ts';
-import type { RpcAnswer } from './rpc-answers.ts';
+import { type RpcAnswer, type RpcCall, resultOf } from './rpc.ts';
+import { lesser } from './sender-state.ts';
 
 export type Finality = 'included' | 'safe' | 'finalized';
 

@@ -1,12 +1,10 @@
 import type { Hex } from '../proof/bytes.ts';
-import { askInParts } from './ask-in-parts.ts';
 import { headerAt, malformed, numberOf, objectOf } from './decode.ts';
 import { type FinalityRule, type Heads, headCalls, headsOf } from './finality.ts';
 import { answersOn, type Identity, identityCalls } from './identity.ts';
-import { lesser } from './lesser.ts';
 import { type NonceUse, nonceUseOf } from './nonce-use.ts';
-import { type Ask, type RpcCall, resultOf } from './rpc.ts';
-import type { RpcAnswer } from './rpc-answers.ts';
+import { type Ask, askInParts, type RpcAnswer, type RpcCall, resultOf } from './rpc.ts';
+import { lesser } from './sender-state.ts';
 
 export interface NonceSearch {
   readonly identity: Identity;
@@ -203,4 +201,36 @@ function wholeBlock(number: bigint): RpcCall {
 
 function hexOf(number: bigint): Hex {
   return `0x${number.toString(16)}`;
+}
+
+export interface NonceFinding {
+  /** What every configured URL shows, final if all call it so; null unless they all show the same. */
+  readonly use: NonceUse | null;
+  /** For the next search of this nonce. */
+  readonly trail: NonceTrail;
+}
+
+/** What the URLs come to that have answered. A use is what another anchor may rest on, so none may be silent. */
+export function agreeOnNonceUse(
+  readings: readonly NonceReading[],
+  configured: number,
+): NonceFinding {
+  const uses = readings.flatMap(({ use }) => use ?? []);
+  const [first] = uses;
+  const isShared =
+    uses.length === configured &&
+    uses.every(
+      ({ txHash, blockHash }) => txHash === first?.txHash && blockHash === first.blockHash,
+    );
+  const unread = readings.flatMap(({ below }) => below ?? []);
+  return {
+    use:
+      first !== undefined && isShared
+        ? { ...first, isFinal: uses.every(({ isFinal }) => isFinal) }
+        : null,
+    trail: {
+      blocks: [...new Set(uses.map(({ blockNumber }) => blockNumber))],
+      below: unread.length === 0 ? null : unread.reduce(lesser),
+    },
+  };
 }

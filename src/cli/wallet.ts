@@ -1,5 +1,5 @@
 import { privateKeyToAccount } from 'viem/accounts';
-import { type KeyWords, readPrivateKey } from '../chain/private-key.ts';
+import { type KeyWords, readPrivateKey } from '../chain/anchor-key.ts';
 
 export interface Wallet {
   address: string;

@@ -6,7 +6,7 @@ import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { agentInstallation } from '../../src/agent/installation.ts';
 import { unitText } from '../../src/base/systemd-unit.ts';
-import { serverInstallation } from '../../src/server/commands/installation.ts';
+import { serverInstallation } from '../../src/server/commands/start.ts';
 import { needsProgram } from '../support/require-program.ts';
 
 const execute = promisify(execFile);

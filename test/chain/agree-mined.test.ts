@@ -1,8 +1,12 @@
 import { isDeepStrictEqual } from 'node:util';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { agreeOnMined } from '../../src/chain/agree-mined.ts';
-import type { Found, MinedAnchor, SentAnchor } from '../../src/chain/find-mined.ts';
+import {
+  agreeOnMined,
+  type Found,
+  type MinedAnchor,
+  type SentAnchor,
+} from '../../src/chain/find-mined.ts';
 import type { Hex } from '../../src/proof/bytes.ts';
 
 const ids = ['a', 'b', 'c'];

@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import type { Search, SentAnchor } from '../../src/chain/find-mined.ts';
 import type { NonceTrail } from '../../src/chain/find-nonce-use.ts';
-import type { Place } from '../../src/chain/standings.ts';
+import type { Place } from '../../src/chain/inclusion.ts';
 import type { Hex } from '../../src/proof/bytes.ts';
 import { holdTimers } from '../support/held-timers.ts';
 import type { Exchange, RpcProxy } from '../support/rpc-proxy.ts';

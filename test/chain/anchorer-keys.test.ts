@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
-import { FOLLOWER } from '../../src/server/core/lease-holders.ts';
+import { FOLLOWER } from '../../src/server/rules/anchoring.ts';
 import { type AnchoringRig, startAnchoringRig } from '../support/anchoring-rig.ts';
 import { anvilAccounts } from '../support/anvil.ts';
 import { waitFor } from '../support/wait-for.ts';

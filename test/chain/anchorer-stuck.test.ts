@@ -1,7 +1,7 @@
 import { parseTransaction } from 'viem';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Hex } from '../../src/proof/bytes.ts';
-import type { AnchorStep } from '../../src/server/anchorer/anchoring-context.ts';
+import type { AnchorStep } from '../../src/server/anchoring/context.ts';
 import { type AnchoringRig, startAnchoringRig } from '../support/anchoring-rig.ts';
 import { waitFor } from '../support/wait-for.ts';
 

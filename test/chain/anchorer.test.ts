@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Hex } from '../../src/proof/bytes.ts';
 import { decodePayload } from '../../src/proof/payload.ts';
 import { rootFromPath } from '../../src/proof/tree.ts';
-import type { AnchorStep } from '../../src/server/anchorer/anchoring-context.ts';
+import type { AnchorStep } from '../../src/server/anchoring/context.ts';
 import { type AnchoringRig, startAnchoringRig } from '../support/anchoring-rig.ts';
 import { quickPauses } from '../support/quick-pauses.js';
 import { waitFor } from '../support/wait-for.ts';

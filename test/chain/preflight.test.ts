@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import type { Survey } from '../../src/chain/survey.ts';
-import { type PreflightTerms, preflight } from '../../src/server/anchorer/preflight.ts';
+import type { Survey } from '../../src/chain/sender-state.ts';
+import { type PreflightTerms, preflight } from '../../src/server/anchoring/preflight.ts';
 
 const survey: Survey = {
   headNumber: 100n,

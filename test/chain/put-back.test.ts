@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type AnchorKey, loadAnchorKey } from '../../src/chain/anchor-key.ts';
 import { openChain } from '../../src/chain/chain.ts';
 import { encodePayload } from '../../src/proof/payload.ts';
-import { reconcile } from '../../src/server/anchorer/reconcile.ts';
+import { reconcile } from '../../src/server/anchoring/reconcile.ts';
 import { type AnchoringRig, startAnchoringRig } from '../support/anchoring-rig.ts';
 import { anvilAccounts } from '../support/anvil.ts';
 import { waitFor } from '../support/wait-for.ts';

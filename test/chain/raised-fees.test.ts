@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { raisedFees } from '../../src/server/anchorer/raised-fees.ts';
+import { raisedFees } from '../../src/server/anchoring/fee-bump.ts';
 
 const gwei = 10n ** 9n;
 const cap = 500n * gwei;

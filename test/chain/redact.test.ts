@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
-import { redactor } from '../../src/chain/redact.ts';
+import { redactor } from '../../src/chain/errors.ts';
 
 const SECRET = 'c0ffee0123456789project';
 const PASSWORD = 'pass word';

@@ -1,5 +1,5 @@
-import type { AnchorStep } from '../../src/server/anchorer/anchoring-context.ts';
-import type { AnchorStore } from '../../src/server/core/anchor-store.ts';
+import type { AnchorStep } from '../../src/server/anchoring/context.ts';
+import type { AnchorStore } from '../../src/server/ports/anchoring.ts';
 
 /**
  * What must happen besides robots at work for the server to come to a point. `start`: nothing more, and it comes

@@ -1,7 +1,6 @@
 import { v7 as uuid } from 'uuid';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { CliCodeAttempt, NewCliCode } from '../../src/server/core/account-store.ts';
-import type { NewSession } from '../../src/server/core/ports.ts';
+import type { CliCodeAttempt, NewCliCode, NewSession } from '../../src/server/ports/sign-in.ts';
 import { newWallet, type OpenStore, reservedWei, sha256Hex, World } from './world.ts';
 
 export function accountContract(open: OpenStore): void {

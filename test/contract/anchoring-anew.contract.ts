@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import type { Lease } from '../../src/server/core/anchor-store.ts';
-import type { TaskRecord } from '../../src/server/core/ports.ts';
-import type { NewRobot } from '../../src/server/core/robot-store.ts';
+import type { Lease } from '../../src/server/ports/anchoring.ts';
+import type { NewRobot } from '../../src/server/ports/robots.ts';
+import type { TaskRecord } from '../../src/server/ports/tasks.ts';
 import { failsWith, type OpenStore, World } from './world.ts';
 
 /** What happens to the proofs of an attempt that another transaction took the nonce from. */

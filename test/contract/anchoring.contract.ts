@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { Lease } from '../../src/server/core/anchor-store.ts';
-import type { NewRobot } from '../../src/server/core/robot-store.ts';
+import type { Lease } from '../../src/server/ports/anchoring.ts';
+import type { NewRobot } from '../../src/server/ports/robots.ts';
 import {
   chainId,
   failsWith,

@@ -1,8 +1,8 @@
 import { v7 as uuid } from 'uuid';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Severity } from '../../src/protocol/telemetry.ts';
-import type { NewRobot } from '../../src/server/core/robot-store.ts';
-import type { EventFilter, EventRecord, NewEvent } from '../../src/server/core/telemetry-store.ts';
+import type { EventFilter, EventRecord, NewEvent } from '../../src/server/ports/events.ts';
+import type { NewRobot } from '../../src/server/ports/robots.ts';
 import { newWallet, type OpenStore, sha256Hex, World } from './world.ts';
 
 export function eventContract(open: OpenStore): void {

@@ -1,7 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { TimePlace } from '../../src/server/core/evidence-store.ts';
-import type { TaskRecord } from '../../src/server/core/ports.ts';
-import type { NewRobot } from '../../src/server/core/robot-store.ts';
+import type { NewRobot } from '../../src/server/ports/robots.ts';
+import type { TaskRecord, TimePlace } from '../../src/server/ports/tasks.ts';
 import { chainId, newWallet, type OpenStore, World } from './world.ts';
 
 const UNKNOWN = '0190a5c0-0000-7000-8000-000000000000';

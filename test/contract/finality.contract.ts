@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { Lease, NewAttempt, Standings } from '../../src/server/core/anchor-store.ts';
-import type { TaskRecord } from '../../src/server/core/ports.ts';
-import type { NewRobot } from '../../src/server/core/robot-store.ts';
+import type { Lease, NewAttempt, Standings } from '../../src/server/ports/anchoring.ts';
+import type { NewRobot } from '../../src/server/ports/robots.ts';
+import type { TaskRecord } from '../../src/server/ports/tasks.ts';
 import { failsWith, newWallet, type OpenStore, randomHash, World } from './world.ts';
 
 export function finalityContract(open: OpenStore): void {

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { v7 as newId } from 'uuid';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { limits } from '../../src/protocol/limits.ts';
-import type { FleetPatch, FleetRecord } from '../../src/server/core/fleet-store.ts';
+import type { FleetPatch, FleetRecord } from '../../src/server/ports/fleets.ts';
 import { newWallet, type OpenStore, World } from './world.ts';
 
 export function fleetContract(open: OpenStore): void {

@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { expect } from 'vitest';
 import { SvcError } from '../../src/base/svc-error.ts';
-import type { Lease, Standings } from '../../src/server/core/anchor-store.ts';
-import type { TaskRecord } from '../../src/server/core/ports.ts';
-import type { NewRobot } from '../../src/server/core/robot-store.ts';
+import type { Lease, Standings } from '../../src/server/ports/anchoring.ts';
+import type { NewRobot } from '../../src/server/ports/robots.ts';
+import type { TaskRecord } from '../../src/server/ports/tasks.ts';
 import { itHolds } from '../support/property.ts';
 import { type OpenStore, World } from './world.ts';
 

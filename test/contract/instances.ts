@@ -1,5 +1,5 @@
 import pg from 'pg';
-import type { Store } from '../../src/server/core/ports.ts';
+import type { Store } from '../../src/server/ports/store.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { openTemporaryPostgres, type TemporaryPostgresOptions } from './temporary-postgres.ts';
 import { World } from './world.ts';

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { Lease } from '../../src/server/core/anchor-store.ts';
-import { FOLLOWER } from '../../src/server/core/lease-holders.ts';
+import type { Lease } from '../../src/server/ports/anchoring.ts';
+import { FOLLOWER } from '../../src/server/rules/anchoring.ts';
 import {
   chainId,
   failsWith,

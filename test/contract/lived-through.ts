@@ -1,5 +1,5 @@
 import { v7 as uuid } from 'uuid';
-import type { Lease } from '../../src/server/core/anchor-store.ts';
+import type { Lease } from '../../src/server/ports/anchoring.ts';
 import type { World } from './world.ts';
 
 const HOUR = 3_600_000;

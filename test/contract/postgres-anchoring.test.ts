@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { Lease } from '../../src/server/core/anchor-store.ts';
-import type { Store } from '../../src/server/core/ports.ts';
+import type { Lease } from '../../src/server/ports/anchoring.ts';
+import type { Store } from '../../src/server/ports/store.ts';
 import { openPostgresStore } from '../../src/server/store/postgres/open-store.ts';
 import { openTemporaryPostgres } from './temporary-postgres.ts';
 import { failsWith, newWallet, World } from './world.ts';

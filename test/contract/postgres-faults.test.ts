@@ -1,7 +1,7 @@
 import pg from 'pg';
 import { expect, it } from 'vitest';
-import { openConnections } from '../../src/server/store/postgres/connections.ts';
-import { cannotUse } from '../../src/server/store/postgres/faults.ts';
+import { openConnections } from '../../src/server/store/postgres/engine/connections.ts';
+import { cannotUse } from '../../src/server/store/postgres/engine/errors.ts';
 import { copyDatabase } from '../support/shared-postgres.ts';
 import { failsWith } from './world.ts';
 

@@ -1,7 +1,7 @@
 import pg from 'pg';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import type { Lease } from '../../src/server/core/anchor-store.ts';
-import type { Store } from '../../src/server/core/ports.ts';
+import type { Lease } from '../../src/server/ports/anchoring.ts';
+import type { Store } from '../../src/server/ports/store.ts';
 import { openPostgresStore } from '../../src/server/store/postgres/open-store.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { openTemporaryPostgres } from './temporary-postgres.ts';

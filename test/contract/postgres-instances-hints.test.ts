@@ -1,8 +1,11 @@
 import pg from 'pg';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { type Connections, openConnections } from '../../src/server/store/postgres/connections.ts';
-import { type Hints, startHints } from '../../src/server/store/postgres/hints.ts';
-import { WakeUps } from '../../src/server/store/wake-ups.ts';
+import { WakeUps } from '../../src/server/store/notifications.ts';
+import {
+  type Connections,
+  openConnections,
+} from '../../src/server/store/postgres/engine/connections.ts';
+import { type Hints, startHints } from '../../src/server/store/postgres/engine/notifications.ts';
 import { emptyDatabase } from '../support/shared-postgres.ts';
 import type { TemporaryDatabase } from '../support/temporary-database.ts';
 import { waitFor } from '../support/wait-for.ts';

@@ -1,7 +1,7 @@
 import pg from 'pg';
 import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
-import type { Store } from '../../src/server/core/ports.ts';
-import type { NewRobot } from '../../src/server/core/robot-store.ts';
+import type { NewRobot } from '../../src/server/ports/robots.ts';
+import type { Store } from '../../src/server/ports/store.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { type Instances, openInstances, spread, tally } from './instances.ts';
 import { newWallet, type World } from './world.ts';

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import type { Store } from '../../src/server/core/ports.ts';
+import type { Store } from '../../src/server/ports/store.ts';
 import { openPostgresStore } from '../../src/server/store/postgres/open-store.ts';
 import { emptyDatabase } from '../support/shared-postgres.ts';
 import type { TemporaryDatabase } from '../support/temporary-database.ts';

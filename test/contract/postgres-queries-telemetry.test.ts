@@ -1,8 +1,8 @@
 import pg from 'pg';
 import { v7 as uuid } from 'uuid';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
-import type { NewRobot } from '../../src/server/core/robot-store.ts';
-import type { EventFilter } from '../../src/server/core/telemetry-store.ts';
+import type { EventFilter } from '../../src/server/ports/events.ts';
+import type { NewRobot } from '../../src/server/ports/robots.ts';
 import { openTemporaryPostgres } from './temporary-postgres.ts';
 import { World } from './world.ts';
 

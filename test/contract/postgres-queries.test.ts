@@ -1,11 +1,11 @@
 import pg from 'pg';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
-import type { Sql } from '../../src/server/store/postgres/sql.ts';
+import type { Sql } from '../../src/server/store/postgres/engine/sql.ts';
 import { addColumns } from '../support/newer-version.ts';
 import { openTemporaryPostgres } from './temporary-postgres.ts';
 
 const { statements } = vi.hoisted(() => ({ statements: new Set<string>() }));
-vi.mock('../../src/server/store/postgres/sql.ts', async (original) => {
+vi.mock('../../src/server/store/postgres/engine/sql.ts', async (original) => {
   const actual = await original<{ sql: (text: string) => Sql }>();
   const sql = (text: string) => {
     statements.add(text);
@@ -15,7 +15,7 @@ vi.mock('../../src/server/store/postgres/sql.ts', async (original) => {
 });
 
 // Its queries are to walk everything.
-vi.mock('../../src/server/store/postgres/invariants/check-invariants.ts', () => ({
+vi.mock('../../src/server/store/postgres/invariants/check.ts', () => ({
   checkInvariants: async () => [],
 }));
 

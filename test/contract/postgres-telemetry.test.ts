@@ -1,8 +1,8 @@
 import { v7 as uuid } from 'uuid';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import type { Store } from '../../src/server/core/ports.ts';
-import type { NewRobot } from '../../src/server/core/robot-store.ts';
-import type { SampleRecord } from '../../src/server/core/telemetry-store.ts';
+import type { NewRobot } from '../../src/server/ports/robots.ts';
+import type { Store } from '../../src/server/ports/store.ts';
+import type { SampleRecord } from '../../src/server/ports/telemetry.ts';
 import { type Instances, openInstances } from './instances.ts';
 import { sha256Hex, type World } from './world.ts';
 

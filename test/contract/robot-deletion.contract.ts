@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { Lease } from '../../src/server/core/anchor-store.ts';
-import type { NewRobot } from '../../src/server/core/robot-store.ts';
+import type { Lease } from '../../src/server/ports/anchoring.ts';
+import type { NewRobot } from '../../src/server/ports/robots.ts';
 import { failsWith, newWallet, type OpenStore, World } from './world.ts';
 
 export function robotDeletionContract(open: OpenStore): void {

@@ -1,7 +1,7 @@
 import { v7 as newId } from 'uuid';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { limits } from '../../src/protocol/limits.ts';
-import type { NewRobot, RobotPatch } from '../../src/server/core/robot-store.ts';
+import type { NewRobot, RobotPatch } from '../../src/server/ports/robots.ts';
 import { newWallet, type OpenStore, World } from './world.ts';
 
 export function robotContract(open: OpenStore): void {

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { merkleTree } from '../../src/proof/tree.ts';
-import type { Lease } from '../../src/server/core/anchor-store.ts';
-import type { NewRobot } from '../../src/server/core/robot-store.ts';
+import type { Lease } from '../../src/server/ports/anchoring.ts';
+import type { NewRobot } from '../../src/server/ports/robots.ts';
 import { chainId, type OpenStore, reservedWei, World } from './world.ts';
 
 export function settlementContract(open: OpenStore): void {

@@ -1,6 +1,6 @@
 import Database from 'better-sqlite3';
 import { expect, it } from 'vitest';
-import { migrate } from '../../src/server/store/sqlite/migrate.ts';
+import { migrate } from '../../src/server/store/sqlite/engine/migrate.ts';
 import { migrations } from '../../src/server/store/sqlite/migrations/migrations.ts';
 
 const BEFORE = 3;

@@ -11,10 +11,9 @@ import path from 'node:path';
 import Database from 'better-sqlite3';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { systemClock } from '../../src/base/clock.ts';
-import { backupDatabase } from '../../src/server/store/sqlite/backup.ts';
-import { migrateDatabase } from '../../src/server/store/sqlite/migrate-database.ts';
-import { withPartial } from '../../src/server/store/sqlite/partial-backup.ts';
-import { restoreDatabase } from '../../src/server/store/sqlite/restore.ts';
+import { backupDatabase, withPartial } from '../../src/server/store/sqlite/files/backup.ts';
+import { restoreDatabase } from '../../src/server/store/sqlite/files/restore.ts';
+import { migrateDatabase } from '../../src/server/store/sqlite/files/upgrade.ts';
 import { grant } from '../support/service.ts';
 import { openTemporarySqlite, type TemporarySqlite } from './temporary-sqlite.ts';
 

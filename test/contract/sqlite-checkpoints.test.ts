@@ -5,17 +5,20 @@ import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Database } from 'better-sqlite3';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { type Checkpoints, startCheckpoints } from '../../src/server/store/sqlite/checkpoints.ts';
 import {
+  type Checkpoints,
+  startCheckpoints,
+} from '../../src/server/store/sqlite/engine/checkpoints.ts';
+import {
+  faultKind,
   openReader,
   openWriter,
   prepareToServe,
-} from '../../src/server/store/sqlite/connections.ts';
-import { faultKind } from '../../src/server/store/sqlite/faults.ts';
-import { startGroupCommit } from '../../src/server/store/sqlite/group-commit.ts';
-import { openLogFile } from '../../src/server/store/sqlite/log-file.ts';
-import { startLogPurge } from '../../src/server/store/sqlite/log-purge.ts';
-import { turnSnapshot } from '../../src/server/store/sqlite/turn-snapshot.ts';
+} from '../../src/server/store/sqlite/engine/connections.ts';
+import { openLogFile } from '../../src/server/store/sqlite/engine/disk.ts';
+import { startGroupCommit } from '../../src/server/store/sqlite/engine/group-commit.ts';
+import { startLogPurge } from '../../src/server/store/sqlite/engine/log-purge.ts';
+import { turnSnapshot } from '../../src/server/store/sqlite/engine/read-snapshot.ts';
 import { waitFor } from '../support/wait-for.ts';
 
 let folder: string;

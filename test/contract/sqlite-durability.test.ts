@@ -2,7 +2,7 @@ import fs from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
 import { v7 as uuid } from 'uuid';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { NewRobot } from '../../src/server/core/robot-store.ts';
+import type { NewRobot } from '../../src/server/ports/robots.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { HeldDisk } from './held-disk.ts';
 import { openTemporarySqlite, type TemporarySqlite } from './temporary-sqlite.ts';

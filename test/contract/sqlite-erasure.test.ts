@@ -3,7 +3,7 @@ import { cp, readFile } from 'node:fs/promises';
 import Database from 'better-sqlite3';
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { NewRobot } from '../../src/server/core/robot-store.ts';
+import type { NewRobot } from '../../src/server/ports/robots.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { openTemporarySqlite, type TemporarySqlite } from './temporary-sqlite.ts';
 import { World } from './world.ts';

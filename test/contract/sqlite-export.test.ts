@@ -1,6 +1,6 @@
 import { expect, it, onTestFinished } from 'vitest';
-import { movedTables, sizeOf } from '../../src/server/store/moved-tables.ts';
-import { openExport } from '../../src/server/store/sqlite/export.ts';
+import { openExport } from '../../src/server/store/sqlite/files/export.ts';
+import { movedTables, sizeOf } from '../../src/server/store/transfer.ts';
 import { openTemporarySqlite, type TemporarySqlite } from './temporary-sqlite.ts';
 import { World } from './world.ts';
 

@@ -5,13 +5,16 @@ import { join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import Database from 'better-sqlite3';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { type LogFile, openLogFile } from '../../src/server/store/sqlite/engine/disk.ts';
 import {
   type GroupCommit,
   type GroupCommitOptions,
   startGroupCommit,
-} from '../../src/server/store/sqlite/group-commit.ts';
-import { type LogFile, openLogFile } from '../../src/server/store/sqlite/log-file.ts';
-import { type TurnSnapshot, turnSnapshot } from '../../src/server/store/sqlite/turn-snapshot.ts';
+} from '../../src/server/store/sqlite/engine/group-commit.ts';
+import {
+  type TurnSnapshot,
+  turnSnapshot,
+} from '../../src/server/store/sqlite/engine/read-snapshot.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { failsWith } from './world.ts';
 

@@ -1,8 +1,8 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import Database from 'better-sqlite3';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { NewRobot } from '../../src/server/core/robot-store.ts';
-import { type RobotKeys, robotKeys } from '../../src/server/store/sqlite/robot-keys.ts';
+import type { NewRobot } from '../../src/server/ports/robots.ts';
+import { type RobotKeys, robotKeys } from '../../src/server/store/sqlite/engine/key-cache.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { HeldDisk } from './held-disk.ts';
 import { openTemporarySqlite, type TemporarySqlite } from './temporary-sqlite.ts';

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { expect, it } from 'vitest';
-import { migrate } from '../../src/server/store/sqlite/migrate.ts';
+import { migrate } from '../../src/server/store/sqlite/engine/migrate.ts';
 import { spine } from '../../src/server/store/sqlite/migrations/001-spine.ts';
 import { fleets } from '../../src/server/store/sqlite/migrations/002-fleets.ts';
 import { migrations } from '../../src/server/store/sqlite/migrations/migrations.ts';

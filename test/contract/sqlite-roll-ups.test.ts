@@ -2,7 +2,7 @@ import Database from 'better-sqlite3';
 import { v7 as uuid } from 'uuid';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { limits } from '../../src/protocol/limits.ts';
-import type { NewRobot } from '../../src/server/core/robot-store.ts';
+import type { NewRobot } from '../../src/server/ports/robots.ts';
 import { openTemporarySqlite } from './temporary-sqlite.ts';
 import { World } from './world.ts';
 

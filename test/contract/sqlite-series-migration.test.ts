@@ -1,9 +1,9 @@
 import Database from 'better-sqlite3';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { summaryOf } from '../../src/server/core/tally.ts';
-import { decodeTally } from '../../src/server/core/tally-bytes.ts';
-import { checkInvariants } from '../../src/server/store/sqlite/invariants/check-invariants.ts';
-import { migrate } from '../../src/server/store/sqlite/migrate.ts';
+import { summaryOf } from '../../src/server/store/rows/aggregate.ts';
+import { decodeTally } from '../../src/server/store/rows/aggregate-bytes.ts';
+import { migrate } from '../../src/server/store/sqlite/engine/migrate.ts';
+import { checkInvariants } from '../../src/server/store/sqlite/invariants/check.ts';
 import { migrations } from '../../src/server/store/sqlite/migrations/migrations.ts';
 import { namesReader } from '../../src/server/store/sqlite/roll-ups.ts';
 

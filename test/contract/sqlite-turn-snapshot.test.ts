@@ -4,7 +4,10 @@ import path from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import Database from 'better-sqlite3';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { type TurnSnapshot, turnSnapshot } from '../../src/server/store/sqlite/turn-snapshot.ts';
+import {
+  type TurnSnapshot,
+  turnSnapshot,
+} from '../../src/server/store/sqlite/engine/read-snapshot.ts';
 
 describe('the reads of a turn', () => {
   let folder: string;

@@ -1,7 +1,7 @@
 import { v7 as uuid } from 'uuid';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import type { Severity } from '../../src/protocol/telemetry.ts';
-import type { NewRobot } from '../../src/server/core/robot-store.ts';
+import type { NewRobot } from '../../src/server/ports/robots.ts';
 import { newWallet, type OpenStore, World } from './world.ts';
 
 const HOUR = 3_600_000;

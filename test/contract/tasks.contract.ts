@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { NewRobot } from '../../src/server/core/robot-store.ts';
+import type { NewRobot } from '../../src/server/ports/robots.ts';
 import { newWallet, type OpenStore, randomHash, World } from './world.ts';
 
 export function taskContract(open: OpenStore): void {

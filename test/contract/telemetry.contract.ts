@@ -3,8 +3,8 @@ import { v7 as uuid } from 'uuid';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { canonicalJson } from '../../src/proof/canonical-json.ts';
 import type { Resolution } from '../../src/protocol/telemetry.ts';
-import type { NewRobot } from '../../src/server/core/robot-store.ts';
-import type { SampleRecord, TimeRange } from '../../src/server/core/telemetry-store.ts';
+import type { NewRobot } from '../../src/server/ports/robots.ts';
+import type { SampleRecord, TimeRange } from '../../src/server/ports/telemetry.ts';
 import { isMeanOf } from '../support/exact-mean.ts';
 import { newWallet, type OpenStore, sha256Hex, World } from './world.ts';
 

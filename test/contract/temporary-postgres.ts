@@ -1,5 +1,5 @@
 import type { Clock } from '../../src/base/clock.ts';
-import type { Store } from '../../src/server/core/ports.ts';
+import type { Store } from '../../src/server/ports/store.ts';
 import {
   openPostgresStore,
   type PostgresStoreOptions,

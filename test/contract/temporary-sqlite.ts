@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Clock } from '../../src/base/clock.ts';
-import type { Store } from '../../src/server/core/ports.ts';
+import type { Store } from '../../src/server/ports/store.ts';
 import {
   openSqliteStore,
   type SqliteStoreOptions,

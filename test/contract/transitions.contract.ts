@@ -1,4 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { AttemptState, Lease, NewAttempt } from '../../src/server/ports/anchoring.ts';
+import type { NewRobot } from '../../src/server/ports/robots.ts';
+import type { TaskRecord } from '../../src/server/ports/tasks.ts';
 import {
   type AttemptEvent,
   attemptMoves,
@@ -7,10 +10,7 @@ import {
   completionMoves,
   completionStates,
   type StoredCompletionState,
-} from '../../src/server/core/anchor-states.ts';
-import type { AttemptState, Lease, NewAttempt } from '../../src/server/core/anchor-store.ts';
-import type { TaskRecord } from '../../src/server/core/ports.ts';
-import type { NewRobot } from '../../src/server/core/robot-store.ts';
+} from '../../src/server/rules/anchoring.ts';
 import { failsWith, type OpenStore, World } from './world.ts';
 
 const attemptPairs = attemptStates.flatMap((from) =>

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import type { Lease, NewAttempt, Variant } from '../../src/server/core/anchor-store.ts';
-import type { NewRobot } from '../../src/server/core/robot-store.ts';
+import type { Lease, NewAttempt, Variant } from '../../src/server/ports/anchoring.ts';
+import type { NewRobot } from '../../src/server/ports/robots.ts';
 import { failsWith, type OpenStore, randomHash, World } from './world.ts';
 
 export function variantContract(open: OpenStore): void {

@@ -1,6 +1,6 @@
 import { getEventListeners } from 'node:events';
 import { expect, it } from 'vitest';
-import { WakeUps } from '../../src/server/store/wake-ups.ts';
+import { WakeUps } from '../../src/server/store/notifications.ts';
 
 it('wakes those who wait for the topic, and nobody else', async () => {
   const wakeUps = new WakeUps();

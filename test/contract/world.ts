@@ -15,17 +15,13 @@ import type {
   NewAttempt,
   QueuedProof,
   Variant,
-} from '../../src/server/core/anchor-store.ts';
-import type { FleetRecord, NewFleet } from '../../src/server/core/fleet-store.ts';
-import type {
-  Challenge,
-  NewCompletion,
-  NewSession,
-  NewTask,
-  Store,
-  TaskRecord,
-} from '../../src/server/core/ports.ts';
-import type { NewRobot } from '../../src/server/core/robot-store.ts';
+} from '../../src/server/ports/anchoring.ts';
+import type { NewCompletion } from '../../src/server/ports/completions.ts';
+import type { FleetRecord, NewFleet } from '../../src/server/ports/fleets.ts';
+import type { NewRobot } from '../../src/server/ports/robots.ts';
+import type { Challenge, NewSession } from '../../src/server/ports/sign-in.ts';
+import type { Store } from '../../src/server/ports/store.ts';
+import type { NewTask, TaskRecord } from '../../src/server/ports/tasks.ts';
 import { createTestClock, type TestClock } from '../support/clock.ts';
 
 /** A store that a test has for itself. */

@@ -5,7 +5,7 @@ import {
   attemptStates,
   completionMoves,
   moveAttempt,
-} from '../../src/server/core/anchor-states.ts';
+} from '../../src/server/rules/anchoring.ts';
 
 const page = readFileSync(new URL('../../docs/anchoring.md', import.meta.url), 'utf8');
 

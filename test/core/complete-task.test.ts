@@ -1,9 +1,10 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { hashProof } from '../../src/proof/hash.ts';
 import type { JsonObject } from '../../src/proof/json-value.ts';
-import { completeTask } from '../../src/server/core/complete-task.ts';
+import { completeTask } from '../../src/server/core/completions.ts';
 import type { Deps } from '../../src/server/core/deps.ts';
-import type { Store, TaskRecord } from '../../src/server/core/ports.ts';
+import type { Store } from '../../src/server/ports/store.ts';
+import type { TaskRecord } from '../../src/server/ports/tasks.ts';
 import { openTemporarySqlite } from '../contract/temporary-sqlite.ts';
 import { keyHashOf, World } from '../contract/world.ts';
 

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { openCursors } from '../../src/server/core/cursors.ts';
+import { openCursors } from '../../src/server/core/paging.ts';
 
 const key = randomBytes(32);
 const open = (list: 'events' | 'ledger', wallet: string, of = key) =>

@@ -5,7 +5,7 @@ import {
   type RetentionOptions,
   startRetention,
 } from '../../src/server/core/retention.ts';
-import type { NewRobot } from '../../src/server/core/robot-store.ts';
+import type { NewRobot } from '../../src/server/ports/robots.ts';
 import { openTemporarySqlite } from '../contract/temporary-sqlite.ts';
 import { failsWith, World } from '../contract/world.ts';
 import { waitFor } from '../support/wait-for.ts';

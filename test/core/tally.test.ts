@@ -1,8 +1,19 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { dayNames, noNames, type SampleReadings } from '../../src/server/core/day-names.ts';
-import { agree, BATTERY, numbered, Tally } from '../../src/server/core/tally.ts';
-import { addEncoded, decodeTally, encodeTally } from '../../src/server/core/tally-bytes.ts';
+import {
+  agree,
+  BATTERY,
+  dayNames,
+  noNames,
+  numbered,
+  type SampleReadings,
+  Tally,
+} from '../../src/server/store/rows/aggregate.ts';
+import {
+  addEncoded,
+  decodeTally,
+  encodeTally,
+} from '../../src/server/store/rows/aggregate-bytes.ts';
 import { isMeanOf } from '../support/exact-mean.ts';
 
 const reading = fc.oneof(

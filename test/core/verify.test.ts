@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Hex } from '../../src/proof/bytes.ts';
-import { createAnchorReader } from '../../src/server/core/anchor-reader.ts';
 import type { Deps } from '../../src/server/core/deps.ts';
-import type { Chain, TaskRecord } from '../../src/server/core/ports.ts';
-import { verifyProofHash } from '../../src/server/core/verify.ts';
+import { createAnchorReader, verifyProofHash } from '../../src/server/core/verification.ts';
+import type { Chain } from '../../src/server/ports/chain.ts';
+import type { TaskRecord } from '../../src/server/ports/tasks.ts';
 import { openTemporarySqlite } from '../contract/temporary-sqlite.ts';
 import { World } from '../contract/world.ts';
 

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import Database from 'better-sqlite3';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { startAnvil } from '../../src/server/anvil.ts';
+import { startAnvil } from '../../src/server/commands/dev-chain.ts';
 import { anvilAccounts } from '../support/anvil.ts';
 import { type Load, startLoad } from '../support/load.ts';
 import { run, startServerProgram } from '../support/programs.ts';

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import Database from 'better-sqlite3';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { startAnvil } from '../../src/server/anvil.ts';
+import { startAnvil } from '../../src/server/commands/dev-chain.ts';
 import { killServers, robotClient, signInAt, spawnServer } from '../support/server-process.ts';
 import { waitFor } from '../support/wait-for.ts';
 

@@ -4,7 +4,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { startAnvil } from '../../src/server/anvil.ts';
+import { startAnvil } from '../../src/server/commands/dev-chain.ts';
 import { callRpc } from '../support/anvil.ts';
 import { waitFor } from '../support/wait-for.ts';
 
@@ -60,7 +60,7 @@ describe('the local chain', () => {
       [
         '--input-type=module',
         '-e',
-        `import { startAnvil } from ${JSON.stringify(new URL('../../dist/server/anvil.js', import.meta.url).href)};
+        `import { startAnvil } from ${JSON.stringify(new URL('../../dist/server/commands/dev-chain.js', import.meta.url).href)};
          const { pid } = await startAnvil(); console.log(pid); setInterval(() => {}, 1000);`,
       ],
       { stdio: ['ignore', 'pipe', 'inherit'] },

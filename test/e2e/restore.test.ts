@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { startAnvil } from '../../src/server/anvil.ts';
+import { startAnvil } from '../../src/server/commands/dev-chain.ts';
 import { anvilAccounts } from '../support/anvil.ts';
 import { run } from '../support/programs.ts';
 import { runInProcess } from '../support/run-in-process.ts';

@@ -5,7 +5,7 @@ import { connect, createServer, type Server, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { startAnvil } from '../../src/server/anvil.ts';
+import { startAnvil } from '../../src/server/commands/dev-chain.ts';
 import { anvilAccounts, callRpc } from '../support/anvil.ts';
 import { startServerProgram } from '../support/programs.ts';
 import { robotClient, signInAt } from '../support/server-process.ts';

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import type { Lease } from '../../src/server/core/anchor-store.ts';
+import type { Lease } from '../../src/server/ports/anchoring.ts';
 import { startTestChain } from '../support/anvil.ts';
 import { createTestClock } from '../support/clock.ts';
 import { holdTimers } from '../support/held-timers.ts';

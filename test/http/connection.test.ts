@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { promisify } from 'node:util';
 import { afterAll, afterEach, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
-import { MOST_DUE } from '../../src/server/http/answers-due.ts';
+import { MOST_DUE } from '../../src/server/http/server/in-flight.ts';
 import { letCompletionsIn } from '../support/let-completions-in.ts';
 import {
   newEvidence,

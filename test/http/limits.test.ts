@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { Route } from '../../src/protocol/route.ts';
 import { routes } from '../../src/protocol/routes.ts';
-import { hashToken } from '../../src/server/core/token.ts';
+import { hashToken } from '../../src/server/core/sessions.ts';
 import { createTestClock } from '../support/clock.ts';
 import {
   newWallet,

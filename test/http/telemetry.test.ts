@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { limits } from '../../src/protocol/limits.ts';
 import { routes } from '../../src/protocol/routes.ts';
-import { hashToken } from '../../src/server/core/token.ts';
+import { hashToken } from '../../src/server/core/sessions.ts';
 import { createTestClock } from '../support/clock.ts';
 import {
   type Owner,

@@ -1,6 +1,6 @@
 import { afterEach, expect, it, vi } from 'vitest';
-import { watchProgress } from '../../src/server/anchorer/progress.ts';
-import { createWakeup } from '../../src/server/anchorer/wakeup.ts';
+import { watchProgress } from '../../src/server/anchoring/progress.ts';
+import { createWakeup } from '../../src/server/anchoring/trigger.ts';
 import { startTestService } from '../support/service.ts';
 import { waitFor } from '../support/wait-for.ts';
 

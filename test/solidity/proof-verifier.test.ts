@@ -8,7 +8,7 @@ import { leafHash } from '../../src/proof/leaf.ts';
 import { decodePayload, encodePayload } from '../../src/proof/payload.ts';
 import { type Inclusion, merkleTree, rootFromPath } from '../../src/proof/tree.ts';
 import type { Verification } from '../../src/protocol/resources.ts';
-import { viewVerification } from '../../src/server/core/task-view.ts';
+import { viewVerification } from '../../src/server/core/tasks.ts';
 import { type AnchoringRig, startAnchoringRig } from '../support/anchoring-rig.ts';
 import { startTestChain, type TestChain } from '../support/anvil.ts';
 import { deployProofVerifier, type ProofVerifier, type Stated } from '../support/proof-verifier.ts';

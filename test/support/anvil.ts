@@ -1,4 +1,4 @@
-import { type Anvil, type AnvilOptions, startAnvil } from '../../src/server/anvil.ts';
+import { type Anvil, type AnvilOptions, startAnvil } from '../../src/server/commands/dev-chain.ts';
 import { recordFailures, writeRecord } from './failure-records.ts';
 
 export interface TestChain extends Anvil {

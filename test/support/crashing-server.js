@@ -47,7 +47,7 @@ function pass(point) {
   process.kill(process.pid, CRASH_SIGNAL);
 }
 
-/** @param {import('../../src/server/core/ports.ts').Store} store */
+/** @param {import('../../src/server/ports/store.ts').Store} store */
 function betweenCalls(store) {
   const calls = Object.entries(store).map(([name, call]) => {
     /** @param {unknown[]} args */

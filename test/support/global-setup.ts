@@ -9,7 +9,7 @@ import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import chromium from '@sparticuz/chromium';
 import type { TestProject } from 'vitest/node';
-import { migratePostgres } from '../../src/server/store/postgres/migrate-database.ts';
+import { migratePostgres } from '../../src/server/store/postgres/open-store.ts';
 import { resultsFolder } from './failure-records.ts';
 import { startPostgres } from './postgres.ts';
 import { createDatabase, dropDatabases } from './temporary-database.ts';

@@ -1,5 +1,5 @@
-import type { Lease } from '../../src/server/core/anchor-store.ts';
-import type { Store } from '../../src/server/core/ports.ts';
+import type { Lease } from '../../src/server/ports/anchoring.ts';
+import type { Store } from '../../src/server/ports/store.ts';
 
 const sender = { chainId: 31337, address: '0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266' };
 

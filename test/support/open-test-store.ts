@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import type { Clock } from '../../src/base/clock.ts';
-import type { Store } from '../../src/server/core/ports.ts';
+import type { Store } from '../../src/server/ports/store.ts';
 import { openPostgresStore } from '../../src/server/store/postgres/open-store.ts';
 import { openSqliteStore } from '../../src/server/store/sqlite/open-store.ts';
 import { borrowDatabase } from './shared-postgres.ts';

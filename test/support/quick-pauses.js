@@ -1,6 +1,6 @@
 /**
  * Pauses of an anchor loop that does in tenths of a second what takes seconds on a public chain.
- * @type {import('../../src/server/anchorer/anchoring-context.ts').AnchoringPauses}
+ * @type {import('../../src/server/anchoring/context.ts').AnchoringPauses}
  */
 export const quickPauses = {
   blockMs: 100,

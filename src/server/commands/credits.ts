@@ -2,8 +2,8 @@ import { validate } from 'uuid';
 import { newId } from '../../base/new-id.ts';
 import { SvcError } from '../../base/svc-error.ts';
 import { checksumAddress } from '../../chain/chain.ts';
-import type { Balance } from '../core/ports.ts';
-import { withStore } from './with-store.ts';
+import type { Balance } from '../ports/account.ts';
+import { withStore } from './database.ts';
 
 export interface GrantOptions {
   anchors: number;

@@ -3,9 +3,9 @@ import path from 'node:path';
 import { createLogger } from '../../base/logger.ts';
 import { isLoopback } from '../../base/loopback.ts';
 import { SvcError } from '../../base/svc-error.ts';
-import { startAnvil } from '../anvil.ts';
 import { readConfig } from '../config.ts';
-import { stopSignal, untilStopped } from './until-stopped.ts';
+import { startAnvil } from './dev-chain.ts';
+import { stopSignal, untilStopped } from './start.ts';
 
 export interface DevOptions {
   host: string;

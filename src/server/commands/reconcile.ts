@@ -1,9 +1,9 @@
 import { SvcError } from '../../base/svc-error.ts';
 import { loadAnchorKeys } from '../../chain/anchor-key.ts';
 import { openChain } from '../../chain/chain.ts';
-import { type ForeignUse, reconcile as reconcileQueue } from '../anchorer/reconcile.ts';
+import { type ForeignUse, reconcile as reconcileQueue } from '../anchoring/reconcile.ts';
 import { readConfig } from '../config.ts';
-import { withStore } from './with-store.ts';
+import { withStore } from './database.ts';
 
 const ACCEPT =
   'If you know why something else has sent with this key: --yes passes over these nonces. A running server then needs a restart.';

@@ -1,8 +1,10 @@
-import { createLogger } from '../../base/logger.ts';
-import { connectServiceManager } from '../../base/service-manager.ts';
+import { setFlagsFromString } from 'node:v8';
+import type { Installation } from '../../base/install-service.ts';
+import { createLogger, type Logger } from '../../base/logger.ts';
+import { connectServiceManager, type ServiceManager } from '../../base/service-manager.ts';
+import { SvcError } from '../../base/svc-error.ts';
 import { readConfig } from '../config.ts';
-import { stopSignal, untilStopped } from './until-stopped.ts';
-import { withoutGrowth } from './young-generation.ts';
+import type { Server } from '../main.ts';
 
 /** `svc-server start`: runs until SIGTERM or SIGINT; throws `store_failed` when the database fails. */
 export async function start(environment: NodeJS.ProcessEnv): Promise<void> {
@@ -17,4 +19,83 @@ export async function start(environment: NodeJS.ProcessEnv): Promise<void> {
   const manager = connectServiceManager({ environment, progressAt, logger });
   await manager.ready();
   await untilStopped(server, logger, stopped, manager);
+}
+
+const SIGNALS = ['SIGTERM', 'SIGINT'] as const;
+
+/**
+ * The first signal to stop from now on; a second one ends the process at once. Called before the start, so
+ * that a signal during it stops what has started by then.
+ */
+export function stopSignal(): Promise<NodeJS.Signals> {
+  return new Promise((resolve) => {
+    let stopping = false;
+    for (const name of SIGNALS) {
+      process.on(name, () => {
+        if (stopping) process.exit(130);
+        stopping = true;
+        resolve(name);
+      });
+    }
+  });
+}
+
+/**
+ * Resolves when the server has stopped after the signal. Throws `store_failed` when it has stopped because
+ * its store can no longer be trusted.
+ */
+export async function untilStopped(
+  server: Server,
+  logger: Logger,
+  stopped: Promise<NodeJS.Signals>,
+  manager?: ServiceManager,
+): Promise<void> {
+  const reason = await Promise.race([stopped, server.failed]);
+  logger.info({ reason }, 'stopping');
+  await Promise.all([server.close(), manager?.stopping()]);
+  if (reason === 'store_failed') {
+    throw new SvcError('store_failed', 'The database failed; the log says how.');
+  }
+}
+
+/** `svc-server` as a systemd service. */
+export const serverInstallation: Installation = {
+  name: 'svc-server',
+  description: "svc-server, which anchors the hash of robots' evidence",
+  subcommand: 'start',
+  credential: 'anchor-key',
+  directives: [
+    // What requests under way hold is copied at each collection: half as often; docs/performance.md has what it gives.
+    'Environment=NODE_OPTIONS=--max-semi-space-size=32',
+    'Environment=SVC_DATA_DIR=%S/svc-server',
+    // As $CREDENTIALS_DIRECTORY; the specifier for it is not in systemd 249 of Ubuntu 22.04.
+    'Environment=SVC_ANCHOR_KEY_FILE=%t/credentials/%n/anchor-key',
+    // Migrations come first.
+    'TimeoutStartSec=infinity',
+    'WatchdogSec=1min',
+  ],
+  environment: `# Environment of svc-server; see svc-server config --describe. The anchoring key goes to
+# /etc/svc-server/anchor-key.
+#SVC_CHAIN_RPC_URL=https://rpc.example.com
+#SVC_BASE_URL=https://svc.example.com
+`,
+  nextSteps: [
+    'set SVC_CHAIN_RPC_URL and SVC_BASE_URL in /etc/svc-server/environment',
+    'put the anchoring key into /etc/svc-server/anchor-key (owner root, mode 600)',
+    'systemctl restart svc-server',
+  ],
+};
+
+/**
+ * Holds V8's young generation at the size that it has while `work` runs. Almost all that a start makes lives on, for
+ * which V8 would double that generation until it has its maximum, and keep the pages for as long as little is asked.
+ * Afterwards it grows with what requests hold.
+ */
+export async function withoutGrowth<Result>(work: () => Promise<Result>): Promise<Result> {
+  setFlagsFromString('--semi-space-growth-factor=1');
+  try {
+    return await work();
+  } finally {
+    setFlagsFromString('--semi-space-growth-factor=2');
+  }
 }

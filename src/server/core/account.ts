@@ -2,13 +2,12 @@ import { v5 as uuidv5 } from 'uuid';
 import { limits } from '../../protocol/limits.ts';
 import type { Answer, Query } from '../../protocol/routes.ts';
 import { formatTimestamp } from '../../protocol/timestamp.ts';
-import type { LedgerRecord } from './account-store.ts';
-import { openCursors } from './cursors.ts';
+import type { Balance, LedgerRecord } from '../ports/account.ts';
+import type { Page } from '../ports/json-text.ts';
+import { reservation } from '../rules/credits.ts';
 import type { Deps } from './deps.ts';
-import type { GateReader } from './gate.ts';
-import { reservation } from './money.ts';
-import { type Page, pageOf } from './page.ts';
-import type { Balance } from './ports.ts';
+import { openCursors, pageOf } from './paging.ts';
+import type { GateReader } from './sign-in.ts';
 
 type Account = Answer<'getAccount'>['body'];
 type LedgerEntry = Answer<'listLedger'>['body']['items'][number];

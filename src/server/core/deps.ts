@@ -1,16 +1,7 @@
 import type { Clock } from '../../base/clock.ts';
-import type { Chain, Store } from './ports.ts';
-
-/** What wallets and explorers need to know of a network; nothing in it is secret. */
-export interface Network {
-  name: string;
-  testnet: boolean;
-  /** Without a slash at the end. */
-  explorerUrl: string;
-  nativeCurrency: { name: string; symbol: string; decimals: number };
-  /** Public endpoints only; empty where none is known. */
-  rpcUrls: string[];
-}
+import type { Chain, Network } from '../ports/chain.ts';
+import { fault } from '../ports/errors.ts';
+import type { Store } from '../ports/store.ts';
 
 export interface Settings {
   /** Origin of the service, without a slash at the end; read anew at each request. */
@@ -39,4 +30,16 @@ export interface Deps {
   network(chainId: number): Promise<Network>;
   /** Aborts when the server shuts down: waiting requests end and answer by what is stored. */
   stopping: AbortSignal;
+}
+
+/**
+ * For what may wait: new claims, telemetry and events. Completions go on below the floor, so that work
+ * that was done is not lost. Throws `storage_unavailable` while the disk has too little room.
+ */
+export async function requireDiskRoom({ store }: Pick<Deps, 'store'>): Promise<void> {
+  if (await store.hasRoom()) return;
+  throw fault(
+    'storage_unavailable',
+    'The disk has too little room; only completions are taken. Nothing was stored.',
+  );
 }

@@ -3,15 +3,13 @@ import { limits } from '../../protocol/limits.ts';
 import type { Body, Query } from '../../protocol/routes.ts';
 import type { OpsEvent } from '../../protocol/telemetry.ts';
 import { formatTimestamp } from '../../protocol/timestamp.ts';
-import { openCursors } from './cursors.ts';
-import type { Deps } from './deps.ts';
-import { requireDiskRoom } from './disk-room.ts';
-import { fault } from './fault.ts';
-import { type JsonText, withDocument, writtenPage } from './json-text.ts';
-import { type Page, pageOf } from './page.ts';
-import type { RobotCaller } from './robot-store.ts';
+import { fault } from '../ports/errors.ts';
+import type { EventRecord } from '../ports/events.ts';
+import { type JsonText, type Page, withDocument, writtenPage } from '../ports/json-text.ts';
+import type { RobotCaller } from '../ports/robots.ts';
+import { type Deps, requireDiskRoom } from './deps.ts';
+import { openCursors, pageOf } from './paging.ts';
 import { canonicalDocument, robotGone } from './tasks.ts';
-import type { EventRecord } from './telemetry-store.ts';
 
 /**
  * Logs an event of the robot. The same id with the same content answers the stored event again.

@@ -1,12 +1,10 @@
 import type { Proof } from '../../proof/json-value.ts';
 import type { Answer } from '../../protocol/routes.ts';
 import { formatTimestamp } from '../../protocol/timestamp.ts';
+import { fault } from '../ports/errors.ts';
+import type { CompletionRecord, TaskRecord, Viewer } from '../ports/tasks.ts';
 import type { Deps } from './deps.ts';
-
-import { fault } from './fault.ts';
-import type { CompletionRecord, TaskRecord, Viewer } from './ports.ts';
-import { claimOf } from './task-view.ts';
-import { taskNotFound } from './tasks.ts';
+import { claimOf, taskNotFound } from './tasks.ts';
 
 /** The evidence as it was handed in. Throws `not_found` where there is none, or none any more. */
 export async function readProof(

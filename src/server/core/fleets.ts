@@ -3,10 +3,11 @@ import type { Fleet } from '../../protocol/fleets.ts';
 import { limits } from '../../protocol/limits.ts';
 import type { Body, Query } from '../../protocol/routes.ts';
 import { formatTimestamp } from '../../protocol/timestamp.ts';
+import { fault } from '../ports/errors.ts';
+import type { FleetPlace, FleetRecord } from '../ports/fleets.ts';
+import type { Page } from '../ports/json-text.ts';
 import type { Deps } from './deps.ts';
-import { fault } from './fault.ts';
-import type { FleetPlace, FleetRecord } from './fleet-store.ts';
-import { type Page, pageOf } from './page.ts';
+import { pageOf } from './paging.ts';
 
 /** Makes a fleet, last in the display order. Throws `fleet_limit_reached`. */
 export async function createFleet(

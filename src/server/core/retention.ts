@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Clock } from '../../base/clock.ts';
-import type { EvidenceStore } from './evidence-store.ts';
-import type { RetentionStore } from './telemetry-store.ts';
+import type { EvidenceStore } from '../ports/evidence.ts';
+import type { RetentionStore } from '../ports/retention.ts';
 
 /** Rows of one step at most; large ones end it sooner. */
 const STEP_ROWS = 500;

@@ -4,14 +4,15 @@ import { limits } from '../../protocol/limits.ts';
 import type { Robot } from '../../protocol/resources.ts';
 import type { Body, Query } from '../../protocol/routes.ts';
 import { formatTimestamp } from '../../protocol/timestamp.ts';
+import { fault } from '../ports/errors.ts';
+import type { Page } from '../ports/json-text.ts';
+import type { RateCount } from '../ports/rate-count.ts';
+import type { RobotCaller, RobotRecord } from '../ports/robots.ts';
 import type { Deps } from './deps.ts';
-import { fault } from './fault.ts';
 import { fleetNotFound } from './fleets.ts';
-import { type Page, pageOf } from './page.ts';
-import type { RateCount } from './ports.ts';
-import type { RobotCaller, RobotRecord } from './robot-store.ts';
+import { pageOf } from './paging.ts';
+import { hashToken } from './sessions.ts';
 import { robotGone } from './tasks.ts';
-import { hashToken } from './token.ts';
 
 /** Registers a robot; the key is in this answer only. Throws `robot_limit_reached`. */
 export async function createRobot(

@@ -1,15 +1,16 @@
 import { randomBytes } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { SiweMessage } from 'siwe';
 import { newId } from '../../base/new-id.ts';
 import type { Hex } from '../../proof/bytes.ts';
 import { limits } from '../../protocol/limits.ts';
 import { formatTimestamp } from '../../protocol/timestamp.ts';
-import { anchoringChainId } from './chain-details.ts';
+import { fault } from '../ports/errors.ts';
+import type { RateCount } from '../ports/rate-count.ts';
+import type { Challenge, SignIn } from '../ports/sign-in.ts';
 import type { Deps } from './deps.ts';
-import { fault } from './fault.ts';
-import { meetsGate } from './gate.ts';
-import type { Challenge, RateCount, SignIn } from './ports.ts';
-import { hashToken } from './token.ts';
+import { anchoringChainId } from './operations.ts';
+import { hashToken } from './sessions.ts';
 
 const STATEMENT = 'Sign in to the robot task proof service. This is free and sends no transaction.';
 
@@ -134,4 +135,60 @@ function invalidSignature() {
     'invalid_signature',
     'No open challenge of this wallet matches the signature; ask for a new one.',
   );
+}
+
+/**
+ * Whether the wallet meets the token requirement: true where none is set, false where the balance
+ * cannot be read.
+ */
+export async function meetsGate({ chain, settings }: Deps, wallet: string): Promise<boolean> {
+  if (settings.gate === null) return true;
+  try {
+    const balance = await chain.tokenBalance(settings.gate.token, wallet);
+    return balance >= settings.gate.minBalance;
+  } catch {
+    return false;
+  }
+}
+
+const GATE_READ_MS = 2_000;
+const GATE_KEPT_MS = 10_000;
+
+/** For an answer that only shows the gate: false when a slow chain does not tell in time. */
+export type GateReader = (wallet: string) => Promise<boolean>;
+
+/**
+ * Asks the chain at most once in 10 s for a wallet, however often and by how many at once it is asked.
+ * Sign-in decides by `meetsGate`, never by this.
+ */
+export function createGateReader(deps: Deps): GateReader {
+  // In the order in which they began.
+  const reads = new Map<string, { begunAt: number; holds: Promise<boolean> }>();
+
+  function forgetOld(now: number): void {
+    for (const [wallet, { begunAt }] of reads) {
+      const age = now - begunAt;
+      if (age >= 0 && age < GATE_KEPT_MS) return;
+      reads.delete(wallet);
+    }
+  }
+
+  return async (wallet) => {
+    if (deps.settings.gate === null) return true;
+    const now = deps.clock.now();
+    forgetOld(now);
+    const read = reads.get(wallet) ?? { begunAt: now, holds: meetsGate(deps, wallet) };
+    reads.set(wallet, read);
+    return inTime(read.holds);
+  };
+}
+
+async function inTime(holds: Promise<boolean>): Promise<boolean> {
+  const read = new AbortController();
+  const late = sleep(GATE_READ_MS, false, { signal: read.signal }).catch(() => false);
+  try {
+    return await Promise.race([holds, late]);
+  } finally {
+    read.abort();
+  }
 }

@@ -1,9 +1,9 @@
 import { limits } from '../../protocol/limits.ts';
 import type { Stats } from '../../protocol/telemetry.ts';
 import { formatTimestamp } from '../../protocol/timestamp.ts';
+import { fault } from '../ports/errors.ts';
+import type { StatsRecord } from '../ports/telemetry.ts';
 import type { Deps } from './deps.ts';
-import { fault } from './fault.ts';
-import type { StatsRecord } from './telemetry-store.ts';
 
 const HOUR_MS = 60 * 60_000;
 const DAY_MS = 24 * HOUR_MS;

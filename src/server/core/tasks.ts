@@ -1,17 +1,34 @@
 import { newId } from '../../base/new-id.ts';
 import { atOnce } from '../../base/steps.ts';
 import { canonicalPieces } from '../../proof/canonical-json.ts';
+import type { JsonObject } from '../../proof/json-value.ts';
 import { tooLarge } from '../../protocol/body-fault.ts';
 import { limits } from '../../protocol/limits.ts';
-import type { Anchor, Task, TaskDetail, Verification } from '../../protocol/resources.ts';
-import type { Body } from '../../protocol/routes.ts';
-import { anchoringChainId } from './chain-details.ts';
-import type { Deps } from './deps.ts';
-import { requireDiskRoom } from './disk-room.ts';
-import { fault } from './fault.ts';
-import type { TaskRecord, Viewer } from './ports.ts';
-import type { RobotCaller } from './robot-store.ts';
-import { viewAnchor, viewTask, viewTaskDetail, viewVerification } from './task-view.ts';
+import type {
+  Anchor,
+  Inclusion,
+  Task,
+  TaskDetail,
+  TaskListItem,
+  Verification,
+} from '../../protocol/resources.ts';
+import type { Body, Query } from '../../protocol/routes.ts';
+import { formatTimestamp } from '../../protocol/timestamp.ts';
+import type { Network } from '../ports/chain.ts';
+import { fault } from '../ports/errors.ts';
+import type { Page } from '../ports/json-text.ts';
+import type { RobotCaller } from '../ports/robots.ts';
+import type {
+  CompletionRecord,
+  ReceiptRecord,
+  TaskListRecord,
+  TaskRecord,
+  TimePlace,
+  Viewer,
+} from '../ports/tasks.ts';
+import { type Deps, requireDiskRoom } from './deps.ts';
+import { anchoringChainId, explorerUrlOf } from './operations.ts';
+import { pageOf } from './paging.ts';
 
 /**
  * Claims a task for the robot. The same id with the same content answers the stored task again.
@@ -121,4 +138,137 @@ export function robotGone() {
 function nextStep(task: TaskRecord): string {
   if (task.status === 'verified') return `Read the receipt with GET /api/v1/tasks/${task.id}`;
   return `Do the work, then hand in the proof with POST /api/v1/tasks/${task.id}/complete`;
+}
+
+/**
+ * One page of the tasks of the account's robots, newest first. Throws `not_found` when the account has no
+ * robot of the given id.
+ */
+export async function listTasks(
+  deps: Deps,
+  wallet: string,
+  query: Query<'listTasks'>,
+): Promise<Page<TaskListItem>> {
+  const filter = { wallet, status: query.status ?? null, robotId: query.robot_id ?? null };
+  const after = query.cursor === undefined ? null : readCursor(query.cursor);
+  const page = await pageOf(
+    query.limit,
+    async (count) => {
+      const found = await deps.store.listTasks(filter, count, after);
+      if (found === null) throw fault('not_found', 'There is no such robot in this account.');
+      return found;
+    },
+    { cursorOf: ({ createdAt, id }) => `${createdAt}_${id}`, view: (task) => task },
+  );
+  const networks = await networksOf(deps, page.items);
+  return { ...page, items: page.items.map((task) => viewTaskListItem(task, networks)) };
+}
+
+/** The schema of the route holds its form. */
+function readCursor(cursor: string): TimePlace {
+  const [at = '', id = ''] = cursor.split('_');
+  return { at: Number(at), id };
+}
+
+async function networksOf(
+  { network }: Deps,
+  tasks: readonly TaskListRecord[],
+): Promise<Map<number, Network>> {
+  const chainIds = new Set(tasks.flatMap(({ progress }) => progress?.chainId ?? []));
+  const found = [...chainIds].map(async (id) => [id, await network(id)] as const);
+  return new Map(await Promise.all(found));
+}
+
+function viewTaskListItem(task: TaskListRecord, networks: Map<number, Network>): TaskListItem {
+  const { progress } = task;
+  return {
+    id: task.id,
+    title: task.title,
+    description: task.description,
+    status: task.status,
+    created_at: formatTimestamp(task.createdAt),
+    occurred_at: task.occurredAt,
+    robot_id: task.robotId,
+    anchor:
+      progress === null ? null : viewAnchor(progress, networks.get(progress.chainId ?? 0) ?? null),
+  };
+}
+
+export function viewTask(task: TaskRecord): Task {
+  return {
+    id: task.id,
+    title: task.title,
+    description: task.description,
+    status: task.status,
+    created_at: formatTimestamp(task.createdAt),
+  };
+}
+
+export function viewTaskDetail(task: TaskRecord): TaskDetail {
+  return {
+    ...viewTask(task),
+    expected_result: expectedResultOf(task),
+    occurred_at: task.occurredAt,
+    robot_id: task.robotId,
+  };
+}
+
+/** The members that the claim hash is made of. */
+export function claimOf(task: TaskRecord) {
+  return {
+    created_at: formatTimestamp(task.createdAt),
+    description: task.description,
+    expected_result: expectedResultOf(task),
+    occurred_at: task.occurredAt,
+    title: task.title,
+  };
+}
+
+function expectedResultOf(task: TaskRecord): JsonObject | null {
+  return task.expectedResult === null ? null : JSON.parse(task.expectedResult);
+}
+
+/** `network` is the anchoring one; it is not needed while there is no transaction. */
+export function viewAnchor(
+  completion: Pick<CompletionRecord, 'state' | 'proofHash' | 'attempts' | 'txHash' | 'updatedAt'>,
+  network: Network | null,
+): Anchor {
+  const { txHash } = completion;
+  return {
+    state: completion.state,
+    proof_hash: completion.proofHash,
+    tx_hash: txHash,
+    explorer_url: txHash === null || network === null ? null : explorerUrlOf(network, txHash),
+    attempts: completion.attempts,
+    updated_at: formatTimestamp(completion.updatedAt),
+  };
+}
+
+/** `network` is the receipt's own. */
+export function viewVerification(
+  task: TaskRecord,
+  completion: CompletionRecord,
+  receipt: ReceiptRecord,
+  network: Network,
+): Verification {
+  return {
+    task_id: task.id,
+    robot_id: task.robotId,
+    status: 'verified',
+    proof_hash: completion.proofHash,
+    tx_hash: receipt.txHash,
+    block_number: receipt.blockNumber.toString(),
+    anchored_at: formatTimestamp(receipt.anchoredAt),
+    explorer_url: explorerUrlOf(network, receipt.txHash),
+    chain_id: receipt.chainId,
+    claim_hash: completion.claimHash,
+    inclusion: viewInclusion(receipt.inclusion),
+    finality: receipt.finality,
+  };
+}
+
+function viewInclusion(inclusion: Inclusion | null): Inclusion | null {
+  if (inclusion === null) return null;
+  const { root, leaf_index, leaf_count, path } = inclusion;
+  return { root, leaf_index, leaf_count, path };
 }

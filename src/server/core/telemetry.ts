@@ -9,13 +9,9 @@ import {
   lastInstant,
   parseTimestamp,
 } from '../../protocol/timestamp.ts';
-import type { Deps } from './deps.ts';
-import { requireDiskRoom } from './disk-room.ts';
-import { fault } from './fault.ts';
-import { JsonText, withDocument, writtenPage } from './json-text.ts';
-import type { Page } from './page.ts';
-import type { RobotCaller } from './robot-store.ts';
-import { canonicalDocument, robotGone } from './tasks.ts';
+import { fault } from '../ports/errors.ts';
+import { JsonText, type Page, withDocument, writtenPage } from '../ports/json-text.ts';
+import type { RobotCaller } from '../ports/robots.ts';
 import {
   type RobotOfAccount,
   type Rollup,
@@ -23,7 +19,9 @@ import {
   type Spread,
   stepMs,
   type TimeRange,
-} from './telemetry-store.ts';
+} from '../ports/telemetry.ts';
+import { type Deps, requireDiskRoom } from './deps.ts';
+import { canonicalDocument, robotGone } from './tasks.ts';
 
 /** How long a series is where `from` is not given. */
 const usualMs = { minute: stepMs.hour, hour: stepMs.day, day: 31 * stepMs.day };

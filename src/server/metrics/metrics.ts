@@ -3,8 +3,8 @@ import type { Clock } from '../../base/clock.ts';
 import { SvcError } from '../../base/svc-error.ts';
 import type { ProviderAsked, ProviderStatus } from '../../chain/provider.ts';
 import { type RouteName, routes } from '../../protocol/routes.ts';
-import type { Store } from '../core/ports.ts';
-import { createAnchorMeters } from './anchor-meters.ts';
+import type { Store } from '../ports/store.ts';
+import { createAnchorMeters } from './anchoring.ts';
 import { histogram } from './histogram.ts';
 
 export interface ServerMetrics {

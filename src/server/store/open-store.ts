@@ -1,6 +1,9 @@
 import type { Clock } from '../../base/clock.ts';
 import type { DatabaseConfig } from '../config.ts';
-import type { Store } from '../core/ports.ts';
+import type { Store } from '../ports/store.ts';
+import type { ConnectionOptions } from './postgres/engine/connections.ts';
+import { type ImportProgress, importTables } from './postgres/engine/import.ts';
+import { openExport } from './sqlite/files/export.ts';
 
 export interface OpenStoreOptions {
   clock: Clock;
@@ -28,4 +31,24 @@ export async function openStore(
   }
   const { openPostgresStore } = await import('./postgres/open-store.ts');
   return openPostgresStore({ ...database, serves, onFatal, onCommit, onPartitions });
+}
+
+/**
+ * Moves a service from SQLite to PostgreSQL; no server uses either meanwhile. Answers how many rows were moved.
+ * `target` names the database without a secret.
+ *
+ * @throws SvcError as `openExport` and `importTables`; the SQLite database stays usable then, unless the outcome is
+ *   not known.
+ */
+export async function migrateStore(
+  from: { path: string },
+  to: ConnectionOptions & { target: string },
+  onProgress: (at: ImportProgress) => void,
+): Promise<number> {
+  const source = openExport(from.path, to.target);
+  try {
+    return await importTables(to, source, onProgress);
+  } finally {
+    source.close();
+  }
 }

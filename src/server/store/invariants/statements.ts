@@ -1,3 +1,6 @@
+import type { Database } from 'better-sqlite3';
+import { chargeOf } from '../../rules/credits.ts';
+
 /** Invariants that both databases can be asked in the same words: each selects the violations, one text each. */
 export const statements: Readonly<Record<string, string>> = {
   settle_and_release_need_their_reserve: `
@@ -83,3 +86,34 @@ export const statements: Readonly<Record<string, string>> = {
     FROM robots r LEFT JOIN fleets f ON f.id = r.fleet_id AND f.wallet = r.wallet
     WHERE r.fleet_id IS NOT NULL AND f.id IS NULL`,
 };
+
+/** The end of a reservation, what was reserved, and the first leaf that was settled of its task. */
+export interface EndedReserveRow {
+  seq: number;
+  kind: 'settle' | 'release';
+  task_id: string;
+  gas_wei: string;
+  reserved: string;
+  leaf_index: number | null;
+  leaf_count: number | null;
+  cost_wei: string | null;
+}
+
+/** What is wrong with it: a release returns all that was reserved; a settlement all but the leaf's charge. */
+export function wrongReturns(row: EndedReserveRow): string[] {
+  const reservedWei = -BigInt(row.reserved);
+  const charge = row.kind === 'release' ? 0n : chargeOfRow(row, reservedWei);
+  if (charge !== null && BigInt(row.gas_wei) === reservedWei - charge) return [];
+  return [
+    `${row.kind} ${row.seq} of task ${row.task_id} returns ${row.gas_wei} of ${reservedWei} wei`,
+  ];
+}
+
+function chargeOfRow(row: EndedReserveRow, reservedWei: bigint): bigint | null {
+  const { leaf_index: index, leaf_count: count, cost_wei: cost } = row;
+  if (index === null || count === null || cost === null) return null;
+  return chargeOf(BigInt(cost), { index, count, reservedWei });
+}
+
+/** Answers its violations. Reads as it goes, so that memory does not grow with the database. */
+export type Invariant = (db: Database) => Iterable<string>;

@@ -1,25 +1,23 @@
-import type { AccountStore, SignInMethod } from '../../core/account-store.ts';
+import type { AccountStore, Balance, CreditStore } from '../../ports/account.ts';
 import {
+  type BalanceChange,
+  type GrantRow,
+  grantEntry,
+  type LedgerEntry,
   type LedgerRow,
-  type ListedSessionRow,
+  type Reservation,
+  requireRoom,
+  requireSameGrant,
   toLedgerRecord,
-  toListedSession,
-} from '../account-rows.ts';
-import type { Access } from './access.ts';
-import { lockAccount } from './ledger.ts';
-import { openSession } from './open-session.ts';
-import { LAST_UUID, sql } from './sql.ts';
-
-/** How many expired codes one write forgets: more than it adds, and never many. */
-const PURGED_PER_WRITE = 10;
+} from '../rows/account.ts';
+import type { Queries } from './engine/connections.ts';
+import { sql } from './engine/sql.ts';
+import type { Access } from './engine/transactions.ts';
 
 const countUsed = sql('SELECT robot_count, fleet_count FROM accounts WHERE wallet = $1');
 const cursorKey = sql('SELECT key FROM cursor_key WHERE id = 1');
 const listLedger = sql(`SELECT seq, kind, anchors, gas_wei, task_id, cycle, grant_id, note, at
   FROM ledger WHERE wallet = $1 AND seq < $2 ORDER BY seq DESC LIMIT $3`);
-const listSessions = sql(`SELECT id, signed_in_with, created_at, expires_at FROM sessions
-  WHERE wallet = $1 AND id < $2 AND expires_at > $3 ORDER BY id DESC LIMIT $4`);
-const endSession = sql('DELETE FROM sessions WHERE id = $1 AND wallet = $2');
 
 export function accountStore(access: Access): AccountStore {
   return {
@@ -41,69 +39,168 @@ export function accountStore(access: Access): AccountStore {
       const rows = await access.rows<LedgerRow>(listLedger, [wallet, place, limit]);
       return rows.map(toLedgerRecord);
     },
-
-    async listSessions(wallet, now, limit, before) {
-      const values = [wallet, before ?? LAST_UUID, now, limit];
-      const rows = await access.rows<ListedSessionRow>(listSessions, values);
-      return rows.map(toListedSession);
-    },
-
-    endSession: async (wallet, id) => (await access.run(endSession, [id, wallet])) > 0,
-
-    ...cliCodes(access),
   };
 }
 
-// A session that is being ended is waited for.
-const saveCode = sql(`WITH maker AS (
-    SELECT signed_in_with FROM sessions WHERE id = $3 AND expires_at > $4 FOR SHARE
-  ), purged AS (
-    DELETE FROM cli_codes WHERE code_hash IN (
-      SELECT code_hash FROM cli_codes WHERE expires_at <= $4 ORDER BY expires_at
-      LIMIT ${PURGED_PER_WRITE} FOR UPDATE SKIP LOCKED)
-  ), saved AS (
-    INSERT INTO cli_codes (code_hash, challenge, session_id, expires_at)
-    SELECT $1, $2, $3, $5::bigint FROM maker WHERE signed_in_with = 'wallet'
-    ON CONFLICT (code_hash) DO NOTHING
-  )
-  SELECT signed_in_with FROM maker`);
-// The wallet is null where the session that made the code is gone.
-const findMaker = sql(`SELECT s.wallet FROM cli_codes c LEFT JOIN sessions s ON s.id = c.session_id
-  WHERE c.code_hash = $1`);
-const spendCode = sql(`DELETE FROM cli_codes WHERE code_hash = $1
-  RETURNING session_id, challenge = $2 AND expires_at > $3 AS valid`);
-const keepMaker = sql('SELECT FROM sessions WHERE id = $1 AND expires_at > $2 FOR SHARE');
+/** Of one grant id, whichever account it is for. */
+const takeTurn = sql('SELECT pg_advisory_xact_lock(hashtextextended($1, 0))');
+const findGrant = sql(`SELECT wallet, anchors, gas_wei, note FROM ledger
+  WHERE grant_id = $1 AND kind = 'grant'`);
 
-function cliCodes(access: Access): Pick<AccountStore, 'saveCliCode' | 'redeemCliCode'> {
+export function creditStore(access: Access): CreditStore {
   return {
-    async saveCliCode({ codeHash, challenge, sessionId, createdAt, expiresAt }) {
-      const maker = await access.first<{ signed_in_with: SignInMethod }>(saveCode, [
-        codeHash,
-        challenge,
-        sessionId,
-        createdAt,
-        expiresAt,
-      ]);
-      if (maker === undefined) return 'session_gone';
-      return maker.signed_in_with === 'wallet' ? 'saved' : 'not_by_wallet';
-    },
+    grantCredits: (grant) =>
+      access.write(async (tx) => {
+        await tx.rows(takeTurn, [grant.id]);
+        const stored = await tx.first<GrantRow>(findGrant, [grant.id]);
+        if (stored !== undefined) {
+          requireSameGrant(stored, grant);
+          return { outcome: 'repeated', balance: await existing(tx, grant.wallet) };
+        }
+        await openAccount(tx, grant.wallet, grant.now);
+        await lockAccount(tx, grant.wallet);
+        requireRoom(await existing(tx, grant.wallet), grant);
+        await postEntries(tx, [grantEntry(grant)]);
+        return { outcome: 'granted', balance: await existing(tx, grant.wallet) };
+      }),
 
-    async redeemCliCode({ codeHash, challenge, session, now }) {
-      // Anybody can make codes up; only one that exists is worth a write.
-      const maker = await access.first<{ wallet: string | null }>(findMaker, [codeHash]);
-      if (maker === undefined) return null;
-      return access.write(async (tx) => {
-        if (maker.wallet !== null) await lockAccount(tx, maker.wallet);
-        const code = await tx.first<{ session_id: string; valid: boolean }>(spendCode, [
-          codeHash,
-          challenge,
-          now,
-        ]);
-        if (maker.wallet === null || code?.valid !== true) return null;
-        if ((await tx.first(keepMaker, [code.session_id, now])) === undefined) return null;
-        await openSession(tx, session, maker.wallet, 'cli_code');
-        return { wallet: maker.wallet };
-      });
-    },
+    getBalance: (wallet) => balanceOf(access, wallet),
   };
+}
+
+async function existing(tx: Queries, wallet: string): Promise<Balance> {
+  const balance = await balanceOf(tx, wallet);
+  if (balance === null) throw new Error('The account of a grant is missing');
+  return balance;
+}
+
+const open = sql(`INSERT INTO accounts (wallet, anchor_quota, gas_credit_wei, created_at)
+  VALUES ($1, 0, 0, $2) ON CONFLICT DO NOTHING`);
+const readBalance = sql('SELECT anchor_quota, gas_credit_wei FROM accounts WHERE wallet = $1');
+const lockAccounts = sql(
+  'SELECT FROM accounts WHERE wallet = ANY($1) ORDER BY wallet FOR NO KEY UPDATE',
+);
+const lockAccountsOf = sql(`SELECT FROM accounts
+  WHERE wallet IN (SELECT wallet FROM ledger WHERE task_id = ANY($1::uuid[]) AND kind = 'reserve')
+  ORDER BY wallet FOR NO KEY UPDATE`);
+const moveBalances = sql(`UPDATE accounts a
+  SET anchor_quota = a.anchor_quota + c.anchors, gas_credit_wei = a.gas_credit_wei + c.gas_wei
+  FROM unnest($1::text[], $2::bigint[], $3::numeric[]) AS c (wallet, anchors, gas_wei)
+  WHERE a.wallet = c.wallet`);
+const append = sql(`INSERT INTO ledger
+    (wallet, kind, anchors, gas_wei, task_id, cycle, grant_id, note, at)
+  SELECT e.wallet, e.kind, e.anchors, e.gas_wei, e.task_id, e.cycle, e.grant_id, e.note, e.at
+  FROM unnest($1::text[], $2::text[], $3::bigint[], $4::numeric[], $5::uuid[], $6::integer[],
+      $7::text[], $8::text[], $9::bigint[])
+    WITH ORDINALITY AS e (wallet, kind, anchors, gas_wei, task_id, cycle, grant_id, note, at, place)
+  ORDER BY e.place
+  RETURNING seq`);
+const newestReservations = sql(`SELECT DISTINCT ON (task_id) task_id, wallet, cycle, gas_wei
+  FROM ledger WHERE task_id = ANY($1::uuid[]) AND kind = 'reserve' ORDER BY task_id, cycle DESC`);
+
+interface BalanceRow {
+  anchor_quota: number;
+  gas_credit_wei: string;
+}
+
+/** Harmless when the account is open; answers whether it was new. Inside a write. */
+export async function openAccount(tx: Queries, wallet: string, now: number): Promise<boolean> {
+  return (await tx.run(open, [wallet, now])) > 0;
+}
+
+/** Nobody else moves its balance or its counts before this write ends. Inside a write. */
+export async function lockAccount(tx: Queries, wallet: string): Promise<void> {
+  await tx.rows(lockAccounts, [[wallet]]);
+}
+
+export async function balanceOf(queries: Queries, wallet: string): Promise<Balance | null> {
+  const row = await queries.first<BalanceRow>(readBalance, [wallet]);
+  if (row === undefined) return null;
+  return { wallet, anchorQuota: row.anchor_quota, gasCreditWei: BigInt(row.gas_credit_wei) };
+}
+
+/**
+ * Appends the entries and moves each balance once, under locks that it takes in the order of wallets. Answers their
+ * places in the ledger. Inside a write; a balance moves only together with its entry.
+ */
+export async function postEntries(tx: Queries, entries: readonly LedgerEntry[]): Promise<number[]> {
+  if (entries.length === 0) return [];
+  const changes = sums(entries);
+  const wallets = changes.map(({ wallet }) => wallet);
+  await tx.rows(lockAccounts, [wallets]);
+  const moved = await tx.run(moveBalances, [
+    wallets,
+    changes.map(({ anchors }) => anchors),
+    changes.map(({ gasWei }) => gasWei),
+  ]);
+  if (moved !== changes.length) throw new Error('A ledger entry needs its account');
+  const ofTask = entries.map((entry) => (entry.kind === 'grant' ? null : entry));
+  const ofGrant = entries.map((entry) => (entry.kind === 'grant' ? entry : null));
+  const rows = await tx.rows<{ seq: number }>(append, [
+    entries.map(({ wallet }) => wallet),
+    entries.map(({ kind }) => kind),
+    entries.map(({ anchors }) => anchors),
+    entries.map(({ gasWei }) => gasWei),
+    ofTask.map((entry) => entry?.taskId ?? null),
+    ofTask.map((entry) => entry?.cycle ?? null),
+    ofGrant.map((entry) => entry?.grantId ?? null),
+    ofGrant.map((entry) => entry?.note ?? null),
+    entries.map(({ at }) => at),
+  ]);
+  return rows.map(({ seq }) => seq);
+}
+
+/** Locks the accounts that reserved for these tasks, before the tasks themselves are. Inside a write. */
+export async function lockReserving(tx: Queries, taskIds: readonly string[]): Promise<void> {
+  await tx.rows(lockAccountsOf, [taskIds]);
+}
+
+function sums(entries: readonly LedgerEntry[]): BalanceChange[] {
+  const changes = new Map<string, BalanceChange>();
+  for (const { wallet, anchors, gasWei } of entries) {
+    const sum = changes.get(wallet) ?? { wallet, anchors: 0, gasWei: 0n };
+    changes.set(wallet, { wallet, anchors: sum.anchors + anchors, gasWei: sum.gasWei + gasWei });
+  }
+  return [...changes.values()];
+}
+
+/** What the newest cycle of each task reserved, by task. It outlives the task. */
+export async function reservationsOf(
+  tx: Queries,
+  taskIds: readonly string[],
+): Promise<ReadonlyMap<string, Reservation>> {
+  const rows = await tx.rows<{ task_id: string; wallet: string; cycle: number; gas_wei: string }>(
+    newestReservations,
+    [taskIds],
+  );
+  return new Map(
+    rows.map(({ task_id, wallet, cycle, gas_wei }) => [
+      task_id,
+      { wallet, cycle, gasWei: -BigInt(gas_wei) },
+    ]),
+  );
+}
+
+/** Gives back what the newest cycle of each task reserved. Inside a write. */
+export async function releaseReservations(
+  tx: Queries,
+  taskIds: readonly string[],
+  at: number,
+): Promise<void> {
+  if (taskIds.length === 0) return;
+  const reservations = await reservationsOf(tx, taskIds);
+  const entries = taskIds.map((taskId): LedgerEntry => {
+    const { wallet, cycle, gasWei } = reservationOf(reservations, taskId);
+    return { kind: 'release', wallet, anchors: 1, gasWei, taskId, cycle, at };
+  });
+  await postEntries(tx, entries);
+}
+
+export function reservationOf(
+  reservations: ReadonlyMap<string, Reservation>,
+  taskId: string,
+): Reservation {
+  const reservation = reservations.get(taskId);
+  if (reservation === undefined) throw new Error('The task has no reservation');
+  return reservation;
 }

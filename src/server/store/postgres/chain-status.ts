@@ -1,10 +1,10 @@
 import { SvcError } from '../../../base/svc-error.ts';
 import type { Hex } from '../../../proof/bytes.ts';
-import type { AnchorStore } from '../../core/anchor-store.ts';
-import { type QuoteRow, toQuote } from '../quote-rows.ts';
-import type { Access } from './access.ts';
+import type { AnchorStore } from '../../ports/anchoring.ts';
+import { type QuoteRow, toQuote } from '../rows/anchoring.ts';
+import { sql } from './engine/sql.ts';
+import type { Access } from './engine/transactions.ts';
 import { IS_OWNED, leaseLost, ownership } from './leases.ts';
-import { sql } from './sql.ts';
 
 /** Of the newest fee quote; null until there was one. */
 

@@ -1,17 +1,17 @@
-import { reservation } from '../../core/money.ts';
-import type { CompletionState, NewCompletion, QueueOutcome, TaskStore } from '../../core/ports.ts';
-import { completionMove } from '../completion-moves.ts';
-import { newProofKey, sealProof } from '../proof-cipher.ts';
-import { type QuoteRow, toQuote } from '../quote-rows.ts';
-import { storageUnavailable } from '../storage-unavailable.ts';
-import { QUEUE_TOPIC } from '../topics.ts';
-import type { WakeUps } from '../wake-ups.ts';
-import type { Access } from './access.ts';
+import { setTimeout as delay, setImmediate as nextTurn } from 'node:timers/promises';
+import type { CompletionStore, NewCompletion, QueueOutcome } from '../../ports/completions.ts';
+import { storageUnavailable } from '../../ports/errors.ts';
+import type { CompletionState } from '../../ports/tasks.ts';
+import { completionMove } from '../../rules/anchoring.ts';
+import { reservation } from '../../rules/credits.ts';
+import { completionTopic, QUEUE_TOPIC, type WakeUps } from '../notifications.ts';
+import { type QuoteRow, toQuote } from '../rows/anchoring.ts';
+import { newProofKey, sealProof } from '../rows/evidence.ts';
 import { QUOTE_COLUMNS } from './chain-status.ts';
-import { completionWaits } from './completion-waits.ts';
-import type { Hints } from './hints.ts';
-import { sql } from './sql.ts';
-import { readTask } from './task-records.ts';
+import type { Hints } from './engine/notifications.ts';
+import { sql } from './engine/sql.ts';
+import type { Access } from './engine/transactions.ts';
+import { readTask } from './tasks.ts';
 
 interface SituationRow extends QuoteRow {
   wallet: string;
@@ -76,7 +76,7 @@ const queue = sql(`WITH account AS (
 export function completionStore(
   access: Access,
   { hints, wakeUps }: { hints: Hints; wakeUps: WakeUps },
-): Pick<TaskStore, 'queueCompletion' | 'waitForCompletion'> {
+): CompletionStore {
   return {
     async queueCompletion(completion) {
       for (let attempt = 1; attempt <= ATTEMPTS; attempt += 1) {
@@ -138,4 +138,93 @@ async function queueOnce(
     leaf,
   ]);
   return queued > 0;
+}
+
+/** Hints may be lost, and there are none behind a pooler. */
+const POLL_MS = 1_000;
+
+// Those that are included or failed, and those that are gone.
+const selectOver = sql(`SELECT id FROM unnest($1::uuid[]) AS asked (id)
+  LEFT JOIN tasks t USING (id) LEFT JOIN completions c ON c.task_id = t.id
+  WHERE t.id IS NULL OR t.status = 'verified' OR c.state = 'failed'`);
+
+/** Requests wait for what any instance does. However many do, one query looks for all of them. */
+export function completionWaits(
+  access: Access,
+  wakeUps: WakeUps,
+): Pick<CompletionStore, 'waitForCompletion'> {
+  const waits = new Map<string, number>();
+  let polling = false;
+  const isOver = overTogether(access);
+
+  /** Runs while somebody waits. */
+  async function poll(): Promise<void> {
+    for (;;) {
+      await delay(POLL_MS, undefined, { ref: false });
+      if (waits.size === 0) break;
+      // Who waits finds out at the next time.
+      const rows = await findOver(access, [...waits.keys()]).catch(() => []);
+      for (const id of rows) wakeUps.wake(completionTopic(id));
+    }
+    polling = false;
+  }
+
+  function enter(taskId: string): void {
+    waits.set(taskId, (waits.get(taskId) ?? 0) + 1);
+    if (polling) return;
+    polling = true;
+    void poll();
+  }
+
+  function leave(taskId: string): void {
+    const others = (waits.get(taskId) ?? 1) - 1;
+    if (others > 0) waits.set(taskId, others);
+    else waits.delete(taskId);
+  }
+
+  return {
+    async waitForCompletion(taskId, signal) {
+      const over = new AbortController();
+      const end = () => over.abort();
+      signal.addEventListener('abort', end);
+      enter(taskId);
+      try {
+        while (!signal.aborted) {
+          // Before it looks, so that it misses nothing.
+          const woken = wakeUps.wait(completionTopic(taskId), over.signal);
+          if (await isOver(taskId)) return;
+          await woken;
+        }
+      } finally {
+        leave(taskId);
+        end();
+        signal.removeEventListener('abort', end);
+      }
+    },
+  };
+}
+
+/** Asks for all at once what is asked for in one turn of the event loop. */
+function overTogether(access: Access): (taskId: string) => Promise<boolean> {
+  let gathering: { ids: Set<string>; over: Promise<ReadonlySet<string>> } | undefined;
+
+  async function look(ids: Set<string>): Promise<ReadonlySet<string>> {
+    await nextTurn();
+    gathering = undefined;
+    return new Set(await findOver(access, [...ids]));
+  }
+
+  return async (taskId) => {
+    if (gathering === undefined) {
+      const ids = new Set<string>();
+      gathering = { ids, over: look(ids) };
+    }
+    gathering.ids.add(taskId);
+    return (await gathering.over).has(taskId);
+  };
+}
+
+async function findOver(access: Access, ids: readonly string[]): Promise<string[]> {
+  const rows = await access.rows<{ id: string }>(selectOver, [ids]);
+  return rows.map(({ id }) => id);
 }

@@ -1,8 +1,8 @@
-import type { EventFilter, EventStore, NewEvent } from '../../core/telemetry-store.ts';
-import { EVENT_COLUMNS, type EventRow, isSameEvent, toEvent } from '../event-rows.ts';
-import type { Access } from './access.ts';
-import { hourOf } from './activity-hours.ts';
-import { plannedAnew, type Sql, sql } from './sql.ts';
+import type { EventFilter, EventStore, NewEvent } from '../../ports/events.ts';
+import { EVENT_COLUMNS, type EventRow, isSameEvent, toEvent } from '../rows/events.ts';
+import { plannedAnew, type Sql, sql } from './engine/sql.ts';
+import type { Access } from './engine/transactions.ts';
+import { hourOf } from './stats.ts';
 
 // No row where the robot or key is gone, one of nulls where the event was there. The hours, which other robots count in
 // too, are locked last.

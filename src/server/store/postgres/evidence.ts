@@ -1,8 +1,8 @@
 import type { Hex } from '../../../proof/bytes.ts';
-import type { EvidenceRecord, EvidenceStore } from '../../core/evidence-store.ts';
-import { openProof } from '../proof-cipher.ts';
-import type { Access } from './access.ts';
-import { sql } from './sql.ts';
+import type { EvidenceRecord, EvidenceStore } from '../../ports/evidence.ts';
+import { openProof } from '../rows/evidence.ts';
+import { sql } from './engine/sql.ts';
+import type { Access } from './engine/transactions.ts';
 import {
   IS_VISIBLE,
   toWholeTask,
@@ -10,7 +10,7 @@ import {
   WHOLE_TASK_COLUMNS,
   WHOLE_TASK_JOINS,
   type WholeTaskRow,
-} from './task-records.ts';
+} from './tasks.ts';
 
 type EvidenceRow = WholeTaskRow & { sealed: Buffer | null; key: Buffer | null };
 
@@ -47,7 +47,7 @@ const eraseOldest = sql(`DELETE FROM proofs WHERE task_id IN (
  * the table are erased) and others have taken their place, which only `VACUUM FULL proofs` forces; in the write-ahead
  * log until its files are recycled; and in replicas, archives and backups of before as long as those are kept.
  */
-export function evidenceStore(access: Access): Omit<EvidenceStore, 'listTasks'> {
+export function evidenceStore(access: Access): EvidenceStore {
   return {
     async getEvidence(id, viewer) {
       const row = await access.first<EvidenceRow>(findEvidence, [id, ...viewerValues(viewer)]);

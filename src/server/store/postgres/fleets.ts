@@ -1,9 +1,9 @@
 import { limits } from '../../../protocol/limits.ts';
-import type { FleetStore } from '../../core/fleet-store.ts';
-import { FLEET_COLUMNS, type FleetRow, toFleet } from '../fleet-rows.ts';
-import type { Access } from './access.ts';
-import { lockAccount } from './ledger.ts';
-import { NO_UUID, sql } from './sql.ts';
+import type { FleetStore } from '../../ports/fleets.ts';
+import { FLEET_COLUMNS, type FleetRow, toFleet } from '../rows/fleets.ts';
+import { lockAccount } from './account.ts';
+import { NO_UUID, sql } from './engine/sql.ts';
+import type { Access } from './engine/transactions.ts';
 
 // Who waits for the account's lock finds the count of then.
 const takeRoom = sql(`SELECT FROM accounts

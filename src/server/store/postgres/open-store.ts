@@ -1,39 +1,40 @@
 import { sharing } from '../../../base/sharing.ts';
 import { limits } from '../../../protocol/limits.ts';
-import type { Store } from '../../core/ports.ts';
-import { storageUnavailable } from '../storage-unavailable.ts';
-import { WakeUps } from '../wake-ups.ts';
-import { type Access, accessTo, type OnCommit } from './access.ts';
-import { accountStore } from './account.ts';
-import { attemptStore } from './attempts.ts';
+import { storageUnavailable } from '../../ports/errors.ts';
+import type { Store } from '../../ports/store.ts';
+import { WakeUps } from '../notifications.ts';
+import { accountStore, creditStore } from './account.ts';
+import { attemptStore } from './anchor-attempts.ts';
+import { queueStore } from './anchor-queue.ts';
 import { chainStatusStore } from './chain-status.ts';
 import { completionStore } from './completions.ts';
-import { type ConnectionOptions, type Connections, openConnections } from './connections.ts';
-import { creditStore } from './credits.ts';
-import { deathStore } from './deaths.ts';
-import { requireUtf8 } from './encoding.ts';
+import {
+  type ConnectionOptions,
+  type Connections,
+  openConnections,
+  requireUtf8,
+} from './engine/connections.ts';
+import { cannotUse } from './engine/errors.ts';
+import { migrate, requireKnown, requireSchema, type SchemaRow } from './engine/migrate.ts';
+import { startHints } from './engine/notifications.ts';
+import { type OnPartitions, startPartitions } from './engine/partitions.ts';
+import { sql } from './engine/sql.ts';
+import { type Access, accessTo, type OnCommit } from './engine/transactions.ts';
 import { eventStore } from './events.ts';
 import { evidenceStore } from './evidence.ts';
-import { cannotUse } from './faults.ts';
 import { fleetStore } from './fleets.ts';
-import { startHints } from './hints.ts';
-import { checkInvariants } from './invariants/check-invariants.ts';
+import { standingStore } from './inclusion.ts';
+import { checkInvariants } from './invariants/check.ts';
 import { leaseStore } from './leases.ts';
-import { migrate, requireKnown, requireSchema, type SchemaRow } from './migrate.ts';
 import { migrations } from './migrations/migrations.ts';
 import { operationsStore } from './operations.ts';
-import { type OnPartitions, startPartitions } from './partitions.ts';
-import { queueStore } from './queue.ts';
 import { retentionStore } from './retention.ts';
-import { robotDeletion } from './robot-deletion.ts';
-import { robotStore } from './robots.ts';
-import { settlementStore } from './settlement.ts';
+import { robotDeletion, robotStore } from './robots.ts';
+import { sessionStore } from './sessions.ts';
+import { deathStore, settlementStore } from './settlement.ts';
 import { signInStore } from './sign-in.ts';
-import { sql } from './sql.ts';
-import { standingStore } from './standings.ts';
 import { statsStore } from './stats.ts';
-import { taskListStore } from './task-list.ts';
-import { taskStore } from './tasks.ts';
+import { taskListStore, taskStore } from './tasks.ts';
 import { telemetryStore } from './telemetry.ts';
 
 export interface PostgresStoreOptions extends ConnectionOptions {
@@ -121,6 +122,7 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
     ...taskStore(access),
     ...taskListStore(access),
     ...evidenceStore(access),
+    ...sessionStore(access),
     ...accountStore(access),
     ...telemetryStore(access),
     ...eventStore(access),
@@ -144,4 +146,22 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
       return closed;
     },
   };
+}
+
+/**
+ * Brings the database up to date, as a start does, without starting; also while instances of the version before
+ * run. Answers the schema's version.
+ *
+ * @throws SvcError `database_unusable`, `schema_too_new`, `database_foreign`.
+ */
+export async function migratePostgres(options: ConnectionOptions): Promise<number> {
+  const connections = openConnections(options);
+  try {
+    await requireUtf8(connections);
+    return await migrate(connections, migrations);
+  } catch (error) {
+    throw cannotUse(error);
+  } finally {
+    await connections.close();
+  }
 }

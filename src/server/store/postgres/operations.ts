@@ -1,10 +1,9 @@
 import { SvcError } from '../../../base/svc-error.ts';
-import type { OperationsStore, SenderKey } from '../../core/operations-store.ts';
-import type { Access } from './access.ts';
-import { readNextNonce } from './attempts.ts';
-import { holdQueue, liftHold, takeLeases } from './hold.ts';
-import { IS_OPEN, readOpenAttempts } from './open-attempts.ts';
-import { type SqlValue, sql } from './sql.ts';
+import type { OperationsStore, SenderKey } from '../../ports/operations.ts';
+import { IS_OPEN, readNextNonce, readOpenAttempts } from './anchor-attempts.ts';
+import { type SqlValue, sql } from './engine/sql.ts';
+import type { Access } from './engine/transactions.ts';
+import { holdQueue, liftHold, takeLeases } from './leases.ts';
 
 interface BacklogRow {
   queued: number;

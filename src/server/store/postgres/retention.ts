@@ -1,10 +1,10 @@
 import { SvcError } from '../../../base/svc-error.ts';
-import type { RetentionStore } from '../../core/telemetry-store.ts';
-import { beginOf } from '../day-tallies.ts';
-import type { Access } from './access.ts';
-import type { Queries } from './connections.ts';
-import { dropWeek, type Week, weekOf, weeksOf } from './partitions.ts';
-import { NO_UUID, sql } from './sql.ts';
+import type { RetentionStore } from '../../ports/retention.ts';
+import { beginOf } from '../rows/roll-ups.ts';
+import type { Queries } from './engine/connections.ts';
+import { dropWeek, type Week, weekOf, weeksOf } from './engine/partitions.ts';
+import { NO_UUID, sql } from './engine/sql.ts';
+import type { Access } from './engine/transactions.ts';
 
 /** Robots looked at in one go, each by one descent of an index. */
 const ROBOTS_AT_ONCE = 100;

@@ -1,23 +1,20 @@
 import { startSteps } from '../../../base/steps.ts';
 import type { Resolution } from '../../../protocol/telemetry.ts';
+import type { RobotOfAccount, Rollup, SampleRecord, TimeRange } from '../../ports/telemetry.ts';
 import {
   type DayNames,
   dayNames,
   noNames,
+  numbered,
   readingsOf,
   type StoredNames,
-} from '../../core/day-names.ts';
-import { numbered, summaryOf, Tally } from '../../core/tally.ts';
-import { addEncoded, encodeTally } from '../../core/tally-bytes.ts';
-import type {
-  RobotOfAccount,
-  Rollup,
-  SampleRecord,
-  TimeRange,
-} from '../../core/telemetry-store.ts';
-import { beginOf, byInterval, resolutions } from '../day-tallies.ts';
-import type { Queries } from './connections.ts';
-import { sql } from './sql.ts';
+  summaryOf,
+  Tally,
+} from '../rows/aggregate.ts';
+import { addEncoded, encodeTally } from '../rows/aggregate-bytes.ts';
+import { beginOf, byInterval, resolutions } from '../rows/roll-ups.ts';
+import type { Queries } from './engine/connections.ts';
+import { sql } from './engine/sql.ts';
 
 export interface RollupRow {
   robot_id: string;

@@ -1,9 +1,7 @@
-import type { SignInStore } from '../../core/ports.ts';
-import { type ChallengeRow, type SessionRow, toChallenge, toSession } from '../sign-in-rows.ts';
-import type { Access } from './access.ts';
-import type { Queries } from './connections.ts';
-import { lockAccount, openAccount, postEntries } from './ledger.ts';
-import { openSession } from './open-session.ts';
+import type { SignInStore } from '../../ports/sign-in.ts';
+import { type ChallengeRow, type SessionRow, toChallenge, toSession } from '../rows/sign-in.ts';
+import { lockAccount, openAccount, postEntries } from './account.ts';
+import type { Queries } from './engine/connections.ts';
 import {
   type CountedRow,
   counting,
@@ -11,8 +9,10 @@ import {
   peeking,
   toCounted,
   toPeeked,
-} from './rate-counters.ts';
-import { sql } from './sql.ts';
+} from './engine/rate-counters.ts';
+import { sql } from './engine/sql.ts';
+import type { Access } from './engine/transactions.ts';
+import { openSession } from './sessions.ts';
 
 /** How many expired rows one write forgets: more than it adds, and never many. */
 const PURGED_PER_WRITE = 10;

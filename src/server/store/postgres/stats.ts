@@ -1,7 +1,8 @@
-import type { StatsRecord, StatsStore } from '../../core/telemetry-store.ts';
-import { type DayRow, type HourRow, type StatsRobotRow, toStats } from '../stats-rows.ts';
-import type { Access } from './access.ts';
-import { sql } from './sql.ts';
+import type { StatsRecord, StatsStore } from '../../ports/telemetry.ts';
+import { type DayRow, type HourRow, type StatsRobotRow, toStats } from '../rows/stats.ts';
+import type { Queries } from './engine/connections.ts';
+import { sql } from './engine/sql.ts';
+import type { Access } from './engine/transactions.ts';
 
 interface RobotRow extends StatsRobotRow {
   claimed: number;
@@ -44,4 +45,85 @@ function tasksOf(robots: readonly RobotRow[]): StatsRecord['tasks'] {
     claimed: robots.reduce((sum, { claimed }) => sum + claimed, 0),
     verified: robots.reduce((sum, { verified }) => sum + verified, 0),
   };
+}
+
+const HOUR_MS = 60 * 60_000;
+
+/** Samples of a robot recorded in one hour: counted for the account, and for the fleet if the robot is in one. */
+export interface SampleCount {
+  wallet: string;
+  fleetId: string | null;
+  /** Begin of the hour (UTC). */
+  at: number;
+  samples: number;
+}
+
+const addSamples = sql(`INSERT INTO activity_hours AS a (scope, at, samples)
+  SELECT c.scope, s.at, sum(s.samples)
+  FROM unnest($1::text[], $2::text[], $3::bigint[], $4::bigint[])
+    AS s (wallet, fleet, at, samples)
+  CROSS JOIN LATERAL (VALUES (s.wallet), (s.fleet)) AS c (scope)
+  WHERE c.scope IS NOT NULL
+  GROUP BY c.scope, s.at ORDER BY c.scope COLLATE "C", s.at
+  ON CONFLICT (scope, at) DO UPDATE SET samples = a.samples + excluded.samples`);
+
+/** Begin of the hour (UTC). */
+export function hourOf(instant: number): number {
+  return Math.floor(instant / HOUR_MS) * HOUR_MS;
+}
+
+/** Inside a write, and last in it: the robots of an account meet here, whichever instances they call. */
+export async function countSamples(tx: Queries, counts: readonly SampleCount[]): Promise<void> {
+  if (counts.length === 0) return;
+  await tx.run(addSamples, [
+    counts.map(({ wallet }) => wallet),
+    counts.map(({ fleetId }) => fleetId),
+    counts.map(({ at }) => at),
+    counts.map(({ samples }) => samples),
+  ]);
+}
+
+const DAY_MS = 24 * 60 * 60_000;
+
+interface Settled {
+  wallet: string;
+  taskId: string;
+  chargeWei: bigint;
+}
+
+// The robots' rows are locked, so that none leaves its fleet and the fleet ends before this is counted in it.
+const count = sql(`WITH
+  placed AS (
+    SELECT t.id AS task_id, r.fleet_id FROM tasks t JOIN robots r ON r.id = t.robot_id
+    WHERE t.id = ANY($2::uuid[]) ORDER BY r.id FOR SHARE OF r
+  ),
+  charged AS (
+    SELECT s.wallet, p.fleet_id::text COLLATE "C" AS fleet, s.charge_wei
+    FROM unnest($1::text[], $2::uuid[], $3::numeric[]) AS s (wallet, task_id, charge_wei)
+    LEFT JOIN placed p USING (task_id)
+  )
+  INSERT INTO anchor_days AS d (scope, at, anchors, gas_wei)
+  SELECT c.scope, $4::bigint, count(*), sum(charged.charge_wei)
+  FROM charged CROSS JOIN LATERAL (VALUES (charged.wallet), (charged.fleet)) AS c (scope)
+  WHERE c.scope IS NOT NULL
+  GROUP BY c.scope ORDER BY c.scope
+  ON CONFLICT (scope, at) DO UPDATE
+    SET anchors = d.anchors + excluded.anchors, gas_wei = d.gas_wei + excluded.gas_wei`);
+
+/**
+ * Counts anchors settled at the same moment and their charges by day (UTC): of the account, and of the fleet that
+ * the robot is in, as long as it is there. Inside a write; locks the robots by id, then the days.
+ */
+export async function countAnchors(
+  tx: Queries,
+  settled: readonly Settled[],
+  at: number,
+): Promise<void> {
+  if (settled.length === 0) return;
+  await tx.run(count, [
+    settled.map(({ wallet }) => wallet),
+    settled.map(({ taskId }) => taskId),
+    settled.map(({ chargeWei }) => chargeWei),
+    Math.floor(at / DAY_MS) * DAY_MS,
+  ]);
 }

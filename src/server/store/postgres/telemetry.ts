@@ -1,9 +1,11 @@
-import type { NewSamples, TelemetryStore } from '../../core/telemetry-store.ts';
-import type { Access } from './access.ts';
-import { gather } from './gather.ts';
-import { readRollups } from './roll-ups.ts';
-import { recordGroup, type SampleRow, toSample } from './sample-group.ts';
-import { NO_UUID, plannedAnew } from './sql.ts';
+import type { NewSamples, SampleRecord, TelemetryStore } from '../../ports/telemetry.ts';
+import { gather } from './engine/batching.ts';
+import type { Queries } from './engine/connections.ts';
+import { NO_UUID, plannedAnew, sql } from './engine/sql.ts';
+import type { Access } from './engine/transactions.ts';
+import { showNewest } from './robots.ts';
+import { addToRollups, readRollups } from './roll-ups.ts';
+import { countSamples, hourOf, type SampleCount } from './stats.ts';
 
 /** While the database has one group, this process prepares another. */
 const GROUPS_AT_ONCE = 2;
@@ -72,5 +74,185 @@ function sampleGroup(): (request: NewSamples) => boolean {
     samples += request.samples.length;
     characters += more;
     return true;
+  };
+}
+
+type Outcome = Awaited<ReturnType<TelemetryStore['recordSamples']>>;
+
+interface RobotRow {
+  id: string;
+  wallet: string;
+  fleet_id: string | null;
+  key_hash: string | null;
+}
+
+export interface SampleRow {
+  robot_id: string;
+  recorded_at: number;
+  id: string;
+  battery_pct: number | null;
+  state: string | null;
+  metrics: string;
+}
+
+/** A request of a robot that is there, and what becomes of it. */
+interface Batch {
+  robot: RobotRow;
+  request: NewSamples;
+  /** Without those that the request or the database had before. */
+  samples: readonly SampleRecord[];
+  /** The place of the first sample that has other content than the one before. */
+  conflict: number | null;
+}
+
+const lockRobots = sql(`SELECT id, wallet, fleet_id, key_hash FROM robots WHERE id = ANY($1::uuid[])
+  ORDER BY id FOR NO KEY UPDATE`);
+const insertNew =
+  sql(`INSERT INTO telemetry (robot_id, recorded_at, id, battery_pct, state, metrics)
+  SELECT * FROM unnest($1::uuid[], $2::bigint[], $3::uuid[], $4::double precision[], $5::text[],
+    $6::text[])
+  ON CONFLICT DO NOTHING`);
+// Those that this transaction did not insert.
+const readOld = sql(`SELECT robot_id, recorded_at, id, battery_pct, state, metrics
+  FROM unnest($1::uuid[], $2::bigint[], $3::uuid[]) AS given (robot_id, recorded_at, id)
+  JOIN telemetry USING (robot_id, recorded_at, id)
+  WHERE telemetry.xmin <> pg_current_xact_id()::xid`);
+const remove = sql(`DELETE FROM telemetry
+  USING unnest($1::uuid[], $2::bigint[], $3::uuid[]) AS undone (robot_id, recorded_at, id)
+  WHERE telemetry.robot_id = undone.robot_id AND telemetry.recorded_at = undone.recorded_at
+    AND telemetry.id = undone.id`);
+
+/**
+ * Stores samples with all that follows from them, and answers how each request went. Inside a write; at most one
+ * request of each robot, whose row stays locked: what changes its samples and roll-ups waits for it.
+ */
+export async function recordGroup(
+  tx: Queries,
+  requests: readonly NewSamples[],
+): Promise<(request: NewSamples) => Outcome> {
+  const batches = await store(tx, await batchesOf(tx, requests));
+  const recorded = batches.filter(({ conflict }) => conflict === null);
+  const heard = recorded.map(({ request: { robotId, now }, samples }) => ({
+    robotId,
+    now,
+    samples,
+  }));
+  await addToRollups(tx, heard);
+  await showNewest(tx, heard);
+  await countSamples(tx, recorded.flatMap(countsOf));
+  const found = new Map(batches.map((batch) => [batch.request, batch]));
+  return (request) => outcomeOf(found.get(request));
+}
+
+function outcomeOf(batch: Batch | undefined): Outcome {
+  if (batch === undefined) return { outcome: 'robot_gone' };
+  if (batch.conflict === null) return { outcome: 'recorded' };
+  return { outcome: 'id_conflict', index: batch.conflict };
+}
+
+/** Without those of robots and keys that ended. */
+async function batchesOf(tx: Queries, requests: readonly NewSamples[]): Promise<Batch[]> {
+  const rows = await tx.rows<RobotRow>(lockRobots, [requests.map(({ robotId }) => robotId)]);
+  const robots = new Map(rows.map((row) => [row.id, row]));
+  return requests.flatMap((request) => {
+    const robot = robots.get(request.robotId);
+    if (robot === undefined || robot.key_hash !== request.keyHash) return [];
+    return [toBatch(robot, request)];
+  });
+}
+
+function toBatch(robot: RobotRow, request: NewSamples): Batch {
+  const { samples } = request;
+  const ids = new Set(samples.map(({ id }) => id));
+  if (ids.size === samples.length) return { robot, request, samples, conflict: null };
+  const firsts = new Map<string, SampleRecord>();
+  let conflict: number | null = null;
+  for (const [place, sample] of samples.entries()) {
+    const key = keyOf(request.robotId, sample);
+    const first = firsts.get(key);
+    if (first === undefined) firsts.set(key, sample);
+    else if (conflict === null && !isSame(first, sample)) conflict = place;
+  }
+  return { robot, request, samples: [...firsts.values()], conflict };
+}
+
+function keyOf(robotId: string, { recordedAt, id }: SampleRecord): string {
+  return `${robotId} ${recordedAt} ${id}`;
+}
+
+function isSame(a: SampleRecord, b: SampleRecord): boolean {
+  return a.batteryPct === b.batteryPct && a.state === b.state && a.metrics === b.metrics;
+}
+
+/** Nothing is stored of a request with a conflict. */
+async function store(tx: Queries, batches: readonly Batch[]): Promise<Batch[]> {
+  const old = await insert(tx, batches);
+  const compared = batches.map((batch) => withoutOld(batch, old));
+  const undone = compared.filter(({ conflict }) => conflict !== null);
+  if (undone.length > 0) await tx.run(remove, keysOf(undone));
+  return compared;
+}
+
+/** Answers the samples that were there before. */
+async function insert(
+  tx: Queries,
+  batches: readonly Batch[],
+): Promise<ReadonlyMap<string, SampleRecord>> {
+  const samples = batches.flatMap((batch) => batch.samples);
+  if (samples.length === 0) return new Map();
+  const keys = keysOf(batches);
+  const inserted = await tx.run(insertNew, [
+    ...keys,
+    samples.map(({ batteryPct }) => batteryPct),
+    samples.map(({ state }) => state),
+    samples.map(({ metrics }) => metrics),
+  ]);
+  if (inserted === samples.length) return new Map();
+  const rows = await tx.rows<SampleRow>(readOld, keys);
+  const old = rows.map((row) => ({ robotId: row.robot_id, sample: toSample(row) }));
+  return new Map(old.map(({ robotId, sample }) => [keyOf(robotId, sample), sample]));
+}
+
+function keysOf(batches: readonly Batch[]): (string | number)[][] {
+  const samples = batches.flatMap((batch) => batch.samples);
+  return [
+    batches.flatMap(({ robot, samples: { length } }) => Array<string>(length).fill(robot.id)),
+    samples.map(({ recordedAt }) => recordedAt),
+    samples.map(({ id }) => id),
+  ];
+}
+
+function withoutOld(batch: Batch, old: ReadonlyMap<string, SampleRecord>): Batch {
+  if (old.size === 0) return batch;
+  const { robot, request } = batch;
+  const storedAs = (sample: SampleRecord) => old.get(keyOf(robot.id, sample));
+  const differs = (sample: SampleRecord) => {
+    const stored = storedAs(sample);
+    return stored !== undefined && !isSame(stored, sample);
+  };
+  const samples = batch.samples.filter((sample) => storedAs(sample) === undefined);
+  const conflict = batch.samples.find(differs);
+  if (conflict === undefined) return { ...batch, samples };
+  const place = request.samples.indexOf(conflict);
+  return { ...batch, samples, conflict: Math.min(place, batch.conflict ?? place) };
+}
+
+function countsOf({ robot, samples }: Batch): SampleCount[] {
+  const hours = new Map<number, number>();
+  for (const { recordedAt } of samples) {
+    const hour = hourOf(recordedAt);
+    hours.set(hour, (hours.get(hour) ?? 0) + 1);
+  }
+  const { wallet, fleet_id: fleetId } = robot;
+  return [...hours].map(([at, count]) => ({ wallet, fleetId, at, samples: count }));
+}
+
+export function toSample(row: Omit<SampleRow, 'robot_id'>): SampleRecord {
+  return {
+    id: row.id,
+    recordedAt: row.recorded_at,
+    batteryPct: row.battery_pct,
+    state: row.state,
+    metrics: row.metrics,
   };
 }

@@ -1,21 +1,20 @@
-import type { AccountStore, SignInMethod } from '../../core/account-store.ts';
+import type { Database, Statement } from 'better-sqlite3';
+import type { AccountStore, Balance, CreditStore } from '../../ports/account.ts';
 import {
+  type BalanceChange,
+  type GrantRow,
+  grantEntry,
+  type LedgerEntry,
   type LedgerRow,
-  type ListedSessionRow,
+  type Reservation,
+  requireRoom,
+  requireSameGrant,
   toLedgerRecord,
-  toListedSession,
-} from '../account-rows.ts';
-import type { Access } from './access.ts';
-import { sessionOpener } from './open-session.ts';
-
-/** Greater than any id. */
-const AFTER_ALL_IDS = 'g';
-
-/** How many expired codes one write forgets: more than it adds, and never many. */
-const PURGED_PER_WRITE = 10;
+} from '../rows/account.ts';
+import type { Access } from './engine/connections.ts';
 
 export function accountStore(access: Access): AccountStore {
-  const { reader, writer, write, read } = access;
+  const { reader, read } = access;
   const robots = reader.prepare<[string], { used: number }>(
     'SELECT count(*) AS used FROM robots WHERE wallet = ?',
   );
@@ -26,13 +25,6 @@ export function accountStore(access: Access): AccountStore {
   const ledger = reader.prepare<[string, number, number], LedgerRow>(
     `SELECT seq, kind, anchors, gas_wei, task_id, cycle, grant_id, note, at FROM ledger
      WHERE wallet = ? AND seq < ? ORDER BY seq DESC LIMIT ?`,
-  );
-  const sessions = reader.prepare<[string, string, number, number], ListedSessionRow>(
-    `SELECT id, signed_in_with, created_at, expires_at FROM sessions
-     WHERE wallet = ? AND id < ? AND expires_at > ? ORDER BY id DESC LIMIT ?`,
-  );
-  const endSession = writer.prepare<[string, string]>(
-    'DELETE FROM sessions WHERE id = ? AND wallet = ?',
   );
 
   return {
@@ -51,65 +43,148 @@ export function accountStore(access: Access): AccountStore {
 
     listLedger: (wallet, limit, before) =>
       read(() => ledger.all(wallet, before ?? Number.MAX_SAFE_INTEGER, limit).map(toLedgerRecord)),
-
-    listSessions: (wallet, now, limit, before) =>
-      read(() => sessions.all(wallet, before ?? AFTER_ALL_IDS, now, limit).map(toListedSession)),
-
-    endSession: (wallet, id) => write(() => endSession.run(id, wallet).changes > 0),
-
-    ...cliCodes(access),
   };
 }
 
-function cliCodes({
-  reader,
-  writer,
-  read,
-  write,
-}: Access): Pick<AccountStore, 'saveCliCode' | 'redeemCliCode'> {
-  const liveSession = writer.prepare<
-    [string, number],
-    { wallet: string; signed_in_with: SignInMethod }
-  >('SELECT wallet, signed_in_with FROM sessions WHERE id = ? AND expires_at > ?');
-  const purge = writer.prepare<[number, number]>(
-    `DELETE FROM cli_codes WHERE code_hash IN
-       (SELECT code_hash FROM cli_codes WHERE expires_at <= ? ORDER BY expires_at LIMIT ?)`,
+export function creditStore({ writer, reader, write, read }: Access, ledger: Ledger): CreditStore {
+  const findGrant = writer.prepare<[string], GrantRow>(
+    `SELECT wallet, anchors, gas_wei, note FROM ledger WHERE grant_id = ? AND kind = 'grant'`,
   );
-  const insert = writer.prepare<[string, string, string, number]>(
-    'INSERT INTO cli_codes (code_hash, challenge, session_id, expires_at) VALUES (?, ?, ?, ?)',
-  );
-  const known = reader.prepare<[string]>('SELECT 1 FROM cli_codes WHERE code_hash = ?');
-  const spend = writer.prepare<
-    [string],
-    { challenge: string; session_id: string; expires_at: number }
-  >('DELETE FROM cli_codes WHERE code_hash = ? RETURNING challenge, session_id, expires_at');
-  const openSession = sessionOpener(writer);
+  const balance = balanceStatement(reader);
 
   return {
-    saveCliCode: ({ codeHash, challenge, sessionId, createdAt, expiresAt }) =>
+    grantCredits: (grant) =>
       write(() => {
-        const maker = liveSession.get(sessionId, createdAt);
-        if (maker === undefined) return 'session_gone';
-        if (maker.signed_in_with !== 'wallet') return 'not_by_wallet';
-        purge.run(createdAt, PURGED_PER_WRITE);
-        insert.run(codeHash, challenge, sessionId, expiresAt);
-        return 'saved';
+        const stored = findGrant.get(grant.id);
+        if (stored !== undefined) {
+          requireSameGrant(stored, grant);
+          return {
+            outcome: 'repeated' as const,
+            balance: existing(ledger.balanceOf(grant.wallet)),
+          };
+        }
+        ledger.openAccount(grant.wallet, grant.now);
+        requireRoom(existing(ledger.balanceOf(grant.wallet)), grant);
+        ledger.post(grantEntry(grant));
+        return { outcome: 'granted' as const, balance: existing(ledger.balanceOf(grant.wallet)) };
       }),
 
-    redeemCliCode: async ({ codeHash, challenge, session, now }) => {
-      // Anybody can make codes up; only one that exists is worth a write.
-      const exists = await read(() => known.get(codeHash) !== undefined);
-      if (!exists) return null;
-      return write(() => {
-        const code = spend.get(codeHash);
-        if (code === undefined || code.expires_at <= now || code.challenge !== challenge) {
-          return null;
-        }
-        const maker = liveSession.get(code.session_id, now);
-        if (maker === undefined) return null;
-        openSession(session, maker.wallet, 'cli_code');
-        return { wallet: maker.wallet };
-      });
-    },
+    getBalance: (wallet) => read(() => toBalance(balance.get(wallet))),
+  };
+}
+
+function existing(balance: Balance | null): Balance {
+  if (balance === null) throw new Error('The account of a grant is missing');
+  return balance;
+}
+
+/** The accounts and their ledger. Use it inside a write; a balance moves only together with its entry. */
+export class Ledger {
+  readonly #open;
+  readonly #balance;
+  readonly #setBalance;
+  readonly #insert;
+  readonly #reservation;
+
+  constructor(db: Database) {
+    this.#open = db.prepare<[string, number]>(
+      `INSERT INTO accounts (wallet, anchor_quota, gas_credit_wei, created_at)
+       VALUES (?, 0, '0', ?) ON CONFLICT DO NOTHING`,
+    );
+    this.#balance = balanceStatement(db);
+    this.#setBalance = db.prepare<[number, string, string]>(
+      'UPDATE accounts SET anchor_quota = ?, gas_credit_wei = ? WHERE wallet = ?',
+    );
+    this.#insert = db.prepare<[Record<string, string | number | null>]>(
+      `INSERT INTO ledger (wallet, kind, anchors, gas_wei, task_id, cycle, grant_id, note, at)
+       VALUES (:wallet, :kind, :anchors, :gasWei, :taskId, :cycle, :grantId, :note, :at)`,
+    );
+    this.#reservation = db.prepare<[string], { wallet: string; cycle: number; gas_wei: string }>(
+      `SELECT wallet, cycle, gas_wei FROM ledger WHERE task_id = ? AND kind = 'reserve'
+       ORDER BY cycle DESC LIMIT 1`,
+    );
+  }
+
+  /** Harmless when the account is open. */
+  openAccount(wallet: string, now: number): void {
+    this.#open.run(wallet, now);
+  }
+
+  balanceOf(wallet: string): Balance | null {
+    return toBalance(this.#balance.get(wallet));
+  }
+
+  /** Answers the entry's place in the ledger. */
+  post(entry: LedgerEntry): number {
+    this.#moveBalance(entry);
+    return this.#append(entry);
+  }
+
+  /** Many entries, each balance moved once. */
+  postAll(entries: readonly LedgerEntry[]): void {
+    const sums = new Map<string, BalanceChange>();
+    for (const entry of entries) {
+      this.#append(entry);
+      const { wallet } = entry;
+      const { anchors, gasWei } = sums.get(wallet) ?? { anchors: 0, gasWei: 0n };
+      sums.set(wallet, { wallet, anchors: anchors + entry.anchors, gasWei: gasWei + entry.gasWei });
+    }
+    for (const sum of sums.values()) this.#moveBalance(sum);
+  }
+
+  #append(entry: LedgerEntry): number {
+    const { lastInsertRowid } = this.#insert.run({
+      taskId: null,
+      cycle: null,
+      grantId: null,
+      note: null,
+      ...entry,
+      gasWei: entry.gasWei.toString(),
+    });
+    return Number(lastInsertRowid);
+  }
+
+  #moveBalance({ wallet, anchors, gasWei }: BalanceChange): void {
+    const balance = this.balanceOf(wallet);
+    if (balance === null) throw new Error('A ledger entry needs its account');
+    this.#setBalance.run(
+      balance.anchorQuota + anchors,
+      (balance.gasCreditWei + gasWei).toString(),
+      wallet,
+    );
+  }
+
+  /** What the newest cycle of a task reserved. It outlives the task. */
+  reservationOf(taskId: string): Reservation {
+    const row = this.#reservation.get(taskId);
+    if (row === undefined) throw new Error('A queued proof has no reservation');
+    return { wallet: row.wallet, cycle: row.cycle, gasWei: -BigInt(row.gas_wei) };
+  }
+
+  /** Gives back what the newest cycle of a task reserved. */
+  releaseReservation(taskId: string, at: number): void {
+    const { wallet, cycle, gasWei } = this.reservationOf(taskId);
+    this.post({ kind: 'release', wallet, anchors: 1, gasWei, taskId, cycle, at });
+  }
+}
+
+export interface BalanceRow {
+  wallet: string;
+  anchor_quota: number;
+  gas_credit_wei: string;
+}
+
+export function balanceStatement(db: Database): Statement<[string], BalanceRow> {
+  return db.prepare<[string], BalanceRow>(
+    'SELECT wallet, anchor_quota, gas_credit_wei FROM accounts WHERE wallet = ?',
+  );
+}
+
+export function toBalance(row: BalanceRow | undefined): Balance | null {
+  if (row === undefined) return null;
+  return {
+    wallet: row.wallet,
+    anchorQuota: row.anchor_quota,
+    gasCreditWei: BigInt(row.gas_credit_wei),
   };
 }

@@ -1,9 +1,9 @@
 import type { Database } from 'better-sqlite3';
 import { SvcError } from '../../../base/svc-error.ts';
 import type { Hex } from '../../../proof/bytes.ts';
-import type { AnchorStore, FeeQuote } from '../../core/anchor-store.ts';
-import { type QuoteRow, toQuote } from '../quote-rows.ts';
-import type { Access } from './access.ts';
+import type { AnchorStore, FeeQuote } from '../../ports/anchoring.ts';
+import { type QuoteRow, toQuote } from '../rows/anchoring.ts';
+import type { Access } from './engine/connections.ts';
 import type { LeaseGuard } from './leases.ts';
 
 type StatusRow = QuoteRow & { degraded: string; updated_at: number };

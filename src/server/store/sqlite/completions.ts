@@ -1,21 +1,16 @@
 import type { Database } from 'better-sqlite3';
-import { reservation } from '../../core/money.ts';
-import type { NewCompletion, QueueOutcome, TaskStore } from '../../core/ports.ts';
-import { completionMove } from '../completion-moves.ts';
-import { newProofKey, sealProof } from '../proof-cipher.ts';
-import { completionTopic, QUEUE_TOPIC } from '../topics.ts';
-import type { WakeUps } from '../wake-ups.ts';
-import type { Access } from './access.ts';
+import type { CompletionStore, NewCompletion, QueueOutcome } from '../../ports/completions.ts';
+import { completionMove } from '../../rules/anchoring.ts';
+import { reservation } from '../../rules/credits.ts';
+import { completionTopic, QUEUE_TOPIC, type WakeUps } from '../notifications.ts';
+import { newProofKey, sealProof } from '../rows/evidence.ts';
+import type { Ledger } from './account.ts';
 import { feeQuoteReader } from './chain-status.ts';
-import type { Ledger } from './ledger.ts';
-import { sightings } from './sightings.ts';
-import { taskReader } from './task-records.ts';
+import type { Access } from './engine/connections.ts';
+import { sightings } from './robots.ts';
+import { taskReader } from './tasks.ts';
 
-export function completionStore(
-  access: Access,
-  ledger: Ledger,
-  wakeUps: WakeUps,
-): Pick<TaskStore, 'queueCompletion' | 'waitForCompletion'> {
+export function completionStore(access: Access, ledger: Ledger, wakeUps: WakeUps): CompletionStore {
   const { writer, reader, write, readNow } = access;
   const readTask = taskReader(writer);
   const readQuote = feeQuoteReader(writer);

@@ -1,9 +1,9 @@
 import type { Database } from 'better-sqlite3';
-import type { EventFilter, EventStore } from '../../core/telemetry-store.ts';
-import { EVENT_COLUMNS, type EventRow, isSameEvent, toEvent } from '../event-rows.ts';
-import type { Access } from './access.ts';
-import { activityHours, type CountedIn, hourOf } from './activity-hours.ts';
-import { sightings } from './sightings.ts';
+import type { EventFilter, EventStore } from '../../ports/events.ts';
+import { EVENT_COLUMNS, type EventRow, isSameEvent, toEvent } from '../rows/events.ts';
+import type { Access } from './engine/connections.ts';
+import { sightings } from './robots.ts';
+import { activityHours, type CountedIn, hourOf } from './stats.ts';
 
 export function eventStore(access: Access): EventStore {
   const { writer, write, read } = access;

@@ -1,10 +1,10 @@
 import type { Hex } from '../../../proof/bytes.ts';
-import type { EvidenceRecord, EvidenceStore } from '../../core/evidence-store.ts';
-import type { Viewer } from '../../core/ports.ts';
-import { openProof } from '../proof-cipher.ts';
-import type { Access } from './access.ts';
-import { repeatInCommit } from './repeat.ts';
-import { isVisibleTo, taskReader } from './task-records.ts';
+import type { EvidenceRecord, EvidenceStore } from '../../ports/evidence.ts';
+import type { Viewer } from '../../ports/tasks.ts';
+import { openProof } from '../rows/evidence.ts';
+import type { Access } from './engine/connections.ts';
+import { repeatInCommit } from './engine/group-commit.ts';
+import { isVisibleTo, taskReader } from './tasks.ts';
 
 interface MinedRow {
   mined_block_hash: Hex;
@@ -19,7 +19,7 @@ export function evidenceStore({
   purgeLog,
   joinLogPurge,
   read,
-}: Access): Omit<EvidenceStore, 'listTasks'> {
+}: Access): EvidenceStore {
   const readTask = taskReader(reader);
   const readProof = reader.prepare<[string], { sealed: Buffer; key: Buffer }>(
     'SELECT p.sealed, k.key FROM proofs p JOIN proof_keys k ON k.id = p.key_id WHERE p.task_id = ?',

@@ -1,8 +1,8 @@
 import type { Database } from 'better-sqlite3';
 import { limits } from '../../../protocol/limits.ts';
-import type { FleetRecord, FleetStore } from '../../core/fleet-store.ts';
-import { FLEET_COLUMNS, type FleetRow, toFleet } from '../fleet-rows.ts';
-import type { Access } from './access.ts';
+import type { FleetRecord, FleetStore } from '../../ports/fleets.ts';
+import { FLEET_COLUMNS, type FleetRow, toFleet } from '../rows/fleets.ts';
+import type { Access } from './engine/connections.ts';
 
 export function fleetStore({ reader, writer, write, read }: Access): FleetStore {
   const find = fleetReader(reader);

@@ -2,55 +2,54 @@ import type { Database } from 'better-sqlite3';
 import type { Clock } from '../../../base/clock.ts';
 import { SvcError } from '../../../base/svc-error.ts';
 import { limits } from '../../../protocol/limits.ts';
-import type { Store } from '../../core/ports.ts';
-import { storageUnavailable } from '../storage-unavailable.ts';
-import { WakeUps } from '../wake-ups.ts';
-import type { Access } from './access.ts';
-import { accountStore } from './account.ts';
-import { attemptStore } from './attempts.ts';
+import { storageUnavailable } from '../../ports/errors.ts';
+import type { Store } from '../../ports/store.ts';
+import { WakeUps } from '../notifications.ts';
+import { accountStore, creditStore, Ledger } from './account.ts';
+import { attemptStore } from './anchor-attempts.ts';
+import { queueStore } from './anchor-queue.ts';
 import { chainStatusStore } from './chain-status.ts';
-import { startCheckpoints } from './checkpoints.ts';
 import { completionStore } from './completions.ts';
+import { startCheckpoints } from './engine/checkpoints.ts';
 import {
+  type Access,
   canonicalPath,
+  faultKind,
   lockDatabase,
   openReader,
   openWriter,
   prepareToServe,
   requireDatabase,
-} from './connections.ts';
-import { creditStore } from './credits.ts';
-import { deathStore } from './deaths.ts';
-import { watchDisk } from './disk-room.ts';
+} from './engine/connections.ts';
+import { type LogFile, openLogFile, watchDisk } from './engine/disk.ts';
+import {
+  type GroupCommit,
+  type GroupCommitOptions,
+  startGroupCommit,
+} from './engine/group-commit.ts';
+import { robotKeys } from './engine/key-cache.ts';
+import { type LogPurge, startLogPurge } from './engine/log-purge.ts';
+import { migrate, requireSchema } from './engine/migrate.ts';
+import { RateCounters } from './engine/rate-counters.ts';
+import { type TurnSnapshot, turnSnapshot } from './engine/read-snapshot.ts';
 import { eventStore } from './events.ts';
 import { evidenceStore } from './evidence.ts';
-import { refuseMoved } from './export.ts';
-import { faultKind } from './faults.ts';
+import { refuseMoved } from './files/export.ts';
+import { finishRestore, refuseUnfinishedRestore } from './files/unfinished-restore.ts';
 import { fleetStore } from './fleets.ts';
-import { type GroupCommit, type GroupCommitOptions, startGroupCommit } from './group-commit.ts';
-import { checkInvariants } from './invariants/check-invariants.ts';
+import { standingStore } from './inclusion.ts';
+import { checkInvariants } from './invariants/check.ts';
 import { endLeases, leaseGuard, leaseStore } from './leases.ts';
-import { Ledger } from './ledger.ts';
-import { type LogFile, openLogFile } from './log-file.ts';
-import { type LogPurge, startLogPurge } from './log-purge.ts';
-import { migrate, requireSchema } from './migrate.ts';
 import { migrations } from './migrations/migrations.ts';
 import { operationsStore } from './operations.ts';
-import { queueStore } from './queue.ts';
-import { RateCounters } from './rate-counters.ts';
 import { retentionStore } from './retention.ts';
-import { robotDeletion } from './robot-deletion.ts';
-import { robotKeys } from './robot-keys.ts';
-import { robotStore } from './robots.ts';
-import { settlementStore } from './settlement.ts';
+import { robotDeletion, robotStore } from './robots.ts';
+import { sessionStore } from './sessions.ts';
+import { deathStore, settlementStore } from './settlement.ts';
 import { signInStore } from './sign-in.ts';
-import { standingStore } from './standings.ts';
 import { statsStore } from './stats.ts';
-import { taskListStore } from './task-list.ts';
-import { taskStore } from './tasks.ts';
+import { taskListStore, taskStore } from './tasks.ts';
 import { telemetryStore } from './telemetry.ts';
-import { type TurnSnapshot, turnSnapshot } from './turn-snapshot.ts';
-import { finishRestore, refuseUnfinishedRestore } from './unfinished-restore.ts';
 
 export interface SqliteStoreOptions {
   path: string;
@@ -178,6 +177,7 @@ function buildStore(
     ...taskStore(access),
     ...taskListStore(access),
     ...evidenceStore(access),
+    ...sessionStore(access),
     ...accountStore(access),
     ...telemetryStore(access),
     ...eventStore(access),

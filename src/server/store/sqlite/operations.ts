@@ -1,9 +1,9 @@
 import { SvcError } from '../../../base/svc-error.ts';
 import type { Hex } from '../../../proof/bytes.ts';
-import type { OperationsStore } from '../../core/operations-store.ts';
-import type { Access } from './access.ts';
-import { IS_OPEN, nextNonceReader, openAttemptReader } from './attempts.ts';
-import { holdQueue, liftHold } from './hold.ts';
+import type { OperationsStore } from '../../ports/operations.ts';
+import { IS_OPEN, nextNonceReader, openAttemptReader } from './anchor-attempts.ts';
+import type { Access } from './engine/connections.ts';
+import { holdQueue, liftHold } from './leases.ts';
 
 interface OpenRow {
   leaves: number;

@@ -1,7 +1,7 @@
-import type { RetentionStore } from '../../core/telemetry-store.ts';
-import { beginOf } from '../day-tallies.ts';
-import type { Access } from './access.ts';
-import { repeatInCommit } from './repeat.ts';
+import type { RetentionStore } from '../../ports/retention.ts';
+import { beginOf } from '../rows/roll-ups.ts';
+import type { Access } from './engine/connections.ts';
+import { repeatInCommit } from './engine/group-commit.ts';
 
 /** Robots looked at in one go for samples that are old enough. */
 const ROBOTS_AT_ONCE = 100;

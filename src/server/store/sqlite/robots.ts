@@ -1,11 +1,17 @@
 import type { Database } from 'better-sqlite3';
+import { Turns } from '../../../base/turns.ts';
 import { limits } from '../../../protocol/limits.ts';
-import type { RobotPatch, RobotRecord, RobotStore } from '../../core/robot-store.ts';
-import { keyHint, ROBOT_COLUMNS, type RobotRow, toRobot } from '../robot-rows.ts';
-import type { Access } from './access.ts';
+import type { RobotPatch, RobotRecord, RobotStore } from '../../ports/robots.ts';
+import type { CompletionState, TaskRecord } from '../../ports/tasks.ts';
+import type { SampleRecord } from '../../ports/telemetry.ts';
+import { completionTopic, type WakeUps } from '../notifications.ts';
+import { keyHint, newest, ROBOT_COLUMNS, type RobotRow, toRobot } from '../rows/robots.ts';
+import type { Ledger } from './account.ts';
+import type { Access } from './engine/connections.ts';
+import { repeatInCommit } from './engine/group-commit.ts';
+import type { RobotKeys } from './engine/key-cache.ts';
+import type { RateCounters } from './engine/rate-counters.ts';
 import { fleetReader } from './fleets.ts';
-import type { RateCounters } from './rate-counters.ts';
-import type { RobotKeys } from './robot-keys.ts';
 
 export function robotStore(
   { reader, writer, write, read, readNow }: Access,
@@ -122,4 +128,127 @@ function robotReader(db: Database): (id: string, wallet: string) => RobotRecord 
 function stored(robot: RobotRecord | null): RobotRecord {
   if (robot === null) throw new Error('The robot was not stored');
   return robot;
+}
+
+/** What one commit forgets at most: a robot with a long history holds nobody up. */
+const TASKS_PER_COMMIT = 100;
+
+interface TaskStateRow {
+  status: TaskRecord['status'];
+  state: CompletionState | null;
+}
+
+/** A robot goes with its tasks; what was signed for them, and the ledger, know them by id and stay. */
+export function robotDeletion(
+  access: Access,
+  { ledger, wakeUps }: { ledger: Ledger; wakeUps: WakeUps },
+): Pick<RobotStore, 'deleteRobot'> {
+  const { writer, write, purgeLog } = access;
+  const endKey = writer.prepare<[number, string, string]>(
+    `UPDATE robots SET key_hash = NULL, key_hint = NULL, updated_at = ?
+     WHERE id = ? AND wallet = ?`,
+  );
+  // What waits to be signed is not verified yet, and rarely old.
+  const newestTask = writer.prepare<[string, TaskRecord['status']], { id: string }>(
+    `SELECT id FROM tasks WHERE robot_id = ? AND status = ?
+     ORDER BY created_at DESC, id DESC LIMIT 1`,
+  );
+  const remove = writer.prepare<[string]>('DELETE FROM robots WHERE id = ?');
+  const forget = forgetTask(access, ledger);
+
+  // One robot of an account at a time, and among all of them one commit, so that however many are deleted at
+  // once, other writes and other accounts get theirs in between.
+  const inAccount = new Turns({ atOnce: Number.POSITIVE_INFINITY });
+  const inStore = new Turns({ atOnce: 1 });
+
+  /** Each commit repeats the first's work: a new key or completion may have come in between. */
+  function forgetSome(id: string, wallet: string, now: number) {
+    const forgotten: string[] = [];
+    if (endKey.run(now, id, wallet).changes === 0) return { more: false, forgotten };
+    const { more } = repeatInCommit(TASKS_PER_COMMIT, () => {
+      const task = newestTask.get(id, 'claimed') ?? newestTask.get(id, 'verified');
+      if (task === undefined) return false;
+      forget(task.id, now);
+      forgotten.push(task.id);
+      return true;
+    });
+    if (!more) remove.run(id);
+    return { more, forgotten };
+  }
+
+  async function forgetAll(id: string, wallet: string, now: number): Promise<void> {
+    for (let more = true; more; ) {
+      const step = await inStore.run(wallet, () => write(() => forgetSome(id, wallet, now)));
+      for (const taskId of step.forgotten) wakeUps.wake(completionTopic(taskId));
+      more = step.more;
+    }
+  }
+
+  return {
+    async deleteRobot(id, wallet, now) {
+      // However many deletions are before this one, the key ends now.
+      const ended = write(() => endKey.run(now, id, wallet).changes > 0);
+      // Also where it is cut short; others of the account need not wait for it.
+      const forgotten = inAccount.run(wallet, () => forgetAll(id, wallet, now)).finally(purgeLog);
+      const [found] = await Promise.all([ended, forgotten]);
+      return found;
+    },
+  };
+}
+
+function forgetTask({ writer }: Access, ledger: Ledger): (taskId: string, now: number) => void {
+  const stateOf = writer.prepare<[string], TaskStateRow>(
+    `SELECT tasks.status, completions.state FROM tasks
+     LEFT JOIN completions ON completions.task_id = tasks.id WHERE tasks.id = ?`,
+  );
+  const deletions = ['receipts', 'proofs', 'completions'].map((table) =>
+    writer.prepare<[string]>(`DELETE FROM ${table} WHERE task_id = ?`),
+  );
+  const deleteTask = writer.prepare<[string]>('DELETE FROM tasks WHERE id = ?');
+  const bury = writer.prepare<[string, number]>(
+    'INSERT INTO tombstones (task_id, deleted_at) VALUES (?, ?)',
+  );
+  return (taskId, now) => {
+    const task = stateOf.get(taskId);
+    if (task === undefined) throw new Error('The task to forget is not there');
+    // What was verified once is settled, and its anchor paid for, even if it waits to be anchored anew.
+    if (task.state === 'queued' && task.status === 'claimed') {
+      ledger.releaseReservation(taskId, now);
+    }
+    for (const deletion of deletions) deletion.run(taskId);
+    deleteTask.run(taskId);
+    bury.run(taskId, now);
+  };
+}
+
+/** Brings what the robot shows up to date with its new samples: `TelemetryStore.recordSamples`. */
+export function showNewest(
+  writer: Database,
+): (robotId: string, samples: readonly SampleRecord[], now: number) => void {
+  const seen = sightings(writer);
+  const showing = (column: 'battery' | 'state', value: 'battery_pct' | 'state') =>
+    writer.prepare<{ robotId: string; value: string | number; at: number }>(
+      `UPDATE robots SET ${value} = :value, ${column}_at = :at
+       WHERE id = :robotId AND (${column}_at IS NULL OR ${column}_at <= :at)`,
+    );
+  const showBattery = showing('battery', 'battery_pct');
+  const showState = showing('state', 'state');
+  return (robotId, samples, now) => {
+    seen(robotId, now);
+    const battery = newest(samples, now, ({ batteryPct }) => batteryPct);
+    if (battery !== null) showBattery.run({ robotId, ...battery });
+    const state = newest(samples, now, (sample) => sample.state);
+    if (state !== null) showState.run({ robotId, ...state });
+  };
+}
+
+/** Notes that a robot was heard of; the time never goes back. */
+export function sightings(writer: Database): (robotId: string, now: number) => void {
+  const update = writer.prepare<[number, string, number]>(
+    `UPDATE robots SET last_seen_at = ?
+     WHERE id = ? AND (last_seen_at IS NULL OR last_seen_at < ?)`,
+  );
+  return (robotId, now) => {
+    update.run(now, robotId, now);
+  };
 }

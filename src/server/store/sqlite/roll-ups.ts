@@ -1,16 +1,18 @@
 import type { Database } from 'better-sqlite3';
 import type { Resolution } from '../../../protocol/telemetry.ts';
+import type { Rollup, TimeRange } from '../../ports/telemetry.ts';
 import {
   type DayNames,
   dayNames,
   noNames,
+  numbered,
   type SampleReadings,
   type StoredNames,
-} from '../../core/day-names.ts';
-import { numbered, summaryOf, Tally } from '../../core/tally.ts';
-import { addEncoded, encodeTally } from '../../core/tally-bytes.ts';
-import type { Rollup, TimeRange } from '../../core/telemetry-store.ts';
-import { beginOf, byInterval, resolutions } from '../day-tallies.ts';
+  summaryOf,
+  Tally,
+} from '../rows/aggregate.ts';
+import { addEncoded, encodeTally } from '../rows/aggregate-bytes.ts';
+import { beginOf, byInterval, resolutions } from '../rows/roll-ups.ts';
 
 export interface RollupRow {
   at: number;

@@ -1,9 +1,9 @@
-import type { SignInStore } from '../../core/ports.ts';
-import { type ChallengeRow, type SessionRow, toChallenge, toSession } from '../sign-in-rows.ts';
-import type { Access } from './access.ts';
-import type { Ledger } from './ledger.ts';
-import { sessionOpener } from './open-session.ts';
-import type { RateCounters } from './rate-counters.ts';
+import type { SignInStore } from '../../ports/sign-in.ts';
+import { type ChallengeRow, type SessionRow, toChallenge, toSession } from '../rows/sign-in.ts';
+import type { Ledger } from './account.ts';
+import type { Access } from './engine/connections.ts';
+import type { RateCounters } from './engine/rate-counters.ts';
+import { sessionOpener } from './sessions.ts';
 
 /** How many expired rows one write forgets: more than it adds, and never many. */
 const PURGED_PER_WRITE = 10;

@@ -1,9 +1,9 @@
-import { readingsOf } from '../../core/day-names.ts';
-import type { NewSamples, SampleRecord, TelemetryStore } from '../../core/telemetry-store.ts';
-import type { Access } from './access.ts';
-import { activityHours, type CountedIn, hourOf } from './activity-hours.ts';
-import { showNewest } from './robot-readings.ts';
+import type { NewSamples, SampleRecord, TelemetryStore } from '../../ports/telemetry.ts';
+import { readingsOf } from '../rows/aggregate.ts';
+import type { Access } from './engine/connections.ts';
+import { showNewest } from './robots.ts';
 import { type Reading, rollupReader, rollupWriter } from './roll-ups.ts';
+import { activityHours, type CountedIn, hourOf } from './stats.ts';
 
 interface SampleRow {
   id: string;

@@ -1,4 +1,4 @@
-import type { Migration } from '../migrate.ts';
+import type { Migration } from '../engine/migrate.ts';
 import { schema } from './001-schema.ts';
 
 /** In order; never edit one that was released. */

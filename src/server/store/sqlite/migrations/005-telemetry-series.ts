@@ -1,8 +1,14 @@
 import type { Database } from 'better-sqlite3';
-import { type DayNames, dayNames, noNames, readingsOf } from '../../../core/day-names.ts';
-import { BATTERY, Tally } from '../../../core/tally.ts';
-import { stepMs } from '../../../core/telemetry-store.ts';
-import { DayTallies } from '../../day-tallies.ts';
+import { stepMs } from '../../../ports/telemetry.ts';
+import {
+  BATTERY,
+  type DayNames,
+  dayNames,
+  noNames,
+  readingsOf,
+  Tally,
+} from '../../rows/aggregate.ts';
+import { DayTallies } from '../../rows/roll-ups.ts';
 import { tallySaver } from '../roll-ups.ts';
 
 /**

@@ -1,4 +1,4 @@
-import type { Migration } from '../migrate.ts';
+import type { Migration } from '../engine/migrate.ts';
 import { spine } from './001-spine.ts';
 import { fleets } from './002-fleets.ts';
 import { telemetry } from './003-telemetry.ts';

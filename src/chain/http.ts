@@ -1,0 +1,133 @@
+import type { IncomingHttpHeaders } from 'node:http';
+import type { Agent, Dispatcher } from 'undici';
+import { SvcError } from '../base/svc-error.ts';
+import { ProviderFault } from './errors.ts';
+
+export interface ErrorAnswer {
+  readonly error: { readonly code: number; readonly message: string };
+}
+
+export function isErrorAnswer(value: unknown): value is ErrorAnswer {
+  if (typeof value !== 'object' || value === null || !('error' in value)) return false;
+  const { error } = value;
+  return (
+    typeof error === 'object' &&
+    error !== null &&
+    'code' in error &&
+    typeof error.code === 'number' &&
+    'message' in error &&
+    typeof error.message === 'string'
+  );
+}
+
+/** Undefined when the text is no JSON. */
+export function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+export interface Target {
+  readonly origin: string;
+  readonly path: string;
+  readonly headers: Record<string, string>;
+}
+
+/** @throws SvcError `invalid_rpc_url` when the text is no http or https URL. */
+export function targetOf(text: string): Target {
+  const url = URL.canParse(text) ? new URL(text) : null;
+  if (url === null || !/^https?:$/.test(url.protocol)) {
+    throw new SvcError('invalid_rpc_url', 'The RPC URL must be an http or https URL');
+  }
+  const headers: Record<string, string> = { 'content-type': 'application/json' };
+  if (url.username !== '' || url.password !== '') {
+    const credentials = `${credential(url.username)}:${credential(url.password)}`;
+    headers.authorization = `Basic ${Buffer.from(credentials).toString('base64')}`;
+  }
+  return { origin: url.origin, path: url.pathname + url.search, headers };
+}
+
+function credential(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    throw new SvcError(
+      'invalid_rpc_url',
+      'A % in the credentials of the RPC URL must be written as %25',
+    );
+  }
+}
+
+const MAX_ANSWER_BYTES = 16 * 1024 * 1024;
+
+/** Posts once, redirects being errors. Rejects with ProviderFault, which holds nothing of the address. */
+export async function post(
+  agent: Agent,
+  target: Target,
+  body: string,
+  limits: { timeoutMs: number; signal?: AbortSignal | undefined },
+): Promise<string> {
+  const abort = new AbortController();
+  const stop = () => abort.abort(new ProviderFault('stopped'));
+  const timer = setTimeout(
+    () => abort.abort(new ProviderFault(`no answer within ${limits.timeoutMs} ms`)),
+    limits.timeoutMs,
+  );
+  limits.signal?.addEventListener('abort', stop);
+  if (limits.signal?.aborted) stop();
+  try {
+    const response = await agent.request({
+      ...target,
+      method: 'POST',
+      body,
+      signal: abort.signal,
+    });
+    const text = await textOf(response);
+    const { statusCode, headers } = response;
+    // Some providers send a node's refusal with an error status; of their own refusals they say when to come back.
+    const isReadable =
+      statusCode < 300 || (statusCode >= 400 && statusCode !== 429 && isErrorAnswer(parsed(text)));
+    if (isReadable) return text;
+    throw new ProviderFault(`HTTP status ${statusCode}`, {
+      retryAfterMs: retryAfterMs(headers),
+      isTooLarge: statusCode === 413,
+    });
+  } catch (error) {
+    // undici's texts quote the address, so only its code goes on.
+    throw error instanceof ProviderFault ? error : new ProviderFault(connectionReason(error));
+  } finally {
+    clearTimeout(timer);
+    limits.signal?.removeEventListener('abort', stop);
+  }
+}
+
+async function textOf(response: Dispatcher.ResponseData): Promise<string> {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  for await (const chunk of response.body as AsyncIterable<Buffer>) {
+    bytes += chunk.length;
+    if (bytes > MAX_ANSWER_BYTES) {
+      throw new ProviderFault('the answer is too large', { isTooLarge: true });
+    }
+    chunks.push(chunk);
+  }
+  const text = Buffer.concat(chunks).toString('utf8');
+  return text;
+}
+
+/** Milliseconds that the endpoint asks to be left alone (RFC 9110, 10.2.3); null when it does not. */
+function retryAfterMs({ 'retry-after': value }: IncomingHttpHeaders): number | null {
+  const text = Array.isArray(value) ? value[0] : value;
+  if (text === undefined) return null;
+  const ms = /^\d+$/.test(text) ? Number(text) * 1000 : Date.parse(text) - Date.now();
+  return Number.isFinite(ms) ? Math.max(0, ms) : null;
+}
+
+function connectionReason(error: unknown): string {
+  const code = error instanceof Error && 'code' in error ? error.code : null;
+  return typeof code === 'string' && /^[A-Z_]+$/.test(code)
+    ? `no connection (${code})`
+    : 'no connection';
+}

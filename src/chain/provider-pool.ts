@@ -1,0 +1,202 @@
+import { SvcError } from '../base/svc-error.ts';
+import { ProviderFault } from './errors.ts';
+import type { Identity } from './identity.ts';
+import { noteStray, openProvider, type Provider, type ProviderAsked } from './provider.ts';
+
+export interface PanelOptions {
+  readonly urls: readonly string[];
+  readonly timeoutMs?: number;
+  readonly onAsked?: ((asked: ProviderAsked) => void) | undefined;
+}
+
+/** The configured providers, all of the same chain. */
+export interface Panel {
+  readonly providers: readonly Provider[];
+  /** How many must say the same before something rests on it: two, and one where there is no other. */
+  readonly quorum: number;
+  /** The chain they have to be of; null until it is known. */
+  expected: Identity | null;
+  /** Those that are well, or all where none is; begins to look after the others. */
+  able(): readonly Provider[];
+  /** Puts a read of the anchorer to the able ones. */
+  poll<Answer, Verdict>(question: Question<Answer, Verdict>): Promise<Verdict>;
+  /** As `poll` for other reads: whoever has not shown its chain since its last fault does so first. */
+  pollReading<Answer, Verdict>(question: Question<Answer, Verdict>): Promise<Verdict>;
+  /** As `pollReading`, where the word of whoever answers first will do. */
+  first<Answer>(ask: (provider: Provider) => Promise<Answer>): Promise<Answer>;
+  close(): Promise<void>;
+}
+
+/** Longest that one of several may take: agreement waits for it. */
+const TIMEOUT_AMONG_SEVERAL_MS = 5_000;
+/** More than these, and a provider that lags is asked nothing more until it answers. */
+const MOST_OWED = 4;
+
+/** @throws SvcError `invalid_rpc_url`. */
+export function openPanel({ urls, timeoutMs = 10_000, onAsked }: PanelOptions): Panel {
+  if (urls.length === 0) throw new SvcError('invalid_rpc_url', 'There is no RPC URL');
+  const among = urls.length > 1 ? TIMEOUT_AMONG_SEVERAL_MS : timeoutMs;
+  const providers = urls.map((url, i) =>
+    openProvider({ url, label: `rpc-${i + 1}`, timeoutMs: Math.min(timeoutMs, among), onAsked }),
+  );
+  const panel: Panel = {
+    providers,
+    quorum: Math.min(2, providers.length),
+    expected: null,
+    able() {
+      for (const provider of providers) {
+        if (providers.length > 1 && provider.health.isProbeDue) void provider.probe(panel.expected);
+      }
+      const isFree = ({ health, owed }: Provider) => !health.lags || owed < MOST_OWED;
+      const well = providers.filter(
+        (one) => one.health.isUp && !one.health.isBanned && isFree(one),
+      );
+      return well.length > 0 ? well : providers;
+    },
+    poll: (question) => poll(panel.able(), question),
+    pollReading: (question) =>
+      poll(panel.able(), {
+        ...question,
+        ask: async (provider) => {
+          await requireIdentified(provider, panel.expected);
+          return question.ask(provider);
+        },
+      }),
+    first: (ask) => panel.pollReading({ ask, decide: ([first]) => first }),
+    async close() {
+      await Promise.all(providers.map((provider) => provider.close()));
+    },
+  };
+  return panel;
+}
+
+async function requireIdentified(provider: Provider, expected: Identity | null): Promise<void> {
+  if (expected === null || provider.health.isIdentified) return;
+  await provider.probe(expected);
+  if (!provider.health.isIdentified) {
+    throw new ProviderFault(provider.health.lastReason ?? 'its chain is not known');
+  }
+}
+
+export interface Question<Answer, Verdict> {
+  ask(provider: Provider): Promise<Answer>;
+  /**
+   * Called whenever something has changed, with at least one answer. Undefined waits for those that are
+   * `open`; with none open it is to decide, or to throw.
+   */
+  decide(answers: readonly Answer[], still: Still): Verdict | undefined;
+  /** How long it takes then says nothing of how a provider reads. */
+  readonly isWrite?: boolean;
+}
+
+export interface Still {
+  /** How many may still answer. */
+  readonly open: number;
+  /** Whether those had time enough: what can do without them should. */
+  readonly isLate: boolean;
+}
+
+/** How long after the first answer the others are in time. */
+const GRACE_MS = 250;
+
+/**
+ * Puts a question to all the providers at once and takes the verdict as soon as there is one; what comes
+ * later only tells how they do. Rejects when none of them answers: with `chain_mismatch` (or another
+ * SvcError of `ask`) if that is what all say, else with ProviderFault.
+ */
+export function poll<Answer, Verdict>(
+  providers: readonly Provider[],
+  question: Question<Answer, Verdict>,
+): Promise<Verdict> {
+  return new Promise((resolve, reject) => {
+    const round = openRound(providers, question, { resolve, reject });
+    for (const provider of providers) {
+      question.ask(provider).then(
+        (answer) => round.take(provider, answer),
+        (error: unknown) => round.giveUp(provider, error),
+      );
+    }
+    if (providers.length === 0) round.tryToDecide();
+  });
+}
+
+interface Outcome<Verdict> {
+  resolve(verdict: Verdict): void;
+  reject(error: unknown): void;
+}
+
+function openRound<Answer, Verdict>(
+  providers: readonly Provider[],
+  { decide, isWrite = false }: Question<Answer, Verdict>,
+  outcome: Outcome<Verdict>,
+) {
+  const answers: Answer[] = [];
+  const failures: Failure[] = [];
+  const open = new Set(providers);
+  let firstAt: number | null = null;
+  let [isLate, isDone] = [false, false];
+  let timer: NodeJS.Timeout | undefined;
+  const end = (settle: () => void) => {
+    isDone = true;
+    clearTimeout(timer);
+    settle();
+  };
+  const tryToDecide = () => {
+    if (isDone || (answers.length === 0 && open.size > 0)) return;
+    if (answers.length === 0) return end(() => outcome.reject(failureOf(failures)));
+    isLate ||= !isWrite && [...open].every(({ health }) => health.lags);
+    try {
+      const verdict = decide(answers, { open: open.size, isLate });
+      if (verdict !== undefined) end(() => outcome.resolve(verdict));
+    } catch (error) {
+      end(() => outcome.reject(error));
+    }
+  };
+  const callLate = () => {
+    isLate = true;
+    for (const { health } of isWrite ? [] : open) health.lags = true;
+    tryToDecide();
+  };
+  return {
+    tryToDecide,
+    take(provider: Provider, answer: Answer) {
+      const now = performance.now();
+      open.delete(provider);
+      answers.push(answer);
+      if (!isWrite) provider.health.lags = firstAt !== null && now - firstAt > GRACE_MS;
+      if (firstAt === null && open.size > 0 && !isDone) timer = setTimeout(callLate, GRACE_MS);
+      firstAt ??= now;
+      tryToDecide();
+    },
+    giveUp(provider: Provider, error: unknown) {
+      open.delete(provider);
+      noteStray(provider.health, error);
+      if (!(error instanceof SvcError)) return end(() => outcome.reject(error));
+      failures.push({ label: provider.label, error });
+      tryToDecide();
+    },
+  };
+}
+
+interface Failure {
+  readonly label: string;
+  readonly error: SvcError;
+}
+
+function failureOf(failures: readonly Failure[]): SvcError {
+  const [first] = failures;
+  if (first === undefined) return new ProviderFault('no provider can be asked');
+  const isOneAnswer = failures.every(({ error }) => error.code === first.error.code);
+  if (isOneAnswer && (failures.length === 1 || first.error.code !== 'chain_unavailable')) {
+    return first.error;
+  }
+  const faults = failures.flatMap(({ error }) => (error instanceof ProviderFault ? error : []));
+  const waits = faults.map(({ retryAfterMs }) => retryAfterMs ?? 0);
+  const reasons = failures.map(({ label, error }) => `${label}: ${reasonOf(error)}`);
+  const wait = Math.min(...waits);
+  return new ProviderFault(reasons.sort().join('; '), { retryAfterMs: wait > 0 ? wait : null });
+}
+
+function reasonOf(error: SvcError): string {
+  return error instanceof ProviderFault ? error.reason : error.message;
+}

@@ -1,0 +1,215 @@
+import { encodeFunctionData, hexToBytes, parseAbi, serializeTransaction } from 'viem';
+import { SvcError } from '../base/svc-error.ts';
+import type { Hex } from '../proof/bytes.ts';
+import { type BlockHeader, dataOf, headerOf, numberOf, objectOf, quantityOf } from './decode.ts';
+import {
+  isDeterministicRefusal,
+  isUnsupported,
+  meaningOf,
+  ProviderFault,
+  type RefusalMeaning,
+} from './errors.ts';
+import { answersOn, type Identity, identityCalls } from './identity.ts';
+import { type Ask, askInParts, type RpcAnswer, type RpcCall, resultOf } from './rpc.ts';
+
+export interface SurveySubject {
+  readonly identity: Identity;
+  readonly sender: string;
+  readonly payload: Hex;
+}
+
+/** What must be known before a payload is signed. Amounts in wei. */
+export interface Survey {
+  readonly headNumber: bigint;
+  /** Transactions of the sender in the chain: the highest count that any URL says, and the lowest. */
+  readonly latestNonce: number;
+  readonly lowestNonce: number;
+  /** With those that the nodes' pools hold; the highest. */
+  readonly pendingNonce: number;
+  readonly balance: bigint;
+  readonly hasCode: boolean;
+  readonly baseFeePerGas: bigint;
+  readonly maxPriorityFeePerGas: bigint;
+  readonly gas: GasEstimate;
+  /** Estimated data fee of an OP-stack L2; 0 elsewhere. */
+  readonly dataFeeWei: bigint;
+}
+
+export type GasEstimate =
+  /** `most`: what a block can hold. */
+  | { readonly outcome: 'estimated'; readonly gas: bigint; readonly most: bigint }
+  | { readonly outcome: 'underfunded' }
+  /** Would fail on every node and at every price. */
+  | { readonly outcome: 'refused'; readonly meaning: RefusalMeaning; readonly reason: string };
+
+/** Where a node names no tip. */
+const DEFAULT_TIP = 1_000_000_000n;
+/** Some nodes name 0, with which a transaction waits for a generous block. */
+const LEAST_TIP = 1_000_000n;
+/** GasPriceOracle, a predeploy of every OP-stack chain. */
+const GAS_PRICE_ORACLE = '0x420000000000000000000000000000000000000F';
+const headCall: RpcCall = { method: 'eth_getBlockByNumber', params: ['latest', false] };
+const gasPriceOracle = parseAbi(['function getL1Fee(bytes) view returns (uint256)']);
+
+/**
+ * The state of chain and sender, and what `payload` would cost; one request, unless the endpoint takes only smaller ones.
+ * Rejects with ProviderFault, or SvcError `chain_mismatch` when another chain answers and
+ * `unsupported_chain` where blocks have no base fee.
+ */
+export async function survey(
+  ask: Ask,
+  { identity, sender, payload }: SurveySubject,
+  signal?: AbortSignal,
+): Promise<Survey> {
+  const calls = surveyCalls(sender, payload);
+  const parts = await askInParts(ask, { head: [...identityCalls, headCall], calls }, signal);
+  const readings = parts.map((part) => answersOn(identity, part));
+  const [latest, pending, balance, code, gas, tip, dataFee] = readings.flatMap(
+    ([, ...answers]) => answers,
+  );
+  const { header, gasLimit } = readings.map(([head]) => headOf(head)).reduce(newest);
+  if (header.baseFeePerGas === null) {
+    throw new SvcError('unsupported_chain', 'The chain has no base fee (EIP-1559)');
+  }
+  return {
+    headNumber: header.number,
+    latestNonce: numberOf(resultOf(latest)),
+    lowestNonce: numberOf(resultOf(latest)),
+    pendingNonce: numberOf(resultOf(pending)),
+    balance: quantityOf(resultOf(balance)),
+    // A delegated account (EIP-7702) has code as well, and its calls to itself could revert.
+    hasCode: dataOf(resultOf(code)) !== '0x',
+    baseFeePerGas: header.baseFeePerGas,
+    maxPriorityFeePerGas: tipOf(tip),
+    gas: gasOf(gas, payload, gasLimit),
+    dataFeeWei: dataFeeOf(dataFee),
+  };
+}
+
+interface Head {
+  readonly header: BlockHeader;
+  readonly gasLimit: bigint;
+}
+
+function headOf(answer: RpcAnswer | undefined): Head {
+  const block = resultOf(answer);
+  const header = headerOf(block);
+  if (header === null) throw new ProviderFault('the node has no head');
+  return { header, gasLimit: quantityOf(objectOf(block).gasLimit) };
+}
+
+/** What was counted in any part was counted at this head or before. */
+function newest(a: Head, b: Head): Head {
+  return b.header.number > a.header.number ? b : a;
+}
+
+function surveyCalls(sender: string, payload: Hex): RpcCall[] {
+  const transaction = { from: sender, to: sender, value: '0x0', data: payload };
+  return [
+    { method: 'eth_getTransactionCount', params: [sender, 'latest'] },
+    { method: 'eth_getTransactionCount', params: [sender, 'pending'] },
+    { method: 'eth_getBalance', params: [sender, 'latest'] },
+    { method: 'eth_getCode', params: [sender, 'latest'] },
+    { method: 'eth_estimateGas', params: [transaction] },
+    { method: 'eth_maxPriorityFeePerGas', params: [] },
+    { method: 'eth_call', params: [dataFeeCall(sender as Hex, payload), 'latest'] },
+  ];
+}
+
+/**
+ * An estimate that no chain can mean is a lie or a mix-up, and what is signed by it would never be
+ * mined: below what the bytes alone cost, or above what a block holds.
+ */
+function gasOf(answer: RpcAnswer | undefined, payload: Hex, most: bigint): GasEstimate {
+  if (answer?.ok === false) {
+    const { refusal } = answer;
+    const meaning = meaningOf(refusal);
+    if (meaning !== null && isDeterministicRefusal(refusal)) {
+      return { outcome: 'refused', meaning, reason: refusal.reason };
+    }
+    if (meaning === 'underfunded') return { outcome: 'underfunded' };
+  }
+  const gas = quantityOf(resultOf(answer));
+  const { standard, floor } = intrinsicGas(payload);
+  if (gas < standard || gas > most) throw new ProviderFault(`a gas estimate of ${gas}`);
+  // Not every chain has the floor, so an honest estimate may lie below it; unused gas costs nothing.
+  if (gas < floor) return { outcome: 'estimated', gas: floor, most };
+  return { outcome: 'estimated', gas, most };
+}
+
+/** Gas of a transaction that does nothing: its calldata by EIP-2028, and the floor of EIP-7623. */
+function intrinsicGas(payload: Hex): { standard: bigint; floor: bigint } {
+  const bytes = hexToBytes(payload);
+  const zeros = bytes.filter((byte) => byte === 0).length;
+  const others = bytes.length - zeros;
+  return {
+    standard: BigInt(21_000 + 4 * zeros + 16 * others),
+    floor: BigInt(21_000 + 10 * zeros + 40 * others),
+  };
+}
+
+function tipOf(answer: RpcAnswer | undefined): bigint {
+  if (answer?.ok === false && isUnsupported(answer.refusal)) return DEFAULT_TIP;
+  const tip = quantityOf(resultOf(answer));
+  return tip < LEAST_TIP ? LEAST_TIP : tip;
+}
+
+/** Where no oracle lives, the call answers with nothing; what else lives there may revert. */
+function dataFeeOf(answer: RpcAnswer | undefined): bigint {
+  if (answer?.ok === false) {
+    const { refusal } = answer;
+    if (isUnsupported(refusal) || isDeterministicRefusal(refusal)) return 0n;
+  }
+  const fee = dataOf(resultOf(answer));
+  return fee.length === 66 ? BigInt(fee) : 0n;
+}
+
+function dataFeeCall(sender: Hex, payload: Hex): { to: string; data: Hex } {
+  // The oracle wants the unsigned transaction; fees of usual size stand for the real ones.
+  const unsigned = serializeTransaction({
+    type: 'eip1559',
+    chainId: 1,
+    nonce: 1_000_000,
+    gas: 30_000n,
+    maxFeePerGas: 1_000_000_000n,
+    maxPriorityFeePerGas: 1_000_000_000n,
+    to: sender,
+    value: 0n,
+    data: payload,
+  });
+  const data = encodeFunctionData({
+    abi: gasPriceOracle,
+    functionName: 'getL1Fee',
+    args: [unsigned],
+  });
+  return { to: GAS_PRICE_ORACLE, data };
+}
+
+/**
+ * One survey of several: state and fees as the URL with the highest head sees them. What would keep us from signing is
+ * believed of anyone: the highest counts, and code. What would end a proof only if none denies it.
+ */
+export function agreeOnSurvey(surveys: readonly Survey[]): Survey | undefined {
+  const [newest] = surveys.toSorted((a, b) => Number(b.headNumber - a.headNumber));
+  if (newest === undefined) return undefined;
+  return {
+    ...newest,
+    latestNonce: Math.max(...surveys.map(({ latestNonce }) => latestNonce)),
+    lowestNonce: Math.min(...surveys.map(({ lowestNonce }) => lowestNonce)),
+    pendingNonce: Math.max(...surveys.map(({ pendingNonce }) => pendingNonce)),
+    hasCode: surveys.some(({ hasCode }) => hasCode),
+    gas: agreedGas(newest, surveys),
+  };
+}
+
+function agreedGas(newest: Survey, surveys: readonly Survey[]): GasEstimate {
+  const estimates = [newest, ...surveys].map(({ gas }) => gas);
+  const by = (outcome: GasEstimate['outcome']) => estimates.find((gas) => gas.outcome === outcome);
+  return by('estimated') ?? by('underfunded') ?? newest.gas;
+}
+
+/** `Math.min` for what may be larger than a number. */
+export function lesser(a: bigint, b: bigint): bigint {
+  if (a < b) return a;
+  return b;
+}

@@ -1,0 +1,110 @@
+import { backoffMs } from '../../base/backoff.ts';
+import { newId } from '../../base/new-id.ts';
+import { ProviderFault } from '../../chain/errors.ts';
+import type { ChainIdentity, Lease } from '../ports/anchoring.ts';
+import { FOLLOWER } from '../rules/anchoring.ts';
+import { serveTenure } from './anchor-loop.ts';
+import { type AnchoringContext, type EngineDependencies, RETRY } from './context.ts';
+import { isLeaseLost, keepLease } from './lease.ts';
+import type { Wakeup } from './trigger.ts';
+
+/**
+ * The engine of one account: takes its lease, and works until the signal aborts, or without a key until nothing is
+ * left to follow. What goes wrong is logged once, shown as degraded, and tried again.
+ */
+export async function runEngine(
+  deps: EngineDependencies,
+  signal: AbortSignal,
+  wakeup: Wakeup,
+): Promise<void> {
+  const { options } = deps;
+  const logger = deps.logger.child({ sender: deps.address });
+  const holder = deps.key === null ? `${FOLLOWER}${newId()}` : newId();
+  signal.addEventListener('abort', wakeup.wake);
+  let failures = 0;
+  let short = 0;
+  let waiting = false;
+  while (!signal.aborted) {
+    try {
+      const identity = await knownIdentity(deps, signal);
+      const lease = await takeLease(deps, identity, holder);
+      failures = 0;
+      if (lease !== null) {
+        waiting = false;
+        const begunAt = performance.now();
+        const isOver = await serve(deps, { lease, identity }, { stop: signal, wakeup });
+        if (isOver) return;
+        // A lease that is lost as soon as it is taken must not keep the processor busy.
+        short = performance.now() - begunAt < options.leaseTtlMs ? short + 1 : 0;
+        await wakeup.wait(0);
+        if (short > 0 && !signal.aborted) await wakeup.wait(backoffMs(short, RETRY));
+        continue;
+      }
+      if (!waiting)
+        logger.info('another process anchors for this account, or the queue is held; waiting');
+      waiting = true;
+      await wakeup.wait(options.leaseTtlMs / 3);
+    } catch (err) {
+      if (signal.aborted) return;
+      failures += 1;
+      if (failures === 1) {
+        const detail = err instanceof ProviderFault ? { reason: err.reason } : { err };
+        logger.warn(detail, 'anchoring cannot start yet; trying again');
+      }
+      await wakeup.wait(backoffMs(failures, RETRY));
+    }
+  }
+}
+
+/** A database that knows its chain needs none to take the lease. */
+async function knownIdentity(
+  { store, chain }: EngineDependencies,
+  signal: AbortSignal,
+): Promise<ChainIdentity> {
+  const known = await store.getChainIdentity();
+  if (known !== null) return known;
+  const identity = await chain.identity(signal);
+  await store.bindChain(identity);
+  return identity;
+}
+
+function takeLease(
+  { store, address, clock, options }: EngineDependencies,
+  { chainId }: ChainIdentity,
+  holder: string,
+): Promise<Lease | null> {
+  const sender = { chainId, address };
+  return store.acquireLease(sender, holder, options.leaseTtlMs, clock.now());
+}
+
+/** Answers whether nothing is left to be done for this account. */
+async function serve(
+  deps: EngineDependencies,
+  held: Pick<AnchoringContext, 'lease' | 'identity'>,
+  run: { stop: AbortSignal; wakeup: Wakeup },
+): Promise<boolean> {
+  const { store, logger } = deps;
+  const { lease } = held;
+  const over = new AbortController();
+  const end = () => {
+    over.abort();
+    run.wakeup.wake();
+  };
+  run.stop.addEventListener('abort', end);
+  if (run.stop.aborted) end();
+  const keeper = keepLease(deps, lease, end);
+  try {
+    if (await serveTenure({ ...deps, ...held, signal: over.signal }, run.wakeup)) return true;
+  } catch (error) {
+    if (!isLeaseLost(error)) throw error;
+  } finally {
+    over.abort();
+    run.stop.removeEventListener('abort', end);
+    await keeper.stop();
+    await store.releaseLease(lease).catch((err: unknown) => {
+      if (!isLeaseLost(err)) logger.warn({ err }, 'the anchoring lease was not released');
+    });
+  }
+  if (!run.stop.aborted) logger.warn({ sender: lease.sender }, 'the anchoring lease is lost');
+  return false;
+}

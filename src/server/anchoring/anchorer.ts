@@ -1,0 +1,81 @@
+import type { AnchorKey } from '../../chain/anchor-key.ts';
+import { runEngine } from './account-loop.ts';
+import type { AnchorerDependencies } from './context.ts';
+import { createTurnstile, type Turnstile } from './queue-lock.ts';
+import { createWakeup } from './trigger.ts';
+
+export interface Anchorer {
+  /** Since when the engine that is longest in one round is in it, of `performance.now()`; null where all wait. */
+  busySince(): number | null;
+  /**
+   * Takes no new work, ends what is under way at the next durable step, releases the leases. Waits for
+   * no chain: what is open is followed by whoever holds the lease next.
+   */
+  drain(): Promise<void>;
+}
+
+/**
+ * Starts anchoring: an engine for each key, and one without a key for each other account that has left attempts
+ * open. They never end by themselves before `drain`, but for those without a key once all is final.
+ */
+export function startAnchorer(
+  deps: AnchorerDependencies & { keys: readonly AnchorKey[] },
+): Anchorer {
+  const { keys, ...shared } = deps;
+  const stop = new AbortController();
+  const turnstile = createTurnstile();
+  const engines = keys.map((key) => ({ key, wakeup: createWakeup() }));
+  const running = engines.map(({ key, wakeup }) =>
+    runEngine({ ...shared, key, address: key.address, turnstile }, stop.signal, wakeup),
+  );
+  const own = keys.map(({ address }) => address);
+  const following = followOthers(shared, own, { turnstile, signal: stop.signal });
+  return {
+    busySince() {
+      const rounds = engines.flatMap(({ wakeup: { busySince } }) => busySince ?? []);
+      return rounds.length === 0 ? null : Math.min(...rounds);
+    },
+    async drain() {
+      stop.abort();
+      await Promise.all([...running, following]);
+    },
+  };
+}
+
+/** Looks now and then which accounts have something open that no engine of this process follows. */
+async function followOthers(
+  deps: AnchorerDependencies,
+  own: readonly string[],
+  { turnstile, signal }: { turnstile: Turnstile; signal: AbortSignal },
+): Promise<void> {
+  const { store, logger, options } = deps;
+  const followed = new Map<string, Promise<void>>();
+  const wakeup = createWakeup();
+  signal.addEventListener('abort', wakeup.wake);
+  while (!signal.aborted) {
+    try {
+      const [identity, senders] = await Promise.all([
+        store.getChainIdentity(),
+        store.listOpenSenders(),
+      ]);
+      for (const { chainId, address } of senders) {
+        if (chainId !== identity?.chainId || own.includes(address) || followed.has(address))
+          continue;
+        logger.info({ sender: address }, 'following what an account without its key has open');
+        const engine = runEngine(
+          { ...deps, key: null, address, turnstile },
+          signal,
+          createWakeup(),
+        );
+        followed.set(
+          address,
+          engine.finally(() => followed.delete(address)),
+        );
+      }
+    } catch (err) {
+      logger.warn({ err }, 'accounts with open attempts could not be listed; trying again');
+    }
+    await wakeup.wait(options.leaseTtlMs);
+  }
+  await Promise.all(followed.values());
+}

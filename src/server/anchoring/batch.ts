@@ -1,0 +1,29 @@
+import { inSteps } from '../../base/steps.ts';
+import type { Hex } from '../../proof/bytes.ts';
+import { encodePayload } from '../../proof/payload.ts';
+import { growMerkleTree } from '../../proof/tree.ts';
+import type { NewAttempt, QueuedProof } from '../ports/anchoring.ts';
+
+export interface Batch extends Pick<NewAttempt, 'root' | 'leaves'> {
+  payload: Hex;
+}
+
+/** Fixes payload and tree of the proofs, in the order they were queued: one alone becomes a single. */
+export async function batchOf(queued: readonly QueuedProof[]): Promise<Batch> {
+  const leaves = queued.map(({ taskId, leaf }) => ({ taskId, leaf }));
+  const [first] = queued;
+  if (first !== undefined && queued.length === 1) {
+    const { proofHash: proof_hash, leaf } = first;
+    return { payload: encodePayload({ kind: 'single', proof_hash, leaf }), root: null, leaves };
+  }
+  const { root } = await inSteps(growMerkleTree(leaves.map(({ leaf }) => leaf)));
+  const payload = encodePayload({ kind: 'batch', root, leaf_count: leaves.length });
+  return { payload, root, leaves };
+}
+
+/** A single's payload at its dearest, no byte of it being zero: what reservations are quoted for. */
+export const dearestSingle: Hex = encodePayload({
+  kind: 'single',
+  proof_hash: `0x${'ff'.repeat(32)}`,
+  leaf: `0x${'ff'.repeat(32)}`,
+});

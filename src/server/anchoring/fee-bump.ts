@@ -1,0 +1,173 @@
+import { gasLimitOf } from '../../chain/anchor-key.ts';
+import type { Survey } from '../../chain/sender-state.ts';
+import type { Variant } from '../ports/anchoring.ts';
+import { maxFeePerGas } from '../rules/credits.ts';
+import type { AnchoringContext } from './context.ts';
+import {
+  type BumpClock,
+  type LiveAttempt,
+  type LiveAttempts,
+  newestVariant,
+  type Parking,
+  unmined,
+} from './open-attempts.ts';
+
+/** Starts the clock anew when another nonce is the lowest, or another variant is waited for. */
+export function runBumpClock(live: LiveAttempts): void {
+  const { bumpClock, counted } = live;
+  const [lowest] = unmined(live);
+  const txHash = lowest && newestVariant(lowest).txHash;
+  if (bumpClock?.attemptId === lowest?.id && bumpClock?.txHash === txHash) return;
+  // Until the replacement is offered the clock before it stays, which knows how often this was done blindly.
+  if (bumpClock?.attemptId !== lowest?.id) live.bumpClock = null;
+  if (lowest === undefined || txHash === undefined) return;
+  if (lowest.offeredAt === null || counted === null) return;
+  const since = performance.now();
+  const { headNumber } = counted;
+  const isBlind = bumpClock?.attemptId === lowest.id && headNumber <= bumpClock.headNumber;
+  live.bumpClock = {
+    attemptId: lowest.id,
+    txHash,
+    since,
+    headNumber,
+    blindly: isBlind ? bumpClock.blindly + 1 : 0,
+    parked: null,
+    lookAt: since,
+  };
+}
+
+/** When the lowest nonce is to be replaced, by `performance.now()`; null: not before a survey. */
+export function bumpDueAt(context: AnchoringContext, live: LiveAttempts): number | null {
+  const { bumpClock, counted } = live;
+  const [lowest] = unmined(live);
+  if (bumpClock === null || lowest === undefined || counted === null) return null;
+  // Kept over a fault; what it runs for is offered again first.
+  if (lowest.offeredAt === null) return null;
+  // A nonce that is used needs a look for receipts, not a replacement.
+  if (counted.latestNonce > lowest.nonce) return null;
+  const { since, lookAt } = bumpClock;
+  const { bumpAfterMs, pauses } = context.options;
+  if (lowest.refusal === 'underpriced') return Math.max(since + pauses.bumpAgainMs, lookAt);
+  const isLeftOut = counted.headNumber > bumpClock.headNumber;
+  // No block comes: for want of a fee that anybody takes, or for a reason that no fee mends.
+  const patience = isLeftOut ? 1 : 2 ** (bumpClock.blindly + 1);
+  return Math.max(since + patience * bumpAfterMs, lookAt);
+}
+
+/**
+ * Replaces the transaction of the lowest nonce at higher fees, to be broadcast next, if it is time. Where price,
+ * funds or key leave no replacement it is parked, and tried again.
+ */
+export async function bump(context: AnchoringContext, live: LiveAttempts): Promise<void> {
+  const dueAt = bumpDueAt(context, live);
+  const [lowest] = unmined(live);
+  const clock = live.bumpClock;
+  if (dueAt === null || performance.now() < dueAt || lowest === undefined || clock === null) return;
+  const { chain, identity, lease, signal } = context;
+  const subject = { identity, sender: lease.sender, payload: lowest.payload };
+  const survey = await chain.survey(subject, signal);
+  const { latestNonce, headNumber } = survey;
+  live.counted = { latestNonce, headNumber };
+  clock.lookAt = performance.now() + context.options.pauses.bumpAgainMs;
+  if (latestNonce > lowest.nonce || survey.hasCode) return;
+  const fees = feesFor(context, live, lowest, survey);
+  if (typeof fees === 'string') {
+    park(context, clock, lowest, fees);
+    return;
+  }
+  await replace(context, lowest, fees);
+  clock.parked = null;
+}
+
+function feesFor(
+  { key, options }: AnchoringContext,
+  live: LiveAttempts,
+  lowest: LiveAttempt,
+  survey: Survey,
+): Fees | Parking {
+  const fees = raisedFees(newestVariant(lowest), survey, {
+    cap: options.maxFeePerGas,
+    isUnderpriced: lowest.refusal === 'underpriced',
+  });
+  if (fees === null) return 'fee_cap';
+  if (key === null) return 'no_key';
+  const cost = unmined(live).reduce((sum, attempt) => {
+    const { rawTx, maxFeePerGas } = newestVariant(attempt);
+    return sum + gasLimitOf(rawTx) * (attempt === lowest ? fees.maxFeePerGas : maxFeePerGas);
+  }, survey.dataFeeWei);
+  return cost > survey.balance ? 'underfunded' : fees;
+}
+
+function park(
+  { logger }: AnchoringContext,
+  clock: BumpClock,
+  { id, nonce }: LiveAttempt,
+  reason: Parking,
+): void {
+  if (clock.parked !== reason) {
+    logger.warn({ attempt: id, nonce, reason }, 'an anchor is stuck and cannot be replaced now');
+  }
+  clock.parked = reason;
+}
+
+/** The variant is durable before any node sees it. */
+async function replace(context: AnchoringContext, attempt: LiveAttempt, fees: Fees): Promise<void> {
+  const { key, store, lease, clock, logger } = context;
+  if (key === null) return;
+  const before = newestVariant(attempt);
+  const variant = { ...(await key.signReplacement(before.rawTx, fees)), ...fees };
+  await context.onStep?.('variant_signed');
+  await store.addVariant(lease, attempt.id, variant, before.txHash, clock.now());
+  attempt.variants.push(variant);
+  // From now on the dearest is offered, whichever was mined before.
+  attempt.minedTxHash = null;
+  attempt.offeredAt = null;
+  attempt.refusal = null;
+  const { maxFeePerGas, maxPriorityFeePerGas } = fees;
+  logger.info(
+    {
+      attempt: attempt.id,
+      nonce: attempt.nonce,
+      tx_hash: variant.txHash,
+      max_fee_per_gas: maxFeePerGas.toString(),
+      max_priority_fee_per_gas: maxPriorityFeePerGas.toString(),
+    },
+    'an anchor is stuck; replaced at higher fees',
+  );
+  await context.onStep?.('variant_committed');
+}
+
+export type Fees = Pick<Variant, 'maxFeePerGas' | 'maxPriorityFeePerGas'>;
+
+/**
+ * Fees of a replacement, in wei per gas: both at least an eighth above the ones before, as geth's pool asks with
+ * room to spare, and at least what the market asks; twice the ones before where a node found them underpriced, as
+ * some pools ask. Never above `cap`; null where that leaves no replacement.
+ */
+export function raisedFees(
+  before: Fees,
+  market: Pick<Survey, 'baseFeePerGas' | 'maxPriorityFeePerGas'>,
+  { cap, isUnderpriced }: { cap: bigint; isUnderpriced: boolean },
+): Fees | null {
+  if (eighthMore(before.maxFeePerGas) > cap) return null;
+  const raise = isUnderpriced ? twice : eighthMore;
+  const fee = least(cap, most(raise(before.maxFeePerGas), maxFeePerGas(market)));
+  const tip = most(raise(before.maxPriorityFeePerGas), market.maxPriorityFeePerGas);
+  return { maxFeePerGas: fee, maxPriorityFeePerGas: least(fee, tip) };
+}
+
+function eighthMore(fee: bigint): bigint {
+  return (9n * fee + 7n) / 8n;
+}
+
+function twice(fee: bigint): bigint {
+  return 2n * fee;
+}
+
+function most(a: bigint, b: bigint): bigint {
+  return a > b ? a : b;
+}
+
+function least(a: bigint, b: bigint): bigint {
+  return a < b ? a : b;
+}

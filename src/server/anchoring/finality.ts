@@ -1,0 +1,136 @@
+import { ProviderFault } from '../../chain/errors.ts';
+import type { Standings } from '../ports/anchoring.ts';
+import type { AnchoringContext } from './context.ts';
+import { createIncludedWatch } from './inclusion.ts';
+import { isInBlock, type LiveAttempts, refreshAttempts } from './open-attempts.ts';
+import { type Adoptable, adopt, createDeathWatch } from './replaced-nonce.ts';
+
+/** What a look at the chain has found; nothing of it is recorded yet. */
+interface Verdicts {
+  readonly standings: Standings;
+  /** Attempts that can never be mined. */
+  readonly lost: readonly string[];
+  readonly adoptable: readonly Adoptable[];
+}
+
+export interface FinalityWatch {
+  /** Whether a look is under way; it wakes the engine when it ends. */
+  readonly busy: boolean;
+  /** `performance.now()`. */
+  readonly dueAt: number;
+  /** Whether something was left at the last look that is not final. */
+  readonly isIdle: boolean;
+  /** Whether the last look has found something that is not recorded yet. */
+  readonly hasFound: boolean;
+  /** Begins a look if one is due, and does not wait for it: anchoring goes on beside it. */
+  begin(live: LiveAttempts, pauseMs: number): void;
+  /** Records what the last look has found. Answers whether proofs are queued again. Throws what ended it. */
+  record(live: LiveAttempts): Promise<boolean>;
+  /** Resolves when no look is under way. */
+  end(): Promise<void>;
+}
+
+/** Step 7: follows what is in a block until it is final, and what has lost its nonce until that is. */
+export function createFinalityWatch(context: AnchoringContext, wake: () => void): FinalityWatch {
+  let underWay: Promise<void> | null = null;
+  let found: Verdicts | null = null;
+  let fault: unknown = null;
+  let dueAt = 0;
+  let left = Number.POSITIVE_INFINITY;
+  let isFailing = false;
+  const included = createIncludedWatch(context);
+  const deaths = createDeathWatch(context);
+
+  async function look(live: LiveAttempts): Promise<void> {
+    const { standings, count, isMoreDue } = await included.look(live);
+    const { lost, adoptable } = await deaths.look(live);
+    left = count + live.attempts.length;
+    found = { standings, lost, adoptable };
+    if (isMoreDue) dueAt = 0;
+  }
+
+  return {
+    get busy() {
+      return underWay !== null;
+    },
+    get dueAt() {
+      return dueAt;
+    },
+    get hasFound() {
+      return found !== null;
+    },
+    get isIdle() {
+      return left === 0 && underWay === null && found === null;
+    },
+    begin(live, pauseMs) {
+      if (underWay !== null || found !== null || performance.now() < dueAt) return;
+      dueAt = performance.now() + pauseMs;
+      underWay = look(live)
+        .then(() => {
+          isFailing = false;
+        })
+        .catch((error: unknown) => {
+          if (context.signal.aborted) return;
+          if (!(error instanceof ProviderFault)) {
+            fault = error;
+            return;
+          }
+          const { reason } = error;
+          if (!isFailing) context.logger.warn({ reason }, 'finality cannot be read; trying again');
+          isFailing = true;
+        })
+        .finally(() => {
+          underWay = null;
+          wake();
+        });
+    },
+    async record(live) {
+      if (fault !== null) {
+        const error = fault;
+        fault = null;
+        throw error;
+      }
+      const verdicts = found;
+      found = null;
+      return verdicts !== null && (await recordVerdicts(context, live, verdicts));
+    },
+    async end() {
+      await underWay;
+    },
+  };
+}
+
+async function recordVerdicts(
+  context: AnchoringContext,
+  live: LiveAttempts,
+  { standings, lost, adoptable }: Verdicts,
+): Promise<boolean> {
+  const { store, lease, clock, logger } = context;
+  const { safe, finalized, reorged } = standings;
+  if (safe.length + finalized.length + reorged.length > 0) {
+    await context.onStep?.('standings_found');
+    await store.recordStandings(lease, standings, clock.now());
+    await context.onStep?.('standings_recorded');
+  }
+  if (reorged.length > 0) {
+    logger.warn({ attempts: reorged }, 'blocks were replaced; their anchors are sent again');
+    // What was counted, was counted before.
+    live.counted = null;
+  }
+  await adopt(context, live, adoptable);
+  const unmined = live.attempts.filter((attempt) => !isInBlock(attempt)).map(({ id }) => id);
+  const dead = lost.filter((id) => unmined.includes(id));
+  for (const id of dead) {
+    await context.onStep?.('death_found');
+    await store.recordDeath(lease, id, clock.now());
+    logger.error(
+      { attempt: id },
+      'another transaction took the nonce; its proofs are queued again',
+    );
+    await context.onStep?.('death_recorded');
+  }
+  if (finalized.length + reorged.length + dead.length > 0) {
+    await refreshAttempts(store, lease, live);
+  }
+  return dead.length > 0;
+}

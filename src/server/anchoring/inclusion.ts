@@ -1,0 +1,160 @@
+import type { MinedAnchor, MinedTransaction } from '../../chain/find-mined.ts';
+import type { PlaceStanding } from '../../chain/inclusion.ts';
+import type { IncludedAttempt, MinedAttempt, Standings } from '../ports/anchoring.ts';
+import type { AnchoringContext } from './context.ts';
+import { isInBlock, type LiveAttempt, type LiveAttempts } from './open-attempts.ts';
+import { sendLost } from './resend.ts';
+
+/** Whether a receipt may still change something. */
+export function isFollowed(attempt: LiveAttempt): boolean {
+  return !isInBlock(attempt);
+}
+
+/**
+ * Step 5: looks for the receipts of everything sent, and records what is included deep enough, to be settled next.
+ * Answers the head the receipts were read at; null when nothing was to be read.
+ */
+export async function follow(
+  context: AnchoringContext,
+  live: LiveAttempts,
+): Promise<bigint | null> {
+  const { chain, identity, lease, options, signal } = context;
+  const now = performance.now();
+  const followed = live.attempts.filter((one) => isFollowed(one) && now >= one.lookAt);
+  if (followed.length === 0) return null;
+  const { headNumber, mined } = await chain.findMined(
+    {
+      identity,
+      sender: lease.sender,
+      anchors: followed,
+      confirmations: BigInt(options.confirmations),
+    },
+    signal,
+  );
+  const byId = new Map(mined.map((anchor) => [anchor.id, anchor]));
+  for (const attempt of followed) {
+    const anchor = byId.get(attempt.id);
+    // A block that is gone frees no place: the transaction is in flight again.
+    attempt.mined = anchor !== undefined;
+    if (anchor?.outcome === 'reverted' || anchor?.outcome === 'altered') {
+      noteFailure(context, attempt, anchor);
+    } else {
+      attempt.failed = false;
+    }
+    if (anchor?.outcome === 'success') await include(context, attempt, anchor.mined);
+  }
+  live.nonceConflict = hasNonceConflict(live, headNumber);
+  return headNumber;
+}
+
+function noteFailure(
+  { logger, options }: AnchoringContext,
+  attempt: LiveAttempt,
+  { outcome, mined }: Extract<MinedAnchor, { mined: MinedTransaction }>,
+): void {
+  attempt.lookAt = performance.now() + options.pauses.failedLookMs;
+  if (attempt.failed) return;
+  attempt.failed = true;
+  logger.error({ attempt: attempt.id, tx_hash: mined.txHash, outcome }, 'mined, but no anchor');
+}
+
+async function include(
+  context: AnchoringContext,
+  attempt: LiveAttempt,
+  mined: MinedTransaction,
+): Promise<void> {
+  const { store, lease, clock } = context;
+  await context.onStep?.('inclusion_found');
+  await store.recordInclusion(lease, attempt.id, mined, clock.now());
+  attempt.state = 'included';
+  await context.onStep?.('inclusion_recorded');
+}
+
+/**
+ * A nonce that the survey counted as used must have a receipt at that head. Without one, a transaction
+ * that is not ours has taken it.
+ */
+function hasNonceConflict({ counted, attempts }: LiveAttempts, headNumber: bigint): boolean {
+  if (counted === null || headNumber < counted.headNumber) return false;
+  return attempts.some(({ mined, nonce }) => !mined && nonce < counted.latestNonce);
+}
+
+/** Attempts in each of the three parts of a look. */
+const WATCHED = 32;
+
+export interface IncludedWatch {
+  /**
+   * Looks at what is in a block and not final: the lowest blocks, which get final; the highest, which a reorganisation
+   * replaces first; and from look to look the next ones between them.
+   */
+  look(live: LiveAttempts): Promise<IncludedLook>;
+}
+
+export interface IncludedLook {
+  readonly standings: Standings;
+  /** How many attempts were looked at. */
+  readonly count: number;
+  /** Whether the next look is to follow at once. */
+  readonly isMoreDue: boolean;
+}
+
+type WatchedAttempt = IncludedAttempt & Partial<Pick<MinedAttempt, 'isFinal'>>;
+type Place = Pick<IncludedAttempt, 'blockNumber' | 'id'>;
+
+export function createIncludedWatch(context: AnchoringContext): IncludedWatch {
+  const { store, lease } = context;
+  /** What lies below it is looked at next; null: from the highest ones on. */
+  let cursor: Place | null = null;
+  /** What the chain may have lost, final or not, and of which no other block was seen yet. */
+  let lost: MinedAttempt[] = [];
+
+  /** None where lowest and highest are all there are. */
+  async function between(ends: readonly IncludedAttempt[]): Promise<IncludedAttempt[]> {
+    const [lowest, highest] = [ends[WATCHED - 1], ends[WATCHED]];
+    if (lowest === undefined || highest === undefined || ends.length < 2 * WATCHED) return [];
+    cursor ??= highest;
+    const next = await store.listIncludedBelow(lease, cursor, WATCHED);
+    const last = next.at(-1);
+    cursor = last === undefined || isBelow(last, lowest) ? null : last;
+    return next;
+  }
+
+  return {
+    async look(live) {
+      if (live.lostFrom !== null) lost = await sendLost(context, live.lostFrom);
+      const ends = await store.listIncludedAttempts(lease, WATCHED);
+      const all: WatchedAttempt[] = [...ends, ...(await between(ends)), ...lost];
+      const included = [...new Map(all.map((one) => [one.id, one])).values()];
+      const { unknown, ...standings } = await standingsOf(context, included);
+      lost = lost.filter(({ id }) => unknown.has(id));
+      const replaced = new Set(standings.reorged);
+      // How far down a reorganisation goes is to be seen next.
+      cursor = ends.slice(WATCHED).find(({ id }) => replaced.has(id)) ?? cursor;
+      const isMoreDue = standings.finalized.length >= WATCHED || replaced.size > 0;
+      return { standings, count: included.length, isMoreDue };
+    },
+  };
+}
+
+function isBelow(a: Place, b: Place): boolean {
+  return a.blockNumber === b.blockNumber ? a.id <= b.id : a.blockNumber < b.blockNumber;
+}
+
+async function standingsOf(
+  { chain, identity, signal }: AnchoringContext,
+  included: readonly WatchedAttempt[],
+): Promise<Standings & { unknown: ReadonlySet<string> }> {
+  if (included.length === 0) return { safe: [], finalized: [], reorged: [], unknown: new Set() };
+  const { standings } = await chain.readStandings({ identity, places: included }, signal);
+  const known = (is: (one: WatchedAttempt) => boolean | undefined) =>
+    new Set(included.filter(is).map(({ id }) => id));
+  const isFinal = known((attempt) => attempt.isFinal);
+  const isSafe = known((attempt) => attempt.isSafe || attempt.isFinal);
+  const those = (is: (one: PlaceStanding) => boolean) => standings.filter(is).map(({ id }) => id);
+  return {
+    safe: those(({ id, finality }) => finality === 'safe' && !isSafe.has(id)),
+    finalized: those(({ id, finality }) => finality === 'finalized' && !isFinal.has(id)),
+    reorged: those(({ standing }) => standing === 'replaced'),
+    unknown: new Set(those(({ standing }) => standing === 'unknown')),
+  };
+}

@@ -1,0 +1,166 @@
+import type { AnchorChain } from '../../chain/chain.ts';
+import type { NonceTrail } from '../../chain/find-nonce-use.ts';
+import type { NonceUse } from '../../chain/nonce-use.ts';
+import type { Hex } from '../../proof/bytes.ts';
+import type { ChainIdentity } from '../ports/anchoring.ts';
+import type { OperationsStore, Sender, SenderKey } from '../ports/operations.ts';
+import type { Store } from '../ports/store.ts';
+import { dearestSingle } from './batch.ts';
+import { fateOf, isAnchor } from './replaced-nonce.ts';
+
+export interface ReconcileDependencies {
+  readonly store: Pick<Store, keyof OperationsStore | 'bindChain' | 'getChainIdentity'>;
+  readonly chain: AnchorChain;
+  /** Accounts that may anchor for this database, beside those that it knows. */
+  readonly addresses: readonly string[];
+  /** Goes past the nonces of `foreign`. */
+  readonly isAccepted: boolean;
+  /** Transaction hashes, in lower case: anchors of another service, none of whose proofs are of this database. */
+  readonly acceptedAnchors: readonly string[];
+  readonly now: number;
+}
+
+export interface Reconciliation {
+  /** What is not explained; with any, nothing was changed. */
+  readonly findings: string[];
+  /** Final transactions from elsewhere, above every nonce that the database knows: no anchors, or accepted ones. */
+  readonly foreign: ForeignUse[];
+  /** Accepted anchors, final, at the nonces of open attempts. */
+  readonly taken: ForeignUse[];
+}
+
+export interface ForeignUse {
+  readonly sender: SenderKey;
+  readonly nonce: number;
+  readonly txHash: Hex;
+}
+
+/** Nonces that are looked up for one account; more than these are another matter than a stray transaction. */
+const MOST_UNKNOWN = 64;
+/** Searches for one nonce, where each goes on from the one before. */
+const MOST_SEARCHES = 256;
+
+/**
+ * Holds the chain against the database, and lifts the hold of the accounts it looked at when every nonce that the chain
+ * has seen of them is explained. Nonces of `foreign` are, once that is accepted; an anchor among them by its hash.
+ * Rejects with `chain_mismatch`, or ProviderFault when the chain cannot be read.
+ */
+export async function reconcile(deps: ReconcileDependencies): Promise<Reconciliation> {
+  const { store, chain, now } = deps;
+  const isAcceptedAnchor = (txHash: Hex) => deps.acceptedAnchors.includes(txHash);
+  const identity = await chain.identity();
+  if ((await store.getChainIdentity()) !== null) await store.bindChain(identity);
+  const known = (await store.listSenders()).filter(({ chainId }) => chainId === identity.chainId);
+  const strangers = deps.addresses
+    .filter((address) => !known.some((sender) => sender.address === address))
+    .map((address) => ({ ...identity, address, nextNonce: null, openAttempts: [] }));
+  const senders = [...known, ...strangers];
+  const held = await Promise.all(
+    senders.map((sender) => holdAgainst({ chain, identity, isAcceptedAnchor }, sender)),
+  );
+  const findings = held.flatMap((one) => one.findings);
+  const foreign = held.flatMap((one) => one.foreign);
+  const taken = held.flatMap((one) => one.taken);
+  const all = { findings, foreign, taken };
+  const isAccepted = foreign.every(({ txHash }) => deps.isAccepted || isAcceptedAnchor(txHash));
+  if (findings.length > 0 || !isAccepted) return all;
+  for (const [i, sender] of senders.entries()) {
+    const { foreign = [], taken = [] } = held[i] ?? {};
+    if (foreign.length > 0) await store.recordForeignNonces(sender, foreign, now);
+    if (taken.length > 0) await store.recordTakenNonces(sender, taken, now);
+  }
+  await store.liftHold(senders, now);
+  return all;
+}
+
+interface BoundChain {
+  readonly chain: AnchorChain;
+  readonly identity: ChainIdentity;
+  readonly isAcceptedAnchor: (txHash: Hex) => boolean;
+}
+
+async function holdAgainst(bound: BoundChain, sender: Sender): Promise<Reconciliation> {
+  const { address, nextNonce } = sender;
+  const { chain, identity } = bound;
+  const subject = { identity, sender: address, payload: dearestSingle };
+  const { latestNonce, pendingNonce } = await chain.survey(subject);
+  const highest = Math.max(latestNonce, pendingNonce);
+  if (nextNonce === null) {
+    const text = `${address}: has sent transactions, and this database knows none of them`;
+    return { findings: highest === 0 ? [] : [text], foreign: [], taken: [] };
+  }
+  const { findings, taken } = await holdAttempts(bound, sender, latestNonce);
+  const foreign: ForeignUse[] = [];
+  if (highest <= nextNonce) return { findings, foreign, taken };
+  if (highest > latestNonce || latestNonce - nextNonce > MOST_UNKNOWN) {
+    const text = `the chain knows nonces ${nextNonce} to ${highest - 1}, this database does not`;
+    return { findings: [...findings, `${address}: ${text}`], foreign, taken };
+  }
+  for (let nonce = nextNonce; nonce < latestNonce; nonce += 1) {
+    const use = await search(bound, { address, nonce, freeAt: 0 });
+    const reason = strangeness(bound, use);
+    if (reason !== null) findings.push(`${address}: nonce ${nonce} ${reason}`);
+    else if (use !== null) foreign.push({ sender, nonce, txHash: use.txHash });
+  }
+  return { findings, foreign, taken };
+}
+
+/** Why a use of a nonce is not explained by a transaction from elsewhere; null when it is. */
+function strangeness({ isAcceptedAnchor }: BoundChain, use: NonceUse | null): string | null {
+  if (use === null) return 'was used by a transaction that no provider shows, or not all of them';
+  const { txHash } = use;
+  if (isAnchor(use) && !isAcceptedAnchor(txHash)) {
+    return `has an anchor that this database does not know: ${txHash}`;
+  }
+  return use.isFinal ? null : `was used by ${txHash}, which is not final yet`;
+}
+
+/** Nonces that are used on the chain, and not by the transactions stored for them. */
+async function holdAttempts(
+  bound: BoundChain,
+  sender: Sender,
+  latestNonce: number,
+): Promise<Pick<Reconciliation, 'findings' | 'taken'>> {
+  const { chain, identity } = bound;
+  const { address, openAttempts } = sender;
+  const used = openAttempts.filter(({ nonce }) => nonce < latestNonce);
+  const findings: string[] = [];
+  const taken: ForeignUse[] = [];
+  if (used.length === 0) return { findings, taken };
+  const { mined } = await chain.findMined({
+    identity,
+    sender: address,
+    anchors: used,
+    confirmations: 1n,
+  });
+  const found = new Set(mined.filter(({ outcome }) => outcome === 'success').map(({ id }) => id));
+  for (const attempt of used.filter(({ id }) => !found.has(id))) {
+    const { nonce, createdAt } = attempt;
+    const use = await search(bound, { address, nonce, freeAt: createdAt });
+    const fate = use === null ? null : fateOf(attempt, use);
+    // The engine takes these up itself: it adopts the one, and follows the other.
+    if (fate === 'adoptable' || fate === 'own') continue;
+    const reason = strangeness(bound, use);
+    if (reason !== null) findings.push(`${address}: nonce ${nonce} ${reason}`);
+    else if (use !== null && fate === 'stranger') taken.push({ sender, nonce, txHash: use.txHash });
+  }
+  return { findings, taken };
+}
+
+async function search(
+  { chain, identity }: BoundChain,
+  { address, nonce, freeAt }: { address: string; nonce: number; freeAt: number },
+): Promise<NonceUse | null> {
+  let trail: NonceTrail | null = null;
+  for (let searches = 0; searches < MOST_SEARCHES; searches += 1) {
+    const finding = await chain.findNonceUse({ identity, sender: address, nonce, freeAt, trail });
+    if (finding.use !== null) return finding.use;
+    // Seen before and not agreed on, or nothing left to be read.
+    const isRepeated = trail !== null && finding.trail.blocks.length > 0;
+    if (isRepeated || (finding.trail.blocks.length === 0 && finding.trail.below === null)) {
+      return null;
+    }
+    trail = finding.trail;
+  }
+  return null;
+}

@@ -1,0 +1,180 @@
+import { SvcError } from '../../base/svc-error.ts';
+import type { NonceTrail } from '../../chain/find-nonce-use.ts';
+import type { NonceUse } from '../../chain/nonce-use.ts';
+import { decodePayload } from '../../proof/payload.ts';
+import type { OpenAttempt, Variant } from '../ports/anchoring.ts';
+import type { AnchoringContext } from './context.ts';
+import type { LiveAttempt, LiveAttempts } from './open-attempts.ts';
+
+/** Nonces looked up at one look; the others have their turn in the next ones. */
+const LOOKED_UP = 4;
+
+export interface NonceFates {
+  /** Attempts that can never be mined. */
+  readonly lost: readonly string[];
+  /** Bytes of an attempt that are in a block, and that this database does not have. */
+  readonly adoptable: readonly Adoptable[];
+}
+
+export interface Adoptable {
+  readonly attemptId: string;
+  readonly variant: Variant;
+}
+
+export interface DeathWatch {
+  look(live: LiveAttempts): Promise<NonceFates>;
+}
+
+interface Finding {
+  readonly attempt: LiveAttempt;
+  readonly use: NonceUse;
+  readonly fate: NonceFate;
+}
+
+/**
+ * Looks up what has used the nonces of attempts that no receipt is found for. Only what is seen ends an attempt, never
+ * what is missing: a transaction that is no anchor, in a block that every configured provider shows and calls final.
+ */
+export function createDeathWatch(context: AnchoringContext): DeathWatch {
+  const { chain, identity, lease, signal, logger } = context;
+  /** By attempt, those that were looked up last at the end; null: seen once, and not looked up yet. */
+  const trails = new Map<string, NonceTrail | null>();
+  /** Found to be lost when they were looked up last. */
+  const doubted = new Set<string>();
+  const reported = new Set<string>();
+
+  async function lookUp(attempt: LiveAttempt): Promise<Finding | null> {
+    const { id, nonce, createdAt } = attempt;
+    const trail = trails.get(id) ?? null;
+    const search = { identity, sender: lease.sender, nonce, freeAt: createdAt, trail };
+    const finding = await chain.findNonceUse(search, signal).catch(nullOnFault);
+    trails.delete(id);
+    trails.set(id, finding?.trail ?? trail);
+    const use = finding?.use ?? null;
+    return use === null ? null : { attempt, use, fate: fateOf(attempt, use) };
+  }
+
+  /** One reading is not enough for what cannot be undone: those that were found so when they were looked up before. */
+  function seenTwice(due: readonly LiveAttempt[], lost: ReadonlySet<string>): string[] {
+    const again = [...lost].filter((id) => doubted.has(id));
+    for (const { id } of due) doubted.delete(id);
+    for (const id of lost) doubted.add(id);
+    return again;
+  }
+
+  function report({ attempt: { id, nonce }, use: { txHash } }: Finding): void {
+    if (reported.has(txHash)) return;
+    reported.add(txHash);
+    logger.error(
+      { attempt: id, nonce, tx_hash: txHash },
+      'the nonce has an anchor that this database does not know; another database uses this key',
+    );
+  }
+
+  return {
+    async look(live) {
+      // After a fault nothing is counted yet, and what was found before stays known.
+      if (live.counted === null) {
+        doubted.clear();
+        return { lost: [], adoptable: [] };
+      }
+      const suspects = new Map(suspectsOf(live).map((attempt) => [attempt.id, attempt]));
+      for (const id of trails.keys()) {
+        if (suspects.has(id)) continue;
+        trails.delete(id);
+        doubted.delete(id);
+      }
+      const due = [...trails.keys()].slice(0, LOOKED_UP).flatMap((id) => suspects.get(id) ?? []);
+      // What was counted a moment ago mostly has its receipt at the next look.
+      for (const id of suspects.keys()) if (!trails.has(id)) trails.set(id, null);
+      const found = (await Promise.all(due.map(lookUp))).flatMap((finding) => finding ?? []);
+      const those = (wanted: NonceFate) => found.filter(({ fate }) => fate === wanted);
+      those('stranger').forEach(report);
+      const final = those('lost').filter(({ use }) => use.isFinal);
+      const failed = await failedOf(
+        context,
+        those('own').filter(({ use }) => use.isFinal),
+      );
+      const lost = new Set([...final, ...failed].map(({ attempt }) => attempt.id));
+      return {
+        lost: seenTwice(due, lost),
+        adoptable: those('adoptable').flatMap(({ attempt: { id }, use: { signed } }) =>
+          signed === null ? [] : [{ attemptId: id, variant: signed }],
+        ),
+      };
+    },
+  };
+}
+
+/** Keeps bytes that are in a block; their receipt is found like any other then. */
+export async function adopt(
+  { store, lease, clock, logger }: AnchoringContext,
+  live: LiveAttempts,
+  adoptable: readonly Adoptable[],
+): Promise<void> {
+  for (const { attemptId, variant } of adoptable) {
+    const attempt = live.attempts.find(({ id }) => id === attemptId);
+    const isKnown = attempt?.variants.some(({ txHash }) => txHash === variant.txHash) ?? true;
+    if (attempt === undefined || isKnown) continue;
+    await store.adoptVariant(lease, attemptId, variant, clock.now());
+    attempt.variants.push(variant);
+    logger.warn(
+      { attempt: attemptId, tx_hash: variant.txHash },
+      'an anchor is in a block with bytes that this database did not have',
+    );
+  }
+}
+
+/** Attempts whose nonce is used, while no variant of theirs is known to be in a block with success. */
+function suspectsOf({ attempts, counted }: LiveAttempts): LiveAttempt[] {
+  const count = counted?.latestNonce ?? 0;
+  return attempts.filter(({ nonce, mined, failed }) => nonce < count && (!mined || failed));
+}
+
+/** Of those that stand in a final block themselves, the ones whose receipt says that they failed. */
+async function failedOf(
+  { chain, identity, lease, signal }: AnchoringContext,
+  findings: readonly Finding[],
+): Promise<Finding[]> {
+  if (findings.length === 0) return [];
+  const anchors = findings.map(({ attempt }) => attempt);
+  const search = { identity, sender: lease.sender, anchors, confirmations: 1n, askAll: true };
+  const found = await chain.findMined(search, signal);
+  if (!found.isUnanimous) return [];
+  return findings.filter(({ attempt, use }) =>
+    found.mined.some(
+      (one) =>
+        one.id === attempt.id &&
+        one.outcome === 'reverted' &&
+        one.mined.txHash === use.txHash &&
+        one.mined.blockHash === use.blockHash,
+    ),
+  );
+}
+
+/** Whoever follows the receipts tells of a chain that cannot be read; other verdicts need not wait for it. */
+function nullOnFault(error: unknown): null {
+  if (error instanceof SvcError) return null;
+  throw error;
+}
+
+/**
+ * What the transaction that has used an attempt's nonce means for it.
+ * `own`: a variant. `adoptable`: an anchor of the same payload, signed after the backup that this database came from.
+ * `stranger`: an anchor of something else, so another database uses the key, perhaps with the same proofs.
+ * `lost`: no anchor, or one that the operator knows to be of another service.
+ */
+export type NonceFate = 'own' | 'adoptable' | 'stranger' | 'lost';
+
+export function fateOf(
+  { variants, payload, takenBy }: Pick<OpenAttempt, 'variants' | 'payload' | 'takenBy'>,
+  use: NonceUse,
+): NonceFate {
+  if (variants.some(({ txHash }) => txHash === use.txHash)) return 'own';
+  if (use.payload === payload) return 'adoptable';
+  return isAnchor(use) && use.txHash !== takenBy ? 'stranger' : 'lost';
+}
+
+export function isAnchor({ payload }: NonceUse): boolean {
+  return payload !== null && decodePayload(payload) !== null;
+}

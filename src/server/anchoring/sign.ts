@@ -1,0 +1,112 @@
+import { newId } from '../../base/new-id.ts';
+import { SvcError } from '../../base/svc-error.ts';
+import type { AnchorKey } from '../../chain/anchor-key.ts';
+import type { RefusalMeaning } from '../../chain/errors.ts';
+import type { Survey } from '../../chain/sender-state.ts';
+import type { Hex } from '../../proof/bytes.ts';
+import type { NewAttempt, QueuedProof } from '../ports/anchoring.ts';
+import { type Batch, batchOf } from './batch.ts';
+import type { AnchoringContext, Hold } from './context.ts';
+import {
+  committedAttempt,
+  type LiveAttempts,
+  lowestUnmined,
+  newestVariant,
+  unmined,
+} from './open-attempts.ts';
+import { type Decision, isCountSettled, preflight } from './preflight.ts';
+
+export type Submission =
+  | { readonly outcome: 'submitted' | 'refused' | 'leaf_gone' }
+  | { readonly outcome: 'held'; readonly reason: Hold };
+
+/**
+ * Steps 2 and 3 for the proofs at the head of the queue: preflight, sign, commit. To be broadcast next.
+ * `leaf_gone`: one of them was cancelled meanwhile, nothing was written, the queue is to be read anew.
+ * A refusal ends them only if `standing` has its meaning; else they are held.
+ */
+export async function submit(
+  context: AnchoringContext,
+  live: LiveAttempts,
+  queued: readonly QueuedProof[],
+  standing: RefusalMeaning | null,
+): Promise<Submission> {
+  const batch = await batchOf(queued);
+  const { decision } = await decide(context, live, batch.payload);
+  if (decision.decision === 'wait') return { outcome: 'held', reason: decision.reason };
+  if (decision.decision === 'refuse') {
+    if (decision.meaning !== standing) return { outcome: 'held', reason: 'gas_refused' };
+    await refuse(context, queued, decision.reason);
+    return { outcome: 'refused' };
+  }
+  const { key } = context;
+  if (key === null) throw new Error('Nothing is signed without a key');
+  const attempt = await sign(context, key, batch, decision);
+  await context.onStep?.('attempt_signed');
+  try {
+    await context.store.commitAttempt(context.lease, attempt);
+  } catch (error) {
+    if (error instanceof SvcError && error.code === 'leaf_gone') return { outcome: 'leaf_gone' };
+    throw error;
+  }
+  live.attempts.push(committedAttempt(attempt));
+  live.nextNonce = attempt.nonce + 1;
+  await context.onStep?.('attempt_committed');
+  return { outcome: 'submitted' };
+}
+
+/** Asks what a payload would meet now, and what follows from it. */
+export async function decide(
+  context: AnchoringContext,
+  live: LiveAttempts,
+  payload: Hex,
+): Promise<{ survey: Survey; decision: Decision }> {
+  const { chain, lease, identity, options, signal } = context;
+  const survey = await chain.survey({ identity, sender: lease.sender, payload }, signal);
+  const decision = preflight(survey, {
+    nextNonce: live.nextNonce,
+    lowestUnmined: lowestUnmined(live),
+    isCountSettled: isCountSettled(context, live, survey),
+    feesInFlight: feesInFlight(live),
+    maxFeePerGas: options.maxFeePerGas,
+  });
+  return { survey, decision };
+}
+
+function feesInFlight(live: LiveAttempts): bigint {
+  return unmined(live).reduce((sum, attempt) => sum + newestVariant(attempt).maxFeePerGas, 0n);
+}
+
+async function refuse(
+  { store, lease, clock, logger }: AnchoringContext,
+  queued: readonly QueuedProof[],
+  reason: string,
+): Promise<void> {
+  const taskIds = queued.map(({ taskId }) => taskId);
+  logger.error({ proofs: taskIds.length, reason }, 'the chain refuses the anchor; released');
+  await store.refuseQueuedProofs(lease, taskIds, reason, clock.now());
+}
+
+async function sign(
+  { lease, clock }: AnchoringContext,
+  key: AnchorKey,
+  batch: Batch,
+  terms: Extract<Decision, { decision: 'sign' }>,
+): Promise<NewAttempt> {
+  const { nonce, gas, maxFeePerGas, maxPriorityFeePerGas } = terms;
+  const signed = await key.signTransaction({
+    chainId: lease.chainId,
+    nonce,
+    payload: batch.payload,
+    gas,
+    maxFeePerGas,
+    maxPriorityFeePerGas,
+  });
+  return {
+    ...batch,
+    id: newId(),
+    nonce,
+    variant: { ...signed, maxFeePerGas, maxPriorityFeePerGas },
+    now: clock.now(),
+  };
+}

@@ -1,0 +1,97 @@
+import type { FeeQuote } from '../ports/anchoring.ts';
+import type { AnchoringContext, Degradation, Hold } from './context.ts';
+import { type LiveAttempt, type LiveAttempts, unmined } from './open-attempts.ts';
+import type { Refusals } from './preflight.ts';
+
+/** So that a reader can tell a quiet anchorer from a dead one. */
+const SAVED_AT_LEAST_EVERY_MS = 30_000;
+
+export interface ChainStatus {
+  /** Saves what changed, and logs what came and went. What is left out stays as it was. */
+  save(
+    context: AnchoringContext,
+    standing: { degraded: readonly Degradation[]; parked?: number; quote?: FeeQuote | undefined },
+  ): Promise<void>;
+}
+
+/** Keeps the store's word about chain and fees, without a commit where there is nothing new. */
+export function createChainStatus(): ChainStatus {
+  let savedDegraded = '';
+  let savedParked = 0;
+  let savedQuote: FeeQuote | undefined;
+  let savedAt = Number.NEGATIVE_INFINITY;
+  return {
+    async save({ store, lease, clock, logger }, { degraded, parked = savedParked, quote }) {
+      // By a clock that nobody sets, or a change of it would keep the status from being saved.
+      const now = performance.now();
+      const reasons = [...new Set(degraded)].sort();
+      const text = reasons.join();
+      const isNewQuote = quote !== undefined && !sameQuote(quote, savedQuote);
+      const isSame = text === savedDegraded && parked === savedParked && !isNewQuote;
+      if (isSame && now - savedAt < SAVED_AT_LEAST_EVERY_MS) return;
+      await store.saveChainStatus(lease, {
+        degraded: reasons,
+        parked,
+        now: clock.now(),
+        ...(quote === undefined ? {} : { quote }),
+      });
+      if (text !== savedDegraded) {
+        const sender = lease.sender;
+        if (text === '') logger.info({ sender }, 'anchoring is well again');
+        else logger.warn({ sender, degraded: reasons }, 'anchoring is degraded');
+      }
+      [savedDegraded, savedParked] = [text, parked];
+      [savedQuote, savedAt] = [quote ?? savedQuote, now];
+    },
+  };
+}
+
+function sameQuote(a: FeeQuote, b: FeeQuote | undefined): boolean {
+  return (
+    a.singleGas === b?.singleGas &&
+    a.baseFeePerGas === b.baseFeePerGas &&
+    a.maxPriorityFeePerGas === b.maxPriorityFeePerGas &&
+    a.dataFeeWei === b.dataFeeWei
+  );
+}
+
+interface Standing {
+  readonly context: AnchoringContext;
+  readonly hold: Hold | null;
+  readonly refusals: Refusals;
+}
+
+/** Why anchoring of this account is not at its best; some more than once. */
+export function degradationsOf(
+  { context, hold, refusals }: Standing,
+  live: LiveAttempts,
+): Degradation[] {
+  const reasons: Degradation[] = [];
+  // What keeps from signing is nothing to an account that only is followed.
+  if (context.key !== null) {
+    if (hold !== null && hold !== 'first_nonce') reasons.push(hold);
+    if (refusals.any) reasons.push('gas_refused');
+  }
+  if (live.nonceConflict) reasons.push('nonce_conflict');
+  const parked = live.bumpClock?.parked ?? null;
+  if (parked !== null) reasons.push(parked === 'no_key' ? 'foreign_attempts_open' : parked);
+  reasons.push(...unmined(live).flatMap(refusalOf));
+  if (live.attempts.some(({ failed }) => failed)) reasons.push('attempt_reverted');
+  for (const { state } of context.chain.providers()) {
+    if (state === 'unhealthy') reasons.push('provider_unhealthy');
+    if (state === 'wrong_chain') reasons.push('provider_wrong_chain');
+  }
+  return reasons;
+}
+
+/** Attempts that wait for price, funds or key. */
+export function parkedCount(live: LiveAttempts): number {
+  const parked = live.bumpClock?.parked == null ? null : live.bumpClock.attemptId;
+  return unmined(live).filter(({ id, refusal }) => id === parked || refusal === 'underfunded')
+    .length;
+}
+
+function refusalOf({ refusal }: LiveAttempt): Degradation[] {
+  if (refusal === null) return [];
+  return [refusal === 'underfunded' ? 'underfunded' : 'broadcast_refused'];
+}

@@ -1,0 +1,148 @@
+import path from 'node:path';
+import { systemClock } from '../../base/clock.ts';
+import { SvcError } from '../../base/svc-error.ts';
+import { type DatabaseConfig, readConfig } from '../config.ts';
+import type { Store } from '../ports/store.ts';
+import { migrateStore as moveStore, openStore } from '../store/open-store.ts';
+import { migratePostgres } from '../store/postgres/open-store.ts';
+import { backupDatabase } from '../store/sqlite/files/backup.ts';
+import { restoreDatabase } from '../store/sqlite/files/restore.ts';
+import { migrateDatabase } from '../store/sqlite/files/upgrade.ts';
+
+interface Output {
+  json?: boolean;
+}
+
+/** `svc-server backup FILE`: a verified copy of the database, beside a server that may run. */
+export function backup(environment: NodeJS.ProcessEnv, file: string, { json }: Output): void {
+  const databasePath = sqlitePath(environment, 'pg_dump');
+  const target = path.resolve(file);
+  const { bytes, removed } = backupDatabase(databasePath, target);
+  for (const left of removed) {
+    process.stderr.write(`${left}: removed, left by a backup that was killed.\n`);
+  }
+  print(json, { file: target, bytes }, `${target}: ${bytes} bytes, verified.`);
+}
+
+/** `svc-server restore FILE`: puts a backup in the place of the database, its queue held. */
+export function restore(
+  environment: NodeJS.ProcessEnv,
+  file: string,
+  { json, force = false }: Output & { force?: boolean },
+): void {
+  const databasePath = sqlitePath(environment, 'pg_restore, then svc-server hold');
+  const aside = restoreDatabase({
+    databasePath,
+    file: path.resolve(file),
+    force,
+    now: Date.now(),
+  });
+  const lines = [
+    `${databasePath}: restored. Nothing is anchored until svc-server reconcile.`,
+    ...(aside === null ? [] : [`The database before it is ${aside}.`]),
+  ];
+  print(json, { database: databasePath, set_aside: aside }, lines.join('\n'));
+}
+
+/** `svc-server migrate`: brings the schema up to date without starting. */
+export async function migrate(environment: NodeJS.ProcessEnv, { json }: Output): Promise<void> {
+  const { database } = readConfig(environment);
+  const schema =
+    database.kind === 'sqlite'
+      ? migrateDatabase(database.path, Date.now())
+      : await migratePostgres(database);
+  const name = nameOf(database);
+  print(json, { database: name, schema }, `${name}: schema ${schema}.`);
+}
+
+/** `svc-server hold`: for a database that was put back by other means than `restore`. */
+export async function hold(environment: NodeJS.ProcessEnv, options: Output): Promise<void> {
+  await withStore(environment, options, (store) => store.holdQueue(Date.now()));
+  print(options.json, { held: true }, 'Nothing is anchored until svc-server reconcile.');
+}
+
+function sqlitePath(environment: NodeJS.ProcessEnv, instead: string): string {
+  const { database } = readConfig(environment);
+  if (database.kind === 'sqlite') return database.path;
+  throw new SvcError('usage', 'The database is PostgreSQL, which has its own tools for that.', {
+    hint: `Use ${instead}; docs/operations.md has an example.`,
+  });
+}
+
+function print(json: boolean | undefined, data: object, text: string): void {
+  process.stdout.write(`${json ? JSON.stringify(data) : text}\n`);
+}
+
+/** `svc-server check`: answers 0 when every invariant of the database holds, else 1. */
+export async function check(
+  environment: NodeJS.ProcessEnv,
+  options: { json?: boolean },
+): Promise<number> {
+  const findings = await withStore(environment, options, (store) => store.checkInvariants());
+  if (options.json) {
+    process.stdout.write(`${JSON.stringify({ ok: findings.length === 0, findings })}\n`);
+  } else if (findings.length === 0) {
+    process.stdout.write('Every invariant holds.\n');
+  } else {
+    for (const { invariant, violations } of findings) {
+      process.stdout.write(`${invariant}\n${violations.map((line) => `  ${line}\n`).join('')}`);
+    }
+  }
+  return findings.length === 0 ? 0 : 1;
+}
+
+const REPORT_EVERY_MS = 2_000;
+
+/** `svc-server migrate-store`: from SQLite to PostgreSQL, once. */
+export async function migrateStore(
+  environment: NodeJS.ProcessEnv,
+  { from, to, json }: { from: string; to: string; json?: boolean },
+): Promise<void> {
+  const source = databaseAt(environment, from);
+  const target = databaseAt(environment, to);
+  if (source.kind !== 'sqlite' || target.kind !== 'postgres') throw wrongAddresses();
+  const name = nameOf(target);
+  let reportedAt = Date.now();
+  const rows = await moveStore(source, { ...target, target: name }, ({ table, step, rows }) => {
+    if (json || Date.now() - reportedAt < REPORT_EVERY_MS) return;
+    reportedAt = Date.now();
+    process.stderr.write(`${table}: ${rows} rows ${step === 'write' ? 'written' : 'compared'}\n`);
+  });
+  const text = [
+    `${rows} rows moved to ${name}, each compared.`,
+    `${source.path} is not used any more: set SVC_DATABASE_URL, and start svc-server.`,
+  ];
+  process.stdout.write(`${json ? JSON.stringify({ rows, target: name }) : text.join('\n')}\n`);
+}
+
+function databaseAt(environment: NodeJS.ProcessEnv, url: string): DatabaseConfig {
+  if (!/^(sqlite|postgres(ql)?):/.test(url)) throw wrongAddresses();
+  return readConfig({ ...environment, SVC_DATABASE_URL: url }).database;
+}
+
+function wrongAddresses(): SvcError {
+  return new SvcError('usage', 'migrate-store moves from sqlite:PATH to postgres://….');
+}
+
+/** Opens the configured database beside a server that may run, for the length of `work`; `json` says nothing else. */
+export async function withStore<Result>(
+  environment: NodeJS.ProcessEnv,
+  { json }: { json?: boolean },
+  work: (store: Store) => Promise<Result>,
+): Promise<Result> {
+  const { database } = readConfig(environment);
+  if (!json) process.stderr.write(`Database: ${nameOf(database)}\n`);
+  const store = await openStore(database, { clock: systemClock, serves: false });
+  try {
+    return await work(store);
+  } finally {
+    await store.close();
+  }
+}
+
+/** Without user and password. */
+export function nameOf(database: DatabaseConfig): string {
+  if (database.kind === 'sqlite') return database.path;
+  const { host, pathname } = new URL(database.url);
+  return `PostgreSQL, ${host}${pathname}`;
+}

@@ -1,0 +1,163 @@
+import { type ChildProcessByStdio, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import type { Readable, Writable } from 'node:stream';
+import { SvcError } from '../../base/svc-error.ts';
+
+export interface AnvilOptions {
+  /** 0 (the default) takes a free one. */
+  port?: number;
+  /** Seconds between blocks (default 1). `manual` mines on `evm_mine`, `transaction` as each transaction arrives. */
+  blockTime?: number | 'manual' | 'transaction';
+  chainId?: number;
+  /** Loaded at start if it exists, written every second and on exit. */
+  stateFile?: string;
+}
+
+export interface Anvil {
+  url: string;
+  /** Of anvil itself, not of its guard. */
+  pid: number;
+  /** Resolves when the node has ended, for whatever reason. */
+  ended: Promise<void>;
+  close(): Promise<void>;
+}
+
+/**
+ * Ends anvil when this process ends, SIGKILL included: the pipe on the guard's standard input closes
+ * with the process that holds its other end.
+ */
+const guard = `exec 3<&0; "$@" </dev/null & child=$!; echo "anvil pid $child"
+(cat <&3 >/dev/null; kill "$child" 2>/dev/null) & wait "$child"`;
+
+type Guarded = ChildProcessByStdio<Writable, Readable, Readable>;
+
+/** Starts a local development chain from the npm package; rejects with `anvil_failed` when it cannot. */
+export async function startAnvil(options: AnvilOptions = {}): Promise<Anvil> {
+  // A session of its own: Ctrl-C reaches the server, which ends the chain last.
+  const child: Guarded = spawn('/bin/sh', ['-c', guard, 'sh', anvilBinary(), ...flags(options)], {
+    stdio: ['pipe', 'pipe', 'pipe'],
+    detached: true,
+  });
+  child.stdin.on('error', () => {});
+  const ended = once(child, 'exit').then(() => {
+    child.stdin.destroy();
+  });
+  const { pid, url } = await untilListening(child);
+  if (options.stateFile !== undefined) await setTime(url, Date.now());
+  child.stdout.resume();
+  child.stderr.resume();
+  return {
+    url,
+    pid,
+    ended,
+    async close() {
+      child.stdin.end();
+      const force = setTimeout(() => stop(pid, 'SIGKILL'), 5_000);
+      await ended;
+      clearTimeout(force);
+    },
+  };
+}
+
+function flags({ port = 0, blockTime = 1, chainId = 31337, stateFile }: AnvilOptions): string[] {
+  return [
+    '--host',
+    '127.0.0.1',
+    '--port',
+    String(port),
+    '--chain-id',
+    String(chainId),
+    ...miningFlags(blockTime),
+    '--slots-in-an-epoch',
+    '1',
+    // Without a bound anvil keeps every block's state on disk and slows down.
+    '--prune-history',
+    '100',
+    ...(stateFile === undefined ? [] : persistence(stateFile)),
+  ];
+}
+
+function miningFlags(blockTime: NonNullable<AnvilOptions['blockTime']>): string[] {
+  if (blockTime === 'transaction') return [];
+  return blockTime === 'manual' ? ['--no-mining'] : ['--block-time', String(blockTime)];
+}
+
+/**
+ * Anvil makes a new genesis at each start, which would be another chain's. A fixed genesis time keeps
+ * its hash; the clock that it also sets back is put right by `setTime`.
+ */
+function persistence(stateFile: string): string[] {
+  const genesisFile = `${stateFile}.genesis`;
+  try {
+    writeFileSync(genesisFile, String(Math.floor(Date.now() / 1000)), { flag: 'wx' });
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+  }
+  const genesisTime = readFileSync(genesisFile, 'utf8').trim();
+  return ['--state', stateFile, '--state-interval', '1', '--timestamp', genesisTime];
+}
+
+async function setTime(url: string, ms: number): Promise<void> {
+  await fetch(url, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'evm_setTime', params: [ms] }),
+  });
+}
+
+function anvilBinary(): string {
+  const arch = process.arch === 'x64' ? 'amd64' : process.arch;
+  const name = `@foundry-rs/anvil-${process.platform}-${arch}`;
+  try {
+    const wrapper = createRequire(import.meta.url).resolve('@foundry-rs/anvil/package.json');
+    return createRequire(wrapper).resolve(`${name}/bin/anvil`);
+  } catch (cause) {
+    throw new SvcError('anvil_failed', `The local chain needs the npm package ${name}.`, {
+      hint: 'Install with optional dependencies: npm install --include=optional',
+      cause,
+    });
+  }
+}
+
+function untilListening(child: Guarded): Promise<{ pid: number; url: string }> {
+  let output = '';
+  return new Promise((resolve, reject) => {
+    const read = (chunk: Buffer) => {
+      output += chunk.toString();
+      const pid = /anvil pid (\d+)/.exec(output);
+      const listening = /Listening on (127\.0\.0\.1:\d+)/.exec(output);
+      if (!pid || !listening) return;
+      finish();
+      resolve({ pid: Number(pid[1]), url: `http://${listening[1]}` });
+    };
+    const fail = (reason: string) => {
+      finish();
+      child.stdin.destroy();
+      reject(new SvcError('anvil_failed', `The local chain did not start: ${reason}`));
+    };
+    const onError = (error: Error) => fail(error.message);
+    const onExit = () => fail(output.trim().split('\n').slice(-3).join(' ') || 'it ended at once');
+    const timer = setTimeout(() => fail('it was not listening after 20 s'), 20_000);
+    const finish = () => {
+      clearTimeout(timer);
+      child.stdout.off('data', read);
+      child.stderr.off('data', read);
+      child.off('error', onError);
+      child.off('exit', onExit);
+    };
+    child.stdout.on('data', read);
+    child.stderr.on('data', read);
+    child.on('error', onError);
+    child.on('exit', onExit);
+  });
+}
+
+function stop(pid: number, signal: NodeJS.Signals) {
+  try {
+    process.kill(pid, signal);
+  } catch {
+    // It has ended already.
+  }
+}

@@ -1,0 +1,155 @@
+import { inSteps } from '../../base/steps.ts';
+import type { SvcError } from '../../base/svc-error.ts';
+import type { Hex } from '../../proof/bytes.ts';
+import { hashCanonicalText, hashClaimInPieces } from '../../proof/hash.ts';
+import type { Proof } from '../../proof/json-value.ts';
+import { leafHash } from '../../proof/leaf.ts';
+import { limits } from '../../protocol/limits.ts';
+import type { Answer } from '../../protocol/routes.ts';
+import type { NewCompletion } from '../ports/completions.ts';
+import { fault } from '../ports/errors.ts';
+import type { RobotCaller } from '../ports/robots.ts';
+import type { TaskRecord } from '../ports/tasks.ts';
+import type { Deps } from './deps.ts';
+import { anchoringChainId, explorerUrlOf } from './operations.ts';
+import { canonicalSteps, claimOf, robotGone, taskNotFound, verificationOf } from './tasks.ts';
+
+/**
+ * Queues the proof and waits for its anchor, at most `anchorTimeoutMs`, when it aborts `enough`. What is
+ * stored then decides the answer, nothing else. Whoever else aborts `enough` ends the wait early; the
+ * completion goes on without it.
+ *
+ * Throws `payload_too_large`, `not_found`, `already_completed`, `completion_in_progress`,
+ * `no_anchor_quota`, `no_gas_credit`, `chain_unavailable` (fees were never read), `anchor_queued`,
+ * `anchoring_failed`, and `invalid_api_key` when the key ended meanwhile.
+ */
+export async function completeTask(
+  deps: Deps,
+  robot: RobotCaller,
+  taskId: string,
+  proof: Proof,
+  enough: AbortController,
+): Promise<Answer<'completeTask'>> {
+  const canonical = await inSteps(canonicalSteps('proof', proof, limits.proofBytes));
+  const viewer = { robotId: robot.id };
+  const task = await deps.store.getTask(taskId, viewer);
+  if (task === null) throw taskNotFound();
+  const commitment = await commitmentOf(task, canonical);
+  const now = deps.clock.now();
+  const { id: robotId, keyHash } = robot;
+  await queue(deps, { taskId, robotId, keyHash, proof: canonical, ...commitment, now });
+  await waitForAnchor(deps, taskId, enough);
+  const settled = await deps.store.getTask(taskId, viewer);
+  if (settled === null) throw taskNotFound();
+  return answerByState(deps, settled, commitment.proofHash);
+}
+
+async function commitmentOf(task: TaskRecord, canonicalProof: string) {
+  const proofHash = hashCanonicalText(canonicalProof);
+  const claimHash = await inSteps(hashClaimInPieces(claimOf(task)));
+  const leaf = leafHash({
+    proof_hash: proofHash,
+    task_id: task.id,
+    robot_id: task.robotId,
+    claim_hash: claimHash,
+  });
+  return { proofHash, claimHash, leaf };
+}
+
+async function queue(deps: Deps, completion: NewCompletion): Promise<void> {
+  const result = await deps.store.queueCompletion(completion);
+  switch (result.outcome) {
+    case 'queued':
+      return;
+    case 'already_completed':
+    case 'completion_in_progress':
+      throw await otherCompletion(deps, result.task);
+    case 'no_anchor_quota':
+      throw fault('no_anchor_quota', 'The account has no anchors left; the task stays claimed.');
+    case 'no_gas_credit':
+      throw fault(
+        'no_gas_credit',
+        "The account's gas credit does not cover an anchor at current fees; the task stays claimed.",
+      );
+    case 'no_fee_quote':
+      throw fault(
+        'chain_unavailable',
+        'The anchoring chain has not been reached yet, so fees are unknown; the task stays claimed.',
+      );
+    case 'not_found':
+      throw taskNotFound();
+    case 'robot_gone':
+      throw robotGone();
+  }
+}
+
+async function waitForAnchor(
+  { store, settings }: Deps,
+  taskId: string,
+  enough: AbortController,
+): Promise<void> {
+  const timer = setTimeout(() => enough.abort(), settings.anchorTimeoutMs);
+  try {
+    await store.waitForCompletion(taskId, enough.signal);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** The error for a completion that came after the one that was accepted, which it names. */
+async function otherCompletion(deps: Deps, task: TaskRecord): Promise<SvcError> {
+  const proof_hash = task.completion?.proofHash;
+  const verification = await verificationOf(deps, task);
+  if (verification !== null) {
+    return fault('already_completed', 'The task is already completed; here is its receipt.', {
+      details: { proof_hash, verification },
+    });
+  }
+  return fault(
+    'completion_in_progress',
+    `The first completion is still being anchored; poll GET /api/v1/tasks/${task.id}`,
+    { details: { proof_hash } },
+  );
+}
+
+/** The answer to the completion with this proof, which was queued; another's is never given for it. */
+async function answerByState(
+  deps: Deps,
+  task: TaskRecord,
+  proofHash: Hex,
+): Promise<Answer<'completeTask'>> {
+  const { completion } = task;
+  if (completion === null) throw taskNotFound();
+  const { txHash, state } = completion;
+  // Another proof is accepted only after this one failed.
+  if (completion.proofHash !== proofHash && state !== 'failed') {
+    throw await otherCompletion(deps, task);
+  }
+  const verification = await verificationOf(deps, task);
+  if (verification !== null) return { status: 200, body: { verification } };
+  if (state === 'failed') {
+    throw fault(
+      'anchoring_failed',
+      'The chain refused the anchor before it was signed; nothing was charged.',
+      { details: { proof_hash: proofHash } },
+    );
+  }
+  if (txHash === null) {
+    throw fault(
+      'anchor_queued',
+      `The proof is stored and waits to be anchored; poll GET /api/v1/tasks/${task.id}`,
+      { details: { proof_hash: proofHash } },
+    );
+  }
+  const network = await deps.network(await anchoringChainId(deps));
+  return {
+    status: 202,
+    body: {
+      error: 'anchor_unconfirmed',
+      message: `The anchor was sent and is not confirmed yet; poll GET /api/v1/tasks/${task.id}`,
+      proof_hash: proofHash,
+      tx_hash: txHash,
+      explorer_url: explorerUrlOf(network, txHash),
+    },
+  };
+}

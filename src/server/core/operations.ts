@@ -1,0 +1,108 @@
+import { knownChain } from '../../chain/known-chain.ts';
+import type { ChainDetails } from '../../protocol/resources.ts';
+import type { ServerConfig } from '../config.ts';
+import type { Network } from '../ports/chain.ts';
+import { fault } from '../ports/errors.ts';
+import type { Deps, Settings } from './deps.ts';
+
+const HEAD_READ_MS = 2_000;
+
+/**
+ * Whether requests can be taken, and why anchoring is not at its best. Throws `storage_unavailable`
+ * when a write would not become durable, or the server shuts down.
+ */
+export async function getReadiness({
+  store,
+  chain,
+  stopping,
+}: Deps): Promise<{ status: 'ready' | 'degraded'; degraded: string[] }> {
+  if (stopping.aborted) throw fault('storage_unavailable', 'The service is shutting down.');
+  const [, status, reached] = await Promise.all([
+    store.probe(),
+    store.getChainStatus(),
+    within(HEAD_READ_MS, chain.headNumber()),
+  ]);
+  const degraded = new Set(status?.degraded);
+  // The anchorer saves a status as soon as it knows its chain and holds its lease.
+  if (status === null) degraded.add('anchoring_not_started');
+  if (!reached) degraded.add('chain_unreachable');
+  return { status: degraded.size === 0 ? 'ready' : 'degraded', degraded: [...degraded].sort() };
+}
+
+/** Whether the promise is fulfilled in time. */
+async function within(ms: number, promise: Promise<unknown>): Promise<boolean> {
+  let timer: NodeJS.Timeout | undefined;
+  const timeout = new Promise<false>((resolve) => {
+    timer = setTimeout(() => resolve(false), ms);
+  });
+  try {
+    return await Promise.race([promise.then(() => true), timeout]);
+  } catch {
+    return false;
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** Id of the anchoring chain, as stored or configured. Throws `chain_unavailable` while neither is known. */
+export async function anchoringChainId({ store, settings }: Deps): Promise<number> {
+  const identity = await store.getChainIdentity();
+  const chainId = identity?.chainId ?? settings.chainId;
+  if (chainId === null) {
+    throw fault('chain_unavailable', 'The anchoring chain has not been reached yet.');
+  }
+  return chainId;
+}
+
+/** Network details: specification, section 2. Throws `chain_unavailable` while the chain is not known. */
+export async function getChainDetails(deps: Deps): Promise<ChainDetails> {
+  const chainId = await anchoringChainId(deps);
+  const network = await deps.network(chainId);
+  return {
+    chain_id: chainId,
+    name: network.name,
+    testnet: network.testnet,
+    explorer_url: network.explorerUrl,
+    params: {
+      chainId: `0x${chainId.toString(16)}`,
+      chainName: network.name,
+      nativeCurrency: network.nativeCurrency,
+      rpcUrls: network.rpcUrls,
+      blockExplorerUrls: [network.explorerUrl],
+    },
+    anchor_addresses: await deps.store.listAnchorAddresses(),
+  };
+}
+
+/** Page of a transaction in the network's block explorer (EIP-3091). */
+export function explorerUrlOf(network: Network, txHash: string): string {
+  return `${network.explorerUrl}/tx/${txHash}`;
+}
+
+/**
+ * Details of a network: what is configured, else what is known of the chain. A chain without an explorer gets
+ * the service's own address in its place.
+ */
+export function createNetworkLookup(
+  { values, nativeCurrency }: ServerConfig,
+  settings: Settings,
+): (chainId: number) => Promise<Network> {
+  const lookUps = new Map<number, ReturnType<typeof knownChain>>();
+  return async (chainId) => {
+    const lookUp = lookUps.get(chainId) ?? knownChain(chainId);
+    lookUps.set(chainId, lookUp);
+    const known = await lookUp;
+    const rpcUrl = values.SVC_PUBLIC_RPC_URL ?? known?.publicRpcUrl;
+    return {
+      name: values.SVC_CHAIN_NAME ?? known?.name ?? `Chain ${chainId}`,
+      testnet: values.SVC_CHAIN_TESTNET ?? known?.testnet ?? false,
+      explorerUrl: (values.SVC_EXPLORER_URL ?? known?.explorerUrl ?? settings.baseUrl).replace(
+        /\/+$/,
+        '',
+      ),
+      nativeCurrency: nativeCurrency ??
+        known?.nativeCurrency ?? { name: 'Ether', symbol: 'ETH', decimals: 18 },
+      rpcUrls: rpcUrl === undefined || rpcUrl === null ? [] : [rpcUrl],
+    };
+  };
+}

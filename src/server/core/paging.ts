@@ -1,0 +1,71 @@
+import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
+import { limits } from '../../protocol/limits.ts';
+import type { AccountStore } from '../ports/account.ts';
+import { fault } from '../ports/errors.ts';
+import type { Page } from '../ports/json-text.ts';
+
+/**
+ * One page of a list. `limit` is the query's text, already checked; `find` answers up to so many records
+ * in order, of which one more than the page tells whether there is a next one.
+ */
+export async function pageOf<Found, Item>(
+  limit: string | undefined,
+  find: (count: number) => Promise<Found[]>,
+  { cursorOf, view }: { cursorOf: (last: Found) => string; view: (found: Found) => Item },
+): Promise<Page<Item>> {
+  const size = limit === undefined ? limits.pageSize : Number(limit);
+  const found = await find(size + 1);
+  const records = found.slice(0, size);
+  const last = records.at(-1);
+  return {
+    items: records.map(view),
+    next_cursor: found.length > size && last !== undefined ? cursorOf(last) : null,
+  };
+}
+
+export interface Cursors {
+  cursorOf(seq: number): string;
+  /** Null without a cursor. Throws `invalid_request` for one that this list did not give. */
+  seqOf(cursor: string | undefined): number | null;
+}
+
+const CIPHER = 'aes-256-gcm';
+const NONCE_BYTES = 12;
+const SEQ_BYTES = 8;
+
+/**
+ * Cursors of one account's list whose order is a sequence that all accounts share. They are sealed, since that
+ * sequence tells how much the others write: nonce, encrypted sequence number and tag, 36 bytes in base64url.
+ */
+export async function openCursors(
+  store: Pick<AccountStore, 'cursorKey'>,
+  list: 'events' | 'ledger',
+  wallet: string,
+): Promise<Cursors> {
+  const key = await store.cursorKey();
+  const scope = Buffer.from(`${list} ${wallet}`);
+  return {
+    cursorOf(seq) {
+      const nonce = randomBytes(NONCE_BYTES);
+      const cipher = createCipheriv(CIPHER, key, nonce).setAAD(scope);
+      const place = Buffer.alloc(SEQ_BYTES);
+      place.writeBigUInt64BE(BigInt(seq));
+      const sealed = [nonce, cipher.update(place), cipher.final(), cipher.getAuthTag()];
+      return Buffer.concat(sealed).toString('base64url');
+    },
+    seqOf(cursor) {
+      if (cursor === undefined) return null;
+      const sealed = Buffer.from(cursor, 'base64url');
+      const end = NONCE_BYTES + SEQ_BYTES;
+      const decipher = createDecipheriv(CIPHER, key, sealed.subarray(0, NONCE_BYTES));
+      decipher.setAAD(scope).setAuthTag(sealed.subarray(end));
+      const place = decipher.update(sealed.subarray(NONCE_BYTES, end));
+      try {
+        decipher.final();
+      } catch {
+        throw fault('invalid_request', 'cursor must be the next_cursor of a page of this list.');
+      }
+      return Number(place.readBigUInt64BE());
+    },
+  };
+}

@@ -1,0 +1,200 @@
+import { auditAnchor, type StatedAnchor } from '../../proof/audit-anchor.ts';
+import { type AuditCheck, isProven } from '../../proof/audit-check.ts';
+import type { Hex } from '../../proof/bytes.ts';
+import type { AnchorTransaction, PublicVerification } from '../../protocol/resources.ts';
+import { formatTimestamp } from '../../protocol/timestamp.ts';
+import type { Chain } from '../ports/chain.ts';
+import { fault } from '../ports/errors.ts';
+import type { CompletionRecord, PublicAnchor, ReceiptRecord } from '../ports/tasks.ts';
+import type { Deps } from './deps.ts';
+import { anchoringChainId, explorerUrlOf } from './operations.ts';
+
+type AnchorView = PublicVerification['anchor'];
+type ChainAnchor = Awaited<ReturnType<Chain['readAnchor']>>;
+
+/**
+ * Holds a proof hash (lower case) against the chain, read anew. Throws `not_found`, and
+ * `chain_unavailable` rather than saying that something is not verified because it cannot be read.
+ */
+export async function verifyProofHash(
+  deps: Deps,
+  readAnchor: AnchorReader,
+  proofHash: Hex,
+  taskId: string | null,
+): Promise<PublicVerification> {
+  const found = await deps.store.findPublicAnchor(proofHash, taskId);
+  if (found === null || found.task.completion === null) {
+    throw fault('not_found', 'No task carries this proof hash.');
+  }
+  const { completion } = found.task;
+  const { verified, anchor } =
+    completion.receipt === null
+      ? { verified: false, anchor: await viewPending(deps, completion) }
+      : await viewAnchored(deps, readAnchor, found, completion, completion.receipt);
+  return {
+    verified,
+    proof_hash: proofHash,
+    task: {
+      id: found.task.id,
+      title: found.task.title,
+      robot: found.robotName,
+      status: found.task.status,
+      robot_id: found.task.robotId,
+      claim_hash: completion.claimHash,
+    },
+    anchor,
+    occurrences: found.occurrences,
+    checked_at: formatTimestamp(deps.clock.now()),
+  };
+}
+
+/**
+ * What the chain holds of a transaction (hash in lower case), read anew. Throws `not_found` for one that no
+ * anchorer of this service signed, so that nobody reads the whole chain through it, and `chain_unavailable`.
+ */
+export async function readAnchorTransaction(
+  deps: Deps,
+  readAnchor: AnchorReader,
+  txHash: Hex,
+): Promise<AnchorTransaction> {
+  if (!(await deps.store.hasAnchorTransaction(txHash))) {
+    throw fault('not_found', 'No proof was anchored here with this transaction.');
+  }
+  const { facts, confirmations, finality } = await readAnchor(txHash);
+  return {
+    ...facts,
+    confirmations: confirmations?.toString() ?? null,
+    finality,
+    checked_at: formatTimestamp(deps.clock.now()),
+  };
+}
+
+/** Without a receipt nothing is claimed that the chain could confirm. */
+async function viewPending(deps: Deps, { txHash }: CompletionRecord): Promise<AnchorView> {
+  const chainId = await anchoringChainId(deps);
+  return {
+    tx_hash: txHash,
+    block_number: null,
+    anchored_at: null,
+    explorer_url: txHash === null ? null : explorerUrlOf(await deps.network(chainId), txHash),
+    on_chain_payload_found: false,
+    chain_id: chainId,
+    from: null,
+    inclusion: null,
+    confirmations: null,
+    finality: null,
+  };
+}
+
+async function viewAnchored(
+  deps: Deps,
+  readAnchor: AnchorReader,
+  { task }: PublicAnchor,
+  completion: CompletionRecord,
+  receipt: ReceiptRecord,
+): Promise<{ verified: boolean; anchor: AnchorView }> {
+  const stated = {
+    chain_id: receipt.chainId,
+    proof_hash: completion.proofHash,
+    task_id: task.id,
+    robot_id: task.robotId,
+    claim_hash: completion.claimHash,
+    inclusion: receipt.inclusion,
+    tx_hash: receipt.txHash,
+    block_number: receipt.blockNumber.toString(),
+    anchored_at: formatTimestamp(receipt.anchoredAt),
+    from: receipt.from,
+  } satisfies StatedAnchor;
+  const seen = await readAnchor(receipt.txHash);
+  const checks = auditAnchor(stated, seen.facts);
+  const network = await deps.network(receipt.chainId);
+  return {
+    verified: isProven(checks) && receipt.finality !== 'reorged',
+    anchor: {
+      tx_hash: stated.tx_hash,
+      block_number: stated.block_number,
+      anchored_at: stated.anchored_at,
+      explorer_url: explorerUrlOf(network, receipt.txHash),
+      on_chain_payload_found: payloadFound(checks, seen),
+      chain_id: stated.chain_id,
+      from: stated.from,
+      inclusion: stated.inclusion,
+      confirmations: seen.confirmations?.toString() ?? null,
+      finality: receipt.finality === 'reorged' ? 'reorged' : seen.finality,
+    },
+  };
+}
+
+const payloadChecks: ReadonlySet<AuditCheck['name']> = new Set([
+  'transaction_found',
+  'payload',
+  'proof_hash',
+  'leaf',
+  'leaf_count',
+  'root',
+  'inclusion_path',
+]);
+
+/** Whether the calldata of the mined transaction is exactly what the stored anchor leads to. */
+function payloadFound(checks: readonly AuditCheck[], { facts }: ChainAnchor): boolean {
+  return facts.receipt !== null && isProven(checks.filter(({ name }) => payloadChecks.has(name)));
+}
+
+/** What the chain holds of a transaction; rejects with `chain_unavailable`. */
+export type AnchorReader = Chain['readAnchor'];
+
+type Reading = ReturnType<AnchorReader>;
+
+interface Slot {
+  /** `startedAt` by `performance.now()`, which no change of the clock moves. */
+  running: { startedAt: number; reading: Reading };
+  /** Begins when `running` ends; shared by everyone who came after that one began. */
+  next: Reading | null;
+}
+
+/** Readings kept for callers that take an old one; the oldest go first. */
+const KEPT = 1000;
+
+/**
+ * Reads of one transaction never run beside each other, and callers share a read only if it began
+ * after they came. With `maxAgeMs` above 0 a caller also takes a read that began at most so long ago.
+ */
+export function createAnchorReader(
+  chain: Pick<Chain, 'readAnchor'>,
+  maxAgeMs: () => number,
+): AnchorReader {
+  const slots = new Map<Hex, Slot>();
+
+  function begin(txHash: Hex): Reading {
+    const reading = chain.readAnchor(txHash);
+    const slot: Slot = { running: { startedAt: performance.now(), reading }, next: null };
+    slots.delete(txHash);
+    slots.set(txHash, slot);
+    reading.then(
+      () => end(txHash, slot, maxAgeMs() > 0),
+      () => end(txHash, slot, false),
+    );
+    return reading;
+  }
+
+  function end(txHash: Hex, slot: Slot, keep: boolean): void {
+    if (slots.get(txHash) !== slot || slot.next !== null) return;
+    if (!keep) slots.delete(txHash);
+    for (const oldest of slots.keys()) {
+      if (slots.size <= KEPT) break;
+      slots.delete(oldest);
+    }
+  }
+
+  return (txHash) => {
+    const slot = slots.get(txHash);
+    if (slot === undefined) return begin(txHash);
+    const age = performance.now() - slot.running.startedAt;
+    if (maxAgeMs() > 0 && age <= maxAgeMs()) return slot.running.reading;
+    slot.next ??= slot.running.reading.then(
+      () => begin(txHash),
+      () => begin(txHash),
+    );
+    return slot.next;
+  };
+}

@@ -1,0 +1,38 @@
+import type { Deps } from '../../core/deps.ts';
+import {
+  createFleet,
+  deleteFleet,
+  getFleet,
+  listFleets,
+  patchFleet,
+  reorderFleets,
+} from '../../core/fleets.ts';
+import type { Handlers } from '../server/call.ts';
+
+export function createFleetHandlers(deps: Deps) {
+  return {
+    async createFleet({ caller, body }) {
+      return { status: 201, body: { fleet: await createFleet(deps, caller.wallet, body) } };
+    },
+    async listFleets({ caller, query }) {
+      return { status: 200, body: await listFleets(deps, caller.wallet, query) };
+    },
+    async getFleet({ caller, params }) {
+      return { status: 200, body: { fleet: await getFleet(deps, caller.wallet, params.id) } };
+    },
+    async patchFleet({ caller, params, body }) {
+      const fleet = await patchFleet(deps, caller.wallet, params.id, body);
+      return { status: 200, body: { fleet } };
+    },
+    async deleteFleet({ caller, params }) {
+      await deleteFleet(deps, caller.wallet, params.id);
+      return { status: 200, body: { deleted: true } };
+    },
+    async reorderFleets({ caller, body }) {
+      return {
+        status: 200,
+        body: { fleets: await reorderFleets(deps, caller.wallet, body.order) },
+      };
+    },
+  } satisfies Partial<Handlers>;
+}

@@ -1,0 +1,38 @@
+import { createHash, timingSafeEqual } from 'node:crypto';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { isLoopback } from '../../../base/loopback.ts';
+import { fault } from '../../ports/errors.ts';
+import { bearerKey } from '../server/credentials.ts';
+
+export interface Metrics {
+  /** Asked of everyone as a Bearer key; without one, only peers on loopback may read. */
+  token: string | null;
+  read(): Promise<{ contentType: string; text: string }>;
+}
+
+/** `/metrics`, for those who may read it; for anyone else there is no such endpoint. */
+export async function metricsPage(scope: FastifyInstance, metrics: Metrics): Promise<void> {
+  scope.get('/metrics', { config: { page: 'text' } }, async (request, reply) => {
+    if (!mayRead(request, metrics.token)) throw fault('not_found', 'There is no such endpoint.');
+    const { contentType, text } = await metrics.read();
+    return reply.header('content-type', contentType).send(text);
+  });
+}
+
+function mayRead(request: FastifyRequest, token: string | null): boolean {
+  if (token !== null) return sameSecret(bearerKey(request) ?? '', token);
+  // A proxy on this machine, or a browser that was led here by a name, speaks for somebody else.
+  const proxied = Object.keys(request.headers).some((name) =>
+    /^(via|forwarded|x-real-ip|x-forwarded-.*)$/.test(name),
+  );
+  const peer = (request.socket.remoteAddress ?? '').replace(/^::ffff:/, '');
+  return !proxied && isLoopback(peer) && isLoopback(request.hostname);
+}
+
+function sameSecret(given: string, expected: string): boolean {
+  return timingSafeEqual(sha256(given), sha256(expected));
+}
+
+function sha256(text: string): Buffer {
+  return createHash('sha256').update(text).digest();
+}

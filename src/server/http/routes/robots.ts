@@ -1,0 +1,48 @@
+import type { Deps } from '../../core/deps.ts';
+import {
+  assignRobots,
+  createRobot,
+  deleteKey,
+  deleteRobot,
+  getOwnRobot,
+  getRobot,
+  listRobots,
+  patchRobot,
+  rotateKey,
+} from '../../core/robots.ts';
+import type { Handlers } from '../server/call.ts';
+
+/** An owner's robots, and a robot's look at itself. */
+export function createRobotHandlers(deps: Deps) {
+  return {
+    async createRobot({ caller, body }) {
+      return { status: 201, body: await createRobot(deps, caller.wallet, body) };
+    },
+    async listRobots({ caller, query }) {
+      return { status: 200, body: await listRobots(deps, caller.wallet, query) };
+    },
+    async getRobot({ caller, params }) {
+      return { status: 200, body: { robot: await getRobot(deps, caller.wallet, params.id) } };
+    },
+    async getOwnRobot({ caller }) {
+      return { status: 200, body: await getOwnRobot(deps, caller) };
+    },
+    async patchRobot({ caller, params, body }) {
+      const robot = await patchRobot(deps, caller.wallet, params.id, body);
+      return { status: 200, body: { robot } };
+    },
+    async assignRobots({ caller, body }) {
+      return { status: 200, body: await assignRobots(deps, caller.wallet, body) };
+    },
+    async rotateKey({ caller, params }) {
+      return { status: 200, body: await rotateKey(deps, caller.wallet, params.id) };
+    },
+    async deleteKey({ caller, params }) {
+      return { status: 200, body: { robot: await deleteKey(deps, caller.wallet, params.id) } };
+    },
+    async deleteRobot({ caller, params }) {
+      await deleteRobot(deps, caller.wallet, params.id);
+      return { status: 200, body: { deleted: true } };
+    },
+  } satisfies Partial<Handlers>;
+}

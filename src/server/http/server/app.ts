@@ -1,0 +1,275 @@
+import { randomUUID } from 'node:crypto';
+import type { IncomingMessage } from 'node:http';
+import { Readable } from 'node:stream';
+import cookie from '@fastify/cookie';
+import Fastify, {
+  type FastifyBaseLogger,
+  type FastifyInstance,
+  type FastifyReply,
+  type FastifyRequest,
+  LogController,
+} from 'fastify';
+import type { Hex } from '../../../proof/bytes.ts';
+import type { Proof } from '../../../proof/json-value.ts';
+import { ajvOptions } from '../../../protocol/ajv-options.ts';
+import { limits } from '../../../protocol/limits.ts';
+import type { Route } from '../../../protocol/route.ts';
+import { type RouteName, routes } from '../../../protocol/routes.ts';
+import { completeTask } from '../../core/completions.ts';
+import type { Deps } from '../../core/deps.ts';
+import { getChainDetails } from '../../core/operations.ts';
+import { signOut } from '../../core/sessions.ts';
+import { countChallenge, createChallenge, signIn } from '../../core/sign-in.ts';
+import { claimTask, readTask } from '../../core/tasks.ts';
+import {
+  createAnchorReader,
+  readAnchorTransaction,
+  verifyProofHash,
+} from '../../core/verification.ts';
+import { fault } from '../../ports/errors.ts';
+import { JsonText } from '../../ports/json-text.ts';
+import { accountHandlers } from '../routes/account.ts';
+import { evidenceHandlers } from '../routes/evidence.ts';
+import { createFleetHandlers } from '../routes/fleets.ts';
+import { type Metrics, metricsPage } from '../routes/metrics.ts';
+import { operationsHandlers } from '../routes/operations.ts';
+import { cliLoginPage, dashboardPages, docsPage } from '../routes/pages.ts';
+import { createRobotHandlers } from '../routes/robots.ts';
+import { telemetryHandlers } from '../routes/telemetry.ts';
+import { createAuthenticators } from './authentication.ts';
+import { createArrivalBound, createBodyParser, requireBody, requireIdentity } from './bodies.ts';
+import type { Access, Call, Handlers } from './call.ts';
+import { challengeNonce, createCookies, sessionToken } from './credentials.ts';
+import { answerError } from './errors.ts';
+import { AnswersDue, createWaits } from './in-flight.ts';
+import { jsonPieces } from './json.ts';
+import {
+  type ArrivalTimeouts,
+  arrivalTimeouts,
+  createConnectionErrorHandler,
+  createHttpServer,
+  drainOnClose,
+} from './listener.ts';
+import { applyCount, createAdmission } from './rate-limits.ts';
+import { addSecurityHeaders } from './security-headers.ts';
+
+export interface AppDeps extends Deps {
+  logger: FastifyBaseLogger;
+  /** `arrivalTimeouts` where not given. */
+  timeouts?: ArrivalTimeouts;
+  /** Addresses and CIDR ranges of the proxies that are believed whom they speak for. */
+  trustedProxies?: readonly string[];
+  /** Without it there is no `/metrics`. */
+  metrics?: Metrics;
+  /** Called after each answer; `seconds` from the request's head to the answer's end. */
+  onAnswered?: (answered: Answered) => void;
+}
+
+export interface Answered {
+  /** Null where the request met no row of the table. */
+  route: RouteName | null;
+  method: string;
+  status: number;
+  seconds: number;
+}
+
+/**
+ * The HTTP half: every route of the table, each in the scope of its access, where the scope's hook
+ * authenticates. Not listening yet; `close()` waits for the requests under way.
+ */
+export function buildApp(deps: AppDeps): FastifyInstance {
+  const answers = new AnswersDue();
+  const app = createFastify(deps, answers);
+  drainOnClose(app, answers);
+  app.decorateRequest('caller', null);
+  addSecurityHeaders(app, deps.settings.baseUrl.startsWith('https:'));
+  const admit = createAdmission(deps);
+  const boundArrival = createArrivalBound();
+  // What waits for nothing is no async function: a busy server would make a promise for each hook of each request.
+  app.addHook('onRequest', (request, reply, done) => {
+    admit(request, reply);
+    done();
+  });
+  // For files that a route does not find; an unknown route meets the hook above first.
+  app.setNotFoundHandler(() => {
+    throw fault('not_found', 'There is no such file.');
+  });
+  app.addHook('preParsing', (request, _reply, _payload, done) => {
+    requireIdentity(request);
+    boundArrival(request);
+    done();
+  });
+  app.addHook('preValidation', (request, _reply, done) => {
+    requireBody(request);
+    done();
+  });
+  app.addHook('onResponse', (request, reply, done) => {
+    deps.onAnswered?.({
+      route: request.routeOptions.config.name ?? null,
+      method: request.method,
+      status: reply.statusCode,
+      seconds: reply.elapsedTime / 1000,
+    });
+    request.log.info(
+      {
+        method: request.method,
+        path: request.routeOptions.url ?? null,
+        status: reply.statusCode,
+        address: request.ip,
+        ms: Math.round(reply.elapsedTime),
+      },
+      'answered',
+    );
+    done();
+  });
+  app.register(docsPage);
+  app.register(cliLoginPage);
+  app.register(dashboardPages);
+  const { metrics } = deps;
+  if (metrics) app.register((scope) => metricsPage(scope, metrics));
+  const handlers = createHandlers(deps);
+  const authenticators = createAuthenticators(deps);
+  for (const [access, authenticate] of Object.entries(authenticators)) {
+    app.register(async (scope) => {
+      // A robot has none to look for.
+      if (access !== 'robot') await scope.register(cookie);
+      scope.addHook('onRequest', async (request, reply) => {
+        request.caller = await authenticate(request, reply);
+      });
+      for (const name of namesOf(access as Access)) registerRoute(scope, name, handlers);
+    });
+  }
+  return app;
+}
+
+function createFastify(
+  { logger, timeouts = arrivalTimeouts, trustedProxies = [] }: AppDeps,
+  answers: AnswersDue,
+): FastifyInstance {
+  const app = Fastify({
+    serverFactory: (listener) => createHttpServer(listener, answers, timeouts),
+    loggerInstance: logger,
+    logController: new LogController({ disableRequestLogging: true }),
+    trustProxy: trustedProxies.length > 0 && [...trustedProxies],
+    genReqId: requestId,
+    bodyLimit: limits.smallBodyBytes,
+    exposeHeadRoutes: false,
+    return503OnClosing: false,
+    // The header limit bounds a path; a long hash gets its own error.
+    routerOptions: { maxParamLength: 100_000 },
+    ajv: { customOptions: ajvOptions },
+    frameworkErrors: answerError,
+    clientErrorHandler: createConnectionErrorHandler(answers),
+  });
+  app.setErrorHandler(answerError);
+  app.removeAllContentTypeParsers();
+  app.addContentTypeParser<Buffer>('application/json', { parseAs: 'buffer' }, createBodyParser());
+  return app;
+}
+
+/** The caller's id for the request if it is fit to be logged, else a new one. */
+function requestId({ headers }: Pick<IncomingMessage, 'headers'>): string {
+  const given = headers['x-request-id'];
+  return typeof given === 'string' && /^[\w.-]{1,64}$/.test(given) ? given : randomUUID();
+}
+
+function namesOf(access: Access): RouteName[] {
+  const names = Object.keys(routes) as RouteName[]; // Object.keys forgets the literal names.
+  return names.filter((name) => routes[name].access === access);
+}
+
+function registerRoute<Name extends RouteName>(
+  scope: FastifyInstance,
+  name: Name,
+  handlers: Handlers,
+): void {
+  const route: Route = routes[name];
+  scope.route({
+    method: route.method,
+    url: route.path,
+    config: { route, name },
+    ...(route.maxBody !== undefined && { bodyLimit: route.maxBody }),
+    schema: {
+      querystring: route.query ?? { type: 'object', additionalProperties: false },
+      ...(route.params && { params: route.params }),
+      ...(route.body && { body: route.body }),
+    },
+    handler: async (request, reply) => {
+      const answer = await handlers[name](takeCall<Name>(request, reply));
+      reply.status(answer.status as number);
+      const written = answer.body instanceof JsonText ? answer.body.text : null;
+      if (written === null && !route.longAnswer) return reply.send(answer.body);
+      reply.type('application/json; charset=utf-8');
+      return reply.send(written ?? Readable.from(jsonPieces(answer.body as object)));
+    },
+  });
+}
+
+/** The request lets go of its body: it belongs to the handler, which may need it no more long before it answers. */
+function takeCall<Name extends RouteName>(
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Call<Name> {
+  const { caller, params, query, body } = request;
+  request.body = undefined;
+  // The route's schemas and the hook of its scope hold these types.
+  return { caller, params, query, body, request, reply } as Call<Name>;
+}
+
+/** One handler for each route of the table: from the wire to the use case and back. */
+export function createHandlers(deps: Deps): Handlers {
+  const cookies = createCookies(() => deps.settings.baseUrl.startsWith('https:'));
+  const wait = createWaits(deps.stopping);
+  const readAnchor = createAnchorReader(deps.chain, () => deps.settings.verifyMaxAgeMs);
+  return {
+    ...accountHandlers(deps, cookies),
+    ...evidenceHandlers(deps),
+    ...operationsHandlers(deps),
+    async createChallenge({ body, reply }) {
+      const { wallet, count } = await countChallenge(deps, body.address);
+      applyCount(reply, count);
+      const { nonce, message } = await createChallenge(deps, wallet, body.chainId);
+      cookies.setChallenge(reply, nonce);
+      return { status: 200, body: { message } };
+    },
+    async verifySignature({ body, request, reply }) {
+      const nonce = challengeNonce(request);
+      const { token, wallet, holds } = await signIn(deps, { ...body, nonce });
+      cookies.setSession(reply, token);
+      cookies.clearChallenge(reply);
+      return { status: 200, body: { signed_in: true, wallet, gate: { holds } } };
+    },
+    async signOut({ request, reply }) {
+      await signOut(deps, sessionToken(request));
+      cookies.clearSession(reply);
+      return { status: 200, body: { signed_out: true } };
+    },
+    async getChain() {
+      return { status: 200, body: await getChainDetails(deps) };
+    },
+    async verifyProofHash({ params, query }) {
+      const proofHash = params.proofHash.toLowerCase() as Hex; // The route's schema holds its form.
+      const taskId = query.task_id ?? null;
+      return { status: 200, body: await verifyProofHash(deps, readAnchor, proofHash, taskId) };
+    },
+    async readAnchorTransaction({ params }) {
+      const txHash = params.txHash.toLowerCase() as Hex; // The route's schema holds its form.
+      return { status: 200, body: await readAnchorTransaction(deps, readAnchor, txHash) };
+    },
+    ...createRobotHandlers(deps),
+    ...createFleetHandlers(deps),
+    ...telemetryHandlers(deps),
+    async createTask({ caller, body }) {
+      return { status: 201, body: await claimTask(deps, caller, body) };
+    },
+    completeTask({ caller, params, body, request }) {
+      const proof = body.proof as Proof; // The route's schema holds it.
+      return wait(request.raw.socket, (enough) =>
+        completeTask(deps, caller, params.id, proof, enough),
+      );
+    },
+    async getTask({ caller, params }) {
+      return { status: 200, body: await readTask(deps, params.id, caller) };
+    },
+  };
+}

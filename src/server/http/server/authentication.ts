@@ -1,0 +1,49 @@
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { Deps } from '../../core/deps.ts';
+import { authenticateRobot } from '../../core/robots.ts';
+import { authenticateSession } from '../../core/sessions.ts';
+import { fault } from '../../ports/errors.ts';
+import type { Access, Callers } from './call.ts';
+import { bearerKey, sessionToken } from './credentials.ts';
+import { applyCount, putRateHeaders } from './rate-limits.ts';
+
+type Authenticate<Kind extends Access> = (
+  request: FastifyRequest,
+  reply: FastifyReply,
+) => Promise<Callers[Kind]>;
+
+/** Who calls, by kind of access. Counts the call where its route is metered; nothing is read of a body. */
+export function createAuthenticators(deps: Deps): { [Kind in Access]: Authenticate<Kind> } {
+  const robot: Authenticate<'robot'> = async (request, reply) => {
+    const apiKey = bearerKey(request);
+    if (apiKey === null) {
+      throw fault('missing_api_key', 'Send the robot API key as "Authorization: Bearer svc_…".');
+    }
+    const found = await authenticateRobot(deps, apiKey);
+    applyCount(reply, found.count);
+    return found.robot;
+  };
+  const session: Authenticate<'session'> = async (request, reply) => {
+    const token = sessionToken(request);
+    if (bearerKey(request) !== null) {
+      throw fault('missing_session', 'An API key is not accepted here; sign in, and send none.');
+    }
+    if (token === null) throw fault('missing_session', 'Sign in first.');
+    const counted = request.routeOptions.config.route?.limit === 'account';
+    const found = await authenticateSession(deps, token, counted);
+    if (counted) applyCount(reply, found.count);
+    else putRateHeaders(reply, found.count.limit, found.count.remaining);
+    return found.session;
+  };
+  return {
+    public: async () => undefined,
+    robot,
+    session,
+    robot_or_session: async (request, reply) => {
+      if (bearerKey(request) === null && sessionToken(request) !== null) {
+        return { wallet: (await session(request, reply)).wallet };
+      }
+      return { robotId: (await robot(request, reply)).id };
+    },
+  };
+}

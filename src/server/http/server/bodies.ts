@@ -1,0 +1,194 @@
+import type { FastifyRequest } from 'fastify';
+import { atOnce, inSteps } from '../../../base/steps.ts';
+import { Turns } from '../../../base/turns.ts';
+import type { JsonValue } from '../../../proof/json-value.ts';
+import {
+  mostValuesIn,
+  readStrictJson,
+  type StrictJsonOptions,
+} from '../../../proof/strict-json.ts';
+import { StrictJsonError } from '../../../proof/strict-json-error.ts';
+import { decodeUtf8 } from '../../../proof/utf8.ts';
+import { bodyFault } from '../../../protocol/body-fault.ts';
+import { limits } from '../../../protocol/limits.ts';
+import type { Route } from '../../../protocol/route.ts';
+import { fault } from '../../ports/errors.ts';
+import { whileConnected } from './in-flight.ts';
+
+/** A document in the body may nest as deep as a proof; the body around it is one level more. */
+const MAX_DEPTH = limits.documentDepth + 1;
+
+/** The body itself and its members beside the document, and room for more, which the schema refuses. */
+const VALUES_AROUND_DOCUMENT = 100;
+
+/** A larger body takes milliseconds to read and check. Bytes. */
+export const LARGE = 32 * 1024;
+
+export const MIB = 1024 * 1024;
+
+/** Large bodies that may wait, of one account and of all, in bytes. */
+const LARGE_WAITING = { ofOne: 32 * MIB, inAll: 64 * MIB };
+
+/**
+ * Reads bodies; large ones one by one, the accounts by turns, and others are served in between. A small one is read at
+ * once, without a promise.
+ */
+export function createBodyParser(): (
+  request: FastifyRequest,
+  bytes: Buffer,
+  done: (error: Error | null, body?: unknown) => void,
+) => void {
+  const turns = new Turns({
+    atOnce: 1,
+    waiting: LARGE_WAITING,
+    refusal: () => fault('overloaded', 'Too many large bodies wait already; nothing was done.'),
+  });
+
+  async function parseLarge(request: FastifyRequest, bytes: Buffer): Promise<unknown> {
+    // Whoever went takes no room from those who wait.
+    const gone = new AbortController();
+    const leave = () => gone.abort(fault('invalid_request', 'The connection was closed.'));
+    const end = await whileConnected(request.raw.socket, leave, () =>
+      turns.take(accountOf(request), { size: bytes.length, signal: gone.signal }),
+    );
+    const startedAt = performance.now();
+    try {
+      return await inSteps(readBody(request, bytes));
+    } finally {
+      // What follows the reading, up to the first wait, belongs to the turn; then others get twice as long.
+      setImmediate(() => setTimeout(end, 2 * (performance.now() - startedAt)));
+    }
+  }
+
+  return (request, bytes, done) => {
+    if (bytes.length > LARGE) {
+      parseLarge(request, bytes).then((body) => done(null, body), done);
+      return;
+    }
+    let body: JsonValue | undefined;
+    try {
+      body = atOnce(readBody(request, bytes));
+    } catch (error) {
+      done(error as Error); // Nothing else is thrown.
+      return;
+    }
+    done(null, body);
+  };
+}
+
+/** Empty for a caller without one. */
+export function accountOf({ caller }: FastifyRequest): string {
+  return caller && 'wallet' in caller ? caller.wallet : '';
+}
+
+/**
+ * The JSON value of a body, nothing replaced and nothing dropped; undefined when the body is empty.
+ * Throws `unsupported_media_type`, `invalid_json`, or, for JSON that would change silently, the code
+ * of the field where the fault lies.
+ */
+function* readBody(
+  request: FastifyRequest,
+  bytes: Buffer,
+): Generator<unknown, JsonValue | undefined> {
+  requireUtf8(request.headers['content-type'] ?? '');
+  if (bytes.length === 0) return undefined;
+  const { route } = request.routeOptions.config;
+  try {
+    return yield* readStrictJson(decodeUtf8(bytes), parseLimits(route));
+  } catch (error) {
+    if (!(error instanceof StrictJsonError)) throw error;
+    const { code, message } = bodyFault(error, route);
+    throw fault(code, message);
+  }
+}
+
+/** Without a document the size of the body is bound enough. */
+function parseLimits(route: Route | undefined): StrictJsonOptions {
+  const { document, maxValues } = route ?? {};
+  if (maxValues !== undefined) return { maxDepth: MAX_DEPTH, maxValues };
+  if (document === undefined) return { maxDepth: MAX_DEPTH };
+  const around = VALUES_AROUND_DOCUMENT;
+  return { maxDepth: MAX_DEPTH, maxValues: mostValuesIn(document.maxBytes) + around };
+}
+
+/** Nothing is unpacked here; bytes that are packed would only look like broken JSON. */
+export function requireIdentity({ headers }: FastifyRequest): void {
+  const encoding = headers['content-encoding'];
+  if (encoding !== undefined && !/^ *identity *$/i.test(encoding)) {
+    throw fault('unsupported_media_type', 'The body must not have a Content-Encoding.');
+  }
+}
+
+/** Routes with a body need one; the others take none, or an empty object. */
+export function requireBody(request: FastifyRequest): void {
+  const { body } = request;
+  const absent = body === undefined;
+  if (request.routeOptions.config.route?.body) {
+    if (absent) throw fault('invalid_json', 'The body is empty; a JSON object is needed.');
+  } else if (!absent && !isEmptyObject(body)) {
+    throw fault('invalid_request', 'This endpoint takes no body, or an empty JSON object.');
+  }
+}
+
+function requireUtf8(contentType: string): void {
+  for (const parameter of contentType.split(';').slice(1)) {
+    const [name = '', value = ''] = parameter.split('=', 2);
+    if (name.trim().toLowerCase() !== 'charset') continue;
+    if (!/^"?utf-8"?$/i.test(value.trim())) {
+      throw fault('unsupported_media_type', 'The body must be application/json in UTF-8.');
+    }
+  }
+}
+
+function isEmptyObject(value: unknown): boolean {
+  return (
+    typeof value === 'object' &&
+    value !== null &&
+    !Array.isArray(value) &&
+    Object.keys(value).length === 0
+  );
+}
+
+/** Large bodies that may be on their way, of one account and of all, in bytes. */
+const ARRIVING = { ofOne: 32 * MIB, inAll: 256 * MIB };
+
+/**
+ * Refuses a large body, before anything of it is read, where too much is on its way: what has arrived of a body
+ * stands in memory until the rest has, which a slow sender puts off for as long as it may.
+ */
+export function createArrivalBound(): (request: FastifyRequest) => void {
+  const arriving = new Map<string, number>();
+  let inAll = 0;
+
+  function add(account: string, bytes: number): void {
+    const ofOne = (arriving.get(account) ?? 0) + bytes;
+    if (ofOne === 0) arriving.delete(account);
+    else arriving.set(account, ofOne);
+    inAll += bytes;
+  }
+
+  return (request) => {
+    const bytes = mostBytes(request);
+    if (bytes <= LARGE) return;
+    const account = accountOf(request);
+    if ((arriving.get(account) ?? 0) + bytes > ARRIVING.ofOne || inAll + bytes > ARRIVING.inAll) {
+      throw fault('overloaded', 'Too many large bodies are on their way; nothing was done.');
+    }
+    add(account, bytes);
+    let isArriving = true;
+    const leave = () => {
+      if (isArriving) add(account, -bytes);
+      isArriving = false;
+    };
+    request.raw.once('end', leave);
+    // Without the rest.
+    request.raw.once('close', leave);
+  };
+}
+
+/** Of the request's body that are ever read; one without an announced length may have as many as its route takes. */
+function mostBytes({ headers, routeOptions: { bodyLimit } }: FastifyRequest): number {
+  if (headers['transfer-encoding'] !== undefined) return bodyLimit;
+  const announced = Number(headers['content-length'] ?? 0);
+  return announced > bodyLimit ? 0 : announced;
+}

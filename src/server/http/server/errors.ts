@@ -1,0 +1,98 @@
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { SvcError } from '../../../base/svc-error.ts';
+import { type ErrorCode, errors, isErrorCode } from '../../../protocol/errors.ts';
+import type { Route } from '../../../protocol/route.ts';
+import { type SchemaError, schemaFault } from '../../../protocol/schema-fault.ts';
+import { fault } from '../../ports/errors.ts';
+import { openRouteOf, putCommonHeaders } from './rate-limits.ts';
+
+/** Seconds for `Retry-After` where the error does not know better. */
+const retryAfter: Partial<Record<ErrorCode, number>> = {
+  rate_limited: 1,
+  anchor_queued: 5,
+  chain_unavailable: 5,
+  overloaded: 5,
+  storage_unavailable: 5,
+};
+
+/** Fastify's own errors, by what they mean on the wire. */
+const frameworkErrors: Readonly<Record<string, [ErrorCode, string]>> = {
+  FST_ERR_CTP_INVALID_MEDIA_TYPE: [
+    'unsupported_media_type',
+    'The body must be application/json in UTF-8.',
+  ],
+  FST_ERR_CTP_INVALID_CONTENT_LENGTH: [
+    'invalid_request',
+    'The body is not as long as Content-Length says.',
+  ],
+  FST_ERR_MAX_PARAM_LENGTH: ['not_found', 'There is no such endpoint.'],
+  ECONNRESET: ['invalid_request', 'The body ended before it was complete.'],
+};
+
+/** The one place where an error becomes an answer, and where it is logged. */
+export function answerError(error: unknown, request: FastifyRequest, reply: FastifyReply): void {
+  const known = knownFault(error, request);
+  if (known === null) request.log.error({ err: error }, 'unexpected error');
+  const answered =
+    known ??
+    fault(
+      'internal_error',
+      `Something went wrong; the request id ${request.id} tells the operator.`,
+    );
+  if (answered.code === 'storage_unavailable') {
+    request.log.warn({ reason: reasonOf(answered) }, 'storage unavailable');
+  }
+  if (!reply.hasHeader('x-request-id')) {
+    putCommonHeaders(request, reply);
+    if (openRouteOf(request)) reply.header('access-control-allow-origin', '*');
+  }
+  const seconds = answered.details.retry_after ?? retryAfter[answered.code];
+  if (seconds !== undefined) reply.header('retry-after', String(seconds));
+  reply.status(errors[answered.code].status).send(errorBody(answered));
+}
+
+export function errorBody({ code, message, details }: SvcError): Record<string, unknown> {
+  return { error: code, message, ...details };
+}
+
+/** In one line, without a stack: while the database is away, every request logs it. */
+function reasonOf({ message, cause }: SvcError): string {
+  if (!(cause instanceof Error)) return message;
+  // node-postgres leaves the message empty where several addresses were tried.
+  return `${message} ${cause.message || (cause as NodeJS.ErrnoException).code}`;
+}
+
+/** Null for a bug: its text stays here. */
+function knownFault(error: unknown, request: FastifyRequest): SvcError<ErrorCode> | null {
+  if (error instanceof SvcError) return isWireError(error) ? error : null;
+  if (typeof error !== 'object' || error === null) return null;
+  if ('validation' in error && Array.isArray(error.validation)) {
+    const part = 'validationContext' in error ? String(error.validationContext) : 'request';
+    const failed: SchemaError[] = error.validation;
+    const { route } = request.routeOptions.config;
+    const { code, message } = schemaFault(failed, partNames[part] ?? part, route);
+    return fault(code, message);
+  }
+  const code = 'code' in error ? String(error.code) : '';
+  if (code === 'FST_ERR_BAD_URL') return badUrl(openRouteOf(request));
+  if (code === 'FST_ERR_CTP_BODY_TOO_LARGE') {
+    const { bodyLimit } = request.routeOptions;
+    return fault('payload_too_large', `The body must have at most ${bodyLimit} bytes here.`);
+  }
+  const [wireCode, message] = Object.hasOwn(frameworkErrors, code)
+    ? (frameworkErrors[code] ?? [])
+    : [];
+  return wireCode && message ? fault(wireCode, message) : null;
+}
+
+/** The code of the path's parameter, where it is known that only that can be at fault. */
+function badUrl(route: Route | undefined): SvcError<ErrorCode> {
+  const [code = 'invalid_request'] = Object.values(route?.fieldErrors ?? {});
+  return fault(code, 'The path is not valid percent-encoded UTF-8.');
+}
+
+const partNames: Readonly<Record<string, string>> = { params: 'path', querystring: 'query' };
+
+function isWireError(error: SvcError): error is SvcError<ErrorCode> {
+  return isErrorCode(error.code);
+}

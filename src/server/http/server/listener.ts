@@ -1,0 +1,144 @@
+import { randomUUID } from 'node:crypto';
+import { createServer, type RequestListener, type Server, STATUS_CODES } from 'node:http';
+import type { Socket } from 'node:net';
+import type { FastifyInstance } from 'fastify';
+import type { SvcError } from '../../../base/svc-error.ts';
+import { type ErrorCode, errors } from '../../../protocol/errors.ts';
+import { limits } from '../../../protocol/limits.ts';
+import { fault } from '../../ports/errors.ts';
+import { errorBody } from './errors.ts';
+import type { AnswersDue } from './in-flight.ts';
+
+/** Milliseconds. The time that an answer takes does not count. */
+export interface ArrivalTimeouts {
+  /** From the first byte, or from the connection, to the end of the headers. */
+  headersMs: number;
+  /** To the end of the body. */
+  requestMs: number;
+  /** Without a byte of an answer being taken. */
+  unreadMs: number;
+  /** How often connections are looked at. */
+  checkMs: number;
+}
+
+export const arrivalTimeouts: ArrivalTimeouts = {
+  headersMs: 10_000,
+  requestMs: 30_000,
+  unreadMs: 30_000,
+  checkMs: 2_000,
+};
+
+/** How long a connection on which nothing is asked stays open; longer than a proxy in front keeps its own. */
+const KEEP_ALIVE_MS = 72_000;
+
+/**
+ * Connections at once; more are closed on arrival. Each waiting completion holds one, so that this is far above
+ * the robots that work at the same moment, and an idle one costs some 20 KB, so that all of them fit a small host.
+ */
+const MOST_CONNECTIONS = 4096;
+
+/** Of answers that clients have not taken, on all connections together: they stand in memory until they are. */
+const MOST_UNREAD_BYTES = 128 * 1024 * 1024;
+
+export function createHttpServer(
+  listener: RequestListener,
+  answers: AnswersDue,
+  timeouts: ArrivalTimeouts,
+): Server {
+  const server = createServer(
+    {
+      headersTimeout: timeouts.headersMs,
+      requestTimeout: timeouts.requestMs,
+      connectionsCheckingInterval: timeouts.checkMs,
+      keepAliveTimeout: KEEP_ALIVE_MS,
+      // Nothing is ever read from Host, and Node's own refusal would have no body.
+      requireHostHeader: false,
+    },
+    (request, response) => {
+      if (answers.admit(request, response)) listener(request, response);
+    },
+  );
+  server.maxConnections = MOST_CONNECTIONS;
+  server.timeout = timeouts.unreadMs;
+  // Told as well of connections on which nothing is asked, and of those whose answer is being made.
+  server.on('timeout', (socket) => {
+    if (!answers.isAwaited(socket)) socket.destroy();
+  });
+  const bound = setInterval(() => answers.boundUnread(MOST_UNREAD_BYTES), timeouts.checkMs).unref();
+  server.once('close', () => clearInterval(bound));
+  // Node would answer an unknown expectation by itself, without a body.
+  server.on('checkExpectation', (request, response) => server.emit('request', request, response));
+  return server;
+}
+
+/** The sender has so long to take the answer and to close its side. */
+const LINGER_MS = 1000;
+
+/**
+ * Answers what Node's parser refuses before there is a request, and what arrives too slowly, then ends the
+ * connection, whatever the other side does. Where the answer could be taken for that of an earlier request,
+ * the connection ends without one.
+ */
+export function createConnectionErrorHandler(answers: AnswersDue) {
+  const ending = new WeakSet<Socket>();
+  return (error: Error & { code?: string }, socket: Socket): void => {
+    if (ending.has(socket)) return;
+    if (error.code === 'ECONNRESET' || !socket.writable || !answers.mayInterject(socket)) {
+      socket.destroy();
+      return;
+    }
+    ending.add(socket);
+    socket.end(rawAnswer(faultOf(error.code)));
+    // Destroyed at once, it would take the answer with it where more of the request is on its way.
+    const timer = setTimeout(() => socket.destroy(), LINGER_MS);
+    socket.once('close', () => clearTimeout(timer));
+  };
+}
+
+function faultOf(code: string | undefined): SvcError<ErrorCode> {
+  switch (code) {
+    case 'HPE_HEADER_OVERFLOW':
+      return fault('headers_too_large', 'The request headers are too large.');
+    case 'ERR_HTTP_REQUEST_TIMEOUT':
+      return fault('request_timeout', 'The request took too long to arrive.');
+    case 'HPE_CHUNK_EXTENSIONS_OVERFLOW':
+      return fault('payload_too_large', 'The chunk extensions of the body are too large.');
+    default:
+      return fault('invalid_request', 'This is not a well-formed HTTP request.');
+  }
+}
+
+function rawAnswer(refusal: SvcError<ErrorCode>): string {
+  const { status } = errors[refusal.code];
+  const body = JSON.stringify(errorBody(refusal));
+  const limit = String(limits.unmeteredPerWindow);
+  const headers = {
+    'content-type': 'application/json; charset=utf-8',
+    'content-length': String(Buffer.byteLength(body)),
+    connection: 'close',
+    'x-request-id': randomUUID(),
+    'x-ratelimit-limit': limit,
+    'x-ratelimit-remaining': limit,
+  };
+  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
+  return `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}\r\n${lines.join('')}\r\n${body}`;
+}
+
+const CHECK_MS = 20;
+/** Answers under way get so long; a slow sender must not hold up a shutdown. */
+const GRACE_MS = 10_000;
+
+/**
+ * Makes `close()` end connections once no answer is under way. Node by itself waits for every
+ * connection that was opened and never used, and checks no time-outs any more while it does.
+ */
+export function drainOnClose(app: FastifyInstance, answers: AnswersDue): void {
+  let timer: NodeJS.Timeout | undefined;
+  app.addHook('preClose', async () => {
+    const end = performance.now() + GRACE_MS;
+    timer = setInterval(() => {
+      if (!answers.any || performance.now() > end) app.server.closeAllConnections();
+    }, CHECK_MS);
+  });
+  app.addHook('onClose', async () => clearInterval(timer));
+}

@@ -1,0 +1,92 @@
+import { Counter, type Registry } from 'prom-client';
+import type { Store } from '../ports/store.ts';
+
+/** Counts what becomes durable on a proof's way to the chain, after it is. */
+export function createAnchorMeters(registry: Registry): (store: Store) => Store {
+  const { anchors, transactions, replacements, gas, fees } = createCounters(registry);
+  /** Unsettled leaves of the open attempts that this process has seen. */
+  const unsettled = new Map<string, number>();
+  return (store) => ({
+    ...store,
+    async queueCompletion(completion) {
+      const result = await store.queueCompletion(completion);
+      if (result.outcome === 'queued') anchors.inc({ state: 'queued' });
+      return result;
+    },
+    async listOpenAttempts(lease) {
+      const attempts = await store.listOpenAttempts(lease);
+      for (const { id, unsettledLeaves } of attempts) unsettled.set(id, unsettledLeaves);
+      return attempts;
+    },
+    async commitAttempt(lease, attempt) {
+      await store.commitAttempt(lease, attempt);
+      unsettled.set(attempt.id, attempt.leaves.length);
+      anchors.inc({ state: 'submitted' }, attempt.leaves.length);
+      transactions.inc({ state: 'signed' });
+    },
+    async addVariant(lease, attemptId, variant, replaces, now) {
+      await store.addVariant(lease, attemptId, variant, replaces, now);
+      replacements.inc();
+    },
+    async recordStandings(lease, standings, now) {
+      await store.recordStandings(lease, standings, now);
+      transactions.inc({ state: 'finalized' }, standings.finalized.length);
+      transactions.inc({ state: 'reorged' }, standings.reorged.length);
+    },
+    async recordDeath(lease, attemptId, now) {
+      await store.recordDeath(lease, attemptId, now);
+      unsettled.delete(attemptId);
+      transactions.inc({ state: 'dead' });
+    },
+    async recordInclusion(lease, attemptId, mined, now) {
+      await store.recordInclusion(lease, attemptId, mined, now);
+      transactions.inc({ state: 'included' });
+      gas.inc(Number(mined.gasUsed));
+      fees.inc(Number(mined.gasUsed * mined.effectiveGasPrice + mined.dataFeeWei) / 1e18);
+    },
+    async settleLeaves(lease, attemptId, limit, now) {
+      const left = await store.settleLeaves(lease, attemptId, limit, now);
+      anchors.inc({ state: 'included' }, (unsettled.get(attemptId) ?? left) - left);
+      if (left === 0) unsettled.delete(attemptId);
+      else unsettled.set(attemptId, left);
+      return left;
+    },
+    async refuseQueuedProofs(lease, taskIds, reason, now) {
+      await store.refuseQueuedProofs(lease, taskIds, reason, now);
+      anchors.inc({ state: 'failed' }, taskIds.length);
+    },
+  });
+}
+
+function createCounters(registry: Registry) {
+  const registers = [registry];
+  return {
+    anchors: new Counter({
+      name: 'svc_anchors_total',
+      help: 'Proofs that came into a state since the start',
+      labelNames: ['state'],
+      registers,
+    }),
+    transactions: new Counter({
+      name: 'svc_anchor_transactions_total',
+      help: 'Anchoring transactions that came into a state since the start',
+      labelNames: ['state'],
+      registers,
+    }),
+    replacements: new Counter({
+      name: 'svc_anchor_replacements_total',
+      help: 'Stuck anchoring transactions replaced at higher fees since the start',
+      registers,
+    }),
+    gas: new Counter({
+      name: 'svc_anchor_gas_total',
+      help: 'Gas used by included anchoring transactions since the start',
+      registers,
+    }),
+    fees: new Counter({
+      name: 'svc_anchor_fees_total',
+      help: 'Fees of included anchoring transactions since the start, in whole coins (1e18 wei)',
+      registers,
+    }),
+  };
+}

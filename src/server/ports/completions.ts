@@ -1,0 +1,43 @@
+import type { Hex } from '../../proof/bytes.ts';
+import type { TaskRecord } from './tasks.ts';
+
+export interface NewCompletion {
+  taskId: string;
+  robotId: string;
+  /** Of the key that the call came with; see `RobotCaller`. */
+  keyHash: string;
+  /** Canonical JSON of the evidence. */
+  proof: string;
+  proofHash: Hex;
+  claimHash: Hex;
+  leaf: Hex;
+  now: number;
+}
+
+export type QueueOutcome =
+  | { outcome: 'queued' }
+  | { outcome: 'already_completed' | 'completion_in_progress'; task: TaskRecord }
+  | {
+      outcome:
+        | 'not_found'
+        | 'robot_gone'
+        | 'no_anchor_quota'
+        | 'no_gas_credit'
+        /** The chain was never reached, so the reservation cannot be computed. */
+        | 'no_fee_quote';
+    };
+
+export interface CompletionStore {
+  /**
+   * Step 1 of anchoring: stores the proof, reserves one anchor and the gas of a single
+   * (`reservation` in rules/credits.ts, from the last fee quote), writes the ledger, queues the leaf;
+   * one commit. A completion that failed before is tried again under the next cycle.
+   * Checks in the order: key (`robot_gone`), task, state, anchor quota, gas credit.
+   */
+  queueCompletion(completion: NewCompletion): Promise<QueueOutcome>;
+  /**
+   * Resolves when the completion is included, finalized or failed, when the task is gone, or when
+   * the signal aborts (it does not reject for that). A wake-up is only a hint: read the task after.
+   */
+  waitForCompletion(taskId: string, signal: AbortSignal): Promise<void>;
+}

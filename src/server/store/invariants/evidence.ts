@@ -1,0 +1,69 @@
+import { createHash } from 'node:crypto';
+import type { Hex } from '../../../proof/bytes.ts';
+import { commitLeaves } from '../../../proof/commitment.ts';
+import { leafHash } from '../../../proof/leaf.ts';
+import { decodePayload, encodePayload } from '../../../proof/payload.ts';
+import { openProof } from '../rows/evidence.ts';
+
+/** Null where the evidence cannot be opened. */
+export function hashOfEvidence(sealed: Buffer, key: Buffer): string | null {
+  try {
+    return `0x${createHash('sha256').update(openProof(sealed, key), 'utf8').digest('hex')}`;
+  } catch {
+    return null;
+  }
+}
+
+/** A leaf, its attempt and what it binds. */
+export interface LeafRow {
+  attempt_id: string;
+  leaf_index: number;
+  leaf: Hex;
+  path: string;
+  settled_at: number | null;
+  payload: Hex;
+  root: Hex | null;
+  leaf_count: number;
+  task_id: string;
+  robot_id: string | null;
+  proof_hash: Hex | null;
+  claim_hash: string | null;
+}
+
+/** Of the leaves of one attempt, in order. */
+export function* violationsOfAttempt(leaves: LeafRow[]): Generator<string> {
+  const [first] = leaves;
+  if (first === undefined) return;
+  const id = first.attempt_id;
+  if (leaves.length !== first.leaf_count || leaves.some((leaf, i) => leaf.leaf_index !== i)) {
+    yield `attempt ${id} has ${leaves.length} leaves of ${first.leaf_count}, or gaps between them`;
+  }
+  for (const leaf of leaves) {
+    if (!bindsItsTask(leaf)) yield `leaf ${leaf.leaf_index} of attempt ${id} is not its task's`;
+  }
+  if (!rebuilds(first, leaves)) yield `attempt ${id} has another payload, root or path`;
+}
+
+function bindsItsTask({ leaf, task_id, robot_id, proof_hash, claim_hash }: LeafRow): boolean {
+  // A deleted task took with it what the leaf was made of.
+  if (robot_id === null || proof_hash === null || claim_hash === null) return true;
+  return leaf === leafHash({ proof_hash, task_id, robot_id, claim_hash });
+}
+
+function rebuilds(first: LeafRow, leaves: LeafRow[]): boolean {
+  const payload = decodePayload(first.payload);
+  const { payload: rebuilt, inclusions } = commitLeaves(
+    leaves.map(({ leaf, proof_hash }) => ({
+      leaf,
+      proof_hash: proof_hash ?? (payload?.kind === 'single' ? payload.proof_hash : leaf),
+    })),
+  );
+  return (
+    encodePayload(rebuilt) === first.payload &&
+    first.root === (rebuilt.kind === 'batch' ? rebuilt.root : null) &&
+    leaves.every(
+      ({ settled_at, path }, i) =>
+        settled_at === null || path === JSON.stringify(inclusions[i]?.path ?? []),
+    )
+  );
+}

@@ -1,0 +1,65 @@
+import type { Resolution } from '../../../protocol/telemetry.ts';
+import { agree, type DayNames, dayNames, type StoredNames, type Tally } from '../rows/aggregate.ts';
+import { decodeTally } from '../rows/aggregate-bytes.ts';
+import { DayTallies, resolutions } from '../rows/roll-ups.ts';
+
+/** What the samples of a robot's day (UTC) say. */
+export interface RobotDay {
+  robotId: string;
+  day: number;
+  tallies: DayTallies;
+  /** How many names the day is stored with. */
+  held: number;
+}
+
+export function startDay(robotId: string, day: number, stored: StoredNames): RobotDay {
+  const names = dayNames(stored);
+  return { robotId, day, tallies: new DayTallies(names), held: heldIn(names) };
+}
+
+function heldIn({ states, metrics }: DayNames): number {
+  return states.size + metrics.size;
+}
+
+interface StoredTally {
+  at: number;
+  samples: number;
+  summary: Buffer;
+}
+
+/** `horizon` is null where no samples of the robot are deleted. */
+export function* violationsOfDay(
+  { robotId, day, tallies, held }: RobotDay,
+  horizonOrNull: number | null,
+  stored: (resolution: Resolution) => readonly StoredTally[],
+): Generator<string> {
+  const horizon = horizonOrNull ?? Number.NEGATIVE_INFINITY;
+  if (day >= horizon && heldIn(tallies.names) > held) {
+    yield `day ${day} of robot ${robotId} has names that are not held`;
+  }
+  for (const resolution of resolutions) {
+    const unseen = new Map(stored(resolution).map((row) => [row.at, row]));
+    for (const [at, counted] of tallies.by(resolution)) {
+      const row = unseen.get(at);
+      unseen.delete(at);
+      if (at < horizon && (resolution === 'minute' || counted.samples <= (row?.samples ?? 0))) {
+        continue;
+      }
+      if (row === undefined || !saysTheSame(row, counted)) {
+        yield `the ${resolution} ${at} of robot ${robotId} does not say what its samples do`;
+      }
+    }
+    for (const at of unseen.keys()) {
+      if (at >= horizon) yield `the ${resolution} ${at} of robot ${robotId} has no samples`;
+    }
+  }
+}
+
+function saysTheSame({ samples, summary }: StoredTally, counted: Tally): boolean {
+  try {
+    return agree(counted, decodeTally(samples, summary));
+  } catch (error) {
+    if (error instanceof RangeError) return false;
+    throw error;
+  }
+}

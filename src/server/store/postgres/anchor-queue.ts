@@ -1,0 +1,87 @@
+import type { AnchorStore } from '../../ports/anchoring.ts';
+import { completionMove } from '../../rules/anchoring.ts';
+import { completionTopic, QUEUE_TOPIC, type WakeUps } from '../notifications.ts';
+import { QUEUED_COLUMNS, type QueuedRow, toQueuedProof } from '../rows/anchoring.ts';
+import { lockReserving, releaseReservations } from './account.ts';
+import type { Hints } from './engine/notifications.ts';
+import { sql } from './engine/sql.ts';
+import type { Access } from './engine/transactions.ts';
+import { requireLease } from './leases.ts';
+
+/** How long others leave alone what a sender was given to sign, in ms. One that dies holds it up for so long. */
+const OFFER_MS = 5_000;
+/** A hint may be missed. */
+const POLL_MS = 1_000;
+
+// An offer that a crash of the database loses is only made again.
+const needNotLast = sql('SET LOCAL synchronous_commit TO off');
+const offer = sql(`WITH
+  head AS (
+    SELECT task_id FROM completions
+    WHERE state = 'queued' AND (offered_until <= instant_or($2) OR offered_to = $1)
+    ORDER BY reserve_seq LIMIT $3 FOR NO KEY UPDATE SKIP LOCKED
+  ),
+  offered AS (
+    UPDATE completions c SET offered_to = $1, offered_until = instant_or($2) + ${OFFER_MS}
+    FROM head WHERE c.task_id = head.task_id RETURNING c.*
+  )
+  SELECT ${QUEUED_COLUMNS} FROM offered ORDER BY reserve_seq`);
+const findFree = sql(`SELECT FROM completions
+  WHERE state = 'queued' AND offered_until <= instant_or($1) ORDER BY reserve_seq LIMIT 1`);
+const refuse = completionMove('refuse');
+// Nothing is released after signing: a proof of a later generation was signed before.
+const fail = sql(`WITH refused AS (
+    SELECT task_id FROM completions
+    WHERE task_id = ANY($1::uuid[]) AND state IN ${refuse.from} AND generation = 0
+    ORDER BY task_id FOR NO KEY UPDATE
+  )
+  UPDATE completions c SET state = ${refuse.to}, failure = $2, updated_at = $3
+  FROM refused WHERE c.task_id = refused.task_id RETURNING c.task_id`);
+
+/** The proofs that wait to be signed. */
+export function queueStore(
+  access: Access,
+  { hints, wakeUps }: { hints: Hints; wakeUps: WakeUps },
+): Pick<AnchorStore, 'listQueuedProofs' | 'waitForQueuedProof' | 'refuseQueuedProofs'> {
+  return {
+    listQueuedProofs: (lease, limit) =>
+      access.write(async (tx) => {
+        await requireLease(tx, access, lease);
+        await tx.run(needNotLast);
+        const rows = await tx.rows<QueuedRow>(offer, [lease.sender, access.instant(), limit]);
+        return rows.map(toQueuedProof);
+      }),
+
+    async waitForQueuedProof(signal) {
+      while (!signal.aborted) {
+        const look = new AbortController();
+        const end = () => look.abort();
+        signal.addEventListener('abort', end);
+        const timer = setTimeout(end, POLL_MS);
+        try {
+          // From before the look on, so that nothing queued meanwhile is missed.
+          const woken = wakeUps.wait(QUEUE_TOPIC, look.signal);
+          // What another sender signs now is not worth a look.
+          if ((await access.first(findFree, [access.instant()])) !== undefined) return;
+          await woken;
+        } finally {
+          clearTimeout(timer);
+          signal.removeEventListener('abort', end);
+          end();
+        }
+      }
+    },
+
+    async refuseQueuedProofs(lease, taskIds, reason, now) {
+      const refused = await access.write(async (tx) => {
+        await requireLease(tx, access, lease);
+        await lockReserving(tx, taskIds);
+        const rows = await tx.rows<{ task_id: string }>(fail, [taskIds, reason, now]);
+        const failed = rows.map(({ task_id }) => task_id);
+        await releaseReservations(tx, failed, now);
+        return failed;
+      });
+      hints.tell(refused.map(completionTopic));
+    },
+  };
+}

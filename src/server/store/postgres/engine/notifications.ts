@@ -1,0 +1,110 @@
+import type pg from 'pg';
+import type { WakeUps } from '../../notifications.ts';
+import type { Connections } from './connections.ts';
+import { sql } from './sql.ts';
+
+/** Tells those who wait, here at once and at the other instances soon. Nothing rests on it: who waits also polls. */
+export interface Hints {
+  tell(topics: readonly string[]): void;
+  close(): Promise<void>;
+}
+
+const CHANNEL = 'svc_hints';
+/** What happens within it goes out together, in ms: a commit that notifies holds up all others. */
+const GATHER_MS = 20;
+/** A payload holds less than 8000 bytes. */
+const TOPICS_PER_PAYLOAD = 100;
+/** Beyond it everybody is told, who looks for himself. */
+const TOPICS_AT_ONCE = 2_000;
+const EVERYBODY = '*';
+const RECONNECT_MS = 1_000;
+
+const notify = sql(`SELECT pg_notify('${CHANNEL}', payload) FROM unnest($1::text[]) AS payload`);
+
+export function startHints(
+  connections: Connections,
+  { wakeUps, listen }: { wakeUps: WakeUps; listen: boolean },
+): Hints {
+  let gathered = new Set<string>();
+  let timer: NodeJS.Timeout | undefined;
+  let sending: Promise<unknown> = Promise.resolve();
+  const listener = listen ? startListener(connections, wakeUps) : null;
+
+  function send(): void {
+    timer = undefined;
+    const topics = [...gathered];
+    gathered = new Set();
+    const payloads = topics.length > TOPICS_AT_ONCE ? [EVERYBODY] : inPayloads(topics);
+    // The others poll.
+    sending = connections.use((connection) => connection.rows(notify, [payloads])).catch(() => {});
+  }
+
+  return {
+    tell(topics) {
+      for (const topic of topics) wakeUps.wake(topic);
+      if (!listen || topics.length === 0) return;
+      for (const topic of topics) gathered.add(topic);
+      timer ??= setTimeout(send, GATHER_MS);
+    },
+    async close() {
+      if (timer !== undefined) {
+        clearTimeout(timer);
+        send();
+      }
+      await sending;
+      await listener?.close();
+    },
+  };
+}
+
+function inPayloads(topics: readonly string[]): string[] {
+  const payloads: string[] = [];
+  for (let i = 0; i < topics.length; i += TOPICS_PER_PAYLOAD) {
+    payloads.push(topics.slice(i, i + TOPICS_PER_PAYLOAD).join(','));
+  }
+  return payloads;
+}
+
+/** Listens on a session of its own, and on another when that is gone. */
+function startListener(connections: Connections, wakeUps: WakeUps): { close(): Promise<void> } {
+  let closed = false;
+  let timer: NodeJS.Timeout | undefined;
+  let client: pg.Client | undefined;
+
+  function again(): void {
+    if (closed || timer !== undefined) return;
+    void client?.end().catch(() => {});
+    timer = setTimeout(() => {
+      timer = undefined;
+      void connect();
+    }, RECONNECT_MS);
+  }
+
+  async function connect(): Promise<void> {
+    try {
+      client = connections.listener();
+      client.on('error', again);
+      client.on('end', again);
+      client.on('notification', ({ payload = '' }) => {
+        if (payload === EVERYBODY) wakeUps.wakeAll();
+        else for (const topic of payload.split(',')) wakeUps.wake(topic);
+      });
+      await client.connect();
+      await client.query(`LISTEN ${CHANNEL}`);
+      // What was told in between was missed.
+      wakeUps.wakeAll();
+    } catch {
+      again();
+    }
+  }
+
+  const first = connect();
+  return {
+    async close() {
+      closed = true;
+      clearTimeout(timer);
+      await first;
+      await client?.end().catch(() => {});
+    },
+  };
+}

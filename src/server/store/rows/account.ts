@@ -1,0 +1,86 @@
+import type { Balance, Grant, LedgerRecord } from '../../ports/account.ts';
+import { fault } from '../../ports/errors.ts';
+import type { ListedSession, SignInMethod } from '../../ports/sign-in.ts';
+
+export interface LedgerRow {
+  seq: number;
+  kind: LedgerRecord['kind'];
+  anchors: number;
+  gas_wei: string;
+  task_id: string | null;
+  cycle: number | null;
+  grant_id: string | null;
+  note: string | null;
+  at: number;
+}
+
+export interface ListedSessionRow {
+  id: string;
+  signed_in_with: SignInMethod;
+  created_at: number;
+  expires_at: number;
+}
+
+export function toLedgerRecord(row: LedgerRow): LedgerRecord {
+  const { gas_wei, task_id, grant_id, ...entry } = row;
+  return { ...entry, gasWei: BigInt(gas_wei), taskId: task_id, grantId: grant_id };
+}
+
+export function toListedSession(row: ListedSessionRow): ListedSession {
+  return {
+    id: row.id,
+    signedInWith: row.signed_in_with,
+    createdAt: row.created_at,
+    expiresAt: row.expires_at,
+  };
+}
+
+/** Signed changes of an account's balance. */
+export interface BalanceChange {
+  wallet: string;
+  anchors: number;
+  gasWei: bigint;
+}
+
+interface Common extends BalanceChange {
+  at: number;
+}
+
+export type LedgerEntry =
+  | (Common & { kind: 'grant'; grantId: string; note: string })
+  | (Common & { kind: 'reserve' | 'settle' | 'release'; taskId: string; cycle: number });
+
+export interface Reservation {
+  wallet: string;
+  cycle: number;
+  gasWei: bigint;
+}
+
+export interface GrantRow {
+  wallet: string;
+  anchors: number;
+  gas_wei: string;
+  note: string;
+}
+
+export function grantEntry({ id, wallet, anchors, gasWei, note, now }: Grant): LedgerEntry {
+  return { kind: 'grant', wallet, anchors, gasWei, grantId: id, note, at: now };
+}
+
+/** @throws SvcError `id_conflict` */
+export function requireSameGrant(stored: GrantRow, grant: Grant): void {
+  const isSame =
+    stored.wallet === grant.wallet &&
+    stored.anchors === grant.anchors &&
+    BigInt(stored.gas_wei) === grant.gasWei &&
+    stored.note === grant.note;
+  if (!isSame) throw fault('id_conflict', 'This id belongs to another grant.');
+}
+
+/** @throws SvcError `invalid_request` */
+export function requireRoom(balance: Balance, grant: Grant): void {
+  const anchors = balance.anchorQuota + grant.anchors;
+  if (grant.anchors < 0 || grant.gasWei < 0n || !Number.isSafeInteger(anchors)) {
+    throw fault('invalid_request', 'A grant adds whole anchors and wei, up to 2^53 - 1 anchors.');
+  }
+}

@@ -1,0 +1,120 @@
+import { limits } from '../../../protocol/limits.ts';
+import { PLACES, Tally } from './aggregate.ts';
+
+/*
+ * A tally as a store keeps it, beside its count of samples. Little-endian:
+ *
+ *   u8 states, for each of them { u8 number, u32 count }
+ *   u8 places of one reading, for each of them { u8 place, f64 reading }
+ *   u8 other places, for each of them { u8 place, f64 count, f64 min, f64 max, f64 sum }
+ *
+ * Numbers and places are those of `Tally`; sums are in units of 2^60.
+ */
+
+const STATE_BYTES = 5;
+const ONE_BYTES = 9;
+const OTHER_BYTES = 33;
+
+export function encodeTally(tally: Tally): Buffer {
+  const states = numbersWhere(limits.seriesStates, (number) => tally.states[number] !== 0);
+  const ones = numbersWhere(PLACES, (place) => tally.count(place) === 1);
+  const others = numbersWhere(PLACES, (place) => tally.count(place) > 1);
+  const size =
+    3 + states.length * STATE_BYTES + ones.length * ONE_BYTES + others.length * OTHER_BYTES;
+  const buffer = Buffer.allocUnsafe(size);
+  const bytes = new Writer(buffer);
+  bytes.u8(states.length);
+  for (const number of states) {
+    bytes.u8(number);
+    bytes.u32(tally.states[number] ?? 0);
+  }
+  bytes.u8(ones.length);
+  for (const place of ones) {
+    bytes.u8(place);
+    bytes.f64(tally.min(place));
+  }
+  bytes.u8(others.length);
+  for (const place of others) {
+    bytes.u8(place);
+    bytes.f64(tally.count(place));
+    bytes.f64(tally.min(place));
+    bytes.f64(tally.max(place));
+    bytes.f64(tally.sum(place));
+  }
+  return buffer;
+}
+
+/** Adds what the bytes hold to the tally. Throws `RangeError` where they are no tally. */
+export function addEncoded(tally: Tally, samples: number, buffer: Buffer): void {
+  const bytes = new Reader(buffer);
+  tally.samples += samples;
+  for (let left = bytes.u8(); left > 0; left -= 1) tally.addState(bytes.u8(), bytes.u32());
+  for (let left = bytes.u8(); left > 0; left -= 1) tally.addReading(bytes.u8(), bytes.f64());
+  for (let left = bytes.u8(); left > 0; left -= 1) {
+    tally.addSum(bytes.u8(), bytes.f64(), bytes.f64(), bytes.f64(), bytes.f64());
+  }
+}
+
+export function decodeTally(samples: number, bytes: Buffer): Tally {
+  const tally = new Tally();
+  addEncoded(tally, samples, bytes);
+  return tally;
+}
+
+function numbersWhere(end: number, holds: (number: number) => boolean): number[] {
+  const found: number[] = [];
+  for (let number = 0; number < end; number += 1) if (holds(number)) found.push(number);
+  return found;
+}
+
+class Writer {
+  readonly #view: DataView;
+  #at = 0;
+
+  constructor({ buffer, byteOffset, byteLength }: Buffer) {
+    this.#view = new DataView(buffer, byteOffset, byteLength);
+  }
+
+  u8(value: number): void {
+    this.#view.setUint8(this.#at, value);
+    this.#at += 1;
+  }
+
+  u32(value: number): void {
+    this.#view.setUint32(this.#at, value, true);
+    this.#at += 4;
+  }
+
+  f64(value: number): void {
+    this.#view.setFloat64(this.#at, value, true);
+    this.#at += 8;
+  }
+}
+
+/** Its methods throw `RangeError` at the end. */
+class Reader {
+  readonly #view: DataView;
+  #at = 0;
+
+  constructor({ buffer, byteOffset, byteLength }: Buffer) {
+    this.#view = new DataView(buffer, byteOffset, byteLength);
+  }
+
+  u8(): number {
+    const value = this.#view.getUint8(this.#at);
+    this.#at += 1;
+    return value;
+  }
+
+  u32(): number {
+    const value = this.#view.getUint32(this.#at, true);
+    this.#at += 4;
+    return value;
+  }
+
+  f64(): number {
+    const value = this.#view.getFloat64(this.#at, true);
+    this.#at += 8;
+    return value;
+  }
+}

@@ -1,0 +1,132 @@
+import type { Hex } from '../../../proof/bytes.ts';
+import type {
+  AttemptState,
+  FeeQuote,
+  IncludedAttempt,
+  OpenAttempt,
+  QueuedProof,
+  Variant,
+} from '../../ports/anchoring.ts';
+
+export interface OpenAttemptRow {
+  id: string;
+  nonce: number;
+  state: AttemptState;
+  payload: Hex;
+  leaf_count: number;
+  unsettled_leaves: number;
+  mined_tx_hash: Hex | null;
+  taken_by: Hex | null;
+  created_at: number;
+}
+
+export interface IncludedRow {
+  id: string;
+  mined_tx_hash: Hex;
+  mined_block_number: number;
+  mined_block_hash: Hex;
+  safe: boolean | 0 | 1;
+}
+
+export interface MinedRow extends IncludedRow {
+  state: AttemptState;
+  raw_tx: Hex;
+}
+
+export interface VariantRow {
+  tx_hash: Hex;
+  raw_tx: Hex;
+  max_fee_per_gas: string;
+  max_priority_fee_per_gas: string;
+}
+
+export const VARIANT_COLUMNS = 'tx_hash, raw_tx, max_fee_per_gas, max_priority_fee_per_gas';
+
+/** `variants` in the order in which they were signed. */
+export function toOpenAttempt(row: OpenAttemptRow, variants: Variant[]): OpenAttempt {
+  return {
+    id: row.id,
+    nonce: row.nonce,
+    state: row.state,
+    payload: row.payload,
+    leafCount: row.leaf_count,
+    unsettledLeaves: row.unsettled_leaves,
+    variants,
+    minedTxHash: row.mined_tx_hash,
+    takenBy: row.taken_by,
+    createdAt: row.created_at,
+  };
+}
+
+export function toIncluded(row: IncludedRow): IncludedAttempt {
+  return {
+    id: row.id,
+    txHash: row.mined_tx_hash,
+    blockNumber: BigInt(row.mined_block_number),
+    blockHash: row.mined_block_hash,
+    isSafe: Boolean(row.safe),
+  };
+}
+
+export function toVariant(row: VariantRow): Variant {
+  return {
+    txHash: row.tx_hash,
+    rawTx: row.raw_tx,
+    maxFeePerGas: BigInt(row.max_fee_per_gas),
+    maxPriorityFeePerGas: BigInt(row.max_priority_fee_per_gas),
+  };
+}
+
+/** @throws Error unless the variant is dearer in both fees than the newest one, and replaces that. */
+export function requireDearer(variant: Variant, newest: Variant, replaces: Hex): void {
+  const isDearer =
+    variant.maxFeePerGas > newest.maxFeePerGas &&
+    variant.maxPriorityFeePerGas > newest.maxPriorityFeePerGas;
+  if (newest.txHash === replaces && isDearer) return;
+  throw new Error('A variant replaces the newest one, and both of its fees are higher');
+}
+
+export interface QueuedRow {
+  task_id: string;
+  proof_hash: Hex;
+  leaf: Hex;
+  generation: number;
+  queued_at: number;
+}
+
+export const QUEUED_COLUMNS = 'task_id, proof_hash, leaf, generation, queued_at';
+
+export function toQueuedProof(row: QueuedRow): QueuedProof {
+  return {
+    taskId: row.task_id,
+    proofHash: row.proof_hash,
+    leaf: row.leaf,
+    generation: row.generation,
+    queuedAt: row.queued_at,
+  };
+}
+
+export interface QuoteRow {
+  single_gas: string | null;
+  base_fee_per_gas: string | null;
+  max_priority_fee_per_gas: string | null;
+  data_fee_wei: string | null;
+}
+
+export function toQuote(row: QuoteRow): FeeQuote | null {
+  const { single_gas, base_fee_per_gas, max_priority_fee_per_gas, data_fee_wei } = row;
+  if (
+    single_gas === null ||
+    base_fee_per_gas === null ||
+    max_priority_fee_per_gas === null ||
+    data_fee_wei === null
+  ) {
+    return null;
+  }
+  return {
+    singleGas: BigInt(single_gas),
+    baseFeePerGas: BigInt(base_fee_per_gas),
+    maxPriorityFeePerGas: BigInt(max_priority_fee_per_gas),
+    dataFeeWei: BigInt(data_fee_wei),
+  };
+}

@@ -1,0 +1,60 @@
+import type { Resolution } from '../../../protocol/telemetry.ts';
+import { stepMs } from '../../ports/telemetry.ts';
+import { type DayNames, numbered, type SampleReadings, Tally } from './aggregate.ts';
+
+export const resolutions = ['minute', 'hour', 'day'] as const;
+
+/** Begin of the interval (UTC). */
+export function beginOf(resolution: Resolution, instant: number): number {
+  return Math.floor(instant / stepMs[resolution]) * stepMs[resolution];
+}
+
+/** What one robot's samples of one day (UTC) say, by resolution and begin of the interval. */
+export class DayTallies {
+  readonly names: DayNames;
+  readonly #tallies: Record<Resolution, Map<number, Tally>> = {
+    minute: new Map(),
+    hour: new Map(),
+    day: new Map(),
+  };
+
+  constructor(names: DayNames) {
+    this.names = names;
+  }
+
+  add(recordedAt: number, sample: SampleReadings): void {
+    const readings = numbered(this.names, sample);
+    for (const resolution of resolutions) {
+      const at = beginOf(resolution, recordedAt);
+      const tallies = this.#tallies[resolution];
+      const tally = tallies.get(at) ?? new Tally();
+      tallies.set(at, tally);
+      tally.add(readings);
+    }
+  }
+
+  *all(): Generator<[Resolution, at: number, Tally]> {
+    for (const resolution of resolutions) {
+      for (const [at, tally] of this.#tallies[resolution]) yield [resolution, at, tally];
+    }
+  }
+
+  by(resolution: Resolution): ReadonlyMap<number, Tally> {
+    return this.#tallies[resolution];
+  }
+}
+
+/** By the begin of the interval. */
+export function byInterval<Item extends { recordedAt: number }>(
+  resolution: Resolution,
+  items: readonly Item[],
+): Map<number, Item[]> {
+  const intervals = new Map<number, Item[]>();
+  for (const item of items) {
+    const at = beginOf(resolution, item.recordedAt);
+    const ofInterval = intervals.get(at) ?? [];
+    intervals.set(at, ofInterval);
+    ofInterval.push(item);
+  }
+  return intervals;
+}

@@ -1,0 +1,60 @@
+import type { AnchorStore } from '../../ports/anchoring.ts';
+import { completionMove } from '../../rules/anchoring.ts';
+import { completionTopic, QUEUE_TOPIC, type WakeUps } from '../notifications.ts';
+import { QUEUED_COLUMNS, type QueuedRow, toQueuedProof } from '../rows/anchoring.ts';
+import type { Ledger } from './account.ts';
+import type { Access } from './engine/connections.ts';
+import type { LeaseGuard } from './leases.ts';
+
+/** The proofs that wait to be signed. */
+export function queueStore(
+  { reader, writer, write, read, readNow }: Access,
+  {
+    guard,
+    readGuard,
+    ledger,
+    wakeUps,
+  }: {
+    guard: LeaseGuard;
+    readGuard: LeaseGuard;
+    ledger: Ledger;
+    wakeUps: WakeUps;
+  },
+): Pick<AnchorStore, 'listQueuedProofs' | 'waitForQueuedProof' | 'refuseQueuedProofs'> {
+  const queued = reader.prepare<[number], QueuedRow>(
+    `SELECT ${QUEUED_COLUMNS} FROM completions
+     WHERE state = 'queued' ORDER BY reserve_seq LIMIT ?`,
+  );
+  const anyQueued = reader.prepare<[]>(`SELECT 1 FROM completions WHERE state = 'queued' LIMIT 1`);
+  const refuse = completionMove('refuse');
+  // Nothing is released after signing: a proof of a later generation was signed before.
+  const fail = writer.prepare<[string, number, string]>(
+    `UPDATE completions SET state = ${refuse.to}, failure = ?, updated_at = ?
+     WHERE task_id = ? AND state IN ${refuse.from} AND generation = 0`,
+  );
+
+  return {
+    listQueuedProofs: (lease, limit) =>
+      read(() => {
+        readGuard(lease);
+        return queued.all(limit).map(toQueuedProof);
+      }),
+
+    async waitForQueuedProof(signal) {
+      if (signal.aborted || readNow(() => anyQueued.get()) !== undefined) return;
+      await wakeUps.wait(QUEUE_TOPIC, signal);
+    },
+
+    async refuseQueuedProofs(lease, taskIds, reason, now) {
+      const refused = await write(() => {
+        guard(lease);
+        return taskIds.filter((taskId) => {
+          if (fail.run(reason, now, taskId).changes === 0) return false;
+          ledger.releaseReservation(taskId, now);
+          return true;
+        });
+      });
+      for (const taskId of refused) wakeUps.wake(completionTopic(taskId));
+    },
+  };
+}

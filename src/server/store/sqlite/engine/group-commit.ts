@@ -1,0 +1,314 @@
+import type { Database } from 'better-sqlite3';
+import { storageUnavailable } from '../../../ports/errors.ts';
+import { faultKind } from './connections.ts';
+import type { LogFile } from './disk.ts';
+import type { TurnSnapshot } from './read-snapshot.ts';
+
+export interface GroupCommitOptions {
+  /** The write connection: WAL, `synchronous=NORMAL`, busy timeout 0. Nothing else may write on it. */
+  db: Database;
+  /** Of `db`: a commit is durable when it is flushed. */
+  log: LogFile;
+  /** Of the reads of this process, which see a commit when it is durable. */
+  snapshot: TurnSnapshot;
+  /** What a group has to wait for before it begins, asked while no read is held; null where nothing. */
+  beforeGroup?: (() => Promise<void> | null) | undefined;
+  /** Commits something that needs room on the disk; throws when there is none. */
+  probeRoom: () => void;
+  /** Called once, when disk or file cannot be trusted any more. */
+  onFatal: (error: Error) => void;
+  /** Called when a commit is durable; `seconds` covers the work in it and the flush. */
+  onCommit?: ((commit: { writes: number; seconds: number }) => void) | undefined;
+  /** How long a write waits for another process to let go of the lock, in ms. */
+  busyLimitMs?: number;
+  /** How often a full disk is tried again, in ms. */
+  probeEveryMs?: number;
+}
+
+export interface GroupCommit {
+  /**
+   * Runs `work` with others that arrived together, in one transaction and in one synchronous block.
+   * Resolves with its result once that transaction is durable. `work` MUST be synchronous; what it
+   * throws undoes its own changes alone and is what the promise rejects with. Rejects with
+   * `storage_unavailable` when the outcome of the whole group is unknown or undone.
+   */
+  write<T>(work: () => T): Promise<T>;
+  /** Resolves with the end of the flush that is under way; none begins before the next turn of the event loop. */
+  readonly flushing: Promise<void> | null;
+  /** Refuses new writes and resolves when those accepted have been answered. */
+  drain(): Promise<void>;
+}
+
+interface Job {
+  run: () => unknown;
+  resolve: (result: unknown) => void;
+  reject: (error: unknown) => void;
+  arrivedAt: number;
+}
+
+/** Of a group that is committed. */
+interface Committed {
+  jobs: Job[];
+  answers: (() => void)[];
+  startedAt: number;
+}
+
+/** A group ends at whichever comes first, so that one block does not hold the event loop for long. */
+const MAX_JOBS = 512;
+const MAX_BLOCK_MS = 8;
+
+const BUSY_LIMIT_MS = 5_000;
+const BUSY_BACKOFF_MAX_MS = 100;
+const PROBE_EVERY_MS = 1_000;
+
+export function startGroupCommit(options: GroupCommitOptions): GroupCommit {
+  return new SqliteGroupCommit(options);
+}
+
+class SqliteGroupCommit implements GroupCommit {
+  readonly #options: GroupCommitOptions;
+  readonly #db: Database;
+  readonly #sql: Record<'begin' | 'commit' | 'savepoint' | 'release' | 'undo', { run(): unknown }>;
+  #queue: Job[] = [];
+  /** From the moment when a group is due until it is answered. */
+  #underWay = false;
+  #flushing: Promise<void> | null = null;
+  #busyRetries = 0;
+  #refusal: 'full' | 'fatal' | null = null;
+  #probeTimer: NodeJS.Timeout | undefined;
+  #draining: (() => void)[] | null = null;
+
+  constructor(options: GroupCommitOptions) {
+    const { db } = options;
+    this.#options = options;
+    this.#db = db;
+    this.#sql = {
+      begin: db.prepare('BEGIN IMMEDIATE'),
+      commit: db.prepare('COMMIT'),
+      savepoint: db.prepare('SAVEPOINT job'),
+      release: db.prepare('RELEASE job'),
+      undo: db.prepare('ROLLBACK TO job'),
+    };
+  }
+
+  write<T>(work: () => T): Promise<T> {
+    if (this.#draining !== null) return Promise.reject(storageUnavailable('The store is closed.'));
+    if (this.#refusal !== null) return Promise.reject(this.#refused());
+    return new Promise<T>((resolve, reject) => {
+      this.#queue.push({
+        run: work,
+        // The result that comes back is what `work` returned.
+        resolve: (result) => resolve(result as T),
+        reject,
+        arrivedAt: performance.now(),
+      });
+      this.#schedule();
+    });
+  }
+
+  get flushing(): Promise<void> | null {
+    return this.#flushing;
+  }
+
+  drain(): Promise<void> {
+    clearTimeout(this.#probeTimer);
+    this.#draining ??= [];
+    if (!this.#underWay) return Promise.resolve();
+    return new Promise((resolve) => this.#draining?.push(resolve));
+  }
+
+  #schedule(): void {
+    if (this.#underWay) return;
+    this.#underWay = true;
+    setImmediate(() => this.#begin());
+  }
+
+  #begin(): void {
+    const wait = this.#options.beforeGroup?.() ?? null;
+    if (wait === null) this.#beginNow();
+    else wait.then(() => this.#beginNow());
+  }
+
+  #beginNow(): void {
+    try {
+      this.#sql.begin.run();
+    } catch (error) {
+      this.#cannotBegin(error);
+      return;
+    }
+    this.#busyRetries = 0;
+    const group = this.#commitGroup();
+    if (group === null) this.#goOn();
+    else this.#flushing = this.#flush(group);
+  }
+
+  #goOn(): void {
+    this.#underWay = false;
+    if (this.#queue.length > 0) this.#schedule();
+    else for (const drained of this.#draining ?? []) drained();
+  }
+
+  #commitGroup(): Committed | null {
+    const answers: (() => void)[] = [];
+    const startedAt = performance.now();
+    let taken = 0;
+    try {
+      for (const job of this.#queue) {
+        taken += 1;
+        answers.push(this.#runJob(job));
+        if (taken >= MAX_JOBS || performance.now() - startedAt > MAX_BLOCK_MS) break;
+      }
+      this.#options.snapshot.hold();
+      this.#sql.commit.run();
+    } catch (error) {
+      this.#options.snapshot.leave();
+      this.#loseGroup(this.#queue.splice(0, taken), error);
+      return null;
+    }
+    return { jobs: this.#queue.splice(0, taken), answers, startedAt };
+  }
+
+  async #flush({ jobs, answers, startedAt }: Committed): Promise<void> {
+    try {
+      await this.#options.log.flush();
+    } catch (error) {
+      this.#loseFlush(jobs, error);
+      return;
+    } finally {
+      this.#flushing = null;
+    }
+    this.#options.snapshot.leave();
+    const seconds = (performance.now() - startedAt) / 1000;
+    this.#options.onCommit?.({ writes: jobs.length, seconds });
+    for (const answer of answers) answer();
+    this.#goOn();
+  }
+
+  /** What became of the commit is known after a restart; until then reads keep to what was there before it. */
+  #loseFlush(jobs: Job[], error: unknown): void {
+    this.#reject(jobs, error);
+    this.#endWith(error);
+    this.#refuseQueue();
+    this.#goOn();
+  }
+
+  /** Runs one job in its savepoint. Throws only what undid, or must undo, the whole transaction. */
+  #runJob(job: Job): () => void {
+    this.#sql.savepoint.run();
+    try {
+      const result = job.run();
+      this.#sql.release.run();
+      return () => job.resolve(result);
+    } catch (error) {
+      const kind = faultKind(error);
+      if (!this.#db.inTransaction || kind === 'full' || kind === 'fatal') throw error;
+      this.#sql.undo.run();
+      this.#sql.release.run();
+      const answer =
+        kind === 'busy' || kind === 'other'
+          ? storageUnavailable('The database refused the write.', error)
+          : error;
+      return () => job.reject(answer);
+    }
+  }
+
+  /** Nothing of the group is known to be durable. */
+  #loseGroup(group: Job[], error: unknown): void {
+    let worst = error;
+    try {
+      if (this.#db.inTransaction) this.#db.exec('ROLLBACK');
+    } catch (rollbackError) {
+      worst = rollbackError;
+    }
+    this.#reject(group, error);
+    // A transaction that can neither be committed nor undone leaves the connection useless.
+    if (worst !== error || faultKind(error) === 'fatal') this.#endWith(worst);
+    else if (faultKind(error) === 'full') this.#refuseUntilRoom();
+    if (this.#refusal !== null) this.#refuseQueue();
+  }
+
+  #reject(group: Job[], error: unknown): void {
+    const answer = storageUnavailable('The write did not become durable.', error);
+    for (const job of group) job.reject(answer);
+  }
+
+  #cannotBegin(error: unknown): void {
+    if (faultKind(error) === 'busy') {
+      this.#waitForLock(error);
+    } else {
+      this.#loseGroup(this.#queue.splice(0), error);
+      this.#goOn();
+    }
+  }
+
+  #waitForLock(error: unknown): void {
+    const latest = performance.now() - (this.#options.busyLimitMs ?? BUSY_LIMIT_MS);
+    const waiting = this.#queue.findIndex((job) => job.arrivedAt > latest);
+    const givenUp = this.#queue.splice(0, waiting === -1 ? this.#queue.length : waiting);
+    const answer = storageUnavailable('Another process keeps the database locked.', error);
+    for (const job of givenUp) job.reject(answer);
+    if (this.#queue.length === 0) {
+      this.#goOn();
+    } else {
+      setTimeout(() => this.#beginNow(), Math.min(2 ** this.#busyRetries++, BUSY_BACKOFF_MAX_MS));
+    }
+  }
+
+  #refuseUntilRoom(): void {
+    if (this.#refusal !== null) return;
+    this.#refusal = 'full';
+    this.#probeLater();
+  }
+
+  #endWith(error: unknown): void {
+    if (this.#refusal === 'fatal') return;
+    this.#refusal = 'fatal';
+    clearTimeout(this.#probeTimer);
+    this.#options.onFatal(error instanceof Error ? error : new Error(String(error)));
+  }
+
+  #probeLater(): void {
+    if (this.#draining !== null) return;
+    this.#probeTimer = setTimeout(() => {
+      try {
+        this.#options.probeRoom();
+        this.#refusal = null;
+      } catch (error) {
+        if (this.#db.inTransaction) this.#db.exec('ROLLBACK');
+        if (faultKind(error) === 'fatal') this.#endWith(error);
+        else this.#probeLater();
+      }
+    }, this.#options.probeEveryMs ?? PROBE_EVERY_MS);
+    this.#probeTimer.unref();
+  }
+
+  #refuseQueue(): void {
+    for (const job of this.#queue.splice(0)) job.reject(this.#refused());
+  }
+
+  #refused(): Error {
+    return this.#refusal === 'full'
+      ? storageUnavailable('The disk is full; writes are refused until there is room.')
+      : storageUnavailable('The database cannot be written any more.');
+  }
+}
+
+/** What deletes takes this long in one commit, so that it holds nobody up; one work may be more. */
+const MS_PER_COMMIT = 5;
+
+/**
+ * Repeats `work` inside a write until it finds nothing to do, was done `limit` times, or the commit took long
+ * enough; `work` answers whether it did something. `done` is how often it did; `more`: there may be more to do.
+ */
+export function repeatInCommit(
+  limit: number,
+  work: () => boolean,
+): { done: number; more: boolean } {
+  const until = performance.now() + MS_PER_COMMIT;
+  for (let done = 0; done < limit; ) {
+    if (!work()) return { done, more: false };
+    done += 1;
+    if (performance.now() >= until) return { done, more: true };
+  }
+  return { done: limit, more: true };
+}

@@ -1,0 +1,84 @@
+import type { Database } from 'better-sqlite3';
+import type { Clock } from '../../../../base/clock.ts';
+import { limits } from '../../../../protocol/limits.ts';
+import type { RateCount } from '../../../ports/rate-count.ts';
+import { type RateScope, rateCount, rateLimits } from '../../rows/sign-in.ts';
+
+/** Beyond it the oldest is forgotten: anybody can make up wallets. */
+const MAX_KEYS = 200_000;
+
+/**
+ * Counts calls in windows aligned to the minute of the clock. In memory; saved when the store closes,
+ * so that a crash may reopen one window.
+ */
+export class RateCounters {
+  readonly #clock: Clock;
+  readonly #used: Record<RateScope, Map<string, number>> = {
+    challenge: new Map(),
+    account: new Map(),
+    robot: new Map(),
+  };
+  #window: number;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+    this.#window = windowAt(clock.now());
+  }
+
+  /** Counts one call unless the window is used up. */
+  count(scope: RateScope, key: string): RateCount {
+    const now = this.#enterWindow();
+    const counts = this.#used[scope];
+    const used = counts.get(key) ?? 0;
+    if (used >= rateLimits[scope]) return rateCount(scope, { used, allowed: false, now });
+    counts.set(key, used + 1);
+    if (counts.size > MAX_KEYS) {
+      for (const oldest of counts.keys()) {
+        counts.delete(oldest);
+        break;
+      }
+    }
+    return rateCount(scope, { used: used + 1, allowed: true, now });
+  }
+
+  /** What `count` would find, counting nothing. */
+  peek(scope: RateScope, key: string): RateCount {
+    const now = this.#enterWindow();
+    const used = this.#used[scope].get(key) ?? 0;
+    return rateCount(scope, { used, allowed: true, now });
+  }
+
+  /** Call inside a write. */
+  save(db: Database): void {
+    this.#enterWindow();
+    db.exec('DELETE FROM rate_counters');
+    const insert = db.prepare('INSERT INTO rate_counters VALUES (?, ?, ?, ?)');
+    for (const [scope, counts] of Object.entries(this.#used)) {
+      for (const [key, used] of counts) insert.run(scope, key, this.#window, used);
+    }
+  }
+
+  load(db: Database): void {
+    this.#enterWindow();
+    const rows = db
+      .prepare<[number], { scope: RateScope; key: string; used: number }>(
+        'SELECT scope, key, used FROM rate_counters WHERE window_start = ?',
+      )
+      .iterate(this.#window);
+    for (const { scope, key, used } of rows) this.#used[scope].set(key, used);
+  }
+
+  #enterWindow(): number {
+    const now = this.#clock.now();
+    const window = windowAt(now);
+    if (window !== this.#window) {
+      for (const counts of Object.values(this.#used)) counts.clear();
+      this.#window = window;
+    }
+    return now;
+  }
+}
+
+function windowAt(now: number): number {
+  return now - (now % limits.windowMs);
+}

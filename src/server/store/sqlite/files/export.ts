@@ -1,0 +1,105 @@
+import Database from 'better-sqlite3';
+import { SvcError } from '../../../../base/svc-error.ts';
+import {
+  columnsOf,
+  type MovedRow,
+  type MovedTable,
+  type PageSize,
+  sizeOf,
+} from '../../transfer.ts';
+import { canonicalPath, lockDatabase, requireDatabase } from '../engine/connections.ts';
+import { requireSchema } from '../engine/migrate.ts';
+import { migrations } from '../migrations/migrations.ts';
+import { refuseUnfinishedRestore } from './unfinished-restore.ts';
+
+export interface SqliteExport {
+  /** All rows of a table in the order of its key, in pages. */
+  pages(table: MovedTable, most: PageSize): Iterable<MovedRow[]>;
+  readonly wasMarked: boolean;
+  /** From now on nothing opens the database but another try to move it there. Durable. */
+  markMoved(): void;
+  takeBackMark(): void;
+  close(): void;
+}
+
+/**
+ * A database that nobody else uses while it is read; `target` names where it goes, without a secret. One that was
+ * marked before and did not arrive may be moved again, to the same place.
+ *
+ * @throws SvcError `database_missing`, `database_locked` while a server runs, `database_moved`, `schema_too_old`,
+ *   `schema_too_new`, `database_foreign`.
+ */
+export function openExport(path: string, target: string): SqliteExport {
+  const existing = canonicalPath(path, { create: false });
+  refuseUnfinishedRestore(existing);
+  requireDatabase(existing);
+  const lock = lockDatabase(existing);
+  const db = new Database(existing);
+  const close = () => {
+    db.close();
+    lock.release();
+  };
+  let wasMarked: boolean;
+  try {
+    db.pragma('synchronous = FULL');
+    requireSchema(db, migrations);
+    wasMarked = movedTo(db) === target;
+    if (!wasMarked) refuseMoved(db);
+  } catch (error) {
+    close();
+    if (error instanceof Database.SqliteError && error.code === 'SQLITE_NOTADB') {
+      throw new SvcError('database_foreign', `${existing} is not an SQLite database.`, {
+        cause: error,
+      });
+    }
+    throw error;
+  }
+  return {
+    wasMarked,
+    *pages(table, most) {
+      const columns = columnsOf(table).join(', ');
+      const rows = db
+        .prepare<[], MovedRow>(
+          `SELECT ${columns} FROM ${table.source ?? table.name} ORDER BY ${table.key.join(', ')}`,
+        )
+        .raw()
+        .iterate();
+      let page: MovedRow[] = [];
+      let bytes = 0;
+      for (const row of rows) {
+        page.push(row);
+        bytes += sizeOf(row);
+        if (page.length < most.rows && bytes < most.bytes) continue;
+        yield page;
+        page = [];
+        bytes = 0;
+      }
+      if (page.length > 0) yield page;
+    },
+    markMoved: () => {
+      if (movedTo(db) !== null) return;
+      db.transaction(() => {
+        db.exec('CREATE TABLE moved (target TEXT NOT NULL) STRICT');
+        db.prepare('INSERT INTO moved VALUES (?)').run(target);
+      }).immediate();
+    },
+    takeBackMark: () => db.exec('DROP TABLE IF EXISTS moved'),
+    close,
+  };
+}
+
+/** @throws SvcError `database_moved`. */
+export function refuseMoved(db: Database.Database): void {
+  const target = movedTo(db);
+  if (target === null) return;
+  throw new SvcError('database_moved', `What this database held was moved to ${target}.`, {
+    hint: 'Set SVC_DATABASE_URL to where it is now. Never run both.',
+  });
+}
+
+function movedTo(db: Database.Database): string | null {
+  const mark = db.prepare(`SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'moved'`);
+  if (mark.get() === undefined) return null;
+  const row = db.prepare<[], { target: string }>('SELECT target FROM moved').get();
+  return row?.target ?? null;
+}

@@ -3,12 +3,16 @@ import { syncBuiltinESMExports } from 'node:module';
 
 const { fdatasync } = fs;
 
-/** A disk whose flushes end when they are told to. */
+/** A database's log whose flushes end when the test says so; other files of the process are flushed as ever. */
 export class HeldDisk {
   readonly #held: { file: number; done: fs.NoParamCallback }[] = [];
 
-  constructor() {
-    const hold = (file: number, done: fs.NoParamCallback) => void this.#held.push({ file, done });
+  constructor(log: string) {
+    const { ino } = fs.statSync(log);
+    const hold = (file: number, done: fs.NoParamCallback): void => {
+      if (fs.fstatSync(file).ino === ino) this.#held.push({ file, done });
+      else fdatasync(file, done);
+    };
     fs.fdatasync = Object.assign(hold, { __promisify__: fdatasync.__promisify__ });
     syncBuiltinESMExports();
   }

@@ -20,7 +20,7 @@ describe('a write on SQLite', () => {
       return opened;
     });
     robot = await world.robot();
-    disk = new HeldDisk();
+    disk = new HeldDisk(`${opened.path}-wal`);
   });
   afterEach(async () => {
     disk.release();

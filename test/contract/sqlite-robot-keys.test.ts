@@ -53,7 +53,7 @@ describe('a key that was found before', () => {
   });
 
   it('is known until its end is durable, and unknown from then on', async () => {
-    disk = new HeldDisk();
+    disk = new HeldDisk(`${opened.path}-wal`);
     const replacing = world.store.replaceKey(robot.id, robot.wallet, null, world.now);
     await waitFor('the flush', () => disk?.inodes.length === 1);
 
@@ -72,7 +72,7 @@ describe('a key that was found before', () => {
   });
 
   it('is unknown once another process ended it beside a read that is held', async () => {
-    disk = new HeldDisk();
+    disk = new HeldDisk(`${opened.path}-wal`);
     const writing = world.store.createTask(world.newTask(robot.id));
     await waitFor('the flush', () => disk?.inodes.length === 1);
     endKeyElsewhere();

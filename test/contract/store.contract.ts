@@ -24,7 +24,7 @@ import { transitionContract } from './transitions.contract.ts';
 import { variantContract } from './variants.contract.ts';
 import type { OpenStore } from './world.ts';
 
-/** What `src/server/core/ports.ts` promises of a store, for whichever store is opened. */
+/** What `src/server/ports` promises of a store, for each store. */
 export function storeContract(name: string, open: OpenStore): void {
   describe(`the store on ${name}`, () => {
     describe('sign-in', () => signInContract(open));

@@ -1,4 +1,3 @@
-import type { Database } from 'better-sqlite3';
 import { chargeOf } from '../../rules/credits.ts';
 
 /** Invariants that both databases can be asked in the same words: each selects the violations, one text each. */
@@ -114,6 +113,3 @@ function chargeOfRow(row: EndedReserveRow, reservedWei: bigint): bigint | null {
   if (index === null || count === null || cost === null) return null;
   return chargeOf(BigInt(cost), { index, count, reservedWei });
 }
-
-/** Answers its violations. Reads as it goes, so that memory does not grow with the database. */
-export type Invariant = (db: Database) => Iterable<string>;

@@ -1,8 +1,7 @@
 import type { Database } from 'better-sqlite3';
 import { hashOfEvidence, type LeafRow, violationsOfAttempt } from '../../invariants/evidence.ts';
-import type { Invariant } from '../../invariants/statements.ts';
 import { chargesFollowCost, ledgerNeverNegative, ledgerSumsEqualBalances } from './ledger.ts';
-import { statedInvariants } from './records.ts';
+import { type Invariant, statedInvariants } from './records.ts';
 import {
   activityCoversRobots,
   anchorDaysFollowLedger,

@@ -1,4 +1,8 @@
-import { type Invariant, statements } from '../../invariants/statements.ts';
+import type { Database } from 'better-sqlite3';
+import { statements } from '../../invariants/statements.ts';
+
+/** Answers its violations. Reads as it goes, so that memory does not grow with the database. */
+export type Invariant = (db: Database) => Iterable<string>;
 
 /** Each statement selects the violations, one text each. */
 export const statedInvariants: Record<string, Invariant> = {

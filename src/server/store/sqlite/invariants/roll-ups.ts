@@ -1,10 +1,10 @@
 import type { Database } from 'better-sqlite3';
 import { stepMs } from '../../../ports/telemetry.ts';
-import type { Invariant } from '../../invariants/statements.ts';
 import { type RobotDay, startDay, violationsOfDay } from '../../invariants/telemetry.ts';
 import { readingsOf } from '../../rows/aggregate.ts';
 import { beginOf } from '../../rows/roll-ups.ts';
 import { namesReader, type RollupRow } from '../roll-ups.ts';
+import type { Invariant } from './records.ts';
 
 interface SettledRow {
   wallet: string;

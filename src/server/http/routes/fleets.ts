@@ -1,3 +1,4 @@
+// Fleets.
 import type { Deps } from '../../core/deps.ts';
 import {
   createFleet,
@@ -9,7 +10,7 @@ import {
 } from '../../core/fleets.ts';
 import type { Handlers } from '../server/call.ts';
 
-export function createFleetHandlers(deps: Deps) {
+export function fleetHandlers(deps: Deps) {
   return {
     async createFleet({ caller, body }) {
       return { status: 201, body: { fleet: await createFleet(deps, caller.wallet, body) } };

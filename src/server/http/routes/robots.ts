@@ -1,3 +1,4 @@
+// Robots: an owner's, and a robot's own record.
 import type { Deps } from '../../core/deps.ts';
 import {
   assignRobots,
@@ -12,8 +13,7 @@ import {
 } from '../../core/robots.ts';
 import type { Handlers } from '../server/call.ts';
 
-/** An owner's robots, and a robot's look at itself. */
-export function createRobotHandlers(deps: Deps) {
+export function robotHandlers(deps: Deps) {
   return {
     async createRobot({ caller, body }) {
       return { status: 201, body: await createRobot(deps, caller.wallet, body) };

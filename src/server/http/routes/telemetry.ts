@@ -1,3 +1,4 @@
+// Telemetry, events and statistics.
 import { Turns } from '../../../base/turns.ts';
 import type { Deps } from '../../core/deps.ts';
 import { createEvent, listEvents } from '../../core/events.ts';
@@ -14,9 +15,7 @@ const SERIES = {
     fault('overloaded', 'Too many calls of this account wait already; nothing was done.'),
 };
 
-export function telemetryHandlers(
-  deps: Deps,
-): Pick<Handlers, 'recordSamples' | 'createEvent' | 'readTelemetry' | 'listEvents' | 'getStats'> {
+export function telemetryHandlers(deps: Deps) {
   const seriesTurns = new Turns(SERIES);
   return {
     recordSamples({ caller, body }) {
@@ -40,5 +39,5 @@ export function telemetryHandlers(
     async getStats({ caller, query }) {
       return { status: 200, body: await getStats(deps, caller.wallet, query.fleet_id ?? null) };
     },
-  };
+  } satisfies Partial<Handlers>;
 }

@@ -9,39 +9,26 @@ import Fastify, {
   type FastifyRequest,
   LogController,
 } from 'fastify';
-import type { Hex } from '../../../proof/bytes.ts';
-import type { Proof } from '../../../proof/json-value.ts';
 import { ajvOptions } from '../../../protocol/ajv-options.ts';
 import { limits } from '../../../protocol/limits.ts';
 import type { Route } from '../../../protocol/route.ts';
 import { type RouteName, routes } from '../../../protocol/routes.ts';
-import { completeTask } from '../../core/completions.ts';
 import type { Deps } from '../../core/deps.ts';
-import { getChainDetails } from '../../core/operations.ts';
-import { signOut } from '../../core/sessions.ts';
-import { countChallenge, createChallenge, signIn } from '../../core/sign-in.ts';
-import { claimTask, readTask } from '../../core/tasks.ts';
-import {
-  createAnchorReader,
-  readAnchorTransaction,
-  verifyProofHash,
-} from '../../core/verification.ts';
 import { fault } from '../../ports/errors.ts';
 import { JsonText } from '../../ports/json-text.ts';
 import { accountHandlers } from '../routes/account.ts';
-import { evidenceHandlers } from '../routes/evidence.ts';
-import { createFleetHandlers } from '../routes/fleets.ts';
+import { fleetHandlers } from '../routes/fleets.ts';
 import { type Metrics, metricsPage } from '../routes/metrics.ts';
-import { operationsHandlers } from '../routes/operations.ts';
 import { cliLoginPage, dashboardPages, docsPage } from '../routes/pages.ts';
-import { createRobotHandlers } from '../routes/robots.ts';
+import { publicHandlers } from '../routes/public.ts';
+import { robotHandlers } from '../routes/robots.ts';
+import { taskHandlers } from '../routes/tasks.ts';
 import { telemetryHandlers } from '../routes/telemetry.ts';
 import { createAuthenticators } from './authentication.ts';
 import { createArrivalBound, createBodyParser, requireBody, requireIdentity } from './bodies.ts';
 import type { Access, Call, Handlers } from './call.ts';
-import { challengeNonce, createCookies, sessionToken } from './credentials.ts';
 import { answerError } from './errors.ts';
-import { AnswersDue, createWaits } from './in-flight.ts';
+import { AnswersDue } from './in-flight.ts';
 import { jsonPieces } from './json.ts';
 import {
   type ArrivalTimeouts,
@@ -50,7 +37,7 @@ import {
   createHttpServer,
   drainOnClose,
 } from './listener.ts';
-import { applyCount, createAdmission } from './rate-limits.ts';
+import { createAdmission } from './rate-limits.ts';
 import { addSecurityHeaders } from './security-headers.ts';
 
 export interface AppDeps extends Deps {
@@ -217,59 +204,13 @@ function takeCall<Name extends RouteName>(
 }
 
 /** One handler for each route of the table: from the wire to the use case and back. */
-export function createHandlers(deps: Deps): Handlers {
-  const cookies = createCookies(() => deps.settings.baseUrl.startsWith('https:'));
-  const wait = createWaits(deps.stopping);
-  const readAnchor = createAnchorReader(deps.chain, () => deps.settings.verifyMaxAgeMs);
+function createHandlers(deps: Deps): Handlers {
   return {
-    ...accountHandlers(deps, cookies),
-    ...evidenceHandlers(deps),
-    ...operationsHandlers(deps),
-    async createChallenge({ body, reply }) {
-      const { wallet, count } = await countChallenge(deps, body.address);
-      applyCount(reply, count);
-      const { nonce, message } = await createChallenge(deps, wallet, body.chainId);
-      cookies.setChallenge(reply, nonce);
-      return { status: 200, body: { message } };
-    },
-    async verifySignature({ body, request, reply }) {
-      const nonce = challengeNonce(request);
-      const { token, wallet, holds } = await signIn(deps, { ...body, nonce });
-      cookies.setSession(reply, token);
-      cookies.clearChallenge(reply);
-      return { status: 200, body: { signed_in: true, wallet, gate: { holds } } };
-    },
-    async signOut({ request, reply }) {
-      await signOut(deps, sessionToken(request));
-      cookies.clearSession(reply);
-      return { status: 200, body: { signed_out: true } };
-    },
-    async getChain() {
-      return { status: 200, body: await getChainDetails(deps) };
-    },
-    async verifyProofHash({ params, query }) {
-      const proofHash = params.proofHash.toLowerCase() as Hex; // The route's schema holds its form.
-      const taskId = query.task_id ?? null;
-      return { status: 200, body: await verifyProofHash(deps, readAnchor, proofHash, taskId) };
-    },
-    async readAnchorTransaction({ params }) {
-      const txHash = params.txHash.toLowerCase() as Hex; // The route's schema holds its form.
-      return { status: 200, body: await readAnchorTransaction(deps, readAnchor, txHash) };
-    },
-    ...createRobotHandlers(deps),
-    ...createFleetHandlers(deps),
+    ...accountHandlers(deps),
+    ...robotHandlers(deps),
+    ...fleetHandlers(deps),
+    ...taskHandlers(deps),
     ...telemetryHandlers(deps),
-    async createTask({ caller, body }) {
-      return { status: 201, body: await claimTask(deps, caller, body) };
-    },
-    completeTask({ caller, params, body, request }) {
-      const proof = body.proof as Proof; // The route's schema holds it.
-      return wait(request.raw.socket, (enough) =>
-        completeTask(deps, caller, params.id, proof, enough),
-      );
-    },
-    async getTask({ caller, params }) {
-      return { status: 200, body: await readTask(deps, params.id, caller) };
-    },
+    ...publicHandlers(deps),
   };
 }

@@ -1,0 +1,39 @@
+// Tasks, completions and evidence.
+import type { Proof } from '../../../proof/json-value.ts';
+import { completeTask } from '../../core/completions.ts';
+import type { Deps } from '../../core/deps.ts';
+import { eraseProof, readBundle, readProof } from '../../core/evidence.ts';
+import { claimTask, listTasks, readTask } from '../../core/tasks.ts';
+import type { Handlers } from '../server/call.ts';
+import { createWaits } from '../server/in-flight.ts';
+
+export function taskHandlers(deps: Deps) {
+  const wait = createWaits(deps.stopping);
+  return {
+    async createTask({ caller, body }) {
+      return { status: 201, body: await claimTask(deps, caller, body) };
+    },
+    completeTask({ caller, params, body, request }) {
+      const proof = body.proof as Proof; // Validated by the route's schema.
+      return wait(request.raw.socket, (enough) =>
+        completeTask(deps, caller, params.id, proof, enough),
+      );
+    },
+    async getTask({ caller, params }) {
+      return { status: 200, body: await readTask(deps, params.id, caller) };
+    },
+    async listTasks({ caller, query }) {
+      return { status: 200, body: await listTasks(deps, caller.wallet, query) };
+    },
+    async getProof({ caller, params }) {
+      return { status: 200, body: await readProof(deps, params.id, caller) };
+    },
+    async eraseProof({ caller, params }) {
+      await eraseProof(deps, params.id, caller.wallet);
+      return { status: 200, body: { deleted: true } };
+    },
+    async getBundle({ caller, params }) {
+      return { status: 200, body: await readBundle(deps, params.id, caller) };
+    },
+  } satisfies Partial<Handlers>;
+}

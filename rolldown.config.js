@@ -113,7 +113,7 @@ const checkpointThread = {
     this.emitFile({
       type: 'asset',
       fileName: 'checkpoint-thread.js',
-      source: readFileSync('src/server/store/sqlite/checkpoint-thread.js'),
+      source: readFileSync('src/server/store/sqlite/engine/checkpoint-thread.js'),
     });
   },
 };

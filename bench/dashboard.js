@@ -10,8 +10,8 @@ import Database from 'better-sqlite3';
 import { listEvents } from '../dist/server/core/events.js';
 import { getStats } from '../dist/server/core/stats.js';
 import { listSamples, readSeries } from '../dist/server/core/telemetry.js';
-import { dayNames, noNames, numbered, Tally } from '../dist/server/store/rows/aggregate.js';
-import { encodeTally } from '../dist/server/store/rows/aggregate-bytes.js';
+import { Aggregate, dayNames, noNames, numbered } from '../dist/server/store/rows/aggregate.js';
+import { encodeAggregate } from '../dist/server/store/rows/aggregate-bytes.js';
 import { openSqliteStore } from '../dist/server/store/sqlite/open-store.js';
 
 const ROBOTS = 10;
@@ -122,12 +122,12 @@ function fillHours(db, samplesOfRobot) {
 }
 
 function tallyOf(samples) {
-  const tally = new Tally();
+  const aggregate = new Aggregate();
   const names = dayNames(noNames);
   for (let i = 0; i < samples; i += 1) {
-    tally.add(numbered(names, { batteryPct: i % 101, state: 'busy', metrics }));
+    aggregate.add(numbered(names, { batteryPct: i % 101, state: 'busy', metrics }));
   }
-  return encodeTally(tally);
+  return encodeAggregate(aggregate);
 }
 
 /** Medians in ms, the stores by turns so that a busy machine is busy for all. */

@@ -1,6 +1,6 @@
 import type { Hex } from '../proof/bytes.ts';
-import { type BroadcastOutcome, broadcastOutcome, ProviderFault } from './errors.ts';
-import { type Panel, poll } from './provider-pool.ts';
+import { type BroadcastOutcome, broadcastOutcome, ProviderError } from './errors.ts';
+import { type ProviderPool, poll } from './provider-pool.ts';
 import type { Ask } from './rpc.ts';
 
 /**
@@ -8,7 +8,7 @@ import type { Ask } from './rpc.ts';
  * only if all that answer refuse.
  */
 export async function broadcast(
-  { providers }: Panel,
+  { providers }: ProviderPool,
   rawTx: Hex,
   signal?: AbortSignal,
 ): Promise<BroadcastOutcome> {
@@ -24,7 +24,7 @@ export async function broadcast(
       },
     });
   } catch (error) {
-    if (error instanceof ProviderFault) return { outcome: 'unknown', reason: error.reason };
+    if (error instanceof ProviderError) return { outcome: 'unknown', reason: error.reason };
     throw error;
   }
 }

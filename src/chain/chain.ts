@@ -2,33 +2,43 @@ import { encodeFunctionData, getAddress, isAddress, parseAbi } from 'viem';
 import type { Hex } from '../proof/bytes.ts';
 import { broadcast } from './broadcast.ts';
 import { addressOf, dataOf, quantityOf } from './decode.ts';
-import { type BroadcastOutcome, ProviderFault } from './errors.ts';
+import { type BroadcastOutcome, ProviderError } from './errors.ts';
 import { type FinalityRule, finalityRule } from './finality.ts';
-import { agreeOnMined, type Found, findMined, type Search } from './find-mined.ts';
+import { type Found, findMined, minedByQuorum, type Search } from './find-mined.ts';
 import {
-  agreeOnNonceUse,
   findNonceUse,
   type NonceFinding,
   type NonceSearch,
+  nonceUseByQuorum,
 } from './find-nonce-use.ts';
 import {
-  agreeOnIdentity,
   type Identity,
+  identityByQuorum,
   identityCalls,
   identityOf,
   isSameChain,
 } from './identity.ts';
 import {
-  agreeOnStandings,
-  readStandings,
-  type Standings,
-  type StandingsSubject,
+  type InclusionReading,
+  type InclusionSubject,
+  inclusionByQuorum,
+  readInclusion,
 } from './inclusion.ts';
 import type { ProviderStatus } from './provider.ts';
-import { openPanel, type Panel, type PanelOptions, type Question } from './provider-pool.ts';
-import { type AnchorReading, agreeOnReading, readAnchor } from './read-anchor.ts';
-import { type Ask, openLane, resultOf } from './rpc.ts';
-import { agreeOnSurvey, type Survey, type SurveySubject, survey } from './sender-state.ts';
+import {
+  openProviderPool,
+  type ProviderPool,
+  type ProviderPoolOptions,
+  type Question,
+} from './provider-pool.ts';
+import { type AnchorReading, readAnchor, readingByQuorum } from './read-anchor.ts';
+import { type Ask, limitConcurrency, resultOf } from './rpc.ts';
+import {
+  type SenderState,
+  type SenderStateSubject,
+  senderState,
+  senderStateByQuorum,
+} from './sender-state.ts';
 import {
   type ContractClaim,
   isContractSignature,
@@ -43,11 +53,11 @@ export interface AnchorChain {
    * Rejects with SvcError `chain_mismatch` when none is, or when without it the URLs do not agree.
    */
   identity(signal?: AbortSignal, expected?: Identity | null): Promise<Identity>;
-  survey(subject: SurveySubject, signal?: AbortSignal): Promise<Survey>;
+  senderState(subject: SenderStateSubject, signal?: AbortSignal): Promise<SenderState>;
   /** Never rejects, and takes 2.5 seconds at most: what is not known to be refused may have been sent. */
   broadcast(rawTx: Hex, signal?: AbortSignal): Promise<BroadcastOutcome>;
   findMined(search: Search, signal?: AbortSignal): Promise<Found>;
-  readStandings(subject: StandingsSubject, signal?: AbortSignal): Promise<Standings>;
+  readInclusion(subject: InclusionSubject, signal?: AbortSignal): Promise<InclusionReading>;
   /** Which transaction has used a nonce, as far as every configured URL shows it. */
   findNonceUse(search: NonceSearch, signal?: AbortSignal): Promise<NonceFinding>;
   /** How each URL does, in the order of the configuration. Asks nobody. */
@@ -67,7 +77,7 @@ export interface OpenChain {
   close(): Promise<void>;
 }
 
-export interface ChainOptions extends PanelOptions {
+export interface ChainOptions extends ProviderPoolOptions {
   /** One or more JSON-RPC endpoints of the same chain, http or https; never shown in an error. */
   readonly urls: readonly string[];
   /** Blocks, the including one counted, that stand for the chain's own tags; left out: the tags. */
@@ -84,37 +94,37 @@ const erc20 = parseAbi(['function balanceOf(address) view returns (uint256)']);
  * @throws SvcError `invalid_rpc_url`.
  */
 export function openChain(options: ChainOptions): OpenChain {
-  const panel = openPanel(options);
+  const pool = openProviderPool(options);
   const finality = finalityRule(options.finalityDepth ?? null);
-  const contractChecks = openLane(CONTRACT_CHECKS);
+  const contractChecks = limitConcurrency(CONTRACT_CHECKS);
   return {
     checksumAddress,
     recoverWallet,
     isContractSignature: async (wallet, message, signature) => {
       const claim = { wallet, message, signature };
       if (!mayBeContractSignature(signature)) return false;
-      return contractChecks(() => checkContractSignature(panel, claim));
+      return contractChecks(() => checkContractSignature(pool, claim));
     },
     tokenBalance: (token, wallet) =>
-      panel.first(({ reading }) => tokenBalance(reading, token, wallet)),
+      pool.first(({ reading }) => tokenBalance(reading, token, wallet)),
     readAnchor: (txHash) =>
-      panel.pollReading({
+      pool.pollReading({
         ask: ({ reading }) => readAnchor(reading, txHash, { finality }),
-        decide: (readings, still) => agreeOnReading(readings, { ...still, quorum: panel.quorum }),
+        decide: (readings, still) => readingByQuorum(readings, { ...still, quorum: pool.quorum }),
       }),
-    headNumber: () => panel.first(({ reading }) => headNumber(reading)),
-    anchoring: anchorChain(panel, finality),
-    close: () => panel.close(),
+    headNumber: () => pool.first(({ reading }) => headNumber(reading)),
+    anchoring: anchorChain(pool, finality),
+    close: () => pool.close(),
   };
 }
 
-function anchorChain(panel: Panel, finality: FinalityRule): AnchorChain {
-  const { quorum, providers } = panel;
+function anchorChain(pool: ProviderPool, finality: FinalityRule): AnchorChain {
+  const { quorum, providers } = pool;
   const configured = providers.length;
   /** Each question names its chain; whoever is of another is set aside. */
   const about = <Answer, Verdict>(identity: Identity, question: Question<Answer, Verdict>) => {
-    panel.expected = identity;
-    return panel.poll({
+    pool.expected = identity;
+    return pool.poll({
       ...question,
       ask: async (provider) => {
         const answer = await question.ask(provider);
@@ -125,56 +135,57 @@ function anchorChain(panel: Panel, finality: FinalityRule): AnchorChain {
   };
   return {
     identity(signal, expected = null) {
-      panel.expected ??= expected;
-      return panel.poll({
+      pool.expected ??= expected;
+      return pool.poll({
         ask: async ({ anchoring, health }) => {
           const named = identityOf(await anchoring(identityCalls, signal));
           if (expected !== null && !isSameChain(named, expected)) health.strayed();
           return named;
         },
-        decide: (named, { open }) => agreeOnIdentity(named, { expected, quorum, configured, open }),
+        decide: (named, { open }) =>
+          identityByQuorum(named, { expected, quorum, configured, open }),
       });
     },
-    survey: (subject, signal) =>
+    senderState: (subject, signal) =>
       about(subject.identity, {
-        ask: ({ anchoring }) => survey(anchoring, subject, signal),
+        ask: ({ anchoring }) => senderState(anchoring, subject, signal),
         decide: (surveys, { open, isLate }) =>
-          open === 0 || isLate ? agreeOnSurvey(surveys) : undefined,
+          open === 0 || isLate ? senderStateByQuorum(surveys) : undefined,
       }),
-    broadcast: (rawTx, signal) => broadcast(panel, rawTx, signal),
+    broadcast: (rawTx, signal) => broadcast(pool, rawTx, signal),
     findMined(search, signal) {
       const { anchors, askAll = false } = search;
       return about(search.identity, {
         ask: ({ anchoring }) => findMined(anchoring, search, signal),
         decide: (voices, still) =>
-          agreeOnMined(anchors, voices, { ...still, quorum, configured, askAll }),
+          minedByQuorum(anchors, voices, { ...still, quorum, configured, askAll }),
       });
     },
-    readStandings: (subject, signal) =>
+    readInclusion: (subject, signal) =>
       about(subject.identity, {
-        ask: ({ anchoring }) => readStandings(anchoring, subject, finality, signal),
-        decide: (voices, { open }) => agreeOnStandings(subject.places, voices, { quorum, open }),
+        ask: ({ anchoring }) => readInclusion(anchoring, subject, finality, signal),
+        decide: (voices, { open }) => inclusionByQuorum(subject.places, voices, { quorum, open }),
       }),
     findNonceUse: (search, signal) =>
       about(search.identity, {
         ask: ({ anchoring }) => findNonceUse(anchoring, search, finality, signal),
         decide: (readings, { open }) =>
-          open > 0 ? undefined : agreeOnNonceUse(readings, configured),
+          open > 0 ? undefined : nonceUseByQuorum(readings, configured),
       }),
     providers: () => providers.map((provider) => provider.status()),
   };
 }
 
 /** A sign-in rests on it, so several providers have to agree. */
-function checkContractSignature(panel: Panel, claim: ContractClaim): Promise<boolean> {
-  return panel.pollReading({
+function checkContractSignature(pool: ProviderPool, claim: ContractClaim): Promise<boolean> {
+  return pool.pollReading({
     ask: ({ reading }) => isContractSignature(reading, claim),
     decide: (verdicts, { open }) => {
       const says = (verdict: boolean) => verdicts.filter((one) => one === verdict).length;
-      if (says(true) >= panel.quorum) return true;
-      if (says(false) >= panel.quorum) return false;
+      if (says(true) >= pool.quorum) return true;
+      if (says(false) >= pool.quorum) return false;
       if (open > 0) return undefined;
-      throw new ProviderFault('the providers do not agree on a signature');
+      throw new ProviderError('the providers do not agree on a signature');
     },
   });
 }
@@ -195,6 +206,6 @@ async function tokenBalance(ask: Ask, token: string, wallet: string): Promise<bi
   const data = encodeFunctionData({ abi: erc20, functionName: 'balanceOf', args: [owner] });
   const [answer] = await ask([{ method: 'eth_call', params: [{ to: token, data }, 'latest'] }]);
   const balance = dataOf(resultOf(answer));
-  if (balance.length !== 66) throw new ProviderFault('the token has no balance to read');
+  if (balance.length !== 66) throw new ProviderError('the token has no balance to read');
   return BigInt(balance);
 }

@@ -1,5 +1,5 @@
 import type { Hex } from '../proof/bytes.ts';
-import { ProviderFault } from './errors.ts';
+import { ProviderError } from './errors.ts';
 
 /**
  * Reading of JSON-RPC results. A node that answers with another shape is not believed: every function
@@ -125,6 +125,6 @@ export function transactionOf(value: unknown): Transaction | null {
   };
 }
 
-export function malformed(): ProviderFault {
-  return new ProviderFault('the answer is not what the call promises');
+export function malformed(): ProviderError {
+  return new ProviderError('the answer is not what the call promises');
 }

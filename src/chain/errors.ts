@@ -5,7 +5,7 @@ import { errors } from '../protocol/errors.ts';
  * The chain could not be asked: no answer, or one that means nothing. Whether a request reached the
  * node is unknown. `reason` is for the log; it holds nothing of the URL or the request.
  */
-export class ProviderFault extends SvcError<'chain_unavailable'> {
+export class ProviderError extends SvcError<'chain_unavailable'> {
   readonly reason: string;
   /** How long the endpoint asked to be left alone; null when it did not. */
   readonly retryAfterMs: number | null;

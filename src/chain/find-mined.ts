@@ -7,7 +7,7 @@ import {
   type TransactionReceipt,
   transactionOf,
 } from './decode.ts';
-import { ProviderFault } from './errors.ts';
+import { ProviderError } from './errors.ts';
 import { answersOn, type Identity, identityCalls } from './identity.ts';
 import type { Still } from './provider-pool.ts';
 import { confirmationsOf } from './read-anchor.ts';
@@ -125,7 +125,7 @@ async function readReceipts(
 function requirePossible(receipt: TransactionReceipt, { rawTx }: SentVariant): void {
   const { gas = 0n, maxFeePerGas = 0n } = parseTransaction(rawTx);
   if (receipt.effectiveGasPrice > maxFeePerGas || receipt.gasUsed > gas) {
-    throw new ProviderFault('a receipt that costs more than was signed');
+    throw new ProviderError('a receipt that costs more than was signed');
   }
 }
 
@@ -164,7 +164,7 @@ async function readDetails(
  * same of it. Undefined while an answer still to come can bring that about, or is in time to say what it
  * has seen.
  */
-export function agreeOnMined(
+export function minedByQuorum(
   anchors: readonly SentAnchor[],
   voices: readonly Found[],
   terms: Still & { quorum: number; configured: number; askAll: boolean },

@@ -211,7 +211,7 @@ export interface NonceFinding {
 }
 
 /** What the URLs come to that have answered. A use is what another anchor may rest on, so none may be silent. */
-export function agreeOnNonceUse(
+export function nonceUseByQuorum(
   readings: readonly NonceReading[],
   configured: number,
 ): NonceFinding {

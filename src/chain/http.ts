@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Agent, Dispatcher } from 'undici';
 import { SvcError } from '../base/svc-error.ts';
-import { ProviderFault } from './errors.ts';
+import { ProviderError } from './errors.ts';
 
 export interface ErrorAnswer {
   readonly error: { readonly code: number; readonly message: string };
@@ -70,9 +70,9 @@ export async function post(
   limits: { timeoutMs: number; signal?: AbortSignal | undefined },
 ): Promise<string> {
   const abort = new AbortController();
-  const stop = () => abort.abort(new ProviderFault('stopped'));
+  const stop = () => abort.abort(new ProviderError('stopped'));
   const timer = setTimeout(
-    () => abort.abort(new ProviderFault(`no answer within ${limits.timeoutMs} ms`)),
+    () => abort.abort(new ProviderError(`no answer within ${limits.timeoutMs} ms`)),
     limits.timeoutMs,
   );
   limits.signal?.addEventListener('abort', stop);
@@ -90,13 +90,13 @@ export async function post(
     const isReadable =
       statusCode < 300 || (statusCode >= 400 && statusCode !== 429 && isErrorAnswer(parsed(text)));
     if (isReadable) return text;
-    throw new ProviderFault(`HTTP status ${statusCode}`, {
+    throw new ProviderError(`HTTP status ${statusCode}`, {
       retryAfterMs: retryAfterMs(headers),
       isTooLarge: statusCode === 413,
     });
   } catch (error) {
     // undici's texts quote the address, so only its code goes on.
-    throw error instanceof ProviderFault ? error : new ProviderFault(connectionReason(error));
+    throw error instanceof ProviderError ? error : new ProviderError(connectionReason(error));
   } finally {
     clearTimeout(timer);
     limits.signal?.removeEventListener('abort', stop);
@@ -109,7 +109,7 @@ async function textOf(response: Dispatcher.ResponseData): Promise<string> {
   for await (const chunk of response.body as AsyncIterable<Buffer>) {
     bytes += chunk.length;
     if (bytes > MAX_ANSWER_BYTES) {
-      throw new ProviderFault('the answer is too large', { isTooLarge: true });
+      throw new ProviderError('the answer is too large', { isTooLarge: true });
     }
     chunks.push(chunk);
   }

@@ -1,7 +1,7 @@
 import { SvcError } from '../base/svc-error.ts';
 import type { Hex } from '../proof/bytes.ts';
 import { hashOf, headerAt, malformed, numberOf } from './decode.ts';
-import { ProviderFault } from './errors.ts';
+import { ProviderError } from './errors.ts';
 import { type RpcAnswer, type RpcCall, resultOf } from './rpc.ts';
 
 /** Tells two chains of one id apart. */
@@ -42,7 +42,7 @@ export function isSameChain(a: Identity, b: Identity): boolean {
  *
  * @throws SvcError `chain_mismatch`.
  */
-export function agreeOnIdentity(
+export function identityByQuorum(
   named: readonly Identity[],
   terms: { expected: Identity | null; quorum: number; configured: number; open: number },
 ): Identity | undefined {
@@ -54,7 +54,7 @@ export function agreeOnIdentity(
       : named.find((one) => isSameChain(one, expected));
   if (agreed !== undefined || open > 0) return agreed;
   if (expected !== null && named.length < terms.configured) {
-    throw new ProviderFault('no provider of the expected chain answers');
+    throw new ProviderError('no provider of the expected chain answers');
   }
   const [only] = named;
   if (expected === null && only !== undefined && votes(only) === named.length) return only;

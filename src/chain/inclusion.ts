@@ -20,12 +20,12 @@ export interface Place {
   readonly blockHash: Hex;
 }
 
-export interface StandingsSubject {
+export interface InclusionSubject {
   readonly identity: Identity;
   readonly places: readonly Place[];
 }
 
-export interface PlaceStanding {
+export interface PlaceInclusion {
   readonly id: string;
   /**
    * `replaced`: another block stands at the number, by the word of a node that is at or past it.
@@ -36,22 +36,22 @@ export interface PlaceStanding {
   readonly finality: Finality;
 }
 
-export interface Standings {
+export interface InclusionReading {
   readonly heads: Heads;
   /** In the order of the places. */
-  readonly standings: readonly PlaceStanding[];
+  readonly standings: readonly PlaceInclusion[];
 }
 
 /**
  * Whether the blocks that held transactions are canonical still, and how final. Without places: the
  * heads alone. Rejects with ProviderFault, and SvcError `chain_mismatch` when another chain answers.
  */
-export async function readStandings(
+export async function readInclusion(
   ask: Ask,
-  { identity, places }: StandingsSubject,
+  { identity, places }: InclusionSubject,
   finality: FinalityRule,
   signal?: AbortSignal,
-): Promise<Standings> {
+): Promise<InclusionReading> {
   const head = [...identityCalls, ...headCalls(finality)];
   const numbers = numbersOf(places);
   const parts = await askInParts(ask, { head, calls: numbers.map(blockCall) }, signal);
@@ -86,7 +86,7 @@ function standingOf(
   { id, blockNumber, blockHash }: Place,
   standsThere: Hex | null,
   heads: Heads,
-): PlaceStanding {
+): PlaceInclusion {
   if (standsThere === blockHash) {
     return { id, standing: 'canonical', finality: finalityOf(blockNumber, heads) };
   }
@@ -113,38 +113,38 @@ function hashAt(number: bigint, answer: RpcAnswer | undefined): Hex | null {
  * what `quorum` of them do, replaced what at least one says and none denies. Undefined while an answer still
  * to come can matter.
  */
-export function agreeOnStandings(
+export function inclusionByQuorum(
   places: readonly Place[],
-  voices: readonly Standings[],
+  voices: readonly InclusionReading[],
   terms: { quorum: number; open: number },
-): Standings | undefined {
+): InclusionReading | undefined {
   const words = places.map((_, i) => voices.flatMap(({ standings }) => standings[i] ?? []));
-  const isShown = (word: PlaceStanding[]) =>
+  const isShown = (word: PlaceInclusion[]) =>
     word.filter(({ standing }) => standing === 'canonical').length >= terms.quorum;
   const isEnough = voices.length >= terms.quorum && words.every(isShown);
   if (terms.open > 0 && !isEnough) return undefined;
   return {
-    heads: agreedHeads(
+    heads: headsByQuorum(
       voices.map(({ heads }) => heads),
       terms.quorum,
     ),
-    standings: places.map(({ id }, i) => agreedStanding(id, words[i] ?? [], terms.quorum)),
+    standings: places.map(({ id }, i) => placeByQuorum(id, words[i] ?? [], terms.quorum)),
   };
 }
 
-function agreedStanding(
+function placeByQuorum(
   id: string,
-  words: readonly PlaceStanding[],
+  words: readonly PlaceInclusion[],
   quorum: number,
-): PlaceStanding {
+): PlaceInclusion {
   const shown = words.filter(({ standing }) => standing === 'canonical');
   if (shown.length > 0)
-    return { id, standing: 'canonical', finality: agreedFinality(shown, quorum) };
+    return { id, standing: 'canonical', finality: finalityByQuorum(shown, quorum) };
   const isReplaced = words.some(({ standing }) => standing === 'replaced');
   return { id, standing: isReplaced ? 'replaced' : 'unknown', finality: 'included' };
 }
 
-function agreedFinality(shown: readonly PlaceStanding[], quorum: number): Finality {
+function finalityByQuorum(shown: readonly PlaceInclusion[], quorum: number): Finality {
   const reach = (...names: Finality[]) =>
     shown.filter(({ finality }) => names.includes(finality)).length >= quorum;
   if (reach('finalized')) return 'finalized';
@@ -152,7 +152,7 @@ function agreedFinality(shown: readonly PlaceStanding[], quorum: number): Finali
 }
 
 /** The highest that `quorum` of them have reached; a node that is far behind holds nobody up. */
-function agreedHeads(heads: readonly Heads[], quorum: number): Heads {
+function headsByQuorum(heads: readonly Heads[], quorum: number): Heads {
   return {
     head:
       reached(

@@ -1,16 +1,16 @@
 import { SvcError } from '../base/svc-error.ts';
-import { ProviderFault } from './errors.ts';
+import { ProviderError } from './errors.ts';
 import type { Identity } from './identity.ts';
 import { noteStray, openProvider, type Provider, type ProviderAsked } from './provider.ts';
 
-export interface PanelOptions {
+export interface ProviderPoolOptions {
   readonly urls: readonly string[];
   readonly timeoutMs?: number;
   readonly onAsked?: ((asked: ProviderAsked) => void) | undefined;
 }
 
 /** The configured providers, all of the same chain. */
-export interface Panel {
+export interface ProviderPool {
   readonly providers: readonly Provider[];
   /** How many must say the same before something rests on it: two, and one where there is no other. */
   readonly quorum: number;
@@ -33,19 +33,23 @@ const TIMEOUT_AMONG_SEVERAL_MS = 5_000;
 const MOST_OWED = 4;
 
 /** @throws SvcError `invalid_rpc_url`. */
-export function openPanel({ urls, timeoutMs = 10_000, onAsked }: PanelOptions): Panel {
+export function openProviderPool({
+  urls,
+  timeoutMs = 10_000,
+  onAsked,
+}: ProviderPoolOptions): ProviderPool {
   if (urls.length === 0) throw new SvcError('invalid_rpc_url', 'There is no RPC URL');
   const among = urls.length > 1 ? TIMEOUT_AMONG_SEVERAL_MS : timeoutMs;
   const providers = urls.map((url, i) =>
     openProvider({ url, label: `rpc-${i + 1}`, timeoutMs: Math.min(timeoutMs, among), onAsked }),
   );
-  const panel: Panel = {
+  const pool: ProviderPool = {
     providers,
     quorum: Math.min(2, providers.length),
     expected: null,
     able() {
       for (const provider of providers) {
-        if (providers.length > 1 && provider.health.isProbeDue) void provider.probe(panel.expected);
+        if (providers.length > 1 && provider.health.isProbeDue) void provider.probe(pool.expected);
       }
       const isFree = ({ health, owed }: Provider) => !health.lags || owed < MOST_OWED;
       const well = providers.filter(
@@ -53,28 +57,28 @@ export function openPanel({ urls, timeoutMs = 10_000, onAsked }: PanelOptions): 
       );
       return well.length > 0 ? well : providers;
     },
-    poll: (question) => poll(panel.able(), question),
+    poll: (question) => poll(pool.able(), question),
     pollReading: (question) =>
-      poll(panel.able(), {
+      poll(pool.able(), {
         ...question,
         ask: async (provider) => {
-          await requireIdentified(provider, panel.expected);
+          await requireIdentified(provider, pool.expected);
           return question.ask(provider);
         },
       }),
-    first: (ask) => panel.pollReading({ ask, decide: ([first]) => first }),
+    first: (ask) => pool.pollReading({ ask, decide: ([first]) => first }),
     async close() {
       await Promise.all(providers.map((provider) => provider.close()));
     },
   };
-  return panel;
+  return pool;
 }
 
 async function requireIdentified(provider: Provider, expected: Identity | null): Promise<void> {
   if (expected === null || provider.health.isIdentified) return;
   await provider.probe(expected);
   if (!provider.health.isIdentified) {
-    throw new ProviderFault(provider.health.lastReason ?? 'its chain is not known');
+    throw new ProviderError(provider.health.lastReason ?? 'its chain is not known');
   }
 }
 
@@ -185,18 +189,18 @@ interface Failure {
 
 function failureOf(failures: readonly Failure[]): SvcError {
   const [first] = failures;
-  if (first === undefined) return new ProviderFault('no provider can be asked');
+  if (first === undefined) return new ProviderError('no provider can be asked');
   const isOneAnswer = failures.every(({ error }) => error.code === first.error.code);
   if (isOneAnswer && (failures.length === 1 || first.error.code !== 'chain_unavailable')) {
     return first.error;
   }
-  const faults = failures.flatMap(({ error }) => (error instanceof ProviderFault ? error : []));
+  const faults = failures.flatMap(({ error }) => (error instanceof ProviderError ? error : []));
   const waits = faults.map(({ retryAfterMs }) => retryAfterMs ?? 0);
   const reasons = failures.map(({ label, error }) => `${label}: ${reasonOf(error)}`);
   const wait = Math.min(...waits);
-  return new ProviderFault(reasons.sort().join('; '), { retryAfterMs: wait > 0 ? wait : null });
+  return new ProviderError(reasons.sort().join('; '), { retryAfterMs: wait > 0 ? wait : null });
 }
 
 function reasonOf(error: SvcError): string {
-  return error instanceof ProviderFault ? error.reason : error.message;
+  return error instanceof ProviderError ? error.reason : error.message;
 }

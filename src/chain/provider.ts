@@ -1,6 +1,6 @@
 import { type BackoffRange, backoffMs } from '../base/backoff.ts';
 import { SvcError } from '../base/svc-error.ts';
-import { isRateLimit, ProviderFault } from './errors.ts';
+import { isRateLimit, ProviderError } from './errors.ts';
 import { answersOn, type Identity, identityCalls } from './identity.ts';
 import { type Ask, type Asked, connectRpc, type RpcOptions } from './rpc.ts';
 
@@ -54,7 +54,7 @@ export function openProvider({ label, onAsked, ...options }: ProviderOptions): P
   const unlessBanned = (ask: Ask): Ask => {
     return async (calls, signal) => {
       const ban = health.banMs();
-      if (ban > 0) throw new ProviderFault('it asked to be left alone', { retryAfterMs: ban });
+      if (ban > 0) throw new ProviderError('it asked to be left alone', { retryAfterMs: ban });
       return ask(calls, signal);
     };
   };

@@ -10,7 +10,7 @@ import {
   type TransactionReceipt,
   transactionOf,
 } from './decode.ts';
-import { ProviderFault } from './errors.ts';
+import { ProviderError } from './errors.ts';
 import {
   type Finality,
   type FinalityRule,
@@ -130,7 +130,7 @@ const CATCH_UP_MS = 1_000;
  * of them, that it is not only of all that answer. Undefined while an answer still to come can matter, and while those in
  * time could contradict as one; throws ProviderFault when they do not agree.
  */
-export function agreeOnReading(
+export function readingByQuorum(
   readings: readonly AnchorReading[],
   { quorum, open, isLate }: Still & { quorum: number },
 ): AnchorReading | undefined {
@@ -146,7 +146,7 @@ export function agreeOnReading(
   const isContestable = !isLate && open > 0 && open + Math.max(0, ...others) >= quorum;
   if (group !== undefined && rivals.length === 0 && !isContestable) return group.reduce(lower);
   if (open > 0) return undefined;
-  throw new ProviderFault(
+  throw new ProviderError(
     groups.length > 1 ? 'the providers do not agree' : 'too few providers answer',
     { retryAfterMs: CATCH_UP_MS },
   );

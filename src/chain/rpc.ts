@@ -1,5 +1,5 @@
 import { Agent } from 'undici';
-import { isBatchTooLarge, ProviderFault, type RpcRefusal, redactor } from './errors.ts';
+import { isBatchTooLarge, ProviderError, type RpcRefusal, redactor } from './errors.ts';
 import { isErrorAnswer, parsed, post, targetOf } from './http.ts';
 
 export interface RpcCall {
@@ -33,7 +33,7 @@ export interface Asked {
   }[];
   readonly seconds: number;
   /** Why there was no usable answer; null when there was, or when the caller did not wait for it. */
-  readonly fault: ProviderFault | null;
+  readonly fault: ProviderError | null;
   readonly answers: readonly RpcAnswer[];
 }
 
@@ -60,19 +60,19 @@ export function connectRpc(options: RpcOptions): Rpc {
   const timeoutMs = options.timeoutMs ?? 10_000;
   const redact = redactor(options.url);
   const agent = new Agent({ connect: { timeout: timeoutMs } });
-  const askIn = (lane: Lane, timeoutMs: number): Ask => {
+  const askIn = (limited: ConcurrencyLimit, timeoutMs: number): Ask => {
     return (calls, signal) =>
-      lane(async () => {
+      limited(async () => {
         const startedAt = performance.now();
         let answers: RpcAnswer[] = [];
-        let fault: ProviderFault | null = null;
+        let fault: ProviderError | null = null;
         try {
           const body = JSON.stringify(bodyOf(calls));
           const text = await post(agent, target, body, { timeoutMs, signal });
           answers = answersOf(text, calls.length, redact);
           return answers;
         } catch (error) {
-          if (error instanceof ProviderFault && !signal?.aborted) fault = error;
+          if (error instanceof ProviderError && !signal?.aborted) fault = error;
           throw error;
         } finally {
           options.onAsked?.({
@@ -85,17 +85,17 @@ export function connectRpc(options: RpcOptions): Rpc {
       });
   };
   return {
-    anchoring: askIn(openLane(ANCHORING), timeoutMs),
-    broadcasting: askIn(openLane(BROADCASTING), Math.min(timeoutMs, BROADCAST_TIMEOUT_MS)),
-    reading: askIn(openLane(READING), timeoutMs),
+    anchoring: askIn(limitConcurrency(ANCHORING), timeoutMs),
+    broadcasting: askIn(limitConcurrency(BROADCASTING), Math.min(timeoutMs, BROADCAST_TIMEOUT_MS)),
+    reading: askIn(limitConcurrency(READING), timeoutMs),
     close: () => agent.destroy(),
   };
 }
 
 /** The result of a call that must not be refused; a refused read is a provider's fault. */
 export function resultOf(answer: RpcAnswer | undefined): unknown {
-  if (answer === undefined) throw new ProviderFault('an answer is missing');
-  if (!answer.ok) throw new ProviderFault(`refused: ${answer.refusal.reason}`);
+  if (answer === undefined) throw new ProviderError('an answer is missing');
+  if (!answer.ok) throw new ProviderError(`refused: ${answer.refusal.reason}`);
   return answer.result;
 }
 
@@ -129,7 +129,7 @@ export function answersOf(
     const message = isErrorAnswer(body) ? body.error.message : '';
     const refusal = message === '' ? '' : `: ${redact(message)}`;
     const isTooLarge = isBatchTooLarge(message);
-    throw new ProviderFault(`the batch was not answered${refusal}`, { isTooLarge });
+    throw new ProviderError(`the batch was not answered${refusal}`, { isTooLarge });
   }
   const byId = new Map<unknown, unknown>();
   for (const entry of list) {
@@ -148,29 +148,29 @@ function answerOf(entry: unknown, redact: (text: string) => string): RpcAnswer {
   if (typeof entry === 'object' && entry !== null && 'result' in entry) {
     return { ok: true, result: entry.result };
   }
-  throw new ProviderFault('the answer is not JSON-RPC');
+  throw new ProviderError('the answer is not JSON-RPC');
 }
 
-export interface LaneOptions {
+export interface ConcurrencyOptions {
   /** Most tasks under way at once. */
   readonly width: number;
   /** Most tasks waiting for their turn; one more is refused at once. */
   readonly waiting: number;
 }
 
-export type Lane = <T>(task: () => Promise<T>) => Promise<T>;
+export type ConcurrencyLimit = <T>(task: () => Promise<T>) => Promise<T>;
 
 /**
  * Bounds how many tasks run at once, first come, first served.
  * Rejects with `chain_unavailable` and `retry_after` 1 when the waiting room is full.
  */
-export function openLane(options: LaneOptions): Lane {
+export function limitConcurrency(options: ConcurrencyOptions): ConcurrencyLimit {
   const queue: (() => void)[] = [];
   let underWay = 0;
   return async (task) => {
     if (underWay >= options.width) {
       if (queue.length >= options.waiting) {
-        throw new ProviderFault('too many reads under way', { retryAfterMs: 1000 });
+        throw new ProviderError('too many reads under way', { retryAfterMs: 1000 });
       }
       // The one who leaves hands its place over, so that nobody slips in between.
       await new Promise<void>((resolve) => queue.push(resolve));
@@ -225,7 +225,7 @@ async function askPart(ask: Ask, part: Parts, signal?: AbortSignal): Promise<Rpc
       return [answers];
     }
   } catch (error) {
-    const isTooLarge = error instanceof ProviderFault && error.isTooLarge;
+    const isTooLarge = error instanceof ProviderError && error.isTooLarge;
     if (!isTooLarge || part.calls.length < 2) throw error;
   }
   const half = Math.floor(batch.length / 2);

@@ -6,20 +6,20 @@ import {
   isDeterministicRefusal,
   isUnsupported,
   meaningOf,
-  ProviderFault,
+  ProviderError,
   type RefusalMeaning,
 } from './errors.ts';
 import { answersOn, type Identity, identityCalls } from './identity.ts';
 import { type Ask, askInParts, type RpcAnswer, type RpcCall, resultOf } from './rpc.ts';
 
-export interface SurveySubject {
+export interface SenderStateSubject {
   readonly identity: Identity;
   readonly sender: string;
   readonly payload: Hex;
 }
 
 /** What must be known before a payload is signed. Amounts in wei. */
-export interface Survey {
+export interface SenderState {
   readonly headNumber: bigint;
   /** Transactions of the sender in the chain: the highest count that any URL says, and the lowest. */
   readonly latestNonce: number;
@@ -56,12 +56,12 @@ const gasPriceOracle = parseAbi(['function getL1Fee(bytes) view returns (uint256
  * Rejects with ProviderFault, or SvcError `chain_mismatch` when another chain answers and
  * `unsupported_chain` where blocks have no base fee.
  */
-export async function survey(
+export async function senderState(
   ask: Ask,
-  { identity, sender, payload }: SurveySubject,
+  { identity, sender, payload }: SenderStateSubject,
   signal?: AbortSignal,
-): Promise<Survey> {
-  const calls = surveyCalls(sender, payload);
+): Promise<SenderState> {
+  const calls = senderStateCalls(sender, payload);
   const parts = await askInParts(ask, { head: [...identityCalls, headCall], calls }, signal);
   const readings = parts.map((part) => answersOn(identity, part));
   const [latest, pending, balance, code, gas, tip, dataFee] = readings.flatMap(
@@ -94,7 +94,7 @@ interface Head {
 function headOf(answer: RpcAnswer | undefined): Head {
   const block = resultOf(answer);
   const header = headerOf(block);
-  if (header === null) throw new ProviderFault('the node has no head');
+  if (header === null) throw new ProviderError('the node has no head');
   return { header, gasLimit: quantityOf(objectOf(block).gasLimit) };
 }
 
@@ -103,7 +103,7 @@ function newest(a: Head, b: Head): Head {
   return b.header.number > a.header.number ? b : a;
 }
 
-function surveyCalls(sender: string, payload: Hex): RpcCall[] {
+function senderStateCalls(sender: string, payload: Hex): RpcCall[] {
   const transaction = { from: sender, to: sender, value: '0x0', data: payload };
   return [
     { method: 'eth_getTransactionCount', params: [sender, 'latest'] },
@@ -131,7 +131,7 @@ function gasOf(answer: RpcAnswer | undefined, payload: Hex, most: bigint): GasEs
   }
   const gas = quantityOf(resultOf(answer));
   const { standard, floor } = intrinsicGas(payload);
-  if (gas < standard || gas > most) throw new ProviderFault(`a gas estimate of ${gas}`);
+  if (gas < standard || gas > most) throw new ProviderError(`a gas estimate of ${gas}`);
   // Not every chain has the floor, so an honest estimate may lie below it; unused gas costs nothing.
   if (gas < floor) return { outcome: 'estimated', gas: floor, most };
   return { outcome: 'estimated', gas, most };
@@ -189,7 +189,7 @@ function dataFeeCall(sender: Hex, payload: Hex): { to: string; data: Hex } {
  * One survey of several: state and fees as the URL with the highest head sees them. What would keep us from signing is
  * believed of anyone: the highest counts, and code. What would end a proof only if none denies it.
  */
-export function agreeOnSurvey(surveys: readonly Survey[]): Survey | undefined {
+export function senderStateByQuorum(surveys: readonly SenderState[]): SenderState | undefined {
   const [newest] = surveys.toSorted((a, b) => Number(b.headNumber - a.headNumber));
   if (newest === undefined) return undefined;
   return {
@@ -198,11 +198,11 @@ export function agreeOnSurvey(surveys: readonly Survey[]): Survey | undefined {
     lowestNonce: Math.min(...surveys.map(({ lowestNonce }) => lowestNonce)),
     pendingNonce: Math.max(...surveys.map(({ pendingNonce }) => pendingNonce)),
     hasCode: surveys.some(({ hasCode }) => hasCode),
-    gas: agreedGas(newest, surveys),
+    gas: gasByQuorum(newest, surveys),
   };
 }
 
-function agreedGas(newest: Survey, surveys: readonly Survey[]): GasEstimate {
+function gasByQuorum(newest: SenderState, surveys: readonly SenderState[]): GasEstimate {
   const estimates = [newest, ...surveys].map(({ gas }) => gas);
   const by = (outcome: GasEstimate['outcome']) => estimates.find((gas) => gas.outcome === outcome);
   return by('estimated') ?? by('underfunded') ?? newest.gas;

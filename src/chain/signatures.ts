@@ -3,7 +3,7 @@ import { verifyHash } from 'viem/actions';
 import type { Hex } from '../proof/bytes.ts';
 import { limits } from '../protocol/limits.ts';
 import { dataOf } from './decode.ts';
-import { isDeterministicRefusal, ProviderFault, type RpcRefusal } from './errors.ts';
+import { isDeterministicRefusal, ProviderError, type RpcRefusal } from './errors.ts';
 import { type Ask, resultOf } from './rpc.ts';
 
 /** Half the order of secp256k1: of a signature's two forms only the one with `s` up to it counts. */
@@ -75,7 +75,7 @@ async function checkContract(
       }
       return resultOf(answer);
     } catch (error) {
-      if (error instanceof ProviderFault) fault = error;
+      if (error instanceof ProviderError) fault = error;
       throw error;
     }
   };

@@ -4,7 +4,7 @@ import { auditBundle } from '../proof/audit-bundle.ts';
 import type { AuditCheck, AuditCheckName } from '../proof/audit-check.ts';
 import type { Bundle } from '../proof/bundle.ts';
 import type { Hex } from '../proof/bytes.ts';
-import { ProviderFault } from './errors.ts';
+import { ProviderError } from './errors.ts';
 import type { Finality } from './finality.ts';
 import { type AnchorReading, readAnchor, type StatedPlace } from './read-anchor.ts';
 import { connectRpc } from './rpc.ts';
@@ -103,11 +103,11 @@ function readingsOf(
   const silent: string[] = [];
   for (const [i, answer] of answers.entries()) {
     if (answer.status === 'fulfilled') readings.push(answer.value);
-    else if (answers.length > 1 && answer.reason instanceof ProviderFault) {
+    else if (answers.length > 1 && answer.reason instanceof ProviderError) {
       silent.push(`${labels[i]}: ${answer.reason.reason}`);
     } else throw answer.reason;
   }
-  if (silent.length > 0) throw new ProviderFault(silent.join('; '));
+  if (silent.length > 0) throw new ProviderError(silent.join('; '));
   return readings;
 }
 

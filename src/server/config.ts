@@ -18,7 +18,7 @@ export function readConfig(
     prefix: 'SVC_',
     foreign: /^SVC_(AGENT_|URL$|PROFILE$|CONFIG_DIR$)/,
     hint: 'svc-server config --describe lists every variable; svc-server dev needs none of them.',
-    faultsOf: (given) => [...(needed.chain ? missingOf(given) : []), ...crossFaults(given)],
+    faultsOf: (given) => [...(needed.chain ? missingOf(given) : []), ...crossErrors(given)],
   });
   const origin = values.SVC_BASE_URL ?? `http://${hostInUrl(values.SVC_HOST)}:${values.SVC_PORT}`;
   return Object.freeze({
@@ -110,7 +110,7 @@ type Given = Readonly<Partial<Record<keyof Environment, string>>>;
 const urlVariables = ['SVC_BASE_URL', 'SVC_EXPLORER_URL', 'SVC_PUBLIC_RPC_URL'] as const;
 
 /** Faults that the schema of one variable does not show. */
-function crossFaults(given: Given): string[] {
+function crossErrors(given: Given): string[] {
   const faults = urlVariables
     .filter((name) => given[name] !== undefined && !URL.canParse(given[name]))
     .map((name) => `${name} is not a URL`);
@@ -131,7 +131,7 @@ function crossFaults(given: Given): string[] {
   if (!trustedProxies(given.SVC_TRUST_PROXY).every(isAddressRange)) {
     faults.push('SVC_TRUST_PROXY is neither false nor a list of addresses or CIDR ranges');
   }
-  faults.push(...rpcUrlFaults(listOf(given.SVC_CHAIN_RPC_URL)));
+  faults.push(...rpcUrlErrors(listOf(given.SVC_CHAIN_RPC_URL)));
   if (given.SVC_ANCHOR_PRIVATE_KEY !== undefined && given.SVC_ANCHOR_KEY_FILE !== undefined) {
     faults.push('SVC_ANCHOR_PRIVATE_KEY and SVC_ANCHOR_KEY_FILE exclude each other');
   }
@@ -146,7 +146,7 @@ function crossFaults(given: Given): string[] {
 }
 
 /** An endpoint that stands there twice would agree with itself. */
-function rpcUrlFaults(urls: readonly string[]): string[] {
+function rpcUrlErrors(urls: readonly string[]): string[] {
   if (!urls.every((url) => URL.canParse(url))) return ['SVC_CHAIN_RPC_URL is not a URL'];
   const distinct = new Set(urls.map((url) => new URL(url).href));
   return distinct.size < urls.length ? ['SVC_CHAIN_RPC_URL names an endpoint twice'] : [];

@@ -2,9 +2,9 @@ import { isDeepStrictEqual } from 'node:util';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import {
-  agreeOnMined,
   type Found,
   type MinedAnchor,
+  minedByQuorum,
   type SentAnchor,
 } from '../../src/chain/find-mined.ts';
 import type { Hex } from '../../src/proof/bytes.ts';
@@ -59,7 +59,7 @@ const decided = ({
   missing: number;
   askAll: boolean;
 }) =>
-  agreeOnMined(anchors, voices, {
+  minedByQuorum(anchors, voices, {
     quorum: Math.min(2, voices.length + missing),
     configured: voices.length + missing,
     open: 0,
@@ -73,11 +73,11 @@ const wordsOn = (voices: readonly Found[], id: string) =>
 describe('what several URLs say of mined anchors', () => {
   it('is taken only when enough of them say exactly that', () => {
     fc.assert(
-      fc.property(anyPanel, (panel) => {
-        const quorum = Math.min(2, panel.voices.length + panel.missing);
-        for (const anchor of decided(panel).mined) {
+      fc.property(anyPanel, (pool) => {
+        const quorum = Math.min(2, pool.voices.length + pool.missing);
+        for (const anchor of decided(pool).mined) {
           if (anchor.outcome === 'shallow') continue;
-          const same = wordsOn(panel.voices, anchor.id).filter((word) =>
+          const same = wordsOn(pool.voices, anchor.id).filter((word) =>
             isDeepStrictEqual(word, anchor),
           );
           expect(same.length).toBeGreaterThanOrEqual(quorum);
@@ -88,13 +88,13 @@ describe('what several URLs say of mined anchors', () => {
 
   it('is unanimous only when all have answered and nobody knows what is left out', () => {
     fc.assert(
-      fc.property(anyPanel, (panel) => {
-        const found = decided(panel);
+      fc.property(anyPanel, (pool) => {
+        const found = decided(pool);
         if (!found.isUnanimous) return;
-        expect(panel.missing).toBe(0);
+        expect(pool.missing).toBe(0);
         for (const id of ids) {
           if (found.mined.some((anchor) => anchor.id === id)) continue;
-          expect(wordsOn(panel.voices, id)).toEqual([]);
+          expect(wordsOn(pool.voices, id)).toEqual([]);
         }
       }),
     );
@@ -102,10 +102,10 @@ describe('what several URLs say of mined anchors', () => {
 
   it('is no failure, where all are asked, while anybody has seen better', () => {
     fc.assert(
-      fc.property(anyPanel, (panel) => {
-        for (const { id, outcome } of decided({ ...panel, askAll: true }).mined) {
+      fc.property(anyPanel, (pool) => {
+        for (const { id, outcome } of decided({ ...pool, askAll: true }).mined) {
           if (outcome !== 'reverted' && outcome !== 'altered') continue;
-          const others = wordsOn(panel.voices, id).map((word) => word.outcome);
+          const others = wordsOn(pool.voices, id).map((word) => word.outcome);
           expect(others).not.toContain('success');
           expect(others).not.toContain('shallow');
         }
@@ -115,9 +115,9 @@ describe('what several URLs say of mined anchors', () => {
 
   it('never rests on a higher head than the lowest', () => {
     fc.assert(
-      fc.property(anyPanel, (panel) => {
-        const { headNumber } = decided(panel);
-        for (const voice of panel.voices) expect(headNumber <= voice.headNumber).toBe(true);
+      fc.property(anyPanel, (pool) => {
+        const { headNumber } = decided(pool);
+        for (const voice of pool.voices) expect(headNumber <= voice.headNumber).toBe(true);
       }),
     );
   });
@@ -126,10 +126,10 @@ describe('what several URLs say of mined anchors', () => {
     fc.assert(
       fc.property(fc.array(anyVoice, { minLength: 3, maxLength: 3 }), (voices) => {
         const terms = { quorum: 2, configured: 3, isLate: false, askAll: false };
-        const early = agreeOnMined(anchors, voices.slice(0, 2), { ...terms, open: 1 });
+        const early = minedByQuorum(anchors, voices.slice(0, 2), { ...terms, open: 1 });
         if (early === undefined) return;
         const successes = early.mined.filter(({ outcome }) => outcome === 'success');
-        const late = agreeOnMined(anchors, voices, { ...terms, open: 0 }) as Found;
+        const late = minedByQuorum(anchors, voices, { ...terms, open: 0 }) as Found;
         for (const anchor of successes) expect(late.mined).toContainEqual(anchor);
       }),
     );

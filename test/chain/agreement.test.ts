@@ -21,7 +21,7 @@ afterEach(() => urls.close());
 const proxy = (i: number) => urls.proxies[i] as RpcProxy;
 const rawOf = (anchor: SentAnchor): Hex => anchor.variants[0]?.rawTx ?? '0x';
 const hashOf = (anchor: SentAnchor): Hex => anchor.variants[0]?.txHash ?? '0x';
-const survey = () => urls.chain.anchoring.survey(subject());
+const senderState = () => urls.chain.anchoring.senderState(subject());
 const subject = () => ({
   identity: urls.identity,
   sender: urls.key.address,
@@ -157,7 +157,7 @@ describe('a survey of several URLs', () => {
     await urls.mined();
     proxy(0).intercept(stale);
 
-    const { latestNonce, lowestNonce, headNumber } = await survey();
+    const { latestNonce, lowestNonce, headNumber } = await senderState();
 
     expect({ latestNonce, lowestNonce, headNumber }).toEqual({
       latestNonce: 1,
@@ -171,18 +171,18 @@ describe('a survey of several URLs', () => {
     const refuse: Interception = ({ method }) =>
       method === 'eth_estimateGas' ? { error: { code: 3, message: 'execution reverted' } } : null;
     proxy(0).intercept(refuse);
-    expect((await survey()).gas.outcome).toBe('estimated');
+    expect((await senderState()).gas.outcome).toBe('estimated');
 
     proxy(1).intercept(refuse);
 
-    expect((await survey()).gas).toMatchObject({ outcome: 'refused', meaning: 'reverted' });
+    expect((await senderState()).gas).toMatchObject({ outcome: 'refused', meaning: 'reverted' });
   });
 
   it('sees code at the sender when any of them does', async () => {
     urls = await startSeveralUrls(2);
     proxy(1).intercept(({ method }) => (method === 'eth_getCode' ? { result: '0xef0100' } : null));
 
-    expect((await survey()).hasCode).toBe(true);
+    expect((await senderState()).hasCode).toBe(true);
   });
 });
 
@@ -239,7 +239,7 @@ describe('signed bytes', () => {
 
 describe('standings', () => {
   const read = (places: Place[]) =>
-    urls.chain.anchoring.readStandings({ identity: urls.identity, places });
+    urls.chain.anchoring.readInclusion({ identity: urls.identity, places });
   const otherBlock = (number: bigint): Interception => {
     const hex = `0x${number.toString(16)}`;
     return ({ method, params }) =>

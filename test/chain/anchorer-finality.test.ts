@@ -188,7 +188,7 @@ describe('a block that is replaced', () => {
     expect(rig.log.join('')).not.toContain('nonce_conflict');
   });
 
-  it.each<AnchorStep>(['standings_found', 'standings_recorded'])(
+  it.each<AnchorStep>(['inclusion_changed', 'inclusion_change_recorded'])(
     'is survived when the anchorer ends at %s',
     async (step) => {
       const first = rig.start();
@@ -354,7 +354,7 @@ describe('a nonce that another transaction has taken', () => {
     await pending(1);
   });
 
-  it.each<AnchorStep>(['death_found', 'death_recorded'])(
+  it.each<AnchorStep>(['replaced_nonce_found', 'replaced_nonce_recorded'])(
     'ends in one anchor when the anchorer ends at %s',
     async (step) => {
       let reached = false;

@@ -164,7 +164,7 @@ describe('anchoring', () => {
     let isSettling = false;
     rig.start({
       // A look at finality would wait for the settlement that the test holds.
-      pauses: { ...quickPauses, surveyMs: 15_000 },
+      pauses: { ...quickPauses, senderStateMs: 15_000 },
       onStep: (step) => {
         if (step !== 'leaves_settled') return;
         isSettling = true;

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { headerAt, headerOf } from '../../src/chain/decode.ts';
-import { ProviderFault } from '../../src/chain/errors.ts';
+import { ProviderError } from '../../src/chain/errors.ts';
 
 const block = { number: '0x10', hash: `0x${'ab'.repeat(32)}`, timestamp: '0x1' };
 const quantity = (value: number) => `0x${value.toString(16)}`;
@@ -13,7 +13,7 @@ describe('headerOf', () => {
   });
 
   it.each([253_402_300_800, Number.MAX_SAFE_INTEGER])('does not believe the time %i', (seconds) => {
-    expect(() => headerOf({ ...block, timestamp: quantity(seconds) })).toThrow(ProviderFault);
+    expect(() => headerOf({ ...block, timestamp: quantity(seconds) })).toThrow(ProviderError);
   });
 });
 
@@ -24,6 +24,6 @@ describe('headerAt', () => {
   });
 
   it('does not believe another number than the one that was asked', () => {
-    expect(() => headerAt(17n, block)).toThrow(ProviderFault);
+    expect(() => headerAt(17n, block)).toThrow(ProviderError);
   });
 });

@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { type AnchorKey, loadAnchorKey } from '../../src/chain/anchor-key.ts';
 import { type OpenChain, openChain } from '../../src/chain/chain.ts';
-import { ProviderFault } from '../../src/chain/errors.ts';
+import { ProviderError } from '../../src/chain/errors.ts';
 import type { SentAnchor } from '../../src/chain/find-mined.ts';
 import type { Identity } from '../../src/chain/identity.ts';
 import type { Hex } from '../../src/proof/bytes.ts';
@@ -143,7 +143,7 @@ describe('findMined', () => {
   ])('does not believe a receipt when %s', async (_what, lie) => {
     await change('eth_getTransactionReceipt', [anchor.variants[0]?.txHash], lie);
 
-    await expect(find([anchor])).rejects.toThrow(ProviderFault);
+    await expect(find([anchor])).rejects.toThrow(ProviderError);
   });
 
   it.each([
@@ -152,7 +152,7 @@ describe('findMined', () => {
   ])('does not believe a block of an impossible %s', async (_what, lie) => {
     await change('eth_getBlockByNumber', ['0x1', false], lie);
 
-    await expect(find([anchor])).rejects.toThrow(ProviderFault);
+    await expect(find([anchor])).rejects.toThrow(ProviderError);
   });
 
   it('finds nothing on another chain of the same id', async () => {

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import type { Survey } from '../../src/chain/sender-state.ts';
+import type { SenderState } from '../../src/chain/sender-state.ts';
 import { type PreflightTerms, preflight } from '../../src/server/anchoring/preflight.ts';
 
-const survey: Survey = {
+const senderState: SenderState = {
   headNumber: 100n,
   latestNonce: 3,
   lowestNonce: 3,
@@ -24,7 +24,7 @@ const terms: PreflightTerms = {
 
 describe('preflight', () => {
   it('signs at twice the base fee plus the tip, with gas to spare', () => {
-    expect(preflight(survey, terms)).toEqual({
+    expect(preflight(senderState, terms)).toEqual({
       decision: 'sign',
       nonce: 3,
       gas: 30_000n,
@@ -36,25 +36,25 @@ describe('preflight', () => {
   it('signs for no more gas than a block can hold', () => {
     const gas = { outcome: 'estimated', gas: 24_000n, most: 25_000n } as const;
 
-    expect(preflight({ ...survey, gas }, terms)).toMatchObject({ gas: 25_000n });
+    expect(preflight({ ...senderState, gas }, terms)).toMatchObject({ gas: 25_000n });
   });
 
   it('signs at the cap where the base fee and the tip fit below it', () => {
-    expect(preflight(survey, { ...terms, maxFeePerGas: 12n })).toMatchObject({
+    expect(preflight(senderState, { ...terms, maxFeePerGas: 12n })).toMatchObject({
       decision: 'sign',
       maxFeePerGas: 12n,
     });
   });
 
   it('takes the first nonce from the chain', () => {
-    expect(preflight(survey, { ...terms, nextNonce: null })).toMatchObject({ nonce: 3 });
+    expect(preflight(senderState, { ...terms, nextNonce: null })).toMatchObject({ nonce: 3 });
   });
 
   it('goes on from the store’s nonce while earlier ones are in flight', () => {
-    expect(preflight(survey, { ...terms, nextNonce: 7 })).toMatchObject({ nonce: 7 });
+    expect(preflight(senderState, { ...terms, nextNonce: 7 })).toMatchObject({ nonce: 7 });
   });
 
-  it.each<[string, Partial<Survey>, Partial<PreflightTerms>]>([
+  it.each<[string, Partial<SenderState>, Partial<PreflightTerms>]>([
     ['sender_has_code', { hasCode: true }, {}],
     ['sender_busy', { pendingNonce: 4 }, { nextNonce: null }],
     ['first_nonce', {}, { nextNonce: null, isCountSettled: false }],
@@ -67,7 +67,7 @@ describe('preflight', () => {
     ['underfunded', { balance: 30_000n * 22n, dataFeeWei: 1n }, {}],
     ['underfunded', { balance: 30_000n * 22n }, { feesInFlight: 1n }],
   ])('waits for %s (%o %o)', (reason, seen, given) => {
-    expect(preflight({ ...survey, ...seen }, { ...terms, ...given })).toEqual({
+    expect(preflight({ ...senderState, ...seen }, { ...terms, ...given })).toEqual({
       decision: 'wait',
       reason,
     });
@@ -76,7 +76,7 @@ describe('preflight', () => {
   it('refuses only what the estimate refuses', () => {
     const gas = { outcome: 'refused', meaning: 'reverted', reason: 'execution reverted' } as const;
 
-    expect(preflight({ ...survey, gas }, terms)).toEqual({
+    expect(preflight({ ...senderState, gas }, terms)).toEqual({
       decision: 'refuse',
       meaning: 'reverted',
       reason: 'execution reverted',
@@ -86,6 +86,8 @@ describe('preflight', () => {
   it('refuses nothing for an account that could not sign anyway', () => {
     const gas = { outcome: 'refused', meaning: 'reverted', reason: 'execution reverted' } as const;
 
-    expect(preflight({ ...survey, gas, hasCode: true }, terms)).toMatchObject({ decision: 'wait' });
+    expect(preflight({ ...senderState, gas, hasCode: true }, terms)).toMatchObject({
+      decision: 'wait',
+    });
   });
 });

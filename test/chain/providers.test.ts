@@ -11,8 +11,8 @@ let urls: SeveralUrls;
 
 afterEach(() => urls.close());
 
-const survey = () =>
-  urls.chain.anchoring.survey({
+const senderState = () =>
+  urls.chain.anchoring.senderState({
     identity: urls.identity,
     sender: urls.key.address,
     payload: urls.payload,
@@ -47,7 +47,7 @@ describe.each([0, 1, 2])('with three URLs, number %i of which', (i) => {
     holdTimers(5_000, 2_500);
 
     const [surveyed, found, reading, sent, head] = await Promise.all([
-      survey(),
+      senderState(),
       find(anchor),
       urls.chain.readAnchor(anchor.variants[0]?.txHash ?? '0x'),
       urls.chain.anchoring.broadcast(next.variants[0]?.rawTx ?? '0x'),
@@ -73,7 +73,7 @@ describe('with two URLs, one of which answers no more', () => {
 
     expect(found).toMatchObject({ mined: [{ outcome: 'shallow' }], isUnanimous: false });
     await expect(reading).rejects.toMatchObject({ code: 'chain_unavailable' });
-    expect((await survey()).latestNonce).toBe(1);
+    expect((await senderState()).latestNonce).toBe(1);
   });
 });
 
@@ -82,7 +82,7 @@ describe('when no URL answers', () => {
     urls = await startSeveralUrls(2);
     for (const one of urls.proxies) one.cut();
 
-    const error = await survey().catch((thrown: unknown) => thrown);
+    const error = await senderState().catch((thrown: unknown) => thrown);
 
     expect(error).toMatchObject({
       code: 'chain_unavailable',
@@ -93,11 +93,11 @@ describe('when no URL answers', () => {
   it('they are asked all the same, and answer as soon as one is back', async () => {
     urls = await startSeveralUrls(2);
     for (const one of urls.proxies) one.cut();
-    await survey().catch(() => 'down');
+    await senderState().catch(() => 'down');
 
     proxy(1).mend();
 
-    expect((await survey()).latestNonce).toBe(0);
+    expect((await senderState()).latestNonce).toBe(0);
   });
 });
 
@@ -105,16 +105,16 @@ describe('a URL with faults', () => {
   it('rests, is asked for its chain, and is well again', async () => {
     urls = await startSeveralUrls(2);
     proxy(0).cut();
-    await survey();
+    await senderState();
     await waitFor('the fault', () => states()[0] === 'unhealthy');
     const before = proxy(0).asked.requests;
-    await survey();
+    await senderState();
     expect(proxy(0).asked.requests).toBe(before);
     proxy(0).mend();
     proxy(0).asked.methods.length = 0;
 
     await waitFor('the probe', async () => {
-      await survey();
+      await senderState();
       return states()[0] === 'healthy';
     });
 
@@ -124,7 +124,7 @@ describe('a URL with faults', () => {
   it('has a lower score', async () => {
     urls = await startSeveralUrls(2);
     proxy(0).cut();
-    await survey();
+    await senderState();
     await waitFor('the fault', () => states()[0] === 'unhealthy');
 
     const [faulty, healthy] = urls.chain.anchoring.providers();
@@ -140,14 +140,14 @@ describe('a URL with faults', () => {
   it('is left alone for as long as it asks, when it is the only one too', async () => {
     urls = await startSeveralUrls(1);
     proxy(0).fail(429, '', { 'retry-after': '1' });
-    await survey().catch(() => 'refused');
+    await senderState().catch(() => 'refused');
     const before = proxy(0).asked.requests;
     proxy(0).mend();
 
-    await expect(survey()).rejects.toMatchObject({ details: { retry_after: 1 } });
+    await expect(senderState()).rejects.toMatchObject({ details: { retry_after: 1 } });
 
     expect(proxy(0).asked.requests).toBe(before);
-    await waitFor('the end of its rest', () => survey().catch(() => null));
+    await waitFor('the end of its rest', () => senderState().catch(() => null));
   });
 
   it('that says inside its answers that it is asked too often rests as well', async () => {
@@ -156,7 +156,7 @@ describe('a URL with faults', () => {
       error: { code: -32005, message: 'project ID request rate exceeded' },
     }));
 
-    await survey();
+    await senderState();
 
     await waitFor('the fault', () => states()[0] === 'unhealthy');
   });
@@ -181,11 +181,11 @@ describe('a URL with faults', () => {
   it('that is slow is waited for once', async () => {
     urls = await startSeveralUrls(2, { timeoutMs: 3_000 });
     proxy(1).hang();
-    await survey();
+    await senderState();
     // How long a slow URL is waited for, and the time-out.
     holdTimers(250, 3_000);
 
-    for (let i = 0; i < 12; i += 1) await expect(survey()).resolves.toBeDefined();
+    for (let i = 0; i < 12; i += 1) await expect(senderState()).resolves.toBeDefined();
   });
 });
 
@@ -207,7 +207,7 @@ describe('a URL of another chain', () => {
     const chain = openChain({ urls: [...urls.proxies.map(({ url }) => url), stranger.url] });
     const { identity, key, payload } = urls;
 
-    const surveyed = await chain.anchoring.survey({ identity, sender: key.address, payload });
+    const surveyed = await chain.anchoring.senderState({ identity, sender: key.address, payload });
     await waitFor('its answer', () => chain.anchoring.providers()[2]?.state === 'wrong_chain');
     const before = stranger.asked.requests;
     const reading = await chain.readAnchor(anchor.variants[0]?.txHash ?? '0x');
@@ -238,7 +238,7 @@ describe('a URL of another chain', () => {
     const chain = openChain({ urls: [stranger.url] });
     const { identity, key, payload } = urls;
 
-    const surveyed = chain.anchoring.survey({ identity, sender: key.address, payload });
+    const surveyed = chain.anchoring.senderState({ identity, sender: key.address, payload });
     await expect(surveyed).rejects.toMatchObject({ code: 'chain_mismatch' });
     const reading = chain.readAnchor(anchor.variants[0]?.txHash ?? '0x');
     await expect(reading).rejects.toMatchObject({ code: 'chain_unavailable' });
@@ -253,13 +253,13 @@ describe('a URL of another chain', () => {
   it('counts again as soon as its chain is right', async () => {
     urls = await startSeveralUrls(2);
     proxy(1).intercept(({ method }) => (method === 'eth_chainId' ? { result: '0x1' } : null));
-    await survey();
+    await senderState();
     await waitFor('the mismatch', () => states()[1] === 'wrong_chain');
 
     proxy(1).mend();
 
     await waitFor('the probe', async () => {
-      await survey();
+      await senderState();
       return states()[1] === 'healthy';
     });
   });

@@ -38,14 +38,18 @@ beforeAll(async () => {
 afterAll(() => proxied.close());
 
 async function send(data: Hex = payload): Promise<Hex> {
-  const survey = await chain.anchoring.survey({ identity, sender: key.address, payload: data });
+  const senderState = await chain.anchoring.senderState({
+    identity,
+    sender: key.address,
+    payload: data,
+  });
   const { rawTx, txHash } = await key.signTransaction({
     chainId: identity.chainId,
-    nonce: survey.latestNonce,
+    nonce: senderState.latestNonce,
     payload: data,
     gas: 60_000n,
-    maxFeePerGas: 10n * survey.baseFeePerGas,
-    maxPriorityFeePerGas: survey.maxPriorityFeePerGas,
+    maxFeePerGas: 10n * senderState.baseFeePerGas,
+    maxPriorityFeePerGas: senderState.maxPriorityFeePerGas,
   });
   expect(await chain.anchoring.broadcast(rawTx)).toEqual({ outcome: 'accepted' });
   return txHash;
@@ -210,14 +214,18 @@ describe('the other reads', () => {
 
 describe('broadcast', () => {
   it('tells what a node has from what a block has', async () => {
-    const survey = await chain.anchoring.survey({ identity, sender: key.address, payload });
+    const senderState = await chain.anchoring.senderState({
+      identity,
+      sender: key.address,
+      payload,
+    });
     const { rawTx } = await key.signTransaction({
       chainId: identity.chainId,
-      nonce: survey.latestNonce,
+      nonce: senderState.latestNonce,
       payload,
       gas: 60_000n,
-      maxFeePerGas: 10n * survey.baseFeePerGas,
-      maxPriorityFeePerGas: survey.maxPriorityFeePerGas,
+      maxFeePerGas: 10n * senderState.baseFeePerGas,
+      maxPriorityFeePerGas: senderState.maxPriorityFeePerGas,
     });
 
     const outcomes = [

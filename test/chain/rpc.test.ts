@@ -2,7 +2,7 @@ import { createServer } from 'node:http';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { SvcError } from '../../src/base/svc-error.ts';
 import { openChain } from '../../src/chain/chain.ts';
-import { ProviderFault } from '../../src/chain/errors.ts';
+import { ProviderError } from '../../src/chain/errors.ts';
 import { connectRpc, type Rpc } from '../../src/chain/rpc.ts';
 import { type RpcProxy, startRpcProxy } from '../support/rpc-proxy.ts';
 import { waitFor } from '../support/wait-for.ts';
@@ -36,7 +36,7 @@ describe('an RPC URL', () => {
 
     const error = await rpc.reading([call, call]).catch((thrown: unknown) => thrown);
 
-    expect(error).toBeInstanceOf(ProviderFault);
+    expect(error).toBeInstanceOf(ProviderError);
     expect(error).toMatchObject({ code: 'chain_unavailable', retryable: true });
     expect(error).not.toHaveProperty('cause');
     expectNoSecret(error);
@@ -88,7 +88,7 @@ describe('a request', () => {
   it('is sent once, whatever becomes of it', async () => {
     proxy.fail(503);
 
-    await expect(rpc.anchoring([call])).rejects.toThrow(ProviderFault);
+    await expect(rpc.anchoring([call])).rejects.toThrow(ProviderError);
 
     expect(proxy.asked.requests).toBe(1);
   });
@@ -109,7 +109,7 @@ describe('a request', () => {
 
     abort.abort();
 
-    await expect(asked).rejects.toThrow(ProviderFault);
+    await expect(asked).rejects.toThrow(ProviderError);
     await patient.close();
   });
 

@@ -25,7 +25,7 @@ it('reads many blocks of a provider that takes small batches alone', async () =>
     response.end(JSON.stringify({ error: { code: -32600, message: 'batch too large' } }));
   });
 
-  const { heads, standings } = await chain.anchoring.readStandings({ identity, places });
+  const { heads, standings } = await chain.anchoring.readInclusion({ identity, places });
 
   expect(heads.head).toBe(30n);
   expect(standings.map(({ standing }) => standing)).toEqual(places.map(() => 'canonical'));

@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import type { OpenChain } from '../../src/chain/chain.ts';
-import { ProviderFault } from '../../src/chain/errors.ts';
+import { ProviderError } from '../../src/chain/errors.ts';
 import type { Identity } from '../../src/chain/identity.ts';
 import type { Hex } from '../../src/proof/bytes.ts';
 import { anvilAccounts } from '../support/anvil.ts';
@@ -28,7 +28,7 @@ afterEach(() => proxy.mend());
 
 afterAll(() => proxied.close());
 
-const survey = () => chain.anchoring.survey({ identity, sender, payload });
+const senderState = () => chain.anchoring.senderState({ identity, sender, payload });
 const answer = (method: string, given: Parameters<RpcProxy['intercept']>[0]) =>
   proxy.intercept((call) => (call.method === method ? given(call) : null));
 const estimate = (gas: bigint) =>
@@ -45,21 +45,21 @@ describe('a survey', () => {
       call.method === method && call.params[0] !== 'latest' ? other : null,
     );
 
-    await expect(survey()).rejects.toMatchObject({ code: 'chain_mismatch' });
+    await expect(senderState()).rejects.toMatchObject({ code: 'chain_mismatch' });
   });
 });
 
 describe('the gas estimate', () => {
   it('is the node’s where a chain can mean it', async () => {
-    expect((await survey()).gas).toMatchObject({ outcome: 'estimated', gas: FLOOR });
+    expect((await senderState()).gas).toMatchObject({ outcome: 'estimated', gas: FLOOR });
     estimate(90_000n);
-    expect((await survey()).gas).toMatchObject({ outcome: 'estimated', gas: 90_000n });
+    expect((await senderState()).gas).toMatchObject({ outcome: 'estimated', gas: 90_000n });
   });
 
   it('is raised to the floor that another chain may not have', async () => {
     estimate(STANDARD);
 
-    expect((await survey()).gas).toMatchObject({ outcome: 'estimated', gas: FLOOR });
+    expect((await senderState()).gas).toMatchObject({ outcome: 'estimated', gas: FLOOR });
   });
 
   it.each([
@@ -69,7 +69,7 @@ describe('the gas estimate', () => {
   ])('is not believed when it is %s', async (_what, gas) => {
     estimate(gas);
 
-    await expect(survey()).rejects.toThrow(ProviderFault);
+    await expect(senderState()).rejects.toThrow(ProviderError);
   });
 });
 
@@ -77,7 +77,7 @@ describe('the tip', () => {
   it('falls back where the node has no such method', async () => {
     refuse('eth_maxPriorityFeePerGas', -32601, 'the method does not exist/is not available');
 
-    expect((await survey()).maxPriorityFeePerGas).toBe(1_000_000_000n);
+    expect((await senderState()).maxPriorityFeePerGas).toBe(1_000_000_000n);
   });
 
   it.each([
@@ -87,21 +87,21 @@ describe('the tip', () => {
   ])('does not fall back on a provider’s trouble (%i %s)', async (code, message) => {
     refuse('eth_maxPriorityFeePerGas', code, message);
 
-    await expect(survey()).rejects.toThrow(ProviderFault);
+    await expect(senderState()).rejects.toThrow(ProviderError);
   });
 });
 
 describe('the data fee', () => {
   it('is nothing where no oracle lives, or where something else reverts', async () => {
-    expect((await survey()).dataFeeWei).toBe(0n);
+    expect((await senderState()).dataFeeWei).toBe(0n);
     refuse('eth_call', 3, 'execution reverted');
-    expect((await survey()).dataFeeWei).toBe(0n);
+    expect((await senderState()).dataFeeWei).toBe(0n);
   });
 
   it('is not taken for nothing on a provider’s trouble', async () => {
     refuse('eth_call', -32005, 'rate limit exceeded');
 
-    await expect(survey()).rejects.toThrow(ProviderFault);
+    await expect(senderState()).rejects.toThrow(ProviderError);
   });
 });
 

@@ -32,10 +32,10 @@ const steps: Record<AnchorStep, Occasion> = {
   leaves_settled: 'work',
   variant_signed: 'halt',
   variant_committed: 'halt',
-  standings_found: 'work',
-  standings_recorded: 'work',
-  death_found: 'theft',
-  death_recorded: 'theft',
+  inclusion_changed: 'work',
+  inclusion_change_recorded: 'work',
+  replaced_nonce_found: 'theft',
+  replaced_nonce_recorded: 'theft',
 };
 
 /** Only for a database that was put back to an earlier state: test/chain/put-back.test.ts. */
@@ -58,8 +58,8 @@ const writes: Record<
   recordBroadcast: 'work',
   recordInclusion: 'work',
   settleLeaves: 'work',
-  recordStandings: 'work',
-  recordDeath: 'theft',
+  recordInclusionChanges: 'work',
+  recordReplacedNonce: 'theft',
   refuseQueuedProofs: 'gas_refusal',
 };
 

@@ -24,7 +24,7 @@ import { randomOf } from './random.ts';
 import { startRobots } from './robots.ts';
 import { sampleViolations, startSamplers } from './samplers.ts';
 import { GRANTED } from './stage.ts';
-import { Tally } from './tally.ts';
+import { Aggregate } from './tally.ts';
 
 export interface InstancesPlan {
   readonly seed: string;
@@ -89,7 +89,7 @@ export async function performInstances(plan: InstancesPlan): Promise<InstancesRe
     log,
   });
   const instances: ServerProcess[] = [];
-  const faults = new Tally();
+  const faults = new Aggregate();
   const violations: string[] = [];
   const over = new AbortController();
   try {
@@ -165,7 +165,7 @@ export async function performInstances(plan: InstancesPlan): Promise<InstancesRe
       env: { SVC_DATABASE_URL: database.url },
     });
     if (exitCode !== 0) violations.push(`svc-server check: ${stdout}${stderr}`);
-    const answers = new Tally(robots.answers);
+    const answers = new Aggregate(robots.answers);
     answers.addAll(samplers.answers);
     return {
       seconds: plan.seconds,
@@ -224,7 +224,7 @@ async function burst(url: string, apiKey: string, calls: number) {
   let left = calls;
   let unanswered = 0;
   const startedAt = Date.now();
-  const lane = async () => {
+  const limited = async () => {
     while (left-- > 0) {
       // A proxy sends what only reads again, and so it would count twice.
       const response = await fetch(`${url}/api/v1/tasks/${NOBODYS}/complete`, {
@@ -237,7 +237,7 @@ async function burst(url: string, apiKey: string, calls: number) {
       else if (response?.status !== 429) unanswered += 1;
     }
   };
-  await Promise.all(Array.from({ length: 20 }, lane));
+  await Promise.all(Array.from({ length: 20 }, limited));
   const isOneWindow = windowEnd() === windowEnd(startedAt);
   return { resetMs: windowEnd() - Date.now(), met: isOneWindow ? met : null, unanswered };
 }

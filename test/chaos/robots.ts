@@ -5,7 +5,7 @@ import type { Client } from '../../src/client/client.ts';
 import type { Verification } from '../../src/protocol/resources.ts';
 import { robotClient } from '../support/server-process.ts';
 import type { Random } from './random.ts';
-import { Tally } from './tally.ts';
+import { Aggregate } from './tally.ts';
 
 export interface Errand {
   readonly taskId: string;
@@ -20,7 +20,7 @@ export interface Errand {
 export interface Robots {
   readonly errands: readonly Errand[];
   /** How often each route was answered how: a status, an error code, or `no answer`. */
-  readonly answers: Tally;
+  readonly answers: Aggregate;
   /** No robot takes a new task. Resolves once each task that was taken has its receipt. */
   finish(): Promise<void>;
 }
@@ -51,7 +51,7 @@ const POLL_MS = 130;
 export function startRobots(workforce: Workforce): Robots {
   const { apiKeys, lanes, most, restMs, isHasty, random, signal } = workforce;
   const errands: Errand[] = [];
-  const answers = new Tally();
+  const answers = new Aggregate();
   let finishing = false;
   const ask = asking(workforce, answers);
   const pollMs = lanes * POLL_MS;
@@ -105,7 +105,7 @@ type AskOnce = <T>(
   call: (client: Client) => Promise<T>,
 ) => Promise<Reply<T>>;
 
-function asking({ site, signal }: Workforce, answers: Tally): AskOnce {
+function asking({ site, signal }: Workforce, answers: Aggregate): AskOnce {
   return async (route, errand, call) => {
     const url = await site();
     signal.throwIfAborted();
@@ -178,7 +178,10 @@ const always =
 /** Those that it may get as well while servers end, and nodes say that anchors would fail. */
 const underKills = /^(\w+ (no answer|503 storage_unavailable)|completeTask 502 anchoring_failed)$/;
 
-export function unexpectedAnswers(answers: Tally, { isKilled }: { isKilled: boolean }): string[] {
+export function unexpectedAnswers(
+  answers: Aggregate,
+  { isKilled }: { isKilled: boolean },
+): string[] {
   return [...answers.keys()]
     .filter((answer) => !always.test(answer) && !(isKilled && underKills.test(answer)))
     .map((answer) => `a robot was answered: ${answer}`);

@@ -239,7 +239,7 @@ export function accountContract(open: OpenStore): void {
         expiresAt: world.now + 60_000,
       };
 
-      expect(await world.store.saveCliCode(code)).toBe('session_gone');
+      expect(await world.store.saveCliCode(code)).toBe('session_ended');
       expect(await redeem(code)).toBeNull();
     });
 

@@ -21,7 +21,8 @@ export function anchoringAnewContract(open: OpenStore): void {
 
   const completion = async (task: TaskRecord | undefined) =>
     (await world.store.getTask(task?.id ?? '', { robotId: robot.id }))?.completion;
-  const die = (attempt: { id: string }) => world.store.recordDeath(lease, attempt.id, world.now);
+  const die = (attempt: { id: string }) =>
+    world.store.recordReplacedNonce(lease, attempt.id, world.now);
   const balance = () => world.store.getBalance(robot.wallet);
   const queued = () => world.store.listQueuedProofs(lease, 10);
 

@@ -208,7 +208,7 @@ export function anchorContract(open: OpenStore): void {
       expect(await world.store.listQueuedProofs(lease, 2)).toEqual([second]);
     });
 
-    it('rejects with leaf_gone when a leaf is no longer queued, and writes nothing', async () => {
+    it('rejects with not_queued when a leaf is no longer queued, and writes nothing', async () => {
       await world.queued(robot.id, 3);
       const proofs = await world.store.listQueuedProofs(lease, 3);
       const attempt = world.attempt(proofs);
@@ -216,14 +216,14 @@ export function anchorContract(open: OpenStore): void {
       await world.store.refuseQueuedProofs(lease, [gone], 'no funds', world.now);
 
       await expect(world.store.commitAttempt(lease, attempt)).rejects.toMatchObject(
-        failsWith('leaf_gone'),
+        failsWith('not_queued'),
       );
 
       expect(await world.store.getNextNonce(lease)).toBeNull();
       expect(await world.store.listQueuedProofs(lease, 3)).toEqual(proofs.slice(0, 2));
     });
 
-    it('rejects with leaf_gone when the proof was replaced since it was listed', async () => {
+    it('rejects with not_queued when the proof was replaced since it was listed', async () => {
       const [task] = await world.queued(robot.id, 1);
       if (task === undefined) throw new Error('One task was queued');
       const attempt = world.attempt(await world.store.listQueuedProofs(lease, 1));
@@ -231,7 +231,7 @@ export function anchorContract(open: OpenStore): void {
       await world.store.queueCompletion(world.completion(task, { other: true }));
 
       await expect(world.store.commitAttempt(lease, attempt)).rejects.toMatchObject(
-        failsWith('leaf_gone'),
+        failsWith('not_queued'),
       );
     });
 
@@ -315,7 +315,7 @@ export function anchorContract(open: OpenStore): void {
       expect(await world.store.listOpenSenders()).toHaveLength(1);
 
       const standings = { safe: [], finalized: [id], reorged: [] };
-      await world.store.recordStandings(lease, standings, world.now);
+      await world.store.recordInclusionChanges(lease, standings, world.now);
 
       expect(await world.store.listOpenSenders()).toEqual([]);
     });

@@ -115,7 +115,7 @@ export function completionContract(open: OpenStore): void {
       expect(await world.store.queueCompletion(unknown)).toEqual({ outcome: 'not_found' });
     });
 
-    it("is robot_gone for a key that is not the robot's, and queues nothing", async () => {
+    it("is key_revoked for a key that is not the robot's, and queues nothing", async () => {
       const lease = await world.lease();
       const robot = await world.robot();
       const other = await world.robot(robot.wallet);
@@ -123,16 +123,16 @@ export function completionContract(open: OpenStore): void {
 
       const queued = await world.store.queueCompletion({ ...completion, keyHash: other.keyHash });
 
-      expect(queued).toEqual({ outcome: 'robot_gone' });
+      expect(queued).toEqual({ outcome: 'key_revoked' });
       expect(await world.store.listQueuedProofs(lease, 1)).toEqual([]);
     });
 
-    it('is robot_gone for a robot that is not there', async () => {
+    it('is key_revoked for a robot that is not there', async () => {
       const robot = await world.robot();
       const task = await world.task(robot.id);
       const gone = { ...world.completion(task), robotId: '0190a5c0-0000-7000-8000-000000000000' };
 
-      expect(await world.store.queueCompletion(gone)).toEqual({ outcome: 'robot_gone' });
+      expect(await world.store.queueCompletion(gone)).toEqual({ outcome: 'key_revoked' });
     });
   });
 

@@ -89,10 +89,10 @@ export function eventContract(open: OpenStore): void {
       expect(await list()).toHaveLength(2);
     });
 
-    it('answers robot_gone for a key that ended', async () => {
+    it('answers key_revoked for a key that ended', async () => {
       const event = newEvent({ keyHash: sha256Hex('an older key') });
 
-      expect(await world.store.createEvent(event)).toEqual({ outcome: 'robot_gone' });
+      expect(await world.store.createEvent(event)).toEqual({ outcome: 'key_revoked' });
       expect(await list()).toEqual([]);
     });
 

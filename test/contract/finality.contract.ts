@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { Lease, NewAttempt, Standings } from '../../src/server/ports/anchoring.ts';
+import type { InclusionChanges, Lease, NewAttempt } from '../../src/server/ports/anchoring.ts';
 import type { NewRobot } from '../../src/server/ports/robots.ts';
 import type { TaskRecord } from '../../src/server/ports/tasks.ts';
 import { failsWith, newWallet, type OpenStore, randomHash, World } from './world.ts';
@@ -20,8 +20,8 @@ export function finalityContract(open: OpenStore): void {
 
   const completion = async (task: TaskRecord | undefined) =>
     (await world.store.getTask(task?.id ?? '', { robotId: robot.id }))?.completion;
-  const record = (standings: Partial<Standings>, holder = lease) =>
-    world.store.recordStandings(
+  const record = (standings: Partial<InclusionChanges>, holder = lease) =>
+    world.store.recordInclusionChanges(
       holder,
       { safe: [], finalized: [], reorged: [], ...standings },
       world.now,
@@ -124,7 +124,7 @@ export function finalityContract(open: OpenStore): void {
     const dead = world.attempt(await world.store.listQueuedProofs(lease, 1), { nonce: 3 });
     await world.store.commitAttempt(lease, dead);
     const own = await world.committed(lease, 1);
-    await world.store.recordDeath(lease, dead.id, world.now);
+    await world.store.recordReplacedNonce(lease, dead.id, world.now);
     const { chainId, sender: address } = lease;
     const use = { nonce: own.nonce + 1, txHash: own.variant.txHash };
     await world.store.recordForeignNonces({ chainId, address }, [use], world.now);
@@ -196,7 +196,7 @@ export function finalityContract(open: OpenStore): void {
     const { store, now } = world;
     for (const move of [
       () => store.recordInclusion(lease, attempt.id, world.mined(attempt), now),
-      () => store.recordDeath(lease, attempt.id, now),
+      () => store.recordReplacedNonce(lease, attempt.id, now),
     ]) {
       await expect(move()).rejects.toMatchObject(failsWith('illegal_transition'));
     }

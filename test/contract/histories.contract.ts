@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect } from 'vitest';
 import { SvcError } from '../../src/base/svc-error.ts';
-import type { Lease, Standings } from '../../src/server/ports/anchoring.ts';
+import type { InclusionChanges, Lease } from '../../src/server/ports/anchoring.ts';
 import type { NewRobot } from '../../src/server/ports/robots.ts';
 import type { TaskRecord } from '../../src/server/ports/tasks.ts';
 import { itHolds } from '../support/property.ts';
@@ -18,7 +18,7 @@ type Step =
   | { do: 'settle'; attempt: number; limit: number }
   | { do: 'bump'; attempt: number }
   | { do: 'send'; attempt: number }
-  | { do: 'stand'; attempt: number; as: keyof Standings }
+  | { do: 'stand'; attempt: number; as: keyof InclusionChanges }
   | { do: 'die'; attempt: number };
 
 const index = fc.nat({ max: 40 });
@@ -172,13 +172,13 @@ class History {
         const attempt = pick(await store.listIncludedAttempts(this.#lease, 40), step.attempt);
         if (attempt === undefined) break;
         const standings = { safe: [], finalized: [], reorged: [], [step.as]: [attempt.id] };
-        await store.recordStandings(this.#lease, standings, now);
+        await store.recordInclusionChanges(this.#lease, standings, now);
         break;
       }
       case 'die': {
         const attempt = pick(await store.listOpenAttempts(this.#lease), step.attempt);
         if (attempt === undefined) break;
-        await orRefused(store.recordDeath(this.#lease, attempt.id, now));
+        await orRefused(store.recordReplacedNonce(this.#lease, attempt.id, now));
         break;
       }
     }

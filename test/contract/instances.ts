@@ -70,7 +70,9 @@ export function spread<T>(
 }
 
 /** How often each outcome came, by its name. */
-export function tally(outcomes: readonly (string | { outcome: string })[]): Record<string, number> {
+export function aggregate(
+  outcomes: readonly (string | { outcome: string })[],
+): Record<string, number> {
   const counts: Record<string, number> = {};
   for (const outcome of outcomes) {
     const name = typeof outcome === 'string' ? outcome : outcome.outcome;

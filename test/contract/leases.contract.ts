@@ -114,8 +114,8 @@ export function leaseContract(open: OpenStore): void {
         listIncludedBelow: store.listIncludedBelow(lease, { blockNumber: 9n, id: '' }, 1),
         listMinedFrom: store.listMinedFrom(lease, 0, 1),
         isUsedElsewhere: store.isUsedElsewhere(lease, 0),
-        recordStandings: store.recordStandings(lease, nothing, now),
-        recordDeath: store.recordDeath(lease, attempt.id, now),
+        recordInclusionChanges: store.recordInclusionChanges(lease, nothing, now),
+        recordReplacedNonce: store.recordReplacedNonce(lease, attempt.id, now),
       };
     }
 

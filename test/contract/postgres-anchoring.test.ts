@@ -72,7 +72,7 @@ describe('the queue of several instances', () => {
     await world.queued(robotId, 1);
     const { id } = await world.committed(ours);
 
-    await world.store.recordDeath(ours, id, world.now);
+    await world.store.recordReplacedNonce(ours, id, world.now);
 
     expect(await other.listQueuedProofs(theirs, 10)).toHaveLength(1);
   });
@@ -88,7 +88,7 @@ describe('the queue of several instances', () => {
     ]);
 
     const lost = results.filter((result) => result.status === 'rejected');
-    expect(lost).toMatchObject([{ reason: failsWith('leaf_gone') }]);
+    expect(lost).toMatchObject([{ reason: failsWith('not_queued') }]);
   });
 
   it('wakes an instance that waits when another queues a proof', async () => {
@@ -169,12 +169,12 @@ describe('several instances at once', () => {
     const [settled, ended, died, deleted] = await Promise.allSettled([
       settle(),
       other.commitAttempt(theirs, world.attempt(proofs, { nonce: 0 })),
-      world.store.recordDeath(ours, signed.id, world.now),
+      world.store.recordReplacedNonce(ours, signed.id, world.now),
       other.deleteRobot(robotId, wallet, world.now),
     ]);
 
     expect([settled, died, deleted]).toMatchObject(Array(3).fill({ status: 'fulfilled' }));
-    if (ended.status === 'rejected') expect(ended.reason).toMatchObject(failsWith('leaf_gone'));
+    if (ended.status === 'rejected') expect(ended.reason).toMatchObject(failsWith('not_queued'));
     expect(await world.store.listQueuedProofs(ours, 100)).toEqual([]);
   });
 });

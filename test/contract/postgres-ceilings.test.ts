@@ -1,7 +1,7 @@
 import { v7 as uuid } from 'uuid';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { limits } from '../../src/protocol/limits.ts';
-import { type Instances, openInstances, spread, tally } from './instances.ts';
+import { aggregate, type Instances, openInstances, spread } from './instances.ts';
 import { newWallet, reservedWei, type World } from './world.ts';
 
 let instances: Instances;
@@ -24,7 +24,7 @@ it('two instances together make no more robots than an account may have', async 
 
   const created = await spread(instances, 20, (store) => store.createRobot(world.newRobot(wallet)));
 
-  expect(tally(created)).toEqual({ created: 3, robot_limit_reached: 17 });
+  expect(aggregate(created)).toEqual({ created: 3, robot_limit_reached: 17 });
 });
 
 it('two instances together make no more fleets than an account may have', async () => {
@@ -35,7 +35,7 @@ it('two instances together make no more fleets than an account may have', async 
 
   const created = await spread(instances, 20, (store) => store.createFleet(world.newFleet(wallet)));
 
-  expect(tally(created)).toEqual({ created: 3, fleet_limit_reached: 17 });
+  expect(aggregate(created)).toEqual({ created: 3, fleet_limit_reached: 17 });
   const fleets = await world.store.listFleets(wallet, 200, null);
   expect(new Set(fleets.map(({ sortOrder }) => sortOrder)).size).toBe(limits.fleetsPerAccount);
 });
@@ -65,7 +65,7 @@ it('two instances together spend no more than an account has', async () => {
     store.queueCompletion(world.completion(tasks[i] ?? world.newTask(robot.id))),
   );
 
-  expect(tally(queued)).toEqual({ queued: 3, no_gas_credit: 9 });
+  expect(aggregate(queued)).toEqual({ queued: 3, no_gas_credit: 9 });
 });
 
 it('two instances together make a grant once', async () => {
@@ -74,7 +74,7 @@ it('two instances together make a grant once', async () => {
 
   const grants = await spread(instances, 20, (store) => store.grantCredits(grant));
 
-  expect(tally(grants)).toEqual({ granted: 1, repeated: 19 });
+  expect(aggregate(grants)).toEqual({ granted: 1, repeated: 19 });
   expect(await world.store.getBalance(wallet)).toEqual({
     wallet,
     anchorQuota: 5,

@@ -67,9 +67,9 @@ async function everyWrite() {
     adoptVariant: () => former.adoptVariant(lease, sent.id, world.variant(variant), now),
     recordBroadcast: () => former.recordBroadcast(lease, sent.id, now),
     recordInclusion: () => former.recordInclusion(lease, sent.id, world.mined(sent), now),
-    recordDeath: () => former.recordDeath(lease, sent.id, now),
+    recordReplacedNonce: () => former.recordReplacedNonce(lease, sent.id, now),
     settleLeaves: () => former.settleLeaves(lease, mined.id, 1, now),
-    recordStandings: () => former.recordStandings(lease, standings, now),
+    recordInclusionChanges: () => former.recordInclusionChanges(lease, standings, now),
     saveChainStatus: () => former.saveChainStatus(lease, { degraded: ['x'], parked: 1, now }),
     renewLease: () => former.renewLease(lease, leaseMs, now),
     releaseLease: () => former.releaseLease(lease),
@@ -105,7 +105,7 @@ it('lets nothing through of what waits while the lease is being taken over', asy
 it('lets all of it through when the lease stays', async () => {
   const calls = Object.entries(await everyWrite());
 
-  for (const [name, call] of calls.filter(([name]) => name !== 'recordDeath')) {
+  for (const [name, call] of calls.filter(([name]) => name !== 'recordReplacedNonce')) {
     const before = await written();
     world.clock.advance(1);
     await call();

@@ -1,6 +1,6 @@
 import pg from 'pg';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { WakeUps } from '../../src/server/store/notifications.ts';
+import { Triggers } from '../../src/server/store/notifications.ts';
 import {
   type Connections,
   openConnections,
@@ -12,7 +12,7 @@ import { waitFor } from '../support/wait-for.ts';
 
 interface Instance {
   connections: Connections;
-  wakeUps: WakeUps;
+  triggers: Triggers;
   hints: Hints;
 }
 
@@ -25,8 +25,8 @@ const never = () => new AbortController().signal;
 
 function start(): Instance {
   const connections = openConnections({ url: database.url, poolMax: 1, pooler: false });
-  const wakeUps = new WakeUps();
-  return { connections, wakeUps, hints: startHints(connections, { wakeUps, listen: true }) };
+  const triggers = new Triggers();
+  return { connections, triggers, hints: startHints(connections, { triggers, listen: true }) };
 }
 
 const LISTENERS = `FROM pg_stat_activity
@@ -56,7 +56,7 @@ afterEach(async () => {
 });
 
 it('tells those who wait on another instance', async () => {
-  const woken = there.wakeUps.wait('completion:2', never());
+  const woken = there.triggers.wait('completion:2', never());
 
   here.hints.tell(['completion:1', 'completion:2']);
 
@@ -65,7 +65,7 @@ it('tells those who wait on another instance', async () => {
 
 it('tells of more than a notification holds', async () => {
   const topics = Array.from({ length: 1_500 }, (_, i) => `completion:${i}`);
-  const woken = topics.map((topic) => there.wakeUps.wait(topic, never()));
+  const woken = topics.map((topic) => there.triggers.wait(topic, never()));
 
   here.hints.tell(topics);
 
@@ -73,7 +73,7 @@ it('tells of more than a notification holds', async () => {
 });
 
 it('tells everybody of what is too much to name', async () => {
-  const woken = there.wakeUps.wait('another', never());
+  const woken = there.triggers.wait('another', never());
 
   here.hints.tell(Array.from({ length: 3_000 }, (_, i) => `completion:${i}`));
 
@@ -81,7 +81,7 @@ it('tells everybody of what is too much to name', async () => {
 });
 
 it('tells what came last before an instance ended', async () => {
-  const woken = there.wakeUps.wait('queue', never());
+  const woken = there.triggers.wait('queue', never());
 
   here.hints.tell(['queue']);
   await here.hints.close();
@@ -90,14 +90,14 @@ it('tells what came last before an instance ended', async () => {
 });
 
 it('wakes everybody once it listens again, for what was missed in between', async () => {
-  const woken = there.wakeUps.wait('queue', never());
+  const woken = there.triggers.wait('queue', never());
 
   await session.query(`SELECT pg_terminate_backend(pid) ${LISTENERS}`);
 
   await woken;
   await listening();
-  const told = there.wakeUps.wait('queue', never());
+  const told = there.triggers.wait('queue', never());
   here.hints.tell(['queue']);
   await told;
-  expect(there.wakeUps.size).toBe(0);
+  expect(there.triggers.size).toBe(0);
 });

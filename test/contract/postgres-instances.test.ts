@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 
 import type { NewRobot } from '../../src/server/ports/robots.ts';
 import type { Store } from '../../src/server/ports/store.ts';
 import { waitFor } from '../support/wait-for.ts';
-import { type Instances, openInstances, spread, tally } from './instances.ts';
+import { aggregate, type Instances, openInstances, spread } from './instances.ts';
 import { newWallet, type World } from './world.ts';
 
 let instances: Instances;
@@ -36,7 +36,7 @@ describe('what one instance does counts on the other', () => {
 
     expect(await there.authenticateRobot(robot.keyHash)).toBeNull();
     expect((await there.authenticateRobot('b'.repeat(64)))?.robot.id).toBe(robot.id);
-    expect(await there.createTask(world.newTask(robot.id))).toEqual({ outcome: 'robot_gone' });
+    expect(await there.createTask(world.newTask(robot.id))).toEqual({ outcome: 'key_revoked' });
   });
 
   it('a challenge, which is spent once', async () => {
@@ -47,7 +47,7 @@ describe('what one instance does counts on the other', () => {
       store.signIn({ nonce, wallet, session: world.session(), signup, now: world.now }),
     );
 
-    expect(tally(signedIn)).toEqual({ signed_in: 1, challenge_spent: 9 });
+    expect(aggregate(signedIn)).toEqual({ signed_in: 1, challenge_spent: 9 });
   });
 
   it('a session that was ended', async () => {
@@ -91,7 +91,7 @@ describe('what two instances do at once', () => {
 
       const claims = await spread(instances, 6, (store) => store.createTask(claim));
 
-      expect(tally(claims)).toEqual({ created: 1, repeated: 5 });
+      expect(aggregate(claims)).toEqual({ created: 1, repeated: 5 });
     }
   });
 
@@ -102,7 +102,7 @@ describe('what two instances do at once', () => {
       store.createTask({ ...claim, title: `Pick order ${i}` }),
     );
 
-    expect(tally(claims)).toEqual({ created: 1, id_conflict: 5 });
+    expect(aggregate(claims)).toEqual({ created: 1, id_conflict: 5 });
   });
 
   it('accepts one completion of a task', async () => {
@@ -113,7 +113,7 @@ describe('what two instances do at once', () => {
         store.queueCompletion(world.completion(task, { try: i })),
       );
 
-      expect(tally(queued)).toEqual({ queued: 1, completion_in_progress: 5 });
+      expect(aggregate(queued)).toEqual({ queued: 1, completion_in_progress: 5 });
     }
   });
 
@@ -127,7 +127,7 @@ describe('what two instances do at once', () => {
       store.queueCompletion(world.completion(task, { try: i })),
     );
 
-    expect(tally(queued)).toEqual({ queued: 1, completion_in_progress: 5 });
+    expect(aggregate(queued)).toEqual({ queued: 1, completion_in_progress: 5 });
   });
 
   it('deletes a robot once, and lets no claim or completion slip in', async () => {
@@ -179,7 +179,7 @@ describe('what waits for another transaction goes by what that did', () => {
     return answers;
   }
 
-  it('a claim or a completion with a key that is being ended is robot_gone', async () => {
+  it('a claim or a completion with a key that is being ended is key_revoked', async () => {
     const task = await world.task(robot.id);
 
     const answers = await during<{ outcome: string }>(
@@ -190,7 +190,7 @@ describe('what waits for another transaction goes by what that did', () => {
       ],
     );
 
-    expect(answers).toEqual([{ outcome: 'robot_gone' }, { outcome: 'robot_gone' }]);
+    expect(answers).toEqual([{ outcome: 'key_revoked' }, { outcome: 'key_revoked' }]);
   });
 
   it('a completion of a task that is being deleted is not_found', async () => {

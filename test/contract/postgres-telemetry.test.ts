@@ -45,7 +45,7 @@ it('answers each request of a burst for itself', async () => {
 
   expect(results).toEqual([
     { outcome: 'id_conflict', index: 1 },
-    { outcome: 'robot_gone' },
+    { outcome: 'key_revoked' },
     ...robots.map(() => ({ outcome: 'recorded' })),
   ]);
   expect(await samplesOf(stored)).toHaveLength(2);
@@ -111,6 +111,6 @@ it('takes no sample with a key once it was changed on another instance', async (
 
   await instances.session.query('COMMIT');
 
-  expect(await results).toEqual([{ outcome: 'robot_gone' }, { outcome: 'robot_gone' }]);
+  expect(await results).toEqual([{ outcome: 'key_revoked' }, { outcome: 'key_revoked' }]);
   expect(await samplesOf(robot)).toEqual([]);
 });

@@ -50,7 +50,7 @@ export function robotDeletionContract(open: OpenStore): void {
     expect(await world.store.getTask(claim.id, viewer)).toBeNull();
     expect(await world.store.getTask(task.id, viewer)).toBeNull();
     expect(await world.store.listQueuedProofs(lease, 10)).toEqual([]);
-    expect(await world.store.createTask(claim)).toEqual({ outcome: 'robot_gone' });
+    expect(await world.store.createTask(claim)).toEqual({ outcome: 'key_revoked' });
   });
 
   it('takes its tasks with it, whose ids stay taken, and no others', async () => {
@@ -113,7 +113,7 @@ export function robotDeletionContract(open: OpenStore): void {
     await remove();
 
     await expect(world.store.commitAttempt(lease, attempt)).rejects.toMatchObject(
-      failsWith('leaf_gone'),
+      failsWith('not_queued'),
     );
   });
 

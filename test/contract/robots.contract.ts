@@ -225,10 +225,10 @@ export function robotContract(open: OpenStore): void {
       await world.store.replaceKey(robot.id, robot.wallet, newKey, world.now);
 
       expect(await world.store.createTask(world.newTask(robot.id))).toEqual({
-        outcome: 'robot_gone',
+        outcome: 'key_revoked',
       });
       expect(await world.store.queueCompletion(world.completion(task))).toEqual({
-        outcome: 'robot_gone',
+        outcome: 'key_revoked',
       });
     });
 

@@ -10,7 +10,7 @@ import {
   startCheckpoints,
 } from '../../src/server/store/sqlite/engine/checkpoints.ts';
 import {
-  faultKind,
+  databaseErrorKind,
   openReader,
   openWriter,
   prepareToServe,
@@ -18,7 +18,7 @@ import {
 import { openLogFile } from '../../src/server/store/sqlite/engine/disk.ts';
 import { startGroupCommit } from '../../src/server/store/sqlite/engine/group-commit.ts';
 import { startLogPurge } from '../../src/server/store/sqlite/engine/log-purge.ts';
-import { turnSnapshot } from '../../src/server/store/sqlite/engine/read-snapshot.ts';
+import { readSnapshot } from '../../src/server/store/sqlite/engine/read-snapshot.ts';
 import { waitFor } from '../support/wait-for.ts';
 
 let folder: string;
@@ -54,7 +54,7 @@ function write(pages: number): void {
   try {
     db.prepare('INSERT INTO filling VALUES (zeroblob(?))').run(pages * 4096);
   } catch (error) {
-    if (faultKind(error) !== 'busy') throw error;
+    if (databaseErrorKind(error) !== 'busy') throw error;
   }
   checkpoints.note();
 }
@@ -84,7 +84,7 @@ describe('checkpoints', () => {
     const group = startGroupCommit({
       db,
       log: { flush: () => pause(10).then(log.flush), close: log.close },
-      snapshot: turnSnapshot(reader),
+      snapshot: readSnapshot(reader),
       beforeGroup: () => checkpoints.restart(),
       onCommit: () => checkpoints.note(),
       probeRoom: () => {},
@@ -114,7 +114,7 @@ describe('checkpoints', () => {
       writer: db,
       group: { flushing: null },
       checkpoints,
-      snapshot: turnSnapshot(db),
+      snapshot: readSnapshot(db),
       onFatal: (error) => fatal.push(error),
     });
     for (let round = 0; round < 5; round += 1) {

@@ -1,6 +1,6 @@
 import { expect, it, onTestFinished } from 'vitest';
 import { openExport } from '../../src/server/store/sqlite/files/export.ts';
-import { movedTables, sizeOf } from '../../src/server/store/transfer.ts';
+import { sizeOf, transferTables } from '../../src/server/store/transfer.ts';
 import { openTemporarySqlite, type TemporarySqlite } from './temporary-sqlite.ts';
 import { World } from './world.ts';
 
@@ -17,7 +17,7 @@ it('reads a table in pages that end with so many rows, or with so many bytes', a
     await world.store.createTask(world.newTask(robot.id, { expectedResult }));
   }
   await world.store.close();
-  const tasks = movedTables.find(({ name }) => name === 'tasks');
+  const tasks = transferTables.find(({ name }) => name === 'tasks');
   if (opened === undefined || tasks === undefined) throw new Error('There is no table of tasks');
   const source = openExport(opened.path, 'nowhere');
   onTestFinished(() => source.close());

@@ -302,7 +302,7 @@ describe('the tables', () => {
     const task = await world.task(robot.id);
     edit((db) => db.exec('UPDATE robots SET key_hash = NULL, key_hint = NULL'));
 
-    const gone = { outcome: 'robot_gone' };
+    const gone = { outcome: 'key_revoked' };
     expect(await world.store.createTask(world.newTask(robot.id))).toEqual(gone);
     expect(await world.store.queueCompletion(world.completion(task))).toEqual(gone);
     await world.close();

@@ -12,8 +12,8 @@ import {
   startGroupCommit,
 } from '../../src/server/store/sqlite/engine/group-commit.ts';
 import {
-  type TurnSnapshot,
-  turnSnapshot,
+  type ReadSnapshot,
+  readSnapshot,
 } from '../../src/server/store/sqlite/engine/read-snapshot.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { failsWith } from './world.ts';
@@ -27,7 +27,7 @@ describe('group commit', () => {
   let reader: Database.Database;
   let other: Database.Database;
   let log: LogFile;
-  let snapshot: TurnSnapshot;
+  let snapshot: ReadSnapshot;
   let faults: Error[];
 
   beforeEach(async () => {
@@ -50,7 +50,7 @@ describe('group commit', () => {
     reader = new Database(path);
     other = new Database(path, { timeout: 0 });
     log = openLogFile(db);
-    snapshot = turnSnapshot(reader);
+    snapshot = readSnapshot(reader);
   }
 
   function closeDatabase() {

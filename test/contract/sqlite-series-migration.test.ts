@@ -1,7 +1,7 @@
 import Database from 'better-sqlite3';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { summaryOf } from '../../src/server/store/rows/aggregate.ts';
-import { decodeTally } from '../../src/server/store/rows/aggregate-bytes.ts';
+import { decodeAggregate } from '../../src/server/store/rows/aggregate-bytes.ts';
 import { migrate } from '../../src/server/store/sqlite/engine/migrate.ts';
 import { checkInvariants } from '../../src/server/store/sqlite/invariants/check.ts';
 import { migrations } from '../../src/server/store/sqlite/migrations/migrations.ts';
@@ -60,7 +60,7 @@ function stored(resolution: string) {
     .all(resolution)
     .map(({ at, samples, summary }) => {
       const names = namesOf(robot, Math.floor(at / DAY) * DAY);
-      const { metrics } = summaryOf(decodeTally(samples, summary), names);
+      const { metrics } = summaryOf(decodeAggregate(samples, summary), names);
       return [at, samples, metrics.get('t')];
     });
 }

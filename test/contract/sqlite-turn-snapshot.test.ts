@@ -5,15 +5,15 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import Database from 'better-sqlite3';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import {
-  type TurnSnapshot,
-  turnSnapshot,
+  type ReadSnapshot,
+  readSnapshot,
 } from '../../src/server/store/sqlite/engine/read-snapshot.ts';
 
 describe('the reads of a turn', () => {
   let folder: string;
   let writer: Database.Database;
   let reader: Database.Database;
-  let snapshot: TurnSnapshot;
+  let snapshot: ReadSnapshot;
 
   beforeEach(() => {
     folder = mkdtempSync(path.join(tmpdir(), 'svc-snapshot-'));
@@ -21,7 +21,7 @@ describe('the reads of a turn', () => {
     writer.pragma('journal_mode = WAL');
     writer.exec('CREATE TABLE t (x)');
     reader = new Database(path.join(folder, 'svc.db'));
-    snapshot = turnSnapshot(reader);
+    snapshot = readSnapshot(reader);
   });
 
   afterEach(() => {

@@ -64,18 +64,18 @@ export function taskContract(open: OpenStore): void {
       expect(again).toEqual({ outcome: 'id_conflict' });
     });
 
-    it("answers robot_gone for a key that is not the robot's, and claims nothing", async () => {
+    it("answers key_revoked for a key that is not the robot's, and claims nothing", async () => {
       const other = await world.robot(robot.wallet);
       const claim = world.newTask(robot.id, { keyHash: other.keyHash });
 
-      expect(await world.store.createTask(claim)).toEqual({ outcome: 'robot_gone' });
+      expect(await world.store.createTask(claim)).toEqual({ outcome: 'key_revoked' });
       expect(await world.store.getTask(claim.id, { robotId: robot.id })).toBeNull();
     });
 
-    it('answers robot_gone for a robot that is not there', async () => {
+    it('answers key_revoked for a robot that is not there', async () => {
       const claim = world.newTask('0190a5c0-0000-7000-8000-000000000000');
 
-      expect(await world.store.createTask(claim)).toEqual({ outcome: 'robot_gone' });
+      expect(await world.store.createTask(claim)).toEqual({ outcome: 'key_revoked' });
     });
 
     it('creates one of 20 concurrent claims with one id', async () => {

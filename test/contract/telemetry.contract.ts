@@ -94,7 +94,7 @@ export function telemetryContract(open: OpenStore): void {
       expect(await stored()).toHaveLength(2);
     });
 
-    it('answers robot_gone for a key that ended', async () => {
+    it('answers key_revoked for a key that ended', async () => {
       const result = await world.store.recordSamples({
         robotId: robot.id,
         keyHash: sha256Hex('an older key'),
@@ -102,7 +102,7 @@ export function telemetryContract(open: OpenStore): void {
         now: world.now,
       });
 
-      expect(result).toEqual({ outcome: 'robot_gone' });
+      expect(result).toEqual({ outcome: 'key_revoked' });
       expect(await stored()).toEqual([]);
     });
 

@@ -46,7 +46,7 @@ export function transitionContract(open: OpenStore): void {
   });
 
   const stand = (id: string, as: 'safe' | 'finalized' | 'reorged') =>
-    world.store.recordStandings(
+    world.store.recordInclusionChanges(
       lease,
       { safe: [], finalized: [], reorged: [], [as]: [id] },
       world.now,
@@ -60,7 +60,7 @@ export function transitionContract(open: OpenStore): void {
     await world.store.recordBroadcast(lease, id, world.now);
     if (state === 'submitted') return attempt;
     if (state === 'dead') {
-      await world.store.recordDeath(lease, id, world.now);
+      await world.store.recordReplacedNonce(lease, id, world.now);
       return attempt;
     }
     await world.store.recordInclusion(lease, id, world.mined(attempt), world.now);
@@ -87,7 +87,7 @@ export function transitionContract(open: OpenStore): void {
       case 'reorganize':
         return stand(id, 'reorged');
       case 'die':
-        return store.recordDeath(lease, id, now);
+        return store.recordReplacedNonce(lease, id, now);
     }
   }
 
@@ -159,7 +159,7 @@ export function transitionContract(open: OpenStore): void {
       case 'anchor_anew':
         if (attempt === null) throw new Error('There is no attempt to die');
         await world.reorged(lease, attempt).catch(() => {});
-        return store.recordDeath(lease, attempt.id, now);
+        return store.recordReplacedNonce(lease, attempt.id, now);
     }
   }
 

@@ -291,7 +291,7 @@ export class World {
 
   async reorged(lease: Lease, ...attempts: { id: string }[]): Promise<void> {
     const reorged = attempts.map(({ id }) => id);
-    await this.store.recordStandings(lease, { safe: [], finalized: [], reorged }, this.now);
+    await this.store.recordInclusionChanges(lease, { safe: [], finalized: [], reorged }, this.now);
   }
 
   mined(attempt: NewAttempt, changes: Partial<MinedVariant> = {}): MinedVariant {

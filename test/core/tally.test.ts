@@ -1,18 +1,18 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import {
+  Aggregate,
   agree,
   BATTERY,
   dayNames,
   noNames,
   numbered,
   type SampleReadings,
-  Tally,
 } from '../../src/server/store/rows/aggregate.ts';
 import {
   addEncoded,
-  decodeTally,
-  encodeTally,
+  decodeAggregate,
+  encodeAggregate,
 } from '../../src/server/store/rows/aggregate-bytes.ts';
 import { isMeanOf } from '../support/exact-mean.ts';
 
@@ -29,26 +29,26 @@ const sample = fc.record({
 });
 const merges = fc.infiniteStream(fc.nat());
 
-function tallyOf(samples: SampleReadings[], names = dayNames(noNames)): Tally {
-  const tally = new Tally();
-  for (const one of samples) tally.add(numbered(names, one));
-  return tally;
+function tallyOf(samples: SampleReadings[], names = dayNames(noNames)): Aggregate {
+  const aggregate = new Aggregate();
+  for (const one of samples) aggregate.add(numbered(names, one));
+  return aggregate;
 }
 
 /** Of one metric, at the first place after the battery. */
-function tallyOfReadings(readings: number[]): Tally {
+function tallyOfReadings(readings: number[]): Aggregate {
   return tallyOf(readings.map((t) => ({ batteryPct: null, state: null, metrics: [['t', t]] })));
 }
 
 /** Any two of them put together, until one is left. */
-function merged(tallies: Tally[], order: fc.Stream<number>): Tally {
-  const left = [...tallies];
+function merged(aggregates: Aggregate[], order: fc.Stream<number>): Aggregate {
+  const left = [...aggregates];
   while (left.length > 1) {
-    const [one = new Tally()] = left.splice(taken(order) % left.length, 1);
-    const other = left[taken(order) % left.length] ?? new Tally();
-    addEncoded(other, one.samples, encodeTally(one));
+    const [one = new Aggregate()] = left.splice(taken(order) % left.length, 1);
+    const other = left[taken(order) % left.length] ?? new Aggregate();
+    addEncoded(other, one.samples, encodeAggregate(one));
   }
-  return left[0] ?? new Tally();
+  return left[0] ?? new Aggregate();
 }
 
 function taken(numbers: fc.Stream<number>): number {
@@ -59,11 +59,11 @@ describe('a tally', () => {
   it('comes back from its bytes', () => {
     fc.assert(
       fc.property(fc.array(sample), (samples) => {
-        const tally = tallyOf(samples);
+        const aggregate = tallyOf(samples);
 
-        const back = decodeTally(tally.samples, encodeTally(tally));
+        const back = decodeAggregate(aggregate.samples, encodeAggregate(aggregate));
 
-        expect(back).toEqual(tally);
+        expect(back).toEqual(aggregate);
       }),
     );
   });
@@ -134,17 +134,17 @@ describe('a tally', () => {
 
   it('keeps the mean of equal numbers, and of the largest there are', () => {
     for (const value of [0.1, Number.MAX_VALUE, Number.MIN_VALUE, 0]) {
-      const tally = tallyOfReadings(Array.from({ length: 7 }, () => value));
+      const aggregate = tallyOfReadings(Array.from({ length: 7 }, () => value));
 
-      expect(tally.spread(BATTERY + 1)?.mean).toBe(value);
+      expect(aggregate.spread(BATTERY + 1)?.mean).toBe(value);
     }
   });
 
   it('is refused when its bytes end too early', () => {
-    const bytes = encodeTally(tallyOf([{ batteryPct: 5, state: 'idle', metrics: [['a', 1]] }]));
+    const bytes = encodeAggregate(tallyOf([{ batteryPct: 5, state: 'idle', metrics: [['a', 1]] }]));
 
     for (let length = 0; length < bytes.length; length += 1) {
-      expect(() => decodeTally(1, bytes.subarray(0, length))).toThrow(RangeError);
+      expect(() => decodeAggregate(1, bytes.subarray(0, length))).toThrow(RangeError);
     }
   });
 });

@@ -153,7 +153,7 @@ describe('the metrics of a server without its chain', () => {
     });
     expect(text).toContain('svc_anchor_queue_proofs 0');
     expect(text).toContain('svc_rpc_provider_healthy{provider="rpc-1"} 0');
-    expect(text).toMatch(/svc_rpc_faults_total\{provider="rpc-1"\} [1-9]/);
+    expect(text).toMatch(/svc_rpc_errors_total\{provider="rpc-1"\} [1-9]/);
     await server.close();
     await rm(folder, { recursive: true });
   });

@@ -3,7 +3,7 @@ import type { RequestListener, Server } from 'node:http';
 import { type AddressInfo, connect, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, describe, expect, it } from 'vitest';
-import { AnswersDue } from '../../src/server/http/server/in-flight.ts';
+import { InFlightRequests } from '../../src/server/http/server/in-flight.ts';
 import { createHttpServer } from '../../src/server/http/server/listener.ts';
 import { waitFor } from '../support/wait-for.ts';
 
@@ -14,11 +14,11 @@ const REQUEST = 'GET / HTTP/1.1\r\nhost: x\r\n\r\n';
 
 describe('an answer that its client does not take', () => {
   let server: Server;
-  let answers: AnswersDue;
+  let answers: InFlightRequests;
   const sockets: Socket[] = [];
 
   async function serve(listener: RequestListener): Promise<void> {
-    answers = new AnswersDue();
+    answers = new InFlightRequests();
     server = createHttpServer(listener, answers, {
       headersMs: 10_000,
       requestMs: 30_000,

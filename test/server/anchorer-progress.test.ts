@@ -1,6 +1,6 @@
 import { afterEach, expect, it, vi } from 'vitest';
 import { watchProgress } from '../../src/server/anchoring/progress.ts';
-import { createWakeup } from '../../src/server/anchoring/trigger.ts';
+import { createTrigger } from '../../src/server/anchoring/trigger.ts';
 import { startTestService } from '../support/service.ts';
 import { waitFor } from '../support/wait-for.ts';
 
@@ -63,14 +63,14 @@ it('stands still when a round of the anchorer has lasted 5 minutes', () => {
 });
 
 it('takes an engine that waits for its next round for none that is in one', async () => {
-  const wakeup = createWakeup();
-  const begun = wakeup.busySince;
-  const waiting = wakeup.wait(60_000);
-  const during = wakeup.busySince;
-  wakeup.wake();
+  const trigger = createTrigger();
+  const begun = trigger.busySince;
+  const waiting = trigger.wait(60_000);
+  const during = trigger.busySince;
+  trigger.wake();
   await waiting;
 
   expect(begun).not.toBeNull();
   expect(during).toBeNull();
-  expect(wakeup.busySince).toBeGreaterThanOrEqual(begun ?? 0);
+  expect(trigger.busySince).toBeGreaterThanOrEqual(begun ?? 0);
 });

@@ -5,7 +5,7 @@
 export const quickPauses = {
   blockMs: 100,
   pollMs: 20,
-  surveyMs: 50,
+  senderStateMs: 50,
   bumpAgainMs: 50,
   refusedMs: 250,
   failedLookMs: 250,

@@ -80,13 +80,13 @@ async function listen(server: Server, port: number): Promise<void> {
   await once(server, 'listening');
 }
 
-interface Lane {
+interface ConcurrencyLimit {
   rate: number;
   /** Resolves when so many bytes have gone over it. */
   pass(bytes: number): Promise<void>;
 }
 
-function createLane(): Lane {
+function createLane(): ConcurrencyLimit {
   let freeAt = 0;
   return {
     rate: Number.POSITIVE_INFINITY,
@@ -102,7 +102,7 @@ async function pump(
   connection: Connection,
   from: Socket,
   to: Socket,
-  lane: Lane,
+  limited: ConcurrencyLimit,
   most: () => number,
 ): Promise<void> {
   let passed = 0;
@@ -112,7 +112,7 @@ async function pump(
         // What a closed connection still had to send leaves the line to others.
         if (connection.client.destroyed) return;
         const slice = chunk.subarray(at, at + SLICE);
-        await lane.pass(slice.length);
+        await limited.pass(slice.length);
         passed += slice.length;
         if (passed > most()) throw new Error('Cut');
         if (!connection.isDead) to.write(slice);

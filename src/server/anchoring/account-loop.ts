@@ -1,26 +1,26 @@
 import { backoffMs } from '../../base/backoff.ts';
 import { newId } from '../../base/new-id.ts';
-import { ProviderFault } from '../../chain/errors.ts';
+import { ProviderError } from '../../chain/errors.ts';
 import type { ChainIdentity, Lease } from '../ports/anchoring.ts';
 import { FOLLOWER } from '../rules/anchoring.ts';
-import { serveTenure } from './anchor-loop.ts';
-import { type AnchoringContext, type EngineDependencies, RETRY } from './context.ts';
+import { runAnchorLoop } from './anchor-loop.ts';
+import { type AccountLoopDependencies, type AnchoringContext, RETRY } from './context.ts';
 import { isLeaseLost, keepLease } from './lease.ts';
-import type { Wakeup } from './trigger.ts';
+import type { Trigger } from './trigger.ts';
 
 /**
  * The engine of one account: takes its lease, and works until the signal aborts, or without a key until nothing is
  * left to follow. What goes wrong is logged once, shown as degraded, and tried again.
  */
-export async function runEngine(
-  deps: EngineDependencies,
+export async function runAccountLoop(
+  deps: AccountLoopDependencies,
   signal: AbortSignal,
-  wakeup: Wakeup,
+  trigger: Trigger,
 ): Promise<void> {
   const { options } = deps;
   const logger = deps.logger.child({ sender: deps.address });
   const holder = deps.key === null ? `${FOLLOWER}${newId()}` : newId();
-  signal.addEventListener('abort', wakeup.wake);
+  signal.addEventListener('abort', trigger.wake);
   let failures = 0;
   let short = 0;
   let waiting = false;
@@ -32,33 +32,33 @@ export async function runEngine(
       if (lease !== null) {
         waiting = false;
         const begunAt = performance.now();
-        const isOver = await serve(deps, { lease, identity }, { stop: signal, wakeup });
+        const isOver = await serve(deps, { lease, identity }, { stop: signal, trigger });
         if (isOver) return;
         // A lease that is lost as soon as it is taken must not keep the processor busy.
         short = performance.now() - begunAt < options.leaseTtlMs ? short + 1 : 0;
-        await wakeup.wait(0);
-        if (short > 0 && !signal.aborted) await wakeup.wait(backoffMs(short, RETRY));
+        await trigger.wait(0);
+        if (short > 0 && !signal.aborted) await trigger.wait(backoffMs(short, RETRY));
         continue;
       }
       if (!waiting)
         logger.info('another process anchors for this account, or the queue is held; waiting');
       waiting = true;
-      await wakeup.wait(options.leaseTtlMs / 3);
+      await trigger.wait(options.leaseTtlMs / 3);
     } catch (err) {
       if (signal.aborted) return;
       failures += 1;
       if (failures === 1) {
-        const detail = err instanceof ProviderFault ? { reason: err.reason } : { err };
+        const detail = err instanceof ProviderError ? { reason: err.reason } : { err };
         logger.warn(detail, 'anchoring cannot start yet; trying again');
       }
-      await wakeup.wait(backoffMs(failures, RETRY));
+      await trigger.wait(backoffMs(failures, RETRY));
     }
   }
 }
 
 /** A database that knows its chain needs none to take the lease. */
 async function knownIdentity(
-  { store, chain }: EngineDependencies,
+  { store, chain }: AccountLoopDependencies,
   signal: AbortSignal,
 ): Promise<ChainIdentity> {
   const known = await store.getChainIdentity();
@@ -69,7 +69,7 @@ async function knownIdentity(
 }
 
 function takeLease(
-  { store, address, clock, options }: EngineDependencies,
+  { store, address, clock, options }: AccountLoopDependencies,
   { chainId }: ChainIdentity,
   holder: string,
 ): Promise<Lease | null> {
@@ -79,22 +79,22 @@ function takeLease(
 
 /** Answers whether nothing is left to be done for this account. */
 async function serve(
-  deps: EngineDependencies,
+  deps: AccountLoopDependencies,
   held: Pick<AnchoringContext, 'lease' | 'identity'>,
-  run: { stop: AbortSignal; wakeup: Wakeup },
+  run: { stop: AbortSignal; trigger: Trigger },
 ): Promise<boolean> {
   const { store, logger } = deps;
   const { lease } = held;
   const over = new AbortController();
   const end = () => {
     over.abort();
-    run.wakeup.wake();
+    run.trigger.wake();
   };
   run.stop.addEventListener('abort', end);
   if (run.stop.aborted) end();
   const keeper = keepLease(deps, lease, end);
   try {
-    if (await serveTenure({ ...deps, ...held, signal: over.signal }, run.wakeup)) return true;
+    if (await runAnchorLoop({ ...deps, ...held, signal: over.signal }, run.trigger)) return true;
   } catch (error) {
     if (!isLeaseLost(error)) throw error;
   } finally {

@@ -1,8 +1,8 @@
 import type { AnchorKey } from '../../chain/anchor-key.ts';
-import { runEngine } from './account-loop.ts';
+import { runAccountLoop } from './account-loop.ts';
 import type { AnchorerDependencies } from './context.ts';
-import { createTurnstile, type Turnstile } from './queue-lock.ts';
-import { createWakeup } from './trigger.ts';
+import { createQueueLock, type QueueLock } from './queue-lock.ts';
+import { createTrigger } from './trigger.ts';
 
 export interface Anchorer {
   /** Since when the engine that is longest in one round is in it, of `performance.now()`; null where all wait. */
@@ -23,16 +23,16 @@ export function startAnchorer(
 ): Anchorer {
   const { keys, ...shared } = deps;
   const stop = new AbortController();
-  const turnstile = createTurnstile();
-  const engines = keys.map((key) => ({ key, wakeup: createWakeup() }));
-  const running = engines.map(({ key, wakeup }) =>
-    runEngine({ ...shared, key, address: key.address, turnstile }, stop.signal, wakeup),
+  const queueLock = createQueueLock();
+  const engines = keys.map((key) => ({ key, trigger: createTrigger() }));
+  const running = engines.map(({ key, trigger }) =>
+    runAccountLoop({ ...shared, key, address: key.address, queueLock }, stop.signal, trigger),
   );
   const own = keys.map(({ address }) => address);
-  const following = followOthers(shared, own, { turnstile, signal: stop.signal });
+  const following = followOthers(shared, own, { queueLock, signal: stop.signal });
   return {
     busySince() {
-      const rounds = engines.flatMap(({ wakeup: { busySince } }) => busySince ?? []);
+      const rounds = engines.flatMap(({ trigger: { busySince } }) => busySince ?? []);
       return rounds.length === 0 ? null : Math.min(...rounds);
     },
     async drain() {
@@ -46,12 +46,12 @@ export function startAnchorer(
 async function followOthers(
   deps: AnchorerDependencies,
   own: readonly string[],
-  { turnstile, signal }: { turnstile: Turnstile; signal: AbortSignal },
+  { queueLock, signal }: { queueLock: QueueLock; signal: AbortSignal },
 ): Promise<void> {
   const { store, logger, options } = deps;
   const followed = new Map<string, Promise<void>>();
-  const wakeup = createWakeup();
-  signal.addEventListener('abort', wakeup.wake);
+  const trigger = createTrigger();
+  signal.addEventListener('abort', trigger.wake);
   while (!signal.aborted) {
     try {
       const [identity, senders] = await Promise.all([
@@ -62,10 +62,10 @@ async function followOthers(
         if (chainId !== identity?.chainId || own.includes(address) || followed.has(address))
           continue;
         logger.info({ sender: address }, 'following what an account without its key has open');
-        const engine = runEngine(
-          { ...deps, key: null, address, turnstile },
+        const engine = runAccountLoop(
+          { ...deps, key: null, address, queueLock },
           signal,
-          createWakeup(),
+          createTrigger(),
         );
         followed.set(
           address,
@@ -75,7 +75,7 @@ async function followOthers(
     } catch (err) {
       logger.warn({ err }, 'accounts with open attempts could not be listed; trying again');
     }
-    await wakeup.wait(options.leaseTtlMs);
+    await trigger.wait(options.leaseTtlMs);
   }
   await Promise.all(followed.values());
 }

@@ -40,13 +40,13 @@ export function watchQueue(store: AnchorStore, signal: AbortSignal, wake: () => 
   };
 }
 
-export interface Pace {
+export interface BatchTiming {
   /** Call with every head that is seen. */
   note(head: bigint, now: number): void;
   /** Between two looks for receipts. */
   pollMs(): number;
   /** Between two surveys of fees and funds: about a block. */
-  surveyMs(): number;
+  senderStateMs(): number;
   /** Between two transactions, so that as many as there are places in flight spread over a block. */
   slotMs(places: number): number;
 }
@@ -55,7 +55,7 @@ export interface Pace {
 const MAX_SLOT_MS = 1_000;
 
 /** Follows how fast the chain makes blocks, so that a slow chain is not asked more than it can tell. */
-export function createPace(least: AnchoringPauses): Pace {
+export function createBatchTiming(least: AnchoringPauses): BatchTiming {
   let { blockMs } = least;
   let seen: { head: bigint; at: number } | null = null;
   return {
@@ -68,7 +68,7 @@ export function createPace(least: AnchoringPauses): Pace {
       seen = { head, at: now };
     },
     pollMs: () => clamp(blockMs / 8, least.pollMs, 1_000),
-    surveyMs: () => clamp(blockMs, least.surveyMs, 15_000),
+    senderStateMs: () => clamp(blockMs, least.senderStateMs, 15_000),
     slotMs: (places) => clamp(blockMs / places, 0, MAX_SLOT_MS),
   };
 }

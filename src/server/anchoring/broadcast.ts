@@ -25,7 +25,7 @@ export function createBroadcasts(context: AnchoringContext, wake: () => void): B
   let faults: unknown[] = [];
   const due = (live: LiveAttempts) => {
     const now = performance.now();
-    return unmined(live).filter((attempt) => now >= offerDueAt(context, attempt));
+    return unmined(live).filter((attempt) => now >= broadcastDueAt(context, attempt));
   };
   return {
     get busy() {
@@ -38,7 +38,7 @@ export function createBroadcasts(context: AnchoringContext, wake: () => void): B
       if (fault !== undefined) throw fault;
       const attempts = due(live);
       if (underWay !== null || attempts.length === 0) return;
-      underWay = offerAll(context, attempts, live.balance)
+      underWay = broadcastAll(context, attempts, live.balance)
         .catch((error: unknown) => {
           faults = [error];
         })
@@ -54,7 +54,7 @@ export function createBroadcasts(context: AnchoringContext, wake: () => void): B
 }
 
 /** The lowest nonce first, because some nodes take no other before it; the rest beside each other. */
-async function offerAll(
+async function broadcastAll(
   context: AnchoringContext,
   attempts: LiveAttempt[],
   balance: bigint | null,
@@ -74,10 +74,10 @@ async function offer(
   balance: bigint | null,
 ): Promise<void> {
   const { chain, store, lease, clock, logger, signal } = context;
-  const { rawTx, txHash } = variantToOffer(attempt, balance);
+  const { rawTx, txHash } = variantToBroadcast(attempt, balance);
   const answer = await chain.broadcast(rawTx, signal);
   // A replacement that was signed meanwhile is to be offered itself.
-  if (variantToOffer(attempt, balance).txHash === txHash) note(attempt, txHash, answer);
+  if (variantToBroadcast(attempt, balance).txHash === txHash) note(attempt, txHash, answer);
   if (answer.outcome === 'refused' || answer.outcome === 'unknown') {
     const { outcome, reason } = answer;
     logger.warn({ attempt: attempt.id, tx_hash: txHash, outcome, reason }, 'anchor not accepted');
@@ -100,7 +100,7 @@ function note(attempt: LiveAttempt, txHash: Hex, answer: BroadcastOutcome): void
     attempt.minedTxHash = null;
     return;
   }
-  attempt.offeredAt = performance.now();
+  attempt.broadcastAt = performance.now();
   // What is said of the dearest counts: another one was offered only because that cannot be paid.
   if (isRefused && txHash !== newestVariant(attempt).txHash) return;
   attempt.refusal = isRefused ? answer.meaning : null;
@@ -110,7 +110,7 @@ function note(attempt: LiveAttempt, txHash: Hex, answer: BroadcastOutcome): void
  * After a reorganisation first the one that was mined, so that receipts may stay; else the dearest, or where that
  * was found to be underfunded the dearest that the balance pays.
  */
-function variantToOffer(attempt: LiveAttempt, balance: bigint | null): Variant {
+function variantToBroadcast(attempt: LiveAttempt, balance: bigint | null): Variant {
   const { variants, minedTxHash, refusal } = attempt;
   const mined = variants.find(({ txHash }) => txHash === minedTxHash);
   if (isMinedFirst(attempt) && mined !== undefined) return mined;
@@ -128,9 +128,9 @@ function isMinedFirst({ state, minedTxHash }: LiveAttempt): boolean {
 }
 
 /** When an attempt's bytes are to be offered, by `performance.now()`. */
-export function offerDueAt({ options }: AnchoringContext, attempt: LiveAttempt): number {
-  const { offeredAt, refusal } = attempt;
-  if (offeredAt === null) return 0;
+export function broadcastDueAt({ options }: AnchoringContext, attempt: LiveAttempt): number {
+  const { broadcastAt, refusal } = attempt;
+  if (broadcastAt === null) return 0;
   const { bumpAfterMs, pauses } = options;
-  return offeredAt + (refusal === null ? bumpAfterMs : Math.min(bumpAfterMs, pauses.refusedMs));
+  return broadcastAt + (refusal === null ? bumpAfterMs : Math.min(bumpAfterMs, pauses.refusedMs));
 }

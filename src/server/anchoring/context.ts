@@ -4,7 +4,7 @@ import type { Logger } from '../../base/logger.ts';
 import type { AnchorKey } from '../../chain/anchor-key.ts';
 import type { AnchorChain } from '../../chain/chain.ts';
 import type { AnchorStore, ChainIdentity, Lease } from '../ports/anchoring.ts';
-import type { Turnstile } from './queue-lock.ts';
+import type { QueueLock } from './queue-lock.ts';
 
 /** Pauses of the anchor loop in milliseconds. Tests shorten them. */
 export const PAUSES = {
@@ -13,7 +13,7 @@ export const PAUSES = {
   /** Minimum between two looks for receipts. */
   pollMs: 50,
   /** Minimum between two surveys of fees and funds. */
-  surveyMs: 1_000,
+  senderStateMs: 1_000,
   /** After a look at fees or a balance that left no replacement, and after a refusal of the fees. */
   bumpAgainMs: 1_000,
   /** Before refused bytes are broadcast again: a refusal may pass sooner than a block comes. */
@@ -60,10 +60,10 @@ export type AnchorStep =
   | 'leaves_settled'
   | 'variant_signed'
   | 'variant_committed'
-  | 'standings_found'
-  | 'standings_recorded'
-  | 'death_found'
-  | 'death_recorded';
+  | 'inclusion_changed'
+  | 'inclusion_change_recorded'
+  | 'replaced_nonce_found'
+  | 'replaced_nonce_recorded';
 
 /** Why anchoring is not at its best; kept in the store for `/readyz`. */
 export type Degradation =
@@ -107,16 +107,16 @@ export interface AnchorerDependencies {
 }
 
 /** One account, and what its engine works with. */
-export interface EngineDependencies extends AnchorerDependencies {
+export interface AccountLoopDependencies extends AnchorerDependencies {
   /** Checksummed. */
   readonly address: string;
   /** Null for an account that was used before: it is followed, and nothing is signed. */
   readonly key: AnchorKey | null;
-  readonly turnstile: Turnstile;
+  readonly queueLock: QueueLock;
 }
 
 /** What every part of the engine works with while the lease is held. */
-export interface AnchoringContext extends EngineDependencies {
+export interface AnchoringContext extends AccountLoopDependencies {
   readonly lease: Lease;
   /** The chain of this database; nothing is read, signed or recorded on another. */
   readonly identity: ChainIdentity;

@@ -1,5 +1,5 @@
 import { gasLimitOf } from '../../chain/anchor-key.ts';
-import type { Survey } from '../../chain/sender-state.ts';
+import type { SenderState } from '../../chain/sender-state.ts';
 import type { Variant } from '../ports/anchoring.ts';
 import { maxFeePerGas } from '../rules/credits.ts';
 import type { AnchoringContext } from './context.ts';
@@ -21,7 +21,7 @@ export function runBumpClock(live: LiveAttempts): void {
   // Until the replacement is offered the clock before it stays, which knows how often this was done blindly.
   if (bumpClock?.attemptId !== lowest?.id) live.bumpClock = null;
   if (lowest === undefined || txHash === undefined) return;
-  if (lowest.offeredAt === null || counted === null) return;
+  if (lowest.broadcastAt === null || counted === null) return;
   const since = performance.now();
   const { headNumber } = counted;
   const isBlind = bumpClock?.attemptId === lowest.id && headNumber <= bumpClock.headNumber;
@@ -42,7 +42,7 @@ export function bumpDueAt(context: AnchoringContext, live: LiveAttempts): number
   const [lowest] = unmined(live);
   if (bumpClock === null || lowest === undefined || counted === null) return null;
   // Kept over a fault; what it runs for is offered again first.
-  if (lowest.offeredAt === null) return null;
+  if (lowest.broadcastAt === null) return null;
   // A nonce that is used needs a look for receipts, not a replacement.
   if (counted.latestNonce > lowest.nonce) return null;
   const { since, lookAt } = bumpClock;
@@ -65,12 +65,12 @@ export async function bump(context: AnchoringContext, live: LiveAttempts): Promi
   if (dueAt === null || performance.now() < dueAt || lowest === undefined || clock === null) return;
   const { chain, identity, lease, signal } = context;
   const subject = { identity, sender: lease.sender, payload: lowest.payload };
-  const survey = await chain.survey(subject, signal);
-  const { latestNonce, headNumber } = survey;
+  const senderState = await chain.senderState(subject, signal);
+  const { latestNonce, headNumber } = senderState;
   live.counted = { latestNonce, headNumber };
   clock.lookAt = performance.now() + context.options.pauses.bumpAgainMs;
-  if (latestNonce > lowest.nonce || survey.hasCode) return;
-  const fees = feesFor(context, live, lowest, survey);
+  if (latestNonce > lowest.nonce || senderState.hasCode) return;
+  const fees = feesFor(context, live, lowest, senderState);
   if (typeof fees === 'string') {
     park(context, clock, lowest, fees);
     return;
@@ -83,9 +83,9 @@ function feesFor(
   { key, options }: AnchoringContext,
   live: LiveAttempts,
   lowest: LiveAttempt,
-  survey: Survey,
+  senderState: SenderState,
 ): Fees | Parking {
-  const fees = raisedFees(newestVariant(lowest), survey, {
+  const fees = raisedFees(newestVariant(lowest), senderState, {
     cap: options.maxFeePerGas,
     isUnderpriced: lowest.refusal === 'underpriced',
   });
@@ -94,8 +94,8 @@ function feesFor(
   const cost = unmined(live).reduce((sum, attempt) => {
     const { rawTx, maxFeePerGas } = newestVariant(attempt);
     return sum + gasLimitOf(rawTx) * (attempt === lowest ? fees.maxFeePerGas : maxFeePerGas);
-  }, survey.dataFeeWei);
-  return cost > survey.balance ? 'underfunded' : fees;
+  }, senderState.dataFeeWei);
+  return cost > senderState.balance ? 'underfunded' : fees;
 }
 
 function park(
@@ -121,7 +121,7 @@ async function replace(context: AnchoringContext, attempt: LiveAttempt, fees: Fe
   attempt.variants.push(variant);
   // From now on the dearest is offered, whichever was mined before.
   attempt.minedTxHash = null;
-  attempt.offeredAt = null;
+  attempt.broadcastAt = null;
   attempt.refusal = null;
   const { maxFeePerGas, maxPriorityFeePerGas } = fees;
   logger.info(
@@ -146,7 +146,7 @@ export type Fees = Pick<Variant, 'maxFeePerGas' | 'maxPriorityFeePerGas'>;
  */
 export function raisedFees(
   before: Fees,
-  market: Pick<Survey, 'baseFeePerGas' | 'maxPriorityFeePerGas'>,
+  market: Pick<SenderState, 'baseFeePerGas' | 'maxPriorityFeePerGas'>,
   { cap, isUnderpriced }: { cap: bigint; isUnderpriced: boolean },
 ): Fees | null {
   if (eighthMore(before.maxFeePerGas) > cap) return null;

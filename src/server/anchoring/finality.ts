@@ -1,13 +1,13 @@
-import { ProviderFault } from '../../chain/errors.ts';
-import type { Standings } from '../ports/anchoring.ts';
+import { ProviderError } from '../../chain/errors.ts';
+import type { InclusionChanges } from '../ports/anchoring.ts';
 import type { AnchoringContext } from './context.ts';
 import { createIncludedWatch } from './inclusion.ts';
 import { isInBlock, type LiveAttempts, refreshAttempts } from './open-attempts.ts';
-import { type Adoptable, adopt, createDeathWatch } from './replaced-nonce.ts';
+import { type Adoptable, adopt, createReplacedNonceWatch } from './replaced-nonce.ts';
 
 /** What a look at the chain has found; nothing of it is recorded yet. */
 interface Verdicts {
-  readonly standings: Standings;
+  readonly standings: InclusionChanges;
   /** Attempts that can never be mined. */
   readonly lost: readonly string[];
   readonly adoptable: readonly Adoptable[];
@@ -39,7 +39,7 @@ export function createFinalityWatch(context: AnchoringContext, wake: () => void)
   let left = Number.POSITIVE_INFINITY;
   let isFailing = false;
   const included = createIncludedWatch(context);
-  const deaths = createDeathWatch(context);
+  const deaths = createReplacedNonceWatch(context);
 
   async function look(live: LiveAttempts): Promise<void> {
     const { standings, count, isMoreDue } = await included.look(live);
@@ -71,7 +71,7 @@ export function createFinalityWatch(context: AnchoringContext, wake: () => void)
         })
         .catch((error: unknown) => {
           if (context.signal.aborted) return;
-          if (!(error instanceof ProviderFault)) {
+          if (!(error instanceof ProviderError)) {
             fault = error;
             return;
           }
@@ -108,9 +108,9 @@ async function recordVerdicts(
   const { store, lease, clock, logger } = context;
   const { safe, finalized, reorged } = standings;
   if (safe.length + finalized.length + reorged.length > 0) {
-    await context.onStep?.('standings_found');
-    await store.recordStandings(lease, standings, clock.now());
-    await context.onStep?.('standings_recorded');
+    await context.onStep?.('inclusion_changed');
+    await store.recordInclusionChanges(lease, standings, clock.now());
+    await context.onStep?.('inclusion_change_recorded');
   }
   if (reorged.length > 0) {
     logger.warn({ attempts: reorged }, 'blocks were replaced; their anchors are sent again');
@@ -121,13 +121,13 @@ async function recordVerdicts(
   const unmined = live.attempts.filter((attempt) => !isInBlock(attempt)).map(({ id }) => id);
   const dead = lost.filter((id) => unmined.includes(id));
   for (const id of dead) {
-    await context.onStep?.('death_found');
-    await store.recordDeath(lease, id, clock.now());
+    await context.onStep?.('replaced_nonce_found');
+    await store.recordReplacedNonce(lease, id, clock.now());
     logger.error(
       { attempt: id },
       'another transaction took the nonce; its proofs are queued again',
     );
-    await context.onStep?.('death_recorded');
+    await context.onStep?.('replaced_nonce_recorded');
   }
   if (finalized.length + reorged.length + dead.length > 0) {
     await refreshAttempts(store, lease, live);

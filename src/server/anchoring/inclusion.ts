@@ -1,9 +1,9 @@
 import type { MinedAnchor, MinedTransaction } from '../../chain/find-mined.ts';
-import type { PlaceStanding } from '../../chain/inclusion.ts';
-import type { IncludedAttempt, MinedAttempt, Standings } from '../ports/anchoring.ts';
+import type { PlaceInclusion } from '../../chain/inclusion.ts';
+import type { IncludedAttempt, InclusionChanges, MinedAttempt } from '../ports/anchoring.ts';
 import type { AnchoringContext } from './context.ts';
 import { isInBlock, type LiveAttempt, type LiveAttempts } from './open-attempts.ts';
-import { sendLost } from './resend.ts';
+import { resendAfterReorg } from './resend.ts';
 
 /** Whether a receipt may still change something. */
 export function isFollowed(attempt: LiveAttempt): boolean {
@@ -91,7 +91,7 @@ export interface IncludedWatch {
 }
 
 export interface IncludedLook {
-  readonly standings: Standings;
+  readonly standings: InclusionChanges;
   /** How many attempts were looked at. */
   readonly count: number;
   /** Whether the next look is to follow at once. */
@@ -121,11 +121,11 @@ export function createIncludedWatch(context: AnchoringContext): IncludedWatch {
 
   return {
     async look(live) {
-      if (live.lostFrom !== null) lost = await sendLost(context, live.lostFrom);
+      if (live.reorgedFrom !== null) lost = await resendAfterReorg(context, live.reorgedFrom);
       const ends = await store.listIncludedAttempts(lease, WATCHED);
       const all: WatchedAttempt[] = [...ends, ...(await between(ends)), ...lost];
       const included = [...new Map(all.map((one) => [one.id, one])).values()];
-      const { unknown, ...standings } = await standingsOf(context, included);
+      const { unknown, ...standings } = await inclusionOf(context, included);
       lost = lost.filter(({ id }) => unknown.has(id));
       const replaced = new Set(standings.reorged);
       // How far down a reorganisation goes is to be seen next.
@@ -140,17 +140,17 @@ function isBelow(a: Place, b: Place): boolean {
   return a.blockNumber === b.blockNumber ? a.id <= b.id : a.blockNumber < b.blockNumber;
 }
 
-async function standingsOf(
+async function inclusionOf(
   { chain, identity, signal }: AnchoringContext,
   included: readonly WatchedAttempt[],
-): Promise<Standings & { unknown: ReadonlySet<string> }> {
+): Promise<InclusionChanges & { unknown: ReadonlySet<string> }> {
   if (included.length === 0) return { safe: [], finalized: [], reorged: [], unknown: new Set() };
-  const { standings } = await chain.readStandings({ identity, places: included }, signal);
+  const { standings } = await chain.readInclusion({ identity, places: included }, signal);
   const known = (is: (one: WatchedAttempt) => boolean | undefined) =>
     new Set(included.filter(is).map(({ id }) => id));
   const isFinal = known((attempt) => attempt.isFinal);
   const isSafe = known((attempt) => attempt.isSafe || attempt.isFinal);
-  const those = (is: (one: PlaceStanding) => boolean) => standings.filter(is).map(({ id }) => id);
+  const those = (is: (one: PlaceInclusion) => boolean) => standings.filter(is).map(({ id }) => id);
   return {
     safe: those(({ id, finality }) => finality === 'safe' && !isSafe.has(id)),
     finalized: those(({ id, finality }) => finality === 'finalized' && !isFinal.has(id)),

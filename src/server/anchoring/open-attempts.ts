@@ -5,7 +5,7 @@ import type { AnchorStore, Lease, NewAttempt, OpenAttempt, Variant } from '../po
 /** An open attempt, and what this process knows of it beside what is stored. */
 export interface LiveAttempt extends OpenAttempt {
   /** When this process last offered its bytes to a node (`performance.now()`); null: not yet. */
-  offeredAt: number | null;
+  broadcastAt: number | null;
   /** Why no node took its bytes when they were offered last; null: one may have them. */
   refusal: RefusalMeaning | null;
   /** A receipt was seen: its nonce is used, and its place in flight is free. */
@@ -29,7 +29,7 @@ export interface LiveAttempts {
   /** Since when the count of a sender without a nonce stands. */
   firstCount: FirstCount | null;
   /** By two surveys in a row the chain has lost what was mined from this nonce on; null: it has not. */
-  lostFrom: number | null;
+  reorgedFrom: number | null;
   /** A nonce of ours is used, and by none of our variants. */
   nonceConflict: boolean;
   /** Runs for the lowest nonce that is in no block. */
@@ -79,7 +79,7 @@ export async function recoverAttempts(
     counted: null,
     balance: null,
     firstCount: null,
-    lostFrom: null,
+    reorgedFrom: null,
     nonceConflict: false,
     bumpClock,
   };
@@ -132,7 +132,7 @@ export function newestVariant(attempt: LiveAttempt): Variant {
 
 function liveAttempt(attempt: OpenAttempt): LiveAttempt {
   const mined = isInBlock(attempt);
-  return { ...attempt, offeredAt: null, refusal: null, mined, failed: false, lookAt: 0 };
+  return { ...attempt, broadcastAt: null, refusal: null, mined, failed: false, lookAt: 0 };
 }
 
 /** By what is stored; only its leaves are left to be settled. */

@@ -2,7 +2,7 @@ import { SvcError } from '../../base/svc-error.ts';
 import type { AnchorKey } from '../../chain/anchor-key.ts';
 import type { AnchorChain } from '../../chain/chain.ts';
 import type { RefusalMeaning } from '../../chain/errors.ts';
-import type { Survey } from '../../chain/sender-state.ts';
+import type { SenderState } from '../../chain/sender-state.ts';
 import type { ChainIdentity } from '../ports/anchoring.ts';
 import { maxFeePerGas } from '../rules/credits.ts';
 import { dearestSingle } from './batch.ts';
@@ -36,42 +36,42 @@ export type Decision =
   | { readonly decision: 'refuse'; readonly meaning: RefusalMeaning; readonly reason: string };
 
 /** Step 2 of anchoring: whether a payload may be signed now, and at which nonce, gas and fees. */
-export function preflight(survey: Survey, terms: PreflightTerms): Decision {
-  const standing = standingOf(survey, terms);
+export function preflight(senderState: SenderState, terms: PreflightTerms): Decision {
+  const standing = standingOf(senderState, terms);
   if (standing !== null) return { decision: 'wait', reason: standing };
-  if (survey.gas.outcome === 'underfunded') return { decision: 'wait', reason: 'underfunded' };
-  if (survey.gas.outcome === 'refused') {
-    const { meaning, reason } = survey.gas;
+  if (senderState.gas.outcome === 'underfunded') return { decision: 'wait', reason: 'underfunded' };
+  if (senderState.gas.outcome === 'refused') {
+    const { meaning, reason } = senderState.gas;
     return { decision: 'refuse', meaning, reason };
   }
-  const { baseFeePerGas, maxPriorityFeePerGas } = survey;
+  const { baseFeePerGas, maxPriorityFeePerGas } = senderState;
   if (baseFeePerGas + maxPriorityFeePerGas > terms.maxFeePerGas) {
     return { decision: 'wait', reason: 'fee_cap' };
   }
-  let fee = maxFeePerGas(survey);
+  let fee = maxFeePerGas(senderState);
   if (fee > terms.maxFeePerGas) fee = terms.maxFeePerGas;
-  const gas = withMargin(survey.gas);
-  if (gas * (fee + terms.feesInFlight) + survey.dataFeeWei > survey.balance) {
+  const gas = withMargin(senderState.gas);
+  if (gas * (fee + terms.feesInFlight) + senderState.dataFeeWei > senderState.balance) {
     return { decision: 'wait', reason: 'underfunded' };
   }
   return {
     decision: 'sign',
-    nonce: terms.nextNonce ?? survey.latestNonce,
+    nonce: terms.nextNonce ?? senderState.latestNonce,
     gas,
     maxFeePerGas: fee,
     maxPriorityFeePerGas,
   };
 }
 
-function standingOf(survey: Survey, terms: PreflightTerms): Hold | null {
-  if (survey.hasCode) return 'sender_has_code';
+function standingOf(senderState: SenderState, terms: PreflightTerms): Hold | null {
+  if (senderState.hasCode) return 'sender_has_code';
   if (terms.nextNonce === null) {
-    if (survey.pendingNonce > survey.latestNonce) return 'sender_busy';
+    if (senderState.pendingNonce > senderState.latestNonce) return 'sender_busy';
     return terms.isCountSettled ? null : 'first_nonce';
   }
-  if (survey.latestNonce > terms.nextNonce) return 'nonce_conflict';
+  if (senderState.latestNonce > terms.nextNonce) return 'nonce_conflict';
   // What is signed into a gap could not be mined, and would go out once the gap is filled.
-  const isBehind = terms.lowestUnmined !== null && survey.latestNonce < terms.lowestUnmined;
+  const isBehind = terms.lowestUnmined !== null && senderState.latestNonce < terms.lowestUnmined;
   return isBehind ? 'nonce_behind' : null;
 }
 
@@ -88,7 +88,7 @@ function withMargin({ gas, most }: { gas: bigint; most: bigint }): bigint {
 export function isCountSettled(
   { options }: AnchoringContext,
   live: LiveAttempts,
-  { latestNonce, headNumber }: Survey,
+  { latestNonce, headNumber }: SenderState,
 ): boolean {
   const now = performance.now();
   if (live.firstCount?.latestNonce !== latestNonce) {
@@ -101,7 +101,7 @@ export function isCountSettled(
 
 /**
  * An account with code, a delegated one too (EIP-7702), can make its anchors fail or send transactions of its own.
- * Rejects with SvcError `sender_has_code`, or as `survey` does.
+ * Rejects with SvcError `sender_has_code`, or as `senderState` does.
  */
 export async function refuseCode(
   on: { chain: AnchorChain; identity: ChainIdentity; keys: readonly AnchorKey[] },
@@ -111,7 +111,7 @@ export async function refuseCode(
   await Promise.all(
     keys.map(async ({ address }) => {
       const subject = { identity, sender: address, payload: dearestSingle };
-      const { hasCode } = await chain.survey(subject, signal);
+      const { hasCode } = await chain.senderState(subject, signal);
       if (!hasCode) return;
       throw new SvcError('sender_has_code', `The anchoring account ${address} has code.`, {
         hint: 'Anchor with a plain account, and do not delegate it (EIP-7702).',
@@ -126,7 +126,7 @@ export interface Refusals {
   /** What the dearest single was refused for, at two heads in a row; null: no refusal stands. */
   readonly standing: RefusalMeaning | null;
   /** Call with every survey of the dearest single. */
-  note(survey: Survey): void;
+  note(senderState: SenderState): void;
 }
 
 /**

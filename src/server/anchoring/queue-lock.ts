@@ -1,4 +1,4 @@
-export interface Turnstile {
+export interface QueueLock {
   /** Whether somebody is inside. */
   readonly isTaken: boolean;
   /** False when somebody else is inside; `wake` is called once the way is free. */
@@ -7,7 +7,7 @@ export interface Turnstile {
 }
 
 /** Lets one engine of this process at a time take from the queue, so that no two sign the same proofs. */
-export function createTurnstile(): Turnstile {
+export function createQueueLock(): QueueLock {
   let isTaken = false;
   const waiting = new Set<() => void>();
   return {

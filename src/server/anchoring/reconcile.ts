@@ -6,7 +6,7 @@ import type { ChainIdentity } from '../ports/anchoring.ts';
 import type { OperationsStore, Sender, SenderKey } from '../ports/operations.ts';
 import type { Store } from '../ports/store.ts';
 import { dearestSingle } from './batch.ts';
-import { fateOf, isAnchor } from './replaced-nonce.ts';
+import { isAnchor, userOf } from './replaced-nonce.ts';
 
 export interface ReconcileDependencies {
   readonly store: Pick<Store, keyof OperationsStore | 'bindChain' | 'getChainIdentity'>;
@@ -83,7 +83,7 @@ async function holdAgainst(bound: BoundChain, sender: Sender): Promise<Reconcili
   const { address, nextNonce } = sender;
   const { chain, identity } = bound;
   const subject = { identity, sender: address, payload: dearestSingle };
-  const { latestNonce, pendingNonce } = await chain.survey(subject);
+  const { latestNonce, pendingNonce } = await chain.senderState(subject);
   const highest = Math.max(latestNonce, pendingNonce);
   if (nextNonce === null) {
     const text = `${address}: has sent transactions, and this database knows none of them`;
@@ -137,12 +137,12 @@ async function holdAttempts(
   for (const attempt of used.filter(({ id }) => !found.has(id))) {
     const { nonce, createdAt } = attempt;
     const use = await search(bound, { address, nonce, freeAt: createdAt });
-    const fate = use === null ? null : fateOf(attempt, use);
+    const user = use === null ? null : userOf(attempt, use);
     // The engine takes these up itself: it adopts the one, and follows the other.
-    if (fate === 'adoptable' || fate === 'own') continue;
+    if (user === 'adoptable' || user === 'own') continue;
     const reason = strangeness(bound, use);
     if (reason !== null) findings.push(`${address}: nonce ${nonce} ${reason}`);
-    else if (use !== null && fate === 'stranger') taken.push({ sender, nonce, txHash: use.txHash });
+    else if (use !== null && user === 'stranger') taken.push({ sender, nonce, txHash: use.txHash });
   }
   return { findings, taken };
 }

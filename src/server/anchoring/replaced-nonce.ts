@@ -9,7 +9,7 @@ import type { LiveAttempt, LiveAttempts } from './open-attempts.ts';
 /** Nonces looked up at one look; the others have their turn in the next ones. */
 const LOOKED_UP = 4;
 
-export interface NonceFates {
+export interface ReplacedNonces {
   /** Attempts that can never be mined. */
   readonly lost: readonly string[];
   /** Bytes of an attempt that are in a block, and that this database does not have. */
@@ -21,21 +21,21 @@ export interface Adoptable {
   readonly variant: Variant;
 }
 
-export interface DeathWatch {
-  look(live: LiveAttempts): Promise<NonceFates>;
+export interface ReplacedNonceWatch {
+  look(live: LiveAttempts): Promise<ReplacedNonces>;
 }
 
 interface Finding {
   readonly attempt: LiveAttempt;
   readonly use: NonceUse;
-  readonly fate: NonceFate;
+  readonly user: NonceUser;
 }
 
 /**
  * Looks up what has used the nonces of attempts that no receipt is found for. Only what is seen ends an attempt, never
  * what is missing: a transaction that is no anchor, in a block that every configured provider shows and calls final.
  */
-export function createDeathWatch(context: AnchoringContext): DeathWatch {
+export function createReplacedNonceWatch(context: AnchoringContext): ReplacedNonceWatch {
   const { chain, identity, lease, signal, logger } = context;
   /** By attempt, those that were looked up last at the end; null: seen once, and not looked up yet. */
   const trails = new Map<string, NonceTrail | null>();
@@ -47,11 +47,11 @@ export function createDeathWatch(context: AnchoringContext): DeathWatch {
     const { id, nonce, createdAt } = attempt;
     const trail = trails.get(id) ?? null;
     const search = { identity, sender: lease.sender, nonce, freeAt: createdAt, trail };
-    const finding = await chain.findNonceUse(search, signal).catch(nullOnFault);
+    const finding = await chain.findNonceUse(search, signal).catch(nullOnError);
     trails.delete(id);
     trails.set(id, finding?.trail ?? trail);
     const use = finding?.use ?? null;
-    return use === null ? null : { attempt, use, fate: fateOf(attempt, use) };
+    return use === null ? null : { attempt, use, user: userOf(attempt, use) };
   }
 
   /** One reading is not enough for what cannot be undone: those that were found so when they were looked up before. */
@@ -88,7 +88,7 @@ export function createDeathWatch(context: AnchoringContext): DeathWatch {
       // What was counted a moment ago mostly has its receipt at the next look.
       for (const id of suspects.keys()) if (!trails.has(id)) trails.set(id, null);
       const found = (await Promise.all(due.map(lookUp))).flatMap((finding) => finding ?? []);
-      const those = (wanted: NonceFate) => found.filter(({ fate }) => fate === wanted);
+      const those = (wanted: NonceUser) => found.filter(({ user }) => user === wanted);
       those('stranger').forEach(report);
       const final = those('lost').filter(({ use }) => use.isFinal);
       const failed = await failedOf(
@@ -153,7 +153,7 @@ async function failedOf(
 }
 
 /** Whoever follows the receipts tells of a chain that cannot be read; other verdicts need not wait for it. */
-function nullOnFault(error: unknown): null {
+function nullOnError(error: unknown): null {
   if (error instanceof SvcError) return null;
   throw error;
 }
@@ -164,12 +164,12 @@ function nullOnFault(error: unknown): null {
  * `stranger`: an anchor of something else, so another database uses the key, perhaps with the same proofs.
  * `lost`: no anchor, or one that the operator knows to be of another service.
  */
-export type NonceFate = 'own' | 'adoptable' | 'stranger' | 'lost';
+export type NonceUser = 'own' | 'adoptable' | 'stranger' | 'lost';
 
-export function fateOf(
+export function userOf(
   { variants, payload, takenBy }: Pick<OpenAttempt, 'variants' | 'payload' | 'takenBy'>,
   use: NonceUse,
-): NonceFate {
+): NonceUser {
   if (variants.some(({ txHash }) => txHash === use.txHash)) return 'own';
   if (use.payload === payload) return 'adoptable';
   return isAnchor(use) && use.txHash !== takenBy ? 'stranger' : 'lost';

@@ -7,7 +7,7 @@ import type { AnchoringContext } from './context.ts';
  * The chain has lost what had the nonces from `fromNonce` on: what was mined is sent again as it is, the lowest first,
  * because some nodes take no other before it. Answers what was mined there, as far as it is looked at together.
  */
-export async function sendLost(
+export async function resendAfterReorg(
   context: AnchoringContext,
   fromNonce: number,
 ): Promise<MinedAttempt[]> {
@@ -27,12 +27,15 @@ export async function sendLost(
 async function fill(context: AnchoringContext, nonce: number): Promise<void> {
   const { key, chain, identity, lease, options, logger, signal } = context;
   if (key === null) return;
-  const survey = await chain.survey({ identity, sender: lease.sender, payload: '0x' }, signal);
-  const { gas, hasCode, maxPriorityFeePerGas: tip } = survey;
+  const senderState = await chain.senderState(
+    { identity, sender: lease.sender, payload: '0x' },
+    signal,
+  );
+  const { gas, hasCode, maxPriorityFeePerGas: tip } = senderState;
   // What a pool holds there comes back by itself, and may be an anchor from before this database.
-  const isFree = survey.latestNonce === nonce && survey.pendingNonce === nonce;
+  const isFree = senderState.latestNonce === nonce && senderState.pendingNonce === nonce;
   if (gas.outcome !== 'estimated' || hasCode || !isFree) return;
-  const fee = lesser(maxFeePerGas(survey), options.maxFeePerGas);
+  const fee = lesser(maxFeePerGas(senderState), options.maxFeePerGas);
   const { rawTx, txHash } = await key.signTransaction({
     chainId: lease.chainId,
     nonce,

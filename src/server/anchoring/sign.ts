@@ -2,7 +2,7 @@ import { newId } from '../../base/new-id.ts';
 import { SvcError } from '../../base/svc-error.ts';
 import type { AnchorKey } from '../../chain/anchor-key.ts';
 import type { RefusalMeaning } from '../../chain/errors.ts';
-import type { Survey } from '../../chain/sender-state.ts';
+import type { SenderState } from '../../chain/sender-state.ts';
 import type { Hex } from '../../proof/bytes.ts';
 import type { NewAttempt, QueuedProof } from '../ports/anchoring.ts';
 import { type Batch, batchOf } from './batch.ts';
@@ -17,12 +17,12 @@ import {
 import { type Decision, isCountSettled, preflight } from './preflight.ts';
 
 export type Submission =
-  | { readonly outcome: 'submitted' | 'refused' | 'leaf_gone' }
+  | { readonly outcome: 'submitted' | 'refused' | 'not_queued' }
   | { readonly outcome: 'held'; readonly reason: Hold };
 
 /**
  * Steps 2 and 3 for the proofs at the head of the queue: preflight, sign, commit. To be broadcast next.
- * `leaf_gone`: one of them was cancelled meanwhile, nothing was written, the queue is to be read anew.
+ * `not_queued`: one of them was cancelled meanwhile, nothing was written, the queue is to be read anew.
  * A refusal ends them only if `standing` has its meaning; else they are held.
  */
 export async function submit(
@@ -46,7 +46,7 @@ export async function submit(
   try {
     await context.store.commitAttempt(context.lease, attempt);
   } catch (error) {
-    if (error instanceof SvcError && error.code === 'leaf_gone') return { outcome: 'leaf_gone' };
+    if (error instanceof SvcError && error.code === 'not_queued') return { outcome: 'not_queued' };
     throw error;
   }
   live.attempts.push(committedAttempt(attempt));
@@ -60,17 +60,17 @@ export async function decide(
   context: AnchoringContext,
   live: LiveAttempts,
   payload: Hex,
-): Promise<{ survey: Survey; decision: Decision }> {
+): Promise<{ senderState: SenderState; decision: Decision }> {
   const { chain, lease, identity, options, signal } = context;
-  const survey = await chain.survey({ identity, sender: lease.sender, payload }, signal);
-  const decision = preflight(survey, {
+  const senderState = await chain.senderState({ identity, sender: lease.sender, payload }, signal);
+  const decision = preflight(senderState, {
     nextNonce: live.nextNonce,
     lowestUnmined: lowestUnmined(live),
-    isCountSettled: isCountSettled(context, live, survey),
+    isCountSettled: isCountSettled(context, live, senderState),
     feesInFlight: feesInFlight(live),
     maxFeePerGas: options.maxFeePerGas,
   });
-  return { survey, decision };
+  return { senderState, decision };
 }
 
 function feesInFlight(live: LiveAttempts): bigint {

@@ -1,4 +1,4 @@
-export interface Wakeup {
+export interface Trigger {
   /** Ends the wait under way, or the next one before it begins. */
   wake(): void;
   /** Resolves at the first wake, or after `ms`. */
@@ -8,7 +8,7 @@ export interface Wakeup {
 }
 
 /** A pause that others can end. A wake between two waits is not lost. */
-export function createWakeup(): Wakeup {
+export function createTrigger(): Trigger {
   let woken = false;
   let end: (() => void) | null = null;
   let busySince: number | null = performance.now();

@@ -7,12 +7,12 @@ import { leafHash } from '../../proof/leaf.ts';
 import { limits } from '../../protocol/limits.ts';
 import type { Answer } from '../../protocol/routes.ts';
 import type { NewCompletion } from '../ports/completions.ts';
-import { fault } from '../ports/errors.ts';
+import { wireError } from '../ports/errors.ts';
 import type { RobotCaller } from '../ports/robots.ts';
 import type { TaskRecord } from '../ports/tasks.ts';
 import type { Deps } from './deps.ts';
 import { anchoringChainId, explorerUrlOf } from './operations.ts';
-import { canonicalSteps, claimOf, robotGone, taskNotFound, verificationOf } from './tasks.ts';
+import { canonicalSteps, claimOf, keyRevoked, taskNotFound, verificationOf } from './tasks.ts';
 
 /**
  * Queues the proof and waits for its anchor, at most `anchorTimeoutMs`, when it aborts `enough`. What is
@@ -65,21 +65,24 @@ async function queue(deps: Deps, completion: NewCompletion): Promise<void> {
     case 'completion_in_progress':
       throw await otherCompletion(deps, result.task);
     case 'no_anchor_quota':
-      throw fault('no_anchor_quota', 'The account has no anchors left; the task stays claimed.');
+      throw wireError(
+        'no_anchor_quota',
+        'The account has no anchors left; the task stays claimed.',
+      );
     case 'no_gas_credit':
-      throw fault(
+      throw wireError(
         'no_gas_credit',
         "The account's gas credit does not cover an anchor at current fees; the task stays claimed.",
       );
     case 'no_fee_quote':
-      throw fault(
+      throw wireError(
         'chain_unavailable',
         'The anchoring chain has not been reached yet, so fees are unknown; the task stays claimed.',
       );
     case 'not_found':
       throw taskNotFound();
-    case 'robot_gone':
-      throw robotGone();
+    case 'key_revoked':
+      throw keyRevoked();
   }
 }
 
@@ -101,11 +104,11 @@ async function otherCompletion(deps: Deps, task: TaskRecord): Promise<SvcError> 
   const proof_hash = task.completion?.proofHash;
   const verification = await verificationOf(deps, task);
   if (verification !== null) {
-    return fault('already_completed', 'The task is already completed; here is its receipt.', {
+    return wireError('already_completed', 'The task is already completed; here is its receipt.', {
       details: { proof_hash, verification },
     });
   }
-  return fault(
+  return wireError(
     'completion_in_progress',
     `The first completion is still being anchored; poll GET /api/v1/tasks/${task.id}`,
     { details: { proof_hash } },
@@ -128,14 +131,14 @@ async function answerByState(
   const verification = await verificationOf(deps, task);
   if (verification !== null) return { status: 200, body: { verification } };
   if (state === 'failed') {
-    throw fault(
+    throw wireError(
       'anchoring_failed',
       'The chain refused the anchor before it was signed; nothing was charged.',
       { details: { proof_hash: proofHash } },
     );
   }
   if (txHash === null) {
-    throw fault(
+    throw wireError(
       'anchor_queued',
       `The proof is stored and waits to be anchored; poll GET /api/v1/tasks/${task.id}`,
       { details: { proof_hash: proofHash } },

@@ -1,6 +1,6 @@
 import type { Clock } from '../../base/clock.ts';
 import type { Chain, Network } from '../ports/chain.ts';
-import { fault } from '../ports/errors.ts';
+import { wireError } from '../ports/errors.ts';
 import type { Store } from '../ports/store.ts';
 
 export interface Settings {
@@ -38,7 +38,7 @@ export interface Deps {
  */
 export async function requireDiskRoom({ store }: Pick<Deps, 'store'>): Promise<void> {
   if (await store.hasRoom()) return;
-  throw fault(
+  throw wireError(
     'storage_unavailable',
     'The disk has too little room; only completions are taken. Nothing was stored.',
   );

@@ -3,13 +3,13 @@ import { limits } from '../../protocol/limits.ts';
 import type { Body, Query } from '../../protocol/routes.ts';
 import type { OpsEvent } from '../../protocol/telemetry.ts';
 import { formatTimestamp } from '../../protocol/timestamp.ts';
-import { fault } from '../ports/errors.ts';
+import { wireError } from '../ports/errors.ts';
 import type { EventRecord } from '../ports/events.ts';
 import { type JsonText, type Page, withDocument, writtenPage } from '../ports/json-text.ts';
 import type { RobotCaller } from '../ports/robots.ts';
 import { type Deps, requireDiskRoom } from './deps.ts';
 import { openCursors, pageOf } from './paging.ts';
-import { canonicalDocument, robotGone } from './tasks.ts';
+import { canonicalDocument, keyRevoked } from './tasks.ts';
 
 /**
  * Logs an event of the robot. The same id with the same content answers the stored event again.
@@ -37,9 +37,9 @@ export async function createEvent(
     case 'repeated':
       return { event: viewEvent(result.event) };
     case 'id_conflict':
-      throw fault('id_conflict', 'The event id is already used with other content.');
-    case 'robot_gone':
-      throw robotGone();
+      throw wireError('id_conflict', 'The event id is already used with other content.');
+    case 'key_revoked':
+      throw keyRevoked();
   }
 }
 
@@ -64,7 +64,7 @@ export async function listEvents(
     query.limit,
     async (limit) => {
       const found = await store.listEvents(filter, { limit, before });
-      if (found === null) throw fault('not_found', 'There is no such robot for this caller.');
+      if (found === null) throw wireError('not_found', 'There is no such robot for this caller.');
       return found;
     },
     {

@@ -1,7 +1,7 @@
 import type { Proof } from '../../proof/json-value.ts';
 import type { Answer } from '../../protocol/routes.ts';
 import { formatTimestamp } from '../../protocol/timestamp.ts';
-import { fault } from '../ports/errors.ts';
+import { wireError } from '../ports/errors.ts';
 import type { CompletionRecord, TaskRecord, Viewer } from '../ports/tasks.ts';
 import type { Deps } from './deps.ts';
 import { claimOf, taskNotFound } from './tasks.ts';
@@ -16,7 +16,7 @@ export async function readProof(
   if (found === null) throw taskNotFound();
   const { proofHash } = completionOf(found.task);
   if (found.proof === null) {
-    throw fault(
+    throw wireError(
       'not_found',
       'The evidence of this task was erased; its hash and its receipt remain.',
       { details: { proof_hash: proofHash } },
@@ -50,10 +50,10 @@ export async function readBundle(
   const completion = completionOf(found.task);
   const { receipt, proofHash } = completion;
   if (completion.state === 'failed') {
-    throw fault('not_found', 'The anchor of this task was refused; complete it again.');
+    throw wireError('not_found', 'The anchor of this task was refused; complete it again.');
   }
   if (receipt === null || found.mined === null || receipt.finality === 'reorged') {
-    throw fault(
+    throw wireError(
       'completion_in_progress',
       `The anchor is not in a block yet, so there is nothing to prove; poll GET /api/v1/tasks/${id}`,
       { details: { proof_hash: proofHash } },
@@ -90,5 +90,5 @@ function parseProof(text: string): Proof {
 }
 
 function nothingHandedIn() {
-  return fault('not_found', 'No evidence was handed in for this task yet.');
+  return wireError('not_found', 'No evidence was handed in for this task yet.');
 }

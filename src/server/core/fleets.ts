@@ -3,7 +3,7 @@ import type { Fleet } from '../../protocol/fleets.ts';
 import { limits } from '../../protocol/limits.ts';
 import type { Body, Query } from '../../protocol/routes.ts';
 import { formatTimestamp } from '../../protocol/timestamp.ts';
-import { fault } from '../ports/errors.ts';
+import { wireError } from '../ports/errors.ts';
 import type { FleetPlace, FleetRecord } from '../ports/fleets.ts';
 import type { Page } from '../ports/json-text.ts';
 import type { Deps } from './deps.ts';
@@ -26,7 +26,7 @@ export async function createFleet(
     createdAt: clock.now(),
   });
   if (result.outcome === 'fleet_limit_reached') {
-    throw fault(
+    throw wireError(
       'fleet_limit_reached',
       `An account has at most ${limits.fleetsPerAccount} fleets; delete one first.`,
     );
@@ -84,7 +84,7 @@ export async function reorderFleets(
 }
 
 export function fleetNotFound() {
-  return fault('not_found', 'There is no such fleet in this account.');
+  return wireError('not_found', 'There is no such fleet in this account.');
 }
 
 function found(fleet: FleetRecord | null): FleetRecord {

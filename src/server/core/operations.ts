@@ -2,7 +2,7 @@ import { knownChain } from '../../chain/known-chain.ts';
 import type { ChainDetails } from '../../protocol/resources.ts';
 import type { ServerConfig } from '../config.ts';
 import type { Network } from '../ports/chain.ts';
-import { fault } from '../ports/errors.ts';
+import { wireError } from '../ports/errors.ts';
 import type { Deps, Settings } from './deps.ts';
 
 const HEAD_READ_MS = 2_000;
@@ -16,7 +16,7 @@ export async function getReadiness({
   chain,
   stopping,
 }: Deps): Promise<{ status: 'ready' | 'degraded'; degraded: string[] }> {
-  if (stopping.aborted) throw fault('storage_unavailable', 'The service is shutting down.');
+  if (stopping.aborted) throw wireError('storage_unavailable', 'The service is shutting down.');
   const [, status, reached] = await Promise.all([
     store.probe(),
     store.getChainStatus(),
@@ -49,7 +49,7 @@ export async function anchoringChainId({ store, settings }: Deps): Promise<numbe
   const identity = await store.getChainIdentity();
   const chainId = identity?.chainId ?? settings.chainId;
   if (chainId === null) {
-    throw fault('chain_unavailable', 'The anchoring chain has not been reached yet.');
+    throw wireError('chain_unavailable', 'The anchoring chain has not been reached yet.');
   }
   return chainId;
 }

@@ -1,7 +1,7 @@
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
 import { limits } from '../../protocol/limits.ts';
 import type { AccountStore } from '../ports/account.ts';
-import { fault } from '../ports/errors.ts';
+import { wireError } from '../ports/errors.ts';
 import type { Page } from '../ports/json-text.ts';
 
 /**
@@ -63,7 +63,10 @@ export async function openCursors(
       try {
         decipher.final();
       } catch {
-        throw fault('invalid_request', 'cursor must be the next_cursor of a page of this list.');
+        throw wireError(
+          'invalid_request',
+          'cursor must be the next_cursor of a page of this list.',
+        );
       }
       return Number(place.readBigUInt64BE());
     },

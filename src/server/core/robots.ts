@@ -4,7 +4,7 @@ import { limits } from '../../protocol/limits.ts';
 import type { Robot } from '../../protocol/resources.ts';
 import type { Body, Query } from '../../protocol/routes.ts';
 import { formatTimestamp } from '../../protocol/timestamp.ts';
-import { fault } from '../ports/errors.ts';
+import { wireError } from '../ports/errors.ts';
 import type { Page } from '../ports/json-text.ts';
 import type { RateCount } from '../ports/rate-count.ts';
 import type { RobotCaller, RobotRecord } from '../ports/robots.ts';
@@ -12,7 +12,7 @@ import type { Deps } from './deps.ts';
 import { fleetNotFound } from './fleets.ts';
 import { pageOf } from './paging.ts';
 import { hashToken } from './sessions.ts';
-import { robotGone } from './tasks.ts';
+import { keyRevoked } from './tasks.ts';
 
 /** Registers a robot; the key is in this answer only. Throws `robot_limit_reached`. */
 export async function createRobot(
@@ -30,7 +30,7 @@ export async function createRobot(
     createdAt: clock.now(),
   });
   if (result.outcome === 'robot_limit_reached') {
-    throw fault(
+    throw wireError(
       'robot_limit_reached',
       `An account has at most ${limits.robotsPerAccount} robots; delete one first.`,
     );
@@ -61,7 +61,7 @@ export async function getOwnRobot(
   { id, wallet }: RobotCaller,
 ): Promise<{ robot: Robot }> {
   const robot = await store.getRobot(id, wallet);
-  if (robot === null) throw robotGone();
+  if (robot === null) throw keyRevoked();
   return { robot: viewRobot(robot) };
 }
 
@@ -130,7 +130,7 @@ export async function authenticateRobot(
   const keyHash = hashToken(apiKey);
   const wellFormed = /^svc_[0-9a-f]{40}$/.test(apiKey);
   const found = wellFormed ? await store.authenticateRobot(keyHash) : null;
-  if (found === null) throw fault('invalid_api_key', 'The API key is unknown or revoked.');
+  if (found === null) throw wireError('invalid_api_key', 'The API key is unknown or revoked.');
   const { id, wallet } = found.robot;
   return { robot: { id, wallet, keyHash }, count: found.count };
 }
@@ -146,7 +146,7 @@ function found(robot: RobotRecord | null): RobotRecord {
 
 function notFound(what: 'robot_not_found' | 'fleet_not_found') {
   if (what === 'fleet_not_found') return fleetNotFound();
-  return fault('not_found', 'There is no such robot in this account.');
+  return wireError('not_found', 'There is no such robot in this account.');
 }
 
 function viewRobot(robot: RobotRecord): Robot {

@@ -3,7 +3,7 @@ import { newId } from '../../base/new-id.ts';
 import { limits } from '../../protocol/limits.ts';
 import type { Answer, Query } from '../../protocol/routes.ts';
 import { formatTimestamp } from '../../protocol/timestamp.ts';
-import { fault } from '../ports/errors.ts';
+import { wireError } from '../ports/errors.ts';
 import type { Page } from '../ports/json-text.ts';
 import type { RateCount } from '../ports/rate-count.ts';
 import type { SessionRecord } from '../ports/sign-in.ts';
@@ -22,7 +22,7 @@ export async function authenticateSession(
   const found = wellFormed
     ? await store.authenticateSession(hashToken(token), counted, clock.now())
     : null;
-  if (found === null) throw fault('invalid_session', 'The session is unknown or has ended.');
+  if (found === null) throw wireError('invalid_session', 'The session is unknown or has ended.');
   return found;
 }
 
@@ -52,7 +52,7 @@ export function listSessions(
 /** Ends one of the account's sessions at once. Throws `not_found`. */
 export async function endSession({ store }: Deps, wallet: string, id: string): Promise<void> {
   if (await store.endSession(wallet, id)) return;
-  throw fault('not_found', 'There is no such session of this account.');
+  throw wireError('not_found', 'There is no such session of this account.');
 }
 
 /**
@@ -75,9 +75,9 @@ export async function authorizeCli(
     createdAt,
     expiresAt,
   });
-  if (outcome === 'session_gone') throw fault('invalid_session', 'The session has ended.');
+  if (outcome === 'session_ended') throw wireError('invalid_session', 'The session has ended.');
   if (outcome === 'not_by_wallet') {
-    throw fault(
+    throw wireError(
       'wallet_session_required',
       'A code opened this session; only one that a wallet signed for can make another code.',
     );
@@ -100,7 +100,7 @@ export async function redeemCliCode(
     now,
   });
   if (redeemed === null) {
-    throw fault(
+    throw wireError(
       'invalid_code',
       'The code is unknown, spent or expired, or the verifier is not its own; sign in again.',
     );

@@ -5,7 +5,7 @@ import { newId } from '../../base/new-id.ts';
 import type { Hex } from '../../proof/bytes.ts';
 import { limits } from '../../protocol/limits.ts';
 import { formatTimestamp } from '../../protocol/timestamp.ts';
-import { fault } from '../ports/errors.ts';
+import { wireError } from '../ports/errors.ts';
 import type { RateCount } from '../ports/rate-count.ts';
 import type { Challenge, SignIn } from '../ports/sign-in.ts';
 import type { Deps } from './deps.ts';
@@ -89,7 +89,7 @@ export async function signIn(
   });
   if (outcome === 'challenge_spent') throw invalidSignature();
   if (outcome === 'signup_refused') {
-    throw fault(
+    throw wireError(
       'signup_refused',
       'The wallet does not hold the token that a new account needs, or its balance cannot be read now.',
     );
@@ -126,12 +126,12 @@ function signupOf({ settings: { signup } }: Deps, holds: boolean): SignIn['signu
 
 function walletOf({ chain }: Deps, address: string): string {
   const wallet = chain.checksumAddress(address);
-  if (wallet === null) throw fault('invalid_address', 'address must be an EVM wallet address.');
+  if (wallet === null) throw wireError('invalid_address', 'address must be an EVM wallet address.');
   return wallet;
 }
 
 function invalidSignature() {
-  return fault(
+  return wireError(
     'invalid_signature',
     'No open challenge of this wallet matches the signature; ask for a new one.',
   );

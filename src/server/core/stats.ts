@@ -1,7 +1,7 @@
 import { limits } from '../../protocol/limits.ts';
 import type { Stats } from '../../protocol/telemetry.ts';
 import { formatTimestamp } from '../../protocol/timestamp.ts';
-import { fault } from '../ports/errors.ts';
+import { wireError } from '../ports/errors.ts';
 import type { StatsRecord } from '../ports/telemetry.ts';
 import type { Deps } from './deps.ts';
 
@@ -24,7 +24,7 @@ export async function getStats(
     { wallet, fleetId },
     { hoursFrom: hours[0] ?? now, daysFrom: days[0] ?? now },
   );
-  if (found === null) throw fault('not_found', 'There is no such fleet for this caller.');
+  if (found === null) throw wireError('not_found', 'There is no such fleet for this caller.');
   const countsOfHour = new Map(found.hours.map((counts) => [counts.at, counts]));
   const countsOfDay = new Map(found.days.map((counts) => [counts.at, counts]));
   return {

@@ -15,7 +15,7 @@ import type {
 import type { Body, Query } from '../../protocol/routes.ts';
 import { formatTimestamp } from '../../protocol/timestamp.ts';
 import type { Network } from '../ports/chain.ts';
-import { fault } from '../ports/errors.ts';
+import { wireError } from '../ports/errors.ts';
 import type { Page } from '../ports/json-text.ts';
 import type { RobotCaller } from '../ports/robots.ts';
 import type {
@@ -61,9 +61,9 @@ export async function claimTask(
     case 'repeated':
       return { task: viewTask(result.task), next: nextStep(result.task) };
     case 'id_conflict':
-      throw fault('id_conflict', 'The task id is already used with other content.');
-    case 'robot_gone':
-      throw robotGone();
+      throw wireError('id_conflict', 'The task id is already used with other content.');
+    case 'key_revoked':
+      throw keyRevoked();
   }
 }
 
@@ -124,15 +124,15 @@ export function canonicalDocument(field: string, document: object, maxBytes: num
 
 function documentTooLarge(field: string, maxBytes: number) {
   const { code, message } = tooLarge(field, maxBytes);
-  return fault(code, message);
+  return wireError(code, message);
 }
 
 export function taskNotFound() {
-  return fault('not_found', 'There is no such task for this caller.');
+  return wireError('not_found', 'There is no such task for this caller.');
 }
 
-export function robotGone() {
-  return fault('invalid_api_key', 'The API key has been revoked.');
+export function keyRevoked() {
+  return wireError('invalid_api_key', 'The API key has been revoked.');
 }
 
 function nextStep(task: TaskRecord): string {
@@ -155,7 +155,7 @@ export async function listTasks(
     query.limit,
     async (count) => {
       const found = await deps.store.listTasks(filter, count, after);
-      if (found === null) throw fault('not_found', 'There is no such robot in this account.');
+      if (found === null) throw wireError('not_found', 'There is no such robot in this account.');
       return found;
     },
     { cursorOf: ({ createdAt, id }) => `${createdAt}_${id}`, view: (task) => task },

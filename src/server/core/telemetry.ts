@@ -9,7 +9,7 @@ import {
   lastInstant,
   parseTimestamp,
 } from '../../protocol/timestamp.ts';
-import { fault } from '../ports/errors.ts';
+import { wireError } from '../ports/errors.ts';
 import { JsonText, type Page, withDocument, writtenPage } from '../ports/json-text.ts';
 import type { RobotCaller } from '../ports/robots.ts';
 import {
@@ -21,7 +21,7 @@ import {
   type TimeRange,
 } from '../ports/telemetry.ts';
 import { type Deps, requireDiskRoom } from './deps.ts';
-import { canonicalDocument, robotGone } from './tasks.ts';
+import { canonicalDocument, keyRevoked } from './tasks.ts';
 
 /** How long a series is where `from` is not given. */
 const usualMs = { minute: stepMs.hour, hour: stepMs.day, day: 31 * stepMs.day };
@@ -71,13 +71,13 @@ async function storeSamples(
     case 'id_conflict': {
       const known = kept[result.index];
       const place = known === undefined ? '' : placeOf(records.indexOf(known));
-      throw fault(
+      throw wireError(
         'id_conflict',
         `${place}id is already used with other content; nothing was stored.`,
       );
     }
-    case 'robot_gone':
-      throw robotGone();
+    case 'key_revoked':
+      throw keyRevoked();
   }
 }
 
@@ -92,7 +92,7 @@ function writtenReceipt(
 function samplesOf({ samples, ...single }: Body<'recordSamples'>): NewSample[] {
   if (samples === undefined) return [single];
   if (Object.keys(single).length > 0) {
-    throw fault('invalid_sample', 'Send one sample at top level or samples, not both.');
+    throw wireError('invalid_sample', 'Send one sample at top level or samples, not both.');
   }
   return samples;
 }
@@ -112,14 +112,14 @@ function* acceptAll(
 
 function accept(sample: NewSample, place: string, now: number): SampleRecord {
   if (sample.id !== undefined && sample.recorded_at === undefined) {
-    throw fault('invalid_sample', `${place}recorded_at is required with an id.`);
+    throw wireError('invalid_sample', `${place}recorded_at is required with an id.`);
   }
   const recordedAt = sample.recorded_at === undefined ? now : parseTimestamp(sample.recorded_at);
   if (recordedAt === null) {
-    throw fault('invalid_sample', `${place}recorded_at is not a point in time.`);
+    throw wireError('invalid_sample', `${place}recorded_at is not a point in time.`);
   }
   if (recordedAt > now + limits.sampleAheadMs) {
-    throw fault('invalid_sample', `${place}recorded_at is more than 24 hours ahead.`);
+    throw wireError('invalid_sample', `${place}recorded_at is more than 24 hours ahead.`);
   }
   const metrics = sample.metrics ?? {};
   return {
@@ -187,7 +187,7 @@ function seriesRange(
 ): TimeRange {
   const { resolution } = query;
   if (query.limit !== undefined || query.cursor !== undefined) {
-    throw fault(
+    throw wireError(
       'invalid_request',
       'A series has no pages: limit and cursor go without resolution.',
     );
@@ -196,7 +196,7 @@ function seriesRange(
   const range = rangeOf({ from: instantOf(query.from) ?? to - usualMs[resolution], to });
   if (range.to - range.from > limits.seriesMs[resolution]) {
     const hours = limits.seriesMs[resolution] / stepMs.hour;
-    throw fault(
+    throw wireError(
       'invalid_request',
       `A series by ${resolution} spans at most ${hours} hours; ask for less or for a coarser one.`,
     );
@@ -214,7 +214,7 @@ function instantOf(text: string | undefined): number | null {
 
 function rangeOf(range: TimeRange): TimeRange {
   if (range.from < range.to) return range;
-  throw fault('invalid_request', 'from must be before to.');
+  throw wireError('invalid_request', 'from must be before to.');
 }
 
 function readCursor(cursor: string): Pick<SampleRecord, 'recordedAt' | 'id'> {
@@ -223,7 +223,7 @@ function readCursor(cursor: string): Pick<SampleRecord, 'recordedAt' | 'id'> {
 }
 
 function robotNotFound() {
-  return fault('not_found', 'There is no such robot for this caller.');
+  return wireError('not_found', 'There is no such robot for this caller.');
 }
 
 function viewSample(sample: SampleRecord): JsonText<Sample> {

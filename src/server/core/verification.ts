@@ -4,7 +4,7 @@ import type { Hex } from '../../proof/bytes.ts';
 import type { AnchorTransaction, PublicVerification } from '../../protocol/resources.ts';
 import { formatTimestamp } from '../../protocol/timestamp.ts';
 import type { Chain } from '../ports/chain.ts';
-import { fault } from '../ports/errors.ts';
+import { wireError } from '../ports/errors.ts';
 import type { CompletionRecord, PublicAnchor, ReceiptRecord } from '../ports/tasks.ts';
 import type { Deps } from './deps.ts';
 import { anchoringChainId, explorerUrlOf } from './operations.ts';
@@ -24,7 +24,7 @@ export async function verifyProofHash(
 ): Promise<PublicVerification> {
   const found = await deps.store.findPublicAnchor(proofHash, taskId);
   if (found === null || found.task.completion === null) {
-    throw fault('not_found', 'No task carries this proof hash.');
+    throw wireError('not_found', 'No task carries this proof hash.');
   }
   const { completion } = found.task;
   const { verified, anchor } =
@@ -58,7 +58,7 @@ export async function readAnchorTransaction(
   txHash: Hex,
 ): Promise<AnchorTransaction> {
   if (!(await deps.store.hasAnchorTransaction(txHash))) {
-    throw fault('not_found', 'No proof was anchored here with this transaction.');
+    throw wireError('not_found', 'No proof was anchored here with this transaction.');
   }
   const { facts, confirmations, finality } = await readAnchor(txHash);
   return {

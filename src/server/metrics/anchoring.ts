@@ -28,13 +28,13 @@ export function createAnchorMeters(registry: Registry): (store: Store) => Store 
       await store.addVariant(lease, attemptId, variant, replaces, now);
       replacements.inc();
     },
-    async recordStandings(lease, standings, now) {
-      await store.recordStandings(lease, standings, now);
+    async recordInclusionChanges(lease, standings, now) {
+      await store.recordInclusionChanges(lease, standings, now);
       transactions.inc({ state: 'finalized' }, standings.finalized.length);
       transactions.inc({ state: 'reorged' }, standings.reorged.length);
     },
-    async recordDeath(lease, attemptId, now) {
-      await store.recordDeath(lease, attemptId, now);
+    async recordReplacedNonce(lease, attemptId, now) {
+      await store.recordReplacedNonce(lease, attemptId, now);
       unsettled.delete(attemptId);
       transactions.inc({ state: 'dead' });
     },

@@ -91,7 +91,7 @@ function createMeters(registry: Registry) {
       registers,
     }),
     faults: new Counter({
-      name: 'svc_rpc_faults_total',
+      name: 'svc_rpc_errors_total',
       help: 'JSON-RPC requests without a usable answer, by provider, since the start',
       labelNames: ['provider'],
       registers,

@@ -92,7 +92,7 @@ export interface MinedAttempt extends IncludedAttempt {
 }
 
 /** What became of included attempts, by their ids; no id twice. */
-export interface Standings {
+export interface InclusionChanges {
   safe: readonly string[];
   finalized: readonly string[];
   /** Another block stands at their number, finalized ones too. */
@@ -157,7 +157,7 @@ export interface AnchorStore {
   waitForQueuedProof(signal: AbortSignal): Promise<void>;
   /**
    * Step 3: raw transaction, hash, calldata and leaf list together, and the leaves' completions
-   * become `submitted`; one commit. Rejects with `leaf_gone` (nothing written) if a leaf is no longer queued:
+   * become `submitted`; one commit. Rejects with `not_queued` (nothing written) if a leaf is no longer queued:
    * the caller builds the tree anew. MUST be durable before the transaction is broadcast.
    */
   commitAttempt(lease: Lease, attempt: NewAttempt): Promise<void>;
@@ -205,12 +205,12 @@ export interface AnchorStore {
   /** Whether that nonce, below the next one, was a transaction's from elsewhere: its attempt is dead, or none had it. */
   isUsedElsewhere(lease: Lease, nonce: number): Promise<boolean>;
   /** Step 7, for many attempts in one commit. What their receipts say follows. */
-  recordStandings(lease: Lease, standings: Standings, now: number): Promise<void>;
+  recordInclusionChanges(lease: Lease, standings: InclusionChanges, now: number): Promise<void>;
   /**
    * The attempt can never be mined: its proofs are queued again in the next generation, under the reservation
    * that they have; one commit. A proof whose task was deleted before it was charged is released.
    */
-  recordDeath(lease: Lease, attemptId: string, now: number): Promise<void>;
+  recordReplacedNonce(lease: Lease, attemptId: string, now: number): Promise<void>;
   /** Every account with attempts that are open or not final, whoever holds its lease. */
   listOpenSenders(): Promise<{ chainId: number; address: string }[]>;
 }

@@ -20,7 +20,7 @@ export type QueueOutcome =
   | {
       outcome:
         | 'not_found'
-        | 'robot_gone'
+        | 'key_revoked'
         | 'no_anchor_quota'
         | 'no_gas_credit'
         /** The chain was never reached, so the reservation cannot be computed. */
@@ -32,7 +32,7 @@ export interface CompletionStore {
    * Step 1 of anchoring: stores the proof, reserves one anchor and the gas of a single
    * (`reservation` in rules/credits.ts, from the last fee quote), writes the ledger, queues the leaf;
    * one commit. A completion that failed before is tried again under the next cycle.
-   * Checks in the order: key (`robot_gone`), task, state, anchor quota, gas credit.
+   * Checks in the order: key (`key_revoked`), task, state, anchor quota, gas credit.
    */
   queueCompletion(completion: NewCompletion): Promise<QueueOutcome>;
   /**

@@ -2,7 +2,7 @@ import { SvcError, type SvcErrorOptions } from '../../base/svc-error.ts';
 import { type ErrorCode, errors } from '../../protocol/errors.ts';
 
 /** An error of the wire's table; whether to retry comes from the table. */
-export function fault(
+export function wireError(
   code: ErrorCode,
   message: string,
   options: Omit<SvcErrorOptions, 'retryable'> = {},
@@ -12,5 +12,5 @@ export function fault(
 
 /** The outcome of a write is unknown or none, or nothing can be read; never with what the database said. */
 export function storageUnavailable(message: string, cause?: unknown): SvcError {
-  return fault('storage_unavailable', message, cause === undefined ? {} : { cause });
+  return wireError('storage_unavailable', message, cause === undefined ? {} : { cause });
 }

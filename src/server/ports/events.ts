@@ -30,13 +30,13 @@ export interface EventFilter {
 export interface EventStore {
   /**
    * An event is (robot, `id`). `repeated`: it is there with the same content, and nothing was written
-   * but `lastSeenAt`. `id_conflict`: it is there with other content. `robot_gone` as for samples.
+   * but `lastSeenAt`. `id_conflict`: it is there with other content. `key_revoked` as for samples.
    */
   createEvent(
     event: NewEvent,
   ): Promise<
     | { outcome: 'created' | 'repeated'; event: EventRecord }
-    | { outcome: 'id_conflict' | 'robot_gone' }
+    | { outcome: 'id_conflict' | 'key_revoked' }
   >;
   /** Newest first; `before` is the last `seq` of the page before. Null where the account has no such robot. */
   listEvents(

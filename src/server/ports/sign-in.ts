@@ -99,10 +99,10 @@ export interface SessionStore {
   /** Ends the account's session of this id at once; false when it has none. */
   endSession(wallet: string, id: string): Promise<boolean>;
   /**
-   * `session_gone`: the session ended since it was authenticated. `not_by_wallet`: a code opened it.
+   * `session_ended`: the session ended since it was authenticated. `not_by_wallet`: a code opened it.
    * Forgets expired codes.
    */
-  saveCliCode(code: NewCliCode): Promise<'saved' | 'session_gone' | 'not_by_wallet'>;
+  saveCliCode(code: NewCliCode): Promise<'saved' | 'session_ended' | 'not_by_wallet'>;
   /**
    * Spends the code, whatever comes of it, and opens the session of its account if the challenge is the
    * code's own, neither code nor the session that made it has ended, in one commit. Else null, for an

@@ -78,14 +78,14 @@ export interface PublicAnchor {
 export interface TaskStore {
   /**
    * `repeated`: the id exists with the same robot and content, and nothing was written.
-   * `id_conflict`: it exists otherwise, with no word about whose. `robot_gone`: the robot or this
+   * `id_conflict`: it exists otherwise, with no word about whose. `key_revoked`: the robot or this
    * very key ended since it was authenticated.
    */
   createTask(
     task: NewTask,
   ): Promise<
     | { outcome: 'created' | 'repeated'; task: TaskRecord }
-    | { outcome: 'id_conflict' | 'robot_gone' }
+    | { outcome: 'id_conflict' | 'key_revoked' }
   >;
   getTask(id: string, viewer: Viewer): Promise<TaskRecord | null>;
   /**

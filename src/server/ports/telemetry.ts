@@ -71,7 +71,7 @@ export interface TelemetryStore {
   /**
    * All or nothing, in one commit with the roll-ups and what the robot shows. A sample is (robot,
    * `recordedAt`, `id`): one that is there with the same content is left as it is and counted nowhere.
-   * `id_conflict`: the sample at `index` is there with other content. `robot_gone`: the robot or this very
+   * `id_conflict`: the sample at `index` is there with other content. `key_revoked`: the robot or this very
    * key ended since it was authenticated.
    *
    * The robot's `lastSeenAt` never goes back. Its `batteryPct` and `state` are each the value of the sample
@@ -80,7 +80,7 @@ export interface TelemetryStore {
    */
   recordSamples(
     samples: NewSamples,
-  ): Promise<{ outcome: 'recorded' | 'robot_gone' } | { outcome: 'id_conflict'; index: number }>;
+  ): Promise<{ outcome: 'recorded' | 'key_revoked' } | { outcome: 'id_conflict'; index: number }>;
   /** Newest first; `before` is the last of the page before. Null where the account has no such robot. */
   listSamples(
     robot: RobotOfAccount,

@@ -1,5 +1,5 @@
 /** Tells those who wait in this process that something may have changed. Keeps nothing for late comers. */
-export class WakeUps {
+export class Triggers {
   readonly #waiting = new Map<string, Set<() => void>>();
 
   /** Resolves at the next wake-up of `topic`, or when the signal aborts. */
@@ -35,7 +35,7 @@ export class WakeUps {
   }
 }
 
-/* What `WakeUps` tells of. */
+/* What `Triggers` tells of. */
 
 /** A proof may be queued. */
 export const QUEUE_TOPIC = 'queue';

@@ -1,5 +1,5 @@
 /** A table as both stores have it. */
-export interface MovedTable {
+export interface TransferTable {
   name: string;
   /** Of its rows' order, by bytes, the same in both. */
   key: readonly string[];
@@ -13,7 +13,7 @@ export interface MovedTable {
  * All that a service keeps, referred to before referring. Not here: counts of the running minute, and what only one of
  * the stores has for itself.
  */
-export const movedTables: readonly MovedTable[] = [
+export const transferTables: readonly TransferTable[] = [
   table('accounts', 'wallet', 'anchor_quota gas_credit_wei created_at'),
   table('sessions', 'id', 'token_hash wallet created_at expires_at signed_in_with'),
   table('challenges', 'seq', 'nonce wallet message created_at expires_at'),
@@ -79,16 +79,16 @@ export const movedTables: readonly MovedTable[] = [
   table('robot_traces', 'robot_id', ''),
 ];
 
-function table(name: string, key: string, columns: string): MovedTable {
+function table(name: string, key: string, columns: string): TransferTable {
   return { name, key: key.split(' '), columns: columns === '' ? [] : columns.split(' ') };
 }
 
-export function columnsOf({ key, columns }: MovedTable): string[] {
+export function columnsOf({ key, columns }: TransferTable): string[] {
   return [...key, ...columns];
 }
 
 /** What a row of a table holds, in the order of `columnsOf`; whole numbers may come as text. */
-export type MovedRow = readonly (string | number | boolean | Buffer | null)[];
+export type TransferRow = readonly (string | number | boolean | Buffer | null)[];
 
 /** What a page of rows has at most; one row is a page, however large. */
 export interface PageSize {
@@ -97,7 +97,7 @@ export interface PageSize {
 }
 
 /** About as many bytes as the row's content. */
-export function sizeOf(row: MovedRow): number {
+export function sizeOf(row: TransferRow): number {
   return row.reduce<number>((sum, value) => {
     const isLong = typeof value === 'string' || Buffer.isBuffer(value);
     return sum + (isLong ? value.length : 8);
@@ -105,11 +105,11 @@ export function sizeOf(row: MovedRow): number {
 }
 
 /** The same text for the same content, whichever store a value comes from. */
-export function rowText(row: MovedRow): string {
+export function rowText(row: TransferRow): string {
   return JSON.stringify(row.map(valueText));
 }
 
-function valueText(value: MovedRow[number]): string | null {
+function valueText(value: TransferRow[number]): string | null {
   if (value === null) return null;
   if (Buffer.isBuffer(value)) return value.toString('hex');
   return typeof value === 'boolean' ? String(Number(value)) : String(value);

@@ -1,7 +1,7 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { isLoopback } from '../../../base/loopback.ts';
-import { fault } from '../../ports/errors.ts';
+import { wireError } from '../../ports/errors.ts';
 import { bearerKey } from '../server/credentials.ts';
 
 export interface Metrics {
@@ -13,7 +13,8 @@ export interface Metrics {
 /** `/metrics`, for those who may read it; for anyone else there is no such endpoint. */
 export async function metricsPage(scope: FastifyInstance, metrics: Metrics): Promise<void> {
   scope.get('/metrics', { config: { page: 'text' } }, async (request, reply) => {
-    if (!mayRead(request, metrics.token)) throw fault('not_found', 'There is no such endpoint.');
+    if (!mayRead(request, metrics.token))
+      throw wireError('not_found', 'There is no such endpoint.');
     const { contentType, text } = await metrics.read();
     return reply.header('content-type', contentType).send(text);
   });

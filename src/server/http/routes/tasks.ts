@@ -5,10 +5,10 @@ import type { Deps } from '../../core/deps.ts';
 import { eraseProof, readBundle, readProof } from '../../core/evidence.ts';
 import { claimTask, listTasks, readTask } from '../../core/tasks.ts';
 import type { Handlers } from '../server/call.ts';
-import { createWaits } from '../server/in-flight.ts';
+import { createRequestAborts } from '../server/in-flight.ts';
 
 export function taskHandlers(deps: Deps) {
-  const wait = createWaits(deps.stopping);
+  const wait = createRequestAborts(deps.stopping);
   return {
     async createTask({ caller, body }) {
       return { status: 201, body: await claimTask(deps, caller, body) };

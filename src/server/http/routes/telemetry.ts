@@ -4,7 +4,7 @@ import type { Deps } from '../../core/deps.ts';
 import { createEvent, listEvents } from '../../core/events.ts';
 import { getStats } from '../../core/stats.ts';
 import { listSamples, readSeries, recordSamples } from '../../core/telemetry.ts';
-import { fault } from '../../ports/errors.ts';
+import { wireError } from '../../ports/errors.ts';
 import type { Handlers } from '../server/call.ts';
 
 /** Series that are read at the same time, one for each account, and those of an account that may wait. */
@@ -12,7 +12,7 @@ const SERIES = {
   atOnce: 4,
   waiting: { ofOne: 32, inAll: Number.POSITIVE_INFINITY },
   refusal: () =>
-    fault('overloaded', 'Too many calls of this account wait already; nothing was done.'),
+    wireError('overloaded', 'Too many calls of this account wait already; nothing was done.'),
 };
 
 export function telemetryHandlers(deps: Deps) {

@@ -14,7 +14,7 @@ import { limits } from '../../../protocol/limits.ts';
 import type { Route } from '../../../protocol/route.ts';
 import { type RouteName, routes } from '../../../protocol/routes.ts';
 import type { Deps } from '../../core/deps.ts';
-import { fault } from '../../ports/errors.ts';
+import { wireError } from '../../ports/errors.ts';
 import { JsonText } from '../../ports/json-text.ts';
 import { accountHandlers } from '../routes/account.ts';
 import { fleetHandlers } from '../routes/fleets.ts';
@@ -25,10 +25,10 @@ import { robotHandlers } from '../routes/robots.ts';
 import { taskHandlers } from '../routes/tasks.ts';
 import { telemetryHandlers } from '../routes/telemetry.ts';
 import { createAuthenticators } from './authentication.ts';
-import { createArrivalBound, createBodyParser, requireBody, requireIdentity } from './bodies.ts';
+import { createBodyBudget, createBodyParser, requireBody, requireIdentity } from './bodies.ts';
 import type { Access, Call, Handlers } from './call.ts';
 import { answerError } from './errors.ts';
-import { AnswersDue } from './in-flight.ts';
+import { InFlightRequests } from './in-flight.ts';
 import { jsonPieces } from './json.ts';
 import {
   type ArrivalTimeouts,
@@ -65,13 +65,13 @@ export interface Answered {
  * authenticates. Not listening yet; `close()` waits for the requests under way.
  */
 export function buildApp(deps: AppDeps): FastifyInstance {
-  const answers = new AnswersDue();
+  const answers = new InFlightRequests();
   const app = createFastify(deps, answers);
   drainOnClose(app, answers);
   app.decorateRequest('caller', null);
   addSecurityHeaders(app, deps.settings.baseUrl.startsWith('https:'));
   const admit = createAdmission(deps);
-  const boundArrival = createArrivalBound();
+  const admitBody = createBodyBudget();
   // What waits for nothing is no async function: a busy server would make a promise for each hook of each request.
   app.addHook('onRequest', (request, reply, done) => {
     admit(request, reply);
@@ -79,11 +79,11 @@ export function buildApp(deps: AppDeps): FastifyInstance {
   });
   // For files that a route does not find; an unknown route meets the hook above first.
   app.setNotFoundHandler(() => {
-    throw fault('not_found', 'There is no such file.');
+    throw wireError('not_found', 'There is no such file.');
   });
   app.addHook('preParsing', (request, _reply, _payload, done) => {
     requireIdentity(request);
-    boundArrival(request);
+    admitBody(request);
     done();
   });
   app.addHook('preValidation', (request, _reply, done) => {
@@ -131,7 +131,7 @@ export function buildApp(deps: AppDeps): FastifyInstance {
 
 function createFastify(
   { logger, timeouts = arrivalTimeouts, trustedProxies = [] }: AppDeps,
-  answers: AnswersDue,
+  answers: InFlightRequests,
 ): FastifyInstance {
   const app = Fastify({
     serverFactory: (listener) => createHttpServer(listener, answers, timeouts),

@@ -2,7 +2,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Deps } from '../../core/deps.ts';
 import { authenticateRobot } from '../../core/robots.ts';
 import { authenticateSession } from '../../core/sessions.ts';
-import { fault } from '../../ports/errors.ts';
+import { wireError } from '../../ports/errors.ts';
 import type { Access, Callers } from './call.ts';
 import { bearerKey, sessionToken } from './credentials.ts';
 import { applyCount, putRateHeaders } from './rate-limits.ts';
@@ -17,7 +17,10 @@ export function createAuthenticators(deps: Deps): { [Kind in Access]: Authentica
   const robot: Authenticate<'robot'> = async (request, reply) => {
     const apiKey = bearerKey(request);
     if (apiKey === null) {
-      throw fault('missing_api_key', 'Send the robot API key as "Authorization: Bearer svc_…".');
+      throw wireError(
+        'missing_api_key',
+        'Send the robot API key as "Authorization: Bearer svc_…".',
+      );
     }
     const found = await authenticateRobot(deps, apiKey);
     applyCount(reply, found.count);
@@ -26,9 +29,12 @@ export function createAuthenticators(deps: Deps): { [Kind in Access]: Authentica
   const session: Authenticate<'session'> = async (request, reply) => {
     const token = sessionToken(request);
     if (bearerKey(request) !== null) {
-      throw fault('missing_session', 'An API key is not accepted here; sign in, and send none.');
+      throw wireError(
+        'missing_session',
+        'An API key is not accepted here; sign in, and send none.',
+      );
     }
-    if (token === null) throw fault('missing_session', 'Sign in first.');
+    if (token === null) throw wireError('missing_session', 'Sign in first.');
     const counted = request.routeOptions.config.route?.limit === 'account';
     const found = await authenticateSession(deps, token, counted);
     if (counted) applyCount(reply, found.count);

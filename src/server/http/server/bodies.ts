@@ -12,8 +12,8 @@ import { decodeUtf8 } from '../../../proof/utf8.ts';
 import { bodyFault } from '../../../protocol/body-fault.ts';
 import { limits } from '../../../protocol/limits.ts';
 import type { Route } from '../../../protocol/route.ts';
-import { fault } from '../../ports/errors.ts';
-import { whileConnected } from './in-flight.ts';
+import { wireError } from '../../ports/errors.ts';
+import { abortOnDisconnect } from './in-flight.ts';
 
 /** A document in the body may nest as deep as a proof; the body around it is one level more. */
 const MAX_DEPTH = limits.documentDepth + 1;
@@ -41,14 +41,14 @@ export function createBodyParser(): (
   const turns = new Turns({
     atOnce: 1,
     waiting: LARGE_WAITING,
-    refusal: () => fault('overloaded', 'Too many large bodies wait already; nothing was done.'),
+    refusal: () => wireError('overloaded', 'Too many large bodies wait already; nothing was done.'),
   });
 
   async function parseLarge(request: FastifyRequest, bytes: Buffer): Promise<unknown> {
     // Whoever went takes no room from those who wait.
     const gone = new AbortController();
-    const leave = () => gone.abort(fault('invalid_request', 'The connection was closed.'));
-    const end = await whileConnected(request.raw.socket, leave, () =>
+    const leave = () => gone.abort(wireError('invalid_request', 'The connection was closed.'));
+    const end = await abortOnDisconnect(request.raw.socket, leave, () =>
       turns.take(accountOf(request), { size: bytes.length, signal: gone.signal }),
     );
     const startedAt = performance.now();
@@ -98,7 +98,7 @@ function* readBody(
   } catch (error) {
     if (!(error instanceof StrictJsonError)) throw error;
     const { code, message } = bodyFault(error, route);
-    throw fault(code, message);
+    throw wireError(code, message);
   }
 }
 
@@ -115,7 +115,7 @@ function parseLimits(route: Route | undefined): StrictJsonOptions {
 export function requireIdentity({ headers }: FastifyRequest): void {
   const encoding = headers['content-encoding'];
   if (encoding !== undefined && !/^ *identity *$/i.test(encoding)) {
-    throw fault('unsupported_media_type', 'The body must not have a Content-Encoding.');
+    throw wireError('unsupported_media_type', 'The body must not have a Content-Encoding.');
   }
 }
 
@@ -124,9 +124,9 @@ export function requireBody(request: FastifyRequest): void {
   const { body } = request;
   const absent = body === undefined;
   if (request.routeOptions.config.route?.body) {
-    if (absent) throw fault('invalid_json', 'The body is empty; a JSON object is needed.');
+    if (absent) throw wireError('invalid_json', 'The body is empty; a JSON object is needed.');
   } else if (!absent && !isEmptyObject(body)) {
-    throw fault('invalid_request', 'This endpoint takes no body, or an empty JSON object.');
+    throw wireError('invalid_request', 'This endpoint takes no body, or an empty JSON object.');
   }
 }
 
@@ -135,7 +135,7 @@ function requireUtf8(contentType: string): void {
     const [name = '', value = ''] = parameter.split('=', 2);
     if (name.trim().toLowerCase() !== 'charset') continue;
     if (!/^"?utf-8"?$/i.test(value.trim())) {
-      throw fault('unsupported_media_type', 'The body must be application/json in UTF-8.');
+      throw wireError('unsupported_media_type', 'The body must be application/json in UTF-8.');
     }
   }
 }
@@ -156,7 +156,7 @@ const ARRIVING = { ofOne: 32 * MIB, inAll: 256 * MIB };
  * Refuses a large body, before anything of it is read, where too much is on its way: what has arrived of a body
  * stands in memory until the rest has, which a slow sender puts off for as long as it may.
  */
-export function createArrivalBound(): (request: FastifyRequest) => void {
+export function createBodyBudget(): (request: FastifyRequest) => void {
   const arriving = new Map<string, number>();
   let inAll = 0;
 
@@ -172,7 +172,7 @@ export function createArrivalBound(): (request: FastifyRequest) => void {
     if (bytes <= LARGE) return;
     const account = accountOf(request);
     if ((arriving.get(account) ?? 0) + bytes > ARRIVING.ofOne || inAll + bytes > ARRIVING.inAll) {
-      throw fault('overloaded', 'Too many large bodies are on their way; nothing was done.');
+      throw wireError('overloaded', 'Too many large bodies are on their way; nothing was done.');
     }
     add(account, bytes);
     let isArriving = true;

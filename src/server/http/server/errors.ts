@@ -3,7 +3,7 @@ import { SvcError } from '../../../base/svc-error.ts';
 import { type ErrorCode, errors, isErrorCode } from '../../../protocol/errors.ts';
 import type { Route } from '../../../protocol/route.ts';
 import { type SchemaError, schemaFault } from '../../../protocol/schema-fault.ts';
-import { fault } from '../../ports/errors.ts';
+import { wireError } from '../../ports/errors.ts';
 import { openRouteOf, putCommonHeaders } from './rate-limits.ts';
 
 /** Seconds for `Retry-After` where the error does not know better. */
@@ -31,11 +31,11 @@ const frameworkErrors: Readonly<Record<string, [ErrorCode, string]>> = {
 
 /** The one place where an error becomes an answer, and where it is logged. */
 export function answerError(error: unknown, request: FastifyRequest, reply: FastifyReply): void {
-  const known = knownFault(error, request);
+  const known = knownError(error, request);
   if (known === null) request.log.error({ err: error }, 'unexpected error');
   const answered =
     known ??
-    fault(
+    wireError(
       'internal_error',
       `Something went wrong; the request id ${request.id} tells the operator.`,
     );
@@ -63,7 +63,7 @@ function reasonOf({ message, cause }: SvcError): string {
 }
 
 /** Null for a bug: its text stays here. */
-function knownFault(error: unknown, request: FastifyRequest): SvcError<ErrorCode> | null {
+function knownError(error: unknown, request: FastifyRequest): SvcError<ErrorCode> | null {
   if (error instanceof SvcError) return isWireError(error) ? error : null;
   if (typeof error !== 'object' || error === null) return null;
   if ('validation' in error && Array.isArray(error.validation)) {
@@ -71,24 +71,24 @@ function knownFault(error: unknown, request: FastifyRequest): SvcError<ErrorCode
     const failed: SchemaError[] = error.validation;
     const { route } = request.routeOptions.config;
     const { code, message } = schemaFault(failed, partNames[part] ?? part, route);
-    return fault(code, message);
+    return wireError(code, message);
   }
   const code = 'code' in error ? String(error.code) : '';
   if (code === 'FST_ERR_BAD_URL') return badUrl(openRouteOf(request));
   if (code === 'FST_ERR_CTP_BODY_TOO_LARGE') {
     const { bodyLimit } = request.routeOptions;
-    return fault('payload_too_large', `The body must have at most ${bodyLimit} bytes here.`);
+    return wireError('payload_too_large', `The body must have at most ${bodyLimit} bytes here.`);
   }
   const [wireCode, message] = Object.hasOwn(frameworkErrors, code)
     ? (frameworkErrors[code] ?? [])
     : [];
-  return wireCode && message ? fault(wireCode, message) : null;
+  return wireCode && message ? wireError(wireCode, message) : null;
 }
 
 /** The code of the path's parameter, where it is known that only that can be at fault. */
 function badUrl(route: Route | undefined): SvcError<ErrorCode> {
   const [code = 'invalid_request'] = Object.values(route?.fieldErrors ?? {});
-  return fault(code, 'The path is not valid percent-encoded UTF-8.');
+  return wireError(code, 'The path is not valid percent-encoded UTF-8.');
 }
 
 const partNames: Readonly<Record<string, string>> = { params: 'path', querystring: 'query' };

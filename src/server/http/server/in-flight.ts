@@ -18,7 +18,7 @@ interface Connection {
 }
 
 /** Which answers each connection still waits for. */
-export class AnswersDue {
+export class InFlightRequests {
   readonly #connections = new Map<Socket, Connection>();
 
   /** Notes a request; false, and the connection is destroyed, when it is one too many or came after that. */
@@ -96,7 +96,7 @@ export type Wait = <T>(socket: Socket, work: (enough: AbortController) => Promis
  * One listener of the server's signal for all waits: a signal's listeners are walked at each one that is added, and
  * thousands of requests may wait.
  */
-export function createWaits(stopping: AbortSignal): Wait {
+export function createRequestAborts(stopping: AbortSignal): Wait {
   const waiting = new Set<AbortController>();
   stopping.addEventListener('abort', () => {
     for (const enough of waiting) enough.abort();
@@ -107,7 +107,7 @@ export function createWaits(stopping: AbortSignal): Wait {
     waiting.add(enough);
     if (stopping.aborted) leave();
     try {
-      return await whileConnected(socket, leave, () => work(enough));
+      return await abortOnDisconnect(socket, leave, () => work(enough));
     } finally {
       waiting.delete(enough);
     }
@@ -115,7 +115,7 @@ export function createWaits(stopping: AbortSignal): Wait {
 }
 
 /** Runs `work`, and calls `leave` when the connection closes before it has ended, at once where it is closed already. */
-export async function whileConnected<T>(
+export async function abortOnDisconnect<T>(
   socket: Socket,
   leave: () => void,
   work: () => Promise<T>,

@@ -5,9 +5,9 @@ import type { FastifyInstance } from 'fastify';
 import type { SvcError } from '../../../base/svc-error.ts';
 import { type ErrorCode, errors } from '../../../protocol/errors.ts';
 import { limits } from '../../../protocol/limits.ts';
-import { fault } from '../../ports/errors.ts';
+import { wireError } from '../../ports/errors.ts';
 import { errorBody } from './errors.ts';
-import type { AnswersDue } from './in-flight.ts';
+import type { InFlightRequests } from './in-flight.ts';
 
 /** Milliseconds. The time that an answer takes does not count. */
 export interface ArrivalTimeouts {
@@ -42,7 +42,7 @@ const MOST_UNREAD_BYTES = 128 * 1024 * 1024;
 
 export function createHttpServer(
   listener: RequestListener,
-  answers: AnswersDue,
+  answers: InFlightRequests,
   timeouts: ArrivalTimeouts,
 ): Server {
   const server = createServer(
@@ -79,7 +79,7 @@ const LINGER_MS = 1000;
  * connection, whatever the other side does. Where the answer could be taken for that of an earlier request,
  * the connection ends without one.
  */
-export function createConnectionErrorHandler(answers: AnswersDue) {
+export function createConnectionErrorHandler(answers: InFlightRequests) {
   const ending = new WeakSet<Socket>();
   return (error: Error & { code?: string }, socket: Socket): void => {
     if (ending.has(socket)) return;
@@ -98,13 +98,13 @@ export function createConnectionErrorHandler(answers: AnswersDue) {
 function faultOf(code: string | undefined): SvcError<ErrorCode> {
   switch (code) {
     case 'HPE_HEADER_OVERFLOW':
-      return fault('headers_too_large', 'The request headers are too large.');
+      return wireError('headers_too_large', 'The request headers are too large.');
     case 'ERR_HTTP_REQUEST_TIMEOUT':
-      return fault('request_timeout', 'The request took too long to arrive.');
+      return wireError('request_timeout', 'The request took too long to arrive.');
     case 'HPE_CHUNK_EXTENSIONS_OVERFLOW':
-      return fault('payload_too_large', 'The chunk extensions of the body are too large.');
+      return wireError('payload_too_large', 'The chunk extensions of the body are too large.');
     default:
-      return fault('invalid_request', 'This is not a well-formed HTTP request.');
+      return wireError('invalid_request', 'This is not a well-formed HTTP request.');
   }
 }
 
@@ -132,7 +132,7 @@ const GRACE_MS = 10_000;
  * Makes `close()` end connections once no answer is under way. Node by itself waits for every
  * connection that was opened and never used, and checks no time-outs any more while it does.
  */
-export function drainOnClose(app: FastifyInstance, answers: AnswersDue): void {
+export function drainOnClose(app: FastifyInstance, answers: InFlightRequests): void {
   let timer: NodeJS.Timeout | undefined;
   app.addHook('preClose', async () => {
     const end = performance.now() + GRACE_MS;

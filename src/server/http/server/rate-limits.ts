@@ -3,7 +3,7 @@ import { limits } from '../../../protocol/limits.ts';
 import type { Route } from '../../../protocol/route.ts';
 import { routes } from '../../../protocol/routes.ts';
 import type { Deps } from '../../core/deps.ts';
-import { fault } from '../../ports/errors.ts';
+import { wireError } from '../../ports/errors.ts';
 import type { RateCount } from '../../ports/rate-count.ts';
 import { bearerKey } from './credentials.ts';
 
@@ -17,18 +17,18 @@ export function createAdmission(deps: Deps) {
     putCommonHeaders(request, reply);
     if (route?.cors) reply.header('access-control-allow-origin', '*');
     if (page) return;
-    if (route === undefined) throw fault('not_found', 'There is no such endpoint.');
+    if (route === undefined) throw wireError('not_found', 'There is no such endpoint.');
     const { origin } = request.headers;
     if (origin === undefined && !route.ownOriginOnly) return;
     const ownOrigin = new URL(deps.settings.baseUrl).origin;
     if (route.ownOriginOnly && origin !== ownOrigin) {
-      throw fault('forbidden_origin', 'Only a page of this service may ask for this.');
+      throw wireError('forbidden_origin', 'Only a page of this service may ask for this.');
     }
     if (route.method !== 'GET' && origin !== ownOrigin) {
       // A browser never adds a Bearer key by itself, but only where it decides does it rule out the cookie.
       const keyDecides = route.access === 'robot' || route.access === 'robot_or_session';
       if (keyDecides && bearerKey(request) !== null) return;
-      throw fault('forbidden_origin', 'Requests from other sites are not taken here.');
+      throw wireError('forbidden_origin', 'Requests from other sites are not taken here.');
     }
   };
 }
@@ -79,7 +79,7 @@ export function applyCount(reply: FastifyReply, count: RateCount): void {
   putRateHeaders(reply, count.limit, count.allowed ? count.remaining : 0);
   if (count.allowed) return;
   const retryAfter = Math.max(1, Math.ceil(count.resetMs / 1000));
-  throw fault(
+  throw wireError(
     'rate_limited',
     `At most ${count.limit} calls a minute are taken; try again in ${retryAfter} s.`,
     { details: { retry_after: retryAfter } },

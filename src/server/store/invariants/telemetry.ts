@@ -1,27 +1,33 @@
 import type { Resolution } from '../../../protocol/telemetry.ts';
-import { agree, type DayNames, dayNames, type StoredNames, type Tally } from '../rows/aggregate.ts';
-import { decodeTally } from '../rows/aggregate-bytes.ts';
-import { DayTallies, resolutions } from '../rows/roll-ups.ts';
+import {
+  type Aggregate,
+  agree,
+  type DayNames,
+  dayNames,
+  type StoredNames,
+} from '../rows/aggregate.ts';
+import { decodeAggregate } from '../rows/aggregate-bytes.ts';
+import { DayAggregates, resolutions } from '../rows/roll-ups.ts';
 
 /** What the samples of a robot's day (UTC) say. */
 export interface RobotDay {
   robotId: string;
   day: number;
-  tallies: DayTallies;
+  aggregates: DayAggregates;
   /** How many names the day is stored with. */
   held: number;
 }
 
 export function startDay(robotId: string, day: number, stored: StoredNames): RobotDay {
   const names = dayNames(stored);
-  return { robotId, day, tallies: new DayTallies(names), held: heldIn(names) };
+  return { robotId, day, aggregates: new DayAggregates(names), held: heldIn(names) };
 }
 
 function heldIn({ states, metrics }: DayNames): number {
   return states.size + metrics.size;
 }
 
-interface StoredTally {
+interface StoredAggregate {
   at: number;
   samples: number;
   summary: Buffer;
@@ -29,17 +35,17 @@ interface StoredTally {
 
 /** `horizon` is null where no samples of the robot are deleted. */
 export function* violationsOfDay(
-  { robotId, day, tallies, held }: RobotDay,
+  { robotId, day, aggregates, held }: RobotDay,
   horizonOrNull: number | null,
-  stored: (resolution: Resolution) => readonly StoredTally[],
+  stored: (resolution: Resolution) => readonly StoredAggregate[],
 ): Generator<string> {
   const horizon = horizonOrNull ?? Number.NEGATIVE_INFINITY;
-  if (day >= horizon && heldIn(tallies.names) > held) {
+  if (day >= horizon && heldIn(aggregates.names) > held) {
     yield `day ${day} of robot ${robotId} has names that are not held`;
   }
   for (const resolution of resolutions) {
     const unseen = new Map(stored(resolution).map((row) => [row.at, row]));
-    for (const [at, counted] of tallies.by(resolution)) {
+    for (const [at, counted] of aggregates.by(resolution)) {
       const row = unseen.get(at);
       unseen.delete(at);
       if (at < horizon && (resolution === 'minute' || counted.samples <= (row?.samples ?? 0))) {
@@ -55,9 +61,9 @@ export function* violationsOfDay(
   }
 }
 
-function saysTheSame({ samples, summary }: StoredTally, counted: Tally): boolean {
+function saysTheSame({ samples, summary }: StoredAggregate, counted: Aggregate): boolean {
   try {
-    return agree(counted, decodeTally(samples, summary));
+    return agree(counted, decodeAggregate(samples, summary));
   } catch (error) {
     if (error instanceof RangeError) return false;
     throw error;

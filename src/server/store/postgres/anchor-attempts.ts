@@ -211,11 +211,11 @@ async function takeNonce(tx: Queries, lease: Lease, attempt: NewAttempt): Promis
   );
 }
 
-/** Moves the queued completions into the attempt, or throws `leaf_gone`. */
+/** Moves the queued completions into the attempt, or throws `not_queued`. */
 async function moveLeaves(tx: Queries, { id, leaves, now }: NewAttempt): Promise<void> {
   const taskIds = leaves.map(({ taskId }) => taskId);
   const moved = await tx.run(submitLeaves, [id, taskIds, leaves.map(({ leaf }) => leaf), now]);
-  if (moved !== leaves.length) throw new SvcError('leaf_gone', 'A proof is no longer queued.');
+  if (moved !== leaves.length) throw new SvcError('not_queued', 'A proof is no longer queued.');
 }
 
 async function saveVariant(

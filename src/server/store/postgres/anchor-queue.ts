@@ -1,6 +1,6 @@
 import type { AnchorStore } from '../../ports/anchoring.ts';
 import { completionMove } from '../../rules/anchoring.ts';
-import { completionTopic, QUEUE_TOPIC, type WakeUps } from '../notifications.ts';
+import { completionTopic, QUEUE_TOPIC, type Triggers } from '../notifications.ts';
 import { QUEUED_COLUMNS, type QueuedRow, toQueuedProof } from '../rows/anchoring.ts';
 import { lockReserving, releaseReservations } from './account.ts';
 import type { Hints } from './engine/notifications.ts';
@@ -41,7 +41,7 @@ const fail = sql(`WITH refused AS (
 /** The proofs that wait to be signed. */
 export function queueStore(
   access: Access,
-  { hints, wakeUps }: { hints: Hints; wakeUps: WakeUps },
+  { hints, triggers }: { hints: Hints; triggers: Triggers },
 ): Pick<AnchorStore, 'listQueuedProofs' | 'waitForQueuedProof' | 'refuseQueuedProofs'> {
   return {
     listQueuedProofs: (lease, limit) =>
@@ -60,7 +60,7 @@ export function queueStore(
         const timer = setTimeout(end, POLL_MS);
         try {
           // From before the look on, so that nothing queued meanwhile is missed.
-          const woken = wakeUps.wait(QUEUE_TOPIC, look.signal);
+          const woken = triggers.wait(QUEUE_TOPIC, look.signal);
           // What another sender signs now is not worth a look.
           if ((await access.first(findFree, [access.instant()])) !== undefined) return;
           await woken;

@@ -4,7 +4,7 @@ import { storageUnavailable } from '../../ports/errors.ts';
 import type { CompletionState } from '../../ports/tasks.ts';
 import { completionMove } from '../../rules/anchoring.ts';
 import { reservation } from '../../rules/credits.ts';
-import { completionTopic, QUEUE_TOPIC, type WakeUps } from '../notifications.ts';
+import { completionTopic, QUEUE_TOPIC, type Triggers } from '../notifications.ts';
 import { type QuoteRow, toQuote } from '../rows/anchoring.ts';
 import { newProofKey, sealProof } from '../rows/evidence.ts';
 import { QUOTE_COLUMNS } from './chain-status.ts';
@@ -75,7 +75,7 @@ const queue = sql(`WITH account AS (
 
 export function completionStore(
   access: Access,
-  { hints, wakeUps }: { hints: Hints; wakeUps: WakeUps },
+  { hints, triggers }: { hints: Hints; triggers: Triggers },
 ): CompletionStore {
   return {
     async queueCompletion(completion) {
@@ -87,7 +87,7 @@ export function completionStore(
       throw storageUnavailable('Others changed the task or its account all the time.');
     },
 
-    ...completionWaits(access, wakeUps),
+    ...completionWaits(access, triggers),
   };
 }
 
@@ -95,7 +95,7 @@ export function completionStore(
 async function decide(access: Access, completion: NewCompletion): Promise<QueueOutcome | null> {
   const { taskId, robotId, keyHash } = completion;
   const found = await access.first<SituationRow>(readSituation, [robotId, keyHash, taskId]);
-  if (found === undefined) return { outcome: 'robot_gone' };
+  if (found === undefined) return { outcome: 'key_revoked' };
   if (found.status === null) return { outcome: 'not_found' };
   if (found.status === 'verified' || (found.state !== null && found.state !== 'failed')) {
     return inTheWay(access, taskId);
@@ -151,7 +151,7 @@ const selectOver = sql(`SELECT id FROM unnest($1::uuid[]) AS asked (id)
 /** Requests wait for what any instance does. However many do, one query looks for all of them. */
 export function completionWaits(
   access: Access,
-  wakeUps: WakeUps,
+  triggers: Triggers,
 ): Pick<CompletionStore, 'waitForCompletion'> {
   const waits = new Map<string, number>();
   let polling = false;
@@ -164,7 +164,7 @@ export function completionWaits(
       if (waits.size === 0) break;
       // Who waits finds out at the next time.
       const rows = await findOver(access, [...waits.keys()]).catch(() => []);
-      for (const id of rows) wakeUps.wake(completionTopic(id));
+      for (const id of rows) triggers.wake(completionTopic(id));
     }
     polling = false;
   }
@@ -191,7 +191,7 @@ export function completionWaits(
       try {
         while (!signal.aborted) {
           // Before it looks, so that it misses nothing.
-          const woken = wakeUps.wait(completionTopic(taskId), over.signal);
+          const woken = triggers.wait(completionTopic(taskId), over.signal);
           if (await isOver(taskId)) return;
           await woken;
         }

@@ -65,14 +65,14 @@ export function eventStore(access: Access): EventStore {
 async function createEvent(access: Access, event: NewEvent): ReturnType<EventStore['createEvent']> {
   const { robotId, keyHash, id, createdAt } = event;
   const row = await access.first<EventRow | Record<keyof EventRow, null>>(insert, toValues(event));
-  if (row === undefined) return { outcome: 'robot_gone' };
+  if (row === undefined) return { outcome: 'key_revoked' };
   if (row.seq !== null) return { outcome: 'created', event: toEvent(row) };
   const stored = await access.first<EventRow>(find, [robotId, id]);
   // It was so old that it was deleted meanwhile.
   if (stored === undefined) return createEvent(access, event);
   if (!isSameEvent(stored, event)) return { outcome: 'id_conflict' };
   const found = await access.run(seen, [robotId, keyHash, createdAt]);
-  return found === 0 ? { outcome: 'robot_gone' } : { outcome: 'repeated', event: toEvent(stored) };
+  return found === 0 ? { outcome: 'key_revoked' } : { outcome: 'repeated', event: toEvent(stored) };
 }
 
 function toValues(event: NewEvent) {

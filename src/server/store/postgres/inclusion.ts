@@ -22,7 +22,7 @@ const ownUse = sql(`SELECT FROM attempts
 const setSafe = sql('UPDATE attempts SET safe = $2, updated_at = $3 WHERE id = ANY($1::uuid[])');
 
 /** Step 7 of anchoring: from the block on until it is final, or another stands in its place. */
-export function standingStore(
+export function inclusionStore(
   access: Access,
 ): Pick<
   AnchorStore,
@@ -30,7 +30,7 @@ export function standingStore(
   | 'listIncludedBelow'
   | 'listMinedFrom'
   | 'isUsedElsewhere'
-  | 'recordStandings'
+  | 'recordInclusionChanges'
 > {
   const read = <T>(lease: Lease, work: (tx: Queries) => Promise<T>) =>
     access.read(async (tx) => {
@@ -72,7 +72,7 @@ export function standingStore(
         return (await tx.first(ownUse, [chainId, sender, nonce])) === undefined;
       }),
 
-    recordStandings: (lease, { safe, finalized, reorged }, now) =>
+    recordInclusionChanges: (lease, { safe, finalized, reorged }, now) =>
       access.write(async (tx) => {
         await requireLease(tx, access, lease);
         await moveAttempts(tx, lease, safe, 'become_safe', now);

@@ -2,7 +2,7 @@ import { sharing } from '../../../base/sharing.ts';
 import { limits } from '../../../protocol/limits.ts';
 import { storageUnavailable } from '../../ports/errors.ts';
 import type { Store } from '../../ports/store.ts';
-import { WakeUps } from '../notifications.ts';
+import { Triggers } from '../notifications.ts';
 import { accountStore, creditStore } from './account.ts';
 import { attemptStore } from './anchor-attempts.ts';
 import { queueStore } from './anchor-queue.ts';
@@ -23,7 +23,7 @@ import { type Access, accessTo, type OnCommit } from './engine/transactions.ts';
 import { eventStore } from './events.ts';
 import { evidenceStore } from './evidence.ts';
 import { fleetStore } from './fleets.ts';
-import { standingStore } from './inclusion.ts';
+import { inclusionStore } from './inclusion.ts';
 import { checkInvariants } from './invariants/check.ts';
 import { leaseStore } from './leases.ts';
 import { migrations } from './migrations/migrations.ts';
@@ -31,7 +31,7 @@ import { operationsStore } from './operations.ts';
 import { retentionStore } from './retention.ts';
 import { robotDeletion, robotStore } from './robots.ts';
 import { sessionStore } from './sessions.ts';
-import { deathStore, settlementStore } from './settlement.ts';
+import { replacedNonceStore, settlementStore } from './settlement.ts';
 import { signInStore } from './sign-in.ts';
 import { statsStore } from './stats.ts';
 import { taskListStore, taskStore } from './tasks.ts';
@@ -85,9 +85,9 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
     instant: options.instant ?? (() => null),
     ...(options.onCommit && { onCommit: options.onCommit }),
   });
-  const wakeUps = new WakeUps();
+  const triggers = new Triggers();
   const hints = startHints(connections, {
-    wakeUps,
+    triggers,
     listen: options.serves && !options.pooler,
   });
   const partitions = options.serves
@@ -99,7 +99,7 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
     await partitions?.stop();
     await hints.close();
     await connections.close();
-    wakeUps.wakeAll();
+    triggers.wakeAll();
   }
 
   async function probe(): Promise<void> {
@@ -128,15 +128,15 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
     ...eventStore(access),
     ...statsStore(access),
     ...retentionStore(access),
-    ...completionStore(access, { hints, wakeUps }),
+    ...completionStore(access, { hints, triggers }),
     ...creditStore(access),
     ...chainStatusStore(access),
     ...leaseStore(access),
     ...attemptStore(access),
-    ...queueStore(access, { hints, wakeUps }),
+    ...queueStore(access, { hints, triggers }),
     ...settlementStore(access, hints),
-    ...standingStore(access),
-    ...deathStore(access, hints),
+    ...inclusionStore(access),
+    ...replacedNonceStore(access, hints),
     ...operationsStore(access),
     checkInvariants: () => checkInvariants(access),
     // They meet at one row: however many ask, one waits for it, and leaves the connections to others.

@@ -2,6 +2,7 @@ import { startSteps } from '../../../base/steps.ts';
 import type { Resolution } from '../../../protocol/telemetry.ts';
 import type { RobotOfAccount, Rollup, SampleRecord, TimeRange } from '../../ports/telemetry.ts';
 import {
+  Aggregate,
   type DayNames,
   dayNames,
   noNames,
@@ -9,9 +10,8 @@ import {
   readingsOf,
   type StoredNames,
   summaryOf,
-  Tally,
 } from '../rows/aggregate.ts';
-import { addEncoded, encodeTally } from '../rows/aggregate-bytes.ts';
+import { addEncoded, encodeAggregate } from '../rows/aggregate-bytes.ts';
 import { beginOf, byInterval, resolutions } from '../rows/roll-ups.ts';
 import type { Queries } from './engine/connections.ts';
 import { sql } from './engine/sql.ts';
@@ -43,10 +43,11 @@ interface RobotDay extends RobotSamples {
 const readNames = sql(`SELECT robot_id, day, names
   FROM unnest($1::uuid[], $2::bigint[]) AS days (robot_id, day)
   JOIN telemetry_names USING (robot_id, day)`);
-const readTallies = sql(`SELECT robot_id, resolution, at, samples, summary
+const readAggregates = sql(`SELECT robot_id, resolution, at, samples, summary
   FROM unnest($1::uuid[], $2::text[], $3::bigint[]) AS intervals (robot_id, resolution, at)
   JOIN telemetry_rollups USING (robot_id, resolution, at)`);
-const saveTallies = sql(`INSERT INTO telemetry_rollups (robot_id, resolution, at, samples, summary)
+const saveAggregates =
+  sql(`INSERT INTO telemetry_rollups (robot_id, resolution, at, samples, summary)
   SELECT * FROM unnest($1::uuid[], $2::text[], $3::bigint[], $4::bigint[], $5::bytea[])
   ON CONFLICT (robot_id, resolution, at) DO UPDATE
     SET samples = excluded.samples, summary = excluded.summary`);
@@ -68,18 +69,18 @@ export async function addToRollups(tx: Queries, robots: readonly RobotSamples[])
   const days = robots.flatMap(daysOf);
   if (days.length === 0) return;
   const namesOf = await storedNames(tx, days);
-  const stored = await storedTallies(tx, days);
-  const tallies: RollupRow[] = [];
+  const stored = await storedAggregates(tx, days);
+  const aggregates: RollupRow[] = [];
   const grown: NamesRow[] = [];
   const step = startSteps();
   for (const day of days) {
     const held = namesOf(day.robotId, day.day);
     const names = dayNames(held);
-    tallies.push(...talliesOf(day, names, stored));
+    aggregates.push(...aggregatesOf(day, names, stored));
     if (holdsMore(names, held)) grown.push(toNamesRow(day, names));
     await step();
   }
-  await save(tx, tallies, grown);
+  await save(tx, aggregates, grown);
 }
 
 function daysOf({ robotId, samples }: RobotSamples): RobotDay[] {
@@ -100,13 +101,13 @@ async function storedNames(
   return (robotId, day) => found.get(`${robotId} ${day}`) ?? noNames;
 }
 
-async function storedTallies(tx: Queries, days: RobotDay[]): Promise<Map<string, RollupRow>> {
+async function storedAggregates(tx: Queries, days: RobotDay[]): Promise<Map<string, RollupRow>> {
   const intervals = days.flatMap(({ robotId, samples }) =>
     resolutions.flatMap((resolution) =>
       [...byInterval(resolution, samples).keys()].map((at) => ({ robotId, resolution, at })),
     ),
   );
-  const rows = await tx.rows<RollupRow>(readTallies, [
+  const rows = await tx.rows<RollupRow>(readAggregates, [
     intervals.map(({ robotId }) => robotId),
     intervals.map(({ resolution }) => resolution),
     intervals.map(({ at }) => at),
@@ -118,7 +119,7 @@ function keyOf(robotId: string, resolution: Resolution, at: number): string {
   return `${robotId} ${resolution} ${at}`;
 }
 
-function talliesOf(
+function aggregatesOf(
   { robotId, samples }: RobotDay,
   names: DayNames,
   stored: ReadonlyMap<string, RollupRow>,
@@ -127,15 +128,15 @@ function talliesOf(
     recordedAt: sample.recordedAt,
     readings: numbered(names, readingsOf(sample)),
   }));
-  const tally = new Tally();
+  const aggregate = new Aggregate();
   return resolutions.flatMap((resolution) =>
     [...byInterval(resolution, counted)].map(([at, ofInterval]) => {
-      tally.clear();
+      aggregate.clear();
       const row = stored.get(keyOf(robotId, resolution, at));
-      if (row !== undefined) addEncoded(tally, row.samples, row.summary);
-      for (const { readings } of ofInterval) tally.add(readings);
-      const summary = encodeTally(tally);
-      return { robot_id: robotId, resolution, at, samples: tally.samples, summary };
+      if (row !== undefined) addEncoded(aggregate, row.samples, row.summary);
+      for (const { readings } of ofInterval) aggregate.add(readings);
+      const summary = encodeAggregate(aggregate);
+      return { robot_id: robotId, resolution, at, samples: aggregate.samples, summary };
     }),
   );
 }
@@ -149,13 +150,13 @@ function toNamesRow({ robotId, day }: RobotDay, { states, metrics }: DayNames): 
   return { robot_id: robotId, day, names: JSON.stringify(names) };
 }
 
-async function save(tx: Queries, tallies: RollupRow[], names: NamesRow[]): Promise<void> {
-  await tx.run(saveTallies, [
-    tallies.map(({ robot_id }) => robot_id),
-    tallies.map(({ resolution }) => resolution),
-    tallies.map(({ at }) => at),
-    tallies.map(({ samples }) => samples),
-    tallies.map(({ summary }) => summary),
+async function save(tx: Queries, aggregates: RollupRow[], names: NamesRow[]): Promise<void> {
+  await tx.run(saveAggregates, [
+    aggregates.map(({ robot_id }) => robot_id),
+    aggregates.map(({ resolution }) => resolution),
+    aggregates.map(({ at }) => at),
+    aggregates.map(({ samples }) => samples),
+    aggregates.map(({ summary }) => summary),
   ]);
   if (names.length === 0) return;
   await tx.run(saveNames, [
@@ -190,10 +191,10 @@ export async function readRollups(
     queries,
     [...days].map((day) => ({ robotId, day })),
   );
-  const tally = new Tally();
+  const aggregate = new Aggregate();
   return found.map(({ at, samples, summary }) => {
-    tally.clear();
-    addEncoded(tally, samples, summary);
-    return { at, summary: summaryOf(tally, namesOf(robotId, beginOf('day', at))) };
+    aggregate.clear();
+    addEncoded(aggregate, samples, summary);
+    return { at, summary: summaryOf(aggregate, namesOf(robotId, beginOf('day', at))) };
   });
 }

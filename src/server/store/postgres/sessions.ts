@@ -56,7 +56,7 @@ function cliCodes(access: Access): Pick<SessionStore, 'saveCliCode' | 'redeemCli
         createdAt,
         expiresAt,
       ]);
-      if (maker === undefined) return 'session_gone';
+      if (maker === undefined) return 'session_ended';
       return maker.signed_in_with === 'wallet' ? 'saved' : 'not_by_wallet';
     },
 

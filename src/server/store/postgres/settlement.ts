@@ -206,9 +206,12 @@ const findAbandoned = sql(`SELECT ended.task_id FROM unnest($1::uuid[]) AS ended
     AND NOT EXISTS (SELECT FROM ledger s WHERE s.task_id = ended.task_id AND s.kind = 'settle')`);
 
 /** The end of an attempt that another transaction took the nonce from. */
-export function deathStore(access: Access, hints: Hints): Pick<AnchorStore, 'recordDeath'> {
+export function replacedNonceStore(
+  access: Access,
+  hints: Hints,
+): Pick<AnchorStore, 'recordReplacedNonce'> {
   return {
-    async recordDeath(lease, attemptId, now) {
+    async recordReplacedNonce(lease, attemptId, now) {
       await access.write(async (tx) => {
         await requireLease(tx, access, lease);
         await moveAttempts(tx, lease, [attemptId], 'die', now);

@@ -129,7 +129,7 @@ export function taskStore(
         task.occurredAt,
         task.createdAt,
       ]);
-      if (claimed === undefined) return { outcome: 'robot_gone' };
+      if (claimed === undefined) return { outcome: 'key_revoked' };
       if (claimed.created) return { outcome: 'created', task: claimedTask(task, claimed.wallet) };
       const stored = await readTask(access, task.id);
       if (stored === null || !isSameClaim(stored, task)) return { outcome: 'id_conflict' };

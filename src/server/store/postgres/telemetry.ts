@@ -1,5 +1,5 @@
 import type { NewSamples, SampleRecord, TelemetryStore } from '../../ports/telemetry.ts';
-import { gather } from './engine/batching.ts';
+import { batching } from './engine/batching.ts';
 import type { Queries } from './engine/connections.ts';
 import { NO_UUID, plannedAnew, sql } from './engine/sql.ts';
 import type { Access } from './engine/transactions.ts';
@@ -28,7 +28,7 @@ type PageRow = Omit<SampleRow, 'robot_id'>;
 
 /** What robots send goes in one transaction with what others send meanwhile. */
 export function telemetryStore(access: Access): TelemetryStore {
-  const record = gather({
+  const record = batching({
     atOnce: GROUPS_AT_ONCE,
     keyOf: ({ robotId }: NewSamples) => robotId,
     startGroup: sampleGroup,
@@ -145,7 +145,7 @@ export async function recordGroup(
 }
 
 function outcomeOf(batch: Batch | undefined): Outcome {
-  if (batch === undefined) return { outcome: 'robot_gone' };
+  if (batch === undefined) return { outcome: 'key_revoked' };
   if (batch.conflict === null) return { outcome: 'recorded' };
   return { outcome: 'id_conflict', index: batch.conflict };
 }

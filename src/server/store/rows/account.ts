@@ -1,5 +1,5 @@
 import type { Balance, Grant, LedgerRecord } from '../../ports/account.ts';
-import { fault } from '../../ports/errors.ts';
+import { wireError } from '../../ports/errors.ts';
 import type { ListedSession, SignInMethod } from '../../ports/sign-in.ts';
 
 export interface LedgerRow {
@@ -74,13 +74,16 @@ export function requireSameGrant(stored: GrantRow, grant: Grant): void {
     stored.anchors === grant.anchors &&
     BigInt(stored.gas_wei) === grant.gasWei &&
     stored.note === grant.note;
-  if (!isSame) throw fault('id_conflict', 'This id belongs to another grant.');
+  if (!isSame) throw wireError('id_conflict', 'This id belongs to another grant.');
 }
 
 /** @throws SvcError `invalid_request` */
 export function requireRoom(balance: Balance, grant: Grant): void {
   const anchors = balance.anchorQuota + grant.anchors;
   if (grant.anchors < 0 || grant.gasWei < 0n || !Number.isSafeInteger(anchors)) {
-    throw fault('invalid_request', 'A grant adds whole anchors and wei, up to 2^53 - 1 anchors.');
+    throw wireError(
+      'invalid_request',
+      'A grant adds whole anchors and wei, up to 2^53 - 1 anchors.',
+    );
   }
 }

@@ -1,5 +1,5 @@
 import { limits } from '../../../protocol/limits.ts';
-import { PLACES, Tally } from './aggregate.ts';
+import { Aggregate, PLACES } from './aggregate.ts';
 
 /*
  * A tally as a store keeps it, beside its count of samples. Little-endian:
@@ -8,17 +8,17 @@ import { PLACES, Tally } from './aggregate.ts';
  *   u8 places of one reading, for each of them { u8 place, f64 reading }
  *   u8 other places, for each of them { u8 place, f64 count, f64 min, f64 max, f64 sum }
  *
- * Numbers and places are those of `Tally`; sums are in units of 2^60.
+ * Numbers and places are those of `Aggregate`; sums are in units of 2^60.
  */
 
 const STATE_BYTES = 5;
 const ONE_BYTES = 9;
 const OTHER_BYTES = 33;
 
-export function encodeTally(tally: Tally): Buffer {
-  const states = numbersWhere(limits.seriesStates, (number) => tally.states[number] !== 0);
-  const ones = numbersWhere(PLACES, (place) => tally.count(place) === 1);
-  const others = numbersWhere(PLACES, (place) => tally.count(place) > 1);
+export function encodeAggregate(aggregate: Aggregate): Buffer {
+  const states = numbersWhere(limits.seriesStates, (number) => aggregate.states[number] !== 0);
+  const ones = numbersWhere(PLACES, (place) => aggregate.count(place) === 1);
+  const others = numbersWhere(PLACES, (place) => aggregate.count(place) > 1);
   const size =
     3 + states.length * STATE_BYTES + ones.length * ONE_BYTES + others.length * OTHER_BYTES;
   const buffer = Buffer.allocUnsafe(size);
@@ -26,39 +26,39 @@ export function encodeTally(tally: Tally): Buffer {
   bytes.u8(states.length);
   for (const number of states) {
     bytes.u8(number);
-    bytes.u32(tally.states[number] ?? 0);
+    bytes.u32(aggregate.states[number] ?? 0);
   }
   bytes.u8(ones.length);
   for (const place of ones) {
     bytes.u8(place);
-    bytes.f64(tally.min(place));
+    bytes.f64(aggregate.min(place));
   }
   bytes.u8(others.length);
   for (const place of others) {
     bytes.u8(place);
-    bytes.f64(tally.count(place));
-    bytes.f64(tally.min(place));
-    bytes.f64(tally.max(place));
-    bytes.f64(tally.sum(place));
+    bytes.f64(aggregate.count(place));
+    bytes.f64(aggregate.min(place));
+    bytes.f64(aggregate.max(place));
+    bytes.f64(aggregate.sum(place));
   }
   return buffer;
 }
 
 /** Adds what the bytes hold to the tally. Throws `RangeError` where they are no tally. */
-export function addEncoded(tally: Tally, samples: number, buffer: Buffer): void {
+export function addEncoded(aggregate: Aggregate, samples: number, buffer: Buffer): void {
   const bytes = new Reader(buffer);
-  tally.samples += samples;
-  for (let left = bytes.u8(); left > 0; left -= 1) tally.addState(bytes.u8(), bytes.u32());
-  for (let left = bytes.u8(); left > 0; left -= 1) tally.addReading(bytes.u8(), bytes.f64());
+  aggregate.samples += samples;
+  for (let left = bytes.u8(); left > 0; left -= 1) aggregate.addState(bytes.u8(), bytes.u32());
+  for (let left = bytes.u8(); left > 0; left -= 1) aggregate.addReading(bytes.u8(), bytes.f64());
   for (let left = bytes.u8(); left > 0; left -= 1) {
-    tally.addSum(bytes.u8(), bytes.f64(), bytes.f64(), bytes.f64(), bytes.f64());
+    aggregate.addSum(bytes.u8(), bytes.f64(), bytes.f64(), bytes.f64(), bytes.f64());
   }
 }
 
-export function decodeTally(samples: number, bytes: Buffer): Tally {
-  const tally = new Tally();
-  addEncoded(tally, samples, bytes);
-  return tally;
+export function decodeAggregate(samples: number, bytes: Buffer): Aggregate {
+  const aggregate = new Aggregate();
+  addEncoded(aggregate, samples, bytes);
+  return aggregate;
 }
 
 function numbersWhere(end: number, holds: (number: number) => boolean): number[] {

@@ -105,7 +105,7 @@ const UNIT = 2 ** 60;
  * 2^53 it is the nearest double. (C.-P. Jeannerod, S. M. Rump, "Improved error bounds for inner products in
  * floating-point arithmetic", 2013; 2^-1014 is underflow in the unit of sums.)
  */
-export class Tally {
+export class Aggregate {
   samples = 0;
   /** Samples by state. */
   readonly states = new Uint32Array(limits.seriesStates);
@@ -201,8 +201,8 @@ export function numbered(names: DayNames, sample: SampleReadings): NumberedReadi
   return { batteryPct, state, places, readings };
 }
 
-/** Whether the two may be of the same samples: each mean may be off by what `Tally` states. */
-export function agree(a: Tally, b: Tally): boolean {
+/** Whether the two may be of the same samples: each mean may be off by what `Aggregate` states. */
+export function agree(a: Aggregate, b: Aggregate): boolean {
   return (
     a.samples === b.samples &&
     a.states.every((count, number) => count === b.states[number]) &&
@@ -211,7 +211,7 @@ export function agree(a: Tally, b: Tally): boolean {
   );
 }
 
-function haveOneMean(a: Tally, b: Tally, place: number): boolean {
+function haveOneMean(a: Aggregate, b: Aggregate, place: number): boolean {
   const one = a.spread(place);
   const other = b.spread(place);
   if (one === null || other === null) return one === other;
@@ -221,19 +221,19 @@ function haveOneMean(a: Tally, b: Tally, place: number): boolean {
 }
 
 /** The tally by name. */
-export function summaryOf(tally: Tally, { states, metrics }: StoredNames): SampleSummary {
+export function summaryOf(aggregate: Aggregate, { states, metrics }: StoredNames): SampleSummary {
   const summary: SampleSummary = {
-    samples: tally.samples,
-    battery: tally.spread(BATTERY),
+    samples: aggregate.samples,
+    battery: aggregate.spread(BATTERY),
     states: new Map(),
     metrics: new Map(),
   };
   for (const [number, state] of states.entries()) {
-    const count = tally.states[number] ?? 0;
+    const count = aggregate.states[number] ?? 0;
     if (count > 0) summary.states.set(state, count);
   }
   for (const [number, name] of metrics.entries()) {
-    const spread = tally.spread(number + 1);
+    const spread = aggregate.spread(number + 1);
     if (spread !== null) summary.metrics.set(name, spread);
   }
   return summary;

@@ -1,6 +1,6 @@
 import type { Resolution } from '../../../protocol/telemetry.ts';
 import { stepMs } from '../../ports/telemetry.ts';
-import { type DayNames, numbered, type SampleReadings, Tally } from './aggregate.ts';
+import { Aggregate, type DayNames, numbered, type SampleReadings } from './aggregate.ts';
 
 export const resolutions = ['minute', 'hour', 'day'] as const;
 
@@ -10,9 +10,9 @@ export function beginOf(resolution: Resolution, instant: number): number {
 }
 
 /** What one robot's samples of one day (UTC) say, by resolution and begin of the interval. */
-export class DayTallies {
+export class DayAggregates {
   readonly names: DayNames;
-  readonly #tallies: Record<Resolution, Map<number, Tally>> = {
+  readonly #aggregates: Record<Resolution, Map<number, Aggregate>> = {
     minute: new Map(),
     hour: new Map(),
     day: new Map(),
@@ -26,21 +26,21 @@ export class DayTallies {
     const readings = numbered(this.names, sample);
     for (const resolution of resolutions) {
       const at = beginOf(resolution, recordedAt);
-      const tallies = this.#tallies[resolution];
-      const tally = tallies.get(at) ?? new Tally();
-      tallies.set(at, tally);
-      tally.add(readings);
+      const aggregates = this.#aggregates[resolution];
+      const aggregate = aggregates.get(at) ?? new Aggregate();
+      aggregates.set(at, aggregate);
+      aggregate.add(readings);
     }
   }
 
-  *all(): Generator<[Resolution, at: number, Tally]> {
+  *all(): Generator<[Resolution, at: number, Aggregate]> {
     for (const resolution of resolutions) {
-      for (const [at, tally] of this.#tallies[resolution]) yield [resolution, at, tally];
+      for (const [at, aggregate] of this.#aggregates[resolution]) yield [resolution, at, aggregate];
     }
   }
 
-  by(resolution: Resolution): ReadonlyMap<number, Tally> {
-    return this.#tallies[resolution];
+  by(resolution: Resolution): ReadonlyMap<number, Aggregate> {
+    return this.#aggregates[resolution];
   }
 }
 

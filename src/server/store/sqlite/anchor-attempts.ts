@@ -205,7 +205,7 @@ function newestVariantReader(writer: Database): (attemptId: string) => Variant &
   };
 }
 
-/** Moves the queued completions into the attempt, or throws `leaf_gone`. */
+/** Moves the queued completions into the attempt, or throws `not_queued`. */
 function leafWriter(writer: Database): (attempt: NewAttempt) => void {
   const { to, from } = completionMove('sign');
   // In the order given: the tree is of that order. The paths follow from it, and come with the settlement.
@@ -222,7 +222,7 @@ function leafWriter(writer: Database): (attempt: NewAttempt) => void {
   return ({ id, leaves, now }) => {
     const given = leaves.map(({ taskId, leaf }) => [taskId, leaf]);
     const { changes } = insert.run({ id, leaves: JSON.stringify(given) });
-    if (changes !== leaves.length) throw new SvcError('leaf_gone', 'A proof is no longer queued.');
+    if (changes !== leaves.length) throw new SvcError('not_queued', 'A proof is no longer queued.');
     submit.run({ id, now });
   };
 }

@@ -1,6 +1,6 @@
 import type { AnchorStore } from '../../ports/anchoring.ts';
 import { completionMove } from '../../rules/anchoring.ts';
-import { completionTopic, QUEUE_TOPIC, type WakeUps } from '../notifications.ts';
+import { completionTopic, QUEUE_TOPIC, type Triggers } from '../notifications.ts';
 import { QUEUED_COLUMNS, type QueuedRow, toQueuedProof } from '../rows/anchoring.ts';
 import type { Ledger } from './account.ts';
 import type { Access } from './engine/connections.ts';
@@ -13,12 +13,12 @@ export function queueStore(
     guard,
     readGuard,
     ledger,
-    wakeUps,
+    triggers,
   }: {
     guard: LeaseGuard;
     readGuard: LeaseGuard;
     ledger: Ledger;
-    wakeUps: WakeUps;
+    triggers: Triggers;
   },
 ): Pick<AnchorStore, 'listQueuedProofs' | 'waitForQueuedProof' | 'refuseQueuedProofs'> {
   const queued = reader.prepare<[number], QueuedRow>(
@@ -42,7 +42,7 @@ export function queueStore(
 
     async waitForQueuedProof(signal) {
       if (signal.aborted || readNow(() => anyQueued.get()) !== undefined) return;
-      await wakeUps.wait(QUEUE_TOPIC, signal);
+      await triggers.wait(QUEUE_TOPIC, signal);
     },
 
     async refuseQueuedProofs(lease, taskIds, reason, now) {
@@ -54,7 +54,7 @@ export function queueStore(
           return true;
         });
       });
-      for (const taskId of refused) wakeUps.wake(completionTopic(taskId));
+      for (const taskId of refused) triggers.wake(completionTopic(taskId));
     },
   };
 }

@@ -2,22 +2,26 @@ import type { Database } from 'better-sqlite3';
 import type { CompletionStore, NewCompletion, QueueOutcome } from '../../ports/completions.ts';
 import { completionMove } from '../../rules/anchoring.ts';
 import { reservation } from '../../rules/credits.ts';
-import { completionTopic, QUEUE_TOPIC, type WakeUps } from '../notifications.ts';
+import { completionTopic, QUEUE_TOPIC, type Triggers } from '../notifications.ts';
 import { newProofKey, sealProof } from '../rows/evidence.ts';
 import type { Ledger } from './account.ts';
 import { feeQuoteReader } from './chain-status.ts';
 import type { Access } from './engine/connections.ts';
-import { sightings } from './robots.ts';
+import { lastSeen } from './robots.ts';
 import { taskReader } from './tasks.ts';
 
-export function completionStore(access: Access, ledger: Ledger, wakeUps: WakeUps): CompletionStore {
+export function completionStore(
+  access: Access,
+  ledger: Ledger,
+  triggers: Triggers,
+): CompletionStore {
   const { writer, reader, write, readNow } = access;
   const readTask = taskReader(writer);
   const readQuote = feeQuoteReader(writer);
   const liveRobot = writer.prepare<[string, string]>(
     'SELECT 1 FROM robots WHERE id = ? AND key_hash = ?',
   );
-  const seen = sightings(writer);
+  const seen = lastSeen(writer);
   const queue = queueInto(access, ledger);
   // No row where the task is gone.
   const isOver = reader.prepare<[string], { over: 0 | 1 }>(
@@ -27,7 +31,7 @@ export function completionStore(access: Access, ledger: Ledger, wakeUps: WakeUps
 
   function queueInWrite(completion: NewCompletion): QueueOutcome {
     if (liveRobot.get(completion.robotId, completion.keyHash) === undefined) {
-      return { outcome: 'robot_gone' };
+      return { outcome: 'key_revoked' };
     }
     const task = readTask(completion.taskId);
     if (task === null || task.robotId !== completion.robotId) return { outcome: 'not_found' };
@@ -49,13 +53,13 @@ export function completionStore(access: Access, ledger: Ledger, wakeUps: WakeUps
   return {
     async queueCompletion(completion) {
       const result = await write(() => queueInWrite(completion));
-      if (result.outcome === 'queued') wakeUps.wake(QUEUE_TOPIC);
+      if (result.outcome === 'queued') triggers.wake(QUEUE_TOPIC);
       return result;
     },
 
     async waitForCompletion(taskId, signal) {
       while (!signal.aborted && readNow(() => isOver.get(taskId)?.over) === 0) {
-        await wakeUps.wait(completionTopic(taskId), signal);
+        await triggers.wait(completionTopic(taskId), signal);
       }
     },
   };

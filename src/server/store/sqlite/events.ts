@@ -2,7 +2,7 @@ import type { Database } from 'better-sqlite3';
 import type { EventFilter, EventStore } from '../../ports/events.ts';
 import { EVENT_COLUMNS, type EventRow, isSameEvent, toEvent } from '../rows/events.ts';
 import type { Access } from './engine/connections.ts';
-import { sightings } from './robots.ts';
+import { lastSeen } from './robots.ts';
 import { activityHours, type CountedIn, hourOf } from './stats.ts';
 
 export function eventStore(access: Access): EventStore {
@@ -20,7 +20,7 @@ export function eventStore(access: Access): EventStore {
        :createdAt)
      RETURNING ${EVENT_COLUMNS}`,
   );
-  const seen = sightings(writer);
+  const seen = lastSeen(writer);
   const countActivity = activityHours(writer);
   const readPage = eventPages(access);
 
@@ -28,7 +28,7 @@ export function eventStore(access: Access): EventStore {
     createEvent: (event) =>
       write(() => {
         const robot = robotOfKey.get(event.robotId, event.keyHash);
-        if (robot === undefined) return { outcome: 'robot_gone' };
+        if (robot === undefined) return { outcome: 'key_revoked' };
         const stored = find.get(event.robotId, event.id);
         if (stored !== undefined && !isSameEvent(stored, event)) return { outcome: 'id_conflict' };
         seen(event.robotId, event.createdAt);

@@ -5,7 +5,7 @@ import type { Access } from './engine/connections.ts';
 import type { LeaseGuard } from './leases.ts';
 
 /** Step 7 of anchoring: from the block on until it is final, or another stands in its place. */
-export function standingStore(
+export function inclusionStore(
   { reader, writer, write, read }: Access,
   guard: LeaseGuard,
   readGuard: LeaseGuard,
@@ -15,7 +15,7 @@ export function standingStore(
   | 'listIncludedBelow'
   | 'listMinedFrom'
   | 'isUsedElsewhere'
-  | 'recordStandings'
+  | 'recordInclusionChanges'
 > {
   const included = `SELECT id, mined_tx_hash, mined_block_number, mined_block_hash, safe
     FROM attempts WHERE chain_id = ? AND sender = ? AND state = 'included'`;
@@ -80,7 +80,7 @@ export function standingStore(
         const isUsed = nonce < (nextNonce(lease) ?? 0);
         return isUsed && ownUse.get(lease.chainId, lease.sender, nonce) === undefined;
       }),
-    recordStandings: (lease, { safe, finalized, reorged }, now) =>
+    recordInclusionChanges: (lease, { safe, finalized, reorged }, now) =>
       write(() => {
         guard(lease);
         for (const id of safe) {

@@ -4,7 +4,7 @@ import { SvcError } from '../../../base/svc-error.ts';
 import { limits } from '../../../protocol/limits.ts';
 import { storageUnavailable } from '../../ports/errors.ts';
 import type { Store } from '../../ports/store.ts';
-import { WakeUps } from '../notifications.ts';
+import { Triggers } from '../notifications.ts';
 import { accountStore, creditStore, Ledger } from './account.ts';
 import { attemptStore } from './anchor-attempts.ts';
 import { queueStore } from './anchor-queue.ts';
@@ -14,7 +14,7 @@ import { startCheckpoints } from './engine/checkpoints.ts';
 import {
   type Access,
   canonicalPath,
-  faultKind,
+  databaseErrorKind,
   lockDatabase,
   openReader,
   openWriter,
@@ -31,13 +31,13 @@ import { robotKeys } from './engine/key-cache.ts';
 import { type LogPurge, startLogPurge } from './engine/log-purge.ts';
 import { migrate, requireSchema } from './engine/migrate.ts';
 import { RateCounters } from './engine/rate-counters.ts';
-import { type TurnSnapshot, turnSnapshot } from './engine/read-snapshot.ts';
+import { type ReadSnapshot, readSnapshot } from './engine/read-snapshot.ts';
 import { eventStore } from './events.ts';
 import { evidenceStore } from './evidence.ts';
-import { refuseMoved } from './files/export.ts';
+import { refuseExported } from './files/export.ts';
 import { finishRestore, refuseUnfinishedRestore } from './files/unfinished-restore.ts';
 import { fleetStore } from './fleets.ts';
-import { standingStore } from './inclusion.ts';
+import { inclusionStore } from './inclusion.ts';
 import { checkInvariants } from './invariants/check.ts';
 import { endLeases, leaseGuard, leaseStore } from './leases.ts';
 import { migrations } from './migrations/migrations.ts';
@@ -45,7 +45,7 @@ import { operationsStore } from './operations.ts';
 import { retentionStore } from './retention.ts';
 import { robotDeletion, robotStore } from './robots.ts';
 import { sessionStore } from './sessions.ts';
-import { deathStore, settlementStore } from './settlement.ts';
+import { replacedNonceStore, settlementStore } from './settlement.ts';
 import { signInStore } from './sign-in.ts';
 import { statsStore } from './stats.ts';
 import { taskListStore, taskStore } from './tasks.ts';
@@ -98,7 +98,7 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
     } else {
       requireSchema(writer, migrations);
     }
-    refuseMoved(writer);
+    refuseExported(writer);
     prepareToServe(writer);
     const reader = openReader(path);
     opened.push(() => reader.close());
@@ -107,7 +107,7 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
     return buildStore(options, { writer, reader, logFile, release });
   } catch (error) {
     release();
-    throw faultKind(error) === null ? error : unusable(path, error);
+    throw databaseErrorKind(error) === null ? error : unusable(path, error);
   }
 }
 
@@ -129,7 +129,7 @@ function buildStore(
   });
   // Beside a live server its thread does it.
   const checkpoints = exclusive ? startCheckpoints(writer, fatal) : null;
-  const snapshot = turnSnapshot(reader);
+  const snapshot = readSnapshot(reader);
   const keys = robotKeys({ writer, reader });
   const group = startGroupCommit({
     db: writer,
@@ -151,7 +151,7 @@ function buildStore(
   const counters = new RateCounters(clock);
   if (exclusive) counters.load(reader);
   const ledger = new Ledger(writer);
-  const wakeUps = new WakeUps();
+  const triggers = new Triggers();
   const guard = leaseGuard(writer, clock);
   const readGuard = leaseGuard(reader, clock);
   const touch = writer.prepare(
@@ -165,14 +165,14 @@ function buildStore(
     log.stop();
     await checkpoints?.stop();
     release();
-    wakeUps.wakeAll();
+    triggers.wakeAll();
   }
   let closed: Promise<void> | undefined;
 
   return {
     ...signInStore(access, { ledger, counters, maxChallenges }),
     ...robotStore(access, { counters, keys }),
-    ...robotDeletion(access, { ledger, wakeUps }),
+    ...robotDeletion(access, { ledger, triggers }),
     ...fleetStore(access),
     ...taskStore(access),
     ...taskListStore(access),
@@ -183,15 +183,15 @@ function buildStore(
     ...eventStore(access),
     ...statsStore(access),
     ...retentionStore(access),
-    ...completionStore(access, ledger, wakeUps),
+    ...completionStore(access, ledger, triggers),
     ...creditStore(access, ledger),
     ...chainStatusStore(access, guard),
     ...leaseStore(access, guard),
     ...attemptStore(access, guard, readGuard),
-    ...queueStore(access, { guard, readGuard, ledger, wakeUps }),
-    ...settlementStore(access, { guard, ledger, wakeUps }),
-    ...standingStore(access, guard, readGuard),
-    ...deathStore(access, { guard, ledger, wakeUps }),
+    ...queueStore(access, { guard, readGuard, ledger, triggers }),
+    ...settlementStore(access, { guard, ledger, triggers }),
+    ...inclusionStore(access, guard, readGuard),
+    ...replacedNonceStore(access, { guard, ledger, triggers }),
     ...operationsStore(access, hasRoom),
     checkInvariants: () => access.read(() => checkInvariants(reader)),
     probe: () =>
@@ -214,7 +214,7 @@ function shareAccess({
   log,
   fatal,
 }: Pick<Access, 'clock' | 'writer' | 'reader'> & {
-  snapshot: TurnSnapshot;
+  snapshot: ReadSnapshot;
   group: GroupCommit;
   log: LogPurge;
   fatal: (error: Error) => void;
@@ -225,7 +225,7 @@ function shareAccess({
       snapshot.enter();
       return query();
     } catch (error) {
-      const kind = faultKind(error);
+      const kind = databaseErrorKind(error);
       if (kind === null || !(error instanceof Error)) throw error;
       if (kind === 'fatal') fatal(error);
       throw storageUnavailable('The database cannot be read.', error);

@@ -4,7 +4,7 @@ import { limits } from '../../../protocol/limits.ts';
 import type { RobotPatch, RobotRecord, RobotStore } from '../../ports/robots.ts';
 import type { CompletionState, TaskRecord } from '../../ports/tasks.ts';
 import type { SampleRecord } from '../../ports/telemetry.ts';
-import { completionTopic, type WakeUps } from '../notifications.ts';
+import { completionTopic, type Triggers } from '../notifications.ts';
 import { keyHint, newest, ROBOT_COLUMNS, type RobotRow, toRobot } from '../rows/robots.ts';
 import type { Ledger } from './account.ts';
 import type { Access } from './engine/connections.ts';
@@ -141,7 +141,7 @@ interface TaskStateRow {
 /** A robot goes with its tasks; what was signed for them, and the ledger, know them by id and stay. */
 export function robotDeletion(
   access: Access,
-  { ledger, wakeUps }: { ledger: Ledger; wakeUps: WakeUps },
+  { ledger, triggers }: { ledger: Ledger; triggers: Triggers },
 ): Pick<RobotStore, 'deleteRobot'> {
   const { writer, write, purgeLog } = access;
   const endKey = writer.prepare<[number, string, string]>(
@@ -179,7 +179,7 @@ export function robotDeletion(
   async function forgetAll(id: string, wallet: string, now: number): Promise<void> {
     for (let more = true; more; ) {
       const step = await inStore.run(wallet, () => write(() => forgetSome(id, wallet, now)));
-      for (const taskId of step.forgotten) wakeUps.wake(completionTopic(taskId));
+      for (const taskId of step.forgotten) triggers.wake(completionTopic(taskId));
       more = step.more;
     }
   }
@@ -225,7 +225,7 @@ function forgetTask({ writer }: Access, ledger: Ledger): (taskId: string, now: n
 export function showNewest(
   writer: Database,
 ): (robotId: string, samples: readonly SampleRecord[], now: number) => void {
-  const seen = sightings(writer);
+  const seen = lastSeen(writer);
   const showing = (column: 'battery' | 'state', value: 'battery_pct' | 'state') =>
     writer.prepare<{ robotId: string; value: string | number; at: number }>(
       `UPDATE robots SET ${value} = :value, ${column}_at = :at
@@ -243,7 +243,7 @@ export function showNewest(
 }
 
 /** Notes that a robot was heard of; the time never goes back. */
-export function sightings(writer: Database): (robotId: string, now: number) => void {
+export function lastSeen(writer: Database): (robotId: string, now: number) => void {
   const update = writer.prepare<[number, string, number]>(
     `UPDATE robots SET last_seen_at = ?
      WHERE id = ? AND (last_seen_at IS NULL OR last_seen_at < ?)`,

@@ -2,6 +2,7 @@ import type { Database } from 'better-sqlite3';
 import type { Resolution } from '../../../protocol/telemetry.ts';
 import type { Rollup, TimeRange } from '../../ports/telemetry.ts';
 import {
+  Aggregate,
   type DayNames,
   dayNames,
   noNames,
@@ -9,9 +10,8 @@ import {
   type SampleReadings,
   type StoredNames,
   summaryOf,
-  Tally,
 } from '../rows/aggregate.ts';
-import { addEncoded, encodeTally } from '../rows/aggregate-bytes.ts';
+import { addEncoded, encodeAggregate } from '../rows/aggregate-bytes.ts';
 import { beginOf, byInterval, resolutions } from '../rows/roll-ups.ts';
 
 export interface RollupRow {
@@ -32,7 +32,7 @@ export function namesReader(db: Database): (robotId: string, day: number) => Sto
 }
 
 /** Saves tallies in the place of those stored, and the names that their day holds. */
-export function tallySaver(writer: Database) {
+export function aggregateSaver(writer: Database) {
   const save = writer.prepare<[string, Resolution, number, number, Buffer]>(
     `INSERT INTO telemetry_rollups (robot_id, resolution, at, samples, summary)
      VALUES (?, ?, ?, ?, ?)
@@ -43,8 +43,8 @@ export function tallySaver(writer: Database) {
      ON CONFLICT DO UPDATE SET names = excluded.names`,
   );
   return {
-    tally(robotId: string, resolution: Resolution, at: number, tally: Tally) {
-      save.run(robotId, resolution, at, tally.samples, encodeTally(tally));
+    aggregate(robotId: string, resolution: Resolution, at: number, aggregate: Aggregate) {
+      save.run(robotId, resolution, at, aggregate.samples, encodeAggregate(aggregate));
     },
     names(robotId: string, day: number, { states, metrics }: DayNames) {
       const names = { states: states.names, metrics: metrics.names };
@@ -64,12 +64,12 @@ export interface Reading {
  */
 export function rollupWriter(writer: Database): (robotId: string, samples: Reading[]) => void {
   const namesOf = namesReader(writer);
-  const saved = tallySaver(writer);
+  const saved = aggregateSaver(writer);
   const find = writer.prepare<[string, Resolution, number], Omit<RollupRow, 'at'>>(
     `SELECT samples, summary FROM telemetry_rollups
      WHERE robot_id = ? AND resolution = ? AND at = ?`,
   );
-  const tally = new Tally();
+  const aggregate = new Aggregate();
   function addDay(robotId: string, day: number, samples: Reading[]): void {
     const stored = namesOf(robotId, day);
     const names = dayNames(stored);
@@ -80,11 +80,11 @@ export function rollupWriter(writer: Database): (robotId: string, samples: Readi
     if (holdsMore(names, stored)) saved.names(robotId, day, names);
     for (const resolution of resolutions) {
       for (const [at, ofInterval] of byInterval(resolution, counted)) {
-        tally.clear();
+        aggregate.clear();
         const row = find.get(robotId, resolution, at);
-        if (row !== undefined) addEncoded(tally, row.samples, row.summary);
-        for (const { readings } of ofInterval) tally.add(readings);
-        saved.tally(robotId, resolution, at, tally);
+        if (row !== undefined) addEncoded(aggregate, row.samples, row.summary);
+        for (const { readings } of ofInterval) aggregate.add(readings);
+        saved.aggregate(robotId, resolution, at, aggregate);
       }
     }
   }
@@ -106,7 +106,7 @@ export function rollupReader(
     `SELECT at, samples, summary FROM telemetry_rollups
      WHERE robot_id = ? AND resolution = ? AND at >= ? AND at < ? ORDER BY at LIMIT ?`,
   );
-  const tally = new Tally();
+  const aggregate = new Aggregate();
   return (robotId, resolution, { from, to }, limit) => {
     let day: number | undefined;
     let names = noNames;
@@ -115,9 +115,9 @@ export function rollupReader(
         day = beginOf('day', at);
         names = namesOf(robotId, day);
       }
-      tally.clear();
-      addEncoded(tally, samples, summary);
-      return { at, summary: summaryOf(tally, names) };
+      aggregate.clear();
+      addEncoded(aggregate, samples, summary);
+      return { at, summary: summaryOf(aggregate, names) };
     });
   };
 }

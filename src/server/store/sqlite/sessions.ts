@@ -58,7 +58,7 @@ function cliCodes({
     saveCliCode: ({ codeHash, challenge, sessionId, createdAt, expiresAt }) =>
       write(() => {
         const maker = liveSession.get(sessionId, createdAt);
-        if (maker === undefined) return 'session_gone';
+        if (maker === undefined) return 'session_ended';
         if (maker.signed_in_with !== 'wallet') return 'not_by_wallet';
         purge.run(createdAt, PURGED_PER_WRITE);
         insert.run(codeHash, challenge, sessionId, expiresAt);

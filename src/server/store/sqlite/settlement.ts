@@ -6,7 +6,7 @@ import { growMerkleTree } from '../../../proof/tree.ts';
 import type { AnchorStore } from '../../ports/anchoring.ts';
 import { completionMove } from '../../rules/anchoring.ts';
 import { chargeOf } from '../../rules/credits.ts';
-import { completionTopic, QUEUE_TOPIC, type WakeUps } from '../notifications.ts';
+import { completionTopic, QUEUE_TOPIC, type Triggers } from '../notifications.ts';
 import type { Ledger } from './account.ts';
 import { attemptMover } from './anchor-attempts.ts';
 import type { Access } from './engine/connections.ts';
@@ -39,7 +39,7 @@ const TOLD_AT_ONCE = 16;
 /** Step 6 of anchoring: charge, receipt and `verified`, many leaves in one commit. */
 export function settlementStore(
   access: Access,
-  { guard, ledger, wakeUps }: { guard: LeaseGuard; ledger: Ledger; wakeUps: WakeUps },
+  { guard, ledger, triggers }: { guard: LeaseGuard; ledger: Ledger; triggers: Triggers },
 ): Pick<AnchorStore, 'settleLeaves'> {
   const { writer, write } = access;
   const move = attemptMover(writer);
@@ -77,7 +77,7 @@ export function settlementStore(
       });
       if (left === 0) paths.forget(attemptId);
       for (const [i, taskId] of taskIds.entries()) {
-        wakeUps.wake(completionTopic(taskId));
+        triggers.wake(completionTopic(taskId));
         if (i % TOLD_AT_ONCE === TOLD_AT_ONCE - 1) await nextTurn();
       }
       return left;
@@ -185,10 +185,10 @@ function verification(
 }
 
 /** The end of an attempt that another transaction took the nonce from. */
-export function deathStore(
+export function replacedNonceStore(
   { writer, write }: Access,
-  { guard, ledger, wakeUps }: { guard: LeaseGuard; ledger: Ledger; wakeUps: WakeUps },
-): Pick<AnchorStore, 'recordDeath'> {
+  { guard, ledger, triggers }: { guard: LeaseGuard; ledger: Ledger; triggers: Triggers },
+): Pick<AnchorStore, 'recordReplacedNonce'> {
   const move = attemptMover(writer);
   const queueAnew = nextGeneration(writer);
   // Charged before, a task that is gone owes nothing and gets nothing back.
@@ -200,7 +200,7 @@ export function deathStore(
   const endLeaves = writer.prepare<[string]>('UPDATE leaves SET live = 0 WHERE attempt_id = ?');
 
   return {
-    async recordDeath(lease, attemptId, now) {
+    async recordReplacedNonce(lease, attemptId, now) {
       await write(() => {
         guard(lease);
         move(lease, attemptId, 'die', now);
@@ -210,7 +210,7 @@ export function deathStore(
         }
         endLeaves.run(attemptId);
       });
-      wakeUps.wake(QUEUE_TOPIC);
+      triggers.wake(QUEUE_TOPIC);
     },
   };
 }

@@ -15,7 +15,7 @@ import {
   toTask,
 } from '../rows/tasks.ts';
 import type { Access } from './engine/connections.ts';
-import { sightings } from './robots.ts';
+import { lastSeen } from './robots.ts';
 
 /**
  * How a completion stands and since when, over the task `t`, its completion `c` and its live attempt `a`. A
@@ -80,7 +80,7 @@ export function taskStore({
 > {
   const readTask = taskReader(reader);
   const readTaskInWrite = taskReader(writer);
-  const seen = sightings(writer);
+  const seen = lastSeen(writer);
   const robotOfKey = writer.prepare<[string, string]>(
     'SELECT 1 FROM robots WHERE id = ? AND key_hash = ?',
   );
@@ -126,7 +126,7 @@ export function taskStore({
       seen(robotId, createdAt);
       return { outcome: 'created', task: claimedTask(task, inserted.wallet) };
     }
-    if (robotOfKey.get(robotId, keyHash) === undefined) return { outcome: 'robot_gone' };
+    if (robotOfKey.get(robotId, keyHash) === undefined) return { outcome: 'key_revoked' };
     const stored = readTaskInWrite(id);
     if (stored === null || !task.idGiven || !isSameClaim(stored, task)) {
       return { outcome: 'id_conflict' };

@@ -44,7 +44,7 @@ export function telemetryStore(access: Access): TelemetryStore {
 
   function recordInWrite({ robotId, keyHash, samples, now }: NewSamples) {
     const robot = robotOfKey.get(robotId, keyHash);
-    if (robot === undefined) return { outcome: 'robot_gone' as const };
+    if (robot === undefined) return { outcome: 'key_revoked' as const };
     const isNew = samples.map((sample, index) => insert(robotId, sample, index));
     const inserted = samples.filter((_, index) => isNew[index]);
     // Made here: while they wait for their turn, as many requests would hold them as are under way.

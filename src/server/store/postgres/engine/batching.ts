@@ -6,7 +6,7 @@ interface Waiting<Item, Result> {
   reject(error: unknown): void;
 }
 
-export interface Gathering<Item, Result> {
+export interface Batching<Item, Result> {
   /** Groups under way at most. */
   atOnce: number;
   /** Items of one key are never under way together: the next one waits for the one before. */
@@ -18,12 +18,12 @@ export interface Gathering<Item, Result> {
 }
 
 /** What arrives while groups are under way waits and goes together as the next; nobody waits for more to come. */
-export function gather<Item, Result>({
+export function batching<Item, Result>({
   atOnce,
   keyOf,
   startGroup,
   doTogether,
-}: Gathering<Item, Result>): (item: Item) => Promise<Result> {
+}: Batching<Item, Result>): (item: Item) => Promise<Result> {
   let waiting: Waiting<Item, Result>[] = [];
   let workers = 0;
   const underWay = new Set<string>();

@@ -1,6 +1,6 @@
 import pg from 'pg';
 import { SvcError } from '../../../../base/svc-error.ts';
-import { DatabaseFault } from './errors.ts';
+import { PostgresError } from './errors.ts';
 import { type Sql, type SqlValue, sql } from './sql.ts';
 
 export interface ConnectionOptions {
@@ -28,7 +28,7 @@ export interface Queries {
 }
 
 export interface Connections {
-  /** Runs `work` on a connection of its own, which is thrown away where it was lost. Rejects with `DatabaseFault`. */
+  /** Runs `work` on a connection of its own, which is thrown away where it was lost. Rejects with `PostgresError`. */
   use<T>(work: (connection: Connection) => Promise<T>): Promise<T>;
   /** A session of its own beside the pool, to listen on. Throws where the URL names a certificate that is not there. */
   listener(): pg.Client;
@@ -86,7 +86,7 @@ export function openConnections(options: ConnectionOptions): Connections {
       // Also throws at once: each connection reads the certificates that the URL names.
       return await pool.connect();
     } catch (error) {
-      throw new DatabaseFault(error);
+      throw new PostgresError(error);
     }
   }
 
@@ -96,7 +96,7 @@ export function openConnections(options: ConnectionOptions): Connections {
     const ignore = () => {};
     client.on('error', ignore);
     let isLost = false;
-    const onFault = ({ kind }: DatabaseFault) => {
+    const onFault = ({ kind }: PostgresError) => {
       isLost ||= kind === 'lost';
     };
     try {
@@ -128,13 +128,13 @@ export function openConnections(options: ConnectionOptions): Connections {
 
 function connectionOf(
   client: pg.ClientBase,
-  { named, onFault }: { named: boolean; onFault: (fault: DatabaseFault) => void },
+  { named, onFault }: { named: boolean; onFault: (fault: PostgresError) => void },
 ): Connection {
   async function query(config: pg.QueryConfig & { query_timeout?: number }) {
     try {
       return await client.query(config);
     } catch (error) {
-      const fault = new DatabaseFault(error);
+      const fault = new PostgresError(error);
       onFault(fault);
       throw fault;
     }

@@ -2,7 +2,7 @@ import pg from 'pg';
 import { SvcError } from '../../../../base/svc-error.ts';
 import { storageUnavailable } from '../../../ports/errors.ts';
 
-export type FaultKind =
+export type DatabaseErrorKind =
   /** Another transaction was in the way and this one was undone; the same can succeed at once. */
   | 'conflict'
   /** The connection or the server is gone; whether a commit under way happened is not known. */
@@ -13,8 +13,8 @@ export type FaultKind =
   | 'refused';
 
 /** What a query, a connection or a commit ended with; nothing that a use case throws is one. */
-export class DatabaseFault extends Error {
-  readonly kind: FaultKind;
+export class PostgresError extends Error {
+  readonly kind: DatabaseErrorKind;
 
   constructor(cause: unknown) {
     super('The database answered with an error', { cause });
@@ -23,8 +23,8 @@ export class DatabaseFault extends Error {
 }
 
 /** For the caller of the store: what it can do about it is to try again. */
-export function faultAnswer(error: unknown, message: string): unknown {
-  if (!(error instanceof DatabaseFault)) return error;
+export function databaseErrorAnswer(error: unknown, message: string): unknown {
+  if (!(error instanceof PostgresError)) return error;
   if (error.kind === 'constraint') return error.cause;
   return storageUnavailable(message, error.cause);
 }
@@ -39,7 +39,7 @@ const CONFLICTS = new Set([
 const TOO_MANY_CONNECTIONS = '53300';
 
 /** https://www.postgresql.org/docs/current/errcodes-appendix.html; what has no code is of the connection. */
-function kindOf(cause: unknown): FaultKind {
+function kindOf(cause: unknown): DatabaseErrorKind {
   if (!(cause instanceof pg.DatabaseError)) return 'lost';
   const { code = '' } = cause;
   if (CONFLICTS.has(code)) return 'conflict';
@@ -52,7 +52,7 @@ function kindOf(cause: unknown): FaultKind {
 
 /** For a start that cannot go on: with the server's own words, and without the address, which may hold a password. */
 export function cannotUse(error: unknown): unknown {
-  if (!(error instanceof DatabaseFault)) return error;
+  if (!(error instanceof PostgresError)) return error;
   const { cause } = error;
   return new SvcError('database_unusable', `The PostgreSQL database cannot be used${why(cause)}.`, {
     hint: hintFor(error),
@@ -60,7 +60,7 @@ export function cannotUse(error: unknown): unknown {
   });
 }
 
-function hintFor({ kind, cause }: DatabaseFault): string {
+function hintFor({ kind, cause }: PostgresError): string {
   if (kind === 'conflict') {
     return 'A backup or a query that takes long holds its tables: end it, or start again afterwards.';
   }

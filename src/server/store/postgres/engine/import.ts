@@ -1,11 +1,11 @@
 import { SvcError } from '../../../../base/svc-error.ts';
 import {
   columnsOf,
-  type MovedRow,
-  type MovedTable,
-  movedTables,
   type PageSize,
   rowText,
+  type TransferRow,
+  type TransferTable,
+  transferTables,
 } from '../../transfer.ts';
 import { migrations } from '../migrations/migrations.ts';
 import {
@@ -14,7 +14,7 @@ import {
   openConnections,
   requireUtf8,
 } from './connections.ts';
-import { cannotUse, DatabaseFault } from './errors.ts';
+import { cannotUse, PostgresError } from './errors.ts';
 import { migrate } from './migrate.ts';
 import { makePartitions } from './partitions.ts';
 import { plannedAnew, type SqlValue, sql } from './sql.ts';
@@ -22,11 +22,11 @@ import { accessTo } from './transactions.ts';
 
 /** Where the rows come from. */
 export interface ImportSource {
-  pages(table: MovedTable, most: PageSize): Iterable<MovedRow[]>;
+  pages(table: TransferTable, most: PageSize): Iterable<TransferRow[]>;
   /** Whether it was marked before: a move to this very target that may have arrived. */
   readonly wasMarked: boolean;
   /** Called before the commit: from it on, what the source holds is the target's. */
-  markMoved(): void;
+  markExported(): void;
   takeBackMark(): void;
 }
 
@@ -45,7 +45,7 @@ const SEQUENCES = ['challenges', 'ledger', 'receipts', 'events'];
 
 /**
  * Moves everything into an empty database, in one transaction: writes it, reads it back and compares each row, and
- * commits after `markMoved`. Answers how many rows it moved. Nothing is there after it rejects.
+ * commits after `markExported`. Answers how many rows it moved. Nothing is there after it rejects.
  *
  * @throws SvcError `target_not_empty`, `move_differs`, `database_unusable`, `database_foreign`.
  */
@@ -64,7 +64,8 @@ export async function importTables(
       await requireEmpty(connection, source);
       let moved = 0;
       await connection.execute(setTriggers('DISABLE'));
-      for (const table of movedTables) moved += await write(connection, table, source, onProgress);
+      for (const table of transferTables)
+        moved += await write(connection, table, source, onProgress);
       await connection.execute(setTriggers('ENABLE'));
       for (const name of SEQUENCES) {
         await connection.rows(
@@ -72,8 +73,8 @@ export async function importTables(
             (SELECT coalesce(max(seq), 0) + 1 FROM ${name}), false)`),
         );
       }
-      for (const table of movedTables) await compare(connection, table, source, onProgress);
-      source.markMoved();
+      for (const table of transferTables) await compare(connection, table, source, onProgress);
+      source.markExported();
       await commit(connection, source);
       return moved;
     });
@@ -99,7 +100,7 @@ async function commit(connection: Connection, source: ImportSource): Promise<voi
   try {
     await connection.execute('COMMIT');
   } catch (error) {
-    if (!(error instanceof DatabaseFault) || error.kind !== 'lost') {
+    if (!(error instanceof PostgresError) || error.kind !== 'lost') {
       source.takeBackMark();
       throw error;
     }
@@ -115,7 +116,7 @@ async function requireEmpty(
   connection: Connection,
   { wasMarked }: Pick<ImportSource, 'wasMarked'>,
 ): Promise<void> {
-  const names = movedTables.map(({ name }) => name);
+  const names = transferTables.map(({ name }) => name);
   await connection.execute(`LOCK TABLE ${names.join(', ')} IN EXCLUSIVE MODE`);
   await connection.execute('DELETE FROM cursor_key');
   for (const name of names) {
@@ -131,7 +132,7 @@ async function requireEmpty(
 
 async function write(
   connection: Connection,
-  table: MovedTable,
+  table: TransferTable,
   source: ImportSource,
   onProgress: (at: ImportProgress) => void,
 ): Promise<number> {
@@ -168,7 +169,7 @@ async function columnTypes(connection: Connection, table: string): Promise<Map<s
 
 async function compare(
   connection: Connection,
-  table: MovedTable,
+  table: TransferTable,
   source: ImportSource,
   onProgress: (at: ImportProgress) => void,
 ): Promise<void> {
@@ -178,10 +179,10 @@ async function compare(
   const select = `SELECT ${columns.join(', ')} FROM ${table.name}`;
   const first = plannedAnew(`${select} ORDER BY ${key} LIMIT $1`);
   const next = plannedAnew(`${select} WHERE (${key}) > (${places}) ORDER BY ${key} LIMIT $1`);
-  let last: MovedRow | undefined;
-  const readOn = async (rows: number): Promise<MovedRow[]> => {
+  let last: TransferRow | undefined;
+  const readOn = async (rows: number): Promise<TransferRow[]> => {
     const place = last?.slice(0, table.key.length) ?? [];
-    const found = await connection.rows<Record<string, MovedRow[number]>>(
+    const found = await connection.rows<Record<string, TransferRow[number]>>(
       last === undefined ? first : next,
       [rows, ...place],
     );
@@ -202,7 +203,7 @@ async function compare(
   if (rest !== undefined) throw differs(table, rest);
 }
 
-function differs({ name, key }: MovedTable, row: MovedRow): SvcError {
+function differs({ name, key }: TransferTable, row: TransferRow): SvcError {
   const place = key.map((column, i) => `${column} ${String(row[i])}`).join(', ');
   return new SvcError('move_differs', `Table ${name} differs at ${place}. Nothing was moved.`);
 }

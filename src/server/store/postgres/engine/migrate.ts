@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { SvcError } from '../../../../base/svc-error.ts';
 import type { Connection, Connections } from './connections.ts';
-import { DatabaseFault } from './errors.ts';
+import { PostgresError } from './errors.ts';
 import { sql } from './sql.ts';
 
 export interface Migration {
@@ -60,7 +60,7 @@ export async function migrate(
       if (version >= migrations.length) return version;
       attempt = 0;
     } catch (error) {
-      const isConflict = error instanceof DatabaseFault && error.kind === 'conflict';
+      const isConflict = error instanceof PostgresError && error.kind === 'conflict';
       if (!isConflict || attempt === ATTEMPTS) throw error;
       await delay(Math.random() * 2 * REST_MS);
     }
@@ -95,7 +95,7 @@ async function step(connection: Connection, migrations: readonly Migration[]): P
     await connection.execute('COMMIT');
     return migration === undefined ? version : version + 1;
   } catch (error) {
-    const isLost = error instanceof DatabaseFault && error.kind === 'lost';
+    const isLost = error instanceof PostgresError && error.kind === 'lost';
     if (!isLost) await connection.execute('ROLLBACK');
     throw error;
   }

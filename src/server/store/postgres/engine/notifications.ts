@@ -1,5 +1,5 @@
 import type pg from 'pg';
-import type { WakeUps } from '../../notifications.ts';
+import type { Triggers } from '../../notifications.ts';
 import type { Connections } from './connections.ts';
 import { sql } from './sql.ts';
 
@@ -23,12 +23,12 @@ const notify = sql(`SELECT pg_notify('${CHANNEL}', payload) FROM unnest($1::text
 
 export function startHints(
   connections: Connections,
-  { wakeUps, listen }: { wakeUps: WakeUps; listen: boolean },
+  { triggers, listen }: { triggers: Triggers; listen: boolean },
 ): Hints {
   let gathered = new Set<string>();
   let timer: NodeJS.Timeout | undefined;
   let sending: Promise<unknown> = Promise.resolve();
-  const listener = listen ? startListener(connections, wakeUps) : null;
+  const listener = listen ? startListener(connections, triggers) : null;
 
   function send(): void {
     timer = undefined;
@@ -41,7 +41,7 @@ export function startHints(
 
   return {
     tell(topics) {
-      for (const topic of topics) wakeUps.wake(topic);
+      for (const topic of topics) triggers.wake(topic);
       if (!listen || topics.length === 0) return;
       for (const topic of topics) gathered.add(topic);
       timer ??= setTimeout(send, GATHER_MS);
@@ -66,7 +66,7 @@ function inPayloads(topics: readonly string[]): string[] {
 }
 
 /** Listens on a session of its own, and on another when that is gone. */
-function startListener(connections: Connections, wakeUps: WakeUps): { close(): Promise<void> } {
+function startListener(connections: Connections, triggers: Triggers): { close(): Promise<void> } {
   let closed = false;
   let timer: NodeJS.Timeout | undefined;
   let client: pg.Client | undefined;
@@ -86,13 +86,13 @@ function startListener(connections: Connections, wakeUps: WakeUps): { close(): P
       client.on('error', again);
       client.on('end', again);
       client.on('notification', ({ payload = '' }) => {
-        if (payload === EVERYBODY) wakeUps.wakeAll();
-        else for (const topic of payload.split(',')) wakeUps.wake(topic);
+        if (payload === EVERYBODY) triggers.wakeAll();
+        else for (const topic of payload.split(',')) triggers.wake(topic);
       });
       await client.connect();
       await client.query(`LISTEN ${CHANNEL}`);
       // What was told in between was missed.
-      wakeUps.wakeAll();
+      triggers.wakeAll();
     } catch {
       again();
     }

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { begin, type Connection, type Connections, type Queries } from './connections.ts';
-import { DatabaseFault, faultAnswer } from './errors.ts';
+import { databaseErrorAnswer, PostgresError } from './errors.ts';
 import type { Sql } from './sql.ts';
 
 /** What the parts of the store share. Everything rejects with `storage_unavailable` where the database fails. */
@@ -96,11 +96,11 @@ async function repeated<T>(work: () => Promise<T>): Promise<T> {
       return await work();
     } catch (error) {
       if (error instanceof UnknownOutcome) {
-        throw faultAnswer(error.cause, 'It is not known whether the write became durable.');
+        throw databaseErrorAnswer(error.cause, 'It is not known whether the write became durable.');
       }
       const mayRepeat = isLost(error) || (isConflict(error) && attempt < ATTEMPTS);
       if (!mayRepeat || performance.now() > end) {
-        throw faultAnswer(error, 'The database did not take or answer the request.');
+        throw databaseErrorAnswer(error, 'The database did not take or answer the request.');
       }
       // Random, so that those who met do not meet again.
       await delay(Math.random() * BACKOFF_MS * 2 ** Math.min(attempt, ATTEMPTS));
@@ -109,9 +109,9 @@ async function repeated<T>(work: () => Promise<T>): Promise<T> {
 }
 
 function isLost(error: unknown): boolean {
-  return error instanceof DatabaseFault && error.kind === 'lost';
+  return error instanceof PostgresError && error.kind === 'lost';
 }
 
 function isConflict(error: unknown): boolean {
-  return error instanceof DatabaseFault && error.kind === 'conflict';
+  return error instanceof PostgresError && error.kind === 'conflict';
 }

@@ -90,7 +90,7 @@ export async function* rollupsFollowSamples(tx: Queries): AsyncGenerator<string>
       if (open !== undefined) yield* compare(tx, open);
       open = await begin(tx, robotId, day);
     }
-    open.tallies.add(row.recorded_at, readingsOf({ batteryPct, state, metrics }));
+    open.aggregates.add(row.recorded_at, readingsOf({ batteryPct, state, metrics }));
   }
   if (open !== undefined) yield* compare(tx, open);
   yield* rollupsWithoutSamples(tx);

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
 import Database from 'better-sqlite3';
-import { faultKind } from './connections.ts';
+import { databaseErrorKind } from './connections.ts';
 
 export interface Checkpoints {
   /** Call after each commit. */
@@ -141,6 +141,6 @@ class ThreadCheckpoints implements Checkpoints {
 
   /** Where there is no room or a lock is held, the next one may do better. */
   #fail(error: unknown): void {
-    if (faultKind(error) === 'fatal' && error instanceof Error) this.#onFatal(error);
+    if (databaseErrorKind(error) === 'fatal' && error instanceof Error) this.#onFatal(error);
   }
 }

@@ -62,7 +62,7 @@ export function lockDatabase(path: string): { release(): void } {
     lock.exec('BEGIN EXCLUSIVE');
   } catch (error) {
     lock.close();
-    if (faultKind(error) !== 'busy') throw error;
+    if (databaseErrorKind(error) !== 'busy') throw error;
     throw new SvcError('database_locked', `Another svc-server uses the database ${path}.`, {
       hint: 'Stop it, or give this one a data folder of its own. Several servers on one database need PostgreSQL: SVC_DATABASE_URL=postgres://…',
       cause: error,
@@ -127,7 +127,7 @@ export interface Access {
   readNow<T>(query: () => T): T;
 }
 
-export type FaultKind =
+export type DatabaseErrorKind =
   /** Another process holds the write lock; the same attempt can succeed later. */
   | 'busy'
   /** No room on the disk. */
@@ -139,7 +139,7 @@ export type FaultKind =
   | 'other';
 
 /** What an error of SQLite means, or null when it is none of SQLite's. */
-export function faultKind(error: unknown): FaultKind | null {
+export function databaseErrorKind(error: unknown): DatabaseErrorKind | null {
   if (!(error instanceof Database.SqliteError)) return null;
   const { code } = error;
   if (code.startsWith('SQLITE_BUSY') || code.startsWith('SQLITE_LOCKED')) return 'busy';

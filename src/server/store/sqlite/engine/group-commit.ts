@@ -1,8 +1,8 @@
 import type { Database } from 'better-sqlite3';
 import { storageUnavailable } from '../../../ports/errors.ts';
-import { faultKind } from './connections.ts';
+import { databaseErrorKind } from './connections.ts';
 import type { LogFile } from './disk.ts';
-import type { TurnSnapshot } from './read-snapshot.ts';
+import type { ReadSnapshot } from './read-snapshot.ts';
 
 export interface GroupCommitOptions {
   /** The write connection: WAL, `synchronous=NORMAL`, busy timeout 0. Nothing else may write on it. */
@@ -10,7 +10,7 @@ export interface GroupCommitOptions {
   /** Of `db`: a commit is durable when it is flushed. */
   log: LogFile;
   /** Of the reads of this process, which see a commit when it is durable. */
-  snapshot: TurnSnapshot;
+  snapshot: ReadSnapshot;
   /** What a group has to wait for before it begins, asked while no read is held; null where nothing. */
   beforeGroup?: (() => Promise<void> | null) | undefined;
   /** Commits something that needs room on the disk; throws when there is none. */
@@ -200,7 +200,7 @@ class SqliteGroupCommit implements GroupCommit {
       this.#sql.release.run();
       return () => job.resolve(result);
     } catch (error) {
-      const kind = faultKind(error);
+      const kind = databaseErrorKind(error);
       if (!this.#db.inTransaction || kind === 'full' || kind === 'fatal') throw error;
       this.#sql.undo.run();
       this.#sql.release.run();
@@ -222,8 +222,8 @@ class SqliteGroupCommit implements GroupCommit {
     }
     this.#reject(group, error);
     // A transaction that can neither be committed nor undone leaves the connection useless.
-    if (worst !== error || faultKind(error) === 'fatal') this.#endWith(worst);
-    else if (faultKind(error) === 'full') this.#refuseUntilRoom();
+    if (worst !== error || databaseErrorKind(error) === 'fatal') this.#endWith(worst);
+    else if (databaseErrorKind(error) === 'full') this.#refuseUntilRoom();
     if (this.#refusal !== null) this.#refuseQueue();
   }
 
@@ -233,7 +233,7 @@ class SqliteGroupCommit implements GroupCommit {
   }
 
   #cannotBegin(error: unknown): void {
-    if (faultKind(error) === 'busy') {
+    if (databaseErrorKind(error) === 'busy') {
       this.#waitForLock(error);
     } else {
       this.#loseGroup(this.#queue.splice(0), error);
@@ -275,7 +275,7 @@ class SqliteGroupCommit implements GroupCommit {
         this.#refusal = null;
       } catch (error) {
         if (this.#db.inTransaction) this.#db.exec('ROLLBACK');
-        if (faultKind(error) === 'fatal') this.#endWith(error);
+        if (databaseErrorKind(error) === 'fatal') this.#endWith(error);
         else this.#probeLater();
       }
     }, this.#options.probeEveryMs ?? PROBE_EVERY_MS);

@@ -1,8 +1,8 @@
 import type { Database } from 'better-sqlite3';
 import type { Checkpoints } from './checkpoints.ts';
-import { faultKind } from './connections.ts';
+import { databaseErrorKind } from './connections.ts';
 import type { GroupCommit } from './group-commit.ts';
-import type { TurnSnapshot } from './read-snapshot.ts';
+import type { ReadSnapshot } from './read-snapshot.ts';
 
 export interface LogPurge {
   /**
@@ -35,7 +35,7 @@ export function startLogPurge({
   /** Of this process, if there are any: one under way would keep the log from being emptied. */
   checkpoints: Checkpoints | null;
   /** A read of this process would keep it as well. */
-  snapshot: TurnSnapshot;
+  snapshot: ReadSnapshot;
   onFatal: (error: Error) => void;
 }): LogPurge {
   let waiting: (() => void)[] = [];
@@ -74,7 +74,7 @@ export function startLogPurge({
       const [result] = writer.pragma('wal_checkpoint(TRUNCATE)') as { busy: 0 | 1 }[];
       return result?.busy === 0;
     } catch (error) {
-      if (faultKind(error) === 'fatal' && error instanceof Error) onFatal(error);
+      if (databaseErrorKind(error) === 'fatal' && error instanceof Error) onFatal(error);
       return false;
     }
   }

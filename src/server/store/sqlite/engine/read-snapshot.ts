@@ -1,6 +1,6 @@
 import type { Database } from 'better-sqlite3';
 
-export interface TurnSnapshot {
+export interface ReadSnapshot {
   /** Call before a read. */
   enter(): void;
   /** Call before a commit: reads go on seeing what is there now until `leave`. */
@@ -14,7 +14,7 @@ export interface TurnSnapshot {
  * system's locks, which costs more than most reads. What is not durable yet nobody may be told of: while a commit is
  * flushed, reads share the transaction that began before it.
  */
-export function turnSnapshot(reader: Database): TurnSnapshot {
+export function readSnapshot(reader: Database): ReadSnapshot {
   const begin = reader.prepare('BEGIN');
   const fix = reader.prepare('SELECT 1 FROM sqlite_schema LIMIT 1');
   const end = reader.prepare('COMMIT');

@@ -2,10 +2,10 @@ import Database from 'better-sqlite3';
 import { SvcError } from '../../../../base/svc-error.ts';
 import {
   columnsOf,
-  type MovedRow,
-  type MovedTable,
   type PageSize,
   sizeOf,
+  type TransferRow,
+  type TransferTable,
 } from '../../transfer.ts';
 import { canonicalPath, lockDatabase, requireDatabase } from '../engine/connections.ts';
 import { requireSchema } from '../engine/migrate.ts';
@@ -14,10 +14,10 @@ import { refuseUnfinishedRestore } from './unfinished-restore.ts';
 
 export interface SqliteExport {
   /** All rows of a table in the order of its key, in pages. */
-  pages(table: MovedTable, most: PageSize): Iterable<MovedRow[]>;
+  pages(table: TransferTable, most: PageSize): Iterable<TransferRow[]>;
   readonly wasMarked: boolean;
   /** From now on nothing opens the database but another try to move it there. Durable. */
-  markMoved(): void;
+  markExported(): void;
   takeBackMark(): void;
   close(): void;
 }
@@ -43,8 +43,8 @@ export function openExport(path: string, target: string): SqliteExport {
   try {
     db.pragma('synchronous = FULL');
     requireSchema(db, migrations);
-    wasMarked = movedTo(db) === target;
-    if (!wasMarked) refuseMoved(db);
+    wasMarked = exportedTo(db) === target;
+    if (!wasMarked) refuseExported(db);
   } catch (error) {
     close();
     if (error instanceof Database.SqliteError && error.code === 'SQLITE_NOTADB') {
@@ -59,12 +59,12 @@ export function openExport(path: string, target: string): SqliteExport {
     *pages(table, most) {
       const columns = columnsOf(table).join(', ');
       const rows = db
-        .prepare<[], MovedRow>(
+        .prepare<[], TransferRow>(
           `SELECT ${columns} FROM ${table.source ?? table.name} ORDER BY ${table.key.join(', ')}`,
         )
         .raw()
         .iterate();
-      let page: MovedRow[] = [];
+      let page: TransferRow[] = [];
       let bytes = 0;
       for (const row of rows) {
         page.push(row);
@@ -76,8 +76,8 @@ export function openExport(path: string, target: string): SqliteExport {
       }
       if (page.length > 0) yield page;
     },
-    markMoved: () => {
-      if (movedTo(db) !== null) return;
+    markExported: () => {
+      if (exportedTo(db) !== null) return;
       db.transaction(() => {
         db.exec('CREATE TABLE moved (target TEXT NOT NULL) STRICT');
         db.prepare('INSERT INTO moved VALUES (?)').run(target);
@@ -89,15 +89,15 @@ export function openExport(path: string, target: string): SqliteExport {
 }
 
 /** @throws SvcError `database_moved`. */
-export function refuseMoved(db: Database.Database): void {
-  const target = movedTo(db);
+export function refuseExported(db: Database.Database): void {
+  const target = exportedTo(db);
   if (target === null) return;
   throw new SvcError('database_moved', `What this database held was moved to ${target}.`, {
     hint: 'Set SVC_DATABASE_URL to where it is now. Never run both.',
   });
 }
 
-function movedTo(db: Database.Database): string | null {
+function exportedTo(db: Database.Database): string | null {
   const mark = db.prepare(`SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'moved'`);
   if (mark.get() === undefined) return null;
   const row = db.prepare<[], { target: string }>('SELECT target FROM moved').get();

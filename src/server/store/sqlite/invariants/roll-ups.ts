@@ -146,7 +146,7 @@ export function* rollupsFollowSamples(db: Database): Generator<string> {
       if (open !== undefined) yield* violationsOfDay(open);
       open = startDay(robotId, day, namesOf(robotId, day));
     }
-    open.tallies.add(row.recorded_at, readingsOf({ batteryPct, state, metrics }));
+    open.aggregates.add(row.recorded_at, readingsOf({ batteryPct, state, metrics }));
   }
   if (open !== undefined) yield* violationsOfDay(open);
   yield* rollupsWithoutSamples(db);

@@ -1,15 +1,15 @@
 import type { Database } from 'better-sqlite3';
 import { stepMs } from '../../../ports/telemetry.ts';
 import {
+  Aggregate,
   BATTERY,
   type DayNames,
   dayNames,
   noNames,
   readingsOf,
-  Tally,
 } from '../../rows/aggregate.ts';
-import { DayTallies } from '../../rows/roll-ups.ts';
-import { tallySaver } from '../roll-ups.ts';
+import { DayAggregates } from '../../rows/roll-ups.ts';
+import { aggregateSaver } from '../roll-ups.ts';
 
 /**
  * Summaries of minutes beside those of hours and days, packed, and how far retention has come. What the samples
@@ -85,23 +85,23 @@ function dayTaker(db: Database): (robotId: string, day: EarlierRow) => number | 
      WHERE robot_id = ? AND resolution = 'hour' AND at >= ? AND at < ? ORDER BY at`,
   );
   const readDay = dayReader(db);
-  const saved = tallySaver(db);
+  const saved = aggregateSaver(db);
   return (robotId, day) => {
     const hours = hoursOf.all(robotId, day.at, day.at + stepMs.day);
     const names = dayNames(noNames);
-    const earlierDay = toTally(day, names);
-    const earlierHours = hours.map((hour) => ({ at: hour.at, earlier: toTally(hour, names) }));
+    const earlierDay = toAggregate(day, names);
+    const earlierHours = hours.map((hour) => ({ at: hour.at, earlier: toAggregate(hour, names) }));
     const counted = readDay(robotId, day.at, names);
     let horizon: number | null = null;
-    for (const [resolution, at, tally] of counted.all()) {
-      saved.tally(robotId, resolution, at, tally);
+    for (const [resolution, at, aggregate] of counted.all()) {
+      saved.aggregate(robotId, resolution, at, aggregate);
     }
     for (const { at, earlier } of earlierHours) {
       if (counted.by('hour').get(at)?.samples === earlier.samples) continue;
-      saved.tally(robotId, 'hour', at, earlier);
+      saved.aggregate(robotId, 'hour', at, earlier);
       horizon = at + stepMs.hour;
     }
-    if (horizon !== null) saved.tally(robotId, 'day', day.at, earlierDay);
+    if (horizon !== null) saved.aggregate(robotId, 'day', day.at, earlierDay);
     if (names.states.size + names.metrics.size > 0) saved.names(robotId, day.at, names);
     return horizon;
   };
@@ -115,24 +115,24 @@ interface SampleRow {
   metrics: string;
 }
 
-function dayReader(db: Database): (robotId: string, day: number, names: DayNames) => DayTallies {
+function dayReader(db: Database): (robotId: string, day: number, names: DayNames) => DayAggregates {
   const page = db.prepare<[string, number, string, number, number], SampleRow>(
     `SELECT recorded_at, id, battery_pct, state, metrics FROM telemetry
      WHERE robot_id = ? AND (recorded_at, id) > (?, ?) AND recorded_at < ?
      ORDER BY recorded_at, id LIMIT ?`,
   );
   return (robotId, day, names) => {
-    const tallies = new DayTallies(names);
+    const aggregates = new DayAggregates(names);
     // Every id is greater than ''.
     let last = { recorded_at: day, id: '' };
     for (;;) {
       const rows = page.all(robotId, last.recorded_at, last.id, day + stepMs.day, SAMPLES_AT_ONCE);
       for (const row of rows) {
         const { battery_pct: batteryPct, state, metrics } = row;
-        tallies.add(row.recorded_at, readingsOf({ batteryPct, state, metrics }));
+        aggregates.add(row.recorded_at, readingsOf({ batteryPct, state, metrics }));
         last = row;
       }
-      if (rows.length < SAMPLES_AT_ONCE) return tallies;
+      if (rows.length < SAMPLES_AT_ONCE) return aggregates;
     }
   };
 }
@@ -146,22 +146,26 @@ interface EarlierSummary {
 }
 
 /** As far as the day has room for its names. */
-function toTally({ samples, summary }: EarlierRow, names: DayNames): Tally {
+function toAggregate({ samples, summary }: EarlierRow, names: DayNames): Aggregate {
   const { battery, states, metrics }: EarlierSummary = JSON.parse(summary);
-  const tally = new Tally();
-  tally.samples = samples;
-  if (battery !== null) addSpread(tally, BATTERY, battery);
+  const aggregate = new Aggregate();
+  aggregate.samples = samples;
+  if (battery !== null) addSpread(aggregate, BATTERY, battery);
   for (const [state, count] of states) {
     const number = names.states.take(state);
-    if (number !== undefined) tally.addState(number, count);
+    if (number !== undefined) aggregate.addState(number, count);
   }
   for (const [name, spread] of metrics) {
     const number = names.metrics.take(name);
-    if (number !== undefined) addSpread(tally, number + 1, spread);
+    if (number !== undefined) addSpread(aggregate, number + 1, spread);
   }
-  return tally;
+  return aggregate;
 }
 
-function addSpread(tally: Tally, place: number, [count, min, max, mean]: EarlierSpread): void {
-  tally.addSpread(place, { count, min, max, mean });
+function addSpread(
+  aggregate: Aggregate,
+  place: number,
+  [count, min, max, mean]: EarlierSpread,
+): void {
+  aggregate.addSpread(place, { count, min, max, mean });
 }

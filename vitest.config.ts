@@ -6,7 +6,7 @@ const shared = {
   hookTimeout: 120_000,
   retry: 0,
   allowOnly: false,
-  setupFiles: ['test/support/keep-failures.ts'],
+  setupFiles: ['test/support/before-each-file.ts'],
   tags: [{ name: 'full', description: 'Only `npm run test:full` runs it: docs/testing.md' }],
 };
 

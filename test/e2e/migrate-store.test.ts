@@ -150,11 +150,9 @@ it('moves a service to PostgreSQL with all that it holds, and what waited is anc
   const after = await onPostgres(before.url);
   const sameOwner = createClient({ baseUrl: after.url, fetch, credential: { session } });
   expect(await everything(sameOwner, robotId)).toEqual(seen);
-  const done = await mining(
-    robotClient(after.url, apiKey)
-      .call('completeTask', { params: { id: waiting }, body: { proof: { n: 2 } } })
-      .catch((error) => error),
-  );
+  const done = await robotClient(after.url, apiKey)
+    .call('completeTask', { params: { id: waiting }, body: { proof: { n: 2 } } })
+    .catch((error) => error);
   expect(done).toMatchObject({ code: 'completion_in_progress' });
   await mining(
     waitFor('the receipt', async () => {

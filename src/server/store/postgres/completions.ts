@@ -3,7 +3,7 @@ import type { CompletionStore, NewCompletion, QueueOutcome } from '../../ports/c
 import { storageUnavailable } from '../../ports/errors.ts';
 import type { CompletionState } from '../../ports/tasks.ts';
 import { completionMove } from '../../rules/anchoring.ts';
-import { reservation } from '../../rules/credits.ts';
+import { decideCompletion } from '../../rules/completions.ts';
 import { completionTopic, QUEUE_TOPIC, type Triggers } from '../notifications.ts';
 import { type QuoteRow, toQuote } from '../rows/anchoring.ts';
 import { newProofKey, sealProof } from '../rows/evidence.ts';
@@ -96,16 +96,17 @@ async function decide(access: Access, completion: NewCompletion): Promise<QueueO
   const { taskId, robotId, keyHash } = completion;
   const found = await access.first<SituationRow>(readSituation, [robotId, keyHash, taskId]);
   if (found === undefined) return { outcome: 'key_revoked' };
-  if (found.status === null) return { outcome: 'not_found' };
-  if (found.status === 'verified' || (found.state !== null && found.state !== 'failed')) {
-    return inTheWay(access, taskId);
-  }
-  if (found.anchor_quota < 1) return { outcome: 'no_anchor_quota' };
-  const quote = toQuote(found);
-  if (quote === null) return { outcome: 'no_fee_quote' };
-  const reserved = reservation(quote);
-  if (BigInt(found.gas_credit_wei) < reserved) return { outcome: 'no_gas_credit' };
-  return (await queueOnce(access, completion, found, reserved)) ? { outcome: 'queued' } : null;
+  const { status, state } = found;
+  const decision = decideCompletion({
+    hasKey: true,
+    task: status && { status, state },
+    balance: { anchorQuota: found.anchor_quota, gasCreditWei: BigInt(found.gas_credit_wei) },
+    quote: toQuote(found),
+  });
+  if (!('task' in decision)) return decision;
+  if (decision.outcome !== 'queued') return inTheWay(access, taskId);
+  const isQueued = await queueOnce(access, completion, found, decision.gasWei);
+  return isQueued ? { outcome: 'queued' } : null;
 }
 
 async function inTheWay(access: Access, taskId: string): Promise<QueueOutcome | null> {

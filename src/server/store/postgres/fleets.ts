@@ -1,21 +1,16 @@
-import { limits } from '../../../protocol/limits.ts';
 import type { FleetStore } from '../../ports/fleets.ts';
+import { hasRoomForFleet, nextSortOrder, reorderedFleets } from '../../rules/fleets.ts';
 import { FLEET_COLUMNS, type FleetRow, toFleet } from '../rows/fleets.ts';
 import { lockAccount } from './account.ts';
 import { NO_UUID, sql } from './engine/sql.ts';
 import type { Access } from './engine/transactions.ts';
 
-// Who waits for the account's lock finds the count of then.
-const takeRoom = sql(`SELECT FROM accounts
-  WHERE wallet = $1 AND fleet_count < ${limits.fleetsPerAccount} FOR NO KEY UPDATE`);
-// Ids follow time, so that the newest of the highest is still last.
+// A call that waited for the account's lock reads the count of after the wait.
+const countFleets = sql('SELECT fleet_count FROM accounts WHERE wallet = $1 FOR NO KEY UPDATE');
+const highest = sql('SELECT max(sort_order) AS sort_order FROM fleets WHERE wallet = $1');
 const create = sql(`INSERT INTO fleets (id, wallet, name, description, location, shift, tags,
     sort_order, created_at, updated_at)
-  SELECT $1, $2, $3, $4, $5, $6, $7,
-    least(coalesce((SELECT max(sort_order) FROM fleets WHERE wallet = $2) + 1, 0),
-      ${limits.sortOrderMax}),
-    $8, $8
-  RETURNING ${FLEET_COLUMNS}`);
+  VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $9) RETURNING ${FLEET_COLUMNS}`);
 const find = sql(`SELECT ${FLEET_COLUMNS} FROM fleets WHERE id = $1 AND wallet = $2`);
 const page = sql(`SELECT ${FLEET_COLUMNS} FROM fleets
   WHERE wallet = $1 AND (sort_order, id) > ($2, $3::uuid) ORDER BY sort_order, id LIMIT $4`);
@@ -42,11 +37,14 @@ export function fleetStore(access: Access): FleetStore {
   return {
     createFleet: ({ id, wallet, name, description, location, shift, tags, createdAt }) =>
       access.write(async (tx) => {
-        if ((await tx.first(takeRoom, [wallet])) === undefined) {
+        const account = await tx.first<{ fleet_count: number }>(countFleets, [wallet]);
+        if (account === undefined || !hasRoomForFleet(account.fleet_count)) {
           return { outcome: 'fleet_limit_reached' };
         }
+        const last = await tx.first<{ sort_order: number | null }>(highest, [wallet]);
         const values = [id, wallet, name, description, location, shift, JSON.stringify(tags)];
-        const row = await tx.first<FleetRow>(create, [...values, createdAt]);
+        const sortOrder = nextSortOrder(last?.sort_order ?? null);
+        const row = await tx.first<FleetRow>(create, [...values, sortOrder, createdAt]);
         if (row === undefined) throw new Error('The fleet was not stored');
         return { outcome: 'created', fleet: toFleet(row) };
       }),
@@ -94,9 +92,12 @@ export function fleetStore(access: Access): FleetStore {
         // No fleet is added meanwhile, and none of them changes.
         await lockAccount(tx, wallet);
         const rows = await tx.rows<{ id: string }>(takeAll, [wallet]);
-        const others = new Set(rows.map(({ id }) => id));
-        if (!ids.every((id) => others.delete(id))) return null;
-        await tx.run(reorder, [[...ids, ...others], now]);
+        const order = reorderedFleets(
+          rows.map(({ id }) => id),
+          ids,
+        );
+        if (order === null) return null;
+        await tx.run(reorder, [order, now]);
         return (await tx.rows<FleetRow>(all, [wallet])).map(toFleet);
       }),
   };

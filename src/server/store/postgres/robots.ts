@@ -1,8 +1,9 @@
 import { Turns } from '../../../base/turns.ts';
-import { limits } from '../../../protocol/limits.ts';
 import type { RobotStore } from '../../ports/robots.ts';
-import type { TaskRecord } from '../../ports/tasks.ts';
+import type { CompletionState, TaskRecord } from '../../ports/tasks.ts';
 import type { SampleRecord } from '../../ports/telemetry.ts';
+import { returnsReservation } from '../../rules/completions.ts';
+import { hasRoomForRobot } from '../../rules/fleets.ts';
 import { completionTopic } from '../notifications.ts';
 import { keyHint, newest, ROBOT_COLUMNS, type RobotRow, toRobot } from '../rows/robots.ts';
 import { lockAccount, releaseReservations } from './account.ts';
@@ -16,14 +17,11 @@ const authenticate = sql(`WITH robot AS (SELECT id, wallet FROM robots WHERE key
   ${counting('robot', 'SELECT id::text AS key FROM robot')}
   SELECT robot.id, robot.wallet, call.now, counted.used
   FROM robot CROSS JOIN call LEFT JOIN counted ON true`);
-// Who waits for the account's lock finds the count of then.
-const create = sql(`WITH account AS (
-    SELECT wallet FROM accounts WHERE wallet = $2 AND robot_count < ${limits.robotsPerAccount}
-    FOR NO KEY UPDATE
-  )
-  INSERT INTO robots (id, wallet, name, description, key_hash, key_hint, created_at, updated_at)
-  SELECT $1::uuid, wallet, $3::text, $4::text, $5::text, $6::text, $7::bigint, $7 FROM account
-  RETURNING ${ROBOT_COLUMNS}`);
+// A call that waited for the account's lock reads the count of after the wait.
+const countRobots = sql('SELECT robot_count FROM accounts WHERE wallet = $1 FOR NO KEY UPDATE');
+const create = sql(`INSERT INTO robots (id, wallet, name, description, key_hash, key_hint,
+    created_at, updated_at)
+  VALUES ($1, $2, $3, $4, $5, $6, $7, $7) RETURNING ${ROBOT_COLUMNS}`);
 const find = sql(`SELECT ${ROBOT_COLUMNS} FROM robots WHERE id = $1 AND wallet = $2`);
 const page = sql(`SELECT ${ROBOT_COLUMNS} FROM robots
   WHERE wallet = $1 AND id > $2 ORDER BY id LIMIT $3`);
@@ -77,9 +75,15 @@ export function robotStore(access: Access): Omit<RobotStore, 'deleteRobot'> {
 
     async createRobot({ id, wallet, name, description, keyHash, createdAt }) {
       const values = [id, wallet, name, description, keyHash, keyHint(keyHash), createdAt];
-      const row = await access.write((tx) => tx.first<RobotRow>(create, values));
-      if (row === undefined) return { outcome: 'robot_limit_reached' };
-      return { outcome: 'created', robot: toRobot(row) };
+      return access.write(async (tx) => {
+        const account = await tx.first<{ robot_count: number }>(countRobots, [wallet]);
+        if (account === undefined || !hasRoomForRobot(account.robot_count)) {
+          return { outcome: 'robot_limit_reached' };
+        }
+        const row = await tx.first<RobotRow>(create, values);
+        if (row === undefined) throw new Error('The robot was not stored');
+        return { outcome: 'created', robot: toRobot(row) };
+      });
     },
 
     async getRobot(id, wallet) {
@@ -147,7 +151,7 @@ const takeTasks = sql(`SELECT id, status FROM tasks WHERE id IN (
     SELECT id FROM tasks WHERE robot_id = $1 AND status = $2
     ORDER BY created_at DESC, id DESC LIMIT ${TASKS_PER_COMMIT})
   ORDER BY id FOR UPDATE`);
-const takeQueued = sql(`SELECT task_id FROM completions
+const takeQueued = sql(`SELECT task_id, state FROM completions
   WHERE task_id = ANY($1::uuid[]) AND state = 'queued' ORDER BY task_id FOR UPDATE`);
 const forget = sql(`WITH forgotten_receipts AS (
     DELETE FROM receipts WHERE task_id = ANY($1::uuid[])
@@ -205,12 +209,14 @@ async function forgetSome(
     return [];
   }
   const ids = tasks.map((task) => task.id);
-  // What was verified once is settled, and its anchor paid for, even if it waits to be anchored anew.
-  const unpaid = tasks.flatMap((task) => (task.status === 'claimed' ? [task.id] : []));
-  const queued = await tx.rows<{ task_id: string }>(takeQueued, [unpaid]);
+  const queued = await tx.rows<{ task_id: string; state: CompletionState }>(takeQueued, [ids]);
+  const statusOf = new Map(tasks.map(({ id: taskId, status }) => [taskId, status]));
+  const returned = queued.filter(({ task_id: taskId, state }) =>
+    returnsReservation({ status: statusOf.get(taskId) ?? 'verified', state }),
+  );
   await releaseReservations(
     tx,
-    queued.map(({ task_id }) => task_id),
+    returned.map(({ task_id }) => task_id),
     now,
   );
   await tx.run(forget, [ids, now]);

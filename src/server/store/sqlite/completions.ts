@@ -1,7 +1,7 @@
 import type { Database } from 'better-sqlite3';
 import type { CompletionStore, NewCompletion, QueueOutcome } from '../../ports/completions.ts';
 import { completionMove } from '../../rules/anchoring.ts';
-import { reservation } from '../../rules/credits.ts';
+import { decideCompletion } from '../../rules/completions.ts';
 import { completionTopic, QUEUE_TOPIC, type Triggers } from '../notifications.ts';
 import { newProofKey, sealProof } from '../rows/evidence.ts';
 import type { Ledger } from './account.ts';
@@ -30,24 +30,21 @@ export function completionStore(
   );
 
   function queueInWrite(completion: NewCompletion): QueueOutcome {
-    if (liveRobot.get(completion.robotId, completion.keyHash) === undefined) {
-      return { outcome: 'key_revoked' };
-    }
-    const task = readTask(completion.taskId);
-    if (task === null || task.robotId !== completion.robotId) return { outcome: 'not_found' };
-    if (task.status === 'verified') return { outcome: 'already_completed', task };
-    if (task.completion !== null && task.completion.state !== 'failed') {
-      return { outcome: 'completion_in_progress', task };
-    }
-    const balance = ledger.balanceOf(task.wallet);
-    if (balance === null || balance.anchorQuota < 1) return { outcome: 'no_anchor_quota' };
-    const quote = readQuote();
-    if (quote === null) return { outcome: 'no_fee_quote' };
-    const reserved = reservation(quote);
-    if (balance.gasCreditWei < reserved) return { outcome: 'no_gas_credit' };
-    queue(completion, task.wallet, reserved);
-    seen(completion.robotId, completion.now);
-    return { outcome: 'queued' };
+    const { robotId, keyHash, taskId, now } = completion;
+    const found = readTask(taskId);
+    const record = found?.robotId === robotId ? found : null;
+    const decision = decideCompletion({
+      hasKey: liveRobot.get(robotId, keyHash) !== undefined,
+      task: record && { status: record.status, state: record.completion?.state ?? null, record },
+      balance: record && ledger.balanceOf(record.wallet),
+      quote: readQuote(),
+    });
+    if (!('task' in decision)) return decision;
+    const { outcome, task } = decision;
+    if (outcome !== 'queued') return { outcome, task: task.record };
+    queue(completion, task.record.wallet, decision.gasWei);
+    seen(robotId, now);
+    return { outcome };
   }
 
   return {

@@ -1,6 +1,6 @@
 import type { Database } from 'better-sqlite3';
-import { limits } from '../../../protocol/limits.ts';
 import type { FleetRecord, FleetStore } from '../../ports/fleets.ts';
+import { hasRoomForFleet, nextSortOrder, reorderedFleets } from '../../rules/fleets.ts';
 import { FLEET_COLUMNS, type FleetRow, toFleet } from '../rows/fleets.ts';
 import type { Access } from './engine/connections.ts';
 
@@ -39,15 +39,13 @@ export function fleetStore({ reader, writer, write, read }: Access): FleetStore 
   return {
     createFleet: (fleet) =>
       write(() => {
-        if ((count.get(fleet.wallet)?.fleets ?? 0) >= limits.fleetsPerAccount) {
+        if (!hasRoomForFleet(count.get(fleet.wallet)?.fleets ?? 0)) {
           return { outcome: 'fleet_limit_reached' };
         }
-        const highest = last.get(fleet.wallet)?.sort_order ?? -1;
         insert.run({
           ...fleet,
           tags: JSON.stringify(fleet.tags),
-          // Ids follow time, so that the newest of the highest is still last.
-          sortOrder: Math.min(highest + 1, limits.sortOrderMax),
+          sortOrder: nextSortOrder(last.get(fleet.wallet)?.sort_order ?? null),
         });
         return { outcome: 'created', fleet: stored(findInWrite(fleet.id, fleet.wallet)) };
       }),
@@ -94,17 +92,11 @@ function reorderFleets({ writer, write }: Pick<Access, 'writer' | 'write'>) {
   );
   const reorder: FleetStore['reorderFleets'] = (wallet, ids, now) =>
     write(() => {
-      const others = new Map(all.all(wallet).map((row) => [row.id, row]));
-      const order: FleetRow[] = [];
-      for (const id of ids) {
-        const row = others.get(id);
-        if (row === undefined) return null;
-        others.delete(id);
-        order.push(row);
-      }
-      order.push(...others.values());
-      for (const [sortOrder, row] of order.entries()) {
-        if (row.sort_order !== sortOrder) place.run(sortOrder, now, row.id);
+      const before = new Map(all.all(wallet).map((row) => [row.id, row.sort_order]));
+      const order = reorderedFleets([...before.keys()], ids);
+      if (order === null) return null;
+      for (const [sortOrder, id] of order.entries()) {
+        if (before.get(id) !== sortOrder) place.run(sortOrder, now, id);
       }
       return all.all(wallet).map(toFleet);
     });

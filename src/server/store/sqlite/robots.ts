@@ -1,9 +1,10 @@
 import type { Database } from 'better-sqlite3';
 import { Turns } from '../../../base/turns.ts';
-import { limits } from '../../../protocol/limits.ts';
 import type { RobotPatch, RobotRecord, RobotStore } from '../../ports/robots.ts';
 import type { CompletionState, TaskRecord } from '../../ports/tasks.ts';
 import type { SampleRecord } from '../../ports/telemetry.ts';
+import { returnsReservation } from '../../rules/completions.ts';
+import { hasRoomForRobot } from '../../rules/fleets.ts';
 import { completionTopic, type Triggers } from '../notifications.ts';
 import { keyHint, newest, ROBOT_COLUMNS, type RobotRow, toRobot } from '../rows/robots.ts';
 import type { Ledger } from './account.ts';
@@ -42,7 +43,7 @@ export function robotStore(
 
     createRobot: (robot) =>
       write(() => {
-        if ((count.get(robot.wallet)?.robots ?? 0) >= limits.robotsPerAccount) {
+        if (!hasRoomForRobot(count.get(robot.wallet)?.robots ?? 0)) {
           return { outcome: 'robot_limit_reached' };
         }
         const row = insert.get({ ...robot, keyHint: keyHint(robot.keyHash) });
@@ -211,10 +212,7 @@ function forgetTask({ writer }: Access, ledger: Ledger): (taskId: string, now: n
   return (taskId, now) => {
     const task = stateOf.get(taskId);
     if (task === undefined) throw new Error('The task to forget is not there');
-    // What was verified once is settled, and its anchor paid for, even if it waits to be anchored anew.
-    if (task.state === 'queued' && task.status === 'claimed') {
-      ledger.releaseReservation(taskId, now);
-    }
+    if (returnsReservation(task)) ledger.releaseReservation(taskId, now);
     for (const deletion of deletions) deletion.run(taskId);
     deleteTask.run(taskId);
     bury.run(taskId, now);

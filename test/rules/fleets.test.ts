@@ -1,0 +1,46 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { limits } from '../../src/protocol/limits.ts';
+import {
+  hasRoomForFleet,
+  hasRoomForRobot,
+  nextSortOrder,
+  reorderedFleets,
+} from '../../src/server/rules/fleets.ts';
+
+describe('the order of fleets', () => {
+  it('has the wanted ones first, then the others as they were, and all of them once', () => {
+    const ids = fc.uniqueArray(fc.string(), { maxLength: 12 });
+    fc.assert(
+      fc.property(ids, fc.nat(), (before, cut) => {
+        const wanted = before.toReversed().slice(0, cut % (before.length + 1));
+
+        const order = reorderedFleets(before, wanted) ?? [];
+
+        expect(order.slice(0, wanted.length)).toEqual(wanted);
+        expect(order.slice(wanted.length)).toEqual(before.filter((id) => !wanted.includes(id)));
+      }),
+    );
+  });
+
+  it('refuses a fleet that is not among them, and one that is wanted twice', () => {
+    expect(reorderedFleets(['a', 'b'], ['c'])).toBeNull();
+    expect(reorderedFleets(['a', 'b'], ['a', 'a'])).toBeNull();
+  });
+
+  it('puts a new fleet last, up to the highest sort order', () => {
+    expect(nextSortOrder(null)).toBe(0);
+    expect(nextSortOrder(7)).toBe(8);
+    expect(nextSortOrder(limits.sortOrderMax)).toBe(limits.sortOrderMax);
+  });
+});
+
+describe('an account', () => {
+  it.each([
+    ['robots', hasRoomForRobot, limits.robotsPerAccount],
+    ['fleets', hasRoomForFleet, limits.fleetsPerAccount],
+  ])('has room for %s up to its limit', (_, hasRoom, limit) => {
+    expect(hasRoom(limit - 1)).toBe(true);
+    expect(hasRoom(limit)).toBe(false);
+  });
+});

@@ -142,7 +142,9 @@ describe('an aggregate', () => {
   });
 
   it('is refused when its bytes end too early', () => {
-    const bytes = encodeAggregate(aggregateOf([{ batteryPct: 5, state: 'idle', metrics: [['a', 1]] }]));
+    const bytes = encodeAggregate(
+      aggregateOf([{ batteryPct: 5, state: 'idle', metrics: [['a', 1]] }]),
+    );
 
     for (let length = 0; length < bytes.length; length += 1) {
       expect(() => decodeAggregate(1, bytes.subarray(0, length))).toThrow(RangeError);

@@ -1,4 +1,4 @@
-import { inSteps } from '../../base/steps.ts';
+import { runYielding } from '../../base/cooperative-yield.ts';
 import type { Hex } from '../../proof/bytes.ts';
 import { encodePayload } from '../../proof/payload.ts';
 import { growMerkleTree } from '../../proof/tree.ts';
@@ -16,7 +16,7 @@ export async function batchOf(queued: readonly QueuedProof[]): Promise<Batch> {
     const { proofHash: proof_hash, leaf } = first;
     return { payload: encodePayload({ kind: 'single', proof_hash, leaf }), root: null, leaves };
   }
-  const { root } = await inSteps(growMerkleTree(leaves.map(({ leaf }) => leaf)));
+  const { root } = await runYielding(growMerkleTree(leaves.map(({ leaf }) => leaf)));
   const payload = encodePayload({ kind: 'batch', root, leaf_count: leaves.length });
   return { payload, root, leaves };
 }

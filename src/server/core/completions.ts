@@ -1,4 +1,4 @@
-import { inSteps } from '../../base/steps.ts';
+import { runYielding } from '../../base/cooperative-yield.ts';
 import type { SvcError } from '../../base/svc-error.ts';
 import type { Hex } from '../../proof/bytes.ts';
 import { hashCanonicalText, hashClaimInPieces } from '../../proof/hash.ts';
@@ -30,7 +30,7 @@ export async function completeTask(
   proof: Proof,
   enough: AbortController,
 ): Promise<Answer<'completeTask'>> {
-  const canonical = await inSteps(canonicalSteps('proof', proof, limits.proofBytes));
+  const canonical = await runYielding(canonicalSteps('proof', proof, limits.proofBytes));
   const viewer = { robotId: robot.id };
   const task = await deps.store.getTask(taskId, viewer);
   if (task === null) throw taskNotFound();
@@ -46,7 +46,7 @@ export async function completeTask(
 
 async function commitmentOf(task: TaskRecord, canonicalProof: string) {
   const proofHash = hashCanonicalText(canonicalProof);
-  const claimHash = await inSteps(hashClaimInPieces(claimOf(task)));
+  const claimHash = await runYielding(hashClaimInPieces(claimOf(task)));
   const leaf = leafHash({
     proof_hash: proofHash,
     task_id: task.id,

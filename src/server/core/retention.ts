@@ -47,26 +47,26 @@ export async function deleteExpired(
   { store, clock, telemetryRetentionMs, eventRetentionMs, proofRetentionMs }: RetentionOptions,
   signal: AbortSignal,
 ): Promise<void> {
-  await inSteps(signal, () => store.deleteTraces(STEP_ROWS));
+  await runYielding(signal, () => store.deleteTraces(STEP_ROWS));
   if (proofRetentionMs !== null) {
     const before = clock.now() - proofRetentionMs;
-    await inSteps(signal, () => store.eraseOldProofs(before, STEP_ROWS));
+    await runYielding(signal, () => store.eraseOldProofs(before, STEP_ROWS));
   }
   if (eventRetentionMs !== null) {
     const before = clock.now() - eventRetentionMs;
-    await inSteps(signal, () => store.deleteEvents(before, STEP_ROWS));
+    await runYielding(signal, () => store.deleteEvents(before, STEP_ROWS));
   }
   if (telemetryRetentionMs !== null) {
     const before = clock.now() - telemetryRetentionMs;
     let cursor: string | null = null;
-    await inSteps(signal, async () => {
+    await runYielding(signal, async () => {
       cursor = await store.deleteSamples(before, STEP_ROWS, cursor);
       return cursor !== null;
     });
   }
 }
 
-async function inSteps(signal: AbortSignal, step: () => Promise<boolean>): Promise<void> {
+async function runYielding(signal: AbortSignal, step: () => Promise<boolean>): Promise<void> {
   while (!signal.aborted && (await step())) await pause(STEP_PAUSE_MS, signal);
 }
 

@@ -1,5 +1,5 @@
+import { atOnce } from '../../base/cooperative-yield.ts';
 import { newId } from '../../base/new-id.ts';
-import { atOnce } from '../../base/steps.ts';
 import { canonicalPieces } from '../../proof/canonical-json.ts';
 import type { JsonObject } from '../../proof/json-value.ts';
 import { tooLarge } from '../../protocol/body-fault.ts';

@@ -1,5 +1,5 @@
+import { runYielding, startYielding } from '../../base/cooperative-yield.ts';
 import { newId } from '../../base/new-id.ts';
-import { inSteps, startSteps } from '../../base/steps.ts';
 import { limits } from '../../protocol/limits.ts';
 import type { Body, Query } from '../../protocol/routes.ts';
 import type { NewSample, Sample, Series, SeriesPoint } from '../../protocol/telemetry.ts';
@@ -44,7 +44,7 @@ export function recordSamples(
   const samples = samplesOf(body);
   const placeOf = samples === body.samples ? placeInBatch : noPlace;
   // An async function would hold what was sent until its commit, and each collection of garbage would copy it.
-  return inSteps(acceptAll(samples, placeOf, now)).then((records) =>
+  return runYielding(acceptAll(samples, placeOf, now)).then((records) =>
     storeSamples(deps, robot, { records, placeOf, now }),
   );
 }
@@ -165,7 +165,7 @@ export async function readSeries(
   const { resolution } = query;
   const { from, to } = seriesRange(query, deps.clock.now());
   const points: SeriesPoint[] = [];
-  const step = startSteps();
+  const step = startYielding();
   let next = from;
   for (;;) {
     const range = { from: next, to };

@@ -1,5 +1,5 @@
 // Telemetry, events and statistics.
-import { Turns } from '../../../base/turns.ts';
+import { FairQueue } from '../../../base/fair-queue.ts';
 import type { Deps } from '../../core/deps.ts';
 import { createEvent, listEvents } from '../../core/events.ts';
 import { getStats } from '../../core/stats.ts';
@@ -16,7 +16,7 @@ const SERIES = {
 };
 
 export function telemetryHandlers(deps: Deps) {
-  const seriesTurns = new Turns(SERIES);
+  const seriesQueue = new FairQueue(SERIES);
   return {
     recordSamples({ caller, body }) {
       return recordSamples(deps, caller, body).then((receipt) => ({ status: 201, body: receipt }));
@@ -31,7 +31,7 @@ export function telemetryHandlers(deps: Deps) {
         return { status: 200, body: await listSamples(deps, robot, query) };
       }
       const read = () => readSeries(deps, robot, { ...query, resolution });
-      return { status: 200, body: await seriesTurns.run(caller.wallet, read) };
+      return { status: 200, body: await seriesQueue.run(caller.wallet, read) };
     },
     async listEvents({ caller, query }) {
       return { status: 200, body: await listEvents(deps, caller.wallet, query) };

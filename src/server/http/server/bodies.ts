@@ -1,6 +1,6 @@
 import type { FastifyRequest } from 'fastify';
-import { atOnce, inSteps } from '../../../base/steps.ts';
-import { Turns } from '../../../base/turns.ts';
+import { atOnce, runYielding } from '../../../base/cooperative-yield.ts';
+import { FairQueue } from '../../../base/fair-queue.ts';
 import type { JsonValue } from '../../../proof/json-value.ts';
 import {
   mostValuesIn,
@@ -38,7 +38,7 @@ export function createBodyParser(): (
   bytes: Buffer,
   done: (error: Error | null, body?: unknown) => void,
 ) => void {
-  const turns = new Turns({
+  const turns = new FairQueue({
     atOnce: 1,
     waiting: LARGE_WAITING,
     refusal: () => wireError('overloaded', 'Too many large bodies wait already; nothing was done.'),
@@ -53,7 +53,7 @@ export function createBodyParser(): (
     );
     const startedAt = performance.now();
     try {
-      return await inSteps(readBody(request, bytes));
+      return await runYielding(readBody(request, bytes));
     } finally {
       // What follows the reading, up to the first wait, belongs to the turn; then others get twice as long.
       setImmediate(() => setTimeout(end, 2 * (performance.now() - startedAt)));

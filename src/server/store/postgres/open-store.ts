@@ -1,4 +1,4 @@
-import { sharing } from '../../../base/sharing.ts';
+import { singleFlight } from '../../../base/single-flight.ts';
 import { limits } from '../../../protocol/limits.ts';
 import { storageUnavailable } from '../../ports/errors.ts';
 import type { Store } from '../../ports/store.ts';
@@ -140,7 +140,7 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
     ...operationsStore(access),
     checkInvariants: () => checkInvariants(access),
     // They meet at one row: however many ask, one waits for it, and leaves the connections to others.
-    probe: sharing(probe),
+    probe: singleFlight(probe),
     close: () => {
       closed ??= close();
       return closed;

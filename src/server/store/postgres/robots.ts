@@ -1,4 +1,4 @@
-import { Turns } from '../../../base/turns.ts';
+import { FairQueue } from '../../../base/fair-queue.ts';
 import type { RobotStore } from '../../ports/robots.ts';
 import type { CompletionState, TaskRecord } from '../../ports/tasks.ts';
 import type { SampleRecord } from '../../ports/telemetry.ts';
@@ -170,7 +170,7 @@ type TakenTask = Pick<TaskRecord, 'id' | 'status'>;
 /** A robot goes with its tasks; what was signed for them, and the ledger, know them by id and stay. */
 export function robotDeletion(access: Access, hints: Hints): Pick<RobotStore, 'deleteRobot'> {
   // However many are deleted at once, they leave the connections to others.
-  const turns = new Turns({ atOnce: 1 });
+  const turns = new FairQueue({ atOnce: 1 });
 
   async function forgetAll(id: string, wallet: string, now: number): Promise<void> {
     for (let more = true; more; ) {

@@ -1,4 +1,4 @@
-import { startSteps } from '../../../base/steps.ts';
+import { startYielding } from '../../../base/cooperative-yield.ts';
 import type { Resolution } from '../../../protocol/telemetry.ts';
 import type { RobotOfAccount, Rollup, SampleRecord, TimeRange } from '../../ports/telemetry.ts';
 import {
@@ -72,7 +72,7 @@ export async function addToRollups(tx: Queries, robots: readonly RobotSamples[])
   const stored = await storedAggregates(tx, days);
   const aggregates: RollupRow[] = [];
   const grown: NamesRow[] = [];
-  const step = startSteps();
+  const step = startYielding();
   for (const day of days) {
     const held = namesOf(day.robotId, day.day);
     const names = dayNames(held);

@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { inSteps } from '../../../base/steps.ts';
+import { runYielding } from '../../../base/cooperative-yield.ts';
 import type { Hex } from '../../../proof/bytes.ts';
 import { growMerkleTree } from '../../../proof/tree.ts';
 import type { AnchorStore } from '../../ports/anchoring.ts';
@@ -128,7 +128,7 @@ function pathReader(queries: Queries): {
       if (before !== undefined) return before;
       const leaves = await queries.rows<{ leaf: Hex }>(leavesOf, [attemptId]);
       if (leaves.length < 2) return () => [];
-      const { path } = await inSteps(growMerkleTree(leaves.map(({ leaf }) => leaf)));
+      const { path } = await runYielding(growMerkleTree(leaves.map(({ leaf }) => leaf)));
       known.set(attemptId, path);
       return path;
     },

@@ -1,5 +1,5 @@
 import type { Database } from 'better-sqlite3';
-import { Turns } from '../../../base/turns.ts';
+import { FairQueue } from '../../../base/fair-queue.ts';
 import type { RobotPatch, RobotRecord, RobotStore } from '../../ports/robots.ts';
 import type { CompletionState, TaskRecord } from '../../ports/tasks.ts';
 import type { SampleRecord } from '../../ports/telemetry.ts';
@@ -159,8 +159,8 @@ export function robotDeletion(
 
   // One robot of an account at a time, and among all of them one commit, so that however many are deleted at
   // once, other writes and other accounts get theirs in between.
-  const inAccount = new Turns({ atOnce: Number.POSITIVE_INFINITY });
-  const inStore = new Turns({ atOnce: 1 });
+  const inAccount = new FairQueue({ atOnce: Number.POSITIVE_INFINITY });
+  const inStore = new FairQueue({ atOnce: 1 });
 
   /** Each commit repeats the first's work: a new key or completion may have come in between. */
   function forgetSome(id: string, wallet: string, now: number) {

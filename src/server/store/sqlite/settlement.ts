@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Database } from 'better-sqlite3';
-import { inSteps } from '../../../base/steps.ts';
+import { runYielding } from '../../../base/cooperative-yield.ts';
 import type { Hex } from '../../../proof/bytes.ts';
 import { growMerkleTree } from '../../../proof/tree.ts';
 import type { AnchorStore } from '../../ports/anchoring.ts';
@@ -103,7 +103,7 @@ function pathReader({ reader, read }: Access): {
       if (before !== undefined) return before;
       const leaves = await read(() => list.all(attemptId));
       if (leaves.length < 2) return () => [];
-      const { path } = await inSteps(growMerkleTree(leaves));
+      const { path } = await runYielding(growMerkleTree(leaves));
       known.set(attemptId, path);
       return path;
     },

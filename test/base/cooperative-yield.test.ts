@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { inSteps } from '../../src/base/steps.ts';
+import { runYielding } from '../../src/base/cooperative-yield.ts';
 
 it('answers what the computation returns', async () => {
   function* sum(): Generator<void, number> {
@@ -8,7 +8,7 @@ it('answers what the computation returns', async () => {
     return 3;
   }
 
-  expect(await inSteps(sum())).toBe(3);
+  expect(await runYielding(sum())).toBe(3);
 });
 
 it('lets the event loop turn while a long computation goes on', async () => {
@@ -22,7 +22,7 @@ it('lets the event loop turn while a long computation goes on', async () => {
     return turned;
   }
 
-  expect(await inSteps(untilTurned())).toBe(true);
+  expect(await runYielding(untilTurned())).toBe(true);
 });
 
 it('rejects with what the computation throws', async () => {
@@ -31,5 +31,5 @@ it('rejects with what the computation throws', async () => {
     throw new RangeError('no leaves');
   }
 
-  await expect(inSteps(broken())).rejects.toThrow('no leaves');
+  await expect(runYielding(broken())).rejects.toThrow('no leaves');
 });

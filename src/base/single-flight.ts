@@ -1,5 +1,5 @@
 /** Whoever calls while `work` is under way gets the answer of that. */
-export function sharing<T>(work: () => Promise<T>): () => Promise<T> {
+export function singleFlight<T>(work: () => Promise<T>): () => Promise<T> {
   let underWay: Promise<T> | undefined;
   return () => {
     underWay ??= work().finally(() => {

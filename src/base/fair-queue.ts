@@ -1,4 +1,4 @@
-export interface TurnLimits {
+export interface FairQueueLimits {
   /** Keys that are served at the same time, each with one call. */
   atOnce: number;
   /** What calls that wait may add up to, in the unit of their sizes, of one key and of all. */
@@ -22,14 +22,14 @@ const UNBOUNDED = {
  * keys by turns, so that the many calls of one delay another by one call at most. Without bounds everybody
  * may wait.
  */
-export class Turns {
-  readonly #limits: TurnLimits;
+export class FairQueue {
+  readonly #limits: FairQueueLimits;
   readonly #served = new Set<string>();
   /** In the order in which the keys are served; none is empty. */
   readonly #waiting = new Map<string, WaitingCall[]>();
   #sizeWaiting = 0;
 
-  constructor(limits: Pick<TurnLimits, 'atOnce'> & Partial<TurnLimits>) {
+  constructor(limits: Pick<FairQueueLimits, 'atOnce'> & Partial<FairQueueLimits>) {
     this.#limits = { ...UNBOUNDED, ...limits };
   }
 

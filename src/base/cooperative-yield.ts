@@ -4,7 +4,7 @@ import { setImmediate as yieldToOthers } from 'node:timers/promises';
 const STEP_MS = 4;
 
 /** Answers what to wait for between two pieces of work, each of them short; nothing while the step goes on. */
-export function startSteps(): () => Promise<void> | undefined {
+export function startYielding(): () => Promise<void> | undefined {
   let startedAt = performance.now();
   const next = async () => {
     await yieldToOthers();
@@ -14,8 +14,8 @@ export function startSteps(): () => Promise<void> | undefined {
 }
 
 /** Runs a computation that may pause at each of its yields, in steps. */
-export async function inSteps<T>(work: Generator<unknown, T>): Promise<T> {
-  const step = startSteps();
+export async function runYielding<T>(work: Generator<unknown, T>): Promise<T> {
+  const step = startYielding();
   for (;;) {
     const { done, value } = work.next();
     if (done) return value;

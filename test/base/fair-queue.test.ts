@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { Turns } from '../../src/base/turns.ts';
+import { FairQueue } from '../../src/base/fair-queue.ts';
 
 /** Notes who is served; each turn ends when it is asked to. */
-function observe(turns: Turns) {
+function observe(turns: FairQueue) {
   const served: string[] = [];
   const ends: (() => void)[] = [];
   return {
@@ -22,7 +22,7 @@ function observe(turns: Turns) {
 }
 
 it('serves one caller with one call at a time, in order', async () => {
-  const { served, call, endFirst } = observe(new Turns({ atOnce: 4 }));
+  const { served, call, endFirst } = observe(new FairQueue({ atOnce: 4 }));
   call('a', 'a1');
   call('a', 'a2');
   call('a', 'a3');
@@ -33,7 +33,7 @@ it('serves one caller with one call at a time, in order', async () => {
 });
 
 it('serves the callers by turns, however many calls one has', async () => {
-  const { served, call, endFirst } = observe(new Turns({ atOnce: 1 }));
+  const { served, call, endFirst } = observe(new FairQueue({ atOnce: 1 }));
   for (let i = 1; i <= 4; i += 1) call('a', `a${i}`);
   call('b');
   call('c');
@@ -42,7 +42,7 @@ it('serves the callers by turns, however many calls one has', async () => {
 });
 
 it('serves as many callers at once as it may', async () => {
-  const { served, call, endFirst } = observe(new Turns({ atOnce: 2 }));
+  const { served, call, endFirst } = observe(new FairQueue({ atOnce: 2 }));
   for (const caller of ['a', 'b', 'c']) call(caller);
   await new Promise(setImmediate);
   expect(served).toEqual(['a', 'b']);
@@ -51,7 +51,7 @@ it('serves as many callers at once as it may', async () => {
 });
 
 it('goes on after work that failed', async () => {
-  const turns = new Turns({ atOnce: 1 });
+  const turns = new FairQueue({ atOnce: 1 });
   const failed = turns.run('a', () => Promise.reject(new Error('no')));
   const next = turns.run('a', async () => 'served');
   await expect(failed).rejects.toThrow('no');
@@ -59,7 +59,7 @@ it('goes on after work that failed', async () => {
 });
 
 it('begins at once where nobody is before', () => {
-  const { served, call } = observe(new Turns({ atOnce: 1 }));
+  const { served, call } = observe(new FairQueue({ atOnce: 1 }));
 
   call('a');
 
@@ -68,7 +68,7 @@ it('begins at once where nobody is before', () => {
 
 describe('where only so much may wait', () => {
   const refusal = () => new RangeError('too much');
-  const bounded = () => new Turns({ atOnce: 1, waiting: { ofOne: 4, inAll: 6 }, refusal });
+  const bounded = () => new FairQueue({ atOnce: 1, waiting: { ofOne: 4, inAll: 6 }, refusal });
 
   it('refuses what is too much of one key, and of no other', async () => {
     const turns = bounded();

@@ -13,7 +13,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { systemClock } from '../../src/base/clock.ts';
 import { backupDatabase, withPartial } from '../../src/server/store/sqlite/files/backup.ts';
 import { restoreDatabase } from '../../src/server/store/sqlite/files/restore.ts';
-import { migrateDatabase } from '../../src/server/store/sqlite/files/upgrade.ts';
+import { migrateDatabase } from '../../src/server/store/sqlite/open-store.ts';
 import { grant } from '../support/service.ts';
 import { openTemporarySqlite, type TemporarySqlite } from './temporary-sqlite.ts';
 

@@ -1,5 +1,5 @@
 import { afterEach, expect, it, vi } from 'vitest';
-import { watchProgress } from '../../src/server/anchoring/progress.ts';
+import { watchProgress } from '../../src/server/anchoring/anchorer.ts';
 import { createTrigger } from '../../src/server/anchoring/trigger.ts';
 import { startTestService } from '../support/service.ts';
 import { waitFor } from '../support/wait-for.ts';

@@ -7,7 +7,7 @@ import { migrateStore as moveStore, openStore } from '../store/open-store.ts';
 import { migratePostgres } from '../store/postgres/open-store.ts';
 import { backupDatabase } from '../store/sqlite/files/backup.ts';
 import { restoreDatabase } from '../store/sqlite/files/restore.ts';
-import { migrateDatabase } from '../store/sqlite/files/upgrade.ts';
+import { migrateDatabase } from '../store/sqlite/open-store.ts';
 
 interface Output {
   json?: boolean;

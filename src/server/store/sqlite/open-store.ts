@@ -35,7 +35,11 @@ import { type ReadSnapshot, readSnapshot } from './engine/read-snapshot.ts';
 import { eventStore } from './events.ts';
 import { evidenceStore } from './evidence.ts';
 import { refuseExported } from './files/export.ts';
-import { finishRestore, refuseUnfinishedRestore } from './files/unfinished-restore.ts';
+import {
+  finishRestore,
+  isRestoreUnfinished,
+  refuseUnfinishedRestore,
+} from './files/unfinished-restore.ts';
 import { fleetStore } from './fleets.ts';
 import { inclusionStore } from './inclusion.ts';
 import { checkInvariants } from './invariants/check.ts';
@@ -268,4 +272,30 @@ function unusable(path: string, cause: unknown): SvcError {
     hint: 'Check that it is a SQLite file, readable and writable, on a disk with free space.',
     cause,
   });
+}
+
+/**
+ * Brings an existing database up to date, as a start does, without starting. Ends a restore that was
+ * cut short. Answers the schema's version.
+ *
+ * @throws SvcError `database_missing`, `database_locked` while a server runs, `schema_too_new`,
+ *   `database_foreign`.
+ */
+export function migrateDatabase(path: string, now: number): number {
+  const existing = canonicalPath(path, { create: false });
+  if (!isRestoreUnfinished(existing)) requireDatabase(existing);
+  const lock = lockDatabase(existing);
+  try {
+    finishRestore(existing);
+    const db = openWriter(existing);
+    try {
+      migrate({ db, migrations, now });
+      openLogFile(db).close();
+      return migrations.length;
+    } finally {
+      db.close();
+    }
+  } finally {
+    lock.release();
+  }
 }

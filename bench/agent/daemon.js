@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { agentInstallation } from '../../dist/agent/installation.js';
-import { askAgent } from '../../dist/agent/local-client.js';
+import { askAgent } from '../../dist/agent/commands/local-client.js';
 import { startProgram } from '../measured-program.js';
 import { environmentOf } from '../unit-environment.js';
 

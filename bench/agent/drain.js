@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { askAgent } from '../../dist/agent/local-client.js';
+import { askAgent } from '../../dist/agent/commands/local-client.js';
 import { createClient } from '../../dist/client/client.js';
 import { limits } from '../../dist/protocol/limits.js';
 import { openSite } from '../site.js';

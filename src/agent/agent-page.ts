@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { agentVariablesTable } from './commands/config.ts';
+import { agentVariablesTable } from './config.ts';
 import { createProgram } from './main.ts';
 
 /** Columns that the commands' help is set in. */

@@ -3,13 +3,13 @@ import type { Logger } from '../base/logger.ts';
 import { SvcError } from '../base/svc-error.ts';
 import { type AgentClock, machineClock } from './clock.ts';
 import type { AgentConfig } from './config.ts';
-import { watchDiskWrites } from './disk-writes.ts';
-import { buildLocalApi, type LocalDeps } from './local-api/app.ts';
+import { buildLocalApi } from './local-api/app.ts';
+import type { LocalDeps } from './local-api/call.ts';
 import { listenOnLoopback, listenOnSocket } from './local-api/listen.ts';
 import { openSpool } from './spool/spool.ts';
-import { type AgentStatus, readStatus } from './status.ts';
-import { PAUSES, type UploaderPauses } from './uploader/pauses.ts';
-import { startUploader } from './uploader/uploader.ts';
+import { type AgentStatus, readStatus, watchDiskWrites } from './status.ts';
+import { PAUSES, type UploaderPauses } from './uploads/retry.ts';
+import { startUploader } from './uploads/uploader.ts';
 
 /** Calls under way get so long when the agent stops. */
 const GRACE_MS = 3_000;

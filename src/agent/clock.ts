@@ -1,6 +1,15 @@
 import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import type { Instant } from './spool/records.ts';
+
+/** When something happened, as far as this machine can tell. */
+export interface Instant {
+  /** Milliseconds since 1970 by the wall clock, right or wrong. */
+  readonly wallMs: number;
+  /** Number of the boot. */
+  readonly boot: number;
+  /** Milliseconds of the boot's monotonic clock. */
+  readonly monoMs: number;
+}
 
 /** The machine's clocks; replaced in tests that move time. */
 export interface AgentClock {

@@ -41,7 +41,7 @@ export function addCommands(program: Command, exitWith: (code: number) => void):
       const { doctor } = await import('./commands/doctor.ts');
       exitWith(await doctor(process.env, options));
     });
-  addConfigCommand(program, () => import('./commands/config.ts'));
+  addConfigCommand(program, () => import('./config.ts'));
   addRobotCommands(program, exitWith);
   addUpkeepCommands(program);
   addInstallCommands(program, async () => (await import('./installation.ts')).agentInstallation);

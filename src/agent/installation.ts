@@ -1,4 +1,8 @@
-import type { Installation } from '../base/install-service.ts';
+import { readFile } from 'node:fs/promises';
+import path from 'node:path';
+import { parseEnv } from 'node:util';
+import { type Installation, unitPath } from '../base/install-service.ts';
+import { SvcError } from '../base/svc-error.ts';
 
 /** `svc-agent` as a systemd service. The programs of the group svc-agent may call its socket. */
 export const agentInstallation: Installation = {
@@ -29,3 +33,70 @@ export const agentInstallation: Installation = {
     'systemctl restart svc-agent',
   ],
 };
+
+/** What the unit that `svc-agent install` wrote says; paths are absolute. */
+export interface InstalledUnit {
+  /** The service's environment. */
+  readonly environmentFile: string;
+  /** The file that systemd copies the key from, whenever the service starts. */
+  readonly keyFile: string;
+}
+
+/** Null where the agent is not installed. `root`: the tree of another system, such as an image. */
+export async function readInstalledUnit(root = '/'): Promise<InstalledUnit | null> {
+  const { name, credential } = agentInstallation;
+  const text = await readIfThere(path.join(root, unitPath(name)));
+  const environmentFile = /^EnvironmentFile=-?(.+)$/m.exec(text)?.[1];
+  const keyFile = new RegExp(`^LoadCredential=${credential}:(.+)$`, 'm').exec(text)?.[1];
+  if (environmentFile === undefined || keyFile === undefined) return null;
+  return {
+    environmentFile: path.join(root, environmentFile),
+    keyFile: path.join(root, keyFile),
+  };
+}
+
+/**
+ * The environment of the agent that a person looks after: the caller's, where it names a key; else that of the
+ * installed service, with what the caller's says before it.
+ *
+ * @throws SvcError `usage` where the service's can be read by root alone.
+ */
+export async function environmentToLookAfter(
+  own: NodeJS.ProcessEnv,
+  unit: InstalledUnit | null,
+): Promise<NodeJS.ProcessEnv> {
+  if (unit === null || namesKey(own)) return own;
+  const both = { ...parseEnv(await readIfThere(unit.environmentFile)), ...own };
+  return namesKey(both) ? both : { ...both, SVC_AGENT_KEY_FILE: unit.keyFile };
+}
+
+/**
+ * The environment of the agent that a command of this machine speaks with, or whose spool it reads: as above, but for
+ * who may not read the service's it is the caller's alone.
+ */
+export async function environmentOfAgent(own: NodeJS.ProcessEnv): Promise<NodeJS.ProcessEnv> {
+  try {
+    return await environmentToLookAfter(own, await readInstalledUnit());
+  } catch (error) {
+    if (error instanceof SvcError && error.code === 'usage') return own;
+    throw error;
+  }
+}
+
+function namesKey(environment: NodeJS.ProcessEnv): boolean {
+  const { SVC_AGENT_KEY, SVC_AGENT_KEY_FILE, CREDENTIALS_DIRECTORY } = environment;
+  return Boolean(SVC_AGENT_KEY || SVC_AGENT_KEY_FILE || CREDENTIALS_DIRECTORY);
+}
+
+async function readIfThere(file: string): Promise<string> {
+  try {
+    return await readFile(file, 'utf8');
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === 'ENOENT') return '';
+    throw new SvcError('usage', `${file} cannot be read (${code}).`, {
+      hint: 'Run it with sudo, or set SVC_AGENT_KEY_FILE for an agent that is not installed.',
+      cause: error,
+    });
+  }
+}

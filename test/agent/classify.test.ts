@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { expect, it } from 'vitest';
-import { callError, verdictOf } from '../../src/agent/uploader/classify.ts';
+import { callError, verdictOf } from '../../src/agent/uploads/retry.ts';
 import { SvcError } from '../../src/base/svc-error.ts';
 import { createClient } from '../../src/client/client.ts';
 import { createHttpFetch } from '../../src/client/http-fetch.ts';

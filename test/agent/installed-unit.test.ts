@@ -3,8 +3,11 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { setKey } from '../../src/agent/commands/key.ts';
-import { agentInstallation } from '../../src/agent/installation.ts';
-import { environmentToLookAfter, readInstalledUnit } from '../../src/agent/installed-unit.ts';
+import {
+  agentInstallation,
+  environmentToLookAfter,
+  readInstalledUnit,
+} from '../../src/agent/installation.ts';
 import { unitText } from '../../src/base/systemd-unit.ts';
 import { createTestAgent } from '../support/agent.ts';
 import { startServiceWithRobot } from '../support/service.ts';

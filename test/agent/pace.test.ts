@@ -1,8 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { Pace } from '../../src/agent/uploader/pace.ts';
-import { PAUSES } from '../../src/agent/uploader/pauses.ts';
-import { retryMs } from '../../src/agent/uploader/retries.ts';
+import { Pace } from '../../src/agent/uploads/rate-budget.ts';
+import { PAUSES, retryMs } from '../../src/agent/uploads/retry.ts';
 
 const headers = (limit: number, remaining: number) =>
   new Headers({ 'x-ratelimit-limit': String(limit), 'x-ratelimit-remaining': String(remaining) });

@@ -1,5 +1,5 @@
 import { afterEach, expect, it, vi } from 'vitest';
-import { unusable } from '../../src/agent/spool/open-database.ts';
+import { unusable } from '../../src/agent/spool/database.ts';
 import { reportError } from '../../src/base/report-error.ts';
 
 afterEach(() => vi.restoreAllMocks());

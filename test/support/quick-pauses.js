@@ -14,7 +14,7 @@ export const quickPauses = {
 
 /**
  * Pauses of an agent that tries again in tenths of a second.
- * @type {import('../../src/agent/uploader/pauses.ts').UploaderPauses}
+ * @type {import('../../src/agent/uploads/retry.ts').UploaderPauses}
  */
 export const quickUploaderPauses = {
   lookMs: 100,

@@ -2,9 +2,9 @@ import { SvcError } from '../../base/svc-error.ts';
 import { readConfig } from '../config.ts';
 import { checkMachine } from '../doctor/machine.ts';
 import { checkService } from '../doctor/service.ts';
-import { environmentToLookAfter, readInstalledUnit } from '../installed-unit.ts';
-import { askAgent } from '../local-client.ts';
+import { environmentToLookAfter, readInstalledUnit } from '../installation.ts';
 import type { AgentStatus } from '../status.ts';
+import { askAgent } from './local-client.ts';
 
 const DAEMON_MS = 10_000;
 

@@ -7,9 +7,9 @@ import { createClient } from '../../client/client.ts';
 import { createHttpFetch } from '../../client/http-fetch.ts';
 import type { Robot } from '../../protocol/resources.ts';
 import { readConfig } from '../config.ts';
-import { environmentToLookAfter, readInstalledUnit } from '../installed-unit.ts';
+import { environmentToLookAfter, readInstalledUnit } from '../installation.ts';
 import { isKey, keyHint } from '../key.ts';
-import { askAgent } from '../local-client.ts';
+import { askAgent } from './local-client.ts';
 
 /** The daemon looks at the file every few seconds. */
 const TAKEN_UP_MS = 15_000;

@@ -6,8 +6,8 @@ import { hashProof } from '../../proof/hash.ts';
 import type { Proof } from '../../proof/json-value.ts';
 import { parseStrictJson } from '../../proof/strict-json.ts';
 import { readConfig } from '../config.ts';
-import { environmentOfAgent } from '../installed-unit.ts';
-import { askAgent, type LocalAnswer, type LocalRequest } from '../local-client.ts';
+import { environmentOfAgent } from '../installation.ts';
+import { askAgent, type LocalAnswer, type LocalRequest } from './local-client.ts';
 
 export interface ClaimOptions {
   id?: string;

@@ -4,8 +4,8 @@ import path from 'node:path';
 import { SvcError } from '../../base/svc-error.ts';
 import { machineClock } from '../clock.ts';
 import { readConfig } from '../config.ts';
-import { environmentOfAgent } from '../installed-unit.ts';
-import { becomeOwnerOf } from '../spool/owner.ts';
+import { environmentOfAgent } from '../installation.ts';
+import { becomeOwnerOf } from '../spool/database.ts';
 import { openSpool, type Spool } from '../spool/spool.ts';
 
 const PAGE = 100;

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { readConfig } from '../config.ts';
-import { environmentOfAgent } from '../installed-unit.ts';
-import { askAgent } from '../local-client.ts';
+import { environmentOfAgent } from '../installation.ts';
 import type { AgentStatus, LaneStatus } from '../status.ts';
+import { askAgent } from './local-client.ts';
 
 export interface StatusOptions {
   json?: true;

@@ -3,8 +3,7 @@ import { access, readdir, stat, statfs } from 'node:fs/promises';
 import path from 'node:path';
 import { SvcError } from '../../base/svc-error.ts';
 import type { AgentConfig } from '../config.ts';
-import { checkSpool } from '../spool/check-spool.ts';
-import { becomeOwnerOf } from '../spool/owner.ts';
+import { becomeOwnerOf, checkSpool } from '../spool/database.ts';
 import type { AgentStatus } from '../status.ts';
 import { type Check, check, valueOrThrow, wrong } from './check.ts';
 

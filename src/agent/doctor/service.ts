@@ -8,7 +8,7 @@ import type { Answer } from '../../protocol/routes.ts';
 import type { AgentConfig } from '../config.ts';
 import { type KeySource, keyHint, readKey } from '../key.ts';
 import type { AgentStatus } from '../status.ts';
-import { callError } from '../uploader/classify.ts';
+import { callError } from '../uploads/retry.ts';
 import { type Check, check, valueOrThrow, wrong } from './check.ts';
 
 const ANSWER_MS = 10_000;

@@ -1,28 +1,14 @@
-import Fastify, { type FastifyBaseLogger, type FastifyInstance, LogController } from 'fastify';
+import Fastify, { type FastifyInstance, LogController } from 'fastify';
 import { isLoopback } from '../../base/loopback.ts';
 import { ajvOptions } from '../../protocol/ajv-options.ts';
 import { limits } from '../../protocol/limits.ts';
 import type { Route } from '../../protocol/route.ts';
-import { type Answer, type Body, type Params, routes } from '../../protocol/routes.ts';
-import type { AgentClock } from '../clock.ts';
-import { fault } from '../fault.ts';
-import type { Spool } from '../spool/spool.ts';
-import { answerClientError, answerError } from './answer-error.ts';
-import { readBody } from './read-body.ts';
+import { type Body, type Params, routes } from '../../protocol/routes.ts';
+import { fault } from '../errors.ts';
+import { type LocalDeps, readBody } from './call.ts';
+import { answerClientError, answerError } from './errors.ts';
 import { claimTask, completeTask, readTask } from './tasks.ts';
 import { createEvent, recordSamples } from './telemetry.ts';
-
-export interface LocalDeps {
-  readonly spool: Spool;
-  readonly clock: AgentClock;
-  /** The task as the service has it. Rejects with the service's error, or `service_unreachable`. */
-  readTask(id: string): Promise<Answer<'getTask'>['body']>;
-  /** What `GET /api/v1/status` answers. */
-  status(): object;
-  readonly logger: FastifyBaseLogger;
-  /** Ends every wait. */
-  readonly stopping: AbortSignal;
-}
 
 declare module 'fastify' {
   interface FastifyContextConfig {

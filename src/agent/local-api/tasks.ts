@@ -5,11 +5,11 @@ import { limits } from '../../protocol/limits.ts';
 import type { Task, Verification } from '../../protocol/resources.ts';
 import type { Answer, Body } from '../../protocol/routes.ts';
 import { formatTimestamp } from '../../protocol/timestamp.ts';
-import { fault, isAgentErrorCode } from '../fault.ts';
+import { fault, isAgentErrorCode } from '../errors.ts';
 import type { SpoolRecord } from '../spool/records.ts';
-import type { Claim, Completion, Refusal } from '../spool/task-tables.ts';
-import type { LocalDeps } from './app.ts';
-import { documentText } from './read-body.ts';
+import type { Refusal } from '../spool/settled.ts';
+import type { Claim, Completion } from '../spool/tasks.ts';
+import { documentText, type LocalDeps } from './call.ts';
 
 type ClaimContent = Omit<Body<'createTask'>, 'id'>;
 

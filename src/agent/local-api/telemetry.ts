@@ -3,10 +3,10 @@ import { limits } from '../../protocol/limits.ts';
 import type { Body } from '../../protocol/routes.ts';
 import type { NewSample, OpsEvent, Sample } from '../../protocol/telemetry.ts';
 import { formatTimestamp, parseTimestamp } from '../../protocol/timestamp.ts';
-import { fault } from '../fault.ts';
-import type { Instant, SpoolRecord } from '../spool/records.ts';
-import type { LocalDeps } from './app.ts';
-import { documentText } from './read-body.ts';
+import type { Instant } from '../clock.ts';
+import { fault } from '../errors.ts';
+import type { SpoolRecord } from '../spool/records.ts';
+import { documentText, type LocalDeps } from './call.ts';
 
 /** Keeps the samples, all or none. Throws `invalid_sample`, `payload_too_large`, `spool_full`. */
 export function recordSamples(

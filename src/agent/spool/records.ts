@@ -1,16 +1,7 @@
 import { crc32 } from 'node:zlib';
+import type { Instant } from '../clock.ts';
 
 export type RecordKind = 'claim' | 'completion' | 'sample' | 'event';
-
-/** When something happened, as far as this machine can tell. */
-export interface Instant {
-  /** Milliseconds since 1970 by the wall clock, right or wrong. */
-  readonly wallMs: number;
-  /** Number of the boot. */
-  readonly boot: number;
-  /** Milliseconds of the boot's monotonic clock. */
-  readonly monoMs: number;
-}
 
 /** What the spool keeps of a request; it never changes once accepted. */
 export interface SpoolRecord extends Instant {

@@ -4,15 +4,15 @@ import { newId } from '../../base/new-id.ts';
 import type { Hex } from '../../proof/bytes.ts';
 import type { Task } from '../../protocol/resources.ts';
 import type { AgentClock } from '../clock.ts';
-import { fault } from '../fault.ts';
-import { GroupWriter } from './group-writer.ts';
-import { faultOf, lockSpool, unusable } from './open-database.ts';
+import { fault } from '../errors.ts';
+import { faultOf, lockSpool, unusable } from './database.ts';
+import { SpoolFile, type SpoolFileOptions, type Tables } from './file.ts';
 import type { SpoolRecord, StoredRecord } from './records.ts';
-import type { DamagedFile } from './salvage.ts';
-import type { Batch } from './sample-table.ts';
-import { SettlementWaiters } from './settlement-waiters.ts';
-import { SpoolFile, type SpoolFileOptions, type Tables } from './spool-file.ts';
-import type { Claim, Completion, Receipt, Refusal, Settlement } from './task-tables.ts';
+import type { DamagedFile } from './recover.ts';
+import type { Batch } from './samples.ts';
+import { type Receipt, type Refusal, type Settlement, SettlementWaiters } from './settled.ts';
+import type { Claim, Completion } from './tasks.ts';
+import { GroupWriter } from './writes.ts';
 
 export interface SpoolOptions extends SpoolFileOptions {
   folder: string;

@@ -1,6 +1,9 @@
+import { closeSync, openSync, rmSync, statSync, writeSync } from 'node:fs';
 import type { Database } from 'better-sqlite3';
-import { RESERVE_BYTES } from './disk-reserve.ts';
-import { PAGE_BYTES } from './open-database.ts';
+import { PAGE_BYTES } from './database.ts';
+
+/** More than the write-ahead log grows to with one commit, and so than the file grows by when it is written back. */
+const RESERVE_BYTES = 1024 * 1024;
 
 /** What the write-ahead log and the lock may take beside the file and the reserve, in bytes. */
 const BESIDE_BYTES = 1.5 * 1024 * 1024 + RESERVE_BYTES;
@@ -13,6 +16,13 @@ const TASK_SHARE = 0.9;
 
 /** What a row and its place in the indices take beside its text, in bytes; generous. */
 const ROW_BYTES = 400;
+
+/** What had to go to keep the budget. Times are wall clock, as accepted. */
+export interface Dropped {
+  readonly count: number;
+  readonly fromMs: number;
+  readonly toMs: number;
+}
 
 /** Holds the spool's files to `maxBytes`. */
 export class Budget {
@@ -60,4 +70,56 @@ export class Budget {
 /** A long text takes whole pages. */
 function costOf(textBytes: number): number {
   return textBytes > PAGE_BYTES / 2 ? textBytes + PAGE_BYTES + ROW_BYTES : textBytes + ROW_BYTES;
+}
+
+/** How often it is tried to have it again. */
+const TRY_MS = 1000;
+
+/**
+ * Space that is taken while the disk has some, and given up when it is full: what is delivered then can still be written
+ * down, and deleted, whoever filled the disk.
+ */
+export class DiskReserve {
+  readonly #file: string;
+  #isHeld: boolean;
+  #triedAt = Number.NEGATIVE_INFINITY;
+
+  constructor(file: string) {
+    this.#file = file;
+    this.#isHeld = this.bytes() >= RESERVE_BYTES;
+  }
+
+  bytes(): number {
+    return statSync(this.#file, { throwIfNoEntry: false })?.size ?? 0;
+  }
+
+  /** Takes it where it is not, at most once a second; false while the disk is full. */
+  hold(): boolean {
+    if (!this.#isHeld && performance.now() - this.#triedAt >= TRY_MS) {
+      this.#triedAt = performance.now();
+      this.#isHeld = this.#take();
+    }
+    return this.#isHeld;
+  }
+
+  release(): void {
+    this.#isHeld = false;
+    this.#triedAt = performance.now();
+    rmSync(this.#file, { force: true });
+  }
+
+  #take(): boolean {
+    try {
+      const file = openSync(this.#file, 'w', 0o600);
+      try {
+        return writeSync(file, Buffer.alloc(RESERVE_BYTES)) === RESERVE_BYTES;
+      } finally {
+        closeSync(file);
+      }
+    } catch {
+      return false;
+    } finally {
+      if (this.bytes() < RESERVE_BYTES) rmSync(this.#file, { force: true });
+    }
+  }
 }

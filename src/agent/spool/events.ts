@@ -1,4 +1,5 @@
 import type { Database } from 'better-sqlite3';
+import type { Dropped } from './limits.ts';
 import {
   type RecordRow,
   recordColumns,
@@ -7,7 +8,6 @@ import {
   type StoredRecord,
   valuesOf,
 } from './records.ts';
-import type { Dropped } from './sample-table.ts';
 
 const DROPPED_AT_ONCE = 16;
 

@@ -1,4 +1,5 @@
 import type { Database } from 'better-sqlite3';
+import type { Dropped } from './limits.ts';
 import {
   type RecordRow,
   recordColumns,
@@ -12,13 +13,6 @@ import {
 export interface Batch {
   readonly firstSeq: number;
   readonly lastSeq: number;
-}
-
-/** What had to go to keep the budget. Times are wall clock, as accepted. */
-export interface Dropped {
-  readonly count: number;
-  readonly fromMs: number;
-  readonly toMs: number;
 }
 
 /** Samples this new are thinned last. */

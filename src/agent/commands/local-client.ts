@@ -1,8 +1,8 @@
 import { once } from 'node:events';
 import { type IncomingMessage, request } from 'node:http';
 import { text } from 'node:stream/consumers';
-import { SvcError } from '../base/svc-error.ts';
-import { isAgentErrorCode } from './fault.ts';
+import { SvcError } from '../../base/svc-error.ts';
+import { isAgentErrorCode } from '../errors.ts';
 
 export interface LocalAnswer {
   readonly status: number;

@@ -1,8 +1,9 @@
-import { mkdirSync } from 'node:fs';
+import { mkdirSync, statSync } from 'node:fs';
 import path from 'node:path';
 import Database from 'better-sqlite3';
 import { nativeModuleFault } from '../../base/native-module.ts';
 import { SvcError } from '../../base/svc-error.ts';
+import { DamagedRecord, type RecordRow, recordColumns, recordOf } from './records.ts';
 import { upgrades } from './schema.ts';
 
 /** A checkpoint follows so many pages, and cuts the log back to as much: what the log adds to the budget. */
@@ -85,4 +86,68 @@ export function faultOf(error: unknown): SpoolFault | null {
   if (/^SQLITE_(CORRUPT|NOTADB|IOERR_SHORT_READ)/.test(error.code)) return 'damaged';
   if (error.code === 'SQLITE_FULL') return 'full';
   return 'other';
+}
+
+/**
+ * As root, becomes the owner of the folder until the answer is called: a file that root made there could not be
+ * written by the agent whose folder it is.
+ */
+export function becomeOwnerOf(folder: string): () => void {
+  const owner = statSync(folder, { throwIfNoEntry: false });
+  const { geteuid, getegid, seteuid, setegid } = process;
+  if (owner === undefined || geteuid?.() !== 0 || !getegid || !seteuid || !setegid) return () => {};
+  // Loads SQLite's native code, which the owner may not be allowed to read where root has it.
+  new Database(':memory:').close();
+  const group = getegid();
+  setegid(owner.gid);
+  seteuid(owner.uid);
+  return () => {
+    seteuid(0);
+    setegid(group);
+  };
+}
+
+/**
+ * Reads every page and every record of the spool of a stopped agent, and answers how many records there are; null
+ * where there is no spool yet. Records stay as they are, damaged or not.
+ *
+ * @throws SvcError `spool_damaged`, `spool_locked`, `spool_unusable`
+ */
+export function checkSpool(folder: string): number | null {
+  const file = path.join(folder, 'spool.db');
+  let lock: { release(): void } | undefined;
+  let db: Database.Database | undefined;
+  try {
+    if (statSync(file, { throwIfNoEntry: false }) === undefined) return null;
+    lock = lockSpool(folder);
+    db = openDatabase(file);
+    const found = db.pragma('integrity_check(1)', { simple: true });
+    if (found !== 'ok') throw damaged(file, found);
+    return countRecords(db);
+  } catch (error) {
+    const isDamage = faultOf(error) === 'damaged' || error instanceof DamagedRecord;
+    throw isDamage ? damaged(file, error) : unusable(folder, error);
+  } finally {
+    db?.close();
+    lock?.release();
+  }
+}
+
+function countRecords(db: Database.Database): number {
+  let count = 0;
+  for (const table of ['claims', 'completions', 'samples', 'events']) {
+    const rows = db.prepare<[], RecordRow>(`SELECT ${recordColumns} FROM ${table}`);
+    for (const row of rows.iterate()) {
+      recordOf(row);
+      count += 1;
+    }
+  }
+  return count;
+}
+
+function damaged(file: string, cause: unknown): SvcError {
+  return new SvcError('spool_damaged', `${file} is damaged.`, {
+    hint: 'svc-agent sets it aside when it starts, and takes over what is whole. Look at the disk.',
+    cause,
+  });
 }

@@ -1,3 +1,36 @@
+import type { Hex } from '../../proof/bytes.ts';
+import type { Task, Verification } from '../../protocol/resources.ts';
+import type { SpoolRecord } from './records.ts';
+
+export interface Settlement {
+  readonly proofHash: Hex;
+  readonly verification: Verification;
+}
+
+export interface Receipt extends Settlement {
+  /** The service's task, where its claim went through this agent. */
+  readonly task: Task | null;
+}
+
+export interface Refusal {
+  readonly code: string;
+  readonly message: string;
+}
+
+/** Receipts that are kept for a second `complete`; the service has all of them. */
+export const RECEIPTS_KEPT = 1000;
+
+export interface RefusedRecord extends Refusal {
+  readonly seq: number;
+  readonly kind: SpoolRecord['kind'];
+  readonly id: string;
+  readonly wallMs: number;
+  readonly body: string;
+}
+
+/** Refused samples and events that are kept to be looked at; refused claims and completions all are. */
+export const REFUSED_KEPT = 1000;
+
 /** Who waits until a task's completion has left the spool. */
 export class SettlementWaiters {
   readonly #waiting = new Map<string, Set<() => void>>();

@@ -1,4 +1,4 @@
-import type { FastifyRequest } from 'fastify';
+import type { FastifyBaseLogger, FastifyRequest } from 'fastify';
 import { canonicalJson } from '../../proof/canonical-json.ts';
 import type { JsonValue } from '../../proof/json-value.ts';
 import { parseStrictJson } from '../../proof/strict-json.ts';
@@ -6,7 +6,22 @@ import { StrictJsonError } from '../../proof/strict-json-error.ts';
 import { decodeUtf8 } from '../../proof/utf8.ts';
 import { bodyFault, tooLarge } from '../../protocol/body-fault.ts';
 import { limits } from '../../protocol/limits.ts';
-import { fault } from '../fault.ts';
+import type { Answer } from '../../protocol/routes.ts';
+import type { AgentClock } from '../clock.ts';
+import { fault } from '../errors.ts';
+import type { Spool } from '../spool/spool.ts';
+
+export interface LocalDeps {
+  readonly spool: Spool;
+  readonly clock: AgentClock;
+  /** The task as the service has it. Rejects with the service's error, or `service_unreachable`. */
+  readTask(id: string): Promise<Answer<'getTask'>['body']>;
+  /** What `GET /api/v1/status` answers. */
+  status(): object;
+  readonly logger: FastifyBaseLogger;
+  /** Ends every wait. */
+  readonly stopping: AbortSignal;
+}
 
 /**
  * The JSON value of a body, nothing replaced and nothing dropped. Throws as the service does: `unsupported_media_type`, `invalid_json`, or,

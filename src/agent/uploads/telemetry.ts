@@ -1,14 +1,17 @@
 import type { Logger } from '../../base/logger.ts';
 import type { SvcError } from '../../base/svc-error.ts';
+import { canonicalJson } from '../../proof/canonical-json.ts';
+import type { JsonObject } from '../../proof/json-value.ts';
 import { limits } from '../../protocol/limits.ts';
+import type { Body } from '../../protocol/routes.ts';
 import type { NewSample } from '../../protocol/telemetry.ts';
-import type { StoredRecord } from '../spool/records.ts';
-import type { Batch } from '../spool/sample-table.ts';
+import { formatTimestamp } from '../../protocol/timestamp.ts';
+import type { SpoolRecord, StoredRecord } from '../spool/records.ts';
+import type { Batch } from '../spool/samples.ts';
 import type { Spool } from '../spool/spool.ts';
-import { callError, isLost, verdictOf } from './classify.ts';
-import { eventBody, sampleBody } from './request-body.ts';
-import { Retries } from './retries.ts';
-import type { ServiceLink } from './service-link.ts';
+import { callError, isLost, Retries, verdictOf } from './retry.ts';
+import type { ServiceLink } from './service-client.ts';
+import { givenOrOwn, occurredAt } from './time.ts';
 
 const LIVE_PARALLEL = 2;
 /** Requests with samples of the backlog under way at once. */
@@ -265,4 +268,36 @@ export class TelemetryErrands {
 
 function nameOf({ firstSeq, lastSeq }: Batch): string {
   return `${firstSeq}-${lastSeq}`;
+}
+
+export function eventBody(record: SpoolRecord, epochMs: number | null): Body<'createEvent'> {
+  const content: Omit<Body<'createEvent'>, 'id'> = JSON.parse(record.body);
+  return {
+    ...content,
+    id: record.id,
+    occurred_at: occurredAt(content.occurred_at, record, epochMs),
+  };
+}
+
+export function sampleBody(record: SpoolRecord, epochMs: number | null): NewSample {
+  const content: NewSample = JSON.parse(record.body);
+  const time = givenOrOwn(content.recorded_at, record, epochMs);
+  const recorded_at =
+    content.recorded_at !== undefined && !time.corrected
+      ? content.recorded_at
+      : formatTimestamp(time.ms);
+  const sample = { ...content, id: record.id, recorded_at };
+  return time.corrected ? withNote(sample, record) : sample;
+}
+
+/** What the clocks said, where the time is a corrected one and the metrics have room to say so. */
+function withNote(sample: NewSample, { wallMs, boot, monoMs }: SpoolRecord): NewSample {
+  const note: JsonObject = {
+    wall: formatTimestamp(wallMs),
+    boot: boot.toString(16).padStart(12, '0'),
+    monotonic_ms: monoMs,
+  };
+  const metrics = { ...sample.metrics, svc_agent_clock: note };
+  const fits = Buffer.byteLength(canonicalJson(metrics)) <= limits.metricsBytes;
+  return fits ? { ...sample, metrics } : sample;
 }

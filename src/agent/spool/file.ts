@@ -1,13 +1,11 @@
 import { dirname, join } from 'node:path';
 import type { Database } from 'better-sqlite3';
 import { hashCanonicalText } from '../../proof/hash.ts';
-import type { AgentClock } from '../clock.ts';
-import { Budget } from './budget.ts';
-import { DiskReserve } from './disk-reserve.ts';
-import { EventTable } from './event-table.ts';
-import { LedgerTables } from './ledger-tables.ts';
-import { faultOf, openDatabase } from './open-database.ts';
-import { DamagedRecord, type Instant, type SpoolRecord } from './records.ts';
+import type { AgentClock, Instant } from '../clock.ts';
+import { faultOf, openDatabase } from './database.ts';
+import { EventTable } from './events.ts';
+import { Budget, DiskReserve } from './limits.ts';
+import { DamagedRecord, type SpoolRecord } from './records.ts';
 import {
   beginSalvage,
   type DamagedFile,
@@ -16,10 +14,11 @@ import {
   recordsIn,
   removeDamaged,
   resumeSalvage,
-} from './salvage.ts';
-import { SampleTable } from './sample-table.ts';
-import { TaskTables } from './task-tables.ts';
-import { Totals } from './totals.ts';
+} from './recover.ts';
+import { SampleTable } from './samples.ts';
+import { Totals } from './schema.ts';
+import { LedgerTables } from './state.ts';
+import { TaskTables } from './tasks.ts';
 
 export interface SpoolFileOptions {
   maxBytes: number;

@@ -1,4 +1,4 @@
-import { PAGE_BYTES } from './open-database.ts';
+import { PAGE_BYTES } from './database.ts';
 
 /** Values of a record as SQLite stores them; a blob is null, for the spool has none. */
 export type Value = string | number | null;

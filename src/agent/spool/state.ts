@@ -1,18 +1,8 @@
 import type { Database } from 'better-sqlite3';
-import type { Instant, SpoolRecord } from './records.ts';
-import type { Dropped } from './sample-table.ts';
-import type { Refusal } from './task-tables.ts';
-
-export interface RefusedRecord extends Refusal {
-  readonly seq: number;
-  readonly kind: SpoolRecord['kind'];
-  readonly id: string;
-  readonly wallMs: number;
-  readonly body: string;
-}
-
-/** Refused samples and events that are kept to be looked at; refused claims and completions all are. */
-const REFUSED_KEPT = 1000;
+import type { Instant } from '../clock.ts';
+import type { Dropped } from './limits.ts';
+import type { SpoolRecord } from './records.ts';
+import { REFUSED_KEPT, type Refusal, type RefusedRecord } from './settled.ts';
 
 /** What is set aside, and what the agent remembers of itself. Every method runs inside the caller's transaction. */
 export class LedgerTables {

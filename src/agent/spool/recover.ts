@@ -11,9 +11,9 @@ import {
   statSync,
 } from 'node:fs';
 import path from 'node:path';
-import { PAGE_BYTES } from './open-database.ts';
-import { type PageAt, rowsOf, type Value } from './page-scan.ts';
+import { PAGE_BYTES } from './database.ts';
 import { checksumOf, type RecordKind, type SpoolRecord } from './records.ts';
+import { type PageAt, rowsOf, type Value } from './sqlite-pages.ts';
 
 /**
  * Where a new spool is made from a damaged one, which stays where it is until the new one is whole: after a crash it

@@ -8,11 +8,17 @@ import type { Answer, RouteName } from '../../protocol/routes.ts';
 import type { AgentClock } from '../clock.ts';
 import { type KeySource, keyHint, keyVersion, readKey } from '../key.ts';
 import type { Spool } from '../spool/spool.ts';
-import { settleEpochs } from './boot-epochs.ts';
-import { callError, isLost, retryAfterMs, verdictOf } from './classify.ts';
-import { Pace } from './pace.ts';
-import type { UploaderPauses } from './pauses.ts';
-import { Retries, type RetryRange } from './retries.ts';
+import { Pace } from './rate-budget.ts';
+import {
+  callError,
+  isLost,
+  Retries,
+  type RetryRange,
+  retryAfterMs,
+  type UploaderPauses,
+  verdictOf,
+} from './retry.ts';
+import { settleEpochs } from './time.ts';
 
 export interface LinkOptions {
   readonly serviceUrl: string;

@@ -3,8 +3,8 @@ import type { Socket } from 'node:net';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { SvcError } from '../../base/svc-error.ts';
 import { type SchemaError, schemaFault } from '../../protocol/schema-fault.ts';
-import { type AgentErrorCode, fault, isAgentErrorCode, statusOf } from '../fault.ts';
-import { notPlainJson } from './read-body.ts';
+import { type AgentErrorCode, fault, isAgentErrorCode, statusOf } from '../errors.ts';
+import { notPlainJson } from './call.ts';
 
 /** The one place where an error becomes an answer, and where it is logged. */
 export function answerError(error: unknown, request: FastifyRequest, reply: FastifyReply): void {

@@ -2,12 +2,11 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from '../../base/logger.ts';
 import { SvcError } from '../../base/svc-error.ts';
 import type { Answer } from '../../protocol/routes.ts';
-import { fault } from '../fault.ts';
-import { callError } from './classify.ts';
-import { Retries } from './retries.ts';
-import { type LinkOptions, ServiceLink } from './service-link.ts';
-import { TaskErrands } from './task-errands.ts';
-import { TelemetryErrands } from './telemetry-errands.ts';
+import { fault } from '../errors.ts';
+import { callError, Retries } from './retry.ts';
+import { type LinkOptions, ServiceLink } from './service-client.ts';
+import { TaskErrands } from './tasks.ts';
+import { TelemetryErrands } from './telemetry.ts';
 
 /** A robot that asks for a task waits so long for the service. */
 const READ_MS = 5_000;

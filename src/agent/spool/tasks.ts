@@ -9,6 +9,7 @@ import {
   type StoredRecord,
   valuesOf,
 } from './records.ts';
+import { RECEIPTS_KEPT, type Receipt, type Refusal, type Settlement } from './settled.ts';
 
 export interface Claim extends StoredRecord {
   /** The service's task, once it has the claim. */
@@ -19,21 +20,6 @@ export interface Completion extends StoredRecord {
   readonly proofHash: Hex;
   /** `accepted`: the service has it, and anchors it. */
   readonly state: 'queued' | 'accepted';
-}
-
-export interface Settlement {
-  readonly proofHash: Hex;
-  readonly verification: Verification;
-}
-
-export interface Receipt extends Settlement {
-  /** The service's task, where its claim went through this agent. */
-  readonly task: Task | null;
-}
-
-export interface Refusal {
-  readonly code: string;
-  readonly message: string;
 }
 
 /** One request to make: `poll` asks how far an accepted completion has come. */
@@ -51,9 +37,6 @@ interface CompletionRow extends RecordRow {
   /** `blocked`: queued, and its claim is not delivered yet. */
   state: Completion['state'] | 'blocked';
 }
-
-/** Receipts that are kept for a second `complete`; the service has all of them. */
-const RECEIPTS_KEPT = 1000;
 
 /** Claims, completions and their receipts. Every method runs inside the caller's transaction. */
 export class TaskTables {

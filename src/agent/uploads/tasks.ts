@@ -5,12 +5,12 @@ import { canonicalJson } from '../../proof/canonical-json.ts';
 import type { Proof } from '../../proof/json-value.ts';
 import type { Verification } from '../../protocol/resources.ts';
 import type { Answer, Body } from '../../protocol/routes.ts';
+import type { SpoolRecord } from '../spool/records.ts';
 import type { Spool } from '../spool/spool.ts';
-import type { Claim, Completion, TaskErrand } from '../spool/task-tables.ts';
-import { callError, isLost, retryAfterMs, type Verdict, verdictOf } from './classify.ts';
-import { claimBody } from './request-body.ts';
-import { Retries } from './retries.ts';
-import type { ServiceLink } from './service-link.ts';
+import type { Claim, Completion, TaskErrand } from '../spool/tasks.ts';
+import { callError, isLost, Retries, retryAfterMs, type Verdict, verdictOf } from './retry.ts';
+import type { ServiceLink } from './service-client.ts';
+import { occurredAt } from './time.ts';
 
 /** Completions under way at once, each of which may wait for a block; claims and polls. */
 const PARALLEL = { completion: 16, claim: 4, poll: 4 };
@@ -254,4 +254,19 @@ function isSameClaim(wanted: Omit<Body<'createTask'>, 'id'>, task: TaskOfService
 
 function sameJson(a: unknown, b: unknown): boolean {
   return canonicalJson(a) === canonicalJson(b);
+}
+
+/*
+ * What goes to the service. Each body follows from what is durable alone, the record and the epoch of its boot,
+ * so that a repeated request has the same bytes.
+ */
+
+/** `occurred_at` says when the robot claimed, for the service may hear of it much later. */
+export function claimBody(record: SpoolRecord, epochMs: number | null): Body<'createTask'> {
+  const content: Omit<Body<'createTask'>, 'id'> = JSON.parse(record.body);
+  return {
+    ...content,
+    id: record.id,
+    occurred_at: occurredAt(content.occurred_at, record, epochMs),
+  };
 }

@@ -1,0 +1,136 @@
+import { SvcError } from '../../base/svc-error.ts';
+
+/**
+ * What an error of a call means for what is to be delivered:
+ * - `link`: nothing can be delivered now; the same later.
+ * - `key`: nothing until there is another key.
+ * - `credits`: no completion until the account has credits, or the chain can be read.
+ * - `record`: this record later, others now.
+ * - `slow`: too large for the time that the service gives, or for what stands before it.
+ * - `refused`: this record never.
+ */
+export type Verdict = 'link' | 'key' | 'credits' | 'record' | 'slow' | 'refused';
+
+const verdicts: Readonly<Record<string, Verdict>> = {
+  missing_api_key: 'key',
+  invalid_api_key: 'key',
+  rate_limited: 'link',
+  overloaded: 'link',
+  storage_unavailable: 'link',
+  service_unreachable: 'link',
+  unexpected_answer: 'link',
+  no_anchor_quota: 'credits',
+  no_gas_credit: 'credits',
+  chain_unavailable: 'credits',
+  anchoring_failed: 'record',
+  internal_error: 'record',
+  request_timeout: 'slow',
+  timed_out: 'slow',
+  // Nothing was sent, and nothing ever would be.
+  invalid_body: 'refused',
+  invalid_path: 'refused',
+};
+
+/** No answer holds the agent up for longer, whoever it came from. */
+const LONGEST_RETRY_AFTER_MS = 60 * 60_000;
+
+/** A code that is not in the table is refused where the service says that it is the caller's fault. */
+export function verdictOf({ code, details }: SvcError): Verdict {
+  const status = typeof details.status === 'number' ? details.status : 0;
+  if (code === 'unexpected_answer' && status === 413) return 'slow';
+  return verdicts[code] ?? (status >= 400 && status < 500 ? 'refused' : 'record');
+}
+
+/** Whether no answer of the service came, which may be the record's doing: something on the way may take no such body. */
+export function isLost({ code }: SvcError): boolean {
+  return code === 'timed_out' || code === 'service_unreachable' || code === 'unexpected_answer';
+}
+
+/** What the service asked to wait; 0 where it did not. */
+export function retryAfterMs(error: SvcError): number {
+  const { retry_after: seconds } = error.details;
+  if (typeof seconds !== 'number') return 0;
+  return Math.min(seconds * 1000, LONGEST_RETRY_AFTER_MS);
+}
+
+/** Any error of a call as one of the family; a bug is thrown on. `timeout` ended the call if it is aborted. */
+export function callError(error: unknown, timeout?: AbortSignal): SvcError {
+  if (error instanceof SvcError) return error;
+  // What an abort rejects with differs from one transport to another.
+  if (timeout?.aborted) {
+    return new SvcError('timed_out', 'The service took too long to answer.', { retryable: true });
+  }
+  throw error;
+}
+
+export interface RetryRange {
+  readonly firstMs: number;
+  readonly maxMs: number;
+}
+
+/**
+ * A random part of a wait that doubles with each failure in a row (from 1), at its longest too, so that robots which
+ * lost the network together do not come back together.
+ */
+export function retryMs(failures: number, range: RetryRange, random = Math.random): number {
+  return random() * Math.min(range.firstMs * 2 ** (failures - 1), range.maxMs);
+}
+
+/** When what failed may be tried again. Times are of `performance.now()`. */
+export class Retries {
+  readonly #entries = new Map<string, { failures: number; at: number }>();
+
+  /** `retryAfterMs`: the least that the service asked for. */
+  failed(name: string, range: RetryRange, retryAfterMs = 0): void {
+    const failures = (this.#entries.get(name)?.failures ?? 0) + 1;
+    const at = performance.now() + Math.max(retryAfterMs, retryMs(failures, range));
+    this.#entries.set(name, { failures, at });
+  }
+
+  /** Not before so long, and no failure. */
+  hold(name: string, ms: number): void {
+    const { failures, at } = this.#entries.get(name) ?? { failures: 0, at: 0 };
+    this.#entries.set(name, { failures, at: Math.max(at, performance.now() + ms) });
+  }
+
+  succeeded(name: string): void {
+    this.#entries.delete(name);
+  }
+
+  failuresOf(name: string): number {
+    return this.#entries.get(name)?.failures ?? 0;
+  }
+
+  /** Milliseconds until it may be tried; 0 for now. */
+  waitMs(name: string): number {
+    const at = this.#entries.get(name)?.at ?? 0;
+    return Math.max(0, at - performance.now());
+  }
+
+  /** Everything may be tried at once. */
+  clear(): void {
+    this.#entries.clear();
+  }
+}
+
+/** Pauses of the uploader in milliseconds. Tests shorten them. */
+export const PAUSES = {
+  /** Maximum between two looks at the spool and the key file. New records wake the uploader earlier. */
+  lookMs: 2_500,
+  /** Between two uploads of the newest samples, whatever else waits. */
+  liveEveryMs: 1_000,
+  /** Between two reads of the key file while the key does not work. */
+  keyCheck: { firstMs: 2_000, maxMs: 2_000 },
+  /** Between two tries of a call or record that failed for any other reason. */
+  usual: { firstMs: 1_000, maxMs: 15 * 60_000 },
+  /** Between two tries of a record whose answer was lost: the record is seldom the cause. */
+  lost: { firstMs: 1_000, maxMs: 60_000 },
+  /** Between two looks at a completion that the service has accepted and not anchored yet. */
+  poll: { firstMs: 4_000, maxMs: 60_000 },
+  /** Between two tries while the account has no credits or the service no chain: one completion tries for all. */
+  credits: { firstMs: 10_000, maxMs: 15 * 60_000 },
+  /** Pause of all uploads while the spool cannot be written: what is sent would be sent again. */
+  spool: { firstMs: 1_000, maxMs: 30_000 },
+};
+
+export type UploaderPauses = Readonly<typeof PAUSES>;

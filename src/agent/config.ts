@@ -1,10 +1,6 @@
 import path from 'node:path';
 import { type Static, Type } from 'typebox';
-import {
-  describeEnvironment,
-  environmentTable,
-  printEnvironment,
-} from '../base/describe-environment.ts';
+import { describeEnvironment, printEnvironment } from '../base/describe-environment.ts';
 import { isLoopback } from '../base/loopback.ts';
 import { readEnvironment } from '../base/read-environment.ts';
 import type { KeySource } from './key.ts';
@@ -157,9 +153,4 @@ export function printConfig(variables: NodeJS.ProcessEnv, options: { json?: bool
 /** `svc-agent config --describe`: every variable with its default and meaning. */
 export function describeConfig(): void {
   describeEnvironment(environment);
-}
-
-/** The table of docs/agent.md. */
-export function agentVariablesTable(): string {
-  return environmentTable(environment);
 }

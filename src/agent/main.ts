@@ -1,27 +1,79 @@
+// The program `svc-agent`: its commands, and the exit code of each outcome.
 import { Command } from 'commander';
+import { addConfigCommand } from '../base/config-command.ts';
+import { addInstallCommands } from '../base/install-commands.ts';
 import { reportError } from '../base/report-error.ts';
 import { packageVersion } from '../base/version.ts';
-import { addCommands } from './commands.ts';
+
+/** Reports the exit code of a command that finished; commands that end with 0 need not call it. */
+type ExitWith = (code: number) => void;
+
+interface CommandGroup {
+  /** Commands of the group by name. */
+  readonly names: readonly string[];
+  load(): Promise<{ addCommands(program: Command, exitWith: ExitWith): void }>;
+}
+
+/** In the order of the help. */
+const groups: readonly CommandGroup[] = [
+  { names: ['run'], load: () => import('./commands/run.ts') },
+  { names: ['status'], load: () => import('./commands/status.ts') },
+  { names: ['doctor'], load: () => import('./commands/doctor.ts') },
+  {
+    names: ['config'],
+    load: async () => ({
+      addCommands: (program) => addConfigCommand(program, () => import('./config.ts')),
+    }),
+  },
+  {
+    names: ['claim', 'complete', 'telemetry', 'event', 'receipts'],
+    load: () => import('./commands/robot.ts'),
+  },
+  { names: ['key'], load: () => import('./commands/key.ts') },
+  { names: ['spool'], load: () => import('./commands/spool.ts') },
+  {
+    names: ['install', 'uninstall'],
+    load: async () => ({
+      addCommands: (program) =>
+        addInstallCommands(
+          program,
+          async () => (await import('./installation.ts')).agentInstallation,
+        ),
+    }),
+  },
+];
+
+const exitCodes: Readonly<Record<string, number>> = {
+  invalid_configuration: 2,
+  usage: 2,
+  agent_unreachable: 7,
+  service_unreachable: 7,
+  anchor_unconfirmed: 8,
+  completion_in_progress: 8,
+};
 
 /**
- * Runs `svc-agent` and answers its exit code: 0 done, 1 failed, 2 usage or configuration, 7 the daemon cannot be
- * reached, 8 not there yet. Commands load what they need when they run.
+ * Runs `svc-agent` and returns its exit code: 0 done, 1 failed, 2 usage or configuration, 7 the daemon cannot be
+ * reached, 8 not anchored yet.
  */
 export async function main(argv: string[]): Promise<number> {
   let exitCode = 0;
-  const program = createProgram((code) => {
-    exitCode = code;
-  });
   try {
+    const program = await createProgram((code) => {
+      exitCode = code;
+    }, argv[2]);
     await program.parseAsync(argv);
     return exitCode;
   } catch (error) {
-    return reportError('svc-agent', error, codes);
+    return reportError('svc-agent', error, exitCodes);
   }
 }
 
-/** `exitWith` is told the code of a command that was done, where it is not 0. */
-export function createProgram(exitWith: (code: number) => void): Command {
+/**
+ * `svc-agent` with the group of the command `name`. Without a command of that name it has all of them, for help and
+ * usage errors. Loading one group instead of all keeps a start short.
+ */
+export async function createProgram(exitWith: ExitWith, name?: string): Promise<Command> {
   const program = new Command('svc-agent')
     .description(
       'The daemon on the robot: keeps claims, evidence and telemetry until they are delivered',
@@ -34,15 +86,10 @@ export function createProgram(exitWith: (code: number) => void): Command {
       '\nExamples:\n  svc-agent run                       from the environment, see svc-agent config --describe' +
         '\n  svc-agent status\n  svc-agent claim "Survey the office hall"',
     );
-  addCommands(program, exitWith);
+  const named = groups.filter(({ names }) => names.includes(name ?? ''));
+  const isVersion = name === '--version' || name === '-V';
+  for (const { load } of named.length > 0 || isVersion ? named : groups) {
+    (await load()).addCommands(program, exitWith);
+  }
   return program;
 }
-
-const codes: Readonly<Record<string, number>> = {
-  invalid_configuration: 2,
-  usage: 2,
-  agent_unreachable: 7,
-  service_unreachable: 7,
-  anchor_unconfirmed: 8,
-  completion_in_progress: 8,
-};

@@ -1,9 +1,13 @@
 import { readFile } from 'node:fs/promises';
 import { expect, it } from 'vitest';
-import { agentPage } from '../../src/agent/agent-page.ts';
+import { agentPage } from '../../docs/agent-page.js';
+import { environment } from '../../src/agent/config.ts';
+import { createProgram } from '../../src/agent/main.ts';
+import { environmentTable } from '../../src/base/describe-environment.ts';
 
 it('docs/agent.md is what the commands say', async () => {
   const page = await readFile(new URL('../../docs/agent.md', import.meta.url), 'utf8');
 
-  expect(page).toBe(agentPage());
+  const program = await createProgram(() => {});
+  expect(page).toBe(agentPage(program, environmentTable(environment)));
 });

@@ -1,3 +1,4 @@
+import type { Command } from 'commander';
 import { SvcError } from '../../base/svc-error.ts';
 import { readConfig } from '../config.ts';
 import { checkMachine } from '../doctor/machine.ts';
@@ -8,8 +9,23 @@ import { askAgent } from './local-client.ts';
 
 const DAEMON_MS = 10_000;
 
+export function addCommands(program: Command, exitWith: (code: number) => void): void {
+  program
+    .command('doctor')
+    .description(
+      'Say what keeps the robot from delivering, now or soon; ends with 1 if anything is wrong',
+    )
+    .option('--json', 'print one JSON object: { ok, checks: [{ name, ok, detail }] }')
+    .addHelpText(
+      'after',
+      '\nWhere the environment names no key it looks at the installed service, which takes root.' +
+        '\n\nExamples:\n  sudo svc-agent doctor\n  svc-agent doctor --json',
+    )
+    .action(async (options: { json?: true }) => exitWith(await doctor(process.env, options)));
+}
+
 /** `svc-agent doctor`: 0 where all is well, 1 where anything is wrong; `--json` prints `{ ok, checks }`. */
-export async function doctor(own: NodeJS.ProcessEnv, { json }: { json?: true }): Promise<number> {
+async function doctor(own: NodeJS.ProcessEnv, { json }: { json?: true }): Promise<number> {
   const config = readConfig(await environmentToLookAfter(own, await readInstalledUnit()));
   const daemon = await statusOf(config.socket);
   const status = daemon instanceof SvcError ? null : daemon;

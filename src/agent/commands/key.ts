@@ -1,7 +1,9 @@
 import type { Stats } from 'node:fs';
 import { open, rename, rm, stat } from 'node:fs/promises';
 import path from 'node:path';
+import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { Command } from 'commander';
 import { SvcError } from '../../base/svc-error.ts';
 import { createClient } from '../../client/client.ts';
 import { createHttpFetch } from '../../client/http-fetch.ts';
@@ -14,6 +16,26 @@ import { askAgent } from './local-client.ts';
 /** The daemon looks at the file every few seconds. */
 const TAKEN_UP_MS = 15_000;
 const CHECK_MS = 250;
+
+export function addCommands(program: Command): void {
+  const key = program.command('key').description("Look after the robot's API key");
+  key
+    .command('set')
+    .description(
+      "Read a key from standard input, prove it with one call, and put it in SVC_AGENT_KEY_FILE, or the installed service's file",
+    )
+    .addHelpText(
+      'after',
+      '\nThe daemon picks it up by itself; an installed one has a copy of its own, and must be restarted.' +
+        '\n\nExample:\n  svc robots rotate-key arm-1 --yes | sudo svc-agent key set',
+    )
+    .action(async () => {
+      if (process.stdin.isTTY) {
+        process.stderr.write('Paste the key, then press Enter and Ctrl-D.\n');
+      }
+      await setKey(process.env, await text(process.stdin));
+    });
+}
 
 /**
  * `svc-agent key set`: proves the key with one call, and only then replaces the file, as a whole and durably: that of

@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { text } from 'node:stream/consumers';
+import { type Command, InvalidArgumentError } from 'commander';
 import { SvcError } from '../../base/svc-error.ts';
 import { unreadableFile } from '../../base/unreadable-file.ts';
 import { hashProof } from '../../proof/hash.ts';
@@ -9,19 +10,74 @@ import { readConfig } from '../config.ts';
 import { environmentOfAgent } from '../installation.ts';
 import { askAgent, type LocalAnswer, type LocalRequest } from './local-client.ts';
 
-export interface ClaimOptions {
+export function addCommands(program: Command, exitWith: (code: number) => void): void {
+  program
+    .command('claim')
+    .description('Claim a task and print its id')
+    .argument('<title>', 'what the robot is about to do')
+    .option('--id <uuid>', 'makes a repeated claim harmless')
+    .option('--description <text>', 'more than the title says')
+    .option('--expected <file>', 'JSON object with the expected result; - reads standard input')
+    .addHelpText('after', '\nExample:\n  task=$(svc-agent claim "Survey the office hall")')
+    .action((title: string, options: ClaimOptions) => claim(process.env, title, options));
+  program
+    .command('complete')
+    .description('Hand in the proof of a task; ends with 8 while it is not anchored')
+    .argument('<task>', 'id of the task')
+    .argument('<file>', 'JSON object or array; - reads standard input')
+    .option('--wait <seconds>', 'wait so long for the receipt', wholeNumber, 0)
+    .addHelpText('after', '\nExample:\n  svc-agent complete "$task" evidence.json --wait 60')
+    .action(async (task: string, file: string, options: { wait: number }) =>
+      exitWith(await complete(process.env, task, file, options)),
+    );
+  program
+    .command('telemetry')
+    .description('Record a health sample, or those of a file')
+    .argument('[file]', 'JSON: one sample, or { "samples": […] }; - reads standard input')
+    .option('--battery <percent>', 'battery_pct, 0 to 100', Number)
+    .option('--state <text>', 'idle, busy, error, charging, offline, or another')
+    .option('--metric <name=number>', 'a reading; may be repeated', collect, [])
+    .addHelpText(
+      'after',
+      '\nExamples:\n  svc-agent telemetry --battery 81 --state busy --metric speed_m_s=0.4\n  svc-agent telemetry samples.json',
+    )
+    .action((file: string | undefined, options: SampleOptions) =>
+      recordSample(process.env, file, options),
+    );
+  program
+    .command('event')
+    .description('Log an ops event')
+    .argument('<type>', 'error, state_change, info, or another')
+    .argument('[message]', 'what happened')
+    .option('--severity <severity>', 'info, warn or error')
+    .option('--payload <file>', 'JSON object; - reads standard input')
+    .addHelpText('after', '\nExample:\n  svc-agent event error "Gripper jammed" --severity error')
+    .action((type: string, message: string | undefined, options: EventOptions) =>
+      logEvent(process.env, type, message, options),
+    );
+  program
+    .command('receipts')
+    .description('Print the newest receipts that came through this agent, one JSON object a line')
+    .option('--task <id>', 'of this task alone; ends with 8 while there is none')
+    .addHelpText('after', '\nExample:\n  svc-agent receipts --task "$task" > receipt.json')
+    .action(async (options: { task?: string }) =>
+      exitWith(await printReceipts(process.env, options)),
+    );
+}
+
+interface ClaimOptions {
   id?: string;
   description?: string;
   expected?: string;
 }
 
-export interface SampleOptions {
+interface SampleOptions {
   battery?: number;
   state?: string;
   metric: string[];
 }
 
-export interface EventOptions {
+interface EventOptions {
   severity?: string;
   payload?: string;
 }
@@ -29,7 +85,7 @@ export interface EventOptions {
 /** What a command ends with while a proof is not anchored. */
 const PENDING = 8;
 
-export async function claim(
+async function claim(
   environment: NodeJS.ProcessEnv,
   title: string,
   { id, description, expected }: ClaimOptions,
@@ -41,7 +97,7 @@ export async function claim(
 }
 
 /** Prints the receipt, or how far it has come. Repeated with the same evidence it gives the receipt of the first. */
-export async function complete(
+async function complete(
   environment: NodeJS.ProcessEnv,
   task: string,
   file: string,
@@ -74,7 +130,7 @@ function receiptOfSame(error: unknown, body: string): { verification: unknown } 
   return { verification };
 }
 
-export async function recordSample(
+async function recordSample(
   environment: NodeJS.ProcessEnv,
   file: string | undefined,
   options: SampleOptions,
@@ -84,7 +140,7 @@ export async function recordSample(
   process.stderr.write(`${answer.body.accepted} recorded.\n`);
 }
 
-export async function logEvent(
+async function logEvent(
   environment: NodeJS.ProcessEnv,
   type: string,
   message: string | undefined,
@@ -96,7 +152,7 @@ export async function logEvent(
   process.stdout.write(`${answer.body.event.id}\n`);
 }
 
-export async function printReceipts(
+async function printReceipts(
   environment: NodeJS.ProcessEnv,
   { task }: { task?: string },
 ): Promise<number> {
@@ -166,4 +222,13 @@ function readingOf(text: string): [string, number] {
 
 function printLine(value: unknown): void {
   process.stdout.write(`${JSON.stringify(value)}\n`);
+}
+
+function wholeNumber(text: string): number {
+  if (!/^\d{1,6}$/.test(text)) throw new InvalidArgumentError('It must be a whole number.');
+  return Number(text);
+}
+
+function collect(text: string, before: string[]): string[] {
+  return [...before, text];
 }

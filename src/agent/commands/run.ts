@@ -1,11 +1,24 @@
+// `svc-agent run`: the daemon as a process, from its environment to its last signal.
+import type { Command } from 'commander';
 import { createLogger } from '../../base/logger.ts';
 import { connectServiceManager } from '../../base/service-manager.ts';
 import { readConfig } from '../config.ts';
 
-/** `svc-agent run`: until SIGTERM or SIGINT; a second one ends it at once. */
-export async function run(environment: NodeJS.ProcessEnv): Promise<void> {
+export function addCommands(program: Command): void {
+  program
+    .command('run')
+    .description('Run the daemon from the environment (SVC_AGENT_…), until SIGTERM or SIGINT')
+    .addHelpText(
+      'after',
+      '\nExample:\n  SVC_AGENT_URL=https://svc.example.org SVC_AGENT_KEY_FILE=/etc/svc-agent/key svc-agent run',
+    )
+    .action(() => run(process.env));
+}
+
+async function run(environment: NodeJS.ProcessEnv): Promise<void> {
   const config = readConfig(environment, { service: true });
   const stopped = stopSignal();
+  // A wrong configuration is reported without the time that loading the daemon takes.
   const { startAgent } = await import('../agent.ts');
   const logger = createLogger(config.values.SVC_AGENT_LOG_LEVEL);
   const agent = await startAgent(config, { logger });
@@ -17,6 +30,7 @@ export async function run(environment: NodeJS.ProcessEnv): Promise<void> {
   await Promise.all([agent.close(), manager.stopping()]);
 }
 
+/** The first SIGTERM or SIGINT. A second one ends the process at once, with code 130. */
 function stopSignal(): Promise<NodeJS.Signals> {
   return new Promise((resolve) => {
     let stopping = false;

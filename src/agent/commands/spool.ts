@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import path from 'node:path';
+import type { Command } from 'commander';
 import { SvcError } from '../../base/svc-error.ts';
 import { machineClock } from '../clock.ts';
 import { readConfig } from '../config.ts';
@@ -10,8 +11,21 @@ import { openSpool, type Spool } from '../spool/spool.ts';
 
 const PAGE = 100;
 
+export function addCommands(program: Command): void {
+  const spool = program.command('spool').description('Look after the spool of a stopped daemon');
+  spool
+    .command('export')
+    .description('Print every record that is not delivered, and those set aside, as JSON lines')
+    .addHelpText('after', '\nExample:\n  svc-agent spool export > spool.jsonl')
+    .action(() => exportSpool(process.env));
+  spool
+    .command('compact')
+    .description('Give the disk back what delivered records took')
+    .action(() => compactSpool(process.env));
+}
+
 /** `svc-agent spool export`: a line for each record; throws `spool_locked` beside a daemon. */
-export async function exportSpool(environment: NodeJS.ProcessEnv): Promise<void> {
+async function exportSpool(environment: NodeJS.ProcessEnv): Promise<void> {
   const { spool, folder } = await open(environment);
   let count = 0;
   try {
@@ -74,7 +88,7 @@ function pick({ kind, id, wallMs, body }: Exported): Exported {
 }
 
 /** `svc-agent spool compact`; throws `spool_locked` beside a daemon. */
-export async function compactSpool(environment: NodeJS.ProcessEnv): Promise<void> {
+async function compactSpool(environment: NodeJS.ProcessEnv): Promise<void> {
   const { spool, folder } = await open(environment);
   try {
     const before = spool.bytesOnDisk();

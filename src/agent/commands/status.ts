@@ -1,18 +1,29 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { Command } from 'commander';
 import { readConfig } from '../config.ts';
 import { environmentOfAgent } from '../installation.ts';
 import type { AgentStatus, LaneStatus } from '../status.ts';
 import { askAgent } from './local-client.ts';
 
-export interface StatusOptions {
+interface StatusOptions {
   json?: true;
   watch?: true;
 }
 
 const EVERY_MS = 2_000;
 
+export function addCommands(program: Command): void {
+  program
+    .command('status')
+    .description('Show what the daemon has delivered and what it keeps')
+    .option('--json', 'print one JSON object')
+    .option('--watch', 'again every 2 seconds, until Ctrl-C')
+    .addHelpText('after', '\nExamples:\n  svc-agent status\n  svc-agent status --json')
+    .action((options: StatusOptions) => showStatus(process.env, options));
+}
+
 /** `svc-agent status`; `--json` prints what the daemon answers, a line each time. */
-export async function showStatus(
+async function showStatus(
   environment: NodeJS.ProcessEnv,
   { json, watch }: StatusOptions,
 ): Promise<void> {

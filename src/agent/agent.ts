@@ -51,7 +51,7 @@ export async function startAgent(
   const writes = watchDiskWrites();
   const stopping = new AbortController();
   setMaxListeners(0, stopping.signal);
-  await spool.update(({ ledger }) => ledger.noteBoot(clock.now()));
+  await spool.update(({ state }) => state.noteBoot(clock.now()));
   const uploader = startUploader({ serviceUrl, key, spool, clock, logger, pauses });
   const status = () => readStatus(spool, uploader, writes.lastHour());
   const progressAt = () => Math.min(uploader.progressAt, spool.progressAt);

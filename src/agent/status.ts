@@ -48,7 +48,7 @@ export function readStatus(
     lanes.claims.count + lanes.completions.count + lanes.events.count + lanes.samples.count / 50;
   return {
     version: packageVersion(),
-    robot_id: spool.read(({ ledger }) => ledger.robotId()),
+    robot_id: spool.read(({ state }) => state.robotId()),
     ...upload,
     lanes,
     refused: spool.read(({ totals }) => totals.of('refused').count),

@@ -103,7 +103,7 @@ describe('without the service', () => {
 
   it('knows the robot once its key was accepted, over restarts', async () => {
     const robotId = randomUUID();
-    await spool.update(({ ledger }) => ledger.keepRobotId(robotId));
+    await spool.update(({ state }) => state.keepRobotId(robotId));
     await app.close();
     place.close(spool);
     spool = place.open();

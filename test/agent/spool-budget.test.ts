@@ -99,7 +99,7 @@ it('lets a damaged file go before any sample', async () => {
     false,
     null,
   ]);
-  expect(spool.read(({ ledger }) => ledger.dropped())).toBeNull();
+  expect(spool.read(({ state }) => state.dropped())).toBeNull();
 });
 
 it('thins old samples before it drops any, and keeps the recent ones whole', async () => {

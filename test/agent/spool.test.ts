@@ -165,7 +165,7 @@ describe('claims and completions', () => {
 
     await spool.refuseTask(stored, { code: 'id_conflict', message: 'Used.' });
 
-    const refused = spool.read(({ ledger }) => ledger.refused(10));
+    const refused = spool.read(({ settled }) => settled.refused(10));
     expect(refused.map(({ kind, code }) => [kind, code])).toEqual([
       ['claim', 'id_conflict'],
       ['completion', 'id_conflict'],

@@ -66,7 +66,7 @@ function* recordsOf(spool: Spool): Generator<Exported> {
     const range = { firstSeq: first, lastSeq: first + PAGE - 1 };
     for (const sample of spool.read(({ samples }) => samples.read(range))) yield pick(sample);
   }
-  const refused = inPages((after) => spool.read(({ ledger }) => ledger.refused(PAGE, after)));
+  const refused = inPages((after) => spool.read(({ settled }) => settled.refused(PAGE, after)));
   for (const { code, message, ...record } of refused) {
     yield { ...pick(record), refused: { code, message } };
   }

@@ -101,7 +101,7 @@ function addRoutes(app: FastifyInstance, deps: LocalDeps): void {
     return createEvent(deps, request.body as Body<'createEvent'>);
   });
   app.get('/api/v1/receipts', async () => ({
-    items: deps.spool.read(({ tasks }) => tasks.receipts()),
+    items: deps.spool.read(({ settled }) => settled.receipts()),
   }));
   app.get('/api/v1/status', async () => deps.status());
 }

@@ -169,7 +169,7 @@ function viewLocally({ spool }: LocalDeps, claim: Claim): LocalTask {
       ...viewTask(claim),
       expected_result: (content.expected_result as TaskAnswer['task']['expected_result']) ?? null,
       occurred_at: content.occurred_at ?? null,
-      robot_id: spool.read(({ ledger }) => ledger.robotId()),
+      robot_id: spool.read(({ state }) => state.robotId()),
     },
     anchor:
       completion === null

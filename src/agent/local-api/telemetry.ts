@@ -65,7 +65,7 @@ export function createEvent(
   return {
     event: {
       id,
-      robot_id: spool.read(({ ledger }) => ledger.robotId()),
+      robot_id: spool.read(({ state }) => state.robotId()),
       event_type: content.event_type,
       severity: content.severity ?? 'info',
       message: content.message ?? '',

@@ -1,11 +1,10 @@
 import { dirname, join } from 'node:path';
 import type { Database } from 'better-sqlite3';
-import { hashCanonicalText } from '../../proof/hash.ts';
-import type { AgentClock, Instant } from '../clock.ts';
+import type { AgentClock } from '../clock.ts';
 import { faultOf, openDatabase } from './database.ts';
 import { EventTable } from './events.ts';
 import { Budget, DiskReserve } from './limits.ts';
-import { DamagedRecord, type SpoolRecord } from './records.ts';
+import { DamagedRecord } from './records.ts';
 import {
   beginSalvage,
   type DamagedFile,
@@ -14,10 +13,12 @@ import {
   recordsIn,
   removeDamaged,
   resumeSalvage,
+  takeOver,
 } from './recover.ts';
 import { SampleTable } from './samples.ts';
 import { Totals } from './schema.ts';
-import { LedgerTables } from './state.ts';
+import { Settled } from './settled.ts';
+import { AgentState } from './state.ts';
 import { TaskTables } from './tasks.ts';
 
 export interface SpoolFileOptions {
@@ -33,13 +34,10 @@ export interface Tables {
   readonly tasks: TaskTables;
   readonly samples: SampleTable;
   readonly events: EventTable;
-  readonly ledger: LedgerTables;
+  readonly settled: Settled;
+  readonly state: AgentState;
   readonly totals: Totals;
 }
-
-/** Records of a damaged file in one commit, and about the bytes of their text: the log beside the new file is no longer. */
-const TAKEN_OVER_AT_ONCE = 500;
-const TAKEN_OVER_BYTES = 256 * 1024;
 
 /**
  * The tables of the spool's file. Where damage shows, at the start or later, the file is set aside, and a new one
@@ -136,7 +134,8 @@ export class SpoolFile {
       tasks: new TaskTables(db),
       samples: new SampleTable(db),
       events: new EventTable(db),
-      ledger: new LedgerTables(db),
+      settled: new Settled(db),
+      state: new AgentState(db),
       totals: new Totals(db),
     };
   }
@@ -153,7 +152,7 @@ export class SpoolFile {
     const fresh = this.#prepare(beginSalvage(this.path));
     const found = recordsIn(this.path);
     try {
-      const records = takeOverAll(fresh, found);
+      const records = takeOver(fresh, found);
       // `close` would do it too, but says nothing when it cannot; and the log does not go with the file.
       fresh.db.pragma('wal_checkpoint(TRUNCATE)');
       return records;
@@ -175,48 +174,4 @@ export class SpoolFile {
       return write();
     }
   }
-}
-
-function takeOverAll(fresh: Tables, records: Iterator<SpoolRecord>): number {
-  let count = 0;
-  for (let more = true; more; ) {
-    fresh.db.transaction(() => {
-      let bytes = 0;
-      for (let i = 0; i < TAKEN_OVER_AT_ONCE && bytes < TAKEN_OVER_BYTES && more; i++) {
-        const { done, value } = records.next();
-        more = !done;
-        if (!value) continue;
-        takeOver(fresh, value);
-        count += 1;
-        bytes += value.body.length;
-      }
-    })();
-  }
-  return count;
-}
-
-function takeOver({ tasks, samples, events }: Tables, record: SpoolRecord): void {
-  switch (record.kind) {
-    case 'claim':
-      if (isBefore(record, tasks.claim(record.id))) break;
-      tasks.removeClaim(record.id);
-      tasks.insertClaim(record);
-      break;
-    case 'completion':
-      if (isBefore(record, tasks.completion(record.id))) break;
-      tasks.removeCompletion(record.id);
-      tasks.insertCompletion(record, hashCanonicalText(record.body));
-      break;
-    case 'sample':
-      samples.insert(record);
-      break;
-    case 'event':
-      events.insert(record);
-  }
-}
-
-/** Of two under one id the first was refused: the later one counts. */
-function isBefore(one: Instant, other: Instant | null): boolean {
-  if (other === null) return false;
-  return one.boot === other.boot ? one.monoMs < other.monoMs : one.wallMs < other.wallMs;
 }

@@ -11,9 +11,15 @@ import {
   statSync,
 } from 'node:fs';
 import path from 'node:path';
+import type { Database } from 'better-sqlite3';
+import { hashCanonicalText } from '../../proof/hash.ts';
+import type { Instant } from '../clock.ts';
 import { PAGE_BYTES } from './database.ts';
+import type { EventTable } from './events.ts';
 import { checksumOf, type RecordKind, type SpoolRecord } from './records.ts';
+import type { SampleTable } from './samples.ts';
 import { type PageAt, rowsOf, type Value } from './sqlite-pages.ts';
+import type { TaskTables } from './tasks.ts';
 
 /**
  * Where a new spool is made from a damaged one, which stays where it is until the new one is whole: after a crash it
@@ -80,6 +86,63 @@ export function findDamaged(file: string): DamagedFile | null {
 
 export function removeDamaged({ parts }: DamagedFile): void {
   for (const part of parts) rmSync(part, { force: true });
+}
+
+/** Records of a damaged file in one commit, and about the bytes of their text: the log beside the new file is no longer. */
+const TAKEN_OVER_AT_ONCE = 500;
+const TAKEN_OVER_BYTES = 256 * 1024;
+
+/** Where recovered records go. */
+interface RecordTables {
+  readonly db: Database;
+  readonly tasks: TaskTables;
+  readonly samples: SampleTable;
+  readonly events: EventTable;
+}
+
+/** Inserts the records, in commits small enough for the budget of the log, and returns how many there were. */
+export function takeOver(fresh: RecordTables, records: Iterator<SpoolRecord>): number {
+  let count = 0;
+  for (let more = true; more; ) {
+    fresh.db.transaction(() => {
+      let bytes = 0;
+      for (let i = 0; i < TAKEN_OVER_AT_ONCE && bytes < TAKEN_OVER_BYTES && more; i++) {
+        const { done, value } = records.next();
+        more = !done;
+        if (!value) continue;
+        insert(fresh, value);
+        count += 1;
+        bytes += value.body.length;
+      }
+    })();
+  }
+  return count;
+}
+
+function insert({ tasks, samples, events }: RecordTables, record: SpoolRecord): void {
+  switch (record.kind) {
+    case 'claim':
+      if (isBefore(record, tasks.claim(record.id))) break;
+      tasks.removeClaim(record.id);
+      tasks.insertClaim(record);
+      break;
+    case 'completion':
+      if (isBefore(record, tasks.completion(record.id))) break;
+      tasks.removeCompletion(record.id);
+      tasks.insertCompletion(record, hashCanonicalText(record.body));
+      break;
+    case 'sample':
+      samples.insert(record);
+      break;
+    case 'event':
+      events.insert(record);
+  }
+}
+
+/** Of two under one id the first was refused: the later one counts. */
+function isBefore(one: Instant, other: Instant | null): boolean {
+  if (other === null) return false;
+  return one.boot === other.boot ? one.monoMs < other.monoMs : one.wallMs < other.wallMs;
 }
 
 /**

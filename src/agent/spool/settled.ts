@@ -1,3 +1,5 @@
+// What has left the queues of the spool: receipts, refused records, and the callers that wait for either.
+import type { Database } from 'better-sqlite3';
 import type { Hex } from '../../proof/bytes.ts';
 import type { Task, Verification } from '../../protocol/resources.ts';
 import type { SpoolRecord } from './records.ts';
@@ -8,17 +10,15 @@ export interface Settlement {
 }
 
 export interface Receipt extends Settlement {
-  /** The service's task, where its claim went through this agent. */
+  /** The service's task; null where the claim did not go through this agent. */
   readonly task: Task | null;
 }
 
+/** The service's reason to never accept a record. */
 export interface Refusal {
   readonly code: string;
   readonly message: string;
 }
-
-/** Receipts that are kept for a second `complete`; the service has all of them. */
-export const RECEIPTS_KEPT = 1000;
 
 export interface RefusedRecord extends Refusal {
   readonly seq: number;
@@ -28,14 +28,91 @@ export interface RefusedRecord extends Refusal {
   readonly body: string;
 }
 
-/** Refused samples and events that are kept to be looked at; refused claims and completions all are. */
-export const REFUSED_KEPT = 1000;
+/** Receipts kept to answer a repeated `complete`. The service has all of them. */
+const RECEIPTS_KEPT = 1000;
 
-/** Who waits until a task's completion has left the spool. */
+/** Refused samples and events kept for inspection. Refused claims and completions are all kept. */
+const REFUSED_KEPT = 1000;
+
+/** Receipts and refused records. Every method runs inside the caller's transaction. */
+export class Settled {
+  readonly #sql;
+
+  constructor(db: Database) {
+    this.#sql = {
+      receipt: db.prepare<[string], { proof_hash: Hex; verification: string; task: string | null }>(
+        'SELECT proof_hash, verification, task FROM receipts WHERE task_id = ?',
+      ),
+      receipts: db
+        .prepare<[], string>('SELECT verification FROM receipts ORDER BY seq DESC')
+        .pluck(),
+      keepReceipt: db.prepare(
+        `INSERT OR IGNORE INTO receipts (task_id, proof_hash, verification, task, settled_ms)
+           VALUES (@taskId, @proofHash, @verification, (SELECT answer FROM claims WHERE id = @taskId), @now)`,
+      ),
+      trimReceipts: db.prepare(
+        `DELETE FROM receipts WHERE seq <= (SELECT max(seq) FROM receipts) - ${RECEIPTS_KEPT}`,
+      ),
+      refuse: db.prepare(
+        'INSERT INTO refused (kind, id, code, message, wall_ms, body) VALUES (@kind, @id, @code, @message, @wallMs, @body)',
+      ),
+      trimRefused: db.prepare(
+        `DELETE FROM refused WHERE kind IN ('sample', 'event') AND seq <= (SELECT max(seq) FROM refused) - ${REFUSED_KEPT}`,
+      ),
+      refused: db.prepare<[number, number], RefusedRecord>(
+        `SELECT seq, kind, id, code, message, wall_ms AS wallMs, body FROM refused
+           WHERE seq > ? ORDER BY seq LIMIT ?`,
+      ),
+      refusal: db.prepare<[string, string], Refusal>(
+        'SELECT code, message FROM refused WHERE kind = ? AND id = ? ORDER BY seq DESC LIMIT 1',
+      ),
+    };
+  }
+
+  /** Call it before the claim is removed: the receipt takes over the service's task. */
+  keepReceipt(taskId: string, { proofHash, verification }: Settlement, now: number): void {
+    const text = JSON.stringify(verification);
+    this.#sql.keepReceipt.run({ taskId, proofHash, verification: text, now });
+    this.#sql.trimReceipts.run();
+  }
+
+  receipt(taskId: string): Receipt | null {
+    const row = this.#sql.receipt.get(taskId);
+    if (row === undefined) return null;
+    const { proof_hash: proofHash, verification, task } = row;
+    return {
+      proofHash,
+      verification: JSON.parse(verification),
+      task: task === null ? null : JSON.parse(task),
+    };
+  }
+
+  /** Newest first. */
+  receipts(): Verification[] {
+    return this.#sql.receipts.all().map((text) => JSON.parse(text));
+  }
+
+  refuse(record: SpoolRecord, { code, message }: Refusal): void {
+    this.#sql.refuse.run({ ...record, code, message });
+    this.#sql.trimRefused.run();
+  }
+
+  /** Refused records after the number `after`, oldest first. */
+  refused(most: number, after = 0): RefusedRecord[] {
+    return this.#sql.refused.all(after, most);
+  }
+
+  /** The reason of the newest refused record of this kind and task; null if there is none. */
+  refusalOf(kind: 'claim' | 'completion', id: string): Refusal | null {
+    return this.#sql.refusal.get(kind, id) ?? null;
+  }
+}
+
+/** Callers that wait until the completion of a task has left the spool. */
 export class SettlementWaiters {
   readonly #waiting = new Map<string, Set<() => void>>();
 
-  /** Resolves when the task is told, or with the signal. */
+  /** Resolves with the next `tell` for the task, or when the signal aborts. */
   async wait(taskId: string, enough: AbortSignal): Promise<void> {
     if (enough.aborted) return;
     const { promise, resolve } = withResolvers();

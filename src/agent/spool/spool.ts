@@ -1,26 +1,22 @@
+// The spool: what the robot handed over and the service does not have yet.
 import { statSync } from 'node:fs';
 import path from 'node:path';
 import { newId } from '../../base/new-id.ts';
 import type { Hex } from '../../proof/bytes.ts';
 import type { Task } from '../../protocol/resources.ts';
 import type { AgentClock } from '../clock.ts';
-import { fault } from '../errors.ts';
-import { faultOf, lockSpool, unusable } from './database.ts';
+import { lockSpool, unusable } from './database.ts';
 import { SpoolFile, type SpoolFileOptions, type Tables } from './file.ts';
 import type { SpoolRecord, StoredRecord } from './records.ts';
 import type { DamagedFile } from './recover.ts';
 import type { Batch } from './samples.ts';
 import { type Receipt, type Refusal, type Settlement, SettlementWaiters } from './settled.ts';
 import type { Claim, Completion } from './tasks.ts';
-import { GroupWriter } from './writes.ts';
+import { SpoolWrites } from './writes.ts';
 
 export interface SpoolOptions extends SpoolFileOptions {
   folder: string;
 }
-
-/** How long a sample or event may wait for the others of its commit. */
-const LINGER_MS = 500;
-const RETRY_MS = 1000;
 
 /** @throws SvcError `spool_locked`, `spool_unusable` */
 export function openSpool(options: SpoolOptions): Spool {
@@ -42,8 +38,7 @@ export class Spool {
   readonly #file: SpoolFile;
   readonly #clock: AgentClock;
   readonly #lock: { release(): void };
-  readonly #writer: GroupWriter;
-  readonly #uncommitted = { sample: 0, event: 0 };
+  readonly #writes: SpoolWrites;
   readonly #waiters = new SettlementWaiters();
   #onChange: () => void = () => {};
 
@@ -51,11 +46,7 @@ export class Spool {
     this.#clock = options.clock;
     this.#lock = lock;
     this.#file = new SpoolFile(path.join(options.folder, 'spool.db'), options);
-    this.#writer = new GroupWriter({
-      commit: (work) => this.#commit(work),
-      lingerMs: LINGER_MS,
-      retryMs: RETRY_MS,
-    });
+    this.#writes = new SpoolWrites(this.#file, () => this.#onChange());
   }
 
   /** Called after each commit that brought something to deliver. */
@@ -71,8 +62,8 @@ export class Spool {
     | { outcome: 'repeated'; claim: Claim }
     | { outcome: 'completed'; receipt: Receipt }
   > {
-    const result = await this.#write(({ tasks }) => {
-      const receipt = tasks.receipt(record.id);
+    const result = await this.#writes.write(({ tasks, settled }) => {
+      const receipt = settled.receipt(record.id);
       if (receipt !== null) return { outcome: 'completed', receipt } as const;
       const claim = tasks.claim(record.id);
       if (claim !== null) {
@@ -80,7 +71,7 @@ export class Spool {
           ? ({ outcome: 'repeated', claim } as const)
           : ({ outcome: 'conflict' } as const);
       }
-      if (!this.#makeRoomForTask(record)) return { outcome: 'full' } as const;
+      if (!this.#writes.makeRoomForTask(record)) return { outcome: 'full' } as const;
       tasks.insertClaim(record);
       return { outcome: 'stored' } as const;
     }, record.body.length);
@@ -98,14 +89,15 @@ export class Spool {
     | { outcome: 'completed'; receipt: Receipt }
     | { outcome: 'claim_refused'; refusal: Refusal }
   > {
-    const result = await this.#write(({ tasks }) => {
-      const receipt = tasks.receipt(record.id);
+    const result = await this.#writes.write(({ tasks, settled }) => {
+      const receipt = settled.receipt(record.id);
       if (receipt !== null) return { outcome: 'completed', receipt } as const;
       const completion = tasks.completion(record.id);
       if (completion !== null) return { outcome: 'in_progress', completion } as const;
-      const refusal = tasks.claim(record.id) === null ? tasks.refusalOf('claim', record.id) : null;
+      const refusal =
+        tasks.claim(record.id) === null ? settled.refusalOf('claim', record.id) : null;
       if (refusal !== null) return { outcome: 'claim_refused', refusal } as const;
-      if (!this.#makeRoomForTask(record)) return { outcome: 'full' } as const;
+      if (!this.#writes.makeRoomForTask(record)) return { outcome: 'full' } as const;
       tasks.insertCompletion(record, proofHash);
       return { outcome: 'stored' } as const;
     }, record.body.length);
@@ -115,12 +107,12 @@ export class Spool {
 
   /** Durable within half a second. @throws SvcError `spool_full` when nothing can be written now. */
   recordSamples(records: readonly SpoolRecord[]): void {
-    this.#writeSoon('sample', records, ({ samples }, record) => samples.insert(record));
+    this.#writes.insertSoon('sample', records, ({ samples }, record) => samples.insert(record));
   }
 
   /** Durable within half a second. @throws SvcError `spool_full` when nothing can be written now. */
   createEvent(record: SpoolRecord): void {
-    this.#writeSoon('event', [record], ({ events }) => events.insert(record));
+    this.#writes.insertSoon('event', [record], ({ events }) => events.insert(record));
   }
 
   findClaim(id: string): Claim | null {
@@ -134,12 +126,13 @@ export class Spool {
   /** Why the completion of the task, or its claim, was refused; null when neither was. */
   findRefusal(taskId: string): Refusal | null {
     return this.#read(
-      ({ tasks }) => tasks.refusalOf('completion', taskId) ?? tasks.refusalOf('claim', taskId),
+      ({ settled }) =>
+        settled.refusalOf('completion', taskId) ?? settled.refusalOf('claim', taskId),
     );
   }
 
   findReceipt(taskId: string): Receipt | null {
-    return this.#read(({ tasks }) => tasks.receipt(taskId));
+    return this.#read(({ settled }) => settled.receipt(taskId));
   }
 
   /** Resolves when the completion of the task has left the spool, or with the signal. */
@@ -159,24 +152,26 @@ export class Spool {
 
   /** Durable when it resolves. `work` may run twice and MUST change nothing but the tables. */
   update<T>(work: (tables: Omit<Tables, 'db' | 'budget'>) => T): Promise<T> {
-    return this.#write(work);
+    return this.#writes.write(work);
   }
 
   /** As `update`, with the next group; after a crash it may not have happened. */
   async updateSoon(work: (tables: Omit<Tables, 'db' | 'budget'>) => void): Promise<void> {
-    await this.#writer.writeSoon(() => work(this.#file.tables));
+    await this.#writes.writeSoon(work);
   }
 
   /** The service has the claim. */
   async deliverClaim(id: string, answer: Task): Promise<void> {
-    await this.#write(({ tasks }) => tasks.deliver(id, answer));
+    await this.#writes.write(({ tasks }) => tasks.deliver(id, answer));
   }
 
   /** The completion leaves, its receipt stays; whoever waits is told. */
   async settle(taskId: string, settlement: Settlement): Promise<void> {
-    await this.#leave(taskId, ({ tasks }) =>
-      tasks.settle(taskId, settlement, this.#clock.now().wallMs),
-    );
+    await this.#leave(taskId, ({ tasks, settled }) => {
+      settled.keepReceipt(taskId, settlement, this.#clock.now().wallMs);
+      tasks.removeClaim(taskId);
+      tasks.removeCompletion(taskId);
+    });
   }
 
   /** Sets aside a claim with its completion, or a completion, that the service will never take. */
@@ -186,8 +181,8 @@ export class Spool {
 
   /** Sets aside an event that the service will never take. */
   async refuseEvent(record: StoredRecord, refusal: Refusal): Promise<void> {
-    await this.#write(({ ledger, events }) => {
-      ledger.refuse(record, refusal);
+    await this.#writes.write(({ settled, events }) => {
+      settled.refuse(record, refusal);
       events.remove(record);
     });
   }
@@ -195,20 +190,20 @@ export class Spool {
   /** Sets aside the samples of a batch, which is one where the service told which. */
   async refuseSamples(batch: Batch, refusal: Refusal): Promise<void> {
     const { generation } = this;
-    await this.#write(({ ledger, samples }) => {
+    await this.#writes.write(({ settled, samples }) => {
       if (generation !== this.generation) return;
-      for (const record of samples.read(batch)) ledger.refuse(record, refusal);
+      for (const record of samples.read(batch)) settled.refuse(record, refusal);
       samples.remove(batch);
     });
   }
 
   /** Turns what was dropped into an event that says so, if anything was. */
   async reportDropped(): Promise<void> {
-    if (this.#read(({ ledger }) => ledger.dropped()) === null) return;
+    if (this.#read(({ state }) => state.dropped()) === null) return;
     const now = this.#clock.now();
     const id = newId();
-    await this.#write(({ ledger, events }) => {
-      const dropped = ledger.dropped();
+    await this.#writes.write(({ state, events }) => {
+      const dropped = state.dropped();
       if (dropped === null) return;
       const from = new Date(dropped.fromMs).toISOString();
       const to = new Date(dropped.toMs).toISOString();
@@ -219,13 +214,13 @@ export class Spool {
         payload: { count: dropped.count, from, to },
       });
       events.insert({ kind: 'event', id, ...now, body });
-      ledger.forgetDropped();
+      state.forgetDropped();
     });
   }
 
   /** Halves of the batch, or null where it is a single sample. */
   halve(batch: Batch): Promise<[Batch, Batch] | null> {
-    return this.#write(({ samples }) => samples.halve(batch));
+    return this.#writes.write(({ samples }) => samples.halve(batch));
   }
 
   /** The damaged file that was last set aside, as long as there is room for it. */
@@ -250,96 +245,34 @@ export class Spool {
 
   /** Why nothing can be written now; null when all is well. */
   get failure(): unknown {
-    return this.#writer.failure;
+    return this.#writes.failure;
   }
 
   /** When all that waited was last written or tried, of `performance.now()`. */
   get progressAt(): number {
-    return this.#writer.progressAt;
+    return this.#writes.progressAt;
   }
 
-  /** Gives the disk back what deleted records took; needs as much room meanwhile. @throws SvcError `spool_full` */
+  /** Returns the space of deleted records to the disk. Needs as much space again while it runs. @throws SvcError `spool_full` */
   compact(): void {
-    this.#writer.flush();
-    try {
-      this.#file.mending(({ db }) => {
-        db.exec('VACUUM');
-        db.pragma('wal_checkpoint(TRUNCATE)');
-      });
-    } catch (error) {
-      throw writeFault(error);
-    }
+    this.#writes.compact();
   }
 
-  /** Commits what waits, and lets go of the folder. */
+  /** Commits what is queued and releases the folder. */
   close(): void {
-    this.#writer.flush();
-    this.#writer.stop();
+    this.#writes.close();
     this.#file.close();
     this.#lock.release();
   }
 
   /** Samples and events that were handed over and are not committed yet. */
   get uncommitted(): Readonly<Record<'sample' | 'event', number>> {
-    return this.#uncommitted;
-  }
-
-  #writeSoon(
-    kind: 'sample' | 'event',
-    records: readonly SpoolRecord[],
-    insert: (tables: Tables, record: SpoolRecord) => void,
-  ): void {
-    if (this.#writer.failure !== null) throw writeFault(this.#writer.failure);
-    const bytes = records.reduce((sum, { body }) => sum + body.length, 0);
-    const cost = bytes + records.length * 100;
-    if (!this.#file.reserve.hold() && !this.#read(({ budget }) => budget.hasRoomInside(cost))) {
-      throw diskFull();
-    }
-    const work = () => {
-      this.#makeRoom(cost);
-      for (const record of records) insert(this.#file.tables, record);
-    };
-    this.#uncommitted[kind] += records.length;
-    void this.#writer.writeSoon(work, bytes).then(() => {
-      this.#uncommitted[kind] -= records.length;
-      this.#onChange();
-    });
-  }
-
-  async #write<T>(work: (tables: Tables) => T, bytes = 0): Promise<T> {
-    try {
-      return await this.#writer.write(() => work(this.#file.tables), bytes);
-    } catch (error) {
-      throw writeFault(error);
-    }
+    return this.#writes.uncommitted;
   }
 
   async #leave(taskId: string, work: (tables: Tables) => void): Promise<void> {
-    await this.#write(work);
+    await this.#writes.write(work);
     this.#waiters.tell(taskId);
-  }
-
-  #makeRoomForTask({ body }: SpoolRecord): boolean {
-    const bytes = Buffer.byteLength(body);
-    const { budget, totals } = this.#file.tables;
-    return budget.allowsTask(totals.taskBytes(), bytes) && this.#makeRoom(bytes);
-  }
-
-  /** Lets the damaged file go, then drops telemetry, until there is room; false when nothing is left to drop. */
-  #makeRoom(bytes: number): boolean {
-    const { budget, samples, events, ledger } = this.#file.tables;
-    const canGrow = this.#file.reserve.hold();
-    while (!budget.hasRoomFor(bytes) || !(canGrow || budget.hasRoomInside(bytes))) {
-      if (this.#file.removeDamaged()) continue;
-      const dropped = samples.makeRoom() ?? events.makeRoom();
-      if (dropped === null) return false;
-      ledger.noteDropped(dropped);
-    }
-    return true;
-  }
-
-  #commit(work: () => void): void {
-    this.#file.commit(work);
   }
 
   #read<T>(work: (tables: Tables) => T): T {
@@ -347,21 +280,11 @@ export class Spool {
   }
 }
 
-function refuseTask({ tasks, ledger }: Tables, record: StoredRecord, refusal: Refusal): void {
-  ledger.refuse(record, refusal);
+function refuseTask({ tasks, settled }: Tables, record: StoredRecord, refusal: Refusal): void {
+  settled.refuse(record, refusal);
   const completion = tasks.completion(record.id);
   tasks.removeCompletion(record.id);
   if (record.kind !== 'claim') return;
   tasks.removeClaim(record.id);
-  if (completion !== null) ledger.refuse(completion, refusal);
-}
-
-function writeFault(error: unknown) {
-  return faultOf(error) === null ? error : diskFull(error);
-}
-
-function diskFull(cause?: unknown) {
-  return fault('spool_full', 'The spool cannot be written now; the disk may be full.', {
-    ...(cause === undefined ? {} : { cause }),
-  });
+  if (completion !== null) settled.refuse(completion, refusal);
 }

@@ -1,6 +1,6 @@
 import type { Database } from 'better-sqlite3';
 import type { Hex } from '../../proof/bytes.ts';
-import type { Task, Verification } from '../../protocol/resources.ts';
+import type { Task } from '../../protocol/resources.ts';
 import {
   type RecordRow,
   recordColumns,
@@ -9,7 +9,6 @@ import {
   type StoredRecord,
   valuesOf,
 } from './records.ts';
-import { RECEIPTS_KEPT, type Receipt, type Refusal, type Settlement } from './settled.ts';
 
 export interface Claim extends StoredRecord {
   /** The service's task, once it has the claim. */
@@ -38,7 +37,10 @@ interface CompletionRow extends RecordRow {
   state: Completion['state'] | 'blocked';
 }
 
-/** Claims, completions and their receipts. Every method runs inside the caller's transaction. */
+/** Delivered claims that are kept without a completion, for the answers to a repeated claim. */
+const DELIVERED_KEPT = 1000;
+
+/** Claims and completions. Every method runs inside the caller's transaction. */
 export class TaskTables {
   readonly #sql;
 
@@ -58,15 +60,6 @@ export class TaskTables {
       ),
       completion: db.prepare<[string], CompletionRow>(
         `SELECT ${recordColumns}, proof_hash, state FROM completions WHERE id = ?`,
-      ),
-      receipt: db.prepare<[string], { proof_hash: Hex; verification: string; task: string | null }>(
-        'SELECT proof_hash, verification, task FROM receipts WHERE task_id = ?',
-      ),
-      receipts: db
-        .prepare<[], string>('SELECT verification FROM receipts ORDER BY seq DESC')
-        .pluck(),
-      refusal: db.prepare<[string, string], Refusal>(
-        'SELECT code, message FROM refused WHERE kind = ? AND id = ? ORDER BY seq DESC LIMIT 1',
       ),
       completions: db
         .prepare<[number], string>(
@@ -97,15 +90,8 @@ export class TaskTables {
       requeue: db.prepare("UPDATE completions SET state = 'queued' WHERE id = ?"),
       removeClaim: db.prepare('DELETE FROM claims WHERE id = ?'),
       removeCompletion: db.prepare('DELETE FROM completions WHERE id = ?'),
-      keepReceipt: db.prepare(
-        `INSERT OR IGNORE INTO receipts (task_id, proof_hash, verification, task, settled_ms)
-           VALUES (@id, @proofHash, @verification, (SELECT answer FROM claims WHERE id = @id), @now)`,
-      ),
-      trimReceipts: db.prepare(
-        `DELETE FROM receipts WHERE seq <= (SELECT max(seq) FROM receipts) - ${RECEIPTS_KEPT}`,
-      ),
       trimClaims: db.prepare(
-        `DELETE FROM claims WHERE state = 'delivered' AND seq <= (SELECT max(seq) FROM claims) - ${RECEIPTS_KEPT}
+        `DELETE FROM claims WHERE state = 'delivered' AND seq <= (SELECT max(seq) FROM claims) - ${DELIVERED_KEPT}
            AND id NOT IN (SELECT id FROM completions)`,
       ),
       oldestClaim: db
@@ -142,27 +128,6 @@ export class TaskTables {
     return { ...recordOf(row), proofHash: row.proof_hash, state };
   }
 
-  receipt(taskId: string): Receipt | null {
-    const row = this.#sql.receipt.get(taskId);
-    if (row === undefined) return null;
-    const { proof_hash: proofHash, verification, task } = row;
-    return {
-      proofHash,
-      verification: JSON.parse(verification),
-      task: task === null ? null : JSON.parse(task),
-    };
-  }
-
-  /** Newest first. */
-  receipts(): Verification[] {
-    return this.#sql.receipts.all().map((text) => JSON.parse(text));
-  }
-
-  /** Why the newest such record of the task was refused; null when none was. */
-  refusalOf(kind: 'claim' | 'completion', id: string): Refusal | null {
-    return this.#sql.refusal.get(kind, id) ?? null;
-  }
-
   /** What can be done now: completions, then claims, then polls, so many of each. */
   errands(most: number): TaskErrand[] {
     const kinds = ['completion', 'claim', 'poll'] as const;
@@ -188,13 +153,6 @@ export class TaskTables {
   /** The service has dropped it without an anchor; it is handed in again. */
   requeue(id: string): void {
     this.#sql.requeue.run(id);
-  }
-
-  settle(id: string, { proofHash, verification }: Settlement, now: number): void {
-    this.#sql.keepReceipt.run({ id, proofHash, verification: JSON.stringify(verification), now });
-    this.#sql.trimReceipts.run();
-    this.removeClaim(id);
-    this.removeCompletion(id);
   }
 
   /** The service does not have the task any more: claim, then completion; false where the claim was not delivered from here. */

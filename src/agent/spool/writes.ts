@@ -1,3 +1,131 @@
+// Writes to the spool: in groups that share a commit, and within the limits of the disk.
+import { fault } from '../errors.ts';
+import { faultOf } from './database.ts';
+import type { SpoolFile, Tables } from './file.ts';
+import type { SpoolRecord } from './records.ts';
+
+/** Longest time that a sample or event waits for others to share its commit. */
+const LINGER_MS = 500;
+const RETRY_MS = 1000;
+
+/** Writes of one spool. Work may run more than once and MUST change nothing but the tables. */
+export class SpoolWrites {
+  readonly #file: SpoolFile;
+  readonly #groups: GroupWriter;
+  readonly #onCommit: () => void;
+  readonly #uncommitted = { sample: 0, event: 0 };
+
+  /** `onCommit` is called after each commit of samples or events. */
+  constructor(file: SpoolFile, onCommit: () => void) {
+    this.#file = file;
+    this.#onCommit = onCommit;
+    this.#groups = new GroupWriter({
+      commit: (work) => file.commit(work),
+      lingerMs: LINGER_MS,
+      retryMs: RETRY_MS,
+    });
+  }
+
+  /** Durable when it resolves. Rejects with `spool_full` when the file cannot be written. */
+  async write<T>(work: (tables: Tables) => T, bytes = 0): Promise<T> {
+    try {
+      return await this.#groups.write(() => work(this.#file.tables), bytes);
+    } catch (error) {
+      throw writeError(error);
+    }
+  }
+
+  /** Runs with the next group. A crash before its commit undoes it. */
+  async writeSoon(work: (tables: Tables) => void): Promise<void> {
+    await this.#groups.writeSoon(() => work(this.#file.tables));
+  }
+
+  /** Accepts samples or events, durable within half a second. @throws SvcError `spool_full` when nothing can be written now. */
+  insertSoon(
+    kind: 'sample' | 'event',
+    records: readonly SpoolRecord[],
+    insert: (tables: Tables, record: SpoolRecord) => void,
+  ): void {
+    if (this.failure !== null) throw writeError(this.failure);
+    const bytes = records.reduce((sum, { body }) => sum + body.length, 0);
+    const cost = bytes + records.length * 100;
+    const fits = () => this.#file.mending(({ budget }) => budget.hasRoomInside(cost));
+    if (!this.#file.reserve.hold() && !fits()) throw diskFull();
+    const work = () => {
+      this.#makeRoom(cost);
+      for (const record of records) insert(this.#file.tables, record);
+    };
+    this.#uncommitted[kind] += records.length;
+    void this.#groups.writeSoon(work, bytes).then(() => {
+      this.#uncommitted[kind] -= records.length;
+      this.#onCommit();
+    });
+  }
+
+  /** Inside `work`: makes room for a claim or completion; false when claims and completions fill their share. */
+  makeRoomForTask({ body }: SpoolRecord): boolean {
+    const bytes = Buffer.byteLength(body);
+    const { budget, totals } = this.#file.tables;
+    return budget.allowsTask(totals.taskBytes(), bytes) && this.#makeRoom(bytes);
+  }
+
+  /** Samples and events that are accepted and not committed yet. */
+  get uncommitted(): Readonly<Record<'sample' | 'event', number>> {
+    return this.#uncommitted;
+  }
+
+  /** Why accepted records cannot be written now; null when they can. */
+  get failure(): unknown {
+    return this.#groups.failure;
+  }
+
+  get progressAt(): number {
+    return this.#groups.progressAt;
+  }
+
+  /** Returns the space of deleted records to the disk. Needs as much space again while it runs. @throws SvcError `spool_full` */
+  compact(): void {
+    this.#groups.flush();
+    try {
+      this.#file.mending(({ db }) => {
+        db.exec('VACUUM');
+        db.pragma('wal_checkpoint(TRUNCATE)');
+      });
+    } catch (error) {
+      throw writeError(error);
+    }
+  }
+
+  /** Commits the queue once and ends. */
+  close(): void {
+    this.#groups.flush();
+    this.#groups.stop();
+  }
+
+  /** Removes the damaged file, then drops telemetry, until there is room; false when nothing is left to drop. */
+  #makeRoom(bytes: number): boolean {
+    const { budget, samples, events, state } = this.#file.tables;
+    const canGrow = this.#file.reserve.hold();
+    while (!budget.hasRoomFor(bytes) || !(canGrow || budget.hasRoomInside(bytes))) {
+      if (this.#file.removeDamaged()) continue;
+      const dropped = samples.makeRoom() ?? events.makeRoom();
+      if (dropped === null) return false;
+      state.noteDropped(dropped);
+    }
+    return true;
+  }
+}
+
+function writeError(error: unknown) {
+  return faultOf(error) === null ? error : diskFull(error);
+}
+
+function diskFull(cause?: unknown) {
+  return fault('spool_full', 'The spool cannot be written now; the disk may be full.', {
+    ...(cause === undefined ? {} : { cause }),
+  });
+}
+
 /** What a commit came to: done, or undone as a whole. */
 type Outcome = { done: true } | { done: false; error: unknown };
 
@@ -10,7 +138,7 @@ interface Job {
   bytes: number;
 }
 
-export interface GroupWriterOptions {
+interface GroupWriterOptions {
   /** Runs `work` in one transaction; what it throws undoes all of it. */
   commit(work: () => void): void;
   /** How long an answered write may wait for company. */
@@ -27,7 +155,7 @@ const MOST_JOBS = 256;
  * Commits writes in groups. `write` resolves when its write is durable, and takes with it all that waits;
  * `writeSoon` is durable within the linger.
  */
-export class GroupWriter {
+class GroupWriter {
   readonly #options: GroupWriterOptions;
   #queue: Job[] = [];
   #bytes = 0;

@@ -205,7 +205,7 @@ export class ServiceLink {
 
   async #identify(robotId: string, key: string): Promise<void> {
     const { spool, clock, logger } = this.#options;
-    const own = spool.read(({ ledger }) => ledger.robotId());
+    const own = spool.read(({ state }) => state.robotId());
     if (own !== null && own !== robotId) {
       this.#refused = { key, at: performance.now() };
       const message = `The key is of robot ${robotId}, the records are of ${own}.`;
@@ -214,9 +214,9 @@ export class ServiceLink {
     }
     const now = clock.now();
     const serverMs = now.wallMs - (this.#offsetMs ?? 0);
-    await spool.update(({ ledger }) => {
-      if (own === null) ledger.keepRobotId(robotId);
-      settleEpochs(ledger, now, serverMs);
+    await spool.update(({ state }) => {
+      if (own === null) state.keepRobotId(robotId);
+      settleEpochs(state, now, serverMs);
     });
     if (this.#state !== 'connected') logger.info({ robot: robotId }, 'connected');
     this.#state = 'connected';

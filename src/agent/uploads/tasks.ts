@@ -91,7 +91,7 @@ export class TaskErrands {
   async #claim(id: string): Promise<void> {
     const claim = this.#spool.findClaim(id);
     if (claim === null) return;
-    const epoch = this.#spool.read(({ ledger }) => ledger.epochOf(claim.boot));
+    const epoch = this.#spool.read(({ state }) => state.epochOf(claim.boot));
     const answer = await this.#call('createTask', { body: claimBody(claim, epoch) });
     if (!(answer instanceof SvcError)) {
       await this.#spool.deliverClaim(id, answer.body.task);

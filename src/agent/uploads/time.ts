@@ -1,7 +1,7 @@
 import { formatTimestamp, parseTimestamp } from '../../protocol/timestamp.ts';
 import type { Instant } from '../clock.ts';
 import type { SpoolRecord } from '../spool/records.ts';
-import type { LedgerTables } from '../spool/state.ts';
+import type { AgentState } from '../spool/state.ts';
 
 /** A wall clock that is off by less is taken at its word. */
 export const TOLERANCE_MS = 60_000;
@@ -43,22 +43,22 @@ const EARLIEST_MS = Date.UTC(2025, 0, 1);
  * clock tells; of an earlier one that never reached the service its own wall clock does, if that lies between
  * what was known before it and now; else it is taken to have ended when the boot after it began.
  */
-export function settleEpochs(ledger: LedgerTables, now: Instant, serverMs: number): void {
-  const known = ledger.epochOf(now.boot);
+export function settleEpochs(state: AgentState, now: Instant, serverMs: number): void {
+  const known = state.epochOf(now.boot);
   const epochMs = known ?? serverMs - now.monoMs;
-  if (known === null) ledger.keepEpoch(now.boot, epochMs);
+  if (known === null) state.keepEpoch(now.boot, epochMs);
   let beginningOfNext = epochMs;
-  for (const first of ledger.unsettledBoots()) {
+  for (const first of state.bootsWithoutEpoch()) {
     if (first.boot === now.boot) continue;
     // The clock may have been set in the meantime: its last word counts.
-    const last = ledger.lastSampleOf(first.boot) ?? first;
-    const earliest = Math.max(EARLIEST_MS, ledger.lastContactMs() ?? 0) - TOLERANCE_MS;
+    const last = state.lastSampleOf(first.boot) ?? first;
+    const earliest = Math.max(EARLIEST_MS, state.lastContactMs() ?? 0) - TOLERANCE_MS;
     const plausible = last.wallMs >= earliest && last.wallMs <= beginningOfNext;
     const end = plausible ? last.wallMs : beginningOfNext;
-    ledger.keepEpoch(first.boot, end - last.monoMs);
+    state.keepEpoch(first.boot, end - last.monoMs);
     beginningOfNext = end - last.monoMs;
   }
-  ledger.keepLastContact(serverMs);
+  state.keepLastContact(serverMs);
 }
 
 export function occurredAt(

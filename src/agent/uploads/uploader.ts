@@ -3,10 +3,11 @@ import type { Logger } from '../../base/logger.ts';
 import { SvcError } from '../../base/svc-error.ts';
 import type { Answer } from '../../protocol/routes.ts';
 import { fault } from '../errors.ts';
+import { EventUploads } from './events.ts';
 import { callError, Retries } from './retry.ts';
+import { SampleUploads } from './samples.ts';
 import { type LinkOptions, ServiceLink } from './service-client.ts';
 import { TaskErrands } from './tasks.ts';
-import { TelemetryErrands } from './telemetry.ts';
 
 /** A robot that asks for a task waits so long for the service. */
 const READ_MS = 5_000;
@@ -33,7 +34,8 @@ export class Uploader {
   readonly #options: UploaderOptions;
   readonly #link: ServiceLink;
   readonly #tasks: TaskErrands;
-  readonly #telemetry: TelemetryErrands;
+  readonly #events: EventUploads;
+  readonly #samples: SampleUploads;
   readonly #underWay = new Set<Promise<void>>();
   #connecting = false;
   #stopped = false;
@@ -49,7 +51,8 @@ export class Uploader {
     this.#options = options;
     this.#link = new ServiceLink(options);
     this.#tasks = new TaskErrands(spool, this.#link, logger);
-    this.#telemetry = new TelemetryErrands(spool, this.#link, logger);
+    this.#events = new EventUploads(spool, this.#link, logger);
+    this.#samples = new SampleUploads(spool, this.#link, logger);
     spool.onChange(() => this.#wake());
     this.#wake();
   }
@@ -131,12 +134,13 @@ export class Uploader {
         return this.#options.pauses.lookMs;
       }
       if (this.#link.isFull) return this.#options.pauses.lookMs;
-      const preparing = this.#telemetry.prepare();
+      const preparing = this.#samples.prepare();
       if (preparing !== null) this.#follow(preparing);
       const [live, ...others] = [
-        this.#telemetry.nextLive(),
+        this.#samples.nextLive(),
         this.#tasks.next(),
-        this.#telemetry.next(),
+        this.#events.next(),
+        this.#samples.next(),
       ];
       // On a line so slow that live samples alone would fill it, every second call is another.
       const found = this.#sentLive ? [...others, live] : [live, ...others];
@@ -184,14 +188,14 @@ export class Uploader {
   #noteRate(): void {
     const now = performance.now();
     if (now - (this.#rates.at(-1)?.at ?? 0) < this.#options.pauses.lookMs / 2) return;
-    this.#rates.push({ at: now, delivered: this.#telemetry.delivered });
+    this.#rates.push({ at: now, delivered: this.#samples.delivered });
     while ((this.#rates[1]?.at ?? now) < now - RATE_MS) this.#rates.shift();
   }
 
   #rate(): number {
     const [first, now] = [this.#rates[0], performance.now()];
     if (first === undefined || now - first.at < 1000) return 0;
-    return Math.round(((this.#telemetry.delivered - first.delivered) * 60_000) / (now - first.at));
+    return Math.round(((this.#samples.delivered - first.delivered) * 60_000) / (now - first.at));
   }
 }
 

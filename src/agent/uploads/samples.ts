@@ -3,7 +3,6 @@ import type { SvcError } from '../../base/svc-error.ts';
 import { canonicalJson } from '../../proof/canonical-json.ts';
 import type { JsonObject } from '../../proof/json-value.ts';
 import { limits } from '../../protocol/limits.ts';
-import type { Body } from '../../protocol/routes.ts';
 import type { NewSample } from '../../protocol/telemetry.ts';
 import { formatTimestamp } from '../../protocol/timestamp.ts';
 import type { SpoolRecord, StoredRecord } from '../spool/records.ts';
@@ -11,7 +10,7 @@ import type { Batch } from '../spool/samples.ts';
 import type { Spool } from '../spool/spool.ts';
 import { callError, isLost, Retries, verdictOf } from './retry.ts';
 import type { ServiceLink } from './service-client.ts';
-import { givenOrOwn, occurredAt } from './time.ts';
+import { givenOrOwn } from './time.ts';
 
 const LIVE_PARALLEL = 2;
 /** Requests with samples of the backlog under way at once. */
@@ -22,11 +21,8 @@ const FIXED_AT_ONCE = 8;
 const MOST_FAILURES = 3;
 /** A batch that took no longer may be twice as large. */
 const EASY_MS = 5_000;
-/** Events looked at; one that fails holds up none of the others. */
-const EVENTS_LOOKED_AT = 16;
-
-/** Delivers samples and events. */
-export class TelemetryErrands {
+/** Delivers samples: the newest once a second, and the backlog beside them. */
+export class SampleUploads {
   readonly #spool: Spool;
   readonly #link: ServiceLink;
   readonly #logger: Logger;
@@ -39,7 +35,6 @@ export class TelemetryErrands {
   #most: number = limits.samplesPerRequest;
   #underWay = 0;
   #liveUnderWay = 0;
-  #eventUnderWay = false;
   #fixing = false;
   #lastLive = Number.NEGATIVE_INFINITY;
   #delivered = 0;
@@ -71,11 +66,6 @@ export class TelemetryErrands {
     return this.#fixBacklog();
   }
 
-  /** An event, then the backlog. */
-  next(): (() => Promise<void>) | { waitMs: number } | null {
-    return this.#nextEvent() ?? this.#nextBatch();
-  }
-
   /** After a salvage all that is left of them is in no batch. */
   #forgetOldBatches(): void {
     if (this.#generation === this.#spool.generation) return;
@@ -83,17 +73,8 @@ export class TelemetryErrands {
     this.#batches = this.#spool.read(({ samples }) => samples.batches());
   }
 
-  #nextEvent(): (() => Promise<void>) | null {
-    if (this.#eventUnderWay) return null;
-    if (this.#spool.read(({ ledger }) => ledger.dropped()) !== null) {
-      return () => this.#reportDropped();
-    }
-    const events = this.#spool.read((tables) => tables.events.read(EVENTS_LOOKED_AT));
-    const event = events.find(({ id }) => this.#retries.waitMs(id) === 0);
-    return event === undefined ? null : () => this.#sendEvent(event);
-  }
-
-  #nextBatch(): (() => Promise<void>) | { waitMs: number } | null {
+  /** A batch of the backlog; else how long until there may be one; null for nothing. */
+  next(): (() => Promise<void>) | { waitMs: number } | null {
     if (this.#underWay >= PARALLEL) return null;
     let waitMs = Number.POSITIVE_INFINITY;
     for (const batch of this.#batches) {
@@ -190,10 +171,10 @@ export class TelemetryErrands {
 
   #bodiesOf(records: StoredRecord[]): NewSample[] {
     const epochs = new Map<number, number | null>();
-    return this.#spool.read(({ ledger }) =>
+    return this.#spool.read(({ state }) =>
       records.map((record) => {
         const { boot } = record;
-        if (!epochs.has(boot)) epochs.set(boot, ledger.epochOf(boot));
+        if (!epochs.has(boot)) epochs.set(boot, state.epochOf(boot));
         return sampleBody(record, epochs.get(boot) ?? null);
       }),
     );
@@ -230,53 +211,10 @@ export class TelemetryErrands {
     await this.#spool.refuseSamples(batch, { code, message });
     this.#retries.succeeded(nameOf(batch));
   }
-
-  async #reportDropped(): Promise<void> {
-    this.#eventUnderWay = true;
-    try {
-      await this.#spool.reportDropped();
-    } finally {
-      this.#eventUnderWay = false;
-    }
-  }
-
-  async #sendEvent(event: StoredRecord): Promise<void> {
-    this.#eventUnderWay = true;
-    try {
-      const epoch = this.#spool.read(({ ledger }) => ledger.epochOf(event.boot));
-      const error = await this.#link
-        .call('createEvent', { body: eventBody(event, epoch) })
-        .then(() => null, callError);
-      if (error !== null) return await this.#eventFailed(event, error);
-      this.#retries.succeeded(event.id);
-      await this.#spool.update(({ events }) => events.remove(event));
-    } finally {
-      this.#eventUnderWay = false;
-    }
-  }
-
-  async #eventFailed(event: StoredRecord, error: SvcError): Promise<void> {
-    if (verdictOf(error) !== 'refused') {
-      this.#retries.failed(event.id, this.#link.retryRange(error));
-      return;
-    }
-    const { code, message } = error;
-    this.#logger.warn({ event: event.id, code }, `refused and set aside: ${message}`);
-    await this.#spool.refuseEvent(event, { code, message });
-  }
 }
 
 function nameOf({ firstSeq, lastSeq }: Batch): string {
   return `${firstSeq}-${lastSeq}`;
-}
-
-export function eventBody(record: SpoolRecord, epochMs: number | null): Body<'createEvent'> {
-  const content: Omit<Body<'createEvent'>, 'id'> = JSON.parse(record.body);
-  return {
-    ...content,
-    id: record.id,
-    occurred_at: occurredAt(content.occurred_at, record, epochMs),
-  };
 }
 
 export function sampleBody(record: SpoolRecord, epochMs: number | null): NewSample {

@@ -2,8 +2,8 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { agentInstallation } from '../../dist/agent/installation.js';
 import { askAgent } from '../../dist/agent/commands/local-client.js';
+import { agentInstallation } from '../../dist/agent/installation.js';
 import { startProgram } from '../measured-program.js';
 import { environmentOf } from '../unit-environment.js';
 

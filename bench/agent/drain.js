@@ -108,12 +108,13 @@ async function drain(place, site, robot, minutes) {
   let [mostMb, behindMs] = [0, 0];
   for (let done = false; !done; ) {
     await sleep(1000);
-    const { lanes } = await agent.status();
+    const { queues } = await agent.status();
     const atMs = performance.now() - startedAt;
-    seen.push({ atMs, left: requestsFor(lanes) });
+    seen.push({ atMs, left: requestsFor(queues) });
     mostMb = Math.max(mostMb, await agent.residentMb());
     if (atMs > WARM_UP_SECONDS * 1000) behindMs = Math.max(behindMs, await behind(owner, robot));
-    const empty = lanes.samples.count <= 50 && lanes.claims.count + lanes.completions.count === 0;
+    const empty =
+      queues.samples.count <= 50 && queues.claims.count + queues.completions.count === 0;
     done = empty || (minutes !== null && atMs > minutes * 60_000);
   }
   await live.stop();

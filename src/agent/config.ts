@@ -75,9 +75,9 @@ export function readConfig(
     foreign: /^$/,
     hint: 'svc-agent config --describe lists every variable.',
     faultsOf: (given) => [
-      ...urlFaults(given.SVC_AGENT_URL),
-      ...keyFaults(given),
-      ...(needed.service ? missingOf(given, variables) : []),
+      ...urlErrors(given.SVC_AGENT_URL),
+      ...keyErrors(given),
+      ...(needed.service ? missingErrors(given, variables) : []),
     ],
   });
   const folder =
@@ -108,7 +108,7 @@ function listenOf(text: string | undefined): { host: string; port: number } | nu
   return { host: hostname.replace(/^\[(.*)\]$/, '$1'), port: Number(port || 80) };
 }
 
-function urlFaults(text: string | undefined): string[] {
+function urlErrors(text: string | undefined): string[] {
   if (text === undefined) return [];
   if (!URL.canParse(text)) return ['SVC_AGENT_URL is not a URL'];
   const url = new URL(text);
@@ -121,13 +121,13 @@ function urlFaults(text: string | undefined): string[] {
   return [];
 }
 
-function keyFaults(given: Readonly<Record<string, string>>): string[] {
+function keyErrors(given: Readonly<Record<string, string>>): string[] {
   return given.SVC_AGENT_KEY !== undefined && given.SVC_AGENT_KEY_FILE !== undefined
     ? ['SVC_AGENT_KEY and SVC_AGENT_KEY_FILE exclude each other']
     : [];
 }
 
-function missingOf(
+function missingErrors(
   given: Readonly<Record<string, string>>,
   { CREDENTIALS_DIRECTORY }: NodeJS.ProcessEnv,
 ): string[] {

@@ -21,7 +21,7 @@ export function statusOf(code: AgentErrorCode): number {
   return table[code].status;
 }
 
-export function fault(
+export function agentError(
   code: AgentErrorCode,
   message: string,
   options: Omit<SvcErrorOptions, 'retryable'> = {},

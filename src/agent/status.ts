@@ -4,7 +4,7 @@ import type { Total } from './spool/schema.ts';
 import type { Spool } from './spool/spool.ts';
 import type { Uploader } from './uploads/uploader.ts';
 
-export interface LaneStatus {
+export interface QueueStatus {
   count: number;
   /** Of the records' text. */
   bytes: number;
@@ -17,7 +17,7 @@ export interface AgentStatus extends ReturnType<Uploader['status']> {
   version: string;
   /** Null until the service was reached once. */
   robot_id: string | null;
-  lanes: Record<'claims' | 'completions' | 'samples' | 'events', LaneStatus>;
+  queues: Record<'claims' | 'completions' | 'samples' | 'events', QueueStatus>;
   /** Records that the service will never take. */
   refused: number;
   spool: {
@@ -43,14 +43,17 @@ export function readStatus(
 ): AgentStatus {
   const upload = uploader.status();
   const { used, capacity } = spool.room();
-  const lanes = readLanes(spool);
+  const queues = readQueues(spool);
   const calls =
-    lanes.claims.count + lanes.completions.count + lanes.events.count + lanes.samples.count / 50;
+    queues.claims.count +
+    queues.completions.count +
+    queues.events.count +
+    queues.samples.count / 50;
   return {
     version: packageVersion(),
     robot_id: spool.read(({ state }) => state.robotId()),
     ...upload,
-    lanes,
+    queues,
     refused: spool.read(({ totals }) => totals.of('refused').count),
     spool: {
       bytes_on_disk: spool.bytesOnDisk(),
@@ -66,20 +69,20 @@ export function readStatus(
   };
 }
 
-function readLanes(spool: Spool): AgentStatus['lanes'] {
+function readQueues(spool: Spool): AgentStatus['queues'] {
   return spool.read(({ totals, tasks, samples, events }) => {
     const oldest = tasks.oldestMs();
     const { sample, event } = spool.uncommitted;
     return {
-      claims: laneOf(totals.of('queued_claims'), oldest.claim),
-      completions: laneOf(totals.of('completions'), oldest.completion),
-      samples: laneOf(totals.of('samples'), samples.oldestMs(), sample),
-      events: laneOf(totals.of('events'), events.oldestMs(), event),
+      claims: queueOf(totals.of('queued_claims'), oldest.claim),
+      completions: queueOf(totals.of('completions'), oldest.completion),
+      samples: queueOf(totals.of('samples'), samples.oldestMs(), sample),
+      events: queueOf(totals.of('events'), events.oldestMs(), event),
     };
   });
 }
 
-function laneOf({ count, bytes }: Total, oldest: number | null, uncommitted = 0): LaneStatus {
+function queueOf({ count, bytes }: Total, oldest: number | null, uncommitted = 0): QueueStatus {
   const oldest_at = oldest === null ? null : new Date(oldest).toISOString();
   return { count: count + uncommitted, bytes, oldest_at };
 }

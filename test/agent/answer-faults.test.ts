@@ -134,8 +134,8 @@ describe.concurrent('a record at which the service fails each time', () => {
       const left = await waitFor(
         'the others',
         async () => {
-          const { lanes } = await agent.status();
-          const { claims, events, samples } = lanes;
+          const { queues } = await agent.status();
+          const { claims, events, samples } = queues;
           const counts = [claims.count, events.count, samples.count];
           return counts.every((count) => count === 1) && counts;
         },

@@ -195,7 +195,7 @@ describe('a robot with a wrong clock', () => {
     proxy.mend();
     await waitFor(
       'the delivery',
-      async () => (await agent.status()).lanes.samples.count === 0,
+      async () => (await agent.status()).queues.samples.count === 0,
       60_000,
     );
 

@@ -99,7 +99,7 @@ async function workAgain(): Promise<void> {
 
 async function delivered(): Promise<void> {
   const isDelivered = async () =>
-    Object.values<{ count: number }>((await status()).lanes).every(({ count }) => count === 0);
+    Object.values<{ count: number }>((await status()).queues).every(({ count }) => count === 0);
   await waitFor('the delivery', isDelivered, LONG);
 }
 

@@ -5,7 +5,7 @@ import type { FastifyInstance } from 'fastify';
 import { pino } from 'pino';
 import { Compile } from 'typebox/compile';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { fault } from '../../src/agent/errors.ts';
+import { agentError } from '../../src/agent/errors.ts';
 import { buildLocalApi } from '../../src/agent/local-api/app.ts';
 import type { LocalDeps } from '../../src/agent/local-api/call.ts';
 import { listenOnLoopback, listenOnSocket } from '../../src/agent/local-api/listen.ts';
@@ -28,7 +28,7 @@ const deps = (): LocalDeps => ({
   spool,
   clock: place.clock,
   readTask: async () => {
-    throw fault('service_unreachable', 'The service cannot be reached.');
+    throw agentError('service_unreachable', 'The service cannot be reached.');
   },
   status: async () => ({ connected: false }),
   logger: pino({ level: 'silent' }),

@@ -138,7 +138,7 @@ it('begins a thinning anew with samples that take the numbers of delivered ones'
   await committed();
   await spool.update(({ samples: table }) => table.makeRoom());
   await spool.update(({ samples: table }) => {
-    for (let batch = table.freezeOldest(50); batch !== null; batch = table.freezeOldest(50)) {
+    for (let batch = table.batchOldest(50); batch !== null; batch = table.batchOldest(50)) {
       table.remove(batch);
     }
   });
@@ -154,7 +154,7 @@ it('begins a thinning anew with samples that take the numbers of delivered ones'
 it('never drops what is in a batch', async () => {
   spool = place.open();
   spool.recordSamples(samples(50, 1000));
-  const batch = await spool.update(({ samples: table }) => table.freezeOldest(50));
+  const batch = await spool.update(({ samples: table }) => table.batchOldest(50));
   for (let i = 0; i < 400; i++) {
     spool.recordSamples(samples(100, 1000));
     await committed();

@@ -69,11 +69,11 @@ const steps: Record<string, (spool: Spool, id: string) => unknown> = {
   sample: (spool) => spool.recordSamples([place.record('sample', { state: 'müßig' })]),
   event: (spool) => spool.createEvent(place.record('event', { event_type: 'info' })),
   async send(spool) {
-    const batch = await spool.update(({ samples }) => samples.freezeOldest(2));
+    const batch = await spool.update(({ samples }) => samples.batchOldest(2));
     if (batch !== null) await spool.update(({ samples }) => samples.remove(batch));
   },
   async refuseSamples(spool) {
-    const batch = await spool.update(({ samples }) => samples.freezeOldest(2));
+    const batch = await spool.update(({ samples }) => samples.batchOldest(2));
     if (batch !== null) await spool.refuseSamples(batch, refusal);
   },
   thin: (spool) => spool.update(({ samples }) => void samples.makeRoom()),
@@ -100,7 +100,7 @@ it('are what a count of the rows gives, whatever was done', async () => {
   );
 });
 
-it('are made for a spool of the first version, whose errands stay in order', () => {
+it('are made for a spool of the first version, whose uploads stay in order', () => {
   const file = path.join(place.folder, 'spool.db');
   const [claim, completion] = [
     place.record('claim', { title: 'Pick' }, 'a'),
@@ -122,13 +122,13 @@ it('are made for a spool of the first version, whose errands stay in order', () 
 
   const spool = place.open();
 
-  const [totals, errands] = spool.read(({ totals: all, tasks }) => [
+  const [totals, uploads] = spool.read(({ totals: all, tasks }) => [
     [all.of('queued_claims'), all.of('completions')],
-    tasks.errands(10),
+    tasks.uploads(10),
   ]);
   expect(totals).toEqual([
     { count: 1, bytes: claim.body.length },
     { count: 1, bytes: completion.body.length },
   ]);
-  expect(errands).toEqual([{ kind: 'claim', id: 'a' }]);
+  expect(uploads).toEqual([{ kind: 'claim', id: 'a' }]);
 });

@@ -113,13 +113,13 @@ describe('claims and completions', () => {
     const claim = place.record('claim', { title: 'Pick' });
     await spool.complete(completionOf(claim.id), proofHash);
     await spool.claim(claim);
-    const errands = () => spool.read(({ tasks }) => tasks.errands(10));
+    const uploads = () => spool.read(({ tasks }) => tasks.uploads(10));
 
-    expect(errands()).toEqual([{ kind: 'claim', id: claim.id }]);
+    expect(uploads()).toEqual([{ kind: 'claim', id: claim.id }]);
     await spool.deliverClaim(claim.id, taskOf(claim.id));
-    expect(errands()).toEqual([{ kind: 'completion', id: claim.id }]);
+    expect(uploads()).toEqual([{ kind: 'completion', id: claim.id }]);
     await spool.update(({ tasks }) => tasks.accept(claim.id));
-    expect(errands()).toEqual([{ kind: 'poll', id: claim.id }]);
+    expect(uploads()).toEqual([{ kind: 'poll', id: claim.id }]);
   });
 
   it.each(['queued', 'accepted'])(
@@ -130,13 +130,13 @@ describe('claims and completions', () => {
       await spool.complete(completionOf(claim.id), proofHash);
       await spool.deliverClaim(claim.id, taskOf(claim.id));
       if (state === 'accepted') await spool.update(({ tasks }) => tasks.accept(claim.id));
-      const errands = () => spool.read(({ tasks }) => tasks.errands(10));
+      const uploads = () => spool.read(({ tasks }) => tasks.uploads(10));
 
       const requeued = await spool.update(({ tasks }) => tasks.requeueTask(claim.id));
 
-      expect([requeued, errands()]).toEqual([true, [{ kind: 'claim', id: claim.id }]]);
+      expect([requeued, uploads()]).toEqual([true, [{ kind: 'claim', id: claim.id }]]);
       await spool.deliverClaim(claim.id, taskOf(claim.id));
-      expect(errands()).toEqual([{ kind: 'completion', id: claim.id }]);
+      expect(uploads()).toEqual([{ kind: 'completion', id: claim.id }]);
     },
   );
 
@@ -185,10 +185,10 @@ describe('samples', () => {
   it('are read in batches from both ends, each sample in one batch', async () => {
     spool.recordSamples(samples(10));
     const [newest, oldest, rest, none] = await spool.update(({ samples: table }) => [
-      table.freezeNewest(3),
-      table.freezeOldest(4),
-      table.freezeOldest(50),
-      table.freezeOldest(50),
+      table.batchNewest(3),
+      table.batchOldest(4),
+      table.batchOldest(50),
+      table.batchOldest(50),
     ]);
     const numbers = (batch: typeof newest) =>
       batch === null || batch === undefined
@@ -207,7 +207,7 @@ describe('samples', () => {
 
   it('stay in their batch over a restart', async () => {
     spool.recordSamples(samples(5));
-    const batch = await spool.update(({ samples: table }) => table.freezeOldest(2));
+    const batch = await spool.update(({ samples: table }) => table.batchOldest(2));
 
     place.close(spool);
     const again = place.open();
@@ -217,7 +217,7 @@ describe('samples', () => {
 
   it('are halved down to the one that is refused, and the others go on', async () => {
     spool.recordSamples(samples(5));
-    let batch = await spool.update(({ samples: table }) => table.freezeOldest(5));
+    let batch = await spool.update(({ samples: table }) => table.batchOldest(5));
     for (;;) {
       const halves = batch === null ? null : await spool.halve(batch);
       if (halves === null) break;
@@ -235,8 +235,8 @@ describe('samples', () => {
     spool.recordSamples(samples(3700));
     await spool.update(({ samples: table }) => table.makeRoom());
     const { first, second } = await spool.update(({ samples: table }) => {
-      const batch = table.freezeOldest(6);
-      return { first: batch, second: table.freezeOldest(4000) };
+      const batch = table.batchOldest(6);
+      return { first: batch, second: table.batchOldest(4000) };
     });
     if (first === null || second === null) throw new Error('no batch');
     const halves = await spool.halve(first);
@@ -283,9 +283,9 @@ describe('the folder', () => {
 
 describe('what is written and removed', () => {
   it('leaves a spool whose records are those not removed, over restarts', async () => {
-    type Step = 'claim' | 'sample' | 'freeze' | 'ack' | 'restart';
+    type Step = 'claim' | 'sample' | 'batch' | 'ack' | 'restart';
     const steps = fc.array(
-      fc.constantFrom<Step>('claim', 'sample', 'sample', 'freeze', 'ack', 'restart'),
+      fc.constantFrom<Step>('claim', 'sample', 'sample', 'batch', 'ack', 'restart'),
       { maxLength: 30 },
     );
     await fc.assert(
@@ -303,8 +303,7 @@ describe('what is written and removed', () => {
               expected.set(record.id, record.body);
               opened.recordSamples([record]);
             }
-            if (step === 'freeze')
-              await opened.update(({ samples: table }) => table.freezeOldest(2));
+            if (step === 'batch') await opened.update(({ samples: table }) => table.batchOldest(2));
             if (step === 'ack') {
               const [batch] = opened.read(({ samples: table }) => table.batches());
               if (batch === undefined) continue;

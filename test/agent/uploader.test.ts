@@ -53,8 +53,8 @@ const remoteEvents = async () =>
     occurred_at: string;
   }[];
 const isDelivered = async () => {
-  const { lanes } = await agent.status();
-  return Object.values<{ count: number }>(lanes).every(({ count }) => count === 0);
+  const { queues } = await agent.status();
+  return Object.values<{ count: number }>(queues).every(({ count }) => count === 0);
 };
 const delivered = () => waitFor('the delivery', isDelivered, LONG);
 const state = (wanted: string) =>
@@ -133,7 +133,7 @@ describe('without the service', () => {
     expect(error.code).toBe('service_unreachable');
     expect(await agent.status()).toMatchObject({
       connected: false,
-      lanes: { claims: { count: 1 }, completions: { count: 1 }, samples: { count: 120 } },
+      queues: { claims: { count: 1 }, completions: { count: 1 }, samples: { count: 120 } },
     });
 
     proxy.mend();
@@ -256,7 +256,7 @@ describe('a record that the service refuses', () => {
     expect(status).toBe(409);
     expect(await agent.status()).toMatchObject({
       refused: 1,
-      lanes: { completions: { count: 0 } },
+      queues: { completions: { count: 0 } },
     });
   });
 
@@ -314,7 +314,7 @@ describe('the key', () => {
     await state('foreign_key');
 
     expect(proxy.seenAt('/api/v1/tasks')).toEqual([]);
-    expect((await agent.status()).lanes.claims.count).toBe(1);
+    expect((await agent.status()).queues.claims.count).toBe(1);
   });
 
   it('stands in no log line and no answer', async () => {
@@ -347,7 +347,7 @@ describe('without credits', () => {
     expect(await agent.status()).toMatchObject({
       connected: true,
       completions_wait_for: 'no_anchor_quota',
-      lanes: { completions: { count: 3 } },
+      queues: { completions: { count: 3 } },
     });
     proxy.mend();
     await delivered();

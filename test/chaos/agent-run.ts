@@ -171,7 +171,7 @@ async function completionAnswered(load: RobotLoad): Promise<void> {
 async function untilDrained(socketPath: string): Promise<string[]> {
   const status = async () => (await callLocally({ socketPath }, 'GET', '/api/v1/status')).body;
   const isDrained = async () =>
-    Object.values<{ count: number }>((await status()).lanes).every(({ count }) => count === 0);
+    Object.values<{ count: number }>((await status()).queues).every(({ count }) => count === 0);
   try {
     await waitFor('the delivery', isDrained, DRAIN_MS);
     return [];

@@ -53,8 +53,8 @@ export async function withWorkingRobot<Proxy extends Line>(
     for (const one of recorded.body.samples) samples.add(one.id);
   };
   const isDelivered = async () => {
-    const { lanes } = await agent.status();
-    return Object.values<{ count: number }>(lanes).every(({ count }) => count === 0);
+    const { queues } = await agent.status();
+    return Object.values<{ count: number }>(queues).every(({ count }) => count === 0);
   };
   const pages = async (path: string) => {
     const items: { id: string; kind?: string }[] = [];

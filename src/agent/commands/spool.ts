@@ -52,7 +52,7 @@ interface Exported {
 }
 
 function* recordsOf(spool: Spool): Generator<Exported> {
-  for (const { kind, id } of spool.read(({ tasks }) => tasks.errands(Number.MAX_SAFE_INTEGER))) {
+  for (const { kind, id } of spool.read(({ tasks }) => tasks.uploads(Number.MAX_SAFE_INTEGER))) {
     const claim = spool.findClaim(id);
     if (kind === 'claim' && claim !== null) yield pick(claim);
     const completion = spool.findCompletion(id);

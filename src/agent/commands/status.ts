@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Command } from 'commander';
 import { readConfig } from '../config.ts';
 import { environmentOfAgent } from '../installation.ts';
-import type { AgentStatus, LaneStatus } from '../status.ts';
+import type { AgentStatus, QueueStatus } from '../status.ts';
 import { askAgent } from './local-client.ts';
 
 interface StatusOptions {
@@ -38,15 +38,15 @@ async function showStatus(
 }
 
 function describe(status: AgentStatus): string {
-  const { lanes, spool, clock, last_error: error } = status;
+  const { queues, spool, clock, last_error: error } = status;
   const lines: [string, string][] = [
     ['service', `${status.service}, ${status.state.replaceAll('_', ' ')}`],
     ['robot', status.robot_id ?? 'not known yet'],
     ['key', status.key_hint === null ? 'not read yet' : `${status.key_hint}…`],
-    ['claims', laneLine(lanes.claims)],
-    ['completions', laneLine(lanes.completions)],
-    ['samples', laneLine(lanes.samples)],
-    ['events', laneLine(lanes.events)],
+    ['claims', queueLine(queues.claims)],
+    ['completions', queueLine(queues.completions)],
+    ['samples', queueLine(queues.samples)],
+    ['events', queueLine(queues.events)],
     ['set aside', String(status.refused)],
     ['spool', spoolLine(spool)],
     ['upload', `${status.samples_per_minute} samples a minute${drainText(status.drain_seconds)}`],
@@ -60,7 +60,7 @@ function describe(status: AgentStatus): string {
   return lines.map(([name, text]) => `${name.padEnd(12)}${text}\n`).join('');
 }
 
-function laneLine({ count, bytes, oldest_at: oldest }: LaneStatus): string {
+function queueLine({ count, bytes, oldest_at: oldest }: QueueStatus): string {
   return count === 0 ? 'none' : `${count}, ${sizeText(bytes)}, oldest of ${oldest ?? 'now'}`;
 }
 

@@ -4,7 +4,7 @@ import { ajvOptions } from '../../protocol/ajv-options.ts';
 import { limits } from '../../protocol/limits.ts';
 import type { Route } from '../../protocol/route.ts';
 import { type Body, type Params, routes } from '../../protocol/routes.ts';
-import { fault } from '../errors.ts';
+import { agentError } from '../errors.ts';
 import { type LocalDeps, readBody } from './call.ts';
 import { answerClientError, answerError } from './errors.ts';
 import { claimTask, completeTask, readTask } from './tasks.ts';
@@ -46,18 +46,18 @@ export function buildLocalApi(
   app.server.on('checkExpectation', (...request) => app.server.emit('request', ...request));
   app.setErrorHandler(answerError);
   app.setNotFoundHandler(() => {
-    throw fault('not_found', 'There is no such endpoint.');
+    throw agentError('not_found', 'There is no such endpoint.');
   });
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('application/json', { parseAs: 'buffer' }, readBody);
   app.addHook('onRequest', async ({ headers, hostname }) => {
     // A page in a browser on this machine must not speak for the robot.
     if (headers.origin === undefined && (!loopback || isLoopback(hostname))) return;
-    throw fault('forbidden_origin', 'Programs of this machine only.');
+    throw agentError('forbidden_origin', 'Programs of this machine only.');
   });
   app.addHook('preValidation', async (request) => {
     if (request.routeOptions.config.route?.body && request.body === undefined) {
-      throw fault('invalid_json', 'The body is empty; a JSON object is needed.');
+      throw agentError('invalid_json', 'The body is empty; a JSON object is needed.');
     }
   });
   addRoutes(app, deps);

@@ -8,7 +8,7 @@ import { bodyFault, tooLarge } from '../../protocol/body-fault.ts';
 import { limits } from '../../protocol/limits.ts';
 import type { Answer } from '../../protocol/routes.ts';
 import type { AgentClock } from '../clock.ts';
-import { fault } from '../errors.ts';
+import { agentError } from '../errors.ts';
 import type { Spool } from '../spool/spool.ts';
 
 export interface LocalDeps {
@@ -36,12 +36,12 @@ export async function readBody(request: FastifyRequest, bytes: Buffer): Promise<
   } catch (error) {
     if (!(error instanceof StrictJsonError)) throw error;
     const { code, message } = bodyFault(error, request.routeOptions.config.route);
-    throw fault(code, message);
+    throw agentError(code, message);
   }
 }
 
 export function notPlainJson() {
-  return fault(
+  return agentError(
     'unsupported_media_type',
     'The body must be application/json in UTF-8, without a Content-Encoding.',
   );
@@ -52,5 +52,5 @@ export function documentText(field: string, document: object, maxBytes: number):
   const text = canonicalJson(document);
   if (Buffer.byteLength(text) <= maxBytes) return text;
   const { code, message } = tooLarge(field, maxBytes);
-  throw fault(code, message);
+  throw agentError(code, message);
 }

@@ -3,16 +3,16 @@ import type { Socket } from 'node:net';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { SvcError } from '../../base/svc-error.ts';
 import { type SchemaError, schemaFault } from '../../protocol/schema-fault.ts';
-import { type AgentErrorCode, fault, isAgentErrorCode, statusOf } from '../errors.ts';
+import { type AgentErrorCode, agentError, isAgentErrorCode, statusOf } from '../errors.ts';
 import { notPlainJson } from './call.ts';
 
 /** The one place where an error becomes an answer, and where it is logged. */
 export function answerError(error: unknown, request: FastifyRequest, reply: FastifyReply): void {
-  const known = knownFault(error, request);
+  const known = knownError(error, request);
   if (known === null) request.log.error({ err: error }, 'unexpected error');
   if (known?.code === 'spool_full') request.log.warn({ err: error }, 'spool full');
   const { code, message, details } =
-    known ?? fault('internal_error', 'Something went wrong; the log of svc-agent says what.');
+    known ?? agentError('internal_error', 'Something went wrong; the log of svc-agent says what.');
   reply.status(statusOf(code)).send({ error: code, message, ...details });
 }
 
@@ -22,7 +22,7 @@ export function answerClientError(error: NodeJS.ErrnoException, socket: Socket):
     socket.destroy();
     return;
   }
-  const { code, message } = clientFault(error.code);
+  const { code, message } = parserError(error.code);
   const body = JSON.stringify({ error: code, message });
   socket.end(
     `HTTP/1.1 ${statusOf(code)} ${STATUS_CODES[statusOf(code)]}\r\nconnection: close\r\n` +
@@ -30,19 +30,19 @@ export function answerClientError(error: NodeJS.ErrnoException, socket: Socket):
   );
 }
 
-function clientFault(code: string | undefined): SvcError<AgentErrorCode> {
+function parserError(code: string | undefined): SvcError<AgentErrorCode> {
   switch (code) {
     case 'HPE_HEADER_OVERFLOW':
-      return fault('headers_too_large', 'The request headers are too large.');
+      return agentError('headers_too_large', 'The request headers are too large.');
     case 'ERR_HTTP_REQUEST_TIMEOUT':
-      return fault('request_timeout', 'The request took too long to arrive.');
+      return agentError('request_timeout', 'The request took too long to arrive.');
     default:
-      return fault('invalid_request', 'This is not a well-formed HTTP request.');
+      return agentError('invalid_request', 'This is not a well-formed HTTP request.');
   }
 }
 
 /** Null for a bug: its text stays here. */
-function knownFault(error: unknown, request: FastifyRequest): SvcError<AgentErrorCode> | null {
+function knownError(error: unknown, request: FastifyRequest): SvcError<AgentErrorCode> | null {
   if (error instanceof SvcError) return isKnown(error) ? error : null;
   if (typeof error !== 'object' || error === null) return null;
   if ('validation' in error && Array.isArray(error.validation)) {
@@ -50,11 +50,11 @@ function knownFault(error: unknown, request: FastifyRequest): SvcError<AgentErro
     const failed: SchemaError[] = error.validation;
     const name = part === 'params' ? 'path' : part;
     const { code, message } = schemaFault(failed, name, request.routeOptions.config.route);
-    return fault(code, message);
+    return agentError(code, message);
   }
   switch ('code' in error ? error.code : '') {
     case 'FST_ERR_CTP_BODY_TOO_LARGE':
-      return fault(
+      return agentError(
         'payload_too_large',
         `The body must have at most ${request.routeOptions.bodyLimit} bytes here.`,
       );
@@ -62,7 +62,7 @@ function knownFault(error: unknown, request: FastifyRequest): SvcError<AgentErro
       return notPlainJson();
     case 'FST_ERR_CTP_INVALID_CONTENT_LENGTH':
     case 'FST_ERR_BAD_URL':
-      return fault('invalid_request', 'This is not a well-formed request.');
+      return agentError('invalid_request', 'This is not a well-formed request.');
     default:
       return null;
   }

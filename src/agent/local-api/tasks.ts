@@ -5,7 +5,7 @@ import { limits } from '../../protocol/limits.ts';
 import type { Task, Verification } from '../../protocol/resources.ts';
 import type { Answer, Body } from '../../protocol/routes.ts';
 import { formatTimestamp } from '../../protocol/timestamp.ts';
-import { fault, isAgentErrorCode } from '../errors.ts';
+import { agentError, isAgentErrorCode } from '../errors.ts';
 import type { SpoolRecord } from '../spool/records.ts';
 import type { Refusal } from '../spool/settled.ts';
 import type { Claim, Completion } from '../spool/tasks.ts';
@@ -39,7 +39,7 @@ export async function claimTask(
         next: `Read the receipt with GET /api/v1/tasks/${id}`,
       };
     case 'conflict':
-      throw fault('id_conflict', 'The task id is already used with other content.');
+      throw agentError('id_conflict', 'The task id is already used with other content.');
     case 'full':
       throw spoolFull();
   }
@@ -91,7 +91,7 @@ export async function completeTask(
     case 'stored':
       break;
     case 'completed':
-      throw fault('already_completed', 'The task is already completed; here is its receipt.', {
+      throw agentError('already_completed', 'The task is already completed; here is its receipt.', {
         details: {
           proof_hash: result.receipt.proofHash,
           verification: result.receipt.verification,
@@ -100,13 +100,13 @@ export async function completeTask(
     case 'in_progress':
       // The same once more, and there is time: it waits as the first did.
       if (result.completion.proofHash === proofHash && !enough.aborted) break;
-      throw fault(
+      throw agentError(
         'completion_in_progress',
         `The first completion is still on its way; poll GET /api/v1/tasks/${taskId}`,
         { details: { proof_hash: result.completion.proofHash } },
       );
     case 'claim_refused':
-      throw refusalFault('claim', result.refusal);
+      throw refusalError('claim', result.refusal);
     case 'full':
       throw spoolFull();
   }
@@ -116,7 +116,7 @@ export async function completeTask(
   const completion = spool.findCompletion(taskId);
   if (completion !== null) return { status: 202, body: accepted(completion) };
   const refusal = spool.findRefusal(taskId);
-  throw refusal === null ? taskNotFound() : refusalFault('proof', refusal);
+  throw refusal === null ? taskNotFound() : refusalError('proof', refusal);
 }
 
 function accepted({ id, proofHash, state, wallMs }: Completion): Accepted {
@@ -186,17 +186,21 @@ function viewLocally({ spool }: LocalDeps, claim: Claim): LocalTask {
   };
 }
 
-function refusalFault(what: 'claim' | 'proof', { code, message }: Refusal) {
+function refusalError(what: 'claim' | 'proof', { code, message }: Refusal) {
   const known = isAgentErrorCode(code) ? code : 'anchoring_failed';
-  return fault(known, `The service refused the ${what} of this task: ${message}`);
+  return agentError(known, `The service refused the ${what} of this task: ${message}`);
 }
 
 function taskNotFound() {
-  return fault('not_found', 'There is no such task for this caller.');
+  return agentError('not_found', 'There is no such task for this caller.');
 }
 
 function spoolFull() {
-  return fault('spool_full', 'The space for claims and proofs that are not delivered is used up.', {
-    hint: 'Let the service be reached, or raise SVC_AGENT_SPOOL_MAX_MB.',
-  });
+  return agentError(
+    'spool_full',
+    'The space for claims and proofs that are not delivered is used up.',
+    {
+      hint: 'Let the service be reached, or raise SVC_AGENT_SPOOL_MAX_MB.',
+    },
+  );
 }

@@ -4,7 +4,7 @@ import type { Body } from '../../protocol/routes.ts';
 import type { NewSample, OpsEvent, Sample } from '../../protocol/telemetry.ts';
 import { formatTimestamp, parseTimestamp } from '../../protocol/timestamp.ts';
 import type { Instant } from '../clock.ts';
-import { fault } from '../errors.ts';
+import { agentError } from '../errors.ts';
 import type { SpoolRecord } from '../spool/records.ts';
 import { documentText, type LocalDeps } from './call.ts';
 
@@ -23,7 +23,7 @@ export function recordSamples(
 function samplesOf({ samples, ...single }: Body<'recordSamples'>) {
   if (samples === undefined) return [{ sample: single, place: '' }];
   if (Object.keys(single).length > 0) {
-    throw fault('invalid_sample', 'Send one sample at top level or samples, not both.');
+    throw agentError('invalid_sample', 'Send one sample at top level or samples, not both.');
   }
   return samples.map((sample, index) => ({ sample, place: `samples.${index}.` }));
 }
@@ -34,7 +34,7 @@ function accept(
   now: Instant,
 ): { record: SpoolRecord; answer: Sample } {
   if (given !== undefined && content.recorded_at === undefined) {
-    throw fault('invalid_sample', `${place}recorded_at is required with an id.`);
+    throw agentError('invalid_sample', `${place}recorded_at is required with an id.`);
   }
   const { metrics = {}, battery_pct = null, state = null, recorded_at } = content;
   documentText(`${place}metrics`, metrics, limits.metricsBytes);

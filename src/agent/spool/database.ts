@@ -56,7 +56,7 @@ export function lockSpool(folder: string): { release(): void } {
     return { release: () => held.close() };
   } catch (error) {
     lock?.close();
-    if (faultOf(error) === 'busy') {
+    if (databaseErrorKind(error) === 'busy') {
       throw new SvcError('spool_locked', `Another svc-agent uses the spool in ${folder}.`, {
         hint: 'Stop it, or give this one another SVC_AGENT_STATE_DIR.',
         cause: error,
@@ -77,10 +77,10 @@ export function unusable(folder: string, cause: unknown): SvcError {
   });
 }
 
-export type SpoolFault = 'busy' | 'damaged' | 'full' | 'other';
+export type DatabaseErrorKind = 'busy' | 'damaged' | 'full' | 'other';
 
 /** What an error of SQLite means for the spool; null when it is none of SQLite's. */
-export function faultOf(error: unknown): SpoolFault | null {
+export function databaseErrorKind(error: unknown): DatabaseErrorKind | null {
   if (!(error instanceof Database.SqliteError)) return null;
   if (/^SQLITE_(BUSY|LOCKED)/.test(error.code)) return 'busy';
   if (/^SQLITE_(CORRUPT|NOTADB|IOERR_SHORT_READ)/.test(error.code)) return 'damaged';
@@ -125,7 +125,7 @@ export function checkSpool(folder: string): number | null {
     if (found !== 'ok') throw damaged(file, found);
     return countRecords(db);
   } catch (error) {
-    const isDamage = faultOf(error) === 'damaged' || error instanceof DamagedRecord;
+    const isDamage = databaseErrorKind(error) === 'damaged' || error instanceof DamagedRecord;
     throw isDamage ? damaged(file, error) : unusable(folder, error);
   } finally {
     db?.close();

@@ -1,25 +1,25 @@
 import { dirname, join } from 'node:path';
 import type { Database } from 'better-sqlite3';
 import type { AgentClock } from '../clock.ts';
-import { faultOf, openDatabase } from './database.ts';
+import { databaseErrorKind, openDatabase } from './database.ts';
 import { EventTable } from './events.ts';
 import { Budget, DiskReserve } from './limits.ts';
 import { DamagedRecord } from './records.ts';
 import {
-  beginSalvage,
+  beginRecovery,
   type DamagedFile,
-  endSalvage,
   findDamaged,
+  finishRecovery,
+  insertAll,
   recordsIn,
   removeDamaged,
-  resumeSalvage,
-  takeOver,
+  resumeRecovery,
 } from './recover.ts';
 import { SampleTable } from './samples.ts';
 import { Totals } from './schema.ts';
 import { Settled } from './settled.ts';
 import { AgentState } from './state.ts';
-import { TaskTables } from './tasks.ts';
+import { TaskTable } from './tasks.ts';
 
 export interface SpoolFileOptions {
   maxBytes: number;
@@ -31,7 +31,7 @@ export interface SpoolFileOptions {
 export interface Tables {
   readonly db: Database;
   readonly budget: Budget;
-  readonly tasks: TaskTables;
+  readonly tasks: TaskTable;
   readonly samples: SampleTable;
   readonly events: EventTable;
   readonly settled: Settled;
@@ -50,7 +50,7 @@ export class SpoolFile {
   #tables: Tables;
   #generation = 0;
   /** A salvage failed, as it does on a full disk; no file is open, and the next who asks tries again. */
-  #awaitsSalvage = false;
+  #awaitsRecovery = false;
   #damaged: DamagedFile | null = null;
 
   constructor(path: string, options: SpoolFileOptions) {
@@ -59,7 +59,7 @@ export class SpoolFile {
     this.#options = options;
     this.#tables = this.#open();
     this.reserve.hold();
-    this.#lookForDamaged();
+    this.#findDamaged();
   }
 
   /** Grows with each salvage, after which the numbers of records are others. */
@@ -73,25 +73,25 @@ export class SpoolFile {
   }
 
   /** Runs `work`; once more, with the tables of the new file, where it comes upon damage. */
-  mending<T>(work: (tables: Tables) => T): T {
+  withRecovery<T>(work: (tables: Tables) => T): T {
     try {
       return work(this.#tables);
     } catch (error) {
-      const isDamage = faultOf(error) === 'damaged' || error instanceof DamagedRecord;
-      if (!isDamage && !this.#awaitsSalvage) throw error;
+      const isDamage = databaseErrorKind(error) === 'damaged' || error instanceof DamagedRecord;
+      if (!isDamage && !this.#awaitsRecovery) throw error;
       this.#tables.db.close();
-      this.#awaitsSalvage = true;
-      this.#tables = this.#openAnew();
-      this.#awaitsSalvage = false;
+      this.#awaitsRecovery = true;
+      this.#tables = this.#openRecovered();
+      this.#awaitsRecovery = false;
       this.#generation += 1;
-      this.#lookForDamaged();
+      this.#findDamaged();
       return work(this.#tables);
     }
   }
 
   /** Durable when it returns. */
   commit(work: () => void): void {
-    this.mending(({ db }) => this.#withReserve(() => db.transaction(work).immediate(), db));
+    this.withRecovery(({ db }) => this.#withReserve(() => db.transaction(work).immediate(), db));
   }
 
   /** The damaged file that was last set aside, as long as there is room for it. */
@@ -111,18 +111,18 @@ export class SpoolFile {
     this.#tables.db.close();
   }
 
-  #lookForDamaged(): void {
+  #findDamaged(): void {
     this.#damaged = findDamaged(this.path);
     if (!this.#tables.budget.hasRoomFor(0)) this.removeDamaged();
   }
 
   #open(): Tables {
     try {
-      resumeSalvage(this.path, this.#options.clock.now().wallMs);
+      resumeRecovery(this.path, this.#options.clock.now().wallMs);
       return this.#prepare(this.path);
     } catch (error) {
-      if (faultOf(error) !== 'damaged') throw error;
-      return this.#openAnew();
+      if (databaseErrorKind(error) !== 'damaged') throw error;
+      return this.#openRecovered();
     }
   }
 
@@ -131,7 +131,7 @@ export class SpoolFile {
     return {
       db,
       budget: new Budget(db, this.#options.maxBytes, () => this.#damaged?.bytes ?? 0),
-      tasks: new TaskTables(db),
+      tasks: new TaskTable(db),
       samples: new SampleTable(db),
       events: new EventTable(db),
       settled: new Settled(db),
@@ -140,19 +140,19 @@ export class SpoolFile {
     };
   }
 
-  #openAnew(): Tables {
-    const records = this.#withReserve(() => this.#takeOver());
-    const file = endSalvage(this.path, this.#options.clock.now().wallMs);
+  #openRecovered(): Tables {
+    const records = this.#withReserve(() => this.#recover());
+    const file = finishRecovery(this.path, this.#options.clock.now().wallMs);
     this.#options.onDamage?.({ file, records });
     return this.#prepare(this.path);
   }
 
   /** Makes the new file, and answers how many records it has. */
-  #takeOver(): number {
-    const fresh = this.#prepare(beginSalvage(this.path));
+  #recover(): number {
+    const fresh = this.#prepare(beginRecovery(this.path));
     const found = recordsIn(this.path);
     try {
-      const records = takeOver(fresh, found);
+      const records = insertAll(fresh, found);
       // `close` would do it too, but says nothing when it cannot; and the log does not go with the file.
       fresh.db.pragma('wal_checkpoint(TRUNCATE)');
       return records;
@@ -168,7 +168,7 @@ export class SpoolFile {
     try {
       return write();
     } catch (error) {
-      if (faultOf(error) !== 'full') throw error;
+      if (databaseErrorKind(error) !== 'full') throw error;
       this.reserve.release();
       if (db?.open) db.pragma('wal_checkpoint(RESTART)');
       return write();

@@ -19,38 +19,38 @@ import type { EventTable } from './events.ts';
 import { checksumOf, type RecordKind, type SpoolRecord } from './records.ts';
 import type { SampleTable } from './samples.ts';
 import { type PageAt, rowsOf, type Value } from './sqlite-pages.ts';
-import type { TaskTables } from './tasks.ts';
+import type { TaskTable } from './tasks.ts';
 
 /**
  * Where a new spool is made from a damaged one, which stays where it is until the new one is whole: after a crash it
  * begins anew. A file that was set aside earlier goes.
  */
-export function beginSalvage(file: string): string {
+export function beginRecovery(file: string): string {
   const earlier = findDamaged(file);
   if (earlier !== null) removeDamaged(earlier);
   for (const suffix of ['', '-wal', '-journal']) {
-    rmSync(`${file}.salvaging${suffix}`, { force: true });
+    rmSync(`${file}.recovering${suffix}`, { force: true });
   }
-  return `${file}.salvaging`;
+  return `${file}.recovering`;
 }
 
 /** The new spool is whole: puts it in the place of the damaged one, and answers where that is kept. */
-export function endSalvage(file: string, wallMs: number): string {
-  renameSync(`${file}.salvaging`, `${file}.salvaged`);
-  return swap(file, wallMs);
+export function finishRecovery(file: string, wallMs: number): string {
+  renameSync(`${file}.recovering`, `${file}.recovered`);
+  return swapFiles(file, wallMs);
 }
 
 /** Ends a salvage that a crash cut short after the new spool was whole. */
-export function resumeSalvage(file: string, wallMs: number): void {
-  if (existsSync(`${file}.salvaged`)) swap(file, wallMs);
+export function resumeRecovery(file: string, wallMs: number): void {
+  if (existsSync(`${file}.recovered`)) swapFiles(file, wallMs);
 }
 
-function swap(file: string, wallMs: number): string {
+function swapFiles(file: string, wallMs: number): string {
   const aside = `${file}.damaged-${wallMs}`;
   for (const suffix of ['-wal', '']) {
     if (existsSync(`${file}${suffix}`)) renameSync(`${file}${suffix}`, `${aside}${suffix}`);
   }
-  renameSync(`${file}.salvaged`, file);
+  renameSync(`${file}.recovered`, file);
   syncFolder(path.dirname(file));
   return aside;
 }
@@ -89,24 +89,24 @@ export function removeDamaged({ parts }: DamagedFile): void {
 }
 
 /** Records of a damaged file in one commit, and about the bytes of their text: the log beside the new file is no longer. */
-const TAKEN_OVER_AT_ONCE = 500;
-const TAKEN_OVER_BYTES = 256 * 1024;
+const RECORDS_PER_COMMIT = 500;
+const BYTES_PER_COMMIT = 256 * 1024;
 
 /** Where recovered records go. */
 interface RecordTables {
   readonly db: Database;
-  readonly tasks: TaskTables;
+  readonly tasks: TaskTable;
   readonly samples: SampleTable;
   readonly events: EventTable;
 }
 
 /** Inserts the records, in commits small enough for the budget of the log, and returns how many there were. */
-export function takeOver(fresh: RecordTables, records: Iterator<SpoolRecord>): number {
+export function insertAll(fresh: RecordTables, records: Iterator<SpoolRecord>): number {
   let count = 0;
   for (let more = true; more; ) {
     fresh.db.transaction(() => {
       let bytes = 0;
-      for (let i = 0; i < TAKEN_OVER_AT_ONCE && bytes < TAKEN_OVER_BYTES && more; i++) {
+      for (let i = 0; i < RECORDS_PER_COMMIT && bytes < BYTES_PER_COMMIT && more; i++) {
         const { done, value } = records.next();
         more = !done;
         if (!value) continue;

@@ -55,8 +55,8 @@ export class SampleTable {
       ),
       thinned: db.prepare<[], string>("SELECT value FROM meta WHERE name = 'thinned'").pluck(),
       noteThinned: db.prepare("INSERT OR REPLACE INTO meta (name, value) VALUES ('thinned', ?)"),
-      freeze: db.prepare('INSERT INTO batches (first_seq, last_seq) VALUES (?, ?)'),
-      thaw: db.prepare('DELETE FROM batches WHERE first_seq = ?'),
+      addBatch: db.prepare('INSERT INTO batches (first_seq, last_seq) VALUES (?, ?)'),
+      removeBatch: db.prepare('DELETE FROM batches WHERE first_seq = ?'),
     };
   }
 
@@ -88,24 +88,24 @@ export class SampleTable {
   }
 
   /** Makes a batch of the newest samples that are in none; null without any. */
-  freezeNewest(most: number): Batch | null {
+  batchNewest(most: number): Batch | null {
     const above = this.batches().at(-1)?.lastSeq ?? 0;
     const rows = this.#sql.newest.all(above, most);
     const [newest, oldest] = [rows[0], rows.at(-1)];
-    return newest && oldest ? this.#freeze(oldest.seq, newest.seq) : null;
+    return newest && oldest ? this.#addBatch(oldest.seq, newest.seq) : null;
   }
 
   /** Makes a batch of the oldest samples that are in none; null without any. */
-  freezeOldest(most: number): Batch | null {
+  batchOldest(most: number): Batch | null {
     const gap = this.#firstGap();
     if (gap === null) return null;
     const rows = this.#sql.oldest.all(gap.from, gap.to, most);
     const [oldest, newest] = [rows[0], rows.at(-1)];
-    return newest && oldest ? this.#freeze(oldest.seq, newest.seq) : null;
+    return newest && oldest ? this.#addBatch(oldest.seq, newest.seq) : null;
   }
 
   /** Whether a sample that is in no batch comes before the newest `most` of those. */
-  hasUnfrozenBefore(most: number): boolean {
+  hasUnbatchedBefore(most: number): boolean {
     const above = this.batches().at(-1)?.lastSeq ?? 0;
     const gap = this.#firstGap();
     if (gap !== null && gap.to < above) return true;
@@ -115,8 +115,8 @@ export class SampleTable {
   /** The samples of the batch leave, and the batch with them. */
   remove({ firstSeq, lastSeq }: Batch): void {
     this.#sql.remove.run(firstSeq, lastSeq);
-    this.#sql.thaw.run(firstSeq);
-    this.#holdThinned();
+    this.#sql.removeBatch.run(firstSeq);
+    this.#capThinned();
   }
 
   /** Two batches in place of one; null when it holds a single sample. */
@@ -125,9 +125,9 @@ export class SampleTable {
     const half = Math.ceil(rows.length / 2);
     const [end, middle] = [rows[half - 1], rows[half]];
     if (end === undefined || middle === undefined) return null;
-    this.#sql.thaw.run(batch.firstSeq);
+    this.#sql.removeBatch.run(batch.firstSeq);
     // Each ends with a sample: a number beyond it may become that of a new one.
-    return [this.#freeze(batch.firstSeq, end.seq), this.#freeze(middle.seq, batch.lastSeq)];
+    return [this.#addBatch(batch.firstSeq, end.seq), this.#addBatch(middle.seq, batch.lastSeq)];
   }
 
   /**
@@ -145,7 +145,7 @@ export class SampleTable {
     if (gap === null) return null;
     const rows = this.#sql.read.all(gap.from, gap.to, DROPPED_AT_ONCE);
     const dropped = this.#drop(rows, []);
-    this.#holdThinned();
+    this.#capThinned();
     return dropped;
   }
 
@@ -156,7 +156,7 @@ export class SampleTable {
   }
 
   /** New samples take the numbers that follow the newest one's: no thinning has come to those. */
-  #holdThinned(): void {
+  #capThinned(): void {
     const next = (this.ends()?.last ?? 0) + 1;
     const thinned = this.#thinned();
     if (thinned.every((at) => at <= next)) return;
@@ -168,7 +168,7 @@ export class SampleTable {
     let at = from;
     let dropped: Dropped | null = null;
     while (dropped === null) {
-      const free = this.#unfrozen(this.#readSome(this.#pastBatches(at), to));
+      const free = this.#unbatched(this.#readSome(this.#pastBatches(at), to));
       const end = free.at(-1);
       if (end === undefined) break;
       at = end.seq + 1;
@@ -212,8 +212,8 @@ export class SampleTable {
     };
   }
 
-  #freeze(firstSeq: number, lastSeq: number): Batch {
-    this.#sql.freeze.run(firstSeq, lastSeq);
+  #addBatch(firstSeq: number, lastSeq: number): Batch {
+    this.#sql.addBatch.run(firstSeq, lastSeq);
     return { firstSeq, lastSeq };
   }
 
@@ -236,7 +236,7 @@ export class SampleTable {
     );
   }
 
-  #unfrozen(rows: RecordRow[]): RecordRow[] {
+  #unbatched(rows: RecordRow[]): RecordRow[] {
     const first = rows[0];
     if (first === undefined) return [];
     const next = this.batches().find(({ lastSeq }) => lastSeq >= first.seq);

@@ -276,7 +276,7 @@ export class Spool {
   }
 
   #read<T>(work: (tables: Tables) => T): T {
-    return this.#file.mending(work);
+    return this.#file.withRecovery(work);
   }
 }
 

@@ -22,7 +22,7 @@ export interface Completion extends StoredRecord {
 }
 
 /** One request to make: `poll` asks how far an accepted completion has come. */
-export interface TaskErrand {
+export interface TaskUpload {
   readonly kind: 'claim' | 'completion' | 'poll';
   readonly id: string;
 }
@@ -41,7 +41,7 @@ interface CompletionRow extends RecordRow {
 const DELIVERED_KEPT = 1000;
 
 /** Claims and completions. Every method runs inside the caller's transaction. */
-export class TaskTables {
+export class TaskTable {
   readonly #sql;
 
   constructor(db: Database) {
@@ -129,13 +129,13 @@ export class TaskTables {
   }
 
   /** What can be done now: completions, then claims, then polls, so many of each. */
-  errands(most: number): TaskErrand[] {
+  uploads(most: number): TaskUpload[] {
     const kinds = ['completion', 'claim', 'poll'] as const;
-    return kinds.flatMap((kind) => this.errandsOf(kind, most));
+    return kinds.flatMap((kind) => this.uploadsOf(kind, most));
   }
 
   /** What of the kind can be done now, oldest first: of the completions those whose claim has arrived. */
-  errandsOf(kind: TaskErrand['kind'], most: number): TaskErrand[] {
+  uploadsOf(kind: TaskUpload['kind'], most: number): TaskUpload[] {
     const { completions, claims, polls } = this.#sql;
     const statement = { completion: completions, claim: claims, poll: polls }[kind];
     return statement.all(most).map((id) => ({ kind, id }));

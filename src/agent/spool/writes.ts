@@ -1,6 +1,6 @@
 // Writes to the spool: in groups that share a commit, and within the limits of the disk.
-import { fault } from '../errors.ts';
-import { faultOf } from './database.ts';
+import { agentError } from '../errors.ts';
+import { databaseErrorKind } from './database.ts';
 import type { SpoolFile, Tables } from './file.ts';
 import type { SpoolRecord } from './records.ts';
 
@@ -49,7 +49,7 @@ export class SpoolWrites {
     if (this.failure !== null) throw writeError(this.failure);
     const bytes = records.reduce((sum, { body }) => sum + body.length, 0);
     const cost = bytes + records.length * 100;
-    const fits = () => this.#file.mending(({ budget }) => budget.hasRoomInside(cost));
+    const fits = () => this.#file.withRecovery(({ budget }) => budget.hasRoomInside(cost));
     if (!this.#file.reserve.hold() && !fits()) throw diskFull();
     const work = () => {
       this.#makeRoom(cost);
@@ -87,7 +87,7 @@ export class SpoolWrites {
   compact(): void {
     this.#groups.flush();
     try {
-      this.#file.mending(({ db }) => {
+      this.#file.withRecovery(({ db }) => {
         db.exec('VACUUM');
         db.pragma('wal_checkpoint(TRUNCATE)');
       });
@@ -117,11 +117,11 @@ export class SpoolWrites {
 }
 
 function writeError(error: unknown) {
-  return faultOf(error) === null ? error : diskFull(error);
+  return databaseErrorKind(error) === null ? error : diskFull(error);
 }
 
 function diskFull(cause?: unknown) {
-  return fault('spool_full', 'The spool cannot be written now; the disk may be full.', {
+  return agentError('spool_full', 'The spool cannot be written now; the disk may be full.', {
     ...(cause === undefined ? {} : { cause }),
   });
 }
@@ -240,7 +240,7 @@ class GroupWriter {
         results = group.map((job) => job.run());
       });
     } catch (error) {
-      this.#putBack(group, error);
+      this.#requeue(group, error);
       return { done: false, error };
     }
     this.#failure = null;
@@ -259,7 +259,7 @@ class GroupWriter {
     return group;
   }
 
-  #putBack(group: Job[], error: unknown): void {
+  #requeue(group: Job[], error: unknown): void {
     const kept = group.filter((job) => job.answered);
     for (const job of group) if (!job.answered) job.reject(error);
     if (kept.length > 0) this.#failure = error;

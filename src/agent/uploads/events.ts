@@ -5,7 +5,7 @@ import type { Body } from '../../protocol/routes.ts';
 import type { SpoolRecord, StoredRecord } from '../spool/records.ts';
 import type { Spool } from '../spool/spool.ts';
 import { callError, Retries, verdictOf } from './retry.ts';
-import type { ServiceLink } from './service-client.ts';
+import type { ServiceClient } from './service-client.ts';
 import { occurredAt } from './time.ts';
 
 /** Events looked at, oldest first: one that fails does not hold up those behind it. */
@@ -14,14 +14,14 @@ const EVENTS_LOOKED_AT = 16;
 /** Delivers events in their order, but for those that wait for a retry. */
 export class EventUploads {
   readonly #spool: Spool;
-  readonly #link: ServiceLink;
+  readonly #service: ServiceClient;
   readonly #logger: Logger;
   readonly #retries = new Retries();
   #underWay = false;
 
-  constructor(spool: Spool, link: ServiceLink, logger: Logger) {
+  constructor(spool: Spool, service: ServiceClient, logger: Logger) {
     this.#spool = spool;
-    this.#link = link;
+    this.#service = service;
     this.#logger = logger;
   }
 
@@ -49,7 +49,7 @@ export class EventUploads {
     this.#underWay = true;
     try {
       const epoch = this.#spool.read(({ state }) => state.epochOf(event.boot));
-      const error = await this.#link
+      const error = await this.#service
         .call('createEvent', { body: eventBody(event, epoch) })
         .then(() => null, callError);
       if (error !== null) return await this.#eventFailed(event, error);
@@ -62,7 +62,7 @@ export class EventUploads {
 
   async #eventFailed(event: StoredRecord, error: SvcError): Promise<void> {
     if (verdictOf(error) !== 'refused') {
-      this.#retries.failed(event.id, this.#link.retryRange(error));
+      this.#retries.failed(event.id, this.#service.retryRange(error));
       return;
     }
     const { code, message } = error;

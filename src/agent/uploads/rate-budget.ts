@@ -8,7 +8,7 @@ const BURST = 8;
 const RESERVE = 4;
 
 /** Spreads calls evenly below the service's limit, as its headers tell it. Times are of `performance.now()`. */
-export class Pace {
+export class RateBudget {
   #limit: number = limits.robotCallsPerWindow;
   #tokens = BURST;
   #countedAt = performance.now();

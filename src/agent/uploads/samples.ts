@@ -9,14 +9,14 @@ import type { SpoolRecord, StoredRecord } from '../spool/records.ts';
 import type { Batch } from '../spool/samples.ts';
 import type { Spool } from '../spool/spool.ts';
 import { callError, isLost, Retries, verdictOf } from './retry.ts';
-import type { ServiceLink } from './service-client.ts';
+import type { ServiceClient } from './service-client.ts';
 import { givenOrOwn } from './time.ts';
 
 const LIVE_PARALLEL = 2;
 /** Requests with samples of the backlog under way at once. */
 const PARALLEL = 4;
-/** Batches of the backlog that are fixed in one commit. */
-const FIXED_AT_ONCE = 8;
+/** Batches of the backlog that are batches in one commit. */
+const BATCHES_PER_COMMIT = 8;
 /** A batch that failed so often with a network that works for others is cut in two. */
 const MOST_FAILURES = 3;
 /** A batch that took no longer may be twice as large. */
@@ -24,7 +24,7 @@ const EASY_MS = 5_000;
 /** Delivers samples: the newest once a second, and the backlog beside them. */
 export class SampleUploads {
   readonly #spool: Spool;
-  readonly #link: ServiceLink;
+  readonly #service: ServiceClient;
   readonly #logger: Logger;
   readonly #retries = new Retries();
   /** Batches that are not delivered, oldest first; those under way are not among them. */
@@ -35,13 +35,13 @@ export class SampleUploads {
   #most: number = limits.samplesPerRequest;
   #underWay = 0;
   #liveUnderWay = 0;
-  #fixing = false;
+  #batching = false;
   #lastLive = Number.NEGATIVE_INFINITY;
   #delivered = 0;
 
-  constructor(spool: Spool, link: ServiceLink, logger: Logger) {
+  constructor(spool: Spool, service: ServiceClient, logger: Logger) {
     this.#spool = spool;
-    this.#link = link;
+    this.#service = service;
     this.#logger = logger;
     this.#batches = spool.read(({ samples }) => samples.batches());
     this.#generation = spool.generation;
@@ -55,15 +55,15 @@ export class SampleUploads {
   /** The newest samples, when their time has come; else how long until then; null for nothing. */
   nextLive(): (() => Promise<void>) | { waitMs: number } | null {
     this.#forgetOldBatches();
-    const waitMs = this.#lastLive + this.#link.pauses.liveEveryMs - performance.now();
-    if (this.#liveUnderWay >= LIVE_PARALLEL || !this.#hasUnfixed()) return null;
+    const waitMs = this.#lastLive + this.#service.pauses.liveEveryMs - performance.now();
+    if (this.#liveUnderWay >= LIVE_PARALLEL || !this.#hasUnbatched()) return null;
     return waitMs > 0 ? { waitMs } : () => this.#sendLive();
   }
 
   /** Fixes batches of the backlog, for calls to come; null when there are enough. */
   prepare(): Promise<void> | null {
-    if (this.#fixing || this.#batches.length >= PARALLEL || !this.#hasBacklog()) return null;
-    return this.#fixBacklog();
+    if (this.#batching || this.#batches.length >= PARALLEL || !this.#hasBacklog()) return null;
+    return this.#batchBacklog();
   }
 
   /** After a salvage all that is left of them is in no batch. */
@@ -86,7 +86,7 @@ export class SampleUploads {
   }
 
   /** Samples that are in no batch. */
-  #hasUnfixed(): boolean {
+  #hasUnbatched(): boolean {
     return this.#spool.read(({ samples }) => {
       const last = samples.ends()?.last ?? 0;
       return last > (samples.batches().at(-1)?.lastSeq ?? 0);
@@ -95,29 +95,29 @@ export class SampleUploads {
 
   /** More than the next live request takes, or older samples that no live one will. */
   #hasBacklog(): boolean {
-    return this.#spool.read(({ samples }) => samples.hasUnfrozenBefore(limits.samplesPerRequest));
+    return this.#spool.read(({ samples }) => samples.hasUnbatchedBefore(limits.samplesPerRequest));
   }
 
   async #sendLive(): Promise<void> {
     this.#lastLive = performance.now();
     this.#liveUnderWay += 1;
     try {
-      const batch = await this.#spool.update(({ samples }) => samples.freezeNewest(this.#most));
+      const batch = await this.#spool.update(({ samples }) => samples.batchNewest(this.#most));
       if (batch !== null) await this.#sendOrKeep(batch);
     } finally {
       this.#liveUnderWay -= 1;
     }
   }
 
-  async #fixBacklog(): Promise<void> {
-    this.#fixing = true;
+  async #batchBacklog(): Promise<void> {
+    this.#batching = true;
     try {
-      const fixed = await this.#spool.update(({ samples }) =>
-        Array.from({ length: FIXED_AT_ONCE }, () => samples.freezeOldest(this.#most)),
+      const batches = await this.#spool.update(({ samples }) =>
+        Array.from({ length: BATCHES_PER_COMMIT }, () => samples.batchOldest(this.#most)),
       );
-      this.#batches.push(...fixed.filter((batch) => batch !== null));
+      this.#batches.push(...batches.filter((batch) => batch !== null));
     } finally {
-      this.#fixing = false;
+      this.#batching = false;
     }
   }
 
@@ -162,7 +162,7 @@ export class SampleUploads {
   async #deliver(records: StoredRecord[]): Promise<SvcError | null> {
     if (records.length === 0) return null;
     try {
-      await this.#link.call('recordSamples', { body: { samples: this.#bodiesOf(records) } });
+      await this.#service.call('recordSamples', { body: { samples: this.#bodiesOf(records) } });
       return null;
     } catch (error) {
       return callError(error);
@@ -187,7 +187,7 @@ export class SampleUploads {
     if (verdict === 'refused') {
       return isAlone ? this.#refuse(batch, records, error) : this.#halve(batch);
     }
-    this.#retries.failed(name, this.#link.retryRange(error));
+    this.#retries.failed(name, this.#service.retryRange(error));
     const half = Math.max(1, Math.floor(records.length / 2));
     if (verdict === 'slow') this.#most = Math.min(this.#most, half);
     const isAtFault = (isLost(error) || verdict === 'record') && this.#failedOften(name);

@@ -8,7 +8,7 @@ import type { Answer, RouteName } from '../../protocol/routes.ts';
 import type { AgentClock } from '../clock.ts';
 import { type KeySource, keyHint, keyVersion, readKey } from '../key.ts';
 import type { Spool } from '../spool/spool.ts';
-import { Pace } from './rate-budget.ts';
+import { RateBudget } from './rate-budget.ts';
 import {
   callError,
   isLost,
@@ -18,9 +18,9 @@ import {
   type UploaderPauses,
   verdictOf,
 } from './retry.ts';
-import { settleEpochs } from './time.ts';
+import { fixBootEpochs } from './time.ts';
 
-export interface LinkOptions {
+export interface ServiceClientOptions {
   readonly serviceUrl: string;
   readonly key: KeySource;
   readonly spool: Spool;
@@ -30,7 +30,7 @@ export interface LinkOptions {
 }
 
 /** How far the agent has come with the service. */
-export type LinkState =
+export type ServiceState =
   /** Not asked yet, or no answer came. */
   | 'disconnected'
   /** The key is the robot's, and the service answers. */
@@ -52,21 +52,21 @@ const CONNECTION = 'connection';
 const ASKED = 'asked';
 
 /** Calls under way at once. */
-const WIDEST = 32;
+const MAX_CONCURRENT = 32;
 
 /** Speaks with the service as the robot: key, identity, pace, and when to try again. */
-export class ServiceLink {
-  readonly pace = new Pace();
+export class ServiceClient {
+  readonly rate = new RateBudget();
   readonly pauses: UploaderPauses;
-  readonly #options: LinkOptions;
+  readonly #options: ServiceClientOptions;
   readonly #retries = new Retries();
   readonly #fetch: typeof fetch;
   readonly #agents = {
-    http: new HttpAgent({ keepAlive: true, maxSockets: WIDEST }),
-    https: new HttpsAgent({ keepAlive: true, maxSockets: WIDEST }),
+    http: new HttpAgent({ keepAlive: true, maxSockets: MAX_CONCURRENT }),
+    https: new HttpsAgent({ keepAlive: true, maxSockets: MAX_CONCURRENT }),
   };
   #client: Client | null = null;
-  #state: LinkState = 'disconnected';
+  #state: ServiceState = 'disconnected';
   #refused: { key: string; at: number } | null = null;
   #hint: string | null = null;
   #lastError: { code: string; message: string; at: number } | null = null;
@@ -77,17 +77,17 @@ export class ServiceLink {
    * Calls that may be under way, with a fraction: halved where one of several took too long, so that fewer share a slow
    * line, and one more after as many answers as there were calls at once.
    */
-  #width = WIDEST;
+  #concurrent = MAX_CONCURRENT;
   #underWay = 0;
   #failedAt = 0;
 
-  constructor(options: LinkOptions) {
+  constructor(options: ServiceClientOptions) {
     this.#options = options;
     this.pauses = options.pauses;
     this.#fetch = createHttpFetch(this.#agents);
   }
 
-  get state(): LinkState {
+  get state(): ServiceState {
     return this.#state;
   }
 
@@ -118,13 +118,13 @@ export class ServiceLink {
 
   /** Whether one more call would be too many; the end of any changes that. */
   get isFull(): boolean {
-    return this.#underWay >= Math.floor(this.#width);
+    return this.#underWay >= Math.floor(this.#concurrent);
   }
 
   /** Milliseconds until the service may be asked; 0 for now. */
   waitMs(): number {
     const [own, asked] = [this.#retries.waitMs(CONNECTION), this.#retries.waitMs(ASKED)];
-    return Math.max(own, asked, this.pace.waitMs());
+    return Math.max(own, asked, this.rate.waitMs());
   }
 
   /** Reads the key and asks the service whose it is. Resolves whatever the outcome; `state` has it. */
@@ -145,7 +145,7 @@ export class ServiceLink {
     const { serviceUrl: baseUrl } = this.#options;
     this.#client = createClient({ baseUrl, fetch: this.#fetch, credential: { apiKey: key } });
     try {
-      this.pace.take();
+      this.rate.take();
       const { robot } = (await this.call('getOwnRobot')).body;
       await this.#identify(robot.id, key);
     } catch (error) {
@@ -175,7 +175,7 @@ export class ServiceLink {
     try {
       // The signal is a member that every input may have.
       const answer = await this.#client.call(name, { ...input, signal } as never);
-      this.#heard(answer.headers, performance.now() - startedAt);
+      this.#succeeded(answer.headers, performance.now() - startedAt);
       return answer;
     } catch (error) {
       const known = callError(error, signal);
@@ -216,7 +216,7 @@ export class ServiceLink {
     const serverMs = now.wallMs - (this.#offsetMs ?? 0);
     await spool.update(({ state }) => {
       if (own === null) state.keepRobotId(robotId);
-      settleEpochs(state, now, serverMs);
+      fixBootEpochs(state, now, serverMs);
     });
     if (this.#state !== 'connected') logger.info({ robot: robotId }, 'connected');
     this.#state = 'connected';
@@ -228,12 +228,12 @@ export class ServiceLink {
     return refused !== null && refused.key === key && performance.now() - refused.at < SAME_KEY_MS;
   }
 
-  #heard(headers: Headers, tookMs: number): void {
+  #succeeded(headers: Headers, tookMs: number): void {
     this.#retries.succeeded(CONNECTION);
-    this.#widen();
+    this.#allowMore();
     const serverMs = Date.parse(headers.get('date') ?? '');
     const known = Number.isNaN(serverMs) ? null : serverMs;
-    this.pace.learn(headers, known);
+    this.rate.learn(headers, known);
     // The header is cut to the second.
     if (known !== null) {
       this.#offsetMs = Math.round(this.#options.clock.now().wallMs - tookMs / 2 - known - 500);
@@ -245,20 +245,20 @@ export class ServiceLink {
     this.#lastError = { code, message, at: this.#options.clock.now().wallMs };
     const verdict = verdictOf(error);
     if (verdict === 'key') this.#keyFailed('key_refused', error);
-    else if (verdict === 'link' || verdict === 'slow') this.#linkFailed(error, startedAt);
-    else this.#widen();
+    else if (verdict === 'link' || verdict === 'slow') this.#serviceFailed(error, startedAt);
+    else this.#allowMore();
   }
 
-  #widen(): void {
-    this.#width = Math.min(this.#width + 1 / this.#width, WIDEST);
+  #allowMore(): void {
+    this.#concurrent = Math.min(this.#concurrent + 1 / this.#concurrent, MAX_CONCURRENT);
   }
 
-  #linkFailed(error: SvcError, startedAt: number): void {
+  #serviceFailed(error: SvcError, startedAt: number): void {
     this.#retries.hold(ASKED, retryAfterMs(error));
     // Calls that were under way together fail together: that is one failure.
     if (startedAt < this.#failedAt) return;
     this.#failedAt = performance.now();
-    if (this.#underWay > 1) this.#width = Math.max(1, this.#width / 2);
+    if (this.#underWay > 1) this.#concurrent = Math.max(1, this.#concurrent / 2);
     // That a record came too slowly, or was too large, says nothing of others.
     if (verdictOf(error) === 'slow' && error.code !== 'timed_out') return;
     this.#retries.failed(CONNECTION, this.pauses.usual);
@@ -278,7 +278,7 @@ export class ServiceLink {
     for (const socket of idle) socket?.destroy();
   }
 
-  #keyFailed(state: LinkState, { code, message, hint }: SvcError): void {
+  #keyFailed(state: ServiceState, { code, message, hint }: SvcError): void {
     if (this.#state !== state) this.#options.logger.error({ code, hint }, message);
     this.#state = state;
     this.#lastError = { code, message, at: this.#options.clock.now().wallMs };

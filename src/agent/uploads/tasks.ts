@@ -7,9 +7,9 @@ import type { Verification } from '../../protocol/resources.ts';
 import type { Answer, Body } from '../../protocol/routes.ts';
 import type { SpoolRecord } from '../spool/records.ts';
 import type { Spool } from '../spool/spool.ts';
-import type { Claim, Completion, TaskErrand } from '../spool/tasks.ts';
+import type { Claim, Completion, TaskUpload } from '../spool/tasks.ts';
 import { callError, isLost, Retries, retryAfterMs, type Verdict, verdictOf } from './retry.ts';
-import type { ServiceLink } from './service-client.ts';
+import type { ServiceClient } from './service-client.ts';
 import { occurredAt } from './time.ts';
 
 /** Completions under way at once, each of which may wait for a block; claims and polls. */
@@ -22,17 +22,17 @@ const CREDITS = 'credits';
 type TaskOfService = Answer<'getTask'>['body']['task'];
 
 /** Delivers claims and completions, and fetches receipts. */
-export class TaskErrands {
+export class TaskUploads {
   readonly #spool: Spool;
-  readonly #link: ServiceLink;
+  readonly #service: ServiceClient;
   readonly #logger: Logger;
   readonly #retries = new Retries();
-  readonly #underWay = new Map<string, TaskErrand['kind']>();
+  readonly #underWay = new Map<string, TaskUpload['kind']>();
   #withoutCredits: string | null = null;
 
-  constructor(spool: Spool, link: ServiceLink, logger: Logger) {
+  constructor(spool: Spool, service: ServiceClient, logger: Logger) {
     this.#spool = spool;
-    this.#link = link;
+    this.#service = service;
     this.#logger = logger;
   }
 
@@ -54,37 +54,37 @@ export class TaskErrands {
   }
 
   /** One call of the kind, else how long until there may be one; Infinity for nothing. */
-  #nextOf(kind: TaskErrand['kind']): (() => Promise<void>) | number {
+  #nextOf(kind: TaskUpload['kind']): (() => Promise<void>) | number {
     const held = kind === 'completion' ? this.#creditsWaitMs() : 0;
     if (held > 0) return held;
     let waitMs = Number.POSITIVE_INFINITY;
-    for (const errand of this.#spool.read(({ tasks }) => tasks.errandsOf(kind, LOOKED_AT))) {
-      if (this.#underWay.has(errand.id)) continue;
-      const wait = this.#retries.waitMs(errand.id);
-      if (wait === 0) return () => this.#run(errand);
+    for (const upload of this.#spool.read(({ tasks }) => tasks.uploadsOf(kind, LOOKED_AT))) {
+      if (this.#underWay.has(upload.id)) continue;
+      const wait = this.#retries.waitMs(upload.id);
+      if (wait === 0) return () => this.#run(upload);
       waitMs = Math.min(waitMs, wait);
     }
     return waitMs;
   }
 
-  #countUnderWay(kind: TaskErrand['kind']): number {
+  #countUnderWay(kind: TaskUpload['kind']): number {
     return [...this.#underWay.values()].filter((one) => one === kind).length;
   }
 
   #creditsWaitMs(): number {
     if (this.#withoutCredits === null) return 0;
     const probing = this.#countUnderWay('completion') > 0;
-    return probing ? this.#link.pauses.credits.firstMs : this.#retries.waitMs(CREDITS);
+    return probing ? this.#service.pauses.credits.firstMs : this.#retries.waitMs(CREDITS);
   }
 
-  async #run(errand: TaskErrand): Promise<void> {
-    this.#underWay.set(errand.id, errand.kind);
+  async #run(upload: TaskUpload): Promise<void> {
+    this.#underWay.set(upload.id, upload.kind);
     try {
-      if (errand.kind === 'claim') await this.#claim(errand.id);
-      else if (errand.kind === 'completion') await this.#complete(errand.id);
-      else await this.#poll(errand.id);
+      if (upload.kind === 'claim') await this.#claim(upload.id);
+      else if (upload.kind === 'completion') await this.#complete(upload.id);
+      else await this.#poll(upload.id);
     } finally {
-      this.#underWay.delete(errand.id);
+      this.#underWay.delete(upload.id);
     }
   }
 
@@ -160,9 +160,9 @@ export class TaskErrands {
     } else if (anchor === null || anchor.state === 'failed') {
       // The service let it go, or was put back to before it: it is handed in again.
       await this.#spool.update(({ tasks }) => tasks.requeue(id));
-      this.#retries.failed(id, this.#link.pauses.usual);
+      this.#retries.failed(id, this.#service.pauses.usual);
     } else {
-      this.#retries.failed(id, this.#link.pauses.poll);
+      this.#retries.failed(id, this.#service.pauses.poll);
     }
   }
 
@@ -175,7 +175,7 @@ export class TaskErrands {
       { task: id },
       'the service does not know the task any more; it gets it again',
     );
-    this.#retries.failed(id, this.#link.pauses.usual);
+    this.#retries.failed(id, this.#service.pauses.usual);
   }
 
   /** The answer, or why there is none; what the spool does with it is not part of it. */
@@ -185,7 +185,7 @@ export class TaskErrands {
   ): Promise<Answer<Name> | SvcError> {
     try {
       // One member of a union of inputs is no input of one of the union's routes to the compiler.
-      return await this.#link.call(name, input as never);
+      return await this.#service.call(name, input as never);
     } catch (error) {
       return callError(error);
     }
@@ -194,7 +194,7 @@ export class TaskErrands {
   async #accepted(id: string, waitMs = 0): Promise<void> {
     await this.#spool.update(({ tasks }) => tasks.accept(id));
     this.#retries.succeeded(id);
-    this.#retries.failed(id, this.#link.pauses.poll, waitMs);
+    this.#retries.failed(id, this.#service.pauses.poll, waitMs);
   }
 
   /** Only with the receipt of this very proof the completion leaves. */
@@ -220,8 +220,8 @@ export class TaskErrands {
     if (verdict === 'credits') this.#outOfCredits(error);
     // A key or a link that fails holds up everything; the record itself may go on at once, unless it was its doing.
     if (verdict === 'record' || verdict === 'slow')
-      this.#retries.failed(record.id, this.#link.pauses.usual);
-    else if (isLost(error)) this.#retries.failed(record.id, this.#link.pauses.lost);
+      this.#retries.failed(record.id, this.#service.pauses.usual);
+    else if (isLost(error)) this.#retries.failed(record.id, this.#service.pauses.lost);
   }
 
   async #refuse(record: Claim | Completion, { code, message }: SvcError): Promise<void> {
@@ -234,7 +234,7 @@ export class TaskErrands {
     if (this.#withoutCredits !== error.code)
       this.#logger.error({ code: error.code }, error.message);
     this.#withoutCredits = error.code;
-    this.#retries.failed(CREDITS, this.#link.pauses.credits, retryAfterMs(error));
+    this.#retries.failed(CREDITS, this.#service.pauses.credits, retryAfterMs(error));
   }
 
   #hasCredits(): void {

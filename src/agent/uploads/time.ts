@@ -43,7 +43,7 @@ const EARLIEST_MS = Date.UTC(2025, 0, 1);
  * clock tells; of an earlier one that never reached the service its own wall clock does, if that lies between
  * what was known before it and now; else it is taken to have ended when the boot after it began.
  */
-export function settleEpochs(state: AgentState, now: Instant, serverMs: number): void {
+export function fixBootEpochs(state: AgentState, now: Instant, serverMs: number): void {
   const known = state.epochOf(now.boot);
   const epochMs = known ?? serverMs - now.monoMs;
   if (known === null) state.keepEpoch(now.boot, epochMs);

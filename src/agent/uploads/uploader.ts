@@ -2,12 +2,12 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from '../../base/logger.ts';
 import { SvcError } from '../../base/svc-error.ts';
 import type { Answer } from '../../protocol/routes.ts';
-import { fault } from '../errors.ts';
+import { agentError } from '../errors.ts';
 import { EventUploads } from './events.ts';
 import { callError, Retries } from './retry.ts';
 import { SampleUploads } from './samples.ts';
-import { type LinkOptions, ServiceLink } from './service-client.ts';
-import { TaskErrands } from './tasks.ts';
+import { ServiceClient, type ServiceClientOptions } from './service-client.ts';
+import { TaskUploads } from './tasks.ts';
 
 /** A robot that asks for a task waits so long for the service. */
 const READ_MS = 5_000;
@@ -20,7 +20,7 @@ const SPOOL = 'spool';
 /** For what a call that was ended has to write. */
 const LAST_MS = 2_000;
 
-export type UploaderOptions = LinkOptions & { readonly logger: Logger };
+export type UploaderOptions = ServiceClientOptions & { readonly logger: Logger };
 
 /**
  * Delivers what is in the spool, as long as it runs: the newest samples once a second, then claims and completions,
@@ -32,8 +32,8 @@ export function startUploader(options: UploaderOptions): Uploader {
 
 export class Uploader {
   readonly #options: UploaderOptions;
-  readonly #link: ServiceLink;
-  readonly #tasks: TaskErrands;
+  readonly #service: ServiceClient;
+  readonly #tasks: TaskUploads;
   readonly #events: EventUploads;
   readonly #samples: SampleUploads;
   readonly #underWay = new Set<Promise<void>>();
@@ -49,23 +49,23 @@ export class Uploader {
   constructor(options: UploaderOptions) {
     const { spool, logger } = options;
     this.#options = options;
-    this.#link = new ServiceLink(options);
-    this.#tasks = new TaskErrands(spool, this.#link, logger);
-    this.#events = new EventUploads(spool, this.#link, logger);
-    this.#samples = new SampleUploads(spool, this.#link, logger);
+    this.#service = new ServiceClient(options);
+    this.#tasks = new TaskUploads(spool, this.#service, logger);
+    this.#events = new EventUploads(spool, this.#service, logger);
+    this.#samples = new SampleUploads(spool, this.#service, logger);
     spool.onChange(() => this.#wake());
     this.#wake();
   }
 
   /** The task as the service has it. Rejects with the service's error, or `service_unreachable`. */
   async readTask(id: string): Promise<Answer<'getTask'>['body']> {
-    if (!this.#link.connected || this.#link.waitMs() > READ_MS) throw unreachable();
-    this.#link.pace.take();
+    if (!this.#service.connected || this.#service.waitMs() > READ_MS) throw unreachable();
+    this.#service.rate.take();
     const tooLong = sleep(READ_MS, undefined, { ref: false }).then(() =>
       Promise.reject(unreachable()),
     );
     try {
-      const call = this.#link.call('getTask', { params: { id } });
+      const call = this.#service.call('getTask', { params: { id } });
       return (await Promise.race([call, tooLong])).body;
     } catch (error) {
       if (callError(error).code === 'not_found') throw error;
@@ -80,10 +80,10 @@ export class Uploader {
 
   status() {
     return {
-      ...this.#link.status(),
+      ...this.#service.status(),
       completions_wait_for: this.#tasks.withoutCredits,
       samples_per_minute: this.#rate(),
-      calls_per_minute_allowed: Math.floor(this.#link.pace.perMinute),
+      calls_per_minute_allowed: Math.floor(this.#service.rate.perMinute),
     };
   }
 
@@ -92,7 +92,7 @@ export class Uploader {
     this.#stopped = true;
     clearTimeout(this.#timer);
     await Promise.race([Promise.all(this.#underWay), sleep(graceMs, undefined, { ref: false })]);
-    this.#link.close();
+    this.#service.close();
     await Promise.race([Promise.all(this.#underWay), sleep(LAST_MS, undefined, { ref: false })]);
   }
 
@@ -101,16 +101,16 @@ export class Uploader {
     this.#scheduled = true;
     setImmediate(() => {
       this.#scheduled = false;
-      this.#goRound();
+      this.#runRound();
     });
   }
 
-  #goRound(): void {
+  #runRound(): void {
     clearTimeout(this.#timer);
     if (this.#stopped) return;
     this.#progressAt = performance.now();
     this.#noteRate();
-    void this.#link.lookAtKey().then((changed) => changed && this.#wake());
+    void this.#service.lookAtKey().then((changed) => changed && this.#wake());
     const waitMs = Math.min(this.#nextRound(), this.#options.pauses.lookMs);
     this.#timer = setTimeout(() => this.#wake(), waitMs);
   }
@@ -119,7 +119,7 @@ export class Uploader {
     try {
       return this.#startCalls();
     } catch (error) {
-      this.#broke(error);
+      this.#workFailed(error);
       return this.#options.pauses.lookMs;
     }
   }
@@ -127,15 +127,15 @@ export class Uploader {
   /** Starts what can be started, and answers how long until more can, in milliseconds. */
   #startCalls(): number {
     for (;;) {
-      const closed = Math.max(this.#link.waitMs(), this.#spoolRetries.waitMs(SPOOL));
+      const closed = Math.max(this.#service.waitMs(), this.#spoolRetries.waitMs(SPOOL));
       if (closed > 0) return Math.ceil(closed);
-      if (!this.#link.connected) {
+      if (!this.#service.connected) {
         this.#connect();
         return this.#options.pauses.lookMs;
       }
-      if (this.#link.isFull) return this.#options.pauses.lookMs;
+      if (this.#service.isFull) return this.#options.pauses.lookMs;
       const preparing = this.#samples.prepare();
-      if (preparing !== null) this.#follow(preparing);
+      if (preparing !== null) this.#track(preparing);
       const [live, ...others] = [
         this.#samples.nextLive(),
         this.#tasks.next(),
@@ -147,36 +147,36 @@ export class Uploader {
       const call = found.find((one) => typeof one === 'function');
       if (call === undefined) return earliest(found);
       this.#sentLive = call === live;
-      this.#link.pace.take();
-      this.#follow(call());
+      this.#service.rate.take();
+      this.#track(call());
     }
   }
 
   #connect(): void {
     if (this.#connecting) return;
     this.#connecting = true;
-    this.#follow(
-      this.#link.connect().finally(() => {
+    this.#track(
+      this.#service.connect().finally(() => {
         this.#connecting = false;
       }),
     );
   }
 
-  #follow(work: Promise<void>): void {
-    const followed = work
+  #track(work: Promise<void>): void {
+    const tracked = work
       .then(
         () => this.#spoolRetries.succeeded(SPOOL),
-        (error) => this.#broke(error),
+        (error) => this.#workFailed(error),
       )
       .finally(() => {
-        this.#underWay.delete(followed);
+        this.#underWay.delete(tracked);
         this.#wake();
       });
-    this.#underWay.add(followed);
+    this.#underWay.add(tracked);
   }
 
   /** Calls answer by themselves; what else fails is the spool, or a bug, and at once it would fail again. */
-  #broke(error: unknown): void {
+  #workFailed(error: unknown): void {
     if (this.#spoolRetries.waitMs(SPOOL) > 0) return;
     this.#spoolRetries.failed(SPOOL, this.#options.pauses.spool);
     const { logger } = this.#options;
@@ -200,7 +200,7 @@ export class Uploader {
 }
 
 function unreachable(cause?: unknown) {
-  return fault('service_unreachable', 'The service cannot be asked now; try again later.', {
+  return agentError('service_unreachable', 'The service cannot be asked now; try again later.', {
     ...(cause === undefined ? {} : { cause }),
   });
 }

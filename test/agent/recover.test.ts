@@ -68,8 +68,8 @@ const keyOf = ({ kind, id, body }: Pick<SpoolRecord, 'kind' | 'id' | 'body'>) =>
 /** Every record that the spool holds. */
 function contentOf(spool: Spool, most = 1000): Set<string> {
   return spool.read(({ tasks, samples, events }) => {
-    const errands = tasks.errands(most);
-    const ids = [...new Set(errands.map(({ id }) => id))];
+    const uploads = tasks.uploads(most);
+    const ids = [...new Set(uploads.map(({ id }) => id))];
     const found = [
       ...ids.map((id) => tasks.claim(id)),
       ...ids.map((id) => tasks.completion(id)),
@@ -137,17 +137,17 @@ describe('a damaged spool', () => {
     expect(new Set(found)).toEqual(new Set(records.map(keyOf)));
   });
 
-  it('is salvaged anew after a crash in the middle, and taken over after one at the end', async () => {
+  it('is recovered again after a crash in the middle, and taken over after one at the end', async () => {
     const records = await filledAndClosed();
     const whole = path.join(place.folder, 'whole');
     copyFileSync(file, whole);
     overwritePages([1]);
-    writeFileSync(`${file}.salvaging`, 'half of it');
+    writeFileSync(`${file}.recovering`, 'half of it');
 
     const first = place.open();
     expect(contentOf(first).size).toBe(records.length);
     place.close(first);
-    renameSync(whole, `${file}.salvaged`);
+    renameSync(whole, `${file}.recovered`);
     overwritePages([1]);
     const second = place.open();
 

@@ -1,18 +1,18 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { Pace } from '../../src/agent/uploads/rate-budget.ts';
+import { RateBudget } from '../../src/agent/uploads/rate-budget.ts';
 import { PAUSES, retryMs } from '../../src/agent/uploads/retry.ts';
 
 const headers = (limit: number, remaining: number) =>
   new Headers({ 'x-ratelimit-limit': String(limit), 'x-ratelimit-remaining': String(remaining) });
 
 /** Calls that are made from `from` on for a minute, each as soon as it may be. */
-function callsInMinute(pace: Pace, from: number): number {
+function callsInMinute(rate: RateBudget, from: number): number {
   let calls = 0;
   for (let now = from; now < from + 60_000; ) {
-    const wait = pace.waitMs(now);
+    const wait = rate.waitMs(now);
     if (wait === 0) {
-      pace.take(now);
+      rate.take(now);
       calls += 1;
     } else {
       now += Math.max(wait, 0.01);
@@ -21,33 +21,33 @@ function callsInMinute(pace: Pace, from: number): number {
   return calls;
 }
 
-describe('the pace', () => {
+describe('the rate', () => {
   it('is at least 90 % of the limit, and never above it', () => {
-    const pace = new Pace();
+    const rate = new RateBudget();
 
-    const calls = callsInMinute(pace, performance.now());
+    const calls = callsInMinute(rate, performance.now());
 
     expect(calls).toBeGreaterThanOrEqual(540);
     expect(calls).toBeLessThanOrEqual(600);
   });
 
   it('follows the limit that the service tells', () => {
-    const pace = new Pace();
-    pace.learn(headers(60, 50), Date.now());
+    const rate = new RateBudget();
+    rate.learn(headers(60, 50), Date.now());
 
-    const calls = callsInMinute(pace, performance.now() + 60_000);
+    const calls = callsInMinute(rate, performance.now() + 60_000);
 
     expect(calls).toBeLessThanOrEqual(68);
     expect(calls).toBeGreaterThanOrEqual(54);
   });
 
   it('waits for the next minute of the service when its window is nearly used up', () => {
-    const pace = new Pace();
+    const rate = new RateBudget();
     const now = performance.now();
-    pace.learn(headers(600, 2), Date.UTC(2026, 0, 1, 12, 0, 45), now);
+    rate.learn(headers(600, 2), Date.UTC(2026, 0, 1, 12, 0, 45), now);
 
-    expect(pace.waitMs(now)).toBeCloseTo(15_000, -2);
-    expect(pace.waitMs(now + 15_001)).toBe(0);
+    expect(rate.waitMs(now)).toBeCloseTo(15_000, -2);
+    expect(rate.waitMs(now + 15_001)).toBe(0);
   });
 });
 

@@ -1,3 +1,4 @@
+// The daemon: spool, uploader and local API of one robot.
 import { setMaxListeners } from 'node:events';
 import type { Logger } from '../base/logger.ts';
 import { SvcError } from '../base/svc-error.ts';
@@ -11,27 +12,29 @@ import { type AgentStatus, readStatus, watchDiskWrites } from './status.ts';
 import { PAUSES, type UploaderPauses } from './uploads/retry.ts';
 import { startUploader } from './uploads/uploader.ts';
 
-/** Calls under way get so long when the agent stops. */
+/** Time that calls under way get to finish when the agent stops. */
 const GRACE_MS = 3_000;
 
 type LocalApi = ReturnType<typeof buildLocalApi>;
 
 export interface Agent {
-  /** Where it listens beside its socket; null where it does not. */
+  /** Port of the TCP listener; null without `SVC_AGENT_LISTEN`. */
   readonly tcpPort: number | null;
   /**
-   * Since when the uploader has not gone round, or the spool not tried to write what waits, of `performance.now()`;
-   * both do every few seconds. A full disk or a dead network is no standstill: a restart would mend neither.
+   * The `performance.now()` at which both the uploader and the spool were last alive. The uploader runs a
+   * round, and the spool tries to write its queue, every few seconds. A full disk or a dead network does not
+   * stop this clock, because a restart would fix neither.
    */
   progressAt(): number;
   status(): AgentStatus;
-  /** Answers what is under way, commits what it was given, and ends. */
+  /** Ends waiting requests, commits the spool and stops. */
   close(): Promise<void>;
 }
 
 /**
- * The daemon: spool, uploader and local API, which share the spool alone. Resolves when robots can call it,
- * whether the service can be reached or not. Rejects with `spool_locked`, `spool_unusable`, `cannot_listen`.
+ * Starts the daemon. Uploader and local API share nothing but the spool. Resolves when robots can call the
+ * API, whether or not the service can be reached.
+ * @throws SvcError `spool_locked`, `spool_unusable`, `cannot_listen`
  */
 export async function startAgent(
   config: AgentConfig,

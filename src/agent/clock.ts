@@ -1,22 +1,23 @@
+// The machine's clocks: wall time, the number of the boot, and the boot's monotonic time.
 import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 
-/** When something happened, as far as this machine can tell. */
+/** A moment by all clocks of the machine. */
 export interface Instant {
-  /** Milliseconds since 1970 by the wall clock, right or wrong. */
+  /** Wall clock in milliseconds since 1970. It may be wrong. */
   readonly wallMs: number;
-  /** Number of the boot. */
+  /** Identifies the boot; later boots may have smaller numbers. */
   readonly boot: number;
-  /** Milliseconds of the boot's monotonic clock. */
+  /** Monotonic clock of the boot in milliseconds. */
   readonly monoMs: number;
 }
 
-/** The machine's clocks; replaced in tests that move time. */
+/** Tests replace it to move time. */
 export interface AgentClock {
   now(): Instant;
 }
 
-/** The wall clock, and the monotonic clock of this boot, which all processes of a boot share. */
+/** All processes of a boot read the same monotonic clock. */
 export function machineClock(): AgentClock {
   const boot = bootNumber();
   return {
@@ -28,7 +29,7 @@ export function machineClock(): AgentClock {
   };
 }
 
-/** 48 bits of the kernel's id of this boot; where there is none, of chance, as if each start were a boot. */
+/** 48 bits of the kernel's boot id. Without one, random bits: each start then counts as a boot. */
 function bootNumber(): number {
   let digits: string;
   try {

@@ -1,3 +1,4 @@
+// The environment of `svc-agent`: read, checked and printed.
 import path from 'node:path';
 import { type Static, Type } from 'typebox';
 import { describeEnvironment, printEnvironment } from '../base/describe-environment.ts';
@@ -5,7 +6,7 @@ import { isLoopback } from '../base/loopback.ts';
 import { readEnvironment } from '../base/read-environment.ts';
 import type { KeySource } from './key.ts';
 
-/** The environment of `svc-agent`: names, types, defaults and documentation, once. */
+/** Names, types, defaults and descriptions of all variables, in one place. */
 export const environment = Type.Object({
   SVC_AGENT_URL: Type.Optional(
     Type.String({
@@ -34,7 +35,7 @@ export const environment = Type.Object({
   ),
   SVC_AGENT_SOCKET: Type.String({
     default: '/run/svc-agent/agent.sock',
-    // What a socket's address holds on Linux.
+    // Longest socket path that Linux accepts, in bytes.
     maxLength: 107,
     description: 'unix socket that robot programs call',
   }),
@@ -63,8 +64,8 @@ export type Environment = Readonly<Static<typeof environment>>;
 export type AgentConfig = ReturnType<typeof readConfig>;
 
 /**
- * Effective configuration of `svc-agent`. Throws `invalid_configuration` with every fault at once; what `run`
- * cannot do without counts as one where `needed` names it.
+ * Effective configuration. With `needed.service`, the variables that `run` needs are required.
+ * @throws SvcError `invalid_configuration`, with every error at once
  */
 export function readConfig(
   variables: NodeJS.ProcessEnv,
@@ -84,7 +85,7 @@ export function readConfig(
     values.SVC_AGENT_STATE_DIR ?? variables.STATE_DIRECTORY?.split(':')[0] ?? '/var/lib/svc-agent';
   return Object.freeze({
     values,
-    /** Exact origin of the service; null where none is set. */
+    /** Origin of the service; null where `SVC_AGENT_URL` is not set. */
     serviceUrl: values.SVC_AGENT_URL === undefined ? null : new URL(values.SVC_AGENT_URL).origin,
     stateDir: path.resolve(folder),
     socket: path.resolve(values.SVC_AGENT_SOCKET),
@@ -94,7 +95,7 @@ export function readConfig(
   });
 }
 
-/** What names the key first: the file, the credential, the environment; null where nothing does. */
+/** The file comes before systemd's credential; null where neither a file, a key nor a credential is set. */
 function keySource(values: Environment, credentials: string | undefined): KeySource | null {
   const { SVC_AGENT_KEY_FILE: file, SVC_AGENT_KEY: key } = values;
   if (file !== undefined) return { file: path.resolve(file) };
@@ -138,7 +139,7 @@ function missingErrors(
   ];
 }
 
-/** `svc-agent config`: every variable with its effective value; the key shows only that it is set. */
+/** `svc-agent config`: every variable with its effective value. The key is masked. */
 export function printConfig(variables: NodeJS.ProcessEnv, options: { json?: boolean }): void {
   const { values, serviceUrl, stateDir } = readConfig(variables);
   const effective = {

@@ -1,7 +1,8 @@
+// The error codes of the agent: those of the service and two of its own.
 import { SvcError, type SvcErrorOptions } from '../base/svc-error.ts';
 import { type ErrorCode, errors } from '../protocol/errors.ts';
 
-/** Codes that only the agent answers with. */
+/** Codes that the service does not have. */
 const agentErrors = {
   spool_full: { status: 507, retryable: true },
   service_unreachable: { status: 503, retryable: true },
@@ -9,14 +10,14 @@ const agentErrors = {
 
 const table = { ...errors, ...agentErrors };
 
-/** What the local API can answer with. */
+/** Every code that the local API can answer with. */
 export type AgentErrorCode = ErrorCode | keyof typeof agentErrors;
 
 export function isAgentErrorCode(code: string): code is AgentErrorCode {
   return Object.hasOwn(table, code);
 }
 
-/** HTTP status of the code. */
+/** HTTP status of a code. */
 export function statusOf(code: AgentErrorCode): number {
   return table[code].status;
 }

@@ -1,23 +1,24 @@
+// `svc-agent` as a systemd service: what `install` writes, and what other commands read of it.
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { parseEnv } from 'node:util';
 import { type Installation, unitPath } from '../base/install-service.ts';
 import { SvcError } from '../base/svc-error.ts';
 
-/** `svc-agent` as a systemd service. The programs of the group svc-agent may call its socket. */
+/** Members of the group svc-agent may call the socket. */
 export const agentInstallation: Installation = {
   name: 'svc-agent',
   description: "svc-agent, which delivers a robot's claims, evidence and telemetry",
   subcommand: 'run',
   credential: 'robot-key',
   directives: [
-    // A robot's memory is small, and the agent needs 15 MiB of heap; docs/performance.md has what each saves.
+    // Robots have little memory, and the agent needs 15 MiB of heap. docs/performance.md says what each setting saves.
     'Environment="NODE_OPTIONS=--max-semi-space-size=1 --max-old-space-size=128"',
     'Environment=MALLOC_ARENA_MAX=1',
     'RuntimeDirectory=svc-agent',
     'RuntimeDirectoryMode=0750',
     'RuntimeDirectoryPreserve=restart',
-    // A damaged spool is salvaged first.
+    // Recovering a damaged spool delays the start.
     'TimeoutStartSec=infinity',
     'WatchdogSec=2min',
   ],
@@ -34,15 +35,15 @@ export const agentInstallation: Installation = {
   ],
 };
 
-/** What the unit that `svc-agent install` wrote says; paths are absolute. */
+/** Absolute paths in the unit that `svc-agent install` wrote. */
 export interface InstalledUnit {
-  /** The service's environment. */
+  /** Environment file of the service. */
   readonly environmentFile: string;
-  /** The file that systemd copies the key from, whenever the service starts. */
+  /** File that systemd copies the key from whenever the service starts. */
   readonly keyFile: string;
 }
 
-/** Null where the agent is not installed. `root`: the tree of another system, such as an image. */
+/** The installed unit; null where the agent is not installed. `root`: the root folder, for images of other systems. */
 export async function readInstalledUnit(root = '/'): Promise<InstalledUnit | null> {
   const { name, credential } = agentInstallation;
   const text = await readIfThere(path.join(root, unitPath(name)));
@@ -56,10 +57,9 @@ export async function readInstalledUnit(root = '/'): Promise<InstalledUnit | nul
 }
 
 /**
- * The environment of the agent that a person looks after: the caller's, where it names a key; else that of the
- * installed service, with what the caller's says before it.
- *
- * @throws SvcError `usage` where the service's can be read by root alone.
+ * The environment of the agent to maintain: the caller's if it names a key, else that of the installed
+ * service, overridden by the caller's.
+ * @throws SvcError `usage` if only root can read the environment of the service
  */
 export async function environmentToLookAfter(
   own: NodeJS.ProcessEnv,
@@ -71,8 +71,8 @@ export async function environmentToLookAfter(
 }
 
 /**
- * The environment of the agent that a command of this machine speaks with, or whose spool it reads: as above, but for
- * who may not read the service's it is the caller's alone.
+ * The environment for commands that call the daemon or read its spool: as `environmentToLookAfter`, but the
+ * caller's alone if only root can read that of the service.
  */
 export async function environmentOfAgent(own: NodeJS.ProcessEnv): Promise<NodeJS.ProcessEnv> {
   try {

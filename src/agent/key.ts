@@ -1,31 +1,31 @@
+// The robot's API key: where it is, and whether the agent may use it.
 import { createHash } from 'node:crypto';
 import { open, stat } from 'node:fs/promises';
 import { SvcError } from '../base/svc-error.ts';
 
 export type KeySource =
-  /** `credential`: systemd made the file, for this service alone. */
+  /** `credential`: systemd made the file for this service alone. */
   { readonly file: string; readonly credential?: true } | { readonly key: string };
 
 const KEY = /^svc_[0-9a-f]{40}$/;
 
-/** More than a key and a line's end is none. Bytes. */
+/** A key and a line end are shorter. Bytes. */
 const MOST_BYTES = 64;
 
 /**
- * The robot's API key, read anew at each call, so that a file which was replaced counts.
- *
- * @throws SvcError `key_unusable` when the file cannot be read, holds no key, or is not its owner's alone.
+ * Reads the key on each call, so that a replaced file takes effect.
+ * @throws SvcError `key_unusable` if the file cannot be read, holds no key, or other users can read it
  */
 export async function readKey(source: KeySource): Promise<string> {
   if ('key' in source) return source.key;
   const { file, credential } = source;
-  // The access of the service may be an entry of the file's ACL, which shows as that of the group.
+  // systemd may grant access through the file's ACL, which shows in the bits of the group.
   const text = (await readPrivateFile(file, credential ? 0o007 : 0o077)).trim();
   if (isKey(text)) return text;
   throw unusable(`${file} holds no API key`, 'A key is svc_ and 40 lower-case hex digits.');
 }
 
-/** `foreign`: the bits of the mode that must not be set. */
+/** `foreign`: mode bits that must not be set. */
 async function readPrivateFile(file: string, foreign: number): Promise<string> {
   try {
     const handle = await open(file);
@@ -60,12 +60,12 @@ export function isKey(text: string): boolean {
   return KEY.test(text);
 }
 
-/** First 8 hex digits of the key's SHA-256: what the service shows of it. */
+/** First 8 hex digits of the key's SHA-256, as the service shows them. */
 export function keyHint(key: string): string {
   return createHash('sha256').update(key).digest('hex').slice(0, 8);
 }
 
-/** Changes when the key's file is replaced, written or given other rights. */
+/** Changes when the key file is replaced, written or gets other permissions. */
 export async function keyVersion(source: KeySource): Promise<string> {
   if ('key' in source) return '';
   try {

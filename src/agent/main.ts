@@ -5,11 +5,11 @@ import { addInstallCommands } from '../base/install-commands.ts';
 import { reportError } from '../base/report-error.ts';
 import { packageVersion } from '../base/version.ts';
 
-/** Reports the exit code of a command that finished; commands that end with 0 need not call it. */
+/** Takes the exit code of a command that finished. A command that ends with 0 need not call it. */
 type ExitWith = (code: number) => void;
 
 interface CommandGroup {
-  /** Commands of the group by name. */
+  /** Names of the commands in the group. */
   readonly names: readonly string[];
   load(): Promise<{ addCommands(program: Command, exitWith: ExitWith): void }>;
 }
@@ -53,8 +53,8 @@ const exitCodes: Readonly<Record<string, number>> = {
 };
 
 /**
- * Runs `svc-agent` and returns its exit code: 0 done, 1 failed, 2 usage or configuration, 7 the daemon cannot be
- * reached, 8 not anchored yet.
+ * Runs `svc-agent` and returns its exit code: 0 done, 1 failed, 2 usage or configuration, 7 the daemon cannot
+ * be reached, 8 not anchored yet.
  */
 export async function main(argv: string[]): Promise<number> {
   let exitCode = 0;
@@ -70,8 +70,8 @@ export async function main(argv: string[]): Promise<number> {
 }
 
 /**
- * `svc-agent` with the group of the command `name`. Without a command of that name it has all of them, for help and
- * usage errors. Loading one group instead of all keeps a start short.
+ * The program with the group of the command `name` alone, to keep the start short. For any other name (help,
+ * usage errors) it has all groups.
  */
 export async function createProgram(exitWith: ExitWith, name?: string): Promise<Command> {
   const program = new Command('svc-agent')

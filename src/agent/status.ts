@@ -1,3 +1,4 @@
+// What `GET /api/v1/status` answers.
 import { readFileSync } from 'node:fs';
 import { packageVersion } from '../base/version.ts';
 import type { Total } from './spool/schema.ts';
@@ -6,33 +7,33 @@ import type { Uploader } from './uploads/uploader.ts';
 
 export interface QueueStatus {
   count: number;
-  /** Of the records' text. */
+  /** Bytes of the records' JSON text. */
   bytes: number;
-  /** When the oldest was accepted, by the wall clock of then; null where there is none. */
+  /** Wall time at which the oldest record was accepted; null without records. */
   oldest_at: string | null;
 }
 
-/** What `GET /api/v1/status` answers; `svc-agent status` shows it. */
+/** Body of `GET /api/v1/status`. `svc-agent status` prints it. */
 export interface AgentStatus extends ReturnType<Uploader['status']> {
   version: string;
   /** Null until the service was reached once. */
   robot_id: string | null;
   queues: Record<'claims' | 'completions' | 'samples' | 'events', QueueStatus>;
-  /** Records that the service will never take. */
+  /** Records that the service refused for good. */
   refused: number;
   spool: {
-    /** Those of the damaged file counted. */
+    /** Includes the damaged file. */
     bytes_on_disk: number;
     bytes_used: number;
     bytes_allowed: number;
-    /** Code of what keeps it from being written now; null when all is well. */
+    /** Code of the error that keeps the spool from being written; null without one. */
     failure: string | null;
-    /** What was last set aside because it was damaged; it goes when its room is needed. */
+    /** The damaged file that was set aside last. It is removed when its space is needed. */
     damaged_file: string | null;
     /** Null where the kernel does not count it. */
     bytes_written_last_hour: number | null;
   };
-  /** Seconds until the backlog is delivered at the pace allowed; null while disconnected. */
+  /** Estimated seconds until the backlog is delivered at the allowed rate; null while disconnected. */
   drain_seconds: number | null;
 }
 
@@ -96,8 +97,8 @@ const SAMPLE_MS = 60_000;
 const HOUR_MS = 60 * 60_000;
 
 /**
- * Bytes that this process had written to the disk in the last hour, as the kernel counts them; null where it
- * does not. Looks once a minute, and does not keep the process alive.
+ * Counts the bytes that this process wrote to the disk in the last hour, by the kernel's counter, which it
+ * reads once a minute. Null where the kernel has none. The timer does not keep the process alive.
  */
 export function watchDiskWrites(): { lastHour(): number | null; stop(): void } {
   const looks: { at: number; bytes: number }[] = [];

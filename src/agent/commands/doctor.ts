@@ -1,3 +1,4 @@
+// `svc-agent doctor`: checks of the machine and of the service.
 import type { Command } from 'commander';
 import { SvcError } from '../../base/svc-error.ts';
 import { readConfig } from '../config.ts';
@@ -24,7 +25,7 @@ export function addCommands(program: Command, exitWith: (code: number) => void):
     .action(async (options: { json?: true }) => exitWith(await doctor(process.env, options)));
 }
 
-/** `svc-agent doctor`: 0 where all is well, 1 where anything is wrong; `--json` prints `{ ok, checks }`. */
+/** Exit code: 0 if every check passes, else 1. */
 async function doctor(own: NodeJS.ProcessEnv, { json }: { json?: true }): Promise<number> {
   const config = readConfig(await environmentToLookAfter(own, await readInstalledUnit()));
   const daemon = await statusOf(config.socket);

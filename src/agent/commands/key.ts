@@ -1,3 +1,4 @@
+// `svc-agent key set`: replaces the robot's API key.
 import type { Stats } from 'node:fs';
 import { open, rename, rm, stat } from 'node:fs/promises';
 import path from 'node:path';
@@ -13,7 +14,7 @@ import { environmentToLookAfter, readInstalledUnit } from '../installation.ts';
 import { isKey, keyHint } from '../key.ts';
 import { askAgent } from './local-client.ts';
 
-/** The daemon looks at the file every few seconds. */
+/** The daemon looks at the key file every few seconds. */
 const TAKEN_UP_MS = 15_000;
 const CHECK_MS = 250;
 
@@ -38,12 +39,11 @@ export function addCommands(program: Command): void {
 }
 
 /**
- * `svc-agent key set`: proves the key with one call, and only then replaces the file, as a whole and durably: that of
- * `SVC_AGENT_KEY_FILE`, or of the installed service. Where systemd gave the daemon a copy, it says what makes it
- * take up the new key. `root`: the tree of another system.
- *
- * @throws SvcError `usage`, the service's own error when it refuses the key, `foreign_key` when it is another robot's
- * than the daemon's records, and `key_not_taken_up`.
+ * Verifies the key with one call, then replaces the key file atomically and durably. The file is
+ * `SVC_AGENT_KEY_FILE` or that of the installed service. If systemd gave the daemon a copy, prints the
+ * command that makes it use the new key. `root`: the root folder, for images of other systems.
+ * @throws SvcError `usage`, the service's own error if it refuses the key, `foreign_key` if the key is
+ * another robot's than the daemon's records, `key_not_taken_up`
  */
 export async function setKey(own: NodeJS.ProcessEnv, text: string, root = '/'): Promise<void> {
   const unit = await readInstalledUnit(root);
@@ -73,7 +73,7 @@ async function proveKey(apiKey: string, baseUrl: string, socket: string): Promis
   );
 }
 
-/** Null without a daemon, or while it does not know. */
+/** Null if no daemon answers or it does not know its robot yet. */
 async function robotOfDaemon(socket: string): Promise<string | null> {
   try {
     return (await askAgent(socket, 'GET', '/api/v1/status')).body.robot_id;
@@ -82,7 +82,7 @@ async function robotOfDaemon(socket: string): Promise<string | null> {
   }
 }
 
-/** There is the old key or the new one in the file, whatever happens, and nobody but its owner can read it. */
+/** After a crash the file holds the old key or the new one. Only its owner can read it. */
 async function replace(file: string, content: string): Promise<void> {
   const temporary = `${file}.${process.pid}`;
   try {
@@ -103,7 +103,7 @@ async function replace(file: string, content: string): Promise<void> {
 async function writeDurably(file: string, content: string, owner: Owner | null): Promise<void> {
   const handle = await open(file, 'wx', 0o600);
   try {
-    // Only root may give a file away, and the daemon must be able to read it.
+    // Only root can change the owner. The daemon must be able to read the file.
     if (owner !== null && process.getuid?.() === 0) await handle.chown(owner.uid, owner.gid);
     await handle.writeFile(content);
     await handle.sync();
@@ -114,12 +114,12 @@ async function writeDurably(file: string, content: string, owner: Owner | null):
 
 type Owner = Pick<Stats, 'uid' | 'gid'>;
 
-/** Null where there is no file yet. */
+/** Null if there is no file yet. */
 function ownerOf(file: string): Promise<Owner | null> {
   return stat(file).catch(() => null);
 }
 
-/** `copied`: systemd gave the daemon a copy of the file at its start, which stays as it is. */
+/** `copied`: systemd gave the daemon a copy of the file at its start, which does not change. */
 async function untilTakenUp(socket: string, hint: string, copied: boolean): Promise<void> {
   const end = performance.now() + TAKEN_UP_MS;
   try {

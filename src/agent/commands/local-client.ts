@@ -1,3 +1,4 @@
+// Calls the daemon on its unix socket.
 import { once } from 'node:events';
 import { type IncomingMessage, request } from 'node:http';
 import { text } from 'node:stream/consumers';
@@ -6,7 +7,7 @@ import { isAgentErrorCode } from '../errors.ts';
 
 export interface LocalAnswer {
   readonly status: number;
-  // Its shape is the route's; the daemon is of this version.
+  // The route defines the shape. Daemon and command are of one version.
   // biome-ignore lint/suspicious/noExplicitAny: each caller knows its route
   readonly body: any;
 }
@@ -19,9 +20,8 @@ export interface LocalRequest {
 }
 
 /**
- * One request to the daemon of this machine.
- *
- * @throws SvcError `agent_unreachable` when there is none, and the daemon's own errors.
+ * Sends one request to the daemon.
+ * @throws SvcError `agent_unreachable` if no daemon answers, and the daemon's own errors
  */
 export async function askAgent(
   socketPath: string,
@@ -37,7 +37,7 @@ export async function askAgent(
     headers: { ...(body !== undefined && { 'content-type': 'application/json' }), ...headers },
     ...(signal && { signal }),
   });
-  // An answer may come before all is sent; that the rest finds nobody is no news then.
+  // The daemon may answer before it has read the whole body. Later write errors do not matter.
   sent.on('error', () => {});
   sent.end(body);
   let answer: LocalAnswer;

@@ -1,3 +1,4 @@
+// The commands that a robot's shell scripts call: `claim`, `complete`, `telemetry`, `event` and `receipts`.
 import { readFile } from 'node:fs/promises';
 import { text } from 'node:stream/consumers';
 import { type Command, InvalidArgumentError } from 'commander';
@@ -82,7 +83,7 @@ interface EventOptions {
   payload?: string;
 }
 
-/** What a command ends with while a proof is not anchored. */
+/** Exit code while a proof is not anchored. */
 const PENDING = 8;
 
 async function claim(
@@ -96,7 +97,7 @@ async function claim(
   process.stdout.write(`${answer.body.task.id}\n`);
 }
 
-/** Prints the receipt, or how far it has come. Repeated with the same evidence it gives the receipt of the first. */
+/** Prints the receipt, or the state of the completion. Repeated with the same evidence it prints the first receipt. */
 async function complete(
   environment: NodeJS.ProcessEnv,
   task: string,
@@ -113,7 +114,7 @@ async function complete(
   return answer.status === 200 ? 0 : PENDING;
 }
 
-/** What the first completion was answered, if it handed in the evidence of `body`. @throws `error` if not. */
+/** The receipt of an earlier completion with the same evidence. @throws `error` in any other case */
 function receiptOfSame(error: unknown, body: string): { verification: unknown } {
   if (!(error instanceof SvcError && error.code === 'already_completed')) throw error;
   const { proof } = parseStrictJson(body) as { proof: Proof };
@@ -181,7 +182,7 @@ function pathOf(task: string): string {
   return `/api/v1/tasks/${encodeURIComponent(task)}`;
 }
 
-/** The document goes in as it is written, for the daemon reads it more strictly than JSON.parse. */
+/** Inserts the document's text unparsed, because the daemon reads it more strictly than JSON.parse. */
 async function withDocument(
   fields: Record<string, unknown>,
   name: string,

@@ -18,7 +18,7 @@ export function addCommands(program: Command): void {
 async function run(environment: NodeJS.ProcessEnv): Promise<void> {
   const config = readConfig(environment, { service: true });
   const stopped = stopSignal();
-  // A wrong configuration is reported without the time that loading the daemon takes.
+  // Loading the daemon takes time; report a wrong configuration before.
   const { startAgent } = await import('../agent.ts');
   const logger = createLogger(config.values.SVC_AGENT_LOG_LEVEL);
   const agent = await startAgent(config, { logger });

@@ -1,3 +1,4 @@
+// `svc-agent spool`: exports and compacts the spool of a stopped daemon.
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import path from 'node:path';
@@ -24,7 +25,7 @@ export function addCommands(program: Command): void {
     .action(() => compactSpool(process.env));
 }
 
-/** `svc-agent spool export`: a line for each record; throws `spool_locked` beside a daemon. */
+/** Prints one line for each record. @throws SvcError `spool_locked` while a daemon runs */
 async function exportSpool(environment: NodeJS.ProcessEnv): Promise<void> {
   const { spool, folder } = await open(environment);
   let count = 0;
@@ -47,7 +48,7 @@ interface Exported {
   id: string;
   wallMs: number;
   body: string;
-  /** Of what was set aside. */
+  /** Set on refused records. */
   refused?: { code: string; message: string };
 }
 
@@ -72,7 +73,7 @@ function* recordsOf(spool: Spool): Generator<Exported> {
   }
 }
 
-/** One page after the other, for all of them may be more than the memory holds. */
+/** Reads in pages, because all records may not fit into memory. */
 function* inPages<T extends { seq: number }>(read: (after: number) => T[]): Generator<T> {
   for (let after = 0; ; ) {
     const page = read(after);
@@ -87,7 +88,7 @@ function pick({ kind, id, wallMs, body }: Exported): Exported {
   return { kind, id, wallMs, body };
 }
 
-/** `svc-agent spool compact`; throws `spool_locked` beside a daemon. */
+/** @throws SvcError `spool_locked` while a daemon runs */
 async function compactSpool(environment: NodeJS.ProcessEnv): Promise<void> {
   const { spool, folder } = await open(environment);
   try {
@@ -107,7 +108,7 @@ async function open(own: NodeJS.ProcessEnv): Promise<{ spool: Spool; folder: str
       hint: 'Set SVC_AGENT_STATE_DIR as the daemon has it, and run it as root or as its account.',
     });
   }
-  // To the end: what it writes is the agent's, whatever it comes upon.
+  // Until the process ends: every file that it writes must belong to the agent.
   becomeOwnerOf(folder);
   return { spool: openSpool({ folder, maxBytes, clock: machineClock() }), folder };
 }

@@ -1,3 +1,4 @@
+// `svc-agent status`: prints what the daemon delivered and what it keeps.
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Command } from 'commander';
 import { readConfig } from '../config.ts';
@@ -22,7 +23,7 @@ export function addCommands(program: Command): void {
     .action((options: StatusOptions) => showStatus(process.env, options));
 }
 
-/** `svc-agent status`; `--json` prints what the daemon answers, a line each time. */
+/** `--json` prints the daemon's answer, one line each time. */
 async function showStatus(
   environment: NodeJS.ProcessEnv,
   { json, watch }: StatusOptions,

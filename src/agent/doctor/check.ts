@@ -1,14 +1,15 @@
+// One check of `svc-agent doctor` and its result.
 import { SvcError } from '../../base/svc-error.ts';
 
-/** One line of `svc-agent doctor`. */
+/** A line of the output. */
 export interface Check {
   name: string;
   ok: boolean;
-  /** What was seen, or what is wrong and what helps. */
+  /** What was found, or the problem and its remedy. */
   detail: string;
 }
 
-/** A check fails by a SvcError; any other error is a bug. */
+/** A check fails by throwing a SvcError. Any other error is a bug. */
 export async function check(name: string, look: () => string | Promise<string>): Promise<Check> {
   try {
     return { name, ok: true, detail: await look() };
@@ -22,7 +23,7 @@ export function wrong(message: string, hint?: string): SvcError {
   return new SvcError('check_failed', message, hint === undefined ? {} : { hint });
 }
 
-/** What a call came to, or the error that it ended with, to be thrown where it matters. */
+/** The value, or throws the error, of a call that was made before. */
 export function valueOrThrow<T>(outcome: T | SvcError): T {
   if (outcome instanceof SvcError) throw outcome;
   return outcome;

@@ -1,3 +1,4 @@
+// Checks that need no service: daemon, socket, spool and disk.
 import { constants, type Stats } from 'node:fs';
 import { access, readdir, stat, statfs } from 'node:fs/promises';
 import path from 'node:path';
@@ -9,7 +10,7 @@ import { type Check, check, valueOrThrow, wrong } from './check.ts';
 
 const MIB = 1024 * 1024;
 
-/** What can be seen without the service. `daemon`: its status, or why there is none. */
+/** `daemon`: its status, or why it could not be asked. */
 export async function checkMachine(
   { socket, stateDir, spoolBytes }: AgentConfig,
   daemon: AgentStatus | SvcError,
@@ -42,14 +43,14 @@ async function describeSocket(file: string): Promise<string> {
   if ((own.mode & 0o007) !== 0 || (own.mode & 0o060) !== 0o060) {
     throw wrong(`${file} is not for its group alone (${shown}).`, 'A restart makes it anew.');
   }
-  // In a folder such as /tmp only the owner takes a file away.
+  // With the sticky bit, as on /tmp, only owners can remove files.
   if ((around.mode & 0o1002) === 0o002) {
     throw wrong(`Everybody may replace ${file}: ${folder} has mode ${modeOf(around)}.`);
   }
   return `${shown}, in a folder of mode ${modeOf(around)}`;
 }
 
-/** A spool in use is watched by its daemon, which reads each record's checksum; another is read as a whole. */
+/** The daemon checks each record as it reads it. The spool of a stopped daemon is read as a whole. */
 async function describeSpool(folder: string, status: AgentStatus | null): Promise<string> {
   const aside = (await filesOf(folder)).filter((name) => /\.damaged-\d+$/.test(name));
   const history = aside.map((name) => `; ${name} was set aside`).join('');
@@ -72,7 +73,7 @@ function checkAsOwner(folder: string): number | null {
   }
 }
 
-/** Whether the spool can grow to what it is allowed. */
+/** Fails if the disk has less room than the spool may still take. */
 async function describeDisk(
   stateDir: string,
   spoolBytes: number,
@@ -118,7 +119,7 @@ async function sizeOf(file: string): Promise<number> {
   }
 }
 
-/** The folder, or the one in which it would be made. */
+/** The folder itself, or the nearest existing one above it. */
 async function nearestFolder(folder: string): Promise<string> {
   try {
     await stat(folder);

@@ -1,3 +1,4 @@
+// Checks that need the service: address, TLS, clock, key and rate limit.
 import { once } from 'node:events';
 import { isIP } from 'node:net';
 import { connect } from 'node:tls';
@@ -13,12 +14,12 @@ import { type Check, check, valueOrThrow, wrong } from './check.ts';
 
 const ANSWER_MS = 10_000;
 const CLOCK_TOLERANCE_MS = 30_000;
-/** No machine of today is from before; it is one that has lost its time. */
+/** A clock before this date has lost its time. */
 const EARLIEST_MS = Date.UTC(2026, 0);
 
 type OwnRobot = Answer<'getOwnRobot'> & { headers: Headers };
 
-/** What only the service can tell: two calls, one of which counts against the robot's limit. */
+/** Makes two calls. One of them counts against the robot's rate limit. */
 export async function checkService(
   { serviceUrl, key }: AgentConfig,
   status: AgentStatus | null,
@@ -87,7 +88,7 @@ async function describeTls({ protocol, hostname, port }: URL): Promise<string> {
   }
 }
 
-/** `serviceMs`: the service's time, cut to the second, of between the two; null where it did not answer. */
+/** `serviceMs`: the service's time between the two, cut to the second; null if it did not answer. */
 function describeClock(
   serviceMs: number | null,
   { askedAt, answeredAt }: { askedAt: number; answeredAt: number },
@@ -130,7 +131,7 @@ function describeKey(
   return `${hint}… of ${name} (${id})`;
 }
 
-/** Nothing where the limit is not known. */
+/** No check if the limit is unknown. */
 async function checkLimit(robot: OwnRobot | SvcError | null): Promise<Check[]> {
   if (robot === null || (robot instanceof SvcError && !isLimited(robot))) return [];
   const look = () => {
@@ -141,7 +142,7 @@ async function checkLimit(robot: OwnRobot | SvcError | null): Promise<Check[]> {
   return [await check('limit', look)];
 }
 
-/** The daemon keeps below the limit: another program uses the key too. */
+/** The daemon stays below the limit, so another program must be using the key. */
 function isLimited(outcome: OwnRobot | SvcError): outcome is SvcError {
   return outcome instanceof SvcError && outcome.code === 'rate_limited';
 }

@@ -1,3 +1,4 @@
+// The local API: the HTTP server that programs on the robot call.
 import Fastify, { type FastifyInstance, LogController } from 'fastify';
 import { isLoopback } from '../../base/loopback.ts';
 import { ajvOptions } from '../../protocol/ajv-options.ts';
@@ -12,7 +13,7 @@ import { createEvent, recordSamples } from './telemetry.ts';
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** The row of the routes table; absent where no route was found. */
+    /** Row of the routes table; absent if no route matches. */
     route?: Route;
   }
 }
@@ -20,10 +21,7 @@ declare module 'fastify' {
 /** Longest `Prefer: wait`, in seconds. */
 const LONGEST_WAIT = 600;
 
-/**
- * The robot's side of the interface, for programs of this machine. `loopback`: it is reached over TCP, where a
- * browser may be made to come by a foreign name.
- */
+/** `loopback`: the server listens on TCP, where a browser may reach it under another host name. */
 export function buildLocalApi(
   deps: LocalDeps,
   { loopback }: { loopback: boolean },
@@ -36,13 +34,13 @@ export function buildLocalApi(
     return503OnClosing: false,
     forceCloseConnections: 'idle',
     requestTimeout: 30_000,
-    // A long id is refused as one that is malformed.
+    // Lets the schema refuse a long id as malformed.
     routerOptions: { maxParamLength: 100_000 },
     clientErrorHandler: answerClientError,
     ajv: { customOptions: ajvOptions },
     frameworkErrors: answerError,
   });
-  // Node would answer an unknown expectation by itself, without a body.
+  // Node would answer an unknown expectation itself, without a body.
   app.server.on('checkExpectation', (...request) => app.server.emit('request', ...request));
   app.setErrorHandler(answerError);
   app.setNotFoundHandler(() => {
@@ -51,7 +49,7 @@ export function buildLocalApi(
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('application/json', { parseAs: 'buffer' }, readBody);
   app.addHook('onRequest', async ({ headers, hostname }) => {
-    // A page in a browser on this machine must not speak for the robot.
+    // Pages in a browser on this machine must not act as the robot.
     if (headers.origin === undefined && (!loopback || isLoopback(hostname))) return;
     throw agentError('forbidden_origin', 'Programs of this machine only.');
   });
@@ -106,7 +104,7 @@ function addRoutes(app: FastifyInstance, deps: LocalDeps): void {
   app.get('/api/v1/status', async () => deps.status());
 }
 
-/** What Fastify needs of a row of the routes table; the casts above rest on these schemas. */
+/** Fastify's options for a row of the routes table. The type casts above rely on its schemas. */
 function of(name: 'createTask' | 'completeTask' | 'getTask' | 'recordSamples' | 'createEvent') {
   const route: Route = routes[name];
   return {
@@ -119,7 +117,7 @@ function of(name: 'createTask' | 'completeTask' | 'getTask' | 'recordSamples' | 
   };
 }
 
-/** Seconds of `Prefer: wait=…` (RFC 7240); 0 without. */
+/** Seconds of `Prefer: wait=…` (RFC 7240); 0 without it. */
 function waitOf(header: string | string[] | undefined): number {
   const seconds = /(?:^|[,;\s])wait="?(\d+)"?(?:$|[,;\s])/i.exec(String(header ?? ''))?.[1];
   return Math.min(Number(seconds ?? 0), LONGEST_WAIT);

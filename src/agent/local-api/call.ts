@@ -1,3 +1,4 @@
+// What the handlers of the local API work with: dependencies, and bodies read as strictly as the service does.
 import type { FastifyBaseLogger, FastifyRequest } from 'fastify';
 import { canonicalJson } from '../../proof/canonical-json.ts';
 import type { JsonValue } from '../../proof/json-value.ts';
@@ -14,9 +15,9 @@ import type { Spool } from '../spool/spool.ts';
 export interface LocalDeps {
   readonly spool: Spool;
   readonly clock: AgentClock;
-  /** The task as the service has it. Rejects with the service's error, or `service_unreachable`. */
+  /** The task as the service has it. Rejects with the service's error or `service_unreachable`. */
   readTask(id: string): Promise<Answer<'getTask'>['body']>;
-  /** What `GET /api/v1/status` answers. */
+  /** Body of `GET /api/v1/status`. */
   status(): object;
   readonly logger: FastifyBaseLogger;
   /** Ends every wait. */
@@ -24,8 +25,9 @@ export interface LocalDeps {
 }
 
 /**
- * The JSON value of a body, nothing replaced and nothing dropped. Throws as the service does: `unsupported_media_type`, `invalid_json`, or,
- * for JSON that would change silently, the code of the field where the fault lies.
+ * The JSON value of a body, exactly as sent.
+ * @throws SvcError as the service does: `unsupported_media_type`, `invalid_json`, or the code of the field
+ * whose value JSON parsers would change silently
  */
 export async function readBody(request: FastifyRequest, bytes: Buffer): Promise<JsonValue> {
   const { 'content-type': type = '', 'content-encoding': encoding = 'identity' } = request.headers;
@@ -47,7 +49,7 @@ export function notPlainJson() {
   );
 }
 
-/** Canonical text of a document. Throws `payload_too_large`. */
+/** Canonical text of a document. @throws SvcError `payload_too_large` */
 export function documentText(field: string, document: object, maxBytes: number): string {
   const text = canonicalJson(document);
   if (Buffer.byteLength(text) <= maxBytes) return text;

@@ -1,3 +1,4 @@
+// Turns errors into answers of the local API.
 import { STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 import type { FastifyReply, FastifyRequest } from 'fastify';
@@ -6,7 +7,7 @@ import { type SchemaError, schemaFault } from '../../protocol/schema-fault.ts';
 import { type AgentErrorCode, agentError, isAgentErrorCode, statusOf } from '../errors.ts';
 import { notPlainJson } from './call.ts';
 
-/** The one place where an error becomes an answer, and where it is logged. */
+/** The only place that answers and logs errors. */
 export function answerError(error: unknown, request: FastifyRequest, reply: FastifyReply): void {
   const known = knownError(error, request);
   if (known === null) request.log.error({ err: error }, 'unexpected error');
@@ -16,7 +17,7 @@ export function answerError(error: unknown, request: FastifyRequest, reply: Fast
   reply.status(statusOf(code)).send({ error: code, message, ...details });
 }
 
-/** Answers what Node's parser refuses before there is a request, and what does not arrive. */
+/** Answers requests that Node's parser refuses or that do not arrive completely. */
 export function answerClientError(error: NodeJS.ErrnoException, socket: Socket): void {
   if (error.code === 'ECONNRESET' || !socket.writable) {
     socket.destroy();
@@ -41,7 +42,7 @@ function parserError(code: string | undefined): SvcError<AgentErrorCode> {
   }
 }
 
-/** Null for a bug: its text stays here. */
+/** Null for a bug, whose message must not leave the process. */
 function knownError(error: unknown, request: FastifyRequest): SvcError<AgentErrorCode> | null {
   if (error instanceof SvcError) return isKnown(error) ? error : null;
   if (typeof error !== 'object' || error === null) return null;

@@ -1,17 +1,17 @@
+// Opens the unix socket and the loopback port of the local API.
 import { chmodSync, mkdirSync, rmSync } from 'node:fs';
 import { createConnection } from 'node:net';
 import path from 'node:path';
 import type { FastifyInstance } from 'fastify';
 import { SvcError } from '../../base/svc-error.ts';
 
-/** For the programs of the socket's group too; nobody else reaches it. */
+/** Owner and group may connect. */
 const SOCKET_MODE = 0o660;
 const FOLDER_MODE = 0o750;
 
 /**
- * Listens on a unix socket, in the place of one that a killed agent left.
- *
- * @throws SvcError `cannot_listen`, also where another program listens.
+ * Replaces a socket that a killed agent left behind.
+ * @throws SvcError `cannot_listen`, also while another program listens
  */
 export async function listenOnSocket(app: FastifyInstance, socket: string): Promise<void> {
   if (await isAnswering(socket)) {
@@ -20,7 +20,7 @@ export async function listenOnSocket(app: FastifyInstance, socket: string): Prom
     });
   }
   makeFolder(path.dirname(socket));
-  // Nobody gets a socket that is open to others, not for a moment.
+  // The socket must not be open to other users even for a moment.
   const umask = process.umask(0o117);
   try {
     rmSync(socket, { force: true });

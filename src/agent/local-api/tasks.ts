@@ -1,3 +1,4 @@
+// Claims, completions and task lookups of the local API.
 import { newId } from '../../base/new-id.ts';
 import { canonicalJson } from '../../proof/canonical-json.ts';
 import { hashCanonicalText } from '../../proof/hash.ts';
@@ -13,7 +14,10 @@ import { documentText, type LocalDeps } from './call.ts';
 
 type ClaimContent = Omit<Body<'createTask'>, 'id'>;
 
-/** Claims a task, durable when it answers. Throws `payload_too_large`, `id_conflict`, `spool_full`. */
+/**
+ * Claims a task. The claim is durable when it resolves.
+ * @throws SvcError `payload_too_large`, `id_conflict`, `spool_full`
+ */
 export async function claimTask(
   { spool, clock }: LocalDeps,
   { id: given, ...content }: Body<'createTask'>,
@@ -49,7 +53,7 @@ function nextStep(id: string): string {
   return `Do the work, then hand in the proof with POST /api/v1/tasks/${id}/complete`;
 }
 
-/** `created_at` is the robot's word until the service has the claim. */
+/** `created_at` is the robot's time until the service has accepted the claim. */
 function viewTask({ id, body, wallMs, answer }: Omit<Claim, 'seq'>): Task {
   if (answer !== null) return answer;
   const { title, description }: ClaimContent = JSON.parse(body);
@@ -57,23 +61,23 @@ function viewTask({ id, body, wallMs, answer }: Omit<Claim, 'seq'>): Task {
   return { id, title, description: description ?? null, status: 'claimed', created_at };
 }
 
-/** What `complete` answers while there is no receipt. */
+/** Answer of `complete` while there is no receipt. */
 export interface Accepted {
   error: 'anchor_unconfirmed';
   message: string;
   proof_hash: string;
   tx_hash: null;
   explorer_url: null;
-  /** `queued` here, or `accepted` by the service. */
+  /** `queued` on this machine, or `accepted` by the service. */
   state: Completion['state'];
   task_id: string;
   queued_at: string;
 }
 
 /**
- * Keeps the proof, durable when it answers: with the receipt if it comes before `enough` aborts, else with
- * what is known. Throws `payload_too_large`, `already_completed`, `completion_in_progress`, `spool_full`, and
- * the service's own refusal of the proof or of its claim.
+ * Accepts a proof. It is durable when it resolves. Waits for the receipt until `enough` aborts.
+ * @throws SvcError `payload_too_large`, `already_completed`, `completion_in_progress`, `spool_full`, and the
+ * service's refusal of the proof or of its claim
  */
 export async function completeTask(
   { spool, clock }: LocalDeps,
@@ -98,7 +102,7 @@ export async function completeTask(
         },
       });
     case 'in_progress':
-      // The same once more, and there is time: it waits as the first did.
+      // A repeat of the same completion waits like the first.
       if (result.completion.proofHash === proofHash && !enough.aborted) break;
       throw agentError(
         'completion_in_progress',
@@ -134,14 +138,14 @@ function accepted({ id, proofHash, state, wallMs }: Completion): Accepted {
 
 type TaskAnswer = Answer<'getTask'>['body'];
 
-/** As the service answers; what this machine cannot know yet is null. */
+/** Shape of the service's answer. What this machine cannot know yet is null. */
 type LocalTask = Omit<TaskAnswer, 'task'> & {
   task: Omit<TaskAnswer['task'], 'robot_id'> & { robot_id: string | null };
 };
 
 /**
- * The task as this agent has it, else as the service does. Throws `not_found`, and `service_unreachable` where
- * only the service could tell.
+ * The task from this machine if possible, else from the service.
+ * @throws SvcError `not_found`, `service_unreachable` if only the service could know the task
  */
 export async function readTask(deps: LocalDeps, id: string): Promise<LocalTask | TaskAnswer> {
   const claim = deps.spool.findClaim(id);

@@ -1,3 +1,4 @@
+// Samples and ops events of the local API.
 import { newId } from '../../base/new-id.ts';
 import { limits } from '../../protocol/limits.ts';
 import type { Body } from '../../protocol/routes.ts';
@@ -8,7 +9,7 @@ import { agentError } from '../errors.ts';
 import type { SpoolRecord } from '../spool/records.ts';
 import { documentText, type LocalDeps } from './call.ts';
 
-/** Keeps the samples, all or none. Throws `invalid_sample`, `payload_too_large`, `spool_full`. */
+/** Accepts all samples or none. @throws SvcError `invalid_sample`, `payload_too_large`, `spool_full` */
 export function recordSamples(
   { spool, clock }: Pick<LocalDeps, 'spool' | 'clock'>,
   body: Body<'recordSamples'>,
@@ -19,7 +20,7 @@ export function recordSamples(
   return { accepted: accepted.length, samples: accepted.map(({ answer }) => answer) };
 }
 
-/** One sample at top level, or those under `samples`, each with how a message names it. */
+/** The sample at top level, or those under `samples`, each with its place for messages. */
 function samplesOf({ samples, ...single }: Body<'recordSamples'>) {
   if (samples === undefined) return [{ sample: single, place: '' }];
   if (Object.keys(single).length > 0) {
@@ -52,7 +53,10 @@ function accept(
   };
 }
 
-/** Keeps the event. `robotId` is null until the service was reached once. Throws `payload_too_large`, `spool_full`. */
+/**
+ * Accepts an event. `robot_id` is null until the service was reached once.
+ * @throws SvcError `payload_too_large`, `spool_full`
+ */
 export function createEvent(
   { spool, clock }: Pick<LocalDeps, 'spool' | 'clock'>,
   { id: given, ...content }: Body<'createEvent'>,

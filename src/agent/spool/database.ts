@@ -1,3 +1,4 @@
+// Opens, locks and checks the spool's SQLite file.
 import { mkdirSync, statSync } from 'node:fs';
 import path from 'node:path';
 import Database from 'better-sqlite3';
@@ -6,13 +7,13 @@ import { SvcError } from '../../base/svc-error.ts';
 import { DamagedRecord, type RecordRow, recordColumns, recordOf } from './records.ts';
 import { upgrades } from './schema.ts';
 
-/** A checkpoint follows so many pages, and cuts the log back to as much: what the log adds to the budget. */
+/** Pages between checkpoints, and the size that the log is cut to. The budget includes the log. */
 const WAL_PAGES = 128;
 export const PAGE_BYTES = 4096;
 
 const CACHE_KIB = 2_048;
 
-/** The spool's file, made if it is not there. */
+/** Opens the file, creates it if needed and upgrades its schema. */
 export function openDatabase(file: string): Database.Database {
   const db = new Database(file, { timeout: 0 });
   try {
@@ -41,9 +42,9 @@ function prepareSchema(db: Database.Database): void {
 }
 
 /**
- * Makes the spool's folder and holds it for one agent. The operating system lets go when the process ends, however it ends.
- *
- * @throws SvcError `spool_locked` while another process holds it, `spool_unusable` where nothing can be written.
+ * Creates the folder and locks it for one agent. The operating system releases the lock when the process ends
+ * in any way.
+ * @throws SvcError `spool_locked` while another process holds it, `spool_unusable` if nothing can be written
  */
 export function lockSpool(folder: string): { release(): void } {
   let lock: Database.Database | undefined;
@@ -79,7 +80,7 @@ export function unusable(folder: string, cause: unknown): SvcError {
 
 export type DatabaseErrorKind = 'busy' | 'damaged' | 'full' | 'other';
 
-/** What an error of SQLite means for the spool; null when it is none of SQLite's. */
+/** What an error of SQLite means for the spool; null for other errors. */
 export function databaseErrorKind(error: unknown): DatabaseErrorKind | null {
   if (!(error instanceof Database.SqliteError)) return null;
   if (/^SQLITE_(BUSY|LOCKED)/.test(error.code)) return 'busy';
@@ -89,14 +90,14 @@ export function databaseErrorKind(error: unknown): DatabaseErrorKind | null {
 }
 
 /**
- * As root, becomes the owner of the folder until the answer is called: a file that root made there could not be
- * written by the agent whose folder it is.
+ * As root, becomes the owner of the folder until the returned function is called. The agent could not write
+ * files that root creates there.
  */
 export function becomeOwnerOf(folder: string): () => void {
   const owner = statSync(folder, { throwIfNoEntry: false });
   const { geteuid, getegid, seteuid, setegid } = process;
   if (owner === undefined || geteuid?.() !== 0 || !getegid || !seteuid || !setegid) return () => {};
-  // Loads SQLite's native code, which the owner may not be allowed to read where root has it.
+  // Loads SQLite's native code now, because the owner may not be allowed to read root's copy.
   new Database(':memory:').close();
   const group = getegid();
   setegid(owner.gid);
@@ -108,9 +109,8 @@ export function becomeOwnerOf(folder: string): () => void {
 }
 
 /**
- * Reads every page and every record of the spool of a stopped agent, and answers how many records there are; null
- * where there is no spool yet. Records stay as they are, damaged or not.
- *
+ * Reads every page and record of the spool of a stopped agent, and changes nothing. Returns the number of
+ * records; null if there is no spool yet.
  * @throws SvcError `spool_damaged`, `spool_locked`, `spool_unusable`
  */
 export function checkSpool(folder: string): number | null {

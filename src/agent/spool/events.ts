@@ -1,3 +1,4 @@
+// The table of ops events.
 import type { Database } from 'better-sqlite3';
 import type { Dropped } from './limits.ts';
 import {
@@ -11,7 +12,7 @@ import {
 
 const DROPPED_AT_ONCE = 16;
 
-/** The events that are not delivered. Every method runs inside the caller's transaction. */
+/** Events that are not delivered. Every method runs inside the caller's transaction. */
 export class EventTable {
   readonly #sql;
 
@@ -32,17 +33,17 @@ export class EventTable {
     this.#sql.insert.run(valuesOf(record));
   }
 
-  /** Oldest first, those that follow `after`. @throws DamagedRecord */
+  /** Events after the number `after`, oldest first. @throws DamagedRecord */
   read(most: number, after = 0): StoredRecord[] {
     return this.#sql.read.all(after, most).map(recordOf);
   }
 
-  /** Nothing where another has its number, as may be after a salvage. */
+  /** Does nothing if another event has the number, as after a recovery. */
   remove({ seq, id }: Pick<StoredRecord, 'seq' | 'id'>): void {
     this.#sql.remove.run(seq, id);
   }
 
-  /** The oldest go; null without any. */
+  /** Drops the oldest events; null without any. */
   makeRoom(): Dropped | null {
     const rows = this.#sql.read.all(0, DROPPED_AT_ONCE);
     if (rows.length === 0) return null;
@@ -51,7 +52,7 @@ export class EventTable {
     return { count: rows.length, fromMs: Math.min(...times), toMs: Math.max(...times) };
   }
 
-  /** Wall time at which the oldest was accepted; null without any. */
+  /** Wall time at which the oldest event was accepted; null without any. */
   oldestMs(): number | null {
     return this.#sql.oldest.get() ?? null;
   }

@@ -1,3 +1,4 @@
+// The spool's file: its tables, and what happens when it is damaged or the disk is full.
 import { dirname, join } from 'node:path';
 import type { Database } from 'better-sqlite3';
 import type { AgentClock } from '../clock.ts';
@@ -24,7 +25,7 @@ import { TaskTable } from './tasks.ts';
 export interface SpoolFileOptions {
   maxBytes: number;
   clock: AgentClock;
-  /** Told of a file that was damaged and set aside. */
+  /** Called after a damaged file was set aside. */
   onDamage?: (damage: { file: string; records: number }) => void;
 }
 
@@ -40,8 +41,8 @@ export interface Tables {
 }
 
 /**
- * The tables of the spool's file. Where damage shows, at the start or later, the file is set aside, and a new one
- * with all that is whole in it takes its place.
+ * Detects damage at the start and on any later access. The file is then set aside, and a new one with its
+ * undamaged records replaces it.
  */
 export class SpoolFile {
   readonly path: string;
@@ -49,7 +50,7 @@ export class SpoolFile {
   readonly #options: SpoolFileOptions;
   #tables: Tables;
   #generation = 0;
-  /** A salvage failed, as it does on a full disk; no file is open, and the next who asks tries again. */
+  /** Recovery failed, for example on a full disk. No file is open, and the next access tries again. */
   #awaitsRecovery = false;
   #damaged: DamagedFile | null = null;
 
@@ -62,17 +63,17 @@ export class SpoolFile {
     this.#findDamaged();
   }
 
-  /** Grows with each salvage, after which the numbers of records are others. */
+  /** Counts recoveries, each of which renumbers the records. */
   get generation(): number {
     return this.#generation;
   }
 
-  /** Those of now; after `mending` they may be others. */
+  /** The current tables. `withRecovery` may replace them. */
   get tables(): Tables {
     return this.#tables;
   }
 
-  /** Runs `work`; once more, with the tables of the new file, where it comes upon damage. */
+  /** Runs `work`. If it meets damage, recovers the file and runs `work` once more on the new tables. */
   withRecovery<T>(work: (tables: Tables) => T): T {
     try {
       return work(this.#tables);
@@ -94,12 +95,12 @@ export class SpoolFile {
     this.withRecovery(({ db }) => this.#withReserve(() => db.transaction(work).immediate(), db));
   }
 
-  /** The damaged file that was last set aside, as long as there is room for it. */
+  /** The damaged file that was set aside last, until its space is needed. */
   get damaged(): DamagedFile | null {
     return this.#damaged;
   }
 
-  /** Gives the room of the damaged file to records; false where there is none. */
+  /** Frees the space of the damaged file; false if there is none. */
   removeDamaged(): boolean {
     if (this.#damaged === null) return false;
     removeDamaged(this.#damaged);
@@ -147,23 +148,23 @@ export class SpoolFile {
     return this.#prepare(this.path);
   }
 
-  /** Makes the new file, and answers how many records it has. */
+  /** Builds the new file and returns the number of recovered records. */
   #recover(): number {
     const fresh = this.#prepare(beginRecovery(this.path));
     const found = recordsIn(this.path);
     try {
       const records = insertAll(fresh, found);
-      // `close` would do it too, but says nothing when it cannot; and the log does not go with the file.
+      // `close` would checkpoint too, but hides failures, and the log would not be renamed with the file.
       fresh.db.pragma('wal_checkpoint(TRUNCATE)');
       return records;
     } finally {
-      // Lets go of the damaged file.
+      // Closes the damaged file.
       found.return(undefined);
       fresh.db.close();
     }
   }
 
-  /** On a full disk once more, with the reserve, and with the log begun anew. */
+  /** On a full disk, releases the reserve, restarts the log and tries once more. */
   #withReserve<T>(write: () => T, db?: Database): T {
     try {
       return write();

@@ -1,37 +1,38 @@
+// Limits of the spool's size: the budget of the file, and the reserve for a full disk.
 import { closeSync, openSync, rmSync, statSync, writeSync } from 'node:fs';
 import type { Database } from 'better-sqlite3';
 import { PAGE_BYTES } from './database.ts';
 
-/** More than the write-ahead log grows to with one commit, and so than the file grows by when it is written back. */
+/** More than the write-ahead log grows by in one commit, and so more than the file grows by at a checkpoint. */
 const RESERVE_BYTES = 1024 * 1024;
 
-/** What the write-ahead log and the lock may take beside the file and the reserve, in bytes. */
+/** Bytes for the write-ahead log, the lock and the reserve. */
 const BESIDE_BYTES = 1.5 * 1024 * 1024 + RESERVE_BYTES;
 
-/** Pages that stay free on a full disk, for what is written to deliver the rest. */
+/** Pages kept free on a full disk, for writes that deliver the rest. */
 const SPARE_PAGES = 128;
 
-/** The part of the budget that claims and completions may fill; the rest is telemetry's. */
+/** Part of the budget that claims and completions may fill. The rest is for telemetry. */
 const TASK_SHARE = 0.9;
 
-/** What a row and its place in the indices take beside its text, in bytes; generous. */
+/** Generous estimate of a row's overhead and its index entries, in bytes. */
 const ROW_BYTES = 400;
 
-/** What had to go to keep the budget. Times are wall clock, as accepted. */
+/** Records that were dropped for space. Times are wall times of acceptance. */
 export interface Dropped {
   readonly count: number;
   readonly fromMs: number;
   readonly toMs: number;
 }
 
-/** Holds the spool's files to `maxBytes`. */
+/** Keeps the spool's files below `maxBytes`. */
 export class Budget {
   readonly #most: number;
   readonly #asideBytes: () => number;
   readonly #pages;
   readonly #free;
 
-  /** `asideBytes`: of the damaged file that is kept to be looked at. */
+  /** `asideBytes`: size of the damaged file. */
   constructor(db: Database, maxBytes: number, asideBytes: () => number) {
     this.#most = maxBytes - BESIDE_BYTES;
     this.#asideBytes = asideBytes;
@@ -41,12 +42,12 @@ export class Budget {
       .pluck();
   }
 
-  /** What records may take while the damaged file is there, in bytes. */
+  /** Bytes that records may take, next to the damaged file. */
   get capacity(): number {
     return this.#most - this.#asideBytes();
   }
 
-  /** Bytes of pages that hold something; pages that do not are filled before the file grows. */
+  /** Bytes of pages in use. Free pages are filled before the file grows. */
   used(): number {
     return ((this.#pages.get() ?? 0) - (this.#free.get() ?? 0)) * PAGE_BYTES;
   }
@@ -55,7 +56,7 @@ export class Budget {
     return this.used() + costOf(textBytes) <= this.capacity;
   }
 
-  /** The same for a file that cannot grow, because the disk is full. */
+  /** Whether it fits without growing the file, for a full disk. */
   hasRoomInside(textBytes: number): boolean {
     const free = (this.#free.get() ?? 0) - SPARE_PAGES;
     return costOf(textBytes) <= free * PAGE_BYTES;
@@ -72,12 +73,12 @@ function costOf(textBytes: number): number {
   return textBytes > PAGE_BYTES / 2 ? textBytes + PAGE_BYTES + ROW_BYTES : textBytes + ROW_BYTES;
 }
 
-/** How often it is tried to have it again. */
+/** Shortest time between two tries to take the reserve. */
 const TRY_MS = 1000;
 
 /**
- * Space that is taken while the disk has some, and given up when it is full: what is delivered then can still be written
- * down, and deleted, whoever filled the disk.
+ * A file that is written while the disk has room and deleted when it is full. Its space lets the agent record
+ * deliveries, and delete records, no matter what filled the disk.
  */
 export class DiskReserve {
   readonly #file: string;
@@ -93,7 +94,7 @@ export class DiskReserve {
     return statSync(this.#file, { throwIfNoEntry: false })?.size ?? 0;
   }
 
-  /** Takes it where it is not, at most once a second; false while the disk is full. */
+  /** Takes the reserve if it is not held, at most once a second; false while the disk is full. */
   hold(): boolean {
     if (!this.#isHeld && performance.now() - this.#triedAt >= TRY_MS) {
       this.#triedAt = performance.now();

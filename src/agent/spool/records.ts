@@ -1,12 +1,13 @@
+// Records of the spool: their content, their rows, and the checksum that proves a row undamaged.
 import { crc32 } from 'node:zlib';
 import type { Instant } from '../clock.ts';
 
 export type RecordKind = 'claim' | 'completion' | 'sample' | 'event';
 
-/** What the spool keeps of a request; it never changes once accepted. */
+/** Content of a request. It never changes after it was accepted. */
 export interface SpoolRecord extends Instant {
   readonly kind: RecordKind;
-  /** Of the task, sample or event. */
+  /** Id of the task, sample or event. */
   readonly id: string;
   /** JSON text. */
   readonly body: string;
@@ -17,12 +18,12 @@ export interface StoredRecord extends SpoolRecord {
   readonly seq: number;
 }
 
-/** CRC-32 of everything in the record. */
+/** CRC-32 of the whole record. */
 export function checksumOf({ kind, id, wallMs, boot, monoMs, body }: SpoolRecord): number {
   return crc32(`${kind}\n${id}\n${wallMs}\n${boot}\n${monoMs}\n${body}`);
 }
 
-/** The first columns of a row, as `schema.ts` has them. */
+/** The columns that all four tables share (`schema.ts`). */
 export interface RecordRow {
   seq: number;
   kind: RecordKind;
@@ -36,7 +37,7 @@ export interface RecordRow {
 
 export const recordColumns = 'seq, kind, id, wall_ms, boot, mono_ms, crc, body';
 
-/** @throws DamagedRecord when the row is not what was written. */
+/** @throws DamagedRecord if the checksum does not match */
 export function recordOf(row: RecordRow): StoredRecord {
   const { seq, kind, id, wall_ms: wallMs, boot, mono_ms: monoMs, crc, body } = row;
   const record = { seq, kind, id, wallMs, boot, monoMs, body };
@@ -44,13 +45,13 @@ export function recordOf(row: RecordRow): StoredRecord {
   return record;
 }
 
-/** For an INSERT of the first columns without `seq`, and with `body` last. */
+/** Values for an INSERT of the shared columns without `seq`. */
 export function valuesOf(record: SpoolRecord) {
   const { kind, id, wallMs, boot, monoMs, body } = record;
   return { kind, id, wallMs, boot, monoMs, crc: checksumOf(record), body };
 }
 
-/** A row's checksum does not fit its content: the file is damaged. */
+/** The checksum of a row does not match its content: the file is damaged. */
 export class DamagedRecord extends Error {
   constructor() {
     super('A record of the spool is not what was written');

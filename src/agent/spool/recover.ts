@@ -1,3 +1,4 @@
+// Recovers the undamaged records of a damaged spool file.
 import {
   closeSync,
   existsSync,
@@ -22,8 +23,8 @@ import { type PageAt, rowsOf, type Value } from './sqlite-pages.ts';
 import type { TaskTable } from './tasks.ts';
 
 /**
- * Where a new spool is made from a damaged one, which stays where it is until the new one is whole: after a crash it
- * begins anew. A file that was set aside earlier goes.
+ * Path for the new spool. The damaged file stays in place until the new one is complete, so a crash restarts
+ * the recovery. Removes a damaged file of an earlier recovery.
  */
 export function beginRecovery(file: string): string {
   const earlier = findDamaged(file);
@@ -34,13 +35,13 @@ export function beginRecovery(file: string): string {
   return `${file}.recovering`;
 }
 
-/** The new spool is whole: puts it in the place of the damaged one, and answers where that is kept. */
+/** Replaces the damaged file by the complete new one. Returns the path of the damaged file. */
 export function finishRecovery(file: string, wallMs: number): string {
   renameSync(`${file}.recovering`, `${file}.recovered`);
   return swapFiles(file, wallMs);
 }
 
-/** Ends a salvage that a crash cut short after the new spool was whole. */
+/** Finishes a recovery that a crash interrupted after the new file was complete. */
 export function resumeRecovery(file: string, wallMs: number): void {
   if (existsSync(`${file}.recovered`)) swapFiles(file, wallMs);
 }
@@ -55,7 +56,7 @@ function swapFiles(file: string, wallMs: number): string {
   return aside;
 }
 
-/** What is renamed in it stays so after a loss of power. */
+/** Makes renames in the folder survive power loss. */
 function syncFolder(folder: string): void {
   const fd = openSync(folder, 'r');
   try {
@@ -65,15 +66,15 @@ function syncFolder(folder: string): void {
   }
 }
 
-/** A damaged file that was set aside, to be looked at. */
+/** A damaged file that was set aside for inspection. */
 export interface DamagedFile {
   readonly file: string;
-  /** Itself and its write-ahead log. */
+  /** The file and its write-ahead log. */
   readonly parts: readonly string[];
   readonly bytes: number;
 }
 
-/** Null where none is kept. */
+/** Null if there is none. */
 export function findDamaged(file: string): DamagedFile | null {
   const parts = readdirSync(path.dirname(file))
     .filter((name) => name.startsWith(`${path.basename(file)}.damaged-`))
@@ -88,11 +89,11 @@ export function removeDamaged({ parts }: DamagedFile): void {
   for (const part of parts) rmSync(part, { force: true });
 }
 
-/** Records of a damaged file in one commit, and about the bytes of their text: the log beside the new file is no longer. */
+/** Limits of one commit, in records and bytes of text. They keep the write-ahead log of the new file short. */
 const RECORDS_PER_COMMIT = 500;
 const BYTES_PER_COMMIT = 256 * 1024;
 
-/** Where recovered records go. */
+/** Tables of the new file. */
 interface RecordTables {
   readonly db: Database;
   readonly tasks: TaskTable;
@@ -100,7 +101,7 @@ interface RecordTables {
   readonly events: EventTable;
 }
 
-/** Inserts the records, in commits small enough for the budget of the log, and returns how many there were. */
+/** Inserts the records in several commits and returns their number. */
 export function insertAll(fresh: RecordTables, records: Iterator<SpoolRecord>): number {
   let count = 0;
   for (let more = true; more; ) {
@@ -139,22 +140,23 @@ function insert({ tasks, samples, events }: RecordTables, record: SpoolRecord): 
   }
 }
 
-/** Of two under one id the first was refused: the later one counts. */
+/** Of two records under one id, the earlier one was refused and the later one counts. */
 function isBefore(one: Instant, other: Instant | null): boolean {
   if (other === null) return false;
   return one.boot === other.boot ? one.monoMs < other.monoMs : one.wallMs < other.wallMs;
 }
 
 /**
- * Every record that stands in the pages of the file, or of its write-ahead log, with a checksum that holds, once. Records
- * that left and are not yet overwritten are among them: to send them again changes nothing, for they have ids.
+ * Every record with a valid checksum in the pages of the file or its write-ahead log, once each. Deleted
+ * records that are not overwritten yet are included. Sending them again changes nothing, because they have
+ * ids.
  */
 export function* recordsIn(file: string): Generator<SpoolRecord> {
   const seen = new Set<string>();
   for (const row of rowsIn(file)) {
     const record = recordIn(row);
     if (record === null) continue;
-    // A task whose proof was refused may have another, accepted later.
+    // A task whose proof was refused may have a second, later one.
     const name = `${record.kind} ${record.id} ${record.boot} ${record.monoMs}`;
     if (seen.has(name)) continue;
     seen.add(name);
@@ -164,7 +166,7 @@ export function* recordsIn(file: string): Generator<SpoolRecord> {
 
 const KINDS: ReadonlySet<string> = new Set<RecordKind>(['claim', 'completion', 'sample', 'event']);
 
-/** Null where the row is none of a record, or not what was written. */
+/** Null if the row is not a record or its checksum does not match. */
 function recordIn(row: Value[]): SpoolRecord | null {
   const [, kind, id, wallMs, boot, monoMs, crc] = row;
   const body = row.at(-1);
@@ -194,7 +196,7 @@ function* rowsIn(file: string): Generator<Value[]> {
       return frame?.subarray(FRAME_HEADER_BYTES) ?? inFile(number);
     };
     for (const frame of frames.all()) yield* rowsOf(frame.subarray(FRAME_HEADER_BYTES), newest);
-    // A chain may begin in the file and go on in the log.
+    // An overflow chain may start in the file and continue in the log.
     for (const page of pages.all()) yield* rowsOf(page, newest);
   } finally {
     pages.close();
@@ -202,11 +204,11 @@ function* rowsIn(file: string): Generator<Value[]> {
   }
 }
 
-/** https://www.sqlite.org/fileformat2.html, section 4.1; a frame's header begins with the number of its page. */
+/** https://www.sqlite.org/fileformat2.html, section 4.1. A frame header starts with the page number. */
 const LOG_HEADER_BYTES = 32;
 const FRAME_HEADER_BYTES = 24;
 
-/** The pieces of a file that follow its first `skipped` bytes; a file that is not there has none. */
+/** The blocks of a file after its first `skipped` bytes. A missing file has none. */
 function openPages(file: string, skipped: number, bytes: number) {
   const fd = existsSync(file) ? openSync(file, 'r') : null;
   const count = fd === null ? 0 : Math.floor((fstatSync(fd).size - skipped) / bytes);

@@ -1,3 +1,4 @@
+// The table of samples: batches for requests, and thinning when the budget is full.
 import type { Database } from 'better-sqlite3';
 import type { Dropped } from './limits.ts';
 import {
@@ -9,22 +10,22 @@ import {
   valuesOf,
 } from './records.ts';
 
-/** Samples of one request, in their order; `firstSeq` and `lastSeq` are those of the request, whatever is left of it. */
+/** The samples of one request, in order. The numbers stay the same when some of its samples are removed. */
 export interface Batch {
   readonly firstSeq: number;
   readonly lastSeq: number;
 }
 
-/** Samples this new are thinned last. */
+/** Samples this new, counted in records, are thinned last. */
 const RECENT = 3600;
-/** A sample in 2, 4, then 8 is left before any time goes without one. */
+/** One sample in 2, 4 and then 8 is kept, before a whole period is dropped. */
 const THINNINGS = 3;
 const THINNED_AT_ONCE = 256;
-/** Or fewer, if their text comes to so much: what stays is written anew. */
+/** Limit by text size, because the kept rows are written again. Bytes. */
 const THINNED_BYTES = 128 * 1024;
 const DROPPED_AT_ONCE = 64;
 
-/** The samples that are not delivered. Every method runs inside the caller's transaction. */
+/** Samples that are not delivered. Every method runs inside the caller's transaction. */
 export class SampleTable {
   readonly #sql;
 
@@ -70,7 +71,7 @@ export class SampleTable {
     return typeof first === 'number' && typeof last === 'number' ? { first, last } : null;
   }
 
-  /** Wall time at which the oldest was accepted. */
+  /** Wall time at which the oldest sample was accepted; null without samples. */
   oldestMs(): number | null {
     const ends = this.ends();
     return ends === null ? null : (this.#sql.wallOf.get(ends.first) ?? null);
@@ -82,12 +83,12 @@ export class SampleTable {
       .map(({ first_seq, last_seq }) => ({ firstSeq: first_seq, lastSeq: last_seq }));
   }
 
-  /** What a batch holds. @throws DamagedRecord */
+  /** The samples of a batch. @throws DamagedRecord */
   read({ firstSeq, lastSeq }: Batch): StoredRecord[] {
     return this.#sql.read.all(firstSeq, lastSeq, lastSeq - firstSeq + 1).map(recordOf);
   }
 
-  /** Makes a batch of the newest samples that are in none; null without any. */
+  /** Puts the newest samples that have no batch into one; null without any. */
   batchNewest(most: number): Batch | null {
     const above = this.batches().at(-1)?.lastSeq ?? 0;
     const rows = this.#sql.newest.all(above, most);
@@ -95,7 +96,7 @@ export class SampleTable {
     return newest && oldest ? this.#addBatch(oldest.seq, newest.seq) : null;
   }
 
-  /** Makes a batch of the oldest samples that are in none; null without any. */
+  /** Puts the oldest samples that have no batch into one; null without any. */
   batchOldest(most: number): Batch | null {
     const gap = this.#firstGap();
     if (gap === null) return null;
@@ -104,7 +105,7 @@ export class SampleTable {
     return newest && oldest ? this.#addBatch(oldest.seq, newest.seq) : null;
   }
 
-  /** Whether a sample that is in no batch comes before the newest `most` of those. */
+  /** Whether more than the newest `most` samples have no batch. */
   hasUnbatchedBefore(most: number): boolean {
     const above = this.batches().at(-1)?.lastSeq ?? 0;
     const gap = this.#firstGap();
@@ -112,27 +113,27 @@ export class SampleTable {
     return this.#sql.newest.all(above, most + 1).length > most;
   }
 
-  /** The samples of the batch leave, and the batch with them. */
+  /** Removes the batch and its samples. */
   remove({ firstSeq, lastSeq }: Batch): void {
     this.#sql.remove.run(firstSeq, lastSeq);
     this.#sql.removeBatch.run(firstSeq);
     this.#capThinned();
   }
 
-  /** Two batches in place of one; null when it holds a single sample. */
+  /** Splits a batch; null if it holds a single sample. */
   halve(batch: Batch): [Batch, Batch] | null {
     const rows = this.#sql.oldest.all(batch.firstSeq, batch.lastSeq, Number.MAX_SAFE_INTEGER);
     const half = Math.ceil(rows.length / 2);
     const [end, middle] = [rows[half - 1], rows[half]];
     if (end === undefined || middle === undefined) return null;
     this.#sql.removeBatch.run(batch.firstSeq);
-    // Each ends with a sample: a number beyond it may become that of a new one.
+    // Each half ends with an existing sample, because a number beyond it may be given to a new one.
     return [this.#addBatch(batch.firstSeq, end.seq), this.#addBatch(middle.seq, batch.lastSeq)];
   }
 
   /**
-   * One step towards less: every second of the oldest samples that were never sent, and when that has been
-   * done often enough, the oldest themselves. Null when every sample is in a batch.
+   * One step of dropping samples that were never sent: first every second of the oldest, and after several
+   * rounds of that the oldest themselves. Null if every sample is in a batch.
    */
   makeRoom(): Dropped | null {
     const last = this.ends()?.last ?? 0;
@@ -149,13 +150,13 @@ export class SampleTable {
     return dropped;
   }
 
-  /** Up to where each thinning has come. */
+  /** The number that each round of thinning has reached. */
   #thinned(): number[] {
     const text = this.#sql.thinned.get();
     return text === undefined ? new Array(THINNINGS).fill(0) : JSON.parse(text);
   }
 
-  /** New samples take the numbers that follow the newest one's: no thinning has come to those. */
+  /** New samples may reuse numbers after the newest one. No round has thinned those. */
   #capThinned(): void {
     const next = (this.ends()?.last ?? 0) + 1;
     const thinned = this.#thinned();
@@ -163,7 +164,10 @@ export class SampleTable {
     this.#sql.noteThinned.run(JSON.stringify(thinned.map((at) => Math.min(at, next))));
   }
 
-  /** Goes on with a thinning until something is dropped, and notes in `thinned` how far that was; null where nothing is left to thin. */
+  /**
+   * Continues a round until samples are dropped, and stores its progress in `thinned`; null if nothing is
+   * left to thin.
+   */
   #thinNext(from: number, to: number, level: number, thinned: number[]): Dropped | null {
     let at = from;
     let dropped: Dropped | null = null;
@@ -192,7 +196,7 @@ export class SampleTable {
     return rows;
   }
 
-  /** Of the rows only those whose number the divisor divides stay; they are written anew, which frees whole pages. */
+  /** Keeps the rows whose number is divisible by `divisor`. Writing them again frees whole pages. */
   #thin(rows: RecordRow[], divisor: number): Dropped | null {
     return this.#drop(
       rows,
@@ -217,7 +221,7 @@ export class SampleTable {
     return { firstSeq, lastSeq };
   }
 
-  /** The first stretch of numbers that has samples of no batch. */
+  /** The first range of numbers that has samples without a batch. */
   #firstGap(): { from: number; to: number } | null {
     let from = 0;
     for (const { firstSeq, lastSeq } of this.batches()) {

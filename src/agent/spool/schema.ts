@@ -1,20 +1,19 @@
+// The spool's tables, and the triggers that count their rows.
 import type { Database } from 'better-sqlite3';
 
 /**
- * The spool's file. The four tables of records begin with the same columns and end with `body`, and `crc`
- * covers what never changes of a row (`checksumOf`), so that `salvage.ts` knows a whole record wherever in
- * the file its page is.
- *
- * - `wall_ms`, `boot`, `mono_ms`: when the record was accepted, by the wall clock and by the monotonic clock of that boot.
+ * The four tables of records start with the same columns and end with `body`. `crc` covers the columns that
+ * never change (`checksumOf`), so that `recover.ts` recognizes a whole record on any page of the file.
+ * - `wall_ms`, `boot`, `mono_ms`: when the record was accepted, by the wall clock and by the boot's monotonic clock.
  * - `claims.state`: `queued`, then `delivered` with the service's task in `answer`.
- * - `completions.id` is the task's; `state` is `blocked` until its claim is delivered, `queued`, then `accepted`; with its
- *   receipt the row leaves.
- * - `batches`: ranges of samples that stand in a request which may have been sent.
- * - `receipts.task`: the service's task, where its claim went through this agent.
- * - `refused`: records that the service will never take, each with its reason.
- * - `boots`: what the clocks said when the agent first ran in that boot; `epoch_ms` is the service's time when the
- *   monotonic clock was 0, null until it is known, and then it stays.
- * - `totals`: how many rows there are and the bytes of their bodies, kept by triggers.
+ * - `completions.id` is the id of the task. `state` is `blocked` until the claim is delivered, then `queued`,
+ *   then `accepted`. The row is deleted when the receipt arrives.
+ * - `batches`: ranges of samples in a request that may have been sent.
+ * - `receipts.task`: the service's task, if the claim went through this agent.
+ * - `refused`: records that the service will never accept, with the reason.
+ * - `boots`: the clocks at the agent's first start of the boot. `epoch_ms` is the service's time when the
+ *   monotonic clock was 0. It is null until it is known, and does not change after that.
+ * - `totals`: number of rows and bytes of their bodies, kept by triggers.
  */
 const records = `
 CREATE TABLE claims (seq INTEGER PRIMARY KEY, kind TEXT, id TEXT UNIQUE, wall_ms INTEGER, boot INTEGER,
@@ -36,7 +35,7 @@ CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT);
 PRAGMA user_version = 1;
 `;
 
-/** What is counted: the rows of a table, or those that `only` tells. */
+/** Rows that are counted: all of a table, or those that match `only`. */
 const counted = {
   claims: { table: 'claims' },
   queued_claims: { table: 'claims', only: "state = 'queued'" },
@@ -59,7 +58,7 @@ CREATE TRIGGER ${name}_in AFTER INSERT ON ${table} WHEN ${inRow('NEW')} BEGIN ${
 CREATE TRIGGER ${name}_out AFTER DELETE ON ${table} WHEN ${inRow('OLD')} BEGIN ${add('-', 'OLD')}; END;`;
 }
 
-/** A claim that is delivered stays, and counts as queued no more, unless the service has lost it. */
+/** A delivered claim is kept but not counted as queued, unless the service loses it. */
 const totals = `
 CREATE TABLE totals (name TEXT PRIMARY KEY, count INTEGER, bytes INTEGER) WITHOUT ROWID;
 ${Object.entries(counted).map(countingOf).join('')}
@@ -76,16 +75,16 @@ CREATE INDEX completions_by_state ON completions (state, seq);
 PRAGMA user_version = 2;
 `;
 
-/** What makes a spool of each version one of the next; from none to the first. */
+/** The statements that upgrade a spool from each version to the next, starting with an empty file. */
 export const upgrades: readonly string[] = [records, totals];
 
 export interface Total {
   readonly count: number;
-  /** Of the records' text. */
+  /** Bytes of the records' JSON text. */
   readonly bytes: number;
 }
 
-/** How many records there are, as the spool's triggers keep it: what it costs to know does not grow with them. */
+/** Reads the counts that triggers keep, so that the cost does not grow with the number of records. */
 export class Totals {
   readonly #read;
 
@@ -97,7 +96,7 @@ export class Totals {
     return this.#read.get(name) ?? { count: 0, bytes: 0 };
   }
 
-  /** Bytes of all that is kept of tasks. */
+  /** Bytes of all claims and completions, refused ones included. */
   taskBytes(): number {
     return (['claims', 'completions', 'refused_tasks'] as const).reduce(
       (sum, name) => sum + this.of(name).bytes,

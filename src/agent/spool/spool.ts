@@ -1,4 +1,4 @@
-// The spool: what the robot handed over and the service does not have yet.
+// The spool: records that the robot handed over and the service does not have yet.
 import { statSync } from 'node:fs';
 import path from 'node:path';
 import { newId } from '../../base/new-id.ts';
@@ -30,9 +30,9 @@ export function openSpool(options: SpoolOptions): Spool {
 }
 
 /**
- * What the robot handed over and the service does not have yet. Claims and completions are durable before their
- * promise resolves, and are never dropped; samples and events are durable within half a second, and give
- * way to the budget. A damaged file is set aside, and what is whole in it is taken over.
+ * Claims and completions are durable when their promise resolves, and are never dropped. Samples and events
+ * are durable within half a second, and are thinned and dropped when the budget is full. A damaged file is set
+ * aside and its undamaged records are recovered.
  */
 export class Spool {
   readonly #file: SpoolFile;
@@ -49,12 +49,12 @@ export class Spool {
     this.#writes = new SpoolWrites(this.#file, () => this.#onChange());
   }
 
-  /** Called after each commit that brought something to deliver. */
+  /** Called after each commit that added something to deliver. */
   onChange(listener: () => void): void {
     this.#onChange = listener;
   }
 
-  /** Durable when it resolves. `full` when the budget has no room, `completed` when the task is long done. */
+  /** Durable when it resolves. `full`: the budget has no room. `completed`: the task has its receipt. */
   async claim(
     record: SpoolRecord,
   ): Promise<
@@ -79,7 +79,7 @@ export class Spool {
     return result;
   }
 
-  /** Durable when it resolves. The first completion of a task stays. */
+  /** Durable when it resolves. Only the first completion of a task is accepted. */
   async complete(
     record: SpoolRecord,
     proofHash: Hex,
@@ -105,12 +105,12 @@ export class Spool {
     return result;
   }
 
-  /** Durable within half a second. @throws SvcError `spool_full` when nothing can be written now. */
+  /** Durable within half a second. @throws SvcError `spool_full` when nothing can be written now */
   recordSamples(records: readonly SpoolRecord[]): void {
     this.#writes.insertSoon('sample', records, ({ samples }, record) => samples.insert(record));
   }
 
-  /** Durable within half a second. @throws SvcError `spool_full` when nothing can be written now. */
+  /** Durable within half a second. @throws SvcError `spool_full` when nothing can be written now */
   createEvent(record: SpoolRecord): void {
     this.#writes.insertSoon('event', [record], ({ events }) => events.insert(record));
   }
@@ -123,7 +123,7 @@ export class Spool {
     return this.#read(({ tasks }) => tasks.completion(taskId));
   }
 
-  /** Why the completion of the task, or its claim, was refused; null when neither was. */
+  /** Why the service refused the completion of the task or its claim; null if it refused neither. */
   findRefusal(taskId: string): Refusal | null {
     return this.#read(
       ({ settled }) =>
@@ -135,17 +135,17 @@ export class Spool {
     return this.#read(({ settled }) => settled.receipt(taskId));
   }
 
-  /** Resolves when the completion of the task has left the spool, or with the signal. */
+  /** Resolves when the completion of the task has left the spool, or when the signal aborts. */
   async waitForReceipt(taskId: string, enough: AbortSignal): Promise<void> {
     if (this.findCompletion(taskId) !== null) await this.#waiters.wait(taskId, enough);
   }
 
-  /** Grows with each salvage, after which the numbers of samples, and so batches, are others. */
+  /** Counts recoveries. Each one renumbers the samples and dissolves the batches. */
   get generation(): number {
     return this.#file.generation;
   }
 
-  /** What is read of the tables, now. What is not committed yet is not there. */
+  /** Reads committed records. */
   read<T>(work: (tables: Omit<Tables, 'db' | 'budget'>) => T): T {
     return this.#read(work);
   }
@@ -155,17 +155,17 @@ export class Spool {
     return this.#writes.write(work);
   }
 
-  /** As `update`, with the next group; after a crash it may not have happened. */
+  /** Like `update`, but with the next group. A crash before its commit undoes it. */
   async updateSoon(work: (tables: Omit<Tables, 'db' | 'budget'>) => void): Promise<void> {
     await this.#writes.writeSoon(work);
   }
 
-  /** The service has the claim. */
+  /** The service has accepted the claim. */
   async deliverClaim(id: string, answer: Task): Promise<void> {
     await this.#writes.write(({ tasks }) => tasks.deliver(id, answer));
   }
 
-  /** The completion leaves, its receipt stays; whoever waits is told. */
+  /** The completion leaves, its receipt is kept, and waiting callers continue. */
   async settle(taskId: string, settlement: Settlement): Promise<void> {
     await this.#leave(taskId, ({ tasks, settled }) => {
       settled.keepReceipt(taskId, settlement, this.#clock.now().wallMs);
@@ -174,12 +174,12 @@ export class Spool {
     });
   }
 
-  /** Sets aside a claim with its completion, or a completion, that the service will never take. */
+  /** Sets aside a refused completion, or a refused claim with its completion. */
   async refuseTask(record: StoredRecord, refusal: Refusal): Promise<void> {
     await this.#leave(record.id, (tables) => refuseTask(tables, record, refusal));
   }
 
-  /** Sets aside an event that the service will never take. */
+  /** Sets aside a refused event. */
   async refuseEvent(record: StoredRecord, refusal: Refusal): Promise<void> {
     await this.#writes.write(({ settled, events }) => {
       settled.refuse(record, refusal);
@@ -187,7 +187,7 @@ export class Spool {
     });
   }
 
-  /** Sets aside the samples of a batch, which is one where the service told which. */
+  /** Sets aside the samples of a batch. It holds one sample if the service refused just that. */
   async refuseSamples(batch: Batch, refusal: Refusal): Promise<void> {
     const { generation } = this;
     await this.#writes.write(({ settled, samples }) => {
@@ -197,7 +197,7 @@ export class Spool {
     });
   }
 
-  /** Turns what was dropped into an event that says so, if anything was. */
+  /** Turns noted drops into an event for the service. */
   async reportDropped(): Promise<void> {
     if (this.#read(({ state }) => state.dropped()) === null) return;
     const now = this.#clock.now();
@@ -218,17 +218,17 @@ export class Spool {
     });
   }
 
-  /** Halves of the batch, or null where it is a single sample. */
+  /** Two halves of the batch; null if it holds a single sample. */
   halve(batch: Batch): Promise<[Batch, Batch] | null> {
     return this.#writes.write(({ samples }) => samples.halve(batch));
   }
 
-  /** The damaged file that was last set aside, as long as there is room for it. */
+  /** The damaged file that was set aside last, until its space is needed. */
   get damaged(): DamagedFile | null {
     return this.#file.damaged;
   }
 
-  /** Bytes on the disk, those of the write-ahead log, of the reserve and of the damaged file counted. */
+  /** Bytes on the disk, including the write-ahead log, the reserve and the damaged file. */
   bytesOnDisk(): number {
     const { path: main } = this.#file;
     const sizes = [main, `${main}-wal`].map(
@@ -238,22 +238,22 @@ export class Spool {
     return sizes.reduce((sum, size) => sum + size, beside);
   }
 
-  /** Bytes that the records take, and that they may take. */
+  /** Bytes of the records, and their limit. */
   room(): { used: number; capacity: number } {
     return this.#read(({ budget }) => ({ used: budget.used(), capacity: budget.capacity }));
   }
 
-  /** Why nothing can be written now; null when all is well. */
+  /** Why nothing can be written now; null otherwise. */
   get failure(): unknown {
     return this.#writes.failure;
   }
 
-  /** When all that waited was last written or tried, of `performance.now()`. */
+  /** The `performance.now()` at which the queue was last written or tried. */
   get progressAt(): number {
     return this.#writes.progressAt;
   }
 
-  /** Returns the space of deleted records to the disk. Needs as much space again while it runs. @throws SvcError `spool_full` */
+  /** Returns the space of deleted records to the disk. Needs that much space again. @throws SvcError `spool_full` */
   compact(): void {
     this.#writes.compact();
   }
@@ -265,7 +265,7 @@ export class Spool {
     this.#lock.release();
   }
 
-  /** Samples and events that were handed over and are not committed yet. */
+  /** Samples and events that are accepted and not committed yet. */
   get uncommitted(): Readonly<Record<'sample' | 'event', number>> {
     return this.#writes.uncommitted;
   }

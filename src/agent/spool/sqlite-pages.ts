@@ -1,16 +1,16 @@
+// Decodes table rows from single pages of a SQLite file, however damaged the rest of the file is.
 import { PAGE_BYTES } from './database.ts';
 
-/** Values of a record as SQLite stores them; a blob is null, for the spool has none. */
+/** A column value. Blobs decode to null, because the spool stores none. */
 export type Value = string | number | null;
 
-/** A page by its number; null where there is none. */
+/** A page by its number; null if there is none. */
 export type PageAt = (number: number) => Buffer | null;
 
 /**
- * Every row that stands whole on `page`, if that is the leaf of a table, whatever tree it is part of, if of any:
- * https://www.sqlite.org/fileformat2.html, sections 1.6 and 2. The row's number comes first. `pageAt` is asked
- * for what is too long for one page. Rows that make no sense are left out; others may be old or wrong, which
- * the caller has to tell.
+ * Every complete row on `page`, if it is a leaf page of a table: https://www.sqlite.org/fileformat2.html,
+ * sections 1.6 and 2. The rowid comes first. `pageAt` provides overflow pages. Malformed rows are skipped.
+ * Rows may still be outdated or wrong, and the caller must check them.
  */
 export function* rowsOf(page: Buffer, pageAt: PageAt): Generator<Value[]> {
   if (page[0] !== LEAF) return;
@@ -25,10 +25,10 @@ export function* rowsOf(page: Buffer, pageAt: PageAt): Generator<Value[]> {
 
 const LEAF = 0x0d;
 const HEADER_BYTES = 8;
-/** No row of the spool is longer. */
+/** Longer than any row of the spool. */
 const MOST_PAYLOAD = 16 * 1024 * 1024;
 
-/** What reads beyond the end of damaged bytes is no row. */
+/** Null where `read` runs past the end of damaged bytes. */
 function attempt<T>(read: () => T): T | null {
   try {
     return read();
@@ -43,12 +43,12 @@ function readCell(page: Buffer, at: number, pageAt: PageAt): Value[] {
   const rowid = readVarint(page, length.next);
   if (length.value > MOST_PAYLOAD) throw new RangeError('Longer than any row');
   const payload = readPayload(page, rowid.next, length.value, pageAt);
-  // The number stands in the cell alone; in the record its column is empty.
+  // The cell stores the rowid. Its column in the record is empty.
   const [, ...values] = readRecord(payload);
   return [rowid.value, ...values];
 }
 
-/** The beginning stands in the cell, the rest in a chain of pages. */
+/** The cell holds the start of the payload, and a chain of overflow pages the rest. */
 function readPayload(page: Buffer, at: number, length: number, pageAt: PageAt): Buffer {
   const most = PAGE_BYTES - 35;
   if (length <= most) return whole(page.subarray(at, at + length), length);
@@ -105,7 +105,10 @@ function readValue(bytes: Buffer, type: number): Value {
   return type >= 13 && type % 2 === 1 ? bytes.toString('utf8') : null;
 }
 
-/** Big-endian, seven bits a byte, the ninth whole. Beyond 53 bits it is not exact, and not the spool's. */
+/**
+ * Big-endian, seven bits per byte, all eight of the ninth. Values above 53 bits lose precision; the spool
+ * stores none.
+ */
 function readVarint(bytes: Buffer, at: number): { value: number; next: number } {
   let value = 0;
   for (let i = 0; i < 9; i++) {

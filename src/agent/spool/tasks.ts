@@ -1,3 +1,4 @@
+// The tables of claims and completions, and the queue of calls they need.
 import type { Database } from 'better-sqlite3';
 import type { Hex } from '../../proof/bytes.ts';
 import type { Task } from '../../protocol/resources.ts';
@@ -11,17 +12,17 @@ import {
 } from './records.ts';
 
 export interface Claim extends StoredRecord {
-  /** The service's task, once it has the claim. */
+  /** The service's task; null until it has accepted the claim. */
   readonly answer: Task | null;
 }
 
 export interface Completion extends StoredRecord {
   readonly proofHash: Hex;
-  /** `accepted`: the service has it, and anchors it. */
+  /** `accepted`: the service has the proof and anchors it. */
   readonly state: 'queued' | 'accepted';
 }
 
-/** One request to make: `poll` asks how far an accepted completion has come. */
+/** A call to make. `poll` asks for the state of an accepted completion. */
 export interface TaskUpload {
   readonly kind: 'claim' | 'completion' | 'poll';
   readonly id: string;
@@ -33,11 +34,11 @@ interface ClaimRow extends RecordRow {
 
 interface CompletionRow extends RecordRow {
   proof_hash: Hex;
-  /** `blocked`: queued, and its claim is not delivered yet. */
+  /** `blocked`: queued, but its claim is not delivered yet. */
   state: Completion['state'] | 'blocked';
 }
 
-/** Delivered claims that are kept without a completion, for the answers to a repeated claim. */
+/** Delivered claims kept without a completion, to answer repeated claims. */
 const DELIVERED_KEPT = 1000;
 
 /** Claims and completions. Every method runs inside the caller's transaction. */
@@ -128,13 +129,13 @@ export class TaskTable {
     return { ...recordOf(row), proofHash: row.proof_hash, state };
   }
 
-  /** What can be done now: completions, then claims, then polls, so many of each. */
+  /** Calls that can be made now: completions, claims, then polls, at most `most` of each. */
   uploads(most: number): TaskUpload[] {
     const kinds = ['completion', 'claim', 'poll'] as const;
     return kinds.flatMap((kind) => this.uploadsOf(kind, most));
   }
 
-  /** What of the kind can be done now, oldest first: of the completions those whose claim has arrived. */
+  /** Calls of one kind that can be made now, oldest first. Completions wait until their claim is delivered. */
   uploadsOf(kind: TaskUpload['kind'], most: number): TaskUpload[] {
     const { completions, claims, polls } = this.#sql;
     const statement = { completion: completions, claim: claims, poll: polls }[kind];
@@ -150,12 +151,15 @@ export class TaskTable {
     this.#sql.accept.run(id);
   }
 
-  /** The service has dropped it without an anchor; it is handed in again. */
+  /** Queues a completion again that the service dropped without anchoring it. */
   requeue(id: string): void {
     this.#sql.requeue.run(id);
   }
 
-  /** The service does not have the task any more: claim, then completion; false where the claim was not delivered from here. */
+  /**
+   * Queues claim and completion again when the service has lost the task; false if the claim was not
+   * delivered from here.
+   */
   requeueTask(id: string): boolean {
     const { changes } = this.#sql.requeueClaim.run(id);
     if (changes === 0) return false;
@@ -172,7 +176,7 @@ export class TaskTable {
     this.#sql.removeCompletion.run(id);
   }
 
-  /** Wall times at which the oldest that waits was accepted; null without any. */
+  /** Wall times at which the oldest queued claim and the oldest completion were accepted; null without any. */
   oldestMs(): { claim: number | null; completion: number | null } {
     const { oldestClaim, oldestCompletion } = this.#sql;
     return { claim: oldestClaim.get() ?? null, completion: oldestCompletion.get() ?? null };

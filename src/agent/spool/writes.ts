@@ -40,7 +40,10 @@ export class SpoolWrites {
     await this.#groups.writeSoon(() => work(this.#file.tables));
   }
 
-  /** Accepts samples or events, durable within half a second. @throws SvcError `spool_full` when nothing can be written now. */
+  /**
+   * Accepts samples or events, durable within half a second.
+   * @throws SvcError `spool_full` when nothing can be written now
+   */
   insertSoon(
     kind: 'sample' | 'event',
     records: readonly SpoolRecord[],
@@ -83,7 +86,7 @@ export class SpoolWrites {
     return this.#groups.progressAt;
   }
 
-  /** Returns the space of deleted records to the disk. Needs as much space again while it runs. @throws SvcError `spool_full` */
+  /** Returns the space of deleted records to the disk. Needs that much space again. @throws SvcError `spool_full` */
   compact(): void {
     this.#groups.flush();
     try {
@@ -126,34 +129,34 @@ function diskFull(cause?: unknown) {
   });
 }
 
-/** What a commit came to: done, or undone as a whole. */
+/** Result of a commit, which succeeds or is undone as a whole. */
 type Outcome = { done: true } | { done: false; error: unknown };
 
 interface Job {
   run(): unknown;
   resolve(result: unknown): void;
   reject(error: unknown): void;
-  /** Answered before it is durable; kept, and tried again, when a commit fails. */
+  /** The caller was answered before the write is durable, so a failed commit must be retried. */
   answered: boolean;
   bytes: number;
 }
 
 interface GroupWriterOptions {
-  /** Runs `work` in one transaction; what it throws undoes all of it. */
+  /** Runs `work` in one transaction, which any exception undoes. */
   commit(work: () => void): void;
-  /** How long an answered write may wait for company. */
+  /** Longest time that a `writeSoon` waits for others to share its commit. */
   lingerMs: number;
-  /** How long until a failed commit of answered writes is tried again. */
+  /** Pause before a failed commit is retried. */
   retryMs: number;
 }
 
-/** A commit ends at whichever comes first, so that it holds the event loop for a short time only. */
+/** Limits of one commit, so that it holds the event loop only briefly. */
 const MOST_BYTES = 256 * 1024;
 const MOST_JOBS = 256;
 
 /**
- * Commits writes in groups. `write` resolves when its write is durable, and takes with it all that waits;
- * `writeSoon` is durable within the linger.
+ * Group commit. `write` resolves when its write is durable, and commits everything queued before it.
+ * `writeSoon` is durable within `lingerMs`.
  */
 class GroupWriter {
   readonly #options: GroupWriterOptions;
@@ -168,24 +171,24 @@ class GroupWriter {
     this.#options = options;
   }
 
-  /** Why answered writes could not be committed, until they could; null when all is well. */
+  /** Why `writeSoon` writes cannot be committed; null otherwise. */
   get failure(): unknown {
     return this.#failure;
   }
 
-  /** When it last tried to commit, of `performance.now()`; now, where nothing waits. */
+  /** The `performance.now()` of the last try to commit, or of now if the queue is empty. */
   get progressAt(): number {
     return this.#queue.length === 0 ? performance.now() : this.#triedAt;
   }
 
-  /** Work may run more than once and MUST change nothing but the database. Rejects when it is undone. */
+  /** Work may run more than once and MUST change nothing but the database. Rejects if its commit is undone. */
   write<T>(work: () => T, bytes = 0): Promise<T> {
     const result = this.#add(work, bytes, false);
     this.#flushSoon();
     return result;
   }
 
-  /** The same, within the linger; tried until it succeeds. */
+  /** Like `write`, but commits within `lingerMs` and retries until it succeeds. */
   writeSoon<T>(work: () => T, bytes = 0): Promise<T> {
     const result = this.#add(work, bytes, true);
     if (this.#bytes >= MOST_BYTES || this.#queue.length >= MOST_JOBS) this.#flushSoon();
@@ -193,7 +196,7 @@ class GroupWriter {
     return result;
   }
 
-  /** Commits what waits, once; what cannot be committed stays undone. */
+  /** Commits the queue once. Writes that fail stay uncommitted. */
   flush(): void {
     while (this.#queue.length > 0 && this.#flushGroup().done);
   }
@@ -205,7 +208,7 @@ class GroupWriter {
   #add<T>(work: () => T, bytes: number, answered: boolean): Promise<T> {
     if (this.#queue.length === 0) this.#triedAt = performance.now();
     return new Promise<T>((resolve, reject) => {
-      // What comes back is what `work` returned.
+      // `result` is what `work` returned.
       const settle = (result: unknown) => resolve(result as T);
       this.#queue.push({ run: work, resolve: settle, reject, answered, bytes });
       this.#bytes += bytes;

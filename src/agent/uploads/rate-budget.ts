@@ -1,20 +1,21 @@
+// Keeps the agent's calls below the service's rate limit.
 import { limits } from '../../protocol/limits.ts';
 
-/** The part of the limit that the agent uses: what is left is for a second program with the same key. */
+/** Part of the limit that the agent uses. The rest is for other programs with the same key. */
 const SHARE = 0.97;
-/** Calls that may follow each other at once. */
+/** Calls that may start at once. */
 const BURST = 8;
-/** Calls left in a window at which the rest of it is waited for. */
+/** With so few calls left in a window, the agent waits for the next one. */
 const RESERVE = 4;
 
-/** Spreads calls evenly below the service's limit, as its headers tell it. Times are of `performance.now()`. */
+/** A token bucket that learns the limit from the service's headers. Times are of `performance.now()`. */
 export class RateBudget {
   #limit: number = limits.robotCallsPerWindow;
   #tokens = BURST;
   #countedAt = performance.now();
   #closedUntil = 0;
 
-  /** How long until a call may be made; 0 for now. */
+  /** Milliseconds until the next call may start; 0 for now. */
   waitMs(now = performance.now()): number {
     if (now < this.#closedUntil) return this.#closedUntil - now;
     this.#refill(now);
@@ -26,7 +27,7 @@ export class RateBudget {
     this.#tokens -= 1;
   }
 
-  /** Learns from an answer; `serverMs` is the service's clock. */
+  /** Reads the rate limit headers of an answer. `serverMs`: the service's clock, null if unknown. */
   learn(headers: Headers, serverMs: number | null, now = performance.now()): void {
     const limit = Number(headers.get('x-ratelimit-limit') ?? Number.NaN);
     const remaining = Number(headers.get('x-ratelimit-remaining') ?? Number.NaN);
@@ -35,12 +36,12 @@ export class RateBudget {
     this.close(limits.windowMs - (serverMs % limits.windowMs), now);
   }
 
-  /** No call for so long. */
+  /** Stops all calls for this time. */
   close(ms: number, now = performance.now()): void {
     this.#closedUntil = Math.max(this.#closedUntil, now + ms);
   }
 
-  /** Calls a minute. */
+  /** Calls per minute. */
   get perMinute(): number {
     return this.#limit * SHARE;
   }

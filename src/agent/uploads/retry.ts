@@ -1,13 +1,14 @@
+// What a failed call means, and when its record may be tried again.
 import { SvcError } from '../../base/svc-error.ts';
 
 /**
- * What an error of a call means for what is to be delivered:
- * - `link`: nothing can be delivered now; the same later.
- * - `key`: nothing until there is another key.
- * - `credits`: no completion until the account has credits, or the chain can be read.
- * - `record`: this record later, others now.
- * - `slow`: too large for the time that the service gives, or for what stands before it.
- * - `refused`: this record never.
+ * What an error means for the queues:
+ * - `link`: pause all uploads.
+ * - `key`: pause all uploads until the key changes.
+ * - `credits`: pause completions until the account has credits or the chain can be read.
+ * - `record`: try this record later, and others now.
+ * - `slow`: the request is too large for the service's time limit or for something before it.
+ * - `refused`: the service will never accept this record.
  */
 export type Verdict = 'link' | 'key' | 'credits' | 'record' | 'slow' | 'refused';
 
@@ -26,37 +27,37 @@ const verdicts: Readonly<Record<string, Verdict>> = {
   internal_error: 'record',
   request_timeout: 'slow',
   timed_out: 'slow',
-  // Nothing was sent, and nothing ever would be.
+  // The client refused to send it and always will.
   invalid_body: 'refused',
   invalid_path: 'refused',
 };
 
-/** No answer holds the agent up for longer, whoever it came from. */
+/** Upper bound for `Retry-After`, in case something on the way asks for more. */
 const LONGEST_RETRY_AFTER_MS = 60 * 60_000;
 
-/** A code that is not in the table is refused where the service says that it is the caller's fault. */
+/** An unknown code counts as refused if its HTTP status is 4xx. */
 export function verdictOf({ code, details }: SvcError): Verdict {
   const status = typeof details.status === 'number' ? details.status : 0;
   if (code === 'unexpected_answer' && status === 413) return 'slow';
   return verdicts[code] ?? (status >= 400 && status < 500 ? 'refused' : 'record');
 }
 
-/** Whether no answer of the service came, which may be the record's doing: something on the way may take no such body. */
+/** Whether no answer of the service arrived. The record may be the cause: a proxy on the way may drop such a body. */
 export function isLost({ code }: SvcError): boolean {
   return code === 'timed_out' || code === 'service_unreachable' || code === 'unexpected_answer';
 }
 
-/** What the service asked to wait; 0 where it did not. */
+/** `Retry-After` of the answer in milliseconds; 0 without it. */
 export function retryAfterMs(error: SvcError): number {
   const { retry_after: seconds } = error.details;
   if (typeof seconds !== 'number') return 0;
   return Math.min(seconds * 1000, LONGEST_RETRY_AFTER_MS);
 }
 
-/** Any error of a call as one of the family; a bug is thrown on. `timeout` ended the call if it is aborted. */
+/** The error of a call as a SvcError. Bugs are thrown. `timeout`: the signal that may have ended the call. */
 export function callError(error: unknown, timeout?: AbortSignal): SvcError {
   if (error instanceof SvcError) return error;
-  // What an abort rejects with differs from one transport to another.
+  // The rejection after an abort differs between transports.
   if (timeout?.aborted) {
     return new SvcError('timed_out', 'The service took too long to answer.', { retryable: true });
   }
@@ -69,25 +70,25 @@ export interface RetryRange {
 }
 
 /**
- * A random part of a wait that doubles with each failure in a row (from 1), at its longest too, so that robots which
- * lost the network together do not come back together.
+ * A random part of a wait that doubles with each failure in a row, counted from 1, up to `maxMs`. Always
+ * random, so that robots that lost the network together do not return together.
  */
 export function retryMs(failures: number, range: RetryRange, random = Math.random): number {
   return random() * Math.min(range.firstMs * 2 ** (failures - 1), range.maxMs);
 }
 
-/** When what failed may be tried again. Times are of `performance.now()`. */
+/** When failed records may be tried again. Times are of `performance.now()`. */
 export class Retries {
   readonly #entries = new Map<string, { failures: number; at: number }>();
 
-  /** `retryAfterMs`: the least that the service asked for. */
+  /** `retryAfterMs`: lower bound that the service asked for. */
   failed(name: string, range: RetryRange, retryAfterMs = 0): void {
     const failures = (this.#entries.get(name)?.failures ?? 0) + 1;
     const at = performance.now() + Math.max(retryAfterMs, retryMs(failures, range));
     this.#entries.set(name, { failures, at });
   }
 
-  /** Not before so long, and no failure. */
+  /** Waits at least this long, without counting a failure. */
   hold(name: string, ms: number): void {
     const { failures, at } = this.#entries.get(name) ?? { failures: 0, at: 0 };
     this.#entries.set(name, { failures, at: Math.max(at, performance.now() + ms) });
@@ -101,13 +102,13 @@ export class Retries {
     return this.#entries.get(name)?.failures ?? 0;
   }
 
-  /** Milliseconds until it may be tried; 0 for now. */
+  /** Milliseconds until the next try; 0 for now. */
   waitMs(name: string): number {
     const at = this.#entries.get(name)?.at ?? 0;
     return Math.max(0, at - performance.now());
   }
 
-  /** Everything may be tried at once. */
+  /** Allows every next try now. */
   clear(): void {
     this.#entries.clear();
   }

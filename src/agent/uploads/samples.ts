@@ -1,3 +1,4 @@
+// Delivers samples: the newest once a second, and the backlog in parallel requests.
 import type { Logger } from '../../base/logger.ts';
 import type { SvcError } from '../../base/svc-error.ts';
 import { canonicalJson } from '../../proof/canonical-json.ts';
@@ -12,26 +13,28 @@ import { callError, isLost, Retries, verdictOf } from './retry.ts';
 import type { ServiceClient } from './service-client.ts';
 import { givenOrOwn } from './time.ts';
 
+/** Requests with the newest samples under way at once. */
 const LIVE_PARALLEL = 2;
-/** Requests with samples of the backlog under way at once. */
+/** Requests of the backlog under way at once. */
 const PARALLEL = 4;
-/** Batches of the backlog that are batches in one commit. */
+/** Batches made in one commit. */
 const BATCHES_PER_COMMIT = 8;
-/** A batch that failed so often with a network that works for others is cut in two. */
+/** A batch that failed this often, while other calls succeed, is halved. */
 const MOST_FAILURES = 3;
-/** A batch that took no longer may be twice as large. */
+/** A batch delivered within this time lets the next ones be twice as large. */
 const EASY_MS = 5_000;
-/** Delivers samples: the newest once a second, and the backlog beside them. */
+
+/** Uploads of samples in batches: ranges of samples that stay together when their request is repeated. */
 export class SampleUploads {
   readonly #spool: Spool;
   readonly #service: ServiceClient;
   readonly #logger: Logger;
   readonly #retries = new Retries();
-  /** Batches that are not delivered, oldest first; those under way are not among them. */
+  /** Batches not delivered and not under way, oldest first. */
   #batches: Batch[];
-  /** Of the spool's file: the batches of an earlier one are none of this. */
+  /** Generation of the spool's file that the batches belong to. */
   #generation: number;
-  /** Samples of a request: fewer on a line that is too slow for them. */
+  /** Largest number of samples in a request. It shrinks on a slow network. */
   #most: number = limits.samplesPerRequest;
   #underWay = 0;
   #liveUnderWay = 0;
@@ -47,12 +50,12 @@ export class SampleUploads {
     this.#generation = spool.generation;
   }
 
-  /** Samples that the service took since the start. */
+  /** Samples delivered since the start. */
   get delivered(): number {
     return this.#delivered;
   }
 
-  /** The newest samples, when their time has come; else how long until then; null for nothing. */
+  /** A request with the newest samples if one is due, else the time until then; null without samples. */
   nextLive(): (() => Promise<void>) | { waitMs: number } | null {
     this.#forgetOldBatches();
     const waitMs = this.#lastLive + this.#service.pauses.liveEveryMs - performance.now();
@@ -60,20 +63,20 @@ export class SampleUploads {
     return waitMs > 0 ? { waitMs } : () => this.#sendLive();
   }
 
-  /** Fixes batches of the backlog, for calls to come; null when there are enough. */
+  /** Makes batches of the backlog for the next requests; null if there are enough. */
   prepare(): Promise<void> | null {
     if (this.#batching || this.#batches.length >= PARALLEL || !this.#hasBacklog()) return null;
     return this.#batchBacklog();
   }
 
-  /** After a salvage all that is left of them is in no batch. */
+  /** Recovery of the spool dissolves all batches. */
   #forgetOldBatches(): void {
     if (this.#generation === this.#spool.generation) return;
     this.#generation = this.#spool.generation;
     this.#batches = this.#spool.read(({ samples }) => samples.batches());
   }
 
-  /** A batch of the backlog; else how long until there may be one; null for nothing. */
+  /** A request of the backlog, else the time until a retry is due; null for nothing. */
   next(): (() => Promise<void>) | { waitMs: number } | null {
     if (this.#underWay >= PARALLEL) return null;
     let waitMs = Number.POSITIVE_INFINITY;
@@ -85,7 +88,7 @@ export class SampleUploads {
     return Number.isFinite(waitMs) ? { waitMs } : null;
   }
 
-  /** Samples that are in no batch. */
+  /** Whether any sample is in no batch. */
   #hasUnbatched(): boolean {
     return this.#spool.read(({ samples }) => {
       const last = samples.ends()?.last ?? 0;
@@ -93,7 +96,7 @@ export class SampleUploads {
     });
   }
 
-  /** More than the next live request takes, or older samples that no live one will. */
+  /** Whether the next live request leaves samples behind. */
   #hasBacklog(): boolean {
     return this.#spool.read(({ samples }) => samples.hasUnbatchedBefore(limits.samplesPerRequest));
   }
@@ -131,7 +134,7 @@ export class SampleUploads {
     }
   }
 
-  /** A batch that the spool could not write about is still to be sent. */
+  /** Keeps a batch in the queue if the spool could not record its outcome. */
   async #sendOrKeep(batch: Batch): Promise<void> {
     try {
       await this.#send(batch);
@@ -158,7 +161,7 @@ export class SampleUploads {
     });
   }
 
-  /** Why the service does not have them; null when it has. */
+  /** Null if the service has the samples, else the error. */
   async #deliver(records: StoredRecord[]): Promise<SvcError | null> {
     if (records.length === 0) return null;
     try {
@@ -228,7 +231,7 @@ export function sampleBody(record: SpoolRecord, epochMs: number | null): NewSamp
   return time.corrected ? withNote(sample, record) : sample;
 }
 
-/** What the clocks said, where the time is a corrected one and the metrics have room to say so. */
+/** Notes the clocks in the metrics of a sample with a corrected time, if there is room. */
 function withNote(sample: NewSample, { wallMs, boot, monoMs }: SpoolRecord): NewSample {
   const note: JsonObject = {
     wall: formatTimestamp(wallMs),

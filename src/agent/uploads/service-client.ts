@@ -1,3 +1,4 @@
+// Calls the service as the robot: key, identity, rate, and pauses after failures.
 import { Agent as HttpAgent } from 'node:http';
 import { Agent as HttpsAgent } from 'node:https';
 import type { Logger } from '../../base/logger.ts';
@@ -29,32 +30,35 @@ export interface ServiceClientOptions {
   readonly pauses: UploaderPauses;
 }
 
-/** How far the agent has come with the service. */
+/** State of the connection, as `svc-agent status` shows it. */
 export type ServiceState =
-  /** Not asked yet, or no answer came. */
+  /** Not tried yet, or no answer arrived. */
   | 'disconnected'
-  /** The key is the robot's, and the service answers. */
+  /** The service answers and accepts the key. */
   | 'connected'
   | 'key_unusable'
   | 'key_refused'
-  /** The key is another robot's than the records. */
+  /** The key belongs to another robot than the records. */
   | 'foreign_key';
 
-/** Time for an answer; beside it each 500 bytes of a body have a second. */
+/** Time limits of a call. Each 500 bytes of its body add a second. */
 const ANSWER_MS = 60_000;
 const COMPLETION_MS = 120_000;
 
-/** A key that was refused is tried again, for the service may have been restored. */
+/** A refused key is tried again after this time, in case the service was restored. */
 const SAME_KEY_MS = 15 * 60_000;
 
 const CONNECTION = 'connection';
-/** What the service asked to wait: an answer to a call from before does not end it, as it ends the agent's own wait. */
+/**
+ * Retry name of the pause that the service asked for. Unlike the agent's own pause, an answer to an earlier
+ * call does not end it.
+ */
 const ASKED = 'asked';
 
-/** Calls under way at once. */
+/** Most calls under way at once. */
 const MAX_CONCURRENT = 32;
 
-/** Speaks with the service as the robot: key, identity, pace, and when to try again. */
+/** One robot's connection to the service. */
 export class ServiceClient {
   readonly rate = new RateBudget();
   readonly pauses: UploaderPauses;
@@ -74,8 +78,8 @@ export class ServiceClient {
   #keySeen: string | null = null;
   #lookedAt = 0;
   /**
-   * Calls that may be under way, with a fraction: halved where one of several took too long, so that fewer share a slow
-   * line, and one more after as many answers as there were calls at once.
+   * Limit of concurrent calls, with a fraction. It is halved when one of several calls is too slow, so that
+   * fewer share a slow network, and grows by one after as many answers as there were concurrent calls.
    */
   #concurrent = MAX_CONCURRENT;
   #underWay = 0;
@@ -111,23 +115,23 @@ export class ServiceClient {
     };
   }
 
-  /** Between two tries of what failed so. */
+  /** Range of pauses after this error. */
   retryRange(error: SvcError): RetryRange {
     return isLost(error) ? this.pauses.lost : this.pauses.usual;
   }
 
-  /** Whether one more call would be too many; the end of any changes that. */
+  /** Whether the limit of concurrent calls is reached. */
   get isFull(): boolean {
     return this.#underWay >= Math.floor(this.#concurrent);
   }
 
-  /** Milliseconds until the service may be asked; 0 for now. */
+  /** Milliseconds until the next call may start; 0 for now. */
   waitMs(): number {
     const [own, asked] = [this.#retries.waitMs(CONNECTION), this.#retries.waitMs(ASKED)];
     return Math.max(own, asked, this.rate.waitMs());
   }
 
-  /** Reads the key and asks the service whose it is. Resolves whatever the outcome; `state` has it. */
+  /** Reads the key and asks the service for its robot. Resolves in any case; `state` has the outcome. */
   async connect(): Promise<void> {
     let key: string;
     this.#keySeen = await keyVersion(this.#options.key);
@@ -151,15 +155,15 @@ export class ServiceClient {
     } catch (error) {
       const known = callError(error);
       if (verdictOf(known) === 'key') this.#refused = { key, at: performance.now() };
-      // Whatever it was, it is not asked again at once.
+      // Any failure pauses the next try.
       else if (this.#retries.waitMs(CONNECTION) === 0)
         this.#retries.failed(CONNECTION, this.pauses.usual);
     }
   }
 
   /**
-   * One call, which the caller has taken from the pace. Rejects with a SvcError, `timed_out` among them; what it
-   * means for other calls is noted here.
+   * Makes one call, which the caller has taken from `rate`, and records what its outcome means for other calls.
+   * @throws SvcError, `timed_out` among them
    */
   async call<Name extends RouteName>(
     name: Name,
@@ -173,7 +177,7 @@ export class ServiceClient {
     const startedAt = performance.now();
     this.#underWay += 1;
     try {
-      // The signal is a member that every input may have.
+      // Every input accepts a signal.
       const answer = await this.#client.call(name, { ...input, signal } as never);
       this.#succeeded(answer.headers, performance.now() - startedAt);
       return answer;
@@ -186,7 +190,7 @@ export class ServiceClient {
     }
   }
 
-  /** Whether the key's file is another than when it was read; then the service is asked anew, at once. */
+  /** Looks whether the key file changed. If so, the next round connects at once. */
   async lookAtKey(): Promise<boolean> {
     if (this.#keySeen === null || performance.now() - this.#lookedAt < this.pauses.keyCheck.firstMs)
       return false;
@@ -234,7 +238,7 @@ export class ServiceClient {
     const serverMs = Date.parse(headers.get('date') ?? '');
     const known = Number.isNaN(serverMs) ? null : serverMs;
     this.rate.learn(headers, known);
-    // The header is cut to the second.
+    // The date header is cut to the second.
     if (known !== null) {
       this.#offsetMs = Math.round(this.#options.clock.now().wallMs - tookMs / 2 - known - 500);
     }
@@ -255,22 +259,22 @@ export class ServiceClient {
 
   #serviceFailed(error: SvcError, startedAt: number): void {
     this.#retries.hold(ASKED, retryAfterMs(error));
-    // Calls that were under way together fail together: that is one failure.
+    // Calls under way together fail together and count as one failure.
     if (startedAt < this.#failedAt) return;
     this.#failedAt = performance.now();
     if (this.#underWay > 1) this.#concurrent = Math.max(1, this.#concurrent / 2);
-    // That a record came too slowly, or was too large, says nothing of others.
+    // A slow or too large record says nothing about other records.
     if (verdictOf(error) === 'slow' && error.code !== 'timed_out') return;
     this.#retries.failed(CONNECTION, this.pauses.usual);
     if (!isLost(error)) return;
-    // The next call is a small one, which tells whether others make sense.
+    // The next call is a small one that tests the connection.
     if (this.connected)
       this.#options.logger.warn({ code: error.code }, 'the service does not answer');
     this.#state = 'disconnected';
     this.#dropIdleConnections();
   }
 
-  /** What was lost with one connection is lost with all that were open then; each would wait for its time-out anew. */
+  /** All connections are likely lost with one. Each would otherwise wait for its own time-out. */
   #dropIdleConnections(): void {
     const idle = Object.values(this.#agents).flatMap(({ freeSockets }) =>
       Object.values(freeSockets).flat(),

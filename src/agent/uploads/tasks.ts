@@ -1,3 +1,4 @@
+// Delivers claims and completions, and fetches receipts.
 import type { Logger } from '../../base/logger.ts';
 import { SvcError } from '../../base/svc-error.ts';
 import type { Input } from '../../client/client.ts';
@@ -12,16 +13,16 @@ import { callError, isLost, Retries, retryAfterMs, type Verdict, verdictOf } fro
 import type { ServiceClient } from './service-client.ts';
 import { occurredAt } from './time.ts';
 
-/** Completions under way at once, each of which may wait for a block; claims and polls. */
+/** Calls under way at once, by kind. Completions may wait for a block. */
 const PARALLEL = { completion: 16, claim: 4, poll: 4 };
-/** Errands of a kind looked at; more than can wait for a retry at once, or others would not be seen. */
+/** Uploads looked at for each kind. It must exceed those that wait for a retry, or the rest would starve. */
 const LOOKED_AT = 2000;
 
 const CREDITS = 'credits';
 
 type TaskOfService = Answer<'getTask'>['body']['task'];
 
-/** Delivers claims and completions, and fetches receipts. */
+/** Uploads of claims and completions, and polls for receipts. */
 export class TaskUploads {
   readonly #spool: Spool;
   readonly #service: ServiceClient;
@@ -41,7 +42,7 @@ export class TaskUploads {
     return this.#withoutCredits;
   }
 
-  /** One call to make now, else how long until there may be one; null for nothing. */
+  /** The next call, else the time until a retry is due; null for nothing. */
   next(): (() => Promise<void>) | { waitMs: number } | null {
     let waitMs = Number.POSITIVE_INFINITY;
     for (const kind of ['completion', 'claim', 'poll'] as const) {
@@ -53,7 +54,7 @@ export class TaskUploads {
     return Number.isFinite(waitMs) ? { waitMs } : null;
   }
 
-  /** One call of the kind, else how long until there may be one; Infinity for nothing. */
+  /** The next call of the kind, else milliseconds until a retry is due; Infinity for nothing. */
   #nextOf(kind: TaskUpload['kind']): (() => Promise<void>) | number {
     const held = kind === 'completion' ? this.#creditsWaitMs() : 0;
     if (held > 0) return held;
@@ -103,11 +104,14 @@ export class TaskUploads {
     }
   }
 
-  /** A claim made before this spool was, with another time: the task is there, and is what was claimed. */
+  /**
+   * The id is in use. If the service's task has the content of the claim, an earlier spool of this robot
+   * delivered it.
+   */
   async #conflicting(claim: Claim, conflict: SvcError): Promise<void> {
     const answer = await this.#call('getTask', { params: { id: claim.id } });
     if (answer instanceof SvcError) {
-      // Whose task it is, the service alone can tell; only its word refuses the claim.
+      // Only the service's word that the task is another caller's refuses the claim.
       return this.#failed(claim, answer.code === 'not_found' ? conflict : answer);
     }
     const { task } = answer.body;
@@ -158,7 +162,7 @@ export class TaskUploads {
     if (verification !== null) {
       await this.#settle(completion, verification);
     } else if (anchor === null || anchor.state === 'failed') {
-      // The service let it go, or was put back to before it: it is handed in again.
+      // The service dropped the completion, or was restored to a time before it.
       await this.#spool.update(({ tasks }) => tasks.requeue(id));
       this.#retries.failed(id, this.#service.pauses.usual);
     } else {
@@ -166,7 +170,7 @@ export class TaskUploads {
     }
   }
 
-  /** The service has had the claim and was put back to before it: it is made again, and the proof handed in again. */
+  /** If the service was restored to a time before the claim, claim and completion are queued again. */
   async #unknownTask(completion: Completion, error: SvcError): Promise<void> {
     const { id } = completion;
     const isOwn = await this.#spool.update(({ tasks }) => tasks.requeueTask(id));
@@ -178,13 +182,13 @@ export class TaskUploads {
     this.#retries.failed(id, this.#service.pauses.usual);
   }
 
-  /** The answer, or why there is none; what the spool does with it is not part of it. */
+  /** The answer or the error of a call. Errors of the spool are not among them. */
   async #call<Name extends 'createTask' | 'completeTask' | 'getTask'>(
     name: Name,
     input: Input<Name>,
   ): Promise<Answer<Name> | SvcError> {
     try {
-      // One member of a union of inputs is no input of one of the union's routes to the compiler.
+      // TypeScript cannot match one input of the union to one route of the union.
       return await this.#service.call(name, input as never);
     } catch (error) {
       return callError(error);
@@ -197,7 +201,7 @@ export class TaskUploads {
     this.#retries.failed(id, this.#service.pauses.poll, waitMs);
   }
 
-  /** Only with the receipt of this very proof the completion leaves. */
+  /** The completion leaves the spool only with the receipt of its own proof. */
   async #settle(completion: Completion, verification: Verification): Promise<void> {
     const { id, proofHash } = completion;
     this.#retries.succeeded(id);
@@ -218,7 +222,7 @@ export class TaskUploads {
     const verdict: Verdict = verdictOf(error);
     if (verdict === 'refused') return this.#refuse(record, error);
     if (verdict === 'credits') this.#outOfCredits(error);
-    // A key or a link that fails holds up everything; the record itself may go on at once, unless it was its doing.
+    // Failures of key and connection pause all uploads. The record gets a pause of its own only if it may be the cause.
     if (verdict === 'record' || verdict === 'slow')
       this.#retries.failed(record.id, this.#service.pauses.usual);
     else if (isLost(error)) this.#retries.failed(record.id, this.#service.pauses.lost);
@@ -256,12 +260,10 @@ function sameJson(a: unknown, b: unknown): boolean {
   return canonicalJson(a) === canonicalJson(b);
 }
 
-/*
- * What goes to the service. Each body follows from what is durable alone, the record and the epoch of its boot,
- * so that a repeated request has the same bytes.
+/**
+ * `occurred_at` is the time of the claim, because the service may receive it much later. The body depends on
+ * durable data alone, the record and its boot's epoch, so that repeated requests are equal byte by byte.
  */
-
-/** `occurred_at` says when the robot claimed, for the service may hear of it much later. */
 export function claimBody(record: SpoolRecord, epochMs: number | null): Body<'createTask'> {
   const content: Omit<Body<'createTask'>, 'id'> = JSON.parse(record.body);
   return {

@@ -1,9 +1,10 @@
+// Corrects the times of records whose wall clock was wrong.
 import { formatTimestamp, parseTimestamp } from '../../protocol/timestamp.ts';
 import type { Instant } from '../clock.ts';
 import type { SpoolRecord } from '../spool/records.ts';
 import type { AgentState } from '../spool/state.ts';
 
-/** A wall clock that is off by less is taken at its word. */
+/** Largest error of the wall clock that is not corrected. */
 export const TOLERANCE_MS = 60_000;
 
 export interface CorrectedTime {
@@ -13,8 +14,8 @@ export interface CorrectedTime {
 }
 
 /**
- * When it happened: by the wall clock, unless that was off by more than a minute; then by the monotonic clock
- * of its boot. `epochMs`: the service's time when that clock was 0; null where it is not known.
+ * The time of a record: by the wall clock, or by the monotonic clock if the wall clock was off by more than a
+ * minute. `epochMs`: the service's time when the monotonic clock was 0; null if unknown.
  */
 export function timeOf({ wallMs, monoMs }: Instant, epochMs: number | null): CorrectedTime {
   if (epochMs === null) return { ms: wallMs, corrected: false };
@@ -25,8 +26,8 @@ export function timeOf({ wallMs, monoMs }: Instant, epochMs: number | null): Cor
 }
 
 /**
- * A time that a program of the same machine gave along: moved as the wall clock is, where it was read from that,
- * which it was if it is nearer to the wrong time than to the right one.
+ * A time that a program gave. It is shifted like the wall clock if it was read from a wrong wall clock, which
+ * is assumed if it is nearer to the wrong time than to the corrected one.
  */
 export function givenTime(givenMs: number, instant: Instant, time: CorrectedTime): CorrectedTime {
   const ofWrongClock = Math.abs(givenMs - instant.wallMs) < Math.abs(givenMs - time.ms);
@@ -35,13 +36,14 @@ export function givenTime(givenMs: number, instant: Instant, time: CorrectedTime
     : { ms: givenMs, corrected: false };
 }
 
-/** No robot of this software ran before. */
+/** This software did not exist before. */
 const EARLIEST_MS = Date.UTC(2025, 0, 1);
 
 /**
- * Fixes what the monotonic clocks meant, once for each boot and before anything of it is sent. Of this boot the service's
- * clock tells; of an earlier one that never reached the service its own wall clock does, if that lies between
- * what was known before it and now; else it is taken to have ended when the boot after it began.
+ * Determines the epoch of each boot once, before any of its records is sent. For the current boot it follows
+ * from the service's clock. For an earlier boot that never reached the service it follows from the wall
+ * clock, if that is between the last contact and the start of the next boot. Otherwise the boot is assumed to
+ * have ended when the next one started.
  */
 export function fixBootEpochs(state: AgentState, now: Instant, serverMs: number): void {
   const known = state.epochOf(now.boot);
@@ -50,7 +52,7 @@ export function fixBootEpochs(state: AgentState, now: Instant, serverMs: number)
   let beginningOfNext = epochMs;
   for (const first of state.bootsWithoutEpoch()) {
     if (first.boot === now.boot) continue;
-    // The clock may have been set in the meantime: its last word counts.
+    // The clock may have been set meanwhile, so its latest reading counts.
     const last = state.lastSampleOf(first.boot) ?? first;
     const earliest = Math.max(EARLIEST_MS, state.lastContactMs() ?? 0) - TOLERANCE_MS;
     const plausible = last.wallMs >= earliest && last.wallMs <= beginningOfNext;

@@ -1,3 +1,4 @@
+// Decides which upload starts next, and runs the rounds that start them.
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from '../../base/logger.ts';
 import { SvcError } from '../../base/svc-error.ts';
@@ -9,22 +10,22 @@ import { SampleUploads } from './samples.ts';
 import { ServiceClient, type ServiceClientOptions } from './service-client.ts';
 import { TaskUploads } from './tasks.ts';
 
-/** A robot that asks for a task waits so long for the service. */
+/** Longest wait of a local caller for the service. */
 const READ_MS = 5_000;
 
-/** The rate that `status` shows is that of so long. */
+/** Period of the delivery rate in the status. */
 const RATE_MS = 60_000;
 
 const SPOOL = 'spool';
 
-/** For what a call that was ended has to write. */
+/** Time for aborted calls to write their outcome. */
 const LAST_MS = 2_000;
 
 export type UploaderOptions = ServiceClientOptions & { readonly logger: Logger };
 
 /**
- * Delivers what is in the spool, as long as it runs: the newest samples once a second, then claims and completions,
- * then events, then the backlog, at the pace that the service allows.
+ * Starts to deliver the spool at the allowed rate. Order: the newest samples once a second, claims and
+ * completions, events, the backlog of samples.
  */
 export function startUploader(options: UploaderOptions): Uploader {
   return new Uploader(options);
@@ -57,7 +58,7 @@ export class Uploader {
     this.#wake();
   }
 
-  /** The task as the service has it. Rejects with the service's error, or `service_unreachable`. */
+  /** The task as the service has it. Rejects with the service's error or `service_unreachable`. */
   async readTask(id: string): Promise<Answer<'getTask'>['body']> {
     if (!this.#service.connected || this.#service.waitMs() > READ_MS) throw unreachable();
     this.#service.rate.take();
@@ -73,7 +74,7 @@ export class Uploader {
     }
   }
 
-  /** When it last went round, of `performance.now()`: a watchdog sees by it that it is alive. */
+  /** The `performance.now()` of the last round. The watchdog reads it. */
   get progressAt(): number {
     return this.#progressAt;
   }
@@ -87,7 +88,7 @@ export class Uploader {
     };
   }
 
-  /** Starts no call any more, and resolves when those under way have ended, or after so long. */
+  /** Starts no more calls. Resolves when those under way end, or after about `graceMs`. */
   async stop(graceMs: number): Promise<void> {
     this.#stopped = true;
     clearTimeout(this.#timer);
@@ -124,7 +125,7 @@ export class Uploader {
     }
   }
 
-  /** Starts what can be started, and answers how long until more can, in milliseconds. */
+  /** Starts every call that may start now. Returns milliseconds until more may start. */
   #startCalls(): number {
     for (;;) {
       const closed = Math.max(this.#service.waitMs(), this.#spoolRetries.waitMs(SPOOL));
@@ -142,7 +143,7 @@ export class Uploader {
         this.#events.next(),
         this.#samples.next(),
       ];
-      // On a line so slow that live samples alone would fill it, every second call is another.
+      // On a network that live samples alone would fill, every second call is another one.
       const found = this.#sentLive ? [...others, live] : [live, ...others];
       const call = found.find((one) => typeof one === 'function');
       if (call === undefined) return earliest(found);
@@ -175,7 +176,10 @@ export class Uploader {
     this.#underWay.add(tracked);
   }
 
-  /** Calls answer by themselves; what else fails is the spool, or a bug, and at once it would fail again. */
+  /**
+   * Failed calls are handled where they are made. This is an error of the spool or a bug, and would fail
+   * again at once.
+   */
   #workFailed(error: unknown): void {
     if (this.#spoolRetries.waitMs(SPOOL) > 0) return;
     this.#spoolRetries.failed(SPOOL, this.#options.pauses.spool);

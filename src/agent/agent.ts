@@ -10,7 +10,7 @@ import { listenOnLoopback, listenOnSocket } from './local-api/listen.ts';
 import { openSpool } from './spool/spool.ts';
 import { type AgentStatus, readStatus, watchDiskWrites } from './status.ts';
 import { PAUSES, type UploaderPauses } from './uploads/retry.ts';
-import { startUploader } from './uploads/uploader.ts';
+import { Uploader } from './uploads/uploader.ts';
 
 /** Time that calls under way get to finish when the agent stops. */
 const GRACE_MS = 3_000;
@@ -55,7 +55,7 @@ export async function startAgent(
   const stopping = new AbortController();
   setMaxListeners(0, stopping.signal);
   await spool.update(({ state }) => state.noteBoot(clock.now()));
-  const uploader = startUploader({ serviceUrl, key, spool, clock, logger, pauses });
+  const uploader = new Uploader({ serviceUrl, key, spool, clock, logger, pauses });
   const status = () => readStatus(spool, uploader, writes.lastHour());
   const progressAt = () => Math.min(uploader.progressAt, spool.progressAt);
   const apis: LocalApi[] = [];

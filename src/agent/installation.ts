@@ -36,7 +36,7 @@ export const agentInstallation: Installation = {
 };
 
 /** Absolute paths in the unit that `svc-agent install` wrote. */
-export interface InstalledUnit {
+interface InstalledUnit {
   /** Environment file of the service. */
   readonly environmentFile: string;
   /** File that systemd copies the key from whenever the service starts. */

@@ -4,6 +4,7 @@ import path from 'node:path';
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { SpoolRecord } from '../../src/agent/spool/records.ts';
+import type { Batch } from '../../src/agent/spool/samples.ts';
 import type { Spool } from '../../src/agent/spool/spool.ts';
 import { hashProof } from '../../src/proof/hash.ts';
 import type { Task, Verification } from '../../src/protocol/resources.ts';
@@ -217,13 +218,11 @@ describe('samples', () => {
 
   it('are halved down to the one that is refused, and the others go on', async () => {
     spool.recordSamples(samples(5));
-    let batch = await spool.update(({ samples: table }) => table.batchOldest(5));
-    for (;;) {
-      const halves = batch === null ? null : await spool.halve(batch);
-      if (halves === null) break;
-      batch = halves[0];
-    }
-    if (batch === null) throw new Error('no batch');
+    const whole = await spool.update(({ samples: table }) => table.batchOldest(5));
+    if (whole === null) throw new Error('no batch');
+    const halve = (batch: Batch) => spool.update(({ samples: table }) => table.halve(batch));
+    let batch = whole;
+    for (let half = await halve(batch); half !== null; half = await halve(batch)) batch = half[0];
 
     await spool.refuseSamples(batch, { code: 'invalid_sample', message: 'No.' });
 
@@ -239,7 +238,7 @@ describe('samples', () => {
       return { first: batch, second: table.batchOldest(4000) };
     });
     if (first === null || second === null) throw new Error('no batch');
-    const halves = await spool.halve(first);
+    const halves = await spool.update(({ samples: table }) => table.halve(first));
     if (halves === null) throw new Error('no halves');
     await spool.update(({ samples: table }) => {
       table.remove(second);

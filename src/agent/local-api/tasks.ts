@@ -61,19 +61,6 @@ function viewTask({ id, body, wallMs, answer }: Omit<Claim, 'seq'>): Task {
   return { id, title, description: description ?? null, status: 'claimed', created_at };
 }
 
-/** Answer of `complete` while there is no receipt. */
-export interface Accepted {
-  error: 'anchor_unconfirmed';
-  message: string;
-  proof_hash: string;
-  tx_hash: null;
-  explorer_url: null;
-  /** `queued` on this machine, or `accepted` by the service. */
-  state: Completion['state'];
-  task_id: string;
-  queued_at: string;
-}
-
 /**
  * Accepts a proof. It is durable when it resolves. Waits for the receipt until `enough` aborts.
  * @throws SvcError `payload_too_large`, `already_completed`, `completion_in_progress`, `spool_full`, and the
@@ -85,7 +72,8 @@ export async function completeTask(
   proof: object,
   enough: AbortSignal,
 ): Promise<
-  { status: 200; body: { verification: Verification } } | { status: 202; body: Accepted }
+  | { status: 200; body: { verification: Verification } }
+  | { status: 202; body: ReturnType<typeof accepted> }
 > {
   const body = documentText('proof', proof, limits.proofBytes);
   const proofHash = hashCanonicalText(body);
@@ -120,10 +108,12 @@ export async function completeTask(
   const completion = spool.findCompletion(taskId);
   if (completion !== null) return { status: 202, body: accepted(completion) };
   const refusal = spool.findRefusal(taskId);
-  throw refusal === null ? taskNotFound() : refusalError('proof', refusal);
+  if (refusal !== null) throw refusalError('proof', refusal);
+  throw agentError('not_found', 'There is no such task for this caller.');
 }
 
-function accepted({ id, proofHash, state, wallMs }: Completion): Accepted {
+/** Answer of `complete` while there is no receipt. `state`: `queued` on this machine, or `accepted` by the service. */
+function accepted({ id, proofHash, state, wallMs }: Completion) {
   return {
     error: 'anchor_unconfirmed',
     message: `The proof is stored on this machine and will be anchored; poll GET /api/v1/tasks/${id}`,
@@ -195,16 +185,9 @@ function refusalError(what: 'claim' | 'proof', { code, message }: Refusal) {
   return agentError(known, `The service refused the ${what} of this task: ${message}`);
 }
 
-function taskNotFound() {
-  return agentError('not_found', 'There is no such task for this caller.');
-}
-
 function spoolFull() {
-  return agentError(
-    'spool_full',
-    'The space for claims and proofs that are not delivered is used up.',
-    {
-      hint: 'Let the service be reached, or raise SVC_AGENT_SPOOL_MAX_MB.',
-    },
-  );
+  const message = 'The space for claims and proofs that are not delivered is used up.';
+  return agentError('spool_full', message, {
+    hint: 'Let the service be reached, or raise SVC_AGENT_SPOOL_MAX_MB.',
+  });
 }

@@ -78,7 +78,7 @@ export function unusable(folder: string, cause: unknown): SvcError {
   });
 }
 
-export type DatabaseErrorKind = 'busy' | 'damaged' | 'full' | 'other';
+type DatabaseErrorKind = 'busy' | 'damaged' | 'full' | 'other';
 
 /** What an error of SQLite means for the spool; null for other errors. */
 export function databaseErrorKind(error: unknown): DatabaseErrorKind | null {

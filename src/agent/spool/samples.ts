@@ -176,7 +176,8 @@ export class SampleTable {
       const end = free.at(-1);
       if (end === undefined) break;
       at = end.seq + 1;
-      dropped = this.#thin(free, 2 ** (level + 1));
+      const kept = free.filter(({ seq }) => seq % 2 ** (level + 1) === 0);
+      dropped = this.#drop(free, kept);
     }
     if (at > from) {
       thinned[level] = at;
@@ -196,14 +197,7 @@ export class SampleTable {
     return rows;
   }
 
-  /** Keeps the rows whose number is divisible by `divisor`. Writing them again frees whole pages. */
-  #thin(rows: RecordRow[], divisor: number): Dropped | null {
-    return this.#drop(
-      rows,
-      rows.filter(({ seq }) => seq % divisor === 0),
-    );
-  }
-
+  /** Drops `rows` except for `kept`. Writing those again frees whole pages. */
   #drop(rows: RecordRow[], kept: RecordRow[]): Dropped | null {
     const [first, last] = [rows[0], rows.at(-1)];
     if (!first || !last || kept.length === rows.length) return null;

@@ -46,7 +46,7 @@ const counted = {
   refused_tasks: { table: 'refused', only: "kind IN ('claim', 'completion')" },
 } satisfies Record<string, { table: string; only?: string }>;
 
-export type TotalName = keyof typeof counted;
+type TotalName = keyof typeof counted;
 
 function countingOf([name, { table, only = '1' }]: [string, { table: string; only?: string }]) {
   const add = (sign: '+' | '-', row: 'NEW' | 'OLD') =>

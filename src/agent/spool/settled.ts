@@ -20,7 +20,7 @@ export interface Refusal {
   readonly message: string;
 }
 
-export interface RefusedRecord extends Refusal {
+interface RefusedRecord extends Refusal {
   readonly seq: number;
   readonly kind: SpoolRecord['kind'];
   readonly id: string;
@@ -115,11 +115,14 @@ export class SettlementWaiters {
   /** Resolves with the next `tell` for the task, or when the signal aborts. */
   async wait(taskId: string, enough: AbortSignal): Promise<void> {
     if (enough.aborted) return;
-    const { promise, resolve } = withResolvers();
+    let resolve = () => {};
+    const told = new Promise<void>((done) => {
+      resolve = done;
+    });
     const waiting = this.#waiting.get(taskId) ?? new Set();
     this.#waiting.set(taskId, waiting.add(resolve));
     enough.addEventListener('abort', resolve, { once: true });
-    await promise;
+    await told;
     enough.removeEventListener('abort', resolve);
     waiting.delete(resolve);
     if (waiting.size === 0 && this.#waiting.get(taskId) === waiting) this.#waiting.delete(taskId);
@@ -128,12 +131,4 @@ export class SettlementWaiters {
   tell(taskId: string): void {
     for (const resolve of this.#waiting.get(taskId) ?? []) resolve();
   }
-}
-
-function withResolvers() {
-  let resolve = () => {};
-  const promise = new Promise<void>((done) => {
-    resolve = done;
-  });
-  return { promise, resolve };
 }

@@ -116,23 +116,23 @@ export class Spool {
   }
 
   findClaim(id: string): Claim | null {
-    return this.#read(({ tasks }) => tasks.claim(id));
+    return this.read(({ tasks }) => tasks.claim(id));
   }
 
   findCompletion(taskId: string): Completion | null {
-    return this.#read(({ tasks }) => tasks.completion(taskId));
+    return this.read(({ tasks }) => tasks.completion(taskId));
   }
 
   /** Why the service refused the completion of the task or its claim; null if it refused neither. */
   findRefusal(taskId: string): Refusal | null {
-    return this.#read(
+    return this.read(
       ({ settled }) =>
         settled.refusalOf('completion', taskId) ?? settled.refusalOf('claim', taskId),
     );
   }
 
   findReceipt(taskId: string): Receipt | null {
-    return this.#read(({ settled }) => settled.receipt(taskId));
+    return this.read(({ settled }) => settled.receipt(taskId));
   }
 
   /** Resolves when the completion of the task has left the spool, or when the signal aborts. */
@@ -147,7 +147,7 @@ export class Spool {
 
   /** Reads committed records. */
   read<T>(work: (tables: Omit<Tables, 'db' | 'budget'>) => T): T {
-    return this.#read(work);
+    return this.#file.withRecovery(work);
   }
 
   /** Durable when it resolves. `work` may run twice and MUST change nothing but the tables. */
@@ -199,7 +199,7 @@ export class Spool {
 
   /** Turns noted drops into an event for the service. */
   async reportDropped(): Promise<void> {
-    if (this.#read(({ state }) => state.dropped()) === null) return;
+    if (this.read(({ state }) => state.dropped()) === null) return;
     const now = this.#clock.now();
     const id = newId();
     await this.#writes.write(({ state, events }) => {
@@ -216,11 +216,6 @@ export class Spool {
       events.insert({ kind: 'event', id, ...now, body });
       state.forgetDropped();
     });
-  }
-
-  /** Two halves of the batch; null if it holds a single sample. */
-  halve(batch: Batch): Promise<[Batch, Batch] | null> {
-    return this.#writes.write(({ samples }) => samples.halve(batch));
   }
 
   /** The damaged file that was set aside last, until its space is needed. */
@@ -240,7 +235,10 @@ export class Spool {
 
   /** Bytes of the records, and their limit. */
   room(): { used: number; capacity: number } {
-    return this.#read(({ budget }) => ({ used: budget.used(), capacity: budget.capacity }));
+    return this.#file.withRecovery(({ budget }) => ({
+      used: budget.used(),
+      capacity: budget.capacity,
+    }));
   }
 
   /** Why nothing can be written now; null otherwise. */
@@ -273,10 +271,6 @@ export class Spool {
   async #leave(taskId: string, work: (tables: Tables) => void): Promise<void> {
     await this.#writes.write(work);
     this.#waiters.tell(taskId);
-  }
-
-  #read<T>(work: (tables: Tables) => T): T {
-    return this.#file.withRecovery(work);
   }
 }
 

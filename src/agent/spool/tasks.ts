@@ -62,21 +62,11 @@ export class TaskTable {
       completion: db.prepare<[string], CompletionRow>(
         `SELECT ${recordColumns}, proof_hash, state FROM completions WHERE id = ?`,
       ),
-      completions: db
-        .prepare<[number], string>(
-          "SELECT id FROM completions WHERE state = 'queued' ORDER BY seq LIMIT ?",
-        )
-        .pluck(),
-      claims: db
-        .prepare<[number], string>(
-          "SELECT id FROM claims WHERE state = 'queued' ORDER BY seq LIMIT ?",
-        )
-        .pluck(),
-      polls: db
-        .prepare<[number], string>(
-          "SELECT id FROM completions WHERE state = 'accepted' ORDER BY seq LIMIT ?",
-        )
-        .pluck(),
+      uploads: {
+        completion: db.prepare<[number], string>(idsIn('completions', 'queued')).pluck(),
+        claim: db.prepare<[number], string>(idsIn('claims', 'queued')).pluck(),
+        poll: db.prepare<[number], string>(idsIn('completions', 'accepted')).pluck(),
+      },
       requeueClaim: db.prepare(
         "UPDATE claims SET state = 'queued', answer = NULL WHERE id = ? AND state = 'delivered'",
       ),
@@ -137,9 +127,7 @@ export class TaskTable {
 
   /** Calls of one kind that can be made now, oldest first. Completions wait until their claim is delivered. */
   uploadsOf(kind: TaskUpload['kind'], most: number): TaskUpload[] {
-    const { completions, claims, polls } = this.#sql;
-    const statement = { completion: completions, claim: claims, poll: polls }[kind];
-    return statement.all(most).map((id) => ({ kind, id }));
+    return this.#sql.uploads[kind].all(most).map((id) => ({ kind, id }));
   }
 
   deliver(id: string, answer: Task): void {
@@ -181,4 +169,8 @@ export class TaskTable {
     const { oldestClaim, oldestCompletion } = this.#sql;
     return { claim: oldestClaim.get() ?? null, completion: oldestCompletion.get() ?? null };
   }
+}
+
+function idsIn(table: 'claims' | 'completions', state: Completion['state']): string {
+  return `SELECT id FROM ${table} WHERE state = '${state}' ORDER BY seq LIMIT ?`;
 }

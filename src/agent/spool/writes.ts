@@ -129,9 +129,6 @@ function diskFull(cause?: unknown) {
   });
 }
 
-/** Result of a commit, which succeeds or is undone as a whole. */
-type Outcome = { done: true } | { done: false; error: unknown };
-
 interface Job {
   run(): unknown;
   resolve(result: unknown): void;
@@ -198,7 +195,7 @@ class GroupWriter {
 
   /** Commits the queue once. Writes that fail stay uncommitted. */
   flush(): void {
-    while (this.#queue.length > 0 && this.#flushGroup().done);
+    while (this.#queue.length > 0 && this.#flushGroup());
   }
 
   stop(): void {
@@ -228,13 +225,14 @@ class GroupWriter {
     clearTimeout(this.#timer);
     this.#timer = undefined;
     if (this.#queue.length === 0) return;
-    const outcome = this.#flushGroup();
+    const committed = this.#flushGroup();
     if (this.#queue.length === 0) return;
-    if (outcome.done) this.#flushSoon();
+    if (committed) this.#flushSoon();
     else this.#timer = setTimeout(() => this.#flush(), this.#options.retryMs);
   }
 
-  #flushGroup(): Outcome {
+  /** False if the commit failed and was undone as a whole. */
+  #flushGroup(): boolean {
     this.#triedAt = performance.now();
     const group = this.#takeGroup();
     let results: unknown[] = [];
@@ -244,11 +242,11 @@ class GroupWriter {
       });
     } catch (error) {
       this.#requeue(group, error);
-      return { done: false, error };
+      return false;
     }
     this.#failure = null;
     for (const [i, job] of group.entries()) job.resolve(results[i]);
-    return { done: true };
+    return true;
   }
 
   #takeGroup(): Job[] {

@@ -11,7 +11,7 @@ import type { Batch } from '../spool/samples.ts';
 import type { Spool } from '../spool/spool.ts';
 import { callError, isLost, Retries, verdictOf } from './retry.ts';
 import type { ServiceClient } from './service-client.ts';
-import { givenOrOwn } from './time.ts';
+import { timestampOf } from './time.ts';
 
 /** Requests with the newest samples under way at once. */
 const LIVE_PARALLEL = 2;
@@ -203,7 +203,7 @@ export class SampleUploads {
   }
 
   async #halve(batch: Batch): Promise<void> {
-    const halves = await this.#spool.halve(batch);
+    const halves = await this.#spool.update(({ samples }) => samples.halve(batch));
     this.#retries.succeeded(nameOf(batch));
     this.#batches.unshift(...(halves ?? [batch]));
   }
@@ -222,13 +222,9 @@ function nameOf({ firstSeq, lastSeq }: Batch): string {
 
 export function sampleBody(record: SpoolRecord, epochMs: number | null): NewSample {
   const content: NewSample = JSON.parse(record.body);
-  const time = givenOrOwn(content.recorded_at, record, epochMs);
-  const recorded_at =
-    content.recorded_at !== undefined && !time.corrected
-      ? content.recorded_at
-      : formatTimestamp(time.ms);
+  const { text: recorded_at, corrected } = timestampOf(content.recorded_at, record, epochMs);
   const sample = { ...content, id: record.id, recorded_at };
-  return time.corrected ? withNote(sample, record) : sample;
+  return corrected ? withNote(sample, record) : sample;
 }
 
 /** Notes the clocks in the metrics of a sample with a corrected time, if there is room. */

@@ -31,7 +31,7 @@ export interface ServiceClientOptions {
 }
 
 /** State of the connection, as `svc-agent status` shows it. */
-export type ServiceState =
+type ServiceState =
   /** Not tried yet, or no answer arrived. */
   | 'disconnected'
   /** The service answers and accepts the key. */
@@ -73,7 +73,7 @@ export class ServiceClient {
   #state: ServiceState = 'disconnected';
   #refused: { key: string; at: number } | null = null;
   #hint: string | null = null;
-  #lastError: { code: string; message: string; at: number } | null = null;
+  #lastError: { code: string; message: string; at: string } | null = null;
   #offsetMs: number | null = null;
   #keySeen: string | null = null;
   #lookedAt = 0;
@@ -91,10 +91,6 @@ export class ServiceClient {
     this.#fetch = createHttpFetch(this.#agents);
   }
 
-  get state(): ServiceState {
-    return this.#state;
-  }
-
   get connected(): boolean {
     return this.#state === 'connected';
   }
@@ -106,11 +102,7 @@ export class ServiceClient {
       state: this.#state,
       service: this.#options.serviceUrl,
       key_hint: this.#hint,
-      last_error: this.#lastError && {
-        code: this.#lastError.code,
-        message: this.#lastError.message,
-        at: new Date(this.#lastError.at).toISOString(),
-      },
+      last_error: this.#lastError,
       clock: { now: new Date(wallMs).toISOString(), ahead_of_service_ms: this.#offsetMs },
     };
   }
@@ -131,7 +123,7 @@ export class ServiceClient {
     return Math.max(own, asked, this.rate.waitMs());
   }
 
-  /** Reads the key and asks the service for its robot. Resolves in any case; `state` has the outcome. */
+  /** Reads the key and asks the service for its robot. Resolves in any case; `status` has the outcome. */
   async connect(): Promise<void> {
     let key: string;
     this.#keySeen = await keyVersion(this.#options.key);
@@ -245,8 +237,7 @@ export class ServiceClient {
   }
 
   #failed(error: SvcError, startedAt: number): void {
-    const { code, message } = error;
-    this.#lastError = { code, message, at: this.#options.clock.now().wallMs };
+    this.#noteError(error);
     const verdict = verdictOf(error);
     if (verdict === 'key') this.#keyFailed('key_refused', error);
     else if (verdict === 'link' || verdict === 'slow') this.#serviceFailed(error, startedAt);
@@ -282,10 +273,16 @@ export class ServiceClient {
     for (const socket of idle) socket?.destroy();
   }
 
-  #keyFailed(state: ServiceState, { code, message, hint }: SvcError): void {
+  #keyFailed(state: ServiceState, error: SvcError): void {
+    const { code, message, hint } = error;
     if (this.#state !== state) this.#options.logger.error({ code, hint }, message);
     this.#state = state;
-    this.#lastError = { code, message, at: this.#options.clock.now().wallMs };
+    this.#noteError(error);
     this.#retries.failed(CONNECTION, this.pauses.keyCheck);
+  }
+
+  #noteError({ code, message }: SvcError): void {
+    const at = new Date(this.#options.clock.now().wallMs).toISOString();
+    this.#lastError = { code, message, at };
   }
 }

@@ -11,7 +11,7 @@ import type { Spool } from '../spool/spool.ts';
 import type { Claim, Completion, TaskUpload } from '../spool/tasks.ts';
 import { callError, isLost, Retries, retryAfterMs, type Verdict, verdictOf } from './retry.ts';
 import type { ServiceClient } from './service-client.ts';
-import { occurredAt } from './time.ts';
+import { timestampOf } from './time.ts';
 
 /** Calls under way at once, by kind. Completions may wait for a block. */
 const PARALLEL = { completion: 16, claim: 4, poll: 4 };
@@ -252,23 +252,13 @@ function isSameClaim(wanted: Omit<Body<'createTask'>, 'id'>, task: TaskOfService
     (wanted.occurred_at === undefined || wanted.occurred_at === task.occurred_at) &&
     task.title === wanted.title &&
     task.description === (wanted.description ?? null) &&
-    sameJson(task.expected_result, wanted.expected_result ?? null)
+    canonicalJson(task.expected_result) === canonicalJson(wanted.expected_result ?? null)
   );
 }
 
-function sameJson(a: unknown, b: unknown): boolean {
-  return canonicalJson(a) === canonicalJson(b);
-}
-
-/**
- * `occurred_at` is the time of the claim, because the service may receive it much later. The body depends on
- * durable data alone, the record and its boot's epoch, so that repeated requests are equal byte by byte.
- */
-export function claimBody(record: SpoolRecord, epochMs: number | null): Body<'createTask'> {
+/** `occurred_at` is the time of the claim, because the service may receive it much later. */
+function claimBody(record: SpoolRecord, epochMs: number | null): Body<'createTask'> {
   const content: Omit<Body<'createTask'>, 'id'> = JSON.parse(record.body);
-  return {
-    ...content,
-    id: record.id,
-    occurred_at: occurredAt(content.occurred_at, record, epochMs),
-  };
+  const { text: occurred_at } = timestampOf(content.occurred_at, record, epochMs);
+  return { ...content, id: record.id, occurred_at };
 }

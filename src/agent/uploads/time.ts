@@ -5,9 +5,9 @@ import type { SpoolRecord } from '../spool/records.ts';
 import type { AgentState } from '../spool/state.ts';
 
 /** Largest error of the wall clock that is not corrected. */
-export const TOLERANCE_MS = 60_000;
+const TOLERANCE_MS = 60_000;
 
-export interface CorrectedTime {
+interface CorrectedTime {
   readonly ms: number;
   /** Whether the wall clock was wrong. */
   readonly corrected: boolean;
@@ -63,21 +63,17 @@ export function fixBootEpochs(state: AgentState, now: Instant, serverMs: number)
   state.keepLastContact(serverMs);
 }
 
-export function occurredAt(
+/**
+ * The timestamp to send: the given one, or that of the record. It depends on durable data alone, so that
+ * repeated requests are equal byte by byte.
+ */
+export function timestampOf(
   given: string | undefined,
   record: SpoolRecord,
   epochMs: number | null,
-): string {
-  const time = givenOrOwn(given, record, epochMs);
-  return given !== undefined && !time.corrected ? given : formatTimestamp(time.ms);
-}
-
-export function givenOrOwn(
-  given: string | undefined,
-  record: SpoolRecord,
-  epochMs: number | null,
-): CorrectedTime {
-  const time = timeOf(record, epochMs);
+): { text: string; corrected: boolean } {
+  const own = timeOf(record, epochMs);
   const givenMs = given === undefined ? null : parseTimestamp(given);
-  return givenMs === null ? time : givenTime(givenMs, record, time);
+  const { ms, corrected } = givenMs === null ? own : givenTime(givenMs, record, own);
+  return { text: given !== undefined && !corrected ? given : formatTimestamp(ms), corrected };
 }

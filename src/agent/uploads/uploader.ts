@@ -1,6 +1,5 @@
 // Decides which upload starts next, and runs the rounds that start them.
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Logger } from '../../base/logger.ts';
 import { SvcError } from '../../base/svc-error.ts';
 import type { Answer } from '../../protocol/routes.ts';
 import { agentError } from '../errors.ts';
@@ -21,18 +20,12 @@ const SPOOL = 'spool';
 /** Time for aborted calls to write their outcome. */
 const LAST_MS = 2_000;
 
-export type UploaderOptions = ServiceClientOptions & { readonly logger: Logger };
-
 /**
- * Starts to deliver the spool at the allowed rate. Order: the newest samples once a second, claims and
- * completions, events, the backlog of samples.
+ * Delivers the spool at the allowed rate, from its construction on. Order: the newest samples once a second,
+ * claims and completions, events, the backlog of samples.
  */
-export function startUploader(options: UploaderOptions): Uploader {
-  return new Uploader(options);
-}
-
 export class Uploader {
-  readonly #options: UploaderOptions;
+  readonly #options: ServiceClientOptions;
   readonly #service: ServiceClient;
   readonly #tasks: TaskUploads;
   readonly #events: EventUploads;
@@ -47,7 +40,7 @@ export class Uploader {
   #sentLive = false;
   readonly #spoolRetries = new Retries();
 
-  constructor(options: UploaderOptions) {
+  constructor(options: ServiceClientOptions) {
     const { spool, logger } = options;
     this.#options = options;
     this.#service = new ServiceClient(options);

@@ -1,14 +1,15 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { mkdtemp, readdir, rm, symlink, writeFile } from 'node:fs/promises';
+import { mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Store } from '../../src/server/ports/store.ts';
 import { migrate, requireSchema } from '../../src/server/store/sqlite/engine/migrate.ts';
-import { migrations } from '../../src/server/store/sqlite/migrations/migrations.ts';
+import { migrations } from '../../src/server/store/sqlite/migrations.ts';
 import { openSqliteStore } from '../../src/server/store/sqlite/open-store.ts';
 import { createTestClock } from '../support/clock.ts';
+import { runInProcess } from '../support/run-in-process.ts';
 import { failsWith, newWallet, World } from './world.ts';
 
 let folder: string;
@@ -162,10 +163,53 @@ describe('a command beside the server', () => {
   });
 
   it('refuses an older schema, and does not migrate it', async () => {
-    edit((db) => migrate({ db, migrations: [], now: 0 }));
-    edit((db) => db.pragma('application_id = 0x52545041'));
+    await (await open(true)).close();
+    edit((db) => db.pragma('user_version = 0'));
 
     await expect(open(false)).rejects.toMatchObject(failsWith('schema_too_old'));
+    edit((db) => expect(db.pragma('user_version', { simple: true })).toBe(0));
+  });
+});
+
+describe('a database of a development version', () => {
+  const development = {
+    ...failsWith('schema_too_old'),
+    message: 'The database was written by a development version, before the first release.',
+    hint: expect.stringContaining('new database file'),
+  };
+
+  beforeEach(async () => {
+    await (await open(true)).close();
+    edit((db) => db.pragma('application_id = 0x52545041'));
+  });
+
+  it('is refused by a server and left as it is', async () => {
+    const stored = await readFile(path);
+
+    await expect(open(true)).rejects.toMatchObject(development);
+
+    expect((await readFile(path)).equals(stored)).toBe(true);
+  });
+
+  it.each([
+    ['check', () => []],
+    ['migrate', () => []],
+    ['backup', () => [join(folder, 'backup.db')]],
+    ['restore', () => [path, '--force']],
+    ['credits', () => ['show', newWallet()]],
+    [
+      'migrate-store',
+      () => ['--from', `sqlite:${path}`, '--to', 'postgres://user@127.0.0.1:1/svc'],
+    ],
+  ])('is refused by svc-server %s', async (command, args) => {
+    const { exitCode, stderr } = await runInProcess('svc-server', [command, ...args()], {
+      env: { SVC_DATA_DIR: folder },
+    });
+
+    expect(stderr).toContain(development.message);
+    expect(stderr).toContain('new database file');
+    expect(exitCode).not.toBe(0);
+    edit((db) => expect(db.pragma('application_id', { simple: true })).toBe(0x52545041));
   });
 });
 

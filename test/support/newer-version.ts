@@ -1,6 +1,6 @@
 import { openConnections } from '../../src/server/store/postgres/engine/connections.ts';
 import { migrate } from '../../src/server/store/postgres/engine/migrate.ts';
-import { migrations } from '../../src/server/store/postgres/migrations/migrations.ts';
+import { migrations } from '../../src/server/store/postgres/migrations.ts';
 
 /** What a later version may do while this one runs: a column more in every table, and a table and an index more. */
 export const addColumns = `

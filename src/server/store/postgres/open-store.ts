@@ -26,7 +26,7 @@ import { fleetStore } from './fleets.ts';
 import { inclusionStore } from './inclusion.ts';
 import { checkInvariants } from './invariants/check.ts';
 import { leaseStore } from './leases.ts';
-import { migrations } from './migrations/migrations.ts';
+import { migrations } from './migrations.ts';
 import { operationsStore } from './operations.ts';
 import { retentionStore } from './retention.ts';
 import { robotDeletion, robotStore } from './robots.ts';

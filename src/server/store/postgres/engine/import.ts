@@ -7,7 +7,7 @@ import {
   type TransferTable,
   transferTables,
 } from '../../transfer.ts';
-import { migrations } from '../migrations/migrations.ts';
+import { migrations } from '../migrations.ts';
 import {
   type Connection,
   type ConnectionOptions,

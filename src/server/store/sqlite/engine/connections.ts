@@ -93,9 +93,9 @@ export function openWriter(path: string): Database.Database {
 }
 
 /**
- * From here on a lock of another process is an error at once, so that the event loop goes on, and what undoes one write
- * of a group stands in memory, not in a file for each large group. Not while migrations run: they would build whole
- * tables and indexes in memory.
+ * Prepares the writer for requests. A lock held by another process is an error at once, so that the event loop is never
+ * blocked. SQLite keeps its statement journals in memory instead of creating a file for each large group. Call this
+ * after the migrations, which could otherwise build whole tables and indexes in memory.
  */
 export function prepareToServe(writer: Database.Database): void {
   writer.pragma('busy_timeout = 0');

@@ -6,7 +6,7 @@ import { SvcError } from '../../../../base/svc-error.ts';
 import { canonicalPath, lockDatabase, requireDatabase } from '../engine/connections.ts';
 import { syncFile, syncFolderOf } from '../engine/disk.ts';
 import { requireOwnSchema } from '../engine/migrate.ts';
-import { migrations } from '../migrations/migrations.ts';
+import { migrations } from '../migrations.ts';
 import { refuseUnfinishedRestore } from './unfinished-restore.ts';
 
 export interface Backup {

@@ -9,7 +9,7 @@ import {
 } from '../../transfer.ts';
 import { canonicalPath, lockDatabase, requireDatabase } from '../engine/connections.ts';
 import { requireSchema } from '../engine/migrate.ts';
-import { migrations } from '../migrations/migrations.ts';
+import { migrations } from '../migrations.ts';
 import { refuseUnfinishedRestore } from './unfinished-restore.ts';
 
 export interface SqliteExport {

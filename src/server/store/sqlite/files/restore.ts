@@ -5,7 +5,7 @@ import { canonicalPath, lockDatabase } from '../engine/connections.ts';
 import { syncFile } from '../engine/disk.ts';
 import { migrate } from '../engine/migrate.ts';
 import { holdQueue } from '../leases.ts';
-import { migrations } from '../migrations/migrations.ts';
+import { migrations } from '../migrations.ts';
 import { copyDatabase, verifyCopy } from './backup.ts';
 import { declareReady, finishRestore, incomingCopy, removeCopy } from './unfinished-restore.ts';
 

@@ -1,10 +1,15 @@
+/** The PostgreSQL schema, one migration per released version. */
+import type { Migration } from './engine/migrate.ts';
+
 /**
- * Ids are UUIDs; wallets and hashes are the wire's text, ordered by bytes; amounts in wei are whole numbers of any size;
- * instants are milliseconds since the epoch; JSON is canonical text. `attempts`, `leaves` and `ledger` hold the ids
- * of tasks and wallets by value, so that what reached the chain and what was paid outlive the task.
+ * Conventions: ids are UUIDs. Wallets and hashes are stored as the text of the API and sorted by bytes. Amounts in wei
+ * are whole numbers of any size. Times are milliseconds since the epoch. JSON is canonical text.
+ *
+ * `ledger` and `leaves` hold wallets and task ids without a foreign key. What was paid and what reached the chain
+ * outlives the task.
  */
-export const schema = `
--- The database's own instant, unless a test has another.
+const schema = `
+-- The database's clock, unless a test passes a time.
 CREATE FUNCTION instant_or(given bigint) RETURNS bigint LANGUAGE sql VOLATILE AS
   'SELECT coalesce(given, (extract(epoch FROM clock_timestamp()) * 1000)::bigint)';
 
@@ -47,14 +52,14 @@ CREATE TABLE cli_codes (
 );
 CREATE INDEX cli_codes_expiry ON cli_codes (expires_at);
 
--- What the cursors of lists are sealed with (core/cursors.ts). Two uuids hold 244 random bits.
+-- Seals the cursors of lists (core/paging.ts). Two UUIDs hold 244 random bits.
 CREATE TABLE cursor_key (
   id integer PRIMARY KEY CHECK (id = 1),
   key bytea NOT NULL CHECK (length(key) = 32)
 );
 INSERT INTO cursor_key VALUES (1, uuid_send(gen_random_uuid()) || uuid_send(gen_random_uuid()));
 
--- What a crash of the database loses of it opens one window anew. Windows that are over are deleted (rate-counters.ts).
+-- A crash of the database resets the current windows. engine/rate-counters.ts deletes past windows.
 CREATE UNLOGGED TABLE rate_counters (
   window_start bigint NOT NULL,
   scope text COLLATE "C" NOT NULL,
@@ -77,7 +82,7 @@ CREATE TABLE fleets (
 );
 CREATE INDEX fleets_wallet ON fleets (wallet, sort_order, id);
 
--- battery_at and state_at: of which times battery_pct and state are; never later than the arrival.
+-- battery_at and state_at are the times of battery_pct and state, never later than their arrival.
 CREATE TABLE robots (
   id uuid PRIMARY KEY,
   wallet text COLLATE "C" NOT NULL REFERENCES accounts,
@@ -98,7 +103,7 @@ CREATE TABLE robots (
 CREATE INDEX robots_wallet ON robots (wallet, id);
 CREATE INDEX robots_fleet ON robots (fleet_id) WHERE fleet_id IS NOT NULL;
 
--- wallet: the robot's, which never changes. A reference would lock the account with each claim.
+-- wallet: that of the robot, which never changes. A foreign key would lock the account row at each claim.
 CREATE TABLE tasks (
   id uuid PRIMARY KEY,
   robot_id uuid NOT NULL REFERENCES robots,
@@ -124,9 +129,9 @@ CREATE TABLE task_counts (
   verified bigint NOT NULL CHECK (verified >= 0)
 ) WITH (fillfactor = 80);
 
--- A cycle is one reservation; a generation is one place in the queue under it. reserve_seq is the ledger entry of
--- the reservation and orders the queue. offered_to, offered_until: the sender that signs it now, so that several
--- do not build on the same proofs; only a hint.
+-- A cycle is one reservation of credit. A generation is one place in the queue within a cycle.
+-- reserve_seq is the ledger entry of the reservation. The queue is ordered by it.
+-- offered_to, offered_until: a hint which sender signs this completion now, so that others take different ones.
 CREATE TABLE completions (
   task_id uuid PRIMARY KEY REFERENCES tasks,
   state text COLLATE "C" NOT NULL
@@ -147,7 +152,7 @@ CREATE TABLE completions (
 CREATE INDEX completions_queue ON completions (reserve_seq) WHERE state = 'queued';
 CREATE INDEX completions_proof_hash ON completions (proof_hash, reserve_seq);
 
--- Kept by the triggers, so that a public answer never counts the tasks that share a hash.
+-- Maintained by triggers, so that the public verification never counts the tasks that share a hash.
 CREATE TABLE proof_hashes (
   proof_hash text COLLATE "C" PRIMARY KEY,
   occurrences bigint NOT NULL CHECK (occurrences >= 0)
@@ -169,8 +174,8 @@ CREATE TRIGGER proof_hash_counted AFTER INSERT OR DELETE ON completions
 CREATE TRIGGER proof_hash_changed AFTER UPDATE OF proof_hash ON completions
   FOR EACH ROW WHEN (NEW.proof_hash <> OLD.proof_hash) EXECUTE FUNCTION count_proof_hash();
 
--- Apart from its completion, so that evidence can be erased and hash and receipt stay; sealed (proof-cipher.ts). A
--- vacuum comes ten times as early as by default: only then are erased rows overwritten.
+-- Separate from completions, so that hash and receipt remain when evidence is erased. Sealed by rows/evidence.ts.
+-- Autovacuum starts ten times earlier than by default, because only a vacuum overwrites erased rows.
 CREATE TABLE proofs (
   task_id uuid PRIMARY KEY REFERENCES tasks,
   key bytea NOT NULL CHECK (length(key) = 32),
@@ -179,8 +184,8 @@ CREATE TABLE proofs (
 ) WITH (autovacuum_vacuum_scale_factor = 0.02, toast.autovacuum_vacuum_scale_factor = 0.02);
 CREATE INDEX proofs_age ON proofs (stored_at);
 
--- One nonce, one payload. mined_* is the newest place on the canonical chain and stays through a reorganisation;
--- cost_wei is what the charges rest on, fixed at the first inclusion. safe belongs to the state included.
+-- One nonce, one payload. mined_* is the latest position on the canonical chain and stays through a reorganization.
+-- cost_wei is the base of the charges, fixed at the first inclusion. safe has a meaning in the state 'included' only.
 CREATE TABLE attempts (
   id uuid PRIMARY KEY,
   chain_id bigint NOT NULL,
@@ -215,7 +220,8 @@ CREATE INDEX attempts_open ON attempts (chain_id, sender, nonce)
 CREATE INDEX attempts_included ON attempts (chain_id, sender, mined_block_number, id)
   WHERE state = 'included';
 
--- adopted: a variant that a block had and this database did not; it may be cheaper than the one before.
+-- The transactions of an attempt, which differ in fees only.
+-- adopted: found in a block after a restore; its fees may be lower than those of the variant before.
 CREATE TABLE variants (
   tx_hash text COLLATE "C" PRIMARY KEY,
   attempt_id uuid NOT NULL REFERENCES attempts,
@@ -228,7 +234,7 @@ CREATE TABLE variants (
   UNIQUE (attempt_id, seq)
 );
 
--- live: the attempt may still be mined, or was. path: a JSON array of hashes, from the settlement on.
+-- live: the attempt is mined or can still be. path: a JSON array of hashes, set at the settlement.
 CREATE TABLE leaves (
   attempt_id uuid NOT NULL REFERENCES attempts,
   leaf_index integer NOT NULL CHECK (leaf_index >= 0),
@@ -243,7 +249,7 @@ CREATE TABLE leaves (
 );
 CREATE UNIQUE INDEX leaves_live ON leaves (task_id) WHERE live;
 
--- Where a verified task is anchored; what the chain says of it is read from the attempt.
+-- Where a verified task is anchored. The attempt has the state of the transaction.
 -- seq is the order in which tasks were verified.
 CREATE TABLE receipts (
   seq bigint GENERATED BY DEFAULT AS IDENTITY PRIMARY KEY,
@@ -254,7 +260,7 @@ CREATE TABLE receipts (
 );
 CREATE INDEX receipts_proof_hash ON receipts (proof_hash, seq);
 
--- Signed changes of a balance; the sum of an account's entries is its balance.
+-- Signed changes of a balance. The sum of an account's entries is its balance.
 CREATE TABLE ledger (
   seq bigint GENERATED BY DEFAULT AS IDENTITY PRIMARY KEY,
   wallet text COLLATE "C" NOT NULL,
@@ -286,7 +292,7 @@ END $$;
 CREATE TRIGGER ledger_append_only BEFORE UPDATE OR DELETE ON ledger
   FOR EACH ROW EXECUTE FUNCTION refuse_ledger_change();
 
--- degraded: a JSON array of sentences of this sender, as long as it is held.
+-- degraded: a JSON array of the sender's reasons, valid while the lease is held.
 CREATE TABLE leases (
   chain_id bigint NOT NULL,
   address text COLLATE "C" NOT NULL,
@@ -304,7 +310,7 @@ CREATE TABLE chain_identity (
   genesis_hash text NOT NULL
 );
 
--- degraded: a JSON array of sentences of the database itself; the quote is whole or absent.
+-- degraded: a JSON array of reasons that concern the database. The four parts of the quote are set together or not.
 CREATE TABLE chain_status (
   id integer PRIMARY KEY CHECK (id = 1),
   single_gas numeric,
@@ -315,7 +321,7 @@ CREATE TABLE chain_status (
   updated_at bigint NOT NULL
 ) WITH (fillfactor = 50);
 
--- A row: the database is a restored one, and nobody but the senders reconciled since then may anchor.
+-- Holds a row after a restore. Only the senders reconciled since then may anchor.
 CREATE TABLE restoration (
   id integer PRIMARY KEY CHECK (id = 1),
   restored_at bigint NOT NULL
@@ -327,7 +333,7 @@ CREATE TABLE reconciled_senders (
   PRIMARY KEY (chain_id, address)
 );
 
--- Used by transactions from elsewhere; the next nonce of ours goes past them.
+-- Nonces used by transactions that this database does not know. The next nonce skips them.
 CREATE TABLE foreign_nonces (
   chain_id bigint NOT NULL,
   sender text COLLATE "C" NOT NULL,
@@ -337,8 +343,9 @@ CREATE TABLE foreign_nonces (
   PRIMARY KEY (chain_id, sender, nonce)
 );
 
--- No row from here on refers to a robot by key: what a deleted robot leaves behind goes in small steps afterwards.
--- recorded_at is the robot's clock: partitions are made by ours (partitions.ts), the rest is in the default one.
+-- The tables from here on have no foreign key to robots: retention deletes the rows of a deleted robot later, in small
+-- steps. recorded_at is the robot's clock. Partitions follow the server's clock (engine/partitions.ts), and samples
+-- outside of them are in the default partition.
 CREATE TABLE telemetry (
   robot_id uuid NOT NULL,
   recorded_at bigint NOT NULL,
@@ -350,7 +357,7 @@ CREATE TABLE telemetry (
 ) PARTITION BY RANGE (recorded_at);
 CREATE TABLE telemetry_rest PARTITION OF telemetry DEFAULT;
 
--- summary: core/tally-bytes.ts. Minutes go with their samples, hours and days stay.
+-- summary: see rows/aggregate-bytes.ts. Minutes are deleted with their samples; hours and days stay.
 CREATE TABLE telemetry_rollups (
   robot_id uuid NOT NULL,
   resolution text COLLATE "C" NOT NULL CHECK (resolution IN ('minute', 'hour', 'day')),
@@ -360,7 +367,7 @@ CREATE TABLE telemetry_rollups (
   PRIMARY KEY (robot_id, resolution, at)
 ) WITH (fillfactor = 80);
 
--- names: JSON of what the summaries of the day number, { states, metrics }.
+-- names: JSON { states, metrics }, the names that the summaries of the day refer to by number.
 CREATE TABLE telemetry_names (
   robot_id uuid NOT NULL,
   day bigint NOT NULL,
@@ -368,13 +375,13 @@ CREATE TABLE telemetry_names (
   PRIMARY KEY (robot_id, day)
 ) WITH (fillfactor = 80);
 
--- Of the samples recorded before it some are deleted.
+-- Retention deleted some of the samples recorded before this time.
 CREATE TABLE telemetry_horizons (
   robot_id uuid PRIMARY KEY,
   before bigint NOT NULL
 );
 
--- One index for each combination of filters: each ends with seq and reads a robot's events in order.
+-- One index for each combination of filters. Each ends with seq, so a robot's page is read in order.
 CREATE TABLE events (
   seq bigint GENERATED BY DEFAULT AS IDENTITY PRIMARY KEY,
   robot_id uuid NOT NULL,
@@ -392,8 +399,8 @@ CREATE INDEX events_robot_severity ON events (robot_id, severity, seq);
 CREATE INDEX events_robot_type ON events (robot_id, event_type, seq);
 CREATE INDEX events_robot_type_severity ON events (robot_id, event_type, severity, seq);
 
--- Counted when it happens, so that no statistic ever counts history. A scope is the wallet of an account or the id
--- of a fleet.
+-- Both tables are updated with the writes they count, so that no statistic scans history.
+-- scope: the wallet of an account or the id of a fleet.
 CREATE TABLE activity_hours (
   scope text COLLATE "C" NOT NULL,
   at bigint NOT NULL,
@@ -412,7 +419,7 @@ CREATE TABLE anchor_days (
   PRIMARY KEY (scope, at)
 ) WITH (fillfactor = 80);
 
--- Robots that are gone and may have left samples, roll-ups or events behind.
+-- Deleted robots whose samples, roll-ups or events retention may still have to delete.
 CREATE TABLE robot_traces (
   robot_id uuid PRIMARY KEY
 );
@@ -427,7 +434,7 @@ BEGIN
   WHERE robot_id = coalesce(NEW.robot_id, OLD.robot_id);
   RETURN NULL;
 END $$;
--- An insert that waited for the deletion of its id did not see the tombstone; it does when it is run again.
+-- An insert that waited for the deletion of its id did not see the tombstone. The retry does.
 CREATE FUNCTION refuse_buried_task() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
   IF EXISTS (SELECT FROM tombstones WHERE task_id = NEW.id) THEN
@@ -468,3 +475,6 @@ BEGIN
 END $$;
 CREATE TRIGGER fleet_counted AFTER INSERT OR DELETE ON fleets FOR EACH ROW EXECUTE FUNCTION count_fleet();
 `;
+
+/** In order. Never edit a released one. */
+export const migrations: readonly Migration[] = [{ sql: schema, worksFrom: 1 }];

@@ -10,7 +10,7 @@ import Database from 'better-sqlite3';
 import { listEvents } from '../dist/server/core/events.js';
 import { getStats } from '../dist/server/core/stats.js';
 import { listSamples, readSeries } from '../dist/server/core/telemetry.js';
-import { Aggregate, dayNames, noNames, numbered } from '../dist/server/store/rows/aggregate.js';
+import { Aggregate, noNames, numbered, rollUpNames } from '../dist/server/store/rows/aggregate.js';
 import { encodeAggregate } from '../dist/server/store/rows/aggregate-bytes.js';
 import { openSqliteStore } from '../dist/server/store/sqlite/open-store.js';
 
@@ -123,7 +123,7 @@ function fillHours(db, samplesOfRobot) {
 
 function tallyOf(samples) {
   const aggregate = new Aggregate();
-  const names = dayNames(noNames);
+  const names = rollUpNames(noNames);
   for (let i = 0; i < samples; i += 1) {
     aggregate.add(numbered(names, { batteryPct: i % 101, state: 'busy', metrics }));
   }

@@ -81,6 +81,65 @@ function packageOf(specifier: string): string {
     .join('/');
 }
 
+/** Files that import each other, directly or through others: each file that can reach itself. */
+function circles(): string[] {
+  const next = new Map<string, string[]>();
+  for (const { from, to } of internal) next.set(from, [...(next.get(from) ?? []), to]);
+  return sourceFiles().filter((file) => {
+    const reached = new Set(next.get(file));
+    for (const each of reached) for (const to of next.get(each) ?? []) reached.add(to);
+    return reached.has(file);
+  });
+}
+
+/** Private words that gave way to the field's, as they are written inside names. */
+const retired: Record<string, string> = {
+  tenure: 'anchor loop',
+  turnstile: 'queue lock',
+  wakeup: 'trigger',
+  'wake ups': 'triggers',
+  'nonce fate': 'replaced nonce',
+  death: 'replaced nonce',
+  standings: 'inclusion',
+  survey: 'sender state',
+  'first count': 'sender state',
+  panel: 'provider pool',
+  lane: 'concurrency limit',
+  errand: 'upload',
+  sighting: 'last seen',
+  gather: 'batch',
+  tally: 'aggregate',
+  tallies: 'aggregate',
+  'day names': 'roll-up names',
+  salvage: 'recover',
+  'page scan': 'recover',
+  'answers due': 'in-flight requests',
+  'arriving bodies': 'body budget',
+  'while connected': 'request abort',
+  'moved table': 'export, import',
+  'robot gone': 'key revoked',
+  'session gone': 'session ended',
+  'leaf gone': 'not queued',
+  'put back': 'requeue',
+};
+
+/** `wakeUps`, `wake_ups` and `wake-ups` all as `wake ups`. */
+function wordsOf(name: string): string {
+  return name
+    .replaceAll(/([a-z0-9])([A-Z])/g, '$1 $2')
+    .replaceAll(/[_.-]/g, ' ')
+    .toLowerCase();
+}
+
+/** Names in the code. Comments and texts are left out: those may name tables and columns. */
+function namesIn(file: string): Set<string> {
+  const text = readFileSync(path.join(root, file), 'utf8')
+    .replaceAll(/\/\*[\s\S]*?\*\//g, '')
+    .replaceAll(/(^|\s)\/\/.*$/gm, '')
+    .replaceAll(/'[^'\n]*'|`[^`]*`/g, '');
+  return new Set(text.match(/[A-Za-z_][A-Za-z0-9_]*/g));
+}
+
 const internal = imports.filter(({ to }) => to.startsWith('src/'));
 const external = imports.filter(({ to }) => !to.startsWith('src/'));
 
@@ -95,6 +154,27 @@ describe('the source', () => {
       ({ from, to }) => roomOf(from) !== roomOf(to) && !(floorOf(to) < floorOf(from)),
     );
     expect(upward).toEqual([]);
+  });
+
+  it('has no circle of imports, types included', () => {
+    expect(circles()).toEqual([]);
+  });
+
+  it('has at most 25 files in a folder', () => {
+    const folders = sourceFiles().map((file) => path.posix.dirname(file));
+    const sizeOf = (folder: string) => folders.filter((each) => each === folder).length;
+    expect([...new Set(folders)].filter((folder) => sizeOf(folder) > 25)).toEqual([]);
+  });
+
+  it('uses no retired word in the name of a file or of anything in it', () => {
+    const found = sourceFiles().flatMap((file) =>
+      [path.posix.basename(file), ...namesIn(file)].flatMap((name) => {
+        const words = ` ${wordsOf(name)}`;
+        const old = Object.keys(retired).find((word) => words.includes(` ${word}`));
+        return old === undefined ? [] : [`${file}: ${name} (${retired[old]})`];
+      }),
+    );
+    expect(found).toEqual([]);
   });
 
   it('keeps the robot and the command line apart from the server', () => {
@@ -147,5 +227,38 @@ describe('the source', () => {
     );
     const drawn = Object.fromEntries([...rows].map(([, room, floor]) => [room, Number(floor)]));
     expect(drawn).toEqual(floors);
+  });
+});
+
+describe('docs/architecture.md', () => {
+  const page = readFileSync(path.join(root, 'docs/architecture.md'), 'utf8');
+  const filesOf = (heading: string) => {
+    const section = page.split(`## ${heading}\n`)[1]?.split('\n## ')[0] ?? '';
+    return [...section.matchAll(/^\| \d+ \| \[`([^`]+)`\]/gm)].map(([, file = '']) => file);
+  };
+
+  it.each([
+    ['A proof, from POST to receipt', 20],
+    ["A sample, from the agent's socket to its row", 14],
+    ['A key rotation, on the server', 6],
+  ])('leads through "%s" in at most %i files, which all exist', (heading, most) => {
+    const files = filesOf(heading);
+
+    expect(files.length).toBeGreaterThan(3);
+    expect(files.length).toBeLessThanOrEqual(most);
+    expect(files.filter((file) => !sourceFiles().includes(file))).toEqual([]);
+  });
+});
+
+describe('docs/glossary.md', () => {
+  it('names files that exist, and its terms in order', () => {
+    const page = readFileSync(path.join(root, 'docs/glossary.md'), 'utf8');
+    const rows = [...page.matchAll(/^\| ([a-z][^|]*) \|.*\| `([^`]+)` \|$/gm)];
+
+    expect(rows.length).toBeGreaterThan(20);
+    const terms = rows.map(([, term = '']) => term);
+    expect(terms).toEqual(terms.toSorted());
+    const missing = rows.flatMap(([, , file = '']) => (sourceFiles().includes(file) ? [] : file));
+    expect(missing).toEqual([]);
   });
 });

@@ -31,13 +31,13 @@ export async function measureOneBatch() {
     };
     const first = handIn(clients[0], 0);
     await broadcast(site.rpcUrl, 1);
-    const gathered = clients.slice(1, BATCH).map((client, i) => handIn(client, i + 1));
+    const batched = clients.slice(1, BATCH).map((client, i) => handIn(client, i + 1));
     await sleep(REST_MS);
     await site.measure();
     const last = handIn(clients[BATCH], BATCH);
     await broadcast(site.rpcUrl, 2);
     await ask(site.rpcUrl, 'evm_mine');
-    await Promise.all([first, ...gathered, last]);
+    await Promise.all([first, ...batched, last]);
     const measured = await site.measured();
     await Promise.all(clients.map((client) => client.destroy()));
     const { transactions, proofs } = await readAnchors(site.rpcUrl);

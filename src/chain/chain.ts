@@ -149,8 +149,8 @@ function anchorChain(pool: ProviderPool, finality: FinalityRule): AnchorChain {
     senderState: (subject, signal) =>
       about(subject.identity, {
         ask: ({ anchoring }) => senderState(anchoring, subject, signal),
-        decide: (surveys, { open, isLate }) =>
-          open === 0 || isLate ? senderStateByQuorum(surveys) : undefined,
+        decide: (reads, { open, isLate }) =>
+          open === 0 || isLate ? senderStateByQuorum(reads) : undefined,
       }),
     broadcast: (rawTx, signal) => broadcast(pool, rawTx, signal),
     findMined(search, signal) {

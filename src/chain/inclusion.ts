@@ -39,7 +39,7 @@ export interface PlaceInclusion {
 export interface InclusionReading {
   readonly heads: Heads;
   /** In the order of the places. */
-  readonly standings: readonly PlaceInclusion[];
+  readonly inclusions: readonly PlaceInclusion[];
 }
 
 /**
@@ -64,7 +64,7 @@ export async function readInclusion(
   const hashes = new Map(numbers.map((number, i) => [number, hashAt(number, blocks[i])]));
   return {
     heads,
-    standings: places.map((place) =>
+    inclusions: places.map((place) =>
       standingOf(place, hashes.get(place.blockNumber) ?? null, heads),
     ),
   };
@@ -118,7 +118,7 @@ export function inclusionByQuorum(
   voices: readonly InclusionReading[],
   terms: { quorum: number; open: number },
 ): InclusionReading | undefined {
-  const words = places.map((_, i) => voices.flatMap(({ standings }) => standings[i] ?? []));
+  const words = places.map((_, i) => voices.flatMap(({ inclusions }) => inclusions[i] ?? []));
   const isShown = (word: PlaceInclusion[]) =>
     word.filter(({ standing }) => standing === 'canonical').length >= terms.quorum;
   const isEnough = voices.length >= terms.quorum && words.every(isShown);
@@ -128,7 +128,7 @@ export function inclusionByQuorum(
       voices.map(({ heads }) => heads),
       terms.quorum,
     ),
-    standings: places.map(({ id }, i) => placeByQuorum(id, words[i] ?? [], terms.quorum)),
+    inclusions: places.map(({ id }, i) => placeByQuorum(id, words[i] ?? [], terms.quorum)),
   };
 }
 

@@ -189,21 +189,21 @@ function dataFeeCall(sender: Hex, payload: Hex): { to: string; data: Hex } {
  * One survey of several: state and fees as the URL with the highest head sees them. What would keep us from signing is
  * believed of anyone: the highest counts, and code. What would end a proof only if none denies it.
  */
-export function senderStateByQuorum(surveys: readonly SenderState[]): SenderState | undefined {
-  const [newest] = surveys.toSorted((a, b) => Number(b.headNumber - a.headNumber));
+export function senderStateByQuorum(reads: readonly SenderState[]): SenderState | undefined {
+  const [newest] = reads.toSorted((a, b) => Number(b.headNumber - a.headNumber));
   if (newest === undefined) return undefined;
   return {
     ...newest,
-    latestNonce: Math.max(...surveys.map(({ latestNonce }) => latestNonce)),
-    lowestNonce: Math.min(...surveys.map(({ lowestNonce }) => lowestNonce)),
-    pendingNonce: Math.max(...surveys.map(({ pendingNonce }) => pendingNonce)),
-    hasCode: surveys.some(({ hasCode }) => hasCode),
-    gas: gasByQuorum(newest, surveys),
+    latestNonce: Math.max(...reads.map(({ latestNonce }) => latestNonce)),
+    lowestNonce: Math.min(...reads.map(({ lowestNonce }) => lowestNonce)),
+    pendingNonce: Math.max(...reads.map(({ pendingNonce }) => pendingNonce)),
+    hasCode: reads.some(({ hasCode }) => hasCode),
+    gas: gasByQuorum(newest, reads),
   };
 }
 
-function gasByQuorum(newest: SenderState, surveys: readonly SenderState[]): GasEstimate {
-  const estimates = [newest, ...surveys].map(({ gas }) => gas);
+function gasByQuorum(newest: SenderState, reads: readonly SenderState[]): GasEstimate {
+  const estimates = [newest, ...reads].map(({ gas }) => gas);
   const by = (outcome: GasEstimate['outcome']) => estimates.find((gas) => gas.outcome === outcome);
   return by('estimated') ?? by('underfunded') ?? newest.gas;
 }

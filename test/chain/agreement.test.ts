@@ -237,7 +237,7 @@ describe('signed bytes', () => {
   });
 });
 
-describe('standings', () => {
+describe('inclusion', () => {
   const read = (places: Place[]) =>
     urls.chain.anchoring.readInclusion({ identity: urls.identity, places });
   const otherBlock = (number: bigint): Interception => {
@@ -251,7 +251,7 @@ describe('standings', () => {
   it('go from included over safe to finalized', async () => {
     urls = await startSeveralUrls(2);
     const place = await placeOf(await urls.mined());
-    const finality = async () => (await read([place])).standings[0]?.finality;
+    const finality = async () => (await read([place])).inclusions[0]?.finality;
 
     expect(await finality()).toBe('included');
     await urls.node.mine();
@@ -267,10 +267,10 @@ describe('standings', () => {
     const gone = { ...(places[7] as Place), blockHash: `0x${'ee'.repeat(32)}` as Hex };
     places[7] = gone;
 
-    const { standings, heads } = await read(places);
+    const { inclusions, heads } = await read(places);
 
-    expect(standings.map(({ id }) => id)).toEqual(places.map(({ id }) => id));
-    const replaced = standings.filter(({ standing }) => standing !== 'canonical');
+    expect(inclusions.map(({ id }) => id)).toEqual(places.map(({ id }) => id));
+    const replaced = inclusions.filter(({ standing }) => standing !== 'canonical');
     expect(replaced).toEqual([{ id: gone.id, standing: 'replaced', finality: 'included' }]);
     expect(heads).toEqual({ head: 30n, safe: 29n, finalized: 28n });
   });
@@ -280,18 +280,18 @@ describe('standings', () => {
     const place = await placeOf(await urls.mined());
     proxy(0).intercept(stale);
 
-    expect((await read([place])).standings).toMatchObject([{ standing: 'unknown' }]);
+    expect((await read([place])).inclusions).toMatchObject([{ standing: 'unknown' }]);
   });
 
   it('call nothing replaced that one URL still shows', async () => {
     urls = await startSeveralUrls(2);
     const place = await placeOf(await urls.mined());
     proxy(0).intercept(otherBlock(place.blockNumber));
-    expect((await read([place])).standings).toMatchObject([{ standing: 'canonical' }]);
+    expect((await read([place])).inclusions).toMatchObject([{ standing: 'canonical' }]);
 
     proxy(1).intercept(otherBlock(place.blockNumber));
 
-    expect((await read([place])).standings).toMatchObject([{ standing: 'replaced' }]);
+    expect((await read([place])).inclusions).toMatchObject([{ standing: 'replaced' }]);
   });
 
   it('call replaced what a real reorganisation took away', async () => {
@@ -300,7 +300,7 @@ describe('standings', () => {
     await urls.node.mine();
     await urls.node.rpc('anvil_reorg', [2, []]);
 
-    expect((await read([place])).standings).toMatchObject([{ standing: 'replaced' }]);
+    expect((await read([place])).inclusions).toMatchObject([{ standing: 'replaced' }]);
   });
 
   it('call nothing final by the word of one URL', async () => {
@@ -314,9 +314,9 @@ describe('standings', () => {
         : null,
     );
 
-    const { standings, heads } = await read([place]);
+    const { inclusions, heads } = await read([place]);
 
-    expect(standings).toMatchObject([{ standing: 'canonical', finality: 'safe' }]);
+    expect(inclusions).toMatchObject([{ standing: 'canonical', finality: 'safe' }]);
     expect(heads).toEqual({ head: 3n, safe: 2n, finalized: 0n });
   });
 
@@ -327,13 +327,13 @@ describe('standings', () => {
     await urls.node.mine();
     proxy(0).intercept(stale);
 
-    expect((await read([place])).standings).toMatchObject([{ finality: 'finalized' }]);
+    expect((await read([place])).inclusions).toMatchObject([{ finality: 'finalized' }]);
   });
 
   it('go by depth where it is configured', async () => {
     urls = await startSeveralUrls(1, { finalityDepth: 5 });
     const place = await placeOf(await urls.mined());
-    const finality = async () => (await read([place])).standings[0]?.finality;
+    const finality = async () => (await read([place])).inclusions[0]?.finality;
 
     const seen = [await finality()];
     for (let blocks = 2; blocks <= 5; blocks += 1) {
@@ -353,11 +353,11 @@ describe('standings', () => {
         : null,
     );
     await urls.node.rpc('anvil_mine', ['0x3e']);
-    expect((await read([place])).standings).toMatchObject([{ finality: 'safe' }]);
+    expect((await read([place])).inclusions).toMatchObject([{ finality: 'safe' }]);
 
     await urls.node.mine();
 
-    expect((await read([place])).standings).toMatchObject([{ finality: 'finalized' }]);
+    expect((await read([place])).inclusions).toMatchObject([{ finality: 'finalized' }]);
   });
 
   it('go by 64 blocks where a tag has had no block for as long', async () => {
@@ -365,11 +365,11 @@ describe('standings', () => {
     const place = await placeOf(await urls.mined());
     proxy(0).intercept(noFinalBlock);
     await urls.node.rpc('anvil_mine', ['0x64']);
-    expect((await read([place])).standings).toMatchObject([{ finality: 'included' }]);
+    expect((await read([place])).inclusions).toMatchObject([{ finality: 'included' }]);
 
     await urls.node.rpc('anvil_mine', ['0x40']);
 
-    expect((await read([place])).standings).toMatchObject([{ finality: 'finalized' }]);
+    expect((await read([place])).inclusions).toMatchObject([{ finality: 'finalized' }]);
   });
 
   it('are nothing, and no depth, while a tag that was there has no block', async () => {
@@ -381,9 +381,9 @@ describe('standings', () => {
     await read([place]);
     await urls.node.rpc('anvil_mine', ['0x64']);
 
-    const { standings, heads } = await read([place]);
+    const { inclusions, heads } = await read([place]);
 
-    expect(standings).toMatchObject([{ finality: 'included' }]);
+    expect(inclusions).toMatchObject([{ finality: 'included' }]);
     expect(heads).toMatchObject({ safe: null, finalized: null });
   });
 

@@ -25,8 +25,8 @@ it('reads many blocks of a provider that takes small batches alone', async () =>
     response.end(JSON.stringify({ error: { code: -32600, message: 'batch too large' } }));
   });
 
-  const { heads, standings } = await chain.anchoring.readInclusion({ identity, places });
+  const { heads, inclusions } = await chain.anchoring.readInclusion({ identity, places });
 
   expect(heads.head).toBe(30n);
-  expect(standings.map(({ standing }) => standing)).toEqual(places.map(() => 'canonical'));
+  expect(inclusions.map(({ standing }) => standing)).toEqual(places.map(() => 'canonical'));
 });

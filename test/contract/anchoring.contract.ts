@@ -314,8 +314,8 @@ export function anchorContract(open: OpenStore): void {
       const { id } = await world.settled(lease);
       expect(await world.store.listOpenSenders()).toHaveLength(1);
 
-      const standings = { safe: [], finalized: [id], reorged: [] };
-      await world.store.recordInclusionChanges(lease, standings, world.now);
+      const inclusions = { safe: [], finalized: [id], reorged: [] };
+      await world.store.recordInclusionChanges(lease, inclusions, world.now);
 
       expect(await world.store.listOpenSenders()).toEqual([]);
     });

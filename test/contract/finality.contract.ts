@@ -20,10 +20,10 @@ export function finalityContract(open: OpenStore): void {
 
   const completion = async (task: TaskRecord | undefined) =>
     (await world.store.getTask(task?.id ?? '', { robotId: robot.id }))?.completion;
-  const record = (standings: Partial<InclusionChanges>, holder = lease) =>
+  const record = (inclusions: Partial<InclusionChanges>, holder = lease) =>
     world.store.recordInclusionChanges(
       holder,
-      { safe: [], finalized: [], reorged: [], ...standings },
+      { safe: [], finalized: [], reorged: [], ...inclusions },
       world.now,
     );
   const blocks = async (limit: number) =>
@@ -164,11 +164,11 @@ export function finalityContract(open: OpenStore): void {
       attempts.push(await world.settled(lease));
     }
     const [safe = '', finalized = '', reorged = ''] = attempts.map(({ id }) => id);
-    const standings = { safe: [safe], finalized: [finalized], reorged: [reorged] };
+    const inclusions = { safe: [safe], finalized: [finalized], reorged: [reorged] };
 
-    await expect(record({ ...standings, finalized: [finalized, 'none'] })).rejects.toThrow();
+    await expect(record({ ...inclusions, finalized: [finalized, 'none'] })).rejects.toThrow();
     expect(await world.store.listIncludedAttempts(lease, 5)).toHaveLength(3);
-    await record(standings);
+    await record(inclusions);
 
     expect(await world.store.listIncludedAttempts(lease, 5)).toMatchObject([{ id: safe }]);
     expect(await world.store.listOpenAttempts(lease)).toMatchObject([

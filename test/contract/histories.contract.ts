@@ -171,8 +171,8 @@ class History {
       case 'stand': {
         const attempt = pick(await store.listIncludedAttempts(this.#lease, 40), step.attempt);
         if (attempt === undefined) break;
-        const standings = { safe: [], finalized: [], reorged: [], [step.as]: [attempt.id] };
-        await store.recordInclusionChanges(this.#lease, standings, now);
+        const inclusions = { safe: [], finalized: [], reorged: [], [step.as]: [attempt.id] };
+        await store.recordInclusionChanges(this.#lease, inclusions, now);
         break;
       }
       case 'die': {

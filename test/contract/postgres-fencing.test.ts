@@ -57,7 +57,7 @@ async function everyWrite() {
   if (first === undefined || second === undefined) throw new Error('Two proofs wait');
   const next = world.attempt([first], { nonce: sent.nonce + 1 });
   const { variant } = sent;
-  const standings = { safe: [mined.id], finalized: [], reorged: [] };
+  const inclusions = { safe: [mined.id], finalized: [], reorged: [] };
   return {
     listQueuedProofs: () => former.listQueuedProofs(lease, 5),
     refuseQueuedProofs: () => former.refuseQueuedProofs(lease, [second.taskId], 'x', now),
@@ -69,7 +69,7 @@ async function everyWrite() {
     recordInclusion: () => former.recordInclusion(lease, sent.id, world.mined(sent), now),
     recordReplacedNonce: () => former.recordReplacedNonce(lease, sent.id, now),
     settleLeaves: () => former.settleLeaves(lease, mined.id, 1, now),
-    recordInclusionChanges: () => former.recordInclusionChanges(lease, standings, now),
+    recordInclusionChanges: () => former.recordInclusionChanges(lease, inclusions, now),
     saveChainStatus: () => former.saveChainStatus(lease, { degraded: ['x'], parked: 1, now }),
     renewLease: () => former.renewLease(lease, leaseMs, now),
     releaseLease: () => former.releaseLease(lease),

@@ -93,7 +93,7 @@ describe('the check of the invariants', () => {
     ['unsettled_leaves_are_counted', 'UPDATE attempts SET unsettled_leaves = unsettled_leaves + 1'],
     ['attempt_has_a_variant', 'UPDATE variants SET seq = seq + 5'],
     ['completion_states_are_stored_ones', `UPDATE completions SET state = 'reorged'`],
-    ['generation_counts_deaths', 'UPDATE completions SET generation = 5'],
+    ['generation_counts_replaced_nonces', 'UPDATE completions SET generation = 5'],
     ['safe_attempt_is_mined', `UPDATE attempts SET safe = true WHERE state = 'submitted'`],
     ['variants_get_dearer', 'UPDATE variants SET max_priority_fee_per_gas = 1 WHERE seq = 1'],
     ['nonces_are_contiguous', 'UPDATE attempts SET nonce = nonce + 10 WHERE nonce = 2'],

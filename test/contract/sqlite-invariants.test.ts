@@ -95,7 +95,7 @@ describe('the check of the invariants', () => {
     ],
     ['attempt_has_a_variant', 'UPDATE variants SET seq = seq + 5'],
     ['completion_states_are_stored_ones', `UPDATE completions SET state = 'reorged'`],
-    ['generation_counts_deaths', 'UPDATE completions SET generation = 5'],
+    ['generation_counts_replaced_nonces', 'UPDATE completions SET generation = 5'],
     [
       'receipt_follows_the_live_leaf',
       `UPDATE receipts SET attempt_id = (SELECT id FROM attempts WHERE state = 'submitted')

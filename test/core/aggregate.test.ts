@@ -4,9 +4,9 @@ import {
   Aggregate,
   agree,
   BATTERY,
-  dayNames,
   noNames,
   numbered,
+  rollUpNames,
   type SampleReadings,
 } from '../../src/server/store/rows/aggregate.ts';
 import {
@@ -30,7 +30,7 @@ const sample = fc.record({
 });
 const merges = fc.infiniteStream(fc.nat());
 
-function aggregateOf(samples: SampleReadings[], names = dayNames(noNames)): Aggregate {
+function aggregateOf(samples: SampleReadings[], names = rollUpNames(noNames)): Aggregate {
   const aggregate = new Aggregate();
   for (const one of samples) aggregate.add(numbered(names, one));
   return aggregate;
@@ -72,7 +72,7 @@ describe('an aggregate', () => {
   it('agrees with another of the same samples, however they came together', () => {
     fc.assert(
       fc.property(fc.array(fc.array(sample, { maxLength: 4 })), merges, (parts, order) => {
-        const names = dayNames(noNames);
+        const names = rollUpNames(noNames);
         const all = aggregateOf(parts.flat(), names);
 
         const together = merged(

@@ -54,7 +54,7 @@ interface AnchorLoop {
  */
 export async function runAnchorLoop(context: AnchoringContext, trigger: Trigger): Promise<boolean> {
   const { signal } = context;
-  const tenure: AnchorLoop = {
+  const loop: AnchorLoop = {
     context,
     queue: watchQueue(context.store, signal, trigger.wake),
     timing: createBatchTiming(context.options.pauses),
@@ -72,73 +72,73 @@ export async function runAnchorLoop(context: AnchoringContext, trigger: Trigger)
     quote: undefined,
   };
   try {
-    return await work(tenure, trigger);
+    return await work(loop, trigger);
   } finally {
-    const { broadcasts, settlements, finality } = tenure;
+    const { broadcasts, settlements, finality } = loop;
     await Promise.all([broadcasts.end(), settlements.pause(), finality.end()]);
   }
 }
 
-async function work(tenure: AnchorLoop, trigger: Trigger): Promise<boolean> {
-  const { signal, key } = tenure.context;
+async function work(loop: AnchorLoop, trigger: Trigger): Promise<boolean> {
+  const { signal, key } = loop.context;
   let live: LiveAttempts | null = null;
   let bumpClock: BumpClock | null = null;
   let failures = 0;
   while (!signal.aborted) {
     try {
-      live ??= await connect(tenure, bumpClock);
-      await turn(tenure, live, trigger.wake);
+      live ??= await connect(loop, bumpClock);
+      await turn(loop, live, trigger.wake);
       failures = 0;
-      if (key === null && live.attempts.length === 0 && tenure.finality.isIdle) return true;
-      await trigger.wait(nextDueAt(tenure, live) - performance.now());
+      if (key === null && live.attempts.length === 0 && loop.finality.isIdle) return true;
+      await trigger.wait(nextDueAt(loop, live) - performance.now());
     } catch (error) {
       if (signal.aborted) return false;
       if (isLeaseLost(error)) throw error;
       if (live !== null) bumpClock = live.bumpClock;
       live = null;
       failures += 1;
-      await reportLoopError(tenure, error, failures);
+      await reportLoopError(loop, error, failures);
       await trigger.wait(backoffMs(failures, RETRY));
     }
   }
   return false;
 }
 
-async function connect(tenure: AnchorLoop, bumpClock: BumpClock | null): Promise<LiveAttempts> {
-  const { store, chain, lease, identity, signal } = tenure.context;
+async function connect(loop: AnchorLoop, bumpClock: BumpClock | null): Promise<LiveAttempts> {
+  const { store, chain, lease, identity, signal } = loop.context;
   await store.bindChain(await chain.identity(signal, identity));
-  tenure.pollAt = 0;
-  tenure.senderStateAt = 0;
-  tenure.queue.raise();
+  loop.pollAt = 0;
+  loop.senderStateAt = 0;
+  loop.queue.raise();
   return recoverAttempts(store, lease, bumpClock);
 }
 
-async function turn(tenure: AnchorLoop, live: LiveAttempts, wake: () => void): Promise<void> {
-  const { context, timing, broadcasts, settlements, finality } = tenure;
-  await recordFinality(tenure, live);
+async function turn(loop: AnchorLoop, live: LiveAttempts, wake: () => void): Promise<void> {
+  const { context, timing, broadcasts, settlements, finality } = loop;
+  await recordFinality(loop, live);
   // Before anything is broadcast: what is in a block already need not be, and the chain is to be ours.
-  if (performance.now() >= tenure.pollAt || broadcasts.isDue(live)) await followSent(tenure, live);
+  if (performance.now() >= loop.pollAt || broadcasts.isDue(live)) await followSent(loop, live);
   settlements.begin(live);
   broadcasts.begin(live);
-  if (performance.now() >= tenure.senderStateAt) await readFees(tenure, live);
+  if (performance.now() >= loop.senderStateAt) await readFees(loop, live);
   runBumpClock(live);
   await bump(context, live);
   broadcasts.begin(live);
-  await takeQueued(tenure, live, wake);
+  await takeQueued(loop, live, wake);
   finality.begin(live, timing.senderStateMs());
-  await tenure.status.save(context, {
-    degraded: degradationsOf(tenure, live),
+  await loop.status.save(context, {
+    degraded: degradationsOf(loop, live),
     parked: parkedCount(live),
-    quote: tenure.quote,
+    quote: loop.quote,
   });
 }
 
-async function followSent(tenure: AnchorLoop, live: LiveAttempts): Promise<void> {
-  const { context, timing, broadcasts } = tenure;
+async function followSent(loop: AnchorLoop, live: LiveAttempts): Promise<void> {
+  const { context, timing, broadcasts } = loop;
   try {
     const head = await follow(context, live);
     if (head !== null) timing.note(head, performance.now());
-    tenure.pollAt = performance.now() + timing.pollMs();
+    loop.pollAt = performance.now() + timing.pollMs();
   } catch (error) {
     // A node that has no receipts to give may still take bytes.
     if (error instanceof ProviderError) broadcasts.begin(live);
@@ -146,84 +146,84 @@ async function followSent(tenure: AnchorLoop, live: LiveAttempts): Promise<void>
   }
 }
 
-async function recordFinality(tenure: AnchorLoop, live: LiveAttempts): Promise<void> {
+async function recordFinality(loop: AnchorLoop, live: LiveAttempts): Promise<void> {
   // Nothing is settled of what is found to be in no block any more.
-  if (tenure.finality.hasFound) await tenure.settlements.pause();
-  if (!(await tenure.finality.record(live))) return;
+  if (loop.finality.hasFound) await loop.settlements.pause();
+  if (!(await loop.finality.record(live))) return;
   // A nonce that was in conflict is explained, and proofs wait again.
   live.nonceConflict = false;
-  tenure.pollAt = 0;
-  tenure.senderStateAt = 0;
-  tenure.queue.raise();
+  loop.pollAt = 0;
+  loop.senderStateAt = 0;
+  loop.queue.raise();
 }
 
-async function readFees(tenure: AnchorLoop, live: LiveAttempts): Promise<void> {
-  const { timing, refusals } = tenure;
-  const { senderState, decision } = await decide(tenure.context, live, dearestSingle);
+async function readFees(loop: AnchorLoop, live: LiveAttempts): Promise<void> {
+  const { timing, refusals } = loop;
+  const { senderState, decision } = await decide(loop.context, live, dearestSingle);
   const { latestNonce, headNumber, gas } = senderState;
   refusals.note(senderState);
-  tenure.hold = decision.decision === 'wait' ? decision.reason : null;
+  loop.hold = decision.decision === 'wait' ? decision.reason : null;
   // A refusal that stands lets the queue be taken, to be refused as well or to prove it wrong.
-  if (refusals.any && refusals.standing === null) tenure.hold ??= 'gas_refused';
+  if (refusals.any && refusals.standing === null) loop.hold ??= 'gas_refused';
   if (gas.outcome === 'estimated') {
     const { baseFeePerGas, maxPriorityFeePerGas, dataFeeWei } = senderState;
-    tenure.quote = { singleGas: gas.gas, baseFeePerGas, maxPriorityFeePerGas, dataFeeWei };
+    loop.quote = { singleGas: gas.gas, baseFeePerGas, maxPriorityFeePerGas, dataFeeWei };
   }
   live.counted = { latestNonce, headNumber };
   live.balance = senderState.balance;
-  noteReorgedNonces(tenure, live, senderState);
+  noteReorgedNonces(loop, live, senderState);
   timing.note(headNumber, performance.now());
-  const isSoon = tenure.hold === 'first_nonce';
-  tenure.senderStateAt = performance.now() + (isSoon ? timing.pollMs() : timing.senderStateMs());
+  const isSoon = loop.hold === 'first_nonce';
+  loop.senderStateAt = performance.now() + (isSoon ? timing.pollMs() : timing.senderStateMs());
   // The hint of a store that several processes share may be missed.
-  tenure.queue.raise();
+  loop.queue.raise();
 }
 
 /** A count below ours is believed where all providers say it, and twice in a row. */
-function noteReorgedNonces(tenure: AnchorLoop, live: LiveAttempts, senderState: SenderState): void {
+function noteReorgedNonces(loop: AnchorLoop, live: LiveAttempts, senderState: SenderState): void {
   const { latestNonce, lowestNonce } = senderState;
-  const isBehind = tenure.hold === 'nonce_behind' && lowestNonce === latestNonce;
+  const isBehind = loop.hold === 'nonce_behind' && lowestNonce === latestNonce;
   const wasLost = live.reorgedFrom !== null;
-  live.reorgedFrom = isBehind && tenure.behind !== null ? latestNonce : null;
+  live.reorgedFrom = isBehind && loop.behind !== null ? latestNonce : null;
   if (live.reorgedFrom !== null && !wasLost) {
     const nonce = live.reorgedFrom;
-    tenure.context.logger.warn({ nonce }, 'the chain has lost what it had mined; it is sent again');
+    loop.context.logger.warn({ nonce }, 'the chain has lost what it had mined; it is sent again');
   }
-  tenure.behind = isBehind ? latestNonce : null;
+  loop.behind = isBehind ? latestNonce : null;
 }
 
-async function takeQueued(tenure: AnchorLoop, live: LiveAttempts, wake: () => void): Promise<void> {
-  const { context, timing } = tenure;
-  if (!maySign(tenure, live)) return;
+async function takeQueued(loop: AnchorLoop, live: LiveAttempts, wake: () => void): Promise<void> {
+  const { context, timing } = loop;
+  if (!maySign(loop, live)) return;
   if (unmined(live).length > 0) {
     const { lingerMs, maxInFlight } = context.options;
-    const slotMs = tenure.wasFull ? 0 : timing.slotMs(maxInFlight);
-    tenure.batchUntil ??= performance.now() + Math.max(lingerMs, slotMs);
-    if (performance.now() < tenure.batchUntil) return;
+    const slotMs = loop.wasFull ? 0 : timing.slotMs(maxInFlight);
+    loop.batchUntil ??= performance.now() + Math.max(lingerMs, slotMs);
+    if (performance.now() < loop.batchUntil) return;
   }
   if (!context.queueLock.enter(wake)) return;
-  tenure.batchUntil = null;
+  loop.batchUntil = null;
   try {
-    await signQueued(tenure, live);
+    await signQueued(loop, live);
   } finally {
     context.queueLock.leave();
   }
 }
 
-async function signQueued(tenure: AnchorLoop, live: LiveAttempts): Promise<void> {
-  const { context, queue } = tenure;
+async function signQueued(loop: AnchorLoop, live: LiveAttempts): Promise<void> {
+  const { context, queue } = loop;
   const { store, lease, options } = context;
   queue.rearm();
   const queued = await store.listQueuedProofs(lease, options.batchMax);
   if (queued.length === 0) return;
-  const submission = await submit(context, live, queued, tenure.refusals.standing);
-  tenure.broadcasts.begin(live);
-  if (submission.outcome === 'held') tenure.hold = submission.reason;
+  const submission = await submit(context, live, queued, loop.refusals.standing);
+  loop.broadcasts.begin(live);
+  if (submission.outcome === 'held') loop.hold = submission.reason;
   // What cannot be refused, because it was signed before, stays at the head of the queue.
-  else if (submission.outcome === 'refused') tenure.hold = 'gas_refused';
-  else tenure.pollAt = Math.min(tenure.pollAt, performance.now() + tenure.timing.pollMs());
-  tenure.wasFull = queued.length === options.batchMax;
-  if (submission.outcome !== 'submitted' || tenure.wasFull) queue.raise();
+  else if (submission.outcome === 'refused') loop.hold = 'gas_refused';
+  else loop.pollAt = Math.min(loop.pollAt, performance.now() + loop.timing.pollMs());
+  loop.wasFull = queued.length === options.batchMax;
+  if (submission.outcome !== 'submitted' || loop.wasFull) queue.raise();
 }
 
 function maySign({ context, queue, hold }: AnchorLoop, live: LiveAttempts): boolean {
@@ -232,35 +232,31 @@ function maySign({ context, queue, hold }: AnchorLoop, live: LiveAttempts): bool
   return queue.mayHold && hold === null && !live.nonceConflict && hasPlace;
 }
 
-function nextDueAt(tenure: AnchorLoop, live: LiveAttempts): number {
-  const { context, broadcasts, finality, pollAt } = tenure;
-  const due = [tenure.senderStateAt, bumpDueAt(context, live) ?? tenure.senderStateAt];
+function nextDueAt(loop: AnchorLoop, live: LiveAttempts): number {
+  const { context, broadcasts, finality, pollAt } = loop;
+  const due = [loop.senderStateAt, bumpDueAt(context, live) ?? loop.senderStateAt];
   if (!finality.busy) due.push(finality.dueAt);
   // Broadcasts under way wake the engine when they end.
   if (!broadcasts.busy) due.push(...unmined(live).map((one) => broadcastDueAt(context, one)));
   due.push(...live.attempts.filter(isFollowed).map(({ lookAt }) => Math.max(pollAt, lookAt)));
-  const { batchUntil } = tenure;
+  const { batchUntil } = loop;
   const isBatching = batchUntil !== null && batchUntil > performance.now();
   // Whoever is inside wakes this engine on the way out.
-  if (maySign(tenure, live) && (isBatching || !context.queueLock.isTaken)) {
+  if (maySign(loop, live) && (isBatching || !context.queueLock.isTaken)) {
     due.push(batchUntil ?? 0);
   }
   return Math.min(...due);
 }
 
-async function reportLoopError(
-  tenure: AnchorLoop,
-  error: unknown,
-  failures: number,
-): Promise<void> {
-  const { logger } = tenure.context;
+async function reportLoopError(loop: AnchorLoop, error: unknown, failures: number): Promise<void> {
+  const { logger } = loop.context;
   // Once for each row of failures; how it ended is logged with the status.
   if (failures === 1) {
     if (error instanceof ProviderError) logger.warn({ reason: error.reason }, error.message);
     else logger.error({ err: error }, 'anchoring failed; trying again');
   }
   try {
-    await tenure.status.save(tenure.context, { degraded: [degradationOf(error)] });
+    await loop.status.save(loop.context, { degraded: [degradationOf(error)] });
   } catch (err) {
     if (failures === 1) logger.error({ err }, 'the chain status could not be saved');
   }

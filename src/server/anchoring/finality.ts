@@ -7,7 +7,7 @@ import { type Adoptable, adopt, createReplacedNonceWatch } from './replaced-nonc
 
 /** What a look at the chain has found; nothing of it is recorded yet. */
 interface Verdicts {
-  readonly standings: InclusionChanges;
+  readonly changes: InclusionChanges;
   /** Attempts that can never be mined. */
   readonly lost: readonly string[];
   readonly adoptable: readonly Adoptable[];
@@ -39,13 +39,13 @@ export function createFinalityWatch(context: AnchoringContext, wake: () => void)
   let left = Number.POSITIVE_INFINITY;
   let isFailing = false;
   const included = createIncludedWatch(context);
-  const deaths = createReplacedNonceWatch(context);
+  const replacedNonces = createReplacedNonceWatch(context);
 
   async function look(live: LiveAttempts): Promise<void> {
-    const { standings, count, isMoreDue } = await included.look(live);
-    const { lost, adoptable } = await deaths.look(live);
+    const { changes, count, isMoreDue } = await included.look(live);
+    const { lost, adoptable } = await replacedNonces.look(live);
     left = count + live.attempts.length;
-    found = { standings, lost, adoptable };
+    found = { changes, lost, adoptable };
     if (isMoreDue) dueAt = 0;
   }
 
@@ -103,13 +103,13 @@ export function createFinalityWatch(context: AnchoringContext, wake: () => void)
 async function recordVerdicts(
   context: AnchoringContext,
   live: LiveAttempts,
-  { standings, lost, adoptable }: Verdicts,
+  { changes, lost, adoptable }: Verdicts,
 ): Promise<boolean> {
   const { store, lease, clock, logger } = context;
-  const { safe, finalized, reorged } = standings;
+  const { safe, finalized, reorged } = changes;
   if (safe.length + finalized.length + reorged.length > 0) {
     await context.onStep?.('inclusion_changed');
-    await store.recordInclusionChanges(lease, standings, clock.now());
+    await store.recordInclusionChanges(lease, changes, clock.now());
     await context.onStep?.('inclusion_change_recorded');
   }
   if (reorged.length > 0) {

@@ -91,7 +91,7 @@ export interface IncludedWatch {
 }
 
 export interface IncludedLook {
-  readonly standings: InclusionChanges;
+  readonly changes: InclusionChanges;
   /** How many attempts were looked at. */
   readonly count: number;
   /** Whether the next look is to follow at once. */
@@ -125,13 +125,13 @@ export function createIncludedWatch(context: AnchoringContext): IncludedWatch {
       const ends = await store.listIncludedAttempts(lease, WATCHED);
       const all: WatchedAttempt[] = [...ends, ...(await between(ends)), ...lost];
       const included = [...new Map(all.map((one) => [one.id, one])).values()];
-      const { unknown, ...standings } = await inclusionOf(context, included);
+      const { unknown, ...changes } = await inclusionOf(context, included);
       lost = lost.filter(({ id }) => unknown.has(id));
-      const replaced = new Set(standings.reorged);
+      const replaced = new Set(changes.reorged);
       // How far down a reorganisation goes is to be seen next.
       cursor = ends.slice(WATCHED).find(({ id }) => replaced.has(id)) ?? cursor;
-      const isMoreDue = standings.finalized.length >= WATCHED || replaced.size > 0;
-      return { standings, count: included.length, isMoreDue };
+      const isMoreDue = changes.finalized.length >= WATCHED || replaced.size > 0;
+      return { changes, count: included.length, isMoreDue };
     },
   };
 }
@@ -145,12 +145,12 @@ async function inclusionOf(
   included: readonly WatchedAttempt[],
 ): Promise<InclusionChanges & { unknown: ReadonlySet<string> }> {
   if (included.length === 0) return { safe: [], finalized: [], reorged: [], unknown: new Set() };
-  const { standings } = await chain.readInclusion({ identity, places: included }, signal);
+  const { inclusions } = await chain.readInclusion({ identity, places: included }, signal);
   const known = (is: (one: WatchedAttempt) => boolean | undefined) =>
     new Set(included.filter(is).map(({ id }) => id));
   const isFinal = known((attempt) => attempt.isFinal);
   const isSafe = known((attempt) => attempt.isSafe || attempt.isFinal);
-  const those = (is: (one: PlaceInclusion) => boolean) => standings.filter(is).map(({ id }) => id);
+  const those = (is: (one: PlaceInclusion) => boolean) => inclusions.filter(is).map(({ id }) => id);
   return {
     safe: those(({ id, finality }) => finality === 'safe' && !isSafe.has(id)),
     finalized: those(({ id, finality }) => finality === 'finalized' && !isFinal.has(id)),

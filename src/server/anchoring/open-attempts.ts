@@ -27,7 +27,7 @@ export interface LiveAttempts {
   /** Of the sender by the last survey, in wei; null before it. */
   balance: bigint | null;
   /** Since when the count of a sender without a nonce stands. */
-  firstCount: FirstCount | null;
+  firstReading: FirstReading | null;
   /** By two surveys in a row the chain has lost what was mined from this nonce on; null: it has not. */
   reorgedFrom: number | null;
   /** A nonce of ours is used, and by none of our variants. */
@@ -53,7 +53,7 @@ export interface BumpClock {
 
 export type Parking = 'fee_cap' | 'underfunded' | 'no_key';
 
-export interface FirstCount {
+export interface FirstReading {
   readonly latestNonce: number;
   readonly headNumber: bigint;
   /** `performance.now()`. */
@@ -78,7 +78,7 @@ export async function recoverAttempts(
     nextNonce,
     counted: null,
     balance: null,
-    firstCount: null,
+    firstReading: null,
     reorgedFrom: null,
     nonceConflict: false,
     bumpClock,

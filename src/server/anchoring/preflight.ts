@@ -91,12 +91,12 @@ export function isCountSettled(
   { latestNonce, headNumber }: SenderState,
 ): boolean {
   const now = performance.now();
-  if (live.firstCount?.latestNonce !== latestNonce) {
-    live.firstCount = { latestNonce, headNumber, since: now };
+  if (live.firstReading?.latestNonce !== latestNonce) {
+    live.firstReading = { latestNonce, headNumber, since: now };
   }
-  const { firstCount } = live;
-  if (headNumber > firstCount.headNumber) return true;
-  return now - firstCount.since >= options.pauses.firstNonceMs;
+  const { firstReading } = live;
+  if (headNumber > firstReading.headNumber) return true;
+  return now - firstReading.since >= options.pauses.firstNonceMs;
 }
 
 /**

@@ -28,10 +28,10 @@ export function createAnchorMeters(registry: Registry): (store: Store) => Store 
       await store.addVariant(lease, attemptId, variant, replaces, now);
       replacements.inc();
     },
-    async recordInclusionChanges(lease, standings, now) {
-      await store.recordInclusionChanges(lease, standings, now);
-      transactions.inc({ state: 'finalized' }, standings.finalized.length);
-      transactions.inc({ state: 'reorged' }, standings.reorged.length);
+    async recordInclusionChanges(lease, changes, now) {
+      await store.recordInclusionChanges(lease, changes, now);
+      transactions.inc({ state: 'finalized' }, changes.finalized.length);
+      transactions.inc({ state: 'reorged' }, changes.reorged.length);
     },
     async recordReplacedNonce(lease, attemptId, now) {
       await store.recordReplacedNonce(lease, attemptId, now);

@@ -205,7 +205,7 @@ export interface AnchorStore {
   /** Whether that nonce, below the next one, was a transaction's from elsewhere: its attempt is dead, or none had it. */
   isUsedElsewhere(lease: Lease, nonce: number): Promise<boolean>;
   /** Step 7, for many attempts in one commit. What their receipts say follows. */
-  recordInclusionChanges(lease: Lease, standings: InclusionChanges, now: number): Promise<void>;
+  recordInclusionChanges(lease: Lease, changes: InclusionChanges, now: number): Promise<void>;
   /**
    * The attempt can never be mined: its proofs are queued again in the next generation, under the reservation
    * that they have; one commit. A proof whose task was deleted before it was charged is released.

@@ -52,7 +52,7 @@ export interface Spread {
 
 /**
  * What the samples of one interval say, in whatever order they came. Maps, because the names are the
- * callers'; states and metrics are those that the day holds: `DayNames`.
+ * callers'; states and metrics are those that the day holds: `RollUpNames`.
  */
 export interface SampleSummary {
   samples: number;

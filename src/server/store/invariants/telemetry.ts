@@ -2,8 +2,8 @@ import type { Resolution } from '../../../protocol/telemetry.ts';
 import {
   type Aggregate,
   agree,
-  type DayNames,
-  dayNames,
+  type RollUpNames,
+  rollUpNames,
   type StoredNames,
 } from '../rows/aggregate.ts';
 import { decodeAggregate } from '../rows/aggregate-bytes.ts';
@@ -19,11 +19,11 @@ export interface RobotDay {
 }
 
 export function startDay(robotId: string, day: number, stored: StoredNames): RobotDay {
-  const names = dayNames(stored);
+  const names = rollUpNames(stored);
   return { robotId, day, aggregates: new DayAggregates(names), held: heldIn(names) };
 }
 
-function heldIn({ states, metrics }: DayNames): number {
+function heldIn({ states, metrics }: RollUpNames): number {
   return states.size + metrics.size;
 }
 

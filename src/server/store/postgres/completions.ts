@@ -207,21 +207,21 @@ export function completionWaits(
 
 /** Asks for all at once what is asked for in one turn of the event loop. */
 function overTogether(access: Access): (taskId: string) => Promise<boolean> {
-  let gathering: { ids: Set<string>; over: Promise<ReadonlySet<string>> } | undefined;
+  let batched: { ids: Set<string>; over: Promise<ReadonlySet<string>> } | undefined;
 
   async function look(ids: Set<string>): Promise<ReadonlySet<string>> {
     await nextTurn();
-    gathering = undefined;
+    batched = undefined;
     return new Set(await findOver(access, [...ids]));
   }
 
   return async (taskId) => {
-    if (gathering === undefined) {
+    if (batched === undefined) {
       const ids = new Set<string>();
-      gathering = { ids, over: look(ids) };
+      batched = { ids, over: look(ids) };
     }
-    gathering.ids.add(taskId);
-    return (await gathering.over).has(taskId);
+    batched.ids.add(taskId);
+    return (await batched.over).has(taskId);
   };
 }
 

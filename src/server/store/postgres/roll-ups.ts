@@ -3,11 +3,11 @@ import type { Resolution } from '../../../protocol/telemetry.ts';
 import type { RobotOfAccount, Rollup, SampleRecord, TimeRange } from '../../ports/telemetry.ts';
 import {
   Aggregate,
-  type DayNames,
-  dayNames,
   noNames,
   numbered,
+  type RollUpNames,
   readingsOf,
+  rollUpNames,
   type StoredNames,
   summaryOf,
 } from '../rows/aggregate.ts';
@@ -75,7 +75,7 @@ export async function addToRollups(tx: Queries, robots: readonly RobotSamples[])
   const step = startYielding();
   for (const day of days) {
     const held = namesOf(day.robotId, day.day);
-    const names = dayNames(held);
+    const names = rollUpNames(held);
     aggregates.push(...aggregatesOf(day, names, stored));
     if (holdsMore(names, held)) grown.push(toNamesRow(day, names));
     await step();
@@ -121,7 +121,7 @@ function keyOf(robotId: string, resolution: Resolution, at: number): string {
 
 function aggregatesOf(
   { robotId, samples }: RobotDay,
-  names: DayNames,
+  names: RollUpNames,
   stored: ReadonlyMap<string, RollupRow>,
 ): RollupRow[] {
   const counted = samples.map((sample) => ({
@@ -141,11 +141,11 @@ function aggregatesOf(
   );
 }
 
-function holdsMore({ states, metrics }: DayNames, held: StoredNames): boolean {
+function holdsMore({ states, metrics }: RollUpNames, held: StoredNames): boolean {
   return states.size > held.states.length || metrics.size > held.metrics.length;
 }
 
-function toNamesRow({ robotId, day }: RobotDay, { states, metrics }: DayNames): NamesRow {
+function toNamesRow({ robotId, day }: RobotDay, { states, metrics }: RollUpNames): NamesRow {
   const names = { states: states.names, metrics: metrics.names };
   return { robot_id: robotId, day, names: JSON.stringify(names) };
 }

@@ -33,7 +33,7 @@ class NameList {
  * `limits.seriesMetrics` of it. A name never loses its number, so that what is told of it counts all its
  * readings of the day.
  */
-export interface DayNames {
+export interface RollUpNames {
   states: NameList;
   metrics: NameList;
 }
@@ -46,7 +46,7 @@ export interface StoredNames {
 
 export const noNames: StoredNames = { states: [], metrics: [] };
 
-export function dayNames({ states, metrics }: StoredNames): DayNames {
+export function rollUpNames({ states, metrics }: StoredNames): RollUpNames {
   return {
     states: new NameList(limits.seriesStates, states),
     metrics: new NameList(limits.seriesMetrics, metrics),
@@ -83,7 +83,7 @@ function isShort(name: string): boolean {
   return name.length <= most || (name.length <= 2 * most && [...name].length <= most);
 }
 
-/** The place of the battery among the numbers; a metric's is its number in `DayNames` and one. */
+/** The place of the battery among the numbers; a metric's is its number in `RollUpNames` and one. */
 export const BATTERY = 0;
 export const PLACES = 1 + limits.seriesMetrics;
 
@@ -187,7 +187,7 @@ export interface NumberedReadings {
 }
 
 /** Takes new names into the day, where it has room. */
-export function numbered(names: DayNames, sample: SampleReadings): NumberedReadings {
+export function numbered(names: RollUpNames, sample: SampleReadings): NumberedReadings {
   const { batteryPct, metrics } = sample;
   const state = sample.state === null ? undefined : names.states.take(sample.state);
   const places: number[] = [];

@@ -1,6 +1,6 @@
 import type { Resolution } from '../../../protocol/telemetry.ts';
 import { stepMs } from '../../ports/telemetry.ts';
-import { Aggregate, type DayNames, numbered, type SampleReadings } from './aggregate.ts';
+import { Aggregate, numbered, type RollUpNames, type SampleReadings } from './aggregate.ts';
 
 export const resolutions = ['minute', 'hour', 'day'] as const;
 
@@ -11,14 +11,14 @@ export function beginOf(resolution: Resolution, instant: number): number {
 
 /** What one robot's samples of one day (UTC) say, by resolution and begin of the interval. */
 export class DayAggregates {
-  readonly names: DayNames;
+  readonly names: RollUpNames;
   readonly #aggregates: Record<Resolution, Map<number, Aggregate>> = {
     minute: new Map(),
     hour: new Map(),
     day: new Map(),
   };
 
-  constructor(names: DayNames) {
+  constructor(names: RollUpNames) {
     this.names = names;
   }
 

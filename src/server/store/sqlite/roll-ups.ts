@@ -3,10 +3,10 @@ import type { Resolution } from '../../../protocol/telemetry.ts';
 import type { Rollup, TimeRange } from '../../ports/telemetry.ts';
 import {
   Aggregate,
-  type DayNames,
-  dayNames,
   noNames,
   numbered,
+  type RollUpNames,
+  rollUpNames,
   type SampleReadings,
   type StoredNames,
   summaryOf,
@@ -46,7 +46,7 @@ export function aggregateSaver(writer: Database) {
     aggregate(robotId: string, resolution: Resolution, at: number, aggregate: Aggregate) {
       save.run(robotId, resolution, at, aggregate.samples, encodeAggregate(aggregate));
     },
-    names(robotId: string, day: number, { states, metrics }: DayNames) {
+    names(robotId: string, day: number, { states, metrics }: RollUpNames) {
       const names = { states: states.names, metrics: metrics.names };
       saveNames.run(robotId, day, JSON.stringify(names));
     },
@@ -72,7 +72,7 @@ export function rollupWriter(writer: Database): (robotId: string, samples: Readi
   const aggregate = new Aggregate();
   function addDay(robotId: string, day: number, samples: Reading[]): void {
     const stored = namesOf(robotId, day);
-    const names = dayNames(stored);
+    const names = rollUpNames(stored);
     const counted = samples.map(({ recordedAt, readings }) => ({
       recordedAt,
       readings: numbered(names, readings),
@@ -93,7 +93,7 @@ export function rollupWriter(writer: Database): (robotId: string, samples: Readi
   };
 }
 
-function holdsMore({ states, metrics }: DayNames, stored: StoredNames): boolean {
+function holdsMore({ states, metrics }: RollUpNames, stored: StoredNames): boolean {
   return states.size > stored.states.length || metrics.size > stored.metrics.length;
 }
 

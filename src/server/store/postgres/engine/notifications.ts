@@ -11,7 +11,7 @@ export interface Hints {
 
 const CHANNEL = 'svc_hints';
 /** What happens within it goes out together, in ms: a commit that notifies holds up all others. */
-const GATHER_MS = 20;
+const BATCH_MS = 20;
 /** A payload holds less than 8000 bytes. */
 const TOPICS_PER_PAYLOAD = 100;
 /** Beyond it everybody is told, who looks for himself. */
@@ -25,15 +25,15 @@ export function startHints(
   connections: Connections,
   { triggers, listen }: { triggers: Triggers; listen: boolean },
 ): Hints {
-  let gathered = new Set<string>();
+  let batched = new Set<string>();
   let timer: NodeJS.Timeout | undefined;
   let sending: Promise<unknown> = Promise.resolve();
   const listener = listen ? startListener(connections, triggers) : null;
 
   function send(): void {
     timer = undefined;
-    const topics = [...gathered];
-    gathered = new Set();
+    const topics = [...batched];
+    batched = new Set();
     const payloads = topics.length > TOPICS_AT_ONCE ? [EVERYBODY] : inPayloads(topics);
     // The others poll.
     sending = connections.use((connection) => connection.rows(notify, [payloads])).catch(() => {});
@@ -43,8 +43,8 @@ export function startHints(
     tell(topics) {
       for (const topic of topics) triggers.wake(topic);
       if (!listen || topics.length === 0) return;
-      for (const topic of topics) gathered.add(topic);
-      timer ??= setTimeout(send, GATHER_MS);
+      for (const topic of topics) batched.add(topic);
+      timer ??= setTimeout(send, BATCH_MS);
     },
     async close() {
       if (timer !== undefined) {

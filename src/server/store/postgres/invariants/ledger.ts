@@ -77,7 +77,7 @@ export const anchoringInvariants: Record<string, Invariant> = {
       ELSE l.task_id IS NULL OR l.settled_at IS NULL OR a.state IN ('signed', 'dead')
     END`),
 
-  generation_counts_deaths: selecting(`
+  generation_counts_replaced_nonces: selecting(`
     SELECT 'task ' || c.task_id || ' is in generation ' || c.generation || ' after ' ||
       coalesce(d.deaths, 0) || ' dead attempts'
     FROM completions c LEFT JOIN (

@@ -55,7 +55,7 @@ export const statedInvariants: Record<string, Invariant> = {
       ELSE l.id IS NULL OR l.settled_at IS NULL OR a.state IN ('signed', 'dead')
     END`),
 
-  generation_counts_deaths: selecting(`
+  generation_counts_replaced_nonces: selecting(`
     SELECT 'task ' || c.task_id || ' is in generation ' || c.generation || ' after ' || c.deaths ||
       ' dead attempts' FROM (SELECT task_id, generation, (SELECT count(*) FROM leaves l
         JOIN attempts a ON a.id = l.attempt_id AND a.state = 'dead'

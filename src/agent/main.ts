@@ -8,40 +8,34 @@ import { packageVersion } from '../base/version.ts';
 /** Takes the exit code of a command that finished. A command that ends with 0 need not call it. */
 type ExitWith = (code: number) => void;
 
-interface CommandGroup {
-  /** Names of the commands in the group. */
-  readonly names: readonly string[];
-  load(): Promise<{ addCommands(program: Command, exitWith: ExitWith): void }>;
-}
+type AddCommands = (program: Command, exitWith: ExitWith) => void;
+type LoadGroup = () => Promise<{ addCommands: AddCommands }>;
 
-/** In the order of the help. */
-const groups: readonly CommandGroup[] = [
-  { names: ['run'], load: () => import('./commands/run.ts') },
-  { names: ['status'], load: () => import('./commands/status.ts') },
-  { names: ['doctor'], load: () => import('./commands/doctor.ts') },
-  {
-    names: ['config'],
-    load: async () => ({
-      addCommands: (program) => addConfigCommand(program, () => import('./config.ts')),
-    }),
-  },
-  {
-    names: ['claim', 'complete', 'telemetry', 'event', 'receipts'],
-    load: () => import('./commands/robot.ts'),
-  },
-  { names: ['key'], load: () => import('./commands/key.ts') },
-  { names: ['spool'], load: () => import('./commands/spool.ts') },
-  {
-    names: ['install', 'uninstall'],
-    load: async () => ({
-      addCommands: (program) =>
-        addInstallCommands(
-          program,
-          async () => (await import('./installation.ts')).agentInstallation,
-        ),
-    }),
-  },
-];
+const loadConfig = async () => ({
+  addCommands: (to: Command) => addConfigCommand(to, () => import('./config.ts')),
+});
+const loadRobot = () => import('./commands/robot.ts');
+const loadInstall = async () => ({
+  addCommands: (to: Command) =>
+    addInstallCommands(to, async () => (await import('./installation.ts')).agentInstallation),
+});
+
+/** Commands by name, in the order of the help. A group is loaded when one of its commands is named. */
+const groups: ReadonlyMap<string | undefined, LoadGroup> = new Map<string, LoadGroup>([
+  ['run', () => import('./commands/run.ts')],
+  ['status', () => import('./commands/status.ts')],
+  ['doctor', () => import('./commands/doctor.ts')],
+  ['config', loadConfig],
+  ['claim', loadRobot],
+  ['complete', loadRobot],
+  ['telemetry', loadRobot],
+  ['event', loadRobot],
+  ['receipts', loadRobot],
+  ['key', () => import('./commands/key.ts')],
+  ['spool', () => import('./commands/spool.ts')],
+  ['install', loadInstall],
+  ['uninstall', loadInstall],
+]);
 
 const exitCodes: Readonly<Record<string, number>> = {
   invalid_configuration: 2,
@@ -86,10 +80,9 @@ export async function createProgram(exitWith: ExitWith, name?: string): Promise<
       '\nExamples:\n  svc-agent run                       from the environment, see svc-agent config --describe' +
         '\n  svc-agent status\n  svc-agent claim "Survey the office hall"',
     );
-  const named = groups.filter(({ names }) => names.includes(name ?? ''));
+  const named = groups.get(name);
   const isVersion = name === '--version' || name === '-V';
-  for (const { load } of named.length > 0 || isVersion ? named : groups) {
-    (await load()).addCommands(program, exitWith);
-  }
+  const all = isVersion ? [] : new Set(groups.values());
+  for (const load of named ? [named] : all) (await load()).addCommands(program, exitWith);
   return program;
 }

@@ -1,9 +1,6 @@
 // `svc-agent doctor`: checks of the machine and of the service.
 import type { Command } from 'commander';
 import { SvcError } from '../../base/svc-error.ts';
-import { readConfig } from '../config.ts';
-import { checkMachine } from '../doctor/machine.ts';
-import { checkService } from '../doctor/service.ts';
 import { environmentToLookAfter, readInstalledUnit } from '../installation.ts';
 import type { AgentStatus } from '../status.ts';
 import { askAgent } from './local-client.ts';
@@ -27,6 +24,9 @@ export function addCommands(program: Command, exitWith: (code: number) => void):
 
 /** Exit code: 0 if every check passes, else 1. */
 async function doctor(own: NodeJS.ProcessEnv, { json }: { json?: true }): Promise<number> {
+  const { readConfig } = await import('../config.ts');
+  const { checkMachine } = await import('../doctor/machine.ts');
+  const { checkService } = await import('../doctor/service.ts');
   const config = readConfig(await environmentToLookAfter(own, await readInstalledUnit()));
   const daemon = await statusOf(config.socket);
   const status = daemon instanceof SvcError ? null : daemon;

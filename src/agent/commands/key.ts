@@ -6,10 +6,7 @@ import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Command } from 'commander';
 import { SvcError } from '../../base/svc-error.ts';
-import { createClient } from '../../client/client.ts';
-import { createHttpFetch } from '../../client/http-fetch.ts';
 import type { Robot } from '../../protocol/resources.ts';
-import { readConfig } from '../config.ts';
 import { environmentToLookAfter, readInstalledUnit } from '../installation.ts';
 import { isKey, keyHint } from '../key.ts';
 import { askAgent } from './local-client.ts';
@@ -46,6 +43,7 @@ export function addCommands(program: Command): void {
  * another robot's than the daemon's records, `key_not_taken_up`
  */
 export async function setKey(own: NodeJS.ProcessEnv, text: string, root = '/'): Promise<void> {
+  const { readConfig } = await import('../config.ts');
   const unit = await readInstalledUnit(root);
   const { serviceUrl, socket, values } = readConfig(await environmentToLookAfter(own, unit));
   if (serviceUrl === null) throw new SvcError('usage', 'SVC_AGENT_URL is not set.');
@@ -62,6 +60,8 @@ export async function setKey(own: NodeJS.ProcessEnv, text: string, root = '/'): 
 }
 
 async function proveKey(apiKey: string, baseUrl: string, socket: string): Promise<Robot> {
+  const { createClient } = await import('../../client/client.ts');
+  const { createHttpFetch } = await import('../../client/http-fetch.ts');
   const client = createClient({ baseUrl, fetch: createHttpFetch(), credential: { apiKey } });
   const { robot } = (await client.call('getOwnRobot')).body;
   const robotOfRecords = await robotOfDaemon(socket);

@@ -4,6 +4,7 @@ import { type IncomingMessage, request } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { SvcError } from '../../base/svc-error.ts';
 import { isAgentErrorCode } from '../errors.ts';
+import { environmentOfAgent } from '../installation.ts';
 
 export interface LocalAnswer {
   readonly status: number;
@@ -17,6 +18,18 @@ export interface LocalRequest {
   readonly body?: string;
   readonly headers?: Record<string, string>;
   readonly signal?: AbortSignal;
+}
+
+/** Calls `askAgent` on the socket that the environment names. */
+export async function askDaemon(
+  environment: NodeJS.ProcessEnv,
+  method: 'GET' | 'POST',
+  path: string,
+  request?: LocalRequest,
+): Promise<LocalAnswer> {
+  const { readConfig } = await import('../config.ts');
+  const { socket } = readConfig(await environmentOfAgent(environment));
+  return askAgent(socket, method, path, request);
 }
 
 /**

@@ -7,9 +7,7 @@ import { unreadableFile } from '../../base/unreadable-file.ts';
 import { hashProof } from '../../proof/hash.ts';
 import type { Proof } from '../../proof/json-value.ts';
 import { parseStrictJson } from '../../proof/strict-json.ts';
-import { readConfig } from '../config.ts';
-import { environmentOfAgent } from '../installation.ts';
-import { askAgent, type LocalAnswer, type LocalRequest } from './local-client.ts';
+import { askDaemon } from './local-client.ts';
 
 export function addCommands(program: Command, exitWith: (code: number) => void): void {
   program
@@ -93,7 +91,7 @@ async function claim(
 ): Promise<void> {
   const fields = { id, title, description };
   const body = await withDocument(fields, 'expected_result', expected);
-  const answer = await ask(environment, 'POST', '/api/v1/tasks', { body });
+  const answer = await askDaemon(environment, 'POST', '/api/v1/tasks', { body });
   process.stdout.write(`${answer.body.task.id}\n`);
 }
 
@@ -106,7 +104,7 @@ async function complete(
 ): Promise<number> {
   const body = await withDocument({}, 'proof', file);
   const headers: Record<string, string> = wait > 0 ? { prefer: `wait=${wait}` } : {};
-  const answer = await ask(environment, 'POST', `${pathOf(task)}/complete`, {
+  const answer = await askDaemon(environment, 'POST', `${pathOf(task)}/complete`, {
     body,
     headers,
   }).catch((error) => ({ status: 200, body: receiptOfSame(error, body) }));
@@ -137,7 +135,7 @@ async function recordSample(
   options: SampleOptions,
 ): Promise<void> {
   const body = file === undefined ? sampleOf(options) : await readText(file);
-  const answer = await ask(environment, 'POST', '/api/v1/telemetry', { body });
+  const answer = await askDaemon(environment, 'POST', '/api/v1/telemetry', { body });
   process.stderr.write(`${answer.body.accepted} recorded.\n`);
 }
 
@@ -149,7 +147,7 @@ async function logEvent(
 ): Promise<void> {
   const fields = { event_type: type, message, severity };
   const body = await withDocument(fields, 'payload', payload);
-  const answer = await ask(environment, 'POST', '/api/v1/events', { body });
+  const answer = await askDaemon(environment, 'POST', '/api/v1/events', { body });
   process.stdout.write(`${answer.body.event.id}\n`);
 }
 
@@ -158,24 +156,14 @@ async function printReceipts(
   { task }: { task?: string },
 ): Promise<number> {
   if (task === undefined) {
-    const answer = await ask(environment, 'GET', '/api/v1/receipts');
+    const answer = await askDaemon(environment, 'GET', '/api/v1/receipts');
     for (const receipt of answer.body.items) printLine(receipt);
     return 0;
   }
-  const { verification } = (await ask(environment, 'GET', pathOf(task))).body;
+  const { verification } = (await askDaemon(environment, 'GET', pathOf(task))).body;
   if (verification === null) return PENDING;
   printLine(verification);
   return 0;
-}
-
-async function ask(
-  environment: NodeJS.ProcessEnv,
-  method: 'GET' | 'POST',
-  path: string,
-  request?: LocalRequest,
-): Promise<LocalAnswer> {
-  const { socket } = readConfig(await environmentOfAgent(environment));
-  return askAgent(socket, method, path, request);
 }
 
 function pathOf(task: string): string {

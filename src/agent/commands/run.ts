@@ -1,8 +1,5 @@
 // `svc-agent run`: the daemon as a process, from its environment to its last signal.
 import type { Command } from 'commander';
-import { createLogger } from '../../base/logger.ts';
-import { connectServiceManager } from '../../base/service-manager.ts';
-import { readConfig } from '../config.ts';
 
 export function addCommands(program: Command): void {
   program
@@ -16,10 +13,13 @@ export function addCommands(program: Command): void {
 }
 
 async function run(environment: NodeJS.ProcessEnv): Promise<void> {
+  const { readConfig } = await import('../config.ts');
   const config = readConfig(environment, { service: true });
   const stopped = stopSignal();
   // Loading the daemon takes time; report a wrong configuration before.
   const { startAgent } = await import('../agent.ts');
+  const { createLogger } = await import('../../base/logger.ts');
+  const { connectServiceManager } = await import('../../base/service-manager.ts');
   const logger = createLogger(config.values.SVC_AGENT_LOG_LEVEL);
   const agent = await startAgent(config, { logger });
   const progressAt = () => agent.progressAt();

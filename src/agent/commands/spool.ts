@@ -5,10 +5,8 @@ import path from 'node:path';
 import type { Command } from 'commander';
 import { SvcError } from '../../base/svc-error.ts';
 import { machineClock } from '../clock.ts';
-import { readConfig } from '../config.ts';
 import { environmentOfAgent } from '../installation.ts';
-import { becomeOwnerOf } from '../spool/database.ts';
-import { openSpool, type Spool } from '../spool/spool.ts';
+import type { Spool } from '../spool/spool.ts';
 
 const PAGE = 100;
 
@@ -102,6 +100,9 @@ async function compactSpool(environment: NodeJS.ProcessEnv): Promise<void> {
 }
 
 async function open(own: NodeJS.ProcessEnv): Promise<{ spool: Spool; folder: string }> {
+  const { readConfig } = await import('../config.ts');
+  const { becomeOwnerOf } = await import('../spool/database.ts');
+  const { openSpool } = await import('../spool/spool.ts');
   const { stateDir: folder, spoolBytes: maxBytes } = readConfig(await environmentOfAgent(own));
   if (!existsSync(path.join(folder, 'spool.db'))) {
     throw new SvcError('usage', `There is no spool in ${folder}.`, {

@@ -1,7 +1,6 @@
 // `svc-agent status`: prints what the daemon delivered and what it keeps.
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Command } from 'commander';
-import { readConfig } from '../config.ts';
 import { environmentOfAgent } from '../installation.ts';
 import type { AgentStatus, QueueStatus } from '../status.ts';
 import { askAgent } from './local-client.ts';
@@ -28,6 +27,7 @@ async function showStatus(
   environment: NodeJS.ProcessEnv,
   { json, watch }: StatusOptions,
 ): Promise<void> {
+  const { readConfig } = await import('../config.ts');
   const { socket } = readConfig(await environmentOfAgent(environment));
   for (;;) {
     const status: AgentStatus = (await askAgent(socket, 'GET', '/api/v1/status')).body;

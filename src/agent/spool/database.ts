@@ -69,8 +69,8 @@ export function lockSpool(folder: string): { release(): void } {
 
 export function unusable(folder: string, cause: unknown): SvcError {
   if (cause instanceof SvcError) return cause;
-  const fault = nativeModuleFault(cause);
-  if (fault !== null) return fault;
+  const nativeError = nativeModuleFault(cause);
+  if (nativeError !== null) return nativeError;
   const { code = 'unknown' } = cause as NodeJS.ErrnoException;
   return new SvcError('spool_unusable', `The spool in ${folder} cannot be written (${code}).`, {
     hint: 'SVC_AGENT_STATE_DIR must be a folder that svc-agent may write, on a disk with room.',

@@ -4,10 +4,6 @@ import { databaseErrorKind } from './database.ts';
 import type { SpoolFile, Tables } from './file.ts';
 import type { SpoolRecord } from './records.ts';
 
-/** Longest time that a sample or event waits for others to share its commit. */
-const LINGER_MS = 500;
-const RETRY_MS = 1000;
-
 /** Writes of one spool. Work may run more than once and MUST change nothing but the tables. */
 export class SpoolWrites {
   readonly #file: SpoolFile;
@@ -19,11 +15,7 @@ export class SpoolWrites {
   constructor(file: SpoolFile, onCommit: () => void) {
     this.#file = file;
     this.#onCommit = onCommit;
-    this.#groups = new GroupWriter({
-      commit: (work) => file.commit(work),
-      lingerMs: LINGER_MS,
-      retryMs: RETRY_MS,
-    });
+    this.#groups = new GroupWriter((work) => file.commit(work));
   }
 
   /** Durable when it resolves. Rejects with `spool_full` when the file cannot be written. */
@@ -138,14 +130,10 @@ interface Job {
   bytes: number;
 }
 
-interface GroupWriterOptions {
-  /** Runs `work` in one transaction, which any exception undoes. */
-  commit(work: () => void): void;
-  /** Longest time that a `writeSoon` waits for others to share its commit. */
-  lingerMs: number;
-  /** Pause before a failed commit is retried. */
-  retryMs: number;
-}
+/** Longest time that a `writeSoon` waits for others to share its commit. */
+const LINGER_MS = 500;
+/** Pause before a failed commit is retried. */
+const RETRY_MS = 1000;
 
 /** Limits of one commit, so that it holds the event loop only briefly. */
 const MOST_BYTES = 256 * 1024;
@@ -153,10 +141,10 @@ const MOST_JOBS = 256;
 
 /**
  * Group commit. `write` resolves when its write is durable, and commits everything queued before it.
- * `writeSoon` is durable within `lingerMs`.
+ * `writeSoon` is durable within `LINGER_MS`.
  */
 class GroupWriter {
-  readonly #options: GroupWriterOptions;
+  readonly #commit: (work: () => void) => void;
   #queue: Job[] = [];
   #bytes = 0;
   #flushing = false;
@@ -164,8 +152,9 @@ class GroupWriter {
   #failure: unknown = null;
   #triedAt = 0;
 
-  constructor(options: GroupWriterOptions) {
-    this.#options = options;
+  /** `commit` runs `work` in one transaction, which any exception undoes. */
+  constructor(commit: (work: () => void) => void) {
+    this.#commit = commit;
   }
 
   /** Why `writeSoon` writes cannot be committed; null otherwise. */
@@ -185,11 +174,11 @@ class GroupWriter {
     return result;
   }
 
-  /** Like `write`, but commits within `lingerMs` and retries until it succeeds. */
+  /** Like `write`, but commits within `LINGER_MS` and retries until it succeeds. */
   writeSoon<T>(work: () => T, bytes = 0): Promise<T> {
     const result = this.#add(work, bytes, true);
     if (this.#bytes >= MOST_BYTES || this.#queue.length >= MOST_JOBS) this.#flushSoon();
-    else this.#timer ??= setTimeout(() => this.#flush(), this.#options.lingerMs);
+    else this.#timer ??= setTimeout(() => this.#flush(), LINGER_MS);
     return result;
   }
 
@@ -228,7 +217,7 @@ class GroupWriter {
     const committed = this.#flushGroup();
     if (this.#queue.length === 0) return;
     if (committed) this.#flushSoon();
-    else this.#timer = setTimeout(() => this.#flush(), this.#options.retryMs);
+    else this.#timer = setTimeout(() => this.#flush(), RETRY_MS);
   }
 
   /** False if the commit failed and was undone as a whole. */
@@ -237,7 +226,7 @@ class GroupWriter {
     const group = this.#takeGroup();
     let results: unknown[] = [];
     try {
-      this.#options.commit(() => {
+      this.#commit(() => {
         results = group.map((job) => job.run());
       });
     } catch (error) {

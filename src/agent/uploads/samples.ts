@@ -193,8 +193,8 @@ export class SampleUploads {
     this.#retries.failed(name, this.#service.retryRange(error));
     const half = Math.max(1, Math.floor(records.length / 2));
     if (verdict === 'slow') this.#most = Math.min(this.#most, half);
-    const isAtFault = (isLost(error) || verdict === 'record') && this.#failedOften(name);
-    if (!isAlone && (verdict === 'slow' || isAtFault)) await this.#halve(batch);
+    const mayBeTheCause = (isLost(error) || verdict === 'record') && this.#failedOften(name);
+    if (!isAlone && (verdict === 'slow' || mayBeTheCause)) await this.#halve(batch);
     else this.#batches.unshift(batch);
   }
 

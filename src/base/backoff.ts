@@ -1,3 +1,4 @@
+// Delay before a retry: exponential, with jitter.
 export interface BackoffRange {
   readonly firstMs: number;
   readonly maxMs: number;

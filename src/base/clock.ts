@@ -1,3 +1,4 @@
+// The wall clock, which tests replace.
 /** Wall time in milliseconds since the epoch; replaced in tests that move time. */
 export interface Clock {
   now(): number;

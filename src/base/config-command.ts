@@ -1,3 +1,4 @@
+// The `config` command of svc-server and svc-agent.
 import type { Command } from 'commander';
 
 /** What a program does to show its environment. */

@@ -1,3 +1,4 @@
+// Yields to other work during a long computation, so that the event loop stays responsive.
 import { setImmediate as yieldToOthers } from 'node:timers/promises';
 
 /** A step ends after so long; others are served before the next. */

@@ -1,3 +1,4 @@
+// Prints environment variables with their values, defaults and documentation.
 /** Of a schema of environment variables, what its documentation says of each. */
 interface DocumentedSchema {
   readonly properties: Readonly<Record<string, unknown>>;

@@ -1,3 +1,4 @@
+// Runs calls in turn by key, so that one account cannot delay the others.
 export interface FairQueueLimits {
   /** Keys that are served at the same time, each with one call. */
   atOnce: number;

@@ -1,3 +1,4 @@
+// The `install` and `uninstall` commands of svc-server and svc-agent.
 import type { Command } from 'commander';
 import type { Installation, InstallOptions } from './install-service.ts';
 

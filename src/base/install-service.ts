@@ -1,3 +1,4 @@
+// Installs a program as a systemd service, with its account and folders.
 import { execFile } from 'node:child_process';
 import { existsSync, realpathSync, statSync } from 'node:fs';
 import { mkdir, rename, rm, writeFile } from 'node:fs/promises';

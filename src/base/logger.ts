@@ -1,3 +1,4 @@
+// The JSON logger of server and agent.
 import { fstatSync } from 'node:fs';
 import { type DestinationStream, type Logger, pino } from 'pino';
 import sonicBoom from 'sonic-boom';

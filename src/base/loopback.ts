@@ -1,3 +1,4 @@
+// Recognizes loopback addresses.
 import { isIP } from 'node:net';
 
 /** Whether a host, as it stands in a URL or alone, is this machine by its name. */

@@ -1,3 +1,4 @@
+// Explains why better-sqlite3's native module cannot be loaded.
 import { SvcError } from './svc-error.ts';
 
 /**

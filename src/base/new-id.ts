@@ -1,3 +1,4 @@
+// New ids: UUIDs of version 7 (RFC 9562), which sort by time.
 import { randomFillSync } from 'node:crypto';
 
 const BYTES_OF_AN_ID = 16;

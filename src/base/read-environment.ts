@@ -1,3 +1,4 @@
+// Reads and validates environment variables by a schema.
 import { envSchema } from 'env-schema';
 import type { Static, TObject } from 'typebox';
 import { SvcError } from './svc-error.ts';

@@ -1,3 +1,4 @@
+// Prints an error of svc-server or svc-agent and returns the exit code.
 import { CommanderError } from 'commander';
 import { nativeModuleFault } from './native-module.ts';
 import { SvcError } from './svc-error.ts';

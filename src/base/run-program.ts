@@ -1,3 +1,4 @@
+// Runs a program's `main`, and survives a reader of its output that goes away.
 /** Exit code of a program whose reader went away: as a shell tells of one that SIGPIPE ended. */
 export const OUTPUT_CLOSED = 141;
 

@@ -1,3 +1,4 @@
+// Tells systemd that the service is ready, stopping or alive (sd_notify).
 import { execFile } from 'node:child_process';
 import type { Logger } from './logger.ts';
 

@@ -1,3 +1,4 @@
+// SvcError: an error with code, message, hint and whether a retry may help.
 export interface SvcErrorOptions {
   /** What the reader can do about it; one sentence. */
   hint?: string;

@@ -1,3 +1,4 @@
+// The text of a systemd unit file.
 /** A service of ours as systemd runs it. Paths are absolute. */
 export interface SystemdService {
   /** Name of the unit without its suffix, of its folders in /etc, /run and /var/lib, and of its user. */

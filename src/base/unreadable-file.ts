@@ -1,3 +1,4 @@
+// The error for a file that cannot be read.
 import { SvcError } from './svc-error.ts';
 
 /** What to say of a file that somebody named and that cannot be read; `error` is the system's. */

@@ -1,3 +1,4 @@
+// The version of the installed package.
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { packageFolder } from './package-folder.ts';

@@ -1,3 +1,4 @@
+// The private key of an anchoring account: loads it from hex or keystore, and signs anchors.
 import { readFile } from 'node:fs/promises';
 import { type Hex as Data, keccak256, parseTransaction } from 'viem';
 import { privateKeyToAccount, privateKeyToAddress } from 'viem/accounts';

@@ -1,3 +1,4 @@
+// Broadcasts signed bytes to all providers and combines their answers.
 import type { Hex } from '../proof/bytes.ts';
 import { type BroadcastOutcome, broadcastOutcome, ProviderError } from './errors.ts';
 import { type ProviderPool, poll } from './provider-pool.ts';

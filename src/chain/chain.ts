@@ -1,3 +1,4 @@
+// The chain as the server sees it: all reads and writes, over the provider pool.
 import { encodeFunctionData, getAddress, isAddress, parseAbi } from 'viem';
 import type { Hex } from '../proof/bytes.ts';
 import { broadcast } from './broadcast.ts';

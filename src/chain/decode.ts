@@ -1,3 +1,4 @@
+// Decodes JSON-RPC results, and rejects malformed ones.
 import type { Hex } from '../proof/bytes.ts';
 import { ProviderError } from './errors.ts';
 

@@ -1,3 +1,4 @@
+// Provider errors: what a node's refusal means, and texts without credentials.
 import { SvcError } from '../base/svc-error.ts';
 import { errors } from '../protocol/errors.ts';
 

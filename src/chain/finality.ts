@@ -1,3 +1,4 @@
+// How final a block is, by the tags `safe` and `finalized` or by depth.
 import { headerOf, quantityOf } from './decode.ts';
 import { meaningOf } from './errors.ts';
 import { type RpcAnswer, type RpcCall, resultOf } from './rpc.ts';

@@ -1,3 +1,4 @@
+// Finds the receipts of sent anchors; a quorum of providers decides.
 import { parseTransaction } from 'viem';
 import type { Hex } from '../proof/bytes.ts';
 import {

@@ -1,3 +1,4 @@
+// Finds the transaction that used a nonce, by a search over blocks.
 import type { Hex } from '../proof/bytes.ts';
 import { headerAt, malformed, numberOf, objectOf } from './decode.ts';
 import { type FinalityRule, type Heads, headCalls, headsOf } from './finality.ts';

@@ -1,3 +1,4 @@
+// One HTTP request to an RPC endpoint.
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Agent, Dispatcher } from 'undici';
 import { SvcError } from '../base/svc-error.ts';

@@ -1,3 +1,4 @@
+// Identifies the chain by chain id and genesis hash.
 import { SvcError } from '../base/svc-error.ts';
 import type { Hex } from '../proof/bytes.ts';
 import { hashOf, headerAt, malformed, numberOf } from './decode.ts';

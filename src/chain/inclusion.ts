@@ -1,3 +1,4 @@
+// Whether blocks that held anchors are still canonical, and how final they are.
 import type { Hex } from '../proof/bytes.ts';
 import { headerAt } from './decode.ts';
 import {

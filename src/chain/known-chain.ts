@@ -1,3 +1,4 @@
+// Names, explorers and currencies of known chains.
 export interface KnownChain {
   readonly chainId: number;
   readonly name: string;

@@ -1,3 +1,4 @@
+// What a transaction that used a nonce is: an anchor or something else.
 import { keccak256, recoverTransactionAddress, serializeTransaction } from 'viem';
 import type { Hex } from '../proof/bytes.ts';
 import {

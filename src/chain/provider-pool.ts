@@ -1,3 +1,4 @@
+// Asks several RPC endpoints and waits for a quorum.
 import { SvcError } from '../base/svc-error.ts';
 import { ProviderError } from './errors.ts';
 import type { Identity } from './identity.ts';

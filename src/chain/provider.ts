@@ -1,3 +1,4 @@
+// One RPC endpoint and its health.
 import { type BackoffRange, backoffMs } from '../base/backoff.ts';
 import { SvcError } from '../base/svc-error.ts';
 import { isRateLimit, ProviderError } from './errors.ts';

@@ -1,3 +1,4 @@
+// Reads a transaction, its receipt and its block for verification.
 import type { ChainFacts } from '../proof/audit-anchor.ts';
 import type { Hex } from '../proof/bytes.ts';
 import {

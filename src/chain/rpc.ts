@@ -1,3 +1,4 @@
+// JSON-RPC over HTTP: batches, answers and a concurrency limit per endpoint.
 import { Agent } from 'undici';
 import { isBatchTooLarge, ProviderError, type RpcRefusal, redactor } from './errors.ts';
 import { isErrorAnswer, parsed, post, targetOf } from './http.ts';

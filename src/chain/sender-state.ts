@@ -1,3 +1,4 @@
+// Reads nonce, balance, code, gas and fees of an anchoring account.
 import { encodeFunctionData, hexToBytes, parseAbi, serializeTransaction } from 'viem';
 import { SvcError } from '../base/svc-error.ts';
 import type { Hex } from '../proof/bytes.ts';

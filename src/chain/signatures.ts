@@ -1,3 +1,4 @@
+// Checks wallet signatures: EIP-191 locally, ERC-1271 and ERC-6492 on the chain.
 import { createClient, custom, hashMessage, recoverAddress } from 'viem';
 import { verifyHash } from 'viem/actions';
 import type { Hex } from '../proof/bytes.ts';

@@ -1,3 +1,4 @@
+// Verifies an anchor against RPC endpoints of the caller's choice.
 import { isDeepStrictEqual } from 'node:util';
 import { auditAnchor, type ChainFacts, type StatedAnchor } from '../proof/audit-anchor.ts';
 import { auditBundle } from '../proof/audit-bundle.ts';

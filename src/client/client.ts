@@ -1,3 +1,4 @@
+// Typed client of the HTTP interface.
 import { SvcError } from '../base/svc-error.ts';
 import { canonicalJson } from '../proof/canonical-json.ts';
 import { type ErrorCode, errors, isErrorCode } from '../protocol/errors.ts';

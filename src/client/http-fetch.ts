@@ -1,3 +1,4 @@
+// A `fetch` over undici, for Node.js.
 import { once } from 'node:events';
 import type { Agent, IncomingMessage } from 'node:http';
 import { text } from 'node:stream/consumers';

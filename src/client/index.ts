@@ -1,3 +1,4 @@
+// Entry point of the package `robot-svc`.
 // biome-ignore-all lint/performance/noBarrelFile: package entry point
 export { SvcError, type SvcErrorOptions } from '../base/svc-error.ts';
 export type { ErrorCode } from '../protocol/errors.ts';

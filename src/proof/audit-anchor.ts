@@ -1,3 +1,4 @@
+// Checks a proof against what the chain shows of its anchor.
 import { type AuditCheck, check, sameHex } from './audit-check.ts';
 import type { Hex } from './bytes.ts';
 import { leafHash } from './leaf.ts';

@@ -1,3 +1,4 @@
+// Checks a bundle, alone or against the chain.
 import { keccak_256 } from '@noble/hashes/sha3.js';
 import { auditAnchor, type ChainFacts, type StatedAnchor } from './audit-anchor.ts';
 import { type AuditCheck, check } from './audit-check.ts';

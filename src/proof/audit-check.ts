@@ -1,3 +1,4 @@
+// The checks of an audit and their results.
 /** What `auditAnchor`, `auditBundle` and `auditBundleAlone` look at; each says which of them it has. */
 export type AuditCheckName =
   | 'evidence'

@@ -1,3 +1,4 @@
+// Reads and writes bundles: everything needed to check a proof without the service.
 import { BundleError } from './bundle-error.ts';
 import type { Hex } from './bytes.ts';
 import { isProof, type JsonObject, type JsonValue, type Proof } from './json-value.ts';

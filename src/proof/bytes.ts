@@ -1,3 +1,4 @@
+// Hexadecimal text and bytes.
 /** Bytes as `0x` and lower-case hexadecimal digits, two to the byte. */
 export type Hex = `0x${string}`;
 

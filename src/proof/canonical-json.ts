@@ -1,3 +1,4 @@
+// The canonical form of a JSON value (RFC 8785).
 /** Beyond any proof or body, and the end of a value that contains itself. */
 const MAX_DEPTH = 1000;
 

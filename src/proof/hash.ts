@@ -1,3 +1,4 @@
+// SHA-256 hashes of evidence and claims.
 import { sha256 } from '@noble/hashes/sha2.js';
 import { bytesToHex, type Hex } from './bytes.ts';
 import { canonicalPieces } from './canonical-json.ts';

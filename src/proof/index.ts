@@ -1,3 +1,4 @@
+// Entry point of the package `robot-svc/proof`.
 // biome-ignore-all lint/performance/noBarrelFile: package entry point
 export { auditAnchor, type ChainFacts, type StatedAnchor } from './audit-anchor.ts';
 export { auditBundle, auditBundleAlone, statedAnchorOf } from './audit-bundle.ts';

@@ -1,3 +1,4 @@
+// Integers of a JSON text that a double would round.
 /**
  * Whether `literal` denotes an integer and the RFC 8785 text of `value`, its nearest double, denotes
  * another one. Literals that denote a fraction are never reported: they are IEEE doubles, as in

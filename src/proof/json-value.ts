@@ -1,3 +1,4 @@
+// The type of a JSON value.
 /** A JSON value as the parser makes it: plain objects and arrays, own properties only. */
 export type JsonValue = null | boolean | number | string | JsonValue[] | JsonObject;
 

@@ -1,3 +1,4 @@
+// Remembers member names while it parses, so that equal names share one string.
 const QUOTE = 0x22;
 
 /** A document of many names is read without their memory. */

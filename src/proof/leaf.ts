@@ -1,3 +1,4 @@
+// The leaf of a proof in the Merkle tree.
 import { sha256 } from '@noble/hashes/sha2.js';
 import { bytesToHex, concatBytes, type Hex, hexToBytes, uuidToBytes } from './bytes.ts';
 

@@ -1,3 +1,4 @@
+// The calldata of an anchor: a single leaf or a Merkle root.
 import { bytesToHex, concatBytes, type Hex, hexToBytes } from './bytes.ts';
 import { MAX_LEAF_COUNT } from './tree.ts';
 

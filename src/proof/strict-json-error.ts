@@ -1,3 +1,4 @@
+// The error for a text that is no strict JSON.
 /**
  * Why a text was refused.
  *

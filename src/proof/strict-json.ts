@@ -1,3 +1,4 @@
+// Parses strict JSON: no duplicate names, no rounded integers, bounded depth.
 import { becomesAnotherInteger } from './integer-literal.ts';
 import type { JsonObject, JsonValue } from './json-value.ts';
 import { KnownNames } from './known-names.ts';

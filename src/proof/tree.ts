@@ -1,3 +1,4 @@
+// The Merkle tree of a batch, and inclusion paths in it.
 import { sha256 } from '@noble/hashes/sha2.js';
 import { bytesToHex, type Hex, hexToBytes } from './bytes.ts';
 

@@ -1,3 +1,4 @@
+// Strict UTF-8 decoding.
 import { StrictJsonError } from './strict-json-error.ts';
 
 /**

@@ -1,3 +1,4 @@
+// Schemas of the account, its ledger and its sessions.
 import { Type } from 'typebox';
 import { Address, Closed, Decimal, Nullable, Timestamp, Uuid } from './fields.ts';
 

@@ -1,3 +1,4 @@
+// How Ajv validates requests, in server and agent.
 import { parseTimestamp } from './timestamp.ts';
 
 /**

@@ -1,3 +1,4 @@
+// The error for a request body that cannot be parsed.
 import type { ErrorCode } from './errors.ts';
 import type { Route } from './route.ts';
 import { shorten, type WireFault } from './schema-fault.ts';

@@ -1,3 +1,4 @@
+// Schema of a bundle.
 import { Type } from 'typebox';
 import { Closed, Decimal, Hash, JsonObject, Nullable, Timestamp, Uuid } from './fields.ts';
 import { Inclusion, Proof } from './resources.ts';

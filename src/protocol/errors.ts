@@ -1,3 +1,4 @@
+// The error table: code, status, whether to retry.
 /**
  * Every error code the service can answer with, once. The HTTP status, the documentation and
  * the client's idea of what may be repeated all derive from this table.

@@ -1,3 +1,4 @@
+// Schemas of single fields: ids, hashes, timestamps, texts.
 import { type Static, type TSchema, Type } from 'typebox';
 
 /** A JSON object schema that refuses members it does not know. */

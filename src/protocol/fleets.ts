@@ -1,3 +1,4 @@
+// Schemas of fleets.
 import { type Static, Type } from 'typebox';
 import { Closed, Nullable, Text, Timestamp, Uuid, VisibleText } from './fields.ts';
 import { limits } from './limits.ts';
@@ -6,7 +7,7 @@ export const Tags = Type.Array(Text(limits.tagLength), { maxItems: limits.tagsPe
 
 export const SortOrder = Type.Integer({ minimum: 0, maximum: limits.sortOrderMax });
 
-/** Fleet: specification, section 2, with what it leaves open. Fleets are shown by `sort_order`. */
+/** A fleet (docs/http-api.md). Fleets are shown by `sort_order`. */
 export const Fleet = Closed({
   id: Uuid,
   name: VisibleText(limits.nameLength),

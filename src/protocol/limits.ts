@@ -1,5 +1,6 @@
+// Every limit of the interface.
 /**
- * Every limit of the interface specification, section 8, and those that it leaves open.
+ * Every limit of the HTTP interface; docs/http-api.md prints them.
  * Lengths are Unicode code points; sizes are bytes of UTF-8, of the canonical form where a
  * JSON document is meant; rates are calls per window.
  */

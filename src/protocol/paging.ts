@@ -1,3 +1,4 @@
+// Schemas of pages and cursors.
 import { type TSchema, Type } from 'typebox';
 import { Closed, Nullable, Uuid } from './fields.ts';
 

@@ -1,3 +1,4 @@
+// Schemas of tasks, anchors, robots, the chain and public verification.
 import { type Static, Type } from 'typebox';
 import {
   Closed,
@@ -15,7 +16,7 @@ import { limits } from './limits.ts';
 
 export const TaskStatus = Type.Union([Type.Literal('claimed'), Type.Literal('verified')]);
 
-/** Task as answered on claim: specification, section 2. */
+/** A task as `POST /api/v1/tasks` answers it (docs/http-api.md). */
 export const Task = Closed({
   id: Uuid,
   title: VisibleText(limits.titleLength),
@@ -55,7 +56,7 @@ export const Finality = Type.Union([
   Type.Literal('reorged'),
 ]);
 
-/** Verification receipt: specification, section 2, with what it leaves open. */
+/** The receipt of a verified task (docs/anchoring.md). */
 export const Verification = Closed({
   task_id: Uuid,
   robot_id: Uuid,
@@ -121,7 +122,7 @@ export const ApiKey = Type.String({
   examples: [`svc_${'0123456789'.repeat(4)}`],
 });
 
-/** Network details: specification, section 2; `params` fits `wallet_addEthereumChain`. */
+/** Network details (docs/http-api.md); `params` fits `wallet_addEthereumChain`. */
 export const ChainDetails = Closed({
   chain_id: Type.Integer({ minimum: 1 }),
   name: Type.String(),
@@ -143,7 +144,7 @@ export const ChainDetails = Closed({
   }),
 });
 
-/** Public verification: specification, section 4, with what it leaves open. */
+/** Public verification of a proof hash (docs/http-api.md). */
 export const PublicVerification = Closed({
   verified: Type.Boolean(),
   proof_hash: Hash,

@@ -1,3 +1,4 @@
+// The type of a row of the route table.
 import type { TObject, TSchema } from 'typebox';
 import type { ErrorCode } from './errors.ts';
 

@@ -1,3 +1,4 @@
+// The route table, and the types of each route's request and answer.
 import { type Static, type TSchema, Type } from 'typebox';
 import { Hash } from './fields.ts';
 import { Verification } from './resources.ts';
@@ -47,7 +48,7 @@ export type Answer<Name extends RouteName> = {
   };
 }[keyof Routes[Name]['responses']];
 
-/** Every error: specification, section 7; some codes add members of their own. */
+/** The body of every error (docs/http-api.md, "Errors"); some codes add members of their own. */
 export const ErrorBody = Type.Object({
   error: Type.String(),
   message: Type.String(),

@@ -1,3 +1,4 @@
+// Turns a failed schema validation into an error that names field and limit.
 import type { ErrorCode } from './errors.ts';
 import type { Route } from './route.ts';
 

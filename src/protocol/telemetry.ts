@@ -1,3 +1,4 @@
+// Schemas of samples, events, series and statistics.
 import { type Static, Type } from 'typebox';
 import {
   CallerTimestamp,
@@ -20,7 +21,7 @@ const State = Type.Union([Text(limits.stateLength), Type.Null()], {
   description: `at most ${limits.stateLength} characters without U+0000, or null`,
 });
 
-/** Telemetry sample as answered: specification, section 2. */
+/** A telemetry sample as answered (docs/http-api.md). */
 export const Sample = Closed({
   id: Uuid,
   recorded_at: Timestamp,
@@ -46,7 +47,7 @@ export const Severity = Type.Unsafe<'info' | 'warn' | 'error'>({
 
 export const EventType = VisibleText(limits.eventTypeLength);
 
-/** Ops event: specification, section 2, with what it leaves open. */
+/** An ops event (docs/http-api.md). */
 export const OpsEvent = Closed({
   id: Uuid,
   robot_id: Uuid,

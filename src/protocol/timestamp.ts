@@ -1,3 +1,4 @@
+// Parses and formats ISO 8601 timestamps.
 const SECOND_MS = 1000;
 const MINUTE_MS = 60 * SECOND_MS;
 const HOUR_MS = 60 * MINUTE_MS;

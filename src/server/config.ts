@@ -1,3 +1,4 @@
+// The server's configuration, read and validated once at startup.
 import { isIP } from 'node:net';
 import path from 'node:path';
 import { isLoopback } from '../base/loopback.ts';

@@ -1,3 +1,4 @@
+// The environment variables of the server: names, defaults, documentation.
 import { type Static, Type } from 'typebox';
 
 const Decimal = (description: string, fallback: string) =>

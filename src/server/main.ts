@@ -1,3 +1,4 @@
+// Puts store, chain, anchoring and HTTP together, and shuts them down in order.
 import { type Clock, systemClock } from '../base/clock.ts';
 import type { Logger } from '../base/logger.ts';
 import { SvcError } from '../base/svc-error.ts';

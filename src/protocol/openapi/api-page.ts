@@ -1,3 +1,4 @@
+// Writes docs/http-api.md from the route table.
 import { type ErrorCode, errors } from '../errors.ts';
 import { limits } from '../limits.ts';
 import type { Route } from '../route.ts';

@@ -1,3 +1,4 @@
+// Builds the OpenAPI document from the route table.
 import { limits } from '../limits.ts';
 import type { Route } from '../route.ts';
 import { routes } from '../routes.ts';

@@ -1,3 +1,4 @@
+// The errors that a route can answer.
 import type { ErrorCode } from '../errors.ts';
 import type { Route } from '../route.ts';
 

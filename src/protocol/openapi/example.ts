@@ -1,3 +1,4 @@
+// Example values for the schemas of the OpenAPI document.
 /** As much of JSON Schema as the protocol uses. */
 export interface Schema {
   type?: string;

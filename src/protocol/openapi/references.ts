@@ -1,3 +1,4 @@
+// Names the shared schemas of the OpenAPI document.
 import type { TSchema } from 'typebox';
 import * as account from '../account.ts';
 import * as bundle from '../bundle.ts';

@@ -1,3 +1,4 @@
+// The responses of an operation of the OpenAPI document.
 import { type ErrorCode, errors } from '../errors.ts';
 import type { Route } from '../route.ts';
 import { errorsOf } from './errors-of.ts';

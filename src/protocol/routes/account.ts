@@ -1,3 +1,4 @@
+// Routes of the account, its ledger and its sessions.
 import { Type } from 'typebox';
 import { Account, LedgerEntry, Session } from '../account.ts';
 import { Closed } from '../fields.ts';

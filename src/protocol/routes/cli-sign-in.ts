@@ -1,3 +1,4 @@
+// Routes that hand a browser's session to the CLI.
 import { Type } from 'typebox';
 import { Address, Closed, Timestamp } from '../fields.ts';
 import { limits } from '../limits.ts';

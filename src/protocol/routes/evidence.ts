@@ -1,3 +1,4 @@
+// Routes of evidence and bundles.
 import { Type } from 'typebox';
 import { Bundle } from '../bundle.ts';
 import { Closed, Hash } from '../fields.ts';

@@ -1,3 +1,4 @@
+// Routes of fleets.
 import { Type } from 'typebox';
 import { Closed, Nullable, Patch, Text, Uuid, VisibleText } from '../fields.ts';
 import { Fleet, SortOrder, Tags } from '../fleets.ts';

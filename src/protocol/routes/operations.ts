@@ -1,3 +1,4 @@
+// Routes of health, readiness and the OpenAPI document.
 import { Type } from 'typebox';
 import { Closed } from '../fields.ts';
 import type { Route } from '../route.ts';

@@ -1,3 +1,4 @@
+// Routes that anyone may call: verification and the chain.
 import { Type } from 'typebox';
 import { Closed, Uuid } from '../fields.ts';
 import { AnchorTransaction, ChainDetails, PublicVerification } from '../resources.ts';

@@ -1,3 +1,4 @@
+// Routes of robots and their keys.
 import { Type } from 'typebox';
 import { Closed, Nullable, Patch, Text, Uuid, VisibleText } from '../fields.ts';
 import { limits } from '../limits.ts';

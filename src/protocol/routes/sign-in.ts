@@ -1,3 +1,4 @@
+// Routes of wallet sign-in.
 import { Type } from 'typebox';
 import { Address, Closed } from '../fields.ts';
 import { limits } from '../limits.ts';

@@ -1,3 +1,4 @@
+// Routes of tasks and completions.
 import { Type } from 'typebox';
 import {
   CallerTimestamp,

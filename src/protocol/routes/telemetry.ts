@@ -1,3 +1,4 @@
+// Routes of telemetry, events and statistics.
 import { Type } from 'typebox';
 import { CallerTimestamp, Closed, JsonObject, Text, Uuid } from '../fields.ts';
 import { limits } from '../limits.ts';

@@ -1,3 +1,4 @@
+// The loop of one anchoring account: takes the lease, runs the anchor loop, retries.
 import { backoffMs } from '../../base/backoff.ts';
 import { newId } from '../../base/new-id.ts';
 import { ProviderError } from '../../chain/errors.ts';

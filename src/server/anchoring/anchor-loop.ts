@@ -1,3 +1,4 @@
+// The anchor loop: one round of all stages, from the queue to finality, while the lease is held.
 import { backoffMs } from '../../base/backoff.ts';
 import { SvcError } from '../../base/svc-error.ts';
 import { ProviderError } from '../../chain/errors.ts';

@@ -1,3 +1,4 @@
+// Starts an account loop for each anchoring account, and watches that they make progress.
 import type { AnchorKey } from '../../chain/anchor-key.ts';
 import type { Store } from '../ports/store.ts';
 import { runAccountLoop } from './account-loop.ts';

@@ -1,3 +1,4 @@
+// When the next batch is signed: queue changes, minimum window and block-time estimate.
 import type { AnchorStore } from '../ports/anchoring.ts';
 import type { AnchoringPauses } from './context.ts';
 

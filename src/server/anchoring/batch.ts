@@ -1,3 +1,4 @@
+// Builds the payload of a batch: a single leaf or the root of a tree.
 import { runYielding } from '../../base/cooperative-yield.ts';
 import type { Hex } from '../../proof/bytes.ts';
 import { encodePayload } from '../../proof/payload.ts';

@@ -1,3 +1,4 @@
+// Broadcasts the stored bytes of attempts until they are mined.
 import { gasLimitOf } from '../../chain/anchor-key.ts';
 import type { BroadcastOutcome } from '../../chain/errors.ts';
 import type { Hex } from '../../proof/bytes.ts';

@@ -1,3 +1,4 @@
+// What every stage of anchoring works with: dependencies, options, steps and reasons to wait.
 import type { BackoffRange } from '../../base/backoff.ts';
 import type { Clock } from '../../base/clock.ts';
 import type { Logger } from '../../base/logger.ts';

@@ -1,3 +1,4 @@
+// Raises the fee of a transaction that is stuck, under the same nonce.
 import { gasLimitOf } from '../../chain/anchor-key.ts';
 import type { SenderState } from '../../chain/sender-state.ts';
 import type { Variant } from '../ports/anchoring.ts';

@@ -1,3 +1,4 @@
+// Watches included anchors until their blocks are final, and records reorganizations.
 import { ProviderError } from '../../chain/errors.ts';
 import type { InclusionChanges } from '../ports/anchoring.ts';
 import type { AnchoringContext } from './context.ts';

@@ -1,3 +1,4 @@
+// Finds and records the blocks that hold attempts.
 import type { MinedAnchor, MinedTransaction } from '../../chain/find-mined.ts';
 import type { PlaceInclusion } from '../../chain/inclusion.ts';
 import type { IncludedAttempt, InclusionChanges, MinedAttempt } from '../ports/anchoring.ts';

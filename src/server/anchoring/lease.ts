@@ -1,3 +1,4 @@
+// Extends the lease of an anchoring account while it is held.
 import { SvcError } from '../../base/svc-error.ts';
 import type { Lease } from '../ports/anchoring.ts';
 import type { AnchorerDependencies } from './context.ts';

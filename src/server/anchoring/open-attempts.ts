@@ -1,3 +1,4 @@
+// The attempts that are not final yet, as the anchor loop keeps them in memory.
 import type { RefusalMeaning } from '../../chain/errors.ts';
 import type { Hex } from '../../proof/bytes.ts';
 import type { AnchorStore, Lease, NewAttempt, OpenAttempt, Variant } from '../ports/anchoring.ts';

@@ -1,3 +1,4 @@
+// Decides before signing whether the chain would accept a transaction now.
 import { SvcError } from '../../base/svc-error.ts';
 import type { AnchorKey } from '../../chain/anchor-key.ts';
 import type { AnchorChain } from '../../chain/chain.ts';

@@ -1,3 +1,4 @@
+// Lets one account loop of this process take from the queue at a time.
 export interface QueueLock {
   /** Whether somebody is inside. */
   readonly isTaken: boolean;

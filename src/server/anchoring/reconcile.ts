@@ -1,3 +1,4 @@
+// Compares a restored database with the chain before it may anchor again.
 import type { AnchorChain } from '../../chain/chain.ts';
 import type { NonceTrail } from '../../chain/find-nonce-use.ts';
 import type { NonceUse } from '../../chain/nonce-use.ts';

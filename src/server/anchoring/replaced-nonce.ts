@@ -1,3 +1,4 @@
+// Detects that a transaction from elsewhere used an attempt's nonce.
 import { SvcError } from '../../base/svc-error.ts';
 import type { NonceTrail } from '../../chain/find-nonce-use.ts';
 import type { NonceUse } from '../../chain/nonce-use.ts';

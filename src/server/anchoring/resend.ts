@@ -1,3 +1,4 @@
+// Resends mined transactions that a reorganization dropped.
 import { lesser } from '../../chain/sender-state.ts';
 import type { MinedAttempt } from '../ports/anchoring.ts';
 import { maxFeePerGas } from '../rules/credits.ts';

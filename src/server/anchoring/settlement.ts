@@ -1,3 +1,4 @@
+// Settles the leaves of mined attempts: charge, receipt, `verified`.
 import type { AnchoringContext } from './context.ts';
 import { isInBlock, type LiveAttempt, type LiveAttempts } from './open-attempts.ts';
 

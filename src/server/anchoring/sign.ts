@@ -1,3 +1,4 @@
+// Signs a batch and stores the bytes before anyone sees them.
 import { newId } from '../../base/new-id.ts';
 import { SvcError } from '../../base/svc-error.ts';
 import type { AnchorKey } from '../../chain/anchor-key.ts';

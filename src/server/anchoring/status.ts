@@ -1,3 +1,4 @@
+// The status of anchoring that operators see: degradations, parked anchors, fee quote.
 import type { FeeQuote } from '../ports/anchoring.ts';
 import type { AnchoringContext, Degradation, Hold } from './context.ts';
 import { type LiveAttempt, type LiveAttempts, unmined } from './open-attempts.ts';

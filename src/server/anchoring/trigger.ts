@@ -1,3 +1,4 @@
+// Wakes an account loop that sleeps.
 export interface Trigger {
   /** Ends the wait under way, or the next one before it begins. */
   wake(): void;

@@ -1,3 +1,4 @@
+// `svc-server config`: prints the environment variables.
 import {
   describeEnvironment,
   documentation,

@@ -1,3 +1,4 @@
+// `svc-server credits`: grants and shows an account's credits.
 import { validate } from 'uuid';
 import { newId } from '../../base/new-id.ts';
 import { SvcError } from '../../base/svc-error.ts';

@@ -1,3 +1,4 @@
+// `svc-server check`, `migrate`, `backup`, `restore`, `migrate-store` and `hold`.
 import path from 'node:path';
 import { systemClock } from '../../base/clock.ts';
 import { SvcError } from '../../base/svc-error.ts';

@@ -1,3 +1,4 @@
+// The local chain of `svc-server dev`.
 import { type ChildProcessByStdio, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync, writeFileSync } from 'node:fs';

@@ -1,3 +1,4 @@
+// `svc-server dev`: a service on a local chain, with one command.
 import { mkdir } from 'node:fs/promises';
 import path from 'node:path';
 import { createLogger } from '../../base/logger.ts';

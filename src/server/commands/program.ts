@@ -1,3 +1,4 @@
+// Declares the commands of svc-server.
 import { Command, InvalidArgumentError } from 'commander';
 import { addConfigCommand } from '../../base/config-command.ts';
 import { addInstallCommands } from '../../base/install-commands.ts';

@@ -1,3 +1,4 @@
+// `svc-server reconcile`: compares a restored database with the chain.
 import { SvcError } from '../../base/svc-error.ts';
 import { loadAnchorKeys } from '../../chain/anchor-key.ts';
 import { openChain } from '../../chain/chain.ts';

@@ -1,3 +1,4 @@
+// `svc-server start`: runs the server until a signal stops it.
 import { setFlagsFromString } from 'node:v8';
 import type { Installation } from '../../base/install-service.ts';
 import { createLogger, type Logger } from '../../base/logger.ts';

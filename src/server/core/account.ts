@@ -1,3 +1,4 @@
+// The account: balance, usage, gate and ledger.
 import { v5 as uuidv5 } from 'uuid';
 import { limits } from '../../protocol/limits.ts';
 import type { Answer, Query } from '../../protocol/routes.ts';

@@ -1,3 +1,4 @@
+// Completes a task: hashes the evidence, queues it, waits for its anchor.
 import { runYielding } from '../../base/cooperative-yield.ts';
 import type { SvcError } from '../../base/svc-error.ts';
 import type { Hex } from '../../proof/bytes.ts';

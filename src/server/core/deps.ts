@@ -1,3 +1,4 @@
+// What every use case works with: store, chain, clock, settings.
 import type { Clock } from '../../base/clock.ts';
 import type { Chain, Network } from '../ports/chain.ts';
 import { wireError } from '../ports/errors.ts';

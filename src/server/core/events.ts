@@ -1,3 +1,4 @@
+// Creates and lists ops events.
 import { newId } from '../../base/new-id.ts';
 import { limits } from '../../protocol/limits.ts';
 import type { Body, Query } from '../../protocol/routes.ts';

@@ -1,3 +1,4 @@
+// Reads and erases evidence, and builds bundles.
 import type { Proof } from '../../proof/json-value.ts';
 import type { Answer } from '../../protocol/routes.ts';
 import { formatTimestamp } from '../../protocol/timestamp.ts';

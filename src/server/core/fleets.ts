@@ -1,3 +1,4 @@
+// Creates, changes, deletes and reorders fleets.
 import { newId } from '../../base/new-id.ts';
 import type { Fleet } from '../../protocol/fleets.ts';
 import { limits } from '../../protocol/limits.ts';

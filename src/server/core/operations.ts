@@ -1,3 +1,4 @@
+// Readiness, and the chain as the service reports it.
 import { knownChain } from '../../chain/known-chain.ts';
 import type { ChainDetails } from '../../protocol/resources.ts';
 import type { ServerConfig } from '../config.ts';
@@ -54,7 +55,7 @@ export async function anchoringChainId({ store, settings }: Deps): Promise<numbe
   return chainId;
 }
 
-/** Network details: specification, section 2. Throws `chain_unavailable` while the chain is not known. */
+/** Network details (docs/http-api.md). Throws `chain_unavailable` while the chain is not known. */
 export async function getChainDetails(deps: Deps): Promise<ChainDetails> {
   const chainId = await anchoringChainId(deps);
   const network = await deps.network(chainId);

@@ -1,3 +1,4 @@
+// Pages of a list, and cursors sealed so that clients cannot forge them.
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
 import { limits } from '../../protocol/limits.ts';
 import type { AccountStore } from '../ports/account.ts';

@@ -1,3 +1,4 @@
+// Deletes samples, events and evidence that are past their retention period.
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Clock } from '../../base/clock.ts';
 import type { EvidenceStore } from '../ports/evidence.ts';

@@ -1,3 +1,4 @@
+// Creates, changes and deletes robots, and rotates their keys.
 import { randomBytes } from 'node:crypto';
 import { newId } from '../../base/new-id.ts';
 import { limits } from '../../protocol/limits.ts';

@@ -1,3 +1,4 @@
+// Sessions of an account, and how the CLI gets one from a browser.
 import { createHash, hash, randomBytes } from 'node:crypto';
 import { newId } from '../../base/new-id.ts';
 import { limits } from '../../protocol/limits.ts';

@@ -1,3 +1,4 @@
+// Wallet sign-in (EIP-4361), and the token gate.
 import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { SiweMessage } from 'siwe';

@@ -1,3 +1,4 @@
+// Statistics of an account's robots, tasks and anchors.
 import { limits } from '../../protocol/limits.ts';
 import type { Stats } from '../../protocol/telemetry.ts';
 import { formatTimestamp } from '../../protocol/timestamp.ts';

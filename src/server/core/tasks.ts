@@ -1,3 +1,4 @@
+// Claims, reads and lists tasks.
 import { atOnce } from '../../base/cooperative-yield.ts';
 import { newId } from '../../base/new-id.ts';
 import { canonicalPieces } from '../../proof/canonical-json.ts';

@@ -1,3 +1,4 @@
+// Records samples and reads them, raw or as series.
 import { runYielding, startYielding } from '../../base/cooperative-yield.ts';
 import { newId } from '../../base/new-id.ts';
 import { limits } from '../../protocol/limits.ts';

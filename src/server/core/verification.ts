@@ -1,3 +1,4 @@
+// Public verification: compares a stored proof with the chain.
 import { auditAnchor, type StatedAnchor } from '../../proof/audit-anchor.ts';
 import { type AuditCheck, isProven } from '../../proof/audit-check.ts';
 import type { Hex } from '../../proof/bytes.ts';

@@ -1,3 +1,4 @@
+// Counts the steps of anchoring.
 import { Counter, type Registry } from 'prom-client';
 import type { Store } from '../ports/store.ts';
 

@@ -1,3 +1,4 @@
+// A histogram with labels that are looked up once.
 import type { Registry } from 'prom-client';
 
 export interface Labels {

@@ -1,3 +1,4 @@
+// Everything that `/metrics` reports.
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import type { Clock } from '../../base/clock.ts';
 import { SvcError } from '../../base/svc-error.ts';

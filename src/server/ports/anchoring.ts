@@ -1,3 +1,4 @@
+// What anchoring asks of the store: queue, attempts, leases, inclusion, settlement.
 import type { Hex } from '../../proof/bytes.ts';
 
 /*

@@ -1,3 +1,4 @@
+// What the use cases ask of the chain.
 import type { ChainFacts } from '../../proof/audit-anchor.ts';
 import type { Hex } from '../../proof/bytes.ts';
 import type { Finality } from '../../protocol/resources.ts';

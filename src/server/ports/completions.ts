@@ -1,3 +1,4 @@
+// What the use cases ask of the store about completions.
 import type { Hex } from '../../proof/bytes.ts';
 import type { TaskRecord } from './tasks.ts';
 

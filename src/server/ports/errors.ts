@@ -1,3 +1,4 @@
+// Errors of the error table, as the server throws them.
 import { SvcError, type SvcErrorOptions } from '../../base/svc-error.ts';
 import { type ErrorCode, errors } from '../../protocol/errors.ts';
 

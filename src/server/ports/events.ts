@@ -1,3 +1,4 @@
+// What the use cases ask of the store about ops events.
 import type { Severity } from '../../protocol/telemetry.ts';
 
 export interface NewEvent {

@@ -1,3 +1,4 @@
+// What the use cases ask of the store about evidence.
 import type { Hex } from '../../proof/bytes.ts';
 import type { TaskRecord, Viewer } from './tasks.ts';
 

@@ -1,3 +1,4 @@
+// What the use cases ask of the store about fleets.
 export interface FleetRecord {
   id: string;
   wallet: string;

@@ -1,3 +1,4 @@
+// A value that the store wrote as JSON already.
 /**
  * JSON of a `Value`, written already: documents are stored as JSON, and to parse hundreds of them only to write
  * them again would hold everybody up.

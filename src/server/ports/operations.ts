@@ -1,3 +1,4 @@
+// What commands and metrics ask of the store: backlog, senders, invariants.
 import type { Hex } from '../../proof/bytes.ts';
 import type { OpenAttempt } from './anchoring.ts';
 

@@ -1,3 +1,4 @@
+// What retention asks of the store.
 /**
  * What is deleted in small steps; each step is a short commit of its own, of at least one row. Roll-ups by hour
  * and day stay.

@@ -1,3 +1,4 @@
+// What the use cases ask of the store about robots.
 import type { RateCount } from './rate-count.ts';
 
 export interface RobotRecord {

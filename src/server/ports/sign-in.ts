@@ -1,3 +1,4 @@
+// What the use cases ask of the store about sign-in, sessions and CLI codes.
 import type { RateCount } from './rate-count.ts';
 
 export interface Challenge {

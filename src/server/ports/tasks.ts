@@ -1,3 +1,4 @@
+// What the use cases ask of the store about tasks.
 import type { Hex } from '../../proof/bytes.ts';
 import type { Finality, Inclusion } from '../../protocol/resources.ts';
 

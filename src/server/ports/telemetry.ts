@@ -1,3 +1,4 @@
+// What the use cases ask of the store about samples and statistics.
 import type { Resolution, Severity } from '../../protocol/telemetry.ts';
 
 /*

@@ -1,3 +1,4 @@
+// The moves of an attempt and of a completion, and which lease holder goes first.
 import { SvcError } from '../../base/svc-error.ts';
 import type { AttemptState } from '../ports/anchoring.ts';
 

@@ -1,3 +1,4 @@
+// What a completion reserves and what it is charged.
 import type { FeeQuote } from '../ports/anchoring.ts';
 
 /**

@@ -1,3 +1,4 @@
+// `GET /metrics`.
 import { createHash, timingSafeEqual } from 'node:crypto';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { isLoopback } from '../../../base/loopback.ts';

@@ -1,3 +1,4 @@
+// Pages for people: dashboard, API reference, CLI sign-in.
 import { randomBytes } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';

@@ -1,3 +1,4 @@
+// Builds the HTTP application: hooks, routes and their handlers.
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import { Readable } from 'node:stream';

@@ -1,3 +1,4 @@
+// Authenticates a call by API key or session cookie, and counts it.
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Deps } from '../../core/deps.ts';
 import { authenticateRobot } from '../../core/robots.ts';

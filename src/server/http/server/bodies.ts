@@ -1,3 +1,4 @@
+// Reads request bodies within their limits.
 import type { FastifyRequest } from 'fastify';
 import { atOnce, runYielding } from '../../../base/cooperative-yield.ts';
 import { FairQueue } from '../../../base/fair-queue.ts';

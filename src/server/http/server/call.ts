@@ -1,3 +1,4 @@
+// A call as a handler gets it: caller, parameters, body.
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Route } from '../../../protocol/route.ts';
 import type { Answer, Body, Params, Query, RouteName, Routes } from '../../../protocol/routes.ts';

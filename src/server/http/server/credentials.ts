@@ -1,3 +1,4 @@
+// Cookies and the Bearer key of a request.
 import type { CookieSerializeOptions } from '@fastify/cookie';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { limits } from '../../../protocol/limits.ts';

@@ -1,3 +1,4 @@
+// Turns an error into an answer of the error table.
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { SvcError } from '../../../base/svc-error.ts';
 import { type ErrorCode, errors, isErrorCode } from '../../../protocol/errors.ts';

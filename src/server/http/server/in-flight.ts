@@ -1,3 +1,4 @@
+// Requests whose answers are not written yet, and requests that wait.
 import { setMaxListeners } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';

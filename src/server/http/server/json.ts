@@ -1,3 +1,4 @@
+// Writes a long answer in pieces.
 const PIECE_LENGTH = 16 * 1024;
 
 /**

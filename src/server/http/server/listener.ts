@@ -1,3 +1,4 @@
+// The listening socket: time-outs, malformed requests, shutdown.
 import { randomUUID } from 'node:crypto';
 import { createServer, type RequestListener, type Server, STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';

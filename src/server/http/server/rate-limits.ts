@@ -1,3 +1,4 @@
+// Checks and headers of every request before authentication, and rate limits.
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { limits } from '../../../protocol/limits.ts';
 import type { Route } from '../../../protocol/route.ts';

@@ -1,3 +1,4 @@
+// Security headers of answers and pages.
 import type { FastifyHelmetOptions } from '@fastify/helmet';
 import helmet from '@fastify/helmet';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';

@@ -86,7 +86,7 @@ const cli = {
     'help-texts': 'src/cli/help-texts.ts',
   },
   platform: 'node',
-  external: [/^(viem|ethers|undici)(\/|$)/],
+  external: [/^(viem|ox|undici)(\/|$)/],
   plugins: [
     declarations({
       'svc.d.cts': '{}',
@@ -122,8 +122,7 @@ const checkpointThread = {
 const siweWithoutEthers = {
   name: 'siwe-without-ethers',
   resolveId(id, importer = '') {
-    if (id !== 'ethers') return null;
-    return importer.includes('/node_modules/siwe/') ? '\0no-ethers' : { id, external: true };
+    return id === 'ethers' && importer.includes('/node_modules/siwe/') ? '\0no-ethers' : null;
   },
   load: (id) => (id === '\0no-ethers' ? 'export const ethers = {};' : null),
 };

@@ -1,5 +1,8 @@
 // The private key of an anchoring account: loads it from hex or keystore, and signs anchors.
+import { pbkdf2, type ScryptOptions, scrypt } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
+import { promisify } from 'node:util';
+import type { Keystore } from 'ox/Keystore';
 import { type Hex as Data, keccak256, parseTransaction } from 'viem';
 import { privateKeyToAccount, privateKeyToAddress } from 'viem/accounts';
 import { SvcError } from '../base/svc-error.ts';
@@ -92,6 +95,11 @@ function signedAnchor(rawTx: Hex): UnsignedAnchor {
   return { chainId, nonce, payload: data, gas, maxFeePerGas, maxPriorityFeePerGas };
 }
 
+/** What scrypt may take for one key: geth's keystores need 256 MiB. */
+const KDF_BYTES = 2 ** 30;
+
+const scryptKey = promisify<string, Buffer, number, ScryptOptions, Buffer>(scrypt);
+
 /** What errors about a key say of it: their code, and its name in a sentence. */
 export interface KeyWords {
   readonly code: string;
@@ -132,17 +140,34 @@ export function checkPrivateKey(text: string, { code, name }: KeyWords): Hex {
 }
 
 async function decrypt(
-  keystore: string,
+  text: string,
   file: string,
   password: string,
   { code }: KeyWords,
 ): Promise<string> {
-  const { decryptKeystoreJson } = await import('ethers');
+  const { decrypt: decryptWith } = await import('ox/Keystore');
   try {
-    return (await decryptKeystoreJson(keystore, password)).privateKey;
+    const keystore = JSON.parse(text);
+    // ethers and early wallets write the member with a capital.
+    keystore.crypto ??= keystore.Crypto;
+    return decryptWith(keystore, await derivedKey(keystore.crypto, password));
   } catch {
     throw new SvcError(code, `The keystore ${file} cannot be opened with that password`);
   }
+}
+
+/** ox 0.14.45 derives with r = 1 and p = 8 whatever the keystore says, and so opens none of geth's (r = 8, p = 1). */
+async function derivedKey({ kdfparams }: Keystore['crypto'], password: string): Promise<Hex> {
+  const salt = Buffer.from(kdfparams.salt, 'hex');
+  const { dklen } = kdfparams;
+  if ('n' in kdfparams) {
+    const { n: N, r, p } = kdfparams;
+    const key = await scryptKey(password, salt, dklen, { N, r, p, maxmem: KDF_BYTES });
+    return `0x${key.toString('hex')}`;
+  }
+  if (kdfparams.prf !== 'hmac-sha256') throw new Error('The keystore has an unknown PRF');
+  const key = await promisify(pbkdf2)(password, salt, kdfparams.c, dklen, 'sha256');
+  return `0x${key.toString('hex')}`;
 }
 
 /** Text of a file with a key or a password. Rejects with SvcError of `code`. */

@@ -50,6 +50,30 @@ describe('loadAnchorKey', () => {
     expect(key.address).toBe(address);
   });
 
+  // A test vector of the Web3 Secret Storage Definition.
+  it("opens the standard's keystore with pbkdf2", async () => {
+    const crypto = {
+      cipher: 'aes-128-ctr',
+      cipherparams: { iv: '6087dab2f9fdbbfaddc31a909735c1e6' },
+      ciphertext: '5318b4d5bcd28de64ee5559e671353e16f075ecae9f99c7a79a38af5f869aa46',
+      kdf: 'pbkdf2',
+      kdfparams: {
+        c: 262_144,
+        dklen: 32,
+        prf: 'hmac-sha256',
+        salt: 'ae3cd4e7013836a3df6bd7241b12db061dbe2c6785853cce422d148a624ce0bd',
+      },
+      mac: '517ead924a9d0dc3124507e3393d175ce3ff7c1e96529c6c555ce9e51205e9b2',
+    };
+
+    const key = await loadAnchorKey({
+      file: await file('keystore.json', JSON.stringify({ crypto, version: 3 })),
+      passwordFile: await file('password', 'testpassword'),
+    });
+
+    expect(key.address).toBe('0x008AeEda4D805471dF9b2A5B0f38A0C3bCBA786b');
+  });
+
   it('names the files of a keystore that does not open, and nothing in them', async () => {
     const keystore = await encryptKeystoreJson({ address, privateKey }, 'right', {
       scrypt: { N: 1024 },

@@ -33,7 +33,7 @@ const withoutUnused = {
 };
 
 /**
- * The client calls routes by method and path, and answers are held to their shape (src/cli/check-answer.ts);
+ * The client calls routes by method and path, and answers are held to their shape (src/cli/program/check-answers.ts);
  * building the schemas of all takes a third of a start.
  */
 const routesWithoutSchemas = {
@@ -81,17 +81,13 @@ const helpTexts = {
  */
 const cli = {
   input: {
-    svc: 'src/cli/svc.ts',
-    'cli-page': 'src/cli/cli-page.ts',
-    'help-texts': 'src/cli/help-texts.ts',
+    svc: 'src/cli/main.ts',
+    'help-texts': 'src/cli/program/help-texts.ts',
   },
   platform: 'node',
   external: [/^(viem|ox|undici)(\/|$)/],
   plugins: [
-    declarations({
-      'svc.d.cts': '{}',
-      'cli-page.d.cts': 'declare function cliPage(): string',
-    }),
+    declarations({ 'svc.d.cts': 'declare function run(): void' }),
     withoutUnused,
     routesWithoutSchemas,
     helpTexts,

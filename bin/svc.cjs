@@ -1,2 +1,2 @@
 #!/usr/bin/env node
-require('../dist/cli/svc.cjs');
+require('../dist/cli/svc.cjs').run();

@@ -3,9 +3,9 @@ import { writeFileSync } from 'node:fs';
 import { environment } from '../dist/agent/config.js';
 import { createProgram } from '../dist/agent/main.js';
 import { environmentTable } from '../dist/base/describe-environment.js';
-import { cliPage } from '../dist/cli/cli-page.cjs';
 import { apiPage } from '../dist/protocol/openapi/api-page.js';
 import { agentPage } from './agent-page.js';
+import { cliPage } from './cli-page.ts';
 
 writeFileSync(new URL('http-api.md', import.meta.url), apiPage());
 writeFileSync(new URL('cli.md', import.meta.url), cliPage());

@@ -29,7 +29,7 @@ const floors: Record<string, number> = {
 
 /** Who may import a package that belongs to one room; everything else is free. */
 const owners: Record<string, RegExp> = {
-  viem: /^src\/(chain\/|cli\/wallet)/,
+  viem: /^src\/(chain\/|cli\/sign-in\/key-file)/,
   // Only siwe's peer: nothing here imports it.
   ethers: /^$/,
   ox: /^src\/chain\//,

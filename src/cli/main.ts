@@ -1,8 +1,14 @@
 import { readFileSync } from 'node:fs';
+import { runProgram } from '../base/run-program.ts';
 import { packageVersion } from '../base/version.ts';
-import type { CommandSpec, Run } from './command.ts';
-import type { Context } from './context.ts';
-import { type ExitCode, exitCodes } from './exit.ts';
+import type { CommandSpec, Run } from './program/command.ts';
+import type { Context } from './program/context.ts';
+import { type ExitCode, exitCodes } from './program/exit-codes.ts';
+
+/** Runs `svc` as this process. */
+export function run(): void {
+  void runProgram(main);
+}
 
 /** Runs `svc` and answers its exit code. */
 export async function main(argv: string[]): Promise<number> {
@@ -13,7 +19,7 @@ export async function main(argv: string[]): Promise<number> {
     return exitCodes.done;
   }
   if (words[0] === '__complete') {
-    const { complete } = await import('./complete.ts');
+    const { complete } = await import('./program/complete.ts');
     await complete(words.slice(1));
     return exitCodes.done;
   }
@@ -22,11 +28,14 @@ export async function main(argv: string[]): Promise<number> {
   process.once('SIGINT', interrupted);
   const [{ CommanderError }, { buildProgram }, { commands }] = await Promise.all([
     import('commander'),
-    import('./build-program.ts'),
-    import('./command-table.ts'),
+    import('./program/program.ts'),
+    import('./program/groups.ts'),
   ]);
   const program = buildProgram(called(commands, words), async (spec, input, options) => {
-    const [{ createContext }, run] = await Promise.all([import('./context.ts'), spec.load()]);
+    const [{ createContext }, run] = await Promise.all([
+      import('./program/context.ts'),
+      spec.load(),
+    ]);
     context = createContext(options, process.env);
     // The table names the input that the command declares; commander has read it by the same table.
     exitCode = (await (run as Run<unknown>)(context, input)) ?? exitCodes.done;
@@ -39,7 +48,7 @@ export async function main(argv: string[]): Promise<number> {
     if (error instanceof CommanderError) {
       return error.exitCode === 0 ? exitCodes.done : exitCodes.usage;
     }
-    const { reportError } = await import('./report-error.ts');
+    const { reportError } = await import('./program/report-error.ts');
     return reportError(error, (context as Context | null)?.signInCommand() ?? null);
   } finally {
     process.off('SIGINT', interrupted);

@@ -2,7 +2,7 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { commandGroups, commands } from '../../src/cli/command-table.ts';
+import { commandGroups, commands } from '../../src/cli/program/groups.ts';
 import { type DevProcess, run, startDev } from '../support/programs.ts';
 import { runInProcess } from '../support/run-in-process.ts';
 import { createSvcUser, registerRobot, type SvcUser } from '../support/svc.ts';

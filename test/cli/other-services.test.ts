@@ -5,8 +5,8 @@ import { type AddressInfo, createServer, type Server, type Socket } from 'node:n
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { commands } from '../../src/cli/command-table.ts';
-import { exitCodes } from '../../src/cli/exit.ts';
+import { exitCodes } from '../../src/cli/program/exit-codes.ts';
+import { commands } from '../../src/cli/program/groups.ts';
 import { createHttpFetch } from '../../src/client/http-fetch.ts';
 import { run } from '../support/programs.ts';
 import { runInProcess } from '../support/run-in-process.ts';

@@ -5,8 +5,8 @@ import { auditBundleAlone } from '../../proof/audit-bundle.ts';
 import { type Bundle, readBundle } from '../../proof/bundle.ts';
 import { BundleError } from '../../proof/bundle-error.ts';
 import type { JsonValue } from '../../proof/json-value.ts';
-import type { Context } from '../context.ts';
-import { formatJson } from '../format-json.ts';
+import { formatJson } from '../output/escape.ts';
+import type { Context } from '../program/context.ts';
 import { taskId } from './tasks.ts';
 
 interface BundleInput {

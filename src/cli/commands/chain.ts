@@ -1,4 +1,4 @@
-import type { Context } from '../context.ts';
+import type { Context } from '../program/context.ts';
 
 /** `svc chain`: needs no session. */
 export async function chain(

@@ -1,5 +1,5 @@
 import { SvcError } from '../../base/svc-error.ts';
-import type { Context } from '../context.ts';
+import type { Context } from '../program/context.ts';
 
 /** Each hands the words before the cursor to `svc __complete`, and takes a candidate and its meaning a line. */
 const scripts: Readonly<Record<string, string>> = {

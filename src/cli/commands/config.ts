@@ -1,6 +1,6 @@
 import { SvcError } from '../../base/svc-error.ts';
-import type { Context } from '../context.ts';
-import { showTime } from '../show-time.ts';
+import { showTime } from '../output/table.ts';
+import type { Context } from '../program/context.ts';
 
 /** `svc config list`; sessions are never shown. */
 export async function listProfiles({ config, output }: Context): Promise<void> {

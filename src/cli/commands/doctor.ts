@@ -2,9 +2,9 @@ import { SvcError } from '../../base/svc-error.ts';
 import { packageVersion } from '../../base/version.ts';
 import type { Client } from '../../client/client.ts';
 import type { ChainDetails } from '../../protocol/resources.ts';
-import type { Context } from '../context.ts';
-import { escapeText } from '../escape-text.ts';
-import { type ExitCode, exitCodeOf, exitCodes } from '../exit.ts';
+import { escapeText } from '../output/escape.ts';
+import type { Context } from '../program/context.ts';
+import { type ExitCode, exitCodeOf, exitCodes } from '../program/exit-codes.ts';
 
 const CLOCK_TOLERANCE_MS = 30_000;
 const RPC_TIMEOUT_MS = 10_000;

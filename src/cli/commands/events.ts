@@ -1,14 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { SvcError } from '../../base/svc-error.ts';
 import type { OpsEvent, Severity } from '../../protocol/telemetry.ts';
-import type { Context } from '../context.ts';
-import { exitCodes } from '../exit.ts';
-import { findRobot } from '../find-one.ts';
-import type { Column } from '../output.ts';
-import { readPages } from '../read-pages.ts';
-import { robotNames } from '../robot-names.ts';
-import { showTime } from '../show-time.ts';
-import { noteRest } from './tasks.ts';
+import { findRobot, robotNames } from '../input/find.ts';
+import type { Column } from '../output/output.ts';
+import { noteRest, readPages } from '../output/pages.ts';
+import { showTime } from '../output/table.ts';
+import type { Context } from '../program/context.ts';
+import { exitCodes } from '../program/exit-codes.ts';
 
 const POLL_MS = 2_000;
 const POLL_SIZE = 200;

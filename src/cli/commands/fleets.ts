@@ -1,10 +1,10 @@
 import { SvcError } from '../../base/svc-error.ts';
 import type { Fleet } from '../../protocol/fleets.ts';
-import { confirmByName } from '../confirm.ts';
-import type { Context } from '../context.ts';
-import { allFleets, findFleet, pickEach } from '../find-one.ts';
-import type { Column, Field } from '../output.ts';
-import { shortIds } from '../short-ids.ts';
+import { allFleets, findFleet, pickEach } from '../input/find.ts';
+import { confirmByName } from '../input/prompt.ts';
+import type { Column, Field } from '../output/output.ts';
+import { shortIds } from '../output/table.ts';
+import type { Context } from '../program/context.ts';
 
 interface Texts {
   description?: string;

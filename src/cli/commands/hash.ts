@@ -1,5 +1,8 @@
-import type { Context } from '../context.ts';
-import { hashFile } from '../hash-file.ts';
+import { hashProof } from '../../proof/hash.ts';
+import { parseProof, readText } from '../input/files.ts';
+import type { Output } from '../output/output.ts';
+import { type Progress, startProgress } from '../output/progress.ts';
+import type { Context } from '../program/context.ts';
 
 /** `svc hash FILE`: the hash that the service would anchor, one line each file. */
 export async function hash(
@@ -13,4 +16,24 @@ export async function hash(
     else output.text(files.length === 1 ? proofHash : `${proofHash}  ${file}`);
   }
   if (output.asksJson) output.json({ hashes });
+}
+
+/** The proof hash of evidence in a file, or from standard input for `-`; large evidence with progress. */
+export async function hashFile(output: Output, file: string): Promise<string> {
+  const text = await readText(file);
+  const { length } = text;
+  const share = (progress: Progress) => (done: number) => progress.at(done / length);
+  const proof = told(output, 'Reading the evidence', (progress) =>
+    parseProof(file, text, { onRead: share(progress) }),
+  );
+  return told(output, 'Hashing the evidence', (progress) => hashProof(proof, share(progress)));
+}
+
+function told<Result>(output: Output, what: string, work: (progress: Progress) => Result): Result {
+  const progress = startProgress(output, what);
+  try {
+    return work(progress);
+  } finally {
+    progress.end();
+  }
 }

@@ -1,9 +1,8 @@
 import { SvcError } from '../../base/svc-error.ts';
-import { buildProgram } from '../build-program.ts';
-import { commands } from '../command-table.ts';
-import type { Context } from '../context.ts';
-import { environment } from '../environment.ts';
-import { exitCodes, meanings } from '../exit.ts';
+import type { Context } from '../program/context.ts';
+import { exitCodes, meanings } from '../program/exit-codes.ts';
+import { commands } from '../program/groups.ts';
+import { buildProgram } from '../program/program.ts';
 
 /** `svc help [TOPIC]` */
 export async function help(
@@ -36,3 +35,12 @@ export async function help(
   }
   command.outputHelp();
 }
+
+/** Variables of `svc`. */
+export const environment: Readonly<Record<string, string>> = {
+  SVC_URL: 'origin of the service, where --url is not given',
+  SVC_PROFILE: 'profile to use, where --profile is not given',
+  SVC_CONFIG_DIR: 'folder of the profiles and their sessions',
+  NO_COLOR: 'no colours, if it is not empty',
+  FORCE_COLOR: 'colours without a terminal too; 0 is none',
+};

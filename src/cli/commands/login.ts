@@ -1,11 +1,10 @@
 import { SvcError } from '../../base/svc-error.ts';
 import type { Client } from '../../client/client.ts';
-import type { Config, ConfigFile } from '../config-file.ts';
-import type { Context } from '../context.ts';
-import { givenUrl, namedProfile } from '../profiles.ts';
-import { readLine } from '../prompt.ts';
-import { serviceOrigin } from '../service-url.ts';
-import { showTime } from '../show-time.ts';
+import { readLine } from '../input/prompt.ts';
+import { showTime } from '../output/table.ts';
+import type { Config, ConfigFile } from '../program/config-file.ts';
+import type { Context } from '../program/context.ts';
+import { givenUrl, namedProfile, serviceOrigin } from '../program/profiles.ts';
 import { openSession, requestMessage, type SignedIn } from '../sign-in/signature.ts';
 
 interface LoginInput {
@@ -64,7 +63,11 @@ async function signIn(
   url: string,
   input: LoginInput,
 ): Promise<SignedIn> {
-  if (input.keyFile !== undefined) return byKeyFile(context, guest, url, input);
+  const { keyFile, passwordFile } = input;
+  if (keyFile !== undefined) {
+    const { signInByKeyFile } = await import('../sign-in/key-file.ts');
+    return signInByKeyFile(context, guest, url, { keyFile, passwordFile });
+  }
   if (!context.options.input) {
     throw new SvcError('usage', 'Nobody can be asked to sign in.', { hint: 'Use --key-file.' });
   }
@@ -73,29 +76,6 @@ async function signIn(
   await guest.call('getHealth');
   const { signInByBrowser, signInByCode } = await import('../sign-in/browser.ts');
   return (input.browser ? signInByBrowser : signInByCode)(context, guest, url);
-}
-
-async function byKeyFile(
-  context: Context,
-  guest: Client,
-  url: string,
-  { keyFile = '', passwordFile }: LoginInput,
-): Promise<SignedIn> {
-  const { openWallet } = await import('../wallet.ts');
-  const { readSecretFile } = await import('../secret-file.ts');
-  const warn = context.output.warn;
-  const password = async () => {
-    if (passwordFile !== undefined) return withoutNewline(await readSecretFile(passwordFile, warn));
-    return (await context.prompt()).secret(`Password of ${keyFile}: `);
-  };
-  await readSecretFile(keyFile, warn);
-  const wallet = await openWallet(keyFile, password);
-  const message = await requestMessage(guest, url, wallet.address);
-  return openSession(guest, wallet.address, await wallet.sign(message));
-}
-
-function withoutNewline(text: string): string {
-  return text.replace(/\r?\n$/, '');
 }
 
 /** The message is data, to be signed to the byte; everything else is talk. */

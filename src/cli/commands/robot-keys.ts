@@ -1,6 +1,6 @@
-import { confirmByName } from '../confirm.ts';
-import type { Context } from '../context.ts';
-import { findRobot } from '../find-one.ts';
+import { findRobot } from '../input/find.ts';
+import { confirmByName } from '../input/prompt.ts';
+import type { Context } from '../program/context.ts';
 
 interface Choice {
   robot: string;

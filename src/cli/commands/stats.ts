@@ -1,7 +1,7 @@
 import type { Answer } from '../../protocol/routes.ts';
-import type { Context } from '../context.ts';
-import { findFleet } from '../find-one.ts';
-import type { Field } from '../output.ts';
+import { findFleet } from '../input/find.ts';
+import type { Field } from '../output/output.ts';
+import type { Context } from '../program/context.ts';
 
 type Stats = Answer<'getStats'>['body'];
 

@@ -1,11 +1,10 @@
 import { SvcError } from '../../base/svc-error.ts';
 import type { Resolution, Sample, SeriesPoint } from '../../protocol/telemetry.ts';
-import type { Context } from '../context.ts';
-import { findRobot } from '../find-one.ts';
-import type { Column } from '../output.ts';
-import { readPages } from '../read-pages.ts';
-import { showTime } from '../show-time.ts';
-import { noteRest } from './tasks.ts';
+import { findRobot } from '../input/find.ts';
+import type { Column } from '../output/output.ts';
+import { noteRest, readPages } from '../output/pages.ts';
+import { showTime } from '../output/table.ts';
+import type { Context } from '../program/context.ts';
 
 interface TelemetryInput {
   robot: string;

@@ -1,14 +1,14 @@
 import { SvcError } from '../../base/svc-error.ts';
 import { auditBundleAlone } from '../../proof/audit-bundle.ts';
 import { isProven } from '../../proof/audit-check.ts';
-import type { Context } from '../context.ts';
-import { type ExitCode, exitCodes } from '../exit.ts';
-import { hashFile } from '../hash-file.ts';
-import type { Output } from '../output.ts';
-import { type Check, type Finding, report } from './verify-report.ts';
-import { askService, checkWord, type Word } from './verify-service.ts';
-import { readSubject, type Subject } from './verify-subject.ts';
-import { watchFinding } from './watch-verify.ts';
+import type { Output } from '../output/output.ts';
+import type { Context } from '../program/context.ts';
+import { type ExitCode, exitCodes } from '../program/exit-codes.ts';
+import { type Check, type Finding, report } from '../verify/report.ts';
+import { askService, checkWord, type Word } from '../verify/service.ts';
+import { readSubject, type Subject } from '../verify/subject.ts';
+import { watchFinding } from '../verify/watch.ts';
+import { hashFile } from './hash.ts';
 
 interface VerifyInput {
   hashOrFile: string;

@@ -4,7 +4,7 @@ import { hostname } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { SvcError } from '../../base/svc-error.ts';
 import type { Client } from '../../client/client.ts';
-import type { Context } from '../context.ts';
+import type { Context } from '../program/context.ts';
 import { listenForCode } from './callback.ts';
 import type { SignedIn } from './signature.ts';
 

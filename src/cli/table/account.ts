@@ -1,5 +1,5 @@
-import type { CommandSpec } from '../command.ts';
-import { cursorOption, limitOption } from './list-options.ts';
+import type { CommandSpec } from '../program/command.ts';
+import { cursorOption, limitOption } from '../program/options.ts';
 
 export const accountCommands: readonly CommandSpec[] = [
   {
@@ -36,13 +36,13 @@ export const accountCommands: readonly CommandSpec[] = [
     path: 'logout',
     summary: 'End the session, here and on the service',
     examples: ['svc logout', 'svc logout --profile ops'],
-    load: async () => (await import('../commands/logout.ts')).logout,
+    load: async () => (await import('../commands/sessions.ts')).logout,
   },
   {
     path: 'whoami',
     summary: 'Show wallet, service, gate, credits and the end of the session',
     examples: ['svc whoami', 'svc whoami --json | jq -r .wallet'],
-    load: async () => (await import('../commands/whoami.ts')).whoami,
+    load: async () => (await import('../commands/account.ts')).whoami,
   },
   {
     path: 'credits',
@@ -53,7 +53,7 @@ export const accountCommands: readonly CommandSpec[] = [
       cursorOption,
     ],
     examples: ['svc credits', 'svc credits --ledger --limit 200 > ledger.tsv'],
-    load: async () => (await import('../commands/credits.ts')).credits,
+    load: async () => (await import('../commands/account.ts')).credits,
   },
   {
     path: 'sessions list',

@@ -1,5 +1,5 @@
-import type { CommandSpec } from '../command.ts';
-import { positive } from '../option-values.ts';
+import type { CommandSpec } from '../program/command.ts';
+import { positive } from '../program/options.ts';
 
 export const auditCommands: readonly CommandSpec[] = [
   {

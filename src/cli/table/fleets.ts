@@ -1,4 +1,4 @@
-import type { ArgumentSpec, CommandSpec, OptionSpec } from '../command.ts';
+import type { ArgumentSpec, CommandSpec, OptionSpec } from '../program/command.ts';
 
 const fleet: ArgumentSpec = {
   syntax: '<fleet>',

@@ -1,5 +1,5 @@
-import type { CommandSpec } from '../command.ts';
-import { cursorOption, limitOption } from './list-options.ts';
+import type { CommandSpec } from '../program/command.ts';
+import { cursorOption, limitOption } from '../program/options.ts';
 
 export const operationCommands: readonly CommandSpec[] = [
   {

@@ -1,4 +1,4 @@
-import type { ArgumentSpec, CommandSpec, OptionSpec } from '../command.ts';
+import type { ArgumentSpec, CommandSpec, OptionSpec } from '../program/command.ts';
 
 const robot: ArgumentSpec = {
   syntax: '<robot>',
@@ -39,7 +39,7 @@ export const robotCommands: readonly CommandSpec[] = [
       'svc robots create hall-robot-1',
       'svc robots create hall-robot-1 --fleet "Hall 3" --description "sorts parcels"',
     ],
-    load: async () => (await import('../commands/robot-changes.ts')).createRobot,
+    load: async () => (await import('../commands/robots.ts')).createRobot,
   },
   {
     path: 'robots update',
@@ -50,7 +50,7 @@ export const robotCommands: readonly CommandSpec[] = [
       { flags: '--description <text>', summary: 'at most 2000 characters; "" empties it' },
     ],
     examples: ['svc robots update hall-robot-1 --name hall-robot-2'],
-    load: async () => (await import('../commands/robot-changes.ts')).updateRobot,
+    load: async () => (await import('../commands/robots.ts')).updateRobot,
   },
   {
     path: 'robots move',
@@ -64,7 +64,7 @@ export const robotCommands: readonly CommandSpec[] = [
       'svc robots move hall-robot-1 hall-robot-2 --fleet "Hall 3"',
       'svc robots move hall-robot-1 --no-fleet',
     ],
-    load: async () => (await import('../commands/robot-changes.ts')).moveRobots,
+    load: async () => (await import('../commands/robots.ts')).moveRobots,
   },
   {
     path: 'robots rotate-key',
@@ -95,6 +95,6 @@ export const robotCommands: readonly CommandSpec[] = [
     arguments: [robot],
     options: [yes],
     examples: ['svc robots delete hall-robot-1', 'svc robots delete 01a1fa88 --yes'],
-    load: async () => (await import('../commands/robot-changes.ts')).deleteRobot,
+    load: async () => (await import('../commands/robots.ts')).deleteRobot,
   },
 ];

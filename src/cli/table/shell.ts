@@ -1,4 +1,4 @@
-import type { CommandSpec } from '../command.ts';
+import type { CommandSpec } from '../program/command.ts';
 
 export const shellCommands: readonly CommandSpec[] = [
   {

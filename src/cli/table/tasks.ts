@@ -1,6 +1,5 @@
-import type { CommandSpec } from '../command.ts';
-import { positive } from '../option-values.ts';
-import { cursorOption, limitOption } from './list-options.ts';
+import type { CommandSpec } from '../program/command.ts';
+import { cursorOption, limitOption, positive } from '../program/options.ts';
 
 const task = { syntax: '<task>', summary: 'id of the task' };
 
@@ -46,6 +45,6 @@ export const taskCommands: readonly CommandSpec[] = [
       },
     ],
     examples: ['svc tasks watch 01a1fa88-6262-702f-af77-0aaec0d1b17b --timeout 120'],
-    load: async () => (await import('../commands/watch-task.ts')).watchTask,
+    load: async () => (await import('../commands/tasks.ts')).watchTask,
   },
 ];

@@ -1,0 +1,84 @@
+import { environment } from '../src/cli/commands/help.ts';
+import type { CommandSpec, OptionSpec } from '../src/cli/program/command.ts';
+import { exitCodes, meanings } from '../src/cli/program/exit-codes.ts';
+import { commands } from '../src/cli/program/groups.ts';
+import { globalOptions } from '../src/cli/program/options.ts';
+
+/** docs/cli.md, from the command table. */
+export function cliPage(): string {
+  return `${[
+    '# The command line',
+    'Made from `src/cli/command-table.ts` by `npm run docs`. `svc COMMAND --help` says the same.',
+    'Data goes to standard output, everything else to standard error: a table on a terminal, tab-separated values ' +
+      'without a header elsewhere, with `--json` what the service answered. Text of robots that could drive a ' +
+      'terminal is shown as escapes, `\\u{1b}`; in JSON it is whole. Robots and fleets are named by id, by the ' +
+      'beginning of an id, or by their exact name.',
+    'A command that destroys asks for the name, or takes `--yes`; where nobody can be asked it ends with 2.',
+    '## Options of every command',
+    optionTable(globalOptions),
+    '## Commands',
+    ...commands.map(section),
+    '## Exit codes',
+    table(
+      ['code', 'meaning'],
+      Object.entries(meanings).map(([name, meaning]) => [
+        String(exitCodes[name as keyof typeof exitCodes]),
+        meaning,
+      ]),
+    ),
+    '## Environment',
+    table(['variable', 'meaning'], Object.entries(environment)),
+  ].join('\n\n')}\n`;
+}
+
+function section({
+  path,
+  summary,
+  details,
+  arguments: args = [],
+  options = [],
+  ...spec
+}: CommandSpec) {
+  const usage = ['svc', path, ...args.map(({ syntax }) => syntax)].join(' ');
+  return [
+    `### svc ${path}`,
+    `${summary}.`,
+    ...(details === undefined ? [] : [details]),
+    [
+      '```sh',
+      `# ${usage}${options.length === 0 ? '' : ' [options]'}`,
+      ...spec.examples,
+      '```',
+    ].join('\n'),
+    ...(args.length === 0
+      ? []
+      : [
+          table(
+            ['argument', 'meaning'],
+            args.map((a) => [code(a.syntax), a.summary]),
+          ),
+        ]),
+    ...(options.length === 0 ? [] : [optionTable(options)]),
+  ].join('\n\n');
+}
+
+function optionTable(options: readonly OptionSpec[]): string {
+  const rows = options.map(({ flags, summary, completes, required, ...option }) => {
+    const notes = [
+      ...(Array.isArray(completes) ? [completes.join(', ')] : []),
+      ...(option.default === undefined ? [] : [`default ${option.default}`]),
+      ...(required ? ['required'] : []),
+    ];
+    return [code(flags), notes.length === 0 ? summary : `${summary} (${notes.join('; ')})`];
+  });
+  return table(['option', 'meaning'], rows);
+}
+
+function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
+  const line = (cells: readonly string[]) => `| ${cells.join(' | ')} |`;
+  return [line(head), line(head.map(() => '---')), ...rows.map(line)].join('\n');
+}
+
+function code(text: string): string {
+  return `\`${text}\``;
+}

@@ -1,0 +1,64 @@
+import type { Answer } from '../../protocol/routes.ts';
+import type { Column } from '../output/output.ts';
+import { noteRest, readPages } from '../output/pages.ts';
+import { showTime } from '../output/table.ts';
+import type { Context } from '../program/context.ts';
+
+/** `svc whoami` */
+export async function whoami({ session, output }: Context): Promise<void> {
+  const { client, url, profile } = await session();
+  const { body } = await client.call('getAccount');
+  const { wallet, gate, credits, limits } = body;
+  const expires = profile.expires_at;
+  const answer = { ...body, service: url, profile: profile.name, expires_at: expires };
+  await output.record(answer, [
+    ['wallet', wallet],
+    ['service', url],
+    ['profile', profile.name],
+    ['expires', output.isTerminal ? showTime(expires) : expires],
+    ['gate', gate.holds ? 'met' : 'not met'],
+    ['anchor_quota', credits.anchor_quota],
+    ['gas_credit_wei', credits.gas_credit_wei],
+    ['anchors_affordable', credits.anchors_affordable],
+    ['robots', `${limits.robots.used} of ${limits.robots.max}`],
+    ['fleets', `${limits.fleets.used} of ${limits.fleets.max}`],
+  ]);
+  if (credits.low) output.note('Credits are low: ask the operator of the service for more.');
+}
+
+type LedgerEntry = Answer<'listLedger'>['body']['items'][number];
+
+interface CreditsInput {
+  ledger?: true;
+  limit: number;
+  cursor?: string;
+}
+
+/** `svc credits` */
+export async function credits(
+  { session, output }: Context,
+  { ledger, ...range }: CreditsInput,
+): Promise<void> {
+  const { client } = await session();
+  if (ledger) {
+    const page = await readPages((query) => client.call('listLedger', { query }), range);
+    await output.table(page, page.items, columns);
+    return noteRest(output, page);
+  }
+  const left = (await client.call('getAccount')).body.credits;
+  await output.record({ credits: left }, [
+    ['anchor_quota', left.anchor_quota],
+    ['gas_credit_wei', left.gas_credit_wei],
+    ['anchors_affordable', left.anchors_affordable],
+    ['low', left.low ? 'yes' : 'no'],
+  ]);
+}
+
+const columns: readonly Column<LedgerEntry>[] = [
+  { title: 'time', value: (e) => e.created_at, shown: (e) => showTime(e.created_at) },
+  { title: 'kind', value: (e) => e.kind },
+  { title: 'anchors', value: (e) => e.anchors },
+  { title: 'gas_wei', value: (e) => e.gas_wei },
+  { title: 'task', value: (e) => e.task_id },
+  { title: 'note', value: (e) => e.note, shrinks: true },
+];

@@ -1,0 +1,77 @@
+import { SvcError } from '../../base/svc-error.ts';
+import type { Client } from '../../client/client.ts';
+import type { Fleet } from '../../protocol/fleets.ts';
+import type { Robot } from '../../protocol/resources.ts';
+import { escapeText } from '../output/escape.ts';
+import type { Output } from '../output/output.ts';
+import { readPages } from '../output/pages.ts';
+
+const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+
+export async function allRobots(client: Client): Promise<Robot[]> {
+  return (await readPages((query) => client.call('listRobots', { query }))).items;
+}
+
+export async function allFleets(client: Client): Promise<Fleet[]> {
+  return (await readPages((query) => client.call('listFleets', { query }))).items;
+}
+
+/** The robot that a person means by id, beginning of an id, or exact name. Throws as `pickOne`. */
+export async function findRobot(client: Client, text: string): Promise<Robot> {
+  const id = text.toLowerCase();
+  if (UUID.test(id)) return (await client.call('getRobot', { params: { id } })).body.robot;
+  return pickOne('robot', text, await allRobots(client));
+}
+
+/** The same for a fleet. */
+export async function findFleet(client: Client, text: string): Promise<Fleet> {
+  const id = text.toLowerCase();
+  if (UUID.test(id)) return (await client.call('getFleet', { params: { id } })).body.fleet;
+  return pickOne('fleet', text, await allFleets(client));
+}
+
+/** Several, found in one list and in the order they are named. */
+export function pickEach<Item extends Named>(
+  kind: string,
+  texts: readonly string[],
+  items: readonly Item[],
+): Item[] {
+  return [...new Set(texts.map((text) => pickOne(kind, text, items)))];
+}
+
+interface Named {
+  id: string;
+  name?: string;
+}
+
+/**
+ * The one item whose name is the text or whose id begins with it. Throws `not_found`, and `ambiguous` with
+ * the candidates in its hint.
+ */
+export function pickOne<Item extends Named>(
+  kind: string,
+  text: string,
+  items: readonly Item[],
+): Item {
+  const start = text.toLowerCase();
+  const found = items.filter(({ id, name }) => name === text || (start && id.startsWith(start)));
+  const [only] = found;
+  if (only !== undefined && found.length === 1) return only;
+  const quoted = `“${escapeText(text)}”`;
+  if (found.length === 0) {
+    throw new SvcError('not_found', `There is no ${kind} ${quoted}.`, {
+      hint: `svc ${kind}s list shows them.`,
+    });
+  }
+  const candidates = found.map(({ id, name = '' }) => `  ${id}  ${escapeText(name)}`.trimEnd());
+  throw new SvcError('ambiguous', `${found.length} ${kind}s match ${quoted}:`, {
+    hint: `${candidates.join('\n')}\nName it by as much of its id as it takes.`,
+  });
+}
+
+/** Names of robots by id, for a person; programs go by the id, and nothing is asked for them. */
+export async function robotNames(client: Client, output: Output): Promise<(id: string) => string> {
+  if (!output.isTerminal || output.asksJson) return (id) => id;
+  const names = new Map((await allRobots(client)).map(({ id, name }) => [id, name]));
+  return (id) => names.get(id) ?? id;
+}

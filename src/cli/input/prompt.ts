@@ -1,0 +1,86 @@
+import { once } from 'node:events';
+import { createInterface } from 'node:readline';
+import { Writable } from 'node:stream';
+import { SvcError } from '../../base/svc-error.ts';
+import type { Context } from '../program/context.ts';
+
+export interface Prompt {
+  /** Whether a person can be asked. */
+  readonly isPossible: boolean;
+  /** One line from standard input, asked for on stderr. Throws `usage` where nobody can be asked. */
+  line(question: string): Promise<string>;
+  /** The same, not shown while it is typed. */
+  secret(question: string): Promise<string>;
+}
+
+/** `allowed`: false with --no-input. */
+export function createPrompt(allowed: boolean): Prompt {
+  const isPossible = allowed && process.stdin.isTTY === true && process.stderr.isTTY === true;
+  const ask = async (question: string, hidden: boolean) => {
+    if (!isPossible) throw new SvcError('usage', `This needs an answer: ${question.trim()}`);
+    return readLine(question, { hidden });
+  };
+  return {
+    isPossible,
+    line: (question) => ask(question, false),
+    secret: (question) => ask(question, true),
+  };
+}
+
+/**
+ * Asks on stderr for the next line of standard input, a terminal or not. Of a hidden answer nothing is ever
+ * shown: echo is off before the question invites to type. Rejects with `interrupted` on Ctrl-C, and `usage`
+ * at the end of the input.
+ */
+export async function readLine(question: string, { hidden = false } = {}): Promise<string> {
+  const terminal = process.stdin.isTTY === true;
+  const output = hidden ? new Writable({ write: (_, __, done) => done() }) : process.stderr;
+  // The terminal is silent from here on; the interface itself shows what it reads.
+  const lines = createInterface({ input: process.stdin, output, terminal, historySize: 0 });
+  const ended = new AbortController();
+  const { signal } = ended;
+  let isLineEnded = false;
+  try {
+    const answer = Promise.race([
+      once(lines, 'line', { signal }),
+      once(lines, 'SIGINT', { signal }).then(() => {
+        throw new SvcError('interrupted', 'Interrupted.');
+      }),
+      once(lines, 'close', { signal }).then(() => {
+        throw new SvcError('usage', 'Standard input ended before the answer.');
+      }),
+    ]);
+    lines.setPrompt(question);
+    lines.prompt();
+    if (hidden) process.stderr.write(question);
+    const [line] = await answer;
+    isLineEnded = terminal && !hidden;
+    return line;
+  } finally {
+    if (!isLineEnded) process.stderr.write('\n');
+    ended.abort();
+    lines.close();
+  }
+}
+
+/**
+ * Lets a dangerous command go on: with --yes, or when the person types the name of what it is about. Throws
+ * `usage` where nobody can be asked, and `not_confirmed` for another answer.
+ */
+export async function confirmByName(
+  { output, prompt }: Context,
+  { yes, name, consequence }: { yes: boolean; name: string; consequence: string },
+): Promise<void> {
+  if (yes) return;
+  const person = await prompt();
+  if (!person.isPossible) {
+    throw new SvcError('usage', `Nobody can be asked whether to do this. ${consequence}`, {
+      hint: 'Repeat it with --yes if that is what you want.',
+    });
+  }
+  process.stderr.write(`${consequence}\n`);
+  const answer = await person.line(`Type the name ${output.quote(name)} to go on: `);
+  if (answer.trim() !== name.trim()) {
+    throw new SvcError('not_confirmed', 'That is not the name; nothing was changed.');
+  }
+}

@@ -1,0 +1,56 @@
+import type { Ora } from 'ora';
+import type { Output } from './output.ts';
+
+/** What is done sooner needs no progress. */
+const PROGRESS_DELAY_MS = 300;
+
+export interface Progress {
+  /** From 0 to 1. */
+  at(share: number): void;
+  /** Leaves nothing behind. */
+  end(): void;
+}
+
+/** A line on stderr for work that leaves a spinner no time to turn; nothing where nothing may move. */
+export function startProgress({ mayAnimate }: Output, what: string): Progress {
+  const begun = performance.now();
+  let told = '';
+  return {
+    at(share) {
+      if (!mayAnimate || performance.now() - begun < PROGRESS_DELAY_MS) return;
+      const text = `${what} ${Math.floor(Math.min(share, 1) * 100)} %`;
+      if (text !== told) process.stderr.write(`\r${text}`);
+      told = text;
+    },
+    end() {
+      if (told !== '') process.stderr.write('\r\u001b[K');
+    },
+  };
+}
+
+/** What is done sooner needs no spinner. */
+const SPINNER_DELAY_MS = 200;
+
+/** Runs `work`, after a moment under a spinner on stderr that leaves nothing behind. */
+export async function spin<Result>(
+  what: string,
+  work: () => Promise<Result>,
+  isColored: boolean,
+): Promise<Result> {
+  let spinner: Ora | null = null;
+  let done = false;
+  const timer = setTimeout(async () => {
+    const { default: ora } = await import('ora');
+    if (done) return;
+    // Ctrl-C must stay the terminal's own; and ora does not know NO_COLOR.
+    const color = isColored ? 'cyan' : false;
+    spinner = ora({ text: what, stream: process.stderr, discardStdin: false, color }).start();
+  }, SPINNER_DELAY_MS);
+  try {
+    return await work();
+  } finally {
+    done = true;
+    clearTimeout(timer);
+    (spinner as Ora | null)?.stop();
+  }
+}

@@ -1,0 +1,145 @@
+import type { ChalkInstance } from 'chalk';
+import { escapeText } from './escape.ts';
+
+type Cell = string | number | null;
+
+export interface Column<Row> {
+  title: string;
+  /** The value, as a program wants it. */
+  value: (row: Row) => Cell;
+  /** The same for a person; `value` where absent. */
+  shown?: (row: Row) => Cell;
+  /** Cut where the terminal is too narrow. */
+  shrinks?: true;
+  /** Colours the finished cell, on a terminal. */
+  paint?: (row: Row, text: string) => string;
+}
+
+interface TableStyle {
+  /** Columns of the terminal; null for TSV. */
+  width: number | null;
+  colors: ChalkInstance;
+}
+
+const GAP = 2;
+const NARROWEST = 8;
+
+/** Columns that a text takes on a terminal. */
+type WidthOf = (text: string) => number;
+
+/** Latin letters and common punctuation: each takes one column, and nothing needs to be loaded to know it. */
+const NARROW = /^[\x20-\x7e\xa0-\u02ff\u2010-\u2027]*$/;
+
+async function widthOf(texts: readonly string[]): Promise<WidthOf> {
+  if (texts.every((text) => NARROW.test(text))) return (text) => text.length;
+  return (await import('string-width')).default;
+}
+
+/** Lines of a table: aligned under a head for a terminal, tab-separated and whole elsewhere. */
+export async function formatTable<Row>(
+  rows: readonly Row[],
+  columns: readonly Column<Row>[],
+  { width, colors }: TableStyle,
+): Promise<string[]> {
+  if (width === null) {
+    return rows.map((row) => columns.map(({ value }) => text(value(row), '')).join('\t'));
+  }
+  if (rows.length === 0) return [];
+  const cells = rows.map((row) =>
+    columns.map(({ value, shown }) => text((shown ?? value)(row), '–')),
+  );
+  const head = columns.map(({ title }) => title.toUpperCase());
+  const measure = await widthOf(cells.flat());
+  const widths = fitWidths(
+    columns.map((_, i) => Math.max(...[head, ...cells].map((line) => measure(line[i] ?? '')))),
+    columns.map(({ shrinks }) => shrinks === true),
+    width,
+  );
+  const format = (line: string[], paint: (text: string, i: number) => string) =>
+    line
+      .map((cell, i) => paint(pad(cut(cell, widths[i] ?? 0, measure), widths[i] ?? 0, measure), i))
+      .join(' '.repeat(GAP))
+      .trimEnd();
+  return [
+    format(head, (cell) => colors.bold(cell)),
+    ...cells.map((line, at) =>
+      format(line, (cell, i) => {
+        const row = rows[at];
+        return row === undefined ? cell : (columns[i]?.paint?.(row, cell) ?? cell);
+      }),
+    ),
+  ];
+}
+
+/** One line of what comes bit by bit: not aligned, for nobody knows what is still to come. */
+export function formatRow<Row>(
+  row: Row,
+  columns: readonly Column<Row>[],
+  isTerminal: boolean,
+): string {
+  const cells = columns.map(({ value, shown, paint }) => {
+    if (!isTerminal) return text(value(row), '');
+    const cell = text((shown ?? value)(row), '–');
+    return paint?.(row, cell) ?? cell;
+  });
+  return cells.join(isTerminal ? '  ' : '\t');
+}
+
+/** Lines of named values: aligned for a terminal, tab-separated elsewhere. */
+export async function formatRecord(
+  fields: readonly (readonly [name: string, value: Cell])[],
+  { isTerminal, colors }: { isTerminal: boolean; colors: ChalkInstance },
+): Promise<string[]> {
+  if (!isTerminal) return fields.map(([name, value]) => `${escapeText(name)}\t${text(value, '')}`);
+  const measure = await widthOf(fields.map(([name]) => name));
+  const width = Math.max(...fields.map(([name]) => measure(name)));
+  return fields.map(
+    ([name, value]) => `${colors.dim(pad(escapeText(name), width, measure))}  ${text(value, '–')}`,
+  );
+}
+
+function text(cell: Cell, absent: string): string {
+  return cell === null ? absent : escapeText(String(cell));
+}
+
+/** Takes from the widest of those that may shrink until the line fits, or all are narrow. */
+function fitWidths(widths: number[], shrinks: boolean[], available: number): number[] {
+  const fitted = [...widths];
+  const total = () => fitted.reduce((sum, width) => sum + width, GAP * (fitted.length - 1));
+  while (total() > available) {
+    const widest = Math.max(...fitted.filter((_, i) => shrinks[i]));
+    if (!(widest > NARROWEST)) break;
+    const i = fitted.findIndex((width, at) => shrinks[at] && width === widest);
+    fitted[i] = Math.max(NARROWEST, widest - (total() - available));
+  }
+  return fitted;
+}
+
+function cut(cell: string, width: number, measure: WidthOf): string {
+  if (measure(cell) <= width) return cell;
+  let kept = '';
+  for (const character of cell) {
+    if (measure(kept + character) > width - 1) break;
+    kept += character;
+  }
+  return `${kept}…`;
+}
+
+function pad(cell: string, width: number, measure: WidthOf): string {
+  return cell + ' '.repeat(Math.max(0, width - measure(cell)));
+}
+
+/** A timestamp of the service for a person: UTC to the second. */
+export function showTime(timestamp: string | null): string | null {
+  return timestamp === null ? null : timestamp.replace('T', ' ').replace(/\.\d+Z$/, 'Z');
+}
+
+const SHORTEST = 8;
+
+/** The shortest beginnings, of one length, that tell the ids apart: for lists that are whole. */
+export function shortIds(ids: readonly string[]): (id: string) => string {
+  let length = SHORTEST;
+  while (length < 36 && new Set(ids.map((id) => id.slice(0, length))).size < ids.length)
+    length += 1;
+  return (id) => id.slice(0, length).replace(/-$/, '');
+}

@@ -1,0 +1,134 @@
+import type { Client } from '../../client/client.ts';
+import { escapeText } from '../output/escape.ts';
+import type { Completes, GlobalOptions, OptionSpec } from './command.ts';
+import { commandGroups, commands } from './groups.ts';
+import { globalOptions } from './options.ts';
+
+type Candidate = readonly [value: string, meaning: string];
+
+/**
+ * What may stand for the last of `words`, the others before it: one candidate a line, then a tab and its
+ * meaning. Prints nothing where nothing is known, and never an error: a person is typing.
+ */
+export async function complete(words: readonly string[]): Promise<void> {
+  const current = unquote(words.at(-1) ?? '');
+  try {
+    const found = await candidatesFor(words.slice(0, -1).map(unquote), current);
+    for (const [value, meaning] of found) {
+      // What a shell would have to escape to show is left out.
+      if (!value.startsWith(current) || value !== escapeText(value)) continue;
+      process.stdout.write(`${value}\t${escapeText(meaning)}\n`);
+    }
+  } catch {
+    // No session, no network: nothing to offer.
+  }
+}
+
+/** As far as the shell leaves quotes and backslashes in what was typed. */
+function unquote(word: string): string {
+  return word.replace(/^["']|["']$/g, '').replace(/\\(.)/g, '$1');
+}
+
+async function candidatesFor(before: readonly string[], current: string): Promise<Candidate[]> {
+  const { path, given, globals, pending } = read(before);
+  const command = commands.find((spec) => spec.path === path);
+  if (pending !== null) return valuesOf(pending.completes, globals);
+  if (current.startsWith('-')) {
+    const options = [...(command?.options ?? []), ...globalOptions];
+    const found = options.map(({ flags, summary }): Candidate => [longName(flags), summary]);
+    return [...found, ['--help', 'print help']];
+  }
+  if (command === undefined) return wordsUnder(path);
+  const declared = command.arguments ?? [];
+  const last = declared.at(-1);
+  const argument = declared[given] ?? (last?.syntax.includes('...') ? last : undefined);
+  return valuesOf(argument?.completes, globals);
+}
+
+interface Typed {
+  /** Words of the command. */
+  path: string;
+  /** How many of its arguments are there. */
+  given: number;
+  globals: GlobalOptions;
+  /** An option whose value comes next. */
+  pending: OptionSpec | null;
+}
+
+function read(words: readonly string[]): Typed {
+  const typed: Typed = { path: '', given: 0, globals: { input: false }, pending: null };
+  for (const word of words) {
+    if (typed.pending !== null) {
+      const name = longName(typed.pending.flags);
+      if (name === '--url') typed.globals.url = word;
+      if (name === '--profile') typed.globals.profile = word;
+      typed.pending = null;
+    } else if (word.startsWith('-')) {
+      if (word === '--insecure-http') typed.globals.insecureHttp = true;
+      typed.pending = optionTakingValue(word, typed.path);
+    } else {
+      const path = `${typed.path} ${word}`.trim();
+      if (isPath(path) && typed.given === 0) typed.path = path;
+      else typed.given += 1;
+    }
+  }
+  return typed;
+}
+
+function optionTakingValue(word: string, path: string): OptionSpec | null {
+  const own = commands.find((spec) => spec.path === path)?.options ?? [];
+  const option = [...own, ...globalOptions].find(({ flags }) =>
+    flags.split(/[ ,]+/).includes(word),
+  );
+  return option?.flags.includes('<') ? option : null;
+}
+
+function isPath(path: string): boolean {
+  return [...commandGroups, ...commands].some((entry) => entry.path === path);
+}
+
+function wordsUnder(path: string): Candidate[] {
+  const start = path === '' ? '' : `${path} `;
+  return [...commandGroups, ...commands]
+    .filter(
+      (entry) => entry.path.startsWith(start) && !entry.path.slice(start.length).includes(' '),
+    )
+    .map((entry) => [entry.path.slice(start.length), entry.summary]);
+}
+
+function longName(flags: string): string {
+  return /--[\w-]+/.exec(flags)?.[0] ?? flags;
+}
+
+async function valuesOf(
+  completes: Completes | undefined,
+  globals: GlobalOptions,
+): Promise<Candidate[]> {
+  if (completes === undefined) return [];
+  if (typeof completes !== 'string') return completes.map((value) => [value, '']);
+  const { createContext } = await import('./context.ts');
+  const context = createContext({ ...globals, quiet: true }, process.env);
+  if (completes === 'profile') {
+    const { profiles } = (await context.config()).read();
+    return Object.entries(profiles).map(([name, { url }]) => [name, url]);
+  }
+  const { client } = await context.session();
+  return namesAndIds(await itemsOf(completes, client));
+}
+
+async function itemsOf(
+  kind: 'robot' | 'fleet',
+  client: Client,
+): Promise<{ id: string; name: string }[]> {
+  const { allFleets, allRobots } = await import('../input/find.ts');
+  return kind === 'robot' ? allRobots(client) : allFleets(client);
+}
+
+/** Names; an id where the name is not the only one of its kind, or not fit to be typed. */
+function namesAndIds(items: readonly { id: string; name: string }[]): Candidate[] {
+  const uses = new Map<string, number>();
+  for (const { name } of items) uses.set(name, (uses.get(name) ?? 0) + 1);
+  return items.map(({ id, name }) =>
+    uses.get(name) === 1 && name === escapeText(name) ? [name, id] : [id, name],
+  );
+}

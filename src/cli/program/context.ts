@@ -1,0 +1,95 @@
+import { SvcError } from '../../base/svc-error.ts';
+import { type Client, createClient } from '../../client/client.ts';
+import { createHttpFetch } from '../../client/http-fetch.ts';
+import type { Prompt } from '../input/prompt.ts';
+import { createOutput, type Output } from '../output/output.ts';
+import { withCheckedAnswers } from './check-answers.ts';
+import type { GlobalOptions } from './command.ts';
+import type { ConfigFile } from './config-file.ts';
+import { chooseTarget, type NamedProfile, signInCommand, type Target } from './profiles.ts';
+
+const TIMEOUT_MS = 60_000;
+
+/** What a command works with; each part is made when it is asked for. */
+export interface Context {
+  readonly options: GlobalOptions;
+  readonly env: NodeJS.ProcessEnv;
+  readonly output: Output;
+  config(): Promise<ConfigFile>;
+  /** The service, and the profile if there is one. Throws `usage`. */
+  target(): Promise<Target>;
+  /** A service without a session, or with that one. */
+  client(url: string, session?: string): Client;
+  /** The service as the profile's wallet. Throws `sign_in_needed`. */
+  session(): Promise<{ client: Client; url: string; profile: NamedProfile }>;
+  prompt(): Promise<Prompt>;
+  /** Runs `work` with a spinner, where there may be one. */
+  wait<Result>(what: string, work: () => Promise<Result>): Promise<Result>;
+  /** How to sign in to the service that was spoken to; null before there is one. */
+  signInCommand(): string | null;
+}
+
+export function createContext(options: GlobalOptions, env: NodeJS.ProcessEnv): Context {
+  const { stdout, stderr } = process;
+  const { json = false, quiet = false } = options;
+  const output = createOutput({ json, quiet, env, stdout, stderr });
+  let spoken: Target | null = null;
+  let opened: ConfigFile | null = null;
+
+  async function config() {
+    const { openConfigFile } = await import('./config-file.ts');
+    opened ??= openConfigFile(env, output.warn);
+    return opened;
+  }
+  async function target() {
+    spoken ??= chooseTarget(await config(), options, env);
+    return spoken;
+  }
+  return {
+    options,
+    env,
+    output,
+    config,
+    target,
+    client,
+    async session() {
+      const { url, profile } = await target();
+      const session = liveSession(profile);
+      if (profile === null || session === null) {
+        const reason = profile?.session ? 'has expired' : 'is missing';
+        throw new SvcError('sign_in_needed', `The session for ${url} ${reason}.`);
+      }
+      return { client: client(url, session), url, profile };
+    },
+    async prompt() {
+      const { createPrompt } = await import('../input/prompt.ts');
+      return createPrompt(options.input);
+    },
+    async wait(what, work) {
+      if (!output.mayAnimate) return work();
+      const { spin } = await import('../output/progress.ts');
+      return spin(what, work, output.talkColors.level > 0);
+    },
+    signInCommand: () => (spoken === null ? null : signInCommand(spoken)),
+  };
+}
+
+function client(baseUrl: string, session?: string): Client {
+  const credential = session === undefined ? {} : { credential: { session } };
+  const client = createClient({ baseUrl, fetch: boundedFetch, ...credential });
+  return withCheckedAnswers(client, baseUrl);
+}
+
+function liveSession(profile: NamedProfile | null): string | null {
+  const ended = profile?.expires_at != null && Date.parse(profile.expires_at) <= Date.now();
+  return ended ? null : (profile?.session ?? null);
+}
+
+const httpFetch = createHttpFetch();
+
+/** No answer takes forever. */
+const boundedFetch: typeof fetch = (input, init) => {
+  const timeout = AbortSignal.timeout(TIMEOUT_MS);
+  const signal = init?.signal ? AbortSignal.any([init.signal, timeout]) : timeout;
+  return httpFetch(input, { ...init, signal });
+};

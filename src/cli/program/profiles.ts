@@ -1,0 +1,117 @@
+import { isLoopback } from '../../base/loopback.ts';
+import { SvcError } from '../../base/svc-error.ts';
+import type { GlobalOptions } from './command.ts';
+import type { ConfigFile, Profile } from './config-file.ts';
+
+/** The service that a command speaks to, and the profile whose session it uses. */
+export interface Target {
+  url: string;
+  /** Null where no profile is of that service. */
+  profile: NamedProfile | null;
+}
+
+export type NamedProfile = Profile & { name: string };
+
+/** The profile that was named, by `--profile` or `SVC_PROFILE`; null where none was. Throws `usage`. */
+export function namedProfile({ profile }: GlobalOptions, env: NodeJS.ProcessEnv): string | null {
+  const name = profile ?? (env.SVC_PROFILE || null);
+  if (name !== null && !/^[A-Za-z0-9][\w.:@-]{0,99}$/.test(name)) {
+    throw new SvcError('usage', 'A profile is named with letters, digits and . : @ _ - alone.');
+  }
+  return name;
+}
+
+/** The address that was given, by `--url` or `SVC_URL`; null where none was. Throws `usage`. */
+export function givenUrl(options: GlobalOptions, env: NodeJS.ProcessEnv): string | null {
+  const text = options.url ?? (env.SVC_URL || null);
+  return text === null ? null : serviceOrigin(text, options.insecureHttp === true);
+}
+
+/**
+ * Which service and which session: an address that was given decides, else the profile that was named,
+ * else the current one. A session never goes to another origin than the one that gave it. Throws `usage`.
+ */
+export function chooseTarget(
+  file: ConfigFile,
+  options: GlobalOptions,
+  env: NodeJS.ProcessEnv,
+): Target {
+  const { current, profiles } = file.read();
+  const url = givenUrl(options, env);
+  const named = namedProfile(options, env);
+  if (named !== null) return targetOf(profileOf(profiles, named), url, options);
+  const known = url === null ? [current] : [current, ...Object.keys(profiles)];
+  for (const name of known) {
+    const profile = name === null || !Object.hasOwn(profiles, name) ? null : profiles[name];
+    if (name === null || !profile) continue;
+    if (url === null || profile.url === url) return targetOf({ ...profile, name }, url, options);
+  }
+  if (url !== null) return { url, profile: null };
+  throw new SvcError('usage', 'No service is known yet.', {
+    hint: 'Sign in with svc login URL, or name one with --url or SVC_URL.',
+  });
+}
+
+function profileOf(profiles: Record<string, Profile>, name: string): NamedProfile {
+  const profile = Object.hasOwn(profiles, name) ? profiles[name] : undefined;
+  if (profile) return { ...profile, name };
+  const names = Object.keys(profiles);
+  throw new SvcError('usage', `There is no profile ${name}.`, {
+    hint:
+      names.length === 0
+        ? 'svc login URL makes one.'
+        : `There are: ${names.join(', ')}. svc login URL --profile ${name} makes it.`,
+  });
+}
+
+function targetOf(profile: NamedProfile, url: string | null, options: GlobalOptions): Target {
+  if (url !== null && url !== profile.url) {
+    throw new SvcError('usage', `The profile ${profile.name} is of ${profile.url}, not ${url}.`, {
+      hint: 'Leave one of the two out: the address, or the profile (SVC_URL and SVC_PROFILE count too).',
+    });
+  }
+  return { url: serviceOrigin(profile.url, options.insecureHttp === true), profile };
+}
+
+/** The command that signs in (again) to a target. */
+export function signInCommand({ url, profile }: Target): string {
+  return `svc login ${url}${profile === null ? '' : ` --profile ${profile.name}`}`;
+}
+
+/**
+ * Origin of a service, from what a person typed. Throws `usage` where it is no http address, has more than
+ * an origin in it, or would send a session in the clear to another machine.
+ */
+export function serviceOrigin(text: string, insecureHttp: boolean): string {
+  let url: URL;
+  try {
+    url = new URL(text);
+  } catch {
+    throw new SvcError('usage', 'The address of the service is not a URL.', {
+      hint: originHint(text),
+    });
+  }
+  if (url.protocol !== 'https:' && url.protocol !== 'http:') {
+    throw new SvcError('usage', 'The address of the service must begin with https://.', {
+      hint: originHint(text),
+    });
+  }
+  if (url.username || url.password || url.pathname !== '/' || url.search || url.hash) {
+    throw new SvcError('usage', 'The address of the service must be an origin alone.', {
+      hint: `Without path, query and credentials: ${url.origin}`,
+    });
+  }
+  if (url.protocol === 'http:' && !insecureHttp && !isLoopback(url.hostname)) {
+    throw new SvcError('usage', `${url.origin} would send your session in the clear.`, {
+      hint: 'Use https, or accept that with --insecure-http.',
+    });
+  }
+  return url.origin;
+}
+
+/** With the scheme in front, where that is all that is missing. */
+function originHint(text: string): string {
+  const [, host] = /^([\w.-]+|\[::1\])(:\d+)?\/?$/.exec(text) ?? [];
+  if (host === undefined) return 'Give its origin, such as https://svc.example.org.';
+  return `Did you mean ${isLoopback(host) ? 'http' : 'https'}://${text}?`;
+}

@@ -1,0 +1,87 @@
+import { Argument, Command, Option } from 'commander';
+import { packageVersion } from '../../base/version.ts';
+import type { CommandSpec, GlobalOptions, OptionSpec } from './command.ts';
+import { commandGroups } from './groups.ts';
+import { globalOptions } from './options.ts';
+
+/** Called with the command that was given, its input and the options of every command. */
+export type Dispatch = (
+  spec: CommandSpec,
+  input: Record<string, unknown>,
+  options: GlobalOptions,
+) => Promise<void>;
+
+/** Columns of help: the same on every terminal, for it is written when `svc` is built. */
+const HELP_WIDTH = 80;
+
+/** Commands of the table, as commander takes them. */
+export function buildProgram(specs: readonly CommandSpec[], dispatch: Dispatch): Command {
+  const program = new Command('svc')
+    .description('Run fleets of robots whose work is proven, and check the proofs')
+    .version(packageVersion(), '-V, --version', 'print the version')
+    .helpOption('-h, --help', 'print help')
+    .helpCommand(false)
+    .exitOverride()
+    .configureHelp({ showGlobalOptions: true })
+    .configureOutput({ getOutHelpWidth: () => HELP_WIDTH, getErrHelpWidth: () => HELP_WIDTH })
+    .showHelpAfterError('Run with --help for usage and examples.')
+    .addHelpText('after', () =>
+      examplesOf(['svc login https://svc.example.org', 'svc robots list', 'svc help exit-codes']),
+    );
+  for (const option of globalOptions) program.addOption(optionOf(option));
+  const parents = new Map<string, Command>([['', program]]);
+  for (const { path, summary } of commandGroups) {
+    if (!specs.some((spec) => spec.path.startsWith(`${path} `))) continue;
+    parents.set(path, program.command(path).summary(summary).description(summary));
+  }
+  for (const spec of specs) {
+    const words = spec.path.split(' ');
+    const name = words.pop() ?? '';
+    const parent = parents.get(words.join(' '));
+    if (parent === undefined) throw new Error(`${spec.path} has no group`);
+    addCommand(parent, name, spec, dispatch);
+  }
+  return program;
+}
+
+function addCommand(parent: Command, name: string, spec: CommandSpec, dispatch: Dispatch): void {
+  const command = parent
+    .command(name)
+    .summary(spec.summary)
+    .description(descriptionOf(spec))
+    .addHelpText('after', () => examplesOf(spec.examples));
+  for (const { syntax, summary } of spec.arguments ?? []) {
+    command.addArgument(new Argument(syntax, summary));
+  }
+  for (const option of spec.options ?? []) command.addOption(optionOf(option));
+  command.action(async () => {
+    const named = command.registeredArguments.map((argument, i) => [
+      camelCase(argument.name()),
+      command.processedArgs[i],
+    ]);
+    const input = { ...Object.fromEntries(named), ...command.opts() };
+    await dispatch(spec, input, command.optsWithGlobals<GlobalOptions>());
+  });
+}
+
+function optionOf(spec: OptionSpec): Option {
+  const option = new Option(spec.flags, spec.summary);
+  if (spec.default !== undefined) option.default(spec.default);
+  if (spec.parse !== undefined) option.argParser(spec.parse);
+  if (spec.required) option.makeOptionMandatory();
+  if (Array.isArray(spec.completes)) option.choices(spec.completes);
+  return option;
+}
+
+function camelCase(name: string): string {
+  return name.replace(/-(\w)/g, (_, letter: string) => letter.toUpperCase());
+}
+
+function examplesOf(examples: readonly string[]): string {
+  return `\nExamples:\n${examples.map((example) => `  ${example}`).join('\n')}`;
+}
+
+/** Lines are broken for the terminal that it is, not where the source does. */
+function descriptionOf({ summary, details }: CommandSpec): string {
+  return details === undefined ? summary : `${summary}.\n\n${details.replaceAll('\n', ' ')}`;
+}

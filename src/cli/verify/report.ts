@@ -1,0 +1,127 @@
+import type { AnchorAudit } from '../../chain/verify-anchor.ts';
+import { escapeText } from '../output/escape.ts';
+import type { Output } from '../output/output.ts';
+
+export interface Check {
+  name: string;
+  ok: boolean;
+  /** A sentence for people. */
+  detail: string;
+}
+
+/** How one look at the chain, or at the service's word, ended. */
+export interface Finding {
+  outcome: 'verified' | 'not_verified' | 'pending';
+  /** Who was believed about what the chain holds. */
+  basis: 'chain' | 'service';
+  /** Origin of the service that was asked; null where none was. */
+  service: string | null;
+  proofHash: string;
+  txHash: string | null;
+  checks: readonly Check[];
+  sender: string | null;
+  /** Decimal. */
+  confirmations: string | null;
+  finality: string | null;
+  nodes: AnchorAudit['nodes'];
+  /** Tasks that carry the hash, where the service was asked. */
+  occurrences: number;
+  /** What no check covers, by its name. */
+  stated: Readonly<Record<string, string>>;
+}
+
+/** `pinned`: whether the sender was held against an account that the caller named. */
+export function report(output: Output, finding: Finding, pinned: boolean): void {
+  if (output.asksJson) {
+    output.json(toJson(finding));
+    return;
+  }
+  printChecks(output, finding.checks);
+  printVerdict(output, finding);
+  if (finding.outcome === 'verified') printUnproven(output, finding, pinned);
+}
+
+function toJson(finding: Finding) {
+  const { outcome, basis, service, checks, sender, confirmations, finality, nodes } = finding;
+  return {
+    verified: outcome === 'verified',
+    pending: outcome === 'pending',
+    basis,
+    service,
+    proof_hash: finding.proofHash,
+    tx_hash: finding.txHash,
+    sender,
+    confirmations,
+    finality,
+    checks,
+    nodes: nodes.map((node) => ({
+      rpc: node.label,
+      failed: node.checks.filter(({ ok }) => !ok).map(({ name }) => name),
+      sender: node.sender,
+      confirmations: node.confirmations === null ? null : String(node.confirmations),
+      finality: node.finality,
+    })),
+    stated: finding.stated,
+  };
+}
+
+function printChecks({ colors, line }: Output, checks: readonly Check[]): void {
+  const width = Math.max(...checks.map(({ name }) => name.length));
+  for (const { name, ok, detail } of checks) {
+    const mark = ok ? colors.green('✔') : colors.red('✘');
+    line(`${mark} ${name.padEnd(width)}  ${escapeText(detail)}`);
+  }
+}
+
+function printVerdict({ colors, line }: Output, finding: Finding): void {
+  const { outcome, basis, confirmations, finality } = finding;
+  const blocks = `${confirmations} confirmation${confirmations === '1' ? '' : 's'}`;
+  const seen = escapeText(`${blocks}, ${finality}`);
+  if (outcome === 'pending') {
+    const state = confirmations === null ? 'the anchor is not in the chain yet' : seen;
+    line(colors.yellow.bold(`Pending: ${state}.`));
+  } else if (outcome === 'not_verified') {
+    line(colors.red.bold('NOT verified.'));
+    const isOtherSender = finding.checks.some(({ name, ok }) => name === 'sender' && !ok);
+    if (isOtherSender && finding.sender !== null) {
+      const says = basis === 'chain' ? '' : 'The service says: ';
+      line(colors.dim(escapeText(`${says}Sent by ${finding.sender}`)));
+    }
+  } else {
+    line(
+      colors.green.bold(basis === 'chain' ? `Verified: ${seen}.` : `The service says: ${seen}.`),
+    );
+  }
+}
+
+/** Anyone can anchor anything: a sender that is not pinned may be a forger's. */
+function printUnproven({ colors, line }: Output, finding: Finding, pinned: boolean): void {
+  const { basis, service, sender, stated, occurrences } = finding;
+  const lines = [
+    ...(basis === 'service'
+      ? [
+          `The chain was not read: that it holds this is the word of ${service} alone. Read it with --rpc-url.`,
+        ]
+      : []),
+    ...(sender === null || pinned
+      ? []
+      : [
+          `Sent by ${sender}: that this is the service's account is not proven; pin it with --anchor-address ${sender}`,
+        ]),
+    ...(occurrences > 1
+      ? [
+          `${occurrences} tasks carry this hash; this is one of them. A receipt says which is meant.`,
+        ]
+      : []),
+    'Not proven: who the robot is, who wrote the evidence, that there is no other anchor.',
+    ...Object.entries(stated).map(
+      ([name, value]) => `Stated, not proven: ${statements[name] ?? name}, ${value}`,
+    ),
+  ];
+  for (const text of lines) line(colors.dim(escapeText(text)));
+}
+
+const statements: Readonly<Record<string, string>> = {
+  robot_name: "the robot's name",
+  title: "the task's title",
+};

@@ -1,0 +1,115 @@
+import { isDeepStrictEqual } from 'node:util';
+import { Type } from 'typebox';
+import { Value } from 'typebox/value';
+import { SvcError } from '../../base/svc-error.ts';
+import type { StatedAnchor } from '../../proof/audit-anchor.ts';
+import { Nullable } from '../../protocol/fields.ts';
+import { Inclusion, PublicVerification } from '../../protocol/resources.ts';
+import type { Context } from '../program/context.ts';
+import type { Check } from './report.ts';
+import type { Subject } from './subject.ts';
+
+/** What the service says of a proof hash. */
+export interface Word {
+  /** Origin of the service. */
+  url: string;
+  answer: PublicVerification;
+  /** What it states about the anchor; null while there is none in the chain. */
+  stated: StatedAnchor | null;
+}
+
+const { task, anchor } = PublicVerification.properties;
+
+/** Members that a later version adds are no fault. */
+const Open = Type.Object({
+  ...PublicVerification.properties,
+  task: Type.Object(task.properties),
+  anchor: Type.Object({
+    ...anchor.properties,
+    inclusion: Nullable(Type.Object(Inclusion.properties)),
+  }),
+});
+
+/** Asks for the subject's own task where it names one. Throws `not_found`, `unexpected_answer`. */
+export async function askService(
+  { client, target }: Context,
+  { proofHash, stated }: Subject,
+): Promise<Word> {
+  const { url } = await target();
+  const query = stated === null ? {} : { task_id: stated.task_id };
+  const { body } = await client(url).call('verifyProofHash', { params: { proofHash }, query });
+  if (!Value.Check(Open, body)) {
+    throw new SvcError('unexpected_answer', `${url} answered something else than a verification.`, {
+      hint: 'It may be of another version than this svc.',
+    });
+  }
+  return { url, answer: body, stated: statedBy(proofHash, body) };
+}
+
+/** A reorganised anchor is on its way again. */
+function statedBy(proofHash: string, { task, anchor }: PublicVerification): StatedAnchor | null {
+  const { chain_id, tx_hash, block_number, anchored_at, from, inclusion, finality } = anchor;
+  if (tx_hash === null || block_number === null || anchored_at === null || from === null) {
+    return null;
+  }
+  if (finality === 'reorged') return null;
+  return {
+    chain_id,
+    proof_hash: proofHash,
+    task_id: task.id,
+    robot_id: task.robot_id,
+    claim_hash: task.claim_hash,
+    inclusion,
+    tx_hash,
+    block_number,
+    anchored_at,
+    from,
+  };
+}
+
+/** The service's word, and whether it says what the document and the caller say. */
+export function checkWord(
+  { answer, stated: said }: Word,
+  stated: StatedAnchor | null,
+  anchorAddress: string | undefined,
+): Check[] {
+  const { verified, anchor } = answer;
+  return [
+    {
+      name: 'service',
+      ok: verified && anchor.on_chain_payload_found,
+      detail: verified
+        ? 'The service says that the chain holds it'
+        : 'The service does not confirm it',
+    },
+    ...(stated === null || said === null ? [] : [agreement(stated, said)]),
+    ...(anchorAddress === undefined ? [] : [senderCheck(said?.from, anchorAddress)]),
+  ];
+}
+
+function agreement(stated: StatedAnchor, said: StatedAnchor): Check {
+  const differing = Object.entries(stated)
+    .filter(([name, value]) => name in said && !sameValue(value, said[name as keyof StatedAnchor]))
+    .map(([name]) => name);
+  return {
+    name: 'statement',
+    ok: differing.length === 0,
+    detail:
+      differing.length === 0
+        ? 'The service states what the file states'
+        : `The service states another ${differing.join(', ')}`,
+  };
+}
+
+function sameValue(a: unknown, b: unknown): boolean {
+  if (typeof a === 'string' && typeof b === 'string') return a.toLowerCase() === b.toLowerCase();
+  return isDeepStrictEqual(a, b);
+}
+
+function senderCheck(from: string | undefined, expected: string): Check {
+  const ok = from?.toLowerCase() === expected.toLowerCase();
+  const detail = ok
+    ? 'The service says that the expected account sent it'
+    : 'The service says that another account sent it';
+  return { name: 'sender', ok, detail };
+}

@@ -1,0 +1,105 @@
+import { Type } from 'typebox';
+import { Value } from 'typebox/value';
+import { SvcError } from '../../base/svc-error.ts';
+import type { StatedAnchor } from '../../proof/audit-anchor.ts';
+import { statedAnchorOf } from '../../proof/audit-bundle.ts';
+import { type Bundle, MAX_BUNDLE_DEPTH, readBundle, saysItIsBundle } from '../../proof/bundle.ts';
+import { BundleError } from '../../proof/bundle-error.ts';
+import type { JsonValue } from '../../proof/json-value.ts';
+import { Nullable } from '../../protocol/fields.ts';
+import { Inclusion, Verification } from '../../protocol/resources.ts';
+import { nameOf, parseJson, readText } from '../input/files.ts';
+
+/** What is verified: of a hash nothing else is known before the service was asked. */
+export interface Subject {
+  proofHash: string;
+  /** What the document states; null for a hash. */
+  stated: StatedAnchor | null;
+  /** Null unless the document is one. */
+  bundle: Bundle | null;
+}
+
+const HASH = /^0x[0-9a-fA-F]{64}$/;
+
+/** Members that a later version adds are no fault. */
+const Receipt = Type.Object({
+  ...Verification.properties,
+  inclusion: Nullable(Type.Object(Inclusion.properties)),
+});
+
+/** From a hash, a file that holds a receipt or a bundle, or standard input (`-`) that gives any of them. */
+export async function readSubject(argument: string): Promise<Subject> {
+  if (HASH.test(argument)) return subjectOfHash(argument);
+  if (/^0x[0-9a-fA-F]*$/.test(argument)) {
+    throw new SvcError('usage', `${argument} is not a proof hash: 0x and 64 hex digits.`);
+  }
+  const text = await readText(argument);
+  const name = nameOf(argument);
+  if (HASH.test(text.trim())) {
+    if (argument !== '-') throw mayBeKey(name);
+    return subjectOfHash(text.trim());
+  }
+  const json = parseJson(argument, text, { maxDepth: MAX_BUNDLE_DEPTH });
+  if (saysItIsBundle(json)) {
+    const bundle = bundleOf(name, json);
+    return { proofHash: bundle.proof_hash, stated: statedAnchorOf(bundle), bundle };
+  }
+  const stated = statedByReceipt(name, json);
+  return { proofHash: stated.proof_hash, stated, bundle: null };
+}
+
+/** A private key looks the same, and would be sent to the service. */
+function mayBeKey(name: string): SvcError {
+  return new SvcError(
+    'usage',
+    `${name} holds 64 hex digits alone, as the file of a private key does: nothing was sent.`,
+    {
+      hint: 'Give a proof hash itself: svc verify 0x…, or svc verify - to read it from another command.',
+    },
+  );
+}
+
+function subjectOfHash(text: string): Subject {
+  return { proofHash: text.toLowerCase(), stated: null, bundle: null };
+}
+
+function statedByReceipt(name: string, document: JsonValue): StatedAnchor {
+  // What the service answers holds the receipt under `verification`; both forms are taken.
+  const receipt = (document as { verification?: unknown } | null)?.verification ?? document;
+  if (!Value.Check(Receipt, receipt)) {
+    const first = Value.Errors(Receipt, receipt)[0];
+    throw new SvcError(
+      'invalid_document',
+      `${name} is not a verification receipt: ${first?.instancePath || 'it'} ${first?.message}`,
+      {
+        hint:
+          'Give a proof hash, a bundle, or what the service answered to the completion.\n' +
+          'Evidence is asked for by its hash: svc hash FILE | svc verify -',
+      },
+    );
+  }
+  const { chain_id, proof_hash, task_id, robot_id, claim_hash, inclusion } = receipt;
+  const { tx_hash, block_number, anchored_at } = receipt;
+  return {
+    chain_id,
+    proof_hash,
+    task_id,
+    robot_id,
+    claim_hash,
+    inclusion,
+    tx_hash,
+    block_number,
+    anchored_at,
+  };
+}
+
+function bundleOf(name: string, document: JsonValue): Bundle {
+  try {
+    return readBundle(document);
+  } catch (error) {
+    if (!(error instanceof BundleError)) throw error;
+    throw new SvcError('invalid_document', `${name} is not a bundle: ${error.message}.`, {
+      hint: 'A newer format needs a newer version of svc.',
+    });
+  }
+}

@@ -1,0 +1,54 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { SvcError } from '../../base/svc-error.ts';
+import type { Context } from '../program/context.ts';
+import type { Finding } from './report.ts';
+
+/** A block takes longer on most chains. */
+const POLL_MS = 2_000;
+
+/**
+ * Looks until the anchor is final, is refuted, or `timeout` seconds are over: then what was seen last, as
+ * pending. What may pass by itself, such as a node that does not answer, ends nothing before that.
+ */
+export function watchFinding(
+  { output, wait }: Context,
+  look: () => Promise<Finding>,
+  timeout = Number.POSITIVE_INFINITY,
+): Promise<Finding> {
+  const deadline = performance.now() + timeout * 1000;
+  let told = '';
+  const tell = (text: string) => {
+    if (text !== told) output.note(text);
+    told = text;
+  };
+  return wait('Waiting until the anchor is final', async () => {
+    for (;;) {
+      const isLast = performance.now() + POLL_MS > deadline;
+      const finding = await lookOnce(look, isLast);
+      if (finding instanceof SvcError) tell(`${finding.message}; trying again`);
+      else {
+        if (finding.outcome === 'not_verified' || finding.finality === 'finalized') return finding;
+        if (isLast) return { ...finding, outcome: 'pending' };
+        tell(stateOf(finding));
+      }
+      await sleep(POLL_MS);
+    }
+  });
+}
+
+async function lookOnce(
+  look: () => Promise<Finding>,
+  isLast: boolean,
+): Promise<Finding | SvcError> {
+  try {
+    return await look();
+  } catch (error) {
+    if (error instanceof SvcError && error.retryable && !isLast) return error;
+    throw error;
+  }
+}
+
+function stateOf({ outcome, finality, txHash }: Finding): string {
+  const where = outcome === 'pending' ? 'not in the chain yet' : finality;
+  return txHash === null ? `${where}` : `${where}, ${txHash}`;
+}

@@ -68,9 +68,9 @@ function mapValues(object, map) {
 /** Every help text as the bundled program prints it, for `svc` to answer without loading commander. */
 const helpTexts = {
   name: 'help-texts',
-  writeBundle({ dir }) {
+  async writeBundle({ dir }) {
     const { helpTexts: make } = require(`./${dir}/help-texts.cjs`);
-    writeFileSync(new URL(`${dir}/help.json`, import.meta.url), JSON.stringify(make()));
+    writeFileSync(new URL(`${dir}/help.json`, import.meta.url), JSON.stringify(await make()));
   },
 };
 

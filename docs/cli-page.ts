@@ -1,14 +1,15 @@
+// Generates docs/cli.md from the declarations of the commands.
 import { environment } from '../src/cli/commands/help.ts';
-import type { CommandSpec, OptionSpec } from '../src/cli/program/command.ts';
+import type { CommandSpec } from '../src/cli/program/command.ts';
 import { exitCodes, meanings } from '../src/cli/program/exit-codes.ts';
-import { commands } from '../src/cli/program/groups.ts';
-import { globalOptions } from '../src/cli/program/options.ts';
+import { groupsFor } from '../src/cli/program/groups.ts';
+import { globalOptions, type OptionSpec } from '../src/cli/program/options.ts';
 
-/** docs/cli.md, from the command table. */
-export function cliPage(): string {
+export async function cliPage(): Promise<string> {
+  const groups = await groupsFor([]);
   return `${[
     '# The command line',
-    'Made from `src/cli/command-table.ts` by `npm run docs`. `svc COMMAND --help` says the same.',
+    'Made from `src/cli/commands` by `npm run docs`. `svc COMMAND --help` says the same.',
     'Data goes to standard output, everything else to standard error: a table on a terminal, tab-separated values ' +
       'without a header elsewhere, with `--json` what the service answered. Text of robots that could drive a ' +
       'terminal is shown as escapes, `\\u{1b}`; in JSON it is whole. Robots and fleets are named by id, by the ' +
@@ -17,7 +18,7 @@ export function cliPage(): string {
     '## Options of every command',
     optionTable(globalOptions),
     '## Commands',
-    ...commands.map(section),
+    ...groups.flatMap(({ commands }) => commands.map(section)),
     '## Exit codes',
     table(
       ['code', 'meaning'],

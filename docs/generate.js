@@ -8,7 +8,7 @@ import { agentPage } from './agent-page.js';
 import { cliPage } from './cli-page.ts';
 
 writeFileSync(new URL('http-api.md', import.meta.url), apiPage());
-writeFileSync(new URL('cli.md', import.meta.url), cliPage());
+writeFileSync(new URL('cli.md', import.meta.url), await cliPage());
 const agent = await createProgram(() => {});
 writeFileSync(
   new URL('agent.md', import.meta.url),

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { runProgram } from '../base/run-program.ts';
 import { packageVersion } from '../base/version.ts';
-import type { CommandSpec, Run } from './program/command.ts';
+import type { Run } from './program/command.ts';
 import type { Context } from './program/context.ts';
 import { type ExitCode, exitCodes } from './program/exit-codes.ts';
 
@@ -26,19 +26,16 @@ export async function main(argv: string[]): Promise<number> {
   let exitCode: ExitCode = exitCodes.done;
   let context: Context | null = null;
   process.once('SIGINT', interrupted);
-  const [{ CommanderError }, { buildProgram }, { commands }] = await Promise.all([
+  const [{ CommanderError }, { buildProgram }, { groupsFor }] = await Promise.all([
     import('commander'),
     import('./program/program.ts'),
     import('./program/groups.ts'),
   ]);
-  const program = buildProgram(called(commands, words), async (spec, input, options) => {
-    const [{ createContext }, run] = await Promise.all([
-      import('./program/context.ts'),
-      spec.load(),
-    ]);
+  const program = buildProgram(await groupsFor(words), async (spec, input, options) => {
+    const { createContext } = await import('./program/context.ts');
     context = createContext(options, process.env);
-    // The table names the input that the command declares; commander has read it by the same table.
-    exitCode = (await (run as Run<unknown>)(context, input)) ?? exitCodes.done;
+    // The declaration names the input that `run` declares; commander has read it by that declaration.
+    exitCode = (await (spec.run as Run<unknown>)(context, input)) ?? exitCodes.done;
   });
   try {
     await program.parseAsync(argv);
@@ -63,13 +60,6 @@ function knownText(words: readonly string[]): string | null {
   const texts = JSON.parse(readFileSync(new URL('help.json', import.meta.url), 'utf8'));
   const path = words.slice(0, -1).join(' ');
   return Object.hasOwn(texts, path) ? texts[path] : null;
-}
-
-/** The command that the words begin with; all of them where an option or a mistake comes first. */
-function called(commands: readonly CommandSpec[], words: readonly string[]) {
-  const paths = [words[0], words.slice(0, 2).join(' ')];
-  const found = commands.filter(({ path }) => paths.includes(path));
-  return found.length === 0 ? commands : found;
 }
 
 /** Leaves the cursor shown, on a line of its own. */

@@ -402,7 +402,7 @@ describe('docs/cli.md', () => {
   it('is what the command table says', async () => {
     const page = await readFile(new URL('../../docs/cli.md', import.meta.url), 'utf8');
 
-    expect(page).toBe(cliPage());
+    expect(page).toBe(await cliPage());
   });
 });
 

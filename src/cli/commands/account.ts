@@ -2,10 +2,17 @@ import type { Answer } from '../../protocol/routes.ts';
 import type { Column } from '../output/output.ts';
 import { noteRest, readPages } from '../output/pages.ts';
 import { showTime } from '../output/table.ts';
+import type { LoneCommand } from '../program/command.ts';
 import type { Context } from '../program/context.ts';
+import { cursorOption, limitOption } from '../program/options.ts';
 
-/** `svc whoami` */
-export async function whoami({ session, output }: Context): Promise<void> {
+export const whoamiCommand: LoneCommand = {
+  path: 'whoami',
+  examples: ['svc whoami', 'svc whoami --json | jq -r .wallet'],
+  run: whoami,
+};
+
+async function whoami({ session, output }: Context): Promise<void> {
   const { client, url, profile } = await session();
   const { body } = await client.call('getAccount');
   const { wallet, gate, credits, limits } = body;
@@ -26,7 +33,16 @@ export async function whoami({ session, output }: Context): Promise<void> {
   if (credits.low) output.note('Credits are low: ask the operator of the service for more.');
 }
 
-type LedgerEntry = Answer<'listLedger'>['body']['items'][number];
+export const creditsCommand: LoneCommand = {
+  path: 'credits',
+  options: [
+    { flags: '--ledger', summary: 'list the changes, newest first' },
+    limitOption,
+    cursorOption,
+  ],
+  examples: ['svc credits', 'svc credits --ledger --limit 200 > ledger.tsv'],
+  run: credits,
+};
 
 interface CreditsInput {
   ledger?: true;
@@ -34,8 +50,7 @@ interface CreditsInput {
   cursor?: string;
 }
 
-/** `svc credits` */
-export async function credits(
+async function credits(
   { session, output }: Context,
   { ledger, ...range }: CreditsInput,
 ): Promise<void> {
@@ -53,6 +68,8 @@ export async function credits(
     ['low', left.low ? 'yes' : 'no'],
   ]);
 }
+
+type LedgerEntry = Answer<'listLedger'>['body']['items'][number];
 
 const columns: readonly Column<LedgerEntry>[] = [
   { title: 'time', value: (e) => e.created_at, shown: (e) => showTime(e.created_at) },

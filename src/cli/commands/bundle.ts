@@ -6,8 +6,25 @@ import { type Bundle, readBundle } from '../../proof/bundle.ts';
 import { BundleError } from '../../proof/bundle-error.ts';
 import type { JsonValue } from '../../proof/json-value.ts';
 import { formatJson } from '../output/escape.ts';
+import type { LoneCommand } from '../program/command.ts';
 import type { Context } from '../program/context.ts';
 import { taskId } from './tasks.ts';
+
+export const bundleCommand: LoneCommand = {
+  path: 'bundle',
+  details: `All that needs no chain is checked before anything is written: evidence, claim, inclusion path, signed
+transaction. Says on stderr if the anchor is not final yet (not with --json).`,
+  arguments: [{ syntax: '<task>', summary: 'id of the task' }],
+  options: [
+    { flags: '--output <file>', summary: 'write it there instead of to stdout' },
+    { flags: '--no-evidence', summary: 'leave the evidence out; its hash remains' },
+  ],
+  examples: [
+    'svc bundle 01a1fa88-6262-702f-af77-0aaec0d1b17b > bundle.json',
+    'svc bundle 01a1fa88-6262-702f-af77-0aaec0d1b17b --no-evidence --output bundle.json',
+  ],
+  run: bundle,
+};
 
 interface BundleInput {
   task: string;
@@ -17,10 +34,7 @@ interface BundleInput {
 }
 
 /** `svc bundle TASK`: everything that proves a task to anybody with a node; nothing where it contradicts itself. */
-export async function bundle(
-  { session, output, wait }: Context,
-  input: BundleInput,
-): Promise<void> {
+async function bundle({ session, output, wait }: Context, input: BundleInput): Promise<void> {
   const { client } = await session();
   const params = { id: taskId(input.task) };
   const [{ body }, { body: task }] = await wait('Reading the bundle', () =>

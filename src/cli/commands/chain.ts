@@ -1,7 +1,24 @@
+import type { LoneCommand } from '../program/command.ts';
 import type { Context } from '../program/context.ts';
 
+export const chainCommand: LoneCommand = {
+  path: 'chain',
+  options: [
+    {
+      flags: '--add-to-wallet-json',
+      summary: 'print the parameter of wallet_addEthereumChain (EIP-3085) alone',
+    },
+  ],
+  examples: [
+    'svc chain',
+    'svc chain --add-to-wallet-json',
+    'svc chain --url https://svc.example.org',
+  ],
+  run: chain,
+};
+
 /** `svc chain`: needs no session. */
-export async function chain(
+async function chain(
   { target, client, output }: Context,
   { addToWalletJson }: { addToWalletJson?: true },
 ): Promise<void> {

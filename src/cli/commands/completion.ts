@@ -1,5 +1,19 @@
 import { SvcError } from '../../base/svc-error.ts';
+import type { LoneCommand } from '../program/command.ts';
 import type { Context } from '../program/context.ts';
+
+export const completionCommand: LoneCommand = {
+  path: 'completion',
+  arguments: [
+    { syntax: '<shell>', summary: 'bash, zsh or fish', completes: ['bash', 'zsh', 'fish'] },
+  ],
+  examples: [
+    'source <(svc completion bash)',
+    'svc completion zsh > ~/.zfunc/_svc',
+    'svc completion fish > ~/.config/fish/completions/svc.fish',
+  ],
+  run: completion,
+};
 
 /** Each hands the words before the cursor to `svc __complete`, and takes a candidate and its meaning a line. */
 const scripts: Readonly<Record<string, string>> = {
@@ -36,8 +50,7 @@ complete -c svc -f -a '(__svc_complete)'
 `,
 };
 
-/** `svc completion SHELL` */
-export async function completion({ output }: Context, { shell }: { shell: string }): Promise<void> {
+async function completion({ output }: Context, { shell }: { shell: string }): Promise<void> {
   const script = Object.hasOwn(scripts, shell) ? scripts[shell] : undefined;
   if (script === undefined) {
     throw new SvcError('usage', `There is completion for ${Object.keys(scripts).join(', ')}.`);

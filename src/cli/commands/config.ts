@@ -1,9 +1,39 @@
 import { SvcError } from '../../base/svc-error.ts';
 import { showTime } from '../output/table.ts';
+import type { CommandSpec } from '../program/command.ts';
 import type { Context } from '../program/context.ts';
 
+export const configCommands: readonly CommandSpec[] = [
+  {
+    path: 'config list',
+    summary: 'List the profiles',
+    examples: ['svc config list'],
+    run: listProfiles,
+  },
+  {
+    path: 'config use',
+    summary: 'Make a profile the one that is used where none is named',
+    arguments: [{ syntax: '<name>', summary: 'name of the profile', completes: 'profile' }],
+    examples: ['svc config use ops'],
+    run: useProfile,
+  },
+  {
+    path: 'config remove',
+    summary: 'Forget a profile and its session; svc logout ends the session on the service too',
+    arguments: [{ syntax: '<name>', summary: 'name of the profile', completes: 'profile' }],
+    examples: ['svc config remove ops'],
+    run: removeProfile,
+  },
+  {
+    path: 'config path',
+    summary: 'Print where the profiles are kept',
+    examples: ['svc config path'],
+    run: printPath,
+  },
+];
+
 /** `svc config list`; sessions are never shown. */
-export async function listProfiles({ config, output }: Context): Promise<void> {
+async function listProfiles({ config, output }: Context): Promise<void> {
   const { current, profiles } = (await config()).read();
   const items = Object.entries(profiles).map(([name, { url, wallet, session, expires_at }]) => ({
     name,
@@ -26,16 +56,14 @@ export async function listProfiles({ config, output }: Context): Promise<void> {
   if (items.length === 0) output.note('No profiles. svc login URL makes one.');
 }
 
-/** `svc config use NAME` */
-export async function useProfile(context: Context, { name }: { name: string }): Promise<void> {
+async function useProfile(context: Context, { name }: { name: string }): Promise<void> {
   const { file } = await knownProfile(context, name);
   await file.update((config) => ({ ...config, current: name }));
   context.output.note(`${name} is the current profile now.`);
   if (context.output.asksJson) context.output.json({ current: name });
 }
 
-/** `svc config remove NAME` */
-export async function removeProfile(context: Context, { name }: { name: string }): Promise<void> {
+async function removeProfile(context: Context, { name }: { name: string }): Promise<void> {
   const { file, profile } = await knownProfile(context, name);
   await file.update(({ current, profiles: { [name]: _, ...profiles } }) => ({
     current: current === name ? null : current,
@@ -47,8 +75,7 @@ export async function removeProfile(context: Context, { name }: { name: string }
   if (context.output.asksJson) context.output.json({ removed: name });
 }
 
-/** `svc config path` */
-export async function printPath({ config, output }: Context): Promise<void> {
+async function printPath({ config, output }: Context): Promise<void> {
   const { path } = await config();
   if (output.asksJson) return output.json({ path });
   output.line(path);

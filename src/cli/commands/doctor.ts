@@ -3,8 +3,16 @@ import { packageVersion } from '../../base/version.ts';
 import type { Client } from '../../client/client.ts';
 import type { ChainDetails } from '../../protocol/resources.ts';
 import { escapeText } from '../output/escape.ts';
+import type { LoneCommand } from '../program/command.ts';
 import type { Context } from '../program/context.ts';
 import { type ExitCode, exitCodeOf, exitCodes } from '../program/exit-codes.ts';
+
+export const doctorCommand: LoneCommand = {
+  path: 'doctor',
+  details: 'The exit code is that of the first check that fails.',
+  examples: ['svc doctor', 'svc doctor --url https://svc.example.org'],
+  run: doctor,
+};
 
 const CLOCK_TOLERANCE_MS = 30_000;
 const RPC_TIMEOUT_MS = 10_000;
@@ -16,7 +24,7 @@ interface Check {
 }
 
 /** `svc doctor`: the exit code is that of the first check that fails. */
-export async function doctor(context: Context): Promise<ExitCode> {
+async function doctor(context: Context): Promise<ExitCode> {
   const { target, client, output, wait } = context;
   const { url } = await target();
   const guest = client(url);

@@ -5,8 +5,31 @@ import { findRobot, robotNames } from '../input/find.ts';
 import type { Column } from '../output/output.ts';
 import { noteRest, readPages } from '../output/pages.ts';
 import { showTime } from '../output/table.ts';
+import type { LoneCommand } from '../program/command.ts';
 import type { Context } from '../program/context.ts';
 import { exitCodes } from '../program/exit-codes.ts';
+import { cursorOption, limitOption } from '../program/options.ts';
+
+export const eventsCommand: LoneCommand = {
+  path: 'events',
+  options: [
+    {
+      flags: '--severity <severity>',
+      summary: 'only these',
+      completes: ['info', 'warn', 'error'],
+    },
+    { flags: '--robot <robot>', summary: 'of one robot alone', completes: 'robot' },
+    { flags: '--type <type>', summary: 'of one event_type alone' },
+    {
+      flags: '-f, --follow',
+      summary: 'oldest first, and then what comes; one JSON object to a line with --json',
+    },
+    limitOption,
+    cursorOption,
+  ],
+  examples: ['svc events --severity error', 'svc events --follow --robot hall-robot-1'],
+  run: events,
+};
 
 const POLL_MS = 2_000;
 const POLL_SIZE = 200;
@@ -27,8 +50,7 @@ interface EventPage {
 
 type ReadEvents = (query: { limit: string; cursor?: string }) => Promise<{ body: EventPage }>;
 
-/** `svc events` */
-export async function events(
+async function events(
   context: Context,
   { severity, robot, type, follow, ...range }: EventsInput,
 ): Promise<0> {

@@ -1,10 +1,73 @@
 import { SvcError } from '../../base/svc-error.ts';
 import type { Fleet } from '../../protocol/fleets.ts';
-import { allFleets, findFleet, pickEach } from '../input/find.ts';
-import { confirmByName } from '../input/prompt.ts';
+import { allFleets, findFleet, fleetArgument, pickEach } from '../input/find.ts';
 import type { Column, Field } from '../output/output.ts';
 import { shortIds } from '../output/table.ts';
+import type { CommandSpec } from '../program/command.ts';
 import type { Context } from '../program/context.ts';
+import { type OptionSpec, yesOption } from '../program/options.ts';
+
+const texts: readonly OptionSpec[] = [
+  { flags: '--description <text>', summary: 'at most 2000 characters' },
+  { flags: '--location <text>', summary: 'at most 200 characters' },
+  { flags: '--shift <text>', summary: 'at most 200 characters' },
+  { flags: '--tag <tag...>', summary: 'at most 20 of 32 characters each' },
+];
+
+export const fleetCommands: readonly CommandSpec[] = [
+  {
+    path: 'fleets list',
+    summary: 'List the fleets in display order',
+    examples: ['svc fleets list', 'svc fleets list | cut -f2'],
+    run: listFleets,
+  },
+  {
+    path: 'fleets show',
+    summary: 'Show a fleet',
+    arguments: [fleetArgument],
+    examples: ['svc fleets show "Hall 3"'],
+    run: showFleet,
+  },
+  {
+    path: 'fleets create',
+    summary: 'Make a fleet; it comes last in the display order',
+    details: 'Piped, it prints the id.',
+    arguments: [{ syntax: '<name>', summary: 'at most 80 characters' }],
+    options: texts,
+    examples: ['svc fleets create "Hall 3" --location Graz --tag night heavy'],
+    run: createFleet,
+  },
+  {
+    path: 'fleets update',
+    summary: 'Change a fleet; an empty text empties the field',
+    arguments: [fleetArgument],
+    options: [
+      { flags: '--name <name>', summary: 'at most 80 characters' },
+      ...texts,
+      { flags: '--no-tag', summary: 'take all tags away' },
+    ],
+    examples: [
+      'svc fleets update "Hall 3" --shift night --tag heavy',
+      'svc fleets update "Hall 3" --location ""',
+    ],
+    run: updateFleet,
+  },
+  {
+    path: 'fleets reorder',
+    summary: 'Put the fleets named first, in that order; the others follow in theirs',
+    arguments: [{ ...fleetArgument, syntax: '<fleet...>' }],
+    examples: ['svc fleets reorder "Hall 3" "Hall 1"'],
+    run: reorderFleets,
+  },
+  {
+    path: 'fleets delete',
+    summary: 'Delete a fleet; its robots are in no fleet afterwards',
+    arguments: [fleetArgument],
+    options: [yesOption],
+    examples: ['svc fleets delete "Hall 3"', 'svc fleets delete 01a1fa88 --yes'],
+    run: deleteFleet,
+  },
+];
 
 interface Texts {
   description?: string;
@@ -12,16 +75,14 @@ interface Texts {
   shift?: string;
 }
 
-/** `svc fleets list` */
-export async function listFleets({ session, output }: Context): Promise<void> {
+async function listFleets({ session, output }: Context): Promise<void> {
   const { client } = await session();
   const fleets = await allFleets(client);
   await output.table({ items: fleets, next_cursor: null }, fleets, columnsOf(fleets));
   if (fleets.length === 0) output.note('No fleets. svc fleets create NAME makes one.');
 }
 
-/** `svc fleets show FLEET` */
-export async function showFleet(
+async function showFleet(
   { session, output }: Context,
   { fleet: text }: { fleet: string },
 ): Promise<void> {
@@ -30,8 +91,7 @@ export async function showFleet(
   await output.record({ fleet }, fieldsOf(fleet));
 }
 
-/** `svc fleets create NAME` */
-export async function createFleet(
+async function createFleet(
   { session, output }: Context,
   { name, tag, ...texts }: Texts & { name: string; tag?: string[] },
 ): Promise<void> {
@@ -44,8 +104,7 @@ export async function createFleet(
   output.note(`Made ${output.quote(name)}.`);
 }
 
-/** `svc fleets update FLEET` */
-export async function updateFleet(
+async function updateFleet(
   { session, output }: Context,
   input: Texts & { fleet: string; name?: string; tag?: string[] | false },
 ): Promise<void> {
@@ -64,8 +123,7 @@ export async function updateFleet(
   await output.record(body, fieldsOf(body.fleet));
 }
 
-/** `svc fleets reorder FLEET…` */
-export async function reorderFleets(
+async function reorderFleets(
   { session, output }: Context,
   { fleet: texts }: { fleet: string[] },
 ): Promise<void> {
@@ -75,16 +133,15 @@ export async function reorderFleets(
   await output.table(body, body.fleets, columnsOf(body.fleets));
 }
 
-/** `svc fleets delete FLEET` */
-export async function deleteFleet(
+async function deleteFleet(
   context: Context,
   { fleet: text, yes = false }: { fleet: string; yes?: boolean },
 ): Promise<void> {
-  const { session, output } = context;
+  const { session, output, prompt } = context;
   const { client } = await session();
   const { id, name, robot_count: robots } = await findFleet(client, text);
   const consequence = `Deletes the fleet ${output.quote(name)}; its ${robots} robots stay, in no fleet.`;
-  await confirmByName(context, { yes, name, consequence });
+  if (!yes) await (await prompt()).confirm(name, consequence);
   const { body } = await client.call('deleteFleet', { params: { id } });
   if (output.asksJson) return output.json(body);
   output.note(`Deleted the fleet ${output.quote(name)}; its robots are in no fleet now.`);

@@ -2,13 +2,18 @@ import { hashProof } from '../../proof/hash.ts';
 import { parseProof, readText } from '../input/files.ts';
 import type { Output } from '../output/output.ts';
 import { type Progress, startProgress } from '../output/progress.ts';
+import type { LoneCommand } from '../program/command.ts';
 import type { Context } from '../program/context.ts';
 
+export const hashCommand: LoneCommand = {
+  path: 'hash',
+  arguments: [{ syntax: '<file...>', summary: 'JSON files, or - for standard input' }],
+  examples: ['svc hash evidence.json', 'jq .proof task.json | svc hash -'],
+  run: hash,
+};
+
 /** `svc hash FILE`: the hash that the service would anchor, one line each file. */
-export async function hash(
-  { output }: Context,
-  { file: files }: { file: string[] },
-): Promise<void> {
+async function hash({ output }: Context, { file: files }: { file: string[] }): Promise<void> {
   const hashes: { file: string; proof_hash: string }[] = [];
   for (const file of files) {
     const proofHash = await hashFile(output, file);

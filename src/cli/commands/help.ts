@@ -1,13 +1,31 @@
 import { SvcError } from '../../base/svc-error.ts';
-import type { Context } from '../program/context.ts';
+import type { Output } from '../output/output.ts';
+import type { CommandGroup, LoneCommand } from '../program/command.ts';
 import { exitCodes, meanings } from '../program/exit-codes.ts';
-import { commands } from '../program/groups.ts';
 import { buildProgram } from '../program/program.ts';
 
-/** `svc help [TOPIC]` */
-export async function help(
-  { output }: Context,
+type GroupsFor = (words: readonly string[]) => Promise<readonly CommandGroup[]>;
+
+/** The table of groups, which loads this file, passes `groupsFor` in. */
+export function helpCommand(groupsFor: GroupsFor): LoneCommand {
+  return {
+    path: 'help',
+    arguments: [
+      {
+        syntax: '[topic...]',
+        summary: 'command, exit-codes or environment',
+        completes: ['exit-codes', 'environment'],
+      },
+    ],
+    examples: ['svc help exit-codes', 'svc help robots move'],
+    run: ({ output }, input) => help(output, input, groupsFor),
+  };
+}
+
+async function help(
+  output: Output,
   { topic: words = [] }: { topic?: string[] },
+  groupsFor: GroupsFor,
 ): Promise<void> {
   const topic = words.join(' ');
   if (topic === 'environment') {
@@ -23,7 +41,7 @@ export async function help(
       { title: 'meaning', value: ({ meaning }) => meaning },
     ]);
   }
-  let command = buildProgram(commands, async () => {});
+  let command = buildProgram(await groupsFor(words), async () => {});
   for (const word of words) {
     const next = command.commands.find((child) => child.name() === word);
     if (next === undefined) {

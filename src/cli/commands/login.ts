@@ -2,10 +2,39 @@ import { SvcError } from '../../base/svc-error.ts';
 import type { Client } from '../../client/client.ts';
 import { readLine } from '../input/prompt.ts';
 import { showTime } from '../output/table.ts';
+import type { LoneCommand } from '../program/command.ts';
 import type { Config, ConfigFile } from '../program/config-file.ts';
 import type { Context } from '../program/context.ts';
 import { givenUrl, namedProfile, serviceOrigin } from '../program/profiles.ts';
 import { openSession, requestMessage, type SignedIn } from '../sign-in/signature.ts';
+
+export const loginCommand: LoneCommand = {
+  path: 'login',
+  details:
+    'Opens the sign-in page of the service in a browser, where the wallet is. Without a browser here,\n' +
+    '--no-browser takes a code from one elsewhere, --key-file signs with a key from a file, and --manual\n' +
+    'prints the message on stdout and reads its signature from stdin (hardware wallets).',
+  arguments: [{ syntax: '[url]', summary: 'origin of the service (default: that of the profile)' }],
+  options: [
+    {
+      flags: '--key-file <file>',
+      summary: 'hex key or Web3 Secret Storage keystore (version 3) to sign with',
+    },
+    {
+      flags: '--password-file <file>',
+      summary: 'file with the password of the keystore; without it you are asked',
+    },
+    { flags: '--manual', summary: 'print the message, take the signature' },
+    { flags: '--address <address>', summary: 'wallet that signs, with --manual' },
+    { flags: '--no-browser', summary: 'print the page to open elsewhere, and take its code' },
+  ],
+  examples: [
+    'svc login https://svc.example.org',
+    'svc login https://svc.example.org --key-file ~/.keys/ops.json --profile ops',
+    'svc login --manual --address 0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266',
+  ],
+  run: login,
+};
 
 interface LoginInput {
   url?: string;
@@ -17,8 +46,7 @@ interface LoginInput {
   browser: boolean;
 }
 
-/** `svc login [URL]` */
-export async function login(context: Context, input: LoginInput): Promise<void> {
+async function login(context: Context, input: LoginInput): Promise<void> {
   refuseMixture(input);
   const url = await urlOf(context, input.url);
   const config = await context.config();

@@ -1,14 +1,37 @@
-import { findRobot } from '../input/find.ts';
-import { confirmByName } from '../input/prompt.ts';
+import { findRobot, robotArgument } from '../input/find.ts';
+import type { CommandSpec } from '../program/command.ts';
 import type { Context } from '../program/context.ts';
+import { yesOption } from '../program/options.ts';
+
+export const robotKeyCommands: readonly CommandSpec[] = [
+  {
+    path: 'robots rotate-key',
+    summary: 'Give a robot a new API key, shown once; the old one ends at once',
+    details: 'Piped, it prints the key and a newline, and nothing else.',
+    arguments: [robotArgument],
+    options: [yesOption],
+    examples: [
+      'svc robots rotate-key hall-robot-1',
+      'svc robots rotate-key hall-robot-1 --yes | ssh hall-robot-1 sudo svc-agent key set',
+    ],
+    run: rotateKey,
+  },
+  {
+    path: 'robots revoke-key',
+    summary: 'End the API key of a robot at once, with none in its place; its tasks stay',
+    arguments: [robotArgument],
+    options: [yesOption],
+    examples: ['svc robots revoke-key hall-robot-1'],
+    run: revokeKey,
+  },
+];
 
 interface Choice {
   robot: string;
   yes?: boolean;
 }
 
-/** `svc robots rotate-key ROBOT` */
-export async function rotateKey(context: Context, choice: Choice): Promise<void> {
+async function rotateKey(context: Context, choice: Choice): Promise<void> {
   const { output } = context;
   const { client, id, name } = await confirmEndOfKey(context, choice, '');
   const { body } = await client.call('rotateKey', { params: { id } });
@@ -17,8 +40,7 @@ export async function rotateKey(context: Context, choice: Choice): Promise<void>
   noteKey(context, name);
 }
 
-/** `svc robots revoke-key ROBOT` */
-export async function revokeKey(context: Context, choice: Choice): Promise<void> {
+async function revokeKey(context: Context, choice: Choice): Promise<void> {
   const { output } = context;
   const { client, id, name } = await confirmEndOfKey(context, choice, ', and none takes its place');
   const { body } = await client.call('deleteKey', { params: { id } });
@@ -32,11 +54,11 @@ async function confirmEndOfKey(
   { robot: text, yes = false }: Choice,
   afterwards: string,
 ) {
-  const { session, output } = context;
+  const { session, output, prompt } = context;
   const { client } = await session();
   const { id, name } = await findRobot(client, text);
   const consequence = `The key that ${output.quote(name)} uses now stops working at once${afterwards}.`;
-  await confirmByName(context, { yes, name, consequence });
+  if (!yes) await (await prompt()).confirm(name, consequence);
   return { client, id, name };
 }
 

@@ -1,15 +1,95 @@
 import { SvcError } from '../../base/svc-error.ts';
 import type { Robot } from '../../protocol/resources.ts';
-import { allFleets, allRobots, findFleet, findRobot, pickEach, pickOne } from '../input/find.ts';
-import { confirmByName } from '../input/prompt.ts';
+import {
+  allFleets,
+  allRobots,
+  findFleet,
+  findRobot,
+  pickEach,
+  pickOne,
+  robotArgument,
+} from '../input/find.ts';
 import { escapeText } from '../output/escape.ts';
 import type { Column, Field } from '../output/output.ts';
 import { shortIds, showTime } from '../output/table.ts';
+import type { CommandSpec } from '../program/command.ts';
 import type { Context } from '../program/context.ts';
-import { noteKey } from './robot-keys.ts';
+import { yesOption } from '../program/options.ts';
+import { noteKey, robotKeyCommands } from './robot-keys.ts';
 
-/** `svc robots list` */
-export async function listRobots(
+export const robotCommands: readonly CommandSpec[] = [
+  {
+    path: 'robots list',
+    summary: 'List the robots, oldest first',
+    options: [
+      { flags: '--fleet <fleet>', summary: 'of one fleet alone', completes: 'fleet' },
+      { flags: '--no-fleet', summary: 'those that are in no fleet' },
+    ],
+    examples: ['svc robots list', 'svc robots list --fleet "Hall 3"', 'svc robots list --json'],
+    run: listRobots,
+  },
+  {
+    path: 'robots show',
+    summary: 'Show a robot',
+    arguments: [robotArgument],
+    examples: ['svc robots show hall-robot-1', 'svc robots show 01a1fa88 --json'],
+    run: showRobot,
+  },
+  {
+    path: 'robots create',
+    summary: 'Register a robot; its API key is shown once',
+    details: 'Piped, it prints id and key with a tab between them, and nothing else.',
+    arguments: [{ syntax: '<name>', summary: 'at most 80 characters' }],
+    options: [
+      { flags: '--description <text>', summary: 'at most 2000 characters' },
+      { flags: '--fleet <fleet>', summary: 'fleet to put it in', completes: 'fleet' },
+    ],
+    examples: [
+      'svc robots create hall-robot-1',
+      'svc robots create hall-robot-1 --fleet "Hall 3" --description "sorts parcels"',
+    ],
+    run: createRobot,
+  },
+  {
+    path: 'robots update',
+    summary: 'Change name or description of a robot',
+    arguments: [robotArgument],
+    options: [
+      { flags: '--name <name>', summary: 'at most 80 characters' },
+      { flags: '--description <text>', summary: 'at most 2000 characters; "" empties it' },
+    ],
+    examples: ['svc robots update hall-robot-1 --name hall-robot-2'],
+    run: updateRobot,
+  },
+  {
+    path: 'robots move',
+    summary: 'Move robots into a fleet, or out of any: all of them or none',
+    arguments: [{ ...robotArgument, syntax: '<robot...>' }],
+    options: [
+      { flags: '--fleet <fleet>', summary: 'fleet to move them into', completes: 'fleet' },
+      { flags: '--no-fleet', summary: 'take them out of their fleets' },
+    ],
+    examples: [
+      'svc robots move hall-robot-1 hall-robot-2 --fleet "Hall 3"',
+      'svc robots move hall-robot-1 --no-fleet',
+    ],
+    run: moveRobots,
+  },
+  ...robotKeyCommands,
+  {
+    path: 'robots delete',
+    summary: 'Delete a robot with its tasks',
+    details:
+      'What waits to be signed is cancelled; what is signed is anchored and charged. Public verification of\n' +
+      'its tasks ends; bundles stay valid.',
+    arguments: [robotArgument],
+    options: [yesOption],
+    examples: ['svc robots delete hall-robot-1', 'svc robots delete 01a1fa88 --yes'],
+    run: deleteRobot,
+  },
+];
+
+async function listRobots(
   { session, output, wait }: Context,
   { fleet }: { fleet?: string | false },
 ): Promise<void> {
@@ -37,8 +117,7 @@ export async function listRobots(
   if (robots.length === 0) output.note('No robots. svc robots create NAME registers one.');
 }
 
-/** `svc robots show ROBOT` */
-export async function showRobot(
+async function showRobot(
   { session, output }: Context,
   { robot: text }: { robot: string },
 ): Promise<void> {
@@ -71,8 +150,7 @@ function percent({ battery_pct: pct }: Robot): string | null {
   return pct === null ? null : `${Math.round(pct)} %`;
 }
 
-/** `svc robots create NAME` */
-export async function createRobot(
+async function createRobot(
   context: Context,
   input: { name: string; description?: string; fleet?: string },
 ): Promise<void> {
@@ -118,8 +196,7 @@ async function moveNew(
   }
 }
 
-/** `svc robots update ROBOT` */
-export async function updateRobot(
+async function updateRobot(
   { session, output }: Context,
   { robot: text, name, description }: { robot: string; name?: string; description?: string },
 ): Promise<void> {
@@ -138,8 +215,7 @@ export async function updateRobot(
   await output.record(body, fieldsOf(body.robot, body.robot.fleet_id));
 }
 
-/** `svc robots move ROBOT…` */
-export async function moveRobots(
+async function moveRobots(
   { session, output }: Context,
   { robot: texts, fleet: to }: { robot: string[]; fleet?: string | false },
 ): Promise<void> {
@@ -161,18 +237,17 @@ export async function moveRobots(
   await output.table(body, body.robots, columns);
 }
 
-/** `svc robots delete ROBOT` */
-export async function deleteRobot(
+async function deleteRobot(
   context: Context,
   { robot: text, yes = false }: { robot: string; yes?: boolean },
 ): Promise<void> {
-  const { session, output, wait } = context;
+  const { session, output, prompt, wait } = context;
   const { client } = await session();
   const { id, name } = await findRobot(client, text);
   const consequence =
     `Deletes ${output.quote(name)} with its tasks, at once and for good. What waits to be signed is cancelled;\n` +
     'what is signed is anchored and charged. Public verification of its tasks ends; bundles stay valid.';
-  await confirmByName(context, { yes, name, consequence });
+  if (!yes) await (await prompt()).confirm(name, consequence);
   const { body } = await wait('Deleting', () => client.call('deleteRobot', { params: { id } }));
   if (output.asksJson) return output.json(body);
   output.note(`Deleted ${output.quote(name)}. Its key works no more; stop its agent.`);

@@ -2,12 +2,28 @@ import type { Client } from '../../client/client.ts';
 import { pickOne } from '../input/find.ts';
 import { readPages } from '../output/pages.ts';
 import { showTime } from '../output/table.ts';
+import type { CommandSpec, LoneCommand } from '../program/command.ts';
 import type { Config } from '../program/config-file.ts';
 import type { Context } from '../program/context.ts';
 import type { NamedProfile } from '../program/profiles.ts';
 
-/** `svc sessions list` */
-export async function listSessions({ session, output }: Context): Promise<void> {
+export const sessionCommands: readonly CommandSpec[] = [
+  {
+    path: 'sessions list',
+    summary: 'List the live sessions of the account, newest first',
+    examples: ['svc sessions list'],
+    run: listSessions,
+  },
+  {
+    path: 'sessions revoke',
+    summary: 'End a session at once',
+    arguments: [{ syntax: '<session>', summary: 'id, or the beginning of one' }],
+    examples: ['svc sessions revoke 01a1fa88-6262-702f-af77-0aaec0d1b17b'],
+    run: revokeSession,
+  },
+];
+
+async function listSessions({ session, output }: Context): Promise<void> {
   const { client } = await session();
   const page = await allSessions(client);
   await output.table(page, page.items, [
@@ -19,8 +35,7 @@ export async function listSessions({ session, output }: Context): Promise<void> 
   ]);
 }
 
-/** `svc sessions revoke SESSION` */
-export async function revokeSession(
+async function revokeSession(
   { session, output }: Context,
   { session: text }: { session: string },
 ): Promise<void> {
@@ -35,8 +50,14 @@ function allSessions(client: Client) {
   return readPages((query) => client.call('listSessions', { query }));
 }
 
+export const logoutCommand: LoneCommand = {
+  path: 'logout',
+  examples: ['svc logout', 'svc logout --profile ops'],
+  run: logout,
+};
+
 /** `svc logout`: the session is forgotten once the service has ended it. */
-export async function logout({ config, target, client, output }: Context): Promise<void> {
+async function logout({ config, target, client, output }: Context): Promise<void> {
   const { url, profile } = await target();
   if (profile?.session) {
     await client(url, profile.session).call('signOut');

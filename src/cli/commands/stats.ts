@@ -1,15 +1,19 @@
 import type { Answer } from '../../protocol/routes.ts';
 import { findFleet } from '../input/find.ts';
 import type { Field } from '../output/output.ts';
+import type { LoneCommand } from '../program/command.ts';
 import type { Context } from '../program/context.ts';
+
+export const statsCommand: LoneCommand = {
+  path: 'stats',
+  options: [{ flags: '--fleet <fleet>', summary: 'of one fleet alone', completes: 'fleet' }],
+  examples: ['svc stats', 'svc stats --fleet "Hall 3" --json'],
+  run: stats,
+};
 
 type Stats = Answer<'getStats'>['body'];
 
-/** `svc stats` */
-export async function stats(
-  { session, output }: Context,
-  { fleet }: { fleet?: string },
-): Promise<void> {
+async function stats({ session, output }: Context, { fleet }: { fleet?: string }): Promise<void> {
   const { client } = await session();
   const query = fleet === undefined ? {} : { fleet_id: (await findFleet(client, fleet)).id };
   const { body } = await client.call('getStats', { query });

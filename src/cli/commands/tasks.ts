@@ -6,8 +6,58 @@ import { findRobot, robotNames } from '../input/find.ts';
 import type { Column, Field } from '../output/output.ts';
 import { noteRest, readPages } from '../output/pages.ts';
 import { showTime } from '../output/table.ts';
+import type { CommandSpec } from '../program/command.ts';
 import type { Context } from '../program/context.ts';
 import { exitCodes } from '../program/exit-codes.ts';
+import { cursorOption, limitOption, positive } from '../program/options.ts';
+
+const task = { syntax: '<task>', summary: 'id of the task' };
+
+export const taskCommands: readonly CommandSpec[] = [
+  {
+    path: 'tasks list',
+    summary: 'List the tasks, newest first',
+    options: [
+      { flags: '--status <status>', summary: 'only these', completes: ['claimed', 'verified'] },
+      { flags: '--robot <robot>', summary: 'of one robot alone', completes: 'robot' },
+      limitOption,
+      cursorOption,
+    ],
+    examples: ['svc tasks list', 'svc tasks list --robot hall-robot-1 --status claimed'],
+    run: listTasks,
+  },
+  {
+    path: 'tasks show',
+    summary: 'Show a task, its anchor and its receipt',
+    arguments: [task],
+    examples: [
+      'svc tasks show 01a1fa88-6262-702f-af77-0aaec0d1b17b',
+      'svc tasks show 01a1fa88-6262-702f-af77-0aaec0d1b17b --json | jq .verification > receipt.json',
+    ],
+    run: showTask,
+  },
+  {
+    path: 'tasks watch',
+    summary: 'Wait until the proof of a task is anchored',
+    details: 'Says on stderr what changes, and prints the task when it is there.',
+    arguments: [task],
+    options: [
+      {
+        flags: '--until <finality>',
+        summary: 'how sure it must be',
+        completes: ['included', 'safe', 'finalized'],
+        default: 'included',
+      },
+      {
+        flags: '--timeout <seconds>',
+        summary: 'give up then, with exit code 8 (default: never)',
+        parse: positive,
+      },
+    ],
+    examples: ['svc tasks watch 01a1fa88-6262-702f-af77-0aaec0d1b17b --timeout 120'],
+    run: watchTask,
+  },
+];
 
 type ListedTask = Answer<'listTasks'>['body']['items'][number];
 export type TaskAnswer = Answer<'getTask'>['body'];
@@ -19,8 +69,7 @@ interface ListInput {
   cursor?: string;
 }
 
-/** `svc tasks list` */
-export async function listTasks(
+async function listTasks(
   { session, output, wait }: Context,
   { status, robot, ...range }: ListInput,
 ): Promise<void> {
@@ -56,11 +105,7 @@ export async function listTasks(
   noteRest(output, page);
 }
 
-/** `svc tasks show TASK` */
-export async function showTask(
-  { session, output }: Context,
-  { task }: { task: string },
-): Promise<void> {
+async function showTask({ session, output }: Context, { task }: { task: string }): Promise<void> {
   const { client } = await session();
   const { body } = await client.call('getTask', { params: { id: taskId(task) } });
   await output.record(body, fieldsOf(body));
@@ -107,7 +152,7 @@ interface WatchInput {
 }
 
 /** `svc tasks watch TASK`: done when anchored as surely as asked, failed when the chain refused it. */
-export async function watchTask(context: Context, input: WatchInput): Promise<0> {
+async function watchTask(context: Context, input: WatchInput): Promise<0> {
   const { output, wait } = context;
   const { body, state } = await wait('Waiting for the anchor', () => watch(context, input));
   await output.record(body, fieldsOf(body));

@@ -1,10 +1,33 @@
 import { SvcError } from '../../base/svc-error.ts';
 import type { Resolution, Sample, SeriesPoint } from '../../protocol/telemetry.ts';
-import { findRobot } from '../input/find.ts';
+import { findRobot, robotArgument } from '../input/find.ts';
 import type { Column } from '../output/output.ts';
 import { noteRest, readPages } from '../output/pages.ts';
 import { showTime } from '../output/table.ts';
+import type { LoneCommand } from '../program/command.ts';
 import type { Context } from '../program/context.ts';
+import { cursorOption, limitOption } from '../program/options.ts';
+
+export const telemetryCommand: LoneCommand = {
+  path: 'telemetry',
+  arguments: [robotArgument],
+  options: [
+    { flags: '--from <time>', summary: 'ISO-8601; without an offset it is UTC' },
+    { flags: '--to <time>', summary: 'ISO-8601; without an offset it is UTC' },
+    {
+      flags: '--resolution <interval>',
+      summary: 'one line for each interval: at most 6 hours, 31 days, 366 days of them',
+      completes: ['minute', 'hour', 'day'],
+    },
+    limitOption,
+    cursorOption,
+  ],
+  examples: [
+    'svc telemetry hall-robot-1',
+    'svc telemetry hall-robot-1 --resolution hour --from 2026-11-20 --to 2026-11-21',
+  ],
+  run: telemetry,
+};
 
 interface TelemetryInput {
   robot: string;
@@ -15,8 +38,7 @@ interface TelemetryInput {
   cursor?: string;
 }
 
-/** `svc telemetry ROBOT` */
-export async function telemetry(
+async function telemetry(
   { session, output, wait }: Context,
   { robot, from, to, resolution, ...range }: TelemetryInput,
 ): Promise<void> {

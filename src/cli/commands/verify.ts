@@ -2,13 +2,50 @@ import { SvcError } from '../../base/svc-error.ts';
 import { auditBundleAlone } from '../../proof/audit-bundle.ts';
 import { isProven } from '../../proof/audit-check.ts';
 import type { Output } from '../output/output.ts';
+import type { LoneCommand } from '../program/command.ts';
 import type { Context } from '../program/context.ts';
 import { type ExitCode, exitCodes } from '../program/exit-codes.ts';
+import { positive } from '../program/options.ts';
 import { type Check, type Finding, report } from '../verify/report.ts';
 import { askService, checkWord, type Word } from '../verify/service.ts';
 import { readSubject, type Subject } from '../verify/subject.ts';
 import { watchFinding } from '../verify/watch.ts';
 import { hashFile } from './hash.ts';
+
+export const verifyCommand: LoneCommand = {
+  path: 'verify',
+  details: `The service is asked about a hash; with --rpc-url, its answer is checked against the chain. With --rpc-url a
+receipt or a bundle needs no service. Without --rpc-url the service's word is taken for what the chain holds.`,
+  arguments: [
+    {
+      syntax: '<hash-or-file>',
+      summary: 'proof hash, or file with a receipt or a bundle; - is standard input',
+    },
+  ],
+  options: [
+    {
+      flags: '--rpc-url <url>',
+      summary: 'JSON-RPC endpoint to read the chain from; repeat it, and all must agree',
+      parse: (url, urls: string[] = []) => [...urls, url],
+    },
+    { flags: '--proof <file>', summary: 'evidence: its hash is computed and compared' },
+    { flags: '--anchor-address <address>', summary: 'account that must have sent the anchor' },
+    { flags: '--watch', summary: 'wait until the anchor is final; progress on stderr' },
+    {
+      flags: '--timeout <seconds>',
+      summary: 'with --watch: give up then, with exit code 8 (default: never)',
+      parse: positive,
+    },
+  ],
+  examples: [
+    'svc verify 0x219f9568571e27344d43d9f29d2887bb000edfa6879f4e2a4ca3f723a9ee5b68',
+    'svc verify receipt.json --rpc-url https://rpc.example.org',
+    'svc verify bundle.json --rpc-url https://rpc.example.org --rpc-url https://rpc.example.net',
+    'svc verify receipt.json --proof evidence.json --rpc-url http://127.0.0.1:8545 --json',
+    'svc hash evidence.json | svc verify - --watch',
+  ],
+  run: verify,
+};
 
 interface VerifyInput {
   hashOrFile: string;
@@ -26,7 +63,7 @@ const exitCodeOf: Record<Finding['outcome'], ExitCode> = {
 };
 
 /** `svc verify`: holds a hash, a receipt or a bundle, and evidence if given, against the chain. */
-export async function verify(context: Context, input: VerifyInput): Promise<ExitCode> {
+async function verify(context: Context, input: VerifyInput): Promise<ExitCode> {
   const { anchorAddress, rpcUrl = [], watch, timeout } = input;
   if (anchorAddress !== undefined && !/^0x[0-9a-fA-F]{40}$/.test(anchorAddress)) {
     throw new SvcError('usage', '--anchor-address must be an address: 0x and 40 hex digits.');

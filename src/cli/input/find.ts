@@ -5,6 +5,19 @@ import type { Robot } from '../../protocol/resources.ts';
 import { escapeText } from '../output/escape.ts';
 import type { Output } from '../output/output.ts';
 import { readPages } from '../output/pages.ts';
+import type { ArgumentSpec } from '../program/options.ts';
+
+export const robotArgument: ArgumentSpec = {
+  syntax: '<robot>',
+  summary: 'id, beginning of an id, or exact name',
+  completes: 'robot',
+};
+
+export const fleetArgument: ArgumentSpec = {
+  ...robotArgument,
+  syntax: '<fleet>',
+  completes: 'fleet',
+};
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 

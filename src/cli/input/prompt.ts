@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { Writable } from 'node:stream';
 import { SvcError } from '../../base/svc-error.ts';
-import type { Context } from '../program/context.ts';
+import { escapeText } from '../output/escape.ts';
 
 export interface Prompt {
   /** Whether a person can be asked. */
@@ -11,6 +11,11 @@ export interface Prompt {
   line(question: string): Promise<string>;
   /** The same, not shown while it is typed. */
   secret(question: string): Promise<string>;
+  /**
+   * Lets a dangerous command go on if the person types the name of what it changes. Throws `not_confirmed` for
+   * another answer, and `usage` if there is no terminal.
+   */
+  confirm(name: string, consequence: string): Promise<void>;
 }
 
 /** `allowed`: false with --no-input. */
@@ -24,6 +29,18 @@ export function createPrompt(allowed: boolean): Prompt {
     isPossible,
     line: (question) => ask(question, false),
     secret: (question) => ask(question, true),
+    async confirm(name, consequence) {
+      if (!isPossible) {
+        throw new SvcError('usage', `Nobody can be asked whether to do this. ${consequence}`, {
+          hint: 'Repeat it with --yes if that is what you want.',
+        });
+      }
+      process.stderr.write(`${consequence}\n`);
+      const answer = await ask(`Type the name “${escapeText(name)}” to go on: `, false);
+      if (answer.trim() !== name.trim()) {
+        throw new SvcError('not_confirmed', 'That is not the name; nothing was changed.');
+      }
+    },
   };
 }
 
@@ -60,27 +77,5 @@ export async function readLine(question: string, { hidden = false } = {}): Promi
     if (!isLineEnded) process.stderr.write('\n');
     ended.abort();
     lines.close();
-  }
-}
-
-/**
- * Lets a dangerous command go on: with --yes, or when the person types the name of what it is about. Throws
- * `usage` where nobody can be asked, and `not_confirmed` for another answer.
- */
-export async function confirmByName(
-  { output, prompt }: Context,
-  { yes, name, consequence }: { yes: boolean; name: string; consequence: string },
-): Promise<void> {
-  if (yes) return;
-  const person = await prompt();
-  if (!person.isPossible) {
-    throw new SvcError('usage', `Nobody can be asked whether to do this. ${consequence}`, {
-      hint: 'Repeat it with --yes if that is what you want.',
-    });
-  }
-  process.stderr.write(`${consequence}\n`);
-  const answer = await person.line(`Type the name ${output.quote(name)} to go on: `);
-  if (answer.trim() !== name.trim()) {
-    throw new SvcError('not_confirmed', 'That is not the name; nothing was changed.');
   }
 }

@@ -1,54 +1,30 @@
+// What a command is: its declaration, and the function that runs it.
 import type { Context } from './context.ts';
 import type { ExitCode } from './exit-codes.ts';
+import type { ArgumentSpec, OptionSpec } from './options.ts';
 
-/** What the shell may offer for a value; `values` are offered as they are. */
-export type Completes = 'robot' | 'fleet' | 'profile' | readonly string[];
-
-export interface ArgumentSpec {
-  /** As commander takes it: `<robot>`, `[url]`, `<robot...>`. */
-  syntax: string;
+/** A word after `svc`: one command, or several that share the word. */
+export interface CommandGroup {
+  name: string;
   summary: string;
-  completes?: Completes;
+  commands: readonly CommandSpec[];
 }
 
-export interface OptionSpec {
-  /** As commander takes them: `--fleet <fleet>`. */
-  flags: string;
-  summary: string;
-  /** `previous`: what an earlier use of the option led to, where it may be repeated. */
-  parse?(text: string, previous?: unknown): unknown;
-  default?: unknown;
-  required?: true;
-  completes?: Completes;
-}
-
-/**
- * A command as data. `load` imports what it needs, so that nothing but the table is read before it is
- * known which command runs.
- */
 export interface CommandSpec {
-  /** Words that call it, such as `robots list`. */
+  /** Words that call the command, such as `robots list`. */
   path: string;
   summary: string;
-  /** What the summary does not say; whole lines. */
+  /** What the summary does not say, in whole sentences. */
   details?: string;
   arguments?: readonly ArgumentSpec[];
   options?: readonly OptionSpec[];
-  /** At least one; each a command line that works. */
+  /** At least one; each is a command line that works. */
   examples: readonly string[];
-  load: () => Promise<Run<never>>;
+  run: Run<never>;
 }
+
+/** A command that is the only one of its group: the table of groups has the summary. */
+export type LoneCommand = Omit<CommandSpec, 'summary'>;
 
 /** `input` has arguments and options by their names in camel case; an absent one is undefined. */
 export type Run<Input> = (context: Context, input: Input) => Promise<ExitCode> | Promise<void>;
-
-/** Options that every command takes. */
-export interface GlobalOptions {
-  json?: true;
-  quiet?: true;
-  /** False with `--no-input`. */
-  input: boolean;
-  url?: string;
-  profile?: string;
-  insecureHttp?: true;
-}

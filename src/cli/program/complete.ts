@@ -1,8 +1,15 @@
 import type { Client } from '../../client/client.ts';
 import { escapeText } from '../output/escape.ts';
-import type { Completes, GlobalOptions, OptionSpec } from './command.ts';
-import { commandGroups, commands } from './groups.ts';
-import { globalOptions } from './options.ts';
+import type { CommandSpec } from './command.ts';
+import { groupNamed, groups, loadGroup } from './groups.ts';
+import {
+  type Completes,
+  findOption,
+  type GlobalOptions,
+  globalOptions,
+  type OptionSpec,
+  takesValue,
+} from './options.ts';
 
 type Candidate = readonly [value: string, meaning: string];
 
@@ -30,7 +37,9 @@ function unquote(word: string): string {
 }
 
 async function candidatesFor(before: readonly string[], current: string): Promise<Candidate[]> {
-  const { path, given, globals, pending } = read(before);
+  const named = groupNamed(before);
+  const commands = named === undefined ? [] : (await loadGroup(named)).commands;
+  const { path, given, globals, pending } = read(before, commands);
   const command = commands.find((spec) => spec.path === path);
   if (pending !== null) return valuesOf(pending.completes, globals);
   if (current.startsWith('-')) {
@@ -38,7 +47,10 @@ async function candidatesFor(before: readonly string[], current: string): Promis
     const found = options.map(({ flags, summary }): Candidate => [longName(flags), summary]);
     return [...found, ['--help', 'print help']];
   }
-  if (command === undefined) return wordsUnder(path);
+  if (path === '') return groups.map(({ name, summary }) => [name, summary]);
+  if (command === undefined) {
+    return commands.map((spec) => [spec.path.slice(path.length + 1), spec.summary]);
+  }
   const declared = command.arguments ?? [];
   const last = declared.at(-1);
   const argument = declared[given] ?? (last?.syntax.includes('...') ? last : undefined);
@@ -55,8 +67,9 @@ interface Typed {
   pending: OptionSpec | null;
 }
 
-function read(words: readonly string[]): Typed {
+function read(words: readonly string[], commands: readonly CommandSpec[]): Typed {
   const typed: Typed = { path: '', given: 0, globals: { input: false }, pending: null };
+  const paths = new Set([...groups.map(({ name }) => name), ...commands.map(({ path }) => path)]);
   for (const word of words) {
     if (typed.pending !== null) {
       const name = longName(typed.pending.flags);
@@ -65,35 +78,16 @@ function read(words: readonly string[]): Typed {
       typed.pending = null;
     } else if (word.startsWith('-')) {
       if (word === '--insecure-http') typed.globals.insecureHttp = true;
-      typed.pending = optionTakingValue(word, typed.path);
+      const own = commands.find((spec) => spec.path === typed.path)?.options ?? [];
+      const option = findOption([...own, ...globalOptions], word);
+      typed.pending = option !== undefined && takesValue(option) ? option : null;
     } else {
       const path = `${typed.path} ${word}`.trim();
-      if (isPath(path) && typed.given === 0) typed.path = path;
+      if (paths.has(path) && typed.given === 0) typed.path = path;
       else typed.given += 1;
     }
   }
   return typed;
-}
-
-function optionTakingValue(word: string, path: string): OptionSpec | null {
-  const own = commands.find((spec) => spec.path === path)?.options ?? [];
-  const option = [...own, ...globalOptions].find(({ flags }) =>
-    flags.split(/[ ,]+/).includes(word),
-  );
-  return option?.flags.includes('<') ? option : null;
-}
-
-function isPath(path: string): boolean {
-  return [...commandGroups, ...commands].some((entry) => entry.path === path);
-}
-
-function wordsUnder(path: string): Candidate[] {
-  const start = path === '' ? '' : `${path} `;
-  return [...commandGroups, ...commands]
-    .filter(
-      (entry) => entry.path.startsWith(start) && !entry.path.slice(start.length).includes(' '),
-    )
-    .map((entry) => [entry.path.slice(start.length), entry.summary]);
 }
 
 function longName(flags: string): string {

@@ -4,8 +4,8 @@ import { createHttpFetch } from '../../client/http-fetch.ts';
 import type { Prompt } from '../input/prompt.ts';
 import { createOutput, type Output } from '../output/output.ts';
 import { withCheckedAnswers } from './check-answers.ts';
-import type { GlobalOptions } from './command.ts';
 import type { ConfigFile } from './config-file.ts';
+import type { GlobalOptions } from './options.ts';
 import { chooseTarget, type NamedProfile, signInCommand, type Target } from './profiles.ts';
 
 const TIMEOUT_MS = 60_000;

@@ -1,9 +1,10 @@
+// Prints the help of every command while `svc` is built, into help.json: `--help` then loads nothing.
 import type { Command } from 'commander';
-import { commands } from './groups.ts';
+import { groupsFor } from './groups.ts';
 import { buildProgram } from './program.ts';
 
-/** What `--help` prints, by the words before it: of `svc` itself by none. Made when `svc` is built. */
-export function helpTexts(): Record<string, string> {
+/** What `--help` prints, by the words before it; the help of `svc` itself is under the empty text. */
+export async function helpTexts(): Promise<Record<string, string>> {
   const texts: Record<string, string> = {};
   const add = (command: Command, path: string) => {
     let text = '';
@@ -13,7 +14,7 @@ export function helpTexts(): Record<string, string> {
     for (const child of command.commands) add(child, `${path} ${child.name()}`.trim());
   };
   add(
-    buildProgram(commands, async () => {}),
+    buildProgram(await groupsFor([]), async () => {}),
     '',
   );
   return texts;

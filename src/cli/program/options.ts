@@ -1,7 +1,39 @@
+// How options and arguments are declared, and the options that several commands share.
 import { InvalidArgumentError } from 'commander';
-import type { OptionSpec } from './command.ts';
 
-/** Options that every command takes, before or after its own words. */
+export interface ArgumentSpec {
+  /** In commander's syntax: `<robot>`, `[url]`, `<robot...>`. */
+  syntax: string;
+  summary: string;
+  completes?: Completes;
+}
+
+export interface OptionSpec {
+  /** In commander's syntax: `--fleet <fleet>`. */
+  flags: string;
+  summary: string;
+  /** Reads the value. `previous` is the result of an earlier use, for an option that can be repeated. */
+  parse?(text: string, previous?: unknown): unknown;
+  default?: unknown;
+  required?: true;
+  completes?: Completes;
+}
+
+/** Values that the shell offers: names from the service or the configuration, or a fixed list. */
+export type Completes = 'robot' | 'fleet' | 'profile' | readonly string[];
+
+/** Values of `globalOptions`. */
+export interface GlobalOptions {
+  json?: true;
+  quiet?: true;
+  /** False with `--no-input`. */
+  input: boolean;
+  url?: string;
+  profile?: string;
+  insecureHttp?: true;
+}
+
+/** Options of every command, accepted before or after its words. */
 export const globalOptions: readonly OptionSpec[] = [
   { flags: '--json', summary: 'print JSON, and nothing else' },
   { flags: '-q, --quiet', summary: 'print data and errors alone' },
@@ -11,14 +43,7 @@ export const globalOptions: readonly OptionSpec[] = [
   { flags: '--insecure-http', summary: 'allow http to other machines than this one' },
 ];
 
-/** A count of at least one. */
-export function positive(text: string): number {
-  const value = Number(text);
-  if (!/^[1-9]\d*$/.test(text) || !Number.isSafeInteger(value)) {
-    throw new InvalidArgumentError('It must be a whole number above 0.');
-  }
-  return value;
-}
+export const yesOption: OptionSpec = { flags: '-y, --yes', summary: 'do not ask' };
 
 export const limitOption: OptionSpec = {
   flags: '-n, --limit <count>',
@@ -31,3 +56,22 @@ export const cursorOption: OptionSpec = {
   flags: '--cursor <cursor>',
   summary: 'go on where a list ended: next_cursor of its JSON',
 };
+
+/** Parses a whole number above 0. */
+export function positive(text: string): number {
+  const value = Number(text);
+  if (!/^[1-9]\d*$/.test(text) || !Number.isSafeInteger(value)) {
+    throw new InvalidArgumentError('It must be a whole number above 0.');
+  }
+  return value;
+}
+
+/** The option that a typed word names: `-n`, `--limit`. */
+export function findOption(options: readonly OptionSpec[], word: string): OptionSpec | undefined {
+  return options.find(({ flags }) => flags.split(/[ ,]+/).includes(word));
+}
+
+/** Whether the word after the option is its value. */
+export function takesValue({ flags }: OptionSpec): boolean {
+  return flags.includes('<');
+}

@@ -1,7 +1,7 @@
 import { isLoopback } from '../../base/loopback.ts';
 import { SvcError } from '../../base/svc-error.ts';
-import type { GlobalOptions } from './command.ts';
 import type { ConfigFile, Profile } from './config-file.ts';
+import type { GlobalOptions } from './options.ts';
 
 /** The service that a command speaks to, and the profile whose session it uses. */
 export interface Target {

@@ -1,8 +1,7 @@
 import { Argument, Command, Option } from 'commander';
 import { packageVersion } from '../../base/version.ts';
-import type { CommandSpec, GlobalOptions, OptionSpec } from './command.ts';
-import { commandGroups } from './groups.ts';
-import { globalOptions } from './options.ts';
+import type { CommandGroup, CommandSpec } from './command.ts';
+import { type GlobalOptions, globalOptions, type OptionSpec } from './options.ts';
 
 /** Called with the command that was given, its input and the options of every command. */
 export type Dispatch = (
@@ -14,8 +13,8 @@ export type Dispatch = (
 /** Columns of help: the same on every terminal, for it is written when `svc` is built. */
 const HELP_WIDTH = 80;
 
-/** Commands of the table, as commander takes them. */
-export function buildProgram(specs: readonly CommandSpec[], dispatch: Dispatch): Command {
+/** The commands of `groups` as a commander program. */
+export function buildProgram(groups: readonly CommandGroup[], dispatch: Dispatch): Command {
   const program = new Command('svc')
     .description('Run fleets of robots whose work is proven, and check the proofs')
     .version(packageVersion(), '-V, --version', 'print the version')
@@ -29,24 +28,17 @@ export function buildProgram(specs: readonly CommandSpec[], dispatch: Dispatch):
       examplesOf(['svc login https://svc.example.org', 'svc robots list', 'svc help exit-codes']),
     );
   for (const option of globalOptions) program.addOption(optionOf(option));
-  const parents = new Map<string, Command>([['', program]]);
-  for (const { path, summary } of commandGroups) {
-    if (!specs.some((spec) => spec.path.startsWith(`${path} `))) continue;
-    parents.set(path, program.command(path).summary(summary).description(summary));
-  }
-  for (const spec of specs) {
-    const words = spec.path.split(' ');
-    const name = words.pop() ?? '';
-    const parent = parents.get(words.join(' '));
-    if (parent === undefined) throw new Error(`${spec.path} has no group`);
-    addCommand(parent, name, spec, dispatch);
+  for (const { name, summary, commands } of groups) {
+    const isLone = commands[0]?.path === name;
+    const parent = isLone ? program : program.command(name).summary(summary).description(summary);
+    for (const spec of commands) addCommand(parent, spec, dispatch);
   }
   return program;
 }
 
-function addCommand(parent: Command, name: string, spec: CommandSpec, dispatch: Dispatch): void {
+function addCommand(parent: Command, spec: CommandSpec, dispatch: Dispatch): void {
   const command = parent
-    .command(name)
+    .command(spec.path.split(' ').at(-1) ?? '')
     .summary(spec.summary)
     .description(descriptionOf(spec))
     .addHelpText('after', () => examplesOf(spec.examples));

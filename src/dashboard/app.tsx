@@ -1,3 +1,4 @@
+import { Button } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import {
   Activity,
@@ -8,12 +9,11 @@ import {
   useEffect,
   useState,
 } from 'react';
-import { Redirect, Route, Switch, useLocation, useSearch, useSearchParams } from 'wouter';
-import { PublicShell } from './public-shell.tsx';
+import { Link, Redirect, Route, Switch, useLocation, useSearch, useSearchParams } from 'wouter';
 import { accountQuery } from './queries.ts';
-import { Shell } from './shell.tsx';
-import { Failure, Loading } from './ui/states.tsx';
-import { NotFound } from './views/not-found.tsx';
+import { PublicShell, Shell } from './shell.tsx';
+import { Page } from './ui/page.tsx';
+import { Empty, Failure, Loading } from './ui/states.tsx';
 import { SignIn } from './views/sign-in.tsx';
 
 const load = {
@@ -149,4 +149,16 @@ function pathHere(next: string): string {
   const isHere =
     next.startsWith('/') && URL.canParse(next, origin) && new URL(next, origin).origin === origin;
   return isHere ? next : '/';
+}
+
+export function NotFound() {
+  return (
+    <Page title="Not found">
+      <Empty title="There is no such page">
+        <Button component={Link} href="/" variant="default" mt="sm">
+          Go to the overview
+        </Button>
+      </Empty>
+    </Page>
+  );
 }

@@ -10,7 +10,7 @@ import { createRoot } from 'react-dom/client';
 import { App } from './app.tsx';
 import { createQueries } from './queries.ts';
 import { theme } from './theme.ts';
-import { Crashed } from './ui/crashed.tsx';
+import { Crashed } from './ui/states.tsx';
 
 const nonce = document.querySelector<HTMLMetaElement>('meta[name="csp-nonce"]')?.content ?? '';
 // Where the dialogs' scroll lock looks for it (package get-nonce).

@@ -1,11 +1,23 @@
-import { Anchor, AppShell, Burger, Group, NavLink } from '@mantine/core';
+import {
+  ActionIcon,
+  Anchor,
+  AppShell,
+  Burger,
+  Button,
+  Group,
+  NavLink,
+  Text,
+  useComputedColorScheme,
+  useMantineColorScheme,
+} from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { type ReactNode, useEffect } from 'react';
 import { Link, useLocation } from 'wouter';
-import { AccountBar } from './account-bar.tsx';
-import { Brand } from './ui/brand.tsx';
-import { ColorSchemeButton } from './ui/color-scheme-button.tsx';
+import { ask } from './api.ts';
+import { accountQuery } from './queries.ts';
 import { Icon, type IconName } from './ui/icon.tsx';
+import { shorten } from './ui/values.tsx';
 import { WalletNotice } from './wallet/wallet-notice.tsx';
 
 const places: { path: string; label: string; icon: IconName }[] = [
@@ -74,5 +86,87 @@ export function Shell({ children }: { children: ReactNode }) {
         <div className="content">{children}</div>
       </AppShell.Main>
     </AppShell>
+  );
+}
+
+export function Brand() {
+  return (
+    <Link href="/" className="brand">
+      <img src="/icon.svg" alt="" width={28} height={28} />
+      <span>svc</span>
+    </Link>
+  );
+}
+
+export function ColorSchemeButton() {
+  const { setColorScheme } = useMantineColorScheme();
+  const shown = useComputedColorScheme('light');
+  const other = shown === 'dark' ? 'light' : 'dark';
+  return (
+    <ActionIcon
+      variant="default"
+      size={30}
+      aria-label={`Use ${other} colours`}
+      onClick={() => setColorScheme(other)}
+    >
+      <Icon name={other === 'dark' ? 'moon' : 'sun'} />
+    </ActionIcon>
+  );
+}
+
+/** What surrounds the pages that everybody may see. */
+export function PublicShell({ children }: { children: ReactNode }) {
+  const { data: account } = useQuery(accountQuery);
+  return (
+    <>
+      <Anchor href="#main" className="skip">
+        Skip to content
+      </Anchor>
+      <header className="public-header">
+        <Brand />
+        <div className="public-links">
+          <Anchor component={Link} href="/verify" size="sm">
+            Verify a proof
+          </Anchor>
+          <ColorSchemeButton />
+          <Button component={Link} href={account ? '/' : '/sign-in'} size="xs" variant="default">
+            {account ? 'Dashboard' : 'Sign in'}
+          </Button>
+        </div>
+      </header>
+      <main id="main" className="public-main" tabIndex={-1}>
+        {children}
+      </main>
+    </>
+  );
+}
+
+/** Who is signed in, and the way out. */
+export function AccountBar() {
+  const { data: account } = useQuery(accountQuery);
+  const queries = useQueryClient();
+  const signOut = useMutation({
+    mutationFn: () => ask('POST /api/auth/logout'),
+    onSuccess() {
+      queries.clear();
+      // Everything that this account saw leaves the memory of the page with it.
+      location.assign('/sign-in');
+    },
+  });
+  if (!account) return null;
+  return (
+    <>
+      <Text size="sm" ff="monospace" visibleFrom="xs" title={account.wallet}>
+        {shorten(account.wallet)}
+      </Text>
+      <Button
+        size="xs"
+        variant="default"
+        loading={signOut.isPending}
+        onClick={() => signOut.mutate()}
+      >
+        Sign out
+      </Button>
+    </>
   );
 }

@@ -1,5 +1,5 @@
 import type { SeriesPoint } from '../../protocol/telemetry.ts';
-import { stateColor } from '../ui/robot-state.tsx';
+import { stateColor } from '../ui/badge.tsx';
 import { dateAndTime } from '../ui/time.tsx';
 import './charts.css';
 

@@ -4,9 +4,9 @@ import type { OpsEvent, Severity } from '../../protocol/telemetry.ts';
 import { ask } from '../api.ts';
 import { robotsQuery } from '../queries.ts';
 import { Badge, type Tone } from '../ui/badge.tsx';
-import { Json } from '../ui/json.tsx';
 import { Empty } from '../ui/states.tsx';
 import { Ago } from '../ui/time.tsx';
+import { Json } from '../ui/values.tsx';
 import { PagedList } from './paged-list.tsx';
 
 export interface EventFilter {

@@ -1,9 +1,8 @@
 import { useQuery } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
 import { robotsQuery } from '../queries.ts';
-import { Choice, type Option, optionsOf } from '../ui/choice.tsx';
+import { Choice, type Option, optionsOf, useSearchParam } from '../ui/fields.tsx';
 import { Page } from '../ui/page.tsx';
-import { useSearchParam } from '../ui/use-search-param.ts';
 import './lists.css';
 
 interface ListPageProps {

@@ -2,8 +2,8 @@ import { Button, Group, Text } from '@mantine/core';
 import { type QueryKey, useInfiniteQuery, useQueryClient } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
 import { POLL_MS } from '../queries.ts';
-import { Freshness } from '../ui/freshness.tsx';
 import { Failure, Loading } from '../ui/states.tsx';
+import { Freshness } from '../ui/time.tsx';
 import './lists.css';
 
 interface PageOf<Item> {

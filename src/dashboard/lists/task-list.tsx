@@ -3,7 +3,7 @@ import { useQuery } from '@tanstack/react-query';
 import { Link } from 'wouter';
 import { ask } from '../api.ts';
 import { robotsQuery } from '../queries.ts';
-import { AnchorBadge } from '../ui/anchor-badge.tsx';
+import { AnchorBadge } from '../ui/badge.tsx';
 import { ScrollTable } from '../ui/scroll-table.tsx';
 import { Empty } from '../ui/states.tsx';
 import { Ago } from '../ui/time.tsx';

@@ -1,6 +1,6 @@
-import { Alert, Button, Group, Paper, Skeleton, Stack, Text } from '@mantine/core';
+import { Alert, Button, Container, Group, Paper, Skeleton, Stack, Text } from '@mantine/core';
 import type { UseQueryResult } from '@tanstack/react-query';
-import type { ReactNode } from 'react';
+import { Component, type ReactNode } from 'react';
 
 export function Loading({ what, rows = 3 }: { what: string; rows?: number }) {
   return (
@@ -52,4 +52,27 @@ export function Loaded<Data>({ query, what, children }: LoadedProps<Data>) {
   if (query.data !== undefined) return children(query.data);
   if (query.isError) return <Failure error={query.error} onRetry={query.refetch} />;
   return <Loading what={what} />;
+}
+
+/** In the place of what threw while it was drawn; after an update of the service its old files are gone. */
+export class Crashed extends Component<{ children: ReactNode }, { error: Error | null }> {
+  override state = { error: null };
+
+  static getDerivedStateFromError(error: Error) {
+    return { error };
+  }
+
+  override render() {
+    if (this.state.error === null) return this.props.children;
+    return (
+      <Container size="xs" py="xl">
+        <Alert color="red" title="This page could not be shown" role="alert">
+          <Text size="sm" mb="md">
+            The service may have been updated since the page was opened.
+          </Text>
+          <Button onClick={() => location.reload()}>Load it again</Button>
+        </Alert>
+      </Container>
+    );
+  }
 }

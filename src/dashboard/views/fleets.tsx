@@ -1,13 +1,13 @@
-import { Alert, Button } from '@mantine/core';
+import { Alert, Button, Text } from '@mantine/core';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import type { Fleet } from '../../protocol/fleets.ts';
 import { ask } from '../api.ts';
 import { fleetsQuery } from '../queries.ts';
-import { Freshness } from '../ui/freshness.tsx';
+import { ConfirmDeletion } from '../ui/dialog.tsx';
 import { Page } from '../ui/page.tsx';
 import { Empty, Loaded } from '../ui/states.tsx';
-import { DeleteFleet } from './fleets/delete-fleet.tsx';
+import { Freshness } from '../ui/time.tsx';
 import { FleetForm } from './fleets/fleet-form.tsx';
 import { FleetRows } from './fleets/fleet-rows.tsx';
 
@@ -58,5 +58,29 @@ export default function Fleets() {
       {dialog && 'form' in dialog && <FleetForm fleet={dialog.form} onClose={close} />}
       {dialog && 'deletion' in dialog && <DeleteFleet fleet={dialog.deletion} onClose={close} />}
     </Page>
+  );
+}
+
+interface DeleteFleetProps {
+  fleet: Fleet;
+  onClose: () => void;
+}
+
+export function DeleteFleet({ fleet, onClose }: DeleteFleetProps) {
+  const queries = useQueryClient();
+  return (
+    <ConfirmDeletion
+      word={fleet.name}
+      title={`Delete ${fleet.name}`}
+      onClose={onClose}
+      onDelete={async () => {
+        await ask('DELETE /api/v1/fleets/:id', { params: { id: fleet.id } });
+        await queries.invalidateQueries();
+      }}
+    >
+      <Text size="sm">
+        Its robots stay, with their keys and tasks; they are in no fleet afterwards.
+      </Text>
+    </ConfirmDeletion>
   );
 }

@@ -3,11 +3,10 @@ import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { Link } from 'wouter';
 import { ask } from '../api.ts';
 import { accountQuery, fleetsQuery } from '../queries.ts';
-import { Choice, optionsOf } from '../ui/choice.tsx';
-import { Freshness, useStale } from '../ui/freshness.tsx';
+import { Choice, optionsOf, useSearchParam } from '../ui/fields.tsx';
 import { Page } from '../ui/page.tsx';
 import { Empty, Loaded } from '../ui/states.tsx';
-import { useSearchParam } from '../ui/use-search-param.ts';
+import { Freshness, useStale } from '../ui/time.tsx';
 import { Activity } from './overview/activity.tsx';
 import { Figures } from './overview/figures.tsx';
 

@@ -1,11 +1,14 @@
 import { Button } from '@mantine/core';
-import { useQuery } from '@tanstack/react-query';
+import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
+import { ask, type Reply } from '../api.ts';
 import { fleetsQuery, robotsQuery } from '../queries.ts';
-import { Freshness, useStale } from '../ui/freshness.tsx';
+import { FormDialog } from '../ui/dialog.tsx';
+import { DescriptionField, NameField } from '../ui/fields.tsx';
 import { Page } from '../ui/page.tsx';
 import { Empty, Loaded } from '../ui/states.tsx';
-import { CreateRobot } from './robots/create-robot.tsx';
+import { Freshness, useStale } from '../ui/time.tsx';
+import { KeyDialog } from './robot/key.tsx';
 import { RobotTable } from './robots/robot-table.tsx';
 
 export default function Robots() {
@@ -34,5 +37,36 @@ export default function Robots() {
       </Loaded>
       {isCreating && <CreateRobot onClose={() => setIsCreating(false)} />}
     </Page>
+  );
+}
+
+/** Registers a robot, then shows its key, once. */
+export function CreateRobot({ onClose }: { onClose: () => void }) {
+  const queries = useQueryClient();
+  const [name, setName] = useState('');
+  const [description, setDescription] = useState('');
+  const [made, setMade] = useState<Reply<'POST /api/v1/robots'>>();
+  if (made) {
+    return <KeyDialog robot={made.robot.name} apiKey={made.api_key} onClose={onClose} />;
+  }
+  const create = async () => {
+    const body = { name, ...(description !== '' && { description }) };
+    const reply = await ask('POST /api/v1/robots', { body });
+    // The list may come later than the key.
+    queries.invalidateQueries({ queryKey: ['robots'] });
+    return reply;
+  };
+  return (
+    <FormDialog
+      title="Add robot"
+      submit="Add robot"
+      canSubmit={name.trim() !== ''}
+      onSubmit={create}
+      onDone={setMade}
+      onClose={onClose}
+    >
+      <NameField value={name} onChange={setName} />
+      <DescriptionField value={description} onChange={setDescription} />
+    </FormDialog>
   );
 }

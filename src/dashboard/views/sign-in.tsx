@@ -3,8 +3,7 @@ import { type Query, useMutation, useQuery, useQueryClient } from '@tanstack/rea
 import { useEffect, useState } from 'react';
 import { Link } from 'wouter';
 import { accountQuery, chainQuery } from '../queries.ts';
-import { Brand } from '../ui/brand.tsx';
-import { ColorSchemeButton } from '../ui/color-scheme-button.tsx';
+import { Brand, ColorSchemeButton } from '../shell.tsx';
 import { type SignInStep, signIn } from '../wallet/sign-in.ts';
 import { iconOf, rememberWallet, useWallets, type Wallet } from '../wallet/wallets.ts';
 import './sign-in.css';

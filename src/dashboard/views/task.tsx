@@ -1,14 +1,15 @@
+import { Text } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { Link, useParams } from 'wouter';
+import type { TaskDetail } from '../../protocol/resources.ts';
 import { ask } from '../api.ts';
 import { robotsQuery } from '../queries.ts';
-import { AnchorBadge } from '../ui/anchor-badge.tsx';
-import { Freshness } from '../ui/freshness.tsx';
+import { AnchorBadge } from '../ui/badge.tsx';
 import { Page } from '../ui/page.tsx';
 import { Failure, Loading } from '../ui/states.tsx';
-import { Ago } from '../ui/time.tsx';
+import { Ago, dateAndTime, Freshness } from '../ui/time.tsx';
+import { Hex, Json } from '../ui/values.tsx';
 import { AnchorCard } from './task/anchor-card.tsx';
-import { ClaimCard } from './task/claim-card.tsx';
 import { ProofCard } from './task/proof-card.tsx';
 import { ReceiptCard } from './task/receipt-card.tsx';
 
@@ -49,5 +50,39 @@ export default function Task() {
         <ProofCard taskId={task.id} anchor={anchor} />
       </div>
     </Page>
+  );
+}
+
+/** What was promised before the work. */
+export function ClaimCard({ task }: { task: TaskDetail }) {
+  return (
+    <section className="card" aria-labelledby="claim">
+      <h2 className="card-title" id="claim">
+        Claim
+      </h2>
+      <dl className="facts">
+        <dt>Task</dt>
+        <dd>
+          <Hex value={task.id} what="task id" />
+        </dd>
+        <dt>Claimed</dt>
+        <dd>{dateAndTime(task.created_at)}</dd>
+        {task.occurred_at && (
+          <>
+            <dt>By its own clock</dt>
+            <dd>{task.occurred_at}</dd>
+          </>
+        )}
+      </dl>
+      {task.description && <p className="description">{task.description}</p>}
+      <h3 className="card-title sub-title">Expected result</h3>
+      {task.expected_result === null ? (
+        <Text size="sm" c="dimmed">
+          None was stated.
+        </Text>
+      ) : (
+        <Json value={task.expected_result} what="expected result" />
+      )}
+    </section>
   );
 }

@@ -4,10 +4,10 @@ import { decodePayload } from '../../proof/payload.ts';
 import type { AnchorTransaction } from '../../protocol/resources.ts';
 import { ask, ServiceError } from '../api.ts';
 import { Badge } from '../ui/badge.tsx';
-import { Hex, shorten } from '../ui/copy.tsx';
 import { Page } from '../ui/page.tsx';
 import { Empty, Failure, Loading } from '../ui/states.tsx';
 import { dateAndTime } from '../ui/time.tsx';
+import { Hex, shorten } from '../ui/values.tsx';
 
 /** An anchoring transaction, for chains that have no explorer. */
 export default function Transaction() {

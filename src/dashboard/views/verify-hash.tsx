@@ -1,7 +1,7 @@
 import { Link, useParams, useSearchParams } from 'wouter';
-import { shorten } from '../ui/copy.tsx';
 import { Page } from '../ui/page.tsx';
 import { Empty } from '../ui/states.tsx';
+import { shorten } from '../ui/values.tsx';
 import { HashResult, useVerification } from './verify/hash-result.tsx';
 
 /** One proof, for everyone who has its hash: a page to share. */

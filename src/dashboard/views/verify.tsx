@@ -2,8 +2,7 @@ import { Button, Text, TextInput } from '@mantine/core';
 import { type FormEvent, useState } from 'react';
 import { useLocation } from 'wouter';
 import { Page } from '../ui/page.tsx';
-import { FileDrop } from './verify/file-drop.tsx';
-import { FileResult } from './verify/file-result.tsx';
+import { FileDrop, FileResult } from './verify/file-result.tsx';
 import type { Subject } from './verify/read-subject.ts';
 
 /** Where anyone checks a proof, by its hash or by a file. */

@@ -1,10 +1,10 @@
 import { Alert, Button, Text } from '@mantine/core';
 import { useMutation, useQuery } from '@tanstack/react-query';
+import type { ChainDetails } from '../../protocol/resources.ts';
 import { chainQuery } from '../queries.ts';
 import { Badge } from '../ui/badge.tsx';
 import { Loaded } from '../ui/states.tsx';
-import { switchNetwork } from './switch-network.ts';
-import { useUsedWallet, useWalletChain } from './wallets.ts';
+import { errorCodeOf, useUsedWallet, useWalletChain, type Wallet, WalletError } from './wallets.ts';
 
 /** The anchoring network, and the way to put the wallet on it. Everything works without. */
 export function NetworkCard() {
@@ -59,5 +59,48 @@ export function NetworkCard() {
         )}
       </Loaded>
     </section>
+  );
+}
+
+/** EIP-3085: the wallet does not know the chain; some wallets wrap the code. */
+const UNKNOWN_CHAIN = 4902;
+
+/** Puts the wallet on the anchoring network, adding it where the wallet does not know it. */
+export async function switchNetwork({ provider }: Wallet, { params }: ChainDetails): Promise<void> {
+  const chainId = params.chainId as `0x${string}`;
+  const goThere = () =>
+    provider.request({ method: 'wallet_switchEthereumChain', params: [{ chainId }] });
+  try {
+    await goThere();
+  } catch (error) {
+    if (!isUnknownChain(error)) throw told(error);
+    if (params.rpcUrls.length === 0) {
+      throw new WalletError(
+        `The wallet does not know ${params.chainName}, and the service offers no public RPC address to add it with. Add the network in the wallet.`,
+      );
+    }
+    try {
+      await provider.request({
+        method: 'wallet_addEthereumChain',
+        params: [{ ...params, chainId }],
+      });
+      await goThere();
+    } catch (refusal) {
+      throw told(refusal);
+    }
+  }
+}
+
+function isUnknownChain(error: unknown): boolean {
+  const inner = (error as { data?: { originalError?: unknown } } | null)?.data?.originalError;
+  return errorCodeOf(error) === UNKNOWN_CHAIN || errorCodeOf(inner) === UNKNOWN_CHAIN;
+}
+
+function told(error: unknown): WalletError {
+  if (errorCodeOf(error) === 4001) {
+    return new WalletError('The change of network was rejected in the wallet.');
+  }
+  return new WalletError(
+    `The wallet failed: ${error instanceof Error ? error.message : 'unknown'}`,
   );
 }

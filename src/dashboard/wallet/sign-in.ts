@@ -1,6 +1,5 @@
 import { ask, type Reply, ServiceError } from '../api.ts';
-import { errorCodeOf, WalletError } from './wallet-error.ts';
-import type { Wallet } from './wallets.ts';
+import { errorCodeOf, type Wallet, WalletError } from './wallets.ts';
 
 export type SignInStep = 'connecting' | 'signing' | 'verifying';
 

@@ -2,7 +2,7 @@ import { Alert, Button, Group, Text } from '@mantine/core';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { accountQuery } from '../queries.ts';
-import { shorten } from '../ui/copy.tsx';
+import { shorten } from '../ui/values.tsx';
 import { signIn } from './sign-in.ts';
 import { useUsedWallet, useWalletAccount, type Wallet } from './wallets.ts';
 

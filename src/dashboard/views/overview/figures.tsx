@@ -4,9 +4,8 @@ import type { ReactNode } from 'react';
 import { Link } from 'wouter';
 import type { Stats } from '../../../protocol/telemetry.ts';
 import { type Account, chainQuery } from '../../queries.ts';
-import { Badge } from '../../ui/badge.tsx';
+import { Badge, StateBadge } from '../../ui/badge.tsx';
 import { ether } from '../../ui/ether.ts';
-import { StateBadge } from '../../ui/robot-state.tsx';
 
 interface FiguresProps {
   stats: Stats;

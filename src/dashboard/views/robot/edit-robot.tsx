@@ -1,11 +1,12 @@
+import { Text } from '@mantine/core';
 import { useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
+import { useLocation } from 'wouter';
 import type { Fleet } from '../../../protocol/fleets.ts';
 import type { Robot } from '../../../protocol/resources.ts';
 import { ask } from '../../api.ts';
-import { Choice, optionsOf } from '../../ui/choice.tsx';
-import { FormDialog } from '../../ui/form-dialog.tsx';
-import { DescriptionField, NameField } from '../../ui/text-fields.tsx';
+import { ConfirmDeletion, FormDialog } from '../../ui/dialog.tsx';
+import { Choice, DescriptionField, NameField, optionsOf } from '../../ui/fields.tsx';
 
 interface EditRobotProps {
   robot: Robot;
@@ -45,5 +46,34 @@ export function EditRobot({ robot, fleets, onClose }: EditRobotProps) {
         onChange={setFleetId}
       />
     </FormDialog>
+  );
+}
+
+interface DeleteRobotProps {
+  robot: Robot;
+  onClose: () => void;
+}
+
+export function DeleteRobot({ robot, onClose }: DeleteRobotProps) {
+  const queries = useQueryClient();
+  const [, navigate] = useLocation();
+  return (
+    <ConfirmDeletion
+      word={robot.name}
+      title={`Delete ${robot.name}`}
+      onClose={onClose}
+      onDelete={async () => {
+        await ask('DELETE /api/v1/robots/:id', { params: { id: robot.id } });
+        navigate('/robots');
+        queries.removeQueries({ queryKey: ['robots', robot.id] });
+        await queries.invalidateQueries();
+      }}
+    >
+      <Text size="sm">
+        Its tasks, telemetry and events go with it, and its key ends at once. Proofs that wait to be
+        signed are cancelled; those that are signed already are anchored and charged. Its proofs can
+        no longer be looked up here, but bundles that were saved stay valid.
+      </Text>
+    </ConfirmDeletion>
   );
 }

@@ -5,7 +5,7 @@ import type { Fleet } from '../../../protocol/fleets.ts';
 import type { limits } from '../../../protocol/limits.ts';
 import type { Robot } from '../../../protocol/resources.ts';
 import { ask } from '../../api.ts';
-import { Choice, optionsOf } from '../../ui/choice.tsx';
+import { Choice, optionsOf } from '../../ui/fields.tsx';
 
 const AT_ONCE: typeof limits.robotsPerAssignment = 100;
 

@@ -1,7 +1,7 @@
 import { Checkbox, Table, Text } from '@mantine/core';
 import { Link } from 'wouter';
 import type { Robot } from '../../../protocol/resources.ts';
-import { StateBadge } from '../../ui/robot-state.tsx';
+import { StateBadge } from '../../ui/badge.tsx';
 import { Ago } from '../../ui/time.tsx';
 
 interface RobotRowProps {

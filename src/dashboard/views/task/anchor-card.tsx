@@ -1,8 +1,8 @@
 import { Alert, Text } from '@mantine/core';
 import type { Anchor, Verification } from '../../../protocol/resources.ts';
-import { stateNames } from '../../ui/anchor-badge.tsx';
-import { Hex } from '../../ui/copy.tsx';
+import { stateNames } from '../../ui/badge.tsx';
 import { Ago } from '../../ui/time.tsx';
+import { Hex } from '../../ui/values.tsx';
 import './task.css';
 
 const stages = ['queued', 'submitted', 'included', 'safe', 'finalized'] as const;

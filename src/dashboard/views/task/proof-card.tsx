@@ -1,14 +1,13 @@
 import { Alert, Button, Group, Text } from '@mantine/core';
-import { useMutation, useQuery } from '@tanstack/react-query';
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { hashProof } from '../../../proof/hash.ts';
 import type { Proof } from '../../../proof/index.ts';
 import type { Anchor } from '../../../protocol/resources.ts';
 import { ask, ServiceError } from '../../api.ts';
-import { Json } from '../../ui/json.tsx';
-import { saveJson } from '../../ui/save-json.ts';
+import { ConfirmDeletion } from '../../ui/dialog.tsx';
 import { Failure, Loading } from '../../ui/states.tsx';
-import { EraseEvidence } from './erase-evidence.tsx';
+import { Json, saveJson } from '../../ui/values.tsx';
 
 interface ProofCardProps {
   taskId: string;
@@ -112,5 +111,33 @@ function EvidenceText({ query, hash }: EvidenceTextProps) {
           : 'Hashed in this browser: it is not the evidence of the proof hash.'}
       </Text>
     </>
+  );
+}
+
+interface EraseEvidenceProps {
+  taskId: string;
+  onClose: () => void;
+}
+
+/** Erases what a robot handed in; its hash stays, so that who has kept it can still prove it. */
+export function EraseEvidence({ taskId, onClose }: EraseEvidenceProps) {
+  const queries = useQueryClient();
+  return (
+    <ConfirmDeletion
+      word="erase"
+      title="Erase the evidence"
+      submit="Erase for good"
+      onClose={onClose}
+      onDelete={async () => {
+        await ask('DELETE /api/v1/tasks/:id/proof', { params: { id: taskId } });
+        await queries.invalidateQueries({ queryKey: ['proof', taskId] });
+      }}
+    >
+      <Text size="sm">
+        The service forgets what the robot handed in, for good. The hash, the anchor and the receipt
+        stay, and whoever has the evidence in a file can still prove it. Download it first if you
+        may need it.
+      </Text>
+    </ConfirmDeletion>
   );
 }

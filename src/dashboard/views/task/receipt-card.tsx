@@ -1,10 +1,8 @@
 import { Button, Group } from '@mantine/core';
 import { Link } from 'wouter';
 import type { Verification } from '../../../protocol/resources.ts';
-import { Hex } from '../../ui/copy.tsx';
-import { saveJson } from '../../ui/save-json.ts';
 import { dateAndTime } from '../../ui/time.tsx';
-import { VerifyCommand } from '../../ui/verify-command.tsx';
+import { Hex, saveJson, VerifyCommand } from '../../ui/values.tsx';
 import './task.css';
 
 /** What the robot was given for its proof. */

@@ -1,9 +1,11 @@
+import './verify.css';
 import { Alert, Text } from '@mantine/core';
+import { type DragEvent, useId, useState } from 'react';
 import { auditBundleAlone } from '../../../proof/audit-bundle.ts';
-import { Hex } from '../../ui/copy.tsx';
-import { Checks } from './checks.tsx';
-import { HashResult } from './hash-result.tsx';
-import type { Subject } from './read-subject.ts';
+import { Icon } from '../../ui/icon.tsx';
+import { Hex } from '../../ui/values.tsx';
+import { Checks, HashResult } from './hash-result.tsx';
+import { readSubject, type Subject } from './read-subject.ts';
 
 /** What a file says by itself, and what the chain says to it. */
 export function FileResult({ subject }: { subject: Subject }) {
@@ -40,5 +42,48 @@ export function FileResult({ subject }: { subject: Subject }) {
       </section>
       <HashResult hash={bundle.proof_hash} taskId={bundle.task.id} bundle={bundle} />
     </>
+  );
+}
+
+/** Takes evidence or a bundle, dropped or chosen. */
+export function FileDrop({ onSubject }: { onSubject: (subject: Subject) => void }) {
+  const id = useId();
+  const [over, setOver] = useState(false);
+  const take = async (files: FileList | null) => {
+    const file = files?.[0];
+    if (file !== undefined) onSubject(await readSubject(file));
+  };
+  const onDrop = (event: DragEvent) => {
+    event.preventDefault();
+    setOver(false);
+    take(event.dataTransfer.files);
+  };
+  return (
+    <div className="drop" data-over={over || undefined}>
+      <input
+        id={id}
+        type="file"
+        accept=".json,application/json"
+        onChange={({ currentTarget }) => {
+          take(currentTarget.files);
+          // The same file may be chosen again.
+          currentTarget.value = '';
+        }}
+      />
+      <label
+        htmlFor={id}
+        onDragOver={(event) => {
+          event.preventDefault();
+          setOver(true);
+        }}
+        onDragLeave={() => setOver(false)}
+        onDrop={onDrop}
+      >
+        <Icon name="file" size={28} />
+        <span>
+          Drop evidence or a bundle here, or <u>choose a file</u>
+        </span>
+      </label>
+    </div>
   );
 }

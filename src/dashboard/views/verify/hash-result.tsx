@@ -1,3 +1,5 @@
+import './verify.css';
+import './verify.css';
 import { useQuery } from '@tanstack/react-query';
 import { auditAnchor, type ChainFacts } from '../../../proof/audit-anchor.ts';
 import { auditBundle } from '../../../proof/audit-bundle.ts';
@@ -7,10 +9,8 @@ import type { PublicVerification } from '../../../protocol/resources.ts';
 import { ask, ServiceError } from '../../api.ts';
 import { Icon } from '../../ui/icon.tsx';
 import { Empty, Failure, Loading } from '../../ui/states.tsx';
-import { VerifyCommand } from '../../ui/verify-command.tsx';
-import { Checks } from './checks.tsx';
+import { VerifyCommand } from '../../ui/values.tsx';
 import { ProofFacts } from './proof-facts.tsx';
-import './verify.css';
 
 interface HashResultProps {
   hash: string;
@@ -142,4 +142,21 @@ function verdictOf({ verified, anchor }: PublicVerification, checks: AuditCheck[
     title: 'Not verified',
     text: 'The chain does not hold what is stated. The checks below say where they differ.',
   };
+}
+
+/** Each check, with what it found. */
+export function Checks({ checks }: { checks: AuditCheck[] }) {
+  return (
+    <ul className="checks">
+      {checks.map(({ name, ok, detail }) => (
+        <li key={name} data-ok={ok}>
+          <Icon name={ok ? 'check' : 'cross'} />
+          <span>
+            <span className="hidden">{ok ? 'Holds: ' : 'Fails: '}</span>
+            {detail}
+          </span>
+        </li>
+      ))}
+    </ul>
+  );
 }

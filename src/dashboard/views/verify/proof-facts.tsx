@@ -1,7 +1,7 @@
 import type { PublicVerification } from '../../../protocol/resources.ts';
 import { Badge } from '../../ui/badge.tsx';
-import { Hex } from '../../ui/copy.tsx';
 import { Ago, dateAndTime } from '../../ui/time.tsx';
+import { Hex } from '../../ui/values.tsx';
 
 /** What is stated of a proof. */
 export function ProofFacts({ stated }: { stated: PublicVerification }) {

@@ -1,5 +1,7 @@
 import { Button } from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
 import { useEffect, useRef, useState } from 'react';
+import { chainQuery } from '../queries.ts';
 
 type Outcome = 'copied' | 'refused';
 
@@ -77,4 +79,30 @@ export function Command({ value, what }: CopyProps) {
       <Copy value={value} what={what} />
     </div>
   );
+}
+
+/** The command that checks `subject` (a file, or a hash and its options) with a node of the reader's choice. */
+export function VerifyCommand({ subject }: { subject: string }) {
+  const { data: chain } = useQuery(chainQuery);
+  const rpcUrl = chain?.params.rpcUrls[0] ?? 'https://rpc.example.org';
+  return <Command value={`svc verify ${subject} --rpc-url ${rpcUrl}`} what="command" />;
+}
+
+/** A document as it is, scrolled where it is long, by the keyboard too. */
+export function Json({ value, what }: { value: unknown; what: string }) {
+  return (
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls is reached by the keyboard
+    <section className="json" aria-label={what} tabIndex={0}>
+      <pre>{JSON.stringify(value, null, 2)}</pre>
+    </section>
+  );
+}
+
+/** Hands a document to the person as a file. */
+export function saveJson(name: string, document: unknown): void {
+  const text = `${JSON.stringify(document, null, 2)}\n`;
+  const address = URL.createObjectURL(new Blob([text], { type: 'application/json' }));
+  const link = Object.assign(window.document.createElement('a'), { href: address, download: name });
+  link.click();
+  URL.revokeObjectURL(address);
 }

@@ -1,7 +1,72 @@
 import { Alert, Button, Checkbox, Group, Stack, Text } from '@mantine/core';
+import { useQueryClient } from '@tanstack/react-query';
 import { useEffect, useState } from 'react';
-import { Command } from '../../ui/copy.tsx';
-import { Dialog } from '../../ui/dialog.tsx';
+import type { Robot } from '../../../protocol/resources.ts';
+import { ask, type Reply } from '../../api.ts';
+import { Dialog, FormDialog } from '../../ui/dialog.tsx';
+import { Command } from '../../ui/values.tsx';
+
+interface RotateKeyProps {
+  robot: Robot;
+  onClose: () => void;
+}
+
+/** Gives a robot a new key, which is shown once, in the place of the old one. */
+export function RotateKey({ robot, onClose }: RotateKeyProps) {
+  const queries = useQueryClient();
+  const [made, setMade] = useState<Reply<'POST /api/v1/robots/:id/rotate-key'>>();
+  if (made) return <KeyDialog robot={robot.name} apiKey={made.api_key} onClose={onClose} />;
+  const rotate = async () => {
+    const reply = await ask('POST /api/v1/robots/:id/rotate-key', { params: { id: robot.id } });
+    // The robot may be read later than its key is shown.
+    queries.invalidateQueries({ queryKey: ['robots'] });
+    return reply;
+  };
+  const hasKey = robot.key_hint !== null;
+  return (
+    <FormDialog
+      title={hasKey ? `Rotate the key of ${robot.name}` : `Give ${robot.name} a key`}
+      submit={hasKey ? 'Rotate key' : 'Give a key'}
+      onSubmit={rotate}
+      onDone={setMade}
+      onClose={onClose}
+    >
+      <Text>
+        {hasKey
+          ? 'The robot gets a new key, and the one that it has ends at once: until the new one is on it, its calls are refused.'
+          : 'The robot has no key: its calls are refused until it has the new one.'}
+      </Text>
+    </FormDialog>
+  );
+}
+
+interface RevokeKeyProps {
+  robot: Robot;
+  onClose: () => void;
+}
+
+/** Ends a robot's key, for one that leaked; everything that the robot did stays. */
+export function RevokeKey({ robot, onClose }: RevokeKeyProps) {
+  const queries = useQueryClient();
+  return (
+    <FormDialog
+      title={`Revoke the key of ${robot.name}`}
+      submit="Revoke key"
+      isDangerous
+      onSubmit={async () => {
+        await ask('DELETE /api/v1/robots/:id/key', { params: { id: robot.id } });
+        await queries.invalidateQueries({ queryKey: ['robots'] });
+      }}
+      onDone={onClose}
+      onClose={onClose}
+    >
+      <Text>
+        Its key ends at once, and no other takes its place: every call of the robot is refused until
+        you give it a new key. Its tasks, proofs and telemetry stay.
+      </Text>
+    </FormDialog>
+  );
+}
 
 interface KeyDialogProps {
   robot: string;

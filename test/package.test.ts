@@ -18,7 +18,7 @@ const shapes = [
   /^dist\/svc-server\/([\w-]+\.js|third-party-licenses\.txt)$/,
   /^dist\/dashboard\/(index\.html|icon\.svg|color-scheme\.js|third-party-licenses\.txt)$/,
   /^dist\/dashboard\/assets\/[\w-]+\.(js|css)(\.gz)?$/,
-  /^pages\/cli-login\/(index\.html|page\.(css|js))$/,
+  /^dist\/dashboard\/cli-login\/(index\.html|page\.(css|js))$/,
   /^contracts\/ProofVerifier\.sol$/,
   /^deploy\/[\w-]+\.(conf|sh|yml)$/,
   /^docs\/((decisions|guides)\/)?[\w-]+\.md$/,

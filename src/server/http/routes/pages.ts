@@ -112,7 +112,7 @@ export async function docsPage(scope: FastifyInstance): Promise<void> {
   }
 }
 
-const loginFolder = path.join(packageFolder, 'pages/cli-login');
+const loginFolder = path.join(packageFolder, 'dist/dashboard/cli-login');
 
 /** `/cli-login`: where a wallet hands a session to the command line. */
 export async function cliLoginPage(scope: FastifyInstance): Promise<void> {

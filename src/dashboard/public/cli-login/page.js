@@ -1,5 +1,5 @@
-// Hands a session to the command line: a wallet of this browser signs in, its owner allows it, and the code
-// goes to 127.0.0.1 alone. Everything that others say is written as text, never as markup.
+// The page that `svc login` opens: a wallet of this browser signs in, its owner allows the command line, and the
+// browser sends the code to 127.0.0.1. The page writes foreign text as text, never as markup.
 
 const query = new URLSearchParams(location.search);
 const challenge = query.get('challenge') ?? '';
@@ -7,40 +7,67 @@ const state = query.get('state');
 const port = query.get('port');
 const machine = query.get('name') ?? '';
 
-const byId = (id) => document.getElementById(id);
+/**
+ * An EIP-1193 provider and how its wallet introduces itself (EIP-6963).
+ * @typedef {{ request: (call: { method: string, params?: unknown[] }) => Promise<any> }} Provider
+ * @typedef {{ uuid?: string, name?: string, icon?: string }} WalletInfo
+ */
 
-/** Parts of the page that come and go. */
+/** @param {string} id */
+function byId(id) {
+  const element = document.getElementById(id);
+  if (element === null) throw new Error(`The page has no ${id}`);
+  return element;
+}
+
+/**
+ * Shows these sections and hides the others.
+ * @param {string[]} ids
+ */
 function show(...ids) {
   for (const id of ['request', 'wallets', 'consent', 'handover']) {
     byId(id).hidden = !ids.includes(id);
   }
 }
 
-function tell(text) {
+/** @param {string} text */
+function showStatus(text) {
   byId('status').textContent = text;
 }
 
-function fail(text) {
-  byId('fault').textContent = text;
-  byId('fault').hidden = false;
-  tell('');
+/** @param {string} text */
+function showError(text) {
+  byId('error').textContent = text;
+  byId('error').hidden = false;
+  showStatus('');
 }
 
-/** Whether the command line asked as it does; both of state and port, or, to type the code in, neither. */
+/** Whether the link is complete: it has both state and port, or neither if the code is typed into the terminal. */
 function isRequest() {
   if (!/^[\w-]{43}$/.test(challenge)) return false;
   if (state === null && port === null) return true;
-  return /^[\w-]{16,128}$/.test(state ?? '') && /^[1-9]\d{0,4}$/.test(port ?? '') && port <= 65535;
+  return (
+    /^[\w-]{16,128}$/.test(state ?? '') &&
+    /^[1-9]\d{0,4}$/.test(port ?? '') &&
+    Number(port) <= 65535
+  );
 }
 
-/** Sends the browser back to the command line, which listens on this machine only. */
+/**
+ * Sends the browser back to the command line, which listens on this machine only.
+ * @param {Record<string, string>} answer
+ */
 function goBack(answer) {
   const target = new URL(`http://127.0.0.1:${port}/callback`);
-  target.search = new URLSearchParams({ ...answer, state }).toString();
+  target.search = new URLSearchParams({ ...answer, state: state ?? '' }).toString();
   location.replace(target.href);
 }
 
-/** One request to the service. Throws its message where it refuses. */
+/**
+ * Sends one request to the service. Throws the service's message if the service refuses.
+ * @param {string} path
+ * @param {object} [body]
+ */
 async function ask(path, body) {
   const response = await fetch(path, {
     ...(body && {
@@ -54,11 +81,14 @@ async function ask(path, body) {
   throw Object.assign(new Error(answer.message), { code: answer.error });
 }
 
-/** Wallets announce themselves, early or late (EIP-6963); `found` is told of each once. */
+/**
+ * Finds the wallets of this browser, which announce themselves at any time (EIP-6963).
+ * @param {(info: WalletInfo, provider: Provider) => void} found called once for each wallet
+ */
 function discoverWallets(found) {
   const known = new Set();
-  window.addEventListener('eip6963:announceProvider', ({ detail }) => {
-    const { info, provider } = detail ?? {};
+  window.addEventListener('eip6963:announceProvider', (event) => {
+    const { info, provider } = /** @type {CustomEvent} */ (event).detail ?? {};
     if (typeof provider?.request !== 'function' || known.has(info?.uuid)) return;
     known.add(info?.uuid);
     found(info, provider);
@@ -66,12 +96,14 @@ function discoverWallets(found) {
   window.dispatchEvent(new Event('eip6963:requestProvider'));
 }
 
+/** @param {WalletInfo} info @param {Provider} provider */
 function addWallet(info, provider) {
   const button = document.createElement('button');
   button.type = 'button';
-  if (/^data:image\//.test(info?.icon ?? '')) {
+  const source = String(info?.icon ?? '');
+  if (source.startsWith('data:image/')) {
     const icon = document.createElement('img');
-    icon.src = info.icon;
+    icon.src = source;
     icon.alt = '';
     button.append(icon);
   }
@@ -83,8 +115,9 @@ function addWallet(info, provider) {
   byId('no-wallet').hidden = true;
 }
 
+/** @param {Provider} provider */
 async function signIn(provider) {
-  tell('Waiting for the wallet …');
+  showStatus('Waiting for the wallet …');
   const [address] = await provider.request({ method: 'eth_requestAccounts' });
   const chainId = Number(await provider.request({ method: 'eth_chainId' }));
   const { message } = await ask('/api/auth/challenge', { address, chainId });
@@ -94,16 +127,17 @@ async function signIn(provider) {
     method: 'personal_sign',
     params: [`0x${hex}`, address],
   });
-  tell('Signing in …');
+  showStatus('Signing in …');
   const { wallet } = await ask('/api/auth/verify', { address, signature });
   askForConsent(wallet);
 }
 
+/** @param {string} wallet */
 function askForConsent(wallet) {
   byId('account').textContent = wallet;
   byId('deny').hidden = port === null;
   show('request', 'consent');
-  tell('');
+  showStatus('');
 }
 
 async function allow() {
@@ -113,17 +147,21 @@ async function allow() {
   show('handover');
 }
 
-/** Runs what a button does, once at a time, and shows what went wrong. */
+/**
+ * Runs the work of a button with all buttons disabled, and shows an error.
+ * @param {() => Promise<void>} work
+ */
 async function attempt(work) {
   const buttons = document.querySelectorAll('button');
   for (const button of buttons) button.disabled = true;
-  byId('fault').hidden = true;
+  byId('error').hidden = true;
   try {
     await work();
-  } catch (error) {
+  } catch (cause) {
+    const error = /** @type {Error & { code?: unknown }} */ (cause);
     if (error.code === 'invalid_session' || error.code === 'missing_session') askForWallet();
-    // 4001: EIP-1193, the person refused.
-    fail(error.code === 4001 ? 'The wallet was told no. Try again.' : error.message);
+    // 4001 (EIP-1193): the person refused.
+    showError(error.code === 4001 ? 'The wallet was told no. Try again.' : error.message);
   } finally {
     for (const button of document.querySelectorAll('button')) button.disabled = false;
   }
@@ -131,12 +169,12 @@ async function attempt(work) {
 
 function askForWallet() {
   show('request', 'wallets');
-  tell('');
+  showStatus('');
 }
 
 async function start() {
   if (!isRequest()) {
-    fail('This link is not complete. Start again with svc login.');
+    showError('This link is not complete. Start again with svc login.');
     return;
   }
   const plain = machine.replace(/[\p{Cc}\p{Cf}]/gu, '').slice(0, 80);

@@ -3,7 +3,7 @@ import type { Client } from '../../client/client.ts';
 import type { Route } from '../../protocol/route.ts';
 import { routes } from '../../protocol/routes.ts';
 
-/** As much of a schema as an answer is held against; the bundle keeps no more: rolldown.config.js. */
+/** As much of a schema as an answer is held against; the bundle keeps no more: build/rolldown.config.js. */
 export interface AnswerSchema {
   type?: string;
   required?: readonly string[];

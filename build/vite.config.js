@@ -1,3 +1,4 @@
+// Builds the dashboard from src/dashboard into dist/dashboard, whose files `svc-server` serves.
 import { readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { gzipSync } from 'node:zlib';
@@ -5,22 +6,22 @@ import { defineConfig } from 'vite';
 import { thirdPartyLicenses } from './third-party-licenses.js';
 
 /**
- * uPlot makes a number format of the browser's language when it is loaded, and fails with one that is not
- * BCP 47, such as the `en-US@posix` of Chromium where no locale is set. It has no setting for that, and here
- * every text is English.
+ * uPlot builds a number format from the browser's language when it is loaded, and fails if the language is not
+ * BCP 47, such as the `en-US@posix` of Chromium without a locale. It has no setting for that, and every text of the
+ * dashboard is English.
  */
 const inAnyLocale = {
   name: 'in-any-locale',
   /** @param {string} code @param {string} id */
   transform(code, id) {
     if (!/uPlot\.esm\.js$/.test(id)) return null;
-    const mended = code.replace('domEnv ? nav.language : ', '');
-    if (mended === code) throw new Error('uPlot no longer reads the language where it did');
-    return mended;
+    const fixed = code.replace('domEnv ? nav.language : ', '');
+    if (fixed === code) throw new Error('uPlot no longer reads the language in the expected place');
+    return fixed;
   },
 };
 
-/** Beside each script and style, as it was written, its compressed form, which is what travels. */
+/** Writes each script and style in compressed form too, which the server sends. */
 const compressed = {
   name: 'compressed',
   /** @param {{ dir: string }} options @param {Record<string, unknown>} files */
@@ -35,7 +36,6 @@ const compressed = {
   },
 };
 
-/** The dashboard, from `src/dashboard` into files that `svc-server` serves from the package. */
 export default defineConfig({
   root: 'src/dashboard',
   plugins: [inAnyLocale, compressed, thirdPartyLicenses],
@@ -43,12 +43,12 @@ export default defineConfig({
     outDir: '../../dist/dashboard',
     emptyOutDir: true,
     target: 'es2022',
-    // A data: font or script is one that the content security policy refuses.
+    // The content security policy refuses data: fonts and scripts.
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
     rolldownOptions: {
       onLog(level, log, report) {
-        // 'use client' says something to servers that draw React; none does here.
+        // 'use client' is for servers that render React; none does here.
         if (log.code !== 'MODULE_LEVEL_DIRECTIVE') report(level, log);
       },
     },

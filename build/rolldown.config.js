@@ -1,12 +1,17 @@
+// Bundles `svc` into dist/cli and `svc-server` into dist/svc-server.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { defineConfig } from 'rolldown';
-import { routes } from './dist/protocol/routes.js';
+import { routes } from '../dist/protocol/routes.js';
 import { thirdPartyLicenses } from './third-party-licenses.js';
 
 const require = createRequire(import.meta.url);
 
-/** What TypeScript is to know of a bundle, by file. */
+/**
+ * Writes the types of a bundle's exports, by file.
+ * @param {Record<string, string>} files
+ * @returns {import('rolldown').Plugin}
+ */
 const declarations = (files) => ({
   name: 'declarations',
   generateBundle() {
@@ -19,6 +24,7 @@ const declarations = (files) => ({
 /**
  * conf loads a JSON Schema validator for an option that `svc` does not set, and commander what starts other
  * programs for commands that are programs: both take long to load. Left out, those features would throw.
+ * @type {import('rolldown').Plugin}
  */
 const withoutUnused = {
   name: 'without-unused',
@@ -33,8 +39,9 @@ const withoutUnused = {
 };
 
 /**
- * The client calls routes by method and path, and answers are held to their shape (src/cli/program/check-answers.ts);
- * building the schemas of all takes a third of a start.
+ * The routes table without its schemas, which take a third of a start to build. The client needs method and path,
+ * and src/cli/program/check-answers.ts the shape of the answers.
+ * @type {import('rolldown').Plugin}
  */
 const routesWithoutSchemas = {
   name: 'routes-without-schemas',
@@ -49,7 +56,10 @@ const routesWithoutSchemas = {
   },
 };
 
-/** What an answer is held to; JSON leaves out what is undefined. */
+/**
+ * The part of a schema that answers are checked against; JSON leaves out undefined members.
+ * @param {any} schema @returns {object}
+ */
 function shapeOf({ type, required, properties, items, anyOf, pattern }) {
   return {
     type,
@@ -61,23 +71,28 @@ function shapeOf({ type, required, properties, items, anyOf, pattern }) {
   };
 }
 
+/** @param {object} object @param {(value: any) => unknown} map */
 function mapValues(object, map) {
   return Object.fromEntries(Object.entries(object).map(([name, value]) => [name, map(value)]));
 }
 
-/** Every help text as the bundled program prints it, for `svc` to answer without loading commander. */
+/**
+ * Writes every help text as the bundled program prints it, so that `svc` answers `--help` without loading commander.
+ * @type {import('rolldown').Plugin}
+ */
 const helpTexts = {
   name: 'help-texts',
   async writeBundle({ dir }) {
-    const { helpTexts: make } = require(`./${dir}/help-texts.cjs`);
-    writeFileSync(new URL(`${dir}/help.json`, import.meta.url), JSON.stringify(await make()));
+    const { helpTexts: make } = require(`../${dir}/help-texts.cjs`);
+    writeFileSync(`${dir}/help.json`, JSON.stringify(await make()));
   },
 };
 
 /**
- * `svc` in a few files: reading the hundreds of its packages' own would take longer than most of its
- * commands do. What only some commands need stays apart, and is read by them alone. CommonJS, for loading the
- * first ES module costs a sixth of the start of Node.js itself.
+ * `svc` in a few files: reading the hundreds of files of its packages would take longer than most commands do. A
+ * group of commands is a chunk of its own, which only its commands load. CommonJS, because loading the first ES
+ * module costs a sixth of the start of Node.js.
+ * @type {import('rolldown').RolldownOptions}
  */
 const cli = {
   input: {
@@ -102,7 +117,10 @@ const cli = {
   },
 };
 
-/** What checkpoints.ts starts as a thread. */
+/**
+ * Copies the script that checkpoints.ts starts as a thread.
+ * @type {import('rolldown').Plugin}
+ */
 const checkpointThread = {
   name: 'checkpoint-thread',
   buildStart() {
@@ -114,7 +132,10 @@ const checkpointThread = {
   },
 };
 
-/** siwe loads all of ethers to check signatures, which is not asked of it here: 15 MB. Left out, that would throw. */
+/**
+ * Leaves out ethers (15 MB), which siwe loads to check signatures. viem checks them here; in siwe that would throw.
+ * @type {import('rolldown').Plugin}
+ */
 const siweWithoutEthers = {
   name: 'siwe-without-ethers',
   resolveId(id, importer = '') {
@@ -124,13 +145,14 @@ const siweWithoutEthers = {
 };
 
 /**
- * `svc-server` in a few files without what nothing uses of viem and others: of its own and packages' more than a
- * thousand files, V8 keeps each source with its comments, and Node.js what it knows of each module. ASCII alone,
- * for V8 keeps a source with any other character in two bytes each. Names and lines stay, for stack traces.
+ * `svc-server` in a few files, without the unused parts of viem and other packages. This saves memory: of more than a
+ * thousand files V8 would keep each source with its comments, and Node.js a record of each module. The output is
+ * ASCII, because V8 stores a source with any other character in two bytes each. Names and lines stay for stack traces.
+ * @type {import('rolldown').RolldownOptions}
  */
 const server = {
   input: { program: 'src/server/commands/program.ts' },
-  // apg-js, of siwe, writes 'use strict;', which is none; as an ES module it is strict.
+  // apg-js (of siwe) has 'use strict;' with the semicolon inside the text; an ES module is strict anyway.
   checks: { moduleLevelDirective: false },
   platform: 'node',
   external: [/^(@foundry-rs\/anvil|better-sqlite3|pg|swagger-ui-dist|undici|viem\/chains)(\/|$)/],

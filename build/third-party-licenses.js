@@ -1,15 +1,17 @@
+// Writes the licenses of bundled packages next to a bundle, as most licenses require.
 import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 
 /**
- * Beside a bundle, the licences of the packages whose code is in it, as most of them ask for. Of a package without
- * a text of its own, its name and author.
+ * For a package without a license text: its name and author.
+ * @type {import('rolldown').Plugin}
  */
 export const thirdPartyLicenses = {
   name: 'third-party-licenses',
-  /** @param {unknown} _ @param {Record<string, { moduleIds?: string[] }>} files */
   generateBundle(_, files) {
-    const modules = Object.values(files).flatMap(({ moduleIds = [] }) => moduleIds);
+    const modules = Object.values(files).flatMap((file) =>
+      file.type === 'chunk' ? file.moduleIds : [],
+    );
     const folders = new Set(modules.map(packageFolder).filter((folder) => folder !== undefined));
     const source = [...folders].map(licenseIn).sort().join('\n');
     this.emitFile({ type: 'asset', fileName: 'third-party-licenses.txt', source });

@@ -151,7 +151,7 @@ function pathHere(next: string): string {
   return isHere ? next : '/';
 }
 
-export function NotFound() {
+function NotFound() {
   return (
     <Page title="Not found">
       <Empty title="There is no such page">

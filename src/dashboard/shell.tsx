@@ -142,7 +142,7 @@ export function PublicShell({ children }: { children: ReactNode }) {
 }
 
 /** Who is signed in, and the way out. */
-export function AccountBar() {
+function AccountBar() {
   const { data: account } = useQuery(accountQuery);
   const queries = useQueryClient();
   const signOut = useMutation({

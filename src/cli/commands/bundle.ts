@@ -70,12 +70,12 @@ function soundBundle(body: unknown, id: string): Bundle {
     if (!(error instanceof BundleError)) throw error;
     throw new SvcError('unexpected_answer', `The service's bundle is none: ${error.message}.`);
   }
-  const faults = auditBundleAlone(read).filter(({ ok }) => !ok);
+  const failed = auditBundleAlone(read).filter(({ ok }) => !ok);
   if (read.task.id !== id) {
     throw new SvcError('unexpected_answer', 'The service answered the bundle of another task.');
   }
-  if (faults.length > 0) {
-    const details = faults.map(({ name, detail }) => `${name}: ${detail}`);
+  if (failed.length > 0) {
+    const details = failed.map(({ name, detail }) => `${name}: ${detail}`);
     throw new SvcError('unsound_bundle', `The bundle does not hold: ${details.join('; ')}.`, {
       hint: 'Nothing was written. Tell the operator of the service.',
     });

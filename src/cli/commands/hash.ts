@@ -28,13 +28,19 @@ export async function hashFile(output: Output, file: string): Promise<string> {
   const text = await readText(file);
   const { length } = text;
   const share = (progress: Progress) => (done: number) => progress.at(done / length);
-  const proof = told(output, 'Reading the evidence', (progress) =>
+  const proof = withProgress(output, 'Reading the evidence', (progress) =>
     parseProof(file, text, { onRead: share(progress) }),
   );
-  return told(output, 'Hashing the evidence', (progress) => hashProof(proof, share(progress)));
+  return withProgress(output, 'Hashing the evidence', (progress) =>
+    hashProof(proof, share(progress)),
+  );
 }
 
-function told<Result>(output: Output, what: string, work: (progress: Progress) => Result): Result {
+function withProgress<Result>(
+  output: Output,
+  what: string,
+  work: (progress: Progress) => Result,
+): Result {
   const progress = startProgress(output, what);
   try {
     return work(progress);

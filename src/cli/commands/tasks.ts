@@ -176,11 +176,11 @@ async function watch(
   const { client } = await session();
   const id = taskId(task);
   const deadline = performance.now() + timeout * 1000;
-  for (let told = ''; ; ) {
+  for (let noted = ''; ; ) {
     const { body } = await client.call('getTask', { params: { id } });
     const now = stateOf(body);
-    if (now !== told) output.note(now);
-    told = now;
+    if (now !== noted) output.note(now);
+    noted = now;
     if (reaches(body, until)) return { body, state: 'reached' };
     if (body.anchor?.state === 'failed') return { body, state: 'failed' };
     if (performance.now() + POLL_MS > deadline) return { body, state: 'pending' };

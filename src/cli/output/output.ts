@@ -4,7 +4,7 @@ import { type Column, formatRecord, formatRow, formatTable } from './table.ts';
 
 export type { Column };
 
-export interface OutputOptions {
+interface OutputOptions {
   json: boolean;
   quiet: boolean;
   env: NodeJS.ProcessEnv;

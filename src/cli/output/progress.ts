@@ -13,17 +13,17 @@ export interface Progress {
 
 /** A line on stderr for work that leaves a spinner no time to turn; nothing where nothing may move. */
 export function startProgress({ mayAnimate }: Output, what: string): Progress {
-  const begun = performance.now();
-  let told = '';
+  const startedAt = performance.now();
+  let shown = '';
   return {
     at(share) {
-      if (!mayAnimate || performance.now() - begun < PROGRESS_DELAY_MS) return;
+      if (!mayAnimate || performance.now() - startedAt < PROGRESS_DELAY_MS) return;
       const text = `${what} ${Math.floor(Math.min(share, 1) * 100)} %`;
-      if (text !== told) process.stderr.write(`\r${text}`);
-      told = text;
+      if (text !== shown) process.stderr.write(`\r${text}`);
+      shown = text;
     },
     end() {
-      if (told !== '') process.stderr.write('\r\u001b[K');
+      if (shown !== '') process.stderr.write('\r\u001b[K');
     },
   };
 }

@@ -4,7 +4,7 @@ import type { Route } from '../../protocol/route.ts';
 import { routes } from '../../protocol/routes.ts';
 
 /** As much of a schema as an answer is held against; the bundle keeps no more: build/rolldown.config.js. */
-export interface AnswerSchema {
+interface AnswerSchema {
   type?: string;
   required?: readonly string[];
   properties?: Readonly<Record<string, AnswerSchema>>;
@@ -15,7 +15,7 @@ export interface AnswerSchema {
 
 /**
  * The client, with answers held to the shape that the routes table promises: members that must be there,
- * their JSON types, the forms of texts. What a later service may add, members and words of a list, is no fault.
+ * their JSON types, the forms of texts. What a later service may add, members and words of a list, is no mismatch.
  * Rejects with `unexpected_answer`.
  */
 export function withCheckedAnswers(client: Client, baseUrl: string): Client {
@@ -25,14 +25,14 @@ export function withCheckedAnswers(client: Client, baseUrl: string): Client {
       const { method, path, responses }: Route = routes[name];
       const status = Number(answer.status);
       const schema = responses[status] as AnswerSchema | undefined;
-      const fault =
+      const mismatch =
         schema === undefined
           ? `not with HTTP ${status}`
-          : faultOf(schema, answer.body, 'the answer');
-      if (fault === null) return answer;
+          : mismatchOf(schema, answer.body, 'the answer');
+      if (mismatch === null) return answer;
       throw new SvcError(
         'unexpected_answer',
-        `${baseUrl} answered ${method} ${path} otherwise than a service does: ${fault}.`,
+        `${baseUrl} answered ${method} ${path} otherwise than a service does: ${mismatch}.`,
         { hint: 'svc config list shows the addresses in use; svc doctor compares the versions.' },
       );
     },
@@ -40,11 +40,11 @@ export function withCheckedAnswers(client: Client, baseUrl: string): Client {
 }
 
 /** What the value should be, and where; null where it fits. `place` is where the value stands. */
-function faultOf(schema: AnswerSchema, value: unknown, place: string): string | null {
+function mismatchOf(schema: AnswerSchema, value: unknown, place: string): string | null {
   const { type, anyOf, required = [], properties = {}, items, pattern } = schema;
   if (anyOf !== undefined) {
-    const faults = anyOf.map((one) => faultOf(one, value, place));
-    return faults.includes(null) ? null : (faults[0] ?? null);
+    const mismatches = anyOf.map((one) => mismatchOf(one, value, place));
+    return mismatches.includes(null) ? null : (mismatches[0] ?? null);
   }
   if (type !== undefined && !isOfType(value, type)) return `${place} must be of type ${type}`;
   if (pattern !== undefined && !new RegExp(pattern).test(value as string)) {
@@ -53,21 +53,21 @@ function faultOf(schema: AnswerSchema, value: unknown, place: string): string | 
   if (Array.isArray(value)) {
     return items === undefined
       ? null
-      : firstFault(value, (item) => faultOf(items, item, `an item of ${place}`));
+      : firstMismatch(value, (item) => mismatchOf(items, item, `an item of ${place}`));
   }
   if (type !== 'object') return null;
   const members = value as Record<string, unknown>;
   const missing = required.find((name) => !Object.hasOwn(members, name));
   if (missing !== undefined) return `${place} must have ${missing}`;
-  return firstFault(Object.entries(properties), ([name, member]) =>
-    Object.hasOwn(members, name) ? faultOf(member, members[name], name) : null,
+  return firstMismatch(Object.entries(properties), ([name, member]) =>
+    Object.hasOwn(members, name) ? mismatchOf(member, members[name], name) : null,
   );
 }
 
-function firstFault<Item>(all: readonly Item[], look: (item: Item) => string | null) {
+function firstMismatch<Item>(all: readonly Item[], look: (item: Item) => string | null) {
   for (const item of all) {
-    const fault = look(item);
-    if (fault !== null) return fault;
+    const mismatch = look(item);
+    if (mismatch !== null) return mismatch;
   }
   return null;
 }

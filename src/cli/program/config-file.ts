@@ -55,10 +55,7 @@ export function openConfigFile(env: NodeJS.ProcessEnv, warn: (text: string) => v
     path: file,
     read: () => usable(() => readConfig(file, warn)),
     async update(change) {
-      const [{ default: Conf }, { whileLocked }] = await Promise.all([
-        import('conf'),
-        import('./config-file.ts'),
-      ]);
+      const { default: Conf } = await import('conf');
       usable(() => mkdirSync(folder, { recursive: true }));
       await whileLocked(`${file}.lock`, usable, () => {
         const config = change(readConfig(file, warn));
@@ -133,7 +130,7 @@ const RETRY_MS = 20;
 const ABANDONED_MS = 10_000;
 
 /** Runs `work`, which does not wait, while no other program holds the file; `attempt` runs what touches the disk. */
-export async function whileLocked(
+async function whileLocked(
   file: string,
   attempt: <Result>(use: () => Result) => Result,
   work: () => void,

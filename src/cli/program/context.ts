@@ -25,7 +25,7 @@ export interface Context {
   prompt(): Promise<Prompt>;
   /** Runs `work` with a spinner, where there may be one. */
   wait<Result>(what: string, work: () => Promise<Result>): Promise<Result>;
-  /** How to sign in to the service that was spoken to; null before there is one. */
+  /** How to sign in to the service that was chosen to; null before there is one. */
   signInCommand(): string | null;
 }
 
@@ -33,7 +33,7 @@ export function createContext(options: GlobalOptions, env: NodeJS.ProcessEnv): C
   const { stdout, stderr } = process;
   const { json = false, quiet = false } = options;
   const output = createOutput({ json, quiet, env, stdout, stderr });
-  let spoken: Target | null = null;
+  let chosen: Target | null = null;
   let opened: ConfigFile | null = null;
 
   async function config() {
@@ -42,8 +42,8 @@ export function createContext(options: GlobalOptions, env: NodeJS.ProcessEnv): C
     return opened;
   }
   async function target() {
-    spoken ??= chooseTarget(await config(), options, env);
-    return spoken;
+    chosen ??= chooseTarget(await config(), options, env);
+    return chosen;
   }
   return {
     options,
@@ -70,7 +70,7 @@ export function createContext(options: GlobalOptions, env: NodeJS.ProcessEnv): C
       const { spin } = await import('../output/progress.ts');
       return spin(what, work, output.talkColors.level > 0);
     },
-    signInCommand: () => (spoken === null ? null : signInCommand(spoken)),
+    signInCommand: () => (chosen === null ? null : signInCommand(chosen)),
   };
 }
 

@@ -4,7 +4,7 @@ import type { CommandGroup, CommandSpec } from './command.ts';
 import { type GlobalOptions, globalOptions, type OptionSpec } from './options.ts';
 
 /** Called with the command that was given, its input and the options of every command. */
-export type Dispatch = (
+type Dispatch = (
   spec: CommandSpec,
   input: Record<string, unknown>,
   options: GlobalOptions,

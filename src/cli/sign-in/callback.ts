@@ -4,7 +4,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import { SvcError } from '../../base/svc-error.ts';
 
-export interface Callback {
+interface Callback {
   port: number;
   /** The code that the page sends; rejects with `sign_in_denied`. */
   code: Promise<string>;

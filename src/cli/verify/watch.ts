@@ -16,20 +16,20 @@ export function watchFinding(
   timeout = Number.POSITIVE_INFINITY,
 ): Promise<Finding> {
   const deadline = performance.now() + timeout * 1000;
-  let told = '';
-  const tell = (text: string) => {
-    if (text !== told) output.note(text);
-    told = text;
+  let noted = '';
+  const noteOnce = (text: string) => {
+    if (text !== noted) output.note(text);
+    noted = text;
   };
   return wait('Waiting until the anchor is final', async () => {
     for (;;) {
       const isLast = performance.now() + POLL_MS > deadline;
       const finding = await lookOnce(look, isLast);
-      if (finding instanceof SvcError) tell(`${finding.message}; trying again`);
+      if (finding instanceof SvcError) noteOnce(`${finding.message}; trying again`);
       else {
         if (finding.outcome === 'not_verified' || finding.finality === 'finalized') return finding;
         if (isLast) return { ...finding, outcome: 'pending' };
-        tell(stateOf(finding));
+        noteOnce(stateOf(finding));
       }
       await sleep(POLL_MS);
     }

@@ -1,6 +1,6 @@
 import './charts.css';
 
-export interface Bar {
+interface Bar {
   /** What the bar stands for: an hour, a day, a range. */
   label: string;
   /** By series, from the bottom up. */

@@ -33,11 +33,11 @@ class Ticker {
   };
 }
 
-export const everySecond = new Ticker(1000);
+const everySecond = new Ticker(1000);
 const everyTenSeconds = new Ticker(10_000);
 
 /** The time in ms, told anew every second. */
-export function useSeconds(): number {
+function useSeconds(): number {
   return useSyncExternalStore(everySecond.subscribe, everySecond.now);
 }
 

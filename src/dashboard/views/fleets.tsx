@@ -66,7 +66,7 @@ interface DeleteFleetProps {
   onClose: () => void;
 }
 
-export function DeleteFleet({ fleet, onClose }: DeleteFleetProps) {
+function DeleteFleet({ fleet, onClose }: DeleteFleetProps) {
   const queries = useQueryClient();
   return (
     <ConfirmDeletion

@@ -41,7 +41,7 @@ export default function Robots() {
 }
 
 /** Registers a robot, then shows its key, once. */
-export function CreateRobot({ onClose }: { onClose: () => void }) {
+function CreateRobot({ onClose }: { onClose: () => void }) {
   const queries = useQueryClient();
   const [name, setName] = useState('');
   const [description, setDescription] = useState('');

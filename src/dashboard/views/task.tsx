@@ -54,7 +54,7 @@ export default function Task() {
 }
 
 /** What was promised before the work. */
-export function ClaimCard({ task }: { task: TaskDetail }) {
+function ClaimCard({ task }: { task: TaskDetail }) {
   return (
     <section className="card" aria-labelledby="claim">
       <h2 className="card-title" id="claim">

@@ -9,13 +9,13 @@ import type { Subject } from './verify/read-subject.ts';
 export default function Verify() {
   const [, navigate] = useLocation();
   const [hash, setHash] = useState('');
-  const [fault, setFault] = useState<string | null>(null);
+  const [error, setError] = useState<string | null>(null);
   const [subject, setSubject] = useState<Subject | null>(null);
   const submit = (event: FormEvent) => {
     event.preventDefault();
     const given = hash.trim().toLowerCase();
     if (/^0x[0-9a-f]{64}$/.test(given)) navigate(`/verify/${given}`);
-    else setFault('A proof hash is 0x and 64 hex digits.');
+    else setError('A proof hash is 0x and 64 hex digits.');
   };
   return (
     <Page
@@ -34,10 +34,10 @@ export default function Verify() {
               autoComplete="off"
               spellCheck={false}
               value={hash}
-              error={fault}
+              error={error}
               onChange={({ currentTarget }) => {
                 setHash(currentTarget.value);
-                setFault(null);
+                setError(null);
               }}
             />
             <Button type="submit" mt="md">

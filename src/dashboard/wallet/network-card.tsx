@@ -66,14 +66,14 @@ export function NetworkCard() {
 const UNKNOWN_CHAIN = 4902;
 
 /** Puts the wallet on the anchoring network, adding it where the wallet does not know it. */
-export async function switchNetwork({ provider }: Wallet, { params }: ChainDetails): Promise<void> {
+async function switchNetwork({ provider }: Wallet, { params }: ChainDetails): Promise<void> {
   const chainId = params.chainId as `0x${string}`;
   const goThere = () =>
     provider.request({ method: 'wallet_switchEthereumChain', params: [{ chainId }] });
   try {
     await goThere();
   } catch (error) {
-    if (!isUnknownChain(error)) throw told(error);
+    if (!isUnknownChain(error)) throw walletErrorOf(error);
     if (params.rpcUrls.length === 0) {
       throw new WalletError(
         `The wallet does not know ${params.chainName}, and the service offers no public RPC address to add it with. Add the network in the wallet.`,
@@ -86,7 +86,7 @@ export async function switchNetwork({ provider }: Wallet, { params }: ChainDetai
       });
       await goThere();
     } catch (refusal) {
-      throw told(refusal);
+      throw walletErrorOf(refusal);
     }
   }
 }
@@ -96,7 +96,7 @@ function isUnknownChain(error: unknown): boolean {
   return errorCodeOf(error) === UNKNOWN_CHAIN || errorCodeOf(inner) === UNKNOWN_CHAIN;
 }
 
-function told(error: unknown): WalletError {
+function walletErrorOf(error: unknown): WalletError {
   if (errorCodeOf(error) === 4001) {
     return new WalletError('The change of network was rejected in the wallet.');
   }

@@ -40,7 +40,10 @@ async function connect(provider: Provider): Promise<`0x${string}`> {
   try {
     accounts = await provider.request({ method: 'eth_requestAccounts' });
   } catch (error) {
-    throw told(error, 'The wallet was not connected: its request was closed. Nothing was signed.');
+    throw walletErrorOf(
+      error,
+      'The wallet was not connected: its request was closed. Nothing was signed.',
+    );
   }
   const [address] = accounts;
   if (address !== undefined) return address;
@@ -53,7 +56,7 @@ async function sign(provider: Provider, address: `0x${string}`, message: string)
   try {
     return await provider.request({ method: 'personal_sign', params: [`0x${hex}`, address] });
   } catch (error) {
-    throw told(
+    throw walletErrorOf(
       error,
       'The signature was rejected in the wallet. Signing is free and sends no transaction; try again when ready.',
     );
@@ -68,7 +71,7 @@ async function refuseSwitch(provider: Provider, address: string): Promise<void> 
   );
 }
 
-function told(error: unknown, rejected: string): WalletError {
+function walletErrorOf(error: unknown, rejected: string): WalletError {
   const code = errorCodeOf(error);
   if (code === 4001) return new WalletError(rejected);
   if (code === -32002) {
@@ -84,10 +87,10 @@ function told(error: unknown, rejected: string): WalletError {
   );
 }
 
-/** Answers the ms since: the one clock stands still while the computer sleeps, the other may be set back. */
+/** Returns the ms since now. The first clock stops while the computer sleeps; the second can be set back. */
 function startWatch(): () => number {
-  const [ran, told] = [performance.now(), Date.now()];
-  return () => Math.max(performance.now() - ran, Date.now() - told);
+  const [steady, wall] = [performance.now(), Date.now()];
+  return () => Math.max(performance.now() - steady, Date.now() - wall);
 }
 
 /** Milliseconds from the message's own times, so that this computer's clock may be wrong. */

@@ -31,10 +31,10 @@ export function useWalletAccount(wallet: Wallet | undefined): string | null | un
   useEffect(() => {
     if (wallet === undefined) return;
     const { provider } = wallet;
-    const tell = (accounts: readonly string[]) => setAccount(accounts[0] ?? null);
-    provider.request({ method: 'eth_accounts' }).then(tell, () => {});
-    provider.on?.('accountsChanged', tell);
-    return () => provider.removeListener?.('accountsChanged', tell);
+    const update = (accounts: readonly string[]) => setAccount(accounts[0] ?? null);
+    provider.request({ method: 'eth_accounts' }).then(update, () => {});
+    provider.on?.('accountsChanged', update);
+    return () => provider.removeListener?.('accountsChanged', update);
   }, [wallet]);
   return account;
 }

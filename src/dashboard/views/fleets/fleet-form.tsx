@@ -25,7 +25,7 @@ export function FleetForm({ fleet, onClose }: FleetFormProps) {
   const [shift, setShift] = useState(fleet?.shift ?? '');
   const [tagText, setTagText] = useState(fleet?.tags.join(', ') ?? '');
   const tags = tagsIn(tagText);
-  const tagFault = faultOf(tags);
+  const tagError = errorOf(tags);
   const save = async () => {
     await send(fleet, { name, tags }, { description, location, shift });
     await queries.invalidateQueries({ queryKey: ['fleets'] });
@@ -34,7 +34,7 @@ export function FleetForm({ fleet, onClose }: FleetFormProps) {
     <FormDialog
       title={fleet === null ? 'Add fleet' : `Edit ${fleet.name}`}
       submit={fleet === null ? 'Add fleet' : 'Save'}
-      canSubmit={name.trim() !== '' && tagFault === null}
+      canSubmit={name.trim() !== '' && tagError === null}
       onSubmit={save}
       onDone={onClose}
       onClose={onClose}
@@ -59,7 +59,7 @@ export function FleetForm({ fleet, onClose }: FleetFormProps) {
         label="Tags"
         description="Separated by commas"
         value={tagText}
-        error={tagFault}
+        error={tagError}
         onChange={({ currentTarget }) => setTagText(currentTarget.value)}
       />
       <DescriptionField value={description} onChange={setDescription} />
@@ -89,7 +89,7 @@ function tagsIn(text: string): string[] {
   return [...new Set(tags.filter((tag) => tag !== ''))];
 }
 
-function faultOf(tags: string[]): string | null {
+function errorOf(tags: string[]): string | null {
   if (tags.length > TAGS) return `At most ${TAGS} tags`;
   if (tags.some((tag) => [...tag].length > TAG_LENGTH))
     return `At most ${TAG_LENGTH} characters each`;

@@ -13,7 +13,7 @@ export const columns: readonly { column: Column; label: string; isWide: boolean 
   { column: 'seen', label: 'Last seen', isWide: true },
 ];
 
-export interface Sorting {
+interface Sorting {
   by: Column;
   down: boolean;
 }

@@ -120,7 +120,7 @@ interface EraseEvidenceProps {
 }
 
 /** Erases what a robot handed in; its hash stays, so that who has kept it can still prove it. */
-export function EraseEvidence({ taskId, onClose }: EraseEvidenceProps) {
+function EraseEvidence({ taskId, onClose }: EraseEvidenceProps) {
   const queries = useQueryClient();
   return (
     <ConfirmDeletion

@@ -9,7 +9,7 @@ import { readSubject, type Subject } from './read-subject.ts';
 
 /** What a file says by itself, and what the chain says to it. */
 export function FileResult({ subject }: { subject: Subject }) {
-  if (subject.kind === 'fault') {
+  if (subject.kind === 'error') {
     return (
       <Alert color="red" role="alert" title={`${subject.file} can not be checked`}>
         {subject.message}

@@ -1,5 +1,4 @@
 import './verify.css';
-import './verify.css';
 import { useQuery } from '@tanstack/react-query';
 import { auditAnchor, type ChainFacts } from '../../../proof/audit-anchor.ts';
 import { auditBundle } from '../../../proof/audit-bundle.ts';

@@ -17,25 +17,26 @@ import type { limits } from '../../../protocol/limits.ts';
 export type Subject =
   | { kind: 'evidence'; file: string; hash: Hex }
   | { kind: 'bundle'; file: string; bundle: Bundle }
-  | { kind: 'fault'; file: string; message: string };
+  | { kind: 'error'; file: string; message: string };
 
 const MAX_BYTES: typeof limits.bodyBytes = 2_097_152;
 
 /** Reads evidence or a bundle as strictly as the service does. Nothing leaves the browser. */
 export async function readSubject(file: File): Promise<Subject> {
-  const fault = (message: string): Subject => ({ kind: 'fault', file: file.name, message });
-  if (file.size > MAX_BYTES) return fault('It is larger than anything that can be anchored here.');
+  const unreadable = (message: string): Subject => ({ kind: 'error', file: file.name, message });
+  if (file.size > MAX_BYTES)
+    return unreadable('It is larger than anything that can be anchored here.');
   const bytes = new Uint8Array(await file.arrayBuffer());
   try {
     const document = parseStrictJson(decodeUtf8(bytes), { maxDepth: MAX_BUNDLE_DEPTH });
     if (saysItIsBundle(document)) {
       return { kind: 'bundle', file: file.name, bundle: readBundle(document) };
     }
-    if (!isProof(document)) return fault('Evidence is a JSON object or array.');
+    if (!isProof(document)) return unreadable('Evidence is a JSON object or array.');
     return { kind: 'evidence', file: file.name, hash: hashProof(document) };
   } catch (error) {
     if (error instanceof StrictJsonError || error instanceof BundleError) {
-      return fault(`${error.message}.`);
+      return unreadable(`${error.message}.`);
     }
     throw error;
   }

@@ -1,3 +1,4 @@
+// `svc`: loads as little as the command line needs, runs the command and returns its exit code.
 import { readFileSync } from 'node:fs';
 import { runProgram } from '../base/run-program.ts';
 import { packageVersion } from '../base/version.ts';
@@ -10,7 +11,7 @@ export function run(): void {
   void runProgram(main);
 }
 
-/** Runs `svc` and answers its exit code. */
+/** Runs `svc` and returns its exit code. */
 export async function main(argv: string[]): Promise<number> {
   const words = argv.slice(2);
   const text = knownText(words);
@@ -52,7 +53,7 @@ export async function main(argv: string[]): Promise<number> {
   }
 }
 
-/** What nothing needs to be loaded for: version and help, as they were when this was built. */
+/** Version and help, which the build wrote down, so that nothing has to be loaded to print them. */
 function knownText(words: readonly string[]): string | null {
   const option = words.at(-1) ?? '';
   if (words.length === 1 && ['--version', '-V'].includes(option)) return `${packageVersion()}\n`;
@@ -62,7 +63,7 @@ function knownText(words: readonly string[]): string | null {
   return Object.hasOwn(texts, path) ? texts[path] : null;
 }
 
-/** Leaves the cursor shown, on a line of its own. */
+/** Shows the cursor again, on a new line. */
 function interrupted(): void {
   if (process.stderr.isTTY) process.stderr.write('\u001b[?25h\n');
   process.exit(exitCodes.interrupted);

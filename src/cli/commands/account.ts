@@ -1,3 +1,4 @@
+// `svc whoami` and `svc credits`: the account of the session.
 import type { Answer } from '../../protocol/routes.ts';
 import type { Column } from '../output/output.ts';
 import { noteRest, readPages } from '../output/pages.ts';

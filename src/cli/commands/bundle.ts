@@ -1,3 +1,4 @@
+// `svc bundle`: writes the file that proves a task without the service.
 import { randomUUID } from 'node:crypto';
 import { realpath, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { SvcError } from '../../base/svc-error.ts';
@@ -33,7 +34,7 @@ interface BundleInput {
   evidence: boolean;
 }
 
-/** `svc bundle TASK`: everything that proves a task to anybody with a node; nothing where it contradicts itself. */
+/** Writes nothing if the bundle contradicts itself. */
 async function bundle({ session, output, wait }: Context, input: BundleInput): Promise<void> {
   const { client } = await session();
   const params = { id: taskId(input.task) };
@@ -61,7 +62,7 @@ async function bundle({ session, output, wait }: Context, input: BundleInput): P
   else output.note(`Written to ${input.output}`);
 }
 
-/** Checks all that needs no chain. Throws `unexpected_answer`. */
+/** Checks everything that needs no chain. Throws `unexpected_answer`, `unsound_bundle`. */
 function soundBundle(body: unknown, id: string): Bundle {
   let read: Bundle;
   try {
@@ -92,10 +93,10 @@ async function save(file: string, text: string): Promise<void> {
   }
 }
 
-/** The whole text, durable, or what was there before. */
+/** Writes the whole text durably, or leaves the file as it was. */
 async function writeWhole(file: string, text: string): Promise<void> {
   const found = await stat(file).catch(() => null);
-  // A pipe or a device is written to, never replaced.
+  // Write to a pipe or a device; never replace it.
   if (found !== null && !found.isFile()) return writeFile(file, text);
   const target = found === null ? file : await realpath(file);
   const part = `${target}.${randomUUID()}.part`;

@@ -1,3 +1,4 @@
+// `svc chain`: the service's anchoring network.
 import type { LoneCommand } from '../program/command.ts';
 import type { Context } from '../program/context.ts';
 
@@ -17,7 +18,7 @@ export const chainCommand: LoneCommand = {
   run: chain,
 };
 
-/** `svc chain`: needs no session. */
+/** Needs no session. */
 async function chain(
   { target, client, output }: Context,
   { addToWalletJson }: { addToWalletJson?: true },

@@ -1,3 +1,4 @@
+// `svc completion`: scripts that make a shell ask `svc __complete`.
 import { SvcError } from '../../base/svc-error.ts';
 import type { LoneCommand } from '../program/command.ts';
 import type { Context } from '../program/context.ts';
@@ -15,7 +16,7 @@ export const completionCommand: LoneCommand = {
   run: completion,
 };
 
-/** Each hands the words before the cursor to `svc __complete`, and takes a candidate and its meaning a line. */
+/** Each script passes the words before the cursor to `svc __complete`, and reads a candidate and its meaning per line. */
 const scripts: Readonly<Record<string, string>> = {
   bash: `_svc() {
   local candidate meaning

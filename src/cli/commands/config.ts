@@ -1,3 +1,4 @@
+// `svc config`: the profiles of this machine.
 import { SvcError } from '../../base/svc-error.ts';
 import { showTime } from '../output/table.ts';
 import type { CommandSpec } from '../program/command.ts';
@@ -32,7 +33,7 @@ export const configCommands: readonly CommandSpec[] = [
   },
 ];
 
-/** `svc config list`; sessions are never shown. */
+/** Never shows sessions. */
 async function listProfiles({ config, output }: Context): Promise<void> {
   const { current, profiles } = (await config()).read();
   const items = Object.entries(profiles).map(([name, { url, wallet, session, expires_at }]) => ({

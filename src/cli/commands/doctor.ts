@@ -1,3 +1,4 @@
+// `svc doctor`: checks everything that `svc` depends on.
 import { SvcError } from '../../base/svc-error.ts';
 import { packageVersion } from '../../base/version.ts';
 import type { Client } from '../../client/client.ts';
@@ -23,7 +24,6 @@ interface Check {
   detail: string;
 }
 
-/** `svc doctor`: the exit code is that of the first check that fails. */
 async function doctor(context: Context): Promise<ExitCode> {
   const { target, client, output, wait } = context;
   const { url } = await target();
@@ -80,7 +80,7 @@ async function clock(guest: Client): Promise<string> {
   const now = Date.now();
   const theirs = Date.parse(headers.get('date') ?? '');
   if (Number.isNaN(theirs)) return 'the service does not tell the time';
-  // The header's time is cut to the second.
+  // The Date header has no fractions of a second.
   const off = Math.max(0, theirs - now, asked - (theirs + 1000));
   if (off <= CLOCK_TOLERANCE_MS) return 'agrees with the service';
   throw new SvcError('clock_wrong', `This clock is ${Math.round(off / 1000)} s off.`, {
@@ -106,7 +106,7 @@ async function chain(guest: Client): Promise<string> {
   return `${body.name}, id ${body.chain_id}${body.testnet ? ', a test network' : ''}`;
 }
 
-/** Asks the endpoint that is offered to wallets; auditors may know a better one. */
+/** Asks the endpoint that the service offers to wallets; auditors may use another. */
 async function rpc(guest: Client): Promise<string> {
   const { body } = await guest.call('getChain');
   const [url] = body.params.rpcUrls;
@@ -132,7 +132,7 @@ async function chainIdAt(url: ChainDetails['params']['rpcUrls'][number]): Promis
     const { result } = (await response.json()) as { result?: unknown };
     if (typeof result === 'string' && /^0x[0-9a-f]+$/i.test(result)) return Number(result);
   } catch {
-    // Its text may hold the URL; what matters is that there was no answer.
+    // The message may contain the URL with its secrets: report only that there was no answer.
   }
   throw new SvcError('chain_unavailable', `${new URL(url).origin} does not answer.`);
 }

@@ -1,3 +1,4 @@
+// `svc events`: events of robots, as a list or followed.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { SvcError } from '../../base/svc-error.ts';
 import type { OpsEvent, Severity } from '../../protocol/telemetry.ts';
@@ -73,7 +74,7 @@ async function events(
   return exitCodes.done;
 }
 
-/** Ends with Ctrl-C alone; a service that is away for a while is waited for. */
+/** Runs until Ctrl-C, and keeps trying while the service does not answer. */
 async function tail(
   { output }: Context,
   read: ReadEvents,
@@ -103,7 +104,7 @@ async function tail(
   }
 }
 
-/** What came since `known`, newest first, and the newest page, to know the next ones by. */
+/** The events since `known`, newest first, and the newest page, which is the next `known`. */
 async function readNew(
   read: ReadEvents,
   known: readonly OpsEvent[],
@@ -124,9 +125,9 @@ async function readNew(
 }
 
 /**
- * How many of a page can be new: those before the oldest known one, because what two instances write at once may come
- * into the list in another order than it stands there, and with times of two clocks. Where none is known they were
- * deleted, and the list must not be read to its end.
+ * How many events of a page can be new: those before the oldest known one. Two instances that write at once may insert
+ * between known events, with times of two clocks. If no event of the page is known, the known ones were deleted: the
+ * time ends the search then, so that the list is not read to its end.
  */
 function endOfNew(
   items: readonly OpsEvent[],
@@ -138,14 +139,14 @@ function endOfNew(
   return old === -1 ? items.length : old;
 }
 
-/** An event's id is unique for its robot alone. */
+/** Event ids are unique per robot. */
 function keyOf({ robot_id, id }: OpsEvent): string {
   return `${robot_id} ${id}`;
 }
 
 function columnsOf({ output }: Context, nameOf: (id: string) => string): Column<OpsEvent>[] {
   const { colors } = output;
-  // Another severity, of a later service, has no colour.
+  // A severity that a later service adds has no color.
   const paint = new Map([
     ['info', colors.dim],
     ['warn', colors.yellow],

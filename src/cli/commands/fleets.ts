@@ -1,3 +1,4 @@
+// `svc fleets`: groups of robots.
 import { SvcError } from '../../base/svc-error.ts';
 import type { Fleet } from '../../protocol/fleets.ts';
 import { allFleets, findFleet, fleetArgument, pickEach } from '../input/find.ts';

@@ -1,3 +1,4 @@
+// `svc hash`: the proof hash of evidence.
 import { hashProof } from '../../proof/hash.ts';
 import { parseProof, readText } from '../input/files.ts';
 import type { Output } from '../output/output.ts';
@@ -12,7 +13,6 @@ export const hashCommand: LoneCommand = {
   run: hash,
 };
 
-/** `svc hash FILE`: the hash that the service would anchor, one line each file. */
 async function hash({ output }: Context, { file: files }: { file: string[] }): Promise<void> {
   const hashes: { file: string; proof_hash: string }[] = [];
   for (const file of files) {
@@ -23,7 +23,7 @@ async function hash({ output }: Context, { file: files }: { file: string[] }): P
   if (output.asksJson) output.json({ hashes });
 }
 
-/** The proof hash of evidence in a file, or from standard input for `-`; large evidence with progress. */
+/** The proof hash of evidence in a file, or in standard input for `-`. Large evidence shows progress. */
 export async function hashFile(output: Output, file: string): Promise<string> {
   const text = await readText(file);
   const { length } = text;

@@ -1,3 +1,4 @@
+// `svc help`: help for commands, exit codes and variables.
 import { SvcError } from '../../base/svc-error.ts';
 import type { Output } from '../output/output.ts';
 import type { CommandGroup, LoneCommand } from '../program/command.ts';
@@ -54,7 +55,7 @@ async function help(
   command.outputHelp();
 }
 
-/** Variables of `svc`. */
+/** Variables that `svc` reads. */
 export const environment: Readonly<Record<string, string>> = {
   SVC_URL: 'origin of the service, where --url is not given',
   SVC_PROFILE: 'profile to use, where --profile is not given',

@@ -1,3 +1,4 @@
+// `svc login`: signs a wallet in and keeps the session in a profile.
 import { SvcError } from '../../base/svc-error.ts';
 import type { Client } from '../../client/client.ts';
 import { readLine } from '../input/prompt.ts';
@@ -100,13 +101,13 @@ async function signIn(
     throw new SvcError('usage', 'Nobody can be asked to sign in.', { hint: 'Use --key-file.' });
   }
   if (input.manual) return byHand(context, guest, url, input.address);
-  // A wrong address is better said at once than waited for in a browser.
+  // Report a wrong address now, before a browser opens.
   await guest.call('getHealth');
   const { signInByBrowser, signInByCode } = await import('../sign-in/browser.ts');
   return (input.browser ? signInByBrowser : signInByCode)(context, guest, url);
 }
 
-/** The message is data, to be signed to the byte; everything else is talk. */
+/** Prints the message on stdout, because it must be signed to the byte; everything else goes to stderr. */
 async function byHand(
   context: Context,
   guest: Client,
@@ -125,7 +126,7 @@ async function byHand(
   return openSession(guest, address, signature);
 }
 
-/** Makes it the current profile: of that name, or of that service and wallet. Answers its name. */
+/** Keeps the session in a profile, which becomes the current one. Returns the profile's name. */
 async function keep(
   config: ConfigFile,
   url: string,

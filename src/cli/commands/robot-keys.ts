@@ -1,3 +1,4 @@
+// `svc robots rotate-key` and `revoke-key`: API keys of robots.
 import { findRobot, robotArgument } from '../input/find.ts';
 import type { CommandSpec } from '../program/command.ts';
 import type { Context } from '../program/context.ts';
@@ -48,7 +49,7 @@ async function revokeKey(context: Context, choice: Choice): Promise<void> {
   output.note(`${output.quote(name)} has no key now; svc robots rotate-key gives it one.`);
 }
 
-/** `afterwards` ends the sentence that asks. */
+/** `afterwards` completes the sentence of the question. */
 async function confirmEndOfKey(
   context: Context,
   { robot: text, yes = false }: Choice,
@@ -62,7 +63,7 @@ async function confirmEndOfKey(
   return { client, id, name };
 }
 
-/** What to do with a key that was just shown. */
+/** Tells what to do with a key that was just shown. */
 export function noteKey({ output }: Context, name: string): void {
   output.note(
     `This is the only time that the key of ${output.quote(name)} is shown.\n` +

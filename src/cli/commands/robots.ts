@@ -1,3 +1,4 @@
+// `svc robots`: registers, shows, moves and deletes robots.
 import { SvcError } from '../../base/svc-error.ts';
 import type { Robot } from '../../protocol/resources.ts';
 import {
@@ -130,7 +131,7 @@ async function showRobot(
   await output.record({ robot }, fieldsOf(robot, fleet));
 }
 
-/** The same for every command that answers a robot. */
+/** Used by every command that prints one robot. */
 export function fieldsOf(robot: Robot, fleet: string | null): Field[] {
   return [
     ['id', robot.id],
@@ -162,7 +163,7 @@ async function createRobot(
     body: { name, ...(description !== undefined && { description }) },
   });
   const { id } = body.robot;
-  // The key is out before anything else can fail: it is never shown again.
+  // Print the key before anything else can fail: it is never shown again.
   if (!output.asksJson) {
     const key = escapeText(body.api_key);
     output.line(output.isTerminal ? key : `${escapeText(id)}\t${key}`);

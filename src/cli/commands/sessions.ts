@@ -1,3 +1,4 @@
+// `svc sessions` and `svc logout`: sessions of the account.
 import type { Client } from '../../client/client.ts';
 import { pickOne } from '../input/find.ts';
 import { readPages } from '../output/pages.ts';
@@ -56,7 +57,7 @@ export const logoutCommand: LoneCommand = {
   run: logout,
 };
 
-/** `svc logout`: the session is forgotten once the service has ended it. */
+/** Forgets the session only after the service has ended it. */
 async function logout({ config, target, client, output }: Context): Promise<void> {
   const { url, profile } = await target();
   if (profile?.session) {
@@ -70,7 +71,7 @@ async function logout({ config, target, client, output }: Context): Promise<void
   if (output.asksJson) output.json({ signed_out: true });
 }
 
-/** Somebody may have signed in again, or removed the profile, meanwhile. */
+/** Leaves the configuration as it is if the profile was removed or signed in again in the meantime. */
 function withoutSession(config: Config, { name, session }: NamedProfile): Config {
   const profile = Object.hasOwn(config.profiles, name) ? config.profiles[name] : undefined;
   if (profile === undefined || profile.session !== session) return config;

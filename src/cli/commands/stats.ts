@@ -1,3 +1,4 @@
+// `svc stats`: statistics of the account or of a fleet.
 import type { Answer } from '../../protocol/routes.ts';
 import { findFleet } from '../input/find.ts';
 import type { Field } from '../output/output.ts';
@@ -52,7 +53,7 @@ function chartsOf({ battery, ...history }: Stats): Field[] {
 
 const LEVELS = [...'▁▂▃▄▅▆▇█'];
 
-/** One character for each value, as high as its part of the highest. */
+/** One bar character for each value, scaled to the highest value. */
 function bars(values: readonly number[]): string {
   const highest = Math.max(...values, 1);
   return values

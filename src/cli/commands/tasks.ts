@@ -1,3 +1,4 @@
+// `svc tasks`: tasks of robots and the state of their anchors.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { SvcError } from '../../base/svc-error.ts';
 import type { Finality } from '../../protocol/resources.ts';
@@ -111,7 +112,7 @@ async function showTask({ session, output }: Context, { task }: { task: string }
   await output.record(body, fieldsOf(body));
 }
 
-/** Throws `usage` where it is no id: tasks have no names, and too many of them begin alike. */
+/** Throws `usage` for anything but a whole id: tasks have no names, and many ids begin alike. */
 export function taskId(text: string): string {
   const id = text.toLowerCase();
   if (/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(id)) return id;
@@ -120,7 +121,7 @@ export function taskId(text: string): string {
   });
 }
 
-/** The same for every command that answers a task. */
+/** Used by every command that prints one task. */
 export function fieldsOf({ task, anchor, verification }: TaskAnswer): Field[] {
   return [
     ['id', task.id],
@@ -151,7 +152,7 @@ interface WatchInput {
   timeout?: number;
 }
 
-/** `svc tasks watch TASK`: done when anchored as surely as asked, failed when the chain refused it. */
+/** Ends with 0 at the finality of `--until`, and fails if the chain refused the anchor. */
 async function watchTask(context: Context, input: WatchInput): Promise<0> {
   const { output, wait } = context;
   const { body, state } = await wait('Waiting for the anchor', () => watch(context, input));

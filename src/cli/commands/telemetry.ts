@@ -1,3 +1,4 @@
+// `svc telemetry`: samples of a robot, or a series of them.
 import { SvcError } from '../../base/svc-error.ts';
 import type { Resolution, Sample, SeriesPoint } from '../../protocol/telemetry.ts';
 import { findRobot, robotArgument } from '../input/find.ts';

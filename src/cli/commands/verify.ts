@@ -1,3 +1,4 @@
+// `svc verify`: checks a proof with the service or with nodes of the chain.
 import { SvcError } from '../../base/svc-error.ts';
 import { auditBundleAlone } from '../../proof/audit-bundle.ts';
 import { isProven } from '../../proof/audit-check.ts';
@@ -62,13 +63,12 @@ const exitCodeOf: Record<Finding['outcome'], ExitCode> = {
   pending: exitCodes.pending,
 };
 
-/** `svc verify`: holds a hash, a receipt or a bundle, and evidence if given, against the chain. */
 async function verify(context: Context, input: VerifyInput): Promise<ExitCode> {
   const { anchorAddress, rpcUrl = [], watch, timeout } = input;
   if (anchorAddress !== undefined && !/^0x[0-9a-fA-F]{40}$/.test(anchorAddress)) {
     throw new SvcError('usage', '--anchor-address must be an address: 0x and 40 hex digits.');
   }
-  // Also where it is written in another way.
+  // Compare in normal form: the same endpoint may be written in two ways.
   const endpoints = rpcUrl.map((url) => (URL.canParse(url) ? new URL(url).href : url));
   if (new Set(endpoints).size < endpoints.length) {
     throw new SvcError('usage', 'The same --rpc-url twice would agree with itself.');
@@ -90,7 +90,7 @@ interface Sources {
   anchorAddress: string | undefined;
 }
 
-/** With nodes to read, a document is held against them alone, and a hash against them by what the service states. */
+/** With RPC URLs, a document is checked against the nodes alone; a hash is checked by what the service states. */
 async function find(context: Context, sources: Sources): Promise<Finding> {
   const { subject, evidence, rpcUrls } = sources;
   const readsChain = rpcUrls.length > 0;
@@ -155,7 +155,7 @@ function takeWord(
   };
 }
 
-/** A bundle's title is proven with its claim; a receipt has neither title nor name. */
+/** Statements without a proof. A bundle proves its title with the claim; a receipt has neither title nor name. */
 function unproven({ bundle }: Subject, word: Word | null): Record<string, string> {
   if (bundle !== null) return { robot_name: bundle.task.robot_name };
   if (word === null) return {};

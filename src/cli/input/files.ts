@@ -1,3 +1,4 @@
+// Reads the files that a command is given: text, JSON and evidence.
 import { readFile } from 'node:fs/promises';
 import { buffer } from 'node:stream/consumers';
 import { SvcError } from '../../base/svc-error.ts';
@@ -7,18 +8,18 @@ import { type ParseOptions, parseStrictJson } from '../../proof/strict-json.ts';
 import { StrictJsonError } from '../../proof/strict-json-error.ts';
 import { decodeUtf8 } from '../../proof/utf8.ts';
 
-/** The text of a file, or of standard input for `-`. */
+/** Reads a file as UTF-8 text; `-` is standard input. */
 export async function readText(file: string): Promise<string> {
   const bytes = await readBytes(file);
-  return saying(file, () => decodeUtf8(bytes));
+  return namingFile(file, () => decodeUtf8(bytes));
 }
 
-/** A JSON document, read as strictly as the service reads a proof; `file` says where the text is from. */
+/** Parses JSON as strictly as the service parses evidence. Errors name `file`. */
 export function parseJson(file: string, text: string, options: ParseOptions = {}): JsonValue {
-  return saying(file, () => parseStrictJson(text, options));
+  return namingFile(file, () => parseStrictJson(text, options));
 }
 
-/** Evidence: a JSON object or array. */
+/** Parses evidence: a JSON object or array. */
 export function parseProof(file: string, text: string, options: ParseOptions = {}): Proof {
   const value = parseJson(file, text, options);
   if (!isProof(value)) {
@@ -27,8 +28,8 @@ export function parseProof(file: string, text: string, options: ParseOptions = {
   return value;
 }
 
-/** Says in which file the fault is. */
-function saying<Result>(file: string, read: () => Result): Result {
+/** Adds the name of the file to a parse error. */
+function namingFile<Result>(file: string, read: () => Result): Result {
   try {
     return read();
   } catch (error) {
@@ -46,7 +47,7 @@ async function readBytes(file: string): Promise<Uint8Array> {
   }
 }
 
-/** For a sentence. */
+/** The name of a file in a sentence. */
 export function nameOf(file: string): string {
   return file === '-' ? 'standard input' : file;
 }

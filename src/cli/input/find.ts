@@ -1,3 +1,4 @@
+// Robots and fleets as a person names them: by id, beginning of an id, or exact name.
 import { SvcError } from '../../base/svc-error.ts';
 import type { Client } from '../../client/client.ts';
 import type { Fleet } from '../../protocol/fleets.ts';
@@ -29,21 +30,21 @@ export async function allFleets(client: Client): Promise<Fleet[]> {
   return (await readPages((query) => client.call('listFleets', { query }))).items;
 }
 
-/** The robot that a person means by id, beginning of an id, or exact name. Throws as `pickOne`. */
+/** Finds a robot by id, beginning of an id, or exact name. Throws like `pickOne`. */
 export async function findRobot(client: Client, text: string): Promise<Robot> {
   const id = text.toLowerCase();
   if (UUID.test(id)) return (await client.call('getRobot', { params: { id } })).body.robot;
   return pickOne('robot', text, await allRobots(client));
 }
 
-/** The same for a fleet. */
+/** Finds a fleet by id, beginning of an id, or exact name. Throws like `pickOne`. */
 export async function findFleet(client: Client, text: string): Promise<Fleet> {
   const id = text.toLowerCase();
   if (UUID.test(id)) return (await client.call('getFleet', { params: { id } })).body.fleet;
   return pickOne('fleet', text, await allFleets(client));
 }
 
-/** Several, found in one list and in the order they are named. */
+/** Finds several items in one list, without duplicates, in the order of `texts`. Throws like `pickOne`. */
 export function pickEach<Item extends Named>(
   kind: string,
   texts: readonly string[],
@@ -58,8 +59,8 @@ interface Named {
 }
 
 /**
- * The one item whose name is the text or whose id begins with it. Throws `not_found`, and `ambiguous` with
- * the candidates in its hint.
+ * Finds the only item whose name is the text or whose id begins with it. Throws `not_found`, and `ambiguous` with
+ * the candidates in the hint.
  */
 export function pickOne<Item extends Named>(
   kind: string,
@@ -82,7 +83,7 @@ export function pickOne<Item extends Named>(
   });
 }
 
-/** Names of robots by id, for a person; programs go by the id, and nothing is asked for them. */
+/** Maps robot ids to names on a terminal. Piped output and JSON keep the ids, and no request is made. */
 export async function robotNames(client: Client, output: Output): Promise<(id: string) => string> {
   if (!output.isTerminal || output.asksJson) return (id) => id;
   const names = new Map((await allRobots(client)).map(({ id, name }) => [id, name]));

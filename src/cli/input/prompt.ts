@@ -1,3 +1,4 @@
+// Questions to the person at the terminal: a line, a secret, a confirmation.
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { Writable } from 'node:stream';
@@ -5,11 +6,11 @@ import { SvcError } from '../../base/svc-error.ts';
 import { escapeText } from '../output/escape.ts';
 
 export interface Prompt {
-  /** Whether a person can be asked. */
+  /** Whether there is a terminal to ask on. */
   readonly isPossible: boolean;
-  /** One line from standard input, asked for on stderr. Throws `usage` where nobody can be asked. */
+  /** Asks on stderr for one line of standard input. Throws `usage` without a terminal. */
   line(question: string): Promise<string>;
-  /** The same, not shown while it is typed. */
+  /** Like `line`, without showing what is typed. */
   secret(question: string): Promise<string>;
   /**
    * Lets a dangerous command go on if the person types the name of what it changes. Throws `not_confirmed` for
@@ -45,14 +46,13 @@ export function createPrompt(allowed: boolean): Prompt {
 }
 
 /**
- * Asks on stderr for the next line of standard input, a terminal or not. Of a hidden answer nothing is ever
- * shown: echo is off before the question invites to type. Rejects with `interrupted` on Ctrl-C, and `usage`
- * at the end of the input.
+ * Asks on stderr for the next line of standard input, which need not be a terminal. For a hidden answer, echo is off
+ * before the question is shown. Rejects with `interrupted` on Ctrl-C, and `usage` at the end of the input.
  */
 export async function readLine(question: string, { hidden = false } = {}): Promise<string> {
   const terminal = process.stdin.isTTY === true;
   const output = hidden ? new Writable({ write: (_, __, done) => done() }) : process.stderr;
-  // The terminal is silent from here on; the interface itself shows what it reads.
+  // From here on the terminal does not echo; the readline interface prints what is typed.
   const lines = createInterface({ input: process.stdin, output, terminal, historySize: 0 });
   const ended = new AbortController();
   const { signal } = ended;

@@ -1,10 +1,11 @@
+// Escapes foreign text, so that it cannot control the terminal.
 /** Characters that move the cursor, hide or reorder text: controls, and Unicode's format characters. */
 const UNSAFE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/gu;
 
-/** Compiling the other takes longer than most tables do. */
+/** Checked first: compiling UNSAFE takes longer than printing most tables. */
 const PLAIN = /^[\x20-\x7e]*$/;
 
-/** Text of somebody else, fit for a terminal: what it could do there is shown as an escape instead. */
+/** Foreign text for a terminal, with unsafe characters as `\u{…}`. */
 export function escapeText(text: string): string {
   if (PLAIN.test(text)) return text;
   return text.replace(UNSAFE, (character) => {
@@ -13,15 +14,15 @@ export function escapeText(text: string): string {
   });
 }
 
-/** The same with its line ends kept: for sentences that name what is somebody else's. */
+/** Like `escapeText`, but keeps line ends. */
 export function escapeLines(text: string): string {
   return text.split('\n').map(escapeText).join('\n');
 }
 
-/** What a terminal might obey, beyond what JSON escapes by itself. */
+/** Characters that a terminal may interpret and JSON does not escape by itself. */
 const UNSAFE_IN_JSON = /[\u007f-\u009f\p{Cf}\p{Zl}\p{Zp}]/gu;
 
-/** JSON with the same value, made of characters that no terminal obeys; indented for a person. */
+/** JSON of the value with unsafe characters escaped, indented for people. */
 export function formatJson(value: unknown, indented: boolean): string {
   const text = JSON.stringify(value, null, indented ? 2 : undefined);
   return text.replace(UNSAFE_IN_JSON, (character) =>

@@ -1,3 +1,4 @@
+// Writes the output of commands as tables, records, JSON or messages.
 import { Chalk, type ChalkInstance } from 'chalk';
 import { escapeLines, escapeText, formatJson } from './escape.ts';
 import { type Column, formatRecord, formatRow, formatTable } from './table.ts';
@@ -15,12 +16,12 @@ interface OutputOptions {
 export type Output = ReturnType<typeof createOutput>;
 
 /**
- * Where a command writes: data to stdout, talk to stderr. What a terminal could obey is escaped, but for what
- * `line` is given.
+ * The output of a command: data on stdout, messages on stderr. Control characters are escaped, except in the text
+ * given to `line`.
  */
 export function createOutput({ json, quiet, env, stdout, stderr }: OutputOptions) {
   const isTerminal = stdout.isTTY === true;
-  // Some terminals say that they have no columns.
+  // Some terminals report 0 columns.
   const hasSize = (stderr.columns ?? 0) > 0;
   const silent = json || quiet;
   const onStdout = new Chalk({ level: colorLevel(env, stdout) });
@@ -30,52 +31,52 @@ export function createOutput({ json, quiet, env, stdout, stderr }: OutputOptions
   };
   const printJson = (value: unknown) => line(formatJson(value, isTerminal));
   return {
-    /** Whether JSON was asked for: then nothing else may be written. */
+    /** Whether `--json` was given: then nothing but JSON may be written. */
     asksJson: json,
-    /** Whether a person reads stdout. */
+    /** Whether stdout is a terminal. */
     isTerminal,
-    /** Whether something that moves may be shown on stderr. */
+    /** Whether stderr can show a spinner or progress. */
     mayAnimate: !silent && stderr.isTTY === true && hasSize && env.TERM !== 'dumb',
-    /** Colours of stdout; none where they are not wanted. */
+    /** Colors of stdout; plain text if they are off. */
     colors: onStdout as ChalkInstance,
-    /** Colours of stderr. */
-    talkColors: onStderr as ChalkInstance,
-    /** One line of data, as it is: colours of ours may be in it. */
+    /** Colors of stderr. */
+    messageColors: onStderr as ChalkInstance,
+    /** Prints one line of data unescaped: it may contain our own colors. */
     line,
-    /** The same of somebody else's text. */
+    /** Prints one line of foreign text, escaped. */
     text: (text: string) => line(escapeText(text)),
     json: printJson,
-    /** Talk for a person; not with --json or --quiet. */
+    /** A message for a person; not printed with --json or --quiet. */
     note(text: string) {
       if (!silent) stderr.write(`${escapeLines(text)}\n`);
     },
-    /** Talk that must be read, whatever was asked for. */
+    /** A warning; printed with --json and --quiet too. */
     warn(text: string) {
       stderr.write(`${onStderr.yellow('!')} ${escapeLines(text)}\n`);
     },
-    /** `answer` as JSON; else its rows: a table on a terminal, TSV without a head elsewhere. */
+    /** Prints `answer` with --json; else its rows: a table on a terminal, TSV without a header elsewhere. */
     async table<Row>(answer: unknown, rows: readonly Row[], columns: readonly Column<Row>[]) {
       if (json) return printJson(answer);
       const width = isTerminal ? stdout.columns || 80 : null;
       for (const text of await formatTable(rows, columns, { width, colors: onStdout })) line(text);
     },
-    /** One row of a list that goes on. */
+    /** Prints one row of a list that is still growing. */
     row: <Row>(row: Row, columns: readonly Column<Row>[]) =>
       line(formatRow(row, columns, isTerminal)),
-    /** `answer` as JSON; else named values, one to a line. */
+    /** Prints `answer` with --json; else named values, one per line. */
     async record(answer: unknown, fields: readonly Field[]) {
       if (json) return printJson(answer);
       for (const text of await formatRecord(fields, { isTerminal, colors: onStdout })) line(text);
     },
-    /** Text of somebody else, in a sentence of ours. */
+    /** Quotes foreign text for a sentence. */
     quote: (text: string) => `“${escapeText(text)}”`,
   };
 }
 
-/** Name and value; null where there is none. */
+/** Name and value; null if there is none. */
 export type Field = readonly [name: string, value: string | number | null];
 
-/** FORCE_COLOR over NO_COLOR (https://no-color.org), and neither: by the terminal. As Node.js decides. */
+/** Like Node.js: FORCE_COLOR wins over NO_COLOR (https://no-color.org); without both, the terminal decides. */
 function colorLevel(env: NodeJS.ProcessEnv, stream: NodeJS.WriteStream): 0 | 1 {
   if (env.FORCE_COLOR !== undefined) return ['0', 'false'].includes(env.FORCE_COLOR) ? 0 : 1;
   if (env.NO_COLOR) return 0;

@@ -1,3 +1,4 @@
+// Reads the service's lists, which come in pages.
 import type { Output } from './output.ts';
 
 interface Page<Item> {
@@ -7,9 +8,10 @@ interface Page<Item> {
 
 type PageQuery = { limit: string; cursor?: string };
 
-const LARGEST = 200;
+/** Largest page of the service. */
+const MAX_PAGE = 200;
 
-/** Up to `count` items of a list from `cursor` on, in as few requests as it takes. */
+/** Reads up to `limit` items of a list from `cursor` on, in as few requests as possible. */
 export async function readPages<Item>(
   read: (query: PageQuery) => Promise<{ body: Page<Item> }>,
   { limit: count = Number.POSITIVE_INFINITY, cursor }: { limit?: number; cursor?: string } = {},
@@ -17,7 +19,7 @@ export async function readPages<Item>(
   const items: Item[] = [];
   let next = cursor ?? null;
   do {
-    const limit = String(Math.min(LARGEST, count - items.length));
+    const limit = String(Math.min(MAX_PAGE, count - items.length));
     const { body } = await read({ limit, ...(next === null ? {} : { cursor: next }) });
     items.push(...body.items);
     next = body.next_cursor;
@@ -25,7 +27,7 @@ export async function readPages<Item>(
   return { items, next_cursor: next };
 }
 
-/** Says how to go on where a list was cut. */
+/** Tells a person how to continue a list that was cut. */
 export function noteRest(
   output: Output,
   { next_cursor: cursor }: { next_cursor: string | null },

@@ -1,17 +1,18 @@
+// Progress on stderr: a percentage for synchronous work, a spinner for everything else.
 import type { Ora } from 'ora';
 import type { Output } from './output.ts';
 
-/** What is done sooner needs no progress. */
+/** Work shorter than this shows no progress. */
 const PROGRESS_DELAY_MS = 300;
 
 export interface Progress {
   /** From 0 to 1. */
   at(share: number): void;
-  /** Leaves nothing behind. */
+  /** Clears the line. */
   end(): void;
 }
 
-/** A line on stderr for work that leaves a spinner no time to turn; nothing where nothing may move. */
+/** A percentage on stderr for synchronous work, which would block a spinner. */
 export function startProgress({ mayAnimate }: Output, what: string): Progress {
   const startedAt = performance.now();
   let shown = '';
@@ -28,10 +29,10 @@ export function startProgress({ mayAnimate }: Output, what: string): Progress {
   };
 }
 
-/** What is done sooner needs no spinner. */
+/** Work shorter than this shows no spinner. */
 const SPINNER_DELAY_MS = 200;
 
-/** Runs `work`, after a moment under a spinner on stderr that leaves nothing behind. */
+/** Runs `work` with a spinner on stderr, which is cleared at the end. */
 export async function spin<Result>(
   what: string,
   work: () => Promise<Result>,
@@ -42,7 +43,7 @@ export async function spin<Result>(
   const timer = setTimeout(async () => {
     const { default: ora } = await import('ora');
     if (done) return;
-    // Ctrl-C must stay the terminal's own; and ora does not know NO_COLOR.
+    // `discardStdin` would take Ctrl-C away from the terminal, and ora does not know NO_COLOR.
     const color = isColored ? 'cyan' : false;
     spinner = ora({ text: what, stream: process.stderr, discardStdin: false, color }).start();
   }, SPINNER_DELAY_MS);

@@ -1,3 +1,4 @@
+// Formats tables and records for a terminal, or as tab-separated values.
 import type { ChalkInstance } from 'chalk';
 import { escapeText } from './escape.ts';
 
@@ -5,13 +6,13 @@ type Cell = string | number | null;
 
 export interface Column<Row> {
   title: string;
-  /** The value, as a program wants it. */
+  /** The value for programs. */
   value: (row: Row) => Cell;
-  /** The same for a person; `value` where absent. */
+  /** The value for people; `value` if absent. */
   shown?: (row: Row) => Cell;
-  /** Cut where the terminal is too narrow. */
+  /** The column is cut if the terminal is too narrow. */
   shrinks?: true;
-  /** Colours the finished cell, on a terminal. */
+  /** Colors the finished cell on a terminal. */
   paint?: (row: Row, text: string) => string;
 }
 
@@ -24,10 +25,10 @@ interface TableStyle {
 const GAP = 2;
 const NARROWEST = 8;
 
-/** Columns that a text takes on a terminal. */
+/** Columns that a text occupies on a terminal. */
 type WidthOf = (text: string) => number;
 
-/** Latin letters and common punctuation: each takes one column, and nothing needs to be loaded to know it. */
+/** Latin letters and common punctuation, one column each: string-width, which is slow to load, is not needed. */
 const NARROW = /^[\x20-\x7e\xa0-\u02ff\u2010-\u2027]*$/;
 
 async function widthOf(texts: readonly string[]): Promise<WidthOf> {
@@ -35,7 +36,7 @@ async function widthOf(texts: readonly string[]): Promise<WidthOf> {
   return (await import('string-width')).default;
 }
 
-/** Lines of a table: aligned under a head for a terminal, tab-separated and whole elsewhere. */
+/** Lines of a table: aligned under a header on a terminal, tab-separated and uncut elsewhere. */
 export async function formatTable<Row>(
   rows: readonly Row[],
   columns: readonly Column<Row>[],
@@ -71,7 +72,7 @@ export async function formatTable<Row>(
   ];
 }
 
-/** One line of what comes bit by bit: not aligned, for nobody knows what is still to come. */
+/** One row of a growing list: not aligned, because the widths of later rows are unknown. */
 export function formatRow<Row>(
   row: Row,
   columns: readonly Column<Row>[],
@@ -85,7 +86,7 @@ export function formatRow<Row>(
   return cells.join(isTerminal ? '  ' : '\t');
 }
 
-/** Lines of named values: aligned for a terminal, tab-separated elsewhere. */
+/** Lines of named values: aligned on a terminal, tab-separated elsewhere. */
 export async function formatRecord(
   fields: readonly (readonly [name: string, value: Cell])[],
   { isTerminal, colors }: { isTerminal: boolean; colors: ChalkInstance },
@@ -102,7 +103,7 @@ function text(cell: Cell, absent: string): string {
   return cell === null ? absent : escapeText(String(cell));
 }
 
-/** Takes from the widest of those that may shrink until the line fits, or all are narrow. */
+/** Narrows the widest shrinkable column until the line fits or all of them are NARROWEST. */
 function fitWidths(widths: number[], shrinks: boolean[], available: number): number[] {
   const fitted = [...widths];
   const total = () => fitted.reduce((sum, width) => sum + width, GAP * (fitted.length - 1));
@@ -129,14 +130,14 @@ function pad(cell: string, width: number, measure: WidthOf): string {
   return cell + ' '.repeat(Math.max(0, width - measure(cell)));
 }
 
-/** A timestamp of the service for a person: UTC to the second. */
+/** A timestamp of the service for people: UTC, without fractions of a second. */
 export function showTime(timestamp: string | null): string | null {
   return timestamp === null ? null : timestamp.replace('T', ' ').replace(/\.\d+Z$/, 'Z');
 }
 
 const SHORTEST = 8;
 
-/** The shortest beginnings, of one length, that tell the ids apart: for lists that are whole. */
+/** Shortens the ids of a complete list to the shortest common length at which they differ. */
 export function shortIds(ids: readonly string[]): (id: string) => string {
   let length = SHORTEST;
   while (length < 36 && new Set(ids.map((id) => id.slice(0, length))).size < ids.length)

@@ -1,9 +1,10 @@
+// Checks the shape of answers, so that a wrong address is reported as one and not as `undefined` in a table.
 import { SvcError } from '../../base/svc-error.ts';
 import type { Client } from '../../client/client.ts';
 import type { Route } from '../../protocol/route.ts';
 import { routes } from '../../protocol/routes.ts';
 
-/** As much of a schema as an answer is held against; the bundle keeps no more: build/rolldown.config.js. */
+/** The part of a schema that answers are checked against. The bundle has no more of it: build/rolldown.config.js. */
 interface AnswerSchema {
   type?: string;
   required?: readonly string[];
@@ -14,9 +15,8 @@ interface AnswerSchema {
 }
 
 /**
- * The client, with answers held to the shape that the routes table promises: members that must be there,
- * their JSON types, the forms of texts. What a later service may add, members and words of a list, is no mismatch.
- * Rejects with `unexpected_answer`.
+ * Wraps a client so that it checks answers: required members, JSON types and patterns of texts. Members and list
+ * values that a later service adds are accepted. Rejects with `unexpected_answer`.
  */
 export function withCheckedAnswers(client: Client, baseUrl: string): Client {
   return {
@@ -39,7 +39,7 @@ export function withCheckedAnswers(client: Client, baseUrl: string): Client {
   };
 }
 
-/** What the value should be, and where; null where it fits. `place` is where the value stands. */
+/** What the value should be; null if it fits. `place` names the value in that sentence. */
 function mismatchOf(schema: AnswerSchema, value: unknown, place: string): string | null {
   const { type, anyOf, required = [], properties = {}, items, pattern } = schema;
   if (anyOf !== undefined) {
@@ -72,14 +72,14 @@ function firstMismatch<Item>(all: readonly Item[], look: (item: Item) => string 
   return null;
 }
 
-/** By the names of JSON Schema. */
+/** `type` is a name of JSON Schema. */
 function isOfType(value: unknown, type: string): boolean {
   if (type === 'null') return value === null;
   if (type === 'array') return Array.isArray(value);
   if (type === 'integer') return Number.isInteger(value);
   if (type === 'object')
     return typeof value === 'object' && value !== null && !Array.isArray(value);
-  // The others are named alike.
+  // JavaScript has the same names for the other types.
   const own: string = typeof value;
   return own === type;
 }

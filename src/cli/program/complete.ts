@@ -1,3 +1,4 @@
+// Shell completion: candidates for the word before the cursor, for the scripts of `svc completion`.
 import type { Client } from '../../client/client.ts';
 import { escapeText } from '../output/escape.ts';
 import type { CommandSpec } from './command.ts';
@@ -14,24 +15,24 @@ import {
 type Candidate = readonly [value: string, meaning: string];
 
 /**
- * What may stand for the last of `words`, the others before it: one candidate a line, then a tab and its
- * meaning. Prints nothing where nothing is known, and never an error: a person is typing.
+ * Prints the candidates for the last of `words`: one on each line, a tab, and its meaning. Prints nothing if no
+ * candidate is known, and never an error, because a person is typing.
  */
 export async function complete(words: readonly string[]): Promise<void> {
   const current = unquote(words.at(-1) ?? '');
   try {
     const found = await candidatesFor(words.slice(0, -1).map(unquote), current);
     for (const [value, meaning] of found) {
-      // What a shell would have to escape to show is left out.
+      // A candidate with control characters would have to be escaped by the shell: leave it out.
       if (!value.startsWith(current) || value !== escapeText(value)) continue;
       process.stdout.write(`${value}\t${escapeText(meaning)}\n`);
     }
   } catch {
-    // No session, no network: nothing to offer.
+    // Without a session or a network there are no candidates.
   }
 }
 
-/** As far as the shell leaves quotes and backslashes in what was typed. */
+/** Removes the quotes and backslashes that the shell leaves in a typed word. */
 function unquote(word: string): string {
   return word.replace(/^["']|["']$/g, '').replace(/\\(.)/g, '$1');
 }
@@ -58,12 +59,12 @@ async function candidatesFor(before: readonly string[], current: string): Promis
 }
 
 interface Typed {
-  /** Words of the command. */
+  /** Words of the command, such as `robots list`. */
   path: string;
-  /** How many of its arguments are there. */
+  /** Number of arguments typed so far. */
   given: number;
   globals: GlobalOptions;
-  /** An option whose value comes next. */
+  /** An option whose value is the next word. */
   pending: OptionSpec | null;
 }
 
@@ -118,7 +119,7 @@ async function itemsOf(
   return kind === 'robot' ? allRobots(client) : allFleets(client);
 }
 
-/** Names; an id where the name is not the only one of its kind, or not fit to be typed. */
+/** Names; the id instead if several items have the name or if it cannot be typed. */
 function namesAndIds(items: readonly { id: string; name: string }[]): Candidate[] {
   const uses = new Map<string, number>();
   for (const { name } of items) uses.set(name, (uses.get(name) ?? 0) + 1);

@@ -1,3 +1,4 @@
+// The configuration file: profiles and their sessions, shared by concurrent `svc` programs.
 import {
   chmodSync,
   closeSync,
@@ -25,7 +26,7 @@ export interface Profile {
 }
 
 export interface Config {
-  /** Name of the profile that is used where none is named. */
+  /** Name of the profile that is used if the command line names none. */
   current: string | null;
   profiles: Record<string, Profile>;
 }
@@ -34,8 +35,8 @@ export interface ConfigFile {
   readonly path: string;
   read(): Config;
   /**
-   * What `change` makes of what is there then; two programs at once change it one after the other. Durable when
-   * it resolves: written beside and renamed, readable by nobody else.
+   * Replaces the configuration with `change` of its current content. A lock file orders concurrent programs. Durable
+   * on resolve: written to a second file, which is renamed and readable by its owner only.
    */
   update(change: (config: Config) => Config): Promise<void>;
 }
@@ -43,8 +44,8 @@ export interface ConfigFile {
 const EMPTY: Config = { current: null, profiles: {} };
 
 /**
- * The file that keeps profiles and their sessions, in `SVC_CONFIG_DIR` or the platform's folder. A
- * damaged one is set aside, and `warn` told. Throws SvcError `config_unusable`.
+ * Opens the configuration in `SVC_CONFIG_DIR` or the platform's folder. A damaged file is set aside with a warning.
+ * Throws SvcError `config_unusable`.
  */
 export function openConfigFile(env: NodeJS.ProcessEnv, warn: (text: string) => void): ConfigFile {
   const folder = env.SVC_CONFIG_DIR
@@ -63,7 +64,7 @@ export function openConfigFile(env: NodeJS.ProcessEnv, warn: (text: string) => v
           projectName: 'svc',
           cwd: folder,
           configFileMode: 0o600,
-          // A service's address has dots in it.
+          // Names of profiles, which are hosts, have dots in them.
           accessPropertiesByDotNotation: false,
         });
         opened.store = { ...config };
@@ -72,7 +73,7 @@ export function openConfigFile(env: NodeJS.ProcessEnv, warn: (text: string) => v
   };
 }
 
-/** Nobody else may read it afterwards, and what is no configuration is out of the way. */
+/** Reads the file, makes it private to its owner, and sets it aside if it is not a configuration. */
 function readConfig(file: string, warn: (text: string) => void): Config {
   if (!existsSync(file)) return EMPTY;
   if ((statSync(file).mode & 0o077) !== 0) chmodSync(file, 0o600);
@@ -126,10 +127,10 @@ function usable<Result>(use: () => Result): Result {
 }
 
 const RETRY_MS = 20;
-/** Nobody holds a lock over anything that waits: one as old as this was left by a program that was killed. */
+/** A lock this old was left by a program that was killed: `work` never waits. */
 const ABANDONED_MS = 10_000;
 
-/** Runs `work`, which does not wait, while no other program holds the file; `attempt` runs what touches the disk. */
+/** Runs the synchronous `work` under the lock file. `attempt` wraps every access to the disk. */
 async function whileLocked(
   file: string,
   attempt: <Result>(use: () => Result) => Result,

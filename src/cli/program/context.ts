@@ -1,3 +1,4 @@
+// The context of a running command: output, configuration, service, session and prompts.
 import { SvcError } from '../../base/svc-error.ts';
 import { type Client, createClient } from '../../client/client.ts';
 import { createHttpFetch } from '../../client/http-fetch.ts';
@@ -10,22 +11,22 @@ import { chooseTarget, type NamedProfile, signInCommand, type Target } from './p
 
 const TIMEOUT_MS = 60_000;
 
-/** What a command works with; each part is made when it is asked for. */
+/** What a command works with. Each part is created on first use. */
 export interface Context {
   readonly options: GlobalOptions;
   readonly env: NodeJS.ProcessEnv;
   readonly output: Output;
   config(): Promise<ConfigFile>;
-  /** The service, and the profile if there is one. Throws `usage`. */
+  /** The service of this command line, and its profile if it has one. Throws `usage`. */
   target(): Promise<Target>;
-  /** A service without a session, or with that one. */
+  /** A client of a service, with the session if one is given. */
   client(url: string, session?: string): Client;
-  /** The service as the profile's wallet. Throws `sign_in_needed`. */
+  /** A client signed in as the profile's wallet. Throws `sign_in_needed`. */
   session(): Promise<{ client: Client; url: string; profile: NamedProfile }>;
   prompt(): Promise<Prompt>;
-  /** Runs `work` with a spinner, where there may be one. */
+  /** Runs `work` with a spinner if stderr is a terminal. */
   wait<Result>(what: string, work: () => Promise<Result>): Promise<Result>;
-  /** How to sign in to the service that was chosen to; null before there is one. */
+  /** The command that signs in to the service in use; null before `target` was called. */
   signInCommand(): string | null;
 }
 
@@ -68,7 +69,7 @@ export function createContext(options: GlobalOptions, env: NodeJS.ProcessEnv): C
     async wait(what, work) {
       if (!output.mayAnimate) return work();
       const { spin } = await import('../output/progress.ts');
-      return spin(what, work, output.talkColors.level > 0);
+      return spin(what, work, output.messageColors.level > 0);
     },
     signInCommand: () => (chosen === null ? null : signInCommand(chosen)),
   };
@@ -87,7 +88,7 @@ function liveSession(profile: NamedProfile | null): string | null {
 
 const httpFetch = createHttpFetch();
 
-/** No answer takes forever. */
+/** Limits every request to TIMEOUT_MS, answer included. */
 const boundedFetch: typeof fetch = (input, init) => {
   const timeout = AbortSignal.timeout(TIMEOUT_MS);
   const signal = init?.signal ? AbortSignal.any([init.signal, timeout]) : timeout;

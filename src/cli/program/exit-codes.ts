@@ -1,7 +1,8 @@
+// Exit codes of `svc`, and which error ends with which code.
 import { OUTPUT_CLOSED } from '../../base/run-program.ts';
 import type { ErrorCode } from '../../protocol/errors.ts';
 
-/** What a command's exit code means; the same for every command. */
+/** The same for every command. */
 export const exitCodes = {
   done: 0,
   failed: 1,
@@ -18,7 +19,7 @@ export const exitCodes = {
 
 export type ExitCode = (typeof exitCodes)[keyof typeof exitCodes];
 
-/** For `svc help exit-codes`; in the order of their numbers. */
+/** Texts of `svc help exit-codes`, in the order of the numbers. */
 export const meanings: Record<keyof typeof exitCodes, string> = {
   done: 'done; with verify: verified',
   failed: 'failed, and no line below says it better',
@@ -72,7 +73,7 @@ const codesOfErrors: Readonly<Record<string, ExitCode>> = {
   interrupted: exitCodes.interrupted,
 };
 
-/** Of an error by its code; `failed` where the table has none. */
+/** The exit code for an error code; `failed` if the table has none. */
 export function exitCodeOf(errorCode: string): ExitCode {
   return (Object.hasOwn(codesOfErrors, errorCode) && codesOfErrors[errorCode]) || failed;
 }

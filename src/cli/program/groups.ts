@@ -1,4 +1,4 @@
-// The words after `svc`: only the group that is named is loaded.
+// The first word after `svc`, and the file that each one loads: only the named group is imported.
 import type { CommandGroup, CommandSpec, LoneCommand } from './command.ts';
 import { findOption, globalOptions, takesValue } from './options.ts';
 

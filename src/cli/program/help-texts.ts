@@ -1,4 +1,4 @@
-// Prints the help of every command while `svc` is built, into help.json: `--help` then loads nothing.
+// Collects every help text for help.json, which the build writes so that `--help` loads nothing.
 import type { Command } from 'commander';
 import { groupsFor } from './groups.ts';
 import { buildProgram } from './program.ts';

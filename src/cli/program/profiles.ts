@@ -1,18 +1,19 @@
+// Chooses the service and the profile of a command line.
 import { isLoopback } from '../../base/loopback.ts';
 import { SvcError } from '../../base/svc-error.ts';
 import type { ConfigFile, Profile } from './config-file.ts';
 import type { GlobalOptions } from './options.ts';
 
-/** The service that a command speaks to, and the profile whose session it uses. */
+/** The service that a command calls, and the profile whose session it uses. */
 export interface Target {
   url: string;
-  /** Null where no profile is of that service. */
+  /** Null if no profile belongs to the service. */
   profile: NamedProfile | null;
 }
 
 export type NamedProfile = Profile & { name: string };
 
-/** The profile that was named, by `--profile` or `SVC_PROFILE`; null where none was. Throws `usage`. */
+/** The profile named by `--profile` or `SVC_PROFILE`; null without both. Throws `usage`. */
 export function namedProfile({ profile }: GlobalOptions, env: NodeJS.ProcessEnv): string | null {
   const name = profile ?? (env.SVC_PROFILE || null);
   if (name !== null && !/^[A-Za-z0-9][\w.:@-]{0,99}$/.test(name)) {
@@ -21,15 +22,15 @@ export function namedProfile({ profile }: GlobalOptions, env: NodeJS.ProcessEnv)
   return name;
 }
 
-/** The address that was given, by `--url` or `SVC_URL`; null where none was. Throws `usage`. */
+/** The origin given by `--url` or `SVC_URL`; null without both. Throws `usage`. */
 export function givenUrl(options: GlobalOptions, env: NodeJS.ProcessEnv): string | null {
   const text = options.url ?? (env.SVC_URL || null);
   return text === null ? null : serviceOrigin(text, options.insecureHttp === true);
 }
 
 /**
- * Which service and which session: an address that was given decides, else the profile that was named,
- * else the current one. A session never goes to another origin than the one that gave it. Throws `usage`.
+ * Chooses service and session: by the given address, else by the named profile, else by the current profile. A
+ * session is only sent to the origin that issued it. Throws `usage`.
  */
 export function chooseTarget(
   file: ConfigFile,
@@ -73,14 +74,14 @@ function targetOf(profile: NamedProfile, url: string | null, options: GlobalOpti
   return { url: serviceOrigin(profile.url, options.insecureHttp === true), profile };
 }
 
-/** The command that signs in (again) to a target. */
+/** The command line that signs in to a target. */
 export function signInCommand({ url, profile }: Target): string {
   return `svc login ${url}${profile === null ? '' : ` --profile ${profile.name}`}`;
 }
 
 /**
- * Origin of a service, from what a person typed. Throws `usage` where it is no http address, has more than
- * an origin in it, or would send a session in the clear to another machine.
+ * The origin of a service as a person typed it. Throws `usage` for an address that is not http(s), is more than an
+ * origin, or would send a session unencrypted to another machine.
  */
 export function serviceOrigin(text: string, insecureHttp: boolean): string {
   let url: URL;
@@ -109,7 +110,7 @@ export function serviceOrigin(text: string, insecureHttp: boolean): string {
   return url.origin;
 }
 
-/** With the scheme in front, where that is all that is missing. */
+/** Suggests the address with a scheme if only the scheme is missing. */
 function originHint(text: string): string {
   const [, host] = /^([\w.-]+|\[::1\])(:\d+)?\/?$/.exec(text) ?? [];
   if (host === undefined) return 'Give its origin, such as https://svc.example.org.';

@@ -1,16 +1,17 @@
+// Builds the commander program from declarations of commands.
 import { Argument, Command, Option } from 'commander';
 import { packageVersion } from '../../base/version.ts';
 import type { CommandGroup, CommandSpec } from './command.ts';
 import { type GlobalOptions, globalOptions, type OptionSpec } from './options.ts';
 
-/** Called with the command that was given, its input and the options of every command. */
+/** Receives the command that was called, its input and the global options. */
 type Dispatch = (
   spec: CommandSpec,
   input: Record<string, unknown>,
   options: GlobalOptions,
 ) => Promise<void>;
 
-/** Columns of help: the same on every terminal, for it is written when `svc` is built. */
+/** Columns of help texts. They are the same on every terminal, because the build writes help.json. */
 const HELP_WIDTH = 80;
 
 /** The commands of `groups` as a commander program. */
@@ -73,7 +74,7 @@ function examplesOf(examples: readonly string[]): string {
   return `\nExamples:\n${examples.map((example) => `  ${example}`).join('\n')}`;
 }
 
-/** Lines are broken for the terminal that it is, not where the source does. */
+/** Joins the lines of the source, because commander wraps the text. */
 function descriptionOf({ summary, details }: CommandSpec): string {
   return details === undefined ? summary : `${summary}.\n\n${details.replaceAll('\n', ' ')}`;
 }

@@ -1,3 +1,4 @@
+// Signs in through a browser, on this machine or on another one.
 import { spawn } from 'node:child_process';
 import { createHash, randomBytes } from 'node:crypto';
 import { hostname } from 'node:os';
@@ -11,7 +12,7 @@ import type { SignedIn } from './signature.ts';
 const PATIENCE_MS = 5 * 60_000;
 
 /**
- * Signs in through the service's page in a browser on this machine, by a loopback redirect and PKCE
+ * Signs in on the service's page in a browser of this machine, by a loopback redirect and PKCE
  * (RFC 8252, RFC 7636). Rejects with `sign_in_denied`, `sign_in_timeout`.
  */
 export async function signInByBrowser(
@@ -25,7 +26,7 @@ export async function signInByBrowser(
   const giveUp = new AbortController();
   try {
     const page = signInPage(url, verifier, { state, port: String(callback.port) });
-    say(context, page, 'Opening the browser. If it does not open, go to');
+    printPage(context, page, 'Opening the browser. If it does not open, go to');
     openBrowser(page.href);
     const wait = () =>
       Promise.race([
@@ -42,7 +43,7 @@ export async function signInByBrowser(
   }
 }
 
-/** The same with a browser on another machine: the page shows a code to type in here. */
+/** Signs in with a browser on another machine: its page shows a code to type in here. */
 export async function signInByCode(
   context: Context,
   guest: Client,
@@ -50,7 +51,7 @@ export async function signInByCode(
 ): Promise<SignedIn> {
   const verifier = randomBytes(32).toString('base64url');
   const prompt = await context.prompt();
-  say(context, signInPage(url, verifier, {}), 'In a browser, go to');
+  printPage(context, signInPage(url, verifier, {}), 'In a browser, go to');
   return redeem(guest, (await prompt.secret('Code that it shows: ')).trim(), verifier);
 }
 
@@ -61,11 +62,11 @@ function signInPage(url: string, verifier: string, query: Record<string, string>
   return page;
 }
 
-/** Nothing works without it, so it is said even with --quiet. */
-function say({ output }: Context, page: URL, where: string): void {
+/** Printed with --quiet too, because the sign-in does not work without it. */
+function printPage({ output }: Context, page: URL, where: string): void {
   const shown = page.searchParams.get('challenge')?.slice(0, 8) ?? '';
   process.stderr.write(
-    `${where}\n  ${page.href}\nThe page must show ${output.talkColors.bold(shown)}.\n`,
+    `${where}\n  ${page.href}\nThe page must show ${output.messageColors.bold(shown)}.\n`,
   );
 }
 
@@ -79,7 +80,7 @@ const openers: Partial<Record<NodeJS.Platform, readonly [string, ...string[]]>> 
   win32: ['rundll32', 'url.dll,FileProtocolHandler'],
 };
 
-/** The page's address is printed, so that no browser is no failure. */
+/** Ignores errors: the address is printed, so the person can open it without this. */
 function openBrowser(href: string): void {
   const [command, ...args] = openers[process.platform] ?? ['xdg-open'];
   const opener = spawn(command, [...args, href], { stdio: 'ignore', detached: true });

@@ -1,3 +1,4 @@
+// The loopback server that receives the code of a sign-in in the browser.
 import { timingSafeEqual } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
@@ -11,7 +12,7 @@ interface Callback {
   close(): void;
 }
 
-/** Listens on a free port of 127.0.0.1 for the browser to come back with the state that it was given. */
+/** Listens on a free port of 127.0.0.1 for the browser to return with `state`. */
 export async function listenForCode(state: string): Promise<Callback> {
   let settle: { resolve(code: string): void; reject(error: Error): void };
   const code = new Promise<string>((resolve, reject) => {
@@ -33,7 +34,7 @@ export async function listenForCode(state: string): Promise<Callback> {
     answer(response, 200, 'Handed over to the command line. You can close this page.');
     settle.resolve(given);
   });
-  // A browser may open connections that it never uses: nobody waits for them.
+  // A browser may open connections that it never uses: they must not keep the process alive.
   server.on('connection', (socket) => socket.unref());
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
@@ -47,7 +48,7 @@ export async function listenForCode(state: string): Promise<Callback> {
   };
 }
 
-/** Null unless it is the callback, asked for by the very address: another name may be a rebound one. */
+/** Null unless the request is for the callback at 127.0.0.1: another host name may be DNS rebinding. */
 function callbackQuery({ method, url, headers }: IncomingMessage, port: number) {
   if (method !== 'GET' || headers.host !== `127.0.0.1:${port}`) return null;
   const target = new URL(url ?? '/', 'http://127.0.0.1');

@@ -1,3 +1,4 @@
+// Signs in with a wallet's key file.
 import { open } from 'node:fs/promises';
 import { privateKeyToAccount } from 'viem/accounts';
 import { unreadableFile } from '../../base/unreadable-file.ts';
@@ -30,7 +31,7 @@ export async function signInByKeyFile(
   return openSession(guest, wallet.address, await wallet.signMessage({ message }));
 }
 
-/** Text of a file that holds a secret; `warn` is told when others can read it. Throws `usage`. */
+/** Reads a file that holds a secret, with a warning if others can read it too. Throws `usage`. */
 async function readSecretFile(file: string, warn: (text: string) => void): Promise<string> {
   try {
     const handle = await open(file);

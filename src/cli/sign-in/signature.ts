@@ -1,19 +1,20 @@
+// Signs in with a signed message (ERC-4361): request it, check it, exchange its signature for a session.
 import { SvcError } from '../../base/svc-error.ts';
 import type { Client } from '../../client/client.ts';
 
-/** A session as it was opened. */
+/** A new session. */
 export interface SignedIn {
   wallet: string;
   token: string;
   expiresAt: string;
 }
 
-/** All that a message may hold (ERC-4361): nothing in it can hide a part of it on a terminal. */
+/** All characters of an ERC-4361 message: none of them can hide a part of it on a terminal. */
 const PRINTABLE = /^[\x20-\x7e\n]*$/;
 
 /**
- * The message that the wallet must sign to sign in at `url`. It is held against what it must be: a service
- * could pass on the challenge of another one, and sign in there as the wallet.
+ * Requests the message that the wallet must sign to sign in at `url`. Throws `foreign_challenge` if the message is for
+ * another origin: a service could pass on the challenge of another service and sign in there as the wallet.
  */
 export async function requestMessage(guest: Client, url: string, address: string): Promise<string> {
   const { body } = await guest.call('createChallenge', { body: { address } });

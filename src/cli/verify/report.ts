@@ -1,3 +1,4 @@
+// Prints the result of `svc verify`: checks, verdict, and what is not proven.
 import type { AnchorAudit } from '../../chain/verify-anchor.ts';
 import { escapeText } from '../output/escape.ts';
 import type { Output } from '../output/output.ts';
@@ -9,12 +10,12 @@ export interface Check {
   detail: string;
 }
 
-/** How one look at the chain, or at the service's word, ended. */
+/** The result of reading the chain, or of asking the service. */
 export interface Finding {
   outcome: 'verified' | 'not_verified' | 'pending';
-  /** Who was believed about what the chain holds. */
+  /** Where the statement about the chain comes from. */
   basis: 'chain' | 'service';
-  /** Origin of the service that was asked; null where none was. */
+  /** Origin of the service that was asked; null if none was. */
   service: string | null;
   proofHash: string;
   txHash: string | null;
@@ -24,13 +25,13 @@ export interface Finding {
   confirmations: string | null;
   finality: string | null;
   nodes: AnchorAudit['nodes'];
-  /** Tasks that carry the hash, where the service was asked. */
+  /** Number of tasks with the hash; 1 if the service was not asked. */
   occurrences: number;
-  /** What no check covers, by its name. */
+  /** Statements that no check covers, by name. */
   stated: Readonly<Record<string, string>>;
 }
 
-/** `pinned`: whether the sender was held against an account that the caller named. */
+/** Prints the finding. `pinned`: whether the caller named the account that must have sent the anchor. */
 export function report(output: Output, finding: Finding, pinned: boolean): void {
   if (output.asksJson) {
     output.json(toJson(finding));
@@ -94,7 +95,7 @@ function printVerdict({ colors, line }: Output, finding: Finding): void {
   }
 }
 
-/** Anyone can anchor anything: a sender that is not pinned may be a forger's. */
+/** Lists what is not proven. Anyone can anchor anything, so an unpinned sender may be a forger. */
 function printUnproven({ colors, line }: Output, finding: Finding, pinned: boolean): void {
   const { basis, service, sender, stated, occurrences } = finding;
   const lines = [

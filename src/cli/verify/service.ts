@@ -1,3 +1,4 @@
+// Asks the service about a proof, and compares its answer with the document.
 import { isDeepStrictEqual } from 'node:util';
 import { Type } from 'typebox';
 import { Value } from 'typebox/value';
@@ -9,18 +10,18 @@ import type { Context } from '../program/context.ts';
 import type { Check } from './report.ts';
 import type { Subject } from './subject.ts';
 
-/** What the service says of a proof hash. */
+/** The service's answer about a proof hash. */
 export interface Word {
   /** Origin of the service. */
   url: string;
   answer: PublicVerification;
-  /** What it states about the anchor; null while there is none in the chain. */
+  /** What the answer states about the anchor; null while no anchor is in the chain. */
   stated: StatedAnchor | null;
 }
 
 const { task, anchor } = PublicVerification.properties;
 
-/** Members that a later version adds are no fault. */
+/** Accepts members that a later version adds. */
 const Open = Type.Object({
   ...PublicVerification.properties,
   task: Type.Object(task.properties),
@@ -30,7 +31,7 @@ const Open = Type.Object({
   }),
 });
 
-/** Asks for the subject's own task where it names one. Throws `not_found`, `unexpected_answer`. */
+/** Asks about the subject's own task if it names one. Throws `not_found`, `unexpected_answer`. */
 export async function askService(
   { client, target }: Context,
   { proofHash, stated }: Subject,
@@ -46,7 +47,7 @@ export async function askService(
   return { url, answer: body, stated: statedBy(proofHash, body) };
 }
 
-/** A reorganised anchor is on its way again. */
+/** Null for an anchor that a reorganization removed: the service anchors it again. */
 function statedBy(proofHash: string, { task, anchor }: PublicVerification): StatedAnchor | null {
   const { chain_id, tx_hash, block_number, anchored_at, from, inclusion, finality } = anchor;
   if (tx_hash === null || block_number === null || anchored_at === null || from === null) {
@@ -67,7 +68,7 @@ function statedBy(proofHash: string, { task, anchor }: PublicVerification): Stat
   };
 }
 
-/** The service's word, and whether it says what the document and the caller say. */
+/** Checks the service's answer, and compares it with the document and with the caller's `anchorAddress`. */
 export function checkWord(
   { answer, stated: said }: Word,
   stated: StatedAnchor | null,

@@ -1,3 +1,4 @@
+// Reads what `svc verify` is given: a proof hash, a receipt or a bundle.
 import { Type } from 'typebox';
 import { Value } from 'typebox/value';
 import { SvcError } from '../../base/svc-error.ts';
@@ -10,24 +11,24 @@ import { Nullable } from '../../protocol/fields.ts';
 import { Inclusion, Verification } from '../../protocol/resources.ts';
 import { nameOf, parseJson, readText } from '../input/files.ts';
 
-/** What is verified: of a hash nothing else is known before the service was asked. */
+/** What `svc verify` checks. For a hash, only the service knows the rest. */
 export interface Subject {
   proofHash: string;
-  /** What the document states; null for a hash. */
+  /** The document's statement about the anchor; null for a hash. */
   stated: StatedAnchor | null;
-  /** Null unless the document is one. */
+  /** Null if the document is not a bundle. */
   bundle: Bundle | null;
 }
 
 const HASH = /^0x[0-9a-fA-F]{64}$/;
 
-/** Members that a later version adds are no fault. */
+/** Accepts members that a later version adds. */
 const Receipt = Type.Object({
   ...Verification.properties,
   inclusion: Nullable(Type.Object(Inclusion.properties)),
 });
 
-/** From a hash, a file that holds a receipt or a bundle, or standard input (`-`) that gives any of them. */
+/** Reads a hash, a file with a receipt or a bundle, or any of them from standard input (`-`). */
 export async function readSubject(argument: string): Promise<Subject> {
   if (HASH.test(argument)) return subjectOfHash(argument);
   if (/^0x[0-9a-fA-F]*$/.test(argument)) {
@@ -48,7 +49,7 @@ export async function readSubject(argument: string): Promise<Subject> {
   return { proofHash: stated.proof_hash, stated, bundle: null };
 }
 
-/** A private key looks the same, and would be sent to the service. */
+/** A private key looks like a proof hash, and verifying it would send it to the service. */
 function mayBeKey(name: string): SvcError {
   return new SvcError(
     'usage',
@@ -64,7 +65,7 @@ function subjectOfHash(text: string): Subject {
 }
 
 function statedByReceipt(name: string, document: JsonValue): StatedAnchor {
-  // What the service answers holds the receipt under `verification`; both forms are taken.
+  // The service's answers hold the receipt under `verification`; both forms are accepted.
   const receipt = (document as { verification?: unknown } | null)?.verification ?? document;
   if (!Value.Check(Receipt, receipt)) {
     const first = Value.Errors(Receipt, receipt)[0];

@@ -1,14 +1,15 @@
+// Waits for an anchor to become final (`svc verify --watch`).
 import { setTimeout as sleep } from 'node:timers/promises';
 import { SvcError } from '../../base/svc-error.ts';
 import type { Context } from '../program/context.ts';
 import type { Finding } from './report.ts';
 
-/** A block takes longer on most chains. */
+/** Shorter than the block time of most chains. */
 const POLL_MS = 2_000;
 
 /**
- * Looks until the anchor is final, is refuted, or `timeout` seconds are over: then what was seen last, as
- * pending. What may pass by itself, such as a node that does not answer, ends nothing before that.
+ * Repeats `look` until the anchor is final or refuted. After `timeout` seconds it resolves with the last finding as
+ * pending. Retryable errors, such as a node that does not answer, are retried until then.
  */
 export function watchFinding(
   { output, wait }: Context,

@@ -1,7 +1,8 @@
+// Typed requests to the service, by method and path.
 import type { ErrorCode } from '../protocol/errors.ts';
 import type { Answer, Body, Params, Query, RouteName, Routes } from '../protocol/routes.ts';
 
-/** `GET /api/v1/robots/:id`: method and path of a route, as the routes table has them. */
+/** Method and path of a route, as in the routes table: `GET /api/v1/robots/:id`. */
 type CallOf<Name extends RouteName> = `${Routes[Name]['method']} ${Routes[Name]['path']}`;
 export type Call = { [Name in RouteName]: CallOf<Name> }[RouteName];
 type NameOf<Called extends Call> = {
@@ -25,7 +26,7 @@ interface LooseInput {
   signal?: AbortSignal;
 }
 
-/** What the service refused, or `unreachable` where it did not answer. `message` is for people. */
+/** The service's refusal, or `unreachable` without an answer. `message` is for people. */
 export class ServiceError extends Error {
   readonly code: ErrorCode | 'unreachable' | 'unexpected';
   readonly status: number;
@@ -38,7 +39,7 @@ export class ServiceError extends Error {
   }
 }
 
-/** One request to the service, with the session's cookie. Rejects with a ServiceError, or as `signal` says. */
+/** Sends one request with the session's cookie. Rejects with a ServiceError, or with the reason of `signal`. */
 export async function ask<Called extends Call>(
   call: Called,
   ...[input]: Record<never, never> extends Input<Called> ? [Input<Called>?] : [Input<Called>]

@@ -1,3 +1,4 @@
+// Routes of the dashboard: which view a path shows, and whether it needs a session.
 import { Button } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import {
@@ -41,7 +42,7 @@ const VerifyHash = lazy(load.verifyHash);
 const Transaction = lazy(load.transaction);
 const Account = lazy(load.account);
 
-/** Reads every view once the first is there, so that the others come at once, and also while the service is down. */
+/** Loads all views after the first one, so that the others open at once, even while the service is down. */
 function usePreload(): void {
   useEffect(() => {
     const timer = setTimeout(() => {
@@ -91,7 +92,7 @@ export function App() {
   );
 }
 
-/** For everybody, signed in or not. */
+/** A page for everyone, signed in or not. */
 function Public({ page: View }: { page: ComponentType }) {
   return (
     <PublicShell>
@@ -103,8 +104,8 @@ function Public({ page: View }: { page: ComponentType }) {
 }
 
 /**
- * Its children for who is signed in, the way to sign in for everybody else. Where a session ends under an open
- * view, the view is put away as it is, with what was typed into it, and is there again for the same wallet.
+ * Shows its children with a session, and the sign-in view without one. If the session ends while a view is open, the
+ * view is hidden with its state, and shown again when the same wallet signs in.
  */
 function SignedIn({ children }: { children: ReactNode }) {
   usePreload();
@@ -143,7 +144,7 @@ function SignInOrGoOn() {
   return <SignIn />;
 }
 
-/** `next` where it is an address of this site, however a browser reads it (`//host`, `/\t/host`); else the start. */
+/** `next` if a browser reads it as an address of this site, which `//host` and `/\t/host` are not; else `/`. */
 function pathHere(next: string): string {
   const { origin } = window.location;
   const isHere =

@@ -1,3 +1,4 @@
+// Starts the dashboard: styles, theme, queries and the root component.
 import './styles/mantine.css';
 import './styles/tokens.css';
 import './styles/base.css';
@@ -13,7 +14,7 @@ import { theme } from './theme.ts';
 import { Crashed } from './ui/states.tsx';
 
 const nonce = document.querySelector<HTMLMetaElement>('meta[name="csp-nonce"]')?.content ?? '';
-// Where the dialogs' scroll lock looks for it (package get-nonce).
+// get-nonce, which the scroll lock of dialogs uses, reads the nonce from here.
 Object.assign(globalThis, { __webpack_nonce__: nonce });
 
 const root = document.getElementById('root');

@@ -1,9 +1,10 @@
+// Queries that several views share, and how queries poll and retry.
 import { QueryCache, QueryClient, queryOptions } from '@tanstack/react-query';
 import type { Fleet } from '../protocol/fleets.ts';
 import type { Robot } from '../protocol/resources.ts';
 import { ask, isSignedOut, type Reply, ServiceError } from './api.ts';
 
-/** How often what may change by itself is read again, in ms. */
+/** Interval at which live data is read again, in ms. */
 export const POLL_MS = 10_000;
 
 export type Account = Reply<'GET /api/v1/me'>;
@@ -11,14 +12,14 @@ export type Account = Reply<'GET /api/v1/me'>;
 export function createQueries(): QueryClient {
   const client = new QueryClient({
     queryCache: new QueryCache({
-      // Any view may be the first to see that the session ended.
+      // Any view may be the first to learn that the session ended.
       onError: (error) => {
         if (isSignedOut(error)) client.setQueryData(accountQuery.queryKey, null);
       },
     }),
     defaultOptions: {
       queries: {
-        // What the browser thinks of the network says nothing of a service on this machine.
+        // The browser may report no network although the service runs on this machine.
         networkMode: 'always',
         staleTime: 2_000,
         refetchInterval: POLL_MS,
@@ -40,7 +41,7 @@ function isWorthRepeating(error: Error): boolean {
   return error instanceof ServiceError && (error.code === 'unreachable' || error.status >= 500);
 }
 
-/** Null where nobody is signed in. */
+/** The account; null without a session. */
 export const accountQuery = queryOptions({
   queryKey: ['account'],
   queryFn: async ({ signal }): Promise<Account | null> => {
@@ -61,7 +62,7 @@ export const chainQuery = queryOptions({
   staleTime: 60_000,
 });
 
-/** All of them: an account has at most 500. */
+/** All robots: an account has at most 500. */
 export const robotsQuery = queryOptions({
   queryKey: ['robots'],
   queryFn: async ({ signal }) => {
@@ -77,7 +78,7 @@ export const robotsQuery = queryOptions({
   },
 });
 
-/** All of them, in display order: an account has at most 100. */
+/** All fleets in display order: an account has at most 100. */
 export const fleetsQuery = queryOptions({
   queryKey: ['fleets'],
   queryFn: async ({ signal }): Promise<Fleet[]> => {

@@ -1,3 +1,4 @@
+// The frame around every view: header, navigation, account and color scheme.
 import {
   ActionIcon,
   Anchor,
@@ -30,11 +31,11 @@ const places: { path: string; label: string; icon: IconName }[] = [
   { path: '/account', label: 'Account', icon: 'account' },
 ];
 
-/** What surrounds the views of who is signed in. */
+/** Header and navigation around the views of an account. */
 export function Shell({ children }: { children: ReactNode }) {
   const [opened, { toggle, close }] = useDisclosure();
   const [path] = useLocation();
-  // biome-ignore lint/correctness/useExhaustiveDependencies: another view was chosen
+  // biome-ignore lint/correctness/useExhaustiveDependencies: closes when the path changes
   useEffect(close, [path]);
   const isHere = (place: string) => (place === '/' ? path === '/' : path.startsWith(place));
   return (
@@ -89,32 +90,7 @@ export function Shell({ children }: { children: ReactNode }) {
   );
 }
 
-export function Brand() {
-  return (
-    <Link href="/" className="brand">
-      <img src="/icon.svg" alt="" width={28} height={28} />
-      <span>svc</span>
-    </Link>
-  );
-}
-
-export function ColorSchemeButton() {
-  const { setColorScheme } = useMantineColorScheme();
-  const shown = useComputedColorScheme('light');
-  const other = shown === 'dark' ? 'light' : 'dark';
-  return (
-    <ActionIcon
-      variant="default"
-      size={30}
-      aria-label={`Use ${other} colours`}
-      onClick={() => setColorScheme(other)}
-    >
-      <Icon name={other === 'dark' ? 'moon' : 'sun'} />
-    </ActionIcon>
-  );
-}
-
-/** What surrounds the pages that everybody may see. */
+/** Header around the public pages. */
 export function PublicShell({ children }: { children: ReactNode }) {
   const { data: account } = useQuery(accountQuery);
   return (
@@ -141,7 +117,7 @@ export function PublicShell({ children }: { children: ReactNode }) {
   );
 }
 
-/** Who is signed in, and the way out. */
+/** The wallet that is signed in, and the button to sign out. */
 function AccountBar() {
   const { data: account } = useQuery(accountQuery);
   const queries = useQueryClient();
@@ -149,7 +125,7 @@ function AccountBar() {
     mutationFn: () => ask('POST /api/auth/logout'),
     onSuccess() {
       queries.clear();
-      // Everything that this account saw leaves the memory of the page with it.
+      // Loading a new page removes the account's data from memory.
       location.assign('/sign-in');
     },
   });
@@ -168,5 +144,30 @@ function AccountBar() {
         Sign out
       </Button>
     </>
+  );
+}
+
+export function Brand() {
+  return (
+    <Link href="/" className="brand">
+      <img src="/icon.svg" alt="" width={28} height={28} />
+      <span>svc</span>
+    </Link>
+  );
+}
+
+export function ColorSchemeButton() {
+  const { setColorScheme } = useMantineColorScheme();
+  const shown = useComputedColorScheme('light');
+  const other = shown === 'dark' ? 'light' : 'dark';
+  return (
+    <ActionIcon
+      variant="default"
+      size={30}
+      aria-label={`Use ${other} colours`}
+      onClick={() => setColorScheme(other)}
+    >
+      <Icon name={other === 'dark' ? 'moon' : 'sun'} />
+    </ActionIcon>
   );
 }

@@ -1,3 +1,4 @@
+// Mantine's theme: colors, fonts and defaults.
 import { createTheme, type MantineColorsTuple } from '@mantine/core';
 
 const harbour: MantineColorsTuple = [
@@ -13,7 +14,7 @@ const harbour: MantineColorsTuple = [
   '#034551',
 ];
 
-/** From text to the deepest ground, in the hue of the light theme's greys. */
+/** From text to the darkest background, in the hue of the light theme's grays. */
 const dark: MantineColorsTuple = [
   '#dde4e9',
   '#b8c2c9',
@@ -29,7 +30,7 @@ const dark: MantineColorsTuple = [
 
 export const theme = createTheme({
   primaryColor: 'harbour',
-  // White on either keeps a contrast of 4.5 to 1.
+  // White text on this shade has a contrast of at least 4.5 to 1.
   primaryShade: { light: 7, dark: 7 },
   colors: { harbour, dark },
   defaultRadius: 'md',
@@ -39,7 +40,7 @@ export const theme = createTheme({
     'Inter, system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", Arial, sans-serif',
   fontFamilyMonospace: 'ui-monospace, "SF Mono", "Cascadia Mono", Menlo, Consolas, monospace',
   components: {
-    // A link in a text is told by more than its colour.
+    // Underlined, so that links in a text differ by more than color.
     Anchor: { defaultProps: { underline: 'always' } },
   },
   headings: { fontWeight: '650' },

@@ -1,17 +1,18 @@
+// A chart of stacked bars.
 import './charts.css';
 
 interface Bar {
-  /** What the bar stands for: an hour, a day, a range. */
+  /** What the bar counts: an hour, a day, a range. */
   label: string;
-  /** By series, from the bottom up. */
+  /** One value for each series, from the bottom up. */
   values: number[];
 }
 
 interface BarsProps {
   bars: Bar[];
-  /** Of each series: its name, and a colour of the style sheet. */
+  /** Name and style sheet color of each series. */
   series: { name: string; color: string }[];
-  /** What is counted, for those who cannot see the bars. */
+  /** What is counted, for screen readers. */
   caption: string;
   unit?: string;
 }
@@ -19,7 +20,7 @@ interface BarsProps {
 const HEIGHT = 120;
 const STEP = 10;
 
-/** Stacked bars; the same numbers stand in a table for screen readers. */
+/** Stacked bars, with the same numbers in a table for screen readers. */
 export function Bars({ bars, series, caption, unit = '' }: BarsProps) {
   const sum = ({ values }: Bar) => values.reduce((total, value) => total + value, 0);
   const top = Math.max(...bars.map(sum));

@@ -1,8 +1,9 @@
+// Fills the gaps of a series. Its own file, so that its test needs no browser.
 import type { Series, SeriesPoint } from '../../protocol/telemetry.ts';
 
 const STEP_MS = { minute: 60_000, hour: 3_600_000, day: 86_400_000 } as const;
 
-/** Every interval of a series in order, null where a robot said nothing: a gap, which no line may cross. */
+/** All intervals of a series in order. An interval without samples is null: a gap, which no line may cross. */
 export function intervalsOf({ resolution, from, to, points }: Series): {
   at: number[];
   points: (SeriesPoint | null)[];

@@ -1,3 +1,4 @@
+// A chart of a robot's states over time.
 import type { SeriesPoint } from '../../protocol/telemetry.ts';
 import { stateColor } from '../ui/badge.tsx';
 import { dateAndTime } from '../ui/time.tsx';
@@ -10,12 +11,12 @@ interface StateTimelineProps {
 
 interface Stretch {
   state: string | null;
-  /** Places in `at`, the second one not in it. */
+  /** Indexes in `at`; `to` is exclusive. */
   from: number;
   to: number;
 }
 
-/** What a robot said it did, over time; blank where it said nothing. */
+/** A robot's state over time; blank without samples. */
 export function StateTimeline({ at, points }: StateTimelineProps) {
   const stretches = stretchesOf(points);
   const seen = [...new Set(stretches.map(({ state }) => state).filter((state) => state !== null))];
@@ -64,7 +65,7 @@ export function StateTimeline({ at, points }: StateTimelineProps) {
   );
 }
 
-/** Neighbours in the same state are one stretch. */
+/** Joins neighboring intervals with the same state. */
 function stretchesOf(points: (SeriesPoint | null)[]): Stretch[] {
   const stretches: Stretch[] = [];
   points.forEach((point, place) => {
@@ -76,7 +77,7 @@ function stretchesOf(points: (SeriesPoint | null)[]): Stretch[] {
   return stretches;
 }
 
-/** The state of the most samples of an interval. */
+/** The state of most samples in the interval. */
 function mostly(point: SeriesPoint | null): string | null {
   const counted = Object.entries(point?.states ?? {}).sort(([, a], [, b]) => b - a);
   return counted[0]?.[0] ?? null;

@@ -1,10 +1,11 @@
+// A chart of a measurement over time (uPlot).
 import 'uplot/dist/uPlot.min.css';
 import { useComputedColorScheme } from '@mantine/core';
 import { useEffect, useRef } from 'react';
 import uPlot from 'uplot';
 import './charts.css';
 
-/** What was measured in one interval; null where nothing was. */
+/** The measurements of one interval; null without any. */
 export type Spread = { min: number; avg: number; max: number } | null;
 
 interface TimeSeriesProps {
@@ -13,13 +14,13 @@ interface TimeSeriesProps {
   at: number[];
   spreads: Spread[];
   unit?: string;
-  /** Fixed ends of the scale. */
+  /** Fixed range of the scale. */
   range?: [number, number];
 }
 
 const HEIGHT = 180;
 
-/** Averages as a line with the spread behind it. The line ends where the telemetry does. */
+/** A line of averages in front of the range between minimum and maximum. The line has the gaps of the telemetry. */
 export function TimeSeries({ title, at, spreads, unit = '', range }: TimeSeriesProps) {
   const host = useRef<HTMLDivElement>(null);
   const scheme = useComputedColorScheme('light');
@@ -87,7 +88,7 @@ const short = new Intl.NumberFormat('en', { notation: 'compact', maximumSignific
 const day = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short' });
 const minute = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit' });
 
-/** Names of moments, in seconds, that are `step` seconds apart. */
+/** Labels for times, in seconds, that are `step` seconds apart. */
 function namesOf(
   _: uPlot,
   moments: number[],

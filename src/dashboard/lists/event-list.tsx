@@ -1,3 +1,4 @@
+// The list of ops events, for one robot or all.
 import { useQuery } from '@tanstack/react-query';
 import { Link } from 'wouter';
 import type { OpsEvent, Severity } from '../../protocol/telemetry.ts';
@@ -16,7 +17,7 @@ export interface EventFilter {
 
 const tones: Record<Severity, Tone> = { info: 'plain', warn: 'warn', error: 'bad' };
 
-/** Ops events, newest first; the robot is named where the list is not of one. */
+/** Ops events, newest first, with the robot's name unless the list is of one robot. */
 export function EventList({ filter }: { filter: EventFilter }) {
   const { data: robots } = useQuery(robotsQuery);
   const names = new Map(robots?.map(({ id, name }) => [id, name]));
@@ -45,7 +46,7 @@ export function EventList({ filter }: { filter: EventFilter }) {
   );
 }
 
-/** `robot`: its name, undefined until it is known, null where it goes without saying. */
+/** `robot`: the robot's name, undefined until it is loaded, null if the list is of one robot. */
 function Event({ event, robot }: { event: OpsEvent; robot: string | null | undefined }) {
   return (
     <li>

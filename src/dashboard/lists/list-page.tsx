@@ -1,3 +1,4 @@
+// The page around a list of tasks or events, with its filters.
 import { useQuery } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
 import { robotsQuery } from '../queries.ts';
@@ -8,13 +9,13 @@ import './lists.css';
 interface ListPageProps {
   title: string;
   lead: string;
-  /** What is chosen from beside the robot; `name` is its parameter in the address. */
+  /** The second filter; `name` is its parameter in the address. */
   filter: { name: string; label: string; options: readonly Option[] };
-  /** `''` is any. */
+  /** `''` is no filter. */
   children: (chosen: string, robotId: string) => ReactNode;
 }
 
-/** A list of all robots' work, which is narrowed by what stands in the address. */
+/** A list of all robots' work, filtered by the parameters of the address. */
 export function ListPage({ title, lead, filter, children }: ListPageProps) {
   const { data: robots } = useQuery(robotsQuery);
   const [robotId, setRobotId] = useSearchParam('robot');

@@ -1,3 +1,4 @@
+// A list in pages, newest first, that updates itself.
 import { Button, Group, Text } from '@mantine/core';
 import { type QueryKey, useInfiniteQuery, useQueryClient } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
@@ -15,14 +16,14 @@ interface PagedListProps<Item> {
   what: string;
   queryKey: QueryKey;
   read: (query: { limit: string; cursor?: string }, signal: AbortSignal) => Promise<PageOf<Item>>;
-  /** In the place of no item. */
+  /** Shown if there is no item. */
   empty: ReactNode;
   children: (items: Item[]) => ReactNode;
 }
 
 /**
- * A list, newest first, with older pages on demand. It follows what happens until older ones are shown: then
- * it stands still, since reading every page again would cost more with each, and move what is being read.
+ * A list, newest first, with older pages on demand. The list updates until an older page is shown. Then it is paused:
+ * reading every page again would cost more with each page, and would move the items that are being read.
  */
 export function PagedList<Item>({ what, queryKey, read, empty, children }: PagedListProps<Item>) {
   const queries = useQueryClient();
@@ -32,7 +33,7 @@ export function PagedList<Item>({ what, queryKey, read, empty, children }: Paged
       read({ limit: '25', ...(pageParam && { cursor: pageParam }) }, signal),
     initialPageParam: '',
     getNextPageParam: (page: PageOf<Item>) => page.next_cursor,
-    refetchInterval: ({ state }) => (standsStill(state.data?.pages) ? false : POLL_MS),
+    refetchInterval: ({ state }) => (isPaused(state.data?.pages) ? false : POLL_MS),
   });
   if (list.data === undefined) {
     if (list.isError) return <Failure error={list.error} onRetry={list.refetch} />;
@@ -42,7 +43,7 @@ export function PagedList<Item>({ what, queryKey, read, empty, children }: Paged
   return (
     <>
       <div className="list-status">
-        {standsStill(list.data.pages) ? (
+        {isPaused(list.data.pages) ? (
           <Group gap="sm">
             <Text size="sm" c="dimmed" role="status">
               Stands still while older {what} are shown
@@ -75,4 +76,4 @@ export function PagedList<Item>({ what, queryKey, read, empty, children }: Paged
   );
 }
 
-const standsStill = (pages: unknown[] | undefined) => (pages?.length ?? 0) > 1;
+const isPaused = (pages: unknown[] | undefined) => (pages?.length ?? 0) > 1;

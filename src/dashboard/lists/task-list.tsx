@@ -1,3 +1,4 @@
+// The list of tasks, for one robot or all.
 import { Table } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { Link } from 'wouter';
@@ -14,7 +15,7 @@ export interface TaskFilter {
   robot_id?: string;
 }
 
-/** Tasks, newest first; the robot is named where the list is not of one. */
+/** Tasks, newest first, with the robot's name unless the list is of one robot. */
 export function TaskList({ filter }: { filter: TaskFilter }) {
   const { data: robots } = useQuery(robotsQuery);
   const names = new Map(robots?.map(({ id, name }) => [id, name]));

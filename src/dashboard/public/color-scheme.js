@@ -1,4 +1,4 @@
-// Before the first paint, so that nobody who works in the dark sees a flash.
+// Sets the color scheme before the first paint, to avoid a bright flash in dark mode.
 const chosen = localStorage.getItem('mantine-color-scheme-value');
 const dark = matchMedia('(prefers-color-scheme: dark)').matches;
 document.documentElement.setAttribute(

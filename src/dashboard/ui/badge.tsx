@@ -1,3 +1,4 @@
+// Badges for the states of anchors and robots.
 import type { ReactNode } from 'react';
 import type { Anchor, AnchorState } from '../../protocol/resources.ts';
 
@@ -16,7 +17,7 @@ const anchorTones: Record<AnchorState, Tone> = {
   failed: 'bad',
 };
 
-/** As people say it. */
+/** Names of the states for people. */
 export const stateNames: Record<AnchorState, string> = {
   queued: 'queued',
   submitted: 'submitted',
@@ -26,13 +27,13 @@ export const stateNames: Record<AnchorState, string> = {
   failed: 'failed',
 };
 
-/** How far the anchor of a task has come. */
+/** The state of a task's anchor. */
 export function AnchorBadge({ anchor }: { anchor: Pick<Anchor, 'state'> | null }) {
   if (anchor === null) return <Badge tone="plain">no proof yet</Badge>;
   return <Badge tone={anchorTones[anchor.state]}>{stateNames[anchor.state]}</Badge>;
 }
 
-/** The states that the interface specification names; any other is shown as it is. */
+/** The states named in docs/agent.md; any other is shown unchanged, in the plain tone. */
 const robotTones: Record<string, Tone> = {
   idle: 'plain',
   busy: 'busy',
@@ -45,7 +46,7 @@ export function StateBadge({ state }: { state: string }) {
   return <Badge tone={robotTones[state] ?? 'plain'}>{state}</Badge>;
 }
 
-/** A colour of the style sheet for a state in a chart. */
+/** The style sheet's color for a state in a chart. */
 export function stateColor(state: string): string {
   const tone = robotTones[state] ?? 'plain';
   return tone === 'plain' ? 'plain-bar' : `${tone}-bar`;

@@ -1,17 +1,18 @@
+// Dialogs: plain, with a form, and for deletions.
 import { Alert, Button, Group, Modal, type ModalProps, Stack, TextInput } from '@mantine/core';
 import { useMutation } from '@tanstack/react-query';
 import { type FormEvent, type ReactNode, useEffect, useRef, useState } from 'react';
 
 interface DialogProps {
   title: string;
-  /** Whether neither Escape nor a click beside it closes it. */
+  /** Whether Escape and a click outside do not close the dialog. */
   isLocked?: boolean;
   size?: ModalProps['size'];
   onClose: () => void;
   children: ReactNode;
 }
 
-/** Open for as long as it is there; what had the focus before has it afterwards. */
+/** A dialog that is open while it is mounted. Closing returns the focus to the element that had it. */
 export function Dialog({ title, isLocked = false, size = 'md', onClose, children }: DialogProps) {
   const opener = useRef(document.activeElement);
   useEffect(() => {
@@ -29,7 +30,7 @@ export function Dialog({ title, isLocked = false, size = 'md', onClose, children
       closeOnClickOutside={!isLocked}
       closeOnEscape={!isLocked}
       returnFocus={false}
-      // Hidden together with its view when the session ends, and there again with what was typed.
+      // Inside its view, so that it is hidden and restored with the view when the session ends.
       withinPortal={false}
       size={size}
     >
@@ -40,20 +41,20 @@ export function Dialog({ title, isLocked = false, size = 'md', onClose, children
 
 interface FormDialogProps<Result> {
   title: string;
-  /** What the button that submits says. */
+  /** Label of the submit button. */
   submit: string;
-  /** Whether it takes something away that cannot be brought back. */
+  /** Whether the action cannot be undone. */
   isDangerous?: boolean;
   canSubmit?: boolean;
-  /** What it rejects with is shown, and what was entered stays. */
+  /** A rejection is shown, and the input stays. */
   onSubmit: () => Promise<Result>;
   onDone: (result: Result) => void;
-  /** Called where nothing was done. */
+  /** Called when the dialog is canceled. */
   onClose: () => void;
   children: ReactNode;
 }
 
-/** Asks for something, and does it. */
+/** A dialog with a form: submits it, and shows why it failed. */
 export function FormDialog<Result>({
   title,
   submit,
@@ -99,17 +100,17 @@ export function FormDialog<Result>({
 }
 
 interface ConfirmDeletionProps {
-  /** What has to be typed. */
+  /** The word to type. */
   word: string;
   title: string;
   submit?: string;
-  /** What comes with it. */
+  /** The consequences. */
   children: ReactNode;
   onDelete: () => Promise<unknown>;
   onClose: () => void;
 }
 
-/** Deletes only what was named, letter by letter. */
+/** Deletes only after the person typed `word`. */
 export function ConfirmDeletion({
   word,
   title,

@@ -1,7 +1,8 @@
+// Formats amounts of wei. Its own file, so that its test needs no browser.
 const DECIMALS = 18n;
 const SHOWN = 6n;
 
-/** Wei as whole units with at most six decimals, cut, not rounded: a credit must not look larger than it is. */
+/** Wei as whole units with at most six decimals. Cut, not rounded: a credit must not look larger than it is. */
 export function ether(wei: string): string {
   const amount = BigInt(wei);
   const positive = amount < 0n ? -amount : amount;

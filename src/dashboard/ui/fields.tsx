@@ -1,3 +1,4 @@
+// Form fields, and choices that are kept in the address.
 import { NativeSelect, Textarea, TextInput } from '@mantine/core';
 import { useCallback } from 'react';
 import { useSearchParams } from 'wouter';
@@ -10,15 +11,15 @@ export interface Option {
 
 interface ChoiceProps {
   label: string;
-  /** Whether the label stands above it; else it is for screen readers alone. */
+  /** Whether the label is visible; otherwise only screen readers have it. */
   hasVisibleLabel?: boolean;
-  /** The first one is what is chosen where nothing else is. */
+  /** The first option is the default. */
   options: readonly Option[];
   value: string;
   onChange: (value: string) => void;
 }
 
-/** One of several. */
+/** A choice of one option. */
 export function Choice({ label, hasVisibleLabel = false, options, value, onChange }: ChoiceProps) {
   return (
     <NativeSelect
@@ -30,7 +31,7 @@ export function Choice({ label, hasVisibleLabel = false, options, value, onChang
   );
 }
 
-/** Options for what has a name. */
+/** Options for named items. */
 export function optionsOf(items: readonly { id: string; name: string }[] | undefined): Option[] {
   return (items ?? []).map(({ id, name }) => ({ value: id, label: name }));
 }
@@ -43,7 +44,7 @@ interface TextFieldProps {
   onChange: (value: string) => void;
 }
 
-/** What a robot or a fleet is called. */
+/** Name of a robot or a fleet. */
 export function NameField({ value, onChange }: TextFieldProps) {
   return (
     <TextInput
@@ -57,7 +58,7 @@ export function NameField({ value, onChange }: TextFieldProps) {
   );
 }
 
-/** What is said of a robot or a fleet. */
+/** Description of a robot or a fleet. */
 export function DescriptionField({ value, onChange }: TextFieldProps) {
   return (
     <Textarea
@@ -71,14 +72,14 @@ export function DescriptionField({ value, onChange }: TextFieldProps) {
 }
 
 /**
- * A choice that is kept in the address: it survives a reload, is shared with the link, and is there again on
- * the way back. `''` is none. It makes no step of its own in the history.
+ * A choice that is kept in the address, so that it survives a reload, is part of a shared link, and returns with the
+ * Back button. `''` is no choice. A change adds no entry to the history.
  */
 export function useSearchParam(name: string): [string, (value: string) => void] {
   const [search, setSearch] = useSearchParams();
   const set = useCallback(
     (value: string) => {
-      // Read at once, not as of the last drawing: two choices may come between two drawings.
+      // Read now, not at the last render: there may be two changes between two renders.
       const next = new URLSearchParams(window.location.search);
       if (value === '') next.delete(name);
       else next.set(name, value);

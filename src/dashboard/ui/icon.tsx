@@ -1,4 +1,5 @@
-/** Strokes on a field of 24 by 24. */
+// Icons, drawn as strokes.
+/** Strokes on a grid of 24 by 24. */
 const paths = {
   overview: 'M4 13h6V4H4zM14 20h6v-9h-6zM4 20h6v-3H4zM14 7h6V4h-6z',
   robot:

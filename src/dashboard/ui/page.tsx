@@ -1,3 +1,4 @@
+// The page of a view: title, lead, actions and content.
 import { Group, Stack, Text, Title } from '@mantine/core';
 import { type ReactNode, useEffect, useRef } from 'react';
 import { Link } from 'wouter';
@@ -5,16 +6,16 @@ import { Icon } from './icon.tsx';
 
 interface PageProps {
   title: string;
-  /** The list that it is one of. */
+  /** The list that the item belongs to. */
   parent?: { href: string; label: string };
-  /** Beside the title. */
+  /** Shown next to the title. */
   badge?: ReactNode;
   lead?: ReactNode;
   actions?: ReactNode;
   children: ReactNode;
 }
 
-/** One view: its title is the document's, and where a screen reader goes when the view changes. */
+/** One view. Sets the document's title, and moves a screen reader to the heading when the view changes. */
 export function Page({ title, parent, badge, lead, actions, children }: PageProps) {
   const heading = useRef<HTMLHeadingElement>(null);
   useEffect(() => {

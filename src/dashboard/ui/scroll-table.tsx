@@ -1,9 +1,10 @@
+// A table that scrolls inside its card.
 import { Table } from '@mantine/core';
 import type { ReactNode } from 'react';
 
 interface ScrollTableProps {
   label: string;
-  /** Pixels; where it would be higher, it scrolls, by the keyboard too. */
+  /** Pixels. A higher table scrolls, also by keyboard. */
   maxHeight?: number;
   className?: string;
   children: ReactNode;

@@ -1,3 +1,4 @@
+// What a view shows instead of data: loading, failed, empty, crashed.
 import { Alert, Button, Container, Group, Paper, Skeleton, Stack, Text } from '@mantine/core';
 import type { UseQueryResult } from '@tanstack/react-query';
 import { Component, type ReactNode } from 'react';
@@ -47,14 +48,14 @@ interface LoadedProps<Data> {
   children: (data: Data) => ReactNode;
 }
 
-/** What a query found; before that, that it loads, or why it failed. Old data stays while new is read. */
+/** Shows a query's data, or that it is loading, or why it failed. Old data stays visible while new data loads. */
 export function Loaded<Data>({ query, what, children }: LoadedProps<Data>) {
   if (query.data !== undefined) return children(query.data);
   if (query.isError) return <Failure error={query.error} onRetry={query.refetch} />;
   return <Loading what={what} />;
 }
 
-/** In the place of what threw while it was drawn; after an update of the service its old files are gone. */
+/** Replaces a tree that threw while rendering, for instance because an update removed the files it imports. */
 export class Crashed extends Component<{ children: ReactNode }, { error: Error | null }> {
   override state = { error: null };
 

@@ -1,8 +1,9 @@
+// Times, ages, and how fresh data is.
 import type { UseQueryResult } from '@tanstack/react-query';
 import { useSyncExternalStore } from 'react';
 import { POLL_MS } from '../queries.ts';
 
-/** One timer for all that show the time at the same pace, however many rows a list has. */
+/** One timer for all components that update at the same interval, however many rows a list has. */
 class Ticker {
   readonly #everyMs: number;
   readonly #listeners = new Set<() => void>();
@@ -21,7 +22,7 @@ class Ticker {
       this.#now = Date.now();
       this.#timer = setInterval(() => {
         this.#now = Date.now();
-        for (const tell of this.#listeners) tell();
+        for (const listener of this.#listeners) listener();
       }, this.#everyMs);
     }
     return () => {
@@ -36,12 +37,12 @@ class Ticker {
 const everySecond = new Ticker(1000);
 const everyTenSeconds = new Ticker(10_000);
 
-/** The time in ms, told anew every second. */
+/** The current time in ms, updated every second. */
 function useSeconds(): number {
   return useSyncExternalStore(everySecond.subscribe, everySecond.now);
 }
 
-/** The time in ms, told anew every ten seconds. */
+/** The current time in ms, updated every ten seconds. */
 export function useTenSeconds(): number {
   return useSyncExternalStore(everyTenSeconds.subscribe, everyTenSeconds.now);
 }
@@ -73,12 +74,12 @@ export function ago(at: number, now: number): string {
   return relative.format(Math.trunc(past / ms), unit);
 }
 
-/** `21 Nov 2026, 19:05:24 CET`: where the reader is, and saying so. */
+/** `21 Nov 2026, 19:05:24 CET`: in the reader's time zone, which is named. */
 export function dateAndTime(at: string | number): string {
   return exact.format(new Date(at));
 }
 
-/** How long ago, with the exact time for who points at it or reads by ear. */
+/** How long ago, with the exact time as tooltip and for screen readers. */
 export function Ago({ at }: { at: string }) {
   const now = useTenSeconds();
   return (
@@ -88,12 +89,12 @@ export function Ago({ at }: { at: string }) {
   );
 }
 
-/** After so long without an answer, what is shown may be wrong. */
+/** Data older than this is marked as stale. */
 const STALE_MS = 3 * POLL_MS;
 
 type Watched = Pick<UseQueryResult, 'dataUpdatedAt' | 'isError'>;
 
-/** Whether what a polled query found is too old to be trusted. Draws anew only when that changes. */
+/** Whether the data of a polled query is stale. Renders again only when that changes. */
 export function useStale({ dataUpdatedAt, isError }: Watched): boolean {
   return useSyncExternalStore(
     everySecond.subscribe,
@@ -101,7 +102,7 @@ export function useStale({ dataUpdatedAt, isError }: Watched): boolean {
   );
 }
 
-/** How old what is shown is; it looks old when it is. */
+/** Shows the age of a query's data, marked if it is stale. */
 export function Freshness({ query }: { query: Watched }) {
   const now = useSeconds();
   const stale = useStale(query);

@@ -1,23 +1,79 @@
+// Values to copy or save: hex, commands and JSON documents.
 import { Button } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useEffect, useRef, useState } from 'react';
 import { chainQuery } from '../queries.ts';
-
-type Outcome = 'copied' | 'refused';
-
-const labels = { copied: 'Copied', refused: 'Press Ctrl+C' };
-
-/** How long the outcome is shown, in ms. */
-const SHOWN_MS = 2_000;
 
 interface CopyProps {
   value: string;
   what: string;
 }
 
+/** A long hex value that can be copied. Its middle is left out on narrow screens. */
+export function Hex({ value, what }: CopyProps) {
+  return (
+    <span className="hex">
+      <code title={value}>
+        <span className="hex-full">{value}</span>
+        <span className="hex-short">{shorten(value)}</span>
+      </code>
+      <Copy value={value} what={what} />
+    </span>
+  );
+}
+
+/** First and last digits of a hash or address. */
+export function shorten(value: string): string {
+  return value.length <= 16 ? value : `${value.slice(0, 8)}…${value.slice(-6)}`;
+}
+
+/** A command for a terminal, with a copy button. */
+export function Command({ value, what }: CopyProps) {
+  return (
+    <div className="command">
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls is reached by the keyboard */}
+      <pre tabIndex={0}>{value}</pre>
+      <Copy value={value} what={what} />
+    </div>
+  );
+}
+
+/** The `svc verify` command for `subject`, which is a file or a hash with options. */
+export function VerifyCommand({ subject }: { subject: string }) {
+  const { data: chain } = useQuery(chainQuery);
+  const rpcUrl = chain?.params.rpcUrls[0] ?? 'https://rpc.example.org';
+  return <Command value={`svc verify ${subject} --rpc-url ${rpcUrl}`} what="command" />;
+}
+
+/** A JSON document that scrolls, also by keyboard. */
+export function Json({ value, what }: { value: unknown; what: string }) {
+  return (
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls is reached by the keyboard
+    <section className="json" aria-label={what} tabIndex={0}>
+      <pre>{JSON.stringify(value, null, 2)}</pre>
+    </section>
+  );
+}
+
+/** Hands a document to the person as a file. */
+export function saveJson(name: string, document: unknown): void {
+  const text = `${JSON.stringify(document, null, 2)}\n`;
+  const address = URL.createObjectURL(new Blob([text], { type: 'application/json' }));
+  const link = Object.assign(window.document.createElement('a'), { href: address, download: name });
+  link.click();
+  URL.revokeObjectURL(address);
+}
+
+type Outcome = 'copied' | 'refused';
+
+const labels = { copied: 'Copied', refused: 'Press Ctrl+C' };
+
+/** How long the outcome of a copy is shown, in ms. */
+const SHOWN_MS = 2_000;
+
 /**
- * Copies `value`, and says so for a moment. Where the browser lets no page copy, as over plain HTTP from another
- * machine, the element before it is selected, for the keyboard to copy.
+ * Copies `value` and confirms it briefly. If the browser does not allow copying, as over plain HTTP from another
+ * machine, it selects the element before the button, to be copied with the keyboard.
  */
 function Copy({ value, what }: CopyProps) {
   const button = useRef<HTMLButtonElement>(null);
@@ -50,59 +106,4 @@ function Copy({ value, what }: CopyProps) {
       {label}
     </Button>
   );
-}
-
-/** A long hex value, its middle left out where there is no room; copied whole. */
-export function Hex({ value, what }: CopyProps) {
-  return (
-    <span className="hex">
-      <code title={value}>
-        <span className="hex-full">{value}</span>
-        <span className="hex-short">{shorten(value)}</span>
-      </code>
-      <Copy value={value} what={what} />
-    </span>
-  );
-}
-
-/** First and last digits of a hash or address. */
-export function shorten(value: string): string {
-  return value.length <= 16 ? value : `${value.slice(0, 8)}…${value.slice(-6)}`;
-}
-
-/** A command for a terminal. */
-export function Command({ value, what }: CopyProps) {
-  return (
-    <div className="command">
-      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls is reached by the keyboard */}
-      <pre tabIndex={0}>{value}</pre>
-      <Copy value={value} what={what} />
-    </div>
-  );
-}
-
-/** The command that checks `subject` (a file, or a hash and its options) with a node of the reader's choice. */
-export function VerifyCommand({ subject }: { subject: string }) {
-  const { data: chain } = useQuery(chainQuery);
-  const rpcUrl = chain?.params.rpcUrls[0] ?? 'https://rpc.example.org';
-  return <Command value={`svc verify ${subject} --rpc-url ${rpcUrl}`} what="command" />;
-}
-
-/** A document as it is, scrolled where it is long, by the keyboard too. */
-export function Json({ value, what }: { value: unknown; what: string }) {
-  return (
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls is reached by the keyboard
-    <section className="json" aria-label={what} tabIndex={0}>
-      <pre>{JSON.stringify(value, null, 2)}</pre>
-    </section>
-  );
-}
-
-/** Hands a document to the person as a file. */
-export function saveJson(name: string, document: unknown): void {
-  const text = `${JSON.stringify(document, null, 2)}\n`;
-  const address = URL.createObjectURL(new Blob([text], { type: 'application/json' }));
-  const link = Object.assign(window.document.createElement('a'), { href: address, download: name });
-  link.click();
-  URL.revokeObjectURL(address);
 }

@@ -1,3 +1,4 @@
+// The account: wallet, credits, limits, ledger, sessions and network.
 import { Alert, Group, Progress, Text } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { type Account as AccountData, accountQuery, chainQuery } from '../queries.ts';

@@ -1,3 +1,4 @@
+// All ops events. A file of its own because each view is loaded on demand.
 import type { Severity } from '../../protocol/telemetry.ts';
 import { EventList } from '../lists/event-list.tsx';
 import { ListPage } from '../lists/list-page.tsx';

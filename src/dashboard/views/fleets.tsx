@@ -1,3 +1,4 @@
+// Fleets: list, order, form and deletion.
 import { Alert, Button, Text } from '@mantine/core';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
@@ -25,7 +26,7 @@ export default function Fleets() {
       await queries.cancelQueries({ queryKey: fleetsQuery.queryKey });
       queries.setQueryData(fleetsQuery.queryKey, order);
     },
-    // The service's order is the one that counts, also where it refused this one.
+    // The service decides the order, also after it refused this one.
     onSettled: () => queries.invalidateQueries({ queryKey: fleetsQuery.queryKey }),
   });
   return (

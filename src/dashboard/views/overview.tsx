@@ -1,3 +1,4 @@
+// The start page: figures and activity of the account or a fleet.
 import { Text } from '@mantine/core';
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { Link } from 'wouter';
@@ -10,7 +11,6 @@ import { Freshness, useStale } from '../ui/time.tsx';
 import { Activity } from './overview/activity.tsx';
 import { Figures } from './overview/figures.tsx';
 
-/** The statistics of the account, or of one of its fleets. */
 export default function Overview() {
   const [fleetId, setFleetId] = useSearchParam('fleet');
   const fleets = useQuery(fleetsQuery);

@@ -1,3 +1,4 @@
+// A robot: facts, telemetry, tasks, events, and its dialogs.
 import { Button } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';

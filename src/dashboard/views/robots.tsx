@@ -1,3 +1,4 @@
+// Robots: table and registration.
 import { Button } from '@mantine/core';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
@@ -40,7 +41,7 @@ export default function Robots() {
   );
 }
 
-/** Registers a robot, then shows its key, once. */
+/** Registers a robot, then shows its key once. */
 function CreateRobot({ onClose }: { onClose: () => void }) {
   const queries = useQueryClient();
   const [name, setName] = useState('');
@@ -52,7 +53,7 @@ function CreateRobot({ onClose }: { onClose: () => void }) {
   const create = async () => {
     const body = { name, ...(description !== '' && { description }) };
     const reply = await ask('POST /api/v1/robots', { body });
-    // The list may come later than the key.
+    // The list may load after the key is shown.
     queries.invalidateQueries({ queryKey: ['robots'] });
     return reply;
   };

@@ -1,3 +1,4 @@
+// The sign-in view: choose a wallet and sign the message.
 import { Alert, List, Loader, Text, Title } from '@mantine/core';
 import { type Query, useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useEffect, useState } from 'react';
@@ -14,7 +15,7 @@ const steps: Record<SignInStep, string> = {
   verifying: 'Checking the signature …',
 };
 
-/** `endedFor`: the wallet whose session came to its end under an open view. */
+/** `endedFor`: the wallet whose session ended while a view was open. */
 export function SignIn({ endedFor }: { endedFor?: string | undefined }) {
   const wallets = useWallets();
   const queries = useQueryClient();
@@ -26,7 +27,7 @@ export function SignIn({ endedFor }: { endedFor?: string | undefined }) {
     mutationFn: (wallet: Wallet) => signIn(wallet, setStep),
     async onSuccess(reply, wallet) {
       rememberWallet(wallet);
-      // Nothing of the account before may be shown under the new one.
+      // No data of the previous account may be shown to the new one.
       if (reply.wallet !== endedFor) queries.removeQueries({ predicate: isOfAccount });
       await queries.invalidateQueries({ queryKey: accountQuery.queryKey });
     },
@@ -97,7 +98,7 @@ function WalletIcon({ wallet }: { wallet: Wallet }) {
   return icon === undefined ? <span className="no-icon" /> : <img src={icon} alt="" />;
 }
 
-/** Which network proofs go to; nothing where it is not known yet. */
+/** Name of the anchoring network; nothing until it is loaded. */
 function Network() {
   const { data: chain } = useQuery(chainQuery);
   if (chain === undefined) return null;

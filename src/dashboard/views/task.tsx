@@ -1,3 +1,4 @@
+// A task: claim, evidence, anchor and receipt.
 import { Text } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { Link, useParams } from 'wouter';
@@ -13,10 +14,9 @@ import { AnchorCard } from './task/anchor-card.tsx';
 import { ProofCard } from './task/proof-card.tsx';
 import { ReceiptCard } from './task/receipt-card.tsx';
 
-/** While its anchor is on the way, a task is read this often, in ms. */
+/** Interval for reading a task until its anchor is final, in ms. */
 const SOON_MS = 2_000;
 
-/** A task: what was promised, what was handed in, and what the chain holds of it. */
 export default function Task() {
   const { id = '' } = useParams();
   const robots = useQuery(robotsQuery);
@@ -53,7 +53,7 @@ export default function Task() {
   );
 }
 
-/** What was promised before the work. */
+/** What the robot claimed before its work. */
 function ClaimCard({ task }: { task: TaskDetail }) {
   return (
     <section className="card" aria-labelledby="claim">

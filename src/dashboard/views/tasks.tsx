@@ -1,3 +1,4 @@
+// All tasks. A file of its own because each view is loaded on demand.
 import { ListPage } from '../lists/list-page.tsx';
 import { type TaskFilter, TaskList } from '../lists/task-list.tsx';
 

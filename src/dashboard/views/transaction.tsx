@@ -1,3 +1,4 @@
+// An anchoring transaction as the chain holds it.
 import { useQuery } from '@tanstack/react-query';
 import { Link, useParams } from 'wouter';
 import { decodePayload } from '../../proof/payload.ts';
@@ -9,7 +10,7 @@ import { Empty, Failure, Loading } from '../ui/states.tsx';
 import { dateAndTime } from '../ui/time.tsx';
 import { Hex, shorten } from '../ui/values.tsx';
 
-/** An anchoring transaction, for chains that have no explorer. */
+/** For chains without an explorer. */
 export default function Transaction() {
   const { txHash = '' } = useParams();
   return (

@@ -1,10 +1,10 @@
+// The page of one proof hash, to share. A file of its own because each view is loaded on demand.
 import { Link, useParams, useSearchParams } from 'wouter';
 import { Page } from '../ui/page.tsx';
 import { Empty } from '../ui/states.tsx';
 import { shorten } from '../ui/values.tsx';
 import { HashResult, useVerification } from './verify/hash-result.tsx';
 
-/** One proof, for everyone who has its hash: a page to share. */
 export default function VerifyHash() {
   const { proofHash = '' } = useParams();
   const [search] = useSearchParams();

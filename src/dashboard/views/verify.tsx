@@ -1,3 +1,4 @@
+// The page where anyone verifies a proof, by hash or file.
 import { Button, Text, TextInput } from '@mantine/core';
 import { type FormEvent, useState } from 'react';
 import { useLocation } from 'wouter';
@@ -5,7 +6,6 @@ import { Page } from '../ui/page.tsx';
 import { FileDrop, FileResult } from './verify/file-result.tsx';
 import type { Subject } from './verify/read-subject.ts';
 
-/** Where anyone checks a proof, by its hash or by a file. */
 export default function Verify() {
   const [, navigate] = useLocation();
   const [hash, setHash] = useState('');

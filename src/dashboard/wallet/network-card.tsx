@@ -1,3 +1,4 @@
+// The anchoring network, and how to switch the wallet to it.
 import { Alert, Button, Text } from '@mantine/core';
 import { useMutation, useQuery } from '@tanstack/react-query';
 import type { ChainDetails } from '../../protocol/resources.ts';
@@ -6,7 +7,7 @@ import { Badge } from '../ui/badge.tsx';
 import { Loaded } from '../ui/states.tsx';
 import { errorCodeOf, useUsedWallet, useWalletChain, type Wallet, WalletError } from './wallets.ts';
 
-/** The anchoring network, and the way to put the wallet on it. Everything works without. */
+/** Switching is optional: everything works on another network too. */
 export function NetworkCard() {
   const chain = useQuery(chainQuery);
   const wallet = useUsedWallet();
@@ -62,10 +63,10 @@ export function NetworkCard() {
   );
 }
 
-/** EIP-3085: the wallet does not know the chain; some wallets wrap the code. */
+/** Error code of a wallet that does not know the chain (EIP-3085). Some wallets wrap it. */
 const UNKNOWN_CHAIN = 4902;
 
-/** Puts the wallet on the anchoring network, adding it where the wallet does not know it. */
+/** Switches the wallet to the anchoring network, which it adds if the wallet does not know it. */
 async function switchNetwork({ provider }: Wallet, { params }: ChainDetails): Promise<void> {
   const chainId = params.chainId as `0x${string}`;
   const goThere = () =>

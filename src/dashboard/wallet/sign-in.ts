@@ -1,3 +1,4 @@
+// Signs in with a wallet of the browser.
 import { ask, type Reply, ServiceError } from '../api.ts';
 import { errorCodeOf, type Wallet, WalletError } from './wallets.ts';
 
@@ -6,8 +7,8 @@ export type SignInStep = 'connecting' | 'signing' | 'verifying';
 type Provider = Wallet['provider'];
 
 /**
- * Signs in with a wallet (EIP-4361). Rejects with a WalletError that says what happened and what to do, or
- * with the service's refusal.
+ * Signs in with a wallet (ERC-4361). Rejects with a WalletError that says what happened and what to do, or with the
+ * service's refusal.
  */
 export async function signIn(
   { provider }: Wallet,
@@ -93,7 +94,7 @@ function startWatch(): () => number {
   return () => Math.max(performance.now() - steady, Date.now() - wall);
 }
 
-/** Milliseconds from the message's own times, so that this computer's clock may be wrong. */
+/** Lifetime in ms by the message's own times, so that this computer's clock does not matter. */
 function lifetimeOf(message: string): number {
   const at = (name: string) =>
     Date.parse(new RegExp(`^${name}: (.+)$`, 'm').exec(message)?.[1] ?? '');

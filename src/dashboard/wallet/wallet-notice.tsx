@@ -1,3 +1,4 @@
+// A notice when the wallet switches to another account.
 import { Alert, Button, Group, Text } from '@mantine/core';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
@@ -6,7 +7,7 @@ import { shorten } from '../ui/values.tsx';
 import { signIn } from './sign-in.ts';
 import { useUsedWallet, useWalletAccount, type Wallet } from './wallets.ts';
 
-/** Says when the wallet speaks for another account than the one that is signed in. */
+/** Shown if the wallet's account is not the one that is signed in. */
 export function WalletNotice() {
   const { data: account } = useQuery(accountQuery);
   const wallet = useUsedWallet();
@@ -15,7 +16,7 @@ export function WalletNotice() {
   const [dismissed, setDismissed] = useState<string>();
   const change = useMutation({
     mutationFn: (chosen: Wallet) => signIn(chosen, () => {}),
-    // Nothing of the account before may be shown under the new one.
+    // No data of the previous account may be shown to the new one.
     onSuccess: () => queries.resetQueries(),
   });
   if (!account || !wallet || !now || now === dismissed) return null;

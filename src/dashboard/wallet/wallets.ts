@@ -1,3 +1,4 @@
+// Wallets of this browser (EIP-6963), and the one in use.
 import { createStore, type EIP6963ProviderDetail } from 'mipd';
 import { useEffect, useState, useSyncExternalStore } from 'react';
 
@@ -25,7 +26,7 @@ export function useUsedWallet(): Wallet | undefined {
   );
 }
 
-/** The account that the wallet speaks for now; undefined until it says, null where it tells us none. */
+/** The wallet's current account; undefined until it answers, null if it shares none. */
 export function useWalletAccount(wallet: Wallet | undefined): string | null | undefined {
   const [account, setAccount] = useState<string | null>();
   useEffect(() => {
@@ -39,7 +40,7 @@ export function useWalletAccount(wallet: Wallet | undefined): string | null | un
   return account;
 }
 
-/** The chain that the wallet is on, as a hex quantity; undefined until it says. */
+/** The wallet's current chain as a hex quantity; undefined until it answers. */
 export function useWalletChain(wallet: Wallet | undefined): string | undefined {
   const [chain, setChain] = useState<string>();
   useEffect(() => {
@@ -52,15 +53,15 @@ export function useWalletChain(wallet: Wallet | undefined): string | undefined {
   return chain;
 }
 
-/** A wallet's own icon, if it is what EIP-6963 asks for: an image in the address itself. */
+/** The wallet's icon, if it is a data URL as EIP-6963 requires. */
 export function iconOf({ info }: Wallet): string | undefined {
   return /^data:image\//.test(info.icon ?? '') ? info.icon : undefined;
 }
 
-/** What a wallet or its person did not do. `message` is for people. */
+/** A refusal by the wallet or its owner, or a failure of the wallet. `message` is for people. */
 export class WalletError extends Error {}
 
-/** The code of EIP-1193 or JSON-RPC, where the wallet gave one. */
+/** The error code of EIP-1193 or JSON-RPC, if the wallet gave one. */
 export function errorCodeOf(error: unknown): number | undefined {
   const { code } = (error ?? {}) as { code?: unknown };
   return typeof code === 'number' ? code : undefined;

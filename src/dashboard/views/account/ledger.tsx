@@ -1,3 +1,4 @@
+// The latest changes of the credits.
 import { Table, Text } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { ask } from '../../api.ts';
@@ -13,7 +14,6 @@ const kinds = {
   release: 'Given back, nothing was anchored',
 } as const;
 
-/** What last changed the credits. */
 export function Ledger() {
   const ledger = useQuery({
     queryKey: ['ledger'],

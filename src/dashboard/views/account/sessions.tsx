@@ -1,3 +1,4 @@
+// The sessions of the wallet, and how to end them.
 import { Alert, Button, Table } from '@mantine/core';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { ask } from '../../api.ts';
@@ -6,7 +7,6 @@ import { ScrollTable } from '../../ui/scroll-table.tsx';
 import { Loaded } from '../../ui/states.tsx';
 import { Ago } from '../../ui/time.tsx';
 
-/** Who is signed in with the wallet, each of which can be ended. */
 export function Sessions() {
   const queries = useQueryClient();
   const sessions = useQuery({

@@ -1,3 +1,4 @@
+// The form that creates or changes a fleet.
 import { Group, TextInput } from '@mantine/core';
 import { useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
@@ -12,7 +13,7 @@ const TAG_LENGTH: typeof limits.tagLength = 32;
 const TAGS: typeof limits.tagsPerFleet = 20;
 
 interface FleetFormProps {
-  /** Null to make one. */
+  /** Null for a new fleet. */
   fleet: Fleet | null;
   onClose: () => void;
 }
@@ -67,7 +68,7 @@ export function FleetForm({ fleet, onClose }: FleetFormProps) {
   );
 }
 
-/** Makes or changes a fleet; an empty text is left out of a new one, and taken from an old one. */
+/** Creates or changes a fleet. An empty text is left out of a new fleet, and clears the field of an old one. */
 function send(
   fleet: Fleet | null,
   named: { name: string; tags: string[] },

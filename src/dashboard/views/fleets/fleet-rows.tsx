@@ -1,3 +1,4 @@
+// The rows of fleets, which are reordered by dragging or by keyboard.
 import { Button, Text } from '@mantine/core';
 import { type DragEvent, type KeyboardEvent, useState } from 'react';
 import type { Fleet } from '../../../protocol/fleets.ts';
@@ -12,7 +13,7 @@ interface FleetRowsProps {
   onDelete: (fleet: Fleet) => void;
 }
 
-/** Fleets in display order, which is changed by dragging one, or with the arrow keys on its handle. */
+/** Fleets in display order. A row is moved by dragging it, or with the arrow keys on its handle. */
 export function FleetRows({ fleets, onReorder, onEdit, onDelete }: FleetRowsProps) {
   const [dragged, setDragged] = useState<string | null>(null);
   const [over, setOver] = useState<string | null>(null);

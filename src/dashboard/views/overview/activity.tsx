@@ -1,3 +1,4 @@
+// Charts of the last hours and days.
 import { Text } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
@@ -7,7 +8,7 @@ import { chainQuery } from '../../queries.ts';
 import { ether } from '../../ui/ether.ts';
 import './overview.css';
 
-/** What happened by hour and by day; UTC, as the service counts. */
+/** Activity by hour and by day in UTC, as the service counts. */
 export function Activity({ stats }: { stats: Stats }) {
   const { data: chain } = useQuery(chainQuery);
   const symbol = chain?.params.nativeCurrency.symbol ?? '';

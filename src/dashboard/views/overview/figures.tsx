@@ -1,3 +1,4 @@
+// Current figures: robots, batteries, tasks, credits.
 import { Text } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
@@ -12,7 +13,6 @@ interface FiguresProps {
   credits: Account['credits'] | undefined;
 }
 
-/** What is so now. */
 export function Figures({ stats, credits }: FiguresProps) {
   const { robots, tasks } = stats;
   const events = sum(stats.events_by_hour, ({ error }) => error);

@@ -1,3 +1,4 @@
+// The dialogs that change and delete a robot.
 import { Text } from '@mantine/core';
 import { useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
@@ -14,7 +15,7 @@ interface EditRobotProps {
   onClose: () => void;
 }
 
-/** Renames a robot, describes it anew, moves it. Its key stays. */
+/** Changes name, description and fleet of a robot. Its key stays. */
 export function EditRobot({ robot, fleets, onClose }: EditRobotProps) {
   const queries = useQueryClient();
   const [name, setName] = useState(robot.name);

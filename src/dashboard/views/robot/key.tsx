@@ -1,3 +1,4 @@
+// The dialogs for a robot's key: rotate, revoke, show once.
 import { Alert, Button, Checkbox, Group, Stack, Text } from '@mantine/core';
 import { useQueryClient } from '@tanstack/react-query';
 import { useEffect, useState } from 'react';
@@ -11,14 +12,14 @@ interface RotateKeyProps {
   onClose: () => void;
 }
 
-/** Gives a robot a new key, which is shown once, in the place of the old one. */
+/** Replaces a robot's key by a new one, which is shown once. */
 export function RotateKey({ robot, onClose }: RotateKeyProps) {
   const queries = useQueryClient();
   const [made, setMade] = useState<Reply<'POST /api/v1/robots/:id/rotate-key'>>();
   if (made) return <KeyDialog robot={robot.name} apiKey={made.api_key} onClose={onClose} />;
   const rotate = async () => {
     const reply = await ask('POST /api/v1/robots/:id/rotate-key', { params: { id: robot.id } });
-    // The robot may be read later than its key is shown.
+    // The robot may load after its key is shown.
     queries.invalidateQueries({ queryKey: ['robots'] });
     return reply;
   };
@@ -45,7 +46,7 @@ interface RevokeKeyProps {
   onClose: () => void;
 }
 
-/** Ends a robot's key, for one that leaked; everything that the robot did stays. */
+/** Ends a robot's key, for instance after a leak. The robot's data stays. */
 export function RevokeKey({ robot, onClose }: RevokeKeyProps) {
   const queries = useQueryClient();
   return (
@@ -74,7 +75,7 @@ interface KeyDialogProps {
   onClose: () => void;
 }
 
-/** A robot's key, the only time that it can be seen: it closes for who has kept the key, or means to lose it. */
+/** Shows a robot's key, the only time that it is visible. Closing needs a confirmation that the key was kept. */
 export function KeyDialog({ robot, apiKey, onClose }: KeyDialogProps) {
   const [isKept, setIsKept] = useState(false);
   const [isLeaving, setIsLeaving] = useState(false);
@@ -135,7 +136,7 @@ export function KeyDialog({ robot, apiKey, onClose }: KeyDialogProps) {
   );
 }
 
-/** Lets the browser ask before the page goes, with the key, while `isOn`. */
+/** While `isOn`, the browser asks before it leaves the page and loses the key. */
 function useWarningOnLeave(isOn: boolean): void {
   useEffect(() => {
     if (!isOn) return;

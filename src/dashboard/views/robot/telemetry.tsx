@@ -1,3 +1,4 @@
+// Charts of a robot's telemetry.
 import { Checkbox, Group, SegmentedControl, Text } from '@mantine/core';
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { useMemo, useState } from 'react';
@@ -20,7 +21,6 @@ const ranges = {
 
 type Range = keyof typeof ranges;
 
-/** A robot's telemetry over a chosen time. */
 export function Telemetry({ robotId }: { robotId: string }) {
   const [range, setRange] = useState<Range>('1 h');
   const series = useQuery({

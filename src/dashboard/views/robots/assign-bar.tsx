@@ -1,3 +1,4 @@
+// The bar that moves selected robots into a fleet.
 import { Alert, Button, Text } from '@mantine/core';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
@@ -15,7 +16,6 @@ interface AssignBarProps {
   onDone: () => void;
 }
 
-/** Moves the selected robots into a fleet, or out of any. */
 export function AssignBar({ robots, fleets, onDone }: AssignBarProps) {
   const queries = useQueryClient();
   const [fleetId, setFleetId] = useState('');

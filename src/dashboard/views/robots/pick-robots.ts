@@ -1,10 +1,11 @@
+// Filters and sorts the robots of the table.
 import type { Fleet } from '../../../protocol/fleets.ts';
 import type { limits } from '../../../protocol/limits.ts';
 import type { Robot } from '../../../protocol/resources.ts';
 
 export type Column = 'name' | 'fleet' | 'state' | 'battery' | 'seen';
 
-/** In the order that they are shown; those that are wide have no room on a phone. */
+/** In display order. A phone does not show the wide columns. */
 export const columns: readonly { column: Column; label: string; isWide: boolean }[] = [
   { column: 'name', label: 'Name', isWide: false },
   { column: 'state', label: 'State', isWide: false },
@@ -18,7 +19,7 @@ interface Sorting {
   down: boolean;
 }
 
-/** `battery`, or `-battery` for the fullest first; by name where nothing that can be sorted by is said. */
+/** Parses `battery`, or `-battery` for the fullest first. Any other text sorts by name. */
 export function sortingFrom(text: string): Sorting {
   const by = columns.find(({ column }) => text.replace(/^-/, '') === column)?.column;
   return by === undefined ? { by: 'name', down: false } : { by, down: text.startsWith('-') };
@@ -30,9 +31,9 @@ export function sortingText({ by, down }: Sorting): string {
 
 interface Choice {
   search: string;
-  /** A fleet's id, `none` for robots that are in none, `''` for any. */
+  /** A fleet's id, `none` for robots without a fleet, `''` for all. */
   fleetId: string;
-  /** `''` is any. */
+  /** `''` is no filter. */
   state: string;
   sorting: Sorting;
   fleets: readonly Fleet[];
@@ -40,12 +41,12 @@ interface Choice {
 
 const ONLINE_MS: typeof limits.onlineMs = 300_000;
 
-/** Whether a robot's readings are of now. */
+/** Whether a robot's readings are current. */
 export function isOnline({ last_seen_at }: Robot, now: number): boolean {
   return last_seen_at !== null && now - Date.parse(last_seen_at) < ONLINE_MS;
 }
 
-/** The robots that match, in order; those without the value that orders come last either way. */
+/** The matching robots in order. Robots without the sorted value come last in both directions. */
 export function pickRobots(
   robots: readonly Robot[],
   { search, fleetId, state, sorting, fleets }: Choice,

@@ -1,3 +1,4 @@
+// A row of the robot table.
 import { Checkbox, Table, Text } from '@mantine/core';
 import { Link } from 'wouter';
 import type { Robot } from '../../../protocol/resources.ts';
@@ -6,14 +7,14 @@ import { Ago } from '../../ui/time.tsx';
 
 interface RobotRowProps {
   robot: Robot;
-  /** The name of the one that it is in. */
+  /** Name of the robot's fleet. */
   fleet: string | undefined;
   isOnline: boolean;
   isChosen: boolean;
   onChoose: (on: boolean) => void;
 }
 
-/** Where there is no room for its columns, battery, fleet and time stand below the name. */
+/** On a narrow screen, battery, fleet and time are below the name. */
 export function RobotRow({ robot, fleet, isOnline, isChosen, onChoose }: RobotRowProps) {
   const seen =
     robot.last_seen_at === null ? (
@@ -54,7 +55,7 @@ export function RobotRow({ robot, fleet, isOnline, isChosen, onChoose }: RobotRo
   );
 }
 
-/** Below this, a robot should be on its way to a dock. */
+/** Percentage below which a robot should go to a dock. */
 const LOW_PERCENT = 20;
 
 function Battery({ percent }: { percent: number }) {
@@ -68,7 +69,7 @@ function Battery({ percent }: { percent: number }) {
   );
 }
 
-/** Where there is nothing to show. */
+/** Shown without a value. */
 function Dash() {
   return <span className="dash">–</span>;
 }

@@ -1,3 +1,4 @@
+// The robot table with search, filters, sorting and selection.
 import { Checkbox, Table, TextInput } from '@mantine/core';
 import { useState } from 'react';
 import type { Fleet } from '../../../protocol/fleets.ts';

@@ -1,3 +1,4 @@
+// The stages of a task's anchor.
 import { Alert, Text } from '@mantine/core';
 import type { Anchor, Verification } from '../../../protocol/resources.ts';
 import { stateNames } from '../../ui/badge.tsx';
@@ -22,7 +23,6 @@ interface AnchorCardProps {
   verification: Verification | null;
 }
 
-/** How far the anchor has come. */
 export function AnchorCard({ anchor, verification }: AnchorCardProps) {
   if (anchor === null) {
     return (

@@ -1,3 +1,4 @@
+// The evidence of a task, and its erasure.
 import { Alert, Button, Group, Text } from '@mantine/core';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
@@ -14,7 +15,7 @@ interface ProofCardProps {
   anchor: Anchor | null;
 }
 
-/** The evidence, as it was handed in; only its owner sees it. */
+/** The evidence as the robot sent it. Only its owner can see it. */
 export function ProofCard({ taskId, anchor }: ProofCardProps) {
   return (
     <section className="card" aria-labelledby="proof">
@@ -39,7 +40,7 @@ function Evidence({ taskId, anchor }: { taskId: string; anchor: Anchor }) {
     refetchInterval: false,
   });
   const [isErasing, setIsErasing] = useState(false);
-  // What was read before it was erased is not shown any longer.
+  // Evidence that was loaded before its erasure is no longer shown.
   const evidence = query.error === null ? query.data : undefined;
   const bundle = useMutation({
     mutationFn: () => ask('GET /api/v1/tasks/:id/bundle', { params: { id: taskId } }),
@@ -100,7 +101,7 @@ function EvidenceText({ query, hash }: EvidenceTextProps) {
   }
   if (error) return <Failure error={error} onRetry={refetch} />;
   if (data === undefined) return <Loading what="evidence" rows={2} />;
-  // The service answers what it took, and it takes nothing else.
+  // The service only stores proofs, and answers with what it stored.
   const matches = hashProof(data.proof as Proof) === hash;
   return (
     <>
@@ -119,7 +120,7 @@ interface EraseEvidenceProps {
   onClose: () => void;
 }
 
-/** Erases what a robot handed in; its hash stays, so that who has kept it can still prove it. */
+/** Erases evidence. The hash stays, so that a copy of the evidence can still be proven. */
 function EraseEvidence({ taskId, onClose }: EraseEvidenceProps) {
   const queries = useQueryClient();
   return (

@@ -1,3 +1,4 @@
+// The receipt of a task, to copy or save.
 import { Button, Group } from '@mantine/core';
 import { Link } from 'wouter';
 import type { Verification } from '../../../protocol/resources.ts';
@@ -5,7 +6,6 @@ import { dateAndTime } from '../../ui/time.tsx';
 import { Hex, saveJson, VerifyCommand } from '../../ui/values.tsx';
 import './task.css';
 
-/** What the robot was given for its proof. */
 export function ReceiptCard({ verification }: { verification: Verification }) {
   const { proof_hash, task_id, inclusion } = verification;
   return (

@@ -1,3 +1,4 @@
+// Takes a file with evidence or a bundle, and shows what it proves.
 import './verify.css';
 import { Alert, Text } from '@mantine/core';
 import { type DragEvent, useId, useState } from 'react';
@@ -7,7 +8,7 @@ import { Hex } from '../../ui/values.tsx';
 import { Checks, HashResult } from './hash-result.tsx';
 import { readSubject, type Subject } from './read-subject.ts';
 
-/** What a file says by itself, and what the chain says to it. */
+/** The file's own statements, and the chain's. */
 export function FileResult({ subject }: { subject: Subject }) {
   if (subject.kind === 'error') {
     return (
@@ -45,7 +46,7 @@ export function FileResult({ subject }: { subject: Subject }) {
   );
 }
 
-/** Takes evidence or a bundle, dropped or chosen. */
+/** Accepts a file with evidence or a bundle, dropped or chosen. */
 export function FileDrop({ onSubject }: { onSubject: (subject: Subject) => void }) {
   const id = useId();
   const [over, setOver] = useState(false);
@@ -66,7 +67,7 @@ export function FileDrop({ onSubject }: { onSubject: (subject: Subject) => void 
         accept=".json,application/json"
         onChange={({ currentTarget }) => {
           take(currentTarget.files);
-          // The same file may be chosen again.
+          // Lets the same file be chosen again.
           currentTarget.value = '';
         }}
       />

@@ -1,3 +1,4 @@
+// Checks a proof hash in the browser and shows the verdict.
 import './verify.css';
 import { useQuery } from '@tanstack/react-query';
 import { auditAnchor, type ChainFacts } from '../../../proof/audit-anchor.ts';
@@ -14,11 +15,11 @@ import { ProofFacts } from './proof-facts.tsx';
 interface HashResultProps {
   hash: string;
   taskId: string | undefined;
-  /** Held against the chain in the place of what the service states. */
+  /** Checked against the chain instead of the service's statements. */
   bundle?: Bundle;
 }
 
-/** What the service knows of a proof hash, each check made here from what its node says. */
+/** Checks a proof hash in this browser against the chain's data, which the service reads from its node. */
 export function HashResult({ hash, taskId, bundle }: HashResultProps) {
   const stated = useVerification(hash, taskId);
   const txHash = bundle?.anchor.tx_hash ?? stated.data?.anchor.tx_hash ?? undefined;
@@ -143,7 +144,7 @@ function verdictOf({ verified, anchor }: PublicVerification, checks: AuditCheck[
   };
 }
 
-/** Each check, with what it found. */
+/** Each check with its finding. */
 export function Checks({ checks }: { checks: AuditCheck[] }) {
   return (
     <ul className="checks">

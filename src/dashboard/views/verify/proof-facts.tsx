@@ -1,9 +1,9 @@
+// The service's statements about a proof.
 import type { PublicVerification } from '../../../protocol/resources.ts';
 import { Badge } from '../../ui/badge.tsx';
 import { Ago, dateAndTime } from '../../ui/time.tsx';
 import { Hex } from '../../ui/values.tsx';
 
-/** What is stated of a proof. */
 export function ProofFacts({ stated }: { stated: PublicVerification }) {
   const { task, anchor, proof_hash, occurrences, checked_at } = stated;
   return (

@@ -1,3 +1,4 @@
+// Reads a file with evidence or a bundle, without sending it anywhere.
 import {
   type Bundle,
   MAX_BUNDLE_DEPTH,
@@ -13,7 +14,7 @@ import { StrictJsonError } from '../../../proof/strict-json-error.ts';
 import { decodeUtf8 } from '../../../proof/utf8.ts';
 import type { limits } from '../../../protocol/limits.ts';
 
-/** What a file turned out to be. */
+/** The content of a file. */
 export type Subject =
   | { kind: 'evidence'; file: string; hash: Hex }
   | { kind: 'bundle'; file: string; bundle: Bundle }

@@ -3,12 +3,13 @@ import type { Answer } from '../../protocol/routes.ts';
 import type { Column } from '../output/output.ts';
 import { noteRest, readPages } from '../output/pages.ts';
 import { showTime } from '../output/table.ts';
-import type { LoneCommand } from '../program/command.ts';
+import type { CommandSpec } from '../program/command.ts';
 import type { Context } from '../program/context.ts';
 import { cursorOption, limitOption } from '../program/options.ts';
 
-export const whoamiCommand: LoneCommand = {
+export const whoamiCommand: CommandSpec = {
   path: 'whoami',
+  summary: 'Show wallet, service, gate, credits and the end of the session',
   examples: ['svc whoami', 'svc whoami --json | jq -r .wallet'],
   run: whoami,
 };
@@ -34,8 +35,9 @@ async function whoami({ session, output }: Context): Promise<void> {
   if (credits.low) output.note('Credits are low: ask the operator of the service for more.');
 }
 
-export const creditsCommand: LoneCommand = {
+export const creditsCommand: CommandSpec = {
   path: 'credits',
+  summary: 'Show what anchoring credits are left, or every change of them',
   options: [
     { flags: '--ledger', summary: 'list the changes, newest first' },
     limitOption,

@@ -7,12 +7,13 @@ import { type Bundle, readBundle } from '../../proof/bundle.ts';
 import { BundleError } from '../../proof/bundle-error.ts';
 import type { JsonValue } from '../../proof/json-value.ts';
 import { formatJson } from '../output/escape.ts';
-import type { LoneCommand } from '../program/command.ts';
+import type { CommandSpec } from '../program/command.ts';
 import type { Context } from '../program/context.ts';
 import { taskId } from './tasks.ts';
 
-export const bundleCommand: LoneCommand = {
+export const bundleCommand: CommandSpec = {
   path: 'bundle',
+  summary: 'Write what proves a task, in one file that needs nothing but a node of the chain',
   details: `All that needs no chain is checked before anything is written: evidence, claim, inclusion path, signed
 transaction. Says on stderr if the anchor is not final yet (not with --json).`,
   arguments: [{ syntax: '<task>', summary: 'id of the task' }],

@@ -1,9 +1,10 @@
 // `svc chain`: the service's anchoring network.
-import type { LoneCommand } from '../program/command.ts';
+import type { CommandSpec } from '../program/command.ts';
 import type { Context } from '../program/context.ts';
 
-export const chainCommand: LoneCommand = {
+export const chainCommand: CommandSpec = {
   path: 'chain',
+  summary: 'Show the anchoring network of the service',
   options: [
     {
       flags: '--add-to-wallet-json',

@@ -1,10 +1,11 @@
 // `svc completion`: scripts that make a shell ask `svc __complete`.
 import { SvcError } from '../../base/svc-error.ts';
-import type { LoneCommand } from '../program/command.ts';
+import type { CommandSpec } from '../program/command.ts';
 import type { Context } from '../program/context.ts';
 
-export const completionCommand: LoneCommand = {
+export const completionCommand: CommandSpec = {
   path: 'completion',
+  summary: 'Print what makes a shell complete commands, robots and fleets',
   arguments: [
     { syntax: '<shell>', summary: 'bash, zsh or fish', completes: ['bash', 'zsh', 'fish'] },
   ],

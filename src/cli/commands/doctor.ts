@@ -4,12 +4,13 @@ import { packageVersion } from '../../base/version.ts';
 import type { Client } from '../../client/client.ts';
 import type { ChainDetails } from '../../protocol/resources.ts';
 import { escapeText } from '../output/escape.ts';
-import type { LoneCommand } from '../program/command.ts';
+import type { CommandSpec } from '../program/command.ts';
 import type { Context } from '../program/context.ts';
 import { type ExitCode, exitCodeOf, exitCodes } from '../program/exit-codes.ts';
 
-export const doctorCommand: LoneCommand = {
+export const doctorCommand: CommandSpec = {
   path: 'doctor',
+  summary: 'Find out what keeps svc from working: service, clock, session, chain, RPC, versions',
   details: 'The exit code is that of the first check that fails.',
   examples: ['svc doctor', 'svc doctor --url https://svc.example.org'],
   run: doctor,

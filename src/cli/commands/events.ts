@@ -6,13 +6,14 @@ import { findRobot, robotNames } from '../input/find.ts';
 import type { Column } from '../output/output.ts';
 import { noteRest, readPages } from '../output/pages.ts';
 import { showTime } from '../output/table.ts';
-import type { LoneCommand } from '../program/command.ts';
+import type { CommandSpec } from '../program/command.ts';
 import type { Context } from '../program/context.ts';
 import { exitCodes } from '../program/exit-codes.ts';
 import { cursorOption, limitOption } from '../program/options.ts';
 
-export const eventsCommand: LoneCommand = {
+export const eventsCommand: CommandSpec = {
   path: 'events',
+  summary: 'Print the events of the robots, newest first, or as they come',
   options: [
     {
       flags: '--severity <severity>',

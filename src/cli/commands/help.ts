@@ -1,16 +1,17 @@
 // `svc help`: help for commands, exit codes and variables.
 import { SvcError } from '../../base/svc-error.ts';
 import type { Output } from '../output/output.ts';
-import type { CommandGroup, LoneCommand } from '../program/command.ts';
+import type { CommandGroup, CommandSpec } from '../program/command.ts';
 import { exitCodes, meanings } from '../program/exit-codes.ts';
 import { buildProgram } from '../program/program.ts';
 
 type GroupsFor = (words: readonly string[]) => Promise<readonly CommandGroup[]>;
 
 /** The table of groups, which loads this file, passes `groupsFor` in. */
-export function helpCommand(groupsFor: GroupsFor): LoneCommand {
+export function helpCommand(groupsFor: GroupsFor): CommandSpec {
   return {
     path: 'help',
+    summary: 'Print help for a command, or on exit-codes or environment',
     arguments: [
       {
         syntax: '[topic...]',

@@ -1,16 +1,16 @@
 // `svc login`: signs a wallet in and keeps the session in a profile.
 import { SvcError } from '../../base/svc-error.ts';
 import type { Client } from '../../client/client.ts';
-import { readLine } from '../input/prompt.ts';
 import { showTime } from '../output/table.ts';
-import type { LoneCommand } from '../program/command.ts';
+import type { CommandSpec } from '../program/command.ts';
 import type { Config, ConfigFile } from '../program/config-file.ts';
 import type { Context } from '../program/context.ts';
 import { givenUrl, namedProfile, serviceOrigin } from '../program/profiles.ts';
 import { openSession, requestMessage, type SignedIn } from '../sign-in/signature.ts';
 
-export const loginCommand: LoneCommand = {
+export const loginCommand: CommandSpec = {
   path: 'login',
+  summary: 'Sign in to a service with a wallet',
   details:
     'Opens the sign-in page of the service in a browser, where the wallet is. Without a browser here,\n' +
     '--no-browser takes a code from one elsewhere, --key-file signs with a key from a file, and --manual\n' +
@@ -119,6 +119,7 @@ async function byHand(
   process.stderr.write('Sign this with personal_sign (EIP-191), without the last newline:\n\n');
   context.output.line(message);
   process.stderr.write('\n');
+  const { readLine } = await import('../input/prompt.ts');
   const signature = (await readLine('Signature (0x…): ')).trim();
   if (!/^0x([0-9a-fA-F]{2})+$/.test(signature)) {
     throw new SvcError('usage', 'A signature is 0x and hex digits.');

@@ -3,7 +3,7 @@ import type { Client } from '../../client/client.ts';
 import { pickOne } from '../input/find.ts';
 import { readPages } from '../output/pages.ts';
 import { showTime } from '../output/table.ts';
-import type { CommandSpec, LoneCommand } from '../program/command.ts';
+import type { CommandSpec } from '../program/command.ts';
 import type { Config } from '../program/config-file.ts';
 import type { Context } from '../program/context.ts';
 import type { NamedProfile } from '../program/profiles.ts';
@@ -51,8 +51,9 @@ function allSessions(client: Client) {
   return readPages((query) => client.call('listSessions', { query }));
 }
 
-export const logoutCommand: LoneCommand = {
+export const logoutCommand: CommandSpec = {
   path: 'logout',
+  summary: 'End the session, here and on the service',
   examples: ['svc logout', 'svc logout --profile ops'],
   run: logout,
 };

@@ -2,11 +2,12 @@
 import type { Answer } from '../../protocol/routes.ts';
 import { findFleet } from '../input/find.ts';
 import type { Field } from '../output/output.ts';
-import type { LoneCommand } from '../program/command.ts';
+import type { CommandSpec } from '../program/command.ts';
 import type { Context } from '../program/context.ts';
 
-export const statsCommand: LoneCommand = {
+export const statsCommand: CommandSpec = {
   path: 'stats',
+  summary: 'Show the statistics of the account, or of one fleet',
   options: [{ flags: '--fleet <fleet>', summary: 'of one fleet alone', completes: 'fleet' }],
   examples: ['svc stats', 'svc stats --fleet "Hall 3" --json'],
   run: stats,

@@ -5,12 +5,13 @@ import { findRobot, robotArgument } from '../input/find.ts';
 import type { Column } from '../output/output.ts';
 import { noteRest, readPages } from '../output/pages.ts';
 import { showTime } from '../output/table.ts';
-import type { LoneCommand } from '../program/command.ts';
+import type { CommandSpec } from '../program/command.ts';
 import type { Context } from '../program/context.ts';
 import { cursorOption, limitOption } from '../program/options.ts';
 
-export const telemetryCommand: LoneCommand = {
+export const telemetryCommand: CommandSpec = {
   path: 'telemetry',
+  summary: "Print a robot's samples, newest first, or a series of them",
   arguments: [robotArgument],
   options: [
     { flags: '--from <time>', summary: 'ISO-8601; without an offset it is UTC' },

@@ -1,12 +1,15 @@
-// Reads the files that a command is given: text, JSON and evidence.
+// Reads the files that a command is given: text, JSON, evidence and its hash.
 import { readFile } from 'node:fs/promises';
 import { buffer } from 'node:stream/consumers';
 import { SvcError } from '../../base/svc-error.ts';
 import { unreadableFile } from '../../base/unreadable-file.ts';
+import { hashProof } from '../../proof/hash.ts';
 import { isProof, type JsonValue, type Proof } from '../../proof/json-value.ts';
 import { type ParseOptions, parseStrictJson } from '../../proof/strict-json.ts';
 import { StrictJsonError } from '../../proof/strict-json-error.ts';
 import { decodeUtf8 } from '../../proof/utf8.ts';
+import type { Output } from '../output/output.ts';
+import { type Progress, startProgress } from '../output/progress.ts';
 
 /** Reads a file as UTF-8 text; `-` is standard input. */
 export async function readText(file: string): Promise<string> {
@@ -26,6 +29,32 @@ export function parseProof(file: string, text: string, options: ParseOptions = {
     throw new SvcError('invalid_document', `${nameOf(file)}: a proof is a JSON object or array`);
   }
   return value;
+}
+
+/** The proof hash of evidence in a file, or in standard input for `-`. Large evidence shows progress. */
+export async function hashFile(output: Output, file: string): Promise<string> {
+  const text = await readText(file);
+  const { length } = text;
+  const share = (progress: Progress) => (done: number) => progress.at(done / length);
+  const proof = withProgress(output, 'Reading the evidence', (progress) =>
+    parseProof(file, text, { onRead: share(progress) }),
+  );
+  return withProgress(output, 'Hashing the evidence', (progress) =>
+    hashProof(proof, share(progress)),
+  );
+}
+
+function withProgress<Result>(
+  output: Output,
+  what: string,
+  work: (progress: Progress) => Result,
+): Result {
+  const progress = startProgress(output, what);
+  try {
+    return work(progress);
+  } finally {
+    progress.end();
+  }
 }
 
 /** Adds the name of the file to a parse error. */

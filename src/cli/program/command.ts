@@ -23,8 +23,5 @@ export interface CommandSpec {
   run: Run<never>;
 }
 
-/** A command that is the only one of its group: the table of groups has the summary. */
-export type LoneCommand = Omit<CommandSpec, 'summary'>;
-
 /** `input` has arguments and options by their names in camel case; an absent one is undefined. */
 export type Run<Input> = (context: Context, input: Input) => Promise<ExitCode> | Promise<void>;

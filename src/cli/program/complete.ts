@@ -2,7 +2,7 @@
 import type { Client } from '../../client/client.ts';
 import { escapeText } from '../output/escape.ts';
 import type { CommandSpec } from './command.ts';
-import { groupNamed, groups, loadGroup } from './groups.ts';
+import { groupsFor } from './groups.ts';
 import {
   type Completes,
   findOption,
@@ -38,10 +38,10 @@ function unquote(word: string): string {
 }
 
 async function candidatesFor(before: readonly string[], current: string): Promise<Candidate[]> {
-  const named = groupNamed(before);
-  const commands = named === undefined ? [] : (await loadGroup(named)).commands;
-  const { path, given, globals, pending } = read(before, commands);
-  const command = commands.find((spec) => spec.path === path);
+  const groups = await groupsFor(before);
+  const commands = groups.flatMap((group) => group.commands);
+  const names = groups.map(({ name }) => name);
+  const { path, command, given, globals, pending } = read(before, names, commands);
   if (pending !== null) return valuesOf(pending.completes, globals);
   if (current.startsWith('-')) {
     const options = [...(command?.options ?? []), ...globalOptions];
@@ -50,7 +50,8 @@ async function candidatesFor(before: readonly string[], current: string): Promis
   }
   if (path === '') return groups.map(({ name, summary }) => [name, summary]);
   if (command === undefined) {
-    return commands.map((spec) => [spec.path.slice(path.length + 1), spec.summary]);
+    const members = commands.filter((spec) => spec.path.startsWith(`${path} `));
+    return members.map((spec) => [spec.path.slice(path.length + 1), spec.summary]);
   }
   const declared = command.arguments ?? [];
   const last = declared.at(-1);
@@ -59,8 +60,9 @@ async function candidatesFor(before: readonly string[], current: string): Promis
 }
 
 interface Typed {
-  /** Words of the command, such as `robots list`. */
+  /** Words of the command or of its group, such as `robots list`. */
   path: string;
+  command: CommandSpec | undefined;
   /** Number of arguments typed so far. */
   given: number;
   globals: GlobalOptions;
@@ -68,9 +70,13 @@ interface Typed {
   pending: OptionSpec | null;
 }
 
-function read(words: readonly string[], commands: readonly CommandSpec[]): Typed {
-  const typed: Typed = { path: '', given: 0, globals: { input: false }, pending: null };
-  const paths = new Set([...groups.map(({ name }) => name), ...commands.map(({ path }) => path)]);
+function read(
+  words: readonly string[],
+  names: readonly string[],
+  commands: readonly CommandSpec[],
+) {
+  const globals: GlobalOptions = { input: false };
+  const typed: Typed = { path: '', command: undefined, given: 0, globals, pending: null };
   for (const word of words) {
     if (typed.pending !== null) {
       const name = longName(typed.pending.flags);
@@ -79,12 +85,14 @@ function read(words: readonly string[], commands: readonly CommandSpec[]): Typed
       typed.pending = null;
     } else if (word.startsWith('-')) {
       if (word === '--insecure-http') typed.globals.insecureHttp = true;
-      const own = commands.find((spec) => spec.path === typed.path)?.options ?? [];
+      const own = typed.command?.options ?? [];
       const option = findOption([...own, ...globalOptions], word);
       typed.pending = option !== undefined && takesValue(option) ? option : null;
     } else {
       const path = `${typed.path} ${word}`.trim();
-      if (paths.has(path) && typed.given === 0) typed.path = path;
+      const command = commands.find((spec) => spec.path === path);
+      if (typed.given === 0 && (command !== undefined || names.includes(path)))
+        Object.assign(typed, { path, command });
       else typed.given += 1;
     }
   }

@@ -1,131 +1,54 @@
 // The first word after `svc`, and the file that each one loads: only the named group is imported.
-import type { CommandGroup, CommandSpec, LoneCommand } from './command.ts';
+import type { CommandGroup, CommandSpec } from './command.ts';
 import { findOption, globalOptions, takesValue } from './options.ts';
 
-interface GroupEntry {
-  name: string;
-  summary: string;
-  load: () => Promise<readonly (CommandSpec | LoneCommand)[]>;
-}
+/** By name, in the order of the help. */
+const groups: Readonly<Record<string, () => Promise<readonly CommandSpec[]>>> = {
+  robots: async () => (await import('../commands/robots.ts')).robotCommands,
+  fleets: async () => (await import('../commands/fleets.ts')).fleetCommands,
+  tasks: async () => (await import('../commands/tasks.ts')).taskCommands,
+  sessions: async () => (await import('../commands/sessions.ts')).sessionCommands,
+  config: async () => (await import('../commands/config.ts')).configCommands,
+  login: async () => [(await import('../commands/login.ts')).loginCommand],
+  logout: async () => [(await import('../commands/sessions.ts')).logoutCommand],
+  whoami: async () => [(await import('../commands/account.ts')).whoamiCommand],
+  credits: async () => [(await import('../commands/account.ts')).creditsCommand],
+  telemetry: async () => [(await import('../commands/telemetry.ts')).telemetryCommand],
+  events: async () => [(await import('../commands/events.ts')).eventsCommand],
+  stats: async () => [(await import('../commands/stats.ts')).statsCommand],
+  chain: async () => [(await import('../commands/chain.ts')).chainCommand],
+  hash: async () => [(await import('../commands/hash.ts')).hashCommand],
+  verify: async () => [(await import('../commands/verify.ts')).verifyCommand],
+  bundle: async () => [(await import('../commands/bundle.ts')).bundleCommand],
+  doctor: async () => [(await import('../commands/doctor.ts')).doctorCommand],
+  completion: async () => [(await import('../commands/completion.ts')).completionCommand],
+  help: async () => [(await import('../commands/help.ts')).helpCommand(groupsFor)],
+};
 
-/** In the order of the help. */
-export const groups: readonly GroupEntry[] = [
-  {
-    name: 'robots',
-    summary: 'Register robots and look after them',
-    load: async () => (await import('../commands/robots.ts')).robotCommands,
-  },
-  {
-    name: 'fleets',
-    summary: 'Group robots into fleets',
-    load: async () => (await import('../commands/fleets.ts')).fleetCommands,
-  },
-  {
-    name: 'tasks',
-    summary: 'See what robots did, and how far its proof has come',
-    load: async () => (await import('../commands/tasks.ts')).taskCommands,
-  },
-  {
-    name: 'sessions',
-    summary: 'See who is signed in, and end it',
-    load: async () => (await import('../commands/sessions.ts')).sessionCommands,
-  },
-  {
-    name: 'config',
-    summary: 'See and choose profiles: a service and a wallet each',
-    load: async () => (await import('../commands/config.ts')).configCommands,
-  },
-  {
-    name: 'login',
-    summary: 'Sign in to a service with a wallet',
-    load: async () => [(await import('../commands/login.ts')).loginCommand],
-  },
-  {
-    name: 'logout',
-    summary: 'End the session, here and on the service',
-    load: async () => [(await import('../commands/sessions.ts')).logoutCommand],
-  },
-  {
-    name: 'whoami',
-    summary: 'Show wallet, service, gate, credits and the end of the session',
-    load: async () => [(await import('../commands/account.ts')).whoamiCommand],
-  },
-  {
-    name: 'credits',
-    summary: 'Show what anchoring credits are left, or every change of them',
-    load: async () => [(await import('../commands/account.ts')).creditsCommand],
-  },
-  {
-    name: 'telemetry',
-    summary: "Print a robot's samples, newest first, or a series of them",
-    load: async () => [(await import('../commands/telemetry.ts')).telemetryCommand],
-  },
-  {
-    name: 'events',
-    summary: 'Print the events of the robots, newest first, or as they come',
-    load: async () => [(await import('../commands/events.ts')).eventsCommand],
-  },
-  {
-    name: 'stats',
-    summary: 'Show the statistics of the account, or of one fleet',
-    load: async () => [(await import('../commands/stats.ts')).statsCommand],
-  },
-  {
-    name: 'chain',
-    summary: 'Show the anchoring network of the service',
-    load: async () => [(await import('../commands/chain.ts')).chainCommand],
-  },
-  {
-    name: 'hash',
-    summary: 'Print the proof hash of evidence, as the service computes it (SHA-256 of RFC 8785)',
-    load: async () => [(await import('../commands/hash.ts')).hashCommand],
-  },
-  {
-    name: 'verify',
-    summary: 'Check a proof hash, a receipt or a bundle, against the chain itself with --rpc-url',
-    load: async () => [(await import('../commands/verify.ts')).verifyCommand],
-  },
-  {
-    name: 'bundle',
-    summary: 'Write what proves a task, in one file that needs nothing but a node of the chain',
-    load: async () => [(await import('../commands/bundle.ts')).bundleCommand],
-  },
-  {
-    name: 'doctor',
-    summary: 'Find out what keeps svc from working: service, clock, session, chain, RPC, versions',
-    load: async () => [(await import('../commands/doctor.ts')).doctorCommand],
-  },
-  {
-    name: 'completion',
-    summary: 'Print what makes a shell complete commands, robots and fleets',
-    load: async () => [(await import('../commands/completion.ts')).completionCommand],
-  },
-  {
-    name: 'help',
-    summary: 'Print help for a command, or on exit-codes or environment',
-    load: async () => [(await import('../commands/help.ts')).helpCommand(groupsFor)],
-  },
-];
+/** Of groups with several commands. */
+const summaries: Readonly<Record<string, string>> = {
+  robots: 'Register robots and look after them',
+  fleets: 'Group robots into fleets',
+  tasks: 'See what robots did, and how far its proof has come',
+  sessions: 'See who is signed in, and end it',
+  config: 'See and choose profiles: a service and a wallet each',
+};
 
-/** The group that the words of a command line name, or all groups if they name none. */
+/** The group that the first word after any global options names, or all groups if it names none. */
 export async function groupsFor(words: readonly string[]): Promise<CommandGroup[]> {
-  const named = groupNamed(words);
-  return Promise.all((named === undefined ? groups : [named]).map(loadGroup));
-}
-
-/** The group named by the first word after any global options. */
-export function groupNamed(words: readonly string[]): GroupEntry | undefined {
   let index = 0;
   for (let word = words[0]; word?.startsWith('-'); word = words[index]) {
     const [flag = '', value] = word.split('=');
     const option = findOption(globalOptions, flag);
-    if (option === undefined) return undefined;
+    if (option === undefined) break;
     index += takesValue(option) && value === undefined ? 2 : 1;
   }
-  return groups.find(({ name }) => name === words[index]);
-}
-
-export async function loadGroup({ name, summary, load }: GroupEntry): Promise<CommandGroup> {
-  const commands = await load();
-  return { name, summary, commands: commands.map((command) => ({ summary, ...command })) };
+  const all = Object.entries(groups);
+  const named = all.filter(([name]) => name === words[index]);
+  return Promise.all(
+    (named.length === 0 ? all : named).map(async ([name, load]) => {
+      const commands = await load();
+      return { name, summary: summaries[name] ?? commands[0]?.summary ?? '', commands };
+    }),
+  );
 }

@@ -1,10 +1,11 @@
-// Typed requests to the service, by method and path.
+// Typed requests to the service, by method and path. src/client would add 3 KB (gzip) to the first load, and 21 KB with
+// the schemas of its routes table; its messages are for programs.
 import type { ErrorCode } from '../protocol/errors.ts';
 import type { Answer, Body, Params, Query, RouteName, Routes } from '../protocol/routes.ts';
 
 /** Method and path of a route, as in the routes table: `GET /api/v1/robots/:id`. */
 type CallOf<Name extends RouteName> = `${Routes[Name]['method']} ${Routes[Name]['path']}`;
-export type Call = { [Name in RouteName]: CallOf<Name> }[RouteName];
+type Call = { [Name in RouteName]: CallOf<Name> }[RouteName];
 type NameOf<Called extends Call> = {
   [Name in RouteName]: Called extends CallOf<Name> ? Name : never;
 }[RouteName];
@@ -13,7 +14,7 @@ type Part<Key extends string, Value> = Value extends undefined ? unknown : { [K 
 type OptionalPart<Key extends string, Value> = Value extends undefined
   ? unknown
   : { [K in Key]?: Value };
-export type Input<Called extends Call> = Part<'params', Params<NameOf<Called>>> &
+type Input<Called extends Call> = Part<'params', Params<NameOf<Called>>> &
   OptionalPart<'query', Query<NameOf<Called>>> &
   Part<'body', Body<NameOf<Called>>> & { signal?: AbortSignal };
 

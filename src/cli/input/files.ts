@@ -9,7 +9,7 @@ import { type ParseOptions, parseStrictJson } from '../../proof/strict-json.ts';
 import { StrictJsonError } from '../../proof/strict-json-error.ts';
 import { decodeUtf8 } from '../../proof/utf8.ts';
 import type { Output } from '../output/output.ts';
-import { type Progress, startProgress } from '../output/progress.ts';
+import { withProgress } from '../output/progress.ts';
 
 /** Reads a file as UTF-8 text; `-` is standard input. */
 export async function readText(file: string): Promise<string> {
@@ -23,7 +23,7 @@ export function parseJson(file: string, text: string, options: ParseOptions = {}
 }
 
 /** Parses evidence: a JSON object or array. */
-export function parseProof(file: string, text: string, options: ParseOptions = {}): Proof {
+function parseProof(file: string, text: string, options: ParseOptions): Proof {
   const value = parseJson(file, text, options);
   if (!isProof(value)) {
     throw new SvcError('invalid_document', `${nameOf(file)}: a proof is a JSON object or array`);
@@ -34,27 +34,12 @@ export function parseProof(file: string, text: string, options: ParseOptions = {
 /** The proof hash of evidence in a file, or in standard input for `-`. Large evidence shows progress. */
 export async function hashFile(output: Output, file: string): Promise<string> {
   const text = await readText(file);
-  const { length } = text;
-  const share = (progress: Progress) => (done: number) => progress.at(done / length);
-  const proof = withProgress(output, 'Reading the evidence', (progress) =>
-    parseProof(file, text, { onRead: share(progress) }),
+  const proof = withProgress(output, 'Reading the evidence', (at) =>
+    parseProof(file, text, { onRead: (done) => at(done / text.length) }),
   );
-  return withProgress(output, 'Hashing the evidence', (progress) =>
-    hashProof(proof, share(progress)),
+  return withProgress(output, 'Hashing the evidence', (at) =>
+    hashProof(proof, (done) => at(done / text.length)),
   );
-}
-
-function withProgress<Result>(
-  output: Output,
-  what: string,
-  work: (progress: Progress) => Result,
-): Result {
-  const progress = startProgress(output, what);
-  try {
-    return work(progress);
-  } finally {
-    progress.end();
-  }
 }
 
 /** Adds the name of the file to a parse error. */

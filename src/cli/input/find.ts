@@ -20,7 +20,7 @@ export const fleetArgument: ArgumentSpec = {
   completes: 'fleet',
 };
 
-const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+export const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
 export async function allRobots(client: Client): Promise<Robot[]> {
   return (await readPages((query) => client.call('listRobots', { query }))).items;

@@ -5,28 +5,27 @@ import type { Output } from './output.ts';
 /** Work shorter than this shows no progress. */
 const PROGRESS_DELAY_MS = 300;
 
-export interface Progress {
-  /** From 0 to 1. */
-  at(share: number): void;
-  /** Clears the line. */
-  end(): void;
-}
-
-/** A percentage on stderr for synchronous work, which would block a spinner. */
-export function startProgress({ mayAnimate }: Output, what: string): Progress {
+/**
+ * Runs synchronous `work`, which would block a spinner, with a percentage on stderr that is cleared at the end. `at`
+ * takes the share that is done, from 0 to 1.
+ */
+export function withProgress<Result>(
+  { mayAnimate }: Output,
+  what: string,
+  work: (at: (share: number) => void) => Result,
+): Result {
   const startedAt = performance.now();
   let shown = '';
-  return {
-    at(share) {
+  try {
+    return work((share) => {
       if (!mayAnimate || performance.now() - startedAt < PROGRESS_DELAY_MS) return;
       const text = `${what} ${Math.floor(Math.min(share, 1) * 100)} %`;
       if (text !== shown) process.stderr.write(`\r${text}`);
       shown = text;
-    },
-    end() {
-      if (shown !== '') process.stderr.write('\r\u001b[K');
-    },
-  };
+    });
+  } finally {
+    if (shown !== '') process.stderr.write('\r\u001b[K');
+  }
 }
 
 /** Work shorter than this shows no spinner. */

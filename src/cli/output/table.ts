@@ -99,6 +99,21 @@ export async function formatRecord(
   );
 }
 
+/** A timestamp of the service for people: UTC, without fractions of a second. */
+export function showTime(timestamp: string | null): string | null {
+  return timestamp === null ? null : timestamp.replace('T', ' ').replace(/\.\d+Z$/, 'Z');
+}
+
+const SHORTEST = 8;
+
+/** Shortens the ids of a complete list to the shortest common length at which they differ. */
+export function shortIds(ids: readonly string[]): (id: string) => string {
+  let length = SHORTEST;
+  while (length < 36 && new Set(ids.map((id) => id.slice(0, length))).size < ids.length)
+    length += 1;
+  return (id) => id.slice(0, length).replace(/-$/, '');
+}
+
 function text(cell: Cell, absent: string): string {
   return cell === null ? absent : escapeText(String(cell));
 }
@@ -128,19 +143,4 @@ function cut(cell: string, width: number, measure: WidthOf): string {
 
 function pad(cell: string, width: number, measure: WidthOf): string {
   return cell + ' '.repeat(Math.max(0, width - measure(cell)));
-}
-
-/** A timestamp of the service for people: UTC, without fractions of a second. */
-export function showTime(timestamp: string | null): string | null {
-  return timestamp === null ? null : timestamp.replace('T', ' ').replace(/\.\d+Z$/, 'Z');
-}
-
-const SHORTEST = 8;
-
-/** Shortens the ids of a complete list to the shortest common length at which they differ. */
-export function shortIds(ids: readonly string[]): (id: string) => string {
-  let length = SHORTEST;
-  while (length < 36 && new Set(ids.map((id) => id.slice(0, length))).size < ids.length)
-    length += 1;
-  return (id) => id.slice(0, length).replace(/-$/, '');
 }

@@ -53,27 +53,6 @@ export function chooseTarget(
   });
 }
 
-function profileOf(profiles: Record<string, Profile>, name: string): NamedProfile {
-  const profile = Object.hasOwn(profiles, name) ? profiles[name] : undefined;
-  if (profile) return { ...profile, name };
-  const names = Object.keys(profiles);
-  throw new SvcError('usage', `There is no profile ${name}.`, {
-    hint:
-      names.length === 0
-        ? 'svc login URL makes one.'
-        : `There are: ${names.join(', ')}. svc login URL --profile ${name} makes it.`,
-  });
-}
-
-function targetOf(profile: NamedProfile, url: string | null, options: GlobalOptions): Target {
-  if (url !== null && url !== profile.url) {
-    throw new SvcError('usage', `The profile ${profile.name} is of ${profile.url}, not ${url}.`, {
-      hint: 'Leave one of the two out: the address, or the profile (SVC_URL and SVC_PROFILE count too).',
-    });
-  }
-  return { url: serviceOrigin(profile.url, options.insecureHttp === true), profile };
-}
-
 /** The command line that signs in to a target. */
 export function signInCommand({ url, profile }: Target): string {
   return `svc login ${url}${profile === null ? '' : ` --profile ${profile.name}`}`;
@@ -108,6 +87,27 @@ export function serviceOrigin(text: string, insecureHttp: boolean): string {
     });
   }
   return url.origin;
+}
+
+function profileOf(profiles: Record<string, Profile>, name: string): NamedProfile {
+  const profile = Object.hasOwn(profiles, name) ? profiles[name] : undefined;
+  if (profile) return { ...profile, name };
+  const names = Object.keys(profiles);
+  throw new SvcError('usage', `There is no profile ${name}.`, {
+    hint:
+      names.length === 0
+        ? 'svc login URL makes one.'
+        : `There are: ${names.join(', ')}. svc login URL --profile ${name} makes it.`,
+  });
+}
+
+function targetOf(profile: NamedProfile, url: string | null, options: GlobalOptions): Target {
+  if (url !== null && url !== profile.url) {
+    throw new SvcError('usage', `The profile ${profile.name} is of ${profile.url}, not ${url}.`, {
+      hint: 'Leave one of the two out: the address, or the profile (SVC_URL and SVC_PROFILE count too).',
+    });
+  }
+  return { url: serviceOrigin(profile.url, options.insecureHttp === true), profile };
 }
 
 /** Suggests the address with a scheme if only the scheme is missing. */

@@ -6,7 +6,7 @@ import uPlot from 'uplot';
 import './charts.css';
 
 /** The measurements of one interval; null without any. */
-export type Spread = { min: number; avg: number; max: number } | null;
+type Spread = { min: number; avg: number; max: number } | null;
 
 interface TimeSeriesProps {
   title: string;

@@ -10,7 +10,7 @@ import { Ago } from '../ui/time.tsx';
 import { Json } from '../ui/values.tsx';
 import { PagedList } from './paged-list.tsx';
 
-export interface EventFilter {
+interface EventFilter {
   severity?: Severity;
   robot_id?: string;
 }

@@ -68,7 +68,7 @@ const exact = new Intl.DateTimeFormat('en-GB', {
 });
 
 /** `3 min. ago` */
-export function ago(at: number, now: number): string {
+function ago(at: number, now: number): string {
   const past = at - now;
   const [ms, unit] = steps.findLast(([size]) => Math.abs(past) >= size) ?? steps[0];
   return relative.format(Math.trunc(past / ms), unit);

@@ -3,7 +3,7 @@ import type { Fleet } from '../../../protocol/fleets.ts';
 import type { limits } from '../../../protocol/limits.ts';
 import type { Robot } from '../../../protocol/resources.ts';
 
-export type Column = 'name' | 'fleet' | 'state' | 'battery' | 'seen';
+type Column = 'name' | 'fleet' | 'state' | 'battery' | 'seen';
 
 /** In display order. A phone does not show the wide columns. */
 export const columns: readonly { column: Column; label: string; isWide: boolean }[] = [

@@ -64,11 +64,10 @@ function section({
 }
 
 function optionTable(options: readonly OptionSpec[]): string {
-  const rows = options.map(({ flags, summary, completes, required, ...option }) => {
+  const rows = options.map(({ flags, summary, completes, ...option }) => {
     const notes = [
       ...(Array.isArray(completes) ? [completes.join(', ')] : []),
       ...(option.default === undefined ? [] : [`default ${option.default}`]),
-      ...(required ? ['required'] : []),
     ];
     return [code(flags), notes.length === 0 ? summary : `${summary} (${notes.join('; ')})`];
   });

@@ -15,7 +15,6 @@ export interface OptionSpec {
   /** Reads the value. `previous` is the result of an earlier use, for an option that can be repeated. */
   parse?(text: string, previous?: unknown): unknown;
   default?: unknown;
-  required?: true;
   completes?: Completes;
 }
 

@@ -61,7 +61,6 @@ function optionOf(spec: OptionSpec): Option {
   const option = new Option(spec.flags, spec.summary);
   if (spec.default !== undefined) option.default(spec.default);
   if (spec.parse !== undefined) option.argParser(spec.parse);
-  if (spec.required) option.makeOptionMandatory();
   if (Array.isArray(spec.completes)) option.choices(spec.completes);
   return option;
 }

@@ -2,7 +2,7 @@
 import { open } from 'node:fs/promises';
 import { privateKeyToAccount } from 'viem/accounts';
 import { unreadableFile } from '../../base/unreadable-file.ts';
-import { type KeyWords, readPrivateKey } from '../../chain/private-key.ts';
+import { type KeyWords, readPrivateKey } from '../../chain/anchor-key.ts';
 import type { Client } from '../../client/client.ts';
 import type { Context } from '../program/context.ts';
 import { openSession, requestMessage, type SignedIn } from './signature.ts';

@@ -89,6 +89,18 @@ const helpTexts = {
 };
 
 /**
+ * Leaves out ethers (15 MB), which siwe loads to check signatures. viem checks them here; in siwe that would throw.
+ * @type {import('rolldown').Plugin}
+ */
+const siweWithoutEthers = {
+  name: 'siwe-without-ethers',
+  resolveId(id, importer = '') {
+    return id === 'ethers' && importer.includes('/node_modules/siwe/') ? '\0no-ethers' : null;
+  },
+  load: (id) => (id === '\0no-ethers' ? 'export const ethers = {};' : null),
+};
+
+/**
  * `svc` in a few files: reading the hundreds of files of its packages would take longer than most commands do. A
  * group of commands is a chunk of its own, which only its commands load. CommonJS, because loading the first ES
  * module costs a sixth of the start of Node.js.
@@ -105,6 +117,7 @@ const cli = {
     declarations({ 'svc.d.cts': 'declare function run(): void' }),
     withoutUnused,
     routesWithoutSchemas,
+    siweWithoutEthers,
     helpTexts,
     thirdPartyLicenses,
   ],
@@ -130,18 +143,6 @@ const checkpointThread = {
       source: readFileSync('src/server/store/sqlite/engine/checkpoint-thread.js'),
     });
   },
-};
-
-/**
- * Leaves out ethers (15 MB), which siwe loads to check signatures. viem checks them here; in siwe that would throw.
- * @type {import('rolldown').Plugin}
- */
-const siweWithoutEthers = {
-  name: 'siwe-without-ethers',
-  resolveId(id, importer = '') {
-    return id === 'ethers' && importer.includes('/node_modules/siwe/') ? '\0no-ethers' : null;
-  },
-  load: (id) => (id === '\0no-ethers' ? 'export const ethers = {};' : null),
 };
 
 /**

@@ -33,7 +33,7 @@ const owners: Record<string, RegExp> = {
   // Only siwe's peer: nothing here imports it.
   ethers: /^$/,
   ox: /^src\/chain\//,
-  siwe: /^src\/server\/core\//,
+  siwe: /^src\/(server\/core|cli\/sign-in)\//,
   fastify: /^src\/(server\/http|agent\/local-api)\//,
   'prom-client': /^src\/server\/metrics\//,
   'better-sqlite3': /^src\/(server\/store\/sqlite|agent)\//,

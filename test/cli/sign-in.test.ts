@@ -147,9 +147,12 @@ describe('svc login --manual', () => {
   });
 });
 
+/** The end of a whole message. */
+const rest = 'Chain ID: 1\nNonce: 0123456789abcdef\nIssued At: 2026-01-01T00:00:00Z';
+
 describe('svc login', () => {
   it('signs no message that another service would take', async () => {
-    const foreign = `bank.example wants you to sign in with your Ethereum account:\n${user.wallet}\n\nHi\n\nURI: https://bank.example\nVersion: 1`;
+    const foreign = `bank.example wants you to sign in with your Ethereum account:\n${user.wallet}\n\nHi\n\nURI: https://bank.example\nVersion: 1\n${rest}`;
     const asked: string[] = [];
     const relay = createServer((request, response) => {
       asked.push(request.url ?? '');
@@ -183,7 +186,7 @@ describe('svc login', () => {
   it('signs no message that hides a part of itself on a terminal', async () => {
     const relay = createServer((request, response) => {
       const own = request.headers.host;
-      const message = `${own} wants you to sign in with your Ethereum account:\n${user.wallet}\n\n\u001b[8mI give all away\u001b[0m\n\nURI: http://${own}\nVersion: 1`;
+      const message = `${own} wants you to sign in with your Ethereum account:\n${user.wallet}\n\n\u001b[8mI give all away\u001b[0m\n\nURI: http://${own}\nVersion: 1\n${rest}`;
       response.setHeader('content-type', 'application/json');
       response.end(JSON.stringify({ message }));
     });

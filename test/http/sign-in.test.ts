@@ -123,6 +123,23 @@ describe('wallet sign-in', () => {
       expect(reply.body.signed_in).toBe(true);
     });
 
+    it('of an address that the service had before signs nobody in', async () => {
+      const { body } = await owner.challenge();
+      const nonce = '0123456789abcdef0123456789abcdef';
+      const message = body.message
+        .replaceAll(new URL(service.url).host, 'former.example')
+        .replace(/Nonce: \w+/, `Nonce: ${nonce}`);
+      const now = clock.now();
+      const wallet = owner.address;
+      const challenge = { nonce, wallet, message, createdAt: now, expiresAt: now + 600_000 };
+      await service.store.saveChallenge(challenge);
+
+      const signature = await owner.account.signMessage({ message });
+      const reply = await owner.verify(signature, { cookie: `svc_challenge=${nonce}` });
+
+      expect(reply.body.error).toBe('invalid_signature');
+    });
+
     it('keeps the account of a wallet that signs in again', async () => {
       const first = await service.signIn(owner.account);
       const second = await service.signIn(owner.account);

@@ -1,4 +1,5 @@
 // Signs in with a signed message (ERC-4361): request it, check it, exchange its signature for a session.
+import type { SiweMessage } from 'siwe';
 import { SvcError } from '../../base/svc-error.ts';
 import type { Client } from '../../client/client.ts';
 
@@ -9,9 +10,6 @@ export interface SignedIn {
   expiresAt: string;
 }
 
-/** All characters of an ERC-4361 message: none of them can hide a part of it on a terminal. */
-const PRINTABLE = /^[\x20-\x7e\n]*$/;
-
 /**
  * Requests the message that the wallet must sign to sign in at `url`. Throws `foreign_challenge` if the message is for
  * another origin: a service could pass on the challenge of another service and sign in there as the wallet.
@@ -19,17 +17,27 @@ const PRINTABLE = /^[\x20-\x7e\n]*$/;
 export async function requestMessage(guest: Client, url: string, address: string): Promise<string> {
   const { body } = await guest.call('createChallenge', { body: { address } });
   const { origin, host } = new URL(url);
-  const [first = '', second = ''] = body.message.split('\n');
-  const domain = first.replace(/ wants you to sign in with your Ethereum account:$/, '');
+  const message = await parseMessage(body.message);
   const isOwn =
-    [host, origin].includes(domain) &&
-    second.toLowerCase() === address.toLowerCase() &&
-    body.message.includes(`\nURI: ${origin}\n`) &&
-    PRINTABLE.test(body.message);
+    message?.domain === host &&
+    message.uri === origin &&
+    message.address.toLowerCase() === address.toLowerCase();
   if (isOwn) return body.message;
+  const [first = ''] = body.message.split('\n');
   throw new SvcError('foreign_challenge', `The message to sign is not one for ${origin}.`, {
     hint: `It begins: ${first}. Sign in at the address that the service calls its own.`,
   });
+}
+
+/** Null where the text is not exactly one ERC-4361 message; its grammar has printable ASCII only. */
+async function parseMessage(text: string): Promise<SiweMessage | null> {
+  const { SiweMessage } = await import('siwe');
+  try {
+    const message = new SiweMessage(text);
+    return message.prepareMessage() === text ? message : null;
+  } catch {
+    return null;
+  }
 }
 
 /** Opens a session with the signature of the message. */

@@ -100,15 +100,16 @@ export async function signIn(
 
 /** The open challenge that was signed, or null. Signatures that can be checked here never reach the chain. */
 async function findSignedChallenge(
-  { store, chain, clock }: Deps,
+  { store, chain, clock, settings }: Deps,
   wallet: string,
   { nonce, signature }: SignatureInput,
 ): Promise<Challenge | null> {
   const hex = signature as Hex; // The route's schema holds its form.
-  const challenges = await store.openChallenges(
+  const open = await store.openChallenges(
     nonce === null ? { wallet, limit: limits.challengesTried } : { nonce, wallet },
     clock.now(),
   );
+  const challenges = open.filter((challenge) => isForService(challenge, settings.baseUrl));
   for (const challenge of challenges) {
     if ((await chain.recoverWallet(challenge.message, hex)) === wallet) return challenge;
   }
@@ -117,6 +118,13 @@ async function findSignedChallenge(
   if (likeliest === undefined) return null;
   const signed = await chain.isContractSignature(wallet, likeliest.message, hex);
   return signed ? likeliest : null;
+}
+
+/** Whether the message names this service: its address may have changed since the message was made. */
+function isForService({ message }: Challenge, baseUrl: string): boolean {
+  const { origin, host } = new URL(baseUrl);
+  const { domain, uri } = new SiweMessage(message);
+  return domain === host && uri === origin;
 }
 
 /** Grants need the token too, else one person's many wallets would collect them. */

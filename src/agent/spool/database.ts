@@ -2,6 +2,7 @@
 import { mkdirSync, statSync } from 'node:fs';
 import path from 'node:path';
 import Database from 'better-sqlite3';
+import { makeDurableFolder } from '../../base/durable-folder.ts';
 import { nativeModuleFault } from '../../base/native-module.ts';
 import { SvcError } from '../../base/svc-error.ts';
 import { DamagedRecord, type RecordRow, recordColumns, recordOf } from './records.ts';
@@ -49,7 +50,7 @@ function prepareSchema(db: Database.Database): void {
 export function lockSpool(folder: string): { release(): void } {
   let lock: Database.Database | undefined;
   try {
-    mkdirSync(folder, { recursive: true, mode: 0o700 });
+    makeDurableFolder(folder);
     lock = new Database(path.join(folder, 'lock'), { timeout: 0 });
     const held = lock;
     held.pragma('locking_mode = EXCLUSIVE');

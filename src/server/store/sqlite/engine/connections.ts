@@ -1,7 +1,8 @@
-import { existsSync, lstatSync, mkdirSync, readlinkSync, realpathSync, statSync } from 'node:fs';
+import { existsSync, lstatSync, readlinkSync, realpathSync, statSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import Database from 'better-sqlite3';
 import type { Clock } from '../../../../base/clock.ts';
+import { makeDurableFolder } from '../../../../base/durable-folder.ts';
 import { SvcError } from '../../../../base/svc-error.ts';
 
 /** Waits of the start and of reads; writes never wait for a lock inside SQLite. */
@@ -21,7 +22,7 @@ export function canonicalPath(path: string, { create }: { create: boolean }): st
   // What the link stands for may be about to come back.
   const link = lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() === true;
   if (link) return canonicalPath(resolve(dirname(path), readlinkSync(path)), { create });
-  if (create) mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+  if (create) makeDurableFolder(dirname(path));
   else if (!existsSync(dirname(path))) throw missing(path);
   return join(realpathSync(dirname(path)), basename(path));
 }

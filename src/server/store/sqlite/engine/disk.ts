@@ -44,16 +44,6 @@ export function syncFile(file: string): void {
   }
 }
 
-/** Makes the names in the file's folder durable. */
-export function syncFolderOf(file: string): void {
-  const handle = openSync(path.dirname(path.resolve(file)), 'r');
-  try {
-    fsyncSync(handle);
-  } finally {
-    closeSync(handle);
-  }
-}
-
 export interface LogFile {
   /**
    * Resolves when all that was committed before the call is durable; the event loop goes on meanwhile. Rejects when

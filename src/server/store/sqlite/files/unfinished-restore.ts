@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, renameSync, rmSync } from 'node:fs';
 import path from 'node:path';
+import { syncFolderOf } from '../../../../base/durable-folder.ts';
 import { SvcError } from '../../../../base/svc-error.ts';
-import { syncFolderOf } from '../engine/disk.ts';
 
 /** Follows the database's name in that of a copy which is whole, durable and held; then comes a number. */
 const READY = '.restoring.';

@@ -58,11 +58,14 @@ export async function startDev(dataDir: string, port = '0'): Promise<DevProcess>
   };
 }
 
-/** `svc-server start` on a free port; answers once it listens. Ending it is the caller's. */
+/** `svc-server start` on a free port. Resolves once it listens. The caller ends it; the exit of this process does, too. */
 export async function startServerProgram(
   env: Record<string, string>,
 ): Promise<{ url: string; child: ChildProcess }> {
   const child = start('svc-server', ['start'], { SVC_PORT: '0', ...env });
+  const kill = () => child.kill('SIGKILL');
+  process.once('exit', kill);
+  child.once('exit', () => process.off('exit', kill));
   child.stdout.resume();
   for await (const line of createInterface({ input: child.stderr })) {
     const { msg, url } = JSON.parse(line);

@@ -1,6 +1,6 @@
+import { Counts } from './counts.ts';
 import { faultPoints } from './fault-points.ts';
 import { performRun, type RunPlan, type RunReport } from './run.ts';
-import { Aggregate } from './tally.ts';
 
 export interface Campaign extends Omit<RunPlan, 'run'> {
   /** The first run; a violation repeats with its own number and one run. */
@@ -14,9 +14,9 @@ export interface CampaignReport {
   readonly seconds: number;
   readonly proofs: number;
   /** Every fault point, and `instant`, with how often a server was killed there. */
-  readonly kills: Aggregate;
-  readonly faults: Aggregate;
-  readonly answers: Aggregate;
+  readonly kills: Counts;
+  readonly faults: Counts;
+  readonly answers: Counts;
   readonly broken: readonly Pick<RunReport, 'run' | 'violations' | 'folder'>[];
 }
 
@@ -28,8 +28,8 @@ export async function runCampaign({
   ...plan
 }: Campaign): Promise<CampaignReport> {
   const startedAt = performance.now();
-  const kills = new Aggregate([...faultPoints.keys()].map((point) => [point, 0]));
-  const [faults, answers] = [new Aggregate(), new Aggregate()];
+  const kills = new Counts([...faultPoints.keys()].map((point) => [point, 0]));
+  const [faults, answers] = [new Counts(), new Counts()];
   const broken: RunReport[] = [];
   let proofs = 0;
   for (let run = from; run < from + runs; run += 1) {

@@ -18,13 +18,13 @@ import {
   spawnServer,
 } from '../support/server-process.ts';
 import { createDatabase } from '../support/temporary-database.ts';
+import { Counts } from './counts.ts';
 import { startMinedChain } from './mined-chain.ts';
 import { violationsOf } from './outcome.ts';
 import { randomOf } from './random.ts';
 import { startRobots } from './robots.ts';
 import { sampleViolations, startSamplers } from './samplers.ts';
 import { GRANTED } from './stage.ts';
-import { Aggregate } from './tally.ts';
 
 export interface InstancesPlan {
   readonly seed: string;
@@ -89,7 +89,7 @@ export async function performInstances(plan: InstancesPlan): Promise<InstancesRe
     log,
   });
   const instances: ServerProcess[] = [];
-  const faults = new Aggregate();
+  const faults = new Counts();
   const violations: string[] = [];
   const over = new AbortController();
   try {
@@ -165,7 +165,7 @@ export async function performInstances(plan: InstancesPlan): Promise<InstancesRe
       env: { SVC_DATABASE_URL: database.url },
     });
     if (exitCode !== 0) violations.push(`svc-server check: ${stdout}${stderr}`);
-    const answers = new Aggregate(robots.answers);
+    const answers = new Counts(robots.answers);
     answers.addAll(samplers.answers);
     return {
       seconds: plan.seconds,

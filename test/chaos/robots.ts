@@ -4,8 +4,8 @@ import { SvcError } from '../../src/base/svc-error.ts';
 import type { Client } from '../../src/client/client.ts';
 import type { Verification } from '../../src/protocol/resources.ts';
 import { robotClient } from '../support/server-process.ts';
+import { Counts } from './counts.ts';
 import type { Random } from './random.ts';
-import { Aggregate } from './tally.ts';
 
 export interface Errand {
   readonly taskId: string;
@@ -20,7 +20,7 @@ export interface Errand {
 export interface Robots {
   readonly errands: readonly Errand[];
   /** How often each route was answered how: a status, an error code, or `no answer`. */
-  readonly answers: Aggregate;
+  readonly answers: Counts;
   /** No robot takes a new task. Resolves once each task that was taken has its receipt. */
   finish(): Promise<void>;
 }
@@ -51,7 +51,7 @@ const POLL_MS = 130;
 export function startRobots(workforce: Workforce): Robots {
   const { apiKeys, lanes, most, restMs, isHasty, random, signal } = workforce;
   const errands: Errand[] = [];
-  const answers = new Aggregate();
+  const answers = new Counts();
   let finishing = false;
   const ask = asking(workforce, answers);
   const pollMs = lanes * POLL_MS;
@@ -105,7 +105,7 @@ type AskOnce = <T>(
   call: (client: Client) => Promise<T>,
 ) => Promise<Reply<T>>;
 
-function asking({ site, signal }: Workforce, answers: Aggregate): AskOnce {
+function asking({ site, signal }: Workforce, answers: Counts): AskOnce {
   return async (route, errand, call) => {
     const url = await site();
     signal.throwIfAborted();
@@ -178,10 +178,7 @@ const always =
 /** Those that it may get as well while servers end, and nodes say that anchors would fail. */
 const underKills = /^(\w+ (no answer|503 storage_unavailable)|completeTask 502 anchoring_failed)$/;
 
-export function unexpectedAnswers(
-  answers: Aggregate,
-  { isKilled }: { isKilled: boolean },
-): string[] {
+export function unexpectedAnswers(answers: Counts, { isKilled }: { isKilled: boolean }): string[] {
   return [...answers.keys()]
     .filter((answer) => !always.test(answer) && !(isKilled && underKills.test(answer)))
     .map((answer) => `a robot was answered: ${answer}`);

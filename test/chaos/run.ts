@@ -2,6 +2,7 @@ import { rm } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { StartingServer } from '../support/server-process.ts';
 import { disturbChain } from './chain-faults.ts';
+import { Counts } from './counts.ts';
 import { faultPoints, isUnknownRpcCall } from './fault-points.ts';
 import { type PlannedKill, planKills } from './kills.ts';
 import { bringAbout, patienceMs } from './occasions.ts';
@@ -10,7 +11,6 @@ import { settleAndCheck } from './quiet.ts';
 import { type Random, randomOf } from './random.ts';
 import { type Robots, startRobots, unexpectedAnswers } from './robots.ts';
 import { register, type Stage, setStage } from './stage.ts';
-import { Aggregate } from './tally.ts';
 
 export interface RunPlan {
   readonly seed: string;
@@ -27,10 +27,10 @@ export interface RunPlan {
 export interface RunReport {
   readonly run: number;
   /** Where servers were killed: a fault point, or `instant`. */
-  readonly kills: Aggregate;
+  readonly kills: Counts;
   /** What providers and chain did wrong. */
-  readonly faults: Aggregate;
-  readonly answers: Aggregate;
+  readonly faults: Counts;
+  readonly answers: Counts;
   readonly proofs: number;
   readonly violations: readonly string[];
   /** Database and log; deleted when nothing is wrong. */
@@ -62,7 +62,7 @@ export async function performRun(plan: RunPlan): Promise<RunReport> {
       SVC_ANCHOR_BATCH_MAX: String(crew.batchMax),
     },
   });
-  const [kills, faults, violations] = [new Aggregate(), new Aggregate(), [] as string[]];
+  const [kills, faults, violations] = [new Counts(), new Counts(), [] as string[]];
   const over = new AbortController();
   let robots: Robots | null = null;
   try {
@@ -97,12 +97,12 @@ export async function performRun(plan: RunPlan): Promise<RunReport> {
   }
   const { folder } = stage;
   if (violations.length === 0) await rm(folder, { recursive: true });
-  const { errands, answers } = robots ?? { errands: [], answers: new Aggregate() };
+  const { errands, answers } = robots ?? { errands: [], answers: new Counts() };
   return { run, kills, faults, answers, proofs: errands.length, violations, folder };
 }
 
 /** Answers what ends them. */
-function startFaults(stage: Stage, plan: RunPlan, faults: Aggregate): () => Promise<void> {
+function startFaults(stage: Stage, plan: RunPlan, faults: Counts): () => Promise<void> {
   const { chain, proxies, foundation } = stage;
   const senders = stage.accounts.map(({ address }) => address);
   const calm = new AbortController();
@@ -121,7 +121,7 @@ function startFaults(stage: Stage, plan: RunPlan, faults: Aggregate): () => Prom
 }
 
 interface Found {
-  readonly kills: Aggregate;
+  readonly kills: Counts;
   readonly violations: string[];
 }
 

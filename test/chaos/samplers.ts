@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { SvcError } from '../../src/base/svc-error.ts';
 import type { Client } from '../../src/client/client.ts';
 import { robotClient } from '../support/server-process.ts';
-import { Aggregate } from './tally.ts';
+import { Counts } from './counts.ts';
 
 export interface Sampler {
   readonly robotId: string;
@@ -14,7 +14,7 @@ export interface Sampler {
 
 export interface Samplers {
   readonly samplers: readonly Sampler[];
-  readonly answers: Aggregate;
+  readonly answers: Counts;
   /** No new samples. Resolves once each that was sent is taken. */
   finish(): Promise<void>;
 }
@@ -27,7 +27,7 @@ export function startSamplers(
   url: string,
   robots: readonly { id: string; apiKey: string }[],
 ): Samplers {
-  const answers = new Aggregate();
+  const answers = new Counts();
   const samplers = robots.map(({ id, apiKey }) => ({
     robotId: id,
     apiKey,
@@ -59,7 +59,7 @@ export function startSamplers(
   };
 }
 
-async function isTaken(robot: Client, samples: object[], answers: Aggregate): Promise<boolean> {
+async function isTaken(robot: Client, samples: object[], answers: Counts): Promise<boolean> {
   try {
     const { status } = await robot.call('recordSamples', { body: { samples } });
     answers.add(`recordSamples ${status}`);

@@ -1,5 +1,5 @@
 // Opens, locks and checks the spool's SQLite file.
-import { mkdirSync, statSync } from 'node:fs';
+import { statSync } from 'node:fs';
 import path from 'node:path';
 import Database from 'better-sqlite3';
 import { makeDurableFolder } from '../../base/durable-folder.ts';

@@ -2,7 +2,7 @@
 import { existsSync } from 'node:fs';
 import path from 'node:path';
 import Database from 'better-sqlite3';
-import { checkSpool } from '../../../src/agent/spool/check-spool.ts';
+import { checkSpool } from '../../../src/agent/spool/database.ts';
 import { openSpool } from '../../../src/agent/spool/spool.ts';
 import { createAgentClock } from '../../support/agent-clock.ts';
 import { MIB } from '../../support/temporary-spool.ts';

@@ -2,8 +2,8 @@
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import type { Counts } from '../counts.ts';
 import { type Random, randomOf } from '../random.ts';
-import type { Tally } from '../tally.ts';
 import { checkAgentDisk } from './agent-check.ts';
 import { loadAgent } from './agent-load.ts';
 import {
@@ -57,7 +57,7 @@ export interface CampaignReport {
   records: number;
   syncs: number;
   /** Answers that the load got, by kind. */
-  answers: Tally;
+  answers: Counts;
   /** Answers looked for after all cuts together. */
   checked: number;
   lost: number;
@@ -115,7 +115,7 @@ export async function runPowerCampaign(
       cuts,
       records: records.length,
       syncs: records.filter(({ operation }) => operation === 'sync-end').length,
-      answers: facts.tally(),
+      answers: facts.counts(),
       ...result,
       control: control && { cuts: CONTROL_CUTS, found: control.found },
       seconds: (performance.now() - startedAt) / 1000,

@@ -1,5 +1,5 @@
 /** The answers of a program under load, and when the disk must show them. */
-import { Tally } from '../tally.ts';
+import { Counts } from '../counts.ts';
 
 /** What a program answered, and between which positions of the journal the disk must show it. */
 export interface Fact {
@@ -34,10 +34,10 @@ export class Facts {
   }
 
   /** How many of each kind. */
-  tally(): Tally {
-    const tally = new Tally();
-    for (const { kind } of this.#all) tally.add(kind);
-    return tally;
+  counts(): Counts {
+    const counts = new Counts();
+    for (const { kind } of this.#all) counts.add(kind);
+    return counts;
   }
 
   /** Positions at which answers arrived. */

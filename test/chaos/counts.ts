@@ -1,5 +1,5 @@
 /** How often things happened, by name. */
-export class Aggregate extends Map<string, number> {
+export class Counts extends Map<string, number> {
   add(name: string, times = 1): void {
     this.set(name, (this.get(name) ?? 0) + times);
   }

@@ -1,8 +1,10 @@
-/** Tells those who wait in this process that something may have changed. Keeps nothing for late comers. */
+// Wakes the requests of this process that wait for a queued proof or a decided completion.
+
+/** Wakes waiters by topic, within this process. A wake before `wait` is lost: subscribe before you read the state. */
 export class Triggers {
   readonly #waiting = new Map<string, Set<() => void>>();
 
-  /** Resolves at the next wake-up of `topic`, or when the signal aborts. */
+  /** Resolves at the next `wake` of `topic`, or when the signal aborts. */
   wait(topic: string, signal: AbortSignal): Promise<void> {
     if (signal.aborted) return Promise.resolve();
     return new Promise((resolve) => {
@@ -29,18 +31,16 @@ export class Triggers {
     for (const topic of [...this.#waiting.keys()]) this.wake(topic);
   }
 
-  /** How many topics somebody waits for. */
+  /** The number of topics with a waiter. */
   get size(): number {
     return this.#waiting.size;
   }
 }
 
-/* What `Triggers` tells of. */
-
-/** A proof may be queued. */
+/** The topic for "a proof may be queued". */
 export const QUEUE_TOPIC = 'queue';
 
-/** A completion may be over, or its task gone. */
+/** The topic for "the completion of this task may be verified or failed, or the task deleted". */
 export function completionTopic(taskId: string): string {
   return `completion:${taskId}`;
 }

@@ -1,3 +1,5 @@
+// Opens the store of the configured database, and moves a service from SQLite to PostgreSQL.
+
 import type { Clock } from '../../base/clock.ts';
 import type { DatabaseConfig } from '../config.ts';
 import type { Store } from '../ports/store.ts';
@@ -7,19 +9,19 @@ import { openExport } from './sqlite/files/export.ts';
 
 export interface OpenStoreOptions {
   clock: Clock;
-  /** True for a server, which makes and migrates the database; false for a command beside it. */
+  /** True for a server, which creates and migrates the database; false for a command that runs next to a server. */
   serves: boolean;
-  /** Called once, when disk, file or schema cannot be trusted any more; the process should end. */
+  /** Called once, when disk, file or schema can no longer be trusted; the process should end. */
   onFatal?: (error: Error) => void;
   /** Called after each commit; `seconds` covers the work in it. */
   onCommit?: (commit: { writes: number; seconds: number }) => void;
-  /** Called after each try to make partitions ahead, with what it failed with or null; on PostgreSQL only. */
-  onPartitions?: (fault: unknown) => void;
-  /** Free bytes of the disk below which `hasRoom` says no; without a meaning on PostgreSQL. */
+  /** PostgreSQL only: called after each attempt to create partitions ahead, with the error or `null`. */
+  onPartitions?: (error: unknown) => void;
+  /** SQLite only: `hasRoom` answers false below this many free bytes. Default: 0. */
   minFreeBytes?: number;
 }
 
-/** The store of this database; only its own driver is loaded. Rejects as the stores' own functions do. */
+/** Opens the store and loads only the driver of its database. @throws SvcError as the opener of that database. */
 export async function openStore(
   database: DatabaseConfig,
   { clock, serves, onFatal = () => {}, onCommit, onPartitions, minFreeBytes = 0 }: OpenStoreOptions,
@@ -34,11 +36,11 @@ export async function openStore(
 }
 
 /**
- * Moves a service from SQLite to PostgreSQL; no server uses either meanwhile. Answers how many rows were moved.
- * `target` names the database without a secret.
+ * Moves a service from SQLite to PostgreSQL and returns the number of rows moved. No server may use either database
+ * meanwhile. `target` names the PostgreSQL database without its password.
  *
- * @throws SvcError as `openExport` and `importTables`; the SQLite database stays usable then, unless the outcome is
- *   not known.
+ * @throws SvcError as `openExport` and `importTables`. The SQLite database stays usable, unless the outcome of the
+ *   commit is unknown.
  */
 export async function migrateStore(
   from: { path: string },

@@ -1,17 +1,19 @@
-/** A table as both stores have it. */
+// Lists the tables that a move from SQLite to PostgreSQL copies, and compares rows of both.
+
+/** A table that exists in both databases. */
 export interface TransferTable {
   name: string;
-  /** Of its rows' order, by bytes, the same in both. */
+  /** The key columns. Rows are ordered by them, bytewise, the same in both databases. */
   key: readonly string[];
-  /** Those beside the key. */
+  /** The columns that are not in the key. */
   columns: readonly string[];
-  /** What SQLite reads where its table is another. */
+  /** The FROM clause for SQLite, where its table differs. */
   source?: string;
 }
 
 /**
- * All that a service keeps, referred to before referring. Not here: counts of the running minute, and what only one of
- * the stores has for itself.
+ * All data of a service; a table comes after the tables it refers to. Not listed: rate counters of the running minute,
+ * and tables that only one of the stores has.
  */
 export const transferTables: readonly TransferTable[] = [
   table('accounts', 'wallet', 'anchor_quota gas_credit_wei created_at'),
@@ -79,24 +81,20 @@ export const transferTables: readonly TransferTable[] = [
   table('robot_traces', 'robot_id', ''),
 ];
 
-function table(name: string, key: string, columns: string): TransferTable {
-  return { name, key: key.split(' '), columns: columns === '' ? [] : columns.split(' ') };
-}
-
 export function columnsOf({ key, columns }: TransferTable): string[] {
   return [...key, ...columns];
 }
 
-/** What a row of a table holds, in the order of `columnsOf`; whole numbers may come as text. */
+/** The values of a row, in the order of `columnsOf`. Whole numbers may be text. */
 export type TransferRow = readonly (string | number | boolean | Buffer | null)[];
 
-/** What a page of rows has at most; one row is a page, however large. */
+/** Limits of a page of rows. A page always has one row, however large that is. */
 export interface PageSize {
   rows: number;
   bytes: number;
 }
 
-/** About as many bytes as the row's content. */
+/** The approximate size of the row, in bytes. */
 export function sizeOf(row: TransferRow): number {
   return row.reduce<number>((sum, value) => {
     const isLong = typeof value === 'string' || Buffer.isBuffer(value);
@@ -104,9 +102,13 @@ export function sizeOf(row: TransferRow): number {
   }, 0);
 }
 
-/** The same text for the same content, whichever store a value comes from. */
+/** A text for comparison: equal for equal content, whichever database the row comes from. */
 export function rowText(row: TransferRow): string {
   return JSON.stringify(row.map(valueText));
+}
+
+function table(name: string, key: string, columns: string): TransferTable {
+  return { name, key: key.split(' '), columns: columns === '' ? [] : columns.split(' ') };
 }
 
 function valueText(value: TransferRow[number]): string | null {

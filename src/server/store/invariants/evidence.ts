@@ -1,3 +1,5 @@
+// Checks evidence, leaves and payloads against their hashes, for both stores.
+
 import { createHash } from 'node:crypto';
 import type { Hex } from '../../../proof/bytes.ts';
 import { commitLeaves } from '../../../proof/commitment.ts';
@@ -5,7 +7,7 @@ import { leafHash } from '../../../proof/leaf.ts';
 import { decodePayload, encodePayload } from '../../../proof/payload.ts';
 import { openProof } from '../rows/evidence.ts';
 
-/** Null where the evidence cannot be opened. */
+/** The SHA-256 of the evidence as `0x…`; `null` if it cannot be decrypted. */
 export function hashOfEvidence(sealed: Buffer, key: Buffer): string | null {
   try {
     return `0x${createHash('sha256').update(openProof(sealed, key), 'utf8').digest('hex')}`;
@@ -14,7 +16,7 @@ export function hashOfEvidence(sealed: Buffer, key: Buffer): string | null {
   }
 }
 
-/** A leaf, its attempt and what it binds. */
+/** A leaf with its attempt and the task data it commits to; the task data is null if the task was deleted. */
 export interface LeafRow {
   attempt_id: string;
   leaf_index: number;
@@ -30,7 +32,7 @@ export interface LeafRow {
   claim_hash: string | null;
 }
 
-/** Of the leaves of one attempt, in order. */
+/** Yields the violations of one attempt. `leaves` are all its leaves, in order. */
 export function* violationsOfAttempt(leaves: LeafRow[]): Generator<string> {
   const [first] = leaves;
   if (first === undefined) return;
@@ -45,7 +47,7 @@ export function* violationsOfAttempt(leaves: LeafRow[]): Generator<string> {
 }
 
 function bindsItsTask({ leaf, task_id, robot_id, proof_hash, claim_hash }: LeafRow): boolean {
-  // A deleted task took with it what the leaf was made of.
+  // The leaf of a deleted task cannot be recomputed: its inputs were deleted with the task.
   if (robot_id === null || proof_hash === null || claim_hash === null) return true;
   return leaf === leafHash({ proof_hash, task_id, robot_id, claim_hash });
 }

@@ -1,6 +1,8 @@
+// Invariants of ledger, completions and attempts as SQL that runs on both databases.
+
 import { chargeOf } from '../../rules/credits.ts';
 
-/** Invariants that both databases can be asked in the same words: each selects the violations, one text each. */
+/** Invariants by name. Each statement selects the violations, one text per violation. */
 export const statements: Readonly<Record<string, string>> = {
   settle_and_release_need_their_reserve: `
     SELECT l.kind || ' ' || l.seq || ' of task ' || l.task_id || ' has no reserve' FROM ledger l
@@ -86,7 +88,7 @@ export const statements: Readonly<Record<string, string>> = {
     WHERE r.fleet_id IS NOT NULL AND f.id IS NULL`,
 };
 
-/** The end of a reservation, what was reserved, and the first leaf that was settled of its task. */
+/** The ledger entry that ended a reservation, the reserved amount, and the first settled leaf of the task. */
 export interface EndedReserveRow {
   seq: number;
   kind: 'settle' | 'release';
@@ -98,7 +100,7 @@ export interface EndedReserveRow {
   cost_wei: string | null;
 }
 
-/** What is wrong with it: a release returns all that was reserved; a settlement all but the leaf's charge. */
+/** Violations of one entry: a release returns the whole reservation, a settlement all but the leaf's charge. */
 export function wrongReturns(row: EndedReserveRow): string[] {
   const reservedWei = -BigInt(row.reserved);
   const charge = row.kind === 'release' ? 0n : chargeOfRow(row, reservedWei);

@@ -1,3 +1,5 @@
+// Checks the roll-ups of a robot's day against its samples, for both stores.
+
 import type { Resolution } from '../../../protocol/telemetry.ts';
 import {
   type Aggregate,
@@ -9,22 +11,18 @@ import {
 import { decodeAggregate } from '../rows/aggregate-bytes.ts';
 import { DayAggregates, resolutions } from '../rows/roll-ups.ts';
 
-/** What the samples of a robot's day (UTC) say. */
+/** The aggregates of a robot's day (UTC), recomputed from its samples. */
 export interface RobotDay {
   robotId: string;
   day: number;
   aggregates: DayAggregates;
-  /** How many names the day is stored with. */
-  held: number;
+  /** The number of names stored for the day. */
+  storedNames: number;
 }
 
 export function startDay(robotId: string, day: number, stored: StoredNames): RobotDay {
   const names = rollUpNames(stored);
-  return { robotId, day, aggregates: new DayAggregates(names), held: heldIn(names) };
-}
-
-function heldIn({ states, metrics }: RollUpNames): number {
-  return states.size + metrics.size;
+  return { robotId, day, aggregates: new DayAggregates(names), storedNames: countNames(names) };
 }
 
 interface StoredAggregate {
@@ -33,14 +31,17 @@ interface StoredAggregate {
   summary: Buffer;
 }
 
-/** `horizon` is null where no samples of the robot are deleted. */
+/**
+ * Yields the violations of one day. `horizonOrNull` is the time before which retention deleted samples of the robot;
+ * `null` if it deleted none.
+ */
 export function* violationsOfDay(
-  { robotId, day, aggregates, held }: RobotDay,
+  { robotId, day, aggregates, storedNames }: RobotDay,
   horizonOrNull: number | null,
   stored: (resolution: Resolution) => readonly StoredAggregate[],
 ): Generator<string> {
   const horizon = horizonOrNull ?? Number.NEGATIVE_INFINITY;
-  if (day >= horizon && heldIn(aggregates.names) > held) {
+  if (day >= horizon && countNames(aggregates.names) > storedNames) {
     yield `day ${day} of robot ${robotId} has names that are not held`;
   }
   for (const resolution of resolutions) {
@@ -59,6 +60,10 @@ export function* violationsOfDay(
       if (at >= horizon) yield `the ${resolution} ${at} of robot ${robotId} has no samples`;
     }
   }
+}
+
+function countNames({ states, metrics }: RollUpNames): number {
+  return states.size + metrics.size;
 }
 
 function saysTheSame({ samples, summary }: StoredAggregate, counted: Aggregate): boolean {

@@ -1,3 +1,5 @@
+// Converts rows of accounts, ledger and sessions, and checks grants.
+
 import type { Balance, Grant, LedgerRecord } from '../../ports/account.ts';
 import { wireError } from '../../ports/errors.ts';
 import type { ListedSession, SignInMethod } from '../../ports/sign-in.ts';
@@ -35,7 +37,7 @@ export function toListedSession(row: ListedSessionRow): ListedSession {
   };
 }
 
-/** Signed changes of an account's balance. */
+/** A change of an account's balance; amounts are signed. */
 export interface BalanceChange {
   wallet: string;
   anchors: number;

@@ -1,14 +1,16 @@
+// Encodes aggregates as the bytes that both stores keep in `summary`.
+
 import { limits } from '../../../protocol/limits.ts';
 import { Aggregate, PLACES } from './aggregate.ts';
 
 /*
- * A tally as a store keeps it, beside its count of samples. Little-endian:
+ * The stored form of an aggregate. Its count of samples is in a column of its own. Little-endian:
  *
  *   u8 states, for each of them { u8 number, u32 count }
  *   u8 places of one reading, for each of them { u8 place, f64 reading }
  *   u8 other places, for each of them { u8 place, f64 count, f64 min, f64 max, f64 sum }
  *
- * Numbers and places are those of `Aggregate`; sums are in units of 2^60.
+ * Numbers and places are those of `Aggregate`. Sums are in units of 2^60.
  */
 
 const STATE_BYTES = 5;
@@ -44,7 +46,7 @@ export function encodeAggregate(aggregate: Aggregate): Buffer {
   return buffer;
 }
 
-/** Adds what the bytes hold to the tally. Throws `RangeError` where they are no tally. */
+/** Adds a stored aggregate to `aggregate`. @throws RangeError if the bytes are too short. */
 export function addEncoded(aggregate: Aggregate, samples: number, buffer: Buffer): void {
   const bytes = new Reader(buffer);
   aggregate.samples += samples;
@@ -91,7 +93,7 @@ class Writer {
   }
 }
 
-/** Its methods throw `RangeError` at the end. */
+/** @throws RangeError when a method reads beyond the end. */
 class Reader {
   readonly #view: DataView;
   #at = 0;

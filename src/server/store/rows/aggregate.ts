@@ -1,7 +1,9 @@
+// Aggregates telemetry samples: counts of states; count, min, max and mean of numbers.
+
 import { limits } from '../../../protocol/limits.ts';
 import type { SampleSummary, Spread } from '../../ports/telemetry.ts';
 
-/** Names in the order in which they came, up to a limit; each has a number, from 0. */
+/** Names in the order of their first use, up to a limit. Each has a number, counted from 0. */
 class NameList {
   readonly #limit: number;
   readonly #numbers: Map<string, number>;
@@ -19,7 +21,7 @@ class NameList {
     return this.#numbers.size;
   }
 
-  /** The number of the name, which it gets here where there is room; else undefined. */
+  /** The number of the name. Adds a new name if there is room; otherwise answers `undefined`. */
   take(name: string): number | undefined {
     const known = this.#numbers.get(name);
     if (known !== undefined || this.size >= this.#limit) return known;
@@ -29,16 +31,15 @@ class NameList {
 }
 
 /**
- * The states and metrics that are told apart in one robot's day (UTC): the first `limits.seriesStates` and
- * `limits.seriesMetrics` of it. A name never loses its number, so that what is told of it counts all its
- * readings of the day.
+ * The states and metrics of one robot's day (UTC) that get a series: the first `limits.seriesStates` and
+ * `limits.seriesMetrics`. A name keeps its number for the day, so its series counts all its readings of the day.
  */
 export interface RollUpNames {
   states: NameList;
   metrics: NameList;
 }
 
-/** Of a day as stored, by number; without it, of one that holds none yet. */
+/** The stored names of a day; the index is the number. */
 export interface StoredNames {
   states: string[];
   metrics: string[];
@@ -53,14 +54,14 @@ export function rollUpNames({ states, metrics }: StoredNames): RollUpNames {
   };
 }
 
-/** What a summary takes of a sample: of `metrics` the numbers at the top level whose names are short. */
+/** The readings of a sample that are aggregated. `metrics` has the top-level numbers whose names are short enough. */
 export interface SampleReadings {
   batteryPct: number | null;
   state: string | null;
   metrics: [name: string, reading: number][];
 }
 
-/** `metrics` is canonical JSON of an object. */
+/** Parses `metrics`, which is the canonical JSON of an object. */
 export function readingsOf(sample: {
   batteryPct: number | null;
   state: string | null;
@@ -77,48 +78,47 @@ export function readingsOf(sample: {
   return { batteryPct, state, metrics };
 }
 
-/** By code points, of which each is one or two of what `length` counts. */
+/** Compares code points with the limit. A code point is one or two UTF-16 units, which is what `length` counts. */
 function isShort(name: string): boolean {
   const most = limits.seriesNameLength;
   return name.length <= most || (name.length <= 2 * most && [...name].length <= most);
 }
 
-/** The place of the battery among the numbers; a metric's is its number in `RollUpNames` and one. */
+/** The place of the battery in the table. The place of a metric is its number in `RollUpNames` plus 1. */
 export const BATTERY = 0;
 export const PLACES = 1 + limits.seriesMetrics;
 
-/** Doubles of each place: count, min, max, sum. */
+/** Doubles per place: count, min, max, sum. */
 const WIDTH = 4;
 const MIN = 1;
 const MAX = 2;
 const SUM = 3;
 
-/** Of sums: in it no sum of fewer than 2^60 doubles leaves their range. */
+/** The unit of sums: the sum of fewer than 2^60 doubles cannot overflow. */
 const UNIT = 2 ** 60;
 
 /**
- * What the samples of one interval say, by the numbers that its day gave to states and metrics. Tables of
- * numbers, because one request may count some thousand readings in each of many intervals.
+ * The aggregate of the samples of one interval, by the numbers of its day's states and metrics. It uses typed arrays,
+ * because one request may count some thousand readings in each of many intervals.
  *
- * Counts, min and max are exact. A mean is in [min, max] and, in whatever order and parts its readings came
- * together, off by at most count × 2^-53 × max(|min|, |max|) + 2^-1014; of whole numbers whose sum is below
- * 2^53 it is the nearest double. (C.-P. Jeannerod, S. M. Rump, "Improved error bounds for inner products in
- * floating-point arithmetic", 2013; 2^-1014 is underflow in the unit of sums.)
+ * Counts, min and max are exact. A mean is in [min, max]. Its error is at most
+ * count × 2^-53 × max(|min|, |max|) + 2^-1014, in whatever order and parts the readings were added. For whole numbers
+ * whose sum is below 2^53, the mean is the nearest double. (C.-P. Jeannerod, S. M. Rump, "Improved error bounds for
+ * inner products in floating-point arithmetic", 2013; 2^-1014 is underflow in the unit of sums.)
  */
 export class Aggregate {
   samples = 0;
-  /** Samples by state. */
+  /** Counts of samples, by the number of their state. */
   readonly states = new Uint32Array(limits.seriesStates);
   readonly table = new Float64Array(PLACES * WIDTH);
 
-  /** As if it were new, which costs several times as much. */
+  /** Resets the aggregate for reuse. A new one costs several times as much. */
   clear(): void {
     this.samples = 0;
     this.states.fill(0);
     this.table.fill(0);
   }
 
-  /** Counts one sample. */
   add({ batteryPct, state, places, readings }: NumberedReadings): void {
     this.samples += 1;
     if (batteryPct !== null) this.addReading(BATTERY, batteryPct);
@@ -138,7 +138,7 @@ export class Aggregate {
     this.addSum(place, count, min, max, (mean / UNIT) * count);
   }
 
-  /** Adds readings with such a sum, in units of 2^60. */
+  /** Adds `count` readings at once. `sum` is in units of 2^60. */
   addSum(place: number, count: number, min: number, max: number, sum: number): void {
     const { table } = this;
     const at = place * WIDTH;
@@ -166,27 +166,27 @@ export class Aggregate {
     return this.table[place * WIDTH + SUM] ?? 0;
   }
 
-  /** Null where there was no reading. */
+  /** `null` if there was no reading. */
   spread(place: number): Spread | null {
     const count = this.count(place);
     if (count === 0) return null;
     const min = this.min(place);
     const max = this.max(place);
     const mean = (this.sum(place) / count) * UNIT;
-    // Rounding must not push the mean of equal values away from them.
+    // Rounding could otherwise move the mean of equal values away from them.
     return { count, min, max, mean: Math.min(max, Math.max(min, mean)) };
   }
 }
 
-/** A sample's readings whose names its day holds, by number and place. */
-export interface NumberedReadings {
+/** The readings of a sample whose names have a number in its day, by number and place. */
+interface NumberedReadings {
   batteryPct: number | null;
   state: number | undefined;
   places: number[];
   readings: number[];
 }
 
-/** Takes new names into the day, where it has room. */
+/** Replaces names by numbers. Adds new names to `names` while there is room, and drops the readings of others. */
 export function numbered(names: RollUpNames, sample: SampleReadings): NumberedReadings {
   const { batteryPct, metrics } = sample;
   const state = sample.state === null ? undefined : names.states.take(sample.state);
@@ -201,7 +201,7 @@ export function numbered(names: RollUpNames, sample: SampleReadings): NumberedRe
   return { batteryPct, state, places, readings };
 }
 
-/** Whether the two may be of the same samples: each mean may be off by what `Aggregate` states. */
+/** Whether both can be aggregates of the same samples, given the error of a mean that `Aggregate` states. */
 export function agree(a: Aggregate, b: Aggregate): boolean {
   return (
     a.samples === b.samples &&
@@ -211,16 +211,7 @@ export function agree(a: Aggregate, b: Aggregate): boolean {
   );
 }
 
-function haveOneMean(a: Aggregate, b: Aggregate, place: number): boolean {
-  const one = a.spread(place);
-  const other = b.spread(place);
-  if (one === null || other === null) return one === other;
-  const largest = Math.max(Math.abs(one.min), Math.abs(one.max));
-  const error = one.count * 2 ** -53 * largest + 2 ** -1014;
-  return Math.abs(one.mean - other.mean) <= 2 * error;
-}
-
-/** The tally by name. */
+/** The aggregate with the names of its day instead of numbers. */
 export function summaryOf(aggregate: Aggregate, { states, metrics }: StoredNames): SampleSummary {
   const summary: SampleSummary = {
     samples: aggregate.samples,
@@ -237,4 +228,13 @@ export function summaryOf(aggregate: Aggregate, { states, metrics }: StoredNames
     if (spread !== null) summary.metrics.set(name, spread);
   }
   return summary;
+}
+
+function haveOneMean(a: Aggregate, b: Aggregate, place: number): boolean {
+  const one = a.spread(place);
+  const other = b.spread(place);
+  if (one === null || other === null) return one === other;
+  const largest = Math.max(Math.abs(one.min), Math.abs(one.max));
+  const error = one.count * 2 ** -53 * largest + 2 ** -1014;
+  return Math.abs(one.mean - other.mean) <= 2 * error;
 }

@@ -1,3 +1,5 @@
+// Converts rows of attempts, variants, queued proofs and fee quotes.
+
 import type { Hex } from '../../../proof/bytes.ts';
 import type {
   AttemptState,
@@ -42,7 +44,7 @@ export interface VariantRow {
 
 export const VARIANT_COLUMNS = 'tx_hash, raw_tx, max_fee_per_gas, max_priority_fee_per_gas';
 
-/** `variants` in the order in which they were signed. */
+/** `variants` must be in the order in which they were signed. */
 export function toOpenAttempt(row: OpenAttemptRow, variants: Variant[]): OpenAttempt {
   return {
     id: row.id,
@@ -77,7 +79,7 @@ export function toVariant(row: VariantRow): Variant {
   };
 }
 
-/** @throws Error unless the variant is dearer in both fees than the newest one, and replaces that. */
+/** @throws Error unless `replaces` names the newest variant and both fees of `variant` are higher. */
 export function requireDearer(variant: Variant, newest: Variant, replaces: Hex): void {
   const isDearer =
     variant.maxFeePerGas > newest.maxFeePerGas &&

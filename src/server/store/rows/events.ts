@@ -1,3 +1,5 @@
+// Converts rows of events.
+
 import type { Severity } from '../../../protocol/telemetry.ts';
 import type { EventRecord, NewEvent } from '../../ports/events.ts';
 
@@ -30,7 +32,7 @@ export function toEvent(row: EventRow): EventRecord {
   };
 }
 
-/** Documents are canonical text, so equal content is equal text. */
+/** Compares the payloads as text: both are canonical JSON, so equal content is equal text. */
 export function isSameEvent(stored: EventRow, event: NewEvent): boolean {
   return (
     stored.event_type === event.eventType &&

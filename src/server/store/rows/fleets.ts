@@ -1,3 +1,5 @@
+// Converts rows of fleets.
+
 import type { FleetRecord } from '../../ports/fleets.ts';
 
 export interface FleetRow {
@@ -14,7 +16,7 @@ export interface FleetRow {
   robot_count: number;
 }
 
-// The robots of an account are few, so counting those of a fleet stays cheap.
+// An account has few robots, so counting those of a fleet is cheap.
 export const FLEET_COLUMNS = `id, wallet, name, description, location, shift, tags, sort_order, created_at,
   updated_at, (SELECT count(*) FROM robots WHERE fleet_id = fleets.id) AS robot_count`;
 

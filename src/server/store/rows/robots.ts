@@ -1,3 +1,5 @@
+// Converts rows of robots, and finds the newest reading among samples.
+
 import type { RobotRecord } from '../../ports/robots.ts';
 import type { SampleRecord } from '../../ports/telemetry.ts';
 
@@ -34,7 +36,7 @@ export function toRobot(row: RobotRow): RobotRecord {
   };
 }
 
-/** First 8 hex digits of the key's SHA-256. */
+/** The first 8 hex digits of the key's SHA-256. */
 export function keyHint(keyHash: string): string {
   return keyHash.replace(/^0x/, '').slice(0, 8);
 }
@@ -44,7 +46,10 @@ export interface Newest<Value> {
   at: number;
 }
 
-/** A clock ahead must not hide what comes after it is set right, so its times count as now. */
+/**
+ * The newest non-null reading. Times in the future count as `now`: a robot whose clock was ahead must not hide the
+ * readings it sends after its clock was corrected.
+ */
 export function newest<Value>(
   samples: readonly SampleRecord[],
   now: number,

@@ -1,15 +1,17 @@
+// Groups telemetry samples by minute, hour and day (UTC).
+
 import type { Resolution } from '../../../protocol/telemetry.ts';
 import { stepMs } from '../../ports/telemetry.ts';
 import { Aggregate, numbered, type RollUpNames, type SampleReadings } from './aggregate.ts';
 
 export const resolutions = ['minute', 'hour', 'day'] as const;
 
-/** Begin of the interval (UTC). */
+/** The start of the interval (UTC) that contains the instant, in ms. */
 export function beginOf(resolution: Resolution, instant: number): number {
   return Math.floor(instant / stepMs[resolution]) * stepMs[resolution];
 }
 
-/** What one robot's samples of one day (UTC) say, by resolution and begin of the interval. */
+/** The aggregates of one robot's day (UTC), by resolution and start of the interval. */
 export class DayAggregates {
   readonly names: RollUpNames;
   readonly #aggregates: Record<Resolution, Map<number, Aggregate>> = {
@@ -44,7 +46,7 @@ export class DayAggregates {
   }
 }
 
-/** By the begin of the interval. */
+/** Groups items by the start of their interval. */
 export function byInterval<Item extends { recordedAt: number }>(
   resolution: Resolution,
   items: readonly Item[],

@@ -1,3 +1,5 @@
+// Converts rows of challenges and sessions, and states the rate limits.
+
 import { limits } from '../../../protocol/limits.ts';
 import type { RateCount } from '../../ports/rate-count.ts';
 import type { Challenge, SessionRecord } from '../../ports/sign-in.ts';
@@ -36,7 +38,7 @@ export function toSession(row: SessionRow): SessionRecord {
   };
 }
 
-/** Calls per window. */
+/** Calls allowed per window. */
 export const rateLimits = {
   challenge: limits.challengesPerWindow,
   account: limits.accountMutationsPerWindow,
@@ -45,7 +47,7 @@ export const rateLimits = {
 
 export type RateScope = keyof typeof rateLimits;
 
-/** What was counted in the window of `now`; windows begin with the minutes of the clock. */
+/** The state of a counter in the window of `now`. Windows start at full minutes of the clock. */
 export function rateCount(
   scope: RateScope,
   { used, allowed, now }: { used: number; allowed: boolean; now: number },

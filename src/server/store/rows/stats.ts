@@ -1,3 +1,5 @@
+// Converts rows of statistics.
+
 import type { StatsRecord } from '../../ports/telemetry.ts';
 
 export interface StatsRobotRow {

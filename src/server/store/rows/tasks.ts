@@ -1,3 +1,5 @@
+// Converts rows of tasks, completions, receipts and the task list.
+
 import type { Hex } from '../../../proof/bytes.ts';
 import type { Finality } from '../../../protocol/resources.ts';
 import type { AttemptState } from '../../ports/anchoring.ts';
@@ -94,14 +96,7 @@ export function toReceipt(row: ReceiptRow): ReceiptRecord {
   };
 }
 
-/** A receipt's attempt was mined once; in any other state its place is not on the chain now. */
-function finalityOf({ attempt_state: state, safe }: ReceiptRow): Finality {
-  if (state === 'finalized') return 'finalized';
-  if (state !== 'included') return 'reorged';
-  return safe ? 'safe' : 'included';
-}
-
-/** The task as stored by its claim. Each member by name: see docs/performance.md, "Objects that are added to". */
+/** The task as its claim stores it. A literal instead of a spread: docs/performance.md, "Objects that are added to". */
 export function claimedTask(task: NewTask, wallet: string): TaskRecord {
   return {
     id: task.id,
@@ -117,7 +112,7 @@ export function claimedTask(task: NewTask, wallet: string): TaskRecord {
   };
 }
 
-/** Documents are canonical text, so equal content is equal text. */
+/** Compares the documents as text: they are canonical JSON, so equal content is equal text. */
 export function isSameClaim(stored: TaskRecord, task: NewTask): boolean {
   return (
     stored.robotId === task.robotId &&
@@ -165,4 +160,11 @@ export function toListedTask(row: TaskListRow): TaskListRecord {
             chainId: row.chain_id,
           },
   };
+}
+
+/** The attempt of a receipt was mined. In any state but `included` and `finalized` it was reorganized out. */
+function finalityOf({ attempt_state: state, safe }: ReceiptRow): Finality {
+  if (state === 'finalized') return 'finalized';
+  if (state !== 'included') return 'reorged';
+  return safe ? 'safe' : 'included';
 }

@@ -1,3 +1,5 @@
+// Stores accounts: balances, the ledger behind them, and grants of credits.
+
 import type { Database, Statement } from 'better-sqlite3';
 import type { AccountStore, Balance, CreditStore } from '../../ports/account.ts';
 import {
@@ -78,7 +80,7 @@ function existing(balance: Balance | null): Balance {
   return balance;
 }
 
-/** The accounts and their ledger. Use it inside a write; a balance moves only together with its entry. */
+/** Balances and ledger entries, which always change together. Use it inside a write. */
 export class Ledger {
   readonly #open;
   readonly #balance;
@@ -105,7 +107,7 @@ export class Ledger {
     );
   }
 
-  /** Harmless when the account is open. */
+  /** Does nothing if the account exists. */
   openAccount(wallet: string, now: number): void {
     this.#open.run(wallet, now);
   }
@@ -114,13 +116,13 @@ export class Ledger {
     return toBalance(this.#balance.get(wallet));
   }
 
-  /** Answers the entry's place in the ledger. */
+  /** Returns the entry's `seq`. */
   post(entry: LedgerEntry): number {
     this.#moveBalance(entry);
     return this.#append(entry);
   }
 
-  /** Many entries, each balance moved once. */
+  /** Appends many entries, and updates each balance once. */
   postAll(entries: readonly LedgerEntry[]): void {
     const sums = new Map<string, BalanceChange>();
     for (const entry of entries) {
@@ -154,14 +156,14 @@ export class Ledger {
     );
   }
 
-  /** What the newest cycle of a task reserved. It outlives the task. */
+  /** The reservation of the task's newest cycle. It is still there after the task is deleted. */
   reservationOf(taskId: string): Reservation {
     const row = this.#reservation.get(taskId);
     if (row === undefined) throw new Error('A queued proof has no reservation');
     return { wallet: row.wallet, cycle: row.cycle, gasWei: -BigInt(row.gas_wei) };
   }
 
-  /** Gives back what the newest cycle of a task reserved. */
+  /** Returns the reservation of the task's newest cycle to the account. */
   releaseReservation(taskId: string, at: number): void {
     const { wallet, cycle, gasWei } = this.reservationOf(taskId);
     this.post({ kind: 'release', wallet, anchors: 1, gasWei, taskId, cycle, at });

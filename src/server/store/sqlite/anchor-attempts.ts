@@ -1,3 +1,5 @@
+// Stores anchor attempts: signing, fee bumps, broadcast and inclusion (steps 3 to 5 of anchoring).
+
 import type { Database } from 'better-sqlite3';
 import { SvcError } from '../../../base/svc-error.ts';
 import type { Hex } from '../../../proof/bytes.ts';
@@ -24,11 +26,10 @@ import type { LeaseGuard } from './leases.ts';
 
 type LeaseKey = Pick<Lease, 'chainId' | 'sender'>;
 
-/** The condition is the index's own, word for word, or the index cannot serve it. */
+/** The condition of the index `attempts_open`, word for word: SQLite uses the index for no other wording. */
 export const IS_OPEN = `(state IN ('signed', 'submitted', 'reorged')
          OR (state IN ('included', 'finalized') AND unsettled_leaves > 0))`;
 
-/** Steps 3 to 5 of anchoring: signed, sent, mined. */
 export function attemptStore(
   { reader, writer, write, read }: Access,
   guard: LeaseGuard,
@@ -137,7 +138,7 @@ export function attemptStore(
         if (findVariant.get(mined.txHash, attemptId) === undefined) {
           throw new Error('The mined transaction is no variant of the attempt');
         }
-        // First the place: a state that means mined is never without one.
+        // The position first: the schema allows no mined state without one.
         included.run({
           ...mined,
           id: attemptId,
@@ -160,7 +161,7 @@ export function attemptStore(
   };
 }
 
-/** The nonce after the highest ever committed, and after those known to be used elsewhere; null when none was. */
+/** The nonce after the highest one that is committed or known to be used elsewhere; `null` if there is none. */
 export function nextNonceReader(db: Database): (sender: LeaseKey) => number | null {
   const highest = (table: 'attempts' | 'foreign_nonces') =>
     db.prepare<[number, string], { nonce: number }>(
@@ -170,6 +171,42 @@ export function nextNonceReader(db: Database): (sender: LeaseKey) => number | nu
   return ({ chainId, sender }) => {
     const nonces = readers.flatMap((reader) => reader.get(chainId, sender)?.nonce ?? []);
     return nonces.length === 0 ? null : Math.max(...nonces) + 1;
+  };
+}
+
+/** Reads attempts that are signed, submitted, reorged, or mined with unsettled leaves; lowest nonce first. */
+export function openAttemptReader(db: Database): (sender: LeaseKey) => OpenAttempt[] {
+  const open = db.prepare<[number, string], OpenAttemptRow>(
+    `SELECT id, nonce, state, payload, leaf_count, unsettled_leaves, mined_tx_hash, created_at,
+       (SELECT f.tx_hash FROM foreign_nonces f WHERE f.chain_id = attempts.chain_id
+          AND f.sender = attempts.sender AND f.nonce = attempts.nonce) AS taken_by
+     FROM attempts
+     WHERE chain_id = ? AND sender = ? AND ${IS_OPEN}
+     ORDER BY nonce`,
+  );
+  const variants = db.prepare<[string], VariantRow>(
+    `SELECT ${VARIANT_COLUMNS} FROM variants
+     WHERE attempt_id = ? ORDER BY seq`,
+  );
+  return ({ chainId, sender }) =>
+    open.all(chainId, sender).map((row) => toOpenAttempt(row, variants.all(row.id).map(toVariant)));
+}
+
+/** Moves an attempt of the lease's sender to its next state. Throws, and so undoes the write, if no move is allowed. */
+type AttemptMover = (lease: Lease, id: string, event: AttemptEvent, now: number) => void;
+
+export function attemptMover(writer: Database): AttemptMover {
+  const find = writer.prepare<[string, number, string], { state: AttemptState }>(
+    'SELECT state FROM attempts WHERE id = ? AND chain_id = ? AND sender = ?',
+  );
+  const set = writer.prepare<[AttemptState, number, string]>(
+    'UPDATE attempts SET state = ?, updated_at = ? WHERE id = ?',
+  );
+  return ({ chainId, sender }, id, event, now) => {
+    const row = find.get(id, chainId, sender);
+    if (row === undefined) throw new Error('The attempt is not one of this sender');
+    const state = moveAttempt(row.state, event);
+    if (state !== row.state) set.run(state, now, id);
   };
 }
 
@@ -205,10 +242,10 @@ function newestVariantReader(writer: Database): (attemptId: string) => Variant &
   };
 }
 
-/** Moves the queued completions into the attempt, or throws `not_queued`. */
+/** Moves the queued completions into the attempt. @throws SvcError `not_queued` */
 function leafWriter(writer: Database): (attempt: NewAttempt) => void {
   const { to, from } = completionMove('sign');
-  // In the order given: the tree is of that order. The paths follow from it, and come with the settlement.
+  // In the given order, which the Merkle tree has. The paths follow from it; the settlement stores them.
   const insert = writer.prepare<[{ id: string; leaves: string }]>(
     `INSERT INTO leaves (attempt_id, leaf_index, task_id, leaf, path, generation)
      SELECT :id, json_each.key, c.task_id, c.leaf, '', c.generation
@@ -224,41 +261,5 @@ function leafWriter(writer: Database): (attempt: NewAttempt) => void {
     const { changes } = insert.run({ id, leaves: JSON.stringify(given) });
     if (changes !== leaves.length) throw new SvcError('not_queued', 'A proof is no longer queued.');
     submit.run({ id, now });
-  };
-}
-
-/** Signed, submitted, reorged, and included ones with unsettled leaves; lowest nonce first. */
-export function openAttemptReader(db: Database): (sender: LeaseKey) => OpenAttempt[] {
-  const open = db.prepare<[number, string], OpenAttemptRow>(
-    `SELECT id, nonce, state, payload, leaf_count, unsettled_leaves, mined_tx_hash, created_at,
-       (SELECT f.tx_hash FROM foreign_nonces f WHERE f.chain_id = attempts.chain_id
-          AND f.sender = attempts.sender AND f.nonce = attempts.nonce) AS taken_by
-     FROM attempts
-     WHERE chain_id = ? AND sender = ? AND ${IS_OPEN}
-     ORDER BY nonce`,
-  );
-  const variants = db.prepare<[string], VariantRow>(
-    `SELECT ${VARIANT_COLUMNS} FROM variants
-     WHERE attempt_id = ? ORDER BY seq`,
-  );
-  return ({ chainId, sender }) =>
-    open.all(chainId, sender).map((row) => toOpenAttempt(row, variants.all(row.id).map(toVariant)));
-}
-
-/** Moves an attempt of the lease's sender by the table; throws, so that nothing is written, outside of it. */
-export type AttemptMover = (lease: Lease, id: string, event: AttemptEvent, now: number) => void;
-
-export function attemptMover(writer: Database): AttemptMover {
-  const find = writer.prepare<[string, number, string], { state: AttemptState }>(
-    'SELECT state FROM attempts WHERE id = ? AND chain_id = ? AND sender = ?',
-  );
-  const set = writer.prepare<[AttemptState, number, string]>(
-    'UPDATE attempts SET state = ?, updated_at = ? WHERE id = ?',
-  );
-  return ({ chainId, sender }, id, event, now) => {
-    const row = find.get(id, chainId, sender);
-    if (row === undefined) throw new Error('The attempt is not one of this sender');
-    const state = moveAttempt(row.state, event);
-    if (state !== row.state) set.run(state, now, id);
   };
 }

@@ -1,3 +1,5 @@
+// Stores the queue of proofs that wait to be signed.
+
 import type { AnchorStore } from '../../ports/anchoring.ts';
 import { completionMove } from '../../rules/anchoring.ts';
 import { completionTopic, QUEUE_TOPIC, type Triggers } from '../notifications.ts';
@@ -6,7 +8,6 @@ import type { Ledger } from './account.ts';
 import type { Access } from './engine/connections.ts';
 import type { LeaseGuard } from './leases.ts';
 
-/** The proofs that wait to be signed. */
 export function queueStore(
   { reader, writer, write, read, readNow }: Access,
   {
@@ -27,7 +28,7 @@ export function queueStore(
   );
   const anyQueued = reader.prepare<[]>(`SELECT 1 FROM completions WHERE state = 'queued' LIMIT 1`);
   const refuse = completionMove('refuse');
-  // Nothing is released after signing: a proof of a later generation was signed before.
+  // Only generation 0: a proof of a later generation was signed before, and a signed proof keeps its reservation.
   const fail = writer.prepare<[string, number, string]>(
     `UPDATE completions SET state = ${refuse.to}, failure = ?, updated_at = ?
      WHERE task_id = ? AND state IN ${refuse.from} AND generation = 0`,

@@ -1,3 +1,5 @@
+// Stores the chain's identity, the newest fee quote and the reasons for degraded anchoring.
+
 import type { Database } from 'better-sqlite3';
 import { SvcError } from '../../../base/svc-error.ts';
 import type { Hex } from '../../../proof/bytes.ts';
@@ -91,7 +93,7 @@ export function chainStatusStore(
   };
 }
 
-/** The newest fee quote, read on the given connection. */
+/** Reads the newest fee quote on the given connection. */
 export function feeQuoteReader(db: Database): () => FeeQuote | null {
   const quote = db.prepare<[], QuoteRow>(`SELECT ${QUOTE_COLUMNS} FROM chain_status`);
   return () => {

@@ -1,3 +1,5 @@
+// Stores completions: queues a task's proof, reserves its credits and waits for the result.
+
 import type { Database } from 'better-sqlite3';
 import type { CompletionStore, NewCompletion, QueueOutcome } from '../../ports/completions.ts';
 import { completionMove } from '../../rules/anchoring.ts';
@@ -23,7 +25,7 @@ export function completionStore(
   );
   const seen = lastSeen(writer);
   const queue = queueInto(access, ledger);
-  // No row where the task is gone.
+  // No row if the task was deleted.
   const isOver = reader.prepare<[string], { over: 0 | 1 }>(
     `SELECT t.status = 'verified' OR coalesce(c.state, '') = 'failed' AS over
      FROM tasks t LEFT JOIN completions c ON c.task_id = t.id WHERE t.id = ?`,
@@ -62,21 +64,7 @@ export function completionStore(
   };
 }
 
-/** Seals the evidence of a task under a new key, in the place of what was there. */
-function proofWriter(writer: Database): (taskId: string, proof: string, now: number) => void {
-  const erase = writer.prepare<[string]>('DELETE FROM proofs WHERE task_id = ?');
-  const addKey = writer.prepare<[Buffer]>('INSERT INTO proof_keys (key) VALUES (?)');
-  const insert = writer.prepare<[number | bigint, string, Buffer, number]>(
-    'INSERT INTO proofs (key_id, task_id, sealed, stored_at) VALUES (?, ?, ?, ?)',
-  );
-  return (taskId, proof, now) => {
-    erase.run(taskId);
-    const key = newProofKey();
-    insert.run(addKey.run(key).lastInsertRowid, taskId, sealProof(proof, key), now);
-  };
-}
-
-/** Stores the proof and takes its reservation, whose ledger entry orders the queue. */
+/** Stores the proof and reserves its credits. The ledger entry of the reservation orders the queue. */
 function queueInto(
   { writer }: Access,
   ledger: Ledger,
@@ -108,5 +96,19 @@ function queueInto(
     });
     upsert.run({ taskId, proofHash, claimHash, leaf, cycle, reserveSeq, now });
     keepProof(taskId, proof, now);
+  };
+}
+
+/** Encrypts the evidence of a task under a new key. It replaces earlier evidence. */
+function proofWriter(writer: Database): (taskId: string, proof: string, now: number) => void {
+  const erase = writer.prepare<[string]>('DELETE FROM proofs WHERE task_id = ?');
+  const addKey = writer.prepare<[Buffer]>('INSERT INTO proof_keys (key) VALUES (?)');
+  const insert = writer.prepare<[number | bigint, string, Buffer, number]>(
+    'INSERT INTO proofs (key_id, task_id, sealed, stored_at) VALUES (?, ?, ?, ?)',
+  );
+  return (taskId, proof, now) => {
+    erase.run(taskId);
+    const key = newProofKey();
+    insert.run(addKey.run(key).lastInsertRowid, taskId, sealProof(proof, key), now);
   };
 }

@@ -1,3 +1,5 @@
+// Stores events of robots and lists them by filter.
+
 import type { Database } from 'better-sqlite3';
 import type { EventFilter, EventStore } from '../../ports/events.ts';
 import { EVENT_COLUMNS, type EventRow, isSameEvent, toEvent } from '../rows/events.ts';
@@ -48,7 +50,7 @@ export function eventStore(access: Access): EventStore {
   };
 }
 
-/** Where the events of one robot that a filter wants are read in order. */
+/** By filter: the index that has the wanted events of a robot in order, and its condition. */
 const INDEXES = {
   all: { index: 'events_robot', wanted: '' },
   severity: { index: 'events_robot_severity', wanted: 'AND severity = :severity' },
@@ -59,16 +61,15 @@ const INDEXES = {
   },
 };
 
-/** The newest wanted event of a robot; null where it has none. */
+/** The newest wanted event of a robot; `seq` is null if there is none. */
 interface Newest {
   robotId: string;
   seq: number | null;
 }
 
 /**
- * One page of any filter, null where the account has no such robot. It is put together by robot, so that the
- * events of a deleted one are in no list from then on; its cost is that of the account's robots and of the
- * page, whatever was ever stored.
+ * Reads a page of events; `null` if the account has no such robot. It merges the robots' events, so a deleted robot's
+ * events disappear at once. The cost depends on the number of robots and the page size, not on the stored history.
  */
 function eventPages({
   reader,

@@ -1,3 +1,5 @@
+// Stores evidence: reads it, assembles bundles, and erases it from the file and its log.
+
 import type { Hex } from '../../../proof/bytes.ts';
 import type { EvidenceRecord, EvidenceStore } from '../../ports/evidence.ts';
 import type { Viewer } from '../../ports/tasks.ts';
@@ -87,7 +89,7 @@ export function evidenceStore({
       const { done, more } = await write(() =>
         repeatInCommit(limit, () => eraseOldest.run(before).changes > 0),
       );
-      // One purge serves many steps; none needs to wait for it.
+      // Not awaited: one purge serves many steps.
       if (done > 0) void purgeLog();
       return more;
     },

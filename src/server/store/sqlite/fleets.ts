@@ -1,3 +1,5 @@
+// Stores fleets: creation, order, changes and deletion, which ungroups their robots.
+
 import type { Database } from 'better-sqlite3';
 import type { FleetRecord, FleetStore } from '../../ports/fleets.ts';
 import { hasRoomForFleet, nextSortOrder, reorderedFleets } from '../../rules/fleets.ts';
@@ -83,6 +85,17 @@ export function fleetStore({ reader, writer, write, read }: Access): FleetStore 
   };
 }
 
+/** Finds a fleet by id if it belongs to the account. */
+export function fleetReader(db: Database): (id: string, wallet: string) => FleetRecord | null {
+  const find = db.prepare<[string, string], FleetRow>(
+    `SELECT ${FLEET_COLUMNS} FROM fleets WHERE id = ? AND wallet = ?`,
+  );
+  return (id, wallet) => {
+    const row = find.get(id, wallet);
+    return row === undefined ? null : toFleet(row);
+  };
+}
+
 function reorderFleets({ writer, write }: Pick<Access, 'writer' | 'write'>) {
   const all = writer.prepare<[string], FleetRow>(
     `SELECT ${FLEET_COLUMNS} FROM fleets WHERE wallet = ? ORDER BY sort_order, id`,
@@ -101,17 +114,6 @@ function reorderFleets({ writer, write }: Pick<Access, 'writer' | 'write'>) {
       return all.all(wallet).map(toFleet);
     });
   return reorder;
-}
-
-/** Finds a fleet under its own account. */
-export function fleetReader(db: Database): (id: string, wallet: string) => FleetRecord | null {
-  const find = db.prepare<[string, string], FleetRow>(
-    `SELECT ${FLEET_COLUMNS} FROM fleets WHERE id = ? AND wallet = ?`,
-  );
-  return (id, wallet) => {
-    const row = find.get(id, wallet);
-    return row === undefined ? null : toFleet(row);
-  };
 }
 
 function stored(fleet: FleetRecord | null): FleetRecord {

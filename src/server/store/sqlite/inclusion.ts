@@ -1,10 +1,11 @@
+// Stores the inclusion of attempts: safe, final or reorganized out (step 7 of anchoring).
+
 import type { AnchorStore } from '../../ports/anchoring.ts';
 import { type IncludedRow, type MinedRow, toIncluded } from '../rows/anchoring.ts';
 import { attemptMover, nextNonceReader } from './anchor-attempts.ts';
 import type { Access } from './engine/connections.ts';
 import type { LeaseGuard } from './leases.ts';
 
-/** Step 7 of anchoring: from the block on until it is final, or another stands in its place. */
 export function inclusionStore(
   { reader, writer, write, read }: Access,
   guard: LeaseGuard,
@@ -80,6 +81,7 @@ export function inclusionStore(
         const isUsed = nonce < (nextNonce(lease) ?? 0);
         return isUsed && ownUse.get(lease.chainId, lease.sender, nonce) === undefined;
       }),
+
     recordInclusionChanges: (lease, { safe, finalized, reorged }, now) =>
       write(() => {
         guard(lease);

@@ -1,3 +1,5 @@
+// Stores the leases of anchoring accounts, and the hold on anchoring after a restore.
+
 import type { Database } from 'better-sqlite3';
 import type { Clock } from '../../../base/clock.ts';
 import { SvcError } from '../../../base/svc-error.ts';
@@ -6,7 +8,7 @@ import type { SenderKey } from '../../ports/operations.ts';
 import { goesBefore } from '../../rules/anchoring.ts';
 import type { Access } from './engine/connections.ts';
 
-/** Throws `lease_lost` unless holder and fence own the lease now. */
+/** @throws SvcError `lease_lost` unless holder and fence own the lease now. */
 export type LeaseGuard = (lease: Lease) => void;
 
 interface LeaseRow {
@@ -15,9 +17,11 @@ interface LeaseRow {
   expires_at: number;
 }
 
-const nobody: LeaseRow = { holder: null, fence: 0, expires_at: 0 };
+const REASON = 'restored';
 
-/** A guard that reads on the given connection, in the transaction that it guards. */
+const NO_LEASE: LeaseRow = { holder: null, fence: 0, expires_at: 0 };
+
+/** Builds a guard that reads the lease on the given connection, inside the transaction it protects. */
 export function leaseGuard(db: Database, clock: Clock): LeaseGuard {
   const find = db.prepare<[number, string], LeaseRow>(
     'SELECT holder, fence, expires_at FROM leases WHERE chain_id = ? AND address = ?',
@@ -27,14 +31,14 @@ export function leaseGuard(db: Database, clock: Clock): LeaseGuard {
     if (row?.holder !== holder || row.fence !== fence) {
       throw new SvcError('lease_lost', 'Another process has taken over the anchoring account.');
     }
-    // The clock of this moment: the caller's time may have passed while it waited for the write.
+    // The current time, not the caller's: the lease may have expired while the write waited.
     if (row.expires_at <= clock.now()) {
       throw new SvcError('lease_lost', 'The lease of the anchoring account has run out.');
     }
   };
 }
 
-/** For the process that has just taken the file's lock: whoever held a lease in this database is dead. */
+/** Ends all leases. Call it after taking the file's lock: then every former holder has ended. */
 export function endLeases(db: Database): void {
   db.exec('UPDATE leases SET holder = NULL, expires_at = 0');
 }
@@ -74,7 +78,7 @@ export function leaseStore(
           showHold(writer, now);
           return null;
         }
-        const { holder: other, fence: last, expires_at } = find.get(chainId, address) ?? nobody;
+        const { holder: other, fence: last, expires_at } = find.get(chainId, address) ?? NO_LEASE;
         const isTaken = other !== null && expires_at > now;
         if (isTaken && other !== holder && !goesBefore(holder, other)) return null;
         const fence = isTaken && other === holder ? last : last + 1;
@@ -96,23 +100,11 @@ export function leaseStore(
   };
 }
 
-/*
- * A restored database may not know what was anchored after its backup, by whichever account. So every
- * sender is held, also one that comes later, until it was held against the chain itself. That is the one
- * reason that the chain status has of its own; senders keep theirs at their leases.
+/**
+ * Ends every lease and holds every sender, future ones too, until each is reconciled with the chain: a restored
+ * database may lack anchors made after its backup. The reason `restored` is in the chain status; all other reasons are
+ * in the senders' leases. Call it inside a transaction.
  */
-
-const REASON = 'restored';
-
-export function holdReader(db: Database): (sender: SenderKey) => boolean {
-  const held = db.prepare<[number, string]>(
-    `SELECT 1 FROM restoration WHERE id = 1 AND NOT EXISTS
-       (SELECT 1 FROM reconciled_senders WHERE chain_id = ? AND address = ?)`,
-  );
-  return ({ chainId, address }) => held.get(chainId, address) !== undefined;
-}
-
-/** Ends every lease and holds every sender. Runs inside a transaction of the caller. */
 export function holdQueue(db: Database, now: number): void {
   db.prepare(
     `INSERT INTO restoration VALUES (1, ?)
@@ -125,11 +117,7 @@ export function holdQueue(db: Database, now: number): void {
   showHold(db, now);
 }
 
-export function showHold(db: Database, now: number): void {
-  if (!isShown(db)) saveReasons(db, [REASON], now);
-}
-
-/** Runs inside a transaction of the caller. */
+/** Marks the senders as reconciled. Call it inside a transaction. */
 export function liftHold(db: Database, senders: readonly SenderKey[], now: number): void {
   if (db.prepare('SELECT 1 FROM restoration WHERE id = 1').get() === undefined) return;
   const lift = db.prepare(
@@ -138,6 +126,18 @@ export function liftHold(db: Database, senders: readonly SenderKey[], now: numbe
   );
   for (const { chainId, address } of senders) lift.run(chainId, address, now);
   if (isShown(db)) saveReasons(db, [], now);
+}
+
+function holdReader(db: Database): (sender: SenderKey) => boolean {
+  const held = db.prepare<[number, string]>(
+    `SELECT 1 FROM restoration WHERE id = 1 AND NOT EXISTS
+       (SELECT 1 FROM reconciled_senders WHERE chain_id = ? AND address = ?)`,
+  );
+  return ({ chainId, address }) => held.get(chainId, address) !== undefined;
+}
+
+function showHold(db: Database, now: number): void {
+  if (!isShown(db)) saveReasons(db, [REASON], now);
 }
 
 function isShown(db: Database): boolean {

@@ -1,4 +1,5 @@
-/** The SQLite schema, one migration per released version. */
+// The SQLite schema, one migration per released version.
+
 import type { Migration } from './engine/migrate.ts';
 
 /**

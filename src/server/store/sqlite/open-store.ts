@@ -1,3 +1,5 @@
+// Builds the SQLite store: opens the file, starts the engine and combines the stores of all nouns.
+
 import type { Database } from 'better-sqlite3';
 import type { Clock } from '../../../base/clock.ts';
 import { SvcError } from '../../../base/svc-error.ts';
@@ -59,23 +61,23 @@ export interface SqliteStoreOptions {
   path: string;
   clock: Clock;
   /**
-   * True for the server: the database is its own, made and migrated if needed. False for a command
-   * that works beside a live server: no lock, no migration, no counters kept.
+   * True for the server: it locks the database, creates and migrates it. False for a command that runs next to a live
+   * server: no lock, no migration, no saved rate counters.
    */
   exclusive: boolean;
-  /** Called once, when disk or file cannot be trusted any more; the process should end. */
+  /** Called once, when disk or file can no longer be trusted; the process should end. */
   onFatal: (error: Error) => void;
   onCommit?: GroupCommitOptions['onCommit'];
-  /** Free bytes of the disk below which `hasRoom` says no; 0 unless given. */
+  /** `hasRoom` answers false below this many free bytes. Default: 0. */
   minFreeBytes?: number;
-  /** Free bytes on the disk of a folder; asked of the system unless a test knows better. */
+  /** Reads the free bytes on the disk of a folder. Tests replace it. */
   freeBytes?: (folder: string) => Promise<number>;
-  /** How many challenges may be open; the protocol's limit unless a test wants fewer. */
+  /** The limit on open challenges. Default: the protocol's limit. */
   maxChallenges?: number;
 }
 
 /**
- * The store in one SQLite file.
+ * Opens the store in one SQLite file.
  *
  * @throws SvcError `database_locked`, `database_missing`, `database_foreign`, `database_unusable`,
  *   `schema_too_new`, `schema_too_old` or `restore_unfinished`.
@@ -127,11 +129,11 @@ function buildStore(
   const { clock, exclusive, onFatal, maxChallenges = limits.openChallenges } = options;
   const hasRoom = watchDisk(writer.name, options.minFreeBytes ?? 0, options.freeBytes);
   const fatal = once((error) => {
-    // It would let reads see what was not flushed, and trust a log that cannot be trusted.
+    // Stop the purge: it would let reads see commits that were not flushed, and write back a log that is not trusted.
     log.stop();
     onFatal(error);
   });
-  // Beside a live server its thread does it.
+  // Next to a live server, the server's thread makes the checkpoints.
   const checkpoints = exclusive ? startCheckpoints(writer, fatal) : null;
   const snapshot = readSnapshot(reader);
   const keys = robotKeys({ writer, reader });
@@ -149,7 +151,7 @@ function buildStore(
     },
   });
   const log = startLogPurge({ writer, group, checkpoints, snapshot, onFatal: fatal });
-  // A crash may have come between the commit of an erasure and its purge.
+  // A crash may have happened between the commit of an erasure and its purge.
   if (exclusive) log.purge();
   const access = shareAccess({ clock, writer, reader, snapshot, group, log, fatal });
   const counters = new RateCounters(clock);
@@ -163,7 +165,7 @@ function buildStore(
   );
 
   async function close(): Promise<void> {
-    // Without saved counters a window opens anew, as after a crash; closing goes on.
+    // If this fails, the current window starts from zero, as after a crash. Closing must go on.
     const saved = exclusive ? group.write(() => counters.save(writer)).catch(() => {}) : null;
     await Promise.all([saved, group.drain()]);
     log.stop();
@@ -247,7 +249,7 @@ function shareAccess({
   };
 }
 
-/** Room for the writes that come next: what it took is free again in the file after it. */
+/** Checks that the disk has room: writes 256 KiB, which are free pages of the file afterwards. */
 function probeRoom(writer: Database): void {
   writer.exec(`
     BEGIN IMMEDIATE;
@@ -275,8 +277,7 @@ function unusable(path: string, cause: unknown): SvcError {
 }
 
 /**
- * Brings an existing database up to date, as a start does, without starting. Ends a restore that was
- * cut short. Answers the schema's version.
+ * Migrates an existing database, as a start does, and finishes an interrupted restore. Returns the schema's version.
  *
  * @throws SvcError `database_missing`, `database_locked` while a server runs, `schema_too_new`,
  *   `database_foreign`.

@@ -1,3 +1,5 @@
+// Stores operations: the backlog, holds after a restore, and nonces used outside of this database.
+
 import { SvcError } from '../../../base/svc-error.ts';
 import type { Hex } from '../../../proof/bytes.ts';
 import type { OperationsStore } from '../../ports/operations.ts';

@@ -1,9 +1,11 @@
+// Stores retention: deletes old samples and events, and what deleted robots left behind.
+
 import type { RetentionStore } from '../../ports/retention.ts';
 import { beginOf } from '../rows/roll-ups.ts';
 import type { Access } from './engine/connections.ts';
 import { repeatInCommit } from './engine/group-commit.ts';
 
-/** Robots looked at in one go for samples that are old enough. */
+/** Robots checked for old samples per step. */
 const ROBOTS_AT_ONCE = 100;
 
 export function retentionStore(access: Access): RetentionStore {
@@ -29,7 +31,7 @@ function deleteOldSamples({
   read,
   write,
 }: Access): RetentionStore['deleteSamples'] {
-  // The first sample of the next robot is its oldest.
+  // The first row of the next robot is its oldest sample.
   const nextRobot = reader.prepare<[string], { robot_id: string; recorded_at: number }>(
     `SELECT robot_id, recorded_at FROM telemetry WHERE robot_id > ?
      ORDER BY robot_id, recorded_at LIMIT 1`,
@@ -51,7 +53,7 @@ function deleteOldSamples({
     `INSERT INTO telemetry_horizons (robot_id, before) VALUES (?, ?)
      ON CONFLICT DO UPDATE SET before = max(before, excluded.before)`,
   );
-  /** Each minute had a sample, so that at most one minute more goes than samples do. */
+  /** Deletes minutes without a limit: each had a sample, so at most `limit` + 1 of them go. */
   const deleteSome = (robotId: string, before: number, limit: number) => {
     const deletion = repeatInCommit(limit, () => deleteOldest.run(robotId, before).changes > 0);
     const oldest = oldestLeft.get(robotId);
@@ -59,8 +61,8 @@ function deleteOldSamples({
     saveHorizon.run(robotId, Math.min(oldest ?? before, before));
     return deletion;
   };
-  /** The next robot with old samples; else how far it looked, or null at the end. */
-  const look = (cursor: string, before: number) => {
+  /** Finds the next robot with old samples. `robotId` is null if none was found up to `place`; `null` at the end. */
+  const findNext = (cursor: string, before: number) => {
     let place = cursor;
     for (let looked = 0; looked < ROBOTS_AT_ONCE; looked += 1) {
       const next = nextRobot.get(place);
@@ -71,7 +73,7 @@ function deleteOldSamples({
     return { robotId: null, place };
   };
   return async (before, limit, cursor) => {
-    const found = await read(() => look(cursor ?? '', before));
+    const found = await read(() => findNext(cursor ?? '', before));
     if (found === null) return null;
     const { robotId, place } = found;
     if (robotId === null) return place;

@@ -1,3 +1,5 @@
+// Stores robots: creation, keys, fleet membership, last readings, and deletion with all their tasks.
+
 import type { Database } from 'better-sqlite3';
 import { FairQueue } from '../../../base/fair-queue.ts';
 import type { RobotPatch, RobotRecord, RobotStore } from '../../ports/robots.ts';
@@ -60,6 +62,126 @@ export function robotStore(
   };
 }
 
+/** Tasks deleted per commit at most, so that deleting a long history does not delay other writes. */
+const TASKS_PER_COMMIT = 100;
+
+interface TaskStateRow {
+  status: TaskRecord['status'];
+  state: CompletionState | null;
+}
+
+/** Deletes a robot and its tasks. Their leaves and ledger entries stay; they refer to the tasks by id. */
+export function robotDeletion(
+  access: Access,
+  { ledger, triggers }: { ledger: Ledger; triggers: Triggers },
+): Pick<RobotStore, 'deleteRobot'> {
+  const { writer, write, purgeLog } = access;
+  const endKey = writer.prepare<[number, string, string]>(
+    `UPDATE robots SET key_hash = NULL, key_hint = NULL, updated_at = ?
+     WHERE id = ? AND wallet = ?`,
+  );
+  // Newest first, and claimed before verified: a queued task should go before it is signed, and it is rarely old.
+  const newestTask = writer.prepare<[string, TaskRecord['status']], { id: string }>(
+    `SELECT id FROM tasks WHERE robot_id = ? AND status = ?
+     ORDER BY created_at DESC, id DESC LIMIT 1`,
+  );
+  const remove = writer.prepare<[string]>('DELETE FROM robots WHERE id = ?');
+  const forget = forgetTask(access, ledger);
+
+  // One robot per account at a time, and one commit at a time among all deletions: other writes and other accounts
+  // get their commits in between, however many robots are being deleted.
+  const inAccount = new FairQueue({ atOnce: Number.POSITIVE_INFINITY });
+  const inStore = new FairQueue({ atOnce: 1 });
+
+  /** Ends the key in each commit: the robot may have got a new key, and with it tasks, since the commit before. */
+  function deleteSome(id: string, wallet: string, now: number) {
+    const forgotten: string[] = [];
+    if (endKey.run(now, id, wallet).changes === 0) return { more: false, forgotten };
+    const { more } = repeatInCommit(TASKS_PER_COMMIT, () => {
+      const task = newestTask.get(id, 'claimed') ?? newestTask.get(id, 'verified');
+      if (task === undefined) return false;
+      forget(task.id, now);
+      forgotten.push(task.id);
+      return true;
+    });
+    if (!more) remove.run(id);
+    return { more, forgotten };
+  }
+
+  async function forgetAll(id: string, wallet: string, now: number): Promise<void> {
+    for (let more = true; more; ) {
+      const step = await inStore.run(wallet, () => write(() => deleteSome(id, wallet, now)));
+      for (const taskId of step.forgotten) triggers.wake(completionTopic(taskId));
+      more = step.more;
+    }
+  }
+
+  return {
+    async deleteRobot(id, wallet, now) {
+      // The key ends now, however many deletions are queued before this one.
+      const ended = write(() => endKey.run(now, id, wallet).changes > 0);
+      // Purge even if the deletion fails halfway. Other deletions of the account need not wait for the purge.
+      const forgotten = inAccount.run(wallet, () => forgetAll(id, wallet, now)).finally(purgeLog);
+      const [found] = await Promise.all([ended, forgotten]);
+      return found;
+    },
+  };
+}
+
+/** Updates the robot's last-seen time, battery and state from new samples (`TelemetryStore.recordSamples`). */
+export function showNewest(
+  writer: Database,
+): (robotId: string, samples: readonly SampleRecord[], now: number) => void {
+  const seen = lastSeen(writer);
+  const showing = (column: 'battery' | 'state', value: 'battery_pct' | 'state') =>
+    writer.prepare<{ robotId: string; value: string | number; at: number }>(
+      `UPDATE robots SET ${value} = :value, ${column}_at = :at
+       WHERE id = :robotId AND (${column}_at IS NULL OR ${column}_at <= :at)`,
+    );
+  const showBattery = showing('battery', 'battery_pct');
+  const showState = showing('state', 'state');
+  return (robotId, samples, now) => {
+    seen(robotId, now);
+    const battery = newest(samples, now, ({ batteryPct }) => batteryPct);
+    if (battery !== null) showBattery.run({ robotId, ...battery });
+    const state = newest(samples, now, (sample) => sample.state);
+    if (state !== null) showState.run({ robotId, ...state });
+  };
+}
+
+/** Updates the robot's last-seen time. The time never goes back. */
+export function lastSeen(writer: Database): (robotId: string, now: number) => void {
+  const update = writer.prepare<[number, string, number]>(
+    `UPDATE robots SET last_seen_at = ?
+     WHERE id = ? AND (last_seen_at IS NULL OR last_seen_at < ?)`,
+  );
+  return (robotId, now) => {
+    update.run(now, robotId, now);
+  };
+}
+
+function forgetTask({ writer }: Access, ledger: Ledger): (taskId: string, now: number) => void {
+  const stateOf = writer.prepare<[string], TaskStateRow>(
+    `SELECT tasks.status, completions.state FROM tasks
+     LEFT JOIN completions ON completions.task_id = tasks.id WHERE tasks.id = ?`,
+  );
+  const deletions = ['receipts', 'proofs', 'completions'].map((table) =>
+    writer.prepare<[string]>(`DELETE FROM ${table} WHERE task_id = ?`),
+  );
+  const deleteTask = writer.prepare<[string]>('DELETE FROM tasks WHERE id = ?');
+  const bury = writer.prepare<[string, number]>(
+    'INSERT INTO tombstones (task_id, deleted_at) VALUES (?, ?)',
+  );
+  return (taskId, now) => {
+    const task = stateOf.get(taskId);
+    if (task === undefined) throw new Error('The task to delete does not exist');
+    if (returnsReservation(task)) ledger.releaseReservation(taskId, now);
+    for (const deletion of deletions) deletion.run(taskId);
+    deleteTask.run(taskId);
+    bury.run(taskId, now);
+  };
+}
+
 function robotChanges({
   writer,
   write,
@@ -115,7 +237,7 @@ function robotChanges({
   };
 }
 
-/** Finds a robot under its own account. */
+/** Finds a robot by id if it belongs to the account. */
 function robotReader(db: Database): (id: string, wallet: string) => RobotRecord | null {
   const find = db.prepare<[string, string], RobotRow>(
     `SELECT ${ROBOT_COLUMNS} FROM robots WHERE id = ? AND wallet = ?`,
@@ -129,124 +251,4 @@ function robotReader(db: Database): (id: string, wallet: string) => RobotRecord 
 function stored(robot: RobotRecord | null): RobotRecord {
   if (robot === null) throw new Error('The robot was not stored');
   return robot;
-}
-
-/** What one commit forgets at most: a robot with a long history holds nobody up. */
-const TASKS_PER_COMMIT = 100;
-
-interface TaskStateRow {
-  status: TaskRecord['status'];
-  state: CompletionState | null;
-}
-
-/** A robot goes with its tasks; what was signed for them, and the ledger, know them by id and stay. */
-export function robotDeletion(
-  access: Access,
-  { ledger, triggers }: { ledger: Ledger; triggers: Triggers },
-): Pick<RobotStore, 'deleteRobot'> {
-  const { writer, write, purgeLog } = access;
-  const endKey = writer.prepare<[number, string, string]>(
-    `UPDATE robots SET key_hash = NULL, key_hint = NULL, updated_at = ?
-     WHERE id = ? AND wallet = ?`,
-  );
-  // What waits to be signed is not verified yet, and rarely old.
-  const newestTask = writer.prepare<[string, TaskRecord['status']], { id: string }>(
-    `SELECT id FROM tasks WHERE robot_id = ? AND status = ?
-     ORDER BY created_at DESC, id DESC LIMIT 1`,
-  );
-  const remove = writer.prepare<[string]>('DELETE FROM robots WHERE id = ?');
-  const forget = forgetTask(access, ledger);
-
-  // One robot of an account at a time, and among all of them one commit, so that however many are deleted at
-  // once, other writes and other accounts get theirs in between.
-  const inAccount = new FairQueue({ atOnce: Number.POSITIVE_INFINITY });
-  const inStore = new FairQueue({ atOnce: 1 });
-
-  /** Each commit repeats the first's work: a new key or completion may have come in between. */
-  function forgetSome(id: string, wallet: string, now: number) {
-    const forgotten: string[] = [];
-    if (endKey.run(now, id, wallet).changes === 0) return { more: false, forgotten };
-    const { more } = repeatInCommit(TASKS_PER_COMMIT, () => {
-      const task = newestTask.get(id, 'claimed') ?? newestTask.get(id, 'verified');
-      if (task === undefined) return false;
-      forget(task.id, now);
-      forgotten.push(task.id);
-      return true;
-    });
-    if (!more) remove.run(id);
-    return { more, forgotten };
-  }
-
-  async function forgetAll(id: string, wallet: string, now: number): Promise<void> {
-    for (let more = true; more; ) {
-      const step = await inStore.run(wallet, () => write(() => forgetSome(id, wallet, now)));
-      for (const taskId of step.forgotten) triggers.wake(completionTopic(taskId));
-      more = step.more;
-    }
-  }
-
-  return {
-    async deleteRobot(id, wallet, now) {
-      // However many deletions are before this one, the key ends now.
-      const ended = write(() => endKey.run(now, id, wallet).changes > 0);
-      // Also where it is cut short; others of the account need not wait for it.
-      const forgotten = inAccount.run(wallet, () => forgetAll(id, wallet, now)).finally(purgeLog);
-      const [found] = await Promise.all([ended, forgotten]);
-      return found;
-    },
-  };
-}
-
-function forgetTask({ writer }: Access, ledger: Ledger): (taskId: string, now: number) => void {
-  const stateOf = writer.prepare<[string], TaskStateRow>(
-    `SELECT tasks.status, completions.state FROM tasks
-     LEFT JOIN completions ON completions.task_id = tasks.id WHERE tasks.id = ?`,
-  );
-  const deletions = ['receipts', 'proofs', 'completions'].map((table) =>
-    writer.prepare<[string]>(`DELETE FROM ${table} WHERE task_id = ?`),
-  );
-  const deleteTask = writer.prepare<[string]>('DELETE FROM tasks WHERE id = ?');
-  const bury = writer.prepare<[string, number]>(
-    'INSERT INTO tombstones (task_id, deleted_at) VALUES (?, ?)',
-  );
-  return (taskId, now) => {
-    const task = stateOf.get(taskId);
-    if (task === undefined) throw new Error('The task to forget is not there');
-    if (returnsReservation(task)) ledger.releaseReservation(taskId, now);
-    for (const deletion of deletions) deletion.run(taskId);
-    deleteTask.run(taskId);
-    bury.run(taskId, now);
-  };
-}
-
-/** Brings what the robot shows up to date with its new samples: `TelemetryStore.recordSamples`. */
-export function showNewest(
-  writer: Database,
-): (robotId: string, samples: readonly SampleRecord[], now: number) => void {
-  const seen = lastSeen(writer);
-  const showing = (column: 'battery' | 'state', value: 'battery_pct' | 'state') =>
-    writer.prepare<{ robotId: string; value: string | number; at: number }>(
-      `UPDATE robots SET ${value} = :value, ${column}_at = :at
-       WHERE id = :robotId AND (${column}_at IS NULL OR ${column}_at <= :at)`,
-    );
-  const showBattery = showing('battery', 'battery_pct');
-  const showState = showing('state', 'state');
-  return (robotId, samples, now) => {
-    seen(robotId, now);
-    const battery = newest(samples, now, ({ batteryPct }) => batteryPct);
-    if (battery !== null) showBattery.run({ robotId, ...battery });
-    const state = newest(samples, now, (sample) => sample.state);
-    if (state !== null) showState.run({ robotId, ...state });
-  };
-}
-
-/** Notes that a robot was heard of; the time never goes back. */
-export function lastSeen(writer: Database): (robotId: string, now: number) => void {
-  const update = writer.prepare<[number, string, number]>(
-    `UPDATE robots SET last_seen_at = ?
-     WHERE id = ? AND (last_seen_at IS NULL OR last_seen_at < ?)`,
-  );
-  return (robotId, now) => {
-    update.run(now, robotId, now);
-  };
 }

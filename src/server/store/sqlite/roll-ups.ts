@@ -1,3 +1,5 @@
+// Stores telemetry roll-ups: aggregates of samples by minute, hour and day.
+
 import type { Database } from 'better-sqlite3';
 import type { Resolution } from '../../../protocol/telemetry.ts';
 import type { Rollup, TimeRange } from '../../ports/telemetry.ts';
@@ -20,7 +22,7 @@ export interface RollupRow {
   summary: Buffer;
 }
 
-/** What a robot's day holds; must run inside a read or a write, as the connection asks for. */
+/** Reads the names of a robot's day. Call it inside a read or a write, depending on the connection. */
 export function namesReader(db: Database): (robotId: string, day: number) => StoredNames {
   const find = db.prepare<[string, number], { names: string }>(
     'SELECT names FROM telemetry_names WHERE robot_id = ? AND day = ?',
@@ -31,8 +33,48 @@ export function namesReader(db: Database): (robotId: string, day: number) => Sto
   };
 }
 
-/** Saves tallies in the place of those stored, and the names that their day holds. */
-export function aggregateSaver(writer: Database) {
+export interface Reading {
+  recordedAt: number;
+  readings: SampleReadings;
+}
+
+/**
+ * Adds new samples to the aggregates of their minutes, hours and days. Each aggregate is read and written once. Call it
+ * inside a write.
+ */
+export function rollupWriter(writer: Database): (robotId: string, samples: Reading[]) => void {
+  const namesOf = namesReader(writer);
+  const saved = aggregateSaver(writer);
+  const find = writer.prepare<[string, Resolution, number], Omit<RollupRow, 'at'>>(
+    `SELECT samples, summary FROM telemetry_rollups
+     WHERE robot_id = ? AND resolution = ? AND at = ?`,
+  );
+  const aggregate = new Aggregate();
+  function addDay(robotId: string, day: number, samples: Reading[]): void {
+    const stored = namesOf(robotId, day);
+    const names = rollUpNames(stored);
+    const counted = samples.map(({ recordedAt, readings }) => ({
+      recordedAt,
+      readings: numbered(names, readings),
+    }));
+    if (hasNewNames(names, stored)) saved.names(robotId, day, names);
+    for (const resolution of resolutions) {
+      for (const [at, ofInterval] of byInterval(resolution, counted)) {
+        aggregate.clear();
+        const row = find.get(robotId, resolution, at);
+        if (row !== undefined) addEncoded(aggregate, row.samples, row.summary);
+        for (const { readings } of ofInterval) aggregate.add(readings);
+        saved.aggregate(robotId, resolution, at, aggregate);
+      }
+    }
+  }
+  return (robotId, samples) => {
+    for (const [day, ofDay] of byInterval('day', samples)) addDay(robotId, day, ofDay);
+  };
+}
+
+/** Saves aggregates and the names of their day. Both replace what is stored. */
+function aggregateSaver(writer: Database) {
   const save = writer.prepare<[string, Resolution, number, number, Buffer]>(
     `INSERT INTO telemetry_rollups (robot_id, resolution, at, samples, summary)
      VALUES (?, ?, ?, ?, ?)
@@ -53,51 +95,7 @@ export function aggregateSaver(writer: Database) {
   };
 }
 
-export interface Reading {
-  recordedAt: number;
-  readings: SampleReadings;
-}
-
-/**
- * Adds new samples to the tallies of their minutes, hours and days, each read and written once; must run
- * inside a write.
- */
-export function rollupWriter(writer: Database): (robotId: string, samples: Reading[]) => void {
-  const namesOf = namesReader(writer);
-  const saved = aggregateSaver(writer);
-  const find = writer.prepare<[string, Resolution, number], Omit<RollupRow, 'at'>>(
-    `SELECT samples, summary FROM telemetry_rollups
-     WHERE robot_id = ? AND resolution = ? AND at = ?`,
-  );
-  const aggregate = new Aggregate();
-  function addDay(robotId: string, day: number, samples: Reading[]): void {
-    const stored = namesOf(robotId, day);
-    const names = rollUpNames(stored);
-    const counted = samples.map(({ recordedAt, readings }) => ({
-      recordedAt,
-      readings: numbered(names, readings),
-    }));
-    if (holdsMore(names, stored)) saved.names(robotId, day, names);
-    for (const resolution of resolutions) {
-      for (const [at, ofInterval] of byInterval(resolution, counted)) {
-        aggregate.clear();
-        const row = find.get(robotId, resolution, at);
-        if (row !== undefined) addEncoded(aggregate, row.samples, row.summary);
-        for (const { readings } of ofInterval) aggregate.add(readings);
-        saved.aggregate(robotId, resolution, at, aggregate);
-      }
-    }
-  }
-  return (robotId, samples) => {
-    for (const [day, ofDay] of byInterval('day', samples)) addDay(robotId, day, ofDay);
-  };
-}
-
-function holdsMore({ states, metrics }: RollUpNames, stored: StoredNames): boolean {
-  return states.size > stored.states.length || metrics.size > stored.metrics.length;
-}
-
-/** The first roll-ups of a range, oldest first; must run inside a read. */
+/** Reads up to `limit` roll-ups of a range, oldest first. Call it inside a read. */
 export function rollupReader(
   reader: Database,
 ): (robotId: string, resolution: Resolution, range: TimeRange, limit: number) => Rollup[] {
@@ -120,4 +118,8 @@ export function rollupReader(
       return { at, summary: summaryOf(aggregate, names) };
     });
   };
+}
+
+function hasNewNames({ states, metrics }: RollUpNames, stored: StoredNames): boolean {
+  return states.size > stored.states.length || metrics.size > stored.metrics.length;
 }

@@ -1,14 +1,19 @@
+// Stores sessions and the one-time codes that hand a session to the command line.
+
 import type { Database } from 'better-sqlite3';
 import { limits } from '../../../protocol/limits.ts';
 import type { NewSession, SessionStore, SignInMethod } from '../../ports/sign-in.ts';
 import { type ListedSessionRow, toListedSession } from '../rows/account.ts';
 import type { Access } from './engine/connections.ts';
 
-/** Greater than any id. */
+/** Sorts after every id. */
 const AFTER_ALL_IDS = 'g';
 
-/** How many expired codes one write forgets: more than it adds, and never many. */
+/** Expired codes deleted per write: more than a write adds, and few enough to be quick. */
 const PURGED_PER_WRITE = 10;
+
+/** Sessions ended per write: more than a write adds, and few enough to be quick. */
+const ENDED_PER_WRITE = 10;
 
 export function sessionStore(access: Access): SessionStore {
   const { reader, writer, write, read } = access;
@@ -27,6 +32,32 @@ export function sessionStore(access: Access): SessionStore {
     endSession: (wallet, id) => write(() => endSession.run(id, wallet).changes > 0),
 
     ...cliCodes(access),
+  };
+}
+
+/**
+ * Opens a session and ends the account's oldest sessions beyond its limit. It never ends the new session, which looks
+ * old if the clock went back. All sessions last equally long and ids are UUIDv7, so expired sessions are older than
+ * live ones. Call it inside a write.
+ */
+export function sessionOpener(
+  writer: Database,
+): (session: NewSession, wallet: string, signedInWith: SignInMethod) => void {
+  const insert = writer.prepare<[Record<string, string | number>]>(
+    `INSERT INTO sessions (id, token_hash, wallet, created_at, expires_at, signed_in_with)
+     VALUES (:id, :tokenHash, :wallet, :createdAt, :expiresAt, :signedInWith)`,
+  );
+  const beyond = writer.prepare<[string, number, number]>(
+    'SELECT 1 FROM sessions WHERE wallet = ? LIMIT ? OFFSET ?',
+  );
+  const endOldest = writer.prepare<[string, string, number]>(
+    `DELETE FROM sessions WHERE id IN
+       (SELECT id FROM sessions WHERE wallet = ? AND id <> ? ORDER BY id LIMIT ?)`,
+  );
+  return (session, wallet, signedInWith) => {
+    insert.run({ ...session, wallet, signedInWith });
+    const excess = beyond.all(wallet, ENDED_PER_WRITE, limits.sessionsPerAccount).length;
+    if (excess > 0) endOldest.run(wallet, session.id, excess);
   };
 }
 
@@ -57,16 +88,16 @@ function cliCodes({
   return {
     saveCliCode: ({ codeHash, challenge, sessionId, createdAt, expiresAt }) =>
       write(() => {
-        const maker = liveSession.get(sessionId, createdAt);
-        if (maker === undefined) return 'session_ended';
-        if (maker.signed_in_with !== 'wallet') return 'not_by_wallet';
+        const issuer = liveSession.get(sessionId, createdAt);
+        if (issuer === undefined) return 'session_ended';
+        if (issuer.signed_in_with !== 'wallet') return 'not_by_wallet';
         purge.run(createdAt, PURGED_PER_WRITE);
         insert.run(codeHash, challenge, sessionId, expiresAt);
         return 'saved';
       }),
 
     redeemCliCode: async ({ codeHash, challenge, session, now }) => {
-      // Anybody can make codes up; only one that exists is worth a write.
+      // Anyone can invent codes, so only an existing one gets a write.
       const exists = await read(() => known.get(codeHash) !== undefined);
       if (!exists) return null;
       return write(() => {
@@ -74,40 +105,11 @@ function cliCodes({
         if (code === undefined || code.expires_at <= now || code.challenge !== challenge) {
           return null;
         }
-        const maker = liveSession.get(code.session_id, now);
-        if (maker === undefined) return null;
-        openSession(session, maker.wallet, 'cli_code');
-        return { wallet: maker.wallet };
+        const issuer = liveSession.get(code.session_id, now);
+        if (issuer === undefined) return null;
+        openSession(session, issuer.wallet, 'cli_code');
+        return { wallet: issuer.wallet };
       });
     },
-  };
-}
-
-/** How many one write ends: more than it adds, and never many. */
-const ENDED_PER_WRITE = 10;
-
-/**
- * Opens a session, and ends the account's oldest beyond its limit, never the new one: a clock that went
- * back makes it look old. Use it inside a write. All sessions last equally long and ids are UUIDv7, so those
- * that expired are older than any that lives.
- */
-export function sessionOpener(
-  writer: Database,
-): (session: NewSession, wallet: string, signedInWith: SignInMethod) => void {
-  const insert = writer.prepare<[Record<string, string | number>]>(
-    `INSERT INTO sessions (id, token_hash, wallet, created_at, expires_at, signed_in_with)
-     VALUES (:id, :tokenHash, :wallet, :createdAt, :expiresAt, :signedInWith)`,
-  );
-  const beyond = writer.prepare<[string, number, number]>(
-    'SELECT 1 FROM sessions WHERE wallet = ? LIMIT ? OFFSET ?',
-  );
-  const endOldest = writer.prepare<[string, string, number]>(
-    `DELETE FROM sessions WHERE id IN
-       (SELECT id FROM sessions WHERE wallet = ? AND id <> ? ORDER BY id LIMIT ?)`,
-  );
-  return (session, wallet, signedInWith) => {
-    insert.run({ ...session, wallet, signedInWith });
-    const excess = beyond.all(wallet, ENDED_PER_WRITE, limits.sessionsPerAccount).length;
-    if (excess > 0) endOldest.run(wallet, session.id, excess);
   };
 }

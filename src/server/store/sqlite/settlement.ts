@@ -1,3 +1,5 @@
+// Stores settlement: charges, receipts and verified tasks (step 6), and attempts with a replaced nonce.
+
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Database } from 'better-sqlite3';
 import { runYielding } from '../../../base/cooperative-yield.ts';
@@ -33,10 +35,10 @@ interface LeafRow {
 
 type PathOf = (leafIndex: number) => Hex[];
 
-/** Waiting requests told in one turn of the event loop; each of them reads and writes its answer in it. */
-const TOLD_AT_ONCE = 16;
+/** Waiting requests woken per turn of the event loop. Each reads and sends its response in that turn. */
+const WAKES_PER_TURN = 16;
 
-/** Step 6 of anchoring: charge, receipt and `verified`, many leaves in one commit. */
+/** Step 6 of anchoring: charge, receipt and `verified`, for many leaves in one commit. */
 export function settlementStore(
   access: Access,
   { guard, ledger, triggers }: { guard: LeaseGuard; ledger: Ledger; triggers: Triggers },
@@ -78,16 +80,47 @@ export function settlementStore(
       if (left === 0) paths.forget(attemptId);
       for (const [i, taskId] of taskIds.entries()) {
         triggers.wake(completionTopic(taskId));
-        if (i % TOLD_AT_ONCE === TOLD_AT_ONCE - 1) await nextTurn();
+        if (i % WAKES_PER_TURN === WAKES_PER_TURN - 1) await nextTurn();
       }
       return left;
     },
   };
 }
 
+/** Ends an attempt whose nonce another transaction used, and queues its proofs again. */
+export function replacedNonceStore(
+  { writer, write }: Access,
+  { guard, ledger, triggers }: { guard: LeaseGuard; ledger: Ledger; triggers: Triggers },
+): Pick<AnchorStore, 'recordReplacedNonce'> {
+  const move = attemptMover(writer);
+  const requeue = nextGeneration(writer);
+  // Deleted tasks that were never charged get their reservation back.
+  const abandoned = writer.prepare<[string], { task_id: string }>(
+    `SELECT l.task_id FROM leaves l WHERE l.attempt_id = ?
+       AND NOT EXISTS (SELECT 1 FROM tasks t WHERE t.id = l.task_id)
+       AND NOT EXISTS (SELECT 1 FROM ledger s WHERE s.task_id = l.task_id AND s.kind = 'settle')`,
+  );
+  const endLeaves = writer.prepare<[string]>('UPDATE leaves SET live = 0 WHERE attempt_id = ?');
+
+  return {
+    async recordReplacedNonce(lease, attemptId, now) {
+      await write(() => {
+        guard(lease);
+        move(lease, attemptId, 'die', now);
+        requeue(attemptId, now);
+        for (const { task_id: taskId } of abandoned.all(attemptId)) {
+          ledger.releaseReservation(taskId, now);
+        }
+        endLeaves.run(attemptId);
+      });
+      triggers.wake(QUEUE_TOPIC);
+    },
+  };
+}
+
 /**
- * The inclusion paths of attempts, from their leaf lists. They follow from what was committed before the broadcast,
- * and are stored at settlement: ten times the bytes of the rest, they would make that commit long.
+ * Computes the inclusion paths of attempts from their leaves, and caches them by attempt. The paths are stored at
+ * settlement, not before the broadcast: they are ten times the bytes of the rest and would make that commit long.
  */
 function pathReader({ reader, read }: Access): {
   of(attemptId: string): Promise<PathOf>;
@@ -113,7 +146,7 @@ function pathReader({ reader, read }: Access): {
   };
 }
 
-/** Once, at the first inclusion: what is anchored anew costs the account nothing. */
+/** Charges each task once, at its first settlement. Anchoring it again after a reorganization is free. */
 function chargeWriter(
   writer: Database,
   ledger: Ledger,
@@ -122,7 +155,7 @@ function chargeWriter(
   return (attempt, leaves, at) => {
     const due = leaves.filter(({ charged }) => charged === 0);
     const charges = due.map(({ task_id: taskId, leaf_index: index }) => {
-      // From the ledger, which outlives the task.
+      // Read from the ledger, because the task may be deleted.
       const { wallet, cycle, gasWei: reservedWei } = ledger.reservationOf(taskId);
       const place = { index, count: attempt.leaf_count, reservedWei };
       const chargeWei = chargeOf(BigInt(attempt.cost_wei), place);
@@ -143,7 +176,7 @@ function chargeWriter(
   };
 }
 
-/** Receipt, path and state of leaves that follow each other; a task that is gone has no receipt. */
+/** Stores receipt, path and state of consecutive unsettled leaves. A deleted task gets no receipt. */
 function verification(
   writer: Database,
 ): (attemptId: string, leaves: readonly LeafRow[], pathOf: PathOf, now: number) => void {
@@ -181,37 +214,6 @@ function verification(
     for (const { leaf_index: index } of leaves) {
       settle.run(now, JSON.stringify(pathOf(index)), attemptId, index);
     }
-  };
-}
-
-/** The end of an attempt that another transaction took the nonce from. */
-export function replacedNonceStore(
-  { writer, write }: Access,
-  { guard, ledger, triggers }: { guard: LeaseGuard; ledger: Ledger; triggers: Triggers },
-): Pick<AnchorStore, 'recordReplacedNonce'> {
-  const move = attemptMover(writer);
-  const queueAnew = nextGeneration(writer);
-  // Charged before, a task that is gone owes nothing and gets nothing back.
-  const abandoned = writer.prepare<[string], { task_id: string }>(
-    `SELECT l.task_id FROM leaves l WHERE l.attempt_id = ?
-       AND NOT EXISTS (SELECT 1 FROM tasks t WHERE t.id = l.task_id)
-       AND NOT EXISTS (SELECT 1 FROM ledger s WHERE s.task_id = l.task_id AND s.kind = 'settle')`,
-  );
-  const endLeaves = writer.prepare<[string]>('UPDATE leaves SET live = 0 WHERE attempt_id = ?');
-
-  return {
-    async recordReplacedNonce(lease, attemptId, now) {
-      await write(() => {
-        guard(lease);
-        move(lease, attemptId, 'die', now);
-        queueAnew(attemptId, now);
-        for (const { task_id: taskId } of abandoned.all(attemptId)) {
-          ledger.releaseReservation(taskId, now);
-        }
-        endLeaves.run(attemptId);
-      });
-      triggers.wake(QUEUE_TOPIC);
-    },
   };
 }
 

@@ -1,3 +1,5 @@
+// Stores sign-in: challenges, new accounts and their sessions, and the rate limits of both.
+
 import type { SignInStore } from '../../ports/sign-in.ts';
 import { type ChallengeRow, type SessionRow, toChallenge, toSession } from '../rows/sign-in.ts';
 import type { Ledger } from './account.ts';
@@ -5,7 +7,7 @@ import type { Access } from './engine/connections.ts';
 import type { RateCounters } from './engine/rate-counters.ts';
 import { sessionOpener } from './sessions.ts';
 
-/** How many expired rows one write forgets: more than it adds, and never many. */
+/** Expired rows deleted per write: more than a write adds, and few enough to be quick. */
 const PURGED_PER_WRITE = 10;
 
 export function signInStore(
@@ -121,7 +123,7 @@ function openAccount(
     wallet,
     anchors: signup.anchors,
     gasWei: signup.gasWei,
-    // One for each wallet, whatever happens to its account.
+    // One grant per wallet, even if its account is deleted and opened again.
     grantId: `signup:${wallet}`,
     note: 'signup',
     at: now,

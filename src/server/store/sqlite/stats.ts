@@ -1,9 +1,28 @@
+// Stores statistics: activity by hour and anchors by day, counted when they happen.
+
 import type { Database } from 'better-sqlite3';
 import type { StatsRecord, StatsStore } from '../../ports/telemetry.ts';
 import { type DayRow, type HourRow, type StatsRobotRow, toStats } from '../rows/stats.ts';
 import type { Access } from './engine/connections.ts';
 
-/** Reads what was counted when it happened; of the account's robots, which are few, what they show now. */
+const HOUR_MS = 60 * 60_000;
+const DAY_MS = 24 * 60 * 60_000;
+
+/** The scopes of a count: the account, and the robot's fleet if it is in one. */
+export interface CountedIn {
+  wallet: string;
+  fleet_id: string | null;
+}
+
+type Activity = 'samples' | 'info' | 'warn' | 'error';
+
+interface Settled {
+  wallet: string;
+  taskId: string;
+  chargeWei: bigint;
+}
+
+/** Reads the stored counts, and the current state of the account's robots. */
 export function statsStore({ reader, read }: Access): StatsStore {
   const fleet = reader.prepare<[string, string]>(
     'SELECT 1 FROM fleets WHERE id = ? AND wallet = ?',
@@ -43,22 +62,12 @@ export function statsStore({ reader, read }: Access): StatsStore {
   };
 }
 
-const HOUR_MS = 60 * 60_000;
-
-/** Where something is counted: the account, and the fleet if the robot is in one. */
-export interface CountedIn {
-  wallet: string;
-  fleet_id: string | null;
-}
-
-export type Activity = 'samples' | 'info' | 'warn' | 'error';
-
-/** Begin of the hour (UTC). */
+/** The start of the hour (UTC) that contains the instant, in ms. */
 export function hourOf(instant: number): number {
   return Math.floor(instant / HOUR_MS) * HOUR_MS;
 }
 
-/** Counts samples and events by hour; must run inside a write. */
+/** Counts samples and events by hour. Call it inside a write. */
 export function activityHours(
   writer: Database,
 ): (where: CountedIn, activity: Activity, at: number, count: number) => void {
@@ -79,15 +88,7 @@ export function activityHours(
   };
 }
 
-const DAY_MS = 24 * 60 * 60_000;
-
-interface Settled {
-  wallet: string;
-  taskId: string;
-  chargeWei: bigint;
-}
-
-/** Counts anchors settled at the same moment and their charges by day (UTC); must run inside a write. */
+/** Counts settled anchors and their charges by day (UTC). Call it inside a write. */
 export function anchorDays(writer: Database): (settled: readonly Settled[], at: number) => void {
   const fleetOf = writer.prepare<[string], { fleet_id: string | null }>(
     `SELECT robots.fleet_id FROM tasks JOIN robots ON robots.id = tasks.robot_id

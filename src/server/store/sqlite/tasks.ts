@@ -1,6 +1,7 @@
+// Stores tasks: claims, the task list, public anchors and lookups of anchor transactions.
+
 import type { Database } from 'better-sqlite3';
 import type { Hex } from '../../../proof/bytes.ts';
-
 import type { NewTask, TaskRecord, TaskStore, Viewer } from '../../ports/tasks.ts';
 import {
   type CompletionRow,
@@ -18,8 +19,8 @@ import type { Access } from './engine/connections.ts';
 import { lastSeen } from './robots.ts';
 
 /**
- * How a completion stands and since when, over the task `t`, its completion `c` and its live attempt `a`. A
- * verified task's follows its attempt, and is `reorged` while it has none that is in a block and settled.
+ * The state of a completion and the time of its last change, from the task `t`, its completion `c` and its live attempt
+ * `a`. A verified task has the state of its attempt, and is `reorged` while no attempt is both mined and settled.
  */
 export const COMPLETION_STATE = `CASE
     WHEN t.status = 'claimed' THEN c.state
@@ -27,7 +28,7 @@ export const COMPLETION_STATE = `CASE
     ELSE 'reorged' END AS state,
   iif(c.state = 'included', max(c.updated_at, a.updated_at), c.updated_at) AS updated_at`;
 
-/** Reads a whole task on the given connection. */
+/** Reads a task with its completion and receipt, on the given connection. */
 export function taskReader(db: Database): (id: string) => TaskRecord | null {
   const task = db.prepare<[string], TaskRow>(
     `SELECT id, robot_id, wallet, title, description, expected_result, occurred_at, created_at, status
@@ -64,6 +65,18 @@ export function taskReader(db: Database): (id: string) => TaskRecord | null {
   };
 }
 
+const SELECT = `SELECT t.id, t.robot_id, t.title, t.description, t.occurred_at, t.created_at,
+    t.status, ${COMPLETION_STATE}, c.proof_hash, a.chain_id,
+    (SELECT count(*) FROM leaves WHERE task_id = t.id) AS attempts,
+    coalesce(a.mined_tx_hash, (SELECT v.tx_hash FROM variants v WHERE v.attempt_id = a.id
+                               ORDER BY v.seq DESC LIMIT 1)) AS tx_hash
+  FROM tasks t
+  LEFT JOIN completions c ON c.task_id = t.id
+  LEFT JOIN leaves l ON l.task_id = t.id AND l.live = 1
+  LEFT JOIN attempts a ON a.id = l.attempt_id`;
+
+const statuses = ['claimed', 'verified'] as const;
+
 /** A robot sees its own tasks, an account those of all its robots. */
 export function isVisibleTo(task: TaskRecord, viewer: Viewer): boolean {
   return 'robotId' in viewer ? task.robotId === viewer.robotId : task.wallet === viewer.wallet;
@@ -84,7 +97,7 @@ export function taskStore({
   const robotOfKey = writer.prepare<[string, string]>(
     'SELECT 1 FROM robots WHERE id = ? AND key_hash = ?',
   );
-  // Nothing where the key is gone or the id was used: that is looked into only then.
+  // Inserts nothing if the key was revoked or the id is taken; only then do further statements find out which.
   const insert = writer.prepare<
     [string, string, string | null, string | null, string | null, number, string, string, string],
     { wallet: string }
@@ -159,18 +172,6 @@ export function taskStore({
     hasAnchorTransaction: (txHash) => read(() => signed.get(txHash) !== undefined),
   };
 }
-
-const SELECT = `SELECT t.id, t.robot_id, t.title, t.description, t.occurred_at, t.created_at,
-    t.status, ${COMPLETION_STATE}, c.proof_hash, a.chain_id,
-    (SELECT count(*) FROM leaves WHERE task_id = t.id) AS attempts,
-    coalesce(a.mined_tx_hash, (SELECT v.tx_hash FROM variants v WHERE v.attempt_id = a.id
-                               ORDER BY v.seq DESC LIMIT 1)) AS tx_hash
-  FROM tasks t
-  LEFT JOIN completions c ON c.task_id = t.id
-  LEFT JOIN leaves l ON l.task_id = t.id AND l.live = 1
-  LEFT JOIN attempts a ON a.id = l.attempt_id`;
-
-const statuses = ['claimed', 'verified'] as const;
 
 export function taskListStore({ reader, read }: Access): Pick<TaskStore, 'listTasks'> {
   const page = (condition: string) =>

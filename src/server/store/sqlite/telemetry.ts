@@ -1,3 +1,5 @@
+// Stores telemetry samples with everything derived from them, and lists samples and roll-ups.
+
 import type { NewSamples, SampleRecord, TelemetryStore } from '../../ports/telemetry.ts';
 import { readingsOf } from '../rows/aggregate.ts';
 import type { Access } from './engine/connections.ts';
@@ -13,12 +15,12 @@ interface SampleRow {
   metrics: string;
 }
 
-/** Thrown inside a write, so that its savepoint undoes the samples before. */
+/** Thrown inside a write, so that its savepoint undoes the samples before it. */
 class SampleConflict extends Error {
   readonly index: number;
 
   constructor(index: number) {
-    super('The sample is there with other content');
+    super('The sample is stored with other content');
     this.index = index;
   }
 }
@@ -47,7 +49,7 @@ export function telemetryStore(access: Access): TelemetryStore {
     if (robot === undefined) return { outcome: 'key_revoked' as const };
     const isNew = samples.map((sample, index) => insert(robotId, sample, index));
     const inserted = samples.filter((_, index) => isNew[index]);
-    // Made here: while they wait for their turn, as many requests would hold them as are under way.
+    // Parse the readings here, not before the write: otherwise all waiting requests would hold theirs in memory.
     addToRollups(robotId, inserted.map(toReading));
     for (const [hour, count] of countsByHour(inserted)) {
       countActivity(robot, 'samples', hour, count);
@@ -69,7 +71,7 @@ export function telemetryStore(access: Access): TelemetryStore {
     listSamples: ({ wallet, robotId }, { from, to }, { limit, before }) =>
       read(() => {
         if (owned.get(robotId, wallet) === undefined) return null;
-        // Every id is greater than ''.
+        // '' sorts before every id.
         const end = before !== null && before.recordedAt < to ? before : { recordedAt: to, id: '' };
         return page.all(robotId, from, end.recordedAt, end.id, limit).map(toSample);
       }),
@@ -82,7 +84,7 @@ export function telemetryStore(access: Access): TelemetryStore {
   };
 }
 
-/** Answers whether the sample is new. Throws `SampleConflict`. */
+/** Returns true if the sample is new. @throws SampleConflict if it is stored with other content. */
 function insertSample({
   writer,
 }: Access): (robotId: string, sample: SampleRecord, index: number) => boolean {

@@ -1,9 +1,9 @@
-// The thread of checkpoints.ts. JavaScript, because Node does not run a thread's TypeScript in the tests.
+// The thread that makes the checkpoints of checkpoints.ts. JavaScript: Node.js runs no TypeScript thread in the tests.
 
 import { parentPort, workerData } from 'node:worker_threads';
 import Database from 'better-sqlite3';
 
-/** Waits for no lock: what is locked now is tried again. */
+/** Timeout 0: if a lock is held, a later checkpoint tries again. */
 const db = new Database(workerData.path, { fileMustExist: true, timeout: 0 });
 db.pragma('synchronous = FULL');
 

@@ -1,35 +1,37 @@
+// Checkpoints the write-ahead log from a thread, so that commits never do it on the event loop.
+
 import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
 import Database from 'better-sqlite3';
 import { databaseErrorKind } from './connections.ts';
 
 export interface Checkpoints {
-  /** Call after each commit. */
+  /** Notes a commit; a checkpoint may be due. Call it after each commit. */
   note(): void;
   /**
-   * Call before a transaction of the writer, while no read is held at an older state: resolves when the log may begin
-   * anew with it, null where that is not due.
+   * Call it before a transaction of the writer, while no read is pinned to an older state. If the log is large, it
+   * checkpoints the rest and resolves when the transaction can restart the log from its beginning; `null` if that is
+   * not due.
    */
   restart(): Promise<void> | null;
-  /** Resolves with the end of the one that is under way; none begins before the next turn of the event loop. */
+  /** Resolves when the running checkpoint ends; `null` if none runs. None starts before the next turn of the loop. */
   readonly underWay: Promise<void> | null;
   /** Ends the thread and its connection. */
   stop(): Promise<void>;
 }
 
-/** Pages of the log that are worth a checkpoint, as for SQLite itself. */
+/** A checkpoint is due at this many pages of the log, as by SQLite's default. */
 const DUE_PAGES = 1_000;
-/** From here on the log has to begin anew, for which the writer waits until the rest of it is written back. */
+/** At this many pages the log must restart: the writer waits until all of it is written back. */
 const LARGE_PAGES = 8_192;
-/** Between a commit and the look whether a checkpoint is due. */
-const LOOK_AFTER_MS = 100;
+/** The delay between a commit and the check whether a checkpoint is due. */
+const CHECK_AFTER_MS = 100;
 
 /**
- * Writes the log back into the database from a thread with a connection of its own, in the place of SQLite's automatic
- * checkpoints: these are part of a commit, and flush the whole database on the event loop. Writers go on beside it. Under a
- * load without a pause none would ever reach the log's end, so from time to time the writer waits for one (`restart`).
- * `onFatal` learns that disk or file cannot be
- * trusted any more.
+ * Replaces SQLite's automatic checkpoints, which are part of a commit and flush the whole database on the event loop.
+ * A thread with a connection of its own writes the log back while writes go on. Under constant load no checkpoint would
+ * reach the end of the log, so the writer waits for one when the log is large (`restart`). `onFatal` is called when
+ * disk or file can no longer be trusted.
  */
 export function startCheckpoints(
   writer: Database.Database,
@@ -56,7 +58,7 @@ class ThreadCheckpoints implements Checkpoints {
 
   note(): void {
     if (this.#timer !== undefined || this.#underWay !== null || this.#stopped) return;
-    this.#timer = setTimeout(() => this.#look(), LOOK_AFTER_MS);
+    this.#timer = setTimeout(() => this.#check(), CHECK_AFTER_MS);
     this.#timer.unref();
   }
 
@@ -76,12 +78,12 @@ class ThreadCheckpoints implements Checkpoints {
     await once(thread, 'exit');
   }
 
-  #look(): void {
+  #check(): void {
     this.#timer = undefined;
     const { log, left } = this.#logPages();
     if (left < DUE_PAGES) return;
     this.#restartDue = log >= LARGE_PAGES;
-    this.#order('PASSIVE');
+    this.#start('PASSIVE');
   }
 
   restart(): Promise<void> | null {
@@ -89,10 +91,10 @@ class ThreadCheckpoints implements Checkpoints {
     this.#restartDue = false;
     clearTimeout(this.#timer);
     this.#timer = undefined;
-    return this.#order('RESTART');
+    return this.#start('RESTART');
   }
 
-  #order(mode: 'PASSIVE' | 'RESTART'): Promise<void> {
+  #start(mode: 'PASSIVE' | 'RESTART'): Promise<void> {
     const end = new Promise<void>((resolve) => {
       this.#end = resolve;
     });
@@ -102,7 +104,7 @@ class ThreadCheckpoints implements Checkpoints {
     return end;
   }
 
-  /** Pages in the log, and those of them that are not in the database yet. */
+  /** The pages in the log, and how many of them are not in the database yet. */
   #logPages(): { log: number; left: number } {
     try {
       const rows = this.#writer.pragma('wal_checkpoint(NOOP)');
@@ -120,8 +122,8 @@ class ThreadCheckpoints implements Checkpoints {
       execArgv: [],
     });
     thread.unref();
-    thread.on('message', (fault: { code: string; message: string } | null) => {
-      if (fault !== null) this.#fail(new Database.SqliteError(fault.message, fault.code));
+    thread.on('message', (error: { code: string; message: string } | null) => {
+      if (error !== null) this.#fail(new Database.SqliteError(error.message, error.code));
       this.#finish();
     });
     thread.on('error', (error) => {
@@ -135,11 +137,11 @@ class ThreadCheckpoints implements Checkpoints {
   #finish(): void {
     this.#underWay = null;
     this.#end();
-    // For the commits that came meanwhile.
+    // Commits during the checkpoint may have made the next one due.
     this.note();
   }
 
-  /** Where there is no room or a lock is held, the next one may do better. */
+  /** Ignores a full disk and a held lock: the next checkpoint tries again. */
   #fail(error: unknown): void {
     if (databaseErrorKind(error) === 'fatal' && error instanceof Error) this.#onFatal(error);
   }

@@ -1,3 +1,5 @@
+// Opens and locks the SQLite file, and classifies SQLite's errors.
+
 import { existsSync, lstatSync, readlinkSync, realpathSync, statSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import Database from 'better-sqlite3';
@@ -5,21 +7,24 @@ import type { Clock } from '../../../../base/clock.ts';
 import { makeDurableFolder } from '../../../../base/durable-folder.ts';
 import { SvcError } from '../../../../base/svc-error.ts';
 
-/** Waits of the start and of reads; writes never wait for a lock inside SQLite. */
+/** How long the start and reads wait for a lock. Writes never wait inside SQLite (`prepareToServe`). */
 const BUSY_TIMEOUT_MS = 5_000;
 
-/** Beyond it the write-ahead log is cut back after a checkpoint. Bytes. */
+/** Bytes. A checkpoint truncates a write-ahead log that is longer. */
 const WAL_SIZE_LIMIT = 64 * 1024 * 1024;
 
+/** Holds the index pages that a batch of 1024 leaves touches in a large database. */
+const CACHE_KIB = 65_536;
+
 /**
- * The path under which every process knows the same file, whether it is there or not; its folder is made if
- * needed with `create`.
+ * Resolves links, so that every process names the same file by the same path. The file need not exist. `create` creates
+ * its folder.
  *
- * @throws SvcError `database_unusable` when nobody can follow the path, `database_missing` without its folder.
+ * @throws SvcError `database_unusable` if the path cannot be followed, `database_missing` if there is no folder.
  */
 export function canonicalPath(path: string, { create }: { create: boolean }): string {
   if (isThere(path)) return realpathSync(path);
-  // What the link stands for may be about to come back.
+  // The target of a dangling link may be about to come back, so follow the link.
   const link = lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() === true;
   if (link) return canonicalPath(resolve(dirname(path), readlinkSync(path)), { create });
   if (create) makeDurableFolder(dirname(path));
@@ -27,32 +32,13 @@ export function canonicalPath(path: string, { create }: { create: boolean }): st
   return join(realpathSync(dirname(path)), basename(path));
 }
 
-/** Links in a circle are told from what is not there. */
-function isThere(path: string): boolean {
-  try {
-    return statSync(path, { throwIfNoEntry: false }) !== undefined;
-  } catch (error) {
-    throw new SvcError('database_unusable', `The path ${path} cannot be followed.`, {
-      hint: 'Check its links, and who may read its folders.',
-      cause: error,
-    });
-  }
-}
-
-/** @throws SvcError `database_missing` when `path` is not there. */
+/** @throws SvcError `database_missing` if there is no file at `path`. */
 export function requireDatabase(path: string): void {
   if (!existsSync(path)) throw missing(path);
 }
 
-function missing(path: string): SvcError {
-  return new SvcError('database_missing', `There is no database at ${path}.`, {
-    hint: 'Set SVC_DATA_DIR or SVC_DATABASE_URL to where the service keeps it; svc-server start makes it.',
-  });
-}
-
 /**
- * Holds the database for one server. The operating system lets go of the lock when the process ends,
- * however it ends.
+ * Locks the database for one server. The operating system releases the lock when the process ends, however it ends.
  *
  * @throws SvcError `database_locked` while another process holds it.
  */
@@ -72,17 +58,14 @@ export function lockDatabase(path: string): { release(): void } {
   return { release: () => lock.close() };
 }
 
-/** Index pages of a large database that a batch of 1024 leaves touches. */
-const CACHE_KIB = 65_536;
-
 export function openWriter(path: string): Database.Database {
   const db = new Database(path, { timeout: BUSY_TIMEOUT_MS });
   try {
     db.pragma('journal_mode = WAL');
-    // A commit is durable when its log is flushed (log-file.ts), which SQLite would do on the event loop.
+    // `FULL` would flush on the event loop. Group commit flushes the log instead (`openLogFile`).
     db.pragma('synchronous = NORMAL');
     db.pragma('foreign_keys = ON');
-    // What is deleted is overwritten with zeros, not only left out.
+    // Overwrite deleted content with zeros.
     db.pragma('secure_delete = ON');
     db.pragma(`journal_size_limit = ${WAL_SIZE_LIMIT}`);
     db.pragma(`cache_size = -${CACHE_KIB}`);
@@ -109,37 +92,37 @@ export function openReader(path: string): Database.Database {
   return db;
 }
 
-/** What the parts of the store share. */
+/** What the stores of the nouns share. */
 export interface Access {
   /** Only for statements that run inside `write`. */
   writer: Database.Database;
-  /** Only for statements that run inside `read`; sees what was committed and is durable. */
+  /** Only for statements that run inside `read`. It sees durable commits only. */
   reader: Database.Database;
   clock: Clock;
   /** See `GroupCommit.write`. */
   write<T>(work: () => T): Promise<T>;
-  /** See `LogPurge.purge`; belongs after the commit of what erases. */
+  /** See `LogPurge.purge`. Call it after the commit of an erasure. */
   purgeLog(): Promise<void>;
-  /** See `LogPurge.join`; for what found nothing left to erase. */
+  /** See `LogPurge.join`. Call it after a repeated erasure that found nothing left to erase. */
   joinLogPurge(): Promise<void>;
-  /** Rejects with `storage_unavailable` when the database cannot be read. */
+  /** Runs a query. Rejects with `storage_unavailable` if the database cannot be read. */
   read<T>(query: () => T): Promise<T>;
-  /** The same at once, for what must not let anything happen in between. */
+  /** As `read`, but synchronous: nothing else runs between the query and the use of its result. */
   readNow<T>(query: () => T): T;
 }
 
-export type DatabaseErrorKind =
-  /** Another process holds the write lock; the same attempt can succeed later. */
+type DatabaseErrorKind =
+  /** Another process holds the write lock. A retry can succeed. */
   | 'busy'
   /** No room on the disk. */
   | 'full'
-  /** Disk or file cannot be trusted any more; the process should end. */
+  /** Disk or file can no longer be trusted. The process should end. */
   | 'fatal'
-  /** A rule of the schema was broken: a bug in this process. */
+  /** A constraint of the schema was violated: a bug in this process. */
   | 'constraint'
   | 'other';
 
-/** What an error of SQLite means, or null when it is none of SQLite's. */
+/** Classifies an error of SQLite. `null` if it is no error of SQLite. */
 export function databaseErrorKind(error: unknown): DatabaseErrorKind | null {
   if (!(error instanceof Database.SqliteError)) return null;
   const { code } = error;
@@ -148,4 +131,22 @@ export function databaseErrorKind(error: unknown): DatabaseErrorKind | null {
   if (/^SQLITE_(IOERR|CORRUPT|NOTADB)/.test(code)) return 'fatal';
   if (code.startsWith('SQLITE_CONSTRAINT')) return 'constraint';
   return 'other';
+}
+
+/** Whether the path exists. @throws SvcError `database_unusable`, for circular links for example. */
+function isThere(path: string): boolean {
+  try {
+    return statSync(path, { throwIfNoEntry: false }) !== undefined;
+  } catch (error) {
+    throw new SvcError('database_unusable', `The path ${path} cannot be followed.`, {
+      hint: 'Check its links, and who may read its folders.',
+      cause: error,
+    });
+  }
+}
+
+function missing(path: string): SvcError {
+  return new SvcError('database_missing', `There is no database at ${path}.`, {
+    hint: 'Set SVC_DATA_DIR or SVC_DATABASE_URL to where the service keeps it; svc-server start makes it.',
+  });
 }

@@ -1,14 +1,16 @@
+// Watches free disk space, and flushes files, folders and the write-ahead log.
+
 import { closeSync, fdatasync, fdatasyncSync, fsyncSync, openSync } from 'node:fs';
 import { statfs } from 'node:fs/promises';
 import path from 'node:path';
 import type { Database } from 'better-sqlite3';
 
-/** How old a look at the disk may be. */
+/** The maximum age of a reading of the free space. */
 const MAX_AGE_MS = 1_000;
 
 /**
- * Tells whether the disk of the database has that many bytes free for a user without privileges; one look
- * a second at most. A disk that cannot be asked counts as roomy: the writes will tell.
+ * Answers whether the database's disk has at least `minFreeBytes` free for an unprivileged user. Reads the disk once a
+ * second at most. If reading fails, it answers true: a full disk then shows in failing writes.
  */
 export function watchDisk(
   databasePath: string,
@@ -16,25 +18,21 @@ export function watchDisk(
   freeBytes = freeBytesOf,
 ): () => Promise<boolean> {
   const folder = path.dirname(databasePath);
-  let look: { at: number; roomy: Promise<boolean> } | null = null;
+  let reading: { at: number; hasRoom: Promise<boolean> } | null = null;
   return () => {
     const now = performance.now();
-    if (look === null || now - look.at > MAX_AGE_MS) {
-      const roomy = freeBytes(folder).then(
+    if (reading === null || now - reading.at > MAX_AGE_MS) {
+      const hasRoom = freeBytes(folder).then(
         (free) => free >= minFreeBytes,
         () => true,
       );
-      look = { at: now, roomy };
+      reading = { at: now, hasRoom };
     }
-    return look.roomy;
+    return reading.hasRoom;
   };
 }
 
-async function freeBytesOf(folder: string): Promise<number> {
-  const { bavail, bsize } = await statfs(folder);
-  return bavail * bsize;
-}
-
+/** Flushes the file's content. */
 export function syncFile(file: string): void {
   const handle = openSync(file, 'r+');
   try {
@@ -46,16 +44,16 @@ export function syncFile(file: string): void {
 
 export interface LogFile {
   /**
-   * Resolves when all that was committed before the call is durable; the event loop goes on meanwhile. Rejects when
-   * nobody can say what is: disk or file cannot be trusted any more.
+   * Resolves when all commits before the call are durable. It does not block the event loop. If it rejects, it is
+   * unknown which commits are durable, and disk and file can no longer be trusted.
    */
   flush(): Promise<void>;
   close(): void;
 }
 
 /**
- * The write-ahead log of a database that is open: SQLite keeps the file as long as a connection is. Flushed here once:
- * a process that was killed may have left commits in it that are not durable yet.
+ * Opens the write-ahead log of an open database; SQLite keeps the file while a connection is open. Flushes it once,
+ * because a killed process may have left commits in it that are not durable yet.
  */
 export function openLogFile({ name }: Database): LogFile {
   const file = openSync(`${name}-wal`, 'r+');
@@ -67,4 +65,9 @@ export function openLogFile({ name }: Database): LogFile {
       }),
     close: () => closeSync(file),
   };
+}
+
+async function freeBytesOf(folder: string): Promise<number> {
+  const { bavail, bsize } = await statfs(folder);
+  return bavail * bsize;
 }

@@ -1,3 +1,5 @@
+// Commits concurrent writes as one group and flushes it off the event loop (group commit).
+
 import type { Database } from 'better-sqlite3';
 import { storageUnavailable } from '../../../ports/errors.ts';
 import { databaseErrorKind } from './connections.ts';
@@ -5,37 +7,37 @@ import type { LogFile } from './disk.ts';
 import type { ReadSnapshot } from './read-snapshot.ts';
 
 export interface GroupCommitOptions {
-  /** The write connection: WAL, `synchronous=NORMAL`, busy timeout 0. Nothing else may write on it. */
+  /** The write connection: WAL, `synchronous=NORMAL`, busy timeout 0. No other code may write on it. */
   db: Database;
-  /** Of `db`: a commit is durable when it is flushed. */
+  /** The write-ahead log of `db`. A commit is durable once the log is flushed. */
   log: LogFile;
-  /** Of the reads of this process, which see a commit when it is durable. */
+  /** The snapshot of this process's reads. They see a commit once it is durable. */
   snapshot: ReadSnapshot;
-  /** What a group has to wait for before it begins, asked while no read is held; null where nothing. */
+  /** Called before each group, while no read is pinned. The group waits for the promise; `null` if there is no wait. */
   beforeGroup?: (() => Promise<void> | null) | undefined;
-  /** Commits something that needs room on the disk; throws when there is none. */
+  /** Commits a write that needs disk space. Throws if there is none. */
   probeRoom: () => void;
-  /** Called once, when disk or file cannot be trusted any more. */
+  /** Called once, when disk or file can no longer be trusted. */
   onFatal: (error: Error) => void;
   /** Called when a commit is durable; `seconds` covers the work in it and the flush. */
   onCommit?: ((commit: { writes: number; seconds: number }) => void) | undefined;
-  /** How long a write waits for another process to let go of the lock, in ms. */
+  /** How long a write waits for another process's lock, in ms. Default: 5000. */
   busyLimitMs?: number;
-  /** How often a full disk is tried again, in ms. */
+  /** The interval of probes of a full disk, in ms. Default: 1000. */
   probeEveryMs?: number;
 }
 
 export interface GroupCommit {
   /**
-   * Runs `work` with others that arrived together, in one transaction and in one synchronous block.
-   * Resolves with its result once that transaction is durable. `work` MUST be synchronous; what it
-   * throws undoes its own changes alone and is what the promise rejects with. Rejects with
-   * `storage_unavailable` when the outcome of the whole group is unknown or undone.
+   * Runs `work` together with other writes, in one transaction and one synchronous block. Resolves with its result once
+   * the transaction is durable. `work` MUST be synchronous. If it throws, only its own changes are undone, and the
+   * promise rejects with its error. Rejects with `storage_unavailable` if the whole group was undone or its outcome is
+   * unknown.
    */
   write<T>(work: () => T): Promise<T>;
-  /** Resolves with the end of the flush that is under way; none begins before the next turn of the event loop. */
+  /** Resolves when the running flush ends; `null` if none runs. None starts before the next turn of the event loop. */
   readonly flushing: Promise<void> | null;
-  /** Refuses new writes and resolves when those accepted have been answered. */
+  /** Refuses new writes. Resolves when all accepted writes are answered. */
   drain(): Promise<void>;
 }
 
@@ -46,14 +48,14 @@ interface Job {
   arrivedAt: number;
 }
 
-/** Of a group that is committed. */
+/** A group that is committed and not flushed yet. */
 interface Committed {
   jobs: Job[];
   answers: (() => void)[];
   startedAt: number;
 }
 
-/** A group ends at whichever comes first, so that one block does not hold the event loop for long. */
+/** A group ends at the first of these limits, so that it does not hold the event loop for long. */
 const MAX_JOBS = 512;
 const MAX_BLOCK_MS = 8;
 
@@ -61,8 +63,28 @@ const BUSY_LIMIT_MS = 5_000;
 const BUSY_BACKOFF_MAX_MS = 100;
 const PROBE_EVERY_MS = 1_000;
 
+/** Time for deletions in one commit, so that they do not delay other writes. A single `work` may take longer. */
+const MS_PER_COMMIT = 5;
+
 export function startGroupCommit(options: GroupCommitOptions): GroupCommit {
   return new SqliteGroupCommit(options);
+}
+
+/**
+ * Repeats `work` inside a write until it returns false, `limit` is reached, or the time of a commit is used up.
+ * `work` returns whether it changed something. `done` counts those calls; `more` is true if there may be more to do.
+ */
+export function repeatInCommit(
+  limit: number,
+  work: () => boolean,
+): { done: number; more: boolean } {
+  const until = performance.now() + MS_PER_COMMIT;
+  for (let done = 0; done < limit; ) {
+    if (!work()) return { done, more: false };
+    done += 1;
+    if (performance.now() >= until) return { done, more: true };
+  }
+  return { done: limit, more: true };
 }
 
 class SqliteGroupCommit implements GroupCommit {
@@ -70,7 +92,7 @@ class SqliteGroupCommit implements GroupCommit {
   readonly #db: Database;
   readonly #sql: Record<'begin' | 'commit' | 'savepoint' | 'release' | 'undo', { run(): unknown }>;
   #queue: Job[] = [];
-  /** From the moment when a group is due until it is answered. */
+  /** True from the scheduling of a group until it is answered. */
   #underWay = false;
   #flushing: Promise<void> | null = null;
   #busyRetries = 0;
@@ -97,7 +119,7 @@ class SqliteGroupCommit implements GroupCommit {
     return new Promise<T>((resolve, reject) => {
       this.#queue.push({
         run: work,
-        // The result that comes back is what `work` returned.
+        // The result is what `work` returned, so it has the type T.
         resolve: (result) => resolve(result as T),
         reject,
         arrivedAt: performance.now(),
@@ -184,7 +206,7 @@ class SqliteGroupCommit implements GroupCommit {
     this.#goOn();
   }
 
-  /** What became of the commit is known after a restart; until then reads keep to what was there before it. */
+  /** The outcome is unknown until a restart. The snapshot stays, so reads see the state before the commit. */
   #loseFlush(jobs: Job[], error: unknown): void {
     this.#reject(jobs, error);
     this.#endWith(error);
@@ -192,7 +214,7 @@ class SqliteGroupCommit implements GroupCommit {
     this.#goOn();
   }
 
-  /** Runs one job in its savepoint. Throws only what undid, or must undo, the whole transaction. */
+  /** Runs one job in its savepoint. Throws only errors that undid, or must undo, the whole transaction. */
   #runJob(job: Job): () => void {
     this.#sql.savepoint.run();
     try {
@@ -212,7 +234,7 @@ class SqliteGroupCommit implements GroupCommit {
     }
   }
 
-  /** Nothing of the group is known to be durable. */
+  /** Undoes and rejects a group that did not commit. */
   #loseGroup(group: Job[], error: unknown): void {
     let worst = error;
     try {
@@ -221,7 +243,7 @@ class SqliteGroupCommit implements GroupCommit {
       worst = rollbackError;
     }
     this.#reject(group, error);
-    // A transaction that can neither be committed nor undone leaves the connection useless.
+    // If neither COMMIT nor ROLLBACK works, the connection is unusable.
     if (worst !== error || databaseErrorKind(error) === 'fatal') this.#endWith(worst);
     else if (databaseErrorKind(error) === 'full') this.#refuseUntilRoom();
     if (this.#refusal !== null) this.#refuseQueue();
@@ -291,24 +313,4 @@ class SqliteGroupCommit implements GroupCommit {
       ? storageUnavailable('The disk is full; writes are refused until there is room.')
       : storageUnavailable('The database cannot be written any more.');
   }
-}
-
-/** What deletes takes this long in one commit, so that it holds nobody up; one work may be more. */
-const MS_PER_COMMIT = 5;
-
-/**
- * Repeats `work` inside a write until it finds nothing to do, was done `limit` times, or the commit took long
- * enough; `work` answers whether it did something. `done` is how often it did; `more`: there may be more to do.
- */
-export function repeatInCommit(
-  limit: number,
-  work: () => boolean,
-): { done: number; more: boolean } {
-  const until = performance.now() + MS_PER_COMMIT;
-  for (let done = 0; done < limit; ) {
-    if (!work()) return { done, more: false };
-    done += 1;
-    if (performance.now() >= until) return { done, more: true };
-  }
-  return { done: limit, more: true };
 }

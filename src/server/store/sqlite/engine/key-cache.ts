@@ -1,34 +1,37 @@
+// Caches robots by the hashes of their keys, because the first read after a commit is slow.
+
 import type { Database } from 'better-sqlite3';
 import type { RobotCaller } from '../../../ports/robots.ts';
 import type { Access } from './connections.ts';
 
 type KeyOwner = Omit<RobotCaller, 'keyHash'>;
 
-/** The keys asked for last, some 300 bytes each; up to twice as many are kept. */
-const KEPT_KEYS = 20_000;
+/** Keys per generation, about 300 bytes each. There are two generations. */
+const KEYS_PER_GENERATION = 20_000;
 
 export interface RobotKeys {
-  /** Whose key has this hash: as it was found before, else by `find`, which asks the database as reads do. */
+  /** The robot whose key has this hash: from the cache, or from `find`, which reads the database. */
   ownerOf(keyHash: string, find: () => KeyOwner | undefined): KeyOwner | undefined;
-  /** Call when a commit is durable, before a read sees it. */
+  /** Forgets the keys that the commit ended. Call it when a commit is durable, before a read sees it. */
   onDurable(): void;
 }
 
 /**
- * Robots by the hashes of their keys, kept in memory: after each commit the pages of a read have to be fetched anew,
- * which takes longer than all else that authenticates a call.
+ * Caches robots by key hash. Each commit empties the page cache of the reading connection, and fetching the pages again
+ * takes longer than the rest of the authentication.
  *
- * What is kept is what a read would find. A trigger tells of each key that a statement of this process ends, and it is
- * forgotten once that is durable. A write of another process changes SQLite's data version, asked once in a turn of
- * the event loop: everything is forgotten, and nothing kept that a read found which may have begun before that.
+ * The cache holds what a read would find. A trigger reports each key that a statement of this process ends; the cache
+ * forgets it once that commit is durable. A write of another process changes SQLite's data version, which is read once
+ * per turn of the event loop: then the cache forgets everything, and keeps nothing from reads that may have begun
+ * before that write.
  */
 export function robotKeys({ writer, reader }: Pick<Access, 'writer' | 'reader'>): RobotKeys {
-  const owners = new KeptOwners();
+  const owners = new OwnerCache();
   const ended = watchEnds(writer);
   const dataVersion = writer.prepare<[], number>('PRAGMA data_version').pluck();
   let version: number | null = null;
   let isChecked = false;
-  /** Reads see at least what `version` stands for. */
+  /** True if reads see at least the state of `version`. */
   let isSeen = false;
 
   function checkVersion(): void {
@@ -49,25 +52,25 @@ export function robotKeys({ writer, reader }: Pick<Access, 'writer' | 'reader'>)
   return {
     ownerOf(keyHash, find) {
       checkVersion();
-      const kept = owners.get(keyHash);
-      if (kept !== undefined) return kept;
+      const cached = owners.get(keyHash);
+      if (cached !== undefined) return cached;
       const owner = find();
       if (owner !== undefined && isSeen) owners.keep(keyHash, owner);
       return owner;
     },
     onDurable() {
       for (const keyHash of ended.splice(0)) owners.delete(keyHash);
-      // No read has begun yet.
+      // The snapshot was just left, so the next read sees at least `version`.
       isSeen ||= version !== null;
     },
   };
 }
 
 /**
- * Two generations: a full one takes the place of the one before it. To forget the first of one map alone takes longer
- * than to look the key up, for the map walks over all that it forgot before.
+ * Two generations: a full young one replaces the old one. Deleting the oldest entry of a single map takes longer than
+ * the lookup of a key (16 µs), because the map walks over all entries deleted before.
  */
-class KeptOwners {
+class OwnerCache {
   #young = new Map<string, KeyOwner>();
   #old = new Map<string, KeyOwner>();
 
@@ -80,7 +83,7 @@ class KeptOwners {
   }
 
   keep(keyHash: string, owner: KeyOwner): void {
-    if (this.#young.size === KEPT_KEYS) {
+    if (this.#young.size === KEYS_PER_GENERATION) {
       this.#old = this.#young;
       this.#young = new Map();
     }
@@ -98,7 +101,7 @@ class KeptOwners {
   }
 }
 
-/** Null where SQLite cannot say: the read that follows tells why. */
+/** `null` on an error. The read that follows reports the same error. */
 function currentVersion(dataVersion: { get(): number | undefined }): number | null {
   try {
     return dataVersion.get() ?? null;
@@ -107,7 +110,7 @@ function currentVersion(dataVersion: { get(): number | undefined }): number | nu
   }
 }
 
-/** Hashes of keys that robots had before a statement of this connection, filled as it runs. */
+/** The hashes of the keys that statements of this connection end. The triggers append to it while a statement runs. */
 function watchEnds(writer: Database): string[] {
   const ended: string[] = [];
   writer.function('key_ended', (keyHash: unknown) => {

@@ -1,3 +1,5 @@
+// Empties the write-ahead log after an erasure, so that no erased content remains in it.
+
 import type { Database } from 'better-sqlite3';
 import type { Checkpoints } from './checkpoints.ts';
 import { databaseErrorKind } from './connections.ts';
@@ -6,22 +8,21 @@ import type { ReadSnapshot } from './read-snapshot.ts';
 
 export interface LogPurge {
   /**
-   * Writes the log back into the database and empties it, so that nothing that was erased before the call is
-   * left in it. Resolves after the first try; where another process reads an older state, as a backup does,
-   * tries go on until it has ended.
+   * Checkpoints the log and truncates it, so that it holds nothing that was erased before the call. Resolves after the
+   * first attempt. If another process reads an older state, as a backup does, attempts go on until that has ended.
    */
   purge(): Promise<void>;
-  /** Asks for no try of its own: resolves after the next one when one is due, at once otherwise. */
+  /** Resolves after the next attempt if one is due, at once otherwise. Starts no attempt of its own. */
   join(): Promise<void>;
-  /** What it did not come to is done at the next start. */
+  /** Ends all attempts. The next start purges the log. */
   stop(): void;
 }
 
-/** After a try nothing is tried for so many times as long as it took, so that writes get their time. */
-const REST = 4;
+/** After an attempt, the pause is this many times its duration, so that writes can proceed. */
+const PAUSE_FACTOR = 4;
 const RETRY_MS = 1_000;
 
-/** `onFatal` learns that disk or file cannot be trusted any more. */
+/** `onFatal` is called when disk or file can no longer be trusted. */
 export function startLogPurge({
   writer,
   group,
@@ -30,11 +31,11 @@ export function startLogPurge({
   onFatal,
 }: {
   writer: Database;
-  /** Of `writer`: what it flushes nobody may read. */
+  /** The group commit of `writer`. A purge waits for its flush, because no read may see commits before it ends. */
   group: Pick<GroupCommit, 'flushing'>;
-  /** Of this process, if there are any: one under way would keep the log from being emptied. */
+  /** The checkpoints of this process, if any. A running one would keep the log from being truncated. */
   checkpoints: Checkpoints | null;
-  /** A read of this process would keep it as well. */
+  /** The snapshot of this process. An open read would keep the log from being truncated too. */
   snapshot: ReadSnapshot;
   onFatal: (error: Error) => void;
 }): LogPurge {
@@ -59,7 +60,7 @@ export function startLogPurge({
     const startedAt = performance.now();
     const emptied = isEmptied();
     const endedAt = performance.now();
-    restUntil = endedAt + REST * (endedAt - startedAt);
+    restUntil = endedAt + PAUSE_FACTOR * (endedAt - startedAt);
     answerAll();
     if (!emptied) tryAt(endedAt + RETRY_MS);
   }

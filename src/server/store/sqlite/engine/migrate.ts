@@ -1,14 +1,15 @@
-/** Schema versions of an SQLite database: recognition, upgrade and the snapshot before it. */
+// Recognizes and upgrades the schema of a SQLite database, after a snapshot of it.
+
 import Database from 'better-sqlite3';
 import { SvcError } from '../../../../base/svc-error.ts';
 
-/** SQL that runs in a transaction of its own. */
+/** The SQL of one schema version. It runs in a transaction of its own. */
 export type Migration = string;
 
-export interface MigrateOptions {
+interface MigrateOptions {
   db: Database.Database;
   migrations: readonly Migration[];
-  /** Part of the snapshot's name, so that no snapshot overwrites another. `null` for a copy, which needs no snapshot. */
+  /** Part of the snapshot's name, so that names are unique. `null` for a copy, which needs no snapshot. */
   now: number | null;
 }
 
@@ -19,8 +20,8 @@ const APPLICATION_ID = 0x52535643;
 const DEVELOPMENT_ID = 0x52545041;
 
 /**
- * Brings the schema up to date, each migration in its own transaction. A database that holds data gets a verified
- * snapshot beside its file first. Needs exclusive access.
+ * Upgrades the schema, each migration in its own transaction. A database with data first gets a verified snapshot next
+ * to its file. Needs exclusive access.
  *
  * @throws SvcError `schema_too_new` when a newer version of the service wrote the database, `schema_too_old` when a
  *   development version did, `database_foreign` when another program did.
@@ -42,7 +43,7 @@ export function migrate({ db, migrations, now }: MigrateOptions): void {
 }
 
 /**
- * For a process that works beside a server and therefore must not migrate.
+ * Checks the schema for a process that runs next to a server and therefore must not migrate.
  *
  * @throws SvcError `schema_too_old`, `schema_too_new` or `database_foreign`.
  */
@@ -60,7 +61,7 @@ export function requireSchema(db: Database.Database, migrations: readonly Migrat
 }
 
 /**
- * For a copy that the next start can bring up to date.
+ * Checks the schema of a copy, which may be older: the next start migrates it.
  *
  * @throws SvcError `schema_too_new`, `schema_too_old` when a development version wrote it, or `database_foreign`.
  */

@@ -1,15 +1,17 @@
+// Counts calls against the rate limits, in memory.
+
 import type { Database } from 'better-sqlite3';
 import type { Clock } from '../../../../base/clock.ts';
 import { limits } from '../../../../protocol/limits.ts';
 import type { RateCount } from '../../../ports/rate-count.ts';
 import { type RateScope, rateCount, rateLimits } from '../../rows/sign-in.ts';
 
-/** Beyond it the oldest is forgotten: anybody can make up wallets. */
+/** Keys per scope. Beyond it the oldest counter is dropped, because anyone can invent wallets. */
 const MAX_KEYS = 200_000;
 
 /**
- * Counts calls in windows aligned to the minute of the clock. In memory; saved when the store closes,
- * so that a crash may reopen one window.
+ * Counts calls in windows aligned to full minutes of the clock. The counters are saved only when the store closes, so a
+ * crash resets the current window.
  */
 export class RateCounters {
   readonly #clock: Clock;
@@ -41,14 +43,14 @@ export class RateCounters {
     return rateCount(scope, { used: used + 1, allowed: true, now });
   }
 
-  /** What `count` would find, counting nothing. */
+  /** The state of the counter, without counting a call. */
   peek(scope: RateScope, key: string): RateCount {
     const now = this.#enterWindow();
     const used = this.#used[scope].get(key) ?? 0;
     return rateCount(scope, { used, allowed: true, now });
   }
 
-  /** Call inside a write. */
+  /** Saves the counters of the current window. Call it inside a write. */
   save(db: Database): void {
     this.#enterWindow();
     db.exec('DELETE FROM rate_counters');

@@ -1,18 +1,20 @@
+// Gives the reads of one turn of the event loop one shared snapshot, of durable commits only.
+
 import type { Database } from 'better-sqlite3';
 
 export interface ReadSnapshot {
-  /** Call before a read. */
+  /** Opens the snapshot if needed. Call it before each read. */
   enter(): void;
-  /** Call before a commit: reads go on seeing what is there now until `leave`. */
+  /** Pins the current state for reads until `leave`. Call it before a commit. */
   hold(): void;
-  /** Call when what was committed is durable, and before the log is emptied: the next read sees what is there then. */
+  /** Ends the snapshot; the next read sees the newest state. Call it when a commit is durable and before a purge. */
   leave(): void;
 }
 
 /**
- * The reads of one turn of the event loop share a transaction, and so see one state: to begin and end one takes the
- * system's locks, which costs more than most reads. What is not durable yet nobody may be told of: while a commit is
- * flushed, reads share the transaction that began before it.
+ * Reads of one turn share a transaction, because its begin and end take file locks, which cost more than most reads.
+ * While a commit is being flushed, reads keep the transaction from before it: a client must never see a write that a
+ * power failure could still undo.
  */
 export function readSnapshot(reader: Database): ReadSnapshot {
   const begin = reader.prepare('BEGIN');

@@ -1,3 +1,5 @@
+// Backs up a SQLite database to a verified file while a server runs.
+
 import { randomUUID } from 'node:crypto';
 import { closeSync, existsSync, linkSync, openSync, readdirSync, rmSync, statSync } from 'node:fs';
 import path from 'node:path';
@@ -10,19 +12,22 @@ import { requireOwnSchema } from '../engine/migrate.ts';
 import { migrations } from '../migrations.ts';
 import { refuseUnfinishedRestore } from './unfinished-restore.ts';
 
-export interface Backup {
+/** The end of the name of an unfinished copy. */
+const PARTIAL = /\.partial-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+
+interface Backup {
   bytes: number;
-  /** Paths of what backups that were killed had left. */
+  /** Paths of removed files that killed backups had left. */
   removed: string[];
 }
 
 /**
- * Writes what is committed in the database into a new file, which only its owner may read; works beside a
- * live server and holds up none of its writes. The name appears once the copy is verified and durable.
- * What backups that were killed have left in its folder goes first.
+ * Writes the committed state of the database into a new file that only its owner may read. It works next to a live
+ * server and delays none of its writes. The file appears under its name once the copy is verified and durable. Files
+ * that killed backups left in the folder are removed first.
  *
- * @throws SvcError `file_exists`; `database_missing`, `restore_unfinished`, `database_foreign` or
- *   `schema_too_new`; `backup_failed` when the copy is not sound.
+ * @throws SvcError `file_exists`; `database_missing`, `restore_unfinished`, `database_foreign` or `schema_too_new`;
+ *   `backup_failed` if the copy is damaged.
  */
 export function backupDatabase(databasePath: string, file: string): Backup {
   refuseExisting(file);
@@ -40,12 +45,12 @@ export function backupDatabase(databasePath: string, file: string): Backup {
   });
 }
 
-/** What is committed, in the write-ahead log too, into a new file that only its owner may read. */
+/** Copies the committed state, write-ahead log included, into a new file that only its owner may read. */
 export function copyDatabase(from: string, to: string): void {
   const db = new Database(from, { readonly: true, fileMustExist: true });
   try {
     requireOwnSchema(db, migrations);
-    // Made empty first: SQLite fills such a file and keeps its permissions.
+    // Create the file empty first: SQLite then fills it and keeps its permissions.
     closeSync(openSync(to, 'wx', 0o600));
     db.prepare('VACUUM INTO ?').run(to);
   } finally {
@@ -53,7 +58,7 @@ export function copyDatabase(from: string, to: string): void {
   }
 }
 
-/** Reads it back whole. */
+/** Checks the integrity of the whole copy. @throws SvcError `backup_failed` */
 export function verifyCopy(file: string): void {
   const copy = new Database(file, { readonly: true, fileMustExist: true });
   try {
@@ -65,7 +70,21 @@ export function verifyCopy(file: string): void {
   throw new SvcError('backup_failed', `The copy ${file} is not a sound database.`);
 }
 
-/** A link, unlike a renaming, never replaces what has come there meanwhile. */
+/**
+ * Runs `write` with the name of an unfinished copy next to `file`, and removes the copy afterwards. A lock, which the
+ * operating system releases, shows later backups whether the copy is still in use.
+ */
+export function withPartial<T>(file: string, write: (partial: string) => T): T {
+  const partial = `${file}.partial-${randomUUID()}`;
+  const lock = lockDatabase(partial);
+  try {
+    return write(partial);
+  } finally {
+    removeHeld(partial, lock);
+  }
+}
+
+/** Gives the copy its name with a link: unlike a rename, it never replaces a file that was created meanwhile. */
 function nameOnce(partial: string, file: string): void {
   try {
     linkSync(partial, file);
@@ -80,25 +99,8 @@ function refuseExisting(file: string): void {
   throw new SvcError('file_exists', `${file} exists already; a backup overwrites nothing.`);
 }
 
-/** Ends the name of a copy on its way to be a backup. */
-const PARTIAL = /\.partial-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
-
-/**
- * Runs `write` with a name beside `file` for a copy on its way, which is gone afterwards. A lock that the operating
- * system lets go of tells who comes later whether somebody is still at it.
- */
-export function withPartial<T>(file: string, write: (partial: string) => T): T {
-  const partial = `${file}.partial-${randomUUID()}`;
-  const lock = lockDatabase(partial);
-  try {
-    return write(partial);
-  } finally {
-    removeHeld(partial, lock);
-  }
-}
-
-/** Removes the copies beside `file` of backups that were killed, whatever they were to be called. Answers their paths. */
-export function removeLeftPartials(file: string): string[] {
+/** Removes unfinished copies of killed backups in the folder of `file`, whatever their names. Returns their paths. */
+function removeLeftPartials(file: string): string[] {
   const folder = path.dirname(file);
   const partials = readdirSync(folder).filter((name) => PARTIAL.test(name));
   return partials.map((name) => path.join(folder, name)).filter(removeIfLeft);
@@ -109,7 +111,7 @@ function removeIfLeft(partial: string): boolean {
   try {
     lock = lockDatabase(partial);
   } catch {
-    // Somebody is at it, or it is somebody else's: no reason to make no backup.
+    // It is in use, or belongs to another user. Neither prevents this backup.
     return false;
   }
   removeHeld(partial, lock);

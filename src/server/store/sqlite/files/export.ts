@@ -1,3 +1,5 @@
+// Reads a SQLite database for a move to PostgreSQL, and marks it as moved.
+
 import Database from 'better-sqlite3';
 import { SvcError } from '../../../../base/svc-error.ts';
 import {
@@ -12,19 +14,21 @@ import { requireSchema } from '../engine/migrate.ts';
 import { migrations } from '../migrations.ts';
 import { refuseUnfinishedRestore } from './unfinished-restore.ts';
 
-export interface SqliteExport {
+interface SqliteExport {
   /** All rows of a table in the order of its key, in pages. */
   pages(table: TransferTable, most: PageSize): Iterable<TransferRow[]>;
+  /** True if an earlier move to the same target marked the database. */
   readonly wasMarked: boolean;
-  /** From now on nothing opens the database but another try to move it there. Durable. */
+  /** Marks the database durably: from now on only another move to the same target opens it. */
   markExported(): void;
+  /** Removes the mark. */
   takeBackMark(): void;
   close(): void;
 }
 
 /**
- * A database that nobody else uses while it is read; `target` names where it goes, without a secret. One that was
- * marked before and did not arrive may be moved again, to the same place.
+ * Locks and opens a database for export. `target` names the PostgreSQL database without its password. A database that
+ * is already marked can be moved to the same target again.
  *
  * @throws SvcError `database_missing`, `database_locked` while a server runs, `database_moved`, `schema_too_old`,
  *   `schema_too_new`, `database_foreign`.

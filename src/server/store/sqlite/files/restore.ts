@@ -1,3 +1,5 @@
+// Restores a SQLite database from a backup and holds anchoring until it is reconciled.
+
 import { existsSync } from 'node:fs';
 import Database from 'better-sqlite3';
 import { SvcError } from '../../../../base/svc-error.ts';
@@ -9,22 +11,22 @@ import { migrations } from '../migrations.ts';
 import { copyDatabase, verifyCopy } from './backup.ts';
 import { declareReady, finishRestore, incomingCopy, removeCopy } from './unfinished-restore.ts';
 
-export interface RestoreOptions {
+interface RestoreOptions {
   databasePath: string;
-  /** The backup, or a database that was set aside, its write-ahead log beside it; it is only read. */
+  /** A backup, or a database that was set aside with its write-ahead log. It is only read. */
   file: string;
-  /** Sets a database that is there aside instead of refusing. */
+  /** Moves an existing database aside instead of refusing. */
   force: boolean;
   now: number;
 }
 
 /**
- * Puts a backup in the place of the database, its queue held: proofs that it shows as queued may have been
- * anchored after it was taken. Cut short, it has changed nothing yet, or the next start ends it. Answers
- * where the database before it went; null when there was none.
+ * Replaces the database by a backup and holds its queue: proofs that are queued in the backup may have been anchored
+ * since. A restore that is interrupted has either changed nothing, or the next start finishes it. Returns the path that
+ * the old database was moved to; `null` if there was none.
  *
- * @throws SvcError `database_locked` while a server runs, `database_exists` without `force`, and
- *   `database_foreign`, `schema_too_new` or `backup_failed` when the file is no sound backup.
+ * @throws SvcError `database_locked` while a server runs, `database_exists` without `force`, and `database_foreign`,
+ *   `schema_too_new` or `backup_failed` if the file is not a sound backup.
  */
 export function restoreDatabase({ databasePath, file, force, now }: RestoreOptions): string | null {
   if (!existsSync(file)) throw new SvcError('not_found', `There is no file ${file}.`);
@@ -38,7 +40,7 @@ export function restoreDatabase({ databasePath, file, force, now }: RestoreOptio
         hint: 'With --force it is set aside, not deleted.',
       });
     }
-    // The source too: copying makes its indexes anew, and would hide that one of them is damaged.
+    // Verify the source too: copying rebuilds the indexes and would hide a damaged one.
     verifyCopy(file);
     copyDatabase(file, copy);
     verifyCopy(copy);
@@ -51,7 +53,7 @@ export function restoreDatabase({ databasePath, file, force, now }: RestoreOptio
   }
 }
 
-/** Of the newest schema, its queue held, durable. */
+/** Migrates the copy, holds its queue and flushes it. */
 function makeReady(copy: string, now: number): void {
   const db = new Database(copy, { fileMustExist: true });
   try {

@@ -1,27 +1,29 @@
+// Finishes a restore, also one that was interrupted at any step.
+
 import { existsSync, readdirSync, renameSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import { syncFolderOf } from '../../../../base/durable-folder.ts';
 import { SvcError } from '../../../../base/svc-error.ts';
 
-/** Follows the database's name in that of a copy which is whole, durable and held; then comes a number. */
+/** The suffix of a copy that is complete, durable and held. A time in ms follows it. */
 const READY = '.restoring.';
 
-/** The copy on its way to be ready; a version before this one called it `.restoring`. */
+/** Suffixes of a copy that is not ready. Earlier versions used `.restoring`. */
 const NOT_READY = ['.incoming', '.restoring'] as const;
 
 export function incomingCopy(target: string): string {
   return `${target}${NOT_READY[0]}`;
 }
 
-/** From this renaming on a restore is ended, however it is cut short. */
+/** Renames the copy. From here on an interrupted restore is finished by the next start. */
 export function declareReady(target: string, now: number): void {
   renameSync(incomingCopy(target), `${target}${READY}${now}`);
 }
 
 /**
- * Puts a copy that is ready in the place of the database, also where a restore was cut short at any moment:
- * each step may have been done before. A copy that never became ready is removed. Only for who holds the
- * lock. Answers where the database before it is; null when there was none.
+ * Replaces the database by a copy that is ready. A crash can interrupt it anywhere, so each step may have been done
+ * before. A copy that is not ready is removed. The caller must hold the lock. Returns the path that the old database
+ * was moved to; `null` if there was none.
  */
 export function finishRestore(target: string): string | null {
   for (const suffix of NOT_READY) removeCopy(`${target}${suffix}`);
@@ -29,7 +31,7 @@ export function finishRestore(target: string): string | null {
   if (ready === null) return null;
   const aside = `${target}.replaced.${ready.slice(`${target}${READY}`.length)}`;
   syncFolderOf(target);
-  // The write-ahead log goes along: it belongs to that file and to no other.
+  // Move the write-ahead log too: it belongs to this file only.
   for (const suffix of ['', '-wal']) {
     if (existsSync(`${target}${suffix}`)) renameSync(`${target}${suffix}`, `${aside}${suffix}`);
   }
@@ -41,8 +43,8 @@ export function finishRestore(target: string): string | null {
 }
 
 /**
- * For a process that works beside a server and so must not finish it; asked before whether there is a
- * database, since for a moment of a restore there is none.
+ * Refuses an unfinished restore, for a process that runs next to a server and must not finish it. Call it before
+ * checking that the database exists: during a restore there is a moment without one.
  *
  * @throws SvcError `restore_unfinished`.
  */

@@ -1,3 +1,5 @@
+// Checks the invariants of a SQLite database.
+
 import type { Database } from 'better-sqlite3';
 import { hashOfEvidence, type LeafRow, violationsOfAttempt } from '../../invariants/evidence.ts';
 import { chargesFollowCost, ledgerNeverNegative, ledgerSumsEqualBalances } from './ledger.ts';
@@ -22,24 +24,24 @@ const computed: Record<string, Invariant> = {
   payloads_rebuild_from_leaves: payloadsRebuild,
 };
 
-/** How many violations of one invariant are told in full. */
-const MAX_TOLD = 20;
+/** Violations reported in full, per invariant. */
+const MAX_REPORTED = 20;
 
-/** Looks at one moment of the database; answers only the invariants that do not hold. */
+/** Checks one snapshot of the database. Returns only the violated invariants. */
 export function checkInvariants(db: Database): { invariant: string; violations: string[] }[] {
   const invariants = { ...computed, ...statedInvariants };
   return db.transaction(() =>
     Object.entries(invariants)
-      .map(([invariant, violationsIn]) => ({ invariant, violations: told(violationsIn(db)) }))
+      .map(([invariant, violationsIn]) => ({ invariant, violations: report(violationsIn(db)) }))
       .filter(({ violations }) => violations.length > 0),
   )();
 }
 
-function told(violations: Iterable<string>): string[] {
+function report(violations: Iterable<string>): string[] {
   const first: string[] = [];
   let more = 0;
   for (const violation of violations) {
-    if (first.length < MAX_TOLD) first.push(violation);
+    if (first.length < MAX_REPORTED) first.push(violation);
     else more += 1;
   }
   return more === 0 ? first : [...first, `and ${more} more`];
@@ -62,7 +64,7 @@ interface ProofRow {
   proof_hash: string;
 }
 
-export function* proofsMatchTheirHash(db: Database): Generator<string> {
+function* proofsMatchTheirHash(db: Database): Generator<string> {
   const proofs = db.prepare<[], ProofRow>(
     `SELECT p.task_id, p.sealed, k.key, c.proof_hash FROM proofs p
      JOIN proof_keys k ON k.id = p.key_id
@@ -74,8 +76,8 @@ export function* proofsMatchTheirHash(db: Database): Generator<string> {
   }
 }
 
-/** Leaves from what they bind, payload, root and paths from the leaves. */
-export function* payloadsRebuild(db: Database): Generator<string> {
+/** Recomputes leaves from task data, and payload, root and paths from leaves. Holds one attempt at a time. */
+function* payloadsRebuild(db: Database): Generator<string> {
   const leaves = db.prepare<[], LeafRow>(
     `SELECT l.attempt_id, l.leaf_index, l.leaf, l.path, l.settled_at, a.payload, a.root, a.leaf_count, l.task_id,
        t.robot_id, c.proof_hash, c.claim_hash

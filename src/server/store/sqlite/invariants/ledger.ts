@@ -1,3 +1,5 @@
+// Invariants of ledger and balances, computed in code: wei do not fit SQLite's integers.
+
 import type { Database } from 'better-sqlite3';
 import { type EndedReserveRow, wrongReturns } from '../../invariants/statements.ts';
 import { balanceStatement, toBalance } from '../account.ts';
@@ -13,22 +15,6 @@ interface RunningSum {
   entry: EntryRow;
   anchors: bigint;
   gasWei: bigint;
-}
-
-/** Every entry with the sum of its account up to it; the entries of an account follow each other. */
-function* runningSums(db: Database): Generator<RunningSum> {
-  const entries = db.prepare<[], EntryRow>(
-    'SELECT seq, wallet, anchors, gas_wei FROM ledger ORDER BY wallet, seq',
-  );
-  let wallet: string | undefined;
-  let anchors = 0n;
-  let gasWei = 0n;
-  for (const entry of entries.iterate()) {
-    if (entry.wallet !== wallet) [wallet, anchors, gasWei] = [entry.wallet, 0n, 0n];
-    anchors += BigInt(entry.anchors);
-    gasWei += BigInt(entry.gas_wei);
-    yield { entry, anchors, gasWei };
-  }
 }
 
 export function* ledgerSumsEqualBalances(db: Database): Generator<string> {
@@ -71,4 +57,20 @@ export function* chargesFollowCost(db: Database): Generator<string> {
      WHERE e.kind IN ('settle', 'release')`,
   );
   for (const row of ended.iterate()) yield* wrongReturns(row);
+}
+
+/** Yields each ledger entry with the account's sums up to it, ordered by account. */
+function* runningSums(db: Database): Generator<RunningSum> {
+  const entries = db.prepare<[], EntryRow>(
+    'SELECT seq, wallet, anchors, gas_wei FROM ledger ORDER BY wallet, seq',
+  );
+  let wallet: string | undefined;
+  let anchors = 0n;
+  let gasWei = 0n;
+  for (const entry of entries.iterate()) {
+    if (entry.wallet !== wallet) [wallet, anchors, gasWei] = [entry.wallet, 0n, 0n];
+    anchors += BigInt(entry.anchors);
+    gasWei += BigInt(entry.gas_wei);
+    yield { entry, anchors, gasWei };
+  }
 }

@@ -1,10 +1,12 @@
+// Invariants of a SQLite database as SQL statements.
+
 import type { Database } from 'better-sqlite3';
 import { statements } from '../../invariants/statements.ts';
 
-/** Answers its violations. Reads as it goes, so that memory does not grow with the database. */
+/** Yields violations. It reads row by row, so memory does not grow with the database. */
 export type Invariant = (db: Database) => Iterable<string>;
 
-/** Each statement selects the violations, one text each. */
+/** Invariants by name. Each statement selects the violations, one text per violation. */
 export const statedInvariants: Record<string, Invariant> = {
   ...Object.fromEntries(
     Object.entries(statements).map(([name, statement]) => [name, selecting(statement)]),

@@ -1,3 +1,5 @@
+// Invariants of statistics and telemetry roll-ups in a SQLite database.
+
 import type { Database } from 'better-sqlite3';
 import { stepMs } from '../../../ports/telemetry.ts';
 import { type RobotDay, startDay, violationsOfDay } from '../../invariants/telemetry.ts';
@@ -20,7 +22,7 @@ interface Spent {
   gasWei: bigint;
 }
 
-/** What the ledger says each account spent on each day (UTC). */
+/** Yields what each account spent per day (UTC), from the ledger. */
 function* spentByDay(db: Database): Generator<Spent> {
   const settled = db.prepare<[], SettledRow>(
     `SELECT e.wallet, e.at - e.at % 86400000 AS day, e.gas_wei AS returned, r.gas_wei AS reserved
@@ -53,8 +55,8 @@ export function* anchorDaysFollowLedger(db: Database): Generator<string> {
 }
 
 /**
- * Counts by hour stay when a robot goes, and its samples and events do not: an account's hour counts at
- * least what its robots still have.
+ * The hourly counts of an account cover at least the samples and events of its robots. They may be higher, because
+ * deleting a robot deletes its samples and events but not the counts.
  */
 export const activityCoversRobots: Invariant = (db) =>
   db
@@ -76,7 +78,7 @@ export const activityCoversRobots: Invariant = (db) =>
     .pluck()
     .iterate();
 
-/** What happens in a fleet happens in its account, and in no other fleet. */
+/** The counts of an account's fleets add up to at most those of the account. */
 export function* fleetsWithinAccounts(db: Database): Generator<string> {
   const hours = db.prepare<[], string>(
     `SELECT 'the fleets of ' || f.wallet || ' count more than it does in hour ' || a.at
@@ -99,7 +101,7 @@ interface FleetDayRow {
   account_gas_wei: string | null;
 }
 
-/** Amounts in wei do not fit SQLite's integers. */
+/** Sums wei in code: they do not fit SQLite's integers. */
 function* fleetDaysWithinAccounts(db: Database): Generator<string> {
   const days = db.prepare<[], FleetDayRow>(
     `SELECT f.wallet, d.at, sum(d.anchors) AS anchors, group_concat(d.gas_wei, ' ') AS gas_wei,
@@ -124,13 +126,13 @@ interface SampleRow {
   metrics: string;
 }
 
-/** Robots that are there; what others left behind is about to go. */
+/** Existing robots only. Retention is about to delete the rest. */
 const LIVE = 'robot_id IN (SELECT id FROM robots)';
 
-/** Begin of the day of an instant, before 1970 as well. */
+/** The start of the day that contains `at`, also before 1970. */
 const DAY_OF_AT = 'at - (at % 86400000 + 86400000) % 86400000';
 
-/** Both ways, beyond what retention has deleted. Holds one robot's day at a time. */
+/** Compares roll-ups and samples in both directions, except what retention deleted. Holds one robot's day at a time. */
 export function* rollupsFollowSamples(db: Database): Generator<string> {
   const namesOf = namesReader(db);
   const violationsOfDay = dayComparison(db);
@@ -168,7 +170,7 @@ function dayComparison(db: Database): (day: RobotDay) => Generator<string> {
   };
 }
 
-/** Of days without any sample, which the comparison of days does not see. */
+/** Yields roll-ups of days without samples, which the comparison by day does not visit. */
 function* rollupsWithoutSamples(db: Database): Generator<string> {
   const rows = db.prepare<[], string>(
     `SELECT 'the ' || r.resolution || ' ' || r.at || ' of robot ' || r.robot_id || ' has no samples'

@@ -1,3 +1,5 @@
+// Stores accounts: balances, the ledger behind them, and grants of credits.
+
 import type { AccountStore, Balance, CreditStore } from '../../ports/account.ts';
 import {
   type BalanceChange,
@@ -42,8 +44,8 @@ export function accountStore(access: Access): AccountStore {
   };
 }
 
-/** Of one grant id, whichever account it is for. */
-const takeTurn = sql('SELECT pg_advisory_xact_lock(hashtextextended($1, 0))');
+/** Serializes grants of the same id, whatever their account. */
+const lockGrantId = sql('SELECT pg_advisory_xact_lock(hashtextextended($1, 0))');
 const findGrant = sql(`SELECT wallet, anchors, gas_wei, note FROM ledger
   WHERE grant_id = $1 AND kind = 'grant'`);
 
@@ -51,7 +53,7 @@ export function creditStore(access: Access): CreditStore {
   return {
     grantCredits: (grant) =>
       access.write(async (tx) => {
-        await tx.rows(takeTurn, [grant.id]);
+        await tx.rows(lockGrantId, [grant.id]);
         const stored = await tx.first<GrantRow>(findGrant, [grant.id]);
         if (stored !== undefined) {
           requireSameGrant(stored, grant);
@@ -103,25 +105,25 @@ interface BalanceRow {
   gas_credit_wei: string;
 }
 
-/** Harmless when the account is open; answers whether it was new. Inside a write. */
+/** Opens the account unless it exists. Returns true if it is new. Call it inside a write. */
 export async function openAccount(tx: Queries, wallet: string, now: number): Promise<boolean> {
   return (await tx.run(open, [wallet, now])) > 0;
 }
 
-/** Nobody else moves its balance or its counts before this write ends. Inside a write. */
+/** Locks the account's balance and counts until this write ends. Call it inside a write. */
 export async function lockAccount(tx: Queries, wallet: string): Promise<void> {
   await tx.rows(lockAccounts, [[wallet]]);
 }
 
-export async function balanceOf(queries: Queries, wallet: string): Promise<Balance | null> {
+async function balanceOf(queries: Queries, wallet: string): Promise<Balance | null> {
   const row = await queries.first<BalanceRow>(readBalance, [wallet]);
   if (row === undefined) return null;
   return { wallet, anchorQuota: row.anchor_quota, gasCreditWei: BigInt(row.gas_credit_wei) };
 }
 
 /**
- * Appends the entries and moves each balance once, under locks that it takes in the order of wallets. Answers their
- * places in the ledger. Inside a write; a balance moves only together with its entry.
+ * Appends ledger entries and updates each balance once. Locks the accounts in the order of wallets. Returns the `seq`
+ * of each entry. Call it inside a write; balances and entries always change together.
  */
 export async function postEntries(tx: Queries, entries: readonly LedgerEntry[]): Promise<number[]> {
   if (entries.length === 0) return [];
@@ -150,7 +152,7 @@ export async function postEntries(tx: Queries, entries: readonly LedgerEntry[]):
   return rows.map(({ seq }) => seq);
 }
 
-/** Locks the accounts that reserved for these tasks, before the tasks themselves are. Inside a write. */
+/** Locks the accounts that reserved credits for the tasks. Call it inside a write, before locking the tasks. */
 export async function lockReserving(tx: Queries, taskIds: readonly string[]): Promise<void> {
   await tx.rows(lockAccountsOf, [taskIds]);
 }
@@ -164,7 +166,7 @@ function sums(entries: readonly LedgerEntry[]): BalanceChange[] {
   return [...changes.values()];
 }
 
-/** What the newest cycle of each task reserved, by task. It outlives the task. */
+/** The reservation of each task's newest cycle, by task id. It is still there after the task is deleted. */
 export async function reservationsOf(
   tx: Queries,
   taskIds: readonly string[],
@@ -181,7 +183,7 @@ export async function reservationsOf(
   );
 }
 
-/** Gives back what the newest cycle of each task reserved. Inside a write. */
+/** Returns the reservations of the tasks' newest cycles to the accounts. Call it inside a write. */
 export async function releaseReservations(
   tx: Queries,
   taskIds: readonly string[],

@@ -1,3 +1,5 @@
+// Stores anchor attempts: signing, fee bumps, broadcast and inclusion (steps 3 to 5 of anchoring).
+
 import { SvcError } from '../../../base/svc-error.ts';
 import type { Hex } from '../../../proof/bytes.ts';
 import type {
@@ -24,7 +26,7 @@ import { sql } from './engine/sql.ts';
 import type { Access } from './engine/transactions.ts';
 import { checkLease, requireLease } from './leases.ts';
 
-/** The condition is the index's own, or the index cannot serve it. */
+/** The condition of the index on open attempts: PostgreSQL uses the index for no other condition. */
 export const IS_OPEN = `(state IN ('signed', 'submitted', 'reorged')
   OR (state IN ('included', 'finalized') AND unsettled_leaves > 0))`;
 
@@ -36,28 +38,6 @@ const openAttempts = sql(`SELECT id, chain_id, sender, nonce, state, payload, le
 const variantsOf = sql(`SELECT attempt_id, ${VARIANT_COLUMNS} FROM variants
   WHERE attempt_id = ANY($1::uuid[]) ORDER BY seq`);
 
-/** What each of the senders has open, as `listOpenAttempts`; lowest nonce first. */
-export async function readOpenAttempts(
-  tx: Queries,
-  senders: readonly SenderKey[],
-): Promise<(SenderKey & { attempt: OpenAttempt })[]> {
-  const rows = await tx.rows<OpenAttemptRow & { chain_id: number; sender: string }>(openAttempts, [
-    senders.map(({ chainId }) => chainId),
-    senders.map(({ address }) => address),
-  ]);
-  const variants = new Map(rows.map(({ id }): [string, Variant[]] => [id, []]));
-  for (const row of await tx.rows<VariantRow & { attempt_id: string }>(variantsOf, [
-    [...variants.keys()],
-  ])) {
-    variants.get(row.attempt_id)?.push(toVariant(row));
-  }
-  return rows.map((row) => ({
-    chainId: row.chain_id,
-    address: row.sender,
-    attempt: toOpenAttempt(row, variants.get(row.id) ?? []),
-  }));
-}
-
 const highestNonce = sql(`SELECT greatest(
   (SELECT max(nonce) FROM attempts WHERE chain_id = $1 AND sender = $2),
   (SELECT max(nonce) FROM foreign_nonces WHERE chain_id = $1 AND sender = $2)) AS nonce`);
@@ -66,7 +46,7 @@ const insertAttempt = sql(`INSERT INTO attempts (id, chain_id, sender, nonce, st
   VALUES ($1, $2, $3, $4, 'signed', $5, $6, $7, $7, $8, $8)
   ON CONFLICT (chain_id, sender, nonce) DO NOTHING`);
 const sign = completionMove('sign');
-// In the order given: the tree is of that order. The paths follow from it, and come with the settlement.
+// In the given order, which the Merkle tree has. The paths follow from it; the settlement stores them.
 const submitLeaves = sql(`WITH
   given AS (
     SELECT * FROM unnest($2::uuid[], $3::text[]) WITH ORDINALITY AS g (task_id, leaf, place)
@@ -92,10 +72,14 @@ const include = sql(`UPDATE attempts SET state = $2, updated_at = $3, safe = fal
     mined_at = $8, gas_used = $9, effective_gas_price = $10, data_fee_wei = $11,
     cost_wei = coalesce(cost_wei, $12)
   WHERE id = $1`);
+const lock = sql(`SELECT id, state FROM attempts
+  WHERE id = ANY($1::uuid[]) AND chain_id = $2 AND sender = $3 ORDER BY id FOR NO KEY UPDATE`);
+const set = sql(`UPDATE attempts a SET state = m.state, updated_at = $3
+  FROM unnest($1::uuid[], $2::text[]) AS m (id, state) WHERE a.id = m.id`);
+
 const openSenders = sql(`SELECT chain_id, sender FROM attempts WHERE ${IS_OPEN}
   UNION SELECT chain_id, sender FROM attempts WHERE state = 'included'`);
 
-/** Steps 3 to 5 of anchoring: signed, sent, mined. */
 export function attemptStore(
   access: Access,
 ): Pick<
@@ -184,11 +168,47 @@ export function attemptStore(
   };
 }
 
+/** Moves attempts of the lease's sender to their next states. Throws, and so undoes the write, if a move is invalid. */
+export async function moveAttempts(
+  tx: Queries,
+  lease: Lease,
+  ids: readonly string[],
+  event: AttemptEvent,
+  now: number,
+): Promise<void> {
+  if (ids.length === 0) return;
+  const moved = (await nextStates(tx, lease, ids, event)).filter(({ isNew }) => isNew);
+  if (moved.length === 0) return;
+  await tx.run(set, [moved.map(({ id }) => id), moved.map(({ state }) => state), now]);
+}
+
+/** Reads the open attempts of the senders, as `listOpenAttempts` does; lowest nonce first. */
+export async function readOpenAttempts(
+  tx: Queries,
+  senders: readonly SenderKey[],
+): Promise<(SenderKey & { attempt: OpenAttempt })[]> {
+  const rows = await tx.rows<OpenAttemptRow & { chain_id: number; sender: string }>(openAttempts, [
+    senders.map(({ chainId }) => chainId),
+    senders.map(({ address }) => address),
+  ]);
+  const variants = new Map(rows.map(({ id }): [string, Variant[]] => [id, []]));
+  for (const row of await tx.rows<VariantRow & { attempt_id: string }>(variantsOf, [
+    [...variants.keys()],
+  ])) {
+    variants.get(row.attempt_id)?.push(toVariant(row));
+  }
+  return rows.map((row) => ({
+    chainId: row.chain_id,
+    address: row.sender,
+    attempt: toOpenAttempt(row, variants.get(row.id) ?? []),
+  }));
+}
+
 function senderOf({ chainId, sender }: Lease): SenderKey {
   return { chainId, address: sender };
 }
 
-/** The nonce after the highest ever committed, and after those known to be used elsewhere; null when none was. */
+/** The nonce after the highest one that is committed or known to be used elsewhere; `null` if there is none. */
 export async function readNextNonce(
   queries: Queries,
   { chainId, address }: SenderKey,
@@ -203,7 +223,7 @@ async function takeNonce(tx: Queries, lease: Lease, attempt: NewAttempt): Promis
   const next = await readNextNonce(tx, senderOf(lease));
   const isNext = next === null || next === nonce;
   const values = [id, chainId, sender, nonce, payload, root, leaves.length, now];
-  // Where it is taken, another commit under this very lease was first.
+  // If the insert finds the nonce taken, another commit under the same lease was first.
   if (isNext && (await tx.run(insertAttempt, values)) === 1) return;
   throw new SvcError(
     'nonce_conflict',
@@ -211,7 +231,7 @@ async function takeNonce(tx: Queries, lease: Lease, attempt: NewAttempt): Promis
   );
 }
 
-/** Moves the queued completions into the attempt, or throws `not_queued`. */
+/** Moves the queued completions into the attempt. @throws SvcError `not_queued` */
 async function moveLeaves(tx: Queries, { id, leaves, now }: NewAttempt): Promise<void> {
   const taskIds = leaves.map(({ taskId }) => taskId);
   const moved = await tx.run(submitLeaves, [id, taskIds, leaves.map(({ leaf }) => leaf), now]);
@@ -241,21 +261,16 @@ async function readNewestVariant(
   return { ...toVariant(row), seq: row.seq };
 }
 
-const lock = sql(`SELECT id, state FROM attempts
-  WHERE id = ANY($1::uuid[]) AND chain_id = $2 AND sender = $3 ORDER BY id FOR NO KEY UPDATE`);
-const set = sql(`UPDATE attempts a SET state = m.state, updated_at = $3
-  FROM unnest($1::uuid[], $2::text[]) AS m (id, state) WHERE a.id = m.id`);
-
 interface Moved {
   id: string;
   state: AttemptState;
 }
 
 /**
- * Locks attempts of the lease's sender and answers which states the table leads them to; throws outside of it.
- * Inside a write, after `requireLease`.
+ * Locks attempts of the lease's sender and returns their next states. Throws if a move is not allowed. Call it inside a
+ * write, after `requireLease`.
  */
-export async function nextStates(
+async function nextStates(
   tx: Queries,
   { chainId, sender }: Lease,
   ids: readonly string[],
@@ -267,18 +282,4 @@ export async function nextStates(
     const state = moveAttempt(from, event);
     return { id, state, isNew: state !== from };
   });
-}
-
-/** Moves attempts of the lease's sender by the table; throws, so that nothing is written, outside of it. */
-export async function moveAttempts(
-  tx: Queries,
-  lease: Lease,
-  ids: readonly string[],
-  event: AttemptEvent,
-  now: number,
-): Promise<void> {
-  if (ids.length === 0) return;
-  const moved = (await nextStates(tx, lease, ids, event)).filter(({ isNew }) => isNew);
-  if (moved.length === 0) return;
-  await tx.run(set, [moved.map(({ id }) => id), moved.map(({ state }) => state), now]);
 }

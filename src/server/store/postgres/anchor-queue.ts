@@ -1,3 +1,5 @@
+// Stores the queue of proofs that wait to be signed, and offers them to senders.
+
 import type { AnchorStore } from '../../ports/anchoring.ts';
 import { completionMove } from '../../rules/anchoring.ts';
 import { completionTopic, QUEUE_TOPIC, type Triggers } from '../notifications.ts';
@@ -8,13 +10,13 @@ import { sql } from './engine/sql.ts';
 import type { Access } from './engine/transactions.ts';
 import { requireLease } from './leases.ts';
 
-/** How long others leave alone what a sender was given to sign, in ms. One that dies holds it up for so long. */
+/** How long an offered proof is reserved for one sender, in ms. A sender that crashes delays it by this time. */
 const OFFER_MS = 5_000;
-/** A hint may be missed. */
+/** The poll interval: a notification may be lost. */
 const POLL_MS = 1_000;
 
-// An offer that a crash of the database loses is only made again.
-const needNotLast = sql('SET LOCAL synchronous_commit TO off');
+// If a crash of the database loses an offer, it is made again.
+const commitAsync = sql('SET LOCAL synchronous_commit TO off');
 const offer = sql(`WITH
   head AS (
     SELECT task_id FROM completions
@@ -29,7 +31,7 @@ const offer = sql(`WITH
 const findFree = sql(`SELECT FROM completions
   WHERE state = 'queued' AND offered_until <= instant_or($1) ORDER BY reserve_seq LIMIT 1`);
 const refuse = completionMove('refuse');
-// Nothing is released after signing: a proof of a later generation was signed before.
+// Only generation 0: a proof of a later generation was signed before, and a signed proof keeps its reservation.
 const fail = sql(`WITH refused AS (
     SELECT task_id FROM completions
     WHERE task_id = ANY($1::uuid[]) AND state IN ${refuse.from} AND generation = 0
@@ -38,7 +40,6 @@ const fail = sql(`WITH refused AS (
   UPDATE completions c SET state = ${refuse.to}, failure = $2, updated_at = $3
   FROM refused WHERE c.task_id = refused.task_id RETURNING c.task_id`);
 
-/** The proofs that wait to be signed. */
 export function queueStore(
   access: Access,
   { hints, triggers }: { hints: Hints; triggers: Triggers },
@@ -47,7 +48,7 @@ export function queueStore(
     listQueuedProofs: (lease, limit) =>
       access.write(async (tx) => {
         await requireLease(tx, access, lease);
-        await tx.run(needNotLast);
+        await tx.run(commitAsync);
         const rows = await tx.rows<QueuedRow>(offer, [lease.sender, access.instant(), limit]);
         return rows.map(toQueuedProof);
       }),
@@ -59,9 +60,9 @@ export function queueStore(
         signal.addEventListener('abort', end);
         const timer = setTimeout(end, POLL_MS);
         try {
-          // From before the look on, so that nothing queued meanwhile is missed.
+          // Subscribe before reading, so that no proof is missed.
           const woken = triggers.wait(QUEUE_TOPIC, look.signal);
-          // What another sender signs now is not worth a look.
+          // Proofs that are offered to another sender do not count.
           if ((await access.first(findFree, [access.instant()])) !== undefined) return;
           await woken;
         } finally {

@@ -1,3 +1,5 @@
+// Stores the chain's identity, the newest fee quote and the reasons for degraded anchoring.
+
 import { SvcError } from '../../../base/svc-error.ts';
 import type { Hex } from '../../../proof/bytes.ts';
 import type { AnchorStore } from '../../ports/anchoring.ts';
@@ -6,8 +8,6 @@ import { sql } from './engine/sql.ts';
 import type { Access } from './engine/transactions.ts';
 import { IS_OWNED, leaseLost, ownership } from './leases.ts';
 
-/** Of the newest fee quote; null until there was one. */
-
 interface StatusRow extends QuoteRow {
   degraded: string;
   updated_at: number;
@@ -15,6 +15,7 @@ interface StatusRow extends QuoteRow {
   sender_parked: number | null;
 }
 
+/** The columns of the newest fee quote; null until there is one. */
 export const QUOTE_COLUMNS = 'single_gas, base_fee_per_gas, max_priority_fee_per_gas, data_fee_wei';
 
 const bind = sql('INSERT INTO chain_identity VALUES (1, $1, $2) ON CONFLICT DO NOTHING');

@@ -1,3 +1,5 @@
+// Stores completions: queues a task's proof, reserves its credits and waits for the result.
+
 import { setTimeout as delay, setImmediate as nextTurn } from 'node:timers/promises';
 import type { CompletionStore, NewCompletion, QueueOutcome } from '../../ports/completions.ts';
 import { storageUnavailable } from '../../ports/errors.ts';
@@ -17,15 +19,18 @@ interface SituationRow extends QuoteRow {
   wallet: string;
   anchor_quota: number;
   gas_credit_wei: string;
-  /** Null where the robot has no such task. */
+  /** Null if the robot has no such task. */
   status: 'claimed' | 'verified' | null;
   /** Null before the first completion. */
   state: CompletionState | null;
   cycle: number | null;
 }
 
-/** Somebody else decided it each time in between. */
+/** Tries to queue a completion, each after a concurrent change. */
 const ATTEMPTS = 5;
+
+/** The poll interval: notifications can be lost, and there are none behind a pooler. */
+const POLL_MS = 1_000;
 
 const again = completionMove('try_again');
 
@@ -37,8 +42,8 @@ const readSituation = sql(`SELECT r.wallet, a.anchor_quota, a.gas_credit_wei, t.
   LEFT JOIN chain_status s ON true
   WHERE r.id = $1 AND r.key_hash = $2`);
 
-// All of it or nothing: each part is locked as it is now, and the ledger takes one reservation of a task and cycle,
-// so that of several instances one goes on.
+// Writes everything or nothing. Each part is checked again under its lock. Locks account, robot, task, in this order.
+// The ledger accepts one reservation per task and cycle, so only one of several instances succeeds.
 const queue = sql(`WITH account AS (
     SELECT wallet FROM accounts WHERE wallet = $4 AND anchor_quota >= 1 AND gas_credit_wei >= $5
     FOR UPDATE
@@ -73,6 +78,11 @@ const queue = sql(`WITH account AS (
     reserve_seq = excluded.reserve_seq, queued_at = excluded.queued_at,
     updated_at = excluded.updated_at, failure = NULL, offered_to = NULL, offered_until = 0`);
 
+// The tasks that are verified, failed or deleted.
+const selectOver = sql(`SELECT id FROM unnest($1::uuid[]) AS asked (id)
+  LEFT JOIN tasks t USING (id) LEFT JOIN completions c ON c.task_id = t.id
+  WHERE t.id IS NULL OR t.status = 'verified' OR c.state = 'failed'`);
+
 export function completionStore(
   access: Access,
   { hints, triggers }: { hints: Hints; triggers: Triggers },
@@ -91,7 +101,7 @@ export function completionStore(
   };
 }
 
-/** Null where what it went by had changed at the commit. */
+/** Decides and queues. `null` if the data changed between the decision and the write. */
 async function decide(access: Access, completion: NewCompletion): Promise<QueueOutcome | null> {
   const { taskId, robotId, keyHash } = completion;
   const found = await access.first<SituationRow>(readSituation, [robotId, keyHash, taskId]);
@@ -104,19 +114,20 @@ async function decide(access: Access, completion: NewCompletion): Promise<QueueO
     quote: toQuote(found),
   });
   if (!('task' in decision)) return decision;
-  if (decision.outcome !== 'queued') return inTheWay(access, taskId);
+  if (decision.outcome !== 'queued') return existingCompletion(access, taskId);
   const isQueued = await queueOnce(access, completion, found, decision.gasWei);
   return isQueued ? { outcome: 'queued' } : null;
 }
 
-async function inTheWay(access: Access, taskId: string): Promise<QueueOutcome | null> {
+/** The completion that prevents a new one. `null` if it failed or was deleted meanwhile. */
+async function existingCompletion(access: Access, taskId: string): Promise<QueueOutcome | null> {
   const task = await readTask(access, taskId);
   if (task?.status === 'verified') return { outcome: 'already_completed', task };
   if (task === null || task.completion === null || task.completion.state === 'failed') return null;
   return { outcome: 'completion_in_progress', task };
 }
 
-/** Stores the proof and takes its reservation, whose ledger entry orders the queue. */
+/** Stores the proof and reserves its credits. The ledger entry of the reservation orders the queue. */
 async function queueOnce(
   access: Access,
   { taskId, robotId, keyHash, proof, proofHash, claimHash, leaf, now }: NewCompletion,
@@ -141,16 +152,8 @@ async function queueOnce(
   return queued > 0;
 }
 
-/** Hints may be lost, and there are none behind a pooler. */
-const POLL_MS = 1_000;
-
-// Those that are included or failed, and those that are gone.
-const selectOver = sql(`SELECT id FROM unnest($1::uuid[]) AS asked (id)
-  LEFT JOIN tasks t USING (id) LEFT JOIN completions c ON c.task_id = t.id
-  WHERE t.id IS NULL OR t.status = 'verified' OR c.state = 'failed'`);
-
-/** Requests wait for what any instance does. However many do, one query looks for all of them. */
-export function completionWaits(
+/** Waits for completions that any instance decides. One query polls for all waiting requests. */
+function completionWaits(
   access: Access,
   triggers: Triggers,
 ): Pick<CompletionStore, 'waitForCompletion'> {
@@ -158,12 +161,12 @@ export function completionWaits(
   let polling = false;
   const isOver = overTogether(access);
 
-  /** Runs while somebody waits. */
+  /** Runs while there are waiting requests. */
   async function poll(): Promise<void> {
     for (;;) {
       await delay(POLL_MS, undefined, { ref: false });
       if (waits.size === 0) break;
-      // Who waits finds out at the next time.
+      // After a failed query the next poll tries again.
       const rows = await findOver(access, [...waits.keys()]).catch(() => []);
       for (const id of rows) triggers.wake(completionTopic(id));
     }
@@ -191,7 +194,7 @@ export function completionWaits(
       enter(taskId);
       try {
         while (!signal.aborted) {
-          // Before it looks, so that it misses nothing.
+          // Subscribe before reading, so that no change is missed.
           const woken = triggers.wait(completionTopic(taskId), over.signal);
           if (await isOver(taskId)) return;
           await woken;
@@ -205,7 +208,7 @@ export function completionWaits(
   };
 }
 
-/** Asks for all at once what is asked for in one turn of the event loop. */
+/** Combines the lookups of one turn of the event loop into one query. */
 function overTogether(access: Access): (taskId: string) => Promise<boolean> {
   let batched: { ids: Set<string>; over: Promise<ReadonlySet<string>> } | undefined;
 

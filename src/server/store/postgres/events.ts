@@ -1,11 +1,13 @@
+// Stores events of robots and lists them by filter.
+
 import type { EventFilter, EventStore, NewEvent } from '../../ports/events.ts';
 import { EVENT_COLUMNS, type EventRow, isSameEvent, toEvent } from '../rows/events.ts';
 import { plannedAnew, type Sql, sql } from './engine/sql.ts';
 import type { Access } from './engine/transactions.ts';
 import { hourOf } from './stats.ts';
 
-// No row where the robot or key is gone, one of nulls where the event was there. The hours, which other robots count in
-// too, are locked last.
+// No row if the robot or its key is gone; a row of nulls if the event exists. The hours are locked last, because other
+// robots count in them too.
 const insert = sql(`WITH
   robot AS MATERIALIZED (
     SELECT id, wallet, fleet_id FROM robots WHERE id = $1 AND key_hash = $2 FOR UPDATE
@@ -55,7 +57,7 @@ export function eventStore(access: Access): EventStore {
         ...wanted,
         robotId,
       ]);
-      // Of a robot without any, one row of nulls.
+      // A robot without events gives one row of nulls.
       if (rows.length === 0) return null;
       return rows.filter((row): row is EventRow => row.seq !== null).map(toEvent);
     },
@@ -68,7 +70,7 @@ async function createEvent(access: Access, event: NewEvent): ReturnType<EventSto
   if (row === undefined) return { outcome: 'key_revoked' };
   if (row.seq !== null) return { outcome: 'created', event: toEvent(row) };
   const stored = await access.first<EventRow>(find, [robotId, id]);
-  // It was so old that it was deleted meanwhile.
+  // Retention deleted the stored event meanwhile.
   if (stored === undefined) return createEvent(access, event);
   if (!isSameEvent(stored, event)) return { outcome: 'id_conflict' };
   const found = await access.run(seen, [robotId, keyHash, createdAt]);
@@ -90,7 +92,7 @@ function toValues(event: NewEvent) {
   ];
 }
 
-/** By what a filter wants besides the robot, which is given from `$4` on; each has an index of these columns and seq. */
+/** Page statements by filter. The values of the filter start at `$4`. An index on these columns and seq serves each. */
 const pages = {
   all: pagesBy([]),
   type: pagesBy(['event_type']),
@@ -104,14 +106,14 @@ function kindOf({ severity, eventType }: EventFilter): keyof typeof pages {
 }
 
 /**
- * Put together by robot, so that the events of a deleted one are in no list from then on. No more robots than the page
- * has events can have one in it, those with the newest; the cost is that of the account's robots and of the page.
+ * Merges the robots' events, so a deleted robot's events disappear at once. Only as many robots as the page has events
+ * can contribute, those with the newest events. The cost depends on the number of robots and the page size.
  */
 function pagesBy(wanted: string[]): { ofAccount: Sql; ofRobot: Sql } {
   const values = wanted.map((_, i) => `$${4 + i}`);
   const columns = ['robot_id', ...wanted, 'seq'];
-  // As a range of rows: no other index has its order. With equal signs, that of all events by seq has it too, and a
-  // plan could walk through what all the others logged.
+  // A range of rows instead of equality: no other index has this order. With equality, the index on seq has the order
+  // too, and a plan could walk through the events of all other robots.
   const newest = (chosen: string, robot: string, limit: string) => {
     const ofRobot = [robot, ...values].join(', ');
     return `SELECT ${chosen} FROM events

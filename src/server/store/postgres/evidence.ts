@@ -1,3 +1,5 @@
+// Stores evidence: reads it, assembles bundles, and erases it.
+
 import type { Hex } from '../../../proof/bytes.ts';
 import type { EvidenceRecord, EvidenceStore } from '../../ports/evidence.ts';
 import { openProof } from '../rows/evidence.ts';
@@ -42,10 +44,12 @@ const eraseOldest = sql(`DELETE FROM proofs WHERE task_id IN (
   FOR UPDATE SKIP LOCKED)`);
 
 /**
- * What is erased no query finds once the promise resolves. Where no query reaches, PostgreSQL keeps key and sealed
- * evidence for a while: in the files of the table until a vacuum has freed the rows (by itself once 50 rows and 2 % of
- * the table are erased) and others have taken their place, which only `VACUUM FULL proofs` forces; in the write-ahead
- * log until its files are recycled; and in replicas, archives and backups of before as long as those are kept.
+ * No query finds erased evidence once the promise resolves. Outside of queries, PostgreSQL keeps the key and the sealed
+ * evidence for a while:
+ * - in the table's files, until a vacuum frees the rows (autovacuum runs once 50 rows and 2 % of the table are erased)
+ *   and new rows overwrite them, which only `VACUUM FULL proofs` forces;
+ * - in the write-ahead log, until its files are recycled;
+ * - in replicas, archives and earlier backups, as long as those are kept.
  */
 export function evidenceStore(access: Access): EvidenceStore {
   return {

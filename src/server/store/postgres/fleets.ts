@@ -1,3 +1,5 @@
+// Stores fleets: creation, order, changes and deletion, which ungroups their robots.
+
 import type { FleetStore } from '../../ports/fleets.ts';
 import { hasRoomForFleet, nextSortOrder, reorderedFleets } from '../../rules/fleets.ts';
 import { FLEET_COLUMNS, type FleetRow, toFleet } from '../rows/fleets.ts';
@@ -5,7 +7,7 @@ import { lockAccount } from './account.ts';
 import { NO_UUID, sql } from './engine/sql.ts';
 import type { Access } from './engine/transactions.ts';
 
-// A call that waited for the account's lock reads the count of after the wait.
+// The count is in the locked row, so a call that waited for the lock reads it after the wait.
 const countFleets = sql('SELECT fleet_count FROM accounts WHERE wallet = $1 FOR NO KEY UPDATE');
 const highest = sql('SELECT max(sort_order) AS sort_order FROM fleets WHERE wallet = $1');
 const create = sql(`INSERT INTO fleets (id, wallet, name, description, location, shift, tags,
@@ -89,7 +91,7 @@ export function fleetStore(access: Access): FleetStore {
 
     reorderFleets: (wallet, ids, now) =>
       access.write(async (tx) => {
-        // No fleet is added meanwhile, and none of them changes.
+        // The locks keep fleets from being added or changed until the commit.
         await lockAccount(tx, wallet);
         const rows = await tx.rows<{ id: string }>(takeAll, [wallet]);
         const order = reorderedFleets(

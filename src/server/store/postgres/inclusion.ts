@@ -1,3 +1,5 @@
+// Stores the inclusion of attempts: safe, final or reorganized out (step 7 of anchoring).
+
 import type { AnchorStore, Lease } from '../../ports/anchoring.ts';
 import { type IncludedRow, type MinedRow, toIncluded } from '../rows/anchoring.ts';
 import { moveAttempts, readNextNonce } from './anchor-attempts.ts';
@@ -21,7 +23,6 @@ const ownUse = sql(`SELECT FROM attempts
   WHERE chain_id = $1 AND sender = $2 AND nonce = $3 AND state <> 'dead'`);
 const setSafe = sql('UPDATE attempts SET safe = $2, updated_at = $3 WHERE id = ANY($1::uuid[])');
 
-/** Step 7 of anchoring: from the block on until it is final, or another stands in its place. */
 export function inclusionStore(
   access: Access,
 ): Pick<

@@ -1,3 +1,5 @@
+// Stores the leases of anchoring accounts, and the hold on anchoring after a restore.
+
 import { SvcError } from '../../../base/svc-error.ts';
 import type { AnchorStore, Lease } from '../../ports/anchoring.ts';
 import type { SenderKey } from '../../ports/operations.ts';
@@ -6,21 +8,21 @@ import type { Queries } from './engine/connections.ts';
 import { type SqlValue, sql } from './engine/sql.ts';
 import type { Access } from './engine/transactions.ts';
 
-/** The row of a lease that is owned now; its values are those of `ownership`. */
+/** Condition: the lease is owned now. Its values come from `ownership`. */
 export const IS_OWNED = `chain_id = $1 AND address = $2 AND holder = $3 AND fence = $4
   AND expires_at > instant_or($5)`;
 
 const owned = sql(`SELECT FROM leases WHERE ${IS_OWNED}`);
-// Shared, so that the writes of one holder run beside each other, and a takeover waits until they are committed.
+// FOR SHARE: writes of one holder run concurrently, and a takeover waits until they are committed.
 const lockOwned = sql(`SELECT FROM leases WHERE ${IS_OWNED} FOR SHARE`);
 const addresses = sql('SELECT DISTINCT address FROM leases ORDER BY address');
-/** `goesBefore` of `$3` and the holder of the lease `l`. */
+/** The rule `goesBefore`, for `$3` and the holder of the lease `l`. */
 const GOES_BEFORE = `(starts_with(l.holder, '${FOLLOWER}') AND NOT starts_with($3, '${FOLLOWER}'))`;
 const peek = sql(`SELECT holder IS NOT NULL AND holder <> $3 AND expires_at > instant_or($4)
     AND NOT ${GOES_BEFORE} AS taken
   FROM leases l WHERE chain_id = $1 AND address = $2`);
-// Whoever ends all leases takes the table for itself (hold.ts): it waits for this, or this sees the hold.
-const announce = sql('LOCK TABLE leases IN ROW EXCLUSIVE MODE');
+// Conflicts with the lock of `holdQueue`: that one waits for this lease to be taken, or this transaction sees the hold.
+const lockAgainstHold = sql('LOCK TABLE leases IN ROW EXCLUSIVE MODE');
 const take = sql(`INSERT INTO leases AS l (chain_id, address, holder, fence, expires_at)
   VALUES ($1, $2, $3, 1, instant_or($5) + $4)
   ON CONFLICT (chain_id, address) DO UPDATE SET holder = excluded.holder,
@@ -34,7 +36,27 @@ const take = sql(`INSERT INTO leases AS l (chain_id, address, holder, fence, exp
 const extend = sql(`UPDATE leases SET expires_at = instant_or($5) + $6 WHERE ${IS_OWNED}`);
 const giveUp = sql(`UPDATE leases SET holder = NULL, expires_at = 0 WHERE ${IS_OWNED}`);
 
-/** `$1` to `$5` of `IS_OWNED`. */
+/** The reason for degraded anchoring while senders are held. */
+const REASON = 'restored';
+
+const held = sql(`SELECT FROM restoration WHERE id = 1 AND NOT EXISTS
+  (SELECT FROM reconciled_senders WHERE chain_id = $1 AND address = $2)`);
+/** Locks all leases: waits for the writes of all anchorers, and keeps new ones out. Call it inside a write. */
+export const takeLeases = sql('LOCK TABLE leases IN EXCLUSIVE MODE');
+const begin = sql(`INSERT INTO restoration VALUES (1, $1)
+  ON CONFLICT (id) DO UPDATE SET restored_at = excluded.restored_at`);
+const forgetReconciled = sql('DELETE FROM reconciled_senders');
+const endLeases = sql('UPDATE leases SET holder = NULL, expires_at = 0');
+const lockRestoration = sql('SELECT FROM restoration WHERE id = 1 FOR SHARE');
+const reconcile = sql(`INSERT INTO reconciled_senders
+  SELECT DISTINCT chain_id, address, $3::bigint
+  FROM unnest($1::bigint[], $2::text[]) AS s (chain_id, address) ORDER BY chain_id, address
+  ON CONFLICT (chain_id, address) DO UPDATE SET reconciled_at = excluded.reconciled_at`);
+const saveReasons = sql(`INSERT INTO chain_status AS s (id, degraded, updated_at) VALUES (1, $1, $2)
+  ON CONFLICT (id) DO UPDATE SET degraded = excluded.degraded, updated_at = excluded.updated_at
+  WHERE s.degraded <> excluded.degraded`);
+
+/** The values `$1` to `$5` of `IS_OWNED`. */
 export function ownership(
   { instant }: Pick<Access, 'instant'>,
   { chainId, sender, holder, fence }: Lease,
@@ -43,8 +65,8 @@ export function ownership(
 }
 
 /**
- * The first statement of every write of an anchorer: whoever takes the lease over waits for the commit, so that
- * nothing of the holder before becomes durable after the takeover.
+ * Checks and locks the lease. Every write of an anchorer starts with it: a takeover then waits for the commit, so no
+ * write of the former holder becomes durable after the takeover.
  *
  * @throws SvcError `lease_lost` unless holder and fence own the lease now.
  */
@@ -88,7 +110,7 @@ export function leaseStore(
     },
 
     async acquireLease({ chainId, address }, holder, ttlMs, now) {
-      // Without a lock: those who wait for a lease must not disturb its holder.
+      // Read without a lock first: instances that wait for a lease must not delay its holder.
       const found = await access.first<{ taken: boolean }>(peek, [
         chainId,
         address,
@@ -97,7 +119,7 @@ export function leaseStore(
       ]);
       if (found?.taken === true) return null;
       return access.write(async (tx) => {
-        await tx.run(announce);
+        await tx.run(lockAgainstHold);
         if (await isHeld(tx, { chainId, address })) {
           await showHold(tx, now);
           return null;
@@ -119,36 +141,11 @@ export function leaseStore(
   };
 }
 
-/*
- * A restored database may not know what was anchored after its backup, by whichever account. So every
- * sender is held, also one that comes later, until it was held against the chain itself. That is the one
- * reason that the chain status has of its own; senders keep theirs at their leases.
+/**
+ * Ends every lease and holds every sender, future ones too, until each is reconciled with the chain: a restored
+ * database may lack anchors made after its backup. The reason `restored` is in the chain status; all other reasons are
+ * in the senders' leases. Call it inside a write.
  */
-
-const REASON = 'restored';
-
-const held = sql(`SELECT FROM restoration WHERE id = 1 AND NOT EXISTS
-  (SELECT FROM reconciled_senders WHERE chain_id = $1 AND address = $2)`);
-/** Inside a write: waits for the writes of all anchorers and for leases being taken, and keeps others out. */
-export const takeLeases = sql('LOCK TABLE leases IN EXCLUSIVE MODE');
-const begin = sql(`INSERT INTO restoration VALUES (1, $1)
-  ON CONFLICT (id) DO UPDATE SET restored_at = excluded.restored_at`);
-const forgetReconciled = sql('DELETE FROM reconciled_senders');
-const endLeases = sql('UPDATE leases SET holder = NULL, expires_at = 0');
-const lockRestoration = sql('SELECT FROM restoration WHERE id = 1 FOR SHARE');
-const reconcile = sql(`INSERT INTO reconciled_senders
-  SELECT DISTINCT chain_id, address, $3::bigint
-  FROM unnest($1::bigint[], $2::text[]) AS s (chain_id, address) ORDER BY chain_id, address
-  ON CONFLICT (chain_id, address) DO UPDATE SET reconciled_at = excluded.reconciled_at`);
-const saveReasons = sql(`INSERT INTO chain_status AS s (id, degraded, updated_at) VALUES (1, $1, $2)
-  ON CONFLICT (id) DO UPDATE SET degraded = excluded.degraded, updated_at = excluded.updated_at
-  WHERE s.degraded <> excluded.degraded`);
-
-export async function isHeld(tx: Queries, { chainId, address }: SenderKey): Promise<boolean> {
-  return (await tx.first(held, [chainId, address])) !== undefined;
-}
-
-/** Ends every lease and holds every sender. Inside a write. */
 export async function holdQueue(tx: Queries, now: number): Promise<void> {
   await tx.run(takeLeases);
   await tx.run(begin, [now]);
@@ -157,12 +154,7 @@ export async function holdQueue(tx: Queries, now: number): Promise<void> {
   await showHold(tx, now);
 }
 
-/** Inside a write. */
-export async function showHold(tx: Queries, now: number): Promise<void> {
-  await tx.run(saveReasons, [JSON.stringify([REASON]), now]);
-}
-
-/** Inside a write. */
+/** Marks the senders as reconciled. Call it inside a write. */
 export async function liftHold(
   tx: Queries,
   senders: readonly SenderKey[],
@@ -172,4 +164,13 @@ export async function liftHold(
   const chainIds = senders.map(({ chainId }) => chainId);
   await tx.run(reconcile, [chainIds, senders.map(({ address }) => address), now]);
   await tx.run(saveReasons, ['[]', now]);
+}
+
+async function isHeld(tx: Queries, { chainId, address }: SenderKey): Promise<boolean> {
+  return (await tx.first(held, [chainId, address])) !== undefined;
+}
+
+/** Call it inside a write. */
+async function showHold(tx: Queries, now: number): Promise<void> {
+  await tx.run(saveReasons, [JSON.stringify([REASON]), now]);
 }

@@ -1,4 +1,5 @@
-/** The PostgreSQL schema, one migration per released version. */
+// The PostgreSQL schema, one migration per released version.
+
 import type { Migration } from './engine/migrate.ts';
 
 /**

@@ -1,3 +1,5 @@
+// Builds the PostgreSQL store: connects, migrates, starts the engine and combines the stores of all nouns.
+
 import { singleFlight } from '../../../base/single-flight.ts';
 import { limits } from '../../../protocol/limits.ts';
 import { storageUnavailable } from '../../ports/errors.ts';
@@ -38,26 +40,26 @@ import { taskListStore, taskStore } from './tasks.ts';
 import { telemetryStore } from './telemetry.ts';
 
 export interface PostgresStoreOptions extends ConnectionOptions {
-  /** True for a server: migrates if needed. False for a command beside it: no migration, nothing to listen on. */
+  /** True for a server, which migrates and listens. False for a command that runs next to a server. */
   serves: boolean;
-  /** As `Access.instant`; the database's clock unless a test has another. */
+  /** See `Access.instant`. Default: the database's clock. */
   instant?: Access['instant'];
   /**
-   * Called once, with `schema_too_new`, when a newer version has changed the schema so much that this one must not use
-   * it: `probe` finds that out. Everything is refused from then on; the process should end.
+   * Called once, with `schema_too_new`, when `probe` finds that a newer version made the schema incompatible. The store
+   * refuses everything from then on; the process should end.
    */
   onFatal?: ((error: Error) => void) | undefined;
-  /** Called after each commit; `seconds` covers the work in it. */
+  /** Called after each commit. `seconds` includes the work in it. */
   onCommit?: OnCommit | undefined;
   onPartitions?: OnPartitions | undefined;
-  /** How many challenges may be open; the protocol's limit unless a test wants fewer. */
+  /** The limit on open challenges. Default: the protocol's limit. */
   maxChallenges?: number;
 }
 
 const touchSchema = sql('UPDATE svc_schema SET version = version RETURNING version, works_from');
 
 /**
- * The store in one PostgreSQL database, 15 or later, which any number of instances share.
+ * Opens the store in one PostgreSQL database, version 15 or later, which any number of instances share.
  *
  * @throws SvcError `database_unusable`, `database_foreign`, `schema_too_new` or `schema_too_old`.
  */
@@ -139,7 +141,7 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
     ...replacedNonceStore(access, hints),
     ...operationsStore(access),
     checkInvariants: () => checkInvariants(access),
-    // They meet at one row: however many ask, one waits for it, and leaves the connections to others.
+    // All probes write the same row. Single flight keeps concurrent probes from occupying the connections.
     probe: singleFlight(probe),
     close: () => {
       closed ??= close();
@@ -149,8 +151,8 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
 }
 
 /**
- * Brings the database up to date, as a start does, without starting; also while instances of the version before
- * run. Answers the schema's version.
+ * Migrates the database, as a start does; instances of the previous version may be running. Returns the schema's
+ * version.
  *
  * @throws SvcError `database_unusable`, `schema_too_new`, `database_foreign`.
  */

@@ -1,3 +1,5 @@
+// Stores operations: the backlog, holds after a restore, and nonces used outside of this database.
+
 import { SvcError } from '../../../base/svc-error.ts';
 import type { OperationsStore, SenderKey } from '../../ports/operations.ts';
 import { IS_OPEN, readNextNonce, readOpenAttempts } from './anchor-attempts.ts';
@@ -51,7 +53,7 @@ interface SenderRow {
 
 export function operationsStore(access: Access): OperationsStore {
   return {
-    /** Always: the disk is the database's. Where it is full, every write is refused. */
+    /** Always true: the disk is the database server's. When it is full, every write is refused. */
     hasRoom: async () => true,
 
     async readBacklog() {
@@ -75,9 +77,9 @@ export function operationsStore(access: Access): OperationsStore {
       access.write(async (tx) => {
         await tx.run(takeLeases);
         const next = await readNextNonce(tx, sender);
-        const stray = uses.find(({ nonce }, i) => next === null || nonce !== next + i);
-        if (stray !== undefined) {
-          const message = `Nonce ${stray.nonce} does not follow the known ones.`;
+        const unexpected = uses.find(({ nonce }, i) => next === null || nonce !== next + i);
+        if (unexpected !== undefined) {
+          const message = `Nonce ${unexpected.nonce} does not follow the known ones.`;
           throw new SvcError('nonce_conflict', message);
         }
         await tx.run(addForeign, usesOf(sender, uses, now));
@@ -88,9 +90,9 @@ export function operationsStore(access: Access): OperationsStore {
         await tx.run(takeLeases);
         const rows = await tx.rows<{ nonce: number }>(addTaken, usesOf(sender, uses, now));
         const taken = new Set(rows.map(({ nonce }) => nonce));
-        const stray = uses.find(({ nonce }) => !taken.has(nonce));
-        if (stray === undefined) return;
-        throw new SvcError('nonce_conflict', `No attempt waits at nonce ${stray.nonce}.`);
+        const unexpected = uses.find(({ nonce }) => !taken.has(nonce));
+        if (unexpected === undefined) return;
+        throw new SvcError('nonce_conflict', `No attempt waits at nonce ${unexpected.nonce}.`);
       }),
 
     listSenders: () =>

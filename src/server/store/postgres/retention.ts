@@ -1,3 +1,5 @@
+// Stores retention: deletes old samples and events, and what deleted robots left behind.
+
 import { SvcError } from '../../../base/svc-error.ts';
 import type { RetentionStore } from '../../ports/retention.ts';
 import { beginOf } from '../rows/roll-ups.ts';
@@ -6,10 +8,15 @@ import { dropWeek, type Week, weekOf, weeksOf } from './engine/partitions.ts';
 import { NO_UUID, sql } from './engine/sql.ts';
 import type { Access } from './engine/transactions.ts';
 
-/** Robots looked at in one go, each by one descent of an index. */
+/** Robots checked per step, each with one descent of an index. */
 const ROBOTS_AT_ONCE = 100;
 
-/** The robots that have samples of a time, in order after one of them; each is found from the one before. */
+interface Step {
+  before: number;
+  limit: number;
+}
+
+/** The robots after `$1` that have samples of a time range, in order of ids (a loose index scan). */
 const robotsWithin = sql(`WITH RECURSIVE found (robot_id, place) AS (
     (SELECT robot_id, 1 FROM telemetry WHERE robot_id > $1 AND recorded_at >= $2 AND recorded_at < $3
      ORDER BY robot_id LIMIT 1)
@@ -20,7 +27,7 @@ const robotsWithin = sql(`WITH RECURSIVE found (robot_id, place) AS (
       ORDER BY robot_id LIMIT 1) AS next
     WHERE found.place < ${ROBOTS_AT_ONCE})
   SELECT robot_id FROM found ORDER BY robot_id`);
-// As above, with the oldest sample of each, until one is old enough. No partition after $3 is looked at.
+// The same, with the oldest sample of each robot, until one is old enough. Reads no partition after $3.
 const nextWithOld = sql(`WITH RECURSIVE looked (robot_id, oldest, place) AS (
     (SELECT robot_id, recorded_at, 1 FROM telemetry WHERE robot_id > $1 AND recorded_at < $3
      ORDER BY robot_id, recorded_at LIMIT 1)
@@ -49,7 +56,15 @@ const deleteOldEvents = sql(`DELETE FROM events WHERE seq IN (
   SELECT seq FROM (SELECT seq, created_at FROM events ORDER BY seq LIMIT $2) AS first
   WHERE created_at < $1)`);
 
-/** Whole weeks of samples are dropped, whatever their size; what else is old enough goes row by row. */
+const nextTrace = sql('SELECT robot_id FROM robot_traces ORDER BY robot_id LIMIT 1');
+const forget = sql('DELETE FROM robot_traces WHERE robot_id = $1');
+const deletions = ['telemetry_rollups', 'telemetry_names', 'telemetry_horizons', 'events'].map(
+  (table) =>
+    sql(`DELETE FROM ${table}
+      WHERE ctid = ANY (ARRAY(SELECT ctid FROM ${table} WHERE robot_id = $1 LIMIT $2))`),
+);
+
+/** Drops whole weeks of samples at once, whatever their size, and deletes all other old rows in small steps. */
 export function retentionStore(access: Access): RetentionStore {
   return {
     deleteSamples: (before, limit, cursor) => deleteSamples(access, { before, limit }, cursor),
@@ -61,12 +76,7 @@ export function retentionStore(access: Access): RetentionStore {
   };
 }
 
-interface Step {
-  before: number;
-  limit: number;
-}
-
-/** Of a cursor: the table of the week or `rows`, and the last robot that is done there. */
+/** Runs one step. A cursor names the table of a week, or `rows`, and the last robot that is done there. */
 async function deleteSamples(
   access: Access,
   step: Step,
@@ -82,7 +92,7 @@ async function deleteSamples(
   return deleteSamples(access, step, isDropped ? null : `rows ${NO_UUID}`);
 }
 
-/** Notes for its robots that the week is over and deletes its minutes. Answers null after the last of them. */
+/** Saves the horizons of the week's robots and deletes the minutes before. Returns `null` after the last robot. */
 async function takeFromWeek(
   access: Access,
   week: Week,
@@ -101,10 +111,10 @@ async function takeFromWeek(
   return robots.length === ROBOTS_AT_ONCE ? `${week.table} ${last}` : null;
 }
 
-/** False where somebody reads it for long: the next round tries again. */
+/** Drops the week. Returns false if a long query uses the table: the next round tries again. */
 async function dropUnlessInUse(access: Access, week: Week): Promise<boolean> {
   try {
-    await dropWeek(access, week, (tx) => noteAll(tx, week));
+    await dropWeek(access, week, (tx) => saveAllHorizons(tx, week));
     return true;
   } catch (error) {
     if (error instanceof SvcError) return false;
@@ -112,8 +122,8 @@ async function dropUnlessInUse(access: Access, week: Week): Promise<boolean> {
   }
 }
 
-/** Of robots whose first sample of the week came after they were looked at. */
-async function noteAll(tx: Queries, week: Week): Promise<void> {
+/** Saves the horizons of all the week's robots, also of those whose first sample of the week came later. */
+async function saveAllHorizons(tx: Queries, week: Week): Promise<void> {
   for (let place: string | undefined = NO_UUID; place !== undefined; ) {
     const rows: { robot_id: string }[] = await tx.rows(robotsWithin, [place, week.from, week.to]);
     const robots = rows.map(({ robot_id }) => robot_id);
@@ -122,7 +132,7 @@ async function noteAll(tx: Queries, week: Week): Promise<void> {
   }
 }
 
-/** Of the next robot after `place`. */
+/** Deletes old samples of the next robot after `place` that has any. Returns the next cursor. */
 async function deleteRows(access: Access, step: Step, place: string): Promise<string | null> {
   const { before } = step;
   const found = await access.first<{ robot_id: string; is_old: boolean }>(nextWithOld, [
@@ -137,7 +147,7 @@ async function deleteRows(access: Access, step: Step, place: string): Promise<st
   return `rows ${more ? place : robotId}`;
 }
 
-/** Answers whether there are more. Each minute had a sample, so at most one minute more goes than samples do. */
+/** Returns true if there may be more. Each minute had a sample, so at most `limit` + 1 minutes go. */
 async function deleteRowsOf(
   tx: Queries,
   robotId: string,
@@ -153,7 +163,7 @@ async function deleteRowsOf(
   return more;
 }
 
-/** Answers how many. */
+/** Deletes up to `limit` of the robot's oldest samples. Returns their number. */
 async function deleteOldest(
   tx: Queries,
   robotId: string,
@@ -168,14 +178,6 @@ async function deleteOldest(
   if (last === undefined) return 0;
   return tx.run(deleteUpTo, [robotId, last.recorded_at, last.id]);
 }
-
-const nextTrace = sql('SELECT robot_id FROM robot_traces ORDER BY robot_id LIMIT 1');
-const forget = sql('DELETE FROM robot_traces WHERE robot_id = $1');
-const deletions = ['telemetry_rollups', 'telemetry_names', 'telemetry_horizons', 'events'].map(
-  (table) =>
-    sql(`DELETE FROM ${table}
-      WHERE ctid = ANY (ARRAY(SELECT ctid FROM ${table} WHERE robot_id = $1 LIMIT $2))`),
-);
 
 async function deleteTraces(tx: Queries, limit: number): Promise<boolean> {
   const robot = await tx.first<{ robot_id: string }>(nextTrace);

@@ -1,3 +1,5 @@
+// Stores robots: creation, keys, fleet membership, last readings, and deletion with all their tasks.
+
 import { FairQueue } from '../../../base/fair-queue.ts';
 import type { RobotStore } from '../../ports/robots.ts';
 import type { CompletionState, TaskRecord } from '../../ports/tasks.ts';
@@ -17,7 +19,7 @@ const authenticate = sql(`WITH robot AS (SELECT id, wallet FROM robots WHERE key
   ${counting('robot', 'SELECT id::text AS key FROM robot')}
   SELECT robot.id, robot.wallet, call.now, counted.used
   FROM robot CROSS JOIN call LEFT JOIN counted ON true`);
-// A call that waited for the account's lock reads the count of after the wait.
+// The count is in the locked row, so a call that waited for the lock reads it after the wait.
 const countRobots = sql('SELECT robot_count FROM accounts WHERE wallet = $1 FOR NO KEY UPDATE');
 const create = sql(`INSERT INTO robots (id, wallet, name, description, key_hash, key_hint,
     created_at, updated_at)
@@ -28,7 +30,7 @@ const page = sql(`SELECT ${ROBOT_COLUMNS} FROM robots
 const setKey = sql(`UPDATE robots SET key_hash = $3, key_hint = $4, updated_at = $5
   WHERE id = $1 AND wallet = $2 RETURNING ${ROBOT_COLUMNS}`);
 
-// A fleet that is being deleted is waited for, and one that a robot enters is not deleted before that is seen.
+// FOR KEY SHARE waits for a deletion of the fleet, and a later deletion waits for this write and sees the robot.
 const patch = sql(`WITH fleet AS (
     SELECT id FROM fleets WHERE id = $7 AND wallet = $2 FOR KEY SHARE
   ), patched AS (
@@ -56,8 +58,54 @@ const assign = sql(`WITH fleet AS (
   SELECT $3 IS NULL OR EXISTS (SELECT FROM fleet) AS fleet_found, assigned.*
   FROM (VALUES (1)) AS once LEFT JOIN assigned ON true`);
 
-/** Of a robot that may enter a fleet; its `id` is null where it did not change. */
+/** A robot that may have changed its fleet. `id` is null if it did not change. */
 type MaybeMoved = { fleet_found: boolean } & (RobotRow | { id: null });
+
+/** Tasks deleted per commit at most, so that deleting a long history does not delay other writes. */
+const TASKS_PER_COMMIT = 100;
+
+const endKey = sql(`UPDATE robots SET key_hash = NULL, key_hint = NULL, updated_at = $3
+  WHERE id = $1 AND wallet = $2`);
+// Newest first, and claimed before verified: a queued task should go before it is signed, and it is rarely old.
+const takeTasks = sql(`SELECT id, status FROM tasks WHERE id IN (
+    SELECT id FROM tasks WHERE robot_id = $1 AND status = $2
+    ORDER BY created_at DESC, id DESC LIMIT ${TASKS_PER_COMMIT})
+  ORDER BY id FOR UPDATE`);
+const takeQueued = sql(`SELECT task_id, state FROM completions
+  WHERE task_id = ANY($1::uuid[]) AND state = 'queued' ORDER BY task_id FOR UPDATE`);
+const forget = sql(`WITH forgotten_receipts AS (
+    DELETE FROM receipts WHERE task_id = ANY($1::uuid[])
+  ), forgotten_proofs AS (
+    DELETE FROM proofs WHERE task_id = ANY($1::uuid[])
+  ), forgotten_completions AS (
+    DELETE FROM completions WHERE task_id = ANY($1::uuid[])
+  ), forgotten_tasks AS (
+    DELETE FROM tasks WHERE id = ANY($1::uuid[])
+  )
+  INSERT INTO tombstones (task_id, deleted_at) SELECT id, $2 FROM unnest($1::uuid[]) AS id`);
+const remove = sql('DELETE FROM robots WHERE id = $1');
+
+type TakenTask = Pick<TaskRecord, 'id' | 'status'>;
+
+/** New samples of a robot, received at `now`. */
+interface Heard {
+  robotId: string;
+  samples: readonly SampleRecord[];
+  now: number;
+}
+
+// If a reading is null, its time is null too. The comparison is then null, and the stored reading stays.
+const show = sql(`UPDATE robots SET
+    last_seen_at = greatest(last_seen_at, heard.at),
+    battery_pct = CASE WHEN heard.battery_at >= coalesce(robots.battery_at, heard.battery_at)
+      THEN heard.battery_pct ELSE robots.battery_pct END,
+    battery_at = greatest(robots.battery_at, heard.battery_at),
+    state = CASE WHEN heard.state_at >= coalesce(robots.state_at, heard.state_at)
+      THEN heard.state ELSE robots.state END,
+    state_at = greatest(robots.state_at, heard.state_at)
+  FROM unnest($1::uuid[], $2::bigint[], $3::double precision[], $4::bigint[], $5::text[],
+      $6::bigint[]) AS heard (robot_id, at, battery_pct, battery_at, state, state_at)
+  WHERE robots.id = heard.robot_id`);
 
 export function robotStore(access: Access): Omit<RobotStore, 'deleteRobot'> {
   const noteWindow = oldWindows(access);
@@ -98,6 +146,50 @@ export function robotStore(access: Access): Omit<RobotStore, 'deleteRobot'> {
 
     ...robotChanges(access),
   };
+}
+
+/** Deletes a robot and its tasks. Their leaves and ledger entries stay; they refer to the tasks by id. */
+export function robotDeletion(access: Access, hints: Hints): Pick<RobotStore, 'deleteRobot'> {
+  // One commit at a time among all deletions, so that they leave connections to other writes.
+  const queue = new FairQueue({ atOnce: 1 });
+
+  async function forgetAll(id: string, wallet: string, now: number): Promise<void> {
+    for (let more = true; more; ) {
+      const forgotten = await queue.run(wallet, () =>
+        access.write((tx) => deleteSome(tx, { id, wallet }, now)),
+      );
+      hints.tell(forgotten.map(completionTopic));
+      more = forgotten.length > 0;
+    }
+  }
+
+  return {
+    async deleteRobot(id, wallet, now) {
+      // The key ends now, however many deletions are queued before this one.
+      if ((await access.run(endKey, [id, wallet, now])) === 0) return false;
+      await forgetAll(id, wallet, now);
+      return true;
+    },
+  };
+}
+
+/**
+ * Updates the last-seen time, battery and state of robots from new samples (`TelemetryStore.recordSamples`). Call it
+ * inside a write that has locked the robots, with each robot once.
+ */
+export async function showNewest(tx: Queries, robots: readonly Heard[]): Promise<void> {
+  const batteries = robots.map(({ samples, now }) =>
+    newest(samples, now, ({ batteryPct }) => batteryPct),
+  );
+  const states = robots.map(({ samples, now }) => newest(samples, now, ({ state }) => state));
+  await tx.run(show, [
+    robots.map(({ robotId }) => robotId),
+    robots.map(({ now }) => now),
+    batteries.map((battery) => battery?.value ?? null),
+    batteries.map((battery) => battery?.at ?? null),
+    states.map((state) => state?.value ?? null),
+    states.map((state) => state?.at ?? null),
+  ]);
 }
 
 function robotChanges(
@@ -141,65 +233,14 @@ function robotChanges(
   };
 }
 
-/** What one commit forgets at most: a robot with a long history holds nobody up. */
-const TASKS_PER_COMMIT = 100;
-
-const endKey = sql(`UPDATE robots SET key_hash = NULL, key_hint = NULL, updated_at = $3
-  WHERE id = $1 AND wallet = $2`);
-// What waits to be signed is not verified yet, and rarely old.
-const takeTasks = sql(`SELECT id, status FROM tasks WHERE id IN (
-    SELECT id FROM tasks WHERE robot_id = $1 AND status = $2
-    ORDER BY created_at DESC, id DESC LIMIT ${TASKS_PER_COMMIT})
-  ORDER BY id FOR UPDATE`);
-const takeQueued = sql(`SELECT task_id, state FROM completions
-  WHERE task_id = ANY($1::uuid[]) AND state = 'queued' ORDER BY task_id FOR UPDATE`);
-const forget = sql(`WITH forgotten_receipts AS (
-    DELETE FROM receipts WHERE task_id = ANY($1::uuid[])
-  ), forgotten_proofs AS (
-    DELETE FROM proofs WHERE task_id = ANY($1::uuid[])
-  ), forgotten_completions AS (
-    DELETE FROM completions WHERE task_id = ANY($1::uuid[])
-  ), forgotten_tasks AS (
-    DELETE FROM tasks WHERE id = ANY($1::uuid[])
-  )
-  INSERT INTO tombstones (task_id, deleted_at) SELECT id, $2 FROM unnest($1::uuid[]) AS id`);
-const remove = sql('DELETE FROM robots WHERE id = $1');
-
-type TakenTask = Pick<TaskRecord, 'id' | 'status'>;
-
-/** A robot goes with its tasks; what was signed for them, and the ledger, know them by id and stay. */
-export function robotDeletion(access: Access, hints: Hints): Pick<RobotStore, 'deleteRobot'> {
-  // However many are deleted at once, they leave the connections to others.
-  const turns = new FairQueue({ atOnce: 1 });
-
-  async function forgetAll(id: string, wallet: string, now: number): Promise<void> {
-    for (let more = true; more; ) {
-      const forgotten = await turns.run(wallet, () =>
-        access.write((tx) => forgetSome(tx, { id, wallet }, now)),
-      );
-      hints.tell(forgotten.map(completionTopic));
-      more = forgotten.length > 0;
-    }
-  }
-
-  return {
-    async deleteRobot(id, wallet, now) {
-      // However many deletions are before this one, the key ends now.
-      if ((await access.run(endKey, [id, wallet, now])) === 0) return false;
-      await forgetAll(id, wallet, now);
-      return true;
-    },
-  };
-}
-
-/** Answers the tasks that it forgot; where there are none left it removes the robot. */
-async function forgetSome(
+/** Deletes up to `TASKS_PER_COMMIT` tasks and returns their ids. If no task is left, deletes the robot. */
+async function deleteSome(
   tx: Queries,
   { id, wallet }: { id: string; wallet: string },
   now: number,
 ): Promise<string[]> {
   await lockAccount(tx, wallet);
-  // Again: a new key may have come in between. No task comes after it.
+  // Again in each commit: the robot may have got a new key. Without a key it gets no new task.
   if ((await tx.run(endKey, [id, wallet, now])) === 0) return [];
   const claimed = await tx.rows<TakenTask>(takeTasks, [id, 'claimed']);
   const tasks =
@@ -221,43 +262,4 @@ async function forgetSome(
   );
   await tx.run(forget, [ids, now]);
   return ids;
-}
-
-/** New samples of a robot that was heard of at `now`. */
-interface Heard {
-  robotId: string;
-  samples: readonly SampleRecord[];
-  now: number;
-}
-
-// Where a reading is null, so is its time, and nothing is newer than that.
-const show = sql(`UPDATE robots SET
-    last_seen_at = greatest(last_seen_at, heard.at),
-    battery_pct = CASE WHEN heard.battery_at >= coalesce(robots.battery_at, heard.battery_at)
-      THEN heard.battery_pct ELSE robots.battery_pct END,
-    battery_at = greatest(robots.battery_at, heard.battery_at),
-    state = CASE WHEN heard.state_at >= coalesce(robots.state_at, heard.state_at)
-      THEN heard.state ELSE robots.state END,
-    state_at = greatest(robots.state_at, heard.state_at)
-  FROM unnest($1::uuid[], $2::bigint[], $3::double precision[], $4::bigint[], $5::text[],
-      $6::bigint[]) AS heard (robot_id, at, battery_pct, battery_at, state, state_at)
-  WHERE robots.id = heard.robot_id`);
-
-/**
- * Brings what robots show up to date with their new samples: `TelemetryStore.recordSamples`. Inside a write that holds
- * their rows; each robot once.
- */
-export async function showNewest(tx: Queries, robots: readonly Heard[]): Promise<void> {
-  const batteries = robots.map(({ samples, now }) =>
-    newest(samples, now, ({ batteryPct }) => batteryPct),
-  );
-  const states = robots.map(({ samples, now }) => newest(samples, now, ({ state }) => state));
-  await tx.run(show, [
-    robots.map(({ robotId }) => robotId),
-    robots.map(({ now }) => now),
-    batteries.map((battery) => battery?.value ?? null),
-    batteries.map((battery) => battery?.at ?? null),
-    states.map((state) => state?.value ?? null),
-    states.map((state) => state?.at ?? null),
-  ]);
 }

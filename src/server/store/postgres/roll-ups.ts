@@ -1,3 +1,5 @@
+// Stores telemetry roll-ups: aggregates of samples by minute, hour and day.
+
 import { startYielding } from '../../../base/cooperative-yield.ts';
 import type { Resolution } from '../../../protocol/telemetry.ts';
 import type { RobotOfAccount, Rollup, SampleRecord, TimeRange } from '../../ports/telemetry.ts';
@@ -30,7 +32,7 @@ interface NamesRow {
   names: string;
 }
 
-/** New samples of a robot, of which nothing is counted yet. */
+/** New samples of a robot, not aggregated yet. */
 interface RobotSamples {
   robotId: string;
   samples: readonly SampleRecord[];
@@ -62,8 +64,8 @@ const readRange = sql(`SELECT rollups.* FROM robots
   WHERE robots.id = $1 AND robots.wallet = $2 ORDER BY rollups.at`);
 
 /**
- * Adds new samples to the tallies of their minutes, hours and days, each read and written once. Inside a write that
- * holds the robots' rows: whoever changes roll-ups takes these first.
+ * Adds new samples to the aggregates of their minutes, hours and days. Each aggregate is read and written once. Call it
+ * inside a write that has locked the robots: every change of roll-ups locks them first.
  */
 export async function addToRollups(tx: Queries, robots: readonly RobotSamples[]): Promise<void> {
   const days = robots.flatMap(daysOf);
@@ -166,7 +168,7 @@ async function save(tx: Queries, aggregates: RollupRow[], names: NamesRow[]): Pr
   ]);
 }
 
-/** The first roll-ups of a range, oldest first; null where the account has no such robot. */
+/** Reads up to `limit` roll-ups of a range, oldest first; `null` if the account has no such robot. */
 export async function readRollups(
   queries: Queries,
   { wallet, robotId }: RobotOfAccount,
@@ -174,7 +176,7 @@ export async function readRollups(
   { from, to }: TimeRange,
   limit: number,
 ): Promise<Rollup[] | null> {
-  // Of a robot without any in the range, one row of nulls.
+  // A robot without roll-ups in the range gives one row of nulls.
   const rows = await queries.rows<RollupRow | Record<keyof RollupRow, null>>(readRange, [
     robotId,
     wallet,
@@ -186,7 +188,7 @@ export async function readRollups(
   if (rows.length === 0) return null;
   const found = rows.filter((row): row is RollupRow => row.robot_id !== null);
   const days = new Set(found.map(({ at }) => beginOf('day', at)));
-  // Afterwards, because a day's names are only ever added to.
+  // Read the names after the roll-ups: names are only added, so all numbers of the roll-ups are known.
   const namesOf = await storedNames(
     queries,
     [...days].map((day) => ({ robotId, day })),

@@ -1,3 +1,5 @@
+// Stores sessions and the one-time codes that hand a session to the command line.
+
 import { limits } from '../../../protocol/limits.ts';
 import type { NewSession, SessionStore, SignInMethod } from '../../ports/sign-in.ts';
 import { type ListedSessionRow, toListedSession } from '../rows/account.ts';
@@ -6,11 +8,43 @@ import type { Queries } from './engine/connections.ts';
 import { LAST_UUID, sql } from './engine/sql.ts';
 import type { Access } from './engine/transactions.ts';
 
-/** How many expired codes one write forgets: more than it adds, and never many. */
+/** Expired codes deleted per write: more than a write adds, and few enough to be quick. */
 const PURGED_PER_WRITE = 10;
+/** Sessions ended per write: more than a write adds, and few enough to be quick. */
+const ENDED_PER_WRITE = 10;
+
 const listSessions = sql(`SELECT id, signed_in_with, created_at, expires_at FROM sessions
   WHERE wallet = $1 AND id < $2 AND expires_at > $3 ORDER BY id DESC LIMIT $4`);
 const endSession = sql('DELETE FROM sessions WHERE id = $1 AND wallet = $2');
+
+const open = sql(`WITH opened AS (
+    INSERT INTO sessions (id, token_hash, wallet, created_at, expires_at, signed_in_with)
+    VALUES ($1, $2, $3, $4, $5, $6)
+  )
+  DELETE FROM sessions WHERE id IN (
+    SELECT id FROM sessions WHERE wallet = $3 ORDER BY id DESC
+    OFFSET ${limits.sessionsPerAccount - 1} LIMIT ${ENDED_PER_WRITE})`);
+
+// FOR SHARE waits for a transaction that is ending the session.
+const saveCode = sql(`WITH maker AS (
+    SELECT signed_in_with FROM sessions WHERE id = $3 AND expires_at > $4 FOR SHARE
+  ), purged AS (
+    DELETE FROM cli_codes WHERE code_hash IN (
+      SELECT code_hash FROM cli_codes WHERE expires_at <= $4 ORDER BY expires_at
+      LIMIT ${PURGED_PER_WRITE} FOR UPDATE SKIP LOCKED)
+  ), saved AS (
+    INSERT INTO cli_codes (code_hash, challenge, session_id, expires_at)
+    SELECT $1, $2, $3, $5::bigint FROM maker WHERE signed_in_with = 'wallet'
+    ON CONFLICT (code_hash) DO NOTHING
+  )
+  SELECT signed_in_with FROM maker`);
+
+// The wallet is null if the session that issued the code has ended.
+const findMaker = sql(`SELECT s.wallet FROM cli_codes c LEFT JOIN sessions s ON s.id = c.session_id
+  WHERE c.code_hash = $1`);
+const spendCode = sql(`DELETE FROM cli_codes WHERE code_hash = $1
+  RETURNING session_id, challenge = $2 AND expires_at > $3 AS valid`);
+const keepMaker = sql('SELECT FROM sessions WHERE id = $1 AND expires_at > $2 FOR SHARE');
 
 export function sessionStore(access: Access): SessionStore {
   return {
@@ -26,25 +60,19 @@ export function sessionStore(access: Access): SessionStore {
   };
 }
 
-// A session that is being ended is waited for.
-const saveCode = sql(`WITH maker AS (
-    SELECT signed_in_with FROM sessions WHERE id = $3 AND expires_at > $4 FOR SHARE
-  ), purged AS (
-    DELETE FROM cli_codes WHERE code_hash IN (
-      SELECT code_hash FROM cli_codes WHERE expires_at <= $4 ORDER BY expires_at
-      LIMIT ${PURGED_PER_WRITE} FOR UPDATE SKIP LOCKED)
-  ), saved AS (
-    INSERT INTO cli_codes (code_hash, challenge, session_id, expires_at)
-    SELECT $1, $2, $3, $5::bigint FROM maker WHERE signed_in_with = 'wallet'
-    ON CONFLICT (code_hash) DO NOTHING
-  )
-  SELECT signed_in_with FROM maker`);
-// The wallet is null where the session that made the code is gone.
-const findMaker = sql(`SELECT s.wallet FROM cli_codes c LEFT JOIN sessions s ON s.id = c.session_id
-  WHERE c.code_hash = $1`);
-const spendCode = sql(`DELETE FROM cli_codes WHERE code_hash = $1
-  RETURNING session_id, challenge = $2 AND expires_at > $3 AS valid`);
-const keepMaker = sql('SELECT FROM sessions WHERE id = $1 AND expires_at > $2 FOR SHARE');
+/**
+ * Opens a session and ends the account's oldest sessions beyond its limit. It never ends the new session, which looks
+ * old if the clock went back. All sessions last equally long and ids are UUIDv7, so expired sessions are older than
+ * live ones. Call it inside a write that has locked the account.
+ */
+export async function openSession(
+  tx: Queries,
+  { id, tokenHash, createdAt, expiresAt }: NewSession,
+  wallet: string,
+  signedInWith: SignInMethod,
+): Promise<void> {
+  await tx.run(open, [id, tokenHash, wallet, createdAt, expiresAt, signedInWith]);
+}
 
 function cliCodes(access: Access): Pick<SessionStore, 'saveCliCode' | 'redeemCliCode'> {
   return {
@@ -61,7 +89,7 @@ function cliCodes(access: Access): Pick<SessionStore, 'saveCliCode' | 'redeemCli
     },
 
     async redeemCliCode({ codeHash, challenge, session, now }) {
-      // Anybody can make codes up; only one that exists is worth a write.
+      // Anyone can invent codes, so only an existing one gets a write.
       const maker = await access.first<{ wallet: string | null }>(findMaker, [codeHash]);
       if (maker === undefined) return null;
       return access.write(async (tx) => {
@@ -78,29 +106,4 @@ function cliCodes(access: Access): Pick<SessionStore, 'saveCliCode' | 'redeemCli
       });
     },
   };
-}
-
-/** How many one write ends: more than it adds, and never many. */
-const ENDED_PER_WRITE = 10;
-
-const open = sql(`WITH opened AS (
-    INSERT INTO sessions (id, token_hash, wallet, created_at, expires_at, signed_in_with)
-    VALUES ($1, $2, $3, $4, $5, $6)
-  )
-  DELETE FROM sessions WHERE id IN (
-    SELECT id FROM sessions WHERE wallet = $3 ORDER BY id DESC
-    OFFSET ${limits.sessionsPerAccount - 1} LIMIT ${ENDED_PER_WRITE})`);
-
-/**
- * Opens a session, and ends the account's oldest beyond its limit, never the new one: a clock that went back makes it
- * look old. Inside a write that has locked the account. All sessions last equally long and ids are UUIDv7, so those
- * that expired are older than any that lives.
- */
-export async function openSession(
-  tx: Queries,
-  { id, tokenHash, createdAt, expiresAt }: NewSession,
-  wallet: string,
-  signedInWith: SignInMethod,
-): Promise<void> {
-  await tx.run(open, [id, tokenHash, wallet, createdAt, expiresAt, signedInWith]);
 }

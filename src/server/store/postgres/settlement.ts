@@ -1,3 +1,5 @@
+// Stores settlement: charges, receipts and verified tasks (step 6), and attempts with a replaced nonce.
+
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { runYielding } from '../../../base/cooperative-yield.ts';
 import type { Hex } from '../../../proof/bytes.ts';
@@ -35,8 +37,8 @@ interface LeafRow {
 
 type PathOf = (leafIndex: number) => Hex[];
 
-/** Waiting requests told in one turn of the event loop; each of them reads and writes its answer in it. */
-const TOLD_AT_ONCE = 16;
+/** Waiting requests woken per turn of the event loop. Each reads and sends its response in that turn. */
+const WAKES_PER_TURN = 16;
 
 const leavesOf = sql('SELECT leaf FROM leaves WHERE attempt_id = $1 ORDER BY leaf_index');
 const included = sql('SELECT leaf_count, unsettled_leaves, cost_wei FROM attempts WHERE id = $1');
@@ -45,12 +47,12 @@ const unsettled = sql(`SELECT leaf_index, task_id, EXISTS (SELECT FROM ledger
   FROM leaves WHERE attempt_id = $1 AND settled_at IS NULL ORDER BY leaf_index LIMIT $2`);
 const lockTasks = sql(`SELECT FROM tasks t JOIN completions c ON c.task_id = t.id
   WHERE t.id = ANY($1::uuid[]) ORDER BY t.id FOR NO KEY UPDATE`);
-// The trigger on tasks counts row by row.
+// Locked in order of robots, because the trigger on tasks would lock them in the order of its rows.
 const lockCounts = sql(`SELECT FROM task_counts
   WHERE robot_id IN (SELECT robot_id FROM tasks WHERE id = ANY($1::uuid[]))
   ORDER BY robot_id FOR NO KEY UPDATE`);
 const { to, from } = completionMove('settle');
-// A task that is gone has no receipt.
+// A deleted task gets no receipt.
 const verify = sql(`WITH
   settled AS (
     UPDATE leaves l SET settled_at = $4, path = s.path
@@ -81,7 +83,19 @@ const verify = sql(`WITH
   )
   SELECT (SELECT count(*) FROM receipted) AS receipts, (SELECT count(*) FROM completed) AS completed`);
 
-/** Step 6 of anchoring: charge, receipt and `verified`, many leaves in one commit. */
+const endLeaves = sql('UPDATE leaves SET live = false WHERE attempt_id = $1 RETURNING task_id');
+const lockCompletions = sql(`SELECT FROM tasks t JOIN completions c ON c.task_id = t.id
+  WHERE t.id = ANY($1::uuid[]) ORDER BY t.id FOR NO KEY UPDATE`);
+const anew = completionMove('anchor_anew');
+const requeue = sql(`UPDATE completions
+  SET state = ${anew.to}, generation = generation + 1, updated_at = $2, offered_to = NULL, offered_until = 0
+  WHERE task_id = ANY($1::uuid[]) AND state IN ${anew.from}`);
+// Deleted tasks that were never charged get their reservation back.
+const findAbandoned = sql(`SELECT ended.task_id FROM unnest($1::uuid[]) AS ended (task_id)
+  WHERE NOT EXISTS (SELECT FROM tasks t WHERE t.id = ended.task_id)
+    AND NOT EXISTS (SELECT FROM ledger s WHERE s.task_id = ended.task_id AND s.kind = 'settle')`);
+
+/** Step 6 of anchoring: charge, receipt and `verified`, for many leaves in one commit. */
 export function settlementStore(access: Access, hints: Hints): Pick<AnchorStore, 'settleLeaves'> {
   const paths = pathReader(access);
 
@@ -104,8 +118,8 @@ export function settlementStore(access: Access, hints: Hints): Pick<AnchorStore,
         };
       });
       if (left === 0) paths.forget(attemptId);
-      for (let i = 0; i < taskIds.length; i += TOLD_AT_ONCE) {
-        hints.tell(taskIds.slice(i, i + TOLD_AT_ONCE).map(completionTopic));
+      for (let i = 0; i < taskIds.length; i += WAKES_PER_TURN) {
+        hints.tell(taskIds.slice(i, i + WAKES_PER_TURN).map(completionTopic));
         await nextTurn();
       }
       return left;
@@ -113,99 +127,7 @@ export function settlementStore(access: Access, hints: Hints): Pick<AnchorStore,
   };
 }
 
-/**
- * The inclusion paths of attempts, from their leaf lists. They follow from what was committed before the broadcast,
- * and are stored at settlement: ten times the bytes of the rest, they would make that commit long.
- */
-function pathReader(queries: Queries): {
-  of(attemptId: string): Promise<PathOf>;
-  forget(attemptId: string): void;
-} {
-  const known = new Map<string, PathOf>();
-  return {
-    async of(attemptId) {
-      const before = known.get(attemptId);
-      if (before !== undefined) return before;
-      const leaves = await queries.rows<{ leaf: Hex }>(leavesOf, [attemptId]);
-      if (leaves.length < 2) return () => [];
-      const { path } = await runYielding(growMerkleTree(leaves.map(({ leaf }) => leaf)));
-      known.set(attemptId, path);
-      return path;
-    },
-    forget(attemptId) {
-      known.delete(attemptId);
-    },
-  };
-}
-
-/** Once, at the first inclusion: what is anchored anew costs the account nothing. */
-async function charge(
-  tx: Queries,
-  attempt: IncludedRow,
-  leaves: readonly LeafRow[],
-  at: number,
-): Promise<void> {
-  const due = leaves.filter(({ charged }) => !charged);
-  if (due.length === 0) return;
-  // From the ledger, which outlives the task.
-  const reservations = await reservationsOf(
-    tx,
-    due.map(({ task_id }) => task_id),
-  );
-  const charges = due.map(({ task_id: taskId, leaf_index: index }) => {
-    const { wallet, cycle, gasWei: reservedWei } = reservationOf(reservations, taskId);
-    const place = { index, count: attempt.leaf_count, reservedWei };
-    const chargeWei = chargeOf(BigInt(attempt.cost_wei), place);
-    return { wallet, taskId, cycle, chargeWei, gasWei: reservedWei - chargeWei };
-  });
-  await postEntries(
-    tx,
-    charges.map(({ wallet, taskId, cycle, gasWei }) => ({
-      kind: 'settle',
-      wallet,
-      anchors: 0,
-      gasWei,
-      taskId,
-      cycle,
-      at,
-    })),
-  );
-  await countAnchors(tx, charges, at);
-}
-
-/** Receipt, path and state of leaves. */
-async function settle(
-  tx: Queries,
-  attemptId: string,
-  { leaves, pathOf, now }: { leaves: readonly LeafRow[]; pathOf: PathOf; now: number },
-): Promise<void> {
-  const taskIds = leaves.map(({ task_id }) => task_id);
-  await tx.rows(lockTasks, [taskIds]);
-  await tx.rows(lockCounts, [taskIds]);
-  const written = await tx.first<{ receipts: number; completed: number }>(verify, [
-    attemptId,
-    leaves.map(({ leaf_index }) => leaf_index),
-    leaves.map(({ leaf_index }) => JSON.stringify(pathOf(leaf_index))),
-    now,
-  ]);
-  if (written?.completed !== written?.receipts) {
-    throw new Error('A leaf of the attempt belongs to a completion that it cannot have');
-  }
-}
-
-const endLeaves = sql('UPDATE leaves SET live = false WHERE attempt_id = $1 RETURNING task_id');
-const lockCompletions = sql(`SELECT FROM tasks t JOIN completions c ON c.task_id = t.id
-  WHERE t.id = ANY($1::uuid[]) ORDER BY t.id FOR NO KEY UPDATE`);
-const anew = completionMove('anchor_anew');
-const queueAnew = sql(`UPDATE completions
-  SET state = ${anew.to}, generation = generation + 1, updated_at = $2, offered_to = NULL, offered_until = 0
-  WHERE task_id = ANY($1::uuid[]) AND state IN ${anew.from}`);
-// Charged before, a task that is gone owes nothing and gets nothing back.
-const findAbandoned = sql(`SELECT ended.task_id FROM unnest($1::uuid[]) AS ended (task_id)
-  WHERE NOT EXISTS (SELECT FROM tasks t WHERE t.id = ended.task_id)
-    AND NOT EXISTS (SELECT FROM ledger s WHERE s.task_id = ended.task_id AND s.kind = 'settle')`);
-
-/** The end of an attempt that another transaction took the nonce from. */
+/** Ends an attempt whose nonce another transaction used, and queues its proofs again. */
 export function replacedNonceStore(
   access: Access,
   hints: Hints,
@@ -231,10 +153,90 @@ export function replacedNonceStore(
   };
 }
 
-/** In the next generation, those whose tasks are still there. */
+/**
+ * Computes the inclusion paths of attempts from their leaves, and caches them by attempt. The paths are stored at
+ * settlement, not before the broadcast: they are ten times the bytes of the rest and would make that commit long.
+ */
+function pathReader(queries: Queries): {
+  of(attemptId: string): Promise<PathOf>;
+  forget(attemptId: string): void;
+} {
+  const known = new Map<string, PathOf>();
+  return {
+    async of(attemptId) {
+      const before = known.get(attemptId);
+      if (before !== undefined) return before;
+      const leaves = await queries.rows<{ leaf: Hex }>(leavesOf, [attemptId]);
+      if (leaves.length < 2) return () => [];
+      const { path } = await runYielding(growMerkleTree(leaves.map(({ leaf }) => leaf)));
+      known.set(attemptId, path);
+      return path;
+    },
+    forget(attemptId) {
+      known.delete(attemptId);
+    },
+  };
+}
+
+/** Charges each task once, at its first settlement. Anchoring it again after a reorganization is free. */
+async function charge(
+  tx: Queries,
+  attempt: IncludedRow,
+  leaves: readonly LeafRow[],
+  at: number,
+): Promise<void> {
+  const due = leaves.filter(({ charged }) => !charged);
+  if (due.length === 0) return;
+  // Read from the ledger, because the task may be deleted.
+  const reservations = await reservationsOf(
+    tx,
+    due.map(({ task_id }) => task_id),
+  );
+  const charges = due.map(({ task_id: taskId, leaf_index: index }) => {
+    const { wallet, cycle, gasWei: reservedWei } = reservationOf(reservations, taskId);
+    const place = { index, count: attempt.leaf_count, reservedWei };
+    const chargeWei = chargeOf(BigInt(attempt.cost_wei), place);
+    return { wallet, taskId, cycle, chargeWei, gasWei: reservedWei - chargeWei };
+  });
+  await postEntries(
+    tx,
+    charges.map(({ wallet, taskId, cycle, gasWei }) => ({
+      kind: 'settle',
+      wallet,
+      anchors: 0,
+      gasWei,
+      taskId,
+      cycle,
+      at,
+    })),
+  );
+  await countAnchors(tx, charges, at);
+}
+
+/** Stores receipt, path and state of the leaves. Locks the tasks by id, then the task counts by robot. */
+async function settle(
+  tx: Queries,
+  attemptId: string,
+  { leaves, pathOf, now }: { leaves: readonly LeafRow[]; pathOf: PathOf; now: number },
+): Promise<void> {
+  const taskIds = leaves.map(({ task_id }) => task_id);
+  await tx.rows(lockTasks, [taskIds]);
+  await tx.rows(lockCounts, [taskIds]);
+  const written = await tx.first<{ receipts: number; completed: number }>(verify, [
+    attemptId,
+    leaves.map(({ leaf_index }) => leaf_index),
+    leaves.map(({ leaf_index }) => JSON.stringify(pathOf(leaf_index))),
+    now,
+  ]);
+  if (written?.completed !== written?.receipts) {
+    throw new Error('A leaf of the attempt belongs to a completion that it cannot have');
+  }
+}
+
+/** Queues the completions of tasks that still exist, in their next generation. */
 async function queueAgain(tx: Queries, taskIds: readonly string[], now: number): Promise<void> {
   const waiting = await tx.rows(lockCompletions, [taskIds]);
-  if ((await tx.run(queueAnew, [taskIds, now])) !== waiting.length) {
+  if ((await tx.run(requeue, [taskIds, now])) !== waiting.length) {
     throw new Error('A leaf of the attempt belongs to a completion that it cannot have');
   }
 }

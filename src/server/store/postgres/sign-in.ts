@@ -1,3 +1,5 @@
+// Stores sign-in: challenges, new accounts and their sessions, and the rate limits of both.
+
 import type { SignInStore } from '../../ports/sign-in.ts';
 import { type ChallengeRow, type SessionRow, toChallenge, toSession } from '../rows/sign-in.ts';
 import { lockAccount, openAccount, postEntries } from './account.ts';
@@ -14,11 +16,11 @@ import { sql } from './engine/sql.ts';
 import type { Access } from './engine/transactions.ts';
 import { openSession } from './sessions.ts';
 
-/** How many expired rows one write forgets: more than it adds, and never many. */
+/** Expired rows deleted per write: more than a write adds, and few enough to be quick. */
 const PURGED_PER_WRITE = 10;
-/** How many challenges beyond the limit one write forgets at most. */
+/** Challenges beyond the limit that one write deletes at most. */
 const EVICTED_PER_WRITE = 1_000;
-/** Which part of the limit may be saved here before the open challenges are counted. */
+/** The open challenges are counted once per this share of the limit that this instance saves. */
 const UNCOUNTED = 0.001;
 
 const CHALLENGE_COLUMNS = 'nonce, wallet, message, created_at, expires_at';
@@ -26,7 +28,7 @@ const SESSION = 'SELECT id, wallet, created_at, expires_at FROM sessions';
 
 const countChallenge = sql(`WITH ${counting('challenge', 'SELECT $2::text AS key')}
   SELECT call.now, counted.used FROM call LEFT JOIN counted ON true`);
-// Harmless when it is repeated.
+// Idempotent, because a lost connection repeats it.
 const saveChallenge = sql(`WITH purged AS (
     DELETE FROM challenges WHERE seq IN (
       SELECT seq FROM challenges WHERE expires_at <= $4 ORDER BY expires_at
@@ -121,7 +123,7 @@ export function signInStore(
   };
 }
 
-/** Harmless when the account is open: nothing is granted to it then. */
+/** Opens the account with its sign-up credits. Does nothing if the account exists. */
 async function openGranted(
   tx: Queries,
   wallet: string,
@@ -130,7 +132,7 @@ async function openGranted(
 ): Promise<void> {
   const isNew = await openAccount(tx, wallet, now);
   if (!isNew || (anchors === 0 && gasWei === 0n)) return;
-  // One for each wallet, whatever happens to its account.
+  // One grant per wallet, even if its account is deleted and opened again.
   const grantId = `signup:${wallet}`;
   await postEntries(tx, [
     { kind: 'grant', wallet, anchors, gasWei, grantId, note: 'signup', at: now },

@@ -1,12 +1,32 @@
+// Stores statistics: activity by hour and anchors by day, counted when they happen.
+
 import type { StatsRecord, StatsStore } from '../../ports/telemetry.ts';
 import { type DayRow, type HourRow, type StatsRobotRow, toStats } from '../rows/stats.ts';
 import type { Queries } from './engine/connections.ts';
 import { sql } from './engine/sql.ts';
 import type { Access } from './engine/transactions.ts';
 
+const HOUR_MS = 60 * 60_000;
+const DAY_MS = 24 * 60 * 60_000;
+
 interface RobotRow extends StatsRobotRow {
   claimed: number;
   verified: number;
+}
+
+/** The samples of a robot in one hour. They count for the account, and for the fleet if the robot is in one. */
+export interface SampleCount {
+  wallet: string;
+  fleetId: string | null;
+  /** The start of the hour (UTC), in ms. */
+  at: number;
+  samples: number;
+}
+
+interface Settled {
+  wallet: string;
+  taskId: string;
+  chargeWei: bigint;
 }
 
 const findFleet = sql('SELECT FROM fleets WHERE id = $1 AND wallet = $2');
@@ -22,42 +42,6 @@ const readHours = sql(`SELECT at, samples, info, warn, error FROM activity_hours
 const readDays = sql(`SELECT at, anchors, gas_wei FROM anchor_days
   WHERE scope = $1 AND at >= $2 ORDER BY at`);
 
-/** Reads what was counted when it happened; of the account's robots, which are few, what they show now. */
-export function statsStore(access: Access): StatsStore {
-  return {
-    readStats: ({ wallet, fleetId }, { hoursFrom, daysFrom }) =>
-      access.read(async (tx) => {
-        if (fleetId !== null && (await tx.first(findFleet, [fleetId, wallet])) === undefined) {
-          return null;
-        }
-        const scope = fleetId ?? wallet;
-        const query = fleetId === null ? robotsOfAccount : robotsOfFleet;
-        const robots = await tx.rows<RobotRow>(query, [scope]);
-        const hours = await tx.rows<HourRow>(readHours, [scope, hoursFrom]);
-        const days = await tx.rows<DayRow>(readDays, [scope, daysFrom]);
-        return toStats({ robots, tasks: tasksOf(robots), hours, days });
-      }),
-  };
-}
-
-function tasksOf(robots: readonly RobotRow[]): StatsRecord['tasks'] {
-  return {
-    claimed: robots.reduce((sum, { claimed }) => sum + claimed, 0),
-    verified: robots.reduce((sum, { verified }) => sum + verified, 0),
-  };
-}
-
-const HOUR_MS = 60 * 60_000;
-
-/** Samples of a robot recorded in one hour: counted for the account, and for the fleet if the robot is in one. */
-export interface SampleCount {
-  wallet: string;
-  fleetId: string | null;
-  /** Begin of the hour (UTC). */
-  at: number;
-  samples: number;
-}
-
 const addSamples = sql(`INSERT INTO activity_hours AS a (scope, at, samples)
   SELECT c.scope, s.at, sum(s.samples)
   FROM unnest($1::text[], $2::text[], $3::bigint[], $4::bigint[])
@@ -67,31 +51,7 @@ const addSamples = sql(`INSERT INTO activity_hours AS a (scope, at, samples)
   GROUP BY c.scope, s.at ORDER BY c.scope COLLATE "C", s.at
   ON CONFLICT (scope, at) DO UPDATE SET samples = a.samples + excluded.samples`);
 
-/** Begin of the hour (UTC). */
-export function hourOf(instant: number): number {
-  return Math.floor(instant / HOUR_MS) * HOUR_MS;
-}
-
-/** Inside a write, and last in it: the robots of an account meet here, whichever instances they call. */
-export async function countSamples(tx: Queries, counts: readonly SampleCount[]): Promise<void> {
-  if (counts.length === 0) return;
-  await tx.run(addSamples, [
-    counts.map(({ wallet }) => wallet),
-    counts.map(({ fleetId }) => fleetId),
-    counts.map(({ at }) => at),
-    counts.map(({ samples }) => samples),
-  ]);
-}
-
-const DAY_MS = 24 * 60 * 60_000;
-
-interface Settled {
-  wallet: string;
-  taskId: string;
-  chargeWei: bigint;
-}
-
-// The robots' rows are locked, so that none leaves its fleet and the fleet ends before this is counted in it.
+// FOR SHARE: a robot cannot leave its fleet, and the fleet cannot be deleted, before this is counted.
 const count = sql(`WITH
   placed AS (
     SELECT t.id AS task_id, r.fleet_id FROM tasks t JOIN robots r ON r.id = t.robot_id
@@ -110,9 +70,43 @@ const count = sql(`WITH
   ON CONFLICT (scope, at) DO UPDATE
     SET anchors = d.anchors + excluded.anchors, gas_wei = d.gas_wei + excluded.gas_wei`);
 
+/** Reads the stored counts, and the current state of the account's robots. */
+export function statsStore(access: Access): StatsStore {
+  return {
+    readStats: ({ wallet, fleetId }, { hoursFrom, daysFrom }) =>
+      access.read(async (tx) => {
+        if (fleetId !== null && (await tx.first(findFleet, [fleetId, wallet])) === undefined) {
+          return null;
+        }
+        const scope = fleetId ?? wallet;
+        const query = fleetId === null ? robotsOfAccount : robotsOfFleet;
+        const robots = await tx.rows<RobotRow>(query, [scope]);
+        const hours = await tx.rows<HourRow>(readHours, [scope, hoursFrom]);
+        const days = await tx.rows<DayRow>(readDays, [scope, daysFrom]);
+        return toStats({ robots, tasks: tasksOf(robots), hours, days });
+      }),
+  };
+}
+
+/** The start of the hour (UTC) that contains the instant, in ms. */
+export function hourOf(instant: number): number {
+  return Math.floor(instant / HOUR_MS) * HOUR_MS;
+}
+
+/** Counts samples by hour. Call it last inside a write: all robots of an account, on all instances, lock these rows. */
+export async function countSamples(tx: Queries, counts: readonly SampleCount[]): Promise<void> {
+  if (counts.length === 0) return;
+  await tx.run(addSamples, [
+    counts.map(({ wallet }) => wallet),
+    counts.map(({ fleetId }) => fleetId),
+    counts.map(({ at }) => at),
+    counts.map(({ samples }) => samples),
+  ]);
+}
+
 /**
- * Counts anchors settled at the same moment and their charges by day (UTC): of the account, and of the fleet that
- * the robot is in, as long as it is there. Inside a write; locks the robots by id, then the days.
+ * Counts settled anchors and their charges by day (UTC), for the account and for the robot's fleet if it is in one.
+ * Call it inside a write. Locks the robots by id, then the days.
  */
 export async function countAnchors(
   tx: Queries,
@@ -126,4 +120,11 @@ export async function countAnchors(
     settled.map(({ chargeWei }) => chargeWei),
     Math.floor(at / DAY_MS) * DAY_MS,
   ]);
+}
+
+function tasksOf(robots: readonly RobotRow[]): StatsRecord['tasks'] {
+  return {
+    claimed: robots.reduce((sum, { claimed }) => sum + claimed, 0),
+    verified: robots.reduce((sum, { verified }) => sum + verified, 0),
+  };
 }

@@ -1,5 +1,6 @@
-import type { Hex } from '../../../proof/bytes.ts';
+// Stores tasks: claims, the task list, public anchors and lookups of anchor transactions.
 
+import type { Hex } from '../../../proof/bytes.ts';
 import type { TaskRecord, TaskStore, Viewer } from '../../ports/tasks.ts';
 import {
   type CompletionRow,
@@ -17,7 +18,7 @@ import type { Queries } from './engine/connections.ts';
 import { NO_UUID, sql } from './engine/sql.ts';
 import type { Access } from './engine/transactions.ts';
 
-/** A task with its completion and its receipt; the members of those are null where there is none. */
+/** A task with its completion and receipt. Their members are null if there is none. */
 export type WholeTaskRow = TaskRow & {
   [Member in keyof CompletionRow]: CompletionRow[Member] | null;
 } & {
@@ -25,42 +26,44 @@ export type WholeTaskRow = TaskRow & {
 };
 
 /**
- * How a completion stands and since when, over the task `t`, its completion `c` and its live attempt `a`. A
- * verified task's follows its attempt, and is `reorged` while it has none that is in a block and settled. Null where
- * there is no completion.
+ * The state of a completion and the time of its last change, from the task `t`, its completion `c` and its live attempt
+ * `a`. A verified task has the state of its attempt, and is `reorged` while no attempt is both mined and settled. Null
+ * if there is no completion.
  */
-export const COMPLETION_STATE = `CASE
+const COMPLETION_STATE = `CASE
     WHEN c.task_id IS NULL OR t.status = 'claimed' THEN c.state
     WHEN c.state = 'included' AND a.state IN ('included', 'finalized') THEN a.state
     ELSE 'reorged' END AS state,
   CASE WHEN c.state = 'included' THEN greatest(c.updated_at, a.updated_at)
     ELSE c.updated_at END AS updated_at`;
 
-/** Over the task `t` and its live attempt `a`: how often it was signed, and its newest transaction. */
-export const SIGNED = `(SELECT count(*) FROM leaves s WHERE s.task_id = t.id) AS attempts,
+/** How often the task `t` was signed, and the newest transaction of its live attempt `a`. */
+const SIGNED = `(SELECT count(*) FROM leaves s WHERE s.task_id = t.id) AS attempts,
   coalesce(a.mined_tx_hash, (SELECT v.tx_hash FROM variants v WHERE v.attempt_id = a.id
                              ORDER BY v.seq DESC LIMIT 1)) AS tx_hash`;
 
-/** The completion `c` of the task `t`, and its live attempt `a`. */
-export const WITH_ATTEMPT = `LEFT JOIN completions c ON c.task_id = t.id
+/** Joins the completion `c` and the live attempt `a` to the task `t`. */
+const WITH_ATTEMPT = `LEFT JOIN completions c ON c.task_id = t.id
   LEFT JOIN leaves l ON l.task_id = t.id AND l.live
   LEFT JOIN attempts a ON a.id = l.attempt_id`;
 
-/** The columns of a `WholeTaskRow`, over what `WHOLE_TASK_JOINS` joins to the task `t`. */
+/** The columns of a `WholeTaskRow`. They need `WHOLE_TASK_JOINS`. */
 export const WHOLE_TASK_COLUMNS = `t.id, t.robot_id, t.wallet, t.title, t.description,
   t.expected_result, t.occurred_at, t.created_at, t.status,
   ${COMPLETION_STATE}, c.proof_hash, c.claim_hash, c.leaf, ${SIGNED},
   r.leaf_index, rl.path, ra.state AS attempt_state, ra.safe, ra.chain_id, ra.sender, ra.root,
   ra.leaf_count, ra.mined_tx_hash, ra.mined_block_number, ra.mined_at`;
 
+/** Joins completion, attempt, receipt and its leaf to the task `t`. */
 export const WHOLE_TASK_JOINS = `${WITH_ATTEMPT}
   LEFT JOIN receipts r ON r.task_id = t.id
   LEFT JOIN attempts ra ON ra.id = r.attempt_id
   LEFT JOIN leaves rl ON rl.attempt_id = r.attempt_id AND rl.leaf_index = r.leaf_index`;
 
-/** Over the task `t`: the robot `$2` sees its own, the account `$3` those of all its robots. See `viewerValues`. */
+/** Visibility of the task `t`: to its robot `$2`, or to its account `$3`. See `viewerValues`. */
 export const IS_VISIBLE = '(t.robot_id = $2::uuid OR t.wallet = $3::text)';
 
+/** `$2` and `$3` of `IS_VISIBLE`. */
 export function viewerValues(viewer: Viewer): [robotId: string | null, wallet: string | null] {
   return 'robotId' in viewer ? [viewer.robotId, null] : [null, viewer.wallet];
 }
@@ -77,16 +80,8 @@ export function toWholeTask(row: WholeTaskRow): TaskRecord {
   return toTask(row, toCompletion(row, isAnchored(row) ? toReceipt(row) : null));
 }
 
-function isCompleted(row: WholeTaskRow): row is WholeTaskRow & CompletionRow {
-  return row.state !== null;
-}
-
-function isAnchored<Row extends WholeTaskRow>(row: Row): row is Row & ReceiptRow {
-  return row.attempt_state !== null;
-}
-
-// No row where the robot or the key is gone. Where a task was deleted while this waited for its id, the schema
-// refuses the insert and the statement runs again.
+// No row if the robot or its key is gone. If the task was deleted while this statement waited for its id, the schema
+// refuses the insert and the statement is retried.
 const claim = sql(`WITH robot AS (
     SELECT id, wallet FROM robots WHERE id = $2 AND key_hash = $3 FOR UPDATE
   ), created AS (
@@ -133,7 +128,7 @@ export function taskStore(
       if (claimed.created) return { outcome: 'created', task: claimedTask(task, claimed.wallet) };
       const stored = await readTask(access, task.id);
       if (stored === null || !isSameClaim(stored, task)) return { outcome: 'id_conflict' };
-      // An id of our own making is only there when the connection was lost after the commit.
+      // An id made by the server exists only if the connection was lost after the commit of the first try.
       if (!task.idGiven) return { outcome: 'created', task: stored };
       await access.run(seeAgain, [task.robotId, task.keyHash, task.createdAt]);
       return { outcome: 'repeated', task: stored };
@@ -158,7 +153,7 @@ export function taskStore(
   };
 }
 
-/** The newest of each status from its index, and of those the newest; only they are looked up further. */
+/** Reads the newest tasks of each status from its index and merges them. Only a page of tasks is joined further. */
 const pageOf = (owner: string) => `SELECT newest.* FROM unnest($2::text[]) AS wanted (status)
   CROSS JOIN LATERAL (
     SELECT * FROM tasks
@@ -172,7 +167,7 @@ const COLUMNS = `t.id, t.robot_id, t.title, t.description, t.occurred_at, t.crea
 
 const ofAccount = sql(`SELECT ${COLUMNS} FROM (${pageOf('wallet = $1')}) AS t ${WITH_ATTEMPT}
   ORDER BY t.created_at DESC, t.id DESC`);
-// One row without a task where the robot has none.
+// One row with nulls if the robot has no task.
 const ofRobot = sql(`SELECT ${COLUMNS}
   FROM robots LEFT JOIN (${pageOf('robot_id = $1')}) AS t ON true ${WITH_ATTEMPT}
   WHERE robots.id = $1 AND robots.wallet = $6
@@ -191,4 +186,12 @@ export function taskListStore(access: Access): Pick<TaskStore, 'listTasks'> {
       return rows.flatMap((row) => (row.id === null ? [] : toListedTask(row)));
     },
   };
+}
+
+function isCompleted(row: WholeTaskRow): row is WholeTaskRow & CompletionRow {
+  return row.state !== null;
+}
+
+function isAnchored<Row extends WholeTaskRow>(row: Row): row is Row & ReceiptRow {
+  return row.attempt_state !== null;
 }

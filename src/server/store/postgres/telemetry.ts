@@ -1,3 +1,5 @@
+// Stores telemetry samples with everything derived from them, and lists samples and roll-ups.
+
 import type { NewSamples, SampleRecord, TelemetryStore } from '../../ports/telemetry.ts';
 import { batching } from './engine/batching.ts';
 import type { Queries } from './engine/connections.ts';
@@ -7,9 +9,9 @@ import { showNewest } from './robots.ts';
 import { addToRollups, readRollups } from './roll-ups.ts';
 import { countSamples, hourOf, type SampleCount } from './stats.ts';
 
-/** While the database has one group, this process prepares another. */
+/** While the database writes one group, this process prepares the next. */
 const GROUPS_AT_ONCE = 2;
-/** A group is short: its robots are locked as long, and nothing that it computes at once takes long. */
+/** Limits of a group. It is small, because its robots stay locked and its computations hold the event loop. */
 const REQUESTS_AT_ONCE = 64;
 const SAMPLES_AT_ONCE = 2_000;
 const CHARACTERS_AT_ONCE = 1_000_000;
@@ -26,7 +28,7 @@ const readPage = plannedAnew(`SELECT samples.* FROM robots
 
 type PageRow = Omit<SampleRow, 'robot_id'>;
 
-/** What robots send goes in one transaction with what others send meanwhile. */
+/** Groups concurrent requests into one transaction. */
 export function telemetryStore(access: Access): TelemetryStore {
   const record = batching({
     atOnce: GROUPS_AT_ONCE,
@@ -41,7 +43,7 @@ export function telemetryStore(access: Access): TelemetryStore {
     async listSamples({ wallet, robotId }, { from, to }, { limit, before }) {
       const end =
         before !== null && before.recordedAt < to ? before : { recordedAt: to, id: NO_UUID };
-      // Of a robot without any in the range, one row of nulls.
+      // A robot without samples in the range gives one row of nulls.
       const rows = await access.rows<PageRow | Record<keyof PageRow, null>>(readPage, [
         robotId,
         wallet,
@@ -86,7 +88,7 @@ interface RobotRow {
   key_hash: string | null;
 }
 
-export interface SampleRow {
+interface SampleRow {
   robot_id: string;
   recorded_at: number;
   id: string;
@@ -95,13 +97,13 @@ export interface SampleRow {
   metrics: string;
 }
 
-/** A request of a robot that is there, and what becomes of it. */
+/** A request of an existing robot, and its result. */
 interface Batch {
   robot: RobotRow;
   request: NewSamples;
-  /** Without those that the request or the database had before. */
+  /** The samples without duplicates: within the request, and later of stored ones. */
   samples: readonly SampleRecord[];
-  /** The place of the first sample that has other content than the one before. */
+  /** The index of the first sample whose id is known with other content; `null` if there is none. */
   conflict: number | null;
 }
 
@@ -112,7 +114,7 @@ const insertNew =
   SELECT * FROM unnest($1::uuid[], $2::bigint[], $3::uuid[], $4::double precision[], $5::text[],
     $6::text[])
   ON CONFLICT DO NOTHING`);
-// Those that this transaction did not insert.
+// The given samples that this transaction did not insert.
 const readOld = sql(`SELECT robot_id, recorded_at, id, battery_pct, state, metrics
   FROM unnest($1::uuid[], $2::bigint[], $3::uuid[]) AS given (robot_id, recorded_at, id)
   JOIN telemetry USING (robot_id, recorded_at, id)
@@ -123,10 +125,10 @@ const remove = sql(`DELETE FROM telemetry
     AND telemetry.id = undone.id`);
 
 /**
- * Stores samples with all that follows from them, and answers how each request went. Inside a write; at most one
- * request of each robot, whose row stays locked: what changes its samples and roll-ups waits for it.
+ * Stores samples and everything derived from them, and returns the outcome of each request. Call it inside a write,
+ * with at most one request per robot. The robots' rows stay locked, so other changes of their samples and roll-ups wait.
  */
-export async function recordGroup(
+async function recordGroup(
   tx: Queries,
   requests: readonly NewSamples[],
 ): Promise<(request: NewSamples) => Outcome> {
@@ -150,7 +152,7 @@ function outcomeOf(batch: Batch | undefined): Outcome {
   return { outcome: 'id_conflict', index: batch.conflict };
 }
 
-/** Without those of robots and keys that ended. */
+/** Locks the robots by id. Drops requests whose robot or key is gone. */
 async function batchesOf(tx: Queries, requests: readonly NewSamples[]): Promise<Batch[]> {
   const rows = await tx.rows<RobotRow>(lockRobots, [requests.map(({ robotId }) => robotId)]);
   const robots = new Map(rows.map((row) => [row.id, row]));
@@ -184,7 +186,7 @@ function isSame(a: SampleRecord, b: SampleRecord): boolean {
   return a.batteryPct === b.batteryPct && a.state === b.state && a.metrics === b.metrics;
 }
 
-/** Nothing is stored of a request with a conflict. */
+/** Stores the samples. Of a request with a conflict, it stores nothing. */
 async function store(tx: Queries, batches: readonly Batch[]): Promise<Batch[]> {
   const old = await insert(tx, batches);
   const compared = batches.map((batch) => withoutOld(batch, old));
@@ -193,7 +195,7 @@ async function store(tx: Queries, batches: readonly Batch[]): Promise<Batch[]> {
   return compared;
 }
 
-/** Answers the samples that were there before. */
+/** Inserts new samples, and returns the stored ones by key. */
 async function insert(
   tx: Queries,
   batches: readonly Batch[],
@@ -247,7 +249,7 @@ function countsOf({ robot, samples }: Batch): SampleCount[] {
   return [...hours].map(([at, count]) => ({ wallet, fleetId, at, samples: count }));
 }
 
-export function toSample(row: Omit<SampleRow, 'robot_id'>): SampleRecord {
+function toSample(row: Omit<SampleRow, 'robot_id'>): SampleRecord {
   return {
     id: row.id,
     recordedAt: row.recorded_at,

@@ -1,4 +1,17 @@
+// Groups concurrent items into batches that are processed together.
+
 import { setImmediate as nextTurn } from 'node:timers/promises';
+
+interface Batching<Item, Result> {
+  /** The maximum number of groups processed concurrently. */
+  atOnce: number;
+  /** Items with the same key are processed one after the other. */
+  keyOf(item: Item): string;
+  /** Starts a group. The returned function adds an item to the group if there is room, and returns whether it did. */
+  startGroup(): (item: Item) => boolean;
+  /** Processes a group and returns the result of each item. If it rejects, all items of the group reject. */
+  doTogether(items: readonly Item[]): Promise<(item: Item) => Result>;
+}
 
 interface Waiting<Item, Result> {
   item: Item;
@@ -6,18 +19,7 @@ interface Waiting<Item, Result> {
   reject(error: unknown): void;
 }
 
-export interface Batching<Item, Result> {
-  /** Groups under way at most. */
-  atOnce: number;
-  /** Items of one key are never under way together: the next one waits for the one before. */
-  keyOf(item: Item): string;
-  /** Called for each new group: answers whether an item has room beside those taken before, and remembers it. */
-  startGroup(): (item: Item) => boolean;
-  /** Does what `items` ask for, and answers how each went. What it rejects with is told to all of them. */
-  doTogether(items: readonly Item[]): Promise<(item: Item) => Result>;
-}
-
-/** What arrives while groups are under way waits and goes together as the next; nobody waits for more to come. */
+/** Items that arrive while groups are processed form the next group. No item waits for further items to arrive. */
 export function batching<Item, Result>({
   atOnce,
   keyOf,
@@ -57,9 +59,9 @@ export function batching<Item, Result>({
 
   async function work(): Promise<void> {
     workers += 1;
-    // What comes in one turn of the event loop goes together from the first group on.
+    // Let the first group collect all items of this turn of the event loop.
     await nextTurn();
-    // Where all that waits has its key under way, the worker of that group takes it.
+    // If the keys of all waiting items are being processed, the worker of that group takes the items next.
     for (let group = takeGroup(); group.length > 0; group = takeGroup()) await doGroup(group);
     workers -= 1;
   }

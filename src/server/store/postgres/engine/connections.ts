@@ -1,47 +1,49 @@
+// Pools PostgreSQL connections and runs statements on them.
+
 import pg from 'pg';
 import { SvcError } from '../../../../base/svc-error.ts';
 import { PostgresError } from './errors.ts';
 import { type Sql, type SqlValue, sql } from './sql.ts';
 
 export interface ConnectionOptions {
-  /** As libpq writes it, `sslmode` and `sslrootcert` included. A secret. */
+  /** A libpq URL, `sslmode` and `sslrootcert` included. A secret. */
   url: string;
-  /** Connections at most. */
+  /** The maximum number of connections. */
   poolMax: number;
-  /** Behind a pooler that gives each transaction another session: no named statements, nothing to listen on. */
+  /** True behind a pooler in transaction mode: no named statements and no LISTEN. */
   pooler: boolean;
 }
 
-/** A statement may take so long, in ms; the server ends it, and the client does soon after. */
+/** The timeout of a statement, in ms. The server enforces it; the client waits `LOCK_MS` longer. */
 const STATEMENT_MS = 15_000;
 const LOCK_MS = 5_000;
 const CONNECT_MS = 5_000;
 const IDLE_MS = 30_000;
 
-/** A place where statements run: one after the other on one connection, or each on its own. */
+/** Runs statements: one after the other on one connection, or each on a connection of its own. */
 export interface Queries {
   rows<Row extends object>(statement: Sql, values?: readonly SqlValue[]): Promise<Row[]>;
-  /** The first row, if there is one. */
+  /** Returns the first row, if any. */
   first<Row extends object>(statement: Sql, values?: readonly SqlValue[]): Promise<Row | undefined>;
-  /** How many rows it wrote. */
+  /** Returns the number of rows written. */
   run(statement: Sql, values?: readonly SqlValue[]): Promise<number>;
 }
 
 export interface Connections {
-  /** Runs `work` on a connection of its own, which is thrown away where it was lost. Rejects with `PostgresError`. */
+  /** Runs `work` on a connection, and discards the connection if it was lost. Rejects with `PostgresError`. */
   use<T>(work: (connection: Connection) => Promise<T>): Promise<T>;
-  /** A session of its own beside the pool, to listen on. Throws where the URL names a certificate that is not there. */
+  /** A session outside of the pool, for LISTEN. Throws if the URL names a certificate that does not exist. */
   listener(): pg.Client;
-  /** Finishes what is under way. */
+  /** Waits for running work, then closes all connections. */
   close(): Promise<void>;
 }
 
 export interface Connection extends Queries {
-  /** Several statements without values, in one round trip; the client waits as long as for any, or `patienceMs`. */
+  /** Runs statements without values in one round trip. `patienceMs` replaces the client's default timeout. */
   execute(text: string, patienceMs?: number): Promise<void>;
 }
 
-/** In one round trip, and local to the transaction: a pooler keeps no settings of a session. */
+/** Begins a transaction in one round trip. Its settings are local, because a pooler keeps no session settings. */
 export function begin(mode: 'READ WRITE' | 'READ ONLY'): string {
   const level = mode === 'READ ONLY' ? 'REPEATABLE READ' : 'READ COMMITTED';
   return `BEGIN ISOLATION LEVEL ${level} ${mode};
@@ -50,7 +52,7 @@ export function begin(mode: 'READ WRITE' | 'READ ONLY'): string {
     SET LOCAL idle_in_transaction_session_timeout = ${STATEMENT_MS}`;
 }
 
-/** node-postgres leaves the socket open where it gives up itself, for want of a password say: nothing would end. */
+/** node-postgres leaves the socket open when it gives up (no password, for example), so the process would not end. */
 class Client extends pg.Client {
   constructor(config?: pg.ClientConfig) {
     super(config);
@@ -67,7 +69,7 @@ export function openConnections(options: ConnectionOptions): Connections {
     keepAlive: true,
     keepAliveInitialDelayMillis: IDLE_MS,
     types: { getTypeParser },
-    // For statements that are a transaction each; a pooler would refuse them, or set them for others.
+    // For statements outside of transactions. A pooler would refuse these settings, or apply them to other clients.
     ...(!options.pooler && { statement_timeout: STATEMENT_MS, lock_timeout: LOCK_MS }),
   } satisfies pg.ClientConfig;
   const pool = new pg.Pool({
@@ -76,14 +78,14 @@ export function openConnections(options: ConnectionOptions): Connections {
     max: options.poolMax,
     idleTimeoutMillis: IDLE_MS,
   });
-  // Of a connection that nobody uses; the next one who does gets another.
+  // Errors of idle connections: the pool replaces the connection.
   pool.on('error', () => {});
 
   const underWay = new Set<Promise<unknown>>();
 
   async function connect(): Promise<pg.PoolClient> {
     try {
-      // Also throws at once: each connection reads the certificates that the URL names.
+      // It can also throw synchronously: each connection reads the certificates that the URL names.
       return await pool.connect();
     } catch (error) {
       throw new PostgresError(error);
@@ -92,15 +94,15 @@ export function openConnections(options: ConnectionOptions): Connections {
 
   async function use<T>(work: (connection: Connection) => Promise<T>): Promise<T> {
     const client = await connect();
-    // The error of the query under way says it; without a listener it would end the process.
+    // The running query rejects with the same error. Without a listener the event would end the process.
     const ignore = () => {};
     client.on('error', ignore);
     let isLost = false;
-    const onFault = ({ kind }: PostgresError) => {
+    const onError = ({ kind }: PostgresError) => {
       isLost ||= kind === 'lost';
     };
     try {
-      return await work(connectionOf(client, { named: !options.pooler, onFault }));
+      return await work(connectionOf(client, { named: !options.pooler, onError }));
     } finally {
       client.off('error', ignore);
       client.release(isLost);
@@ -119,7 +121,7 @@ export function openConnections(options: ConnectionOptions): Connections {
     },
     listener: () => new Client(config),
     async close() {
-      // A pool that has ended forgets those who wait for a connection.
+      // An ended pool would never answer callers that wait for a connection.
       await Promise.allSettled(underWay);
       await pool.end();
     },
@@ -128,15 +130,15 @@ export function openConnections(options: ConnectionOptions): Connections {
 
 function connectionOf(
   client: pg.ClientBase,
-  { named, onFault }: { named: boolean; onFault: (fault: PostgresError) => void },
+  { named, onError }: { named: boolean; onError: (error: PostgresError) => void },
 ): Connection {
   async function query(config: pg.QueryConfig & { query_timeout?: number }) {
     try {
       return await client.query(config);
-    } catch (error) {
-      const fault = new PostgresError(error);
-      onFault(fault);
-      throw fault;
+    } catch (cause) {
+      const error = new PostgresError(cause);
+      onError(error);
+      throw error;
     }
   }
   const ask = ({ text, name, patienceMs }: Sql, values: readonly SqlValue[]) =>
@@ -160,7 +162,7 @@ function waiting(patienceMs: number | undefined): { query_timeout?: number } {
   return patienceMs === undefined ? {} : { query_timeout: patienceMs };
 }
 
-/** Of node-postgres, arrays become array literals; bigints are not its own in them. */
+/** Converts bigints to text. node-postgres does so for values, but not inside arrays. */
 function toWire(value: SqlValue): unknown {
   if (typeof value === 'bigint') return value.toString();
   if (!isList(value)) return value;
@@ -171,7 +173,7 @@ function isList(value: SqlValue): value is Extract<SqlValue, readonly unknown[]>
   return Array.isArray(value);
 }
 
-/** Every bigint of the schema fits a number: instants, counts, block numbers. Others come as node-postgres has them. */
+/** Parses bigint columns as numbers: instants, counts and block numbers all fit. */
 const getTypeParser: pg.CustomTypesConfig['getTypeParser'] = (oid, format) =>
   oid === pg.types.builtins.INT8
     ? (text: string) => toSafeNumber(text)
@@ -186,7 +188,7 @@ function toSafeNumber(text: string): number {
 const readEncoding = sql(`SELECT current_setting('server_encoding') AS encoding`);
 
 /**
- * Robots and accounts write in any language: another encoding would refuse some of what they send, again and again.
+ * Requires the encoding UTF8. Any other one rejects some of the texts that robots and accounts send.
  *
  * @throws SvcError `database_unusable`.
  */

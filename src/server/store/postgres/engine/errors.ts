@@ -1,18 +1,20 @@
+// Classifies PostgreSQL errors and converts them for callers.
+
 import pg from 'pg';
 import { SvcError } from '../../../../base/svc-error.ts';
 import { storageUnavailable } from '../../../ports/errors.ts';
 
-export type DatabaseErrorKind =
-  /** Another transaction was in the way and this one was undone; the same can succeed at once. */
+type DatabaseErrorKind =
+  /** A concurrent transaction conflicted and this one was undone. A retry can succeed at once. */
   | 'conflict'
-  /** The connection or the server is gone; whether a commit under way happened is not known. */
+  /** The connection or the server is gone. The outcome of a running commit is unknown. */
   | 'lost'
-  /** A rule of the schema was broken: a bug in this process. */
+  /** A constraint of the schema was violated: a bug in this process. */
   | 'constraint'
-  /** Took too long, no room, no permission: undone. */
+  /** Undone: timeout, no disk space, no permission. */
   | 'refused';
 
-/** What a query, a connection or a commit ended with; nothing that a use case throws is one. */
+/** An error of a query, a connection or a commit. Use cases never throw one. */
 export class PostgresError extends Error {
   readonly kind: DatabaseErrorKind;
 
@@ -22,7 +24,7 @@ export class PostgresError extends Error {
   }
 }
 
-/** For the caller of the store: what it can do about it is to try again. */
+/** Converts an error for the caller of the store. Database errors become `storage_unavailable`: the caller can retry. */
 export function databaseErrorAnswer(error: unknown, message: string): unknown {
   if (!(error instanceof PostgresError)) return error;
   if (error.kind === 'constraint') return error.cause;
@@ -35,22 +37,22 @@ const CONFLICTS = new Set([
   '55P03', // lock_not_available: the lock time-out
 ]);
 
-/** A connection was refused, and another one may be given back at any moment. */
+/** too_many_connections: a retry can succeed once another client disconnects. */
 const TOO_MANY_CONNECTIONS = '53300';
 
-/** https://www.postgresql.org/docs/current/errcodes-appendix.html; what has no code is of the connection. */
+/** https://www.postgresql.org/docs/current/errcodes-appendix.html; errors without a code come from the connection. */
 function kindOf(cause: unknown): DatabaseErrorKind {
   if (!(cause instanceof pg.DatabaseError)) return 'lost';
   const { code = '' } = cause;
   if (CONFLICTS.has(code)) return 'conflict';
-  // 57P01 to 57P05: the server stops, starts, or ended the session. 08: the connection. 25006: the server became a
-  // standby, and another one writes; no statement of it did.
+  // 57P01 to 57P05: the server stops, starts, or ended the session. 08: the connection failed. 25006: the server became
+  // a standby, and none of its statements wrote anything.
   if (code.startsWith('57P') || code.startsWith('08') || code === '25006') return 'lost';
   if (code === TOO_MANY_CONNECTIONS) return 'lost';
   return code.startsWith('23') ? 'constraint' : 'refused';
 }
 
-/** For a start that cannot go on: with the server's own words, and without the address, which may hold a password. */
+/** Converts an error of the start. The message has the server's text, but no address: it may contain a password. */
 export function cannotUse(error: unknown): unknown {
   if (!(error instanceof PostgresError)) return error;
   const { cause } = error;
@@ -70,7 +72,7 @@ function hintFor({ kind, cause }: PostgresError): string {
   return 'Check its address (SVC_DATABASE_URL): host, port, name, user, password and sslmode, and that the user may create tables.';
 }
 
-/** Of node-postgres, what has no code is a sentence of its own; with one, the message may name parts of the address. */
+/** The message of the server or of node-postgres. System errors have a code, and their message may name the address. */
 function why(cause: unknown): string {
   if (!(cause instanceof Error)) return '';
   if (cause instanceof pg.DatabaseError || !('code' in cause)) return `: ${cause.message}`;

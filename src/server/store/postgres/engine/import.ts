@@ -1,3 +1,5 @@
+// Imports the rows of a SQLite store into an empty PostgreSQL database.
+
 import { SvcError } from '../../../../base/svc-error.ts';
 import {
   columnsOf,
@@ -20,32 +22,33 @@ import { makePartitions } from './partitions.ts';
 import { plannedAnew, type SqlValue, sql } from './sql.ts';
 import { accessTo } from './transactions.ts';
 
-/** Where the rows come from. */
-export interface ImportSource {
+/** The store that the rows come from. */
+interface ImportSource {
   pages(table: TransferTable, most: PageSize): Iterable<TransferRow[]>;
-  /** Whether it was marked before: a move to this very target that may have arrived. */
+  /** True if it was marked before: an earlier move to the same target may have succeeded. */
   readonly wasMarked: boolean;
-  /** Called before the commit: from it on, what the source holds is the target's. */
+  /** Marks the source as moved. Called before the commit. */
   markExported(): void;
   takeBackMark(): void;
 }
 
 export interface ImportProgress {
   table: string;
-  /** Written, then compared. */
+  /** Each table is first written, later compared. */
   step: 'write' | 'compare';
   rows: number;
 }
 
-/** Of one statement: its text is several times as long, and all of it is in memory. */
+/** The page of one statement. The statement's text is several times as long and is held in memory. */
 const PAGE: PageSize = { rows: 2_000, bytes: 8 * 1024 * 1024 };
 
-/** Their next value follows what was moved. */
+/** The tables whose sequences continue after the moved rows. */
 const SEQUENCES = ['challenges', 'ledger', 'receipts', 'events'];
 
 /**
- * Moves everything into an empty database, in one transaction: writes it, reads it back and compares each row, and
- * commits after `markExported`. Answers how many rows it moved. Nothing is there after it rejects.
+ * Copies all rows into an empty database, in one transaction: writes them, reads them back, compares each row, calls
+ * `markExported` and commits. Returns the number of rows. If it rejects, the target is empty, unless the connection was
+ * lost during the commit.
  *
  * @throws SvcError `target_not_empty`, `move_differs`, `database_unusable`, `database_foreign`.
  */
@@ -86,8 +89,8 @@ export async function importTables(
 }
 
 /**
- * Those that count row by row, in rows of their own that are moved too: in one transaction each count would walk past
- * all versions of the one before.
+ * Enables or disables the counting triggers. Their counts are moved as rows. In one transaction each trigger call would
+ * walk past all earlier versions of the count's row.
  */
 function setTriggers(change: 'ENABLE' | 'DISABLE'): string {
   return ['tasks', 'completions']
@@ -95,7 +98,7 @@ function setTriggers(change: 'ENABLE' | 'DISABLE'): string {
     .join('; ');
 }
 
-/** The mark stays where it is not known whether the target has it all: the two must never both be used. */
+/** Commits. If the outcome is unknown, the mark stays, because the two databases must never both be used. */
 async function commit(connection: Connection, source: ImportSource): Promise<void> {
   try {
     await connection.execute('COMMIT');
@@ -111,7 +114,7 @@ async function commit(connection: Connection, source: ImportSource): Promise<voi
   }
 }
 
-/** Nobody else writes from here to the commit. */
+/** Locks the tables until the commit and checks that they are empty. */
 async function requireEmpty(
   connection: Connection,
   { wasMarked }: Pick<ImportSource, 'wasMarked'>,

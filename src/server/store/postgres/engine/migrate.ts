@@ -1,3 +1,5 @@
+// Upgrades the schema while instances of the previous version keep running.
+
 import { setTimeout as delay } from 'node:timers/promises';
 import { SvcError } from '../../../../base/svc-error.ts';
 import type { Connection, Connections } from './connections.ts';
@@ -7,8 +9,8 @@ import { sql } from './sql.ts';
 export interface Migration {
   sql: string;
   /**
-   * The lowest schema whose version of svc-server still works with this one: two versions run side by side while
-   * instances are replaced. Expand first, contract in a later version.
+   * The lowest schema version whose svc-server still works with this schema. Two versions run side by side while
+   * instances are replaced, so expand first and contract in a later version.
    */
   worksFrom: number;
 }
@@ -18,25 +20,34 @@ export interface SchemaRow {
   works_from: number;
 }
 
-/** Of all migrations of this service; any number that nobody else takes. */
+/** The advisory lock of migrations: an arbitrary number, unique in this service. */
 const LOCK = 7_383_920_117;
 
-/** How long a migration waits for a table, in ms: everybody else waits behind it. */
+/** How long a migration waits for a table lock, in ms. All other statements queue behind it. */
 const TABLE_MS = 1_000;
 const ATTEMPTS = 100;
 const REST_MS = 1_000;
-/** How long one step may take and others wait for it, in ms. */
+/** How long one step may take, and how long other instances wait for it, in ms (24 hours). */
 const PATIENCE_MS = 24 * 60 * 60_000;
-/** One that hangs between two statements is undone by the server, so that the next goes on. */
+/** The server undoes a migration that hangs between two statements for this time, so that the next one can run. */
 const HANGS_MS = 60_000;
 
-// The limits of a session are for requests: neither to wait for one's turn nor a migration is one.
-const TAKE_TURN = `BEGIN;
+// Lifts the statement timeouts of requests for the wait and the migration.
+const BEGIN_LOCKED = `BEGIN;
   SET LOCAL statement_timeout = 0;
   SET LOCAL idle_in_transaction_session_timeout = ${HANGS_MS};
   SET LOCAL lock_timeout = 0;
   SELECT pg_advisory_xact_lock(${LOCK});
   SET LOCAL lock_timeout = ${TABLE_MS}`;
+
+const VERSION_TABLE = `
+  CREATE TABLE svc_schema (
+    id integer PRIMARY KEY DEFAULT 1 CHECK (id = 1),
+    version integer NOT NULL,
+    works_from integer NOT NULL
+  );
+  INSERT INTO svc_schema (version, works_from) VALUES (0, 0);
+`;
 
 const findTable = sql(`SELECT to_regclass('svc_schema') IS NOT NULL AS made,
   to_regclass('accounts') IS NOT NULL OR to_regclass('robots') IS NOT NULL AS foreign`);
@@ -44,9 +55,9 @@ const readVersion = sql('SELECT version, works_from FROM svc_schema');
 const saveVersion = sql('UPDATE svc_schema SET version = $1, works_from = $2');
 
 /**
- * Brings the schema up to date, each step in a transaction; instances that start meanwhile wait for it. Instances of
- * the version before go on: a step that is in their way gives up its locks soon and begins again. Answers the
- * schema's version.
+ * Upgrades the schema, each step in a transaction, and returns its version. Instances that start meanwhile wait.
+ * Instances of the previous version keep running: a step that cannot get its locks within `TABLE_MS` gives up and is
+ * retried.
  *
  * @throws SvcError `schema_too_new` or `database_foreign`.
  */
@@ -68,7 +79,7 @@ export async function migrate(
 }
 
 /**
- * For a command that works beside a live server and so must not migrate.
+ * Checks the schema for a command that runs next to a live server and must not migrate.
  *
  * @throws SvcError `schema_too_old`, `schema_too_new` or `database_foreign`.
  */
@@ -82,9 +93,19 @@ export async function requireSchema(connections: Connections, known: number): Pr
   );
 }
 
+/** @throws SvcError `schema_too_new` if the schema is incompatible with this version of svc-server. */
+export function requireKnown({ version, works_from }: SchemaRow, known: number): void {
+  if (works_from <= known) return;
+  throw new SvcError(
+    'schema_too_new',
+    `The database has schema ${version}; this version knows schemas up to ${known}.`,
+    { hint: 'Use the version of svc-server that wrote it, or a newer one.' },
+  );
+}
+
 async function step(connection: Connection, migrations: readonly Migration[]): Promise<number> {
   try {
-    await connection.execute(TAKE_TURN, PATIENCE_MS);
+    await connection.execute(BEGIN_LOCKED, PATIENCE_MS);
     const version = await versionOf(connection, migrations.length);
     const migration = migrations[version];
     if (migration !== undefined) {
@@ -101,15 +122,6 @@ async function step(connection: Connection, migrations: readonly Migration[]): P
   }
 }
 
-const VERSION_TABLE = `
-  CREATE TABLE svc_schema (
-    id integer PRIMARY KEY DEFAULT 1 CHECK (id = 1),
-    version integer NOT NULL,
-    works_from integer NOT NULL
-  );
-  INSERT INTO svc_schema (version, works_from) VALUES (0, 0);
-`;
-
 async function versionOf(connection: Connection, known: number): Promise<number> {
   const table = await connection.first<{ made: boolean; foreign: boolean }>(findTable);
   if (table?.made !== true) {
@@ -120,14 +132,4 @@ async function versionOf(connection: Connection, known: number): Promise<number>
   if (row === undefined) throw new SvcError('database_foreign', 'The database has no version.');
   requireKnown(row, known);
   return row.version;
-}
-
-/** @throws SvcError `schema_too_new`: the schema has changed so much that this version must not use it. */
-export function requireKnown({ version, works_from }: SchemaRow, known: number): void {
-  if (works_from <= known) return;
-  throw new SvcError(
-    'schema_too_new',
-    `The database has schema ${version}; this version knows schemas up to ${known}.`,
-    { hint: 'Use the version of svc-server that wrote it, or a newer one.' },
-  );
 }

@@ -1,22 +1,24 @@
+// Notifies all instances of queued proofs and decided completions, with LISTEN and NOTIFY.
+
 import type pg from 'pg';
 import type { Triggers } from '../../notifications.ts';
 import type { Connections } from './connections.ts';
 import { sql } from './sql.ts';
 
-/** Tells those who wait, here at once and at the other instances soon. Nothing rests on it: who waits also polls. */
+/** Wakes waiters by topic: in this process at once, in other instances soon. It may be lost, so waiters also poll. */
 export interface Hints {
   tell(topics: readonly string[]): void;
   close(): Promise<void>;
 }
 
 const CHANNEL = 'svc_hints';
-/** What happens within it goes out together, in ms: a commit that notifies holds up all others. */
+/** Notifications are sent together once per this time, in ms: a commit with NOTIFY delays all other commits. */
 const BATCH_MS = 20;
-/** A payload holds less than 8000 bytes. */
+/** PostgreSQL limits a payload to less than 8000 bytes. */
 const TOPICS_PER_PAYLOAD = 100;
-/** Beyond it everybody is told, who looks for himself. */
+/** Beyond this number of topics one payload wakes all waiters. */
 const TOPICS_AT_ONCE = 2_000;
-const EVERYBODY = '*';
+const ALL_TOPICS = '*';
 const RECONNECT_MS = 1_000;
 
 const notify = sql(`SELECT pg_notify('${CHANNEL}', payload) FROM unnest($1::text[]) AS payload`);
@@ -34,8 +36,8 @@ export function startHints(
     timer = undefined;
     const topics = [...batched];
     batched = new Set();
-    const payloads = topics.length > TOPICS_AT_ONCE ? [EVERYBODY] : inPayloads(topics);
-    // The others poll.
+    const payloads = topics.length > TOPICS_AT_ONCE ? [ALL_TOPICS] : inPayloads(topics);
+    // If it fails, the other instances find out by polling.
     sending = connections.use((connection) => connection.rows(notify, [payloads])).catch(() => {});
   }
 
@@ -65,7 +67,7 @@ function inPayloads(topics: readonly string[]): string[] {
   return payloads;
 }
 
-/** Listens on a session of its own, and on another when that is gone. */
+/** Listens on a session of its own, and reconnects when it is lost. */
 function startListener(connections: Connections, triggers: Triggers): { close(): Promise<void> } {
   let closed = false;
   let timer: NodeJS.Timeout | undefined;
@@ -86,12 +88,12 @@ function startListener(connections: Connections, triggers: Triggers): { close():
       client.on('error', again);
       client.on('end', again);
       client.on('notification', ({ payload = '' }) => {
-        if (payload === EVERYBODY) triggers.wakeAll();
+        if (payload === ALL_TOPICS) triggers.wakeAll();
         else for (const topic of payload.split(',')) triggers.wake(topic);
       });
       await client.connect();
       await client.query(`LISTEN ${CHANNEL}`);
-      // What was told in between was missed.
+      // Notifications between the two sessions were lost.
       triggers.wakeAll();
     } catch {
       again();

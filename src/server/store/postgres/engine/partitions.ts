@@ -1,40 +1,43 @@
+// Creates and drops the weekly partitions of the telemetry table.
+
 import type { Queries } from './connections.ts';
 import { sql } from './sql.ts';
 import type { Access } from './transactions.ts';
 
 /*
- * A partition of telemetry holds the samples recorded in one week (UTC), from Monday on. Weeks, because a query of all
- * times locks and plans every partition: a year has 52 of them and not 365; retention still drops most of what a busy
- * service records in one go. `telemetry_past` holds what is older than the first week, `telemetry_rest` the rest, which
- * is next to nothing: the service takes no sample from the future beyond a day, and partitions are made for longer.
+ * A partition of telemetry holds the samples recorded in one week (UTC), starting on Monday. Weeks, not days: a query
+ * over all times locks and plans every partition, and a year has 52 weeks but 365 days. Retention still drops most
+ * samples of a busy service as whole tables. `telemetry_past` holds samples older than the first week. `telemetry_rest`
+ * holds the rest, which is almost nothing: the service accepts samples from at most a day in the future, and creates
+ * partitions further ahead.
  */
 
 const DAY_MS = 24 * 60 * 60_000;
 const WEEK_MS = 7 * DAY_MS;
-/** 1970-01-05. */
+/** 1970-01-05, a Monday. */
 const A_MONDAY = 4 * DAY_MS;
 const AHEAD_MS = 2 * WEEK_MS;
 const EVERY_MS = 60 * 60_000;
 
-/** A week of which more samples came before its partition was made is left where they are. */
+/** If more samples of a week are already in `telemetry_rest`, they stay there and the week gets no partition. */
 const MOVED_AT_MOST = 10_000;
 
-/** Of those who make and drop partitions; any number that nobody else takes. */
+/** The advisory lock of partition changes: an arbitrary number, unique in this service. */
 const LOCK = 7_383_920_118;
 
 const readNow = sql('SELECT instant_or($1) AS now');
 const readNames =
   sql(`SELECT c.relname AS name FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid
   WHERE i.inhparent = 'telemetry'::regclass`);
-/** Others wait behind who waits for a table, so briefly. */
-const waitBriefly = sql(`SET LOCAL lock_timeout = '500ms'`);
-const takeTurn = sql(`SELECT pg_advisory_xact_lock(${LOCK})`);
-// Before anything is looked up in it, so that nothing comes in between.
+/** Keep this short: a queued lock blocks everyone behind it. */
+const limitLockWait = sql(`SET LOCAL lock_timeout = '500ms'`);
+const lockPartitions = sql(`SELECT pg_advisory_xact_lock(${LOCK})`);
+// Taken before reading the table, so that no sample is inserted in between.
 const lockRest = sql('LOCK TABLE telemetry_rest IN ACCESS EXCLUSIVE MODE');
 const cameBefore = sql(`SELECT count(*) AS samples FROM (
   SELECT FROM telemetry_rest WHERE recorded_at >= $1 AND recorded_at < $2 LIMIT $3) AS came`);
 
-/** Of samples recorded at `from` or later, of all times where it is null, and before `to`. */
+/** Holds samples recorded from `from` on and before `to`. If `from` is null, there is no lower bound. */
 interface Partition {
   table: string;
   from: number | null;
@@ -45,15 +48,15 @@ export interface Week extends Partition {
   from: number;
 }
 
-/** Called after each try to make partitions ahead: what it failed with, or null. */
-export type OnPartitions = (fault: unknown) => void;
+/** Called after each attempt to create partitions ahead, with the error or `null`. */
+export type OnPartitions = (error: unknown) => void;
 
-/** Makes partitions ahead, by the database's clock: before it resolves, and from then on until stopped. */
+/** Creates partitions ahead, by the database's clock: once before it resolves, then every hour until stopped. */
 export async function startPartitions(
   access: Access,
   onTried: OnPartitions,
 ): Promise<{ stop(): Promise<void> }> {
-  // What fails is tried again long before it is needed; until then telemetry_rest takes it all.
+  // A failure is retried every hour, long before the partition is needed. Until then telemetry_rest takes its samples.
   const make = () =>
     makePartitions(access).then(
       () => onTried(null),
@@ -72,7 +75,7 @@ export async function startPartitions(
   };
 }
 
-/** Makes the weeks from the newest one on to two weeks ahead; harmless where they are there. */
+/** Creates the missing partitions up to two weeks ahead. */
 export async function makePartitions(access: Access): Promise<void> {
   await access.write(async (tx) => {
     await beginChange(tx);
@@ -81,6 +84,44 @@ export async function makePartitions(access: Access): Promise<void> {
     await tx.run(lockRest);
     for (const partition of missing) await make(tx, partition);
   });
+}
+
+/**
+ * Runs `first` and drops the week, in one transaction that locks out inserts into the week. Rejects if a long query on
+ * telemetry keeps its locks.
+ */
+export async function dropWeek(
+  access: Access,
+  { table }: Week,
+  first: (tx: Queries) => Promise<void>,
+): Promise<void> {
+  await access.write(async (tx) => {
+    await beginChange(tx);
+    const weeks = await weeksOf(tx);
+    if (!weeks.some((week) => week.table === table)) return;
+    await tx.run(sql(`LOCK TABLE ${table} IN SHARE ROW EXCLUSIVE MODE`));
+    await first(tx);
+    await tx.run(sql(`DROP TABLE ${table}`));
+  });
+}
+
+/** The existing weeks, oldest first. */
+export async function weeksOf(queries: Queries): Promise<Week[]> {
+  const rows = await queries.rows<{ name: string }>(readNames);
+  return rows
+    .flatMap(({ name }) => {
+      const [, ...date] = /^telemetry_(\d{4})(\d\d)(\d\d)$/.exec(name) ?? [];
+      const [year = 0, month = 0, day = 0] = date.map(Number);
+      return date.length === 0 ? [] : [weekOf(Date.UTC(year, month - 1, day))];
+    })
+    .sort((a, b) => a.from - b.from);
+}
+
+/** The week that contains the instant. */
+export function weekOf(instant: number): Week {
+  const from = Math.floor((instant - A_MONDAY) / WEEK_MS) * WEEK_MS + A_MONDAY;
+  const monday = new Date(from).toISOString().slice(0, 10).replaceAll('-', '');
+  return { table: `telemetry_${monday}`, from, to: from + WEEK_MS };
 }
 
 async function nowOf(access: Access, tx: Queries): Promise<number> {
@@ -99,28 +140,9 @@ function missingFrom(weeks: readonly Week[], now: number): Partition[] {
   return missing;
 }
 
-/** In the order of time. */
-export async function weeksOf(queries: Queries): Promise<Week[]> {
-  const rows = await queries.rows<{ name: string }>(readNames);
-  return rows
-    .flatMap(({ name }) => {
-      const [, ...date] = /^telemetry_(\d{4})(\d\d)(\d\d)$/.exec(name) ?? [];
-      const [year = 0, month = 0, day = 0] = date.map(Number);
-      return date.length === 0 ? [] : [weekOf(Date.UTC(year, month - 1, day))];
-    })
-    .sort((a, b) => a.from - b.from);
-}
-
-/** The week that an instant is in. */
-export function weekOf(instant: number): Week {
-  const from = Math.floor((instant - A_MONDAY) / WEEK_MS) * WEEK_MS + A_MONDAY;
-  const monday = new Date(from).toISOString().slice(0, 10).replaceAll('-', '');
-  return { table: `telemetry_${monday}`, from, to: from + WEEK_MS };
-}
-
 /**
- * Attaches a table, which does not lock the partitions in use; `CREATE TABLE … PARTITION OF` would lock them all. What
- * telemetry_rest has of that time is moved first.
+ * Creates a table and attaches it, which does not lock the partitions in use; `CREATE TABLE … PARTITION OF` would
+ * lock all of them. Samples of that time in telemetry_rest are moved first.
  */
 async function make(tx: Queries, { table, from, to }: Partition): Promise<void> {
   const range = [from ?? Number.MIN_SAFE_INTEGER, to];
@@ -138,27 +160,8 @@ const move = (table: string) =>
     DELETE FROM telemetry_rest WHERE recorded_at >= $1 AND recorded_at < $2 RETURNING *)
   INSERT INTO ${table} SELECT * FROM moved`);
 
-/**
- * Drops the week with its samples, after `first` in the same transaction, which nobody adds samples of that week to.
- * Rejects where somebody reads telemetry for long.
- */
-export async function dropWeek(
-  access: Access,
-  { table }: Week,
-  first: (tx: Queries) => Promise<void>,
-): Promise<void> {
-  await access.write(async (tx) => {
-    await beginChange(tx);
-    const weeks = await weeksOf(tx);
-    if (!weeks.some((week) => week.table === table)) return;
-    await tx.run(sql(`LOCK TABLE ${table} IN SHARE ROW EXCLUSIVE MODE`));
-    await first(tx);
-    await tx.run(sql(`DROP TABLE ${table}`));
-  });
-}
-
-/** One instance at a time. Inside a write. */
+/** Serializes changes of partitions among instances. Call it inside a write. */
 async function beginChange(tx: Queries): Promise<void> {
-  await tx.run(takeTurn);
-  await tx.run(waitBriefly);
+  await tx.run(lockPartitions);
+  await tx.run(limitLockWait);
 }

@@ -1,19 +1,32 @@
+// Counts calls against the rate limits, in rows that all instances share.
+
 import { limits } from '../../../../protocol/limits.ts';
 import type { RateCount } from '../../../ports/rate-count.ts';
 import { type RateScope, rateCount, rateLimits } from '../../rows/sign-in.ts';
 import { sql } from './sql.ts';
 import type { Access } from './transactions.ts';
 
-/** What a statement that counts answers beside its own columns; `used` is null where nothing was counted. */
+/** Expired counters deleted per statement. */
+const DELETED_AT_ONCE = 1_000;
+
+const CALL = `call AS MATERIALIZED (
+    SELECT now, now - now % ${limits.windowMs} AS window_start FROM instant_or($1) AS now
+  )`;
+
+const deleteOld = sql(`DELETE FROM rate_counters WHERE ctid = ANY(ARRAY(
+    SELECT ctid FROM rate_counters WHERE window_start < $1 LIMIT ${DELETED_AT_ONCE}
+    FOR UPDATE SKIP LOCKED))`);
+
+/** The columns that `counting` and `peeking` add to a row. `used` is null if nothing was counted. */
 export interface CountedRow {
   now: number;
   used: number | null;
 }
 
 /**
- * The CTEs `call`, which has the instant and the window, and `counted`, which counts one call for the `key` that
- * `subject` selects, if it does and the window is not used up. `$1` is `access.instant()`. Calls of all instances
- * meet in one row: each sees what the one before it counted.
+ * SQL of two CTEs. `call` has the instant and the window. `counted` counts one call for the `key` that `subject`
+ * selects, unless it selects none or the limit is reached. `$1` is `access.instant()`. The calls of all instances
+ * update one row, so each sees the count of the one before.
  */
 export function counting(scope: RateScope, subject: string): string {
   return `${CALL}, counted AS (
@@ -25,7 +38,7 @@ export function counting(scope: RateScope, subject: string): string {
   )`;
 }
 
-/** As `counting`, with a `counted` that only reads. */
+/** As `counting`, but `counted` only reads. */
 export function peeking(scope: RateScope, subject: string): string {
   return `${CALL}, counted AS (
     SELECT c.used FROM call, (${subject}) AS subject
@@ -33,10 +46,6 @@ export function peeking(scope: RateScope, subject: string): string {
     WHERE c.window_start = call.window_start
   )`;
 }
-
-const CALL = `call AS MATERIALIZED (
-    SELECT now, now - now % ${limits.windowMs} AS window_start FROM instant_or($1) AS now
-  )`;
 
 export function toCounted(scope: RateScope, { now, used }: CountedRow): RateCount {
   return rateCount(scope, { used: used ?? rateLimits[scope], allowed: used !== null, now });
@@ -46,16 +55,9 @@ export function toPeeked(scope: RateScope, { now, used }: CountedRow): RateCount
   return rateCount(scope, { used: used ?? 0, allowed: true, now });
 }
 
-/** How many counters of windows that are over one statement deletes. */
-const DELETED_AT_ONCE = 1_000;
-
-const deleteOld = sql(`DELETE FROM rate_counters WHERE ctid = ANY(ARRAY(
-    SELECT ctid FROM rate_counters WHERE window_start < $1 LIMIT ${DELETED_AT_ONCE}
-    FOR UPDATE SKIP LOCKED))`);
-
 /**
- * Deletes, as soon as a call is counted in a new window, what is left of those before; some instance does it. Where
- * it fails the next window's does it.
+ * Deletes the counters of past windows when the first call of a new window is counted. Each instance does so. After a
+ * failure, the next window's first call deletes them.
  */
 export function oldWindows(access: Access): (counted: CountedRow) => void {
   let newest = 0;

@@ -1,24 +1,28 @@
+// Defines SQL statements: their text, plan name and values.
+
 import { createHash } from 'node:crypto';
 
-/** A statement's text with `$1`, `$2` … for its values, and the name under which a connection keeps its plan, if there is one. */
+/** A prepared statement. */
 export interface Sql {
+  /** The text, with `$1`, `$2` … for values. */
   readonly text: string;
+  /** The name under which a connection keeps the plan; empty if it keeps none. */
   readonly name: string;
-  /** Whether it changes rows, which a lock alone does not. */
+  /** True if it changes rows. A lock alone does not. */
   readonly writes: boolean;
-  /** How long the client waits for its answer, in ms; as long as for any, unless it is given. */
+  /** The client's timeout for this statement, in ms. Default: that of the connection. */
   readonly patienceMs?: number;
 }
 
-/** Less than any id. */
+/** Sorts before every id. */
 export const NO_UUID = '00000000-0000-0000-0000-000000000000';
 
-/** Greater than any id. */
+/** Sorts after every id. */
 export const LAST_UUID = 'ffffffff-ffff-ffff-ffff-ffffffffffff';
 
 const WRITES = /\b(INSERT INTO|DELETE FROM|(?<!FOR (NO KEY )?)UPDATE)\b/;
 
-/** Make each once, when the store is built: the name follows from the text. */
+/** Defines a statement, named by the hash of its text. Call it once per statement, at module level. */
 export function sql(text: string): Sql {
   return {
     text,
@@ -28,16 +32,15 @@ export function sql(text: string): Sql {
 }
 
 /**
- * Planned each time, for the values given: where the length of a page and its place decide how it is best read. A
- * plan for any values takes a page for a tenth of what there is.
+ * Defines a statement that is planned for its values at each call. Use it for pages, whose best plan depends on length
+ * and position: a generic plan assumes that a page is a tenth of all rows.
  */
 export function plannedAnew(text: string): Sql {
   return { text, writes: WRITES.test(text), name: '' };
 }
 
 /**
- * What a statement may be given. Instants and counts are numbers, wei are bigints; an array is one value, for
- * `unnest`.
+ * A value of a statement. Instants and counts are numbers, wei are bigints. An array is one value, for `unnest`.
  */
 export type SqlValue =
   | string

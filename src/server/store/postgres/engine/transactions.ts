@@ -1,30 +1,32 @@
+// Runs transactions and retries those that conflicted or lost their connection.
+
 import { setTimeout as delay } from 'node:timers/promises';
 import { begin, type Connection, type Connections, type Queries } from './connections.ts';
 import { databaseErrorAnswer, PostgresError } from './errors.ts';
 import type { Sql } from './sql.ts';
 
-/** What the parts of the store share. Everything rejects with `storage_unavailable` where the database fails. */
+/** What the stores of the nouns share. All methods reject with `storage_unavailable` if the database fails. */
 export interface Access extends Queries {
   /**
-   * What `instant_or` is given: null, so that all instances go by the database's clock; a test has one of its own.
+   * The argument of `instant_or`: null, so that all instances use the database's clock, or a time set by a test.
    */
   instant(): number | null;
-  /** Several reads of one moment. */
+  /** Runs several reads on one snapshot. */
   read<T>(work: (tx: Queries) => Promise<T>): Promise<T>;
   /**
-   * Runs `work` in a transaction and resolves once it is durable. What `work` throws undoes it. It runs again,
-   * a few times, where another transaction was in the way or the connection was lost before the commit: it MUST
-   * change nothing but the database. Take row locks in a fixed order: accounts by wallet, then tasks by id. A
-   * statement that locks rows and updates them itself MUST lock them FOR UPDATE: with a weaker lock it may stand in
-   * its own way, behind those who wait, where a foreign key shares the row.
+   * Runs `work` in a transaction and resolves once it is durable. If `work` throws, the transaction is undone. `work`
+   * is retried after a conflict, or when the connection was lost before the commit, so it MUST change nothing but the
+   * database. Take row locks in a fixed order: accounts by wallet, then tasks by id. A statement that locks rows and
+   * updates them itself MUST lock them FOR UPDATE. With a weaker lock, where a foreign key shares the row, its own
+   * update can queue behind waiters that wait for it.
    */
   write<T>(work: (tx: Queries) => Promise<T>): Promise<T>;
 }
 
-/** For one that others are in the way of. */
+/** Tries of a transaction that conflicts. */
 const ATTEMPTS = 6;
 const BACKOFF_MS = 10;
-/** Nothing is begun again after so long; a lost connection is until then, which a server that restarts may need. */
+/** Retry deadline. A lost connection is retried until then, because a restarting server refuses connections. */
 const PATIENCE_MS = 3_000;
 
 export type OnCommit = (commit: { writes: number; seconds: number }) => void;
@@ -39,9 +41,9 @@ export function accessTo(
     onCommit?.({ writes: 1, seconds: (performance.now() - startedAt) / 1000 });
     return result;
   }
-  /** One statement is a transaction; one that writes MUST be harmless to repeat, or count only. */
+  /** Runs one statement as a transaction. A statement that writes MUST be safe to repeat, or only count calls. */
   function each<T>({ writes }: Sql, work: (connection: Connection) => Promise<T>): Promise<T> {
-    const answered = () => repeated(() => connections.use(work));
+    const answered = () => retried(() => connections.use(work));
     return writes ? commit(answered) : answered();
   }
   return {
@@ -50,10 +52,10 @@ export function accessTo(
     first: (statement, values) => each(statement, (on) => on.first(statement, values)),
     run: (statement, values) => each(statement, (on) => on.run(statement, values)),
     read: (work) =>
-      repeated(() => connections.use((connection) => inTransaction(connection, 'READ ONLY', work))),
+      retried(() => connections.use((connection) => inTransaction(connection, 'READ ONLY', work))),
     write: (work) =>
       commit(() =>
-        repeated(() =>
+        retried(() =>
           connections.use((connection) => inTransaction(connection, 'READ WRITE', work)),
         ),
       ),
@@ -70,7 +72,7 @@ async function inTransaction<T>(
     await connection.execute(begin(mode));
     result = await work(connection);
   } catch (error) {
-    // Where this fails too, the connection is lost, and the transaction with it.
+    // If ROLLBACK fails too, the connection is lost and the server undoes the transaction.
     if (!isLost(error)) await connection.execute('ROLLBACK');
     throw error;
   }
@@ -82,14 +84,14 @@ async function inTransaction<T>(
   return result;
 }
 
-/** The connection was lost during the commit: it may be durable or not, and MUST NOT be repeated here. */
+/** The connection was lost during the commit. The commit may be durable, so it MUST NOT be retried. */
 class UnknownOutcome extends Error {
   constructor(cause: unknown) {
     super('It is not known whether the write became durable', { cause });
   }
 }
 
-async function repeated<T>(work: () => Promise<T>): Promise<T> {
+async function retried<T>(work: () => Promise<T>): Promise<T> {
   const end = performance.now() + PATIENCE_MS;
   for (let attempt = 1; ; attempt += 1) {
     try {
@@ -98,11 +100,11 @@ async function repeated<T>(work: () => Promise<T>): Promise<T> {
       if (error instanceof UnknownOutcome) {
         throw databaseErrorAnswer(error.cause, 'It is not known whether the write became durable.');
       }
-      const mayRepeat = isLost(error) || (isConflict(error) && attempt < ATTEMPTS);
-      if (!mayRepeat || performance.now() > end) {
+      const canRetry = isLost(error) || (isConflict(error) && attempt < ATTEMPTS);
+      if (!canRetry || performance.now() > end) {
         throw databaseErrorAnswer(error, 'The database did not take or answer the request.');
       }
-      // Random, so that those who met do not meet again.
+      // A random delay, so that conflicting transactions do not conflict again.
       await delay(Math.random() * BACKOFF_MS * 2 ** Math.min(attempt, ATTEMPTS));
     }
   }

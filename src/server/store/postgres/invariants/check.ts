@@ -1,3 +1,5 @@
+// Checks the invariants of a PostgreSQL database.
+
 import { hashOfEvidence, type LeafRow, violationsOfAttempt } from '../../invariants/evidence.ts';
 import { statements } from '../../invariants/statements.ts';
 import type { Queries } from '../engine/connections.ts';
@@ -9,7 +11,7 @@ import {
   recordInvariants,
 } from './ledger.ts';
 import { activityInvariants, rollupsFollowSamples } from './roll-ups.ts';
-import { type Invariant, scan, selecting, takeLong } from './scan.ts';
+import { extendTimeout, type Invariant, scan, selecting } from './scan.ts';
 
 const invariants: Record<string, Invariant> = {
   ...Object.fromEntries(
@@ -25,32 +27,32 @@ const invariants: Record<string, Invariant> = {
   ...recordInvariants,
 };
 
-/** How many violations of one invariant are told in full. */
-const MAX_TOLD = 20;
+/** Violations reported in full, per invariant. */
+const MAX_REPORTED = 20;
 
 interface Finding {
   invariant: string;
   violations: string[];
 }
 
-/** Looks at one moment of the database; answers only the invariants that do not hold. */
+/** Checks one snapshot of the database. Returns only the violated invariants. */
 export function checkInvariants(access: Access): Promise<Finding[]> {
   return access.read(async (tx) => {
-    await takeLong(tx);
+    await extendTimeout(tx);
     const findings: Finding[] = [];
     for (const [invariant, violationsIn] of Object.entries(invariants)) {
-      const violations = await told(violationsIn(tx));
+      const violations = await report(violationsIn(tx));
       if (violations.length > 0) findings.push({ invariant, violations });
     }
     return findings;
   });
 }
 
-async function told(violations: AsyncIterable<string>): Promise<string[]> {
+async function report(violations: AsyncIterable<string>): Promise<string[]> {
   const first: string[] = [];
   let more = 0;
   for await (const violation of violations) {
-    if (first.length < MAX_TOLD) first.push(violation);
+    if (first.length < MAX_REPORTED) first.push(violation);
     else more += 1;
   }
   return more === 0 ? first : [...first, `and ${more} more`];
@@ -63,7 +65,7 @@ interface ProofRow {
   proof_hash: string | null;
 }
 
-export async function* proofsMatchTheirHash(tx: Queries): AsyncGenerator<string> {
+async function* proofsMatchTheirHash(tx: Queries): AsyncGenerator<string> {
   const proofs = scan<ProofRow>(
     tx,
     `SELECT p.task_id, p.sealed, p.key, c.proof_hash FROM proofs p
@@ -75,8 +77,8 @@ export async function* proofsMatchTheirHash(tx: Queries): AsyncGenerator<string>
   }
 }
 
-/** Leaves from what they bind, payload, root and paths from the leaves. Holds those of one attempt at a time. */
-export async function* payloadsRebuild(tx: Queries): AsyncGenerator<string> {
+/** Recomputes leaves from task data, and payload, root and paths from leaves. Holds one attempt at a time. */
+async function* payloadsRebuild(tx: Queries): AsyncGenerator<string> {
   const leaves = scan<LeafRow>(
     tx,
     `SELECT l.attempt_id, l.leaf_index, l.leaf, l.path, l.settled_at, a.payload, a.root, a.leaf_count,

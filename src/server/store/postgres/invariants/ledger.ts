@@ -1,3 +1,5 @@
+// Invariants of ledger, anchoring and records of a PostgreSQL database as SQL statements.
+
 import { type EndedReserveRow, wrongReturns } from '../../invariants/statements.ts';
 import type { Queries } from '../engine/connections.ts';
 import { type Invariant, scan, selecting } from './scan.ts';
@@ -116,7 +118,7 @@ export const anchoringInvariants: Record<string, Invariant> = {
     GROUP BY a.id HAVING count(l.attempt_id) <> a.unsettled_leaves`),
 };
 
-/** Of tasks, robots, fleets, and what triggers count of them. */
+/** Invariants of tasks, robots, fleets and the counts that triggers maintain. */
 export const recordInvariants: Record<string, Invariant> = {
   deleted_task_is_buried: selecting(`
     SELECT 'task ' || task_id || ' is known and neither there nor buried'

@@ -1,3 +1,5 @@
+// Invariants of statistics and telemetry roll-ups in a PostgreSQL database.
+
 import { stepMs } from '../../../ports/telemetry.ts';
 import { type RobotDay, startDay, violationsOfDay } from '../../invariants/telemetry.ts';
 import { noNames, readingsOf, type StoredNames } from '../../rows/aggregate.ts';
@@ -8,7 +10,7 @@ import type { RollupRow } from '../roll-ups.ts';
 import { type Invariant, scan, selecting } from './scan.ts';
 
 export const activityInvariants: Record<string, Invariant> = {
-  // What happens in a fleet happens in its account, and in no other fleet.
+  // The counts of an account's fleets add up to at most those of the account.
   fleets_within_accounts: selecting(`
     SELECT 'the fleets of ' || f.wallet || ' count more than it does in hour ' || a.at
     FROM fleets f JOIN activity_hours a ON a.scope = f.id::text
@@ -23,8 +25,8 @@ export const activityInvariants: Record<string, Invariant> = {
     GROUP BY f.wallet, d.at, w.anchors, w.gas_wei
     HAVING sum(d.anchors) > coalesce(w.anchors, 0) OR sum(d.gas_wei) > coalesce(w.gas_wei, 0)`),
 
-  // Counts by hour stay when a robot goes, and its samples and events do not: an account's hour counts at least what
-  // its robots still have.
+  // The hourly counts of an account cover at least the samples and events of its robots. They may be higher, because
+  // deleting a robot deletes its samples and events but not the counts.
   activity_covers_robots: selecting(`
     SELECT 'hour ' || seen.at || ' of ' || seen.wallet || ' counts too few samples' FROM (
       SELECT r.wallet, u.at, sum(u.samples) AS samples FROM telemetry_rollups u
@@ -62,7 +64,7 @@ interface SampleRow {
   metrics: string;
 }
 
-/** Robots that are there; what others left behind is about to go. */
+/** Existing robots only. Retention is about to delete the rest. */
 const LIVE = 'robot_id IN (SELECT id FROM robots)';
 
 const readNotes = sql(`SELECT
@@ -75,7 +77,7 @@ interface CheckedDay extends RobotDay {
   horizon: number | null;
 }
 
-/** Both ways, beyond what retention has deleted. Holds one robot's day at a time. */
+/** Compares roll-ups and samples in both directions, except what retention deleted. Holds one robot's day at a time. */
 export async function* rollupsFollowSamples(tx: Queries): AsyncGenerator<string> {
   const samples = scan<SampleRow>(
     tx,
@@ -112,7 +114,7 @@ async function* compare(tx: Queries, day: CheckedDay): AsyncGenerator<string> {
   );
 }
 
-/** Of days without any sample, which the comparison of days does not see. */
+/** Selects roll-ups of days without samples, which the comparison by day does not visit. */
 const rollupsWithoutSamples: Invariant = selecting(`
   SELECT 'the ' || r.resolution || ' ' || r.at || ' of robot ' || r.robot_id || ' has no samples'
   FROM (SELECT robot_id, resolution, at, at - (at % 86400000 + 86400000) % 86400000 AS day

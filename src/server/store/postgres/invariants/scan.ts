@@ -1,25 +1,30 @@
+// Reads large tables with cursors, for the checks of invariants.
+
 import type { Queries } from '../engine/connections.ts';
 import { type Sql, sql } from '../engine/sql.ts';
 
-/** Answers its violations. Reads as it goes, so that memory does not grow with the database. */
+/** Yields violations. It reads page by page, so memory does not grow with the database. */
 export type Invariant = (tx: Queries) => AsyncIterable<string>;
 
-/** A check reads all there is. */
+/** The timeout of a statement that reads the whole database, in ms (12 hours). */
 const PATIENCE_MS = 12 * 60 * 60_000;
 const ROWS_AT_ONCE = 100;
 
-const bePatient = patiently(`SET LOCAL statement_timeout = ${PATIENCE_MS}`);
+const raiseTimeout = patiently(`SET LOCAL statement_timeout = ${PATIENCE_MS}`);
 
-/** For the rest of the transaction. */
-export async function takeLong(tx: Queries): Promise<void> {
-  await tx.run(bePatient);
+/** Extends the statement timeout for the rest of the transaction. */
+export async function extendTimeout(tx: Queries): Promise<void> {
+  await tx.run(raiseTimeout);
 }
 
 function patiently(text: string): Sql {
   return { ...sql(text), patienceMs: PATIENCE_MS };
 }
 
-/** All rows of a query without values, some at a time. Inside a transaction that may take long; once in each. */
+/**
+ * Yields all rows of a query without values, with a cursor. Call it inside a transaction after `extendTimeout`, once
+ * per query at a time.
+ */
 export async function* scan<Row extends object>(tx: Queries, query: string): AsyncGenerator<Row> {
   const cursor = sql(query).name;
   await tx.run(patiently(`DECLARE ${cursor} NO SCROLL CURSOR FOR ${query}`));
@@ -32,7 +37,7 @@ export async function* scan<Row extends object>(tx: Queries, query: string): Asy
   await tx.run(patiently(`CLOSE ${cursor}`));
 }
 
-/** The statement selects the violations, one text each. */
+/** An invariant by a statement that selects the violations, one text per violation. */
 export function selecting(statement: string): Invariant {
   return async function* (tx) {
     const rows = scan<{ violation: string }>(

@@ -75,7 +75,7 @@ export function readConfig(
     prefix: 'SVC_AGENT_',
     foreign: /^$/,
     hint: 'svc-agent config --describe lists every variable.',
-    faultsOf: (given) => [
+    errorsOf: (given) => [
       ...urlErrors(given.SVC_AGENT_URL),
       ...keyErrors(given),
       ...(needed.service ? missingErrors(given, variables) : []),

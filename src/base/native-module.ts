@@ -5,7 +5,7 @@ import { SvcError } from './svc-error.ts';
  * What to say when the compiled part of better-sqlite3 is missing, or was compiled for another Node.js; null for any
  * other error.
  */
-export function nativeModuleFault(error: unknown): SvcError | null {
+export function nativeModuleError(error: unknown): SvcError | null {
   if (!(error instanceof Error)) return null;
   const isMissing = error.message.startsWith('Could not locate the bindings file');
   const isForeign = 'code' in error && error.code === 'ERR_DLOPEN_FAILED';

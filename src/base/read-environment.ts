@@ -4,78 +4,79 @@ import type { Static, TObject } from 'typebox';
 import { SvcError } from './svc-error.ts';
 
 export interface EnvironmentRules {
-  /** Variables that begin with it must be known, unless `foreign` says that they are another program's. */
+  /** Variables with this prefix must be in the schema, unless `foreign` matches them. */
   prefix: string;
   foreign: RegExp;
-  /** What a reader of faults can do. */
+  /** The hint of the error: what the operator should do. */
   hint: string;
-  /** Faults between variables, from their texts. */
-  faultsOf: (given: Readonly<Record<string, string>>) => string[];
+  /** Errors that involve several variables, or that the schema cannot express. Receives the raw texts. */
+  errorsOf: (given: Readonly<Record<string, string>>) => string[];
 }
 
 /**
- * The variables of `schema`, read once: coerced to its types, with its defaults, frozen. An empty
- * variable counts as absent. Rejects with one SvcError `invalid_configuration` that lists every
- * fault; values never appear in it.
+ * Reads and validates the variables of `schema`. The result is coerced to the schema's types, has its defaults and is
+ * frozen. An empty variable counts as absent.
+ *
+ * @throws SvcError `invalid_configuration`, one for all errors. It never contains a value.
  */
 export function readEnvironment<Schema extends TObject>(
   schema: Schema,
   environment: NodeJS.ProcessEnv,
-  { prefix, foreign, hint, faultsOf }: EnvironmentRules,
+  { prefix, foreign, hint, errorsOf }: EnvironmentRules,
 ): Readonly<Static<Schema>> {
   const given: Record<string, string> = {};
   for (const [name, value] of Object.entries(environment)) if (value) given[name] = value;
-  const faults = [
+  const errors = [
     ...Object.keys(given)
       .filter((name) => name.startsWith(prefix) && !foreign.test(name))
       .filter((name) => !Object.hasOwn(schema.properties, name))
       .map((name) => `${name} is not a variable of this program`),
-    ...faultsOf(given),
+    ...errorsOf(given),
   ];
   let values: Static<Schema>;
   try {
     values = envSchema<Static<Schema>>({ schema, data: { ...given }, env: false });
-  } catch (error) {
-    const unreadable = new Set(faults.filter(isNoUrl).map(variableOf));
-    const others = schemaFaults(error, schema).filter(
-      (fault) => !unreadable.has(variableOf(fault)),
+  } catch (thrown) {
+    const unreadable = new Set(errors.filter(isInvalidUrl).map(variableOf));
+    const others = schemaErrors(thrown, schema).filter(
+      (error) => !unreadable.has(variableOf(error)),
     );
-    throw invalidConfiguration([...others, ...faults], hint);
+    throw invalidConfiguration([...others, ...errors], hint);
   }
-  if (faults.length > 0) throw invalidConfiguration(faults, hint);
+  if (errors.length > 0) throw invalidConfiguration(errors, hint);
   return Object.freeze(values);
 }
 
-/** Nothing that the schema finds adds to it. */
-function isNoUrl(fault: string): boolean {
-  return / is not a URL\b/.test(fault);
+/** For a variable with this error, the schema's own error would only repeat it. */
+function isInvalidUrl(text: string): boolean {
+  return / is not a URL\b/.test(text);
 }
 
-/** The variable that a fault begins with. */
-function variableOf(fault: string): string {
-  return fault.replace(/ .*/s, '');
+/** The variable an error is about: its first word. */
+function variableOf(text: string): string {
+  return text.replace(/ .*/s, '');
 }
 
-function invalidConfiguration(faults: string[], hint: string): SvcError {
-  return new SvcError('invalid_configuration', faults.join('\n'), { hint });
+function invalidConfiguration(errors: string[], hint: string): SvcError {
+  return new SvcError('invalid_configuration', errors.join('\n'), { hint });
 }
 
-interface SchemaFault {
+interface SchemaError {
   keyword: string;
   instancePath: string;
   message?: string;
   params: { allowedValues?: string[]; type?: string };
 }
 
-function schemaFaults(error: unknown, schema: TObject): string[] {
-  const faults = (error as { errors?: SchemaFault[] }).errors;
-  if (!faults) throw error;
-  return faults.map((fault) => {
-    const name = fault.instancePath.slice(1);
-    if (fault.params.allowedValues)
-      return `${name} must be one of ${fault.params.allowedValues.join(', ')}`;
-    if (fault.params.type === 'integer') return `${name} must be a whole number`;
-    if (fault.keyword !== 'pattern') return `${name} ${fault.message ?? 'is not valid'}`;
+function schemaErrors(thrown: unknown, schema: TObject): string[] {
+  const errors = (thrown as { errors?: SchemaError[] }).errors;
+  if (!errors) throw thrown;
+  return errors.map((error) => {
+    const name = error.instancePath.slice(1);
+    if (error.params.allowedValues)
+      return `${name} must be one of ${error.params.allowedValues.join(', ')}`;
+    if (error.params.type === 'integer') return `${name} must be a whole number`;
+    if (error.keyword !== 'pattern') return `${name} ${error.message ?? 'is not valid'}`;
     return `${name} is not valid: ${(schema.properties[name] as { description?: string })?.description}`;
   });
 }

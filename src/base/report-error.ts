@@ -1,6 +1,6 @@
 // Prints an error of svc-server or svc-agent and returns the exit code.
 import { CommanderError } from 'commander';
-import { nativeModuleFault } from './native-module.ts';
+import { nativeModuleError } from './native-module.ts';
 import { SvcError } from './svc-error.ts';
 
 /**
@@ -14,7 +14,7 @@ export function reportError(
 ): number {
   // Commander has printed its own message.
   if (thrown instanceof CommanderError) return thrown.exitCode === 0 ? 0 : 2;
-  const error = nativeModuleFault(thrown) ?? thrown;
+  const error = nativeModuleError(thrown) ?? thrown;
   if (!(error instanceof SvcError)) throw error;
   process.stderr.write(`${program}: ${error.message.replaceAll('\n', '\n  ')}\n`);
   if (error.hint !== undefined) process.stderr.write(`${error.hint}\n`);

@@ -108,11 +108,11 @@ async function identify(ask: Ask, expected: Identity | null): Promise<void> {
 }
 
 /** A pool that does not take bytes says nothing of how the node reads, unless it asks to be left alone. */
-function note(health: ProviderHealth, { calls, fault, answers, seconds }: Asked): void {
+function note(health: ProviderHealth, { calls, error, answers, seconds }: Asked): void {
   const isSend = calls.some(({ method }) => method === 'eth_sendRawTransaction');
-  if (isSend && (fault?.retryAfterMs ?? null) === null) return;
+  if (isSend && (error?.retryAfterMs ?? null) === null) return;
   const limited = answers.find((answer) => !answer.ok && isRateLimit(answer.refusal));
-  if (fault !== null) health.failed(fault.reason, fault.retryAfterMs);
+  if (error !== null) health.failed(error.reason, error.retryAfterMs);
   else if (limited !== undefined) health.failed('rate limited', null);
   else if (answers.length > 0) health.answered(seconds);
 }

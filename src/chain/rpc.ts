@@ -34,7 +34,7 @@ export interface Asked {
   }[];
   readonly seconds: number;
   /** Why there was no usable answer; null when there was, or when the caller did not wait for it. */
-  readonly fault: ProviderError | null;
+  readonly error: ProviderError | null;
   readonly answers: readonly RpcAnswer[];
 }
 
@@ -66,20 +66,20 @@ export function connectRpc(options: RpcOptions): Rpc {
       limited(async () => {
         const startedAt = performance.now();
         let answers: RpcAnswer[] = [];
-        let fault: ProviderError | null = null;
+        let failure: ProviderError | null = null;
         try {
           const body = JSON.stringify(bodyOf(calls));
           const text = await post(agent, target, body, { timeoutMs, signal });
           answers = answersOf(text, calls.length, redact);
           return answers;
         } catch (error) {
-          if (error instanceof ProviderError && !signal?.aborted) fault = error;
+          if (error instanceof ProviderError && !signal?.aborted) failure = error;
           throw error;
         } finally {
           options.onAsked?.({
             calls: calls.map(({ method }, i) => ({ method, outcome: outcomeOf(answers[i]) })),
             seconds: (performance.now() - startedAt) / 1000,
-            fault,
+            error: failure,
             answers,
           });
         }

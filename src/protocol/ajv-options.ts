@@ -3,7 +3,7 @@ import { parseTimestamp } from './timestamp.ts';
 
 /**
  * How Ajv holds requests to the schemas of the routes, for `ajv.customOptions` of Fastify: nothing is coerced, dropped or
- * filled in. `verbose` is what `schemaFault` reads.
+ * filled in. `verbose` is what `schemaError` reads.
  */
 export const ajvOptions = {
   coerceTypes: false,

@@ -19,7 +19,7 @@ export function readConfig(
     prefix: 'SVC_',
     foreign: /^SVC_(AGENT_|URL$|PROFILE$|CONFIG_DIR$)/,
     hint: 'svc-server config --describe lists every variable; svc-server dev needs none of them.',
-    faultsOf: (given) => [...(needed.chain ? missingOf(given) : []), ...crossErrors(given)],
+    errorsOf: (given) => [...(needed.chain ? missingOf(given) : []), ...crossErrors(given)],
   });
   const origin = values.SVC_BASE_URL ?? `http://${hostInUrl(values.SVC_HOST)}:${values.SVC_PORT}`;
   return Object.freeze({

@@ -165,7 +165,7 @@ describe('a URL with faults', () => {
     const failed: string[] = [];
     urls = await startSeveralUrls(2, {
       timeoutMs: 400,
-      onAsked: ({ calls, fault }) => fault && failed.push(...calls.map(({ method }) => method)),
+      onAsked: ({ calls, error }) => error && failed.push(...calls.map(({ method }) => method)),
     });
     const [anchor, next] = [await urls.mined(), await urls.sign()];
     proxy(1).hangOn('eth_sendRawTransaction');

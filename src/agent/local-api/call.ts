@@ -5,7 +5,7 @@ import type { JsonValue } from '../../proof/json-value.ts';
 import { parseStrictJson } from '../../proof/strict-json.ts';
 import { StrictJsonError } from '../../proof/strict-json-error.ts';
 import { decodeUtf8 } from '../../proof/utf8.ts';
-import { bodyFault, tooLarge } from '../../protocol/body-fault.ts';
+import { bodyError, tooLarge } from '../../protocol/body-error.ts';
 import { limits } from '../../protocol/limits.ts';
 import type { Answer } from '../../protocol/routes.ts';
 import type { AgentClock } from '../clock.ts';
@@ -37,7 +37,7 @@ export async function readBody(request: FastifyRequest, bytes: Buffer): Promise<
     return parseStrictJson(decodeUtf8(bytes), { maxDepth: limits.documentDepth + 1 });
   } catch (error) {
     if (!(error instanceof StrictJsonError)) throw error;
-    const { code, message } = bodyFault(error, request.routeOptions.config.route);
+    const { code, message } = bodyError(error, request.routeOptions.config.route);
     throw agentError(code, message);
   }
 }

@@ -3,7 +3,7 @@ import { STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { SvcError } from '../../base/svc-error.ts';
-import { type SchemaError, schemaFault } from '../../protocol/schema-fault.ts';
+import { type AjvError, schemaError } from '../../protocol/schema-error.ts';
 import { type AgentErrorCode, agentError, isAgentErrorCode, statusOf } from '../errors.ts';
 import { notPlainJson } from './call.ts';
 
@@ -48,9 +48,9 @@ function knownError(error: unknown, request: FastifyRequest): SvcError<AgentErro
   if (typeof error !== 'object' || error === null) return null;
   if ('validation' in error && Array.isArray(error.validation)) {
     const part = 'validationContext' in error ? String(error.validationContext) : 'request';
-    const failed: SchemaError[] = error.validation;
+    const failed: AjvError[] = error.validation;
     const name = part === 'params' ? 'path' : part;
-    const { code, message } = schemaFault(failed, name, request.routeOptions.config.route);
+    const { code, message } = schemaError(failed, name, request.routeOptions.config.route);
     return agentError(code, message);
   }
   switch ('code' in error ? error.code : '') {

@@ -3,7 +3,7 @@ import { statSync } from 'node:fs';
 import path from 'node:path';
 import Database from 'better-sqlite3';
 import { makeDurableFolder } from '../../base/durable-folder.ts';
-import { nativeModuleFault } from '../../base/native-module.ts';
+import { nativeModuleError } from '../../base/native-module.ts';
 import { SvcError } from '../../base/svc-error.ts';
 import { DamagedRecord, type RecordRow, recordColumns, recordOf } from './records.ts';
 import { upgrades } from './schema.ts';
@@ -70,7 +70,7 @@ export function lockSpool(folder: string): { release(): void } {
 
 export function unusable(folder: string, cause: unknown): SvcError {
   if (cause instanceof SvcError) return cause;
-  const nativeError = nativeModuleFault(cause);
+  const nativeError = nativeModuleError(cause);
   if (nativeError !== null) return nativeError;
   const { code = 'unknown' } = cause as NodeJS.ErrnoException;
   return new SvcError('spool_unusable', `The spool in ${folder} cannot be written (${code}).`, {

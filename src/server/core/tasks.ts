@@ -3,7 +3,7 @@ import { atOnce } from '../../base/cooperative-yield.ts';
 import { newId } from '../../base/new-id.ts';
 import { canonicalPieces } from '../../proof/canonical-json.ts';
 import type { JsonObject } from '../../proof/json-value.ts';
-import { tooLarge } from '../../protocol/body-fault.ts';
+import { tooLarge } from '../../protocol/body-error.ts';
 import { limits } from '../../protocol/limits.ts';
 import type {
   Anchor,

@@ -48,9 +48,9 @@ export function createMetrics(clock: Clock): ServerMetrics {
       answers(route ?? 'none', method, status)(seconds);
       if (status === 429 && route !== null) refusals.inc({ limit: routes[route].limit });
     },
-    onAsked({ calls: asked, seconds, provider, fault }) {
+    onAsked({ calls: asked, seconds, provider, error }) {
       for (const { method, outcome } of asked) asks.observe({ provider, method, outcome }, seconds);
-      if (fault !== null) faults.inc({ provider });
+      if (error !== null) faults.inc({ provider });
     },
     onCommit({ writes: size, seconds }) {
       writes.observe(size);

@@ -10,7 +10,7 @@ import {
 } from '../../../proof/strict-json.ts';
 import { StrictJsonError } from '../../../proof/strict-json-error.ts';
 import { decodeUtf8 } from '../../../proof/utf8.ts';
-import { bodyFault } from '../../../protocol/body-fault.ts';
+import { bodyError } from '../../../protocol/body-error.ts';
 import { limits } from '../../../protocol/limits.ts';
 import type { Route } from '../../../protocol/route.ts';
 import { wireError } from '../../ports/errors.ts';
@@ -98,7 +98,7 @@ function* readBody(
     return yield* readStrictJson(decodeUtf8(bytes), parseLimits(route));
   } catch (error) {
     if (!(error instanceof StrictJsonError)) throw error;
-    const { code, message } = bodyFault(error, route);
+    const { code, message } = bodyError(error, route);
     throw wireError(code, message);
   }
 }

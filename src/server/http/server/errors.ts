@@ -3,7 +3,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { SvcError } from '../../../base/svc-error.ts';
 import { type ErrorCode, errors, isErrorCode } from '../../../protocol/errors.ts';
 import type { Route } from '../../../protocol/route.ts';
-import { type SchemaError, schemaFault } from '../../../protocol/schema-fault.ts';
+import { type AjvError, schemaError } from '../../../protocol/schema-error.ts';
 import { wireError } from '../../ports/errors.ts';
 import { openRouteOf, putCommonHeaders } from './rate-limits.ts';
 
@@ -69,9 +69,9 @@ function knownError(error: unknown, request: FastifyRequest): SvcError<ErrorCode
   if (typeof error !== 'object' || error === null) return null;
   if ('validation' in error && Array.isArray(error.validation)) {
     const part = 'validationContext' in error ? String(error.validationContext) : 'request';
-    const failed: SchemaError[] = error.validation;
+    const failed: AjvError[] = error.validation;
     const { route } = request.routeOptions.config;
-    const { code, message } = schemaFault(failed, partNames[part] ?? part, route);
+    const { code, message } = schemaError(failed, partNames[part] ?? part, route);
     return wireError(code, message);
   }
   const code = 'code' in error ? String(error.code) : '';

@@ -1,20 +1,24 @@
 // The error for a request body that cannot be parsed.
+
 import type { ErrorCode } from './errors.ts';
 import type { Route } from './route.ts';
-import { shorten, type WireFault } from './schema-fault.ts';
+import { shorten, type WireError } from './schema-error.ts';
 
-/** Why a body could not be read, as `StrictJsonError` in `src/proof` says it. */
+/** Why a body could not be read, in the terms of `StrictJsonError` in `src/proof`. */
 export interface BodyProblem {
   readonly kind: 'syntax' | 'fault' | 'size';
   readonly pointer: string;
   readonly reason: string;
 }
 
-/** The error for a body that is not JSON, or that JSON would change silently: the code of the field where the fault lies. */
-export function bodyFault(
+/**
+ * The error for a body that is not JSON, or that JSON parsing would change silently. Its code is that of the field that
+ * contains the problem.
+ */
+export function bodyError(
   { kind, pointer, reason }: BodyProblem,
   route: Route | undefined,
-): WireFault {
+): WireError {
   if (kind === 'syntax') return { code: 'invalid_json', message: `${reason}.` };
   const field = pointer.split('/', 2)[1] ?? '';
   if (kind === 'size') {
@@ -35,7 +39,7 @@ export function bodyFault(
 }
 
 /** The error for a document of more than `maxBytes` of UTF-8 in canonical form. */
-export function tooLarge(field: string, maxBytes: number): WireFault {
+export function tooLarge(field: string, maxBytes: number): WireError {
   const message = `${field} must have at most ${maxBytes} bytes in canonical form (RFC 8785).`;
   return { code: 'payload_too_large', message };
 }

@@ -1,15 +1,16 @@
 // Turns a failed schema validation into an error that names field and limit.
+
 import type { ErrorCode } from './errors.ts';
 import type { Route } from './route.ts';
 
-/** What an error answer says. */
-export interface WireFault {
+/** Code and message of an error response. */
+export interface WireError {
   readonly code: ErrorCode;
   readonly message: string;
 }
 
-/** An error of ajv, as Fastify hands it on; `parentSchema` is there because ajv is set to `verbose`. */
-export interface SchemaError {
+/** An ajv error as Fastify passes it on. `parentSchema` is set because ajv runs with `verbose`. */
+export interface AjvError {
   keyword: string;
   instancePath: string;
   params: Record<string, unknown>;
@@ -25,12 +26,12 @@ interface Schema {
 
 const LONGEST_QUOTE = 200;
 
-/** The error for the first fault of a path, query or body: the code of its field, and a sentence. */
-export function schemaFault(
-  errors: readonly SchemaError[],
+/** The error for the first problem in a path, query or body: the code of its field, and a sentence. */
+export function schemaError(
+  errors: readonly AjvError[],
   part: string,
   route: Route | undefined,
-): WireFault {
+): WireError {
   // A failed union reports each of its branches first and itself last.
   const error = errors.find(({ keyword }) => keyword === 'anyOf') ?? errors[0];
   if (error === undefined) {
@@ -55,14 +56,14 @@ function codeOf(field: string, keyword: string, route: Route | undefined): Error
   return undefined;
 }
 
-/** Cuts what a caller sent to a length fit for a message, never within a character. */
+/** Shortens text sent by a caller to 200 characters, for a message. Never cuts within a character. */
 export function shorten(text: string): string {
   if (text.length <= LONGEST_QUOTE) return text;
   return `${text.slice(0, LONGEST_QUOTE).replace(/\p{Surrogate}$/u, '')}…`;
 }
 
-function problemOf({ keyword, params, parentSchema }: SchemaError, missing: string | null): string {
-  const schema = (parentSchema ?? {}) as Schema; // ajv hands the schema on as it was given.
+function problemOf({ keyword, params, parentSchema }: AjvError, missing: string | null): string {
+  const schema = (parentSchema ?? {}) as Schema; // ajv passes the schema on unchanged.
   const { limit } = params;
   switch (keyword) {
     case 'required': {
@@ -95,7 +96,7 @@ function problemOf({ keyword, params, parentSchema }: SchemaError, missing: stri
   }
 }
 
-/** The type for people: "a string", "a JSON object or array". */
+/** The type in words: "a string", "a JSON object or array". */
 function kindOf(schema: Schema): string {
   const types = (schema.anyOf ?? [schema]).map(({ type }) => type ?? 'value');
   const words = types.map((type) => (type === 'object' ? 'JSON object' : type));

@@ -7,7 +7,7 @@ export interface Balance {
 }
 
 export interface Grant {
-  /** Makes a repeated grant harmless. */
+  /** Idempotency key: a second grant with the same id changes nothing. */
   id: string;
   wallet: string;
   anchors: number;
@@ -17,13 +17,16 @@ export interface Grant {
 }
 
 export interface CreditStore {
-  /** `repeated`: a grant of this id was made before and nothing was written. Opens the account if needed. */
+  /**
+   * Adds quota and gas credit, and opens the account if it does not exist. `repeated`: a grant with this id exists, and
+   * nothing was written.
+   */
   grantCredits(grant: Grant): Promise<{ outcome: 'granted' | 'repeated'; balance: Balance }>;
   getBalance(wallet: string): Promise<Balance | null>;
 }
 
 export interface LedgerRecord {
-  /** Its place in the ledger; later entries have greater ones. */
+  /** Position in the ledger; increases with every entry. */
   seq: number;
   kind: 'grant' | 'reserve' | 'settle' | 'release';
   /** Signed. */
@@ -31,9 +34,9 @@ export interface LedgerRecord {
   /** Signed. */
   gasWei: bigint;
   taskId: string | null;
-  /** Of the task, each reservation one; null for a grant. */
+  /** The task's reservation cycle; every reservation starts a new one. Null for a grant. */
   cycle: number | null;
-  /** Null for what is not a grant. */
+  /** Null unless `kind` is `grant`. */
   grantId: string | null;
   note: string | null;
   at: number;
@@ -41,8 +44,8 @@ export interface LedgerRecord {
 
 export interface AccountStore {
   countUsed(wallet: string): Promise<{ robots: number; fleets: number }>;
-  /** 32 random bytes, the same for the life of the database: see cursors.ts. */
+  /** The key that signs pagination cursors (core/paging.ts): 32 random bytes, the same for the life of the database. */
   cursorKey(): Promise<Uint8Array>;
-  /** Newest first; `before` is the last `seq` of the page before. */
+  /** Newest first. `before` is the last `seq` of the previous page. */
   listLedger(wallet: string, limit: number, before: number | null): Promise<LedgerRecord[]>;
 }

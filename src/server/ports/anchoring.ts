@@ -1,27 +1,27 @@
-// What anchoring asks of the store: queue, attempts, leases, inclusion, settlement.
+// The store's contract with anchoring: queue, attempts, leases, inclusion, settlement. Conventions: store.ts.
 import type { Hex } from '../../proof/bytes.ts';
-
-/*
- * The anchorer's side of the store. Conventions as in ports.ts: instants in milliseconds, amounts in wei,
- * every promise of a write resolves only after the write is durable.
- */
 
 export interface ChainIdentity {
   chainId: number;
   genesisHash: Hex;
 }
 
-/** What a reservation is computed from; kept in the store so that a request needs no RPC. */
+/**
+ * The fees from which a reservation is computed. The store keeps the last quote, so that a request needs no RPC call.
+ */
 export interface FeeQuote {
-  /** Gas of a single's transaction. */
+  /** Gas of a transaction that anchors a single proof. */
   singleGas: bigint;
   baseFeePerGas: bigint;
   maxPriorityFeePerGas: bigint;
-  /** Estimated L2 data fee of a single; 0 where the chain has none. */
+  /** Estimated L2 data fee of a single; 0 on chains without one. */
   dataFeeWei: bigint;
 }
 
-/** Held by one process per (chain, sender); every anchorer write checks holder and fence. */
+/**
+ * The right to anchor for one (chain, sender), held by one process at a time. Every write of the anchorer checks holder
+ * and fence.
+ */
 export interface Lease {
   chainId: number;
   sender: string;
@@ -44,7 +44,7 @@ export interface Variant {
   maxPriorityFeePerGas: bigint;
 }
 
-/** One nonce, one payload, its leaves; the first variant is stored with it. */
+/** A new anchoring transaction: one nonce, one payload and its leaves. It is stored together with its first variant. */
 export interface NewAttempt {
   id: string;
   nonce: number;
@@ -52,7 +52,7 @@ export interface NewAttempt {
   payload: Hex;
   /** Null for a single. */
   root: Hex | null;
-  /** In tree order, of which the inclusion paths follow. */
+  /** In tree order: inclusion paths are derived from it. */
   leaves: { taskId: string; leaf: Hex }[];
   variant: Variant;
   now: number;
@@ -67,16 +67,16 @@ export interface OpenAttempt {
   payload: Hex;
   leafCount: number;
   unsettledLeaves: number;
-  /** Oldest first, each dearer than the one before; an adopted one may be cheaper. */
+  /** Oldest first. Each has higher fees than the one before, except that an adopted variant may have lower ones. */
   variants: Variant[];
-  /** Where it was mined last, on the chain still or not; null when it never was. */
+  /** The variant that was mined last, even if a reorganization has dropped it since; null if none ever was. */
   minedTxHash: Hex | null;
-  /** An anchor of another service that has its nonce by the operator's word; null mostly. */
+  /** Another service's anchor that used this nonce, as stated by the operator; usually null. */
   takenBy: Hex | null;
   createdAt: number;
 }
 
-/** In a block that is not final yet. */
+/** An attempt in a block that is not final yet. */
 export interface IncludedAttempt {
   id: string;
   txHash: Hex;
@@ -85,22 +85,22 @@ export interface IncludedAttempt {
   isSafe: boolean;
 }
 
-/** In a block, by what is stored, final or not. */
+/** An attempt that the store records as mined, final or not. */
 export interface MinedAttempt extends IncludedAttempt {
   isFinal: boolean;
-  /** Of the variant that was mined. */
+  /** Signed bytes of the variant that was mined. */
   rawTx: Hex;
 }
 
-/** What became of included attempts, by their ids; no id twice. */
+/** Changes of included attempts, as lists of attempt ids. No id appears twice. */
 export interface InclusionChanges {
   safe: readonly string[];
   finalized: readonly string[];
-  /** Another block stands at their number, finalized ones too. */
+  /** Another block has replaced theirs. May include finalized attempts. */
   reorged: readonly string[];
 }
 
-/** Where a variant was mined; checked by the anchorer against the canonical chain before it is stored. */
+/** Where a variant was mined. The anchorer checks it against the canonical chain before it is stored. */
 export interface MinedVariant {
   txHash: Hex;
   blockNumber: bigint;
@@ -109,23 +109,26 @@ export interface MinedVariant {
   blockTimestamp: number;
   gasUsed: bigint;
   effectiveGasPrice: bigint;
-  /** `l1Fee` of an L2's receipt, else 0. */
+  /** `l1Fee` of an L2 receipt, else 0. */
   dataFeeWei: bigint;
 }
 
 /**
- * The anchorer's side. Every method that takes a lease rejects with SvcError `lease_lost`, nothing
- * written, when another holder or fence owns it or it has run out.
+ * The part of the store that the anchorer uses. Every method with a `lease` parameter rejects with SvcError
+ * `lease_lost`, and writes nothing, if another holder or fence owns the lease or it has expired.
  */
 export interface AnchorStore {
-  /** First call fixes the chain of this database; later ones reject with `chain_mismatch` if it differs. */
+  /**
+   * The first call binds the database to this chain. Later calls reject with `chain_mismatch` if the identity differs.
+   */
   bindChain(identity: ChainIdentity): Promise<void>;
   getChainIdentity(): Promise<ChainIdentity | null>;
-  /** Every account that ever held a lease here, for any chain of this database. */
+  /** Every account that ever held a lease in this database, for any of its chains. */
   listAnchorAddresses(): Promise<string[]>;
   /**
-   * A new fence each time it changes hands; null while another holder's has not run out, unless the holder goes before
-   * that one (lease-holders.ts), and while it is held (`OperationsStore.holdQueue`).
+   * Acquires the lease; the fence increases whenever the holder changes. Null while another holder's lease has not
+   * expired, unless `holder` takes precedence over that one (`goesBefore` in rules/anchoring.ts). Null, too, while
+   * the sender is held (`OperationsStore.holdQueue`).
    */
   acquireLease(
     sender: { chainId: number; address: string },
@@ -136,36 +139,39 @@ export interface AnchorStore {
   renewLease(lease: Lease, ttlMs: number, now: number): Promise<void>;
   releaseLease(lease: Lease): Promise<void>;
   /**
-   * Fees for reservations, why anchoring of this sender is not at its best (empty when it is), and how many of
-   * its attempts wait for price, funds or key. Lasts as long as the lease is held.
+   * Saves the fees for reservations, the sender's degradations (empty when anchoring is healthy), and how many of its
+   * attempts are parked for price, funds or key. Valid as long as the lease is held.
    */
   saveChainStatus(
     lease: Lease,
     status: { quote?: FeeQuote; degraded: string[]; parked: number; now: number },
   ): Promise<void>;
-  /** Reasons of all senders whose lease is held, each once, and those of the database. */
+  /** The degradations of all senders with a held lease and of the database itself, without duplicates. */
   getChainStatus(): Promise<{
     quote: FeeQuote | null;
     degraded: string[];
     parked: number;
     updatedAt: number;
   } | null>;
-  /** The nonce after the highest ever committed for this sender; null when none was. */
+  /** The nonce after the highest ever committed for this sender; null if none was. */
   getNextNonce(lease: Lease): Promise<number | null>;
-  /** Oldest first. */
+  /** Queued proofs, oldest first. */
   listQueuedProofs(lease: Lease, limit: number): Promise<QueuedProof[]>;
-  /** Resolves when something may be queued, or when the signal aborts. Only a hint. */
+  /**
+   * Resolves when a proof may have been queued, or when the signal aborts. It can wake without cause: read the queue
+   * after.
+   */
   waitForQueuedProof(signal: AbortSignal): Promise<void>;
   /**
-   * Step 3: raw transaction, hash, calldata and leaf list together, and the leaves' completions
-   * become `submitted`; one commit. Rejects with `not_queued` (nothing written) if a leaf is no longer queued:
-   * the caller builds the tree anew. MUST be durable before the transaction is broadcast.
+   * Step 3: stores raw transaction, hash, calldata and leaf list, and moves the leaves' completions to `submitted`, in
+   * one commit. Rejects with `not_queued`, writing nothing, if a leaf is no longer queued; the caller then rebuilds the
+   * tree. MUST be durable before the transaction is broadcast.
    */
   commitAttempt(lease: Lease, attempt: NewAttempt): Promise<void>;
   /**
-   * Another version of an attempt that is in no block, of the same nonce, leaves and calldata. Rejects, nothing
-   * written, unless `replaces` is its newest variant and both fees are higher. MUST be durable before it is
-   * broadcast.
+   * Adds a replacement transaction with the same nonce, leaves and calldata to an attempt that is in no block. Rejects,
+   * writing nothing, unless `replaces` is the attempt's newest variant and both fees are higher. MUST be durable before
+   * the replacement is broadcast.
    */
   addVariant(
     lease: Lease,
@@ -175,43 +181,53 @@ export interface AnchorStore {
     now: number,
   ): Promise<void>;
   /**
-   * A version of an attempt that is in no block, of the same nonce, leaves and calldata, which a block has and this
-   * database did not: it was put back to an earlier state. Harmless when repeated.
+   * Adds a mined variant that this database does not know, because it was restored to an earlier state. The variant has
+   * the attempt's nonce, leaves and calldata; the attempt is in no block as far as the database knows. Idempotent.
    */
   adoptVariant(lease: Lease, attemptId: string, variant: Variant, now: number): Promise<void>;
-  /** Step 4 done: signed or reorged becomes submitted. */
+  /** Step 4 is done: `signed` or `reorged` becomes `submitted`. */
   recordBroadcast(lease: Lease, attemptId: string, now: number): Promise<void>;
-  /** Step 5 done: where it was mined. Nothing is settled yet. What the first inclusion cost stays. */
+  /** Step 5 is done: records where the attempt was mined. Settles nothing. The cost of the first inclusion is kept. */
   recordInclusion(lease: Lease, attemptId: string, mined: MinedVariant, now: number): Promise<void>;
   /**
-   * Step 6: settles up to `limit` unsettled leaves of an included attempt in one commit: receipt with its
-   * inclusion path, task `verified`, charge (`chargeOf` in core/money.ts), ledger. Safe to repeat after a crash at any point.
-   * A task that was verified before keeps its receipt, in its new place, and is not charged again. Wakes the waiting requests after the commit. Answers how many leaves are left.
+   * Step 6: settles up to `limit` unsettled leaves of an included attempt in one commit: receipt with inclusion path,
+   * task `verified`, charge (`chargeOf` in rules/credits.ts), ledger. Safe to repeat after a crash at any point. A task
+   * that was verified before keeps its receipt, which now shows the new place, and is not charged again. Wakes the
+   * waiting requests after the commit. Returns the number of leaves left.
    */
   settleLeaves(lease: Lease, attemptId: string, limit: number, now: number): Promise<number>;
-  /** Step 2's refusal for good, before anything is signed: completion `failed`, reservation released. */
+  /**
+   * Step 2 refused the proofs permanently, before anything was signed: the completions become `failed` and their
+   * reservations are released.
+   */
   refuseQueuedProofs(lease: Lease, taskIds: string[], reason: string, now: number): Promise<void>;
-  /** Signed, submitted, reorged, and included ones with unsettled leaves; lowest nonce first. */
+  /** Attempts that are signed, submitted or reorged, and included ones with unsettled leaves; lowest nonce first. */
   listOpenAttempts(lease: Lease): Promise<OpenAttempt[]>;
-  /** Included ones that are not final: the `limit` lowest blocks' and the `limit` highest blocks', lowest first. */
+  /**
+   * Included attempts that are not final: the `limit` in the lowest blocks and the `limit` in the highest, lowest
+   * first.
+   */
   listIncludedAttempts(lease: Lease, limit: number): Promise<IncludedAttempt[]>;
-  /** Included ones that are not final, the `limit` next below a place in the order of block and id; highest first. */
+  /** Included attempts that are not final: the next `limit` below `place`, ordered by block and id, highest first. */
   listIncludedBelow(
     lease: Lease,
     place: { blockNumber: bigint; id: string },
     limit: number,
   ): Promise<IncludedAttempt[]>;
-  /** Included and finalized attempts from that nonce on; lowest nonce first. */
+  /** Included and finalized attempts with nonce `fromNonce` or higher; lowest nonce first. */
   listMinedFrom(lease: Lease, fromNonce: number, limit: number): Promise<MinedAttempt[]>;
-  /** Whether that nonce, below the next one, was a transaction's from elsewhere: its attempt is dead, or none had it. */
+  /**
+   * Whether a transaction from elsewhere used this nonce, which is below the next one: its attempt is dead, or no
+   * attempt had it.
+   */
   isUsedElsewhere(lease: Lease, nonce: number): Promise<boolean>;
-  /** Step 7, for many attempts in one commit. What their receipts say follows. */
+  /** Step 7, for many attempts in one commit. The receipts' finality changes with it. */
   recordInclusionChanges(lease: Lease, changes: InclusionChanges, now: number): Promise<void>;
   /**
-   * The attempt can never be mined: its proofs are queued again in the next generation, under the reservation
-   * that they have; one commit. A proof whose task was deleted before it was charged is released.
+   * Ends an attempt that can never be mined. Its proofs are queued again in the next generation, under their existing
+   * reservation, in one commit. A proof whose task was deleted before it was charged is released.
    */
   recordReplacedNonce(lease: Lease, attemptId: string, now: number): Promise<void>;
-  /** Every account with attempts that are open or not final, whoever holds its lease. */
+  /** Every account with attempts that are open or not final, regardless of who holds its lease. */
   listOpenSenders(): Promise<{ chainId: number; address: string }[]>;
 }

@@ -1,11 +1,11 @@
-// What the use cases ask of the store about completions.
+// The store's contract for completions.
 import type { Hex } from '../../proof/bytes.ts';
 import type { TaskRecord } from './tasks.ts';
 
 export interface NewCompletion {
   taskId: string;
   robotId: string;
-  /** Of the key that the call came with; see `RobotCaller`. */
+  /** SHA-256 of the API key of the call; see `RobotCaller`. */
   keyHash: string;
   /** Canonical JSON of the evidence. */
   proof: string;
@@ -30,15 +30,15 @@ export type QueueOutcome =
 
 export interface CompletionStore {
   /**
-   * Step 1 of anchoring: stores the proof, reserves one anchor and the gas of a single
-   * (`reservation` in rules/credits.ts, from the last fee quote), writes the ledger, queues the leaf;
-   * one commit. A completion that failed before is tried again under the next cycle.
-   * Checks in the order: key (`key_revoked`), task, state, anchor quota, gas credit.
+   * Step 1 of anchoring: stores the proof, reserves one anchor and the gas of a single (`reservation` in
+   * rules/credits.ts, from the last fee quote), writes the ledger and queues the leaf, in one commit. A completion that
+   * failed before is retried under the next cycle. Checks in this order: key (`key_revoked`), task, state, anchor
+   * quota, gas credit.
    */
   queueCompletion(completion: NewCompletion): Promise<QueueOutcome>;
   /**
-   * Resolves when the completion is included, finalized or failed, when the task is gone, or when
-   * the signal aborts (it does not reject for that). A wake-up is only a hint: read the task after.
+   * Resolves when the completion is included, finalized or failed, when the task is deleted, or when the signal aborts;
+   * an abort does not reject. It can wake without cause: read the task after.
    */
   waitForCompletion(taskId: string, signal: AbortSignal): Promise<void>;
 }

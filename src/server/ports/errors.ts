@@ -1,8 +1,8 @@
-// Errors of the error table, as the server throws them.
+// Creates errors of the wire's error table.
 import { SvcError, type SvcErrorOptions } from '../../base/svc-error.ts';
 import { type ErrorCode, errors } from '../../protocol/errors.ts';
 
-/** An error of the wire's table; whether to retry comes from the table. */
+/** An error from the wire's error table, which also says whether a retry may help. */
 export function wireError(
   code: ErrorCode,
   message: string,
@@ -11,7 +11,10 @@ export function wireError(
   return new SvcError(code, message, { ...options, retryable: errors[code].retryable });
 }
 
-/** The outcome of a write is unknown or none, or nothing can be read; never with what the database said. */
+/**
+ * The error for a write that failed or whose outcome is unknown, and for a failed read. `message` must never quote the
+ * database.
+ */
 export function storageUnavailable(message: string, cause?: unknown): SvcError {
   return wireError('storage_unavailable', message, cause === undefined ? {} : { cause });
 }

@@ -1,17 +1,17 @@
-// What the use cases ask of the store about ops events.
+// The store's contract for ops events.
 import type { Severity } from '../../protocol/telemetry.ts';
 
 export interface NewEvent {
   id: string;
   robotId: string;
-  /** Of the key that the call came with; see `RobotCaller`. */
+  /** SHA-256 of the API key of the call; see `RobotCaller`. */
   keyHash: string;
   eventType: string;
   severity: Severity;
   message: string;
   /** Canonical JSON of an object. */
   payload: string;
-  /** As the robot gave it. */
+  /** The time stated by the robot, unchanged. */
   occurredAt: string | null;
   createdAt: number;
 }
@@ -30,8 +30,8 @@ export interface EventFilter {
 
 export interface EventStore {
   /**
-   * An event is (robot, `id`). `repeated`: it is there with the same content, and nothing was written
-   * but `lastSeenAt`. `id_conflict`: it is there with other content. `key_revoked` as for samples.
+   * Stores an event; (robot, `id`) identifies it. `repeated`: it exists with the same content, and only `lastSeenAt`
+   * was written. `id_conflict`: it exists with different content. `key_revoked`: as in `recordSamples`.
    */
   createEvent(
     event: NewEvent,
@@ -39,7 +39,7 @@ export interface EventStore {
     | { outcome: 'created' | 'repeated'; event: EventRecord }
     | { outcome: 'id_conflict' | 'key_revoked' }
   >;
-  /** Newest first; `before` is the last `seq` of the page before. Null where the account has no such robot. */
+  /** Newest first. `before` is the last `seq` of the previous page. Null if the account has no such robot. */
   listEvents(
     filter: EventFilter,
     page: { limit: number; before: number | null },

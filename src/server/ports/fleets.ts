@@ -1,4 +1,4 @@
-// What the use cases ask of the store about fleets.
+// The store's contract for fleets.
 export interface FleetRecord {
   id: string;
   wallet: string;
@@ -7,7 +7,7 @@ export interface FleetRecord {
   location: string | null;
   shift: string | null;
   tags: string[];
-  /** Place in the account's display order; among equals the older fleet comes first. */
+  /** Position in the account's display order. Among equals the older fleet comes first. */
   sortOrder: number;
   createdAt: number;
   updatedAt: number;
@@ -16,7 +16,7 @@ export interface FleetRecord {
 
 export type NewFleet = Omit<FleetRecord, 'sortOrder' | 'updatedAt' | 'robotCount'>;
 
-/** Members that are absent stay as they are; `tags` replaces all of them. */
+/** Absent members stay unchanged; `tags` replaces all tags. */
 export interface FleetPatch {
   name?: string;
   description?: string | null;
@@ -26,17 +26,20 @@ export interface FleetPatch {
   sortOrder?: number;
 }
 
-/** Where a page of fleets ended. */
+/** The last fleet of a page, where the next page continues. */
 export type FleetPlace = Pick<FleetRecord, 'sortOrder' | 'id'>;
 
-/** A fleet is found under its own account only; for any other wallet it is not there. */
+/** Fleets. Every method sees a fleet only under its own account; for any other wallet it does not exist. */
 export interface FleetStore {
-  /** Puts the fleet last. MUST hold the ceiling of fleets per account under concurrent calls. */
+  /**
+   * Adds the fleet at the end of the display order. MUST enforce the limit of fleets per account under concurrent
+   * calls.
+   */
   createFleet(
     fleet: NewFleet,
   ): Promise<{ outcome: 'created'; fleet: FleetRecord } | { outcome: 'fleet_limit_reached' }>;
   getFleet(id: string, wallet: string): Promise<FleetRecord | null>;
-  /** In display order; `after` is the place of the last fleet of the page before. */
+  /** In display order. `after` is the last fleet of the previous page. */
   listFleets(wallet: string, limit: number, after: FleetPlace | null): Promise<FleetRecord[]>;
   patchFleet(
     id: string,
@@ -44,11 +47,11 @@ export interface FleetStore {
     patch: FleetPatch,
     now: number,
   ): Promise<FleetRecord | null>;
-  /** Its robots are in no fleet afterwards. False if it is not there. */
+  /** Deletes the fleet; its robots are in no fleet afterwards. False if it does not exist. */
   deleteFleet(id: string, wallet: string, now: number): Promise<boolean>;
   /**
-   * Puts the fleets named (each once) first, in that order, and keeps the others after them in theirs.
-   * Answers all fleets of the account in the new order; null, nothing changed, if one named is not there.
+   * Moves the named fleets (each named once) to the front, in that order; the others follow in their existing order.
+   * Returns all fleets of the account in the new order, or null, changing nothing, if a named one does not exist.
    */
   reorderFleets(wallet: string, ids: readonly string[], now: number): Promise<FleetRecord[] | null>;
 }

@@ -1,7 +1,7 @@
-// A value that the store wrote as JSON already.
+// Response values that are already serialized as JSON.
 /**
- * JSON of a `Value`, written already: documents are stored as JSON, and to parse hundreds of them only to write
- * them again would hold everybody up.
+ * A `Value` that is already serialized. Documents are stored as JSON; parsing hundreds of them only to serialize them
+ * again would block the event loop.
  */
 export class JsonText<Value> {
   declare readonly value: Value;
@@ -12,7 +12,7 @@ export class JsonText<Value> {
   }
 }
 
-/** The JSON of an object with one member more, whose value is JSON already. `members` MUST NOT be empty. */
+/** Serializes `members` plus one more member whose value is already JSON. `members` MUST NOT be empty. */
 export function withDocument<Members extends object, Name extends string>(
   members: Members,
   name: Name,

@@ -1,23 +1,23 @@
-// What commands and metrics ask of the store: backlog, senders, invariants.
+// The store's contract with commands and metrics: backlog, senders, invariants.
 import type { Hex } from '../../proof/bytes.ts';
 import type { OpenAttempt } from './anchoring.ts';
 
-/** Findings of `svc-server check`; an empty list means that every invariant holds. */
+/** The findings of `svc-server check`. An empty list of violations means that the invariant holds. */
 export interface CheckStore {
   checkInvariants(): Promise<{ invariant: string; violations: string[] }[]>;
 }
 
-/** What is on its way to the chain now; its cost does not grow with history. */
+/** The work that is on its way to the chain now. The cost of reading it does not grow with history. */
 export interface Backlog {
-  /** Proofs that wait to be signed. */
+  /** Proofs waiting to be signed. */
   queued: number;
-  /** Since when the first of them waits; null when none does. */
+  /** Since when the oldest of them has waited; null if none does. */
   oldestQueuedAt: number | null;
-  /** Proofs in transactions that are signed and not settled. */
+  /** Proofs in transactions that are signed but not settled. */
   submitted: number;
-  /** Transactions by the state of their attempt, as far as it may still change. */
+  /** Transactions by the state of their attempt, for states that may still change. */
   attempts: Record<'signed' | 'submitted' | 'reorged' | 'included', number>;
-  /** Since when the oldest transaction without a block waits; null when none does. */
+  /** Since when the oldest transaction without a block has waited; null if none does. */
   oldestUnminedAt: number | null;
 }
 
@@ -27,29 +27,32 @@ export interface SenderKey {
   address: string;
 }
 
-/** An account that held a lease here, and what it has under way. */
+/** An account that held a lease in this database, and its work in progress. */
 export interface Sender extends SenderKey {
-  /** The nonce after the highest ever committed or recorded as foreign; null when none was. */
+  /** The nonce after the highest ever committed or recorded as foreign; null if there is none. */
   nextNonce: number | null;
   /** As `listOpenAttempts`. */
   openAttempts: OpenAttempt[];
 }
 
-/** The operator's side: what a restored database needs, and what gauges show. */
+/** The store's operations for operators: recovery of a restored database, and values for gauges. */
 export interface OperationsStore {
   readBacklog(): Promise<Backlog>;
   /** False while the disk has less room than new claims, telemetry and events need. */
   hasRoom(): Promise<boolean>;
   /**
-   * Ends every lease and lets no sender take one, old or new, until `liftHold` names it: nothing is signed
-   * or followed, completions stay queued, and the chain status says `restored`.
+   * Ends every lease, and refuses a lease to every sender, known or new, until `liftHold` names it. Nothing is signed
+   * or followed, completions stay queued, and the chain status reports `restored`.
    */
   holdQueue(now: number): Promise<void>;
-  /** For senders that were reconciled with the chain; all others stay held. Harmless when nothing is held. */
+  /**
+   * Lifts the hold for senders that were reconciled with the chain; all others stay held. Does nothing if nothing is
+   * held.
+   */
   liftHold(senders: readonly SenderKey[], now: number): Promise<void>;
   /**
-   * Nonces that transactions from elsewhere have used for good: those of `sender` from its next nonce on, without a
-   * gap. Its next nonce goes past them.
+   * Records nonces that transactions from elsewhere have used permanently. They start at the next nonce of `sender` and
+   * have no gap. Its next nonce moves past them.
    */
   recordForeignNonces(
     sender: SenderKey,
@@ -57,14 +60,14 @@ export interface OperationsStore {
     now: number,
   ): Promise<void>;
   /**
-   * Nonces of open attempts that anchors of another service have, by the operator's word. Such an attempt ends as if
-   * the transaction were no anchor. Harmless when repeated.
+   * Records nonces of open attempts that were used by anchors of another service, as stated by the operator. Such an
+   * attempt ends as if the transaction were not an anchor. Idempotent.
    */
   recordTakenNonces(
     sender: SenderKey,
     uses: readonly { nonce: number; txHash: Hex }[],
     now: number,
   ): Promise<void>;
-  /** Every account that ever held a lease here. */
+  /** Every account that ever held a lease in this database. */
   listSenders(): Promise<Sender[]>;
 }

@@ -1,10 +1,10 @@
-// How a call counted against its rate limit.
+// The result of counting a call against its rate limit.
 
-/** A call measured against a fixed window. A refused call consumes nothing. */
+/** A call counted in a fixed window. A refused call consumes nothing. */
 export interface RateCount {
   allowed: boolean;
   limit: number;
   remaining: number;
-  /** Until the window ends, 1 to 60 000. */
+  /** Milliseconds until the window ends, 1 to 60 000. */
   resetMs: number;
 }

@@ -1,4 +1,4 @@
-// What the use cases ask of the store about robots.
+// The store's contract for robots.
 import type { RateCount } from './rate-count.ts';
 
 export interface RobotRecord {
@@ -16,8 +16,8 @@ export interface RobotRecord {
 }
 
 /**
- * A robot and the key that spoke for it. Every write in a robot's name carries both: one whose key
- * was rotated, deleted or went with its robot meanwhile is refused at the commit.
+ * A robot and the API key of the call. Every write on behalf of a robot carries both, and is refused at the commit if
+ * the key was rotated or deleted, or the robot was deleted, in the meantime.
  */
 export interface RobotCaller {
   id: string;
@@ -36,27 +36,27 @@ export interface NewRobot {
   createdAt: number;
 }
 
-/** Members that are absent stay as they are. */
+/** Absent members stay unchanged. */
 export interface RobotPatch {
   name?: string;
   description?: string | null;
   fleetId?: string | null;
 }
 
-/** A robot is found under its own account only; for any other wallet it is not there. */
+/** Robots. Every method sees a robot only under its own account; for any other wallet it does not exist. */
 export interface RobotStore {
-  /** Counts one call of the robot whose key has this hash; null (nothing counted) if no live key has. */
+  /** Counts one call of the robot whose key has this hash. Null, counting nothing, if no live key has it. */
   authenticateRobot(
     keyHash: string,
   ): Promise<{ robot: Omit<RobotCaller, 'keyHash'>; count: RateCount } | null>;
-  /** MUST hold the ceiling of robots per account under concurrent calls. */
+  /** MUST enforce the limit of robots per account under concurrent calls. */
   createRobot(
     robot: NewRobot,
   ): Promise<{ outcome: 'created'; robot: RobotRecord } | { outcome: 'robot_limit_reached' }>;
   getRobot(id: string, wallet: string): Promise<RobotRecord | null>;
-  /** Oldest first (ids are UUIDv7); `after` is the last id of the page before. */
+  /** Oldest first (ids are UUIDv7). `after` is the last id of the previous page. */
   listRobots(wallet: string, limit: number, after: string | null): Promise<RobotRecord[]>;
-  /** `fleet_not_found`: the fleet is not the account's. */
+  /** `fleet_not_found`: the account has no such fleet. */
   patchRobot(
     id: string,
     wallet: string,
@@ -65,7 +65,7 @@ export interface RobotStore {
   ): Promise<
     { outcome: 'patched'; robot: RobotRecord } | { outcome: 'robot_not_found' | 'fleet_not_found' }
   >;
-  /** Moves all of the robots into the fleet (null: out of any), or none. Answers them in the order of `ids`. */
+  /** Moves all of the robots into the fleet (null: out of any), or none. Returns them in the order of `ids`. */
   assignRobots(
     wallet: string,
     ids: readonly string[],
@@ -76,8 +76,8 @@ export interface RobotStore {
     | { outcome: 'robot_not_found' | 'fleet_not_found' }
   >;
   /**
-   * Ends the robot's key at once, also for writes that it authenticated and that are not committed yet.
-   * `keyHash` is the one to take its place; null leaves the robot without a key.
+   * Ends the robot's key at once, also for writes that it authenticated and that are not committed yet. `keyHash` is
+   * the new key's hash; null leaves the robot without a key.
    */
   replaceKey(
     id: string,
@@ -86,12 +86,15 @@ export interface RobotStore {
     now: number,
   ): Promise<RobotRecord | null>;
   /**
-   * Deletes the robot and its tasks; false if it is not there. Many tasks take several commits: the first
-   * ends the key; a task goes with its evidence and its completion, whose reservation is released if it waits
-   * to be signed, those not verified first; the robot goes last, its events from every list with it. What is signed
-   * lands and settles without its task. Task ids stay taken for good. Requests that wait for a completion are
-   * woken. Evidence is erased when it resolves (`EvidenceStore.eraseProof`), or where another process keeps an older
-   * state of the files, once that process has ended. A call that was cut short is to be repeated.
+   * Deletes the robot and its tasks; false if the robot does not exist. Many tasks take several commits. The first
+   * commit ends the key. Each task goes together with its evidence and its completion, whose reservation is released if
+   * it still waits to be signed; unverified tasks go first. The robot goes last, and with it its events disappear from
+   * every list.
+   *
+   * A transaction that is already signed is mined and settles without its task. Task ids stay taken for good. Requests
+   * that wait for a completion are woken. The evidence is erased when the call resolves (`EvidenceStore.eraseProof`),
+   * or, if another process reads an older snapshot of the files, when that process has ended. Repeat a call that was
+   * interrupted.
    */
   deleteRobot(id: string, wallet: string, now: number): Promise<boolean>;
 }

@@ -1,11 +1,11 @@
-// What the use cases ask of the store about sign-in, sessions and CLI codes.
+// The store's contract for sign-in, sessions and CLI codes.
 import type { RateCount } from './rate-count.ts';
 
 export interface Challenge {
-  /** 128 random bits in hex; the nonce of the message and the value of the challenge cookie. */
+  /** 128 random bits in hex: the nonce in the message and the value of the challenge cookie. */
   nonce: string;
   wallet: string;
-  /** The exact text that is signed. */
+  /** The exact text that the wallet signs. */
   message: string;
   createdAt: number;
   expiresAt: number;
@@ -23,7 +23,7 @@ export interface SignIn {
   nonce: string;
   wallet: string;
   session: NewSession;
-  /** What a new account starts with, or null where this wallet may not open one. */
+  /** The grant of a new account; null if this wallet may not open one. */
   signup: { anchors: number; gasWei: bigint } | null;
   now: number;
 }
@@ -38,26 +38,27 @@ export interface SessionRecord {
 export interface SignInStore {
   /** Counts one challenge request of the wallet. */
   countChallenge(wallet: string): Promise<RateCount>;
-  /** Makes the challenge findable; forgets expired ones, and the oldest beyond the limit of open ones. */
+  /** Saves the challenge. Deletes expired challenges, and the oldest ones beyond the limit of open challenges. */
   saveChallenge(challenge: Challenge): Promise<void>;
-  /** Only challenges that have not expired at `now`. Newest first. */
+  /** Challenges that have not expired at `now`, newest first. */
   openChallenges(
     by: { nonce: string; wallet: string } | { wallet: string; limit: number },
     now: number,
   ): Promise<Challenge[]>;
   /**
-   * Spends the challenge, opens the account if it is new (with its grant in the ledger) and the
-   * session, and ends the account's oldest session beyond its limit, in one commit. `challenge_spent`: the challenge was used, expired or is another
-   * wallet's. `signup_refused`: a new account, and `signup` is null; the challenge stays open.
+   * In one commit: spends the challenge, opens the account if it is new (with its grant in the ledger), opens the
+   * session, and ends the account's oldest session beyond the limit. `challenge_spent`: the challenge was used, has
+   * expired or belongs to another wallet. `signup_refused`: the account is new and `signup` is null; the challenge
+   * stays open.
    */
   signIn(signIn: SignIn): Promise<'signed_in' | 'challenge_spent' | 'signup_refused'>;
-  /** The live session of that token, or null; `counted` also measures one mutation of its account. */
+  /** The live session with this token, or null. `counted` also counts one mutation of its account. */
   authenticateSession(
     tokenHash: string,
     counted: boolean,
     now: number,
   ): Promise<{ session: SessionRecord; count: RateCount } | null>;
-  /** Ends the session at once. Harmless when there is none. */
+  /** Ends the session at once. Does nothing if there is none. */
   revokeSession(tokenHash: string): Promise<void>;
 }
 
@@ -75,7 +76,7 @@ export interface NewCliCode {
   codeHash: string;
   /** Base64url of the SHA-256 of the verifier. */
   challenge: string;
-  /** The session that makes it. */
+  /** The session that created the code. */
   sessionId: string;
   createdAt: number;
   expiresAt: number;
@@ -90,24 +91,27 @@ export interface CliCodeAttempt {
 }
 
 export interface SessionStore {
-  /** Those that have not expired at `now`, newest first (ids are UUIDv7); `before` is the last id of the page before. */
+  /**
+   * Sessions that have not expired at `now`, newest first (ids are UUIDv7). `before` is the last id of the previous
+   * page.
+   */
   listSessions(
     wallet: string,
     now: number,
     limit: number,
     before: string | null,
   ): Promise<ListedSession[]>;
-  /** Ends the account's session of this id at once; false when it has none. */
+  /** Ends the account's session with this id at once; false if there is none. */
   endSession(wallet: string, id: string): Promise<boolean>;
   /**
-   * `session_ended`: the session ended since it was authenticated. `not_by_wallet`: a code opened it.
-   * Forgets expired codes.
+   * Saves the code, and deletes expired ones. `session_ended`: the session has ended since it was authenticated.
+   * `not_by_wallet`: the session was itself opened by a code.
    */
   saveCliCode(code: NewCliCode): Promise<'saved' | 'session_ended' | 'not_by_wallet'>;
   /**
-   * Spends the code, whatever comes of it, and opens the session of its account if the challenge is the
-   * code's own, neither code nor the session that made it has ended, in one commit. Else null, for an
-   * unknown code without any write. Ends the account's oldest session beyond its limit.
+   * In one commit: spends the code, in any case, and opens a session of its account if the challenge matches the code's
+   * and neither the code nor the session that created it has ended. Null otherwise; an unknown code writes nothing.
+   * Ends the account's oldest session beyond the limit.
    */
   redeemCliCode(attempt: CliCodeAttempt): Promise<{ wallet: string } | null>;
 }

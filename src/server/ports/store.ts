@@ -1,4 +1,4 @@
-// The store: the only thing between the HTTP half and the chain half, and what all of its parts have in common.
+// The store: everything the server asks of its database, and the conventions of all its parts.
 import type { AccountStore, CreditStore } from './account.ts';
 import type { AnchorStore } from './anchoring.ts';
 import type { CompletionStore } from './completions.ts';
@@ -13,15 +13,14 @@ import type { TaskStore } from './tasks.ts';
 import type { StatsStore, TelemetryStore } from './telemetry.ts';
 
 /*
- * Conventions: every instant is milliseconds since the epoch (UTC); every amount is wei as bigint;
- * wallets are EIP-55 checksummed; ids are lower-case UUIDs; hashes are 0x-prefixed lower-case hex.
+ * Conventions. Instants are milliseconds since the epoch (UTC). Amounts are wei, as bigint. Wallets are EIP-55
+ * checksummed. Ids are lower-case UUIDs. Hashes are 0x-prefixed lower-case hex.
  *
- * Every promise of a write resolves only after the write is durable. It rejects with SvcError
- * `storage_unavailable` when the outcome is unknown; the caller must then not claim success.
- * A result named by `outcome` says what was decided; nothing was written unless its docs say so.
+ * The promise of a write resolves only after the write is durable. It rejects with SvcError `storage_unavailable` when
+ * the outcome is unknown; the caller must not claim success then. A result's `outcome` names the decision; any outcome
+ * other than success wrote nothing, unless its docs say so.
  */
 
-/** Everything the server asks of its database. */
 export interface Store
   extends SignInStore,
     SessionStore,
@@ -39,8 +38,8 @@ export interface Store
     AnchorStore,
     OperationsStore,
     CheckStore {
-  /** Rejects with `storage_unavailable` when a write would not become durable now. */
+  /** Rejects with `storage_unavailable` if a write would not become durable now. */
   probe(): Promise<void>;
-  /** Finishes writes under way, saves counters, releases files. Later calls reject. */
+  /** Finishes pending writes, saves counters and closes files. Later calls reject. */
   close(): Promise<void>;
 }

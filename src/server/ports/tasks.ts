@@ -1,20 +1,20 @@
-// What the use cases ask of the store about tasks.
+// The store's contract for tasks.
 import type { Hex } from '../../proof/bytes.ts';
 import type { Finality, Inclusion } from '../../protocol/resources.ts';
 
 export interface NewTask {
   id: string;
   robotId: string;
-  /** Of the key that the call came with; see `RobotCaller`. */
+  /** SHA-256 of the API key of the call; see `RobotCaller`. */
   keyHash: string;
   title: string;
   description: string | null;
   /** Canonical JSON of an object. */
   expectedResult: string | null;
-  /** As the robot gave it. */
+  /** The time stated by the robot, unchanged. */
   occurredAt: string | null;
   createdAt: number;
-  /** From the caller: an id that repeats with the same content answers the stored task. */
+  /** The caller chose the id: repeating it with the same content returns the stored task. */
   idGiven: boolean;
 }
 
@@ -32,7 +32,7 @@ export interface TaskRecord {
   completion: CompletionRecord | null;
 }
 
-/** The states of a completion, as stored; docs/anchoring.md has their meaning. */
+/** The states of a completion; docs/anchoring.md explains them. */
 export type CompletionState =
   | 'queued'
   | 'submitted'
@@ -46,12 +46,12 @@ export interface CompletionRecord {
   proofHash: Hex;
   claimHash: Hex;
   leaf: Hex;
-  /** How many transactions were signed for this proof, fee variants of one nonce not counted. */
+  /** Number of transactions signed for this proof, not counting fee variants of one nonce. */
   attempts: number;
-  /** Newest variant of the live attempt, the mined one once there is one. */
+  /** The live attempt's mined variant, or its newest one if none is mined. */
   txHash: Hex | null;
   updatedAt: number;
-  /** Null until the task is verified; from then on never null again. */
+  /** Null until the task is verified; never null again after that. */
   receipt: ReceiptRecord | null;
 }
 
@@ -60,27 +60,27 @@ export interface ReceiptRecord {
   txHash: Hex;
   from: string;
   blockNumber: bigint;
-  /** Time of the block. */
+  /** Block time. */
   anchoredAt: number;
   inclusion: Inclusion | null;
   finality: Finality;
 }
 
-/** Who asks. A robot sees its own tasks, an account those of all its robots. */
+/** The caller on whose behalf a task is read. A robot sees its own tasks, an account those of all its robots. */
 export type Viewer = { robotId: string } | { wallet: string };
 
 export interface PublicAnchor {
   task: TaskRecord;
   robotName: string;
-  /** How many tasks carry this proof hash. */
+  /** Number of tasks with this proof hash. */
   occurrences: number;
 }
 
 export interface TaskStore {
   /**
-   * `repeated`: the id exists with the same robot and content, and nothing was written.
-   * `id_conflict`: it exists otherwise, with no word about whose. `key_revoked`: the robot or this
-   * very key ended since it was authenticated.
+   * Creates a task. `repeated`: the id exists with the same robot and content, and nothing was written. `id_conflict`:
+   * the id exists otherwise; it does not say whose it is. `key_revoked`: the robot or this key has ended since it was
+   * authenticated.
    */
   createTask(
     task: NewTask,
@@ -90,21 +90,21 @@ export interface TaskStore {
   >;
   getTask(id: string, viewer: Viewer): Promise<TaskRecord | null>;
   /**
-   * Newest first, by creation and then id; the cost does not grow with the account's history. Null where
-   * the account has no robot of the filter's id.
+   * Newest first, by creation time and then id. The cost does not grow with the account's history. Null if the account
+   * has no robot with the filter's id.
    */
   listTasks(
     filter: TaskFilter,
     limit: number,
     after: TimePlace | null,
   ): Promise<TaskListRecord[] | null>;
-  /** Among the tasks with this hash: the named one, else the first anchored, else the first queued. */
+  /** The task with this hash: the named one, else the first anchored, else the first queued. */
   findPublicAnchor(proofHash: Hex, taskId: string | null): Promise<PublicAnchor | null>;
-  /** Whether an anchorer of this service signed the transaction. */
+  /** Whether this service signed the transaction. */
   hasAnchorTransaction(txHash: Hex): Promise<boolean>;
 }
 
-/** Where a list goes on: after the item of this instant and id. */
+/** Where a list continues: after the item with this instant and id. */
 export interface TimePlace {
   at: number;
   id: string;
@@ -114,14 +114,14 @@ export interface TaskFilter {
   wallet: string;
   /** Null for both. */
   status: 'claimed' | 'verified' | null;
-  /** Null for all of the account's. */
+  /** Null for all robots of the account. */
   robotId: string | null;
 }
 
-/** How far a completion has come, without what only a single task's reader needs. */
+/** The progress of a completion, without the fields that only the view of a single task needs. */
 export interface AnchorProgress
   extends Pick<CompletionRecord, 'state' | 'proofHash' | 'attempts' | 'txHash' | 'updatedAt'> {
-  /** Of the transaction; null while there is none. */
+  /** Chain of the transaction; null while there is none. */
   chainId: number | null;
 }
 

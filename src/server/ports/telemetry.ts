@@ -1,10 +1,9 @@
-// What the use cases ask of the store about samples and statistics.
+// The store's contract for samples and statistics.
 import type { Resolution, Severity } from '../../protocol/telemetry.ts';
 
 /*
- * Telemetry, events and statistics. Conventions as in ports.ts: instants in milliseconds, amounts in wei,
- * every promise of a write resolves only after the write is durable. What a robot's account or fleet sees
- * by hour and day is counted for the account and the fleet that the robot is in at the commit.
+ * Conventions: store.ts. Hourly and daily counts of an account or a fleet include a robot's activity by the account and
+ * fleet that the robot is in at the commit.
  */
 
 export interface SampleRecord {
@@ -18,32 +17,32 @@ export interface SampleRecord {
 
 export interface NewSamples {
   robotId: string;
-  /** Of the key that the call came with; see `RobotCaller`. */
+  /** SHA-256 of the API key of the call; see `RobotCaller`. */
   keyHash: string;
   samples: SampleRecord[];
   now: number;
 }
 
-/** Samples recorded at `from` or later and before `to`. */
+/** A time range: `from` inclusive, `to` exclusive. */
 export interface TimeRange {
   from: number;
   to: number;
 }
 
-/** A robot is found under its own account only. */
+/** A robot, which is visible only under its own account. */
 export interface RobotOfAccount {
   wallet: string;
   robotId: string;
 }
 
-/** How long an interval is; it begins at a multiple of that (UTC). */
+/** Length of an interval. Intervals begin at multiples of it (UTC). */
 export const stepMs: Readonly<Record<Resolution, number>> = {
   minute: 60_000,
   hour: 3_600_000,
   day: 86_400_000,
 };
 
-/** Of one number over some readings. */
+/** Summary of one number over several readings. */
 export interface Spread {
   count: number;
   min: number;
@@ -52,8 +51,8 @@ export interface Spread {
 }
 
 /**
- * What the samples of one interval say, in whatever order they came. Maps, because the names are the
- * callers'; states and metrics are those that the day holds: `RollUpNames`.
+ * Summary of the samples of one interval, independent of their order of arrival. The keys of the maps are chosen by the
+ * callers. States and metrics are limited to the names that the day has room for (`RollUpNames`).
  */
 export interface SampleSummary {
   samples: number;
@@ -63,35 +62,31 @@ export interface SampleSummary {
 }
 
 export interface Rollup {
-  /** Begin of the interval (UTC). */
+  /** Start of the interval (UTC). */
   at: number;
   summary: SampleSummary;
 }
 
 export interface TelemetryStore {
   /**
-   * All or nothing, in one commit with the roll-ups and what the robot shows. A sample is (robot,
-   * `recordedAt`, `id`): one that is there with the same content is left as it is and counted nowhere.
-   * `id_conflict`: the sample at `index` is there with other content. `key_revoked`: the robot or this very
-   * key ended since it was authenticated.
+   * Stores all samples or none, in one commit with the roll-ups and the robot's current values. (robot, `recordedAt`,
+   * `id`) identifies a sample: one that exists with the same content is left unchanged and is not counted again.
+   * `id_conflict`: the sample at `index` exists with different content. `key_revoked`: the robot or this key has ended
+   * since it was authenticated.
    *
-   * The robot's `lastSeenAt` never goes back. Its `batteryPct` and `state` are each the value of the sample
-   * with the newest time that had one (a null says nothing); a time beyond `now` counts as `now`, and of
-   * equal times the later arrival wins.
+   * The robot's `lastSeenAt` never goes back. Its `batteryPct` and `state` are each the value of the newest sample that
+   * had one (null counts as no value). A time beyond `now` counts as `now`; of equal times the later arrival wins.
    */
   recordSamples(
     samples: NewSamples,
   ): Promise<{ outcome: 'recorded' | 'key_revoked' } | { outcome: 'id_conflict'; index: number }>;
-  /** Newest first; `before` is the last of the page before. Null where the account has no such robot. */
+  /** Newest first. `before` is the last sample of the previous page. Null if the account has no such robot. */
   listSamples(
     robot: RobotOfAccount,
     range: TimeRange,
     page: { limit: number; before: Pick<SampleRecord, 'recordedAt' | 'id'> | null },
   ): Promise<SampleRecord[] | null>;
-  /**
-   * The first `limit` intervals that begin in the range, oldest first. Null where the account has no such
-   * robot.
-   */
+  /** The first `limit` intervals that start in the range, oldest first. Null if the account has no such robot. */
   listRollups(
     robot: RobotOfAccount,
     resolution: Resolution,
@@ -102,32 +97,32 @@ export interface TelemetryStore {
 
 export interface HourCounts {
   at: number;
-  /** By when they were recorded. */
+  /** Counted at the time they were recorded. */
   samples: number;
-  /** By when the service took them. */
+  /** Counted at the time the service received them. */
   events: Record<Severity, number>;
 }
 
 export interface DayCounts {
   at: number;
-  /** Settled on that day. */
+  /** Anchors settled on that day. */
   anchors: number;
   gasWei: bigint;
 }
 
 export interface StatsRecord {
-  /** What every robot showed last. */
+  /** The last reported values of every robot. */
   robots: { lastSeenAt: number | null; batteryPct: number | null; state: string | null }[];
   tasks: { claimed: number; verified: number };
-  /** Only hours and days in which something was counted, oldest first. */
+  /** Only hours and days with activity, oldest first. */
   hours: HourCounts[];
   days: DayCounts[];
 }
 
 export interface StatsStore {
   /**
-   * Of the account, or of one of its fleets; null where the account has no such fleet. Hours and days begin
-   * at `hoursFrom` and `daysFrom` or later. Its cost does not depend on how much was ever stored.
+   * Statistics of the account or of one of its fleets; null if the account has no such fleet. Hours and days start at
+   * `hoursFrom` and `daysFrom` or later. The cost does not depend on how much was ever stored.
    */
   readStats(
     scope: { wallet: string; fleetId: string | null },

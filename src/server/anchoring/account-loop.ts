@@ -10,8 +10,8 @@ import { isLeaseLost, keepLease } from './lease.ts';
 import type { Trigger } from './trigger.ts';
 
 /**
- * The engine of one account: takes its lease, and works until the signal aborts, or without a key until nothing is
- * left to follow. What goes wrong is logged once, shown as degraded, and tried again.
+ * Runs one account: takes its lease, then runs the anchor loop. Returns when the signal aborts, or, without a key, when
+ * nothing is left to follow. Errors are logged once per series, reported as a degradation, and retried.
  */
 export async function runAccountLoop(
   deps: AccountLoopDependencies,
@@ -23,7 +23,7 @@ export async function runAccountLoop(
   const holder = deps.key === null ? `${FOLLOWER}${newId()}` : newId();
   signal.addEventListener('abort', trigger.wake);
   let failures = 0;
-  let short = 0;
+  let shortLeases = 0;
   let waiting = false;
   while (!signal.aborted) {
     try {
@@ -32,13 +32,13 @@ export async function runAccountLoop(
       failures = 0;
       if (lease !== null) {
         waiting = false;
-        const begunAt = performance.now();
-        const isOver = await serve(deps, { lease, identity }, { stop: signal, trigger });
+        const startedAt = performance.now();
+        const isOver = await runUnderLease(deps, { lease, identity }, { stop: signal, trigger });
         if (isOver) return;
-        // A lease that is lost as soon as it is taken must not keep the processor busy.
-        short = performance.now() - begunAt < options.leaseTtlMs ? short + 1 : 0;
+        // Back off, so that a lease that is lost as soon as it is taken does not keep the processor busy.
+        shortLeases = performance.now() - startedAt < options.leaseTtlMs ? shortLeases + 1 : 0;
         await trigger.wait(0);
-        if (short > 0 && !signal.aborted) await trigger.wait(backoffMs(short, RETRY));
+        if (shortLeases > 0 && !signal.aborted) await trigger.wait(backoffMs(shortLeases, RETRY));
         continue;
       }
       if (!waiting)
@@ -57,7 +57,7 @@ export async function runAccountLoop(
   }
 }
 
-/** A database that knows its chain needs none to take the lease. */
+/** The chain of the database. Once it is bound, the lease can be taken without reaching the chain. */
 async function knownIdentity(
   { store, chain }: AccountLoopDependencies,
   signal: AbortSignal,
@@ -78,8 +78,8 @@ function takeLease(
   return store.acquireLease(sender, holder, options.leaseTtlMs, clock.now());
 }
 
-/** Answers whether nothing is left to be done for this account. */
-async function serve(
+/** Runs the anchor loop under the lease, and releases it. Returns true if the account has nothing left to follow. */
+async function runUnderLease(
   deps: AccountLoopDependencies,
   held: Pick<AnchoringContext, 'lease' | 'identity'>,
   run: { stop: AbortSignal; trigger: Trigger },

@@ -24,7 +24,7 @@ import { decide, submit } from './sign.ts';
 import { type ChainStatus, createChainStatus, degradationsOf, parkedCount } from './status.ts';
 import type { Trigger } from './trigger.ts';
 
-/** Where the engine stands. Instants are of `performance.now()`, which no change of the clock moves. */
+/** State of an anchor loop. Instants are `performance.now()`, which changes of the system clock do not move. */
 interface AnchorLoop {
   readonly context: AnchoringContext;
   readonly queue: QueueWatch;
@@ -36,22 +36,24 @@ interface AnchorLoop {
   readonly refusals: Refusals;
   pollAt: number;
   senderStateAt: number;
-  /** Until when proofs gather while a transaction is in flight; null when none wait. */
+  /** End of the batching window while a transaction is pending; null when no proofs wait. */
   batchUntil: number | null;
-  /** The last batch was full: others wait already. */
+  /** The last batch was full: more proofs are waiting. */
   wasFull: boolean;
-  /** Why nothing may be signed now. */
+  /** Why signing is paused; null when it is not. */
   hold: Hold | null;
-  /** By the last survey all providers count fewer than were mined: their count. */
+  /**
+   * Set if, at the last reading of the sender state, all providers reported a lower transaction count than we saw
+   * mined: that count.
+   */
   behind: number | null;
   quote: FeeQuote | undefined;
 }
 
 /**
- * Works while the lease is held: follows what is open, then signs what is queued. Resolves with false when the
- * signal aborts, with true when there is no key and nothing left to follow; rejects with `lease_lost`. Any other
- * fault is survived: everything is read anew from store and chain, so nothing depends on what was in memory
- * when it happened.
+ * Follows open attempts and signs queued proofs while the lease is held. Resolves with false when the signal aborts,
+ * and with true when there is no key and nothing left to follow. Rejects with `lease_lost`. Any other error is handled
+ * by reading everything again from store and chain, so nothing depends on what was in memory when it happened.
  */
 export async function runAnchorLoop(context: AnchoringContext, trigger: Trigger): Promise<boolean> {
   const { signal } = context;
@@ -88,7 +90,7 @@ async function work(loop: AnchorLoop, trigger: Trigger): Promise<boolean> {
   while (!signal.aborted) {
     try {
       live ??= await connect(loop, bumpClock);
-      await turn(loop, live, trigger.wake);
+      await runRound(loop, live, trigger.wake);
       failures = 0;
       if (key === null && live.attempts.length === 0 && loop.finality.isIdle) return true;
       await trigger.wait(nextDueAt(loop, live) - performance.now());
@@ -114,10 +116,11 @@ async function connect(loop: AnchorLoop, bumpClock: BumpClock | null): Promise<L
   return recoverAttempts(store, lease, bumpClock);
 }
 
-async function turn(loop: AnchorLoop, live: LiveAttempts, wake: () => void): Promise<void> {
+async function runRound(loop: AnchorLoop, live: LiveAttempts, wake: () => void): Promise<void> {
   const { context, timing, broadcasts, settlements, finality } = loop;
   await recordFinality(loop, live);
-  // Before anything is broadcast: what is in a block already need not be, and the chain is to be ours.
+  // Look for receipts before broadcasting: what is already in a block need not be sent, and the call checks the chain's
+  // identity.
   if (performance.now() >= loop.pollAt || broadcasts.isDue(live)) await followSent(loop, live);
   settlements.begin(live);
   broadcasts.begin(live);
@@ -141,17 +144,17 @@ async function followSent(loop: AnchorLoop, live: LiveAttempts): Promise<void> {
     if (head !== null) timing.note(head, performance.now());
     loop.pollAt = performance.now() + timing.pollMs();
   } catch (error) {
-    // A node that has no receipts to give may still take bytes.
+    // A node that cannot serve receipts may still accept transactions.
     if (error instanceof ProviderError) broadcasts.begin(live);
     throw error;
   }
 }
 
 async function recordFinality(loop: AnchorLoop, live: LiveAttempts): Promise<void> {
-  // Nothing is settled of what is found to be in no block any more.
+  // Settle nothing of an attempt that was just found to be in no block any more.
   if (loop.finality.hasFound) await loop.settlements.pause();
   if (!(await loop.finality.record(live))) return;
-  // A nonce that was in conflict is explained, and proofs wait again.
+  // A nonce conflict is explained now, and proofs are queued again.
   live.nonceConflict = false;
   loop.pollAt = 0;
   loop.senderStateAt = 0;
@@ -164,8 +167,8 @@ async function readFees(loop: AnchorLoop, live: LiveAttempts): Promise<void> {
   const { latestNonce, headNumber, gas } = senderState;
   refusals.note(senderState);
   loop.hold = decision.decision === 'wait' ? decision.reason : null;
-  // A refusal that stands lets the queue be taken, to be refused as well or to prove it wrong.
-  if (refusals.any && refusals.standing === null) loop.hold ??= 'gas_refused';
+  // Once a refusal is confirmed the queue is read: its proofs are either refused too, or disprove the refusal.
+  if (refusals.any && refusals.confirmed === null) loop.hold ??= 'gas_refused';
   if (gas.outcome === 'estimated') {
     const { baseFeePerGas, maxPriorityFeePerGas, dataFeeWei } = senderState;
     loop.quote = { singleGas: gas.gas, baseFeePerGas, maxPriorityFeePerGas, dataFeeWei };
@@ -176,11 +179,11 @@ async function readFees(loop: AnchorLoop, live: LiveAttempts): Promise<void> {
   timing.note(headNumber, performance.now());
   const isSoon = loop.hold === 'first_nonce';
   loop.senderStateAt = performance.now() + (isSoon ? timing.pollMs() : timing.senderStateMs());
-  // The hint of a store that several processes share may be missed.
+  // The notification of a store shared by several processes may have been missed.
   loop.queue.raise();
 }
 
-/** A count below ours is believed where all providers say it, and twice in a row. */
+/** A count below ours is believed only if all providers report it, twice in a row. */
 function noteReorgedNonces(loop: AnchorLoop, live: LiveAttempts, senderState: SenderState): void {
   const { latestNonce, lowestNonce } = senderState;
   const isBehind = loop.hold === 'nonce_behind' && lowestNonce === latestNonce;
@@ -217,10 +220,10 @@ async function signQueued(loop: AnchorLoop, live: LiveAttempts): Promise<void> {
   queue.rearm();
   const queued = await store.listQueuedProofs(lease, options.batchMax);
   if (queued.length === 0) return;
-  const submission = await submit(context, live, queued, loop.refusals.standing);
+  const submission = await submit(context, live, queued, loop.refusals.confirmed);
   loop.broadcasts.begin(live);
   if (submission.outcome === 'held') loop.hold = submission.reason;
-  // What cannot be refused, because it was signed before, stays at the head of the queue.
+  // Proofs that cannot be refused, because they were signed before, stay at the head of the queue.
   else if (submission.outcome === 'refused') loop.hold = 'gas_refused';
   else loop.pollAt = Math.min(loop.pollAt, performance.now() + loop.timing.pollMs());
   loop.wasFull = queued.length === options.batchMax;
@@ -237,12 +240,12 @@ function nextDueAt(loop: AnchorLoop, live: LiveAttempts): number {
   const { context, broadcasts, finality, pollAt } = loop;
   const due = [loop.senderStateAt, bumpDueAt(context, live) ?? loop.senderStateAt];
   if (!finality.busy) due.push(finality.dueAt);
-  // Broadcasts under way wake the engine when they end.
+  // Broadcasts in progress wake the loop when they end.
   if (!broadcasts.busy) due.push(...unmined(live).map((one) => broadcastDueAt(context, one)));
   due.push(...live.attempts.filter(isFollowed).map(({ lookAt }) => Math.max(pollAt, lookAt)));
   const { batchUntil } = loop;
   const isBatching = batchUntil !== null && batchUntil > performance.now();
-  // Whoever is inside wakes this engine on the way out.
+  // The holder of the queue lock wakes this loop when it leaves.
   if (maySign(loop, live) && (isBatching || !context.queueLock.isTaken)) {
     due.push(batchUntil ?? 0);
   }
@@ -251,7 +254,7 @@ function nextDueAt(loop: AnchorLoop, live: LiveAttempts): number {
 
 async function reportLoopError(loop: AnchorLoop, error: unknown, failures: number): Promise<void> {
   const { logger } = loop.context;
-  // Once for each row of failures; how it ended is logged with the status.
+  // Log once per series of failures. The status logs the recovery.
   if (failures === 1) {
     if (error instanceof ProviderError) logger.warn({ reason: error.reason }, error.message);
     else logger.error({ err: error }, 'anchoring failed; trying again');

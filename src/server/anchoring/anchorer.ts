@@ -7,18 +7,18 @@ import { createQueueLock, type QueueLock } from './queue-lock.ts';
 import { createTrigger } from './trigger.ts';
 
 export interface Anchorer {
-  /** Start of the round that has lasted longest, of `performance.now()`; null while all loops wait. */
+  /** Start (`performance.now()`) of the current round that has lasted longest; null while all loops wait. */
   busySince(): number | null;
   /**
-   * Takes no new work, ends what is under way at the next durable step, releases the leases. Waits for
-   * no chain: what is open is followed by whoever holds the lease next.
+   * Stops: takes no new work, ends current work at its next durable step, and releases the leases. Does not wait for
+   * the chain: the next holder of a lease follows its open attempts.
    */
   drain(): Promise<void>;
 }
 
 /**
- * Starts anchoring: an account loop for each key, and one without a key for each other account that has left attempts
- * open. They never end by themselves before `drain`, but for those without a key once all is final.
+ * Starts anchoring: an account loop for each key, and one without a key for each other account with open attempts.
+ * Loops with a key run until `drain`; loops without one end when everything of their account is final.
  */
 export function startAnchorer(
   deps: AnchorerDependencies & { keys: readonly AnchorKey[] },
@@ -44,7 +44,7 @@ export function startAnchorer(
   };
 }
 
-/** Looks now and then which accounts have something open that no engine of this process follows. */
+/** Regularly starts loops for accounts that have open attempts and no loop in this process. */
 async function followOthers(
   deps: AnchorerDependencies,
   own: readonly string[],
@@ -64,14 +64,14 @@ async function followOthers(
         if (chainId !== identity?.chainId || own.includes(address) || followed.has(address))
           continue;
         logger.info({ sender: address }, 'following what an account without its key has open');
-        const engine = runAccountLoop(
+        const loop = runAccountLoop(
           { ...deps, key: null, address, queueLock },
           signal,
           createTrigger(),
         );
         followed.set(
           address,
-          engine.finally(() => followed.delete(address)),
+          loop.finally(() => followed.delete(address)),
         );
       }
     } catch (err) {
@@ -83,18 +83,18 @@ async function followOthers(
 }
 
 const PROBE_EVERY_MS = 10_000;
-/** One round asks the chain several times, and a slow provider takes 10 s for each; no restart would mend that. */
+/** One round asks the chain several times, and a slow provider takes 10 s for each call. A restart would not help. */
 const ROUND_MS = 5 * 60_000;
 
 export interface Progress {
-  /** Since when the store or the anchorer stands still, of `performance.now()`; now, where neither does. */
+  /** Since when the store or the anchorer has been stuck (`performance.now()`); now, if neither is. */
   at(): number;
   stop(): void;
 }
 
 /**
- * Watches whether the store answers, be it with a refusal, and whether the anchorer goes round. A full disk and a dead
- * chain are no standstill: a restart mends neither. A round of the anchorer may take 5 minutes.
+ * Watches that the store answers, even with a refusal, and that the anchorer completes its rounds. A full disk or an
+ * unreachable chain does not count as stuck: a restart helps with neither. A round may take 5 minutes.
  */
 export function watchProgress(
   { store, anchorer }: { store: Pick<Store, 'probe'>; anchorer: Pick<Anchorer, 'busySince'> },

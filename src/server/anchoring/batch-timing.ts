@@ -3,15 +3,15 @@ import type { AnchorStore } from '../ports/anchoring.ts';
 import type { AnchoringPauses } from './context.ts';
 
 export interface QueueWatch {
-  /** Whether the queue is worth a look. */
+  /** Whether the queue may contain proofs. */
   readonly mayHold: boolean;
-  /** Call before looking: what is queued from then on raises `mayHold` again. */
+  /** Call before reading the queue: any proof queued from then on sets `mayHold` again. */
   rearm(): void;
-  /** Raises `mayHold` by hand: something was left behind, or a hint may have been missed. */
+  /** Sets `mayHold` directly: proofs were left in the queue, or a notification may have been missed. */
   raise(): void;
 }
 
-/** Turns the store's hints into a flag, so that a proof queued between two looks is not missed. */
+/** Turns the store's notifications into a flag, so that a proof queued between two reads is not missed. */
 export function watchQueue(store: AnchorStore, signal: AbortSignal, wake: () => void): QueueWatch {
   let mayHold = true;
   let armed = false;
@@ -29,7 +29,7 @@ export function watchQueue(store: AnchorStore, signal: AbortSignal, wake: () => 
           mayHold = true;
           wake();
         },
-        // A missed hint costs time, not a proof: the regular survey raises the flag as well.
+        // A missed notification costs time, not a proof: the regular reading of the sender state sets the flag as well.
         () => {
           armed = false;
         },
@@ -42,20 +42,20 @@ export function watchQueue(store: AnchorStore, signal: AbortSignal, wake: () => 
 }
 
 export interface BatchTiming {
-  /** Call with every head that is seen. */
+  /** Call with every observed head. */
   note(head: bigint, now: number): void;
-  /** Between two looks for receipts. */
+  /** Interval between two lookups of receipts. */
   pollMs(): number;
-  /** Between two surveys of fees and funds: about a block. */
+  /** Interval between two readings of the sender state: about a block. */
   senderStateMs(): number;
-  /** Between two transactions, so that as many as there are places in flight spread over a block. */
+  /** Interval between two transactions, so that the transactions in flight spread over a block. */
   slotMs(places: number): number;
 }
 
-/** A lone proof waits no longer for company, however slow the chain. */
+/** A single proof waits no longer than this for a batch, however slow the chain. */
 const MAX_SLOT_MS = 1_000;
 
-/** Follows how fast the chain makes blocks, so that a slow chain is not asked more than it can tell. */
+/** Estimates the block time, so that a slow chain is not polled more often than it changes. */
 export function createBatchTiming(least: AnchoringPauses): BatchTiming {
   let { blockMs } = least;
   let seen: { head: bigint; at: number } | null = null;

@@ -9,7 +9,7 @@ export interface Batch extends Pick<NewAttempt, 'root' | 'leaves'> {
   payload: Hex;
 }
 
-/** Fixes payload and tree of the proofs, in the order they were queued: one alone becomes a single. */
+/** Builds payload and tree from proofs in queue order. A lone proof becomes a single. */
 export async function batchOf(queued: readonly QueuedProof[]): Promise<Batch> {
   const leaves = queued.map(({ taskId, leaf }) => ({ taskId, leaf }));
   const [first] = queued;
@@ -22,7 +22,7 @@ export async function batchOf(queued: readonly QueuedProof[]): Promise<Batch> {
   return { payload, root, leaves };
 }
 
-/** A single's payload at its dearest, no byte of it being zero: what reservations are quoted for. */
+/** The most expensive payload of a single: no byte of it is zero. Reservations are quoted for it. */
 export const dearestSingle: Hex = encodePayload({
   kind: 'single',
   proof_hash: `0x${'ff'.repeat(32)}`,

@@ -7,23 +7,25 @@ import type { AnchoringContext } from './context.ts';
 import { type LiveAttempt, type LiveAttempts, newestVariant, unmined } from './open-attempts.ts';
 
 export interface Broadcasts {
-  /** Whether some are under way; no other begins meanwhile. */
+  /** Whether broadcasts are in progress; no new ones start meanwhile. */
   readonly busy: boolean;
-  /** Whether any is to begin now. */
+  /** Whether any attempt is due and none is in progress. */
   isDue(live: LiveAttempts): boolean;
   /**
-   * Begins whatever is due and does not wait for it. Call after the chain's identity was checked. Throws
-   * what ended the last ones.
+   * Starts all due broadcasts without waiting for them. Call only after the chain's identity was checked. Throws the
+   * error that ended the previous ones.
    */
   begin(live: LiveAttempts): void;
-  /** Resolves when none is under way. */
+  /** Resolves when no broadcast is in progress. */
   end(): Promise<void>;
 }
 
-/** Step 4, beside everything else: a node that is slow to take bytes must not hold up receipts. */
+/**
+ * Step 4. Runs concurrently with the other stages: a node that is slow to accept transactions must not delay receipts.
+ */
 export function createBroadcasts(context: AnchoringContext, wake: () => void): Broadcasts {
   let underWay: Promise<void> | null = null;
-  let faults: unknown[] = [];
+  let errors: unknown[] = [];
   const due = (live: LiveAttempts) => {
     const now = performance.now();
     return unmined(live).filter((attempt) => now >= broadcastDueAt(context, attempt));
@@ -34,14 +36,14 @@ export function createBroadcasts(context: AnchoringContext, wake: () => void): B
     },
     isDue: (live) => underWay === null && due(live).length > 0,
     begin(live) {
-      const [fault, ...more] = faults;
-      faults = more;
-      if (fault !== undefined) throw fault;
+      const [error, ...more] = errors;
+      errors = more;
+      if (error !== undefined) throw error;
       const attempts = due(live);
       if (underWay !== null || attempts.length === 0) return;
       underWay = broadcastAll(context, attempts, live.balance)
-        .catch((error: unknown) => {
-          faults = [error];
+        .catch((thrown: unknown) => {
+          errors = [thrown];
         })
         .finally(() => {
           underWay = null;
@@ -54,22 +56,22 @@ export function createBroadcasts(context: AnchoringContext, wake: () => void): B
   };
 }
 
-/** The lowest nonce first, because some nodes take no other before it; the rest beside each other. */
+/** Sends the lowest nonce first, because some nodes accept no other before it, then the rest concurrently. */
 async function broadcastAll(
   context: AnchoringContext,
   attempts: LiveAttempt[],
   balance: bigint | null,
 ): Promise<void> {
   const [lowest, ...rest] = attempts;
-  if (lowest !== undefined) await offer(context, lowest, balance);
-  await Promise.all(rest.map((attempt) => offer(context, attempt, balance)));
+  if (lowest !== undefined) await broadcastOne(context, lowest, balance);
+  await Promise.all(rest.map((attempt) => broadcastOne(context, attempt, balance)));
 }
 
 /**
  * Offers an attempt's stored bytes to the node. Harmless to repeat. What is not known to be refused
  * counts as maybe sent: the next receipts tell.
  */
-async function offer(
+async function broadcastOne(
   context: AnchoringContext,
   attempt: LiveAttempt,
   balance: bigint | null,
@@ -77,7 +79,7 @@ async function offer(
   const { chain, store, lease, clock, logger, signal } = context;
   const { rawTx, txHash } = variantToBroadcast(attempt, balance);
   const answer = await chain.broadcast(rawTx, signal);
-  // A replacement that was signed meanwhile is to be offered itself.
+  // If a replacement was signed in the meantime, the answer is about a variant that is no longer the one to broadcast.
   if (variantToBroadcast(attempt, balance).txHash === txHash) note(attempt, txHash, answer);
   if (answer.outcome === 'refused' || answer.outcome === 'unknown') {
     const { outcome, reason } = answer;
@@ -88,7 +90,7 @@ async function offer(
   const { state } = attempt;
   if (state === 'signed' || state === 'reorged') {
     await store.recordBroadcast(lease, attempt.id, clock.now());
-    // It may have been found in a block meanwhile.
+    // The attempt may have been found in a block in the meantime.
     if (attempt.state === state) attempt.state = 'submitted';
   }
   await context.onStep?.('broadcast_recorded');
@@ -97,19 +99,20 @@ async function offer(
 function note(attempt: LiveAttempt, txHash: Hex, answer: BroadcastOutcome): void {
   const isRefused = answer.outcome === 'refused';
   if (isRefused && isMinedFirst(attempt)) {
-    // Nothing to wait for: the dearest is next, and only what is said of that one counts.
+    // Do not wait: the newest variant is next, and only answers about that one count.
     attempt.minedTxHash = null;
     return;
   }
   attempt.broadcastAt = performance.now();
-  // What is said of the dearest counts: another one was offered only because that cannot be paid.
+  // Only answers about the newest variant count: another one was sent only because the balance cannot pay for the
+  // newest.
   if (isRefused && txHash !== newestVariant(attempt).txHash) return;
   attempt.refusal = isRefused ? answer.meaning : null;
 }
 
 /**
- * After a reorganisation first the one that was mined, so that receipts may stay; else the dearest, or where that
- * was found to be underfunded the dearest that the balance pays.
+ * The variant to send. After a reorganization it is the one that was mined, so that receipts may keep their place.
+ * Otherwise it is the newest, or, if that was refused as underfunded, the most expensive one that the balance covers.
  */
 function variantToBroadcast(attempt: LiveAttempt, balance: bigint | null): Variant {
   const { variants, minedTxHash, refusal } = attempt;
@@ -128,7 +131,7 @@ function isMinedFirst({ state, minedTxHash }: LiveAttempt): boolean {
   return state === 'reorged' && minedTxHash !== null;
 }
 
-/** When an attempt's bytes are to be offered, by `performance.now()`. */
+/** When an attempt is due to be broadcast (`performance.now()`). */
 export function broadcastDueAt({ options }: AnchoringContext, attempt: LiveAttempt): number {
   const { broadcastAt, refusal } = attempt;
   if (broadcastAt === null) return 0;

@@ -11,19 +11,19 @@ import type { QueueLock } from './queue-lock.ts';
 export const PAUSES = {
   /** Assumed block time until blocks are seen. */
   blockMs: 1_000,
-  /** Minimum between two looks for receipts. */
+  /** Minimum interval between two lookups of receipts. */
   pollMs: 50,
-  /** Minimum between two surveys of fees and funds. */
+  /** Minimum interval between two readings of the sender state. */
   senderStateMs: 1_000,
-  /** After a look at fees or a balance that left no replacement, and after a refusal of the fees. */
+  /** Before another attempt to replace a transaction, after fees or balance ruled it out or a node refused the fees. */
   bumpAgainMs: 1_000,
-  /** Before refused bytes are broadcast again: a refusal may pass sooner than a block comes. */
+  /** Before refused bytes are broadcast again: the reason may pass before the next block. */
   refusedMs: 5_000,
-  /** Before another look at what was mined and is no anchor: only a node that lied changes its answer. */
+  /** Before another lookup of a mined transaction that is no anchor: the answer changes only if the node lied. */
   failedLookMs: 5_000,
   /**
-   * How long the nonce of a new sender must stay the same where no second block comes. Longer than the block time of
-   * any chain that makes blocks by the clock.
+   * How long the nonce of a new sender must stay unchanged when no second block appears. Longer than the block time of
+   * any chain that produces blocks on a schedule.
    */
   firstNonceMs: 15_000,
 };
@@ -31,25 +31,28 @@ export const PAUSES = {
 export type AnchoringPauses = Readonly<typeof PAUSES>;
 
 export interface AnchoringLimits {
-  /** Blocks, the including one counted, before an inclusion is recorded. */
+  /** Blocks, counting the including one, before an inclusion is recorded. */
   readonly confirmations: number;
-  /** Most leaves in one transaction. */
+  /** Maximum number of leaves in one transaction. */
   readonly batchMax: number;
-  /** How long to gather while a transaction is in flight. */
+  /** Minimum batching window while a transaction is pending, in milliseconds. */
   readonly lingerMs: number;
-  /** Most transactions that are sent and not mined. */
+  /** Maximum number of transactions that are sent and not mined. */
   readonly maxInFlight: number;
-  /** Without a block for so long, the lowest nonce is replaced at higher fees, and the others are sent again. */
+  /**
+   * After this many milliseconds without inclusion, the lowest nonce is replaced at higher fees and the others are sent
+   * again.
+   */
   readonly bumpAfterMs: number;
   readonly leaseTtlMs: number;
-  /** Wei. Nothing is signed for more. */
+  /** Highest fee per gas that may be signed, in wei. */
   readonly maxFeePerGas: bigint;
   readonly pauses: AnchoringPauses;
 }
 
 /**
- * The boundaries between durable steps, in the order an anchor passes them. A crash at any of them
- * must be harmless; those that end in `_signed`, `_sent` and `_found` come before the commit that records them.
+ * The boundaries between durable steps, in the order in which an anchor passes them. A crash at any of them must be
+ * harmless. Names ending in `_signed`, `_sent` and `_found` mark the moment before the commit that records the step.
  */
 export type AnchorStep =
   | 'attempt_signed'
@@ -66,7 +69,7 @@ export type AnchorStep =
   | 'replaced_nonce_found'
   | 'replaced_nonce_recorded';
 
-/** Why anchoring is not at its best; kept in the store for `/readyz`. */
+/** Why anchoring is degraded. Kept in the store for `/readyz`. */
 export type Degradation =
   | 'chain_unreachable'
   | 'chain_mismatch'
@@ -77,24 +80,24 @@ export type Degradation =
   /** Before the first nonce is taken, the node's pool still holds transactions of the sender. */
   | 'sender_busy'
   | 'nonce_conflict'
-  /** The chain counts fewer transactions of the sender than we saw mined. */
+  /** The chain reports fewer transactions of the sender than we saw mined. */
   | 'nonce_behind'
-  /** Something fails that is not the chain; the log has it, and it is tried again. */
+  /** An error that does not come from the chain. It is logged and retried. */
   | 'anchoring_failing'
-  /** The node says that an anchor would fail on every node; proofs wait until that stands. */
+  /** The node says that an anchor would fail on every node. Proofs wait until the refusal is confirmed. */
   | 'gas_refused'
-  /** A node refuses stored bytes; they are offered again. */
+  /** A node refuses stored bytes; they are sent again. */
   | 'broadcast_refused'
-  /** A transaction of ours is mined and is no anchor. */
+  /** A transaction of ours is mined but is no anchor. */
   | 'attempt_reverted'
-  /** A transaction of an account whose key is not configured waits for a dearer variant, which needs the key. */
+  /** A transaction of an account without a configured key needs a fee bump, which needs the key. */
   | 'foreign_attempts_open'
-  /** One of the RPC URLs does not answer as it should. */
+  /** An RPC URL does not respond correctly. */
   | 'provider_unhealthy'
-  /** One of the RPC URLs is of another chain. */
+  /** An RPC URL serves another chain. */
   | 'provider_wrong_chain';
 
-/** Why nothing may be signed now. `first_nonce`: how every new sender begins, so no degradation. */
+/** Why signing is paused. `first_nonce` is normal for a new sender, so it is no degradation. */
 export type Hold = Degradation | 'first_nonce';
 
 export interface AnchorerDependencies {
@@ -103,23 +106,23 @@ export interface AnchorerDependencies {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly options: AnchoringLimits;
-  /** For tests that end the process at a step. */
+  /** For tests that crash the process at a step. */
   readonly onStep?: ((step: AnchorStep) => void | Promise<void>) | undefined;
 }
 
-/** One account, and what its engine works with. */
+/** The dependencies of one account's loop. */
 export interface AccountLoopDependencies extends AnchorerDependencies {
   /** Checksummed. */
   readonly address: string;
-  /** Null for an account that was used before: it is followed, and nothing is signed. */
+  /** Null for an account that was used before: its attempts are followed, and nothing is signed. */
   readonly key: AnchorKey | null;
   readonly queueLock: QueueLock;
 }
 
-/** What every part of the engine works with while the lease is held. */
+/** The context of every anchoring stage while the lease is held. */
 export interface AnchoringContext extends AccountLoopDependencies {
   readonly lease: Lease;
-  /** The chain of this database; nothing is read, signed or recorded on another. */
+  /** The chain of this database. Nothing is read, signed or recorded on any other. */
   readonly identity: ChainIdentity;
   /** Aborts when the anchorer stops or loses the lease. */
   readonly signal: AbortSignal;

@@ -13,13 +13,13 @@ import {
   unmined,
 } from './open-attempts.ts';
 
-/** Starts the clock anew when another nonce is the lowest, or another variant is waited for. */
+/** Restarts the bump clock when another nonce is the lowest, or its newest variant has changed. */
 export function runBumpClock(live: LiveAttempts): void {
   const { bumpClock, counted } = live;
   const [lowest] = unmined(live);
   const txHash = lowest && newestVariant(lowest).txHash;
   if (bumpClock?.attemptId === lowest?.id && bumpClock?.txHash === txHash) return;
-  // Until the replacement is offered the clock before it stays, which knows how often this was done blindly.
+  // Until the replacement is broadcast the previous clock stays: it counts the blind replacements.
   if (bumpClock?.attemptId !== lowest?.id) live.bumpClock = null;
   if (lowest === undefined || txHash === undefined) return;
   if (lowest.broadcastAt === null || counted === null) return;
@@ -37,27 +37,30 @@ export function runBumpClock(live: LiveAttempts): void {
   };
 }
 
-/** When the lowest nonce is to be replaced, by `performance.now()`; null: not before a survey. */
+/**
+ * When the lowest nonce is due for replacement (`performance.now()`); null: not before the next reading of the sender
+ * state.
+ */
 export function bumpDueAt(context: AnchoringContext, live: LiveAttempts): number | null {
   const { bumpClock, counted } = live;
   const [lowest] = unmined(live);
   if (bumpClock === null || lowest === undefined || counted === null) return null;
-  // Kept over a fault; what it runs for is offered again first.
+  // The clock survived an error; its transaction is broadcast again first.
   if (lowest.broadcastAt === null) return null;
-  // A nonce that is used needs a look for receipts, not a replacement.
+  // A used nonce needs a lookup of receipts, not a replacement.
   if (counted.latestNonce > lowest.nonce) return null;
   const { since, lookAt } = bumpClock;
   const { bumpAfterMs, pauses } = context.options;
   if (lowest.refusal === 'underpriced') return Math.max(since + pauses.bumpAgainMs, lookAt);
   const isLeftOut = counted.headNumber > bumpClock.headNumber;
-  // No block comes: for want of a fee that anybody takes, or for a reason that no fee mends.
+  // Without new blocks, either the fee is too low for every block producer, or no fee would help.
   const patience = isLeftOut ? 1 : 2 ** (bumpClock.blindly + 1);
   return Math.max(since + patience * bumpAfterMs, lookAt);
 }
 
 /**
- * Replaces the transaction of the lowest nonce at higher fees, to be broadcast next, if it is time. Where price,
- * funds or key leave no replacement it is parked, and tried again.
+ * Replaces the transaction of the lowest nonce at higher fees, if that is due; the replacement is broadcast next. If
+ * price, funds or a missing key rule out a replacement, the attempt is parked and tried again.
  */
 export async function bump(context: AnchoringContext, live: LiveAttempts): Promise<void> {
   const dueAt = bumpDueAt(context, live);
@@ -111,7 +114,7 @@ function park(
   clock.parked = reason;
 }
 
-/** The variant is durable before any node sees it. */
+/** Signs and stores a replacement. It is durable before any node sees it. */
 async function replace(context: AnchoringContext, attempt: LiveAttempt, fees: Fees): Promise<void> {
   const { key, store, lease, clock, logger } = context;
   if (key === null) return;
@@ -120,7 +123,7 @@ async function replace(context: AnchoringContext, attempt: LiveAttempt, fees: Fe
   await context.onStep?.('variant_signed');
   await store.addVariant(lease, attempt.id, variant, before.txHash, clock.now());
   attempt.variants.push(variant);
-  // From now on the dearest is offered, whichever was mined before.
+  // From now on the newest variant is broadcast, whichever was mined before.
   attempt.minedTxHash = null;
   attempt.broadcastAt = null;
   attempt.refusal = null;
@@ -141,9 +144,9 @@ async function replace(context: AnchoringContext, attempt: LiveAttempt, fees: Fe
 export type Fees = Pick<Variant, 'maxFeePerGas' | 'maxPriorityFeePerGas'>;
 
 /**
- * Fees of a replacement, in wei per gas: both at least an eighth above the ones before, as geth's pool asks with
- * room to spare, and at least what the market asks; twice the ones before where a node found them underpriced, as
- * some pools ask. Never above `cap`; null where that leaves no replacement.
+ * Fees of a replacement, in wei per gas. Both fees are at least an eighth above the previous ones (geth's pool requires
+ * a tenth) and at least the market's. They are at least twice the previous ones if a node called those underpriced, as
+ * some pools require. Never above `cap`; null if that leaves no replacement.
  */
 export function raisedFees(
   before: Fees,

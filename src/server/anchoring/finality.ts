@@ -6,36 +6,38 @@ import { createIncludedWatch } from './inclusion.ts';
 import { isInBlock, type LiveAttempts, refreshAttempts } from './open-attempts.ts';
 import { type Adoptable, adopt, createReplacedNonceWatch } from './replaced-nonce.ts';
 
-/** What a look at the chain has found; nothing of it is recorded yet. */
+/** Results of one check of the chain; none of them is recorded yet. */
 interface Verdicts {
   readonly changes: InclusionChanges;
-  /** Attempts that can never be mined. */
+  /** Ids of attempts that can never be mined. */
   readonly lost: readonly string[];
   readonly adoptable: readonly Adoptable[];
 }
 
 export interface FinalityWatch {
-  /** Whether a look is under way; it wakes the engine when it ends. */
+  /** Whether a check is in progress. It wakes the loop when it ends. */
   readonly busy: boolean;
-  /** `performance.now()`. */
+  /** When the next check is due (`performance.now()`). */
   readonly dueAt: number;
-  /** Whether something was left at the last look that is not final. */
+  /** Whether the last check left nothing that is not final. */
   readonly isIdle: boolean;
-  /** Whether the last look has found something that is not recorded yet. */
+  /** Whether the last check has results that are not recorded yet. */
   readonly hasFound: boolean;
-  /** Begins a look if one is due, and does not wait for it: anchoring goes on beside it. */
+  /** Starts a check if one is due, without waiting for it: anchoring continues meanwhile. */
   begin(live: LiveAttempts, pauseMs: number): void;
-  /** Records what the last look has found. Answers whether proofs are queued again. Throws what ended it. */
+  /**
+   * Records the results of the last check. Returns whether proofs were queued again. Throws the error that ended it.
+   */
   record(live: LiveAttempts): Promise<boolean>;
-  /** Resolves when no look is under way. */
+  /** Resolves when no check is in progress. */
   end(): Promise<void>;
 }
 
-/** Step 7: follows what is in a block until it is final, and what has lost its nonce until that is. */
+/** Step 7: follows included attempts until they are final, and replaced nonces until their replacement is final. */
 export function createFinalityWatch(context: AnchoringContext, wake: () => void): FinalityWatch {
   let underWay: Promise<void> | null = null;
   let found: Verdicts | null = null;
-  let fault: unknown = null;
+  let failure: unknown = null;
   let dueAt = 0;
   let left = Number.POSITIVE_INFINITY;
   let isFailing = false;
@@ -73,7 +75,7 @@ export function createFinalityWatch(context: AnchoringContext, wake: () => void)
         .catch((error: unknown) => {
           if (context.signal.aborted) return;
           if (!(error instanceof ProviderError)) {
-            fault = error;
+            failure = error;
             return;
           }
           const { reason } = error;
@@ -86,9 +88,9 @@ export function createFinalityWatch(context: AnchoringContext, wake: () => void)
         });
     },
     async record(live) {
-      if (fault !== null) {
-        const error = fault;
-        fault = null;
+      if (failure !== null) {
+        const error = failure;
+        failure = null;
         throw error;
       }
       const verdicts = found;
@@ -115,7 +117,7 @@ async function recordVerdicts(
   }
   if (reorged.length > 0) {
     logger.warn({ attempts: reorged }, 'blocks were replaced; their anchors are sent again');
-    // What was counted, was counted before.
+    // The stored transaction count predates the reorganization.
     live.counted = null;
   }
   await adopt(context, live, adoptable);

@@ -6,14 +6,14 @@ import type { AnchoringContext } from './context.ts';
 import { isInBlock, type LiveAttempt, type LiveAttempts } from './open-attempts.ts';
 import { resendAfterReorg } from './resend.ts';
 
-/** Whether a receipt may still change something. */
+/** Whether receipts of the attempt are still looked up. */
 export function isFollowed(attempt: LiveAttempt): boolean {
   return !isInBlock(attempt);
 }
 
 /**
- * Step 5: looks for the receipts of everything sent, and records what is included deep enough, to be settled next.
- * Answers the head the receipts were read at; null when nothing was to be read.
+ * Step 5: looks up the receipts of everything sent, and records inclusions that are deep enough, to be settled next.
+ * Returns the head at which the receipts were read; null if there was nothing to look up.
  */
 export async function follow(
   context: AnchoringContext,
@@ -35,7 +35,7 @@ export async function follow(
   const byId = new Map(mined.map((anchor) => [anchor.id, anchor]));
   for (const attempt of followed) {
     const anchor = byId.get(attempt.id);
-    // A block that is gone frees no place: the transaction is in flight again.
+    // If its block is gone, the transaction is in flight again and occupies its slot.
     attempt.mined = anchor !== undefined;
     if (anchor?.outcome === 'reverted' || anchor?.outcome === 'altered') {
       noteFailure(context, attempt, anchor);
@@ -72,30 +72,30 @@ async function include(
 }
 
 /**
- * A nonce that the survey counted as used must have a receipt at that head. Without one, a transaction
- * that is not ours has taken it.
+ * A nonce below the sender's transaction count must have a receipt at that head. Without one, a transaction that is not
+ * ours has used it.
  */
 function hasNonceConflict({ counted, attempts }: LiveAttempts, headNumber: bigint): boolean {
   if (counted === null || headNumber < counted.headNumber) return false;
   return attempts.some(({ mined, nonce }) => !mined && nonce < counted.latestNonce);
 }
 
-/** Attempts in each of the three parts of a look. */
+/** Number of attempts in each of the three parts of a check. */
 const WATCHED = 32;
 
 export interface IncludedWatch {
   /**
-   * Looks at what is in a block and not final: the lowest blocks, which get final; the highest, which a reorganisation
-   * replaces first; and from look to look the next ones between them.
+   * Checks attempts that are in a block and not final: the lowest blocks, which become final first; the highest, which
+   * a reorganization replaces first; and, a few more at each check, those in between.
    */
   look(live: LiveAttempts): Promise<IncludedLook>;
 }
 
 export interface IncludedLook {
   readonly changes: InclusionChanges;
-  /** How many attempts were looked at. */
+  /** Number of attempts checked. */
   readonly count: number;
-  /** Whether the next look is to follow at once. */
+  /** Whether the next check should follow at once. */
   readonly isMoreDue: boolean;
 }
 
@@ -104,12 +104,12 @@ type Place = Pick<IncludedAttempt, 'blockNumber' | 'id'>;
 
 export function createIncludedWatch(context: AnchoringContext): IncludedWatch {
   const { store, lease } = context;
-  /** What lies below it is looked at next; null: from the highest ones on. */
+  /** The next check continues below this place; null: from the highest blocks. */
   let cursor: Place | null = null;
-  /** What the chain may have lost, final or not, and of which no other block was seen yet. */
+  /** Attempts, final or not, that the chain may have lost and for which no other block was seen yet. */
   let lost: MinedAttempt[] = [];
 
-  /** None where lowest and highest are all there are. */
+  /** The next attempts between the ends; none if the ends cover all. */
   async function between(ends: readonly IncludedAttempt[]): Promise<IncludedAttempt[]> {
     const [lowest, highest] = [ends[WATCHED - 1], ends[WATCHED]];
     if (lowest === undefined || highest === undefined || ends.length < 2 * WATCHED) return [];
@@ -129,7 +129,7 @@ export function createIncludedWatch(context: AnchoringContext): IncludedWatch {
       const { unknown, ...changes } = await inclusionOf(context, included);
       lost = lost.filter(({ id }) => unknown.has(id));
       const replaced = new Set(changes.reorged);
-      // How far down a reorganisation goes is to be seen next.
+      // Next, find out how far down the reorganization goes.
       cursor = ends.slice(WATCHED).find(({ id }) => replaced.has(id)) ?? cursor;
       const isMoreDue = changes.finalized.length >= WATCHED || replaced.size > 0;
       return { changes, count: included.length, isMoreDue };

@@ -1,11 +1,11 @@
-// Extends the lease of an anchoring account while it is held.
+// Renews the lease of an anchoring account while it is held.
 import { SvcError } from '../../base/svc-error.ts';
 import type { Lease } from '../ports/anchoring.ts';
 import type { AnchorerDependencies } from './context.ts';
 
 /**
- * Renews the lease three times per life until `stop`. Calls `onLost` when another took it, or when it
- * may have run out because it could not be renewed in time.
+ * Renews the lease three times per TTL until `stop`. Calls `onLost` if another holder took the lease, or if it may have
+ * expired because it could not be renewed in time.
  */
 export function keepLease(
   deps: Pick<AnchorerDependencies, 'store' | 'clock' | 'logger' | 'options'>,

@@ -3,51 +3,51 @@ import type { RefusalMeaning } from '../../chain/errors.ts';
 import type { Hex } from '../../proof/bytes.ts';
 import type { AnchorStore, Lease, NewAttempt, OpenAttempt, Variant } from '../ports/anchoring.ts';
 
-/** An open attempt, and what this process knows of it beside what is stored. */
+/** An open attempt, and what only this process knows about it. */
 export interface LiveAttempt extends OpenAttempt {
-  /** When this process last offered its bytes to a node (`performance.now()`); null: not yet. */
+  /** When this process last broadcast it (`performance.now()`); null: not yet. */
   broadcastAt: number | null;
-  /** Why no node took its bytes when they were offered last; null: one may have them. */
+  /** Why every node refused the last broadcast; null: a node may have accepted it. */
   refusal: RefusalMeaning | null;
-  /** A receipt was seen: its nonce is used, and its place in flight is free. */
+  /** A receipt was seen: its nonce is used, and it no longer counts as in flight. */
   mined: boolean;
-  /** By the last reading its mined transaction is no anchor. */
+  /** At the last lookup its mined transaction was no anchor. */
   failed: boolean;
-  /** No receipt is read before this instant of `performance.now()`. */
+  /** Receipts are not looked up before this time (`performance.now()`). */
   lookAt: number;
 }
 
-/** What is under way for one sender, as this process sees it; made anew from the store after any fault. */
+/** The open attempts of one sender, as this process sees them. Rebuilt from the store after any error. */
 export interface LiveAttempts {
   /** Lowest nonce first. */
   attempts: LiveAttempt[];
   /** Null until the first nonce of this sender is taken. */
   nextNonce: number | null;
-  /** The sender's transaction count by the last survey, and the head it was read at. */
+  /** The sender's transaction count at the last reading, and the head at which it was read. */
   counted: { latestNonce: number; headNumber: bigint } | null;
-  /** Of the sender by the last survey, in wei; null before it. */
+  /** The sender's balance at the last reading, in wei; null before the first. */
   balance: bigint | null;
-  /** Since when the count of a sender without a nonce stands. */
+  /** For a sender without a nonce here: its transaction count, and since when it has not changed. */
   firstReading: FirstReading | null;
-  /** By two surveys in a row the chain has lost what was mined from this nonce on; null: it has not. */
+  /** The lowest nonce that the chain has lost to a reorganization, as two readings in a row reported; null: none. */
   reorgedFrom: number | null;
-  /** A nonce of ours is used, and by none of our variants. */
+  /** One of our nonces is used, but not by any of our variants. */
   nonceConflict: boolean;
-  /** Runs for the lowest nonce that is in no block. */
+  /** Times the fee bump of the lowest nonce that is in no block. */
   bumpClock: BumpClock | null;
 }
 
 export interface BumpClock {
   readonly attemptId: string;
-  /** Of the variant that is waited for. */
+  /** The variant whose inclusion is awaited. */
   readonly txHash: Hex;
   /** `performance.now()`. */
   readonly since: number;
-  /** Where the chain stood then. */
+  /** The head at `since`. */
   readonly headNumber: bigint;
-  /** Replacements of this attempt before it at the same head. */
+  /** Number of earlier replacements of this attempt at the same head. */
   readonly blindly: number;
-  /** Why there is no dearer variant though it is time; looked at again at `lookAt`. */
+  /** Why a due replacement is not possible; checked again at `lookAt`. */
   parked: Parking | null;
   lookAt: number;
 }
@@ -62,8 +62,8 @@ export interface FirstReading {
 }
 
 /**
- * Where a restart goes on: whatever is stored and open, and the nonce after the highest one. The clock of before
- * runs on, so that no fault makes a stuck transaction wait anew.
+ * Reads the open attempts and the next nonce from the store, after a restart or an error. The bump clock is passed on,
+ * so that an error does not make a stuck transaction wait from the start.
  */
 export async function recoverAttempts(
   store: AnchorStore,
@@ -86,7 +86,7 @@ export async function recoverAttempts(
   };
 }
 
-/** Reads what is open anew, after something else than a receipt has moved it. */
+/** Reads the open attempts again, after something other than a receipt has changed them. */
 export async function refreshAttempts(
   store: AnchorStore,
   lease: Lease,
@@ -115,12 +115,12 @@ export function committedAttempt(attempt: NewAttempt): LiveAttempt {
   });
 }
 
-/** Sent or to be sent, and in no block yet. */
+/** Attempts that are sent or to be sent, and in no block. */
 export function unmined({ attempts }: LiveAttempts): LiveAttempt[] {
   return attempts.filter(({ mined }) => !mined);
 }
 
-/** Lowest nonce that is in no block; null until the first one is taken. */
+/** The lowest nonce that is in no block; null until the first nonce is used. */
 export function lowestUnmined(live: LiveAttempts): number | null {
   return unmined(live)[0]?.nonce ?? live.nextNonce;
 }
@@ -136,7 +136,7 @@ function liveAttempt(attempt: OpenAttempt): LiveAttempt {
   return { ...attempt, broadcastAt: null, refusal: null, mined, failed: false, lookAt: 0 };
 }
 
-/** By what is stored; only its leaves are left to be settled. */
+/** Whether the store records the attempt as in a block; only its leaves are left to settle. */
 export function isInBlock({ state }: OpenAttempt): boolean {
   return state === 'included' || state === 'finalized';
 }

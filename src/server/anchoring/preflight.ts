@@ -11,13 +11,13 @@ import type { AnchoringContext, Hold } from './context.ts';
 import type { LiveAttempts } from './open-attempts.ts';
 
 export interface PreflightTerms {
-  /** The store's next nonce; null when this sender never had one here. */
+  /** The store's next nonce; null if this sender never had one here. */
   readonly nextNonce: number | null;
-  /** Lowest nonce of ours that is in no block, the next one included; null as above. */
+  /** The lowest of our nonces that is in no block, counting the next one; null as above. */
   readonly lowestUnmined: number | null;
-  /** Whether the first nonce may rest on the sender's count. */
+  /** Whether the sender's transaction count may become its first nonce. */
   readonly isCountSettled: boolean;
-  /** Sum of what the transactions in flight may cost per gas. */
+  /** Sum of the fees per gas of the transactions in flight, in wei. */
   readonly feesInFlight: bigint;
   /** Highest fee per gas that may be signed, in wei. */
   readonly maxFeePerGas: bigint;
@@ -31,15 +31,15 @@ export type Decision =
       readonly maxFeePerGas: bigint;
       readonly maxPriorityFeePerGas: bigint;
     }
-  /** Passes by itself or by the operator's hand: proofs stay queued. */
+  /** A temporary condition, or one that the operator can resolve: proofs stay queued. */
   | { readonly decision: 'wait'; readonly reason: Hold }
-  /** By this node's word it would fail at every price and on every node. */
+  /** According to this node the transaction would fail at every price and on every node. */
   | { readonly decision: 'refuse'; readonly meaning: RefusalMeaning; readonly reason: string };
 
-/** Step 2 of anchoring: whether a payload may be signed now, and at which nonce, gas and fees. */
+/** Step 2 of anchoring: decides whether a payload may be signed now, and with which nonce, gas and fees. */
 export function preflight(senderState: SenderState, terms: PreflightTerms): Decision {
-  const standing = standingOf(senderState, terms);
-  if (standing !== null) return { decision: 'wait', reason: standing };
+  const hold = holdOf(senderState, terms);
+  if (hold !== null) return { decision: 'wait', reason: hold };
   if (senderState.gas.outcome === 'underfunded') return { decision: 'wait', reason: 'underfunded' };
   if (senderState.gas.outcome === 'refused') {
     const { meaning, reason } = senderState.gas;
@@ -64,27 +64,31 @@ export function preflight(senderState: SenderState, terms: PreflightTerms): Deci
   };
 }
 
-function standingOf(senderState: SenderState, terms: PreflightTerms): Hold | null {
+function holdOf(senderState: SenderState, terms: PreflightTerms): Hold | null {
   if (senderState.hasCode) return 'sender_has_code';
   if (terms.nextNonce === null) {
     if (senderState.pendingNonce > senderState.latestNonce) return 'sender_busy';
     return terms.isCountSettled ? null : 'first_nonce';
   }
   if (senderState.latestNonce > terms.nextNonce) return 'nonce_conflict';
-  // What is signed into a gap could not be mined, and would go out once the gap is filled.
+  // A transaction signed after a gap could not be mined, and would go out once the gap is filled.
   const isBehind = terms.lowestUnmined !== null && senderState.latestNonce < terms.lowestUnmined;
   return isBehind ? 'nonce_behind' : null;
 }
 
-/** Where gas depends on the state of an L2, an exact limit would run out; unused gas costs nothing. */
+/**
+ * Gas limit with a margin of a quarter: on an L2 whose gas depends on its state an exact limit would run out. Unused
+ * gas costs nothing.
+ */
 function withMargin({ gas, most }: { gas: bigint; most: bigint }): bigint {
   const ample = gas + gas / 4n;
   return ample < most ? ample : most;
 }
 
 /**
- * Whether the sender's count may become its first nonce: seen twice, the second time at a later head, or
- * for long where blocks are made on demand. All later nonces rest on it, so one lie must not decide it.
+ * Whether the sender's transaction count may become its first nonce. It must be seen twice, the second time at a later
+ * head, or unchanged for `firstNonceMs` on a chain that produces blocks on demand. All later nonces depend on it, so
+ * one wrong answer must not decide it.
  */
 export function isCountSettled(
   { options }: AnchoringContext,
@@ -101,8 +105,8 @@ export function isCountSettled(
 }
 
 /**
- * An account with code, a delegated one too (EIP-7702), can make its anchors fail or send transactions of its own.
- * Rejects with SvcError `sender_has_code`, or as `senderState` does.
+ * Refuses accounts with code, including delegated ones (EIP-7702): they can make their anchors fail or send
+ * transactions of their own. Rejects with SvcError `sender_has_code`, or as `senderState` does.
  */
 export async function refuseCode(
   on: { chain: AnchorChain; identity: ChainIdentity; keys: readonly AnchorKey[] },
@@ -122,36 +126,36 @@ export async function refuseCode(
 }
 
 export interface Refusals {
-  /** Whether the last survey of the dearest single was refused. */
+  /** Whether the last estimate for the most expensive single was refused. */
   readonly any: boolean;
-  /** What the dearest single was refused for, at two heads in a row; null: no refusal stands. */
-  readonly standing: RefusalMeaning | null;
-  /** Call with every survey of the dearest single. */
+  /** Why the most expensive single was refused at two heads in a row; null: no refusal is confirmed. */
+  readonly confirmed: RefusalMeaning | null;
+  /** Call with every sender state that was read for the most expensive single. */
   note(senderState: SenderState): void;
 }
 
 /**
- * Follows whether the chain would refuse any anchor at all. A payload is calldata to an account without
- * code, so what the dearest single passes no other payload can fail by itself; and what one answer of
- * one node says, a later head may not.
+ * Tracks whether the chain would refuse any anchor at all. A payload is calldata to an account without code, so if the
+ * most expensive single passes, no other payload can fail by itself. A refusal must repeat at a later head, because a
+ * single answer of a single node may be wrong.
  */
 export function createRefusals(): Refusals {
   let first: { meaning: RefusalMeaning; headNumber: bigint } | null = null;
-  let standing: RefusalMeaning | null = null;
+  let confirmed: RefusalMeaning | null = null;
   return {
     get any() {
       return first !== null;
     },
-    get standing() {
-      return standing;
+    get confirmed() {
+      return confirmed;
     },
     note({ gas, headNumber }) {
       const meaning = gas.outcome === 'refused' ? gas.meaning : null;
       if (meaning === null || meaning !== first?.meaning) {
         first = meaning === null ? null : { meaning, headNumber };
-        standing = null;
+        confirmed = null;
       } else if (headNumber > first.headNumber) {
-        standing = meaning;
+        confirmed = meaning;
       }
     },
   };

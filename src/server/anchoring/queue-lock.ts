@@ -1,13 +1,11 @@
-// Lets one account loop of this process take from the queue at a time.
+// The lock on the queue, so that no two account loops of this process sign the same proofs.
 export interface QueueLock {
-  /** Whether somebody is inside. */
   readonly isTaken: boolean;
-  /** False when somebody else is inside; `wake` is called once the way is free. */
+  /** Takes the lock, or returns false if it is taken; `wake` is then called once it is free. */
   enter(wake: () => void): boolean;
   leave(): void;
 }
 
-/** Lets one engine of this process at a time take from the queue, so that no two sign the same proofs. */
 export function createQueueLock(): QueueLock {
   let isTaken = false;
   const waiting = new Set<() => void>();

@@ -12,21 +12,24 @@ import { isAnchor, userOf } from './replaced-nonce.ts';
 export interface ReconcileDependencies {
   readonly store: Pick<Store, keyof OperationsStore | 'bindChain' | 'getChainIdentity'>;
   readonly chain: AnchorChain;
-  /** Accounts that may anchor for this database, beside those that it knows. */
+  /** Accounts that may anchor for this database, in addition to those it knows. */
   readonly addresses: readonly string[];
-  /** Goes past the nonces of `foreign`. */
+  /** The operator accepts that the nonces of `foreign` were used elsewhere. */
   readonly isAccepted: boolean;
-  /** Transaction hashes, in lower case: anchors of another service, none of whose proofs are of this database. */
+  /** Hashes, in lower case, of another service's anchors. None of their proofs is from this database. */
   readonly acceptedAnchors: readonly string[];
   readonly now: number;
 }
 
 export interface Reconciliation {
-  /** What is not explained; with any, nothing was changed. */
+  /** Unexplained nonces. If there are any, nothing was changed. */
   readonly findings: string[];
-  /** Final transactions from elsewhere, above every nonce that the database knows: no anchors, or accepted ones. */
+  /**
+   * Final transactions from elsewhere, above every nonce that the database knows. They are no anchors, or accepted
+   * ones.
+   */
   readonly foreign: ForeignUse[];
-  /** Accepted anchors, final, at the nonces of open attempts. */
+  /** Accepted, final anchors that used nonces of open attempts. */
   readonly taken: ForeignUse[];
 }
 
@@ -36,15 +39,15 @@ export interface ForeignUse {
   readonly txHash: Hex;
 }
 
-/** Nonces that are looked up for one account; more than these are another matter than a stray transaction. */
+/** Maximum number of unknown nonces looked up for one account. More than these are not just a stray transaction. */
 const MOST_UNKNOWN = 64;
-/** Searches for one nonce, where each goes on from the one before. */
+/** Maximum number of searches for one nonce; each continues the one before. */
 const MOST_SEARCHES = 256;
 
 /**
- * Holds the chain against the database, and lifts the hold of the accounts it looked at when every nonce that the chain
- * has seen of them is explained. Nonces of `foreign` are, once that is accepted; an anchor among them by its hash.
- * Rejects with `chain_mismatch`, or ProviderFault when the chain cannot be read.
+ * Compares the database with the chain. Lifts the hold of the accounts it checked if every nonce that the chain has
+ * seen of them is explained. Nonces in `foreign` count as explained once they are accepted; an anchor among them must
+ * be accepted by its hash. Rejects with `chain_mismatch`, or with ProviderError when the chain cannot be read.
  */
 export async function reconcile(deps: ReconcileDependencies): Promise<Reconciliation> {
   const { store, chain, now } = deps;
@@ -52,21 +55,21 @@ export async function reconcile(deps: ReconcileDependencies): Promise<Reconcilia
   const identity = await chain.identity();
   if ((await store.getChainIdentity()) !== null) await store.bindChain(identity);
   const known = (await store.listSenders()).filter(({ chainId }) => chainId === identity.chainId);
-  const strangers = deps.addresses
+  const unknown = deps.addresses
     .filter((address) => !known.some((sender) => sender.address === address))
     .map((address) => ({ ...identity, address, nextNonce: null, openAttempts: [] }));
-  const senders = [...known, ...strangers];
-  const held = await Promise.all(
-    senders.map((sender) => holdAgainst({ chain, identity, isAcceptedAnchor }, sender)),
+  const senders = [...known, ...unknown];
+  const results = await Promise.all(
+    senders.map((sender) => compareSender({ chain, identity, isAcceptedAnchor }, sender)),
   );
-  const findings = held.flatMap((one) => one.findings);
-  const foreign = held.flatMap((one) => one.foreign);
-  const taken = held.flatMap((one) => one.taken);
+  const findings = results.flatMap((one) => one.findings);
+  const foreign = results.flatMap((one) => one.foreign);
+  const taken = results.flatMap((one) => one.taken);
   const all = { findings, foreign, taken };
   const isAccepted = foreign.every(({ txHash }) => deps.isAccepted || isAcceptedAnchor(txHash));
   if (findings.length > 0 || !isAccepted) return all;
   for (const [i, sender] of senders.entries()) {
-    const { foreign = [], taken = [] } = held[i] ?? {};
+    const { foreign = [], taken = [] } = results[i] ?? {};
     if (foreign.length > 0) await store.recordForeignNonces(sender, foreign, now);
     if (taken.length > 0) await store.recordTakenNonces(sender, taken, now);
   }
@@ -80,7 +83,7 @@ interface BoundChain {
   readonly isAcceptedAnchor: (txHash: Hex) => boolean;
 }
 
-async function holdAgainst(bound: BoundChain, sender: Sender): Promise<Reconciliation> {
+async function compareSender(bound: BoundChain, sender: Sender): Promise<Reconciliation> {
   const { address, nextNonce } = sender;
   const { chain, identity } = bound;
   const subject = { identity, sender: address, payload: dearestSingle };
@@ -90,7 +93,7 @@ async function holdAgainst(bound: BoundChain, sender: Sender): Promise<Reconcili
     const text = `${address}: has sent transactions, and this database knows none of them`;
     return { findings: highest === 0 ? [] : [text], foreign: [], taken: [] };
   }
-  const { findings, taken } = await holdAttempts(bound, sender, latestNonce);
+  const { findings, taken } = await compareAttempts(bound, sender, latestNonce);
   const foreign: ForeignUse[] = [];
   if (highest <= nextNonce) return { findings, foreign, taken };
   if (highest > latestNonce || latestNonce - nextNonce > MOST_UNKNOWN) {
@@ -99,15 +102,15 @@ async function holdAgainst(bound: BoundChain, sender: Sender): Promise<Reconcili
   }
   for (let nonce = nextNonce; nonce < latestNonce; nonce += 1) {
     const use = await search(bound, { address, nonce, freeAt: 0 });
-    const reason = strangeness(bound, use);
+    const reason = problemOf(bound, use);
     if (reason !== null) findings.push(`${address}: nonce ${nonce} ${reason}`);
     else if (use !== null) foreign.push({ sender, nonce, txHash: use.txHash });
   }
   return { findings, foreign, taken };
 }
 
-/** Why a use of a nonce is not explained by a transaction from elsewhere; null when it is. */
-function strangeness({ isAcceptedAnchor }: BoundChain, use: NonceUse | null): string | null {
+/** Why a transaction from elsewhere does not explain a used nonce; null if it does. */
+function problemOf({ isAcceptedAnchor }: BoundChain, use: NonceUse | null): string | null {
   if (use === null) return 'was used by a transaction that no provider shows, or not all of them';
   const { txHash } = use;
   if (isAnchor(use) && !isAcceptedAnchor(txHash)) {
@@ -116,8 +119,8 @@ function strangeness({ isAcceptedAnchor }: BoundChain, use: NonceUse | null): st
   return use.isFinal ? null : `was used by ${txHash}, which is not final yet`;
 }
 
-/** Nonces that are used on the chain, and not by the transactions stored for them. */
-async function holdAttempts(
+/** Checks open attempts whose nonce is used on the chain, but not by their own transactions. */
+async function compareAttempts(
   bound: BoundChain,
   sender: Sender,
   latestNonce: number,
@@ -139,9 +142,9 @@ async function holdAttempts(
     const { nonce, createdAt } = attempt;
     const use = await search(bound, { address, nonce, freeAt: createdAt });
     const user = use === null ? null : userOf(attempt, use);
-    // The engine takes these up itself: it adopts the one, and follows the other.
+    // The anchor loop handles these by itself: it adopts the one and follows the other.
     if (user === 'adoptable' || user === 'own') continue;
-    const reason = strangeness(bound, use);
+    const reason = problemOf(bound, use);
     if (reason !== null) findings.push(`${address}: nonce ${nonce} ${reason}`);
     else if (use !== null && user === 'stranger') taken.push({ sender, nonce, txHash: use.txHash });
   }
@@ -156,7 +159,7 @@ async function search(
   for (let searches = 0; searches < MOST_SEARCHES; searches += 1) {
     const finding = await chain.findNonceUse({ identity, sender: address, nonce, freeAt, trail });
     if (finding.use !== null) return finding.use;
-    // Seen before and not agreed on, or nothing left to be read.
+    // The providers do not agree on what they saw, or there is nothing left to read.
     const isRepeated = trail !== null && finding.trail.blocks.length > 0;
     if (isRepeated || (finding.trail.blocks.length === 0 && finding.trail.below === null)) {
       return null;

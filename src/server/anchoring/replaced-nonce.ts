@@ -7,13 +7,13 @@ import type { OpenAttempt, Variant } from '../ports/anchoring.ts';
 import type { AnchoringContext } from './context.ts';
 import type { LiveAttempt, LiveAttempts } from './open-attempts.ts';
 
-/** Nonces looked up at one look; the others have their turn in the next ones. */
+/** Maximum number of nonces looked up per check; the others follow in later checks. */
 const LOOKED_UP = 4;
 
 export interface ReplacedNonces {
-  /** Attempts that can never be mined. */
+  /** Ids of attempts that can never be mined. */
   readonly lost: readonly string[];
-  /** Bytes of an attempt that are in a block, and that this database does not have. */
+  /** Mined transactions of an attempt that this database does not know. */
   readonly adoptable: readonly Adoptable[];
 }
 
@@ -33,14 +33,15 @@ interface Finding {
 }
 
 /**
- * Looks up what has used the nonces of attempts that no receipt is found for. Only what is seen ends an attempt, never
- * what is missing: a transaction that is no anchor, in a block that every configured provider shows and calls final.
+ * Looks up which transaction used the nonce of an attempt without a receipt. Absence never ends an attempt; only a
+ * transaction that was seen does: one that is no anchor, in a block that every configured provider shows and calls
+ * final.
  */
 export function createReplacedNonceWatch(context: AnchoringContext): ReplacedNonceWatch {
   const { chain, identity, lease, signal, logger } = context;
-  /** By attempt, those that were looked up last at the end; null: seen once, and not looked up yet. */
+  /** Search progress by attempt, the most recently looked up last; null: seen once, and not looked up yet. */
   const trails = new Map<string, NonceTrail | null>();
-  /** Found to be lost when they were looked up last. */
+  /** Attempts whose last lookup found them lost. */
   const doubted = new Set<string>();
   const reported = new Set<string>();
 
@@ -55,7 +56,7 @@ export function createReplacedNonceWatch(context: AnchoringContext): ReplacedNon
     return use === null ? null : { attempt, use, user: userOf(attempt, use) };
   }
 
-  /** One reading is not enough for what cannot be undone: those that were found so when they were looked up before. */
+  /** Ending an attempt cannot be undone, so it needs two lookups in a row that find the attempt lost. */
   function seenTwice(due: readonly LiveAttempt[], lost: ReadonlySet<string>): string[] {
     const again = [...lost].filter((id) => doubted.has(id));
     for (const { id } of due) doubted.delete(id);
@@ -74,7 +75,7 @@ export function createReplacedNonceWatch(context: AnchoringContext): ReplacedNon
 
   return {
     async look(live) {
-      // After a fault nothing is counted yet, and what was found before stays known.
+      // After an error there is no transaction count yet. Keep the progress of searches.
       if (live.counted === null) {
         doubted.clear();
         return { lost: [], adoptable: [] };
@@ -86,7 +87,7 @@ export function createReplacedNonceWatch(context: AnchoringContext): ReplacedNon
         doubted.delete(id);
       }
       const due = [...trails.keys()].slice(0, LOOKED_UP).flatMap((id) => suspects.get(id) ?? []);
-      // What was counted a moment ago mostly has its receipt at the next look.
+      // Wait one check: a nonce that was just counted as used usually has its receipt by then.
       for (const id of suspects.keys()) if (!trails.has(id)) trails.set(id, null);
       const found = (await Promise.all(due.map(lookUp))).flatMap((finding) => finding ?? []);
       const those = (wanted: NonceUser) => found.filter(({ user }) => user === wanted);
@@ -107,7 +108,7 @@ export function createReplacedNonceWatch(context: AnchoringContext): ReplacedNon
   };
 }
 
-/** Keeps bytes that are in a block; their receipt is found like any other then. */
+/** Stores mined variants that this database does not know. Their receipts are then found like any others. */
 export async function adopt(
   { store, lease, clock, logger }: AnchoringContext,
   live: LiveAttempts,
@@ -126,13 +127,13 @@ export async function adopt(
   }
 }
 
-/** Attempts whose nonce is used, while no variant of theirs is known to be in a block with success. */
+/** Attempts whose nonce is used, but with no variant known to be in a block and successful. */
 function suspectsOf({ attempts, counted }: LiveAttempts): LiveAttempt[] {
   const count = counted?.latestNonce ?? 0;
   return attempts.filter(({ nonce, mined, failed }) => nonce < count && (!mined || failed));
 }
 
-/** Of those that stand in a final block themselves, the ones whose receipt says that they failed. */
+/** The findings, all of transactions of ours in final blocks, whose receipt says that they failed. */
 async function failedOf(
   { chain, identity, lease, signal }: AnchoringContext,
   findings: readonly Finding[],
@@ -153,17 +154,18 @@ async function failedOf(
   );
 }
 
-/** Whoever follows the receipts tells of a chain that cannot be read; other verdicts need not wait for it. */
+/** The lookup of receipts reports a chain that cannot be read; the other findings need not wait for it. */
 function nullOnError(error: unknown): null {
   if (error instanceof SvcError) return null;
   throw error;
 }
 
 /**
- * What the transaction that has used an attempt's nonce means for it.
- * `own`: a variant. `adoptable`: an anchor of the same payload, signed after the backup that this database came from.
+ * What the transaction that used an attempt's nonce means for the attempt.
+ * `own`: it is a variant of the attempt.
+ * `adoptable`: an anchor of the same payload, signed after the backup from which this database was restored.
  * `stranger`: an anchor of something else, so another database uses the key, perhaps with the same proofs.
- * `lost`: no anchor, or one that the operator knows to be of another service.
+ * `lost`: no anchor, or one that the operator attributes to another service.
  */
 export type NonceUser = 'own' | 'adoptable' | 'stranger' | 'lost';
 

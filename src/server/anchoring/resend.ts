@@ -5,8 +5,9 @@ import { maxFeePerGas } from '../rules/credits.ts';
 import type { AnchoringContext } from './context.ts';
 
 /**
- * The chain has lost what had the nonces from `fromNonce` on: what was mined is sent again as it is, the lowest first,
- * because some nodes take no other before it. Answers what was mined there, as far as it is looked at together.
+ * Sends mined transactions again, unchanged, after the chain has lost the nonces from `fromNonce` on. The lowest nonce
+ * goes first, because some nodes accept no other before it. Returns the attempts that were mined there, at most as many
+ * as may be in flight.
  */
 export async function resendAfterReorg(
   context: AnchoringContext,
@@ -22,8 +23,9 @@ export async function resendAfterReorg(
 }
 
 /**
- * Sends nothing, to the account itself, where a transaction from elsewhere stood: no later nonce can be mined before. It is
- * no anchor, so it need not be durable; whatever comes to have the nonce, it is no proof's second anchor.
+ * Fills a nonce that a transaction from elsewhere had used with an empty transaction to the account itself: no later
+ * nonce can be mined before it. It is no anchor, so it need not be durable: whichever transaction gets the nonce, no
+ * proof is anchored twice.
  */
 async function fill(context: AnchoringContext, nonce: number): Promise<void> {
   const { key, chain, identity, lease, options, logger, signal } = context;
@@ -33,7 +35,7 @@ async function fill(context: AnchoringContext, nonce: number): Promise<void> {
     signal,
   );
   const { gas, hasCode, maxPriorityFeePerGas: tip } = senderState;
-  // What a pool holds there comes back by itself, and may be an anchor from before this database.
+  // A transaction in the pool at this nonce comes back by itself, and may be an anchor that predates this database.
   const isFree = senderState.latestNonce === nonce && senderState.pendingNonce === nonce;
   if (gas.outcome !== 'estimated' || hasCode || !isFree) return;
   const fee = lesser(maxFeePerGas(senderState), options.maxFeePerGas);

@@ -2,26 +2,31 @@
 import type { AnchoringContext } from './context.ts';
 import { isInBlock, type LiveAttempt, type LiveAttempts } from './open-attempts.ts';
 
-/** Leaves settled in one commit, so that none holds up other writers for long. */
+/** Number of leaves settled per commit, so that none blocks other writers for long. */
 const SETTLED_PER_COMMIT = 64;
 
 export interface Settlements {
-  /** Begins whatever is due and does not wait for it. Forgets what is settled. Throws what ended the last ones. */
+  /**
+   * Starts settling whatever is due, without waiting for it. Drops attempts that are settled. Throws the error that
+   * ended the previous run.
+   */
   begin(live: LiveAttempts): void;
-  /** Resolves when no commit is under way; none follows before the next `begin`. */
+  /** Resolves when no commit is in progress; none starts before the next `begin`. */
   pause(): Promise<void>;
 }
 
-/** Step 6, beside everything else: what is queued while a large batch is settled need not wait for its end. */
+/**
+ * Step 6. Runs concurrently with the other stages, so that queued proofs need not wait while a large batch is settled.
+ */
 export function createSettlements(context: AnchoringContext, wake: () => void): Settlements {
   const { store, lease, clock, signal } = context;
   let underWay: Promise<void> | null = null;
-  let fault: { error: unknown } | null = null;
+  let failure: { error: unknown } | null = null;
   let isPaused = false;
 
   async function settleAll(live: LiveAttempts): Promise<void> {
     for (;;) {
-      // Looked up each time: what is found in a block meanwhile follows.
+      // Looked up each time, so that attempts found in a block meanwhile are included.
       const attempt = live.attempts.find(isUnsettled);
       if (attempt === undefined || isPaused || signal.aborted) return;
       attempt.unsettledLeaves = await store.settleLeaves(
@@ -36,9 +41,9 @@ export function createSettlements(context: AnchoringContext, wake: () => void): 
 
   return {
     begin(live) {
-      if (fault !== null) {
-        const { error } = fault;
-        fault = null;
+      if (failure !== null) {
+        const { error } = failure;
+        failure = null;
         throw error;
       }
       live.attempts = live.attempts.filter((one) => !isInBlock(one) || isUnsettled(one));
@@ -46,7 +51,7 @@ export function createSettlements(context: AnchoringContext, wake: () => void): 
       isPaused = false;
       underWay = settleAll(live)
         .catch((error: unknown) => {
-          fault = { error };
+          failure = { error };
         })
         .finally(() => {
           underWay = null;

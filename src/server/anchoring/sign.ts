@@ -1,4 +1,4 @@
-// Signs a batch and stores the bytes before anyone sees them.
+// Signs a batch and stores its bytes before any node sees them.
 import { newId } from '../../base/new-id.ts';
 import { SvcError } from '../../base/svc-error.ts';
 import type { AnchorKey } from '../../chain/anchor-key.ts';
@@ -22,21 +22,21 @@ export type Submission =
   | { readonly outcome: 'held'; readonly reason: Hold };
 
 /**
- * Steps 2 and 3 for the proofs at the head of the queue: preflight, sign, commit. To be broadcast next.
- * `not_queued`: one of them was cancelled meanwhile, nothing was written, the queue is to be read anew.
- * A refusal ends them only if `standing` has its meaning; else they are held.
+ * Steps 2 and 3 for the proofs at the head of the queue: preflight, sign, commit. The caller broadcasts next.
+ * `not_queued`: one of the proofs was cancelled in the meantime; nothing was written, and the queue must be read again.
+ * A refusal fails the proofs only if it equals the confirmed one; otherwise they are held.
  */
 export async function submit(
   context: AnchoringContext,
   live: LiveAttempts,
   queued: readonly QueuedProof[],
-  standing: RefusalMeaning | null,
+  confirmed: RefusalMeaning | null,
 ): Promise<Submission> {
   const batch = await batchOf(queued);
   const { decision } = await decide(context, live, batch.payload);
   if (decision.decision === 'wait') return { outcome: 'held', reason: decision.reason };
   if (decision.decision === 'refuse') {
-    if (decision.meaning !== standing) return { outcome: 'held', reason: 'gas_refused' };
+    if (decision.meaning !== confirmed) return { outcome: 'held', reason: 'gas_refused' };
     await refuse(context, queued, decision.reason);
     return { outcome: 'refused' };
   }
@@ -56,7 +56,7 @@ export async function submit(
   return { outcome: 'submitted' };
 }
 
-/** Asks what a payload would meet now, and what follows from it. */
+/** Reads the sender state for a payload, and decides whether it may be signed. */
 export async function decide(
   context: AnchoringContext,
   live: LiveAttempts,

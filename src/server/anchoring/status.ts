@@ -4,18 +4,18 @@ import type { AnchoringContext, Degradation, Hold } from './context.ts';
 import { type LiveAttempt, type LiveAttempts, unmined } from './open-attempts.ts';
 import type { Refusals } from './preflight.ts';
 
-/** So that a reader can tell a quiet anchorer from a dead one. */
+/** A heartbeat: distinguishes an idle anchorer from a dead one. */
 const SAVED_AT_LEAST_EVERY_MS = 30_000;
 
 export interface ChainStatus {
-  /** Saves what changed, and logs what came and went. What is left out stays as it was. */
+  /** Saves changes, and logs degradations that start or end. Fields that are left out stay unchanged. */
   save(
     context: AnchoringContext,
-    standing: { degraded: readonly Degradation[]; parked?: number; quote?: FeeQuote | undefined },
+    status: { degraded: readonly Degradation[]; parked?: number; quote?: FeeQuote | undefined },
   ): Promise<void>;
 }
 
-/** Keeps the store's word about chain and fees, without a commit where there is nothing new. */
+/** Keeps the chain status in the store up to date, without a commit when nothing has changed. */
 export function createChainStatus(): ChainStatus {
   let savedDegraded = '';
   let savedParked = 0;
@@ -23,7 +23,7 @@ export function createChainStatus(): ChainStatus {
   let savedAt = Number.NEGATIVE_INFINITY;
   return {
     async save({ store, lease, clock, logger }, { degraded, parked = savedParked, quote }) {
-      // By a clock that nobody sets, or a change of it would keep the status from being saved.
+      // A monotonic clock: a change of the system clock must not keep the status from being saved.
       const now = performance.now();
       const reasons = [...new Set(degraded)].sort();
       const text = reasons.join();
@@ -56,19 +56,19 @@ function sameQuote(a: FeeQuote, b: FeeQuote | undefined): boolean {
   );
 }
 
-interface Standing {
+interface Reasons {
   readonly context: AnchoringContext;
   readonly hold: Hold | null;
   readonly refusals: Refusals;
 }
 
-/** Why anchoring of this account is not at its best; some more than once. */
+/** The degradations of this account; may contain duplicates. */
 export function degradationsOf(
-  { context, hold, refusals }: Standing,
+  { context, hold, refusals }: Reasons,
   live: LiveAttempts,
 ): Degradation[] {
   const reasons: Degradation[] = [];
-  // What keeps from signing is nothing to an account that only is followed.
+  // What prevents signing is irrelevant to an account that is only followed.
   if (context.key !== null) {
     if (hold !== null && hold !== 'first_nonce') reasons.push(hold);
     if (refusals.any) reasons.push('gas_refused');
@@ -85,7 +85,7 @@ export function degradationsOf(
   return reasons;
 }
 
-/** Attempts that wait for price, funds or key. */
+/** Number of attempts that wait for price, funds or key. */
 export function parkedCount(live: LiveAttempts): number {
   const parked = live.bumpClock?.parked == null ? null : live.bumpClock.attemptId;
   return unmined(live).filter(({ id, refusal }) => id === parked || refusal === 'underfunded')

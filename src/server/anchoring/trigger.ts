@@ -1,14 +1,14 @@
 // Wakes an account loop that sleeps.
 export interface Trigger {
-  /** Ends the wait under way, or the next one before it begins. */
+  /** Ends the current wait, or else the next one before it starts. */
   wake(): void;
-  /** Resolves at the first wake, or after `ms`. */
+  /** Resolves at the first `wake`, or after `ms`. */
   wait(ms: number): Promise<void>;
-  /** When the last wait ended, of `performance.now()`; null during one. */
+  /** When the last wait ended (`performance.now()`); null during a wait. */
   readonly busySince: number | null;
 }
 
-/** A pause that others can end. A wake between two waits is not lost. */
+/** A pause that can be ended early. A `wake` between two waits is not lost. */
 export function createTrigger(): Trigger {
   let woken = false;
   let end: (() => void) | null = null;

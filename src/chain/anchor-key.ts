@@ -8,7 +8,7 @@ import { privateKeyToAccount, privateKeyToAddress } from 'viem/accounts';
 import { SvcError } from '../base/svc-error.ts';
 import type { Hex } from '../proof/bytes.ts';
 
-/** An anchoring transaction before it is signed: nothing is sent, from the account to itself. */
+/** An unsigned anchoring transaction: from the account to itself, with no value. */
 export interface UnsignedAnchor {
   readonly chainId: number;
   readonly nonce: number;
@@ -19,18 +19,18 @@ export interface UnsignedAnchor {
 }
 
 export interface AnchorKey {
-  /** Checksummed. */
+  /** EIP-55 checksummed. */
   readonly address: string;
-  /** An EIP-1559 transaction; the hash is computed here, before any node has seen it. */
+  /** Signs an EIP-1559 transaction. The hash is computed here, before any node has seen it. */
   signTransaction(anchor: UnsignedAnchor): Promise<{ rawTx: Hex; txHash: Hex }>;
-  /** The same transaction for other fees, in wei per gas; nothing else of it changes. */
+  /** Signs the same transaction with other fees, in wei per gas; everything else stays unchanged. */
   signReplacement(
     rawTx: Hex,
     fees: Pick<UnsignedAnchor, 'maxFeePerGas' | 'maxPriorityFeePerGas'>,
   ): Promise<{ rawTx: Hex; txHash: Hex }>;
 }
 
-/** The gas limit that was signed. */
+/** The gas limit of a signed transaction. */
 export function gasLimitOf(rawTx: Hex): bigint {
   return parseTransaction(rawTx).gas ?? 0n;
 }
@@ -42,7 +42,7 @@ export type AnchorKeySource =
 
 const words: KeyWords = { code: 'invalid_anchor_key', name: 'The anchoring key' };
 
-/** Loads them all, beside each other. Rejects as `loadAnchorKey`, and when two are of one account. */
+/** Loads all keys concurrently. Rejects as `loadAnchorKey` does, and if two keys belong to the same account. */
 export async function loadAnchorKeys(sources: readonly AnchorKeySource[]): Promise<AnchorKey[]> {
   const keys = await Promise.all(sources.map(loadAnchorKey));
   const twice = keys.find(({ address }, i) => keys.findIndex((key) => key.address === address) < i);
@@ -52,10 +52,7 @@ export async function loadAnchorKeys(sources: readonly AnchorKeySource[]): Promi
   return keys;
 }
 
-/**
- * Loads an anchoring key. Rejects with SvcError `invalid_anchor_key`; the error names the file, never
- * what is in it.
- */
+/** Loads an anchoring key. Rejects with SvcError `invalid_anchor_key`. The error names the file, never its content. */
 export async function loadAnchorKey(source: AnchorKeySource): Promise<AnchorKey> {
   if ('privateKey' in source) return anchorKeyOf(checkPrivateKey(source.privateKey, words));
   const { file, passwordFile } = source;
@@ -95,21 +92,20 @@ function signedAnchor(rawTx: Hex): UnsignedAnchor {
   return { chainId, nonce, payload: data, gas, maxFeePerGas, maxPriorityFeePerGas };
 }
 
-/** What scrypt may take for one key: geth's keystores need 256 MiB. */
+/** Memory limit of scrypt for one key. Keystores of geth need 256 MiB. */
 const KDF_BYTES = 2 ** 30;
 
 const scryptKey = promisify<string, Buffer, number, ScryptOptions, Buffer>(scrypt);
 
-/** What errors about a key say of it: their code, and its name in a sentence. */
+/** How errors about a key refer to it: error code, and name in a sentence. */
 export interface KeyWords {
   readonly code: string;
   readonly name: string;
 }
 
 /**
- * The private key in a file: hex, or a Web3 Secret Storage keystore (version 3), whose `password` is asked
- * for once it is needed. Rejects with SvcError of `words.code`; the error names the file, never what is in
- * it.
+ * Reads a private key from a file: hex, or a Web3 Secret Storage keystore (version 3). `password` is called only if the
+ * file is a keystore. Rejects with SvcError of `words.code`. The error names the file, never its content.
  */
 export async function readPrivateKey(
   file: string,
@@ -124,7 +120,7 @@ export async function readPrivateKey(
   );
 }
 
-/** A private key from hex, with or without 0x. Throws SvcError of `words.code`, without quoting it. */
+/** Parses a private key in hex, with or without 0x. Throws SvcError of `words.code`, which never quotes the text. */
 export function checkPrivateKey(text: string, { code, name }: KeyWords): Hex {
   const digits = text.trim().replace(/^0x/, '');
   if (!/^[0-9a-fA-F]{64}$/.test(digits)) {
@@ -133,7 +129,7 @@ export function checkPrivateKey(text: string, { code, name }: KeyWords): Hex {
   try {
     privateKeyToAddress(`0x${digits}`);
   } catch {
-    // The library's text quotes the key.
+    // Drop the cause: the library's message quotes the key.
     throw new SvcError(code, `${name} is not a key of secp256k1`);
   }
   return `0x${digits}`;
@@ -148,7 +144,7 @@ async function decrypt(
   const { decrypt: decryptWith } = await import('ox/Keystore');
   try {
     const keystore = JSON.parse(text);
-    // ethers and early wallets write the member with a capital.
+    // ethers and early wallets write this member with a capital letter.
     keystore.crypto ??= keystore.Crypto;
     return decryptWith(keystore, await derivedKey(keystore.crypto, password));
   } catch {
@@ -156,7 +152,10 @@ async function decrypt(
   }
 }
 
-/** ox 0.14.45 derives with r = 1 and p = 8 whatever the keystore says, and so opens none of geth's (r = 8, p = 1). */
+/**
+ * Derives the keystore's key. ox 0.14.45 always derives with r = 1 and p = 8, whatever the keystore says, and so cannot
+ * open geth's keystores (r = 8, p = 1).
+ */
 async function derivedKey({ kdfparams }: Keystore['crypto'], password: string): Promise<Hex> {
   const salt = Buffer.from(kdfparams.salt, 'hex');
   const { dklen } = kdfparams;
@@ -170,7 +169,7 @@ async function derivedKey({ kdfparams }: Keystore['crypto'], password: string): 
   return `0x${key.toString('hex')}`;
 }
 
-/** Text of a file with a key or a password. Rejects with SvcError of `code`. */
+/** Reads a text file with a key or a password. Rejects with SvcError of `code`. */
 export async function readKeyText(file: string, { code }: KeyWords): Promise<string> {
   try {
     return await readFile(file, 'utf8');

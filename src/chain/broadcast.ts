@@ -5,8 +5,8 @@ import { type ProviderPool, poll } from './provider-pool.ts';
 import type { Ask } from './rpc.ts';
 
 /**
- * Hands signed bytes to every provider, those that rest included. Taken as soon as one has them; refused
- * only if all that answer refuse.
+ * Sends a signed transaction to every provider, including those that are backing off. Accepted as soon as one provider
+ * has it; refused only if all that respond refuse it.
  */
 export async function broadcast(
   { providers }: ProviderPool,
@@ -30,7 +30,7 @@ export async function broadcast(
   }
 }
 
-/** What all of several outcomes come to: who does not know says nothing against who refuses. */
+/** Ranks the outcomes of several providers: a refusal outweighs `unknown`. */
 function weight({ outcome }: BroadcastOutcome): number {
   return ['unknown', 'refused', 'nonce_used'].indexOf(outcome);
 }

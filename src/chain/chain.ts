@@ -47,25 +47,27 @@ import {
   recoverWallet,
 } from './signatures.ts';
 
-/** What the anchorer does with the chain. Every call rejects with ProviderFault when it cannot be asked. */
+/** The chain operations of the anchorer. They reject with ProviderError when no provider gives a usable answer. */
 export interface AnchorChain {
   /**
-   * The chain behind the URLs. With `expected` the answer is that one as soon as any URL is of it.
-   * Rejects with SvcError `chain_mismatch` when none is, or when without it the URLs do not agree.
+   * Identifies the chain behind the URLs. With `expected`, resolves with it as soon as any URL serves that chain.
+   * Rejects with SvcError `chain_mismatch` if none does, or, without `expected`, if the URLs do not agree.
    */
   identity(signal?: AbortSignal, expected?: Identity | null): Promise<Identity>;
   senderState(subject: SenderStateSubject, signal?: AbortSignal): Promise<SenderState>;
-  /** Never rejects, and takes 2.5 seconds at most: what is not known to be refused may have been sent. */
+  /**
+   * Never rejects, and takes at most 2.5 seconds. Unless the outcome is `refused`, the transaction may have been sent.
+   */
   broadcast(rawTx: Hex, signal?: AbortSignal): Promise<BroadcastOutcome>;
   findMined(search: Search, signal?: AbortSignal): Promise<Found>;
   readInclusion(subject: InclusionSubject, signal?: AbortSignal): Promise<InclusionReading>;
-  /** Which transaction has used a nonce, as far as every configured URL shows it. */
+  /** Finds the transaction that used a nonce. It counts only if every configured URL shows it. */
   findNonceUse(search: NonceSearch, signal?: AbortSignal): Promise<NonceFinding>;
-  /** How each URL does, in the order of the configuration. Asks nobody. */
+  /** The health of each URL, in the order of the configuration. Makes no request. */
   providers(): ProviderStatus[];
 }
 
-/** The reads of the use cases; each rejects with `chain_unavailable` when the chain cannot be read. */
+/** The chain reads of the use cases. They reject with `chain_unavailable` when the chain cannot be read. */
 export interface OpenChain {
   checksumAddress(text: string): string | null;
   recoverWallet(message: string, signature: Hex): Promise<string | null>;
@@ -74,14 +76,14 @@ export interface OpenChain {
   readAnchor(txHash: Hex): Promise<AnchorReading>;
   headNumber(): Promise<bigint>;
   readonly anchoring: AnchorChain;
-  /** Ends what is under way, leaves no socket behind. */
+  /** Aborts requests in progress and closes every socket. */
   close(): Promise<void>;
 }
 
 export interface ChainOptions extends ProviderPoolOptions {
-  /** One or more JSON-RPC endpoints of the same chain, http or https; never shown in an error. */
+  /** One or more JSON-RPC endpoints of the same chain, http or https. Never shown in an error. */
   readonly urls: readonly string[];
-  /** Blocks, the including one counted, that stand for the chain's own tags; left out: the tags. */
+  /** Blocks until finality, counting the including one, instead of the chain's tags; undefined uses the tags. */
   readonly finalityDepth?: number | undefined;
 }
 
@@ -89,10 +91,8 @@ const CONTRACT_CHECKS = { width: 4, waiting: 16 };
 const erc20 = parseAbi(['function balanceOf(address) view returns (uint256)']);
 
 /**
- * The chain behind the RPC URLs. Connects on the first call. With several URLs what a receipt, a
- * verification or a sign-in rests on is said by two of them; with one its word is trusted.
- *
- * @throws SvcError `invalid_rpc_url`.
+ * Opens the chain behind the RPC URLs; connects on the first call. With several URLs, two must agree on everything that
+ * a receipt, a verification or a sign-in depends on. A single URL is trusted.
  */
 export function openChain(options: ChainOptions): OpenChain {
   const pool = openProviderPool(options);
@@ -122,7 +122,7 @@ export function openChain(options: ChainOptions): OpenChain {
 function anchorChain(pool: ProviderPool, finality: FinalityRule): AnchorChain {
   const { quorum, providers } = pool;
   const configured = providers.length;
-  /** Each question names its chain; whoever is of another is set aside. */
+  /** Polls about a chain that must match; a provider of another chain is set aside. */
   const about = <Answer, Verdict>(identity: Identity, question: Question<Answer, Verdict>) => {
     pool.expected = identity;
     return pool.poll({
@@ -177,7 +177,7 @@ function anchorChain(pool: ProviderPool, finality: FinalityRule): AnchorChain {
   };
 }
 
-/** A sign-in rests on it, so several providers have to agree. */
+/** Checks a contract signature. A sign-in depends on it, so several providers must agree. */
 function checkContractSignature(pool: ProviderPool, claim: ContractClaim): Promise<boolean> {
   return pool.pollReading({
     ask: ({ reading }) => isContractSignature(reading, claim),
@@ -191,7 +191,7 @@ function checkContractSignature(pool: ProviderPool, claim: ContractClaim): Promi
   });
 }
 
-/** Null unless the text is an address; its case carries nothing. */
+/** The EIP-55 form of an address in any case; null if the text is not an address. */
 export function checksumAddress(text: string): string | null {
   const address = text.toLowerCase();
   return isAddress(address) ? getAddress(address) : null;

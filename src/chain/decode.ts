@@ -1,11 +1,6 @@
-// Decodes JSON-RPC results, and rejects malformed ones.
+// Decodes JSON-RPC results. Every function throws ProviderError for a malformed value. Hex is returned in lower case.
 import type { Hex } from '../proof/bytes.ts';
 import { ProviderError } from './errors.ts';
-
-/**
- * Reading of JSON-RPC results. A node that answers with another shape is not believed: every function
- * throws ProviderFault for it. Hex comes back in lower case.
- */
 
 export function objectOf(value: unknown): Record<string, unknown> {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) throw malformed();
@@ -49,10 +44,10 @@ export interface BlockHeader {
   readonly baseFeePerGas: bigint | null;
 }
 
-/** The last second that RFC 3339 can write. */
+/** The last second that RFC 3339 can represent. */
 const LAST_SECOND = Date.UTC(9999, 11, 31, 23, 59, 59) / 1000;
 
-/** Null when the node knows no such block. */
+/** Null if the node does not know the block. */
 export function headerOf(value: unknown): BlockHeader | null {
   if (value === null) return null;
   const block = objectOf(value);
@@ -67,7 +62,7 @@ export function headerOf(value: unknown): BlockHeader | null {
   };
 }
 
-/** As `headerOf`, for a block that was asked by its number. */
+/** As `headerOf`, for a block requested by its number. */
 export function headerAt(number: bigint, value: unknown): BlockHeader | null {
   const header = headerOf(value);
   if (header !== null && header.number !== number) throw malformed();
@@ -82,15 +77,15 @@ export interface TransactionReceipt {
   readonly txIndex: number;
   readonly gasUsed: bigint;
   readonly effectiveGasPrice: bigint;
-  /** The data fee that an OP-stack L2 charges beside the gas; 0 elsewhere. */
+  /** The data fee that an OP-stack L2 charges in addition to gas; 0 elsewhere. */
   readonly dataFeeWei: bigint;
 }
 
-/** Null when the node knows no receipt, which proves nothing. */
+/** Null if the node has no receipt, which proves nothing. */
 export function receiptOf(value: unknown): TransactionReceipt | null {
   if (value === null) return null;
   const receipt = objectOf(value);
-  // Some nodes answer for a transaction of the pool before it is in a block.
+  // Some nodes return a receipt for a transaction in the pool, before it is in a block.
   if (receipt.blockHash === null || receipt.blockNumber === null) return null;
   return {
     txHash: hashOf(receipt.transactionHash),

@@ -1,16 +1,16 @@
-// Provider errors: what a node's refusal means, and texts without credentials.
+// Provider errors: the meaning of a node's refusal, and error texts without credentials.
 import { SvcError } from '../base/svc-error.ts';
 import { errors } from '../protocol/errors.ts';
 
 /**
- * The chain could not be asked: no answer, or one that means nothing. Whether a request reached the
- * node is unknown. `reason` is for the log; it holds nothing of the URL or the request.
+ * A provider gave no answer, or an unusable one. Whether the request reached the node is unknown. `reason` is for the
+ * log; it contains nothing of the URL or the request.
  */
 export class ProviderError extends SvcError<'chain_unavailable'> {
   readonly reason: string;
-  /** How long the endpoint asked to be left alone; null when it did not. */
+  /** How long the endpoint asked not to be called; null if it did not. */
   readonly retryAfterMs: number | null;
-  /** The same calls in smaller batches may be answered. */
+  /** Whether the same calls may succeed in smaller batches. */
   readonly isTooLarge: boolean;
 
   constructor(
@@ -46,8 +46,8 @@ export type RefusalMeaning =
   | 'provider_fault';
 
 /**
- * What nodes say, once. The first row that fits decides, so the provider's own troubles come before
- * the words of a node. The texts and where they come from: test/chain/errors.test.ts.
+ * The only table of refusal texts. The first matching row decides, so errors of the provider come before errors of the
+ * node. The texts and their sources: test/chain/errors.test.ts.
  */
 const refusals: readonly { readonly meaning: RefusalMeaning; readonly words: RegExp }[] = [
   {
@@ -91,7 +91,7 @@ const refusals: readonly { readonly meaning: RefusalMeaning; readonly words: Reg
   },
 ];
 
-/** JSON-RPC and EIP-1474 codes that speak of the provider where the text says nothing. */
+/** JSON-RPC and EIP-1474 codes that indicate a problem of the provider, if the text says nothing. */
 const providerCodes: ReadonlySet<number> = new Set([
   -32700, -32600, -32601, -32002, -32005, 402, 429,
 ]);
@@ -99,7 +99,7 @@ const providerCodes: ReadonlySet<number> = new Set([
 const rateLimitWords =
   /rate.?limit|request rate|too many requests|compute units|request (count|limit)/i;
 
-/** Null when the text is none that we know: then nothing may be concluded from it. */
+/** The meaning of a refusal; null if the text is unknown: then conclude nothing from it. */
 export function meaningOf(refusal: RpcRefusal): RefusalMeaning | null {
   const row = refusals.find(({ words }) => words.test(refusal.reason));
   if (row !== undefined) return row.meaning;
@@ -107,9 +107,11 @@ export function meaningOf(refusal: RpcRefusal): RefusalMeaning | null {
 }
 
 /**
- * What came of handing signed bytes to a node.
- * `known`: it has them already. `nonce_used`: a transaction of that nonce is mined, perhaps this one.
- * `refused`: it did not take them, and says why. `unknown`: they may have been sent.
+ * The outcome of sending a signed transaction to a node.
+ * `known`: the node already had it.
+ * `nonce_used`: a transaction with that nonce is mined, perhaps this one.
+ * `refused`: the node did not accept it, and says why.
+ * `unknown`: it may have been sent.
  */
 export type BroadcastOutcome =
   | { readonly outcome: 'accepted' | 'known' | 'nonce_used' }
@@ -131,18 +133,18 @@ export function broadcastOutcome(refusal: RpcRefusal): BroadcastOutcome {
   }
 }
 
-/** Only these say that the same transaction would fail again, on every node and at every price. */
+/** Whether the same transaction would fail again on every node and at every price. */
 export function isDeterministicRefusal(refusal: RpcRefusal): boolean {
   const meaning = meaningOf(refusal);
   return meaning === 'reverted' || meaning === 'gas_limit';
 }
 
-/** The provider says that it was asked too often, inside an answer that is well otherwise. */
+/** Whether one answer of an otherwise successful response reports a rate limit. */
 export function isRateLimit({ rpcCode, reason }: RpcRefusal): boolean {
   return rpcCode === 429 || rateLimitWords.test(reason);
 }
 
-/** The node has no such method, which says nothing of the chain. */
+/** Whether the node does not have the method, which says nothing about the chain. */
 export function isUnsupported({ rpcCode, reason }: RpcRefusal): boolean {
   if (rpcCode === -32601) return true;
   return /method\b.*(not found|not supported|does not exist|not available)|unsupported method/i.test(
@@ -150,21 +152,21 @@ export function isUnsupported({ rpcCode, reason }: RpcRefusal): boolean {
   );
 }
 
-/** The texts: test/chain/errors.test.ts. */
+/** Whether the provider found the batch too large. The texts: test/chain/errors.test.ts. */
 export function isBatchTooLarge(reason: string): boolean {
   return /batch\b.*(too (large|big|long)|exceed|more than|limit)|(exceed|too many|max).*\bbatch/i.test(
     reason,
   );
 }
 
-/** Node texts may quote what a stranger's contract answers, so no more than this is ever looked at. */
+/** Node texts may quote the output of any contract, so at most this many characters are processed. */
 const READ_CHARS = 2_000;
 const KEPT_CHARS = 200;
 
 /**
- * Makes a node's text fit to be logged. Providers quote the request, their own address or the project
- * key of the URL in their errors, so everything that could be one of them is cut out. Takes time in
- * proportion to the first 2 000 characters, whatever the text; answers at most 200.
+ * Makes a node's text safe to log. Providers quote the request, their own address or the project key of the URL in
+ * their errors, so everything that could be one of them is removed. Takes time proportional to the first 2 000
+ * characters at most, and returns at most 200.
  */
 export function redactor(url: string): (text: string) => string {
   const secrets = secretsOf(url);
@@ -179,7 +181,7 @@ export function redactor(url: string): (text: string) => string {
   };
 }
 
-/** Takes off the end whatever could be the beginning of a secret or of data that goes on behind it. */
+/** Removes from the end of a cut text anything that could be the beginning of a secret, or of hex data. */
 function cut(text: string, secrets: readonly string[]): string {
   const begun = secrets.map((secret) => {
     let length = Math.min(secret.length - 1, text.length);

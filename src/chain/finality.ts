@@ -1,4 +1,4 @@
-// How final a block is, by the tags `safe` and `finalized` or by depth.
+// The finality of blocks, by the tags `safe` and `finalized` or by depth.
 import { headerOf, quantityOf } from './decode.ts';
 import { meaningOf } from './errors.ts';
 import { type RpcAnswer, type RpcCall, resultOf } from './rpc.ts';
@@ -6,16 +6,16 @@ import { lesser } from './sender-state.ts';
 
 export type Finality = 'included' | 'safe' | 'finalized';
 
-/** Block numbers; null where nothing is safe or finalized yet. */
+/** Block numbers; null if nothing is safe or finalized yet. */
 export interface Heads {
   readonly head: bigint;
   readonly safe: bigint | null;
   readonly finalized: bigint | null;
 }
 
-/** How finality is told, and what the chain's tags have said so far; one for all URLs of a chain. */
+/** How finality is determined, and what the chain's tags have shown so far. All URLs of a chain share one rule. */
 export interface FinalityRule {
-  /** Blocks, the including one counted, that stand for the chain's own tags; null asks for the tags. */
+  /** Blocks until finality, counting the including one; null uses the chain's tags. */
   readonly depth: number | null;
   /** Whether any URL has ever shown a finalized block. */
   hasTags: boolean;
@@ -23,7 +23,7 @@ export interface FinalityRule {
   missingSince: bigint | null;
 }
 
-/** Blocks until finality where neither the configuration nor the chain says: two epochs of Ethereum. */
+/** Blocks until finality if neither the configuration nor the chain defines it: two epochs of Ethereum. */
 const DEPTH_WITHOUT_TAGS = 64;
 
 export function finalityRule(depth: number | null): FinalityRule {
@@ -41,8 +41,8 @@ export function headCalls({ depth }: FinalityRule): RpcCall[] {
 }
 
 /**
- * Reads the answers to `headCalls`. A chain goes by 64 blocks if its nodes refuse the tag, or have had no block for it
- * over 64 blocks; once it was there, a block that is missing means that nothing is final now.
+ * Reads the answers to `headCalls`. A depth of 64 blocks applies if a node refuses the tag, or if the tag had no block
+ * over 64 blocks. Once a finalized block was seen, a missing one means that nothing is final now.
  */
 export function headsOf(answers: readonly RpcAnswer[], rule: FinalityRule): Heads {
   const head = quantityOf(resultOf(answers[0]));
@@ -74,10 +74,10 @@ function byDepth(head: bigint, depth: number): Heads {
   return { head, safe: below(Math.ceil(depth / 2)), finalized: below(depth) };
 }
 
-/** The words for a tag that has no block now, of a node that knows the tag. */
+/** The refusal texts of a node that knows the tag but has no block for it now. */
 const noBlock = /not found|unknown block(?! tag)/i;
 
-/** Null where the tag has no block, `refused` where the node has no such tag. */
+/** The block number of a tag; null if the tag has no block, `refused` if the node does not know the tag. */
 function tagged(answer: RpcAnswer | undefined): bigint | 'refused' | null {
   if (answer?.ok === false && meaningOf(answer.refusal) !== 'provider_fault') {
     return noBlock.test(answer.refusal.reason) ? null : 'refused';

@@ -15,7 +15,7 @@ import { confirmationsOf } from './read-anchor.ts';
 import { type Ask, askInParts, resultOf } from './rpc.ts';
 import { lesser } from './sender-state.ts';
 
-/** A signed transaction whose receipt is wanted, in all the variants of its nonce. */
+/** A sent anchor whose receipt is searched, with all variants of its nonce. */
 export interface SentAnchor {
   readonly id: string;
   readonly payload: Hex;
@@ -31,16 +31,16 @@ export interface Search {
   readonly identity: Identity;
   readonly sender: string;
   readonly anchors: readonly SentAnchor[];
-  /** Blocks, the including one counted, below which no more than the receipt is read. */
+  /** With fewer confirmations than this, counting the including block, only the receipt is read. */
   readonly confirmations: bigint;
   /**
-   * Waits for every configured URL, so that absence can mean something. Without it the answer comes
-   * as soon as no more agreement is to be had from those that are still silent.
+   * Wait for every configured URL, so that absence is meaningful. Otherwise the search ends as soon as the URLs still
+   * open cannot change the result.
    */
   readonly askAll?: boolean;
 }
 
-/** Where a variant stands in the canonical chain. Times in ms since the epoch, amounts in wei. */
+/** Place and cost of a mined variant. Times in milliseconds since the epoch, amounts in wei. */
 export interface MinedTransaction {
   readonly txHash: Hex;
   readonly blockNumber: bigint;
@@ -53,28 +53,27 @@ export interface MinedTransaction {
 }
 
 export type MinedAnchor =
-  /** Has a receipt, and not yet the confirmations or the second URL that says the same. */
+  /** Has a receipt, but not yet the confirmations or the second URL that agrees. */
   | { readonly id: string; readonly outcome: 'shallow'; readonly blockNumber: bigint }
   | {
       readonly id: string;
-      /** `reverted` and `altered` can only come from a sender with code, or a node that lies. */
+      /** `reverted` and `altered` happen only if the sender has code or a node lies. */
       readonly outcome: 'success' | 'reverted' | 'altered';
       readonly mined: MinedTransaction;
     };
 
 export interface Found {
-  /** The lowest head that any part of the search was read at. */
+  /** The lowest head at which any part of the search was read. */
   readonly headNumber: bigint;
   readonly mined: MinedAnchor[];
-  /** Every configured URL answered: an anchor left out is one that no provider knows. */
+  /** Every configured URL answered: no provider knows an anchor that is missing from `mined`. */
   readonly isUnanimous: boolean;
 }
 
 /**
- * The receipts of all variants, and of those that are deep enough the block that stands at their number
- * and the transaction itself. An anchor left out may be waiting, unknown to this node, or in a block
- * that was replaced. Rejects with ProviderFault, and with SvcError `chain_mismatch` when another chain
- * answers.
+ * Reads the receipts of all variants. For those that are deep enough, also reads the canonical block at their number
+ * and the transaction itself. A missing anchor may be pending, unknown to this node, or in a replaced block. Rejects
+ * with ProviderError, and with SvcError `chain_mismatch` if another chain answers.
  */
 export async function findMined(ask: Ask, search: Search, signal?: AbortSignal): Promise<Found> {
   const { confirmations, sender } = search;
@@ -96,7 +95,9 @@ interface Match {
   readonly receipt: TransactionReceipt;
 }
 
-/** Every request names the chain and the head that its receipts were read at. */
+/**
+ * Reads receipts. Every request also reads the chain's identity and the head, so that one node vouches for all of them.
+ */
 async function readReceipts(
   ask: Ask,
   { identity, anchors }: Search,
@@ -122,7 +123,7 @@ async function readReceipts(
   return { headNumber: parts.map(({ headNumber }) => headNumber).reduce(lesser), found };
 }
 
-/** What was signed bounds what it can have cost; a charge must not rest on more. */
+/** Rejects a receipt that costs more than was signed: a charge must not depend on it. */
 function requirePossible(receipt: TransactionReceipt, { rawTx }: SentVariant): void {
   const { gas = 0n, maxFeePerGas = 0n } = parseTransaction(rawTx);
   if (receipt.effectiveGasPrice > maxFeePerGas || receipt.gasUsed > gas) {
@@ -146,7 +147,7 @@ async function readDetails(
     const block = headerAt(receipt.blockNumber, resultOf(details[2 * i]));
     const tx = transactionOf(resultOf(details[2 * i + 1]));
     const { blockNumber } = receipt;
-    // A node that has the receipt and not the rest yet: seen, and to be looked at again.
+    // The node has the receipt but not the rest yet: the anchor counts as seen, and is read again later.
     if (tx === null || block === null) return { id: anchor.id, outcome: 'shallow', blockNumber };
     if (block.hash !== receipt.blockHash) return [];
     const self = sender.toLowerCase();
@@ -161,22 +162,21 @@ async function readDetails(
 }
 
 /**
- * What several URLs come to about the same search: a mined anchor counts when `quorum` of them say the
- * same of it. Undefined while an answer still to come can bring that about, or is in time to say what it
- * has seen.
+ * Combines the results of several URLs for one search. A mined anchor counts if `quorum` of them report the same.
+ * Undefined while an open answer can still bring that about, or is in time to report what it has seen.
  */
 export function minedByQuorum(
   anchors: readonly SentAnchor[],
-  voices: readonly Found[],
+  results: readonly Found[],
   terms: Still & { quorum: number; configured: number; askAll: boolean },
 ): Found | undefined {
-  const words = voices.map(({ headNumber, mined }) => ({
+  const reports = results.map(({ headNumber, mined }) => ({
     headNumber,
     byId: new Map(mined.map((anchor) => [anchor.id, anchor])),
   }));
   const verdicts = anchors.map(({ id }) =>
     verdictOn(
-      words.map(({ headNumber, byId }) => ({ headNumber, anchor: byId.get(id) ?? null })),
+      reports.map(({ headNumber, byId }) => ({ headNumber, anchor: byId.get(id) ?? null })),
       terms,
     ),
   );
@@ -184,45 +184,45 @@ export function minedByQuorum(
     !agreed && (!terms.isLate || votes + terms.open >= terms.quorum);
   if (terms.open > 0 && (terms.askAll || verdicts.some(canChange))) return undefined;
   return {
-    headNumber: words.map(({ headNumber }) => headNumber).reduce(lesser),
+    headNumber: reports.map(({ headNumber }) => headNumber).reduce(lesser),
     mined: verdicts.flatMap(({ anchor }) => anchor ?? []),
     isUnanimous:
-      voices.length === terms.configured &&
+      results.length === terms.configured &&
       verdicts.every(({ anchor, isSeen }) => anchor !== null || !isSeen),
   };
 }
 
-interface Word {
+interface Report {
   readonly headNumber: bigint;
-  /** Null: this URL knows no receipt. */
+  /** Null: this URL has no receipt. */
   readonly anchor: MinedAnchor | null;
 }
 
 interface Verdict {
   readonly agreed: boolean;
-  /** How many say what most say of where it was mined. */
+  /** Size of the largest group that reports the same place. */
   readonly votes: number;
-  /** Whether any URL knows a receipt. */
+  /** Whether any URL has a receipt. */
   readonly isSeen: boolean;
   readonly anchor: MinedAnchor | null;
 }
 
 function verdictOn(
-  words: readonly Word[],
+  reports: readonly Report[],
   { quorum, askAll }: { quorum: number; askAll: boolean },
 ): Verdict {
-  const seen = words.flatMap(({ anchor }) => anchor ?? []);
+  const seen = reports.flatMap(({ anchor }) => anchor ?? []);
   const most = mostOf(seen.filter(({ outcome }) => outcome !== 'shallow'));
   const agreed = most.length >= quorum;
   const [first] = most;
-  // Where all are asked, a failure is to be believed: then nobody may have seen anything better.
+  // With `askAll`, a failure counts only if no provider saw anything better.
   const isDenied = first?.outcome !== 'success' && seen.some(isHopeful);
   const isTaken = agreed && !(askAll && isDenied);
   return {
     agreed,
     votes: most.length,
     isSeen: seen.length > 0,
-    anchor: isTaken ? (first ?? null) : seenAt(words, seen, askAll),
+    anchor: isTaken ? (first ?? null) : seenAt(reports, seen, askAll),
   };
 }
 
@@ -230,7 +230,7 @@ function isHopeful({ outcome }: MinedAnchor): boolean {
   return outcome === 'success' || outcome === 'shallow';
 }
 
-/** The largest group of those that say the same. */
+/** The largest group of equal reports. */
 function mostOf(anchors: readonly MinedAnchor[]): readonly MinedAnchor[] {
   const groups = new Map<string, MinedAnchor[]>();
   for (const anchor of anchors) {
@@ -244,18 +244,20 @@ function mostOf(anchors: readonly MinedAnchor[]): readonly MinedAnchor[] {
 }
 
 /**
- * A receipt that no URL at or past its block misses: the others are behind, so it waits to be deep. Where all are
- * asked, any receipt, because absence would mean that nobody has one.
+ * A shallow result for a receipt that no URL at or past its block misses: the other URLs are behind, so it waits for
+ * more confirmations. With `askAll` any receipt counts, because absence would mean that no URL has one.
  */
 function seenAt(
-  words: readonly Word[],
+  reports: readonly Report[],
   seen: readonly MinedAnchor[],
   askAll: boolean,
 ): MinedAnchor | null {
   const [first] = seen;
   if (first === undefined) return null;
   const blockNumber = seen.map(blockOf).reduce(lesser);
-  const isMissed = words.some((word) => word.anchor === null && word.headNumber >= blockNumber);
+  const isMissed = reports.some(
+    (report) => report.anchor === null && report.headNumber >= blockNumber,
+  );
   return isMissed && !askAll ? null : { id: first.id, outcome: 'shallow', blockNumber };
 }
 

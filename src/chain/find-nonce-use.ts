@@ -11,38 +11,41 @@ export interface NonceSearch {
   readonly identity: Identity;
   readonly sender: string;
   readonly nonce: number;
-  /** When the nonce was free still, in ms since the epoch; blocks before that are not read. */
+  /** A time at which the nonce was still unused, in ms since the epoch; earlier blocks are not read. */
   readonly freeAt: number;
-  /** What the search before this one has come to; null begins one. */
+  /** Where the previous search stopped; null starts a new one. */
   readonly trail: NonceTrail | null;
 }
 
-/** Where to go on. */
+/** Where the next search continues. */
 export interface NonceTrail {
-  /** Blocks in which the transaction was seen. */
+  /** Blocks in which a URL saw the transaction. */
   readonly blocks: readonly bigint[];
-  /** Where state is not kept blocks are read one by one, downwards from this; null: from the head. */
+  /** For nodes without old state: blocks are read one by one downwards from here; null: from the head. */
   readonly below: bigint | null;
 }
 
-/** What one URL has found. */
+/** The result of one URL. */
 export interface NonceReading {
   readonly use: NonceUse | null;
   readonly below: bigint | null;
 }
 
-/** Distances from the head at which the sender's count is read first, and parts into which a range is cut then. */
+/**
+ * Distances from the head at which the sender's count is read first, and the number of parts into which a range is then
+ * divided.
+ */
 const DISTANCES = [0n, 1n, 4n, 16n, 64n, 256n, 1024n, 4096n, 16_384n, 65_536n];
 const PARTS = 8n;
-/** Most blocks read whole in one look: with all their transactions they are large. */
+/** Maximum number of blocks read with all their transactions per search: they are large. */
 const WHOLE = 4n;
-/** A block's own clock may be wrong by so much. */
+/** Tolerance for wrong block timestamps. */
 const CLOCK_SKEW_MS = 3_600_000;
 
 /**
- * The transaction of the sender with this nonce, in the canonical chain of this URL. The counts of the sender at old
- * blocks lead to it; a node that does not keep them is searched a few blocks at each look, so null means nothing.
- * Rejects with ProviderFault, and with SvcError `chain_mismatch` when another chain answers.
+ * Finds the sender's transaction with this nonce on the canonical chain of one URL. The sender's transaction counts at
+ * old blocks lead to it. A node that does not keep old state is searched a few blocks per call, so null proves nothing.
+ * Rejects with ProviderError, and with SvcError `chain_mismatch` if another chain answers.
  */
 export async function findNonceUse(
   ask: Ask,
@@ -67,13 +70,16 @@ export async function findNonceUse(
 }
 
 interface Range {
-  /** The highest block that is known to be before the transaction; null where no state says so. */
+  /** The highest block known to precede the transaction; null if no state shows one. */
   readonly low: bigint | null;
-  /** The lowest that is known to have it, or to come after it. */
+  /** The lowest block known to contain or follow the transaction. */
   readonly high: bigint;
 }
 
-/** Null when the nonce is free by the word of this node; from the head down when it tells no count at all. */
+/**
+ * Narrows down the range of blocks. Null if this node says that the nonce is unused. Starts at the head if the node
+ * returns no counts at all.
+ */
 async function narrow(
   ask: Ask,
   search: NonceSearch,
@@ -91,7 +97,7 @@ async function narrow(
   return range;
 }
 
-/** A refused count, of a block whose state is gone, says nothing. */
+/** Reads the sender's count at several blocks. A refused count, of a block whose state is gone, means nothing. */
 async function probe(
   ask: Ask,
   { identity, sender, nonce }: NonceSearch,
@@ -126,7 +132,7 @@ function between(low: bigint, high: bigint): bigint[] {
   );
 }
 
-/** The block itself and those below it, as many as are read at once, down to where the nonce was free. */
+/** The block and those below it, as many as are read at once, down to the last one at which the nonce was unused. */
 function downFrom(high: bigint, low: bigint | null): bigint[] {
   return Array.from({ length: Number(WHOLE) }, (_, i) => high - BigInt(i)).filter(
     (number) => number > (low ?? -1n),
@@ -139,7 +145,7 @@ interface Read {
   readonly isTooOld: boolean;
 }
 
-/** Heads and blocks in one request, so that one node speaks of both. */
+/** Reads heads and blocks in one request, so that both come from the same node. */
 async function readBlocks(
   ask: Ask,
   search: NonceSearch,
@@ -184,7 +190,7 @@ async function readShown(
   let isTooOld = false;
   for (const [i, number] of numbers.entries()) {
     const answer = shown[i];
-    // Some nodes refuse a block that they do not have yet, or no longer.
+    // Some nodes refuse a block that they do not have yet or no longer have.
     const block = answer?.ok === false ? null : resultOf(answer);
     const header = headerAt(number, block);
     if (header === null || number > heads.head) continue;
@@ -205,13 +211,13 @@ function hexOf(number: bigint): Hex {
 }
 
 export interface NonceFinding {
-  /** What every configured URL shows, final if all call it so; null unless they all show the same. */
+  /** The use that every configured URL shows, final if all say so; null unless all show the same. */
   readonly use: NonceUse | null;
-  /** For the next search of this nonce. */
+  /** Where the next search for this nonce continues. */
   readonly trail: NonceTrail;
 }
 
-/** What the URLs come to that have answered. A use is what another anchor may rest on, so none may be silent. */
+/** Combines the results of all URLs. A repeated anchor may depend on it, so every configured URL must agree. */
 export function nonceUseByQuorum(
   readings: readonly NonceReading[],
   configured: number,

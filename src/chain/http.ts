@@ -21,7 +21,7 @@ export function isErrorAnswer(value: unknown): value is ErrorAnswer {
   );
 }
 
-/** Undefined when the text is no JSON. */
+/** Undefined if the text is not JSON. */
 export function parsed(text: string): unknown {
   try {
     return JSON.parse(text);
@@ -63,7 +63,7 @@ function credential(text: string): string {
 
 const MAX_ANSWER_BYTES = 16 * 1024 * 1024;
 
-/** Posts once, redirects being errors. Rejects with ProviderFault, which holds nothing of the address. */
+/** Sends one POST request; redirects are errors. Rejects with ProviderError, which never contains the address. */
 export async function post(
   agent: Agent,
   target: Target,
@@ -87,7 +87,7 @@ export async function post(
     });
     const text = await textOf(response);
     const { statusCode, headers } = response;
-    // Some providers send a node's refusal with an error status; of their own refusals they say when to come back.
+    // Some providers send a node's refusal with an error status. Their own refusals carry Retry-After.
     const isReadable =
       statusCode < 300 || (statusCode >= 400 && statusCode !== 429 && isErrorAnswer(parsed(text)));
     if (isReadable) return text;
@@ -96,7 +96,7 @@ export async function post(
       isTooLarge: statusCode === 413,
     });
   } catch (error) {
-    // undici's texts quote the address, so only its code goes on.
+    // undici's messages quote the address, so only the error code is passed on.
     throw error instanceof ProviderError ? error : new ProviderError(connectionReason(error));
   } finally {
     clearTimeout(timer);
@@ -118,7 +118,7 @@ async function textOf(response: Dispatcher.ResponseData): Promise<string> {
   return text;
 }
 
-/** Milliseconds that the endpoint asks to be left alone (RFC 9110, 10.2.3); null when it does not. */
+/** The value of Retry-After in milliseconds (RFC 9110, 10.2.3); null if there is none. */
 function retryAfterMs({ 'retry-after': value }: IncomingHttpHeaders): number | null {
   const text = Array.isArray(value) ? value[0] : value;
   if (text === undefined) return null;

@@ -5,26 +5,28 @@ import { hashOf, headerAt, malformed, numberOf } from './decode.ts';
 import { ProviderError } from './errors.ts';
 import { type RpcAnswer, type RpcCall, resultOf } from './rpc.ts';
 
-/** Tells two chains of one id apart. */
+/** Chain id and genesis hash: distinguishes two chains with the same id. */
 export interface Identity {
   readonly chainId: number;
   readonly genesisHash: Hex;
 }
 
-/** To stand first in a batch: what else the batch answers is then of the chain that is named here. */
+/**
+ * Identity calls, to be put first in a batch: the rest of the batch is then answered by the chain that they identify.
+ */
 export const identityCalls: readonly RpcCall[] = [
   { method: 'eth_chainId', params: [] },
   { method: 'eth_getBlockByNumber', params: ['0x0', false] },
 ];
 
-/** Reads the first answers of a batch that begins with `identityCalls`. */
+/** Reads the identity from the first answers of a batch that begins with `identityCalls`. */
 export function identityOf([chainId, genesis]: readonly RpcAnswer[]): Identity {
   const header = headerAt(0n, resultOf(genesis));
   if (header === null) throw malformed();
   return { chainId: numberOf(resultOf(chainId)), genesisHash: hashOf(header.hash) };
 }
 
-/** The answers behind the identity; throws SvcError `chain_mismatch` when they are of another chain. */
+/** Checks the identity, and returns the answers after it. Throws SvcError `chain_mismatch` if the chain is another. */
 export function answersOn(expected: Identity, answers: readonly RpcAnswer[]): RpcAnswer[] {
   if (!isSameChain(identityOf(answers), expected)) {
     throw new SvcError('chain_mismatch', 'Another chain answers behind the RPC URL');
@@ -37,11 +39,9 @@ export function isSameChain(a: Identity, b: Identity): boolean {
 }
 
 /**
- * The chain that several URLs are of: `expected` as soon as one names it, else what `quorum` of them
- * name, or the only one that is named. Undefined while an answer still to come can matter; throws
- * ProviderFault while a URL that does not answer may be of the expected chain.
- *
- * @throws SvcError `chain_mismatch`.
+ * The chain of several URLs: `expected` as soon as one names it; without `expected` what `quorum` of them name, or the
+ * only one named. Undefined while an open answer can still matter. Throws ProviderError while a URL that does not
+ * answer may serve the expected chain.
  */
 export function identityByQuorum(
   named: readonly Identity[],

@@ -13,7 +13,7 @@ import { answersOn, type Identity, identityCalls } from './identity.ts';
 import { type Ask, askInParts, type RpcAnswer, resultOf } from './rpc.ts';
 import { lesser } from './sender-state.ts';
 
-/** Where a transaction was found before. */
+/** Where a transaction was mined, as far as known. */
 export interface Place {
   readonly id: string;
   readonly txHash: Hex;
@@ -28,10 +28,7 @@ export interface InclusionSubject {
 
 export interface PlaceInclusion {
   readonly id: string;
-  /**
-   * `replaced`: another block stands at the number, by the word of a node that is at or past it.
-   * `unknown`: nothing can be concluded.
-   */
+  /** `replaced`: a node at or past the number has another block there. `unknown`: nothing can be concluded. */
   readonly standing: 'canonical' | 'replaced' | 'unknown';
   /** `included` unless canonical. */
   readonly finality: Finality;
@@ -44,8 +41,8 @@ export interface InclusionReading {
 }
 
 /**
- * Whether the blocks that held transactions are canonical still, and how final. Without places: the
- * heads alone. Rejects with ProviderFault, and SvcError `chain_mismatch` when another chain answers.
+ * Reads whether the blocks of transactions are still canonical, and how final they are. Without places it reads only
+ * the heads. Rejects with ProviderError, and with SvcError `chain_mismatch` if another chain answers.
  */
 export async function readInclusion(
   ask: Ask,
@@ -85,14 +82,14 @@ function lower(a: bigint | null, b: bigint | null): bigint | null {
 
 function standingOf(
   { id, blockNumber, blockHash }: Place,
-  standsThere: Hex | null,
+  currentHash: Hex | null,
   heads: Heads,
 ): PlaceInclusion {
-  if (standsThere === blockHash) {
+  if (currentHash === blockHash) {
     return { id, standing: 'canonical', finality: finalityOf(blockNumber, heads) };
   }
-  // A block that is missing, or comes from a node that is behind, proves nothing.
-  const isKnown = standsThere !== null && heads.head >= blockNumber;
+  // A missing block, or one from a node that is behind, proves nothing.
+  const isKnown = currentHash !== null && heads.head >= blockNumber;
   return { id, standing: isKnown ? 'replaced' : 'unknown', finality: 'included' };
 }
 
@@ -110,38 +107,38 @@ function hashAt(number: bigint, answer: RpcAnswer | undefined): Hex | null {
 }
 
 /**
- * What several URLs come to about the same places. Canonical is what one of them shows, safe or final
- * what `quorum` of them do, replaced what at least one says and none denies. Undefined while an answer still
- * to come can matter.
+ * Combines the results of several URLs for the same places. `canonical` needs one URL; `safe` and `finalized` need
+ * `quorum`; `replaced` needs at least one, and none that shows the block as canonical. Undefined while an open answer
+ * can still matter.
  */
 export function inclusionByQuorum(
   places: readonly Place[],
-  voices: readonly InclusionReading[],
+  results: readonly InclusionReading[],
   terms: { quorum: number; open: number },
 ): InclusionReading | undefined {
-  const words = places.map((_, i) => voices.flatMap(({ inclusions }) => inclusions[i] ?? []));
-  const isShown = (word: PlaceInclusion[]) =>
-    word.filter(({ standing }) => standing === 'canonical').length >= terms.quorum;
-  const isEnough = voices.length >= terms.quorum && words.every(isShown);
+  const reports = places.map((_, i) => results.flatMap(({ inclusions }) => inclusions[i] ?? []));
+  const isShown = (report: PlaceInclusion[]) =>
+    report.filter(({ standing }) => standing === 'canonical').length >= terms.quorum;
+  const isEnough = results.length >= terms.quorum && reports.every(isShown);
   if (terms.open > 0 && !isEnough) return undefined;
   return {
     heads: headsByQuorum(
-      voices.map(({ heads }) => heads),
+      results.map(({ heads }) => heads),
       terms.quorum,
     ),
-    inclusions: places.map(({ id }, i) => placeByQuorum(id, words[i] ?? [], terms.quorum)),
+    inclusions: places.map(({ id }, i) => placeByQuorum(id, reports[i] ?? [], terms.quorum)),
   };
 }
 
 function placeByQuorum(
   id: string,
-  words: readonly PlaceInclusion[],
+  reports: readonly PlaceInclusion[],
   quorum: number,
 ): PlaceInclusion {
-  const shown = words.filter(({ standing }) => standing === 'canonical');
+  const shown = reports.filter(({ standing }) => standing === 'canonical');
   if (shown.length > 0)
     return { id, standing: 'canonical', finality: finalityByQuorum(shown, quorum) };
-  const isReplaced = words.some(({ standing }) => standing === 'replaced');
+  const isReplaced = reports.some(({ standing }) => standing === 'replaced');
   return { id, standing: isReplaced ? 'replaced' : 'unknown', finality: 'included' };
 }
 
@@ -152,7 +149,7 @@ function finalityByQuorum(shown: readonly PlaceInclusion[], quorum: number): Fin
   return reach('safe', 'finalized') ? 'safe' : 'included';
 }
 
-/** The highest that `quorum` of them have reached; a node that is far behind holds nobody up. */
+/** The highest heads that `quorum` URLs have reached, so that a node that is far behind delays nothing. */
 function headsByQuorum(heads: readonly Heads[], quorum: number): Heads {
   return {
     head:

@@ -3,7 +3,7 @@ export interface KnownChain {
   readonly chainId: number;
   readonly name: string;
   readonly testnet: boolean;
-  /** Without a slash at the end; null where there is no explorer. */
+  /** No trailing slash; null if there is no explorer. */
   readonly explorerUrl: string | null;
   readonly publicRpcUrl: string | null;
   readonly nativeCurrency: {
@@ -13,7 +13,7 @@ export interface KnownChain {
   };
 }
 
-/** What `svc-server dev` runs; answered without the half second that loading the list takes. */
+/** The chain of `svc-server dev`. Returned without loading viem's list, which takes half a second. */
 const anvil: KnownChain = {
   chainId: 31337,
   name: 'Anvil',
@@ -23,7 +23,7 @@ const anvil: KnownChain = {
   nativeCurrency: { name: 'Ether', symbol: 'ETH', decimals: 18 },
 };
 
-/** Details of a public chain from viem's list; null when it is not in there. */
+/** Details of a public chain from viem's list; null if it is not listed. */
 export async function knownChain(chainId: number): Promise<KnownChain | null> {
   if (chainId === anvil.chainId) return anvil;
   const all = Object.values(await import('viem/chains'));

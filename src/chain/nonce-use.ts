@@ -1,4 +1,4 @@
-// What a transaction that used a nonce is: an anchor or something else.
+// Decodes the transaction that used a nonce.
 import { keccak256, recoverTransactionAddress, serializeTransaction } from 'viem';
 import type { Hex } from '../proof/bytes.ts';
 import {
@@ -12,7 +12,7 @@ import {
 } from './decode.ts';
 import { finalityOf, type Heads } from './finality.ts';
 
-/** The transaction that has used a nonce. */
+/** The transaction that used a nonce. */
 export interface NonceUse {
   readonly txHash: Hex;
   readonly blockNumber: bigint;
@@ -20,7 +20,7 @@ export interface NonceUse {
   readonly isFinal: boolean;
   /** Calldata of a transaction from the sender to itself; null for any other. */
   readonly payload: Hex | null;
-  /** Its signed bytes, where they could be made anew; only of an EIP-1559 transaction to the sender itself. */
+  /** The signed bytes, if they could be rebuilt; only for an EIP-1559 transaction to the sender itself. */
   readonly signed: SignedBytes | null;
 }
 
@@ -31,17 +31,17 @@ export interface SignedBytes {
   readonly maxPriorityFeePerGas: bigint;
 }
 
-interface Whose {
+interface NonceInBlock {
   readonly sender: string;
   readonly nonce: number;
   readonly header: BlockHeader;
   readonly heads: Heads;
 }
 
-/** The sender's transaction of that nonce among those of a block; null when it is not there. */
+/** The sender's transaction with this nonce in a block; null if the block does not contain it. */
 export async function nonceUseOf(
   transactions: readonly unknown[],
-  { sender, nonce, header, heads }: Whose,
+  { sender, nonce, header, heads }: NonceInBlock,
 ): Promise<NonceUse | null> {
   const self = sender.toLowerCase();
   for (const transaction of transactions) {
@@ -61,7 +61,7 @@ export async function nonceUseOf(
   return null;
 }
 
-/** Null unless the bytes have the hash, and the sender has signed them. */
+/** Rebuilds the signed bytes of a transaction; null unless they have its hash and the sender's signature. */
 async function signedBytes(
   fields: Record<string, unknown>,
   txHash: Hex,

@@ -13,24 +13,24 @@ export interface ProviderPoolOptions {
 /** The configured providers, all of the same chain. */
 export interface ProviderPool {
   readonly providers: readonly Provider[];
-  /** How many must say the same before something rests on it: two, and one where there is no other. */
+  /** How many providers must agree before anything depends on an answer: two, or one if there is only one. */
   readonly quorum: number;
-  /** The chain they have to be of; null until it is known. */
+  /** The expected chain of all providers; null until it is known. */
   expected: Identity | null;
-  /** Those that are well, or all where none is; begins to look after the others. */
+  /** The healthy providers, or all if none is healthy. Starts probes of the others when they are due. */
   able(): readonly Provider[];
-  /** Puts a read of the anchorer to the able ones. */
+  /** Polls the able providers for the anchorer. */
   poll<Answer, Verdict>(question: Question<Answer, Verdict>): Promise<Verdict>;
-  /** As `poll` for other reads: whoever has not shown its chain since its last fault does so first. */
+  /** As `poll`, for other reads: a provider that has not shown its chain since its last failure is identified first. */
   pollReading<Answer, Verdict>(question: Question<Answer, Verdict>): Promise<Verdict>;
-  /** As `pollReading`, where the word of whoever answers first will do. */
+  /** As `pollReading`, but the first answer decides. */
   first<Answer>(ask: (provider: Provider) => Promise<Answer>): Promise<Answer>;
   close(): Promise<void>;
 }
 
-/** Longest that one of several may take: agreement waits for it. */
+/** Maximum request time of one of several providers, because a quorum waits for it. */
 const TIMEOUT_AMONG_SEVERAL_MS = 5_000;
-/** More than these, and a provider that lags is asked nothing more until it answers. */
+/** With more unanswered reads than this, a lagging provider gets no new ones until it answers. */
 const MOST_OWED = 4;
 
 /** @throws SvcError `invalid_rpc_url`. */
@@ -86,28 +86,28 @@ async function requireIdentified(provider: Provider, expected: Identity | null):
 export interface Question<Answer, Verdict> {
   ask(provider: Provider): Promise<Answer>;
   /**
-   * Called whenever something has changed, with at least one answer. Undefined waits for those that are
-   * `open`; with none open it is to decide, or to throw.
+   * Called after every answer and failure, and when the open providers become late; there is at least one answer.
+   * Undefined waits for the providers that are still `open`. With none open it must decide or throw.
    */
   decide(answers: readonly Answer[], still: Still): Verdict | undefined;
-  /** How long it takes then says nothing of how a provider reads. */
+  /** Whether it is a write, whose duration says nothing about how fast a provider reads. */
   readonly isWrite?: boolean;
 }
 
 export interface Still {
-  /** How many may still answer. */
+  /** Number of providers that may still answer. */
   readonly open: number;
-  /** Whether those had time enough: what can do without them should. */
+  /** Whether the open ones are late: decide without them if possible. */
   readonly isLate: boolean;
 }
 
-/** How long after the first answer the others are in time. */
+/** How long after the first answer the others are still in time. */
 const GRACE_MS = 250;
 
 /**
- * Puts a question to all the providers at once and takes the verdict as soon as there is one; what comes
- * later only tells how they do. Rejects when none of them answers: with `chain_mismatch` (or another
- * SvcError of `ask`) if that is what all say, else with ProviderFault.
+ * Asks all providers at once and resolves as soon as there is a verdict; later answers only update their health.
+ * Rejects if none answers: with `chain_mismatch` (or another SvcError of `ask`) if all failed with it, otherwise with
+ * ProviderError.
  */
 export function poll<Answer, Verdict>(
   providers: readonly Provider[],
@@ -195,8 +195,8 @@ function failureOf(failures: readonly Failure[]): SvcError {
   if (isOneAnswer && (failures.length === 1 || first.error.code !== 'chain_unavailable')) {
     return first.error;
   }
-  const faults = failures.flatMap(({ error }) => (error instanceof ProviderError ? error : []));
-  const waits = faults.map(({ retryAfterMs }) => retryAfterMs ?? 0);
+  const errors = failures.flatMap(({ error }) => (error instanceof ProviderError ? error : []));
+  const waits = errors.map(({ retryAfterMs }) => retryAfterMs ?? 0);
   const reasons = failures.map(({ label, error }) => `${label}: ${reasonOf(error)}`);
   const wait = Math.min(...waits);
   return new ProviderError(reasons.sort().join('; '), { retryAfterMs: wait > 0 ? wait : null });

@@ -1,4 +1,4 @@
-// One RPC endpoint and its health.
+// An RPC endpoint and its health.
 import { type BackoffRange, backoffMs } from '../base/backoff.ts';
 import { SvcError } from '../base/svc-error.ts';
 import { isRateLimit, ProviderError } from './errors.ts';
@@ -6,26 +6,26 @@ import { answersOn, type Identity, identityCalls } from './identity.ts';
 import { type Ask, type Asked, connectRpc, type RpcOptions } from './rpc.ts';
 
 export interface ProviderStatus {
-  /** `rpc-1` and so on, by the place in the configuration; nothing of the URL. */
+  /** `rpc-1` and so on, by position in the configuration; never part of the URL. */
   readonly label: string;
-  /** `wrong_chain`: it is set aside until it is of the expected chain again. */
+  /** `wrong_chain`: it is not used until it serves the expected chain again. */
   readonly state: 'healthy' | 'unhealthy' | 'wrong_chain';
-  /** What went wrong last, for the log; null when nothing ever did. */
+  /** The last failure, for the log; null if there was none. */
   readonly lastReason: string | null;
   /** 0 to 1, by latency and recent faults. */
   readonly score: number;
 }
 
-/** One RPC URL, and how it does. The lanes are those of `Rpc`; they reject at once while it is banned. */
+/** An RPC endpoint and its health. The three channels are those of `Rpc`; they reject at once while it is banned. */
 export interface Provider {
   readonly label: string;
   readonly health: ProviderHealth;
   readonly anchoring: Ask;
   readonly broadcasting: Ask;
   readonly reading: Ask;
-  /** Reads it has not answered yet. */
+  /** Number of reads that it has not answered yet. */
   readonly owed: number;
-  /** Reads its chain, of which `health` then knows whether it is the expected one. Never rejects. */
+  /** Reads the endpoint's identity and updates `health` with the result. Never rejects. */
   probe(expected: Identity | null): Promise<void>;
   status(): ProviderStatus;
   close(): Promise<void>;
@@ -97,7 +97,7 @@ export function openProvider({ label, onAsked, ...options }: ProviderOptions): P
   };
 }
 
-/** Keeps what a rejected question says of the provider's chain. */
+/** Updates the health if a rejected call shows that the provider serves another chain. */
 export function noteStray(health: ProviderHealth, error: unknown): void {
   if (error instanceof SvcError && error.code === 'chain_mismatch') health.strayed();
 }
@@ -107,7 +107,9 @@ async function identify(ask: Ask, expected: Identity | null): Promise<void> {
   if (expected !== null) answersOn(expected, answers);
 }
 
-/** A pool that does not take bytes says nothing of how the node reads, unless it asks to be left alone. */
+/**
+ * Updates the health after a request. A failed broadcast says nothing about reads, unless the node sent Retry-After.
+ */
 function note(health: ProviderHealth, { calls, error, answers, seconds }: Asked): void {
   const isSend = calls.some(({ method }) => method === 'eth_sendRawTransaction');
   if (isSend && (error?.retryAfterMs ?? null) === null) return;
@@ -118,53 +120,53 @@ function note(health: ProviderHealth, { calls, error, answers, seconds }: Asked)
 }
 
 export interface ProviderHealth {
-  /** Answers, and is of no other chain than the expected one. */
+  /** It answers, and does not serve another chain. */
   readonly isUp: boolean;
-  /** By its own word it is to be left alone now (429 or 503 with Retry-After). */
+  /** It asked not to be called now (429 or 503 with Retry-After). */
   readonly isBanned: boolean;
-  /** It is down, and its rest is over. */
+  /** It is down, and its back-off is over. */
   readonly isProbeDue: boolean;
-  /** Its chain was seen since its last fault. */
+  /** Its chain was confirmed since its last failure. */
   readonly isIdentified: boolean;
   readonly isWrongChain: boolean;
-  /** Others need not wait for it: it was too slow the last time. */
+  /** It was too slow the last time, so the pool does not wait for it. */
   lags: boolean;
   readonly lastReason: string | null;
   /** 0 to 1, by latency and recent faults. */
   readonly score: number;
-  /** Milliseconds until it may be asked again; 0 when it is not banned. */
+  /** Milliseconds until it may be called again; 0 if it is not banned. */
   banMs(): number;
   answered(seconds: number): void;
   failed(reason: string, retryAfterMs: number | null): void;
-  /** What it last answered was of the expected chain. */
+  /** Its last answer came from the expected chain. */
   identified(): void;
-  /** What it last answered was of another chain. */
+  /** Its last answer came from another chain. */
   strayed(): void;
 }
 
 const REST: BackoffRange = { firstMs: 500, maxMs: 30_000 };
-/** A provider that asks for more is asked again all the same. */
+/** Maximum ban: after this time a provider is called again, whatever Retry-After said. */
 const LONGEST_BAN_MS = 60_000;
-/** How much of the past a new observation leaves. */
+/** Weight of past observations in the moving averages. */
 const MEMORY = 0.9;
 
-/** What is known of how one endpoint does. Instants are of `performance.now()`. */
+/** Tracks the health of one endpoint. Instants are `performance.now()`. */
 export function createHealth(now: () => number = () => performance.now()): ProviderHealth {
-  let [faults, restsUntil, bannedUntil] = [0, 0, 0];
+  let [failures, restsUntil, bannedUntil] = [0, 0, 0];
   let [isIdentified, isWrongChain] = [false, false];
   let lastReason: string | null = null;
   let latency = 0;
   let reliability = 1;
   const rest = (reason: string) => {
-    faults += 1;
-    restsUntil = now() + backoffMs(faults, REST);
+    failures += 1;
+    restsUntil = now() + backoffMs(failures, REST);
     lastReason = reason;
     isIdentified = false;
   };
   return {
     lags: false,
     get isUp() {
-      return faults === 0 && !isWrongChain;
+      return failures === 0 && !isWrongChain;
     },
     get isBanned() {
       return now() < bannedUntil;
@@ -186,7 +188,7 @@ export function createHealth(now: () => number = () => performance.now()): Provi
     },
     banMs: () => Math.max(0, bannedUntil - now()),
     answered(seconds) {
-      if (!isWrongChain) faults = 0;
+      if (!isWrongChain) failures = 0;
       latency = latency === 0 ? seconds : MEMORY * latency + (1 - MEMORY) * seconds;
       reliability = MEMORY * reliability + (1 - MEMORY);
     },
@@ -196,7 +198,7 @@ export function createHealth(now: () => number = () => performance.now()): Provi
       if (retryAfterMs !== null) bannedUntil = now() + Math.min(retryAfterMs, LONGEST_BAN_MS);
     },
     identified() {
-      [isIdentified, isWrongChain, faults] = [true, false, 0];
+      [isIdentified, isWrongChain, failures] = [true, false, 0];
     },
     strayed() {
       isWrongChain = true;

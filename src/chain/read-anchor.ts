@@ -25,22 +25,22 @@ import { type Ask, resultOf } from './rpc.ts';
 
 export interface AnchorReading {
   facts: ChainFacts;
-  /** The block itself counts as one; null unless the transaction is in the canonical chain. */
+  /** Counting the block itself; null unless the transaction is in the canonical chain. */
   confirmations: bigint | null;
   /** Null as above. */
   finality: Finality | null;
 }
 
-/** Where a transaction is said to be in a block. */
+/** Where a document states that a transaction is. */
 export interface StatedPlace {
   blockHash: Hex;
   txIndex: number;
 }
 
 /**
- * Everything the chain holds of a transaction, in two requests: one for the transaction and the
- * chain's tags, one for the block that stands at its number. What the node does not know is null. Where
- * a place is given, a node that no longer knows the transaction by its hash is asked for it by that.
+ * Reads everything the chain knows about a transaction, in two requests: one for the transaction and the chain's tags,
+ * one for the block at its number. Unknown parts are null. With `place`, a node that no longer knows the transaction by
+ * its hash is asked for it by block hash and index.
  */
 export async function readAnchor(
   ask: Ask,
@@ -89,7 +89,7 @@ export async function readAnchor(
   };
 }
 
-/** Null where the place holds another transaction, or the node cannot be asked for it. */
+/** Null if the place contains another transaction, or the node does not support these calls. */
 async function readPlace(
   ask: Ask,
   txHash: Hex,
@@ -118,18 +118,18 @@ async function readBlock(ask: Ask, number: bigint): Promise<BlockHeader | null> 
   return headerAt(number, resultOf(block));
 }
 
-/** A head that is behind the receipt comes from another node than the receipt did. */
+/** A head that is behind the receipt comes from another node than the receipt. */
 export function confirmationsOf(mined: { blockNumber: bigint }, head: bigint): bigint {
   return head > mined.blockNumber ? head - mined.blockNumber + 1n : 1n;
 }
 
-/** Time until providers that lag behind each other have caught up, as a rule. */
+/** Typical time until lagging providers have caught up. */
 const CATCH_UP_MS = 1_000;
 
 /**
- * What several URLs come to about one transaction. That it is in the canonical chain is believed of `quorum`
- * of them, that it is not only of all that answer. Undefined while an answer still to come can matter, and while those in
- * time could contradict as one; throws ProviderFault when they do not agree.
+ * Combines the results of several URLs for one transaction. Inclusion needs a quorum; absence needs every provider that
+ * answers. Undefined while an open answer can still matter, and while open providers that are in time could form a
+ * different quorum. Throws ProviderError if the providers do not agree.
  */
 export function readingByQuorum(
   readings: readonly AnchorReading[],

@@ -9,31 +9,31 @@ export interface RpcCall {
 }
 
 /**
- * Asks the calls in one HTTP request and answers in their order. Never repeats a request by itself.
- * Rejects with ProviderFault when there is no usable answer: then a call may have been carried out.
+ * Sends the calls in one HTTP request and resolves with their answers in the same order. Never repeats a request.
+ * Rejects with ProviderError if there is no usable answer; a call may have been executed then.
  */
 export type Ask = (calls: readonly RpcCall[], signal?: AbortSignal) => Promise<RpcAnswer[]>;
 
 export interface Rpc {
-  /** The anchorer's lane. */
+  /** For the anchorer. */
   readonly anchoring: Ask;
-  /** The lane of signed bytes, with a time-out of its own: a slow pool holds up nothing else. */
+  /** For signed transactions, with a shorter time-out: a slow transaction pool delays nothing else. */
   readonly broadcasting: Ask;
-  /** The lane of verification, readiness and sign-in, so that they can never hold up an anchor. */
+  /** For verification, readiness and sign-in, with a concurrency limit of their own: they can never delay an anchor. */
   readonly reading: Ask;
-  /** Ends what is under way and closes every socket. */
+  /** Aborts requests in progress and closes every socket. */
   close(): Promise<void>;
 }
 
-/** One HTTP request to the endpoint, once it has ended. */
+/** A completed HTTP request to the endpoint. */
 export interface Asked {
-  /** `failed`: there was no usable answer. */
+  /** `failed`: no usable answer. */
   readonly calls: readonly {
     readonly method: string;
     readonly outcome: 'answered' | 'refused' | 'failed';
   }[];
   readonly seconds: number;
-  /** Why there was no usable answer; null when there was, or when the caller did not wait for it. */
+  /** Why there was no usable answer; null if there was one, or if the caller aborted. */
   readonly error: ProviderError | null;
   readonly answers: readonly RpcAnswer[];
 }
@@ -41,7 +41,7 @@ export interface Asked {
 export interface RpcOptions {
   /** http or https, possibly with credentials. Never shown in an error. */
   readonly url: string;
-  /** For a whole request, connecting and reading included. */
+  /** Time-out of a whole request, including connecting and reading. */
   readonly timeoutMs?: number;
   readonly onAsked?: (asked: Asked) => void;
 }
@@ -51,11 +51,7 @@ const BROADCASTING = { width: 8, waiting: Number.POSITIVE_INFINITY };
 const READING = { width: 8, waiting: 64 };
 const BROADCAST_TIMEOUT_MS = 2_500;
 
-/**
- * The JSON-RPC endpoint of one URL. Redirects are errors.
- *
- * @throws SvcError `invalid_rpc_url` when the URL is not http or https.
- */
+/** Opens the JSON-RPC endpoint at a URL. Redirects are errors. */
 export function connectRpc(options: RpcOptions): Rpc {
   const target = targetOf(options.url);
   const timeoutMs = options.timeoutMs ?? 10_000;
@@ -93,7 +89,7 @@ export function connectRpc(options: RpcOptions): Rpc {
   };
 }
 
-/** The result of a call that must not be refused; a refused read is a provider's fault. */
+/** The result of a call that must not be refused; a refusal is thrown as a ProviderError. */
 export function resultOf(answer: RpcAnswer | undefined): unknown {
   if (answer === undefined) throw new ProviderError('an answer is missing');
   if (!answer.ok) throw new ProviderError(`refused: ${answer.refusal.reason}`);
@@ -107,7 +103,7 @@ function outcomeOf(answer: RpcAnswer | undefined): Asked['calls'][number]['outco
 
 function bodyOf(calls: readonly RpcCall[]): unknown {
   const requests = calls.map(({ method, params }, id) => ({ jsonrpc: '2.0', id, method, params }));
-  // Some nodes take no batches of one.
+  // Some nodes reject batches of one call.
   return requests.length === 1 ? requests[0] : requests;
 }
 
@@ -116,8 +112,8 @@ export type RpcAnswer =
   | { readonly ok: false; readonly refusal: RpcRefusal };
 
 /**
- * Reads the body of a response to `count` calls into answers in their order; `redact` goes over the
- * node's texts. Throws ProviderFault when it is no JSON-RPC.
+ * Reads the answers to `count` calls, in their order, from the body of a response. `redact` is applied to the node's
+ * texts. Throws ProviderError if the body is not JSON-RPC.
  */
 export function answersOf(
   text: string,
@@ -153,56 +149,57 @@ function answerOf(entry: unknown, redact: (text: string) => string): RpcAnswer {
 }
 
 export interface ConcurrencyOptions {
-  /** Most tasks under way at once. */
+  /** Maximum number of tasks running at once. */
   readonly width: number;
-  /** Most tasks waiting for their turn; one more is refused at once. */
+  /** Maximum number of waiting tasks; further ones are rejected at once. */
   readonly waiting: number;
 }
 
 export type ConcurrencyLimit = <T>(task: () => Promise<T>) => Promise<T>;
 
 /**
- * Bounds how many tasks run at once, first come, first served.
- * Rejects with `chain_unavailable` and `retry_after` 1 when the waiting room is full.
+ * Limits how many tasks run at once, first come, first served. Rejects with `chain_unavailable` and `retry_after` 1
+ * when the queue is full.
  */
 export function limitConcurrency(options: ConcurrencyOptions): ConcurrencyLimit {
   const queue: (() => void)[] = [];
-  let underWay = 0;
+  let running = 0;
   return async (task) => {
-    if (underWay >= options.width) {
+    if (running >= options.width) {
       if (queue.length >= options.waiting) {
         throw new ProviderError('too many reads under way', { retryAfterMs: 1000 });
       }
-      // The one who leaves hands its place over, so that nobody slips in between.
+      // A finished task hands its slot to the next waiting one, so that no new task takes it in between.
       await new Promise<void>((resolve) => queue.push(resolve));
     } else {
-      underWay += 1;
+      running += 1;
     }
     try {
       return await task();
     } finally {
       const next = queue.shift();
-      if (next === undefined) underWay -= 1;
+      if (next === undefined) running -= 1;
       else next();
     }
   };
 }
 
 export interface Parts {
-  /** Calls that every request begins with; what it answers is to be read against their answers. */
+  /** Calls at the start of every request. The answers to `calls` are interpreted with the answers to these. */
   readonly head: readonly RpcCall[];
   readonly calls: readonly RpcCall[];
 }
 
-/** Calls in one request beside its head: providers refuse large batches. */
+/** Maximum number of calls per request, in addition to the head: providers refuse large batches. */
 const PER_REQUEST = 25;
 
-/** What an endpoint is known to take in one request, where it has refused more. */
+/** Maximum number of calls that an endpoint accepts per request, learned from its refusals. */
 const limits = new WeakMap<Ask, number>();
 
 /**
- * Asks many calls in several requests, and in smaller ones where the endpoint finds a batch too large. Answers each
- * request's answers, its head's first; at least one request, in the order of the calls. Rejects as `ask` does.
+ * Sends many calls in several requests, and in smaller ones if the endpoint finds a batch too large. Resolves with the
+ * answers of each request, its head's first, in the order of the calls. Sends at least one request. Rejects as `ask`
+ * does.
  */
 export async function askInParts(
   ask: Ask,
@@ -234,7 +231,7 @@ async function askPart(ask: Ask, part: Parts, signal?: AbortSignal): Promise<Rpc
   return askInParts(ask, part, signal);
 }
 
-/** The items in groups of at most `size`; one empty group when there are none. */
+/** Splits items into groups of at most `size`; one empty group if there are none. */
 export function chunksOf<Item>(items: readonly Item[], size: number): (readonly Item[])[] {
   const count = Math.max(1, Math.ceil(items.length / size));
   return Array.from({ length: count }, (_, i) => items.slice(i * size, (i + 1) * size));

@@ -19,13 +19,13 @@ export interface SenderStateSubject {
   readonly payload: Hex;
 }
 
-/** What must be known before a payload is signed. Amounts in wei. */
+/** The state of sender and chain that a payload is signed by. Amounts in wei. */
 export interface SenderState {
   readonly headNumber: bigint;
-  /** Transactions of the sender in the chain: the highest count that any URL says, and the lowest. */
+  /** Transaction count of the sender on the chain: the highest that any URL reports, and the lowest. */
   readonly latestNonce: number;
   readonly lowestNonce: number;
-  /** With those that the nodes' pools hold; the highest. */
+  /** Transaction count including the nodes' pools; the highest reported. */
   readonly pendingNonce: number;
   readonly balance: bigint;
   readonly hasCode: boolean;
@@ -37,15 +37,15 @@ export interface SenderState {
 }
 
 export type GasEstimate =
-  /** `most`: what a block can hold. */
+  /** `most`: the gas limit of a block. */
   | { readonly outcome: 'estimated'; readonly gas: bigint; readonly most: bigint }
   | { readonly outcome: 'underfunded' }
-  /** Would fail on every node and at every price. */
+  /** The transaction would fail on every node and at every price. */
   | { readonly outcome: 'refused'; readonly meaning: RefusalMeaning; readonly reason: string };
 
-/** Where a node names no tip. */
+/** Tip in wei per gas if the node suggests none. */
 const DEFAULT_TIP = 1_000_000_000n;
-/** Some nodes name 0, with which a transaction waits for a generous block. */
+/** Some nodes suggest 0, with which a transaction may wait long. */
 const LEAST_TIP = 1_000_000n;
 /** GasPriceOracle, a predeploy of every OP-stack chain. */
 const GAS_PRICE_ORACLE = '0x420000000000000000000000000000000000000F';
@@ -53,9 +53,9 @@ const headCall: RpcCall = { method: 'eth_getBlockByNumber', params: ['latest', f
 const gasPriceOracle = parseAbi(['function getL1Fee(bytes) view returns (uint256)']);
 
 /**
- * The state of chain and sender, and what `payload` would cost; one request, unless the endpoint takes only smaller ones.
- * Rejects with ProviderFault, or SvcError `chain_mismatch` when another chain answers and
- * `unsupported_chain` where blocks have no base fee.
+ * Reads the state of chain and sender, and the cost of `payload`, in one request if the endpoint accepts it. Rejects
+ * with ProviderError, with SvcError `chain_mismatch` if another chain answers, and with SvcError `unsupported_chain` if
+ * blocks have no base fee.
  */
 export async function senderState(
   ask: Ask,
@@ -99,7 +99,7 @@ function headOf(answer: RpcAnswer | undefined): Head {
   return { header, gasLimit: quantityOf(objectOf(block).gasLimit) };
 }
 
-/** What was counted in any part was counted at this head or before. */
+/** All counts were read at this head or before. */
 function newest(a: Head, b: Head): Head {
   return b.header.number > a.header.number ? b : a;
 }
@@ -118,8 +118,8 @@ function senderStateCalls(sender: string, payload: Hex): RpcCall[] {
 }
 
 /**
- * An estimate that no chain can mean is a lie or a mix-up, and what is signed by it would never be
- * mined: below what the bytes alone cost, or above what a block holds.
+ * Reads the gas estimate. An estimate below the intrinsic gas or above the block's gas limit is a lie or a mix-up: a
+ * transaction signed with it would never be mined.
  */
 function gasOf(answer: RpcAnswer | undefined, payload: Hex, most: bigint): GasEstimate {
   if (answer?.ok === false) {
@@ -133,12 +133,12 @@ function gasOf(answer: RpcAnswer | undefined, payload: Hex, most: bigint): GasEs
   const gas = quantityOf(resultOf(answer));
   const { standard, floor } = intrinsicGas(payload);
   if (gas < standard || gas > most) throw new ProviderError(`a gas estimate of ${gas}`);
-  // Not every chain has the floor, so an honest estimate may lie below it; unused gas costs nothing.
+  // Not every chain has the floor, so a correct estimate may be below it. Unused gas costs nothing.
   if (gas < floor) return { outcome: 'estimated', gas: floor, most };
   return { outcome: 'estimated', gas, most };
 }
 
-/** Gas of a transaction that does nothing: its calldata by EIP-2028, and the floor of EIP-7623. */
+/** Intrinsic gas of a transaction: its calldata by EIP-2028, and the floor of EIP-7623. */
 function intrinsicGas(payload: Hex): { standard: bigint; floor: bigint } {
   const bytes = hexToBytes(payload);
   const zeros = bytes.filter((byte) => byte === 0).length;
@@ -155,7 +155,7 @@ function tipOf(answer: RpcAnswer | undefined): bigint {
   return tip < LEAST_TIP ? LEAST_TIP : tip;
 }
 
-/** Where no oracle lives, the call answers with nothing; what else lives there may revert. */
+/** Reads the L2 data fee. Without an oracle the call returns nothing; another contract at its address may revert. */
 function dataFeeOf(answer: RpcAnswer | undefined): bigint {
   if (answer?.ok === false) {
     const { refusal } = answer;
@@ -166,7 +166,7 @@ function dataFeeOf(answer: RpcAnswer | undefined): bigint {
 }
 
 function dataFeeCall(sender: Hex, payload: Hex): { to: string; data: Hex } {
-  // The oracle wants the unsigned transaction; fees of usual size stand for the real ones.
+  // The oracle expects the unsigned transaction; typical fees stand in for the real ones.
   const unsigned = serializeTransaction({
     type: 'eip1559',
     chainId: 1,
@@ -187,8 +187,9 @@ function dataFeeCall(sender: Hex, payload: Hex): { to: string; data: Hex } {
 }
 
 /**
- * One survey of several: state and fees as the URL with the highest head sees them. What would keep us from signing is
- * believed of anyone: the highest counts, and code. What would end a proof only if none denies it.
+ * Combines the sender states of several URLs. State and fees are those of the URL with the highest head. A reason not
+ * to sign counts if any URL reports it: the highest counts, and code. A refusal, which would end a proof, counts only
+ * if no URL contradicts it.
  */
 export function senderStateByQuorum(reads: readonly SenderState[]): SenderState | undefined {
   const [newest] = reads.toSorted((a, b) => Number(b.headNumber - a.headNumber));
@@ -209,7 +210,7 @@ function gasByQuorum(newest: SenderState, reads: readonly SenderState[]): GasEst
   return by('estimated') ?? by('underfunded') ?? newest.gas;
 }
 
-/** `Math.min` for what may be larger than a number. */
+/** `Math.min` for bigints. */
 export function lesser(a: bigint, b: bigint): bigint {
   if (a < b) return a;
   return b;

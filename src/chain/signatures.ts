@@ -7,15 +7,15 @@ import { dataOf } from './decode.ts';
 import { isDeterministicRefusal, ProviderError, type RpcRefusal } from './errors.ts';
 import { type Ask, resultOf } from './rpc.ts';
 
-/** Half the order of secp256k1: of a signature's two forms only the one with `s` up to it counts. */
+/** Half the order of secp256k1. Of the two forms of a signature only the one with `s` up to this value is valid. */
 const HALF_ORDER = 0x7fffffffffffffffffffffffffffffff5d576e7357a4501ddfe92f46681b20a0n;
-/** The last 32 bytes of a signature wrapped for a contract that is not deployed yet (ERC-6492). */
+/** The last 32 bytes of a signature for a contract that is not deployed yet (ERC-6492). */
 const ERC6492_SUFFIX = '6492'.repeat(16);
 const CONTRACT_CHECK_MS = 5_000;
 
 /**
- * The checksummed wallet whose personal_sign of `message` this is: 65 bytes, v 27, 28, 0 or 1, low s.
- * Null for anything else.
+ * The checksummed wallet that made this personal_sign signature of `message`: 65 bytes, v 27, 28, 0 or 1, low s. Null
+ * otherwise.
  */
 export async function recoverWallet(message: string, signature: Hex): Promise<string | null> {
   const parts = partsOf(signature);
@@ -23,7 +23,7 @@ export async function recoverWallet(message: string, signature: Hex): Promise<st
   try {
     return await recoverAddress({ hash: hashMessage(message), signature });
   } catch {
-    // r or s outside the curve's order, or no point with this r.
+    // r or s is out of range, or no point has this r.
     return null;
   }
 }
@@ -34,19 +34,19 @@ export interface ContractClaim {
   readonly signature: Hex;
 }
 
-/** Whether a contract may be asked about these bytes at all. */
+/** Whether these bytes may be passed to a contract at all. */
 export function mayBeContractSignature(signature: Hex): boolean {
   if (!/^0x(?:[0-9a-fA-F]{2})+$/.test(signature)) return false;
   if (signature.length / 2 - 1 > limits.signatureBytes) return false;
-  // The contract check falls back to plain recovery, which would take the malleable form.
+  // The contract check falls back to plain recovery, which would accept the malleable form.
   const parts = partsOf(signature);
   return parts === null || parts.s <= HALF_ORDER;
 }
 
 /**
- * Whether the contract wallet accepts the signature (ERC-1271, ERC-6492), which `mayBeContractSignature`
- * has passed. Asks it only where it has code or the signature has the 6492 suffix. A call that reverts
- * means no. Rejects with `chain_unavailable` when the chain cannot be asked within 5 seconds.
+ * Whether the contract wallet accepts the signature (ERC-1271, ERC-6492). `mayBeContractSignature` must have passed.
+ * The contract is called only if it has code or the signature has the 6492 suffix. A reverted call means no. Rejects
+ * with `chain_unavailable` if the chain cannot be read within 5 seconds.
  */
 export async function isContractSignature(ask: Ask, claim: ContractClaim): Promise<boolean> {
   const abort = new AbortController();
@@ -66,8 +66,8 @@ async function checkContract(
     const [code] = await ask([{ method: 'eth_getCode', params: [wallet, 'latest'] }]);
     if (dataOf(resultOf(code)) === '0x') return false;
   }
-  // viem takes any failed call for a "no"; a provider's fault must not pass for one.
-  let fault: unknown = null;
+  // viem treats any failed call as a "no"; a provider error must not count as one.
+  let failure: unknown = null;
   const request = async ({ method, params }: { method: string; params?: unknown }) => {
     try {
       const [answer] = await ask([{ method, params: Array.isArray(params) ? params : [] }]);
@@ -76,7 +76,7 @@ async function checkContract(
       }
       return resultOf(answer);
     } catch (error) {
-      if (error instanceof ProviderError) fault = error;
+      if (error instanceof ProviderError) failure = error;
       throw error;
     }
   };
@@ -86,11 +86,11 @@ async function checkContract(
     hash: hashMessage(message),
     signature,
   }).catch(() => false);
-  if (fault !== null) throw fault;
+  if (failure !== null) throw failure;
   return accepted;
 }
 
-/** What viem expects of a provider: an error with the JSON-RPC code. */
+/** The error that viem expects from a provider, with the JSON-RPC code. */
 class CallReverted extends Error {
   readonly code: number;
 

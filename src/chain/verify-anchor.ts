@@ -11,11 +11,11 @@ import { type AnchorReading, readAnchor, type StatedPlace } from './read-anchor.
 import { connectRpc } from './rpc.ts';
 
 export interface VerifyOptions {
-  /** One or more http or https URLs; with several, all must answer and agree. */
+  /** One or more http or https URLs. With several, all must answer and agree. */
   rpcUrls: readonly string[];
-  /** The account that must have sent the anchor, whatever the document states. */
+  /** The account that must have sent the anchor, regardless of the document. */
   anchorAddress?: string | undefined;
-  /** For one request to one node. */
+  /** Time-out of one request to one node, in milliseconds. */
   timeoutMs?: number;
 }
 
@@ -24,31 +24,29 @@ export interface AnchorCheck extends Omit<AuditCheck, 'name'> {
   readonly name: AuditCheckName | 'rpc_agreement';
 }
 
-/** What the node behind one URL says. */
+/** The audit against the node behind one URL. */
 export interface NodeAudit extends Pick<AnchorReading, 'confirmations' | 'finality'> {
-  /** Number and host of the URL, as in `rpc-2 (rpc.example.org)`; no credentials, path or query. */
+  /** Number and host of the URL, such as `rpc-2 (rpc.example.org)`; no credentials, path or query. */
   readonly label: string;
   readonly checks: AuditCheck[];
-  /** Who sent the transaction, in lower case; null when the node does not know it. */
+  /** The sender of the transaction, in lower case; null if the node does not know the transaction. */
   readonly sender: string | null;
 }
 
 export interface AnchorAudit extends Pick<AnchorReading, 'confirmations' | 'finality'> {
-  /** A check holds when it holds at every node; otherwise its detail names those where it does not. */
+  /** A check passes if it passes at every node; otherwise its detail names the nodes where it fails. */
   readonly checks: AnchorCheck[];
-  /** As in `NodeAudit`; null too when the nodes do not agree. */
+  /** As in `NodeAudit`; also null if the nodes do not agree. */
   readonly sender: string | null;
-  /** In the order of the URLs. `confirmations` and `finality` of the whole are the lowest of theirs. */
+  /** In the order of the URLs. The overall `confirmations` and `finality` are the lowest of these. */
   readonly nodes: readonly NodeAudit[];
 }
 
 /**
- * Holds what a receipt or a service states, or a bundle, against the chain behind any RPC URLs, without a word from the service: every
- * check of `auditAnchor` or `auditBundle`. With a bundle, a node that no longer knows the transaction by its
- * hash is asked for it by block hash and index. Rejects with `chain_unavailable` when the chain cannot be
- * read at one of the URLs, and with `invalid_rpc_url`.
- *
- * @throws RangeError without URLs.
+ * Checks a stated anchor or a bundle against the chain behind any RPC URLs, without contacting the service: every check
+ * of `auditAnchor` or `auditBundle`. With a bundle, a node that no longer knows the transaction by its hash is asked
+ * for it by block hash and index. Rejects with `chain_unavailable` if the chain cannot be read at one of the URLs, and
+ * with `invalid_rpc_url`.
  */
 export async function verifyAnchor(
   document: StatedAnchor | Bundle,
@@ -95,7 +93,7 @@ async function readAt(
   }
 }
 
-/** Nobody's silence counts as agreement, so that each must have answered. */
+/** Requires an answer of every node: silence is not agreement. */
 function readingsOf(
   answers: readonly PromiseSettledResult<AnchorReading>[],
   labels: readonly string[],
@@ -124,7 +122,7 @@ function auditAt(
     : auditAnchor({ ...document, from: from ?? anchorAddress }, facts);
   if (anchorAddress === undefined || from === undefined) return checks;
   if (anchorAddress.toLowerCase() === from.toLowerCase()) return checks;
-  // The document's own sender is held against the chain, so that one of the two accounts did not send it.
+  // The document's own sender is checked against the chain, so one of the two accounts did not send it.
   return checks.map((check) =>
     check.name === 'sender'
       ? { ...check, ok: false, detail: 'Another account than the expected one sent it' }
@@ -132,7 +130,7 @@ function auditAt(
   );
 }
 
-/** One check over all nodes; which checks there are depends on the document alone. */
+/** Combines one check over all nodes. The set of checks depends only on the document. */
 function combined(nodes: readonly NodeAudit[], at: number): AnchorCheck {
   const said = nodes.flatMap(({ label, checks }) => {
     const check = checks[at];
@@ -161,7 +159,7 @@ interface Witness {
   readonly facts: ChainFacts;
 }
 
-/** Two nodes may each bear the document out and still tell of different blocks. */
+/** Two nodes may each confirm the document and still report different blocks. */
 function agreement(first: Witness, others: readonly Witness[]): AnchorCheck {
   const names = Object.entries(factNames) as [keyof ChainFacts, string][];
   const differing = others.flatMap(({ label, facts }) => {

@@ -135,7 +135,7 @@ export async function postEntries(tx: Queries, entries: readonly LedgerEntry[]):
     changes.map(({ anchors }) => anchors),
     changes.map(({ gasWei }) => gasWei),
   ]);
-  if (moved !== changes.length) throw new Error('A ledger entry needs its account');
+  if (moved !== changes.length) throw new Error('The account of a ledger entry is missing');
   const ofTask = entries.map((entry) => (entry.kind === 'grant' ? null : entry));
   const ofGrant = entries.map((entry) => (entry.kind === 'grant' ? entry : null));
   const rows = await tx.rows<{ seq: number }>(append, [

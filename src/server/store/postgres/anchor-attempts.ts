@@ -137,7 +137,7 @@ export function attemptStore(
       write(lease, async (tx) => {
         const [next] = await nextStates(tx, lease, [attemptId], 'include');
         if (next === undefined || !(await isVariantOf(tx, attemptId, mined.txHash))) {
-          throw new Error('The mined transaction is no variant of the attempt');
+          throw new Error('The mined transaction is not a variant of the attempt');
         }
         await tx.run(include, [
           attemptId,
@@ -277,7 +277,7 @@ async function nextStates(
   event: AttemptEvent,
 ): Promise<(Moved & { isNew: boolean })[]> {
   const rows = await tx.rows<Moved>(lock, [ids, chainId, sender]);
-  if (rows.length !== ids.length) throw new Error('The attempt is not one of this sender');
+  if (rows.length !== ids.length) throw new Error('The attempt does not belong to this sender');
   return rows.map(({ id, state: from }) => {
     const state = moveAttempt(from, event);
     return { id, state, isNew: state !== from };

@@ -55,7 +55,7 @@ export function chainStatusStore(
         'chain_mismatch',
         `This database belongs to chain ${bound?.chainId} with genesis ${bound?.genesisHash}; the node is on chain ${chainId} with genesis ${genesisHash}.`,
         {
-          hint: 'Point the service at the right node, or give this chain a database of its own.',
+          hint: 'Connect to a node of that chain, or use another database for this chain.',
         },
       );
     },

@@ -94,7 +94,7 @@ export function completionStore(
         if (outcome?.outcome === 'queued') hints.tell([QUEUE_TOPIC]);
         if (outcome !== null) return outcome;
       }
-      throw storageUnavailable('Others changed the task or its account all the time.');
+      throw storageUnavailable('Too many concurrent updates. Retry.');
     },
 
     ...completionWaits(access, triggers),

@@ -79,7 +79,8 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
     ...connections,
     async use(work) {
       if (closed !== undefined) throw storageUnavailable('The store is closed.');
-      if (outdated) throw storageUnavailable('A newer version has taken over the database.');
+      if (outdated)
+        throw storageUnavailable('A newer version of svc-server has changed the schema.');
       return connections.use(work);
     },
   };
@@ -112,7 +113,7 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
     } catch (error) {
       if (!outdated) options.onFatal?.(error as Error);
       outdated = true;
-      throw storageUnavailable('A newer version has taken over the database.', error);
+      throw storageUnavailable('A newer version of svc-server has changed the schema.', error);
     }
   }
 

@@ -58,7 +58,7 @@ export function operationsStore(access: Access): OperationsStore {
 
     async readBacklog() {
       const row = await access.first<BacklogRow>(backlog);
-      if (row === undefined) throw new Error('A count answers one row');
+      if (row === undefined) throw new Error('The backlog query returned no row');
       const { signed, submitted, reorged, included } = row;
       return {
         queued: row.queued,
@@ -92,7 +92,7 @@ export function operationsStore(access: Access): OperationsStore {
         const taken = new Set(rows.map(({ nonce }) => nonce));
         const unexpected = uses.find(({ nonce }) => !taken.has(nonce));
         if (unexpected === undefined) return;
-        throw new SvcError('nonce_conflict', `No attempt waits at nonce ${unexpected.nonce}.`);
+        throw new SvcError('nonce_conflict', `Nonce ${unexpected.nonce} has no open attempt.`);
       }),
 
     listSenders: () =>

@@ -106,7 +106,7 @@ export function settlementStore(access: Access, hints: Hints): Pick<AnchorStore,
         await requireLease(tx, access, lease);
         await moveAttempts(tx, lease, [attemptId], 'settle', now);
         const attempt = await tx.first<IncludedRow>(included, [attemptId]);
-        if (attempt === undefined) throw new Error('The attempt is gone');
+        if (attempt === undefined) throw new Error('The attempt does not exist');
         const leaves = await tx.rows<LeafRow>(unsettled, [attemptId, limit]);
         if (leaves.length > 0) {
           await charge(tx, attempt, leaves, now);
@@ -229,7 +229,7 @@ async function settle(
     now,
   ]);
   if (written?.completed !== written?.receipts) {
-    throw new Error('A leaf of the attempt belongs to a completion that it cannot have');
+    throw new Error('A leaf of the attempt has a completion in an unexpected state');
   }
 }
 
@@ -237,6 +237,6 @@ async function settle(
 async function queueAgain(tx: Queries, taskIds: readonly string[], now: number): Promise<void> {
   const waiting = await tx.rows(lockCompletions, [taskIds]);
   if ((await tx.run(requeue, [taskIds, now])) !== waiting.length) {
-    throw new Error('A leaf of the attempt belongs to a completion that it cannot have');
+    throw new Error('A leaf of the attempt has a completion in an unexpected state');
   }
 }

@@ -73,7 +73,7 @@ export function signInStore(
   return {
     async countChallenge(wallet) {
       const row = await access.first<CountedRow>(countChallenge, [access.instant(), wallet]);
-      if (row === undefined) throw new Error('A challenge was not counted');
+      if (row === undefined) throw new Error('The challenge was not counted');
       noteWindow(row);
       return toCounted('challenge', row);
     },

@@ -85,7 +85,7 @@ export function requireDearer(variant: Variant, newest: Variant, replaces: Hex):
     variant.maxFeePerGas > newest.maxFeePerGas &&
     variant.maxPriorityFeePerGas > newest.maxPriorityFeePerGas;
   if (newest.txHash === replaces && isDearer) return;
-  throw new Error('A variant replaces the newest one, and both of its fees are higher');
+  throw new Error('A variant must replace the newest one and have higher fees');
 }
 
 export interface QueuedRow {

@@ -148,7 +148,7 @@ export class Ledger {
 
   #moveBalance({ wallet, anchors, gasWei }: BalanceChange): void {
     const balance = this.balanceOf(wallet);
-    if (balance === null) throw new Error('A ledger entry needs its account');
+    if (balance === null) throw new Error('The account of a ledger entry is missing');
     this.#setBalance.run(
       balance.anchorQuota + anchors,
       (balance.gasCreditWei + gasWei).toString(),

@@ -136,7 +136,7 @@ export function attemptStore(
       write(() => {
         guard(lease);
         if (findVariant.get(mined.txHash, attemptId) === undefined) {
-          throw new Error('The mined transaction is no variant of the attempt');
+          throw new Error('The mined transaction is not a variant of the attempt');
         }
         // The position first: the schema allows no mined state without one.
         included.run({
@@ -204,7 +204,7 @@ export function attemptMover(writer: Database): AttemptMover {
   );
   return ({ chainId, sender }, id, event, now) => {
     const row = find.get(id, chainId, sender);
-    if (row === undefined) throw new Error('The attempt is not one of this sender');
+    if (row === undefined) throw new Error('The attempt does not belong to this sender');
     const state = moveAttempt(row.state, event);
     if (state !== row.state) set.run(state, now, id);
   };

@@ -52,7 +52,7 @@ export function chainStatusStore(
             'chain_mismatch',
             `This database belongs to chain ${row.chain_id} with genesis ${row.genesis_hash}; the node is on chain ${chainId} with genesis ${genesisHash}.`,
             {
-              hint: 'Point the service at the right node, or give this chain a database of its own.',
+              hint: 'Connect to a node of that chain, or use another database for this chain.',
             },
           );
         }

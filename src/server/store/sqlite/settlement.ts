@@ -67,7 +67,7 @@ export function settlementStore(
         guard(lease);
         move(lease, attemptId, 'settle', now);
         const attempt = included.get(attemptId);
-        if (attempt === undefined) throw new Error('The attempt is gone');
+        if (attempt === undefined) throw new Error('The attempt does not exist');
         const leaves = unsettled.all(attemptId, limit);
         charge(attempt, leaves, now);
         verify(attemptId, leaves, pathOf, now);
@@ -208,7 +208,7 @@ function verification(
     const places = { attemptId, first, last };
     const receipts = giveReceipts.run(places).changes;
     if (complete.run({ ...places, now }).changes !== receipts) {
-      throw new Error('A leaf of the attempt belongs to a completion that it cannot have');
+      throw new Error('A leaf of the attempt has a completion in an unexpected state');
     }
     verify.run(places);
     for (const { leaf_index: index } of leaves) {
@@ -229,7 +229,7 @@ function nextGeneration(writer: Database): (attemptId: string, now: number) => v
   );
   return (attemptId, now) => {
     if (queue.run(now, attemptId).changes !== waiting.get(attemptId)?.total) {
-      throw new Error('A leaf of the attempt belongs to a completion that it cannot have');
+      throw new Error('A leaf of the attempt has a completion in an unexpected state');
     }
   };
 }

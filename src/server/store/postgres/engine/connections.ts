@@ -181,7 +181,7 @@ const getTypeParser: pg.CustomTypesConfig['getTypeParser'] = (oid, format) =>
 
 function toSafeNumber(text: string): number {
   const value = Number(text);
-  if (!Number.isSafeInteger(value)) throw new Error('An integer of the database is too large');
+  if (!Number.isSafeInteger(value)) throw new Error('An integer in the database exceeds 2^53 - 1');
   return value;
 }
 
@@ -199,7 +199,7 @@ export async function requireUtf8(connections: Connections): Promise<void> {
   if (row?.encoding === 'UTF8') return;
   throw new SvcError(
     'database_unusable',
-    `The PostgreSQL database has the encoding ${row?.encoding}, and it must be UTF8.`,
-    { hint: `CREATE DATABASE … ENCODING 'UTF8' TEMPLATE template0 makes one that has it.` },
+    `The PostgreSQL database has the encoding ${row?.encoding}; it must be UTF8.`,
+    { hint: `Create one with CREATE DATABASE … ENCODING 'UTF8' TEMPLATE template0.` },
   );
 }

@@ -19,7 +19,7 @@ export class PostgresError extends Error {
   readonly kind: DatabaseErrorKind;
 
   constructor(cause: unknown) {
-    super('The database answered with an error', { cause });
+    super('The database returned an error', { cause });
     this.kind = kindOf(cause);
   }
 }
@@ -64,10 +64,10 @@ export function cannotUse(error: unknown): unknown {
 
 function hintFor({ kind, cause }: PostgresError): string {
   if (kind === 'conflict') {
-    return 'A backup or a query that takes long holds its tables: end it, or start again afterwards.';
+    return 'A long backup or query locks the tables. End it, or start svc-server again afterwards.';
   }
   if (cause instanceof pg.DatabaseError && cause.code === TOO_MANY_CONNECTIONS) {
-    return 'Lower SVC_DATABASE_POOL_MAX of the instances, or raise max_connections of the server.';
+    return 'Lower SVC_DATABASE_POOL_MAX of the instances, or raise max_connections of the PostgreSQL server.';
   }
   return 'Check its address (SVC_DATABASE_URL): host, port, name, user, password and sslmode, and that the user may create tables.';
 }

@@ -108,7 +108,7 @@ async function commit(connection: Connection, source: ImportSource): Promise<voi
       throw error;
     }
     throw new SvcError('storage_unavailable', 'The connection was lost during the commit.', {
-      hint: 'Run the same command again: it goes on if the target is empty, and says so if everything is there.',
+      hint: 'Run the same command again. It continues if the target is empty, and reports if all rows have arrived.',
       cause: error,
     });
   }
@@ -128,7 +128,7 @@ async function requireEmpty(
     throw new SvcError('target_not_empty', `The target holds data: its table ${name} has rows.`, {
       hint: wasMarked
         ? 'The move before this one arrived: set SVC_DATABASE_URL, and start svc-server.'
-        : 'Give the service a new, empty database, and stop every svc-server that uses it.',
+        : 'Use a new, empty database, and stop every svc-server that uses it.',
     });
   }
 }

@@ -89,7 +89,7 @@ export async function requireSchema(connections: Connections, known: number): Pr
   throw new SvcError(
     'schema_too_old',
     `The database has schema ${version}; this version works with schema ${known}.`,
-    { hint: 'svc-server migrate of this version brings the schema up to date.' },
+    { hint: 'Run `svc-server migrate` of this version.' },
   );
 }
 
@@ -126,7 +126,7 @@ async function versionOf(connection: Connection, known: number): Promise<number>
   const table = await connection.first<{ made: boolean; foreign: boolean }>(findTable);
   if (table?.made !== true) {
     if (table?.foreign !== true) return 0;
-    throw new SvcError('database_foreign', 'The database holds tables that are not of svc-server.');
+    throw new SvcError('database_foreign', 'The database holds tables of another program.');
   }
   const row = await connection.first<SchemaRow>(readVersion);
   if (row === undefined) throw new SvcError('database_foreign', 'The database has no version.');

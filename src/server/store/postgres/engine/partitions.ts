@@ -126,7 +126,7 @@ export function weekOf(instant: number): Week {
 
 async function nowOf(access: Access, tx: Queries): Promise<number> {
   const row = await tx.first<{ now: number }>(readNow, [access.instant()]);
-  if (row === undefined) throw new Error('The database has no clock');
+  if (row === undefined) throw new Error('The database returned no time');
   return row.now;
 }
 

@@ -87,7 +87,7 @@ async function inTransaction<T>(
 /** The connection was lost during the commit. The commit may be durable, so it MUST NOT be retried. */
 class UnknownOutcome extends Error {
   constructor(cause: unknown) {
-    super('It is not known whether the write became durable', { cause });
+    super('The outcome of the write is unknown', { cause });
   }
 }
 
@@ -98,11 +98,11 @@ async function retried<T>(work: () => Promise<T>): Promise<T> {
       return await work();
     } catch (error) {
       if (error instanceof UnknownOutcome) {
-        throw databaseErrorAnswer(error.cause, 'It is not known whether the write became durable.');
+        throw databaseErrorAnswer(error.cause, 'The outcome of the write is unknown.');
       }
       const canRetry = isLost(error) || (isConflict(error) && attempt < ATTEMPTS);
       if (!canRetry || performance.now() > end) {
-        throw databaseErrorAnswer(error, 'The database did not take or answer the request.');
+        throw databaseErrorAnswer(error, 'The database did not complete the request.');
       }
       // A random delay, so that conflicting transactions do not conflict again.
       await delay(Math.random() * BACKOFF_MS * 2 ** Math.min(attempt, ATTEMPTS));

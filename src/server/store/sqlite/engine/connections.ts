@@ -51,7 +51,7 @@ export function lockDatabase(path: string): { release(): void } {
     lock.close();
     if (databaseErrorKind(error) !== 'busy') throw error;
     throw new SvcError('database_locked', `Another svc-server uses the database ${path}.`, {
-      hint: 'Stop it, or give this one a data folder of its own. Several servers on one database need PostgreSQL: SVC_DATABASE_URL=postgres://…',
+      hint: 'Stop it, or use another data folder. To run several servers on one database, use PostgreSQL: SVC_DATABASE_URL=postgres://…',
       cause: error,
     });
   }
@@ -139,7 +139,7 @@ function isThere(path: string): boolean {
     return statSync(path, { throwIfNoEntry: false }) !== undefined;
   } catch (error) {
     throw new SvcError('database_unusable', `The path ${path} cannot be followed.`, {
-      hint: 'Check its links, and who may read its folders.',
+      hint: 'Check its links and the permissions of its folders.',
       cause: error,
     });
   }
@@ -147,6 +147,6 @@ function isThere(path: string): boolean {
 
 function missing(path: string): SvcError {
   return new SvcError('database_missing', `There is no database at ${path}.`, {
-    hint: 'Set SVC_DATA_DIR or SVC_DATABASE_URL to where the service keeps it; svc-server start makes it.',
+    hint: 'Set SVC_DATA_DIR or SVC_DATABASE_URL to the location of the database, or create one with `svc-server start`.',
   });
 }

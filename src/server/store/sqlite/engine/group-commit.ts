@@ -267,7 +267,7 @@ class SqliteGroupCommit implements GroupCommit {
     const latest = performance.now() - (this.#options.busyLimitMs ?? BUSY_LIMIT_MS);
     const waiting = this.#queue.findIndex((job) => job.arrivedAt > latest);
     const givenUp = this.#queue.splice(0, waiting === -1 ? this.#queue.length : waiting);
-    const answer = storageUnavailable('Another process keeps the database locked.', error);
+    const answer = storageUnavailable('Another process has locked the database.', error);
     for (const job of givenUp) job.reject(answer);
     if (this.#queue.length === 0) {
       this.#goOn();
@@ -311,6 +311,6 @@ class SqliteGroupCommit implements GroupCommit {
   #refused(): Error {
     return this.#refusal === 'full'
       ? storageUnavailable('The disk is full; writes are refused until there is room.')
-      : storageUnavailable('The database cannot be written any more.');
+      : storageUnavailable('The database can no longer be written.');
   }
 }

@@ -55,7 +55,7 @@ export function requireSchema(db: Database.Database, migrations: readonly Migrat
     throw new SvcError(
       'schema_too_old',
       `The database has schema ${version}; this version works with schema ${migrations.length}.`,
-      { hint: 'Run svc-server migrate of this version to bring the schema up to date.' },
+      { hint: 'Run `svc-server migrate` of this version.' },
     );
   }
 }
@@ -90,7 +90,7 @@ function development(): SvcError {
   return new SvcError(
     'schema_too_old',
     'The database was written by a development version, before the first release.',
-    { hint: 'Start with a new database file; move this one away.' },
+    { hint: 'Move this file away and start with a new one.' },
   );
 }
 

@@ -96,7 +96,7 @@ function nameOnce(partial: string, file: string): void {
 
 function refuseExisting(file: string): void {
   if (!existsSync(file)) return;
-  throw new SvcError('file_exists', `${file} exists already; a backup overwrites nothing.`);
+  throw new SvcError('file_exists', `The file ${file} already exists.`);
 }
 
 /** Removes unfinished copies of killed backups in the folder of `file`, whatever their names. Returns their paths. */

@@ -96,8 +96,8 @@ export function openExport(path: string, target: string): SqliteExport {
 export function refuseExported(db: Database.Database): void {
   const target = exportedTo(db);
   if (target === null) return;
-  throw new SvcError('database_moved', `What this database held was moved to ${target}.`, {
-    hint: 'Set SVC_DATABASE_URL to where it is now. Never run both.',
+  throw new SvcError('database_moved', `The data of this database was moved to ${target}.`, {
+    hint: 'Set SVC_DATABASE_URL to the new database. Never run both.',
   });
 }
 

@@ -37,7 +37,7 @@ export function restoreDatabase({ databasePath, file, force, now }: RestoreOptio
     finishRestore(target);
     if (existsSync(target) && !force) {
       throw new SvcError('database_exists', `There is a database at ${target}.`, {
-        hint: 'With --force it is set aside, not deleted.',
+        hint: 'Use --force to move it aside. It is not deleted.',
       });
     }
     // Verify the source too: copying rebuilds the indexes and would hide a damaged one.

@@ -13,7 +13,7 @@ export {
 export { BundleError } from './bundle-error.ts';
 export type { Hex } from './bytes.ts';
 export { canonicalJson } from './canonical-json.ts';
-export { type Commitment, commitLeaves, type WaitingLeaf } from './commitment.ts';
+export { type Commitment, commitLeaves, type WaitingLeaf } from './commit-leaves.ts';
 export { type ClaimContent, hashClaim, hashProof } from './hash.ts';
 export { isProof, type JsonObject, type JsonValue, type Proof } from './json-value.ts';
 export { type LeafContent, leafHash } from './leaf.ts';

@@ -39,6 +39,18 @@ export const NewSample = Closed({
   recorded_at: Type.Optional(CallerTimestamp),
 });
 
+/** What a robot sends: one sample, or several under `samples`. */
+export const NewSamples = Closed({
+  ...NewSample.properties,
+  samples: Type.Optional(
+    Type.Array(NewSample, {
+      minItems: 1,
+      maxItems: limits.samplesPerRequest,
+      description: `in a body of at most ${limits.samplesValues} JSON values, objects and arrays counted as well`,
+    }),
+  ),
+});
+
 export const Severity = Type.Unsafe<'info' | 'warn' | 'error'>({
   type: 'string',
   enum: ['info', 'warn', 'error'],

@@ -2,7 +2,7 @@ import { createHash, randomBytes } from 'node:crypto';
 import { v7 as uuid } from 'uuid';
 import type { Hex } from '../../src/proof/bytes.ts';
 import { canonicalJson } from '../../src/proof/canonical-json.ts';
-import { commitLeaves } from '../../src/proof/commitment.ts';
+import { commitLeaves } from '../../src/proof/commit-leaves.ts';
 import { hashClaim, hashProof } from '../../src/proof/hash.ts';
 import type { JsonObject } from '../../src/proof/json-value.ts';
 import { leafHash } from '../../src/proof/leaf.ts';

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { canonicalJson } from '../../src/proof/canonical-json.ts';
-import { commitLeaves } from '../../src/proof/commitment.ts';
+import { commitLeaves } from '../../src/proof/commit-leaves.ts';
 import { type ClaimContent, hashClaim, hashProof } from '../../src/proof/hash.ts';
 import { leafHash } from '../../src/proof/leaf.ts';
 import { encodePayload } from '../../src/proof/payload.ts';

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { auditAnchor, type ChainFacts, type StatedAnchor } from '../../src/proof/audit-anchor.ts';
 import { type AuditCheckName, isProven } from '../../src/proof/audit-check.ts';
 import type { Hex } from '../../src/proof/bytes.ts';
-import { commitLeaves } from '../../src/proof/commitment.ts';
+import { commitLeaves } from '../../src/proof/commit-leaves.ts';
 import { leafHash } from '../../src/proof/leaf.ts';
 import { encodePayload, type Payload } from '../../src/proof/payload.ts';
 import { hex, sha256 } from './reference.ts';

@@ -11,7 +11,7 @@ import {
 } from '../../src/proof/bundle.ts';
 import { BundleError } from '../../src/proof/bundle-error.ts';
 import type { Hex } from '../../src/proof/bytes.ts';
-import { commitLeaves } from '../../src/proof/commitment.ts';
+import { commitLeaves } from '../../src/proof/commit-leaves.ts';
 import { hashClaim, hashProof } from '../../src/proof/hash.ts';
 import type { JsonValue } from '../../src/proof/json-value.ts';
 import { leafHash } from '../../src/proof/leaf.ts';

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { Hex } from '../../src/proof/bytes.ts';
-import { commitLeaves } from '../../src/proof/commitment.ts';
+import { commitLeaves } from '../../src/proof/commit-leaves.ts';
 import { decodePayload, encodePayload, type Payload } from '../../src/proof/payload.ts';
 import { rootFromPath } from '../../src/proof/tree.ts';
 import { hex, sha256, treeHash } from './reference.ts';

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { commitLeaves } from '../../src/proof/commitment.ts';
+import { commitLeaves } from '../../src/proof/commit-leaves.ts';
 import { leafHash } from '../../src/proof/leaf.ts';
 import { encodePayload } from '../../src/proof/payload.ts';
 import { startTestChain, type TestChain } from '../support/anvil.ts';

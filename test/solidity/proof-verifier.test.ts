@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { auditAnchor } from '../../src/proof/audit-anchor.ts';
 import { isProven } from '../../src/proof/audit-check.ts';
 import type { Hex } from '../../src/proof/bytes.ts';
-import { commitLeaves } from '../../src/proof/commitment.ts';
+import { commitLeaves } from '../../src/proof/commit-leaves.ts';
 import { leafHash } from '../../src/proof/leaf.ts';
 import { decodePayload, encodePayload } from '../../src/proof/payload.ts';
 import { type Inclusion, merkleTree, rootFromPath } from '../../src/proof/tree.ts';

@@ -6,7 +6,7 @@ import { Id, PageQuery, page, SealedCursor } from '../paging.ts';
 import type { Route } from '../route.ts';
 import {
   EventType,
-  NewSample,
+  NewSamples,
   OpsEvent,
   Resolution,
   Sample,
@@ -24,16 +24,7 @@ export const telemetryRoutes = {
     summary: 'Record one health sample, or up to 50 under `samples`; never anchored',
     access: 'robot',
     limit: 'robot',
-    body: Closed({
-      ...NewSample.properties,
-      samples: Type.Optional(
-        Type.Array(NewSample, {
-          minItems: 1,
-          maxItems: limits.samplesPerRequest,
-          description: `in a body of at most ${limits.samplesValues} JSON values, objects and arrays counted as well`,
-        }),
-      ),
-    }),
+    body: NewSamples,
     example: { battery_pct: 81.5, state: 'busy', metrics: { speed_mps: 0.42 } },
     maxBody: limits.bodyBytes,
     maxValues: limits.samplesValues,

@@ -1,6 +1,54 @@
 // Counts the steps of anchoring.
-import { Counter, type Registry } from 'prom-client';
+
+import { Counter, Gauge, type Registry } from 'prom-client';
+import type { Clock } from '../../base/clock.ts';
+import { SvcError } from '../../base/svc-error.ts';
 import type { Store } from '../ports/store.ts';
+
+/** What waits is asked of the store when somebody reads; a store that cannot answer leaves the last word. */
+export function createBacklogGauges(registry: Registry, clock: Clock) {
+  const gauge = (name: string, help: string) => new Gauge({ name, help, registers: [registry] });
+  const queued = gauge('svc_anchor_queue_proofs', 'Proofs that wait to be signed');
+  const age = gauge(
+    'svc_anchor_queue_age_seconds',
+    'Age of the proof that waits longest; 0 without',
+  );
+  const submitted = gauge('svc_anchor_submitted_proofs', 'Proofs signed and not yet settled');
+  const attempts = new Gauge({
+    name: 'svc_anchor_transactions',
+    help: 'Anchoring transactions by state, as far as it may still change',
+    labelNames: ['state'],
+    registers: [registry],
+  });
+  const unminedAge = gauge(
+    'svc_anchor_unmined_age_seconds',
+    'Age of the oldest transaction without a block; 0 without',
+  );
+  const parked = gauge('svc_anchor_parked', 'Stuck transactions that wait for price, funds or key');
+  const degraded = new Gauge({
+    name: 'svc_degraded',
+    help: 'Why anchoring is not at its best, as /readyz says; 1 for each reason that holds',
+    labelNames: ['reason'],
+    registers: [registry],
+  });
+  return async (store: Store): Promise<void> => {
+    try {
+      const [backlog, status] = await Promise.all([store.readBacklog(), store.getChainStatus()]);
+      queued.set(backlog.queued);
+      submitted.set(backlog.submitted);
+      const secondsSince = (at: number | null) =>
+        at === null ? 0 : Math.max(0, clock.now() - at) / 1000;
+      age.set(secondsSince(backlog.oldestQueuedAt));
+      unminedAge.set(secondsSince(backlog.oldestUnminedAt));
+      for (const [state, count] of Object.entries(backlog.attempts)) attempts.set({ state }, count);
+      parked.set(status?.parked ?? 0);
+      degraded.reset();
+      for (const reason of status?.degraded ?? []) degraded.set({ reason }, 1);
+    } catch (error) {
+      if (!(error instanceof SvcError)) throw error;
+    }
+  };
+}
 
 /** Counts what becomes durable on a proof's way to the chain, after it is. */
 export function createAnchorMeters(registry: Registry): (store: Store) => Store {

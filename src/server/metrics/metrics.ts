@@ -1,11 +1,11 @@
 // Everything that `/metrics` reports.
+
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import type { Clock } from '../../base/clock.ts';
-import { SvcError } from '../../base/svc-error.ts';
 import type { ProviderAsked, ProviderStatus } from '../../chain/provider.ts';
 import { type RouteName, routes } from '../../protocol/routes.ts';
 import type { Store } from '../ports/store.ts';
-import { createAnchorMeters } from './anchoring.ts';
+import { createAnchorMeters, createBacklogGauges } from './anchoring.ts';
 import { histogram } from './histogram.ts';
 
 export interface ServerMetrics {
@@ -152,51 +152,6 @@ function createProviderGauges(registry: Registry) {
     for (const status of statuses) {
       healthy.set({ provider: status.label }, status.state === 'healthy' ? 1 : 0);
       score.set({ provider: status.label }, status.score);
-    }
-  };
-}
-
-/** What waits is asked of the store when somebody reads; a store that cannot answer leaves the last word. */
-function createBacklogGauges(registry: Registry, clock: Clock) {
-  const gauge = (name: string, help: string) => new Gauge({ name, help, registers: [registry] });
-  const queued = gauge('svc_anchor_queue_proofs', 'Proofs that wait to be signed');
-  const age = gauge(
-    'svc_anchor_queue_age_seconds',
-    'Age of the proof that waits longest; 0 without',
-  );
-  const submitted = gauge('svc_anchor_submitted_proofs', 'Proofs signed and not yet settled');
-  const attempts = new Gauge({
-    name: 'svc_anchor_transactions',
-    help: 'Anchoring transactions by state, as far as it may still change',
-    labelNames: ['state'],
-    registers: [registry],
-  });
-  const unminedAge = gauge(
-    'svc_anchor_unmined_age_seconds',
-    'Age of the oldest transaction without a block; 0 without',
-  );
-  const parked = gauge('svc_anchor_parked', 'Stuck transactions that wait for price, funds or key');
-  const degraded = new Gauge({
-    name: 'svc_degraded',
-    help: 'Why anchoring is not at its best, as /readyz says; 1 for each reason that holds',
-    labelNames: ['reason'],
-    registers: [registry],
-  });
-  return async (store: Store): Promise<void> => {
-    try {
-      const [backlog, status] = await Promise.all([store.readBacklog(), store.getChainStatus()]);
-      queued.set(backlog.queued);
-      submitted.set(backlog.submitted);
-      const secondsSince = (at: number | null) =>
-        at === null ? 0 : Math.max(0, clock.now() - at) / 1000;
-      age.set(secondsSince(backlog.oldestQueuedAt));
-      unminedAge.set(secondsSince(backlog.oldestUnminedAt));
-      for (const [state, count] of Object.entries(backlog.attempts)) attempts.set({ state }, count);
-      parked.set(status?.parked ?? 0);
-      degraded.reset();
-      for (const reason of status?.degraded ?? []) degraded.set({ reason }, 1);
-    } catch (error) {
-      if (!(error instanceof SvcError)) throw error;
     }
   };
 }

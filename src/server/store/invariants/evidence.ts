@@ -2,7 +2,7 @@
 
 import { createHash } from 'node:crypto';
 import type { Hex } from '../../../proof/bytes.ts';
-import { commitLeaves } from '../../../proof/commitment.ts';
+import { commitLeaves } from '../../../proof/commit-leaves.ts';
 import { leafHash } from '../../../proof/leaf.ts';
 import { decodePayload, encodePayload } from '../../../proof/payload.ts';
 import { openProof } from '../rows/evidence.ts';

@@ -1,4 +1,5 @@
 // Commits waiting leaves to one payload: the leaf itself, or the root of their tree.
+
 import type { Hex } from './bytes.ts';
 import type { Payload } from './payload.ts';
 import { type Inclusion, merkleTree } from './tree.ts';

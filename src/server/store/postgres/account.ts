@@ -21,61 +21,6 @@ const cursorKey = sql('SELECT key FROM cursor_key WHERE id = 1');
 const listLedger = sql(`SELECT seq, kind, anchors, gas_wei, task_id, cycle, grant_id, note, at
   FROM ledger WHERE wallet = $1 AND seq < $2 ORDER BY seq DESC LIMIT $3`);
 
-export function accountStore(access: Access): AccountStore {
-  return {
-    async countUsed(wallet) {
-      const row = await access.first<{ robot_count: number; fleet_count: number }>(countUsed, [
-        wallet,
-      ]);
-      return { robots: row?.robot_count ?? 0, fleets: row?.fleet_count ?? 0 };
-    },
-
-    async cursorKey() {
-      const row = await access.first<{ key: Buffer }>(cursorKey);
-      if (row === undefined) throw new Error('The database has no cursor key');
-      return row.key;
-    },
-
-    async listLedger(wallet, limit, before) {
-      const place = before ?? Number.MAX_SAFE_INTEGER;
-      const rows = await access.rows<LedgerRow>(listLedger, [wallet, place, limit]);
-      return rows.map(toLedgerRecord);
-    },
-  };
-}
-
-/** Serializes grants of the same id, whatever their account. */
-const lockGrantId = sql('SELECT pg_advisory_xact_lock(hashtextextended($1, 0))');
-const findGrant = sql(`SELECT wallet, anchors, gas_wei, note FROM ledger
-  WHERE grant_id = $1 AND kind = 'grant'`);
-
-export function creditStore(access: Access): CreditStore {
-  return {
-    grantCredits: (grant) =>
-      access.write(async (tx) => {
-        await tx.rows(lockGrantId, [grant.id]);
-        const stored = await tx.first<GrantRow>(findGrant, [grant.id]);
-        if (stored !== undefined) {
-          requireSameGrant(stored, grant);
-          return { outcome: 'repeated', balance: await existing(tx, grant.wallet) };
-        }
-        await openAccount(tx, grant.wallet, grant.now);
-        await lockAccount(tx, grant.wallet);
-        requireRoom(await existing(tx, grant.wallet), grant);
-        await postEntries(tx, [grantEntry(grant)]);
-        return { outcome: 'granted', balance: await existing(tx, grant.wallet) };
-      }),
-
-    getBalance: (wallet) => balanceOf(access, wallet),
-  };
-}
-
-async function existing(tx: Queries, wallet: string): Promise<Balance> {
-  const balance = await balanceOf(tx, wallet);
-  if (balance === null) throw new Error('The account of a grant is missing');
-  return balance;
-}
-
 const open = sql(`INSERT INTO accounts (wallet, anchor_quota, gas_credit_wei, created_at)
   VALUES ($1, 0, 0, $2) ON CONFLICT DO NOTHING`);
 const readBalance = sql('SELECT anchor_quota, gas_credit_wei FROM accounts WHERE wallet = $1');
@@ -100,9 +45,58 @@ const append = sql(`INSERT INTO ledger
 const newestReservations = sql(`SELECT DISTINCT ON (task_id) task_id, wallet, cycle, gas_wei
   FROM ledger WHERE task_id = ANY($1::uuid[]) AND kind = 'reserve' ORDER BY task_id, cycle DESC`);
 
+/** Serializes grants of the same id, whatever their account. */
+const lockGrantId = sql('SELECT pg_advisory_xact_lock(hashtextextended($1, 0))');
+const findGrant = sql(`SELECT wallet, anchors, gas_wei, note FROM ledger
+  WHERE grant_id = $1 AND kind = 'grant'`);
+
 interface BalanceRow {
   anchor_quota: number;
   gas_credit_wei: string;
+}
+
+export function accountStore(access: Access): AccountStore {
+  return {
+    async countUsed(wallet) {
+      const row = await access.first<{ robot_count: number; fleet_count: number }>(countUsed, [
+        wallet,
+      ]);
+      return { robots: row?.robot_count ?? 0, fleets: row?.fleet_count ?? 0 };
+    },
+
+    async cursorKey() {
+      const row = await access.first<{ key: Buffer }>(cursorKey);
+      if (row === undefined) throw new Error('The database has no cursor key');
+      return row.key;
+    },
+
+    async listLedger(wallet, limit, before) {
+      const place = before ?? Number.MAX_SAFE_INTEGER;
+      const rows = await access.rows<LedgerRow>(listLedger, [wallet, place, limit]);
+      return rows.map(toLedgerRecord);
+    },
+  };
+}
+
+export function creditStore(access: Access): CreditStore {
+  return {
+    grantCredits: (grant) =>
+      access.write(async (tx) => {
+        await tx.rows(lockGrantId, [grant.id]);
+        const stored = await tx.first<GrantRow>(findGrant, [grant.id]);
+        if (stored !== undefined) {
+          requireSameGrant(stored, grant);
+          return { outcome: 'repeated', balance: await existing(tx, grant.wallet) };
+        }
+        await openAccount(tx, grant.wallet, grant.now);
+        await lockAccount(tx, grant.wallet);
+        requireRoom(await existing(tx, grant.wallet), grant);
+        await postEntries(tx, [grantEntry(grant)]);
+        return { outcome: 'granted', balance: await existing(tx, grant.wallet) };
+      }),
+
+    getBalance: (wallet) => balanceOf(access, wallet),
+  };
 }
 
 /** Opens the account unless it exists. Returns true if it is new. Call it inside a write. */
@@ -113,12 +107,6 @@ export async function openAccount(tx: Queries, wallet: string, now: number): Pro
 /** Locks the account's balance and counts until this write ends. Call it inside a write. */
 export async function lockAccount(tx: Queries, wallet: string): Promise<void> {
   await tx.rows(lockAccounts, [[wallet]]);
-}
-
-async function balanceOf(queries: Queries, wallet: string): Promise<Balance | null> {
-  const row = await queries.first<BalanceRow>(readBalance, [wallet]);
-  if (row === undefined) return null;
-  return { wallet, anchorQuota: row.anchor_quota, gasCreditWei: BigInt(row.gas_credit_wei) };
 }
 
 /**
@@ -155,15 +143,6 @@ export async function postEntries(tx: Queries, entries: readonly LedgerEntry[]):
 /** Locks the accounts that reserved credits for the tasks. Call it inside a write, before locking the tasks. */
 export async function lockReserving(tx: Queries, taskIds: readonly string[]): Promise<void> {
   await tx.rows(lockAccountsOf, [taskIds]);
-}
-
-function sums(entries: readonly LedgerEntry[]): BalanceChange[] {
-  const changes = new Map<string, BalanceChange>();
-  for (const { wallet, anchors, gasWei } of entries) {
-    const sum = changes.get(wallet) ?? { wallet, anchors: 0, gasWei: 0n };
-    changes.set(wallet, { wallet, anchors: sum.anchors + anchors, gasWei: sum.gasWei + gasWei });
-  }
-  return [...changes.values()];
 }
 
 /** The reservation of each task's newest cycle, by task id. It is still there after the task is deleted. */
@@ -205,4 +184,25 @@ export function reservationOf(
   const reservation = reservations.get(taskId);
   if (reservation === undefined) throw new Error('The task has no reservation');
   return reservation;
+}
+
+function sums(entries: readonly LedgerEntry[]): BalanceChange[] {
+  const changes = new Map<string, BalanceChange>();
+  for (const { wallet, anchors, gasWei } of entries) {
+    const sum = changes.get(wallet) ?? { wallet, anchors: 0, gasWei: 0n };
+    changes.set(wallet, { wallet, anchors: sum.anchors + anchors, gasWei: sum.gasWei + gasWei });
+  }
+  return [...changes.values()];
+}
+
+async function balanceOf(queries: Queries, wallet: string): Promise<Balance | null> {
+  const row = await queries.first<BalanceRow>(readBalance, [wallet]);
+  if (row === undefined) return null;
+  return { wallet, anchorQuota: row.anchor_quota, gasCreditWei: BigInt(row.gas_credit_wei) };
+}
+
+async function existing(tx: Queries, wallet: string): Promise<Balance> {
+  const balance = await balanceOf(tx, wallet);
+  if (balance === null) throw new Error('The account of a grant is missing');
+  return balance;
 }

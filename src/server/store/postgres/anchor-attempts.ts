@@ -204,10 +204,6 @@ export async function readOpenAttempts(
   }));
 }
 
-function senderOf({ chainId, sender }: Lease): SenderKey {
-  return { chainId, address: sender };
-}
-
 /** The nonce after the highest one that is committed or known to be used elsewhere; `null` if there is none. */
 export async function readNextNonce(
   queries: Queries,
@@ -215,6 +211,10 @@ export async function readNextNonce(
 ): Promise<number | null> {
   const row = await queries.first<{ nonce: number | null }>(highestNonce, [chainId, address]);
   return row === undefined || row.nonce === null ? null : row.nonce + 1;
+}
+
+function senderOf({ chainId, sender }: Lease): SenderKey {
+  return { chainId, address: sender };
 }
 
 async function takeNonce(tx: Queries, lease: Lease, attempt: NewAttempt): Promise<void> {

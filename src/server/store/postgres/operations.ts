@@ -92,7 +92,7 @@ export function operationsStore(access: Access): OperationsStore {
         const taken = new Set(rows.map(({ nonce }) => nonce));
         const unexpected = uses.find(({ nonce }) => !taken.has(nonce));
         if (unexpected === undefined) return;
-        throw new SvcError('nonce_conflict', `Nonce ${unexpected.nonce} has no open attempt.`);
+        throw new SvcError('nonce_conflict', `Nonce ${unexpected.nonce} has no unmined attempt.`);
       }),
 
     listSenders: () =>

@@ -79,10 +79,43 @@ export async function addToRollups(tx: Queries, robots: readonly RobotSamples[])
     const held = namesOf(day.robotId, day.day);
     const names = rollUpNames(held);
     aggregates.push(...aggregatesOf(day, names, stored));
-    if (holdsMore(names, held)) grown.push(toNamesRow(day, names));
+    if (hasNewNames(names, held)) grown.push(toNamesRow(day, names));
     await step();
   }
   await save(tx, aggregates, grown);
+}
+
+/** Reads up to `limit` roll-ups of a range, oldest first; `null` if the account has no such robot. */
+export async function readRollups(
+  queries: Queries,
+  { wallet, robotId }: RobotOfAccount,
+  resolution: Resolution,
+  { from, to }: TimeRange,
+  limit: number,
+): Promise<Rollup[] | null> {
+  // A robot without roll-ups in the range gives one row of nulls.
+  const rows = await queries.rows<RollupRow | Record<keyof RollupRow, null>>(readRange, [
+    robotId,
+    wallet,
+    resolution,
+    from,
+    to,
+    limit,
+  ]);
+  if (rows.length === 0) return null;
+  const found = rows.filter((row): row is RollupRow => row.robot_id !== null);
+  const days = new Set(found.map(({ at }) => beginOf('day', at)));
+  // Read the names after the roll-ups: names are only added, so all numbers of the roll-ups are known.
+  const namesOf = await storedNames(
+    queries,
+    [...days].map((day) => ({ robotId, day })),
+  );
+  const aggregate = new Aggregate();
+  return found.map(({ at, samples, summary }) => {
+    aggregate.clear();
+    addEncoded(aggregate, samples, summary);
+    return { at, summary: summaryOf(aggregate, namesOf(robotId, beginOf('day', at))) };
+  });
 }
 
 function daysOf({ robotId, samples }: RobotSamples): RobotDay[] {
@@ -143,8 +176,8 @@ function aggregatesOf(
   );
 }
 
-function holdsMore({ states, metrics }: RollUpNames, held: StoredNames): boolean {
-  return states.size > held.states.length || metrics.size > held.metrics.length;
+function hasNewNames({ states, metrics }: RollUpNames, stored: StoredNames): boolean {
+  return states.size > stored.states.length || metrics.size > stored.metrics.length;
 }
 
 function toNamesRow({ robotId, day }: RobotDay, { states, metrics }: RollUpNames): NamesRow {
@@ -166,37 +199,4 @@ async function save(tx: Queries, aggregates: RollupRow[], names: NamesRow[]): Pr
     names.map(({ day }) => day),
     names.map((row) => row.names),
   ]);
-}
-
-/** Reads up to `limit` roll-ups of a range, oldest first; `null` if the account has no such robot. */
-export async function readRollups(
-  queries: Queries,
-  { wallet, robotId }: RobotOfAccount,
-  resolution: Resolution,
-  { from, to }: TimeRange,
-  limit: number,
-): Promise<Rollup[] | null> {
-  // A robot without roll-ups in the range gives one row of nulls.
-  const rows = await queries.rows<RollupRow | Record<keyof RollupRow, null>>(readRange, [
-    robotId,
-    wallet,
-    resolution,
-    from,
-    to,
-    limit,
-  ]);
-  if (rows.length === 0) return null;
-  const found = rows.filter((row): row is RollupRow => row.robot_id !== null);
-  const days = new Set(found.map(({ at }) => beginOf('day', at)));
-  // Read the names after the roll-ups: names are only added, so all numbers of the roll-ups are known.
-  const namesOf = await storedNames(
-    queries,
-    [...days].map((day) => ({ robotId, day })),
-  );
-  const aggregate = new Aggregate();
-  return found.map(({ at, samples, summary }) => {
-    aggregate.clear();
-    addEncoded(aggregate, samples, summary);
-    return { at, summary: summaryOf(aggregate, namesOf(robotId, beginOf('day', at))) };
-  });
 }

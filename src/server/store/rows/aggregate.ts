@@ -78,12 +78,6 @@ export function readingsOf(sample: {
   return { batteryPct, state, metrics };
 }
 
-/** Compares code points with the limit. A code point is one or two UTF-16 units, which is what `length` counts. */
-function isShort(name: string): boolean {
-  const most = limits.seriesNameLength;
-  return name.length <= most || (name.length <= 2 * most && [...name].length <= most);
-}
-
 /** The place of the battery in the table. The place of a metric is its number in `RollUpNames` plus 1. */
 export const BATTERY = 0;
 export const PLACES = 1 + limits.seriesMetrics;
@@ -237,4 +231,10 @@ function haveOneMean(a: Aggregate, b: Aggregate, place: number): boolean {
   const largest = Math.max(Math.abs(one.min), Math.abs(one.max));
   const error = one.count * 2 ** -53 * largest + 2 ** -1014;
   return Math.abs(one.mean - other.mean) <= 2 * error;
+}
+
+/** Compares code points with the limit. A code point is one or two UTF-16 units, which is what `length` counts. */
+function isShort(name: string): boolean {
+  const most = limits.seriesNameLength;
+  return name.length <= most || (name.length <= 2 * most && [...name].length <= most);
 }

@@ -75,11 +75,6 @@ export function creditStore({ writer, reader, write, read }: Access, ledger: Led
   };
 }
 
-function existing(balance: Balance | null): Balance {
-  if (balance === null) throw new Error('The account of a grant is missing');
-  return balance;
-}
-
 /** Balances and ledger entries, which always change together. Use it inside a write. */
 export class Ledger {
   readonly #open;
@@ -189,4 +184,9 @@ export function toBalance(row: BalanceRow | undefined): Balance | null {
     anchorQuota: row.anchor_quota,
     gasCreditWei: BigInt(row.gas_credit_wei),
   };
+}
+
+function existing(balance: Balance | null): Balance {
+  if (balance === null) throw new Error('The account of a grant is missing');
+  return balance;
 }

@@ -117,6 +117,31 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
   }
 }
 
+/**
+ * Migrates an existing database, as a start does, and finishes an interrupted restore. Returns the schema's version.
+ *
+ * @throws SvcError `database_missing`, `database_locked` while a server runs, `schema_too_new`,
+ *   `database_foreign`.
+ */
+export function migrateDatabase(path: string, now: number): number {
+  const existing = canonicalPath(path, { create: false });
+  if (!isRestoreUnfinished(existing)) requireDatabase(existing);
+  const lock = lockDatabase(existing);
+  try {
+    finishRestore(existing);
+    const db = openWriter(existing);
+    try {
+      migrate({ db, migrations, now });
+      openLogFile(db).close();
+      return migrations.length;
+    } finally {
+      db.close();
+    }
+  } finally {
+    lock.release();
+  }
+}
+
 function buildStore(
   options: SqliteStoreOptions,
   {
@@ -274,29 +299,4 @@ function unusable(path: string, cause: unknown): SvcError {
     hint: 'Check that it is a SQLite file, readable and writable, on a disk with free space.',
     cause,
   });
-}
-
-/**
- * Migrates an existing database, as a start does, and finishes an interrupted restore. Returns the schema's version.
- *
- * @throws SvcError `database_missing`, `database_locked` while a server runs, `schema_too_new`,
- *   `database_foreign`.
- */
-export function migrateDatabase(path: string, now: number): number {
-  const existing = canonicalPath(path, { create: false });
-  if (!isRestoreUnfinished(existing)) requireDatabase(existing);
-  const lock = lockDatabase(existing);
-  try {
-    finishRestore(existing);
-    const db = openWriter(existing);
-    try {
-      migrate({ db, migrations, now });
-      openLogFile(db).close();
-      return migrations.length;
-    } finally {
-      db.close();
-    }
-  } finally {
-    lock.release();
-  }
 }

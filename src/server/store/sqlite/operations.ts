@@ -87,7 +87,7 @@ export function operationsStore(
       write(() => {
         for (const { nonce, txHash } of uses) {
           if (insertTaken.run(txHash, now, chainId, address, nonce).changes === 1) continue;
-          throw new SvcError('nonce_conflict', `Nonce ${nonce} has no open attempt.`);
+          throw new SvcError('nonce_conflict', `Nonce ${nonce} has no unmined attempt.`);
         }
       }),
 

@@ -73,28 +73,6 @@ export function rollupWriter(writer: Database): (robotId: string, samples: Readi
   };
 }
 
-/** Saves aggregates and the names of their day. Both replace what is stored. */
-function aggregateSaver(writer: Database) {
-  const save = writer.prepare<[string, Resolution, number, number, Buffer]>(
-    `INSERT INTO telemetry_rollups (robot_id, resolution, at, samples, summary)
-     VALUES (?, ?, ?, ?, ?)
-     ON CONFLICT DO UPDATE SET samples = excluded.samples, summary = excluded.summary`,
-  );
-  const saveNames = writer.prepare<[string, number, string]>(
-    `INSERT INTO telemetry_names (robot_id, day, names) VALUES (?, ?, ?)
-     ON CONFLICT DO UPDATE SET names = excluded.names`,
-  );
-  return {
-    aggregate(robotId: string, resolution: Resolution, at: number, aggregate: Aggregate) {
-      save.run(robotId, resolution, at, aggregate.samples, encodeAggregate(aggregate));
-    },
-    names(robotId: string, day: number, { states, metrics }: RollUpNames) {
-      const names = { states: states.names, metrics: metrics.names };
-      saveNames.run(robotId, day, JSON.stringify(names));
-    },
-  };
-}
-
 /** Reads up to `limit` roll-ups of a range, oldest first. Call it inside a read. */
 export function rollupReader(
   reader: Database,
@@ -117,6 +95,28 @@ export function rollupReader(
       addEncoded(aggregate, samples, summary);
       return { at, summary: summaryOf(aggregate, names) };
     });
+  };
+}
+
+/** Saves aggregates and the names of their day. Both replace what is stored. */
+function aggregateSaver(writer: Database) {
+  const save = writer.prepare<[string, Resolution, number, number, Buffer]>(
+    `INSERT INTO telemetry_rollups (robot_id, resolution, at, samples, summary)
+     VALUES (?, ?, ?, ?, ?)
+     ON CONFLICT DO UPDATE SET samples = excluded.samples, summary = excluded.summary`,
+  );
+  const saveNames = writer.prepare<[string, number, string]>(
+    `INSERT INTO telemetry_names (robot_id, day, names) VALUES (?, ?, ?)
+     ON CONFLICT DO UPDATE SET names = excluded.names`,
+  );
+  return {
+    aggregate(robotId: string, resolution: Resolution, at: number, aggregate: Aggregate) {
+      save.run(robotId, resolution, at, aggregate.samples, encodeAggregate(aggregate));
+    },
+    names(robotId: string, day: number, { states, metrics }: RollUpNames) {
+      const names = { states: states.names, metrics: metrics.names };
+      saveNames.run(robotId, day, JSON.stringify(names));
+    },
   };
 }
 

@@ -20,6 +20,8 @@ const LOCK_MS = 5_000;
 const CONNECT_MS = 5_000;
 const IDLE_MS = 30_000;
 
+const readEncoding = sql(`SELECT current_setting('server_encoding') AS encoding`);
+
 /** Runs statements: one after the other on one connection, or each on a connection of its own. */
 export interface Queries {
   rows<Row extends object>(statement: Sql, values?: readonly SqlValue[]): Promise<Row[]>;
@@ -128,6 +130,23 @@ export function openConnections(options: ConnectionOptions): Connections {
   };
 }
 
+/**
+ * Requires the encoding UTF8. Any other one rejects some of the texts that robots and accounts send.
+ *
+ * @throws SvcError `database_unusable`.
+ */
+export async function requireUtf8(connections: Connections): Promise<void> {
+  const row = await connections.use((connection) =>
+    connection.first<{ encoding: string }>(readEncoding),
+  );
+  if (row?.encoding === 'UTF8') return;
+  throw new SvcError(
+    'database_unusable',
+    `The PostgreSQL database has the encoding ${row?.encoding}; it must be UTF8.`,
+    { hint: `Create one with CREATE DATABASE … ENCODING 'UTF8' TEMPLATE template0.` },
+  );
+}
+
 function connectionOf(
   client: pg.ClientBase,
   { named, onError }: { named: boolean; onError: (error: PostgresError) => void },
@@ -183,23 +202,4 @@ function toSafeNumber(text: string): number {
   const value = Number(text);
   if (!Number.isSafeInteger(value)) throw new Error('An integer in the database exceeds 2^53 - 1');
   return value;
-}
-
-const readEncoding = sql(`SELECT current_setting('server_encoding') AS encoding`);
-
-/**
- * Requires the encoding UTF8. Any other one rejects some of the texts that robots and accounts send.
- *
- * @throws SvcError `database_unusable`.
- */
-export async function requireUtf8(connections: Connections): Promise<void> {
-  const row = await connections.use((connection) =>
-    connection.first<{ encoding: string }>(readEncoding),
-  );
-  if (row?.encoding === 'UTF8') return;
-  throw new SvcError(
-    'database_unusable',
-    `The PostgreSQL database has the encoding ${row?.encoding}; it must be UTF8.`,
-    { hint: `Create one with CREATE DATABASE … ENCODING 'UTF8' TEMPLATE template0.` },
-  );
 }

@@ -40,18 +40,6 @@ const CONFLICTS = new Set([
 /** too_many_connections: a retry can succeed once another client disconnects. */
 const TOO_MANY_CONNECTIONS = '53300';
 
-/** https://www.postgresql.org/docs/current/errcodes-appendix.html; errors without a code come from the connection. */
-function kindOf(cause: unknown): DatabaseErrorKind {
-  if (!(cause instanceof pg.DatabaseError)) return 'lost';
-  const { code = '' } = cause;
-  if (CONFLICTS.has(code)) return 'conflict';
-  // 57P01 to 57P05: the server stops, starts, or ended the session. 08: the connection failed. 25006: the server became
-  // a standby, and none of its statements wrote anything.
-  if (code.startsWith('57P') || code.startsWith('08') || code === '25006') return 'lost';
-  if (code === TOO_MANY_CONNECTIONS) return 'lost';
-  return code.startsWith('23') ? 'constraint' : 'refused';
-}
-
 /** Converts an error of the start. The message has the server's text, but no address: it may contain a password. */
 export function cannotUse(error: unknown): unknown {
   if (!(error instanceof PostgresError)) return error;
@@ -64,7 +52,7 @@ export function cannotUse(error: unknown): unknown {
 
 function hintFor({ kind, cause }: PostgresError): string {
   if (kind === 'conflict') {
-    return 'A long backup or query locks the tables. End it, or start svc-server again afterwards.';
+    return 'A long backup or query holds its tables. End it, or start svc-server again afterwards.';
   }
   if (cause instanceof pg.DatabaseError && cause.code === TOO_MANY_CONNECTIONS) {
     return 'Lower SVC_DATABASE_POOL_MAX of the instances, or raise max_connections of the PostgreSQL server.';
@@ -77,4 +65,16 @@ function why(cause: unknown): string {
   if (!(cause instanceof Error)) return '';
   if (cause instanceof pg.DatabaseError || !('code' in cause)) return `: ${cause.message}`;
   return ` (${String(cause.code)})`;
+}
+
+/** https://www.postgresql.org/docs/current/errcodes-appendix.html; errors without a code come from the connection. */
+function kindOf(cause: unknown): DatabaseErrorKind {
+  if (!(cause instanceof pg.DatabaseError)) return 'lost';
+  const { code = '' } = cause;
+  if (CONFLICTS.has(code)) return 'conflict';
+  // 57P01 to 57P05: the server stops, starts, or ended the session. 08: the connection failed. 25006: the server became
+  // a standby, and none of its statements wrote anything.
+  if (code.startsWith('57P') || code.startsWith('08') || code === '25006') return 'lost';
+  if (code === TOO_MANY_CONNECTIONS) return 'lost';
+  return code.startsWith('23') ? 'constraint' : 'refused';
 }

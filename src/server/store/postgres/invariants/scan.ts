@@ -17,10 +17,6 @@ export async function extendTimeout(tx: Queries): Promise<void> {
   await tx.run(raiseTimeout);
 }
 
-function patiently(text: string): Sql {
-  return { ...sql(text), patienceMs: PATIENCE_MS };
-}
-
 /**
  * Yields all rows of a query without values, with a cursor. Call it inside a transaction after `extendTimeout`, once
  * per query at a time.
@@ -46,4 +42,8 @@ export function selecting(statement: string): Invariant {
     );
     for await (const { violation } of rows) yield violation;
   };
+}
+
+function patiently(text: string): Sql {
+  return { ...sql(text), patienceMs: PATIENCE_MS };
 }

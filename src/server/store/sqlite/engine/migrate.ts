@@ -90,7 +90,7 @@ function development(): SvcError {
   return new SvcError(
     'schema_too_old',
     'The database was written by a development version, before the first release.',
-    { hint: 'Move this file away and start with a new one.' },
+    { hint: 'Move this file away and start with a new database file.' },
   );
 }
 

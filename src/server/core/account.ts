@@ -13,7 +13,7 @@ import type { GateReader } from './sign-in.ts';
 type Account = Answer<'getAccount'>['body'];
 type LedgerEntry = Answer<'listLedger'>['body']['items'][number];
 
-/** The account of a wallet, its credits against the newest fee quote. */
+/** The account of a wallet: balance, usage and limits, with the anchors it can afford at the newest fee quote. */
 export async function readAccount(
   { store }: Deps,
   readGate: GateReader,
@@ -37,7 +37,7 @@ export async function readAccount(
   };
 }
 
-/** Without a fee quote only the quota is known to suffice. */
+/** Without a fee quote, only the quota limits the affordable anchors. */
 function viewCredits(
   { anchorQuota, gasCreditWei }: Balance,
   reservedWei: bigint | null,
@@ -85,7 +85,10 @@ function viewEntry(entry: LedgerRecord): LedgerEntry {
 
 const ENTRIES = '67d75ac8-00c2-4fe5-9024-0f5ff5e8acb8';
 
-/** Of what makes an entry the only one of its kind; its place in the ledger would tell how much others use. */
+/**
+ * A stable id made of the fields that identify an entry. The entry's ledger position would reveal how much other
+ * accounts use the service.
+ */
 function idOf({ kind, grantId, taskId, cycle }: LedgerRecord): string {
   return uuidv5(kind === 'grant' ? `grant ${grantId}` : `${kind} ${taskId} ${cycle}`, ENTRIES);
 }

@@ -16,13 +16,13 @@ import { anchoringChainId, explorerUrlOf } from './operations.ts';
 import { canonicalSteps, claimOf, keyRevoked, taskNotFound, verificationOf } from './tasks.ts';
 
 /**
- * Queues the proof and waits for its anchor, at most `anchorTimeoutMs`, when it aborts `enough`. What is
- * stored then decides the answer, nothing else. Whoever else aborts `enough` ends the wait early; the
- * completion goes on without it.
+ * Queues the proof and waits for its anchor. After `anchorTimeoutMs` it aborts `enough`, which ends the wait; the
+ * caller may abort it earlier. In either case the completion continues without the request. The response depends only
+ * on what is stored afterwards.
  *
- * Throws `payload_too_large`, `not_found`, `already_completed`, `completion_in_progress`,
- * `no_anchor_quota`, `no_gas_credit`, `chain_unavailable` (fees were never read), `anchor_queued`,
- * `anchoring_failed`, and `invalid_api_key` when the key ended meanwhile.
+ * Throws `payload_too_large`, `not_found`, `already_completed`, `completion_in_progress`, `no_anchor_quota`,
+ * `no_gas_credit`, `chain_unavailable` (fees were never read), `anchor_queued`, `anchoring_failed`, and
+ * `invalid_api_key` if the key ended in the meantime.
  */
 export async function completeTask(
   deps: Deps,
@@ -100,7 +100,7 @@ async function waitForAnchor(
   }
 }
 
-/** The error for a completion that came after the one that was accepted, which it names. */
+/** The error for a second completion. It names the accepted one. */
 async function otherCompletion(deps: Deps, task: TaskRecord): Promise<SvcError> {
   const proof_hash = task.completion?.proofHash;
   const verification = await verificationOf(deps, task);
@@ -116,7 +116,7 @@ async function otherCompletion(deps: Deps, task: TaskRecord): Promise<SvcError> 
   );
 }
 
-/** The answer to the completion with this proof, which was queued; another's is never given for it. */
+/** The response to the completion that queued this proof. It never reports the result of another proof. */
 async function answerByState(
   deps: Deps,
   task: TaskRecord,

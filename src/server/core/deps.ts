@@ -1,41 +1,40 @@
-// What every use case works with: store, chain, clock, settings.
+// The dependencies of every use case: store, chain, clock, settings.
 import type { Clock } from '../../base/clock.ts';
 import type { Chain, Network } from '../ports/chain.ts';
 import { wireError } from '../ports/errors.ts';
 import type { Store } from '../ports/store.ts';
 
 export interface Settings {
-  /** Origin of the service, without a slash at the end; read anew at each request. */
+  /** Origin of the service, without a trailing slash. Read at each request, because it can change after the start. */
   baseUrl: string;
   /** The anchoring chain as configured; used until the store knows it. */
   chainId: number | null;
-  /** How long a completion waits for its anchor. */
+  /** How long a completion waits for its anchor, in milliseconds. */
   anchorTimeoutMs: number;
-  /** How old the chain read behind a public verification may be; 0 asks for one of its own. */
+  /** Maximum age of the chain read of a public verification, in milliseconds; 0 always reads anew. */
   verifyMaxAgeMs: number;
-  /** Older samples are acknowledged and not stored; null keeps all. */
+  /** Older samples are acknowledged but not stored; null keeps all. */
   telemetryRetentionMs: number | null;
-  /** Null where no token is asked for; the balance is in the token's smallest unit. */
+  /** The token gate; null if there is none. `minBalance` is in the token's smallest unit. */
   gate: { token: string; minBalance: bigint } | null;
-  /** `gate` opens accounts for holders of the token only. */
+  /** `gate`: only holders of the token may open an account. */
   signup: { mode: 'open' | 'gate'; anchors: number; gasWei: bigint };
 }
 
-/** Everything the use cases work with. */
 export interface Deps {
   store: Store;
   chain: Chain;
   clock: Clock;
   settings: Settings;
-  /** Details of a network by chain id; configured values win over known ones. */
+  /** Details of a network by chain id. Configured values take precedence over known ones. */
   network(chainId: number): Promise<Network>;
-  /** Aborts when the server shuts down: waiting requests end and answer by what is stored. */
+  /** Aborts when the server shuts down: waiting requests end and respond with what is stored. */
   stopping: AbortSignal;
 }
 
 /**
- * For what may wait: new claims, telemetry and events. Completions go on below the floor, so that work
- * that was done is not lost. Throws `storage_unavailable` while the disk has too little room.
+ * Call before writing new claims, telemetry or events. Completions continue below the limit, so that finished work is
+ * not lost. Throws `storage_unavailable` while the disk has too little free space.
  */
 export async function requireDiskRoom({ store }: Pick<Deps, 'store'>): Promise<void> {
   if (await store.hasRoom()) return;

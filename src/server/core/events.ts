@@ -13,8 +13,8 @@ import { openCursors, pageOf } from './paging.ts';
 import { canonicalDocument, keyRevoked } from './tasks.ts';
 
 /**
- * Logs an event of the robot. The same id with the same content answers the stored event again.
- * Throws `payload_too_large`, `id_conflict`, and `invalid_api_key` when the key ended meanwhile.
+ * Logs an event of the robot. Repeating an id with the same content returns the stored event. Throws
+ * `payload_too_large`, `id_conflict`, and `invalid_api_key` if the key ended in the meantime.
  */
 export async function createEvent(
   { store, clock }: Deps,
@@ -45,7 +45,7 @@ export async function createEvent(
 }
 
 /**
- * One page of the account's events, newest first. Throws `not_found` for a robot of somebody else too, and
+ * One page of the account's events, newest first. Throws `not_found`, also for a robot of another account, and
  * `invalid_request` for a cursor of another list.
  */
 export async function listEvents(

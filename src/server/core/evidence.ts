@@ -7,7 +7,7 @@ import type { CompletionRecord, TaskRecord, Viewer } from '../ports/tasks.ts';
 import type { Deps } from './deps.ts';
 import { claimOf, taskNotFound } from './tasks.ts';
 
-/** The evidence as it was handed in. Throws `not_found` where there is none, or none any more. */
+/** The evidence as submitted. Throws `not_found` if there is none or it was erased. */
 export async function readProof(
   { store }: Deps,
   id: string,
@@ -26,10 +26,7 @@ export async function readProof(
   return { proof: parseProof(found.proof), proof_hash: proofHash };
 }
 
-/**
- * Erases the evidence of one of the account's tasks; hash, anchor and receipt stay. Harmless when it was
- * erased before. Throws `not_found`.
- */
+/** Erases the evidence of one of the account's tasks; hash, anchor and receipt stay. Idempotent. Throws `not_found`. */
 export async function eraseProof({ store }: Deps, id: string, wallet: string): Promise<void> {
   const outcome = await store.eraseProof(id, wallet);
   if (outcome === 'not_found') throw taskNotFound();
@@ -37,9 +34,8 @@ export async function eraseProof({ store }: Deps, id: string, wallet: string): P
 }
 
 /**
- * The bundle of a task. Its `proof` is left out where the evidence was erased. Throws
- * `completion_in_progress` while the anchor is on its way, anew after a reorganisation too, and
- * `not_found` where no completion will lead to one.
+ * The bundle of a task, without `proof` if the evidence was erased. Throws `completion_in_progress` while the anchor is
+ * pending, also after a reorganization, and `not_found` if no completion will lead to an anchor.
  */
 export async function readBundle(
   { store }: Deps,
@@ -85,7 +81,7 @@ function completionOf(task: TaskRecord): CompletionRecord {
   return task.completion;
 }
 
-/** Stored as canonical text, which `queueCompletion` took from a proof. */
+/** The store holds the canonical text of a proof, so it parses as one. */
 function parseProof(text: string): Proof {
   return JSON.parse(text);
 }

@@ -10,7 +10,7 @@ import type { Page } from '../ports/json-text.ts';
 import type { Deps } from './deps.ts';
 import { pageOf } from './paging.ts';
 
-/** Makes a fleet, last in the display order. Throws `fleet_limit_reached`. */
+/** Creates a fleet at the end of the display order. Throws `fleet_limit_reached`. */
 export async function createFleet(
   { store, clock }: Deps,
   wallet: string,
@@ -48,7 +48,7 @@ export function listFleets(
   });
 }
 
-/** Throws `not_found`, for a fleet of another account too. */
+/** Throws `not_found`, also for a fleet of another account. */
 export async function getFleet({ store }: Deps, wallet: string, id: string): Promise<Fleet> {
   return viewFleet(found(await store.getFleet(id, wallet)));
 }
@@ -73,7 +73,9 @@ export async function deleteFleet(
   if (!(await store.deleteFleet(id, wallet, clock.now()))) throw fleetNotFound();
 }
 
-/** All fleets in their new order. Throws `not_found` when one named is not the account's. */
+/**
+ * Reorders the fleets and returns all of them. Throws `not_found` if the account does not have one of the named fleets.
+ */
 export async function reorderFleets(
   { store, clock }: Deps,
   wallet: string,

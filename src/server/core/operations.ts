@@ -1,4 +1,4 @@
-// Readiness, and the chain as the service reports it.
+// Readiness, and the details of the anchoring chain.
 import { knownChain } from '../../chain/known-chain.ts';
 import type { ChainDetails } from '../../protocol/resources.ts';
 import type { ServerConfig } from '../config.ts';
@@ -9,8 +9,8 @@ import type { Deps, Settings } from './deps.ts';
 const HEAD_READ_MS = 2_000;
 
 /**
- * Whether requests can be taken, and why anchoring is not at its best. Throws `storage_unavailable`
- * when a write would not become durable, or the server shuts down.
+ * Whether the service can handle requests, and why anchoring is degraded. Throws `storage_unavailable` if a write would
+ * not become durable, or if the server is shutting down.
  */
 export async function getReadiness({
   store,
@@ -24,13 +24,13 @@ export async function getReadiness({
     within(HEAD_READ_MS, chain.headNumber()),
   ]);
   const degraded = new Set(status?.degraded);
-  // The anchorer saves a status as soon as it knows its chain and holds its lease.
+  // The anchorer saves its first status once it knows its chain and holds its lease.
   if (status === null) degraded.add('anchoring_not_started');
   if (!reached) degraded.add('chain_unreachable');
   return { status: degraded.size === 0 ? 'ready' : 'degraded', degraded: [...degraded].sort() };
 }
 
-/** Whether the promise is fulfilled in time. */
+/** Whether the promise resolves in time. */
 async function within(ms: number, promise: Promise<unknown>): Promise<boolean> {
   let timer: NodeJS.Timeout | undefined;
   const timeout = new Promise<false>((resolve) => {
@@ -45,7 +45,7 @@ async function within(ms: number, promise: Promise<unknown>): Promise<boolean> {
   }
 }
 
-/** Id of the anchoring chain, as stored or configured. Throws `chain_unavailable` while neither is known. */
+/** Id of the anchoring chain, stored or configured. Throws `chain_unavailable` while neither is known. */
 export async function anchoringChainId({ store, settings }: Deps): Promise<number> {
   const identity = await store.getChainIdentity();
   const chainId = identity?.chainId ?? settings.chainId;
@@ -55,7 +55,7 @@ export async function anchoringChainId({ store, settings }: Deps): Promise<numbe
   return chainId;
 }
 
-/** Network details (docs/http-api.md). Throws `chain_unavailable` while the chain is not known. */
+/** Details of the anchoring chain (docs/http-api.md). Throws `chain_unavailable` while the chain is not known. */
 export async function getChainDetails(deps: Deps): Promise<ChainDetails> {
   const chainId = await anchoringChainId(deps);
   const network = await deps.network(chainId);
@@ -75,14 +75,14 @@ export async function getChainDetails(deps: Deps): Promise<ChainDetails> {
   };
 }
 
-/** Page of a transaction in the network's block explorer (EIP-3091). */
+/** URL of a transaction in the network's block explorer (EIP-3091). */
 export function explorerUrlOf(network: Network, txHash: string): string {
   return `${network.explorerUrl}/tx/${txHash}`;
 }
 
 /**
- * Details of a network: what is configured, else what is known of the chain. A chain without an explorer gets
- * the service's own address in its place.
+ * Looks up the details of networks: configured values first, then those of known chains. A chain without an explorer
+ * gets the service's own address as its explorer URL.
  */
 export function createNetworkLookup(
   { values, nativeCurrency }: ServerConfig,

@@ -6,8 +6,8 @@ import { wireError } from '../ports/errors.ts';
 import type { Page } from '../ports/json-text.ts';
 
 /**
- * One page of a list. `limit` is the query's text, already checked; `find` answers up to so many records
- * in order, of which one more than the page tells whether there is a next one.
+ * One page of a list. `limit` is the validated text of the query. `find` returns up to `count` records in order; it is
+ * called with one more than the page size, to detect a next page.
  */
 export async function pageOf<Found, Item>(
   limit: string | undefined,
@@ -26,7 +26,7 @@ export async function pageOf<Found, Item>(
 
 export interface Cursors {
   cursorOf(seq: number): string;
-  /** Null without a cursor. Throws `invalid_request` for one that this list did not give. */
+  /** Null without a cursor. Throws `invalid_request` for a cursor that this list did not issue. */
   seqOf(cursor: string | undefined): number | null;
 }
 
@@ -35,8 +35,9 @@ const NONCE_BYTES = 12;
 const SEQ_BYTES = 8;
 
 /**
- * Cursors of one account's list whose order is a sequence that all accounts share. They are sealed, since that
- * sequence tells how much the others write: nonce, encrypted sequence number and tag, 36 bytes in base64url.
+ * Cursors of an account's list that is ordered by a sequence shared by all accounts. They are encrypted, because the
+ * sequence reveals how much other accounts write. Format: nonce, encrypted sequence number and tag, 36 bytes in
+ * base64url.
  */
 export async function openCursors(
   store: Pick<AccountStore, 'cursorKey'>,

@@ -4,26 +4,25 @@ import type { Clock } from '../../base/clock.ts';
 import type { EvidenceStore } from '../ports/evidence.ts';
 import type { RetentionStore } from '../ports/retention.ts';
 
-/** Rows of one step at most; large ones end it sooner. */
+/** Maximum number of rows per step. Steps with large rows end sooner. */
 const STEP_ROWS = 500;
-/** Between two steps, so that other writes go first. */
+/** Pause between two steps, so that other writes go first. */
 const STEP_PAUSE_MS = 20;
 const EVERY_MS = 10 * 60_000;
 
 export interface RetentionOptions {
   store: RetentionStore & Pick<EvidenceStore, 'eraseOldProofs'>;
   clock: Clock;
-  /** Null keeps. */
+  /** `null` disables deletion. */
   telemetryRetentionMs: number | null;
   eventRetentionMs: number | null;
   proofRetentionMs: number | null;
-  /** A round that failed; the next one tries again. */
+  /** Called when a round fails; the next round tries again. */
   onError: (error: unknown) => void;
 }
 
 /**
- * Deletes samples, events and evidence beyond their age, and what deleted robots left behind: at once and every ten
- * minutes, until stopped.
+ * Deletes expired samples, events and evidence, and data of deleted robots: now, and every 10 minutes until stopped.
  */
 export function startRetention(options: RetentionOptions): { stop(): Promise<void> } {
   const stopping = new AbortController();
@@ -43,35 +42,35 @@ async function keepDeleting(options: RetentionOptions, signal: AbortSignal): Pro
   }
 }
 
-/** One round, in small steps; ends early when the signal aborts. */
+/** One round of deletion in small steps. Ends early when the signal aborts. */
 export async function deleteExpired(
   { store, clock, telemetryRetentionMs, eventRetentionMs, proofRetentionMs }: RetentionOptions,
   signal: AbortSignal,
 ): Promise<void> {
-  await runYielding(signal, () => store.deleteTraces(STEP_ROWS));
+  await runSteps(signal, () => store.deleteTraces(STEP_ROWS));
   if (proofRetentionMs !== null) {
     const before = clock.now() - proofRetentionMs;
-    await runYielding(signal, () => store.eraseOldProofs(before, STEP_ROWS));
+    await runSteps(signal, () => store.eraseOldProofs(before, STEP_ROWS));
   }
   if (eventRetentionMs !== null) {
     const before = clock.now() - eventRetentionMs;
-    await runYielding(signal, () => store.deleteEvents(before, STEP_ROWS));
+    await runSteps(signal, () => store.deleteEvents(before, STEP_ROWS));
   }
   if (telemetryRetentionMs !== null) {
     const before = clock.now() - telemetryRetentionMs;
     let cursor: string | null = null;
-    await runYielding(signal, async () => {
+    await runSteps(signal, async () => {
       cursor = await store.deleteSamples(before, STEP_ROWS, cursor);
       return cursor !== null;
     });
   }
 }
 
-async function runYielding(signal: AbortSignal, step: () => Promise<boolean>): Promise<void> {
+async function runSteps(signal: AbortSignal, step: () => Promise<boolean>): Promise<void> {
   while (!signal.aborted && (await step())) await pause(STEP_PAUSE_MS, signal);
 }
 
 async function pause(ms: number, signal: AbortSignal): Promise<void> {
-  // Rejects only when the signal aborts, which is what ends the wait.
+  // `sleep` rejects only when the signal aborts, which ends the pause.
   await sleep(ms, undefined, { signal, ref: false }).catch(() => {});
 }

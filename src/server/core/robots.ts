@@ -15,7 +15,7 @@ import { pageOf } from './paging.ts';
 import { hashToken } from './sessions.ts';
 import { keyRevoked } from './tasks.ts';
 
-/** Registers a robot; the key is in this answer only. Throws `robot_limit_reached`. */
+/** Registers a robot. Only this response contains the key. Throws `robot_limit_reached`. */
 export async function createRobot(
   { store, clock }: Deps,
   wallet: string,
@@ -51,12 +51,12 @@ export function listRobots(
   });
 }
 
-/** Throws `not_found`, for a robot of another account too. */
+/** Throws `not_found`, also for a robot of another account. */
 export async function getRobot({ store }: Deps, wallet: string, id: string): Promise<Robot> {
   return viewRobot(found(await store.getRobot(id, wallet)));
 }
 
-/** The robot that calls. Throws `invalid_api_key` when it was deleted meanwhile. */
+/** The calling robot. Throws `invalid_api_key` if it was deleted in the meantime. */
 export async function getOwnRobot(
   { store }: Deps,
   { id, wallet }: RobotCaller,
@@ -66,7 +66,7 @@ export async function getOwnRobot(
   return { robot: viewRobot(robot) };
 }
 
-/** Throws `not_found` when the robot or the fleet it is to be in is not the account's. */
+/** Throws `not_found` if the account does not have the robot or the fleet. */
 export async function patchRobot(
   { store, clock }: Deps,
   wallet: string,
@@ -83,7 +83,7 @@ export async function patchRobot(
   return viewRobot(result.robot);
 }
 
-/** All or none. Throws `not_found` when one of the robots or the fleet is not the account's. */
+/** Moves all of the robots or none. Throws `not_found` if the account does not have one of them or the fleet. */
 export async function assignRobots(
   { store, clock }: Deps,
   wallet: string,
@@ -94,7 +94,7 @@ export async function assignRobots(
   return { updated: result.robots.length, robots: result.robots.map(viewRobot) };
 }
 
-/** Ends the robot's key, if it has one, and answers the new one. Throws `not_found`. */
+/** Replaces the robot's key, if it has one, and returns the new key. Throws `not_found`. */
 export async function rotateKey(
   { store, clock }: Deps,
   wallet: string,
@@ -105,7 +105,7 @@ export async function rotateKey(
   return { robot: viewRobot(found(robot)), api_key: apiKey };
 }
 
-/** Leaves the robot without a key. Harmless when it has none. Throws `not_found`. */
+/** Ends the robot's key. Idempotent. Throws `not_found`. */
 export async function deleteKey(
   { store, clock }: Deps,
   wallet: string,
@@ -114,7 +114,7 @@ export async function deleteKey(
   return viewRobot(found(await store.replaceKey(id, wallet, null, clock.now())));
 }
 
-/** Deletes the robot and its tasks, as `RobotStore.deleteRobot` says. Throws `not_found`. */
+/** Deletes the robot and its tasks; see `RobotStore.deleteRobot`. Throws `not_found`. */
 export async function deleteRobot(
   { store, clock }: Deps,
   wallet: string,
@@ -123,7 +123,7 @@ export async function deleteRobot(
   if (!(await store.deleteRobot(id, wallet, clock.now()))) throw notFound('robot_not_found');
 }
 
-/** The robot of an API key, its call counted. Throws `invalid_api_key`. */
+/** Authenticates a robot by its API key, and counts the call. Throws `invalid_api_key`. */
 export async function authenticateRobot(
   { store }: Deps,
   apiKey: string,

@@ -1,4 +1,4 @@
-// Sessions of an account, and how the CLI gets one from a browser.
+// Sessions of an account, and the sign-in of the CLI through a browser.
 import { createHash, hash, randomBytes } from 'node:crypto';
 import { newId } from '../../base/new-id.ts';
 import { limits } from '../../protocol/limits.ts';
@@ -13,7 +13,7 @@ import { pageOf } from './paging.ts';
 
 type Session = Answer<'listSessions'>['body']['items'][number];
 
-/** The live session of a token; `counted` measures a mutation of its account. Throws `invalid_session`. */
+/** Authenticates a session by its token. `counted` also counts a mutation of its account. Throws `invalid_session`. */
 export async function authenticateSession(
   { store, clock }: Deps,
   token: string,
@@ -32,7 +32,7 @@ export async function signOut({ store }: Deps, token: string | null): Promise<vo
   if (token !== null) await store.revokeSession(hashToken(token));
 }
 
-/** One page of the account's live sessions, newest first; `current` is the one that asks. */
+/** One page of the account's live sessions, newest first. `current` marks the session of the call. */
 export function listSessions(
   { store, clock }: Deps,
   { id: current, wallet }: SessionRecord,
@@ -57,9 +57,9 @@ export async function endSession({ store }: Deps, wallet: string, id: string): P
 }
 
 /**
- * A code that opens a session of the same account for whoever knows the verifier of the challenge: 256
- * random bits, once, within 60 s, while the session that asks lives. Throws `invalid_session`, and
- * `wallet_session_required` for a session that such a code opened.
+ * Creates a code that opens a session of the same account for the client that knows the verifier of the challenge. The
+ * code has 256 random bits and works once, within 60 s, while the session that created it is live. Throws
+ * `invalid_session`, and `wallet_session_required` for a session that was itself opened by a code.
  */
 export async function authorizeCli(
   { store, clock }: Deps,
@@ -86,7 +86,7 @@ export async function authorizeCli(
   return { code, expires_at: formatTimestamp(expiresAt) };
 }
 
-/** Opens the command line's own session. The code is spent, right or wrong. Throws `invalid_code`. */
+/** Opens a session for the CLI. The code is spent, whether right or wrong. Throws `invalid_code`. */
 export async function redeemCliCode(
   { store, clock }: Deps,
   { code, verifier }: { code: string; verifier: string },
@@ -109,7 +109,7 @@ export async function redeemCliCode(
   return { token, wallet: redeemed.wallet, expires_at: formatTimestamp(expiresAt) };
 }
 
-/** What the store keeps of an API key or session token: the SHA-256 of its text, 64 hex digits. */
+/** The form in which the store keeps an API key or session token: the SHA-256 of its text, 64 hex digits. */
 export function hashToken(token: string): string {
   return hash('sha256', token);
 }

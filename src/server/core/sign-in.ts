@@ -15,7 +15,7 @@ import { hashToken } from './sessions.ts';
 
 const STATEMENT = 'Sign in to the robot task proof service. This is free and sends no transaction.';
 
-/** One challenge request of the wallet, counted. Throws `invalid_address`. */
+/** Counts a challenge request of the wallet. Throws `invalid_address`. */
 export async function countChallenge(
   deps: Deps,
   address: string,
@@ -25,8 +25,8 @@ export async function countChallenge(
 }
 
 /**
- * A message for the wallet to sign, kept until it expires. Domain and URI come from the settings
- * alone. Throws `chain_unavailable` when no chain id is given and the anchoring one is unknown.
+ * Creates a message for the wallet to sign, valid until it expires. Domain and URI come only from the settings. Throws
+ * `chain_unavailable` if no chain id is given and the anchoring chain is unknown.
  */
 export async function createChallenge(
   deps: Deps,
@@ -56,15 +56,14 @@ export async function createChallenge(
 export interface SignatureInput {
   address: string;
   signature: string;
-  /** Of the challenge this caller was given, if it still knows it. */
+  /** Nonce of the caller's challenge, if the caller still has it. */
   nonce: string | null;
 }
 
 /**
- * Opens a session, and the account if it is new. A challenge is spent by success alone, so that
- * neither garbage nor somebody else's challenges keep the owner out.
- * Throws `invalid_address`, `invalid_signature`, `signup_refused`, and `chain_unavailable` when only
- * a contract wallet could have signed and the chain cannot be asked.
+ * Opens a session, and the account if it is new. Only a successful sign-in spends a challenge, so that invalid
+ * signatures and other people's challenges do not lock out the owner. Throws `invalid_address`, `invalid_signature`,
+ * `signup_refused`, and `chain_unavailable` if only a contract wallet could have signed and the chain cannot be read.
  */
 export async function signIn(
   deps: Deps,
@@ -98,13 +97,13 @@ export async function signIn(
   return { token, wallet, holds };
 }
 
-/** The open challenge that was signed, or null. Signatures that can be checked here never reach the chain. */
+/** The open challenge that was signed, or null. Signatures that can be checked locally never reach the chain. */
 async function findSignedChallenge(
   { store, chain, clock, settings }: Deps,
   wallet: string,
   { nonce, signature }: SignatureInput,
 ): Promise<Challenge | null> {
-  const hex = signature as Hex; // The route's schema holds its form.
+  const hex = signature as Hex; // Validated by the route's schema.
   const open = await store.openChallenges(
     nonce === null ? { wallet, limit: limits.challengesTried } : { nonce, wallet },
     clock.now(),
@@ -113,7 +112,7 @@ async function findSignedChallenge(
   for (const challenge of challenges) {
     if ((await chain.recoverWallet(challenge.message, hex)) === wallet) return challenge;
   }
-  // Each contract check costs the operator RPC calls: one per request, for the likeliest challenge.
+  // Each contract check costs the operator RPC calls, so a request gets only one, for the most likely challenge.
   const [likeliest] = challenges;
   if (likeliest === undefined) return null;
   const signed = await chain.isContractSignature(wallet, likeliest.message, hex);
@@ -127,7 +126,7 @@ function isForService({ message }: Challenge, baseUrl: string): boolean {
   return domain === host && uri === origin;
 }
 
-/** Grants need the token too, else one person's many wallets would collect them. */
+/** A grant also requires the token; otherwise one person could collect grants with many wallets. */
 function signupOf({ settings: { signup } }: Deps, holds: boolean): SignIn['signup'] {
   if (holds) return { anchors: signup.anchors, gasWei: signup.gasWei };
   return signup.mode === 'gate' ? null : { anchors: 0, gasWei: 0n };
@@ -146,10 +145,7 @@ function invalidSignature() {
   );
 }
 
-/**
- * Whether the wallet meets the token requirement: true where none is set, false where the balance
- * cannot be read.
- */
+/** Whether the wallet meets the token requirement: true if there is none, false if the balance cannot be read. */
 export async function meetsGate({ chain, settings }: Deps, wallet: string): Promise<boolean> {
   if (settings.gate === null) return true;
   try {
@@ -163,20 +159,19 @@ export async function meetsGate({ chain, settings }: Deps, wallet: string): Prom
 const GATE_READ_MS = 2_000;
 const GATE_KEPT_MS = 10_000;
 
-/** For an answer that only shows the gate: false when a slow chain does not tell in time. */
+/** Reads the gate for display: false if a slow chain does not respond in time. */
 export type GateReader = (wallet: string) => Promise<boolean>;
 
 /**
- * Asks the chain at most once in 10 s for a wallet, however often and by how many at once it is asked.
- * Sign-in decides by `meetsGate`, never by this.
+ * Reads the chain at most once in 10 s per wallet, shared by concurrent calls. Sign-in uses `meetsGate`, never this.
  */
 export function createGateReader(deps: Deps): GateReader {
-  // In the order in which they began.
-  const reads = new Map<string, { begunAt: number; holds: Promise<boolean> }>();
+  // In the order in which they started.
+  const reads = new Map<string, { startedAt: number; holds: Promise<boolean> }>();
 
   function forgetOld(now: number): void {
-    for (const [wallet, { begunAt }] of reads) {
-      const age = now - begunAt;
+    for (const [wallet, { startedAt }] of reads) {
+      const age = now - startedAt;
       if (age >= 0 && age < GATE_KEPT_MS) return;
       reads.delete(wallet);
     }
@@ -186,13 +181,13 @@ export function createGateReader(deps: Deps): GateReader {
     if (deps.settings.gate === null) return true;
     const now = deps.clock.now();
     forgetOld(now);
-    const read = reads.get(wallet) ?? { begunAt: now, holds: meetsGate(deps, wallet) };
+    const read = reads.get(wallet) ?? { startedAt: now, holds: meetsGate(deps, wallet) };
     reads.set(wallet, read);
-    return inTime(read.holds);
+    return withinTimeout(read.holds);
   };
 }
 
-async function inTime(holds: Promise<boolean>): Promise<boolean> {
+async function withinTimeout(holds: Promise<boolean>): Promise<boolean> {
   const read = new AbortController();
   const late = sleep(GATE_READ_MS, false, { signal: read.signal }).catch(() => false);
   try {

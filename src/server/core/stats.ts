@@ -12,7 +12,7 @@ const HOURS = 24;
 const DAYS = 30;
 const BATTERY_BUCKETS = 10;
 
-/** Statistics of the account or of one fleet. Throws `not_found`, for a fleet of somebody else too. */
+/** Statistics of the account or of one fleet. Throws `not_found`, also for a fleet of another account. */
 export async function getStats(
   { store, clock }: Deps,
   wallet: string,
@@ -48,7 +48,7 @@ export async function getStats(
   };
 }
 
-/** Begins of the intervals up to the running one, oldest first. */
+/** Start times of the last intervals, including the current one, oldest first. */
 function lastIntervals(now: number, stepMs: number, count: number): number[] {
   const running = Math.floor(now / stepMs) * stepMs;
   return Array.from({ length: count }, (_, i) => running - (count - 1 - i) * stepMs);

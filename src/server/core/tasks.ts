@@ -32,8 +32,8 @@ import { anchoringChainId, explorerUrlOf } from './operations.ts';
 import { pageOf } from './paging.ts';
 
 /**
- * Claims a task for the robot. The same id with the same content answers the stored task again.
- * Throws `payload_too_large`, `id_conflict`, and `invalid_api_key` when the key ended meanwhile.
+ * Claims a task for the robot. Repeating an id with the same content returns the stored task. Throws
+ * `payload_too_large`, `id_conflict`, and `invalid_api_key` if the key ended in the meantime.
  */
 export async function claimTask(
   { store, clock }: Deps,
@@ -68,7 +68,7 @@ export async function claimTask(
   }
 }
 
-/** The task as its owner sees it. Throws `not_found`, for a task of somebody else too. */
+/** The task with its anchor and receipt. Throws `not_found`, also for a task that the viewer may not see. */
 export async function readTask(
   deps: Deps,
   id: string,
@@ -83,7 +83,7 @@ export async function readTask(
   };
 }
 
-/** The receipt of a verified task, else null. */
+/** The receipt of a verified task, otherwise null. */
 export async function verificationOf(deps: Deps, task: TaskRecord): Promise<Verification | null> {
   const { completion } = task;
   if (!completion?.receipt) return null;
@@ -99,8 +99,8 @@ async function anchorOf(deps: Deps, { completion }: TaskRecord): Promise<Anchor 
 }
 
 /**
- * Canonical text of a document, as a computation that pauses from time to time; `maxBytes` counts its UTF-8.
- * Throws `payload_too_large` naming the field and the limit, once that much of the text is made.
+ * Canonicalizes a document, yielding between pieces. `maxBytes` counts UTF-8. Throws `payload_too_large`, naming field
+ * and limit, as soon as the text exceeds the limit.
  */
 export function* canonicalSteps(
   field: string,
@@ -118,7 +118,7 @@ export function* canonicalSteps(
   return text;
 }
 
-/** The same of a document whose limit is so small that it takes less than a step. */
+/** As `canonicalSteps`, for a document whose limit is so small that it needs no yielding. */
 export function canonicalDocument(field: string, document: object, maxBytes: number): string {
   return atOnce(canonicalSteps(field, document, maxBytes));
 }
@@ -142,8 +142,8 @@ function nextStep(task: TaskRecord): string {
 }
 
 /**
- * One page of the tasks of the account's robots, newest first. Throws `not_found` when the account has no
- * robot of the given id.
+ * One page of the tasks of the account's robots, newest first. Throws `not_found` if the account does not have the
+ * robot of the filter.
  */
 export async function listTasks(
   deps: Deps,
@@ -165,7 +165,7 @@ export async function listTasks(
   return { ...page, items: page.items.map((task) => viewTaskListItem(task, networks)) };
 }
 
-/** The schema of the route holds its form. */
+/** Validated by the route's schema. */
 function readCursor(cursor: string): TimePlace {
   const [at = '', id = ''] = cursor.split('_');
   return { at: Number(at), id };
@@ -214,7 +214,7 @@ export function viewTaskDetail(task: TaskRecord): TaskDetail {
   };
 }
 
-/** The members that the claim hash is made of. */
+/** The fields from which the claim hash is computed. */
 export function claimOf(task: TaskRecord) {
   return {
     created_at: formatTimestamp(task.createdAt),
@@ -229,7 +229,7 @@ function expectedResultOf(task: TaskRecord): JsonObject | null {
   return task.expectedResult === null ? null : JSON.parse(task.expectedResult);
 }
 
-/** `network` is the anchoring one; it is not needed while there is no transaction. */
+/** `network` is the anchoring network; it is not needed before there is a transaction. */
 export function viewAnchor(
   completion: Pick<CompletionRecord, 'state' | 'proofHash' | 'attempts' | 'txHash' | 'updatedAt'>,
   network: Network | null,
@@ -245,7 +245,7 @@ export function viewAnchor(
   };
 }
 
-/** `network` is the receipt's own. */
+/** `network` is the network of the receipt. */
 export function viewVerification(
   task: TaskRecord,
   completion: CompletionRecord,

@@ -24,17 +24,16 @@ import {
 import { type Deps, requireDiskRoom } from './deps.ts';
 import { canonicalDocument, keyRevoked } from './tasks.ts';
 
-/** How long a series is where `from` is not given. */
+/** Default length of a series without `from`. */
 const usualMs = { minute: stepMs.hour, hour: stepMs.day, day: 31 * stepMs.day };
 
-/** Intervals of a series read at once; others are served in between. */
+/** Number of intervals read at once, so that other requests are served in between. */
 const READ_AT_ONCE = 25;
 
 /**
- * Stores the samples, all or none; those older than the retention are acknowledged and not stored. A sample
- * that repeats with its id and content answers the same again.
- * Throws `invalid_sample`, `payload_too_large`, `id_conflict`, and `invalid_api_key` when the key ended
- * meanwhile.
+ * Stores all samples or none. Samples older than the retention are acknowledged but not stored. Repeating a sample with
+ * its id and content returns it again. Throws `invalid_sample`, `payload_too_large`, `id_conflict`, and
+ * `invalid_api_key` if the key ended in the meantime.
  */
 export function recordSamples(
   deps: Deps,
@@ -44,13 +43,14 @@ export function recordSamples(
   const now = deps.clock.now();
   const samples = samplesOf(body);
   const placeOf = samples === body.samples ? placeInBatch : noPlace;
-  // An async function would hold what was sent until its commit, and each collection of garbage would copy it.
+  // Not an async function: that would keep the request body alive until the commit, and every garbage collection would
+  // copy it.
   return runYielding(acceptAll(samples, placeOf, now)).then((records) =>
     storeSamples(deps, robot, { records, placeOf, now }),
   );
 }
 
-/** What stands before the name of a sample's field in a message. */
+/** The prefix of a sample's field name in a message. */
 type PlaceOf = (index: number) => string;
 const placeInBatch: PlaceOf = (index) => `samples.${index}.`;
 const noPlace: PlaceOf = () => '';
@@ -89,7 +89,7 @@ function writtenReceipt(
   return new JsonText(`{"accepted":${records.length},"samples":[${samples}]}`);
 }
 
-/** One sample at top level, or those under `samples`. */
+/** The samples of a body: a single one at top level, or those under `samples`. */
 function samplesOf({ samples, ...single }: Body<'recordSamples'>): NewSample[] {
   if (samples === undefined) return [single];
   if (Object.keys(single).length > 0) {
@@ -155,8 +155,8 @@ export async function listSamples(
 }
 
 /**
- * A robot's samples by minute, hour or day, from roll-ups alone. Throws `not_found`, and `invalid_request` for
- * a range that is empty or too long.
+ * A robot's samples by minute, hour or day, read only from roll-ups. Throws `not_found`, and `invalid_request` for a
+ * range that is empty or too long.
  */
 export async function readSeries(
   deps: Deps,
@@ -181,7 +181,7 @@ export async function readSeries(
   return { resolution, from: formatTimestamp(from), to: formatTimestamp(to), points };
 }
 
-/** Whole intervals, as far as a timestamp reaches. */
+/** Extends the range to whole intervals, within the limits of timestamps. */
 function seriesRange(
   query: Query<'readTelemetry'> & { resolution: Series['resolution'] },
   now: number,
@@ -237,7 +237,7 @@ function viewSample(sample: SampleRecord): JsonText<Sample> {
   return withDocument(members, 'metrics', sample.metrics);
 }
 
-/** `fromEntries` makes a member of its own even of `__proto__`. */
+/** `fromEntries` creates an own property even for `__proto__`. */
 function viewPoint({ at, summary }: Rollup): SeriesPoint {
   const { samples, battery, states, metrics } = summary;
   return {

@@ -14,8 +14,8 @@ type AnchorView = PublicVerification['anchor'];
 type ChainAnchor = Awaited<ReturnType<Chain['readAnchor']>>;
 
 /**
- * Holds a proof hash (lower case) against the chain, read anew. Throws `not_found`, and
- * `chain_unavailable` rather than saying that something is not verified because it cannot be read.
+ * Checks a proof hash (lower case) against a fresh read of the chain. Throws `not_found`. Throws `chain_unavailable`
+ * rather than report a proof as not verified because the chain cannot be read.
  */
 export async function verifyProofHash(
   deps: Deps,
@@ -50,8 +50,8 @@ export async function verifyProofHash(
 }
 
 /**
- * What the chain holds of a transaction (hash in lower case), read anew. Throws `not_found` for one that no
- * anchorer of this service signed, so that nobody reads the whole chain through it, and `chain_unavailable`.
+ * What the chain knows of a transaction (hash in lower case), freshly read. Throws `not_found` for a transaction that
+ * this service did not sign, so that it cannot be used to read the whole chain, and `chain_unavailable`.
  */
 export async function readAnchorTransaction(
   deps: Deps,
@@ -70,7 +70,7 @@ export async function readAnchorTransaction(
   };
 }
 
-/** Without a receipt nothing is claimed that the chain could confirm. */
+/** Without a receipt there is no claim for the chain to confirm. */
 async function viewPending(deps: Deps, { txHash }: CompletionRecord): Promise<AnchorView> {
   const chainId = await anchoringChainId(deps);
   return {
@@ -136,29 +136,29 @@ const payloadChecks: ReadonlySet<AuditCheck['name']> = new Set([
   'inclusion_path',
 ]);
 
-/** Whether the calldata of the mined transaction is exactly what the stored anchor leads to. */
+/** Whether the calldata of the mined transaction is exactly what the stored anchor requires. */
 function payloadFound(checks: readonly AuditCheck[], { facts }: ChainAnchor): boolean {
   return facts.receipt !== null && isProven(checks.filter(({ name }) => payloadChecks.has(name)));
 }
 
-/** What the chain holds of a transaction; rejects with `chain_unavailable`. */
+/** Reads what the chain knows of a transaction. Rejects with `chain_unavailable`. */
 export type AnchorReader = Chain['readAnchor'];
 
 type Reading = ReturnType<AnchorReader>;
 
 interface Slot {
-  /** `startedAt` by `performance.now()`, which no change of the clock moves. */
+  /** `startedAt` is `performance.now()`, which changes of the system clock do not move. */
   running: { startedAt: number; reading: Reading };
-  /** Begins when `running` ends; shared by everyone who came after that one began. */
+  /** The read that starts when `running` ends, shared by all callers that arrived after that one started. */
   next: Reading | null;
 }
 
-/** Readings kept for callers that take an old one; the oldest go first. */
+/** Maximum number of readings kept for reuse; the oldest are dropped first. */
 const KEPT = 1000;
 
 /**
- * Reads of one transaction never run beside each other, and callers share a read only if it began
- * after they came. With `maxAgeMs` above 0 a caller also takes a read that began at most so long ago.
+ * Shares reads. Reads of one transaction never run concurrently, and a caller only gets a read that started after its
+ * call. With `maxAgeMs` above 0 a caller also accepts a read that started at most that long ago.
  */
 export function createAnchorReader(
   chain: Pick<Chain, 'readAnchor'>,

@@ -1,13 +1,13 @@
-// The moves of an attempt and of a completion, and which lease holder goes first.
+// The state machines of attempts and completions, and the precedence of lease holders.
 import { SvcError } from '../../base/svc-error.ts';
 import type { AttemptState } from '../ports/anchoring.ts';
 
 /*
- * The durable state machine of anchoring: every write that moves an attempt or a completion looks here, and
- * docs/anchoring.md prints these tables. Keys are events, then the state before; values the state after.
+ * The durable state machine of anchoring. Every write that moves an attempt or a completion uses these tables, and
+ * docs/anchoring.md prints them. Each event maps the state before to the state after.
  */
 
-/** How a completion is stored; while it is `included` it shows the state of its attempt. */
+/** The stored state of a completion. While it is `included`, readers see the state of its attempt. */
 export type StoredCompletionState = 'queued' | 'submitted' | 'included' | 'failed';
 
 export const attemptStates = [
@@ -28,9 +28,9 @@ export const completionStates = [
 
 type Moves<State extends string> = Readonly<Partial<Record<State, State>>>;
 
-/** An attempt begins as `signed`. */
+/** Moves of an attempt. It starts as `signed`. */
 export const attemptMoves = {
-  // A node's answer may come after the block, so it is harmless in every state.
+  // A node's answer may arrive after the block, so it is harmless in every state.
   broadcast: {
     signed: 'submitted',
     submitted: 'submitted',
@@ -49,12 +49,12 @@ export const attemptMoves = {
   settle: { included: 'included', finalized: 'finalized' },
   become_safe: { included: 'included' },
   finalize: { included: 'finalized' },
-  // A final block is gone: only where all providers count less than was mined.
+  // From `finalized` only if all providers report fewer transactions than were mined.
   reorganize: { included: 'reorged', finalized: 'reorged' },
   die: { signed: 'dead', submitted: 'dead', reorged: 'dead' },
 } as const satisfies Record<string, Moves<AttemptState>>;
 
-/** A completion begins as `queued`. */
+/** Moves of a completion. It starts as `queued`. */
 export const completionMoves = {
   sign: { queued: 'submitted' },
   refuse: { queued: 'failed' },
@@ -75,15 +75,15 @@ export function moveAttempt(from: AttemptState, event: AttemptEvent): AttemptSta
   throw new SvcError('illegal_transition', message);
 }
 
-/** Begins the name of a holder that has no key: it follows what is open of the account, and signs nothing. */
+/** Prefix of the name of a lease holder without a key: it follows the account's open attempts and signs nothing. */
 export const FOLLOWER = 'follower ';
 
-/** Whether a holder takes the lease of another at once: one that has the key, from one that only follows. */
+/** Whether a holder takes over the lease of another at once: one with the key, from one that only follows. */
 export function goesBefore(holder: string, other: string): boolean {
   return other.startsWith(FOLLOWER) && !holder.startsWith(FOLLOWER);
 }
 
-/** The table's move as SQL: the state it leads to, and the list of those it starts from. */
+/** A move of a completion as SQL: the target state, and the list of source states. */
 export function completionMove(event: CompletionEvent): { to: string; from: string } {
   const moves: [string, string][] = Object.entries(completionMoves[event]);
   const [to] = new Set(moves.map(([, state]) => state));

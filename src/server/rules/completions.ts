@@ -1,4 +1,4 @@
-// Decides what a completion may do: reserve credit and join the queue, or why not.
+// Decides whether a completion may reserve credit and join the queue.
 import type { FeeQuote } from '../ports/anchoring.ts';
 import type { QueueOutcome } from '../ports/completions.ts';
 import type { CompletionState, TaskRecord } from '../ports/tasks.ts';
@@ -6,19 +6,19 @@ import { reservation } from './credits.ts';
 
 interface TaskState {
   status: TaskRecord['status'];
-  /** Of its completion; null before the first. */
+  /** State of its completion; null before the first. */
   state: CompletionState | null;
 }
 
-/** What a store reads before it queues a completion. */
+/** The rows that a store reads before it queues a completion. */
 export interface CompletionSituation<Task extends TaskState> {
-  /** The robot still has the key that the call came with. */
+  /** Whether the robot still has the key of the call. */
   hasKey: boolean;
-  /** Null: the robot has no such task. */
+  /** Null: the robot does not have the task. */
   task: Task | null;
   /** Null: the account does not exist. */
   balance: { anchorQuota: number; gasCreditWei: bigint } | null;
-  /** Null: the chain was never reached. */
+  /** Null: fees were never read from the chain. */
   quote: FeeQuote | null;
 }
 
@@ -46,8 +46,8 @@ export function decideCompletion<Task extends TaskState>(
 }
 
 /**
- * Whether forgetting the task returns what its completion reserved. A verified task is paid for, even while it waits
- * to be anchored again; a signed one is charged when it is mined.
+ * Whether deleting the task releases its completion's reservation. A verified task is already charged, even while it
+ * waits to be anchored again; a signed one is charged when it is mined.
  */
 export function returnsReservation({ status, state }: TaskState): boolean {
   return status === 'claimed' && state === 'queued';

@@ -1,9 +1,9 @@
-// What a completion reserves and what it is charged.
+// Computes what a completion reserves and what it is charged.
 import type { FeeQuote } from '../ports/anchoring.ts';
 
 /**
- * What a completion reserves: the gas of a single at the highest price its first variant may pay
- * (twice the base fee, plus the tip), plus the estimated data fee. In wei.
+ * The reservation of a completion, in wei: the gas of a single at the highest price that its first variant may pay
+ * (twice the base fee, plus the tip), plus the estimated data fee.
  */
 export function reservation(quote: FeeQuote): bigint {
   return quote.singleGas * maxFeePerGas(quote) + quote.dataFeeWei;
@@ -16,7 +16,7 @@ export function maxFeePerGas(
   return 2n * quote.baseFeePerGas + quote.maxPriorityFeePerGas;
 }
 
-/** What a mined transaction cost in all, in wei. */
+/** Total cost of a mined transaction, in wei. */
 export function transactionCost(mined: {
   gasUsed: bigint;
   effectiveGasPrice: bigint;
@@ -26,8 +26,8 @@ export function transactionCost(mined: {
 }
 
 /**
- * One leaf's charge, in wei: its share of the cost, never more than was reserved. The share is integer
- * division and the first leaf bears the remainder. The operator pays what a reservation does not cover.
+ * The charge of one leaf, in wei: its share of the cost, at most its reservation. Shares are integer divisions; the
+ * first leaf also bears the remainder. The operator pays what reservations do not cover.
  */
 export function chargeOf(
   cost: bigint,

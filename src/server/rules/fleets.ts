@@ -1,4 +1,4 @@
-// Decides about the number and order of robots and fleets of an account.
+// Rules for the number and order of an account's robots and fleets.
 import { limits } from '../../protocol/limits.ts';
 
 export function hasRoomForRobot(robots: number): boolean {
@@ -10,18 +10,18 @@ export function hasRoomForFleet(fleets: number): boolean {
 }
 
 /**
- * The sort order of a new fleet: after all others. At the highest order several fleets share it; ids follow time, so
- * the newest of them is still the last.
+ * The sort order of a new fleet: after all others. At the maximum several fleets share it; ids grow with time, so the
+ * newest of them still comes last.
  *
- * @param highest - the highest of the account's fleets; null: it has none.
+ * @param highest - the highest sort order of the account's fleets; null if it has none.
  */
 export function nextSortOrder(highest: number | null): number {
   return Math.min((highest ?? -1) + 1, limits.sortOrderMax);
 }
 
 /**
- * All fleets in their new order: the wanted ones first, then the others as they were. Null where a wanted one is not
- * among them or is wanted twice.
+ * All fleets in their new order: the wanted ones first, then the others in their existing order. Null if a wanted one
+ * does not exist or appears twice.
  */
 export function reorderedFleets(
   before: readonly string[],

@@ -1,11 +1,14 @@
-// Counts the steps of anchoring.
+// Metrics of anchoring: waiting work, and the steps of a proof's way to the chain.
 
 import { Counter, Gauge, type Registry } from 'prom-client';
 import type { Clock } from '../../base/clock.ts';
 import { SvcError } from '../../base/svc-error.ts';
 import type { Store } from '../ports/store.ts';
 
-/** What waits is asked of the store when somebody reads; a store that cannot answer leaves the last word. */
+/**
+ * Gauges of waiting work, read from the store when the metrics are read. If the store fails, they keep their last
+ * values.
+ */
 export function createBacklogGauges(registry: Registry, clock: Clock) {
   const gauge = (name: string, help: string) => new Gauge({ name, help, registers: [registry] });
   const queued = gauge('svc_anchor_queue_proofs', 'Proofs that wait to be signed');
@@ -50,10 +53,10 @@ export function createBacklogGauges(registry: Registry, clock: Clock) {
   };
 }
 
-/** Counts what becomes durable on a proof's way to the chain, after it is. */
+/** Wraps a store to count the steps of a proof's anchoring, each after it is durable. */
 export function createAnchorMeters(registry: Registry): (store: Store) => Store {
   const { anchors, transactions, replacements, gas, fees } = createCounters(registry);
-  /** Unsettled leaves of the open attempts that this process has seen. */
+  /** Number of unsettled leaves of the open attempts that this process has seen. */
   const unsettled = new Map<string, number>();
   return (store) => ({
     ...store,

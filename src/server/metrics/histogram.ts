@@ -1,4 +1,4 @@
-// A histogram with labels that are looked up once.
+// A histogram that looks up labels only once.
 import type { Registry } from 'prom-client';
 
 export interface Labels {
@@ -6,11 +6,14 @@ export interface Labels {
 }
 
 export interface Histogram<L extends Labels> {
-  /** Where values with these labels are counted; keep it, for each call makes another one. */
+  /** Returns the counter for values with these labels. Keep it: every call creates a new one. */
   with(labels: L): (value: number) => void;
 }
 
-/** Of one set of labels. `counts`: how many values each bound is the least one for; the last are beyond all. */
+/**
+ * The values of one set of labels. `counts[i]`: the number of values whose lowest bound is `i`; the last element counts
+ * values above all bounds.
+ */
 interface Series {
   labels: Labels;
   counts: number[];
@@ -18,8 +21,8 @@ interface Series {
 }
 
 /**
- * A histogram of `registry` whose labels are looked up once, where prom-client's own makes a text of them for each
- * value: a thirtieth of the time of a claim.
+ * A histogram of `registry` that looks up labels once. prom-client's own builds a text from the labels for each value,
+ * which takes a thirtieth of the time of a claim.
  */
 export function histogram<L extends Labels>(
   registry: Registry,
@@ -33,7 +36,7 @@ export function histogram<L extends Labels>(
     aggregator: 'sum',
     values: all.flatMap((series) => valuesOf(name, bounds, series)),
   });
-  // What a registry asks of a metric; its type names the classes of prom-client alone.
+  // A registry only needs these members; its type allows only prom-client's own classes.
   const metric = { name, get } as unknown as Parameters<Registry['registerMetric']>[0];
   registry.registerMetric(metric);
   return {

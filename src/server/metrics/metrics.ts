@@ -1,5 +1,4 @@
-// Everything that `/metrics` reports.
-
+// The metrics of the server, as reported by `/metrics`.
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import type { Clock } from '../../base/clock.ts';
 import type { ProviderAsked, ProviderStatus } from '../../chain/provider.ts';
@@ -9,7 +8,7 @@ import { createAnchorMeters, createBacklogGauges } from './anchoring.ts';
 import { histogram } from './histogram.ts';
 
 export interface ServerMetrics {
-  /** After each answer; `route` is null where the request met no row of the table. */
+  /** Call after each response. `route` is null if no route matched. */
   onAnswered(answered: {
     route: RouteName | null;
     method: string;
@@ -18,13 +17,13 @@ export interface ServerMetrics {
   }): void;
   onAsked(asked: ProviderAsked): void;
   onCommit(commit: { writes: number; seconds: number }): void;
-  /** After each try to make partitions of telemetry ahead; null where it succeeded. */
-  onPartitions(fault: unknown): void;
-  /** The same store, each call timed and each step of an anchor counted. */
+  /** Call after each attempt to create telemetry partitions ahead of time; null if it succeeded. */
+  onPartitions(error: unknown): void;
+  /** Wraps a store: times each call and counts the steps of anchoring. */
   observe(store: Store): Store;
-  /** Shows how each RPC provider does whenever somebody reads. */
+  /** Reports the health of each RPC provider at every read. */
   watch(providers: () => readonly ProviderStatus[]): void;
-  /** In the text format of Prometheus. */
+  /** Returns the metrics in the text format of Prometheus. */
   read(): Promise<{ contentType: string; text: string }>;
 }
 
@@ -32,11 +31,11 @@ const SECONDS = [
   0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30,
 ];
 
-/** What one server tells of itself, in a registry of its own. No label holds an id. */
+/** Creates the metrics of one server, in a registry of its own. No label contains an id. */
 export function createMetrics(clock: Clock): ServerMetrics {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
-  const { answers, refusals, asks, faults, commits, writes, calls, unpartitioned } =
+  const { answers, refusals, asks, rpcErrors, commits, writes, calls, unpartitioned } =
     createMeters(registry);
   const countSteps = createAnchorMeters(registry);
   const readGauges = createBacklogGauges(registry, clock);
@@ -50,14 +49,14 @@ export function createMetrics(clock: Clock): ServerMetrics {
     },
     onAsked({ calls: asked, seconds, provider, error }) {
       for (const { method, outcome } of asked) asks.observe({ provider, method, outcome }, seconds);
-      if (error !== null) faults.inc({ provider });
+      if (error !== null) rpcErrors.inc({ provider });
     },
     onCommit({ writes: size, seconds }) {
       writes.observe(size);
       commits.observe(seconds);
     },
-    onPartitions(fault) {
-      unpartitioned.set(fault === null ? 0 : 1);
+    onPartitions(error) {
+      unpartitioned.set(error === null ? 0 : 1);
     },
     observe(store) {
       observed = countSteps(timed(store, (method) => calls.with({ method })));
@@ -91,7 +90,7 @@ function createMeters(registry: Registry) {
       buckets: SECONDS,
       registers,
     }),
-    faults: new Counter({
+    rpcErrors: new Counter({
       name: 'svc_rpc_errors_total',
       help: 'JSON-RPC requests without a usable answer, by provider, since the start',
       labelNames: ['provider'],
@@ -147,7 +146,7 @@ function createProviderGauges(registry: Registry) {
     'svc_rpc_provider_healthy',
     '1 while the RPC provider answers and is of the expected chain, else 0',
   );
-  const score = gauge('svc_rpc_provider_score', '0 to 1, by latency and recent faults');
+  const score = gauge('svc_rpc_provider_score', '0 to 1, by latency and recent errors');
   return (statuses: readonly ProviderStatus[]): void => {
     for (const status of statuses) {
       healthy.set({ provider: status.label }, status.state === 'healthy' ? 1 : 0);
@@ -156,7 +155,7 @@ function createProviderGauges(registry: Registry) {
   };
 }
 
-/** Waits that last as long as somebody likes, and what asks nothing of it, say nothing about the database. */
+/** Methods that are not timed: their duration depends on callers, or they do not use the database. */
 const untimed = /^(waitFor|(close|hasRoom)$)/;
 
 function timed(store: Store, timesOf: (method: string) => (seconds: number) => void): Store {

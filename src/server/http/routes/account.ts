@@ -1,4 +1,4 @@
-// Sign-in, sessions and the account.
+// Handlers for sign-in, sessions and the account.
 import { listLedger, readAccount } from '../../core/account.ts';
 import type { Deps } from '../../core/deps.ts';
 import {

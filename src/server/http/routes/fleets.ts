@@ -1,4 +1,4 @@
-// Fleets.
+// Handlers for fleets.
 import type { Deps } from '../../core/deps.ts';
 import {
   createFleet,

@@ -1,4 +1,4 @@
-// `GET /metrics`.
+// Serves `GET /metrics`.
 import { createHash, timingSafeEqual } from 'node:crypto';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { isLoopback } from '../../../base/loopback.ts';
@@ -6,12 +6,12 @@ import { wireError } from '../../ports/errors.ts';
 import { bearerKey } from '../server/credentials.ts';
 
 export interface Metrics {
-  /** Asked of everyone as a Bearer key; without one, only peers on loopback may read. */
+  /** The Bearer token that every reader must send; without one, only peers on loopback may read. */
   token: string | null;
   read(): Promise<{ contentType: string; text: string }>;
 }
 
-/** `/metrics`, for those who may read it; for anyone else there is no such endpoint. */
+/** Serves `/metrics` to authorized readers. Anyone else gets the error of an unknown endpoint. */
 export async function metricsPage(scope: FastifyInstance, metrics: Metrics): Promise<void> {
   scope.get('/metrics', { config: { page: 'text' } }, async (request, reply) => {
     if (!mayRead(request, metrics.token))
@@ -23,7 +23,7 @@ export async function metricsPage(scope: FastifyInstance, metrics: Metrics): Pro
 
 function mayRead(request: FastifyRequest, token: string | null): boolean {
   if (token !== null) return sameSecret(bearerKey(request) ?? '', token);
-  // A proxy on this machine, or a browser that was led here by a name, speaks for somebody else.
+  // A local proxy, or a browser sent here by a DNS name, acts for someone else: refuse both.
   const proxied = Object.keys(request.headers).some((name) =>
     /^(via|forwarded|x-real-ip|x-forwarded-.*)$/.test(name),
   );

@@ -1,4 +1,4 @@
-// Pages for people: dashboard, API reference, CLI sign-in.
+// Serves the pages: dashboard, API reference, CLI sign-in.
 import { randomBytes } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
@@ -10,7 +10,7 @@ import { allowStyles } from '../server/security-headers.ts';
 
 const folder = path.join(packageFolder, 'dist/dashboard');
 
-/** Paths of the dashboard's own pages; one document answers them all. */
+/** Paths of the dashboard's pages; one document serves them all. */
 const dashboardPaths = [
   '/',
   '/sign-in',
@@ -26,21 +26,21 @@ const dashboardPaths = [
   '/tx/:txHash',
 ] as const;
 
-/** The dashboard, as it was built: one document, and files whose names change with their content. */
+/** Serves the built dashboard: one document, and files whose names change with their content. */
 export async function dashboardPages(scope: FastifyInstance): Promise<void> {
   const options = { config: { page: 'html' as const } };
   await scope.register(files, {
     root: folder,
     serve: false,
     cacheControl: false,
-    // The build writes a .gz beside each script and style.
+    // The build writes a .gz file for each script and style.
     preCompressed: true,
   });
   for (const page of dashboardPaths) {
     scope.get(page, options, async (request, reply) => {
       const { proofHash } = request.params as { proofHash?: string };
       const document = await readFile(path.join(folder, 'index.html'), 'utf8');
-      // The component library writes some style elements at run time; only those with the nonce count.
+      // The component library adds style elements at run time; only those with the nonce are applied.
       const nonce = randomBytes(16).toString('hex');
       allowStyles(reply, nonce);
       return reply.type('text/html; charset=utf-8').send(documentFor(document, nonce, proofHash));
@@ -58,7 +58,7 @@ export async function dashboardPages(scope: FastifyInstance): Promise<void> {
   }
 }
 
-/** A link to a proof is shared, so that its title is there before any script runs. */
+/** Prepares the document. Links to proofs are shared, so the title of a proof is set without running scripts. */
 function documentFor(document: string, nonce: string, proofHash: string | undefined): string {
   const nonced = document.replace(
     '<meta name="csp-nonce" content="">',
@@ -88,7 +88,7 @@ const page = `<!doctype html>
 </html>
 `;
 
-// Without a null validator the viewer would ask one on the web.
+// Without `validatorUrl: null` the viewer would contact a validator on the web.
 const start = `SwaggerUIBundle({
   url: '/openapi.json',
   dom_id: '#viewer',
@@ -97,7 +97,7 @@ const start = `SwaggerUIBundle({
 });
 `;
 
-/** `/docs`: the OpenAPI document for people, by a viewer that is served from here. */
+/** Serves `/docs`: the OpenAPI document in a viewer that is served from here. */
 export async function docsPage(scope: FastifyInstance): Promise<void> {
   const options = { config: { page: 'html' as const } };
   await scope.register(files, { root: viewer, serve: false });
@@ -114,7 +114,7 @@ export async function docsPage(scope: FastifyInstance): Promise<void> {
 
 const loginFolder = path.join(packageFolder, 'dist/dashboard/cli-login');
 
-/** `/cli-login`: where a wallet hands a session to the command line. */
+/** Serves `/cli-login`, where a wallet opens a session for the CLI. */
 export async function cliLoginPage(scope: FastifyInstance): Promise<void> {
   const options = { config: { page: 'html' as const } };
   await scope.register(files, { root: loginFolder, serve: false, cacheControl: false });

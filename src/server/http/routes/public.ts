@@ -1,4 +1,4 @@
-// What anyone may read: verification, the chain, health and the OpenAPI document.
+// Handlers for public reads: verification, the chain, health and the OpenAPI document.
 import { packageVersion } from '../../../base/version.ts';
 import type { Hex } from '../../../proof/bytes.ts';
 import { type OpenApiDocument, openApiDocument } from '../../../protocol/openapi/document.ts';
@@ -14,7 +14,7 @@ import type { Handlers } from '../server/call.ts';
 
 export function publicHandlers(deps: Deps) {
   const readAnchor = createAnchorReader(deps.chain, () => deps.settings.verifyMaxAgeMs);
-  // Takes too long for a request, and takes less memory as text than as objects.
+  // Built once, because that takes too long for a request. As text it needs less memory than as objects.
   const document = new JsonText<OpenApiDocument>(JSON.stringify(openApiDocument(packageVersion())));
   return {
     async verifyProofHash({ params, query }) {

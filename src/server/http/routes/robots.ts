@@ -1,4 +1,4 @@
-// Robots: an owner's, and a robot's own record.
+// Handlers for robots: an account's robots, and a robot's own record.
 import type { Deps } from '../../core/deps.ts';
 import {
   assignRobots,

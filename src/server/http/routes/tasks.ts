@@ -1,4 +1,4 @@
-// Tasks, completions and evidence.
+// Handlers for tasks, completions and evidence.
 import type { Proof } from '../../../proof/json-value.ts';
 import { completeTask } from '../../core/completions.ts';
 import type { Deps } from '../../core/deps.ts';

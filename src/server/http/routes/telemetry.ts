@@ -1,4 +1,4 @@
-// Telemetry, events and statistics.
+// Handlers for telemetry, events and statistics.
 import { FairQueue } from '../../../base/fair-queue.ts';
 import type { Deps } from '../../core/deps.ts';
 import { createEvent, listEvents } from '../../core/events.ts';
@@ -7,7 +7,7 @@ import { listSamples, readSeries, recordSamples } from '../../core/telemetry.ts'
 import { wireError } from '../../ports/errors.ts';
 import type { Handlers } from '../server/call.ts';
 
-/** Series that are read at the same time, one for each account, and those of an account that may wait. */
+/** How many series are read at once, one per account, and how many calls of an account may wait. */
 const SERIES = {
   atOnce: 4,
   waiting: { ofOne: 32, inAll: Number.POSITIVE_INFINITY },

@@ -43,18 +43,18 @@ import { addSecurityHeaders } from './security-headers.ts';
 
 export interface AppDeps extends Deps {
   logger: FastifyBaseLogger;
-  /** `arrivalTimeouts` where not given. */
+  /** Defaults to `arrivalTimeouts`. */
   timeouts?: ArrivalTimeouts;
-  /** Addresses and CIDR ranges of the proxies that are believed whom they speak for. */
+  /** Trusted proxies (`X-Forwarded-For`), as addresses and CIDR ranges. */
   trustedProxies?: readonly string[];
-  /** Without it there is no `/metrics`. */
+  /** If undefined, there is no `/metrics`. */
   metrics?: Metrics;
-  /** Called after each answer; `seconds` from the request's head to the answer's end. */
+  /** Called after each response. `seconds` is the time from the request's head to the end of the response. */
   onAnswered?: (answered: Answered) => void;
 }
 
 export interface Answered {
-  /** Null where the request met no row of the table. */
+  /** Null if no route matched the request. */
   route: RouteName | null;
   method: string;
   status: number;
@@ -62,8 +62,8 @@ export interface Answered {
 }
 
 /**
- * The HTTP half: every route of the table, each in the scope of its access, where the scope's hook
- * authenticates. Not listening yet; `close()` waits for the requests under way.
+ * Builds the HTTP application. Every route is registered in the scope of its access kind, whose hook authenticates. The
+ * application does not listen yet. `close()` waits for the requests in progress.
  */
 export function buildApp(deps: AppDeps): FastifyInstance {
   const answers = new InFlightRequests();
@@ -73,12 +73,12 @@ export function buildApp(deps: AppDeps): FastifyInstance {
   addSecurityHeaders(app, deps.settings.baseUrl.startsWith('https:'));
   const admit = createAdmission(deps);
   const admitBody = createBodyBudget();
-  // What waits for nothing is no async function: a busy server would make a promise for each hook of each request.
+  // Hooks that wait for nothing are not async: on a busy server each would create a promise per request.
   app.addHook('onRequest', (request, reply, done) => {
     admit(request, reply);
     done();
   });
-  // For files that a route does not find; an unknown route meets the hook above first.
+  // For missing files of a file route. An unknown route is rejected by the hook above first.
   app.setNotFoundHandler(() => {
     throw wireError('not_found', 'There is no such file.');
   });
@@ -143,7 +143,7 @@ function createFastify(
     bodyLimit: limits.smallBodyBytes,
     exposeHeadRoutes: false,
     return503OnClosing: false,
-    // The header limit bounds a path; a long hash gets its own error.
+    // The header limit bounds the path; a hash that is too long gets its own error.
     routerOptions: { maxParamLength: 100_000 },
     ajv: { customOptions: ajvOptions },
     frameworkErrors: answerError,
@@ -155,14 +155,14 @@ function createFastify(
   return app;
 }
 
-/** The caller's id for the request if it is fit to be logged, else a new one. */
+/** The request id given by the caller, if it is safe to log, otherwise a new one. */
 function requestId({ headers }: Pick<IncomingMessage, 'headers'>): string {
   const given = headers['x-request-id'];
   return typeof given === 'string' && /^[\w.-]{1,64}$/.test(given) ? given : randomUUID();
 }
 
 function namesOf(access: Access): RouteName[] {
-  const names = Object.keys(routes) as RouteName[]; // Object.keys forgets the literal names.
+  const names = Object.keys(routes) as RouteName[]; // Object.keys loses the literal types.
   return names.filter((name) => routes[name].access === access);
 }
 
@@ -193,18 +193,18 @@ function registerRoute<Name extends RouteName>(
   });
 }
 
-/** The request lets go of its body: it belongs to the handler, which may need it no more long before it answers. */
+/** Moves the body from the request to the handler, so that it can be freed long before the handler responds. */
 function takeCall<Name extends RouteName>(
   request: FastifyRequest,
   reply: FastifyReply,
 ): Call<Name> {
   const { caller, params, query, body } = request;
   request.body = undefined;
-  // The route's schemas and the hook of its scope hold these types.
+  // The route's schemas and its scope's hook guarantee these types.
   return { caller, params, query, body, request, reply } as Call<Name>;
 }
 
-/** One handler for each route of the table: from the wire to the use case and back. */
+/** One handler for each route of the table; each calls a use case. */
 function createHandlers(deps: Deps): Handlers {
   return {
     ...accountHandlers(deps),

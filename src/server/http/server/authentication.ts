@@ -13,7 +13,7 @@ type Authenticate<Kind extends Access> = (
   reply: FastifyReply,
 ) => Promise<Callers[Kind]>;
 
-/** Who calls, by kind of access. Counts the call where its route is metered; nothing is read of a body. */
+/** Authenticators by kind of access. They count the call if its route is metered, and never read the body. */
 export function createAuthenticators(deps: Deps): { [Kind in Access]: Authenticate<Kind> } {
   const robot: Authenticate<'robot'> = async (request, reply) => {
     const apiKey = bearerKey(request);

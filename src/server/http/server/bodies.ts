@@ -16,47 +16,48 @@ import type { Route } from '../../../protocol/route.ts';
 import { wireError } from '../../ports/errors.ts';
 import { abortOnDisconnect } from './in-flight.ts';
 
-/** A document in the body may nest as deep as a proof; the body around it is one level more. */
+/** A document in the body may nest as deep as a proof; the surrounding body adds one level. */
 const MAX_DEPTH = limits.documentDepth + 1;
 
-/** The body itself and its members beside the document, and room for more, which the schema refuses. */
+/** The body, its members other than the document, and room for more, which the schema then rejects. */
 const VALUES_AROUND_DOCUMENT = 100;
 
-/** A larger body takes milliseconds to read and check. Bytes. */
+/** Bytes above which a body is large: it takes milliseconds to parse and validate. */
 export const LARGE = 32 * 1024;
 
 export const MIB = 1024 * 1024;
 
-/** Large bodies that may wait, of one account and of all, in bytes. */
+/** Maximum size of large bodies waiting to be parsed, per account and in total, in bytes. */
 const LARGE_WAITING = { ofOne: 32 * MIB, inAll: 64 * MIB };
 
 /**
- * Reads bodies; large ones one by one, the accounts by turns, and others are served in between. A small one is read at
- * once, without a promise.
+ * Parses bodies. Large ones are parsed one at a time, with the accounts in turn, and with pauses for other requests.
+ * Small ones are parsed at once, without a promise.
  */
 export function createBodyParser(): (
   request: FastifyRequest,
   bytes: Buffer,
   done: (error: Error | null, body?: unknown) => void,
 ) => void {
-  const turns = new FairQueue({
+  const queue = new FairQueue({
     atOnce: 1,
     waiting: LARGE_WAITING,
     refusal: () => wireError('overloaded', 'Too many large bodies wait already; nothing was done.'),
   });
 
   async function parseLarge(request: FastifyRequest, bytes: Buffer): Promise<unknown> {
-    // Whoever went takes no room from those who wait.
-    const gone = new AbortController();
-    const leave = () => gone.abort(wireError('invalid_request', 'The connection was closed.'));
-    const end = await abortOnDisconnect(request.raw.socket, leave, () =>
-      turns.take(accountOf(request), { size: bytes.length, signal: gone.signal }),
+    // A disconnected caller must not occupy space in the queue.
+    const disconnected = new AbortController();
+    const abort = () =>
+      disconnected.abort(wireError('invalid_request', 'The connection was closed.'));
+    const end = await abortOnDisconnect(request.raw.socket, abort, () =>
+      queue.take(accountOf(request), { size: bytes.length, signal: disconnected.signal }),
     );
     const startedAt = performance.now();
     try {
       return await runYielding(readBody(request, bytes));
     } finally {
-      // What follows the reading, up to the first wait, belongs to the turn; then others get twice as long.
+      // The turn also covers the synchronous work after parsing. Then other requests get twice as long.
       setImmediate(() => setTimeout(end, 2 * (performance.now() - startedAt)));
     }
   }
@@ -70,22 +71,22 @@ export function createBodyParser(): (
     try {
       body = atOnce(readBody(request, bytes));
     } catch (error) {
-      done(error as Error); // Nothing else is thrown.
+      done(error as Error); // Only Errors are thrown.
       return;
     }
     done(null, body);
   };
 }
 
-/** Empty for a caller without one. */
+/** The account of the caller; empty if there is none. */
 export function accountOf({ caller }: FastifyRequest): string {
   return caller && 'wallet' in caller ? caller.wallet : '';
 }
 
 /**
- * The JSON value of a body, nothing replaced and nothing dropped; undefined when the body is empty.
- * Throws `unsupported_media_type`, `invalid_json`, or, for JSON that would change silently, the code
- * of the field where the fault lies.
+ * Parses a body as JSON; no value is replaced or dropped. Undefined if the body is empty. Throws
+ * `unsupported_media_type`, `invalid_json`, or, for JSON that parsing would change silently, the error code of the
+ * field with the problem.
  */
 function* readBody(
   request: FastifyRequest,
@@ -103,7 +104,7 @@ function* readBody(
   }
 }
 
-/** Without a document the size of the body is bound enough. */
+/** Without a document, the size limit of the body bounds the number of values well enough. */
 function parseLimits(route: Route | undefined): StrictJsonOptions {
   const { document, maxValues } = route ?? {};
   if (maxValues !== undefined) return { maxDepth: MAX_DEPTH, maxValues };
@@ -112,7 +113,7 @@ function parseLimits(route: Route | undefined): StrictJsonOptions {
   return { maxDepth: MAX_DEPTH, maxValues: mostValuesIn(document.maxBytes) + around };
 }
 
-/** Nothing is unpacked here; bytes that are packed would only look like broken JSON. */
+/** Rejects compressed bodies: they are not decompressed, and would look like broken JSON. */
 export function requireIdentity({ headers }: FastifyRequest): void {
   const encoding = headers['content-encoding'];
   if (encoding !== undefined && !/^ *identity *$/i.test(encoding)) {
@@ -120,7 +121,7 @@ export function requireIdentity({ headers }: FastifyRequest): void {
   }
 }
 
-/** Routes with a body need one; the others take none, or an empty object. */
+/** Requires a body on routes that have one; the others accept none, or an empty object. */
 export function requireBody(request: FastifyRequest): void {
   const { body } = request;
   const absent = body === undefined;
@@ -150,12 +151,12 @@ function isEmptyObject(value: unknown): boolean {
   );
 }
 
-/** Large bodies that may be on their way, of one account and of all, in bytes. */
+/** Maximum size of large bodies being received, per account and in total, in bytes. */
 const ARRIVING = { ofOne: 32 * MIB, inAll: 256 * MIB };
 
 /**
- * Refuses a large body, before anything of it is read, where too much is on its way: what has arrived of a body
- * stands in memory until the rest has, which a slow sender puts off for as long as it may.
+ * Refuses a large body before reading any of it, if too much is being received already. A partly received body stays in
+ * memory, and a slow sender can delay the rest up to the time-out.
  */
 export function createBodyBudget(): (request: FastifyRequest) => void {
   const arriving = new Map<string, number>();
@@ -177,17 +178,17 @@ export function createBodyBudget(): (request: FastifyRequest) => void {
     }
     add(account, bytes);
     let isArriving = true;
-    const leave = () => {
+    const release = () => {
       if (isArriving) add(account, -bytes);
       isArriving = false;
     };
-    request.raw.once('end', leave);
-    // Without the rest.
-    request.raw.once('close', leave);
+    request.raw.once('end', release);
+    // If the connection closes before the end of the body.
+    request.raw.once('close', release);
   };
 }
 
-/** Of the request's body that are ever read; one without an announced length may have as many as its route takes. */
+/** The maximum number of bytes that are read of a body. Without an announced length that is the limit of its route. */
 function mostBytes({ headers, routeOptions: { bodyLimit } }: FastifyRequest): number {
   if (headers['transfer-encoding'] !== undefined) return bodyLimit;
   const announced = Number(headers['content-length'] ?? 0);

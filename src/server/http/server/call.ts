@@ -7,7 +7,7 @@ import type { RobotCaller } from '../../ports/robots.ts';
 import type { SessionRecord } from '../../ports/sign-in.ts';
 import type { Viewer } from '../../ports/tasks.ts';
 
-/** What each kind of access lets a handler know about who calls. */
+/** What a handler knows about the caller, by kind of access. */
 export interface Callers {
   public: undefined;
   robot: RobotCaller;
@@ -31,22 +31,22 @@ export type Handlers = {
   [Name in RouteName]: (call: Call<Name>) => Promise<Answer<Name> | Written<Answer<Name>>>;
 };
 
-/** The same answer with its body written already. */
+/** The same answer with a body that is already serialized. */
 type Written<Given> = Given extends { status: infer Status; body: infer Value }
   ? { status: Status; body: JsonText<Value> }
   : never;
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** The row of the routes table; absent where no route was found. */
+    /** The entry in the routes table; undefined if no route matched. */
     route?: Route;
-    /** Name of the row. */
+    /** Name of the entry. */
     name?: RouteName;
-    /** Not of the table, and not of the interface: a page for people or machines of the operator. */
+    /** A page outside the table, for people or for the operator's machines. */
     page?: 'html' | 'text';
   }
   interface FastifyRequest {
-    /** Set by the hook of the scope that the route is in. */
+    /** Set by the hook of the route's scope. */
     caller: Callers[Access] | null;
   }
 }

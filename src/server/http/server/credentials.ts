@@ -3,7 +3,7 @@ import type { CookieSerializeOptions } from '@fastify/cookie';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { limits } from '../../../protocol/limits.ts';
 
-/** What is sent as a Bearer key, well-formed or not; null without one. */
+/** The Bearer token of a request, well-formed or not; null if there is none. */
 export function bearerKey(request: FastifyRequest): string | null {
   return /^bearer +(\S.*)$/i.exec(request.headers.authorization ?? '')?.[1] ?? null;
 }
@@ -11,7 +11,7 @@ export function bearerKey(request: FastifyRequest): string | null {
 const SESSION = 'svc_session';
 const CHALLENGE = 'svc_challenge';
 
-/** Writes the two cookies of the service; `secure` where it is reached over https. */
+/** Sets and clears the two cookies of the service. `secure`: whether the service is reached over https. */
 export function createCookies(secure: () => boolean) {
   const common = (): CookieSerializeOptions => ({
     httpOnly: true,

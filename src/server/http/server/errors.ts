@@ -1,4 +1,4 @@
-// Turns an error into an answer of the error table.
+// Turns errors into responses of the error table, and logs unexpected ones.
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { SvcError } from '../../../base/svc-error.ts';
 import { type ErrorCode, errors, isErrorCode } from '../../../protocol/errors.ts';
@@ -7,7 +7,7 @@ import { type AjvError, schemaError } from '../../../protocol/schema-error.ts';
 import { wireError } from '../../ports/errors.ts';
 import { openRouteOf, putCommonHeaders } from './rate-limits.ts';
 
-/** Seconds for `Retry-After` where the error does not know better. */
+/** Default seconds for `Retry-After`, if the error has no value of its own. */
 const retryAfter: Partial<Record<ErrorCode, number>> = {
   rate_limited: 1,
   anchor_queued: 5,
@@ -16,7 +16,7 @@ const retryAfter: Partial<Record<ErrorCode, number>> = {
   storage_unavailable: 5,
 };
 
-/** Fastify's own errors, by what they mean on the wire. */
+/** Fastify's own errors, as errors of the table. */
 const frameworkErrors: Readonly<Record<string, [ErrorCode, string]>> = {
   FST_ERR_CTP_INVALID_MEDIA_TYPE: [
     'unsupported_media_type',
@@ -30,7 +30,7 @@ const frameworkErrors: Readonly<Record<string, [ErrorCode, string]>> = {
   ECONNRESET: ['invalid_request', 'The body ended before it was complete.'],
 };
 
-/** The one place where an error becomes an answer, and where it is logged. */
+/** Sends the response for an error. This is the only place that does so, and that logs it. */
 export function answerError(error: unknown, request: FastifyRequest, reply: FastifyReply): void {
   const known = knownError(error, request);
   if (known === null) request.log.error({ err: error }, 'unexpected error');
@@ -56,14 +56,14 @@ export function errorBody({ code, message, details }: SvcError): Record<string, 
   return { error: code, message, ...details };
 }
 
-/** In one line, without a stack: while the database is away, every request logs it. */
+/** The reason in one line, without a stack: while the database is down, every request logs it. */
 function reasonOf({ message, cause }: SvcError): string {
   if (!(cause instanceof Error)) return message;
-  // node-postgres leaves the message empty where several addresses were tried.
+  // node-postgres leaves the message empty if it tried several addresses.
   return `${message} ${cause.message || (cause as NodeJS.ErrnoException).code}`;
 }
 
-/** Null for a bug: its text stays here. */
+/** The error for the caller; null for a bug, whose text must not leave the process. */
 function knownError(error: unknown, request: FastifyRequest): SvcError<ErrorCode> | null {
   if (error instanceof SvcError) return isWireError(error) ? error : null;
   if (typeof error !== 'object' || error === null) return null;
@@ -86,7 +86,7 @@ function knownError(error: unknown, request: FastifyRequest): SvcError<ErrorCode
   return wireCode && message ? wireError(wireCode, message) : null;
 }
 
-/** The code of the path's parameter, where it is known that only that can be at fault. */
+/** An undecodable path gets the code of the route's only path parameter, if it has one. */
 function badUrl(route: Route | undefined): SvcError<ErrorCode> {
   const [code = 'invalid_request'] = Object.values(route?.fieldErrors ?? {});
   return wireError(code, 'The path is not valid percent-encoded UTF-8.');

@@ -1,28 +1,31 @@
-// Requests whose answers are not written yet, and requests that wait.
+// Tracks requests in flight: their pending responses, and when to abort them.
 import { setMaxListeners } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 
-/** Requests of one connection that may wait for their answers at once. */
+/** Maximum number of requests of one connection that may wait for their responses. */
 export const MOST_DUE = 32;
 
-/** Node's own listeners of a connection, beside those of waiting requests. */
+/** Node's own listeners on a connection, in addition to those of waiting requests. */
 const LISTENERS_OF_NODE = 16;
 
 interface Connection {
   /**
-   * Counted, not collected: a Set that is added to and deleted from leaves its tables to the garbage, and V8 has each
-   * hold the next, so that every request would stay until the whole heap is collected.
+   * A count and not a Set: adding to and deleting from a Set leaves its tables to the garbage collector, and V8 keeps
+   * each reachable from the next, so that every request would stay in memory until the whole heap is collected.
    */
   due: number;
   newest: ServerResponse;
 }
 
-/** Which answers each connection still waits for. */
+/** The pending responses of each connection. */
 export class InFlightRequests {
   readonly #connections = new Map<Socket, Connection>();
 
-  /** Notes a request; false, and the connection is destroyed, when it is one too many or came after that. */
+  /**
+   * Registers a request. Returns false and destroys the connection if the request exceeds the limit, or arrived after
+   * one that did.
+   */
   admit(request: IncomingMessage, response: ServerResponse): boolean {
     const { socket } = request;
     const connection = this.#connections.get(socket) ?? this.#open(socket, response);
@@ -38,15 +41,12 @@ export class InFlightRequests {
     return true;
   }
 
-  /** Whether the connection waits for an answer that is not written to it yet. */
+  /** Whether the connection waits for a response of which nothing is written yet. */
   isAwaited(socket: Socket): boolean {
     return (this.#connections.get(socket)?.due ?? 0) > 0 && socket.writableLength === 0;
   }
 
-  /**
-   * Ends connections, those with most in memory first, until what their clients have not taken of their answers is
-   * at most `bytes`.
-   */
+  /** Destroys connections, those with the most unread bytes first, until at most `bytes` of responses are unread. */
   boundUnread(bytes: number): void {
     let unread = 0;
     for (const { writableLength } of this.#connections.keys()) unread += writableLength;
@@ -66,36 +66,36 @@ export class InFlightRequests {
   }
 
   /**
-   * Whether bytes written to the connection now are taken for the answer to what is arriving on it: no
-   * earlier request waits, and what is arriving has no answer yet.
+   * Whether bytes written now are read as the response to the request that is arriving: no earlier request waits, and
+   * the arriving one has no response yet.
    */
   mayInterject(socket: Socket): boolean {
     const connection = this.#connections.get(socket);
     if (connection === undefined) return true;
     const { due, newest } = connection;
     if (due === 0) return newest.req.complete;
-    // Answers go out in their order: the only one that is due is the newest.
+    // Responses are sent in order: the only pending one belongs to the newest request.
     return due === 1 && !newest.req.complete && !newest.headersSent;
   }
 
   #open(socket: Socket, newest: ServerResponse): Connection {
     const connection = { due: 0, newest };
-    // A destroyed connection never closes again, and must not stay here.
+    // A destroyed connection emits no further 'close' event, so it must not be kept.
     if (socket.destroyed) return connection;
     this.#connections.set(socket, connection);
     setMaxListeners(MOST_DUE + LISTENERS_OF_NODE, socket);
-    // An answer in the queue behind another gets no 'close' of its own.
+    // A response queued behind another gets no 'close' event of its own.
     socket.once('close', () => this.#connections.delete(socket));
     return connection;
   }
 }
 
-/** Runs `work` with a controller that aborts when the caller is gone or the server shuts down. */
+/** Runs `work` with a controller that aborts when the caller disconnects or the server shuts down. */
 export type Wait = <T>(socket: Socket, work: (enough: AbortController) => Promise<T>) => Promise<T>;
 
 /**
- * One listener of the server's signal for all waits: a signal's listeners are walked at each one that is added, and
- * thousands of requests may wait.
+ * Uses one listener on the server's signal for all waiting requests: adding a listener to a signal takes time
+ * proportional to its listeners, and thousands of requests may wait.
  */
 export function createRequestAborts(stopping: AbortSignal): Wait {
   const waiting = new Set<AbortController>();
@@ -104,29 +104,29 @@ export function createRequestAborts(stopping: AbortSignal): Wait {
   });
   return async (socket, work) => {
     const enough = new AbortController();
-    const leave = () => enough.abort();
+    const abort = () => enough.abort();
     waiting.add(enough);
-    if (stopping.aborted) leave();
+    if (stopping.aborted) abort();
     try {
-      return await abortOnDisconnect(socket, leave, () => work(enough));
+      return await abortOnDisconnect(socket, abort, () => work(enough));
     } finally {
       waiting.delete(enough);
     }
   };
 }
 
-/** Runs `work`, and calls `leave` when the connection closes before it has ended, at once where it is closed already. */
+/** Runs `work`, and calls `abort` if the connection closes before `work` ends, or at once if it is already closed. */
 export async function abortOnDisconnect<T>(
   socket: Socket,
-  leave: () => void,
+  abort: () => void,
   work: () => Promise<T>,
 ): Promise<T> {
-  // Not the response's 'close': one in the queue behind another would not get it.
-  socket.once('close', leave);
-  if (socket.destroyed) leave();
+  // Not the response's 'close': a response queued behind another would not get it.
+  socket.once('close', abort);
+  if (socket.destroyed) abort();
   try {
     return await work();
   } finally {
-    socket.off('close', leave);
+    socket.off('close', abort);
   }
 }

@@ -1,8 +1,9 @@
-// Writes a long answer in pieces.
+// Serializes long responses in pieces.
 const PIECE_LENGTH = 16 * 1024;
 
 /**
- * The JSON text of a body in pieces, the items of its arrays one by one, so that none takes long to make.
+ * Serializes a body to JSON in pieces of about 16 KiB. Array items are serialized one by one, so that no step takes
+ * long.
  */
 export function* jsonPieces(body: object): Generator<string> {
   let piece = '';

@@ -1,4 +1,4 @@
-// The listening socket: time-outs, malformed requests, shutdown.
+// The HTTP server: time-outs, malformed requests, shutdown.
 import { randomUUID } from 'node:crypto';
 import { createServer, type RequestListener, type Server, STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
@@ -10,15 +10,15 @@ import { wireError } from '../../ports/errors.ts';
 import { errorBody } from './errors.ts';
 import type { InFlightRequests } from './in-flight.ts';
 
-/** Milliseconds. The time that an answer takes does not count. */
+/** Time-outs in milliseconds. They do not include the time to produce a response. */
 export interface ArrivalTimeouts {
   /** From the first byte, or from the connection, to the end of the headers. */
   headersMs: number;
-  /** To the end of the body. */
+  /** From the same start to the end of the body. */
   requestMs: number;
-  /** Without a byte of an answer being taken. */
+  /** Without any byte of a response being read by the client. */
   unreadMs: number;
-  /** How often connections are looked at. */
+  /** How often connections are checked. */
   checkMs: number;
 }
 
@@ -29,16 +29,16 @@ export const arrivalTimeouts: ArrivalTimeouts = {
   checkMs: 2_000,
 };
 
-/** How long a connection on which nothing is asked stays open; longer than a proxy in front keeps its own. */
+/** Keep-alive time of an idle connection; longer than that of a proxy in front. */
 const KEEP_ALIVE_MS = 72_000;
 
 /**
- * Connections at once; more are closed on arrival. Each waiting completion holds one, so that this is far above
- * the robots that work at the same moment, and an idle one costs some 20 KB, so that all of them fit a small host.
+ * Maximum number of connections; further ones are closed on arrival. Each waiting completion holds one, so this is far
+ * above the number of robots that work at the same time. An idle one costs about 20 KB, so that all fit a small host.
  */
 const MOST_CONNECTIONS = 4096;
 
-/** Of answers that clients have not taken, on all connections together: they stand in memory until they are. */
+/** Maximum size of unread responses on all connections together; they stay in memory until the clients read them. */
 const MOST_UNREAD_BYTES = 128 * 1024 * 1024;
 
 export function createHttpServer(
@@ -52,7 +52,7 @@ export function createHttpServer(
       requestTimeout: timeouts.requestMs,
       connectionsCheckingInterval: timeouts.checkMs,
       keepAliveTimeout: KEEP_ALIVE_MS,
-      // Nothing is ever read from Host, and Node's own refusal would have no body.
+      // The service never uses Host, and Node's own refusal would have no body.
       requireHostHeader: false,
     },
     (request, response) => {
@@ -61,24 +61,24 @@ export function createHttpServer(
   );
   server.maxConnections = MOST_CONNECTIONS;
   server.timeout = timeouts.unreadMs;
-  // Told as well of connections on which nothing is asked, and of those whose answer is being made.
+  // Also emitted for idle connections, and for those whose response is being produced.
   server.on('timeout', (socket) => {
     if (!answers.isAwaited(socket)) socket.destroy();
   });
   const bound = setInterval(() => answers.boundUnread(MOST_UNREAD_BYTES), timeouts.checkMs).unref();
   server.once('close', () => clearInterval(bound));
-  // Node would answer an unknown expectation by itself, without a body.
+  // Node would otherwise respond to an unknown expectation itself, without a body.
   server.on('checkExpectation', (request, response) => server.emit('request', request, response));
   return server;
 }
 
-/** The sender has so long to take the answer and to close its side. */
+/** How long the sender has to read the response and close its side. */
 const LINGER_MS = 1000;
 
 /**
- * Answers what Node's parser refuses before there is a request, and what arrives too slowly, then ends the
- * connection, whatever the other side does. Where the answer could be taken for that of an earlier request,
- * the connection ends without one.
+ * Responds to requests that Node's parser rejects and to those that arrive too slowly, then ends the connection
+ * whatever the client does. If the response could be mistaken for that of an earlier request, the connection ends
+ * without one.
  */
 export function createConnectionErrorHandler(answers: InFlightRequests) {
   const ending = new WeakSet<Socket>();
@@ -89,14 +89,14 @@ export function createConnectionErrorHandler(answers: InFlightRequests) {
       return;
     }
     ending.add(socket);
-    socket.end(rawAnswer(faultOf(error.code)));
-    // Destroyed at once, it would take the answer with it where more of the request is on its way.
+    socket.end(rawAnswer(errorOf(error.code)));
+    // Destroying the connection at once would discard the response if more of the request is on its way.
     const timer = setTimeout(() => socket.destroy(), LINGER_MS);
     socket.once('close', () => clearTimeout(timer));
   };
 }
 
-function faultOf(code: string | undefined): SvcError<ErrorCode> {
+function errorOf(code: string | undefined): SvcError<ErrorCode> {
   switch (code) {
     case 'HPE_HEADER_OVERFLOW':
       return wireError('headers_too_large', 'The request headers are too large.');
@@ -126,12 +126,12 @@ function rawAnswer(refusal: SvcError<ErrorCode>): string {
 }
 
 const CHECK_MS = 20;
-/** Answers under way get so long; a slow sender must not hold up a shutdown. */
+/** Grace period for pending responses; a slow client must not delay a shutdown. */
 const GRACE_MS = 10_000;
 
 /**
- * Makes `close()` end connections once no answer is under way. Node by itself waits for every
- * connection that was opened and never used, and checks no time-outs any more while it does.
+ * Makes `close()` end connections once no response is pending. Node alone would wait for every connection that was
+ * opened and never used, and no longer checks time-outs during that wait.
  */
 export function drainOnClose(app: FastifyInstance, answers: InFlightRequests): void {
   let timer: NodeJS.Timeout | undefined;

@@ -1,4 +1,4 @@
-// Checks and headers of every request before authentication, and rate limits.
+// Checks every request before authentication, sets common headers, and applies rate limits.
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { limits } from '../../../protocol/limits.ts';
 import type { Route } from '../../../protocol/route.ts';
@@ -9,8 +9,8 @@ import type { RateCount } from '../../ports/rate-count.ts';
 import { bearerKey } from './credentials.ts';
 
 /**
- * First look at every request, before authentication: headers that each answer carries, whether there
- * is such a route, and whether another site made a browser send it.
+ * Checks every request before authentication: whether the route exists, and whether another site made a browser send
+ * it. Also sets the headers that each response carries.
  */
 export function createAdmission(deps: Deps) {
   return (request: FastifyRequest, reply: FastifyReply): void => {
@@ -26,7 +26,8 @@ export function createAdmission(deps: Deps) {
       throw wireError('forbidden_origin', 'Only a page of this service may ask for this.');
     }
     if (route.method !== 'GET' && origin !== ownOrigin) {
-      // A browser never adds a Bearer key by itself, but only where it decides does it rule out the cookie.
+      // A browser never adds a Bearer key by itself. But the key replaces the cookie only on routes where it takes
+      // precedence.
       const keyDecides = route.access === 'robot' || route.access === 'robot_or_session';
       if (keyDecides && bearerKey(request) !== null) return;
       throw wireError('forbidden_origin', 'Requests from other sites are not taken here.');
@@ -35,8 +36,8 @@ export function createAdmission(deps: Deps) {
 }
 
 /**
- * The route that a GET whose path cannot be decoded was meant for, if any origin may read its answers: the
- * router finds none then, and a browser would show the page nothing of the error.
+ * The route of a GET with an undecodable path, if any origin may read its responses. The router finds no route for such
+ * a path, and without CORS headers a browser would hide the error from the page.
  */
 export function openRouteOf({ method, url }: FastifyRequest): Route | undefined {
   const parts = (url.split('?', 1)[0] ?? '').split('/');
@@ -51,7 +52,7 @@ export function openRouteOf({ method, url }: FastifyRequest): Route | undefined 
   });
 }
 
-/** On every answer, those to unknown routes and malformed requests included. */
+/** Sets the headers of every response, including those for unknown routes and malformed requests. */
 export function putCommonHeaders(request: FastifyRequest, reply: FastifyReply): void {
   const limit = nominalLimit(request.url, request.routeOptions.config?.route);
   putRateHeaders(reply, limit, limit);
@@ -61,8 +62,8 @@ export function putCommonHeaders(request: FastifyRequest, reply: FastifyReply): 
 }
 
 /**
- * What `X-RateLimit-Limit` says before anything is counted: the limit of the counter that the caller's calls
- * come under, whether this one is counted or not.
+ * The value of `X-RateLimit-Limit` before anything is counted: the limit that applies to the caller's calls, whether or
+ * not this one is counted.
  */
 export function nominalLimit(url: string, route: Route | undefined): number {
   if (route?.access === 'session') return limits.accountMutationsPerWindow;
@@ -75,7 +76,7 @@ export function putRateHeaders(reply: FastifyReply, limit: number, remaining: nu
   reply.header('x-ratelimit-remaining', String(remaining));
 }
 
-/** Puts the count into the answer's headers. Throws `rate_limited` when the call is one too many. */
+/** Sets the rate-limit headers. Throws `rate_limited` if the call exceeds the limit. */
 export function applyCount(reply: FastifyReply, count: RateCount): void {
   putRateHeaders(reply, count.limit, count.allowed ? count.remaining : 0);
   if (count.allowed) return;

@@ -1,10 +1,10 @@
-// Security headers of answers and pages.
+// Security headers of API responses and pages.
 import type { FastifyHelmetOptions } from '@fastify/helmet';
 import helmet from '@fastify/helmet';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import Fastify from 'fastify';
 
-/** Nothing is loaded and nothing frames it: right for JSON, and where pages start from. */
+/** Loads nothing and may not be framed: the policy of JSON responses, and the basis of that of pages. */
 const closed = {
   'default-src': ["'none'"],
   'base-uri': ["'none'"],
@@ -12,8 +12,8 @@ const closed = {
   'frame-ancestors': ["'none'"],
 };
 
-/** Of a page that loads its own scripts and styles, and nothing from elsewhere. */
-const ofPages: FastifyHelmetOptions = {
+/** The policy of a page: it loads its own scripts and styles, and nothing from elsewhere. */
+const forPages: FastifyHelmetOptions = {
   contentSecurityPolicy: {
     useDefaults: false,
     directives: {
@@ -29,20 +29,20 @@ const ofPages: FastifyHelmetOptions = {
 
 type Headers = Record<string, string>;
 
-/** Puts the security headers on every answer; `https` where the service is reached over it. */
+/** Sets the security headers on every response. `https`: whether the service is reached over https. */
 export function addSecurityHeaders(app: FastifyInstance, https: boolean): void {
-  let headers: { ofAnswers: Headers; ofPages: Headers };
+  let headers: { forResponses: Headers; forPages: Headers };
   app.addHook('onReady', async () => {
     headers = await readHeaders(https);
   });
   app.addHook('onRequest', (request, reply, done) => {
     const { page } = request.routeOptions.config;
-    reply.headers(page === 'html' ? headers.ofPages : headers.ofAnswers);
+    reply.headers(page === 'html' ? headers.forPages : headers.forResponses);
     done();
   });
 }
 
-/** Lets in the style elements of this one document that carry the nonce. */
+/** Allows the style elements of this document that carry the nonce. */
 export function allowStyles(reply: FastifyReply, nonce: string): void {
   const policy = String(reply.getHeader('content-security-policy'));
   reply.header(
@@ -51,7 +51,10 @@ export function allowStyles(reply: FastifyReply, nonce: string): void {
   );
 }
 
-/** What helmet sets is the same for every request, and costs a busy server 4 % where it is made for each. */
+/**
+ * Reads the headers that helmet sets, once: they are the same for every request, and computing them for each costs a
+ * busy server 4 %.
+ */
 async function readHeaders(https: boolean) {
   const sample = Fastify();
   await sample.register(helmet, {
@@ -62,9 +65,9 @@ async function readHeaders(https: boolean) {
   });
   const readSet = async (_: FastifyRequest, reply: FastifyReply) => reply.raw.getHeaders();
   sample.get('/answer', readSet);
-  sample.get('/page', { helmet: ofPages }, readSet);
+  sample.get('/page', { helmet: forPages }, readSet);
   const read = async (path: string) => (await sample.inject(path)).json<Headers>();
-  const headers = { ofAnswers: await read('/answer'), ofPages: await read('/page') };
+  const headers = { forResponses: await read('/answer'), forPages: await read('/page') };
   await sample.close();
   return headers;
 }

@@ -5,8 +5,8 @@ export interface BackoffRange {
 }
 
 /**
- * How long to wait after the nth failure in a row (from 1): doubling up to the maximum, of which a
- * random half keeps many callers from coming back together.
+ * Delay after the nth failure in a row (from 1), in milliseconds. It doubles up to the maximum; half of it is random,
+ * so that many callers do not retry at the same time.
  */
 export function backoffMs(failures: number, range: BackoffRange, random = Math.random): number {
   const full = Math.min(range.firstMs * 2 ** (failures - 1), range.maxMs);

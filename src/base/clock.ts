@@ -1,5 +1,5 @@
 // The wall clock, which tests replace.
-/** Wall time in milliseconds since the epoch; replaced in tests that move time. */
+/** Wall-clock time in milliseconds since the epoch. Tests replace it. */
 export interface Clock {
   now(): number;
 }

@@ -1,13 +1,13 @@
 // The `config` command of svc-server and svc-agent.
 import type { Command } from 'commander';
 
-/** What a program does to show its environment. */
+/** A program's functions to print its environment. */
 interface ConfigCommand {
   describeConfig(): void;
   printConfig(variables: NodeJS.ProcessEnv, options: { json?: boolean }): void;
 }
 
-/** `config` of a program that its environment configures. */
+/** Adds the `config` command to a program that is configured by its environment. */
 export function addConfigCommand(program: Command, load: () => Promise<ConfigCommand>): void {
   program
     .command('config')

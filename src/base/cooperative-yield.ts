@@ -1,20 +1,23 @@
 // Yields to other work during a long computation, so that the event loop stays responsive.
-import { setImmediate as yieldToOthers } from 'node:timers/promises';
+import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
 
-/** A step ends after so long; others are served before the next. */
+/** Duration of a step in milliseconds; other work runs before the next step. */
 const STEP_MS = 4;
 
-/** Answers what to wait for between two pieces of work, each of them short; nothing while the step goes on. */
+/**
+ * Returns a function to call between short pieces of work: it returns a promise to wait for when the step is over,
+ * otherwise undefined.
+ */
 export function startYielding(): () => Promise<void> | undefined {
   let startedAt = performance.now();
   const next = async () => {
-    await yieldToOthers();
+    await yieldToEventLoop();
     startedAt = performance.now();
   };
   return () => (performance.now() - startedAt <= STEP_MS ? undefined : next());
 }
 
-/** Runs a computation that may pause at each of its yields, in steps. */
+/** Runs a computation in steps; it may pause at each of its yields. */
 export async function runYielding<T>(work: Generator<unknown, T>): Promise<T> {
   const step = startYielding();
   for (;;) {
@@ -25,7 +28,7 @@ export async function runYielding<T>(work: Generator<unknown, T>): Promise<T> {
   }
 }
 
-/** Runs such a computation to its end, for one that takes less than a step. */
+/** Runs such a computation to its end without pausing, if it takes less than a step. */
 export function atOnce<T>(work: Generator<unknown, T>): T {
   for (;;) {
     const { done, value } = work.next();

@@ -1,5 +1,5 @@
 // Prints environment variables with their values, defaults and documentation.
-/** Of a schema of environment variables, what its documentation says of each. */
+/** A schema of environment variables, with the description of each. */
 interface DocumentedSchema {
   readonly properties: Readonly<Record<string, unknown>>;
 }
@@ -29,7 +29,7 @@ export function describeEnvironment(schema: DocumentedSchema): void {
   }
 }
 
-/** A Markdown table of the variables. */
+/** Returns a Markdown table of the variables. */
 export function environmentTable(schema: DocumentedSchema): string {
   const rows = documentation(schema).map(
     ({ name, fallback, description }) => `| ${name} | ${fallback} | ${description} |`,
@@ -37,7 +37,7 @@ export function environmentTable(schema: DocumentedSchema): string {
   return ['| variable | default | meaning |', '|---|---|---|', ...rows].join('\n');
 }
 
-/** Each variable with its default, empty where it has none, and its meaning. */
+/** Name, default (empty if there is none) and description of each variable. */
 export function documentation({ properties }: DocumentedSchema) {
   return Object.entries(properties).map(([name, schema]) => {
     const { description = '', default: fallback = '' } = schema as {

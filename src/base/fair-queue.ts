@@ -1,10 +1,10 @@
-// Runs calls in turn by key, so that one account cannot delay the others.
+// Runs calls in turn by key, so that no account delays the others.
 export interface FairQueueLimits {
-  /** Keys that are served at the same time, each with one call. */
+  /** Maximum number of keys served at once, each with one call. */
   atOnce: number;
-  /** What calls that wait may add up to, in the unit of their sizes, of one key and of all. */
+  /** Maximum sum of the sizes of waiting calls, per key and in total. */
   waiting: { ofOne: number; inAll: number };
-  /** What one call more is refused with. */
+  /** Creates the error with which further calls are rejected. */
   refusal: () => Error;
 }
 
@@ -19,14 +19,13 @@ const UNBOUNDED = {
 };
 
 /**
- * Who may go on with what is costly: each key with one call at a time, in the order of its calls, and the
- * keys by turns, so that the many calls of one delay another by one call at most. Without bounds everybody
- * may wait.
+ * A queue for costly work. Each key runs one call at a time, in the order of its calls, and the keys take turns, so
+ * that many calls of one key delay another key by one call at most. Without limits any number of calls may wait.
  */
 export class FairQueue {
   readonly #limits: FairQueueLimits;
   readonly #served = new Set<string>();
-  /** In the order in which the keys are served; none is empty. */
+  /** In the order in which the keys are served. No list is empty. */
   readonly #waiting = new Map<string, WaitingCall[]>();
   #sizeWaiting = 0;
 
@@ -35,8 +34,8 @@ export class FairQueue {
   }
 
   /**
-   * Resolves when it is the key's turn, with what ends the turn. Rejects with the refusal when too much waits,
-   * and with the reason of `signal` when that aborts before the turn.
+   * Waits for the key's turn; resolves with a function that ends the turn. Rejects with the refusal if too much is
+   * waiting, and with the reason of `signal` if it aborts before the turn.
    */
   async take(
     key: string,
@@ -47,7 +46,7 @@ export class FairQueue {
     return () => this.#end(key);
   }
 
-  /** Begins the work at once where it is the key's turn. */
+  /** Runs `work` in the key's turn, at once if possible. */
   async run<T>(key: string, work: () => Promise<T>): Promise<T> {
     if (!this.#begin(key)) await this.#wait(key, 1);
     try {
@@ -91,7 +90,7 @@ export class FairQueue {
     }
   }
 
-  /** False when the call waits no more. */
+  /** False if the call is no longer waiting. */
   #remove(key: string, call: WaitingCall): boolean {
     const calls = this.#waiting.get(key) ?? [];
     if (!calls.includes(call)) return false;

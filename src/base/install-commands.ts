@@ -2,7 +2,7 @@
 import type { Command } from 'commander';
 import type { Installation, InstallOptions } from './install-service.ts';
 
-/** `install` and `uninstall` of a program that systemd can run. */
+/** Adds the `install` and `uninstall` commands to a program that systemd can run. */
 export function addInstallCommands(program: Command, load: () => Promise<Installation>): void {
   const name = program.name();
   program

@@ -9,20 +9,20 @@ import { configFolder, type SystemdService, unitText } from './systemd-unit.ts';
 
 const execute = promisify(execFile);
 
-/** What `install` needs to know of one of our programs. */
+/** The description of one of our programs for `install`. */
 export interface Installation extends Omit<SystemdService, 'command' | 'user' | 'inHome'> {
-  /** Argument of the program that runs the service. */
+  /** The subcommand that runs the service. */
   subcommand: string;
-  /** First text of the file /etc/NAME/environment; one that is there stays. */
+  /** Initial content of the file /etc/NAME/environment; an existing file is kept. */
   environment: string;
-  /** What is left to do, one line each. */
+  /** The remaining manual steps, one line each. */
   nextSteps: readonly string[];
 }
 
 export interface InstallOptions {
-  /** An account that exists. Default: a system account of the service's name, made if it is not there. */
+  /** An existing account. Default: a system account with the service's name, created if it does not exist. */
   user?: string;
-  /** Prints what would be written and run, and does nothing. */
+  /** Print what would be written and run, without doing it. */
   dryRun?: boolean;
 }
 
@@ -32,10 +32,8 @@ interface Plan {
 }
 
 /**
- * Installs the program as a systemd service that starts with the machine. What runs goes on in the new
- * version; what does not is not started. `root`: the tree of another system, such as an image.
- *
- * @throws SvcError `cannot_install`
+ * Installs the program as a systemd service that starts with the machine. A running service is restarted in the new
+ * version; a stopped one is not started. `root`: the file tree of another system, such as an image.
  */
 export async function installService(
   installation: Installation,
@@ -59,7 +57,7 @@ export async function installService(
   for (const step of installation.nextSteps) process.stdout.write(`  ${step}\n`);
 }
 
-/** Stops the service and takes its unit away; its data, its configuration and its account stay. */
+/** Stops the service and removes its unit; its data, configuration and account stay. */
 export async function uninstallService(
   { name }: Pick<Installation, 'name'>,
   root = '/',
@@ -122,7 +120,7 @@ export function unitPath(name: string): string {
   return `/etc/systemd/system/${name}.service`;
 }
 
-/** sysusers.d(5) */
+/** The account's file; see sysusers.d(5). */
 function accountPath(name: string): string {
   return `/etc/sysusers.d/${name}.conf`;
 }
@@ -131,7 +129,7 @@ function rootOption(root: string): string[] {
   return root === '/' ? [] : [`--root=${root}`];
 }
 
-/** sd_booted(3) */
+/** Whether systemd runs this system; see sd_booted(3). */
 function isBooted(root: string): boolean {
   return root === '/' && existsSync('/run/systemd/system');
 }
@@ -148,7 +146,7 @@ function describe({ files, commands }: Plan): string {
   return [...shown, '# Commands\n', ...commands.map((words) => `${words.join(' ')}\n`)].join('');
 }
 
-/** Whole or not at all. */
+/** Writes a file atomically. */
 async function place(target: string, { text, mode, keep }: Plan['files'][number]): Promise<void> {
   if (keep && existsSync(target)) return;
   try {
@@ -189,7 +187,7 @@ function refuseOthers(): void {
   throw cannotInstall('Only root can install a service.', 'Run it with sudo.');
 }
 
-/** Why the service could not see what it runs; null when it can. */
+/** The error for files that the service could not read; null if it can read them all. */
 function hiddenFrom(files: readonly string[]): SvcError | null {
   for (const file of files) {
     for (let at = file; at !== '/'; at = path.dirname(at)) {

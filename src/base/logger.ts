@@ -6,9 +6,9 @@ import sonicBoom from 'sonic-boom';
 export type { Logger } from 'pino';
 
 /**
- * JSON lines on standard error: standard output is for data. Credentials are struck out wherever a
- * request or answer is logged with its headers. Where standard error is journald's, each line begins with its
- * severity as sd-daemon(3) has it, `<3>` for an error; journald takes that off, so that the JSON stays whole.
+ * Creates a logger that writes JSON lines to standard error; standard output is for data. Credentials in logged headers
+ * of requests and responses are redacted. If standard error goes to journald, each line starts with its severity as in
+ * sd-daemon(3), such as `<3>` for an error; journald strips it, so that the JSON stays intact.
  */
 export function createLogger(level: string, destination?: DestinationStream): Logger {
   const onDropped = (lines: number) => logger.warn({ lines }, 'log lines were dropped');
@@ -31,30 +31,30 @@ export function createLogger(level: string, destination?: DestinationStream): Lo
   return logger;
 }
 
-/** Flushed by pino after each fatal line: the process may end before the event loop goes on. */
+/** pino flushes the stream after each fatal line, because the process may end before the event loop continues. */
 interface FlushableStream extends DestinationStream {
   flushSync?(): void;
 }
 
-/** Lines that nobody takes off a full pipe are dropped beyond it. */
+/** Maximum buffer of a full pipe; further lines are dropped. */
 const MOST_BYTES = 1024 * 1024;
 
 /**
- * A file that cannot be written, as on a full disk, ends nothing and holds nothing up: each line tries again what
- * waits. `onDropped` learns afterwards how many lines were dropped. The stream is of a later version than pino's own,
- * whose synchronous flush repeats for ever what a full disk refuses.
+ * A stream to standard error. A write error, such as a full disk, neither ends nor blocks the process: each line
+ * retries the buffered ones. `onDropped` is called afterwards with the number of dropped lines. The stream is a later
+ * version than pino's own, whose synchronous flush loops forever on a full disk.
  */
 function standardError(onDropped: (lines: number) => void): DestinationStream {
   const stream = new sonicBoom.SonicBoom({ fd: 2, sync: false, maxLength: MOST_BYTES });
   stream.on('error', ({ code }: NodeJS.ErrnoException) => {
-    // Nobody reads any more; pino's own stream does the same.
+    // The reader is gone. pino's own stream does the same.
     if (code === 'EPIPE') stream.write = () => true;
   });
   process.on('exit', () => {
     try {
       stream.flushSync();
     } catch {
-      // There is nowhere left to say it.
+      // There is nowhere left to report it.
     }
   });
   let dropped = 0;
@@ -69,14 +69,14 @@ function standardError(onDropped: (lines: number) => void): DestinationStream {
   return isJournal(process.env.JOURNAL_STREAM) ? withSeverity(stream) : stream;
 }
 
-/** Whether standard error is what systemd connected to journald, systemd.exec(5). */
+/** Whether systemd connected standard error to journald; see systemd.exec(5). */
 function isJournal(journalStream: string | undefined): boolean {
   if (!journalStream) return false;
   const { dev, ino } = fstatSync(2, { bigint: true });
   return journalStream === `${dev}:${ino}`;
 }
 
-/** Puts syslog(3)'s severity before each line. */
+/** Prefixes each line with its severity as in syslog(3). */
 export function withSeverity(stream: FlushableStream): FlushableStream {
   return {
     write(line: string) {

@@ -2,7 +2,7 @@
 import { SvcError } from './svc-error.ts';
 
 /**
- * What to say when the compiled part of better-sqlite3 is missing, or was compiled for another Node.js; null for any
+ * The error for a native module of better-sqlite3 that is missing or was compiled for another Node.js; null for any
  * other error.
  */
 export function nativeModuleError(error: unknown): SvcError | null {

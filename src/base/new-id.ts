@@ -2,24 +2,24 @@
 import { randomFillSync } from 'node:crypto';
 
 const BYTES_OF_AN_ID = 16;
-/** For 256 ids: to ask the system for each one's randomness costs more than all the rest of it. */
+/** Random bytes for 256 ids: requesting them for each id would cost more than everything else. */
 const random = new Uint8Array(256 * BYTES_OF_AN_ID);
 let used = random.length;
 let msecs = 0;
 let seq = 0;
 
-/** The last id as text, of which the next overwrites what differs. */
+/** The last id as text; the next id overwrites the digits that differ. */
 const text = Buffer.from('00000000-0000-7000-8000-000000000000');
-/** Where the text holds each of the 16 bytes. */
+/** Positions of the 16 bytes in the text. */
 const PLACES = [0, 2, 4, 6, 9, 11, 14, 16, 19, 21, 24, 26, 28, 30, 32, 34];
 const DIGITS = Buffer.from('0123456789abcdef');
 
 /**
- * A new id: UUID version 7 (RFC 9562, section 5.7) as text in lower case: milliseconds, a counter of 32 bits that
- * begins at random in each (section 6.2, method 1), 42 random bits. Each is greater than those that this process made
- * before, in their order as text too, also within a millisecond and when the clock goes back.
+ * Creates an id: UUID version 7 (RFC 9562, section 5.7) in lower case, made of milliseconds, a 32-bit counter that
+ * starts at a random value in each millisecond (section 6.2, method 1), and 42 random bits. Each id is greater than all
+ * earlier ones of this process, also in text order, within a millisecond, and when the clock goes back.
  *
- * The text is made here, for the package uuid takes a twentieth of the time of telemetry for it.
+ * The text is built here, because the package uuid would take a twentieth of the time of telemetry for it.
  */
 export function newId(): string {
   if (used === random.length) {
@@ -38,12 +38,12 @@ export function newId(): string {
   return text.toString('latin1');
 }
 
-/** Puts the milliseconds into the text where they are others, and moves the counter on. */
+/** Writes the milliseconds into the text if they changed, and advances the counter. */
 function count(from: number): void {
   const now = Date.now();
   if (now > msecs) {
     msecs = now;
-    // 31 random bits: that many more ids fit the millisecond.
+    // Only 31 random bits: at least 2^31 more ids then fit into the millisecond.
     seq = 0;
     for (let i = 0; i < 4; i += 1) seq = (seq << 8) | randomByte(from + i);
     seq &= 0x7f_ff_ff_ff;
@@ -55,7 +55,7 @@ function count(from: number): void {
   for (let place = 0; place < 6; place += 1) put(place, msecs / 2 ** (8 * (5 - place)));
 }
 
-/** The lowest eight bits of `byte`, in two digits. */
+/** Writes the lowest eight bits of `byte` as two digits. */
 function put(place: number, byte: number): void {
   const at = PLACES[place] as number;
   text[at] = DIGITS[(byte >>> 4) & 0x0f] as number;

@@ -1,5 +1,5 @@
 // The folder of the installed package.
 import { fileURLToPath } from 'node:url';
 
-/** Of the installed package, from the source, from what is compiled and from what is bundled: each is two folders below. */
+/** The folder of the installed package. Source, compiled and bundled files are all two folders below it. */
 export const packageFolder = fileURLToPath(new URL('../../', import.meta.url));

@@ -4,15 +4,15 @@ import { nativeModuleError } from './native-module.ts';
 import { SvcError } from './svc-error.ts';
 
 /**
- * Says on standard error what ended a program, and answers its exit code: what `codes` has for the error's code, else 1.
- * Throws what is not a SvcError: a bug.
+ * Prints an error to standard error and returns the exit code: the one that `codes` has for the error's code, else 1.
+ * Rethrows anything but a SvcError: that is a bug.
  */
 export function reportError(
   program: string,
   thrown: unknown,
   codes: Readonly<Record<string, number>>,
 ): number {
-  // Commander has printed its own message.
+  // Commander has already printed its message.
   if (thrown instanceof CommanderError) return thrown.exitCode === 0 ? 0 : 2;
   const error = nativeModuleError(thrown) ?? thrown;
   if (!(error instanceof SvcError)) throw error;

@@ -1,10 +1,10 @@
-// Runs a program's `main`, and survives a reader of its output that goes away.
-/** Exit code of a program whose reader went away: as a shell tells of one that SIGPIPE ended. */
+// Runs a program's `main`, and handles a closed standard output.
+/** Exit code if the reader of standard output went away: the one that shells report for SIGPIPE. */
 export const OUTPUT_CLOSED = 141;
 
 /**
- * Runs a program's `main` and makes its answer the exit code. A reader that has seen enough, such as
- * `head`, ends the program quietly, yet not as done: nobody knows what it would have answered.
+ * Runs a program's `main` and sets its result as the exit code. A reader that closes early, such as `head`, ends the
+ * program quietly but not with success, because its result is unknown.
  */
 export async function runProgram(main: (argv: string[]) => Promise<number>): Promise<void> {
   process.stdout.on('error', ({ code }: NodeJS.ErrnoException) => {

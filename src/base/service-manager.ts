@@ -1,28 +1,28 @@
-// Tells systemd that the service is ready, stopping or alive (sd_notify).
+// Notifies systemd that the service is ready, stopping or alive (sd_notify).
 import { execFile } from 'node:child_process';
 import type { Logger } from './logger.ts';
 
 export interface ServiceManager {
-  /** The service serves. The watchdog, where systemd keeps one, is fed from now on. */
+  /** Reports that the service is ready. From now on the watchdog, if systemd has one, is fed. */
   ready(): Promise<void>;
-  /** The service stops by itself. */
+  /** Reports that the service is stopping. */
   stopping(): Promise<void>;
 }
 
 export interface ServiceManagerOptions {
   environment: NodeJS.ProcessEnv;
-  /** When the service last got on with its work, of `performance.now()`. */
+  /** When the service last made progress (`performance.now()`). */
   progressAt: () => number;
   logger: Logger;
 }
 
-/** `systemd-notify` waits up to 5 s until systemd has taken the message. */
+/** `systemd-notify` itself waits up to 5 s until systemd has received the message. */
 const SEND_MS = 10_000;
 
 /**
- * Tells systemd how the service is, by sd_notify(3), through the program `systemd-notify`; tells nobody where
- * systemd did not ask (`NOTIFY_SOCKET`). The watchdog is fed four times in its time (`WATCHDOG_USEC`), and not
- * at all while the service has got on with nothing for half of it.
+ * Connects to systemd by sd_notify(3), through the program `systemd-notify`. Does nothing if systemd did not ask for it
+ * (`NOTIFY_SOCKET`). Feeds the watchdog four times per period (`WATCHDOG_USEC`), but not while the service has made no
+ * progress for half a period.
  */
 export function connectServiceManager(options: ServiceManagerOptions): ServiceManager {
   const { environment, progressAt, logger } = options;
@@ -58,19 +58,19 @@ export function connectServiceManager(options: ServiceManagerOptions): ServiceMa
   };
 }
 
-/** Milliseconds; 0 where no watchdog watches this process. */
+/** The period of the watchdog in milliseconds; 0 if there is none for this process. */
 function watchdogOf({ WATCHDOG_USEC, WATCHDOG_PID }: NodeJS.ProcessEnv): number {
   const ours = WATCHDOG_PID === undefined || Number(WATCHDOG_PID) === process.pid;
   return ours && /^\d+$/.test(WATCHDOG_USEC ?? '') ? Number(WATCHDOG_USEC) / 1000 : 0;
 }
 
-/** Resolves when systemd has the message, or was seen not to take it, which is logged. */
+/** Sends a message. Resolves when systemd has received it, or after a failure, which is logged. */
 function send(
   { environment: { NOTIFY_SOCKET, PATH }, logger }: ServiceManagerOptions,
   message: string,
 ): Promise<void> {
   if (!NOTIFY_SOCKET) return Promise.resolve();
-  // The child gets no secret of this process's environment.
+  // The child must not get secrets from this process's environment.
   const env = { NOTIFY_SOCKET, PATH };
   return new Promise((resolve) => {
     execFile('systemd-notify', [message], { env, timeout: SEND_MS }, (error) => {

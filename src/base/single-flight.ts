@@ -1,5 +1,5 @@
-// Shares one call among all callers that ask while it runs.
-/** Whoever calls while `work` is under way gets the answer of that. */
+// Shares one running call among all concurrent callers.
+/** Returns a function that runs `work`. Calls during a run share its result. */
 export function singleFlight<T>(work: () => Promise<T>): () => Promise<T> {
   let underWay: Promise<T> | undefined;
   return () => {

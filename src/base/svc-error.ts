@@ -1,8 +1,8 @@
 // SvcError: an error with code, message, hint and whether a retry may help.
 export interface SvcErrorOptions {
-  /** What the reader can do about it; one sentence. */
+  /** What the reader can do about it, in one sentence. */
   hint?: string;
-  /** Members that an answer carries beside `error` and `message`. */
+  /** Members of the response in addition to `error` and `message`. */
   details?: Record<string, unknown>;
   /** Whether the same request, repeated unchanged, can succeed later. */
   retryable?: boolean;
@@ -10,15 +10,15 @@ export interface SvcErrorOptions {
 }
 
 /**
- * The one error family. `message` is a sentence for a person and holds no secret; an error that is
- * not a SvcError is a bug, and its text never leaves the process.
+ * The error class of the project. `message` is a sentence for people and contains no secret. An error that is not a
+ * SvcError is a bug, and its text must not leave the process.
  */
 export class SvcError<Code extends string = string> extends Error {
-  /** One word, the same for ever. */
+  /** A stable identifier. */
   readonly code: Code;
-  /** What the reader can do about it; one sentence. */
+  /** What the reader can do about it, in one sentence. */
   readonly hint: string | undefined;
-  /** What else is known; empty where nothing is. */
+  /** Further members of the response; may be empty. */
   readonly details: Record<string, unknown>;
   /** Whether the same request, repeated unchanged, can succeed later. */
   readonly retryable: boolean;

@@ -1,15 +1,15 @@
 // The text of a systemd unit file.
-/** A service of ours as systemd runs it. Paths are absolute. */
+/** A service as systemd runs it. Paths are absolute. */
 export interface SystemdService {
-  /** Name of the unit without its suffix, of its folders in /etc, /run and /var/lib, and of its user. */
+  /** Name of the unit without its suffix; also the name of its folders in /etc, /run and /var/lib, and of its user. */
   name: string;
   description: string;
   /** The program and its arguments. */
   command: readonly string[];
   user: string;
-  /** Whether the program or Node.js lies in a home folder, which then must be seen. */
+  /** Whether the program or Node.js is in a home folder, which must then be visible. */
   inHome: boolean;
-  /** Name of the credential that holds its key; the file of that name in /etc/NAME. */
+  /** Name of the credential that contains the service's key, and of its file in /etc/NAME. */
   credential: string;
   /** Further lines of the section `[Service]`. */
   directives: readonly string[];
@@ -20,9 +20,9 @@ export function configFolder({ name }: Pick<SystemdService, 'name'>): string {
 }
 
 /**
- * Text of the unit file, systemd.service(5), for systemd 247 and newer. What is not locked, and why:
- * memory may become executable, for V8 compiles at run time; /proc/sys is seen (no `ProcSubset`), for the id of
- * the boot is there; `NotifyAccess=all`, for the program systemd-notify is another process of the unit.
+ * The text of the unit file, systemd.service(5), for systemd 247 and newer. Three protections are left out on purpose.
+ * Memory may become executable, because V8 compiles at run time. /proc/sys stays visible (no `ProcSubset`), because the
+ * boot id is there. `NotifyAccess=all`, because the program systemd-notify is another process of the unit.
  */
 export function unitText(service: SystemdService): string {
   const { name, description, command, user, inHome, credential, directives } = service;
@@ -83,7 +83,7 @@ WantedBy=multi-user.target
 `;
 }
 
-/** One word of a command line, systemd.service(5). */
+/** Quotes one word of a command line; see systemd.service(5). */
 function quoted(word: string): string {
   const text = escaped(word).replaceAll('$', '$$$$');
   return `"${text.replaceAll('\\', '\\\\').replaceAll('"', '\\"')}"`;

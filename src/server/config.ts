@@ -8,8 +8,8 @@ import { type Environment, environment } from './environment.ts';
 export type ServerConfig = ReturnType<typeof readConfig>;
 
 /**
- * Effective configuration of `svc-server`. Throws `invalid_configuration` with every fault at once;
- * what `start` cannot do without counts as one where `needed` names it.
+ * The effective configuration of `svc-server`. Throws one `invalid_configuration` for all errors. With `needed.chain`,
+ * missing variables that `start` requires are errors, too.
  */
 export function readConfig(
   variables: NodeJS.ProcessEnv,
@@ -26,7 +26,7 @@ export function readConfig(
     values,
     host: values.SVC_HOST,
     port: values.SVC_PORT,
-    /** Exact origin without a trailing slash; with port 0 main.ts puts in the real one. */
+    /** Exact origin without a trailing slash. With port 0, main.ts replaces it with the actual one. */
     baseUrl: new URL(origin).origin,
     dataDir: path.resolve(values.SVC_DATA_DIR),
     database: databaseConfig(values),
@@ -49,7 +49,7 @@ export function readConfig(
   });
 }
 
-/** Where a service keeps everything. The URL is a secret. */
+/** The database of a service. The URL is a secret. */
 export type DatabaseConfig =
   | { kind: 'sqlite'; path: string }
   | { kind: 'postgres'; url: string; poolMax: number; pooler: boolean };
@@ -76,7 +76,7 @@ function trustedProxies(text = 'false'): readonly string[] {
   return text === 'false' ? [] : listOf(text);
 }
 
-/** An address, or a range of them as in 10.0.0.0/8. */
+/** Whether a text is an address, or a range of addresses such as 10.0.0.0/8. */
 function isAddressRange(text: string): boolean {
   const [address = '', bits, ...rest] = text.split('/');
   const most = isIP(address) === 6 ? 128 : 32;
@@ -84,7 +84,7 @@ function isAddressRange(text: string): boolean {
   return isIP(address) !== 0 && fits && rest.length === 0;
 }
 
-/** What `loadAnchorKeys` reads; empty where no key is configured. */
+/** The sources for `loadAnchorKeys`; empty if no key is configured. */
 function anchorKeys(
   values: Pick<
     Environment,
@@ -101,7 +101,7 @@ function anchorKeys(
   ];
 }
 
-/** Null keeps. */
+/** `null` disables deletion. */
 function retentionMs(days: number): number | null {
   return days === 0 ? null : days * 24 * 60 * 60_000;
 }
@@ -110,43 +110,43 @@ type Given = Readonly<Partial<Record<keyof Environment, string>>>;
 
 const urlVariables = ['SVC_BASE_URL', 'SVC_EXPLORER_URL', 'SVC_PUBLIC_RPC_URL'] as const;
 
-/** Faults that the schema of one variable does not show. */
+/** Errors that the schema of a single variable cannot express. */
 function crossErrors(given: Given): string[] {
-  const faults = urlVariables
+  const errors = urlVariables
     .filter((name) => given[name] !== undefined && !URL.canParse(given[name]))
     .map((name) => `${name} is not a URL`);
   if (given.SVC_BASE_URL === undefined && !isLoopback(given.SVC_HOST ?? '127.0.0.1')) {
-    faults.push('SVC_BASE_URL is required when SVC_HOST is not loopback');
+    errors.push('SVC_BASE_URL is required when SVC_HOST is not loopback');
   }
   if (
     URL.canParse(given.SVC_BASE_URL ?? '') &&
     new URL(given.SVC_BASE_URL ?? '').pathname !== '/'
   ) {
-    faults.push('SVC_BASE_URL must be an origin, without a path');
+    errors.push('SVC_BASE_URL must be an origin, without a path');
   }
   if (given.SVC_DATABASE_URL?.startsWith('postgres') && !URL.canParse(given.SVC_DATABASE_URL)) {
-    faults.push(
+    errors.push(
       'SVC_DATABASE_URL is not a URL; in user and password %40 stands for @, %3A for :, %2F for /, %25 for %',
     );
   }
   if (!trustedProxies(given.SVC_TRUST_PROXY).every(isAddressRange)) {
-    faults.push('SVC_TRUST_PROXY is neither false nor a list of addresses or CIDR ranges');
+    errors.push('SVC_TRUST_PROXY is neither false nor a list of addresses or CIDR ranges');
   }
-  faults.push(...rpcUrlErrors(listOf(given.SVC_CHAIN_RPC_URL)));
+  errors.push(...rpcUrlErrors(listOf(given.SVC_CHAIN_RPC_URL)));
   if (given.SVC_ANCHOR_PRIVATE_KEY !== undefined && given.SVC_ANCHOR_KEY_FILE !== undefined) {
-    faults.push('SVC_ANCHOR_PRIVATE_KEY and SVC_ANCHOR_KEY_FILE exclude each other');
+    errors.push('SVC_ANCHOR_PRIVATE_KEY and SVC_ANCHOR_KEY_FILE exclude each other');
   }
   const passwords = listOf(given.SVC_ANCHOR_KEY_PASSWORD_FILE).length;
   if (passwords > 1 && passwords !== listOf(given.SVC_ANCHOR_KEY_FILE).length) {
-    faults.push('SVC_ANCHOR_KEY_PASSWORD_FILE names neither one file nor one for each key file');
+    errors.push('SVC_ANCHOR_KEY_PASSWORD_FILE names neither one file nor one for each key file');
   }
   if (given.SVC_SIGNUP === 'gate' && given.SVC_GATE_TOKEN === undefined) {
-    faults.push('SVC_SIGNUP=gate needs SVC_GATE_TOKEN');
+    errors.push('SVC_SIGNUP=gate needs SVC_GATE_TOKEN');
   }
-  return faults;
+  return errors;
 }
 
-/** An endpoint that stands there twice would agree with itself. */
+/** Rejects an endpoint that is listed twice: it would form a quorum with itself. */
 function rpcUrlErrors(urls: readonly string[]): string[] {
   if (!urls.every((url) => URL.canParse(url))) return ['SVC_CHAIN_RPC_URL is not a URL'];
   const distinct = new Set(urls.map((url) => new URL(url).href));

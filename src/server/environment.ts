@@ -14,7 +14,7 @@ const OneOf = <Value extends string>(values: Value[], fallback: Value, descripti
 const address = '^0x[0-9a-fA-F]{40}$';
 const httpUrl = '^https?://[^\\s,]+$';
 
-/** The environment of `svc-server`: names, types, defaults and documentation, once. */
+/** The schema of the environment of `svc-server`. Defaults, documentation and .env.example derive from it. */
 export const environment = Type.Object({
   SVC_HOST: Type.String({ default: '127.0.0.1', description: 'address to listen on' }),
   SVC_PORT: Whole('port to listen on; 0 takes a free one', 0, 3000, 65_535),
@@ -155,7 +155,7 @@ export const environment = Type.Object({
 
 export type Environment = Readonly<Static<typeof environment>>;
 
-/** Variables whose value is never printed. */
+/** Variables whose values are never printed. */
 export const secretVariables: ReadonlySet<string> = new Set([
   'SVC_ANCHOR_PRIVATE_KEY',
   'SVC_CHAIN_RPC_URL',

@@ -1,4 +1,4 @@
-// Puts store, chain, anchoring and HTTP together, and shuts them down in order.
+// Composes the server from store, chain, anchoring and HTTP, and shuts them down in order.
 import { type Clock, systemClock } from '../base/clock.ts';
 import type { Logger } from '../base/logger.ts';
 import { SvcError } from '../base/svc-error.ts';
@@ -20,31 +20,30 @@ const LEASE_TTL_MS = 15_000;
 const FIRST_CONTACT_MS = 3_000;
 
 export interface Server {
-  /** Where it listens, the real port included. */
+  /** The URL on which the server listens, with the actual port. */
   url: string;
-  /** Resolves when the store can no longer be trusted and the process must end. */
+  /** Resolves when the store can no longer be trusted; the process must end then. */
   failed: Promise<'store_failed'>;
-  /** Since when the store or the anchorer stands still, of `performance.now()`; now, where neither does. */
+  /** Since when the store or the anchorer has been stuck (`performance.now()`); now, if neither is. */
   progressAt(): number;
-  /** Stops accepting, finishes requests, drains the anchorer, closes the store. */
+  /** Stops accepting requests, finishes those in progress, drains the anchorer and closes the store. */
   close(): Promise<void>;
 }
 
 export interface ServerDeps {
   logger: Logger;
   clock?: Clock;
-  /** Called at each durable step of the anchorer; fault injection only. */
+  /** Called at each durable step of the anchorer; for fault injection only. */
   onAnchorStep?: (step: AnchorStep) => void | Promise<void>;
-  /** Replaces limits of the configuration; tests shorten the pauses and the lease. */
+  /** Overrides limits of the configuration; tests shorten the pauses and the lease. */
   anchoring?: Partial<AnchoringLimits>;
-  /** Stands between the server and its store; fault injection only. */
+  /** Wraps the store; for fault injection only. */
   wrapStore?: (store: Store) => Store;
 }
 
 /**
- * Puts the service together: store, chain, anchorer, HTTP. The only file that knows everyone.
- * Rejects when the database is another server's or another chain's, the key cannot be read or the
- * address is taken; a chain that cannot be reached is no reason.
+ * Starts the service: store, chain, anchorer, HTTP. Rejects if the database belongs to another server or chain, if the
+ * key cannot be read, or if the address is in use. An unreachable chain does not prevent the start.
  */
 export async function startServer(config: ServerConfig, deps: ServerDeps): Promise<Server> {
   const { logger, clock = systemClock } = deps;
@@ -65,10 +64,10 @@ export async function startServer(config: ServerConfig, deps: ServerDeps): Promi
     clock,
     serves: true,
     onCommit: metrics.onCommit,
-    onPartitions(fault) {
-      metrics.onPartitions(fault);
-      if (fault === null) return;
-      logger.warn({ err: fault }, 'partitions of telemetry could not be made ahead; trying again');
+    onPartitions(error) {
+      metrics.onPartitions(error);
+      if (error === null) return;
+      logger.warn({ err: error }, 'partitions of telemetry could not be made ahead; trying again');
     },
     minFreeBytes: values.SVC_DISK_MIN_FREE_MB * 1024 * 1024,
     onFatal(error) {
@@ -184,8 +183,8 @@ function anchoringLimits({ values }: ServerConfig): AnchoringLimits {
 }
 
 /**
- * A chain that answers soon is known before the first request, or refused for being another; so is an account
- * that cannot anchor there.
+ * Contacts the chain for at most 3 s, so that a wrong chain or an account that cannot anchor there is refused before
+ * the first request.
  */
 async function firstContact(
   store: Store,
@@ -203,7 +202,7 @@ async function firstContact(
   }
 }
 
-/** The configured chain id holds even before the database knows its chain. */
+/** Enforces the configured chain id, even before the database is bound to a chain. */
 function expectChain(chain: AnchorChain, chainId: number | undefined): AnchorChain {
   if (chainId === undefined) return chain;
   return {

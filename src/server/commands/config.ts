@@ -8,7 +8,7 @@ import {
 import { readConfig } from '../config.ts';
 import { environment, secretVariables } from '../environment.ts';
 
-/** `svc-server config`: every variable with its effective value; a secret shows only that it is set. */
+/** `svc-server config`: prints every variable with its effective value. A secret only shows that it is set. */
 export function printConfig(variables: NodeJS.ProcessEnv, options: { json?: boolean }): void {
   const { values, baseUrl, database } = readConfig(variables);
   const secrets = [...secretVariables].filter((name) => Object.hasOwn(values, name));
@@ -21,17 +21,17 @@ export function printConfig(variables: NodeJS.ProcessEnv, options: { json?: bool
   printEnvironment(environment, effective, options);
 }
 
-/** `svc-server config --describe`: every variable with its default and meaning. */
+/** `svc-server config --describe`: prints every variable with its default and meaning. */
 export function describeConfig(): void {
   describeEnvironment(environment);
 }
 
-/** The README's table of the environment; a test holds the README to it. */
+/** The table of variables in the README; a test compares them. */
 export function variablesTable(): string {
   return environmentTable(environment);
 }
 
-/** `.env.example`; a test holds the file to it. */
+/** The content of `.env.example`; a test compares them. */
 export function exampleEnvironment(): string {
   const lines = documentation(environment).map(
     ({ name, fallback, description }) => `# ${description}\n# ${name}=${fallback}\n`,

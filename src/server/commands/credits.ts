@@ -1,4 +1,4 @@
-// `svc-server credits`: grants and shows an account's credits.
+// `svc-server credits`: grants credits to an account, and shows its balance.
 import { validate } from 'uuid';
 import { newId } from '../../base/new-id.ts';
 import { SvcError } from '../../base/svc-error.ts';
@@ -14,7 +14,7 @@ export interface GrantOptions {
   json?: boolean;
 }
 
-/** `svc-server credits grant`: writes beside a running server. */
+/** `svc-server credits grant`: grants credits, also while the server runs. */
 export async function grantCredits(
   environment: NodeJS.ProcessEnv,
   address: string,
@@ -31,7 +31,7 @@ export async function grantCredits(
     store
       .grantCredits({ id, wallet, anchors, gasWei, note, now: Date.now() })
       .catch((error: unknown) => {
-        throw repeatable(error, id);
+        throw withRetryHint(error, id);
       }),
   );
   if (!options.json) {
@@ -44,8 +44,8 @@ export async function grantCredits(
   print(balance, { ...(options.json ? { json: true } : {}), more: { id, outcome } });
 }
 
-/** Of a grant that may have been made: the next try needs its id. */
-function repeatable(error: unknown, id: string): unknown {
+/** The error of a grant whose outcome is unknown, with a hint to retry under the same id. */
+function withRetryHint(error: unknown, id: string): unknown {
   if (!(error instanceof SvcError) || error.code !== 'storage_unavailable') return error;
   return new SvcError(error.code, error.message, {
     hint: `Run it again with --id ${id}: what was granted is not granted twice.`,
@@ -54,7 +54,7 @@ function repeatable(error: unknown, id: string): unknown {
   });
 }
 
-/** `svc-server credits show`. */
+/** `svc-server credits show`: prints the balance of an account. */
 export async function showCredits(
   environment: NodeJS.ProcessEnv,
   address: string,

@@ -14,7 +14,7 @@ interface Output {
   json?: boolean;
 }
 
-/** `svc-server backup FILE`: a verified copy of the database, beside a server that may run. */
+/** `svc-server backup FILE`: writes a verified copy of the database, also while the server runs. */
 export function backup(environment: NodeJS.ProcessEnv, file: string, { json }: Output): void {
   const databasePath = sqlitePath(environment, 'pg_dump');
   const target = path.resolve(file);
@@ -25,7 +25,7 @@ export function backup(environment: NodeJS.ProcessEnv, file: string, { json }: O
   print(json, { file: target, bytes }, `${target}: ${bytes} bytes, verified.`);
 }
 
-/** `svc-server restore FILE`: puts a backup in the place of the database, its queue held. */
+/** `svc-server restore FILE`: replaces the database with a backup, and holds its queue. */
 export function restore(
   environment: NodeJS.ProcessEnv,
   file: string,
@@ -45,7 +45,7 @@ export function restore(
   print(json, { database: databasePath, set_aside: aside }, lines.join('\n'));
 }
 
-/** `svc-server migrate`: brings the schema up to date without starting. */
+/** `svc-server migrate`: updates the schema without starting the server. */
 export async function migrate(environment: NodeJS.ProcessEnv, { json }: Output): Promise<void> {
   const { database } = readConfig(environment);
   const schema =
@@ -56,7 +56,7 @@ export async function migrate(environment: NodeJS.ProcessEnv, { json }: Output):
   print(json, { database: name, schema }, `${name}: schema ${schema}.`);
 }
 
-/** `svc-server hold`: for a database that was put back by other means than `restore`. */
+/** `svc-server hold`: holds the queue of a database that was restored by means other than `restore`. */
 export async function hold(environment: NodeJS.ProcessEnv, options: Output): Promise<void> {
   await withStore(environment, options, (store) => store.holdQueue(Date.now()));
   print(options.json, { held: true }, 'Nothing is anchored until svc-server reconcile.');
@@ -74,7 +74,7 @@ function print(json: boolean | undefined, data: object, text: string): void {
   process.stdout.write(`${json ? JSON.stringify(data) : text}\n`);
 }
 
-/** `svc-server check`: answers 0 when every invariant of the database holds, else 1. */
+/** `svc-server check`: checks the invariants of the database. Returns exit code 0 if all hold, else 1. */
 export async function check(
   environment: NodeJS.ProcessEnv,
   options: { json?: boolean },
@@ -94,7 +94,7 @@ export async function check(
 
 const REPORT_EVERY_MS = 2_000;
 
-/** `svc-server migrate-store`: from SQLite to PostgreSQL, once. */
+/** `svc-server migrate-store`: moves everything from SQLite to PostgreSQL, once. */
 export async function migrateStore(
   environment: NodeJS.ProcessEnv,
   { from, to, json }: { from: string; to: string; json?: boolean },
@@ -125,7 +125,9 @@ function wrongAddresses(): SvcError {
   return new SvcError('usage', 'migrate-store moves from sqlite:PATH to postgres://….');
 }
 
-/** Opens the configured database beside a server that may run, for the length of `work`; `json` says nothing else. */
+/**
+ * Opens the configured database for the duration of `work`, also while the server runs. Prints its name unless `json`.
+ */
 export async function withStore<Result>(
   environment: NodeJS.ProcessEnv,
   { json }: { json?: boolean },
@@ -141,7 +143,7 @@ export async function withStore<Result>(
   }
 }
 
-/** Without user and password. */
+/** The name of a database for output, without user and password. */
 export function nameOf(database: DatabaseConfig): string {
   if (database.kind === 'sqlite') return database.path;
   const { host, pathname } = new URL(database.url);

@@ -7,36 +7,39 @@ import type { Readable, Writable } from 'node:stream';
 import { SvcError } from '../../base/svc-error.ts';
 
 export interface AnvilOptions {
-  /** 0 (the default) takes a free one. */
+  /** 0 (the default) chooses a free port. */
   port?: number;
-  /** Seconds between blocks (default 1). `manual` mines on `evm_mine`, `transaction` as each transaction arrives. */
+  /**
+   * Seconds between blocks (default 1). `manual` mines on `evm_mine`, `transaction` mines each transaction as it
+   * arrives.
+   */
   blockTime?: number | 'manual' | 'transaction';
   chainId?: number;
-  /** Loaded at start if it exists, written every second and on exit. */
+  /** Loaded at start if it exists; written every second and on exit. */
   stateFile?: string;
 }
 
 export interface Anvil {
   url: string;
-  /** Of anvil itself, not of its guard. */
+  /** Process id of anvil itself, not of its guard. */
   pid: number;
-  /** Resolves when the node has ended, for whatever reason. */
+  /** Resolves when the node has ended, for any reason. */
   ended: Promise<void>;
   close(): Promise<void>;
 }
 
 /**
- * Ends anvil when this process ends, SIGKILL included: the pipe on the guard's standard input closes
- * with the process that holds its other end.
+ * Ends anvil when this process ends, even by SIGKILL: the guard's standard input closes when the process that holds the
+ * other end of the pipe ends.
  */
 const guard = `exec 3<&0; "$@" </dev/null & child=$!; echo "anvil pid $child"
 (cat <&3 >/dev/null; kill "$child" 2>/dev/null) & wait "$child"`;
 
 type Guarded = ChildProcessByStdio<Writable, Readable, Readable>;
 
-/** Starts a local development chain from the npm package; rejects with `anvil_failed` when it cannot. */
+/** Starts a local development chain from the npm package. Rejects with `anvil_failed` if it cannot. */
 export async function startAnvil(options: AnvilOptions = {}): Promise<Anvil> {
-  // A session of its own: Ctrl-C reaches the server, which ends the chain last.
+  // A session of its own: Ctrl-C reaches only the server, which ends the chain last.
   const child: Guarded = spawn('/bin/sh', ['-c', guard, 'sh', anvilBinary(), ...flags(options)], {
     stdio: ['pipe', 'pipe', 'pipe'],
     detached: true,
@@ -73,7 +76,7 @@ function flags({ port = 0, blockTime = 1, chainId = 31337, stateFile }: AnvilOpt
     ...miningFlags(blockTime),
     '--slots-in-an-epoch',
     '1',
-    // Without a bound anvil keeps every block's state on disk and slows down.
+    // Without a limit anvil keeps every block's state on disk and slows down.
     '--prune-history',
     '100',
     ...(stateFile === undefined ? [] : persistence(stateFile)),
@@ -86,8 +89,8 @@ function miningFlags(blockTime: NonNullable<AnvilOptions['blockTime']>): string[
 }
 
 /**
- * Anvil makes a new genesis at each start, which would be another chain's. A fixed genesis time keeps
- * its hash; the clock that it also sets back is put right by `setTime`.
+ * Anvil creates a new genesis, and thus another chain, at each start. A fixed genesis time keeps its hash. It also sets
+ * back anvil's clock, which `setTime` corrects.
  */
 function persistence(stateFile: string): string[] {
   const genesisFile = `${stateFile}.genesis`;
@@ -159,6 +162,6 @@ function stop(pid: number, signal: NodeJS.Signals) {
   try {
     process.kill(pid, signal);
   } catch {
-    // It has ended already.
+    // The process has already ended.
   }
 }

@@ -1,4 +1,4 @@
-// `svc-server dev`: a service on a local chain, with one command.
+// `svc-server dev`: runs the service with a local chain.
 import { mkdir } from 'node:fs/promises';
 import path from 'node:path';
 import { createLogger } from '../../base/logger.ts';
@@ -15,10 +15,10 @@ export interface DevOptions {
   json?: boolean;
 }
 
-/** First account of every anvil; public, and worthless anywhere else. */
+/** The first account of every anvil; public, and worthless anywhere else. */
 const DEV_KEY = '0xac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80';
 
-/** `svc-server dev`: service, chain and generous grants on this machine, as `start` runs. */
+/** Runs service and chain on this machine, with generous grants, until a signal stops them. */
 export async function dev(options: DevOptions): Promise<void> {
   if (!isLoopback(options.host)) {
     throw new SvcError('usage', `dev listens on loopback only, not on ${options.host}.`, {

@@ -7,8 +7,8 @@ import { packageVersion } from '../../base/version.ts';
 import type { ReconcileOptions } from './reconcile.ts';
 
 /**
- * Runs `svc-server` and answers its exit code: 0 done, 1 failed, 2 usage or configuration. Commands
- * load what they need when they run.
+ * Runs `svc-server` and returns its exit code: 0 success, 1 failure, 2 usage or configuration error. Commands load
+ * their modules when they run.
  */
 export async function main(argv: string[]): Promise<number> {
   let exitCode = 0;
@@ -108,7 +108,7 @@ function wei(text: string): bigint {
   return BigInt(text);
 }
 
-/** `check`, `migrate`, `backup`, `restore`, `hold`, `reconcile`: what an operator does with the database. */
+/** Adds the database commands: `check`, `migrate`, `backup`, `restore`, `migrate-store`, `hold` and `reconcile`. */
 export function addDatabaseCommands(program: Command, exit: (code: number) => void): void {
   program
     .command('check')

@@ -15,14 +15,14 @@ const TX_HASH = /^0x[0-9a-f]{64}$/i;
 export interface ReconcileOptions {
   readonly json?: boolean;
   readonly yes?: boolean;
-  /** Transaction hashes. */
+  /** Hashes of accepted anchors. */
   readonly acceptAnchor?: readonly string[];
 }
 
 /**
- * `svc-server reconcile`: lets a restored database anchor again, and one whose key something else has used, when the
- * chain holds nothing that it does not know, and nothing foreign that is not accepted. Answers 0 when the queue is free,
- * else 1.
+ * `svc-server reconcile`: lets a restored database, or one whose key was used elsewhere, anchor again, if the database
+ * knows every transaction on the chain, or the operator accepts the foreign ones. Returns exit code 0 if the queue was
+ * released, else 1.
  */
 export async function reconcile(
   environment: NodeJS.ProcessEnv,
@@ -37,7 +37,7 @@ export async function reconcile(
     throw new SvcError('invalid_configuration', 'SVC_CHAIN_RPC_URL is not set');
   }
   if (anchorKeys.length === 0) {
-    // Without the accounts that will anchor, what they have sent since the backup would go unseen.
+    // Without the configured keys, transactions that their accounts sent since the backup would go unnoticed.
     throw new SvcError('invalid_configuration', 'SVC_ANCHOR_KEY_FILE is not set', {
       hint: 'Set the keys that svc-server start will use, so that their accounts are held against the chain too.',
     });

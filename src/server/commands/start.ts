@@ -7,7 +7,7 @@ import { SvcError } from '../../base/svc-error.ts';
 import { readConfig } from '../config.ts';
 import type { Server } from '../main.ts';
 
-/** `svc-server start`: runs until SIGTERM or SIGINT; throws `store_failed` when the database fails. */
+/** Runs the server until SIGTERM or SIGINT. Throws `store_failed` if the database fails. */
 export async function start(environment: NodeJS.ProcessEnv): Promise<void> {
   const config = readConfig(environment, { chain: true });
   const stopped = stopSignal();
@@ -25,8 +25,8 @@ export async function start(environment: NodeJS.ProcessEnv): Promise<void> {
 const SIGNALS = ['SIGTERM', 'SIGINT'] as const;
 
 /**
- * The first signal to stop from now on; a second one ends the process at once. Called before the start, so
- * that a signal during it stops what has started by then.
+ * Resolves with the first SIGTERM or SIGINT from now on; a second one ends the process at once. Call it before the
+ * start, so that a signal during the start stops what has started by then.
  */
 export function stopSignal(): Promise<NodeJS.Signals> {
   return new Promise((resolve) => {
@@ -42,8 +42,8 @@ export function stopSignal(): Promise<NodeJS.Signals> {
 }
 
 /**
- * Resolves when the server has stopped after the signal. Throws `store_failed` when it has stopped because
- * its store can no longer be trusted.
+ * Resolves when the server has stopped after the signal. Throws `store_failed` if it stopped because its store can no
+ * longer be trusted.
  */
 export async function untilStopped(
   server: Server,
@@ -59,19 +59,20 @@ export async function untilStopped(
   }
 }
 
-/** `svc-server` as a systemd service. */
+/** The systemd service of `svc-server`. */
 export const serverInstallation: Installation = {
   name: 'svc-server',
   description: "svc-server, which anchors the hash of robots' evidence",
   subcommand: 'start',
   credential: 'anchor-key',
   directives: [
-    // What requests under way hold is copied at each collection: half as often; docs/performance.md has what it gives.
+    // Each collection copies the data of requests in progress: 32 MiB halves the number of collections; see
+    // docs/performance.md.
     'Environment=NODE_OPTIONS=--max-semi-space-size=32',
     'Environment=SVC_DATA_DIR=%S/svc-server',
-    // As $CREDENTIALS_DIRECTORY; the specifier for it is not in systemd 249 of Ubuntu 22.04.
+    // The path of $CREDENTIALS_DIRECTORY, written out: systemd 249 of Ubuntu 22.04 lacks the specifier for it.
     'Environment=SVC_ANCHOR_KEY_FILE=%t/credentials/%n/anchor-key',
-    // Migrations come first.
+    // Migrations run before the service is ready.
     'TimeoutStartSec=infinity',
     'WatchdogSec=1min',
   ],
@@ -88,9 +89,9 @@ export const serverInstallation: Installation = {
 };
 
 /**
- * Holds V8's young generation at the size that it has while `work` runs. Almost all that a start makes lives on, for
- * which V8 would double that generation until it has its maximum, and keep the pages for as long as little is asked.
- * Afterwards it grows with what requests hold.
+ * Keeps V8's young generation at its current size while `work` runs. Almost everything created during a start stays
+ * alive, so V8 would double that generation up to its maximum, and keep the pages while there is little load.
+ * Afterwards it grows with the requests in progress.
  */
 export async function withoutGrowth<Result>(work: () => Promise<Result>): Promise<Result> {
   setFlagsFromString('--semi-space-growth-factor=1');

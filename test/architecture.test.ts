@@ -236,7 +236,7 @@ describe('docs/architecture.md', () => {
   const page = readFileSync(path.join(root, 'docs/architecture.md'), 'utf8');
   const filesOf = (heading: string) => {
     const section = page.split(`## ${heading}\n`)[1]?.split('\n## ')[0] ?? '';
-    return [...section.matchAll(/^\| \d+ \| \[`([^`]+)`\]/gm)].map(([, file = '']) => file);
+    return [...section.matchAll(/^\| \d+ \| `([^`]+)`/gm)].map(([, file = '']) => file);
   };
 
   it.each([

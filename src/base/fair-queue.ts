@@ -1,5 +1,5 @@
 // Runs calls in turn by key, so that no account delays the others.
-export interface FairQueueLimits {
+interface FairQueueLimits {
   /** Maximum number of keys served at once, each with one call. */
   atOnce: number;
   /** Maximum sum of the sizes of waiting calls, per key and in total. */

@@ -74,6 +74,10 @@ export async function uninstallService(
   );
 }
 
+export function unitPath(name: string): string {
+  return `/etc/systemd/system/${name}.service`;
+}
+
 function planOf(
   installation: Installation,
   {
@@ -114,10 +118,6 @@ function planOf(
         : []),
     ],
   };
-}
-
-export function unitPath(name: string): string {
-  return `/etc/systemd/system/${name}.service`;
 }
 
 /** The account's file; see sysusers.d(5). */

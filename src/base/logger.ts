@@ -39,6 +39,18 @@ interface FlushableStream extends DestinationStream {
 /** Maximum buffer of a full pipe; further lines are dropped. */
 const MOST_BYTES = 1024 * 1024;
 
+/** Prefixes each line with its severity as in syslog(3). */
+export function withSeverity(stream: FlushableStream): FlushableStream {
+  return {
+    write(line: string) {
+      stream.write(`<${severityOf(Number(/"level":(\d+)/.exec(line)?.[1]))}>${line}`);
+    },
+    flushSync() {
+      stream.flushSync?.();
+    },
+  };
+}
+
 /**
  * A stream to standard error. A write error, such as a full disk, neither ends nor blocks the process: each line
  * retries the buffered ones. `onDropped` is called afterwards with the number of dropped lines. The stream is a later
@@ -74,18 +86,6 @@ function isJournal(journalStream: string | undefined): boolean {
   if (!journalStream) return false;
   const { dev, ino } = fstatSync(2, { bigint: true });
   return journalStream === `${dev}:${ino}`;
-}
-
-/** Prefixes each line with its severity as in syslog(3). */
-export function withSeverity(stream: FlushableStream): FlushableStream {
-  return {
-    write(line: string) {
-      stream.write(`<${severityOf(Number(/"level":(\d+)/.exec(line)?.[1]))}>${line}`);
-    },
-    flushSync() {
-      stream.flushSync?.();
-    },
-  };
 }
 
 function severityOf(level: number): number {

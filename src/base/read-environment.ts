@@ -3,7 +3,7 @@ import { envSchema } from 'env-schema';
 import type { Static, TObject } from 'typebox';
 import { SvcError } from './svc-error.ts';
 
-export interface EnvironmentRules {
+interface EnvironmentRules {
   /** Variables with this prefix must be in the schema, unless `foreign` matches them. */
   prefix: string;
   foreign: RegExp;

@@ -9,7 +9,7 @@ export interface ServiceManager {
   stopping(): Promise<void>;
 }
 
-export interface ServiceManagerOptions {
+interface ServiceManagerOptions {
   environment: NodeJS.ProcessEnv;
   /** When the service last made progress (`performance.now()`). */
   progressAt: () => number;

@@ -9,7 +9,7 @@ import { SvcError } from '../base/svc-error.ts';
 import type { Hex } from '../proof/bytes.ts';
 
 /** An unsigned anchoring transaction: from the account to itself, with no value. */
-export interface UnsignedAnchor {
+interface UnsignedAnchor {
   readonly chainId: number;
   readonly nonce: number;
   readonly payload: Hex;
@@ -35,7 +35,7 @@ export function gasLimitOf(rawTx: Hex): bigint {
   return parseTransaction(rawTx).gas ?? 0n;
 }
 
-export type AnchorKeySource =
+type AnchorKeySource =
   | { readonly privateKey: string }
   /** A hex key, or a Web3 Secret Storage V3 keystore with the file that holds its password. */
   | { readonly file: string; readonly passwordFile?: string | undefined };
@@ -63,33 +63,6 @@ export async function loadAnchorKey(source: AnchorKeySource): Promise<AnchorKey>
     return (await readKeyText(passwordFile, words)).replace(/\r?\n$/, '');
   };
   return anchorKeyOf(await readPrivateKey(file, password, words));
-}
-
-function anchorKeyOf(privateKey: Hex): AnchorKey {
-  const account = privateKeyToAccount(privateKey);
-  const sign = async ({ payload, ...anchor }: UnsignedAnchor) => {
-    const rawTx: Data = await account.signTransaction({
-      ...anchor,
-      type: 'eip1559',
-      to: account.address,
-      value: 0n,
-      data: payload,
-    });
-    return { rawTx, txHash: keccak256(rawTx) };
-  };
-  return {
-    address: account.address,
-    signTransaction: sign,
-    signReplacement: (rawTx, fees) => sign({ ...signedAnchor(rawTx), ...fees }),
-  };
-}
-
-function signedAnchor(rawTx: Hex): UnsignedAnchor {
-  const tx = parseTransaction(rawTx);
-  const { chainId, nonce = 0, data = '0x', gas = 0n } = tx;
-  const { maxFeePerGas = 0n, maxPriorityFeePerGas = 0n } = tx;
-  if (chainId === undefined) throw new Error('An anchor is signed for a chain');
-  return { chainId, nonce, payload: data, gas, maxFeePerGas, maxPriorityFeePerGas };
 }
 
 /** Memory limit of scrypt for one key. Keystores of geth need 256 MiB. */
@@ -120,8 +93,35 @@ export async function readPrivateKey(
   );
 }
 
+function anchorKeyOf(privateKey: Hex): AnchorKey {
+  const account = privateKeyToAccount(privateKey);
+  const sign = async ({ payload, ...anchor }: UnsignedAnchor) => {
+    const rawTx: Data = await account.signTransaction({
+      ...anchor,
+      type: 'eip1559',
+      to: account.address,
+      value: 0n,
+      data: payload,
+    });
+    return { rawTx, txHash: keccak256(rawTx) };
+  };
+  return {
+    address: account.address,
+    signTransaction: sign,
+    signReplacement: (rawTx, fees) => sign({ ...signedAnchor(rawTx), ...fees }),
+  };
+}
+
+function signedAnchor(rawTx: Hex): UnsignedAnchor {
+  const tx = parseTransaction(rawTx);
+  const { chainId, nonce = 0, data = '0x', gas = 0n } = tx;
+  const { maxFeePerGas = 0n, maxPriorityFeePerGas = 0n } = tx;
+  if (chainId === undefined) throw new Error('An anchor is signed for a chain');
+  return { chainId, nonce, payload: data, gas, maxFeePerGas, maxPriorityFeePerGas };
+}
+
 /** Parses a private key in hex, with or without 0x. Throws SvcError of `words.code`, which never quotes the text. */
-export function checkPrivateKey(text: string, { code, name }: KeyWords): Hex {
+function checkPrivateKey(text: string, { code, name }: KeyWords): Hex {
   const digits = text.trim().replace(/^0x/, '');
   if (!/^[0-9a-fA-F]{64}$/.test(digits)) {
     throw new SvcError(code, `${name} is not 32 bytes of hex, nor a keystore`);
@@ -170,7 +170,7 @@ async function derivedKey({ kdfparams }: Keystore['crypto'], password: string): 
 }
 
 /** Reads a text file with a key or a password. Rejects with SvcError of `code`. */
-export async function readKeyText(file: string, { code }: KeyWords): Promise<string> {
+async function readKeyText(file: string, { code }: KeyWords): Promise<string> {
   try {
     return await readFile(file, 'utf8');
   } catch (error) {

@@ -119,6 +119,12 @@ export function openChain(options: ChainOptions): OpenChain {
   };
 }
 
+/** The EIP-55 form of an address in any case; null if the text is not an address. */
+export function checksumAddress(text: string): string | null {
+  const address = text.toLowerCase();
+  return isAddress(address) ? getAddress(address) : null;
+}
+
 function anchorChain(pool: ProviderPool, finality: FinalityRule): AnchorChain {
   const { quorum, providers } = pool;
   const configured = providers.length;
@@ -189,12 +195,6 @@ function checkContractSignature(pool: ProviderPool, claim: ContractClaim): Promi
       throw new ProviderError('the providers do not agree on a signature');
     },
   });
-}
-
-/** The EIP-55 form of an address in any case; null if the text is not an address. */
-export function checksumAddress(text: string): string | null {
-  const address = text.toLowerCase();
-  return isAddress(address) ? getAddress(address) : null;
 }
 
 async function headNumber(ask: Ask): Promise<bigint> {

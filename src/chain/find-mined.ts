@@ -96,6 +96,37 @@ interface Match {
 }
 
 /**
+ * Combines the results of several URLs for one search. A mined anchor counts if `quorum` of them report the same.
+ * Undefined while an open answer can still bring that about, or is in time to report what it has seen.
+ */
+export function minedByQuorum(
+  anchors: readonly SentAnchor[],
+  results: readonly Found[],
+  terms: Still & { quorum: number; configured: number; askAll: boolean },
+): Found | undefined {
+  const reports = results.map(({ headNumber, mined }) => ({
+    headNumber,
+    byId: new Map(mined.map((anchor) => [anchor.id, anchor])),
+  }));
+  const verdicts = anchors.map(({ id }) =>
+    verdictOn(
+      reports.map(({ headNumber, byId }) => ({ headNumber, anchor: byId.get(id) ?? null })),
+      terms,
+    ),
+  );
+  const canChange = ({ agreed, votes }: Verdict) =>
+    !agreed && (!terms.isLate || votes + terms.open >= terms.quorum);
+  if (terms.open > 0 && (terms.askAll || verdicts.some(canChange))) return undefined;
+  return {
+    headNumber: reports.map(({ headNumber }) => headNumber).reduce(lesser),
+    mined: verdicts.flatMap(({ anchor }) => anchor ?? []),
+    isUnanimous:
+      results.length === terms.configured &&
+      verdicts.every(({ anchor, isSeen }) => anchor !== null || !isSeen),
+  };
+}
+
+/**
  * Reads receipts. Every request also reads the chain's identity and the head, so that one node vouches for all of them.
  */
 async function readReceipts(
@@ -159,37 +190,6 @@ async function readDetails(
       mined: { ...place, blockTimestamp: block.timestamp },
     } satisfies MinedAnchor;
   });
-}
-
-/**
- * Combines the results of several URLs for one search. A mined anchor counts if `quorum` of them report the same.
- * Undefined while an open answer can still bring that about, or is in time to report what it has seen.
- */
-export function minedByQuorum(
-  anchors: readonly SentAnchor[],
-  results: readonly Found[],
-  terms: Still & { quorum: number; configured: number; askAll: boolean },
-): Found | undefined {
-  const reports = results.map(({ headNumber, mined }) => ({
-    headNumber,
-    byId: new Map(mined.map((anchor) => [anchor.id, anchor])),
-  }));
-  const verdicts = anchors.map(({ id }) =>
-    verdictOn(
-      reports.map(({ headNumber, byId }) => ({ headNumber, anchor: byId.get(id) ?? null })),
-      terms,
-    ),
-  );
-  const canChange = ({ agreed, votes }: Verdict) =>
-    !agreed && (!terms.isLate || votes + terms.open >= terms.quorum);
-  if (terms.open > 0 && (terms.askAll || verdicts.some(canChange))) return undefined;
-  return {
-    headNumber: reports.map(({ headNumber }) => headNumber).reduce(lesser),
-    mined: verdicts.flatMap(({ anchor }) => anchor ?? []),
-    isUnanimous:
-      results.length === terms.configured &&
-      verdicts.every(({ anchor, isSeen }) => anchor !== null || !isSeen),
-  };
 }
 
 interface Report {

@@ -26,7 +26,7 @@ export interface NonceTrail {
 }
 
 /** The result of one URL. */
-export interface NonceReading {
+interface NonceReading {
   readonly use: NonceUse | null;
   readonly below: bigint | null;
 }
@@ -67,6 +67,38 @@ export async function findNonceUse(
   });
   if (read.use !== null || isBracketed) return { use: read.use, below };
   return { use: null, below: read.isTooOld || from < WHOLE ? null : from - WHOLE };
+}
+
+export interface NonceFinding {
+  /** The use that every configured URL shows, final if all say so; null unless all show the same. */
+  readonly use: NonceUse | null;
+  /** Where the next search for this nonce continues. */
+  readonly trail: NonceTrail;
+}
+
+/** Combines the results of all URLs. A repeated anchor may depend on it, so every configured URL must agree. */
+export function nonceUseByQuorum(
+  readings: readonly NonceReading[],
+  configured: number,
+): NonceFinding {
+  const uses = readings.flatMap(({ use }) => use ?? []);
+  const [first] = uses;
+  const isShared =
+    uses.length === configured &&
+    uses.every(
+      ({ txHash, blockHash }) => txHash === first?.txHash && blockHash === first.blockHash,
+    );
+  const unread = readings.flatMap(({ below }) => below ?? []);
+  return {
+    use:
+      first !== undefined && isShared
+        ? { ...first, isFinal: uses.every(({ isFinal }) => isFinal) }
+        : null,
+    trail: {
+      blocks: [...new Set(uses.map(({ blockNumber }) => blockNumber))],
+      below: unread.length === 0 ? null : unread.reduce(lesser),
+    },
+  };
 }
 
 interface Range {
@@ -208,36 +240,4 @@ function wholeBlock(number: bigint): RpcCall {
 
 function hexOf(number: bigint): Hex {
   return `0x${number.toString(16)}`;
-}
-
-export interface NonceFinding {
-  /** The use that every configured URL shows, final if all say so; null unless all show the same. */
-  readonly use: NonceUse | null;
-  /** Where the next search for this nonce continues. */
-  readonly trail: NonceTrail;
-}
-
-/** Combines the results of all URLs. A repeated anchor may depend on it, so every configured URL must agree. */
-export function nonceUseByQuorum(
-  readings: readonly NonceReading[],
-  configured: number,
-): NonceFinding {
-  const uses = readings.flatMap(({ use }) => use ?? []);
-  const [first] = uses;
-  const isShared =
-    uses.length === configured &&
-    uses.every(
-      ({ txHash, blockHash }) => txHash === first?.txHash && blockHash === first.blockHash,
-    );
-  const unread = readings.flatMap(({ below }) => below ?? []);
-  return {
-    use:
-      first !== undefined && isShared
-        ? { ...first, isFinal: uses.every(({ isFinal }) => isFinal) }
-        : null,
-    trail: {
-      blocks: [...new Set(uses.map(({ blockNumber }) => blockNumber))],
-      below: unread.length === 0 ? null : unread.reduce(lesser),
-    },
-  };
 }

@@ -4,7 +4,7 @@ import type { Agent, Dispatcher } from 'undici';
 import { SvcError } from '../base/svc-error.ts';
 import { ProviderError } from './errors.ts';
 
-export interface ErrorAnswer {
+interface ErrorAnswer {
   readonly error: { readonly code: number; readonly message: string };
 }
 
@@ -30,7 +30,7 @@ export function parsed(text: string): unknown {
   }
 }
 
-export interface Target {
+interface Target {
   readonly origin: string;
   readonly path: string;
   readonly headers: Record<string, string>;
@@ -48,17 +48,6 @@ export function targetOf(text: string): Target {
     headers.authorization = `Basic ${Buffer.from(credentials).toString('base64')}`;
   }
   return { origin: url.origin, path: url.pathname + url.search, headers };
-}
-
-function credential(text: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    throw new SvcError(
-      'invalid_rpc_url',
-      'A % in the credentials of the RPC URL must be written as %25',
-    );
-  }
 }
 
 const MAX_ANSWER_BYTES = 16 * 1024 * 1024;
@@ -101,6 +90,17 @@ export async function post(
   } finally {
     clearTimeout(timer);
     limits.signal?.removeEventListener('abort', stop);
+  }
+}
+
+function credential(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    throw new SvcError(
+      'invalid_rpc_url',
+      'A % in the credentials of the RPC URL must be written as %25',
+    );
   }
 }
 

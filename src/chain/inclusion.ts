@@ -68,6 +68,30 @@ export async function readInclusion(
   };
 }
 
+/**
+ * Combines the results of several URLs for the same places. `canonical` needs one URL; `safe` and `finalized` need
+ * `quorum`; `replaced` needs at least one, and none that shows the block as canonical. Undefined while an open answer
+ * can still matter.
+ */
+export function inclusionByQuorum(
+  places: readonly Place[],
+  results: readonly InclusionReading[],
+  terms: { quorum: number; open: number },
+): InclusionReading | undefined {
+  const reports = places.map((_, i) => results.flatMap(({ inclusions }) => inclusions[i] ?? []));
+  const isShown = (report: PlaceInclusion[]) =>
+    report.filter(({ standing }) => standing === 'canonical').length >= terms.quorum;
+  const isEnough = results.length >= terms.quorum && reports.every(isShown);
+  if (terms.open > 0 && !isEnough) return undefined;
+  return {
+    heads: headsByQuorum(
+      results.map(({ heads }) => heads),
+      terms.quorum,
+    ),
+    inclusions: places.map(({ id }, i) => placeByQuorum(id, reports[i] ?? [], terms.quorum)),
+  };
+}
+
 function lowestHeads(a: Heads, b: Heads): Heads {
   return {
     head: lesser(a.head, b.head),
@@ -104,30 +128,6 @@ function blockCall(number: bigint) {
 function hashAt(number: bigint, answer: RpcAnswer | undefined): Hex | null {
   // Some nodes refuse a block that they do not have yet.
   return answer?.ok === false ? null : (headerAt(number, resultOf(answer))?.hash ?? null);
-}
-
-/**
- * Combines the results of several URLs for the same places. `canonical` needs one URL; `safe` and `finalized` need
- * `quorum`; `replaced` needs at least one, and none that shows the block as canonical. Undefined while an open answer
- * can still matter.
- */
-export function inclusionByQuorum(
-  places: readonly Place[],
-  results: readonly InclusionReading[],
-  terms: { quorum: number; open: number },
-): InclusionReading | undefined {
-  const reports = places.map((_, i) => results.flatMap(({ inclusions }) => inclusions[i] ?? []));
-  const isShown = (report: PlaceInclusion[]) =>
-    report.filter(({ standing }) => standing === 'canonical').length >= terms.quorum;
-  const isEnough = results.length >= terms.quorum && reports.every(isShown);
-  if (terms.open > 0 && !isEnough) return undefined;
-  return {
-    heads: headsByQuorum(
-      results.map(({ heads }) => heads),
-      terms.quorum,
-    ),
-    inclusions: places.map(({ id }, i) => placeByQuorum(id, reports[i] ?? [], terms.quorum)),
-  };
 }
 
 function placeByQuorum(

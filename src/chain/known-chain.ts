@@ -1,5 +1,5 @@
 // Names, explorers and currencies of known chains.
-export interface KnownChain {
+interface KnownChain {
   readonly chainId: number;
   readonly name: string;
   readonly testnet: boolean;

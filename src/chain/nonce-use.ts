@@ -24,7 +24,7 @@ export interface NonceUse {
   readonly signed: SignedBytes | null;
 }
 
-export interface SignedBytes {
+interface SignedBytes {
   readonly txHash: Hex;
   readonly rawTx: Hex;
   readonly maxFeePerGas: bigint;

@@ -75,14 +75,6 @@ export function openProviderPool({
   return pool;
 }
 
-async function requireIdentified(provider: Provider, expected: Identity | null): Promise<void> {
-  if (expected === null || provider.health.isIdentified) return;
-  await provider.probe(expected);
-  if (!provider.health.isIdentified) {
-    throw new ProviderError(provider.health.lastReason ?? 'its chain is not known');
-  }
-}
-
 export interface Question<Answer, Verdict> {
   ask(provider: Provider): Promise<Answer>;
   /**
@@ -123,6 +115,14 @@ export function poll<Answer, Verdict>(
     }
     if (providers.length === 0) round.tryToDecide();
   });
+}
+
+async function requireIdentified(provider: Provider, expected: Identity | null): Promise<void> {
+  if (expected === null || provider.health.isIdentified) return;
+  await provider.probe(expected);
+  if (!provider.health.isIdentified) {
+    throw new ProviderError(provider.health.lastReason ?? 'its chain is not known');
+  }
 }
 
 interface Outcome<Verdict> {

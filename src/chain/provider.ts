@@ -35,7 +35,7 @@ export interface ProviderAsked extends Asked {
   readonly provider: string;
 }
 
-export interface ProviderOptions extends Omit<RpcOptions, 'onAsked'> {
+interface ProviderOptions extends Omit<RpcOptions, 'onAsked'> {
   readonly label: string;
   readonly onAsked?: ((asked: ProviderAsked) => void) | undefined;
 }
@@ -119,7 +119,7 @@ function note(health: ProviderHealth, { calls, error, answers, seconds }: Asked)
   else if (answers.length > 0) health.answered(seconds);
 }
 
-export interface ProviderHealth {
+interface ProviderHealth {
   /** It answers, and does not serve another chain. */
   readonly isUp: boolean;
   /** It asked not to be called now (429 or 503 with Retry-After). */
@@ -151,7 +151,7 @@ const LONGEST_BAN_MS = 60_000;
 const MEMORY = 0.9;
 
 /** Tracks the health of one endpoint. Instants are `performance.now()`. */
-export function createHealth(now: () => number = () => performance.now()): ProviderHealth {
+function createHealth(now: () => number = () => performance.now()): ProviderHealth {
   let [failures, restsUntil, bannedUntil] = [0, 0, 0];
   let [isIdentified, isWrongChain] = [false, false];
   let lastReason: string | null = null;

@@ -89,35 +89,6 @@ export async function readAnchor(
   };
 }
 
-/** Null if the place contains another transaction, or the node does not support these calls. */
-async function readPlace(
-  ask: Ask,
-  txHash: Hex,
-  { blockHash, txIndex }: StatedPlace,
-): Promise<{ transaction: Transaction | null; mined: TransactionReceipt | null }> {
-  const [tx, receipts] = await ask([
-    {
-      method: 'eth_getTransactionByBlockHashAndIndex',
-      params: [blockHash, `0x${txIndex.toString(16)}`],
-    },
-    { method: 'eth_getBlockReceipts', params: [blockHash] },
-  ]);
-  const transaction = tx?.ok ? transactionOf(tx.result) : null;
-  const list = receipts?.ok && Array.isArray(receipts.result) ? receipts.result : [];
-  const mined = receiptOf(list[txIndex] ?? null);
-  return {
-    transaction: transaction?.hash === txHash ? transaction : null,
-    mined: mined?.txHash === txHash && mined.blockHash === blockHash ? mined : null,
-  };
-}
-
-async function readBlock(ask: Ask, number: bigint): Promise<BlockHeader | null> {
-  const [block] = await ask([
-    { method: 'eth_getBlockByNumber', params: [`0x${number.toString(16)}`, false] },
-  ]);
-  return headerAt(number, resultOf(block));
-}
-
 /** A head that is behind the receipt comes from another node than the receipt. */
 export function confirmationsOf(mined: { blockNumber: bigint }, head: bigint): bigint {
   return head > mined.blockNumber ? head - mined.blockNumber + 1n : 1n;
@@ -151,6 +122,35 @@ export function readingByQuorum(
     groups.length > 1 ? 'the providers do not agree' : 'too few providers answer',
     { retryAfterMs: CATCH_UP_MS },
   );
+}
+
+/** Null if the place contains another transaction, or the node does not support these calls. */
+async function readPlace(
+  ask: Ask,
+  txHash: Hex,
+  { blockHash, txIndex }: StatedPlace,
+): Promise<{ transaction: Transaction | null; mined: TransactionReceipt | null }> {
+  const [tx, receipts] = await ask([
+    {
+      method: 'eth_getTransactionByBlockHashAndIndex',
+      params: [blockHash, `0x${txIndex.toString(16)}`],
+    },
+    { method: 'eth_getBlockReceipts', params: [blockHash] },
+  ]);
+  const transaction = tx?.ok ? transactionOf(tx.result) : null;
+  const list = receipts?.ok && Array.isArray(receipts.result) ? receipts.result : [];
+  const mined = receiptOf(list[txIndex] ?? null);
+  return {
+    transaction: transaction?.hash === txHash ? transaction : null,
+    mined: mined?.txHash === txHash && mined.blockHash === blockHash ? mined : null,
+  };
+}
+
+async function readBlock(ask: Ask, number: bigint): Promise<BlockHeader | null> {
+  const [block] = await ask([
+    { method: 'eth_getBlockByNumber', params: [`0x${number.toString(16)}`, false] },
+  ]);
+  return headerAt(number, resultOf(block));
 }
 
 const order: readonly (Finality | null)[] = [null, 'included', 'safe', 'finalized'];

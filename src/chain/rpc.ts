@@ -96,66 +96,18 @@ export function resultOf(answer: RpcAnswer | undefined): unknown {
   return answer.result;
 }
 
-function outcomeOf(answer: RpcAnswer | undefined): Asked['calls'][number]['outcome'] {
-  if (answer === undefined) return 'failed';
-  return answer.ok ? 'answered' : 'refused';
-}
-
-function bodyOf(calls: readonly RpcCall[]): unknown {
-  const requests = calls.map(({ method, params }, id) => ({ jsonrpc: '2.0', id, method, params }));
-  // Some nodes reject batches of one call.
-  return requests.length === 1 ? requests[0] : requests;
-}
-
 export type RpcAnswer =
   | { readonly ok: true; readonly result: unknown }
   | { readonly ok: false; readonly refusal: RpcRefusal };
 
-/**
- * Reads the answers to `count` calls, in their order, from the body of a response. `redact` is applied to the node's
- * texts. Throws ProviderError if the body is not JSON-RPC.
- */
-export function answersOf(
-  text: string,
-  count: number,
-  redact: (text: string) => string,
-): RpcAnswer[] {
-  const body = parsed(text);
-  const list = Array.isArray(body) ? body : [body];
-  if (count > 1 && !Array.isArray(body)) {
-    const message = isErrorAnswer(body) ? body.error.message : '';
-    const refusal = message === '' ? '' : `: ${redact(message)}`;
-    const isTooLarge = isBatchTooLarge(message);
-    throw new ProviderError(`the batch was not answered${refusal}`, { isTooLarge });
-  }
-  const byId = new Map<unknown, unknown>();
-  for (const entry of list) {
-    if (typeof entry === 'object' && entry !== null && 'id' in entry) byId.set(entry.id, entry);
-  }
-  return Array.from({ length: count }, (_, id) =>
-    answerOf(byId.get(id) ?? (count === 1 ? list[0] : undefined), redact),
-  );
-}
-
-function answerOf(entry: unknown, redact: (text: string) => string): RpcAnswer {
-  if (isErrorAnswer(entry)) {
-    const { code, message } = entry.error;
-    return { ok: false, refusal: { rpcCode: code, reason: redact(message) } };
-  }
-  if (typeof entry === 'object' && entry !== null && 'result' in entry) {
-    return { ok: true, result: entry.result };
-  }
-  throw new ProviderError('the answer is not JSON-RPC');
-}
-
-export interface ConcurrencyOptions {
+interface ConcurrencyOptions {
   /** Maximum number of tasks running at once. */
   readonly width: number;
   /** Maximum number of waiting tasks; further ones are rejected at once. */
   readonly waiting: number;
 }
 
-export type ConcurrencyLimit = <T>(task: () => Promise<T>) => Promise<T>;
+type ConcurrencyLimit = <T>(task: () => Promise<T>) => Promise<T>;
 
 /**
  * Limits how many tasks run at once, first come, first served. Rejects with `chain_unavailable` and `retry_after` 1
@@ -184,7 +136,7 @@ export function limitConcurrency(options: ConcurrencyOptions): ConcurrencyLimit 
   };
 }
 
-export interface Parts {
+interface Parts {
   /** Calls at the start of every request. The answers to `calls` are interpreted with the answers to these. */
   readonly head: readonly RpcCall[];
   readonly calls: readonly RpcCall[];
@@ -214,6 +166,50 @@ export async function askInParts(
   return parts.flat();
 }
 
+function outcomeOf(answer: RpcAnswer | undefined): Asked['calls'][number]['outcome'] {
+  if (answer === undefined) return 'failed';
+  return answer.ok ? 'answered' : 'refused';
+}
+
+function bodyOf(calls: readonly RpcCall[]): unknown {
+  const requests = calls.map(({ method, params }, id) => ({ jsonrpc: '2.0', id, method, params }));
+  // Some nodes reject batches of one call.
+  return requests.length === 1 ? requests[0] : requests;
+}
+
+/**
+ * Reads the answers to `count` calls, in their order, from the body of a response. `redact` is applied to the node's
+ * texts. Throws ProviderError if the body is not JSON-RPC.
+ */
+function answersOf(text: string, count: number, redact: (text: string) => string): RpcAnswer[] {
+  const body = parsed(text);
+  const list = Array.isArray(body) ? body : [body];
+  if (count > 1 && !Array.isArray(body)) {
+    const message = isErrorAnswer(body) ? body.error.message : '';
+    const refusal = message === '' ? '' : `: ${redact(message)}`;
+    const isTooLarge = isBatchTooLarge(message);
+    throw new ProviderError(`the batch was not answered${refusal}`, { isTooLarge });
+  }
+  const byId = new Map<unknown, unknown>();
+  for (const entry of list) {
+    if (typeof entry === 'object' && entry !== null && 'id' in entry) byId.set(entry.id, entry);
+  }
+  return Array.from({ length: count }, (_, id) =>
+    answerOf(byId.get(id) ?? (count === 1 ? list[0] : undefined), redact),
+  );
+}
+
+function answerOf(entry: unknown, redact: (text: string) => string): RpcAnswer {
+  if (isErrorAnswer(entry)) {
+    const { code, message } = entry.error;
+    return { ok: false, refusal: { rpcCode: code, reason: redact(message) } };
+  }
+  if (typeof entry === 'object' && entry !== null && 'result' in entry) {
+    return { ok: true, result: entry.result };
+  }
+  throw new ProviderError('the answer is not JSON-RPC');
+}
+
 async function askPart(ask: Ask, part: Parts, signal?: AbortSignal): Promise<RpcAnswer[][]> {
   const batch = [...part.head, ...part.calls];
   try {
@@ -232,7 +228,7 @@ async function askPart(ask: Ask, part: Parts, signal?: AbortSignal): Promise<Rpc
 }
 
 /** Splits items into groups of at most `size`; one empty group if there are none. */
-export function chunksOf<Item>(items: readonly Item[], size: number): (readonly Item[])[] {
+function chunksOf<Item>(items: readonly Item[], size: number): (readonly Item[])[] {
   const count = Math.max(1, Math.ceil(items.length / size));
   return Array.from({ length: count }, (_, i) => items.slice(i * size, (i + 1) * size));
 }

@@ -36,7 +36,7 @@ export interface SenderState {
   readonly dataFeeWei: bigint;
 }
 
-export type GasEstimate =
+type GasEstimate =
   /** `most`: the gas limit of a block. */
   | { readonly outcome: 'estimated'; readonly gas: bigint; readonly most: bigint }
   | { readonly outcome: 'underfunded' }
@@ -85,6 +85,30 @@ export async function senderState(
     gas: gasOf(gas, payload, gasLimit),
     dataFeeWei: dataFeeOf(dataFee),
   };
+}
+
+/**
+ * Combines the sender states of several URLs. State and fees are those of the URL with the highest head. A reason not
+ * to sign counts if any URL reports it: the highest counts, and code. A refusal, which would end a proof, counts only
+ * if no URL contradicts it.
+ */
+export function senderStateByQuorum(reads: readonly SenderState[]): SenderState | undefined {
+  const [newest] = reads.toSorted((a, b) => Number(b.headNumber - a.headNumber));
+  if (newest === undefined) return undefined;
+  return {
+    ...newest,
+    latestNonce: Math.max(...reads.map(({ latestNonce }) => latestNonce)),
+    lowestNonce: Math.min(...reads.map(({ lowestNonce }) => lowestNonce)),
+    pendingNonce: Math.max(...reads.map(({ pendingNonce }) => pendingNonce)),
+    hasCode: reads.some(({ hasCode }) => hasCode),
+    gas: gasByQuorum(newest, reads),
+  };
+}
+
+/** `Math.min` for bigints. */
+export function lesser(a: bigint, b: bigint): bigint {
+  if (a < b) return a;
+  return b;
 }
 
 interface Head {
@@ -186,32 +210,8 @@ function dataFeeCall(sender: Hex, payload: Hex): { to: string; data: Hex } {
   return { to: GAS_PRICE_ORACLE, data };
 }
 
-/**
- * Combines the sender states of several URLs. State and fees are those of the URL with the highest head. A reason not
- * to sign counts if any URL reports it: the highest counts, and code. A refusal, which would end a proof, counts only
- * if no URL contradicts it.
- */
-export function senderStateByQuorum(reads: readonly SenderState[]): SenderState | undefined {
-  const [newest] = reads.toSorted((a, b) => Number(b.headNumber - a.headNumber));
-  if (newest === undefined) return undefined;
-  return {
-    ...newest,
-    latestNonce: Math.max(...reads.map(({ latestNonce }) => latestNonce)),
-    lowestNonce: Math.min(...reads.map(({ lowestNonce }) => lowestNonce)),
-    pendingNonce: Math.max(...reads.map(({ pendingNonce }) => pendingNonce)),
-    hasCode: reads.some(({ hasCode }) => hasCode),
-    gas: gasByQuorum(newest, reads),
-  };
-}
-
 function gasByQuorum(newest: SenderState, reads: readonly SenderState[]): GasEstimate {
   const estimates = [newest, ...reads].map(({ gas }) => gas);
   const by = (outcome: GasEstimate['outcome']) => estimates.find((gas) => gas.outcome === outcome);
   return by('estimated') ?? by('underfunded') ?? newest.gas;
-}
-
-/** `Math.min` for bigints. */
-export function lesser(a: bigint, b: bigint): bigint {
-  if (a < b) return a;
-  return b;
 }

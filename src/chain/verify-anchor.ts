@@ -10,7 +10,7 @@ import type { Finality } from './finality.ts';
 import { type AnchorReading, readAnchor, type StatedPlace } from './read-anchor.ts';
 import { connectRpc } from './rpc.ts';
 
-export interface VerifyOptions {
+interface VerifyOptions {
   /** One or more http or https URLs. With several, all must answer and agree. */
   rpcUrls: readonly string[];
   /** The account that must have sent the anchor, regardless of the document. */
@@ -19,13 +19,13 @@ export interface VerifyOptions {
   timeoutMs?: number;
 }
 
-export interface AnchorCheck extends Omit<AuditCheck, 'name'> {
+interface AnchorCheck extends Omit<AuditCheck, 'name'> {
   /** `rpc_agreement` only with several URLs. */
   readonly name: AuditCheckName | 'rpc_agreement';
 }
 
 /** The audit against the node behind one URL. */
-export interface NodeAudit extends Pick<AnchorReading, 'confirmations' | 'finality'> {
+interface NodeAudit extends Pick<AnchorReading, 'confirmations' | 'finality'> {
   /** Number and host of the URL, such as `rpc-2 (rpc.example.org)`; no credentials, path or query. */
   readonly label: string;
   readonly checks: AuditCheck[];

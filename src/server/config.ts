@@ -54,6 +54,14 @@ export type DatabaseConfig =
   | { kind: 'sqlite'; path: string }
   | { kind: 'postgres'; url: string; poolMax: number; pooler: boolean };
 
+type Given = Readonly<Partial<Record<keyof Environment, string>>>;
+
+const urlVariables = ['SVC_BASE_URL', 'SVC_EXPLORER_URL', 'SVC_PUBLIC_RPC_URL'] as const;
+
+export function hostInUrl(host: string): string {
+  return isIP(host) === 6 ? `[${host}]` : host;
+}
+
 function databaseConfig(
   values: Pick<
     Environment,
@@ -106,10 +114,6 @@ function retentionMs(days: number): number | null {
   return days === 0 ? null : days * 24 * 60 * 60_000;
 }
 
-type Given = Readonly<Partial<Record<keyof Environment, string>>>;
-
-const urlVariables = ['SVC_BASE_URL', 'SVC_EXPLORER_URL', 'SVC_PUBLIC_RPC_URL'] as const;
-
 /** Errors that the schema of a single variable cannot express. */
 function crossErrors(given: Given): string[] {
   const errors = urlVariables
@@ -160,10 +164,6 @@ function missingOf(given: Given): string[] {
     ...(given.SVC_CHAIN_RPC_URL === undefined ? ['SVC_CHAIN_RPC_URL is not set'] : []),
     ...(hasKey ? [] : ['SVC_ANCHOR_KEY_FILE (or SVC_ANCHOR_PRIVATE_KEY) is not set']),
   ];
-}
-
-export function hostInUrl(host: string): string {
-  return isIP(host) === 6 ? `[${host}]` : host;
 }
 
 function nativeCurrency(text: string | undefined) {

@@ -30,7 +30,7 @@ export interface Server {
   close(): Promise<void>;
 }
 
-export interface ServerDeps {
+interface ServerDeps {
   logger: Logger;
   clock?: Clock;
   /** Called at each durable step of the anchorer; for fault injection only. */

@@ -44,6 +44,44 @@ export function startAnchorer(
   };
 }
 
+const PROBE_EVERY_MS = 10_000;
+/** One round asks the chain several times, and a slow provider takes 10 s for each call. A restart would not help. */
+const ROUND_MS = 5 * 60_000;
+
+interface Progress {
+  /** Since when the store or the anchorer has been stuck (`performance.now()`); now, if neither is. */
+  at(): number;
+  stop(): void;
+}
+
+/**
+ * Watches that the store answers, even with a refusal, and that the anchorer completes its rounds. A full disk or an
+ * unreachable chain does not count as stuck: a restart helps with neither. A round may take 5 minutes.
+ */
+export function watchProgress(
+  { store, anchorer }: { store: Pick<Store, 'probe'>; anchorer: Pick<Anchorer, 'busySince'> },
+  everyMs = PROBE_EVERY_MS,
+): Progress {
+  let probedAt: number | null = null;
+  const probe = () => {
+    if (probedAt !== null) return;
+    probedAt = performance.now();
+    const answered = () => {
+      probedAt = null;
+    };
+    store.probe().then(answered, answered);
+  };
+  const timer = setInterval(probe, everyMs).unref();
+  return {
+    at() {
+      const busySince = anchorer.busySince();
+      const anchoringAt = busySince === null ? Number.POSITIVE_INFINITY : busySince + ROUND_MS;
+      return Math.min(probedAt ?? performance.now(), anchoringAt);
+    },
+    stop: () => clearInterval(timer),
+  };
+}
+
 /** Regularly starts loops for accounts that have open attempts and no loop in this process. */
 async function followOthers(
   deps: AnchorerDependencies,
@@ -80,42 +118,4 @@ async function followOthers(
     await trigger.wait(options.leaseTtlMs);
   }
   await Promise.all(followed.values());
-}
-
-const PROBE_EVERY_MS = 10_000;
-/** One round asks the chain several times, and a slow provider takes 10 s for each call. A restart would not help. */
-const ROUND_MS = 5 * 60_000;
-
-export interface Progress {
-  /** Since when the store or the anchorer has been stuck (`performance.now()`); now, if neither is. */
-  at(): number;
-  stop(): void;
-}
-
-/**
- * Watches that the store answers, even with a refusal, and that the anchorer completes its rounds. A full disk or an
- * unreachable chain does not count as stuck: a restart helps with neither. A round may take 5 minutes.
- */
-export function watchProgress(
-  { store, anchorer }: { store: Pick<Store, 'probe'>; anchorer: Pick<Anchorer, 'busySince'> },
-  everyMs = PROBE_EVERY_MS,
-): Progress {
-  let probedAt: number | null = null;
-  const probe = () => {
-    if (probedAt !== null) return;
-    probedAt = performance.now();
-    const answered = () => {
-      probedAt = null;
-    };
-    store.probe().then(answered, answered);
-  };
-  const timer = setInterval(probe, everyMs).unref();
-  return {
-    at() {
-      const busySince = anchorer.busySince();
-      const anchoringAt = busySince === null ? Number.POSITIVE_INFINITY : busySince + ROUND_MS;
-      return Math.min(probedAt ?? performance.now(), anchoringAt);
-    },
-    stop: () => clearInterval(timer),
-  };
 }

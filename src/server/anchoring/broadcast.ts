@@ -56,6 +56,14 @@ export function createBroadcasts(context: AnchoringContext, wake: () => void): B
   };
 }
 
+/** When an attempt is due to be broadcast (`performance.now()`). */
+export function broadcastDueAt({ options }: AnchoringContext, attempt: LiveAttempt): number {
+  const { broadcastAt, refusal } = attempt;
+  if (broadcastAt === null) return 0;
+  const { bumpAfterMs, pauses } = options;
+  return broadcastAt + (refusal === null ? bumpAfterMs : Math.min(bumpAfterMs, pauses.refusedMs));
+}
+
 /** Sends the lowest nonce first, because some nodes accept no other before it, then the rest concurrently. */
 async function broadcastAll(
   context: AnchoringContext,
@@ -129,12 +137,4 @@ function mostCostOf({ rawTx, maxFeePerGas }: Variant): bigint {
 
 function isMinedFirst({ state, minedTxHash }: LiveAttempt): boolean {
   return state === 'reorged' && minedTxHash !== null;
-}
-
-/** When an attempt is due to be broadcast (`performance.now()`). */
-export function broadcastDueAt({ options }: AnchoringContext, attempt: LiveAttempt): number {
-  const { broadcastAt, refusal } = attempt;
-  if (broadcastAt === null) return 0;
-  const { bumpAfterMs, pauses } = options;
-  return broadcastAt + (refusal === null ? bumpAfterMs : Math.min(bumpAfterMs, pauses.refusedMs));
 }

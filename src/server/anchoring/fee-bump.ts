@@ -83,6 +83,25 @@ export async function bump(context: AnchoringContext, live: LiveAttempts): Promi
   clock.parked = null;
 }
 
+type Fees = Pick<Variant, 'maxFeePerGas' | 'maxPriorityFeePerGas'>;
+
+/**
+ * Fees of a replacement, in wei per gas. Both fees are at least an eighth above the previous ones (geth's pool requires
+ * a tenth) and at least the market's. They are at least twice the previous ones if a node called those underpriced, as
+ * some pools require. Never above `cap`; null if that leaves no replacement.
+ */
+export function raisedFees(
+  before: Fees,
+  market: Pick<SenderState, 'baseFeePerGas' | 'maxPriorityFeePerGas'>,
+  { cap, isUnderpriced }: { cap: bigint; isUnderpriced: boolean },
+): Fees | null {
+  if (eighthMore(before.maxFeePerGas) > cap) return null;
+  const raise = isUnderpriced ? twice : eighthMore;
+  const fee = least(cap, most(raise(before.maxFeePerGas), maxFeePerGas(market)));
+  const tip = most(raise(before.maxPriorityFeePerGas), market.maxPriorityFeePerGas);
+  return { maxFeePerGas: fee, maxPriorityFeePerGas: least(fee, tip) };
+}
+
 function feesFor(
   { key, options }: AnchoringContext,
   live: LiveAttempts,
@@ -139,25 +158,6 @@ async function replace(context: AnchoringContext, attempt: LiveAttempt, fees: Fe
     'an anchor is stuck; replaced at higher fees',
   );
   await context.onStep?.('variant_committed');
-}
-
-export type Fees = Pick<Variant, 'maxFeePerGas' | 'maxPriorityFeePerGas'>;
-
-/**
- * Fees of a replacement, in wei per gas. Both fees are at least an eighth above the previous ones (geth's pool requires
- * a tenth) and at least the market's. They are at least twice the previous ones if a node called those underpriced, as
- * some pools require. Never above `cap`; null if that leaves no replacement.
- */
-export function raisedFees(
-  before: Fees,
-  market: Pick<SenderState, 'baseFeePerGas' | 'maxPriorityFeePerGas'>,
-  { cap, isUnderpriced }: { cap: bigint; isUnderpriced: boolean },
-): Fees | null {
-  if (eighthMore(before.maxFeePerGas) > cap) return null;
-  const raise = isUnderpriced ? twice : eighthMore;
-  const fee = least(cap, most(raise(before.maxFeePerGas), maxFeePerGas(market)));
-  const tip = most(raise(before.maxPriorityFeePerGas), market.maxPriorityFeePerGas);
-  return { maxFeePerGas: fee, maxPriorityFeePerGas: least(fee, tip) };
 }
 
 function eighthMore(fee: bigint): bigint {

@@ -48,42 +48,10 @@ export async function follow(
   return headNumber;
 }
 
-function noteFailure(
-  { logger, options }: AnchoringContext,
-  attempt: LiveAttempt,
-  { outcome, mined }: Extract<MinedAnchor, { mined: MinedTransaction }>,
-): void {
-  attempt.lookAt = performance.now() + options.pauses.failedLookMs;
-  if (attempt.failed) return;
-  attempt.failed = true;
-  logger.error({ attempt: attempt.id, tx_hash: mined.txHash, outcome }, 'mined, but no anchor');
-}
-
-async function include(
-  context: AnchoringContext,
-  attempt: LiveAttempt,
-  mined: MinedTransaction,
-): Promise<void> {
-  const { store, lease, clock } = context;
-  await context.onStep?.('inclusion_found');
-  await store.recordInclusion(lease, attempt.id, mined, clock.now());
-  attempt.state = 'included';
-  await context.onStep?.('inclusion_recorded');
-}
-
-/**
- * A nonce below the sender's transaction count must have a receipt at that head. Without one, a transaction that is not
- * ours has used it.
- */
-function hasNonceConflict({ counted, attempts }: LiveAttempts, headNumber: bigint): boolean {
-  if (counted === null || headNumber < counted.headNumber) return false;
-  return attempts.some(({ mined, nonce }) => !mined && nonce < counted.latestNonce);
-}
-
 /** Number of attempts in each of the three parts of a check. */
 const WATCHED = 32;
 
-export interface IncludedWatch {
+interface IncludedWatch {
   /**
    * Checks attempts that are in a block and not final: the lowest blocks, which become final first; the highest, which
    * a reorganization replaces first; and, a few more at each check, those in between.
@@ -91,7 +59,7 @@ export interface IncludedWatch {
   look(live: LiveAttempts): Promise<IncludedLook>;
 }
 
-export interface IncludedLook {
+interface IncludedLook {
   readonly changes: InclusionChanges;
   /** Number of attempts checked. */
   readonly count: number;
@@ -135,6 +103,38 @@ export function createIncludedWatch(context: AnchoringContext): IncludedWatch {
       return { changes, count: included.length, isMoreDue };
     },
   };
+}
+
+function noteFailure(
+  { logger, options }: AnchoringContext,
+  attempt: LiveAttempt,
+  { outcome, mined }: Extract<MinedAnchor, { mined: MinedTransaction }>,
+): void {
+  attempt.lookAt = performance.now() + options.pauses.failedLookMs;
+  if (attempt.failed) return;
+  attempt.failed = true;
+  logger.error({ attempt: attempt.id, tx_hash: mined.txHash, outcome }, 'mined, but no anchor');
+}
+
+async function include(
+  context: AnchoringContext,
+  attempt: LiveAttempt,
+  mined: MinedTransaction,
+): Promise<void> {
+  const { store, lease, clock } = context;
+  await context.onStep?.('inclusion_found');
+  await store.recordInclusion(lease, attempt.id, mined, clock.now());
+  attempt.state = 'included';
+  await context.onStep?.('inclusion_recorded');
+}
+
+/**
+ * A nonce below the sender's transaction count must have a receipt at that head. Without one, a transaction that is not
+ * ours has used it.
+ */
+function hasNonceConflict({ counted, attempts }: LiveAttempts, headNumber: bigint): boolean {
+  if (counted === null || headNumber < counted.headNumber) return false;
+  return attempts.some(({ mined, nonce }) => !mined && nonce < counted.latestNonce);
 }
 
 function isBelow(a: Place, b: Place): boolean {

@@ -54,7 +54,7 @@ export interface BumpClock {
 
 export type Parking = 'fee_cap' | 'underfunded' | 'no_key';
 
-export interface FirstReading {
+interface FirstReading {
   readonly latestNonce: number;
   readonly headNumber: bigint;
   /** `performance.now()`. */
@@ -131,12 +131,12 @@ export function newestVariant(attempt: LiveAttempt): Variant {
   return newest;
 }
 
-function liveAttempt(attempt: OpenAttempt): LiveAttempt {
-  const mined = isInBlock(attempt);
-  return { ...attempt, broadcastAt: null, refusal: null, mined, failed: false, lookAt: 0 };
-}
-
 /** Whether the store records the attempt as in a block; only its leaves are left to settle. */
 export function isInBlock({ state }: OpenAttempt): boolean {
   return state === 'included' || state === 'finalized';
+}
+
+function liveAttempt(attempt: OpenAttempt): LiveAttempt {
+  const mined = isInBlock(attempt);
+  return { ...attempt, broadcastAt: null, refusal: null, mined, failed: false, lookAt: 0 };
 }

@@ -64,27 +64,6 @@ export function preflight(senderState: SenderState, terms: PreflightTerms): Deci
   };
 }
 
-function holdOf(senderState: SenderState, terms: PreflightTerms): Hold | null {
-  if (senderState.hasCode) return 'sender_has_code';
-  if (terms.nextNonce === null) {
-    if (senderState.pendingNonce > senderState.latestNonce) return 'sender_busy';
-    return terms.isCountSettled ? null : 'first_nonce';
-  }
-  if (senderState.latestNonce > terms.nextNonce) return 'nonce_conflict';
-  // A transaction signed after a gap could not be mined, and would go out once the gap is filled.
-  const isBehind = terms.lowestUnmined !== null && senderState.latestNonce < terms.lowestUnmined;
-  return isBehind ? 'nonce_behind' : null;
-}
-
-/**
- * Gas limit with a margin of a quarter: on an L2 whose gas depends on its state an exact limit would run out. Unused
- * gas costs nothing.
- */
-function withMargin({ gas, most }: { gas: bigint; most: bigint }): bigint {
-  const ample = gas + gas / 4n;
-  return ample < most ? ample : most;
-}
-
 /**
  * Whether the sender's transaction count may become its first nonce. It must be seen twice, the second time at a later
  * head, or unchanged for `firstNonceMs` on a chain that produces blocks on demand. All later nonces depend on it, so
@@ -159,4 +138,25 @@ export function createRefusals(): Refusals {
       }
     },
   };
+}
+
+function holdOf(senderState: SenderState, terms: PreflightTerms): Hold | null {
+  if (senderState.hasCode) return 'sender_has_code';
+  if (terms.nextNonce === null) {
+    if (senderState.pendingNonce > senderState.latestNonce) return 'sender_busy';
+    return terms.isCountSettled ? null : 'first_nonce';
+  }
+  if (senderState.latestNonce > terms.nextNonce) return 'nonce_conflict';
+  // A transaction signed after a gap could not be mined, and would go out once the gap is filled.
+  const isBehind = terms.lowestUnmined !== null && senderState.latestNonce < terms.lowestUnmined;
+  return isBehind ? 'nonce_behind' : null;
+}
+
+/**
+ * Gas limit with a margin of a quarter: on an L2 whose gas depends on its state an exact limit would run out. Unused
+ * gas costs nothing.
+ */
+function withMargin({ gas, most }: { gas: bigint; most: bigint }): bigint {
+  const ample = gas + gas / 4n;
+  return ample < most ? ample : most;
 }

@@ -9,7 +9,7 @@ import type { Store } from '../ports/store.ts';
 import { dearestSingle } from './batch.ts';
 import { isAnchor, userOf } from './replaced-nonce.ts';
 
-export interface ReconcileDependencies {
+interface ReconcileDependencies {
   readonly store: Pick<Store, keyof OperationsStore | 'bindChain' | 'getChainIdentity'>;
   readonly chain: AnchorChain;
   /** Accounts that may anchor for this database, in addition to those it knows. */
@@ -21,7 +21,7 @@ export interface ReconcileDependencies {
   readonly now: number;
 }
 
-export interface Reconciliation {
+interface Reconciliation {
   /** Unexplained nonces. If there are any, nothing was changed. */
   readonly findings: string[];
   /**

@@ -10,7 +10,7 @@ import type { LiveAttempt, LiveAttempts } from './open-attempts.ts';
 /** Maximum number of nonces looked up per check; the others follow in later checks. */
 const LOOKED_UP = 4;
 
-export interface ReplacedNonces {
+interface ReplacedNonces {
   /** Ids of attempts that can never be mined. */
   readonly lost: readonly string[];
   /** Mined transactions of an attempt that this database does not know. */
@@ -22,7 +22,7 @@ export interface Adoptable {
   readonly variant: Variant;
 }
 
-export interface ReplacedNonceWatch {
+interface ReplacedNonceWatch {
   look(live: LiveAttempts): Promise<ReplacedNonces>;
 }
 
@@ -127,6 +127,28 @@ export async function adopt(
   }
 }
 
+/**
+ * What the transaction that used an attempt's nonce means for the attempt.
+ * `own`: it is a variant of the attempt.
+ * `adoptable`: an anchor of the same payload, signed after the backup from which this database was restored.
+ * `stranger`: an anchor of something else, so another database uses the key, perhaps with the same proofs.
+ * `lost`: no anchor, or one that the operator attributes to another service.
+ */
+type NonceUser = 'own' | 'adoptable' | 'stranger' | 'lost';
+
+export function userOf(
+  { variants, payload, takenBy }: Pick<OpenAttempt, 'variants' | 'payload' | 'takenBy'>,
+  use: NonceUse,
+): NonceUser {
+  if (variants.some(({ txHash }) => txHash === use.txHash)) return 'own';
+  if (use.payload === payload) return 'adoptable';
+  return isAnchor(use) && use.txHash !== takenBy ? 'stranger' : 'lost';
+}
+
+export function isAnchor({ payload }: NonceUse): boolean {
+  return payload !== null && decodePayload(payload) !== null;
+}
+
 /** Attempts whose nonce is used, but with no variant known to be in a block and successful. */
 function suspectsOf({ attempts, counted }: LiveAttempts): LiveAttempt[] {
   const count = counted?.latestNonce ?? 0;
@@ -158,26 +180,4 @@ async function failedOf(
 function nullOnError(error: unknown): null {
   if (error instanceof SvcError) return null;
   throw error;
-}
-
-/**
- * What the transaction that used an attempt's nonce means for the attempt.
- * `own`: it is a variant of the attempt.
- * `adoptable`: an anchor of the same payload, signed after the backup from which this database was restored.
- * `stranger`: an anchor of something else, so another database uses the key, perhaps with the same proofs.
- * `lost`: no anchor, or one that the operator attributes to another service.
- */
-export type NonceUser = 'own' | 'adoptable' | 'stranger' | 'lost';
-
-export function userOf(
-  { variants, payload, takenBy }: Pick<OpenAttempt, 'variants' | 'payload' | 'takenBy'>,
-  use: NonceUse,
-): NonceUser {
-  if (variants.some(({ txHash }) => txHash === use.txHash)) return 'own';
-  if (use.payload === payload) return 'adoptable';
-  return isAnchor(use) && use.txHash !== takenBy ? 'stranger' : 'lost';
-}
-
-export function isAnchor({ payload }: NonceUse): boolean {
-  return payload !== null && decodePayload(payload) !== null;
 }

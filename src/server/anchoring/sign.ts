@@ -17,7 +17,7 @@ import {
 } from './open-attempts.ts';
 import { type Decision, isCountSettled, preflight } from './preflight.ts';
 
-export type Submission =
+type Submission =
   | { readonly outcome: 'submitted' | 'refused' | 'not_queued' }
   | { readonly outcome: 'held'; readonly reason: Hold };
 

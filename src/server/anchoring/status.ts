@@ -47,15 +47,6 @@ export function createChainStatus(): ChainStatus {
   };
 }
 
-function sameQuote(a: FeeQuote, b: FeeQuote | undefined): boolean {
-  return (
-    a.singleGas === b?.singleGas &&
-    a.baseFeePerGas === b.baseFeePerGas &&
-    a.maxPriorityFeePerGas === b.maxPriorityFeePerGas &&
-    a.dataFeeWei === b.dataFeeWei
-  );
-}
-
 interface Reasons {
   readonly context: AnchoringContext;
   readonly hold: Hold | null;
@@ -90,6 +81,15 @@ export function parkedCount(live: LiveAttempts): number {
   const parked = live.bumpClock?.parked == null ? null : live.bumpClock.attemptId;
   return unmined(live).filter(({ id, refusal }) => id === parked || refusal === 'underfunded')
     .length;
+}
+
+function sameQuote(a: FeeQuote, b: FeeQuote | undefined): boolean {
+  return (
+    a.singleGas === b?.singleGas &&
+    a.baseFeePerGas === b.baseFeePerGas &&
+    a.maxPriorityFeePerGas === b.maxPriorityFeePerGas &&
+    a.dataFeeWei === b.dataFeeWei
+  );
 }
 
 function refusalOf({ refusal }: LiveAttempt): Degradation[] {

@@ -44,16 +44,6 @@ export async function grantCredits(
   print(balance, { ...(options.json ? { json: true } : {}), more: { id, outcome } });
 }
 
-/** The error of a grant whose outcome is unknown, with a hint to retry under the same id. */
-function withRetryHint(error: unknown, id: string): unknown {
-  if (!(error instanceof SvcError) || error.code !== 'storage_unavailable') return error;
-  return new SvcError(error.code, error.message, {
-    hint: `Run it again with --id ${id}: what was granted is not granted twice.`,
-    retryable: error.retryable,
-    cause: error,
-  });
-}
-
 /** `svc-server credits show`: prints the balance of an account. */
 export async function showCredits(
   environment: NodeJS.ProcessEnv,
@@ -68,6 +58,16 @@ export async function showCredits(
     });
   }
   print(balance, { ...options, more: {} });
+}
+
+/** The error of a grant whose outcome is unknown, with a hint to retry under the same id. */
+function withRetryHint(error: unknown, id: string): unknown {
+  if (!(error instanceof SvcError) || error.code !== 'storage_unavailable') return error;
+  return new SvcError(error.code, error.message, {
+    hint: `Run it again with --id ${id}: what was granted is not granted twice.`,
+    retryable: error.retryable,
+    cause: error,
+  });
 }
 
 function walletOf(address: string): string {

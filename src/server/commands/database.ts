@@ -62,18 +62,6 @@ export async function hold(environment: NodeJS.ProcessEnv, options: Output): Pro
   print(options.json, { held: true }, 'Nothing is anchored until svc-server reconcile.');
 }
 
-function sqlitePath(environment: NodeJS.ProcessEnv, instead: string): string {
-  const { database } = readConfig(environment);
-  if (database.kind === 'sqlite') return database.path;
-  throw new SvcError('usage', 'The database is PostgreSQL, which has its own tools for that.', {
-    hint: `Use ${instead}; docs/operations.md has an example.`,
-  });
-}
-
-function print(json: boolean | undefined, data: object, text: string): void {
-  process.stdout.write(`${json ? JSON.stringify(data) : text}\n`);
-}
-
 /** `svc-server check`: checks the invariants of the database. Returns exit code 0 if all hold, else 1. */
 export async function check(
   environment: NodeJS.ProcessEnv,
@@ -116,15 +104,6 @@ export async function migrateStore(
   process.stdout.write(`${json ? JSON.stringify({ rows, target: name }) : text.join('\n')}\n`);
 }
 
-function databaseAt(environment: NodeJS.ProcessEnv, url: string): DatabaseConfig {
-  if (!/^(sqlite|postgres(ql)?):/.test(url)) throw wrongAddresses();
-  return readConfig({ ...environment, SVC_DATABASE_URL: url }).database;
-}
-
-function wrongAddresses(): SvcError {
-  return new SvcError('usage', 'migrate-store moves from sqlite:PATH to postgres://….');
-}
-
 /**
  * Opens the configured database for the duration of `work`, also while the server runs. Prints its name unless `json`.
  */
@@ -143,8 +122,29 @@ export async function withStore<Result>(
   }
 }
 
+function sqlitePath(environment: NodeJS.ProcessEnv, instead: string): string {
+  const { database } = readConfig(environment);
+  if (database.kind === 'sqlite') return database.path;
+  throw new SvcError('usage', 'The database is PostgreSQL, which has its own tools for that.', {
+    hint: `Use ${instead}; docs/operations.md has an example.`,
+  });
+}
+
+function print(json: boolean | undefined, data: object, text: string): void {
+  process.stdout.write(`${json ? JSON.stringify(data) : text}\n`);
+}
+
+function databaseAt(environment: NodeJS.ProcessEnv, url: string): DatabaseConfig {
+  if (!/^(sqlite|postgres(ql)?):/.test(url)) throw wrongAddresses();
+  return readConfig({ ...environment, SVC_DATABASE_URL: url }).database;
+}
+
+function wrongAddresses(): SvcError {
+  return new SvcError('usage', 'migrate-store moves from sqlite:PATH to postgres://….');
+}
+
 /** The name of a database for output, without user and password. */
-export function nameOf(database: DatabaseConfig): string {
+function nameOf(database: DatabaseConfig): string {
   if (database.kind === 'sqlite') return database.path;
   const { host, pathname } = new URL(database.url);
   return `PostgreSQL, ${host}${pathname}`;

@@ -109,7 +109,7 @@ function wei(text: string): bigint {
 }
 
 /** Adds the database commands: `check`, `migrate`, `backup`, `restore`, `migrate-store`, `hold` and `reconcile`. */
-export function addDatabaseCommands(program: Command, exit: (code: number) => void): void {
+function addDatabaseCommands(program: Command, exit: (code: number) => void): void {
   program
     .command('check')
     .description('Prove that ledger, anchors and receipts of the database agree; 1 if they do not')

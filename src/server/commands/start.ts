@@ -93,7 +93,7 @@ export const serverInstallation: Installation = {
  * alive, so V8 would double that generation up to its maximum, and keep the pages while there is little load.
  * Afterwards it grows with the requests in progress.
  */
-export async function withoutGrowth<Result>(work: () => Promise<Result>): Promise<Result> {
+async function withoutGrowth<Result>(work: () => Promise<Result>): Promise<Result> {
   setFlagsFromString('--semi-space-growth-factor=1');
   try {
     return await work();

@@ -37,6 +37,20 @@ export async function readAccount(
   };
 }
 
+/** One page of the account's ledger, newest first. Throws `invalid_request` for a cursor of another list. */
+export async function listLedger(
+  { store }: Deps,
+  wallet: string,
+  { limit, cursor }: Query<'listLedger'>,
+): Promise<Page<LedgerEntry>> {
+  const cursors = await openCursors(store, 'ledger', wallet);
+  const before = cursors.seqOf(cursor);
+  return pageOf(limit, (count) => store.listLedger(wallet, count, before), {
+    cursorOf: ({ seq }) => cursors.cursorOf(seq),
+    view: viewEntry,
+  });
+}
+
 /** Without a fee quote, only the quota limits the affordable anchors. */
 function viewCredits(
   { anchorQuota, gasCreditWei }: Balance,
@@ -55,20 +69,6 @@ function viewCredits(
 function affordableAnchors(quota: number, gasWei: bigint, reservedWei: bigint): number {
   const byGas = reservedWei === 0n ? BigInt(quota) : gasWei / reservedWei;
   return byGas < BigInt(quota) ? Number(byGas) : quota;
-}
-
-/** One page of the account's ledger, newest first. Throws `invalid_request` for a cursor of another list. */
-export async function listLedger(
-  { store }: Deps,
-  wallet: string,
-  { limit, cursor }: Query<'listLedger'>,
-): Promise<Page<LedgerEntry>> {
-  const cursors = await openCursors(store, 'ledger', wallet);
-  const before = cursors.seqOf(cursor);
-  return pageOf(limit, (count) => store.listLedger(wallet, count, before), {
-    cursorOf: ({ seq }) => cursors.cursorOf(seq),
-    view: viewEntry,
-  });
 }
 
 function viewEntry(entry: LedgerRecord): LedgerEntry {

@@ -30,21 +30,6 @@ export async function getReadiness({
   return { status: degraded.size === 0 ? 'ready' : 'degraded', degraded: [...degraded].sort() };
 }
 
-/** Whether the promise resolves in time. */
-async function within(ms: number, promise: Promise<unknown>): Promise<boolean> {
-  let timer: NodeJS.Timeout | undefined;
-  const timeout = new Promise<false>((resolve) => {
-    timer = setTimeout(() => resolve(false), ms);
-  });
-  try {
-    return await Promise.race([promise.then(() => true), timeout]);
-  } catch {
-    return false;
-  } finally {
-    clearTimeout(timer);
-  }
-}
-
 /** Id of the anchoring chain, stored or configured. Throws `chain_unavailable` while neither is known. */
 export async function anchoringChainId({ store, settings }: Deps): Promise<number> {
   const identity = await store.getChainIdentity();
@@ -106,4 +91,19 @@ export function createNetworkLookup(
       rpcUrls: rpcUrl === undefined || rpcUrl === null ? [] : [rpcUrl],
     };
   };
+}
+
+/** Whether the promise resolves in time. */
+async function within(ms: number, promise: Promise<unknown>): Promise<boolean> {
+  let timer: NodeJS.Timeout | undefined;
+  const timeout = new Promise<false>((resolve) => {
+    timer = setTimeout(() => resolve(false), ms);
+  });
+  try {
+    return await Promise.race([promise.then(() => true), timeout]);
+  } catch {
+    return false;
+  } finally {
+    clearTimeout(timer);
+  }
 }

@@ -24,7 +24,7 @@ export async function pageOf<Found, Item>(
   };
 }
 
-export interface Cursors {
+interface Cursors {
   cursorOf(seq: number): string;
   /** Null without a cursor. Throws `invalid_request` for a cursor that this list did not issue. */
   seqOf(cursor: string | undefined): number | null;

@@ -35,13 +35,6 @@ export function startRetention(options: RetentionOptions): { stop(): Promise<voi
   };
 }
 
-async function keepDeleting(options: RetentionOptions, signal: AbortSignal): Promise<void> {
-  while (!signal.aborted) {
-    await deleteExpired(options, signal).catch(options.onError);
-    await pause(EVERY_MS, signal);
-  }
-}
-
 /** One round of deletion in small steps. Ends early when the signal aborts. */
 export async function deleteExpired(
   { store, clock, telemetryRetentionMs, eventRetentionMs, proofRetentionMs }: RetentionOptions,
@@ -63,6 +56,13 @@ export async function deleteExpired(
       cursor = await store.deleteSamples(before, STEP_ROWS, cursor);
       return cursor !== null;
     });
+  }
+}
+
+async function keepDeleting(options: RetentionOptions, signal: AbortSignal): Promise<void> {
+  while (!signal.aborted) {
+    await deleteExpired(options, signal).catch(options.onError);
+    await pause(EVERY_MS, signal);
   }
 }
 

@@ -53,7 +53,7 @@ export async function createChallenge(
   return challenge;
 }
 
-export interface SignatureInput {
+interface SignatureInput {
   address: string;
   signature: string;
   /** Nonce of the caller's challenge, if the caller still has it. */
@@ -95,6 +95,37 @@ export async function signIn(
     );
   }
   return { token, wallet, holds };
+}
+
+const GATE_READ_MS = 2_000;
+const GATE_KEPT_MS = 10_000;
+
+/** Reads the gate for display: false if a slow chain does not respond in time. */
+export type GateReader = (wallet: string) => Promise<boolean>;
+
+/**
+ * Reads the chain at most once in 10 s per wallet, shared by concurrent calls. Sign-in uses `meetsGate`, never this.
+ */
+export function createGateReader(deps: Deps): GateReader {
+  // In the order in which they started.
+  const reads = new Map<string, { startedAt: number; holds: Promise<boolean> }>();
+
+  function forgetOld(now: number): void {
+    for (const [wallet, { startedAt }] of reads) {
+      const age = now - startedAt;
+      if (age >= 0 && age < GATE_KEPT_MS) return;
+      reads.delete(wallet);
+    }
+  }
+
+  return async (wallet) => {
+    if (deps.settings.gate === null) return true;
+    const now = deps.clock.now();
+    forgetOld(now);
+    const read = reads.get(wallet) ?? { startedAt: now, holds: meetsGate(deps, wallet) };
+    reads.set(wallet, read);
+    return withinTimeout(read.holds);
+  };
 }
 
 /** The open challenge that was signed, or null. Signatures that can be checked locally never reach the chain. */
@@ -146,7 +177,7 @@ function invalidSignature() {
 }
 
 /** Whether the wallet meets the token requirement: true if there is none, false if the balance cannot be read. */
-export async function meetsGate({ chain, settings }: Deps, wallet: string): Promise<boolean> {
+async function meetsGate({ chain, settings }: Deps, wallet: string): Promise<boolean> {
   if (settings.gate === null) return true;
   try {
     const balance = await chain.tokenBalance(settings.gate.token, wallet);
@@ -154,37 +185,6 @@ export async function meetsGate({ chain, settings }: Deps, wallet: string): Prom
   } catch {
     return false;
   }
-}
-
-const GATE_READ_MS = 2_000;
-const GATE_KEPT_MS = 10_000;
-
-/** Reads the gate for display: false if a slow chain does not respond in time. */
-export type GateReader = (wallet: string) => Promise<boolean>;
-
-/**
- * Reads the chain at most once in 10 s per wallet, shared by concurrent calls. Sign-in uses `meetsGate`, never this.
- */
-export function createGateReader(deps: Deps): GateReader {
-  // In the order in which they started.
-  const reads = new Map<string, { startedAt: number; holds: Promise<boolean> }>();
-
-  function forgetOld(now: number): void {
-    for (const [wallet, { startedAt }] of reads) {
-      const age = now - startedAt;
-      if (age >= 0 && age < GATE_KEPT_MS) return;
-      reads.delete(wallet);
-    }
-  }
-
-  return async (wallet) => {
-    if (deps.settings.gate === null) return true;
-    const now = deps.clock.now();
-    forgetOld(now);
-    const read = reads.get(wallet) ?? { startedAt: now, holds: meetsGate(deps, wallet) };
-    reads.set(wallet, read);
-    return withinTimeout(read.holds);
-  };
 }
 
 async function withinTimeout(holds: Promise<boolean>): Promise<boolean> {

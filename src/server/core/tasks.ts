@@ -91,13 +91,6 @@ export async function verificationOf(deps: Deps, task: TaskRecord): Promise<Veri
   return viewVerification(task, completion, receipt, await deps.network(receipt.chainId));
 }
 
-async function anchorOf(deps: Deps, { completion }: TaskRecord): Promise<Anchor | null> {
-  if (completion === null) return null;
-  if (completion.txHash === null) return viewAnchor(completion, null);
-  const chainId = completion.receipt?.chainId ?? (await anchoringChainId(deps));
-  return viewAnchor(completion, await deps.network(chainId));
-}
-
 /**
  * Canonicalizes a document, yielding between pieces. `maxBytes` counts UTF-8. Throws `payload_too_large`, naming field
  * and limit, as soon as the text exceeds the limit.
@@ -123,22 +116,12 @@ export function canonicalDocument(field: string, document: object, maxBytes: num
   return atOnce(canonicalSteps(field, document, maxBytes));
 }
 
-function documentTooLarge(field: string, maxBytes: number) {
-  const { code, message } = tooLarge(field, maxBytes);
-  return wireError(code, message);
-}
-
 export function taskNotFound() {
   return wireError('not_found', 'There is no such task for this caller.');
 }
 
 export function keyRevoked() {
   return wireError('invalid_api_key', 'The API key has been revoked.');
-}
-
-function nextStep(task: TaskRecord): string {
-  if (task.status === 'verified') return `Read the receipt with GET /api/v1/tasks/${task.id}`;
-  return `Do the work, then hand in the proof with POST /api/v1/tasks/${task.id}/complete`;
 }
 
 /**
@@ -163,6 +146,57 @@ export async function listTasks(
   );
   const networks = await networksOf(deps, page.items);
   return { ...page, items: page.items.map((task) => viewTaskListItem(task, networks)) };
+}
+
+/** The fields from which the claim hash is computed. */
+export function claimOf(task: TaskRecord) {
+  return {
+    created_at: formatTimestamp(task.createdAt),
+    description: task.description,
+    expected_result: expectedResultOf(task),
+    occurred_at: task.occurredAt,
+    title: task.title,
+  };
+}
+
+/** `network` is the network of the receipt. */
+export function viewVerification(
+  task: TaskRecord,
+  completion: CompletionRecord,
+  receipt: ReceiptRecord,
+  network: Network,
+): Verification {
+  return {
+    task_id: task.id,
+    robot_id: task.robotId,
+    status: 'verified',
+    proof_hash: completion.proofHash,
+    tx_hash: receipt.txHash,
+    block_number: receipt.blockNumber.toString(),
+    anchored_at: formatTimestamp(receipt.anchoredAt),
+    explorer_url: explorerUrlOf(network, receipt.txHash),
+    chain_id: receipt.chainId,
+    claim_hash: completion.claimHash,
+    inclusion: viewInclusion(receipt.inclusion),
+    finality: receipt.finality,
+  };
+}
+
+async function anchorOf(deps: Deps, { completion }: TaskRecord): Promise<Anchor | null> {
+  if (completion === null) return null;
+  if (completion.txHash === null) return viewAnchor(completion, null);
+  const chainId = completion.receipt?.chainId ?? (await anchoringChainId(deps));
+  return viewAnchor(completion, await deps.network(chainId));
+}
+
+function documentTooLarge(field: string, maxBytes: number) {
+  const { code, message } = tooLarge(field, maxBytes);
+  return wireError(code, message);
+}
+
+function nextStep(task: TaskRecord): string {
+  if (task.status === 'verified') return `Read the receipt with GET /api/v1/tasks/${task.id}`;
+  return `Do the work, then hand in the proof with POST /api/v1/tasks/${task.id}/complete`;
 }
 
 /** Validated by the route's schema. */
@@ -195,7 +229,7 @@ function viewTaskListItem(task: TaskListRecord, networks: Map<number, Network>):
   };
 }
 
-export function viewTask(task: TaskRecord): Task {
+function viewTask(task: TaskRecord): Task {
   return {
     id: task.id,
     title: task.title,
@@ -205,7 +239,7 @@ export function viewTask(task: TaskRecord): Task {
   };
 }
 
-export function viewTaskDetail(task: TaskRecord): TaskDetail {
+function viewTaskDetail(task: TaskRecord): TaskDetail {
   return {
     ...viewTask(task),
     expected_result: expectedResultOf(task),
@@ -214,23 +248,12 @@ export function viewTaskDetail(task: TaskRecord): TaskDetail {
   };
 }
 
-/** The fields from which the claim hash is computed. */
-export function claimOf(task: TaskRecord) {
-  return {
-    created_at: formatTimestamp(task.createdAt),
-    description: task.description,
-    expected_result: expectedResultOf(task),
-    occurred_at: task.occurredAt,
-    title: task.title,
-  };
-}
-
 function expectedResultOf(task: TaskRecord): JsonObject | null {
   return task.expectedResult === null ? null : JSON.parse(task.expectedResult);
 }
 
 /** `network` is the anchoring network; it is not needed before there is a transaction. */
-export function viewAnchor(
+function viewAnchor(
   completion: Pick<CompletionRecord, 'state' | 'proofHash' | 'attempts' | 'txHash' | 'updatedAt'>,
   network: Network | null,
 ): Anchor {
@@ -242,29 +265,6 @@ export function viewAnchor(
     explorer_url: txHash === null || network === null ? null : explorerUrlOf(network, txHash),
     attempts: completion.attempts,
     updated_at: formatTimestamp(completion.updatedAt),
-  };
-}
-
-/** `network` is the network of the receipt. */
-export function viewVerification(
-  task: TaskRecord,
-  completion: CompletionRecord,
-  receipt: ReceiptRecord,
-  network: Network,
-): Verification {
-  return {
-    task_id: task.id,
-    robot_id: task.robotId,
-    status: 'verified',
-    proof_hash: completion.proofHash,
-    tx_hash: receipt.txHash,
-    block_number: receipt.blockNumber.toString(),
-    anchored_at: formatTimestamp(receipt.anchoredAt),
-    explorer_url: explorerUrlOf(network, receipt.txHash),
-    chain_id: receipt.chainId,
-    claim_hash: completion.claimHash,
-    inclusion: viewInclusion(receipt.inclusion),
-    finality: receipt.finality,
   };
 }
 

@@ -55,6 +55,55 @@ type PlaceOf = (index: number) => string;
 const placeInBatch: PlaceOf = (index) => `samples.${index}.`;
 const noPlace: PlaceOf = () => '';
 
+/** One page of a robot's samples, newest first. Throws `not_found` and `invalid_request`. */
+export async function listSamples(
+  { store }: Deps,
+  robot: RobotOfAccount,
+  { from, to, limit, cursor }: Query<'readTelemetry'>,
+): Promise<JsonText<Page<Sample>>> {
+  const size = limit === undefined ? limits.pageSize : Number(limit);
+  const range = rangeOf({
+    from: instantOf(from) ?? Number.MIN_SAFE_INTEGER,
+    to: instantOf(to) ?? Number.MAX_SAFE_INTEGER,
+  });
+  const before = cursor === undefined ? null : readCursor(cursor);
+  const found = await store.listSamples(robot, range, { limit: size + 1, before });
+  if (found === null) throw robotNotFound();
+  const items = found.slice(0, size);
+  const last = items.at(-1);
+  return writtenPage({
+    items: items.map(viewSample),
+    next_cursor: found.length > size && last !== undefined ? `${last.recordedAt}_${last.id}` : null,
+  });
+}
+
+/**
+ * A robot's samples by minute, hour or day, read only from roll-ups. Throws `not_found`, and `invalid_request` for a
+ * range that is empty or too long.
+ */
+export async function readSeries(
+  deps: Deps,
+  robot: RobotOfAccount,
+  query: Query<'readTelemetry'> & { resolution: Series['resolution'] },
+): Promise<Series> {
+  const { resolution } = query;
+  const { from, to } = seriesRange(query, deps.clock.now());
+  const points: SeriesPoint[] = [];
+  const step = startYielding();
+  let next = from;
+  for (;;) {
+    const range = { from: next, to };
+    const found = await deps.store.listRollups(robot, resolution, range, READ_AT_ONCE);
+    if (found === null) throw robotNotFound();
+    for (const rollup of found) points.push(viewPoint(rollup));
+    const last = found.at(-1);
+    if (found.length < READ_AT_ONCE || last === undefined) break;
+    next = last.at + 1;
+    await step();
+  }
+  return { resolution, from: formatTimestamp(from), to: formatTimestamp(to), points };
+}
+
 async function storeSamples(
   { store, settings }: Deps,
   { id: robotId, keyHash }: RobotCaller,
@@ -130,55 +179,6 @@ function accept(sample: NewSample, place: string, now: number): SampleRecord {
     state: sample.state ?? null,
     metrics: canonicalDocument(`${place}metrics`, metrics, limits.metricsBytes),
   };
-}
-
-/** One page of a robot's samples, newest first. Throws `not_found` and `invalid_request`. */
-export async function listSamples(
-  { store }: Deps,
-  robot: RobotOfAccount,
-  { from, to, limit, cursor }: Query<'readTelemetry'>,
-): Promise<JsonText<Page<Sample>>> {
-  const size = limit === undefined ? limits.pageSize : Number(limit);
-  const range = rangeOf({
-    from: instantOf(from) ?? Number.MIN_SAFE_INTEGER,
-    to: instantOf(to) ?? Number.MAX_SAFE_INTEGER,
-  });
-  const before = cursor === undefined ? null : readCursor(cursor);
-  const found = await store.listSamples(robot, range, { limit: size + 1, before });
-  if (found === null) throw robotNotFound();
-  const items = found.slice(0, size);
-  const last = items.at(-1);
-  return writtenPage({
-    items: items.map(viewSample),
-    next_cursor: found.length > size && last !== undefined ? `${last.recordedAt}_${last.id}` : null,
-  });
-}
-
-/**
- * A robot's samples by minute, hour or day, read only from roll-ups. Throws `not_found`, and `invalid_request` for a
- * range that is empty or too long.
- */
-export async function readSeries(
-  deps: Deps,
-  robot: RobotOfAccount,
-  query: Query<'readTelemetry'> & { resolution: Series['resolution'] },
-): Promise<Series> {
-  const { resolution } = query;
-  const { from, to } = seriesRange(query, deps.clock.now());
-  const points: SeriesPoint[] = [];
-  const step = startYielding();
-  let next = from;
-  for (;;) {
-    const range = { from: next, to };
-    const found = await deps.store.listRollups(robot, resolution, range, READ_AT_ONCE);
-    if (found === null) throw robotNotFound();
-    for (const rollup of found) points.push(viewPoint(rollup));
-    const last = found.at(-1);
-    if (found.length < READ_AT_ONCE || last === undefined) break;
-    next = last.at + 1;
-    await step();
-  }
-  return { resolution, from: formatTimestamp(from), to: formatTimestamp(to), points };
 }
 
 /** Extends the range to whole intervals, within the limits of timestamps. */

@@ -70,6 +70,75 @@ export async function readAnchorTransaction(
   };
 }
 
+const payloadChecks: ReadonlySet<AuditCheck['name']> = new Set([
+  'transaction_found',
+  'payload',
+  'proof_hash',
+  'leaf',
+  'leaf_count',
+  'root',
+  'inclusion_path',
+]);
+
+/** Reads what the chain knows of a transaction. Rejects with `chain_unavailable`. */
+type AnchorReader = Chain['readAnchor'];
+
+type Reading = ReturnType<AnchorReader>;
+
+interface Slot {
+  /** `startedAt` is `performance.now()`, which changes of the system clock do not move. */
+  running: { startedAt: number; reading: Reading };
+  /** The read that starts when `running` ends, shared by all callers that arrived after that one started. */
+  next: Reading | null;
+}
+
+/** Maximum number of readings kept for reuse; the oldest are dropped first. */
+const KEPT = 1000;
+
+/**
+ * Shares reads. Reads of one transaction never run concurrently, and a caller only gets a read that started after its
+ * call. With `maxAgeMs` above 0 a caller also accepts a read that started at most that long ago.
+ */
+export function createAnchorReader(
+  chain: Pick<Chain, 'readAnchor'>,
+  maxAgeMs: () => number,
+): AnchorReader {
+  const slots = new Map<Hex, Slot>();
+
+  function begin(txHash: Hex): Reading {
+    const reading = chain.readAnchor(txHash);
+    const slot: Slot = { running: { startedAt: performance.now(), reading }, next: null };
+    slots.delete(txHash);
+    slots.set(txHash, slot);
+    reading.then(
+      () => end(txHash, slot, maxAgeMs() > 0),
+      () => end(txHash, slot, false),
+    );
+    return reading;
+  }
+
+  function end(txHash: Hex, slot: Slot, keep: boolean): void {
+    if (slots.get(txHash) !== slot || slot.next !== null) return;
+    if (!keep) slots.delete(txHash);
+    for (const oldest of slots.keys()) {
+      if (slots.size <= KEPT) break;
+      slots.delete(oldest);
+    }
+  }
+
+  return (txHash) => {
+    const slot = slots.get(txHash);
+    if (slot === undefined) return begin(txHash);
+    const age = performance.now() - slot.running.startedAt;
+    if (maxAgeMs() > 0 && age <= maxAgeMs()) return slot.running.reading;
+    slot.next ??= slot.running.reading.then(
+      () => begin(txHash),
+      () => begin(txHash),
+    );
+    return slot.next;
+  };
+}
+
 /** Without a receipt there is no claim for the chain to confirm. */
 async function viewPending(deps: Deps, { txHash }: CompletionRecord): Promise<AnchorView> {
   const chainId = await anchoringChainId(deps);
@@ -126,76 +195,7 @@ async function viewAnchored(
   };
 }
 
-const payloadChecks: ReadonlySet<AuditCheck['name']> = new Set([
-  'transaction_found',
-  'payload',
-  'proof_hash',
-  'leaf',
-  'leaf_count',
-  'root',
-  'inclusion_path',
-]);
-
 /** Whether the calldata of the mined transaction is exactly what the stored anchor requires. */
 function payloadFound(checks: readonly AuditCheck[], { facts }: ChainAnchor): boolean {
   return facts.receipt !== null && isProven(checks.filter(({ name }) => payloadChecks.has(name)));
-}
-
-/** Reads what the chain knows of a transaction. Rejects with `chain_unavailable`. */
-export type AnchorReader = Chain['readAnchor'];
-
-type Reading = ReturnType<AnchorReader>;
-
-interface Slot {
-  /** `startedAt` is `performance.now()`, which changes of the system clock do not move. */
-  running: { startedAt: number; reading: Reading };
-  /** The read that starts when `running` ends, shared by all callers that arrived after that one started. */
-  next: Reading | null;
-}
-
-/** Maximum number of readings kept for reuse; the oldest are dropped first. */
-const KEPT = 1000;
-
-/**
- * Shares reads. Reads of one transaction never run concurrently, and a caller only gets a read that started after its
- * call. With `maxAgeMs` above 0 a caller also accepts a read that started at most that long ago.
- */
-export function createAnchorReader(
-  chain: Pick<Chain, 'readAnchor'>,
-  maxAgeMs: () => number,
-): AnchorReader {
-  const slots = new Map<Hex, Slot>();
-
-  function begin(txHash: Hex): Reading {
-    const reading = chain.readAnchor(txHash);
-    const slot: Slot = { running: { startedAt: performance.now(), reading }, next: null };
-    slots.delete(txHash);
-    slots.set(txHash, slot);
-    reading.then(
-      () => end(txHash, slot, maxAgeMs() > 0),
-      () => end(txHash, slot, false),
-    );
-    return reading;
-  }
-
-  function end(txHash: Hex, slot: Slot, keep: boolean): void {
-    if (slots.get(txHash) !== slot || slot.next !== null) return;
-    if (!keep) slots.delete(txHash);
-    for (const oldest of slots.keys()) {
-      if (slots.size <= KEPT) break;
-      slots.delete(oldest);
-    }
-  }
-
-  return (txHash) => {
-    const slot = slots.get(txHash);
-    if (slot === undefined) return begin(txHash);
-    const age = performance.now() - slot.running.startedAt;
-    if (maxAgeMs() > 0 && age <= maxAgeMs()) return slot.running.reading;
-    slot.next ??= slot.running.reading.then(
-      () => begin(txHash),
-      () => begin(txHash),
-    );
-    return slot.next;
-  };
 }

@@ -1,11 +1,11 @@
 // A histogram that looks up labels only once.
 import type { Registry } from 'prom-client';
 
-export interface Labels {
+interface Labels {
   readonly [name: string]: string;
 }
 
-export interface Histogram<L extends Labels> {
+interface Histogram<L extends Labels> {
   /** Returns the counter for values with these labels. Keep it: every call creates a new one. */
   with(labels: L): (value: number) => void;
 }

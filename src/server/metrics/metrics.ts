@@ -7,7 +7,7 @@ import type { Store } from '../ports/store.ts';
 import { createAnchorMeters, createBacklogGauges } from './anchoring.ts';
 import { histogram } from './histogram.ts';
 
-export interface ServerMetrics {
+interface ServerMetrics {
   /** Call after each response. `route` is null if no route matched. */
   onAnswered(answered: {
     route: RouteName | null;

@@ -58,17 +58,6 @@ export async function dashboardPages(scope: FastifyInstance): Promise<void> {
   }
 }
 
-/** Prepares the document. Links to proofs are shared, so the title of a proof is set without running scripts. */
-function documentFor(document: string, nonce: string, proofHash: string | undefined): string {
-  const nonced = document.replace(
-    '<meta name="csp-nonce" content="">',
-    `<meta name="csp-nonce" content="${nonce}">`,
-  );
-  if (!/^0x[0-9a-fA-F]{64}$/.test(proofHash ?? '')) return nonced;
-  const title = `Proof ${proofHash?.slice(0, 10)}…${proofHash?.slice(-6)} · svc`;
-  return nonced.replace('<title>svc</title>', `<title>${title}</title>`);
-}
-
 const viewer = path.dirname(createRequire(import.meta.url).resolve('swagger-ui-dist/package.json'));
 
 const page = `<!doctype html>
@@ -122,4 +111,15 @@ export async function cliLoginPage(scope: FastifyInstance): Promise<void> {
   for (const file of ['page.css', 'page.js']) {
     scope.get(`/cli-login/${file}`, options, async (_, reply) => reply.sendFile(file));
   }
+}
+
+/** Prepares the document. Links to proofs are shared, so the title of a proof is set without running scripts. */
+function documentFor(document: string, nonce: string, proofHash: string | undefined): string {
+  const nonced = document.replace(
+    '<meta name="csp-nonce" content="">',
+    `<meta name="csp-nonce" content="${nonce}">`,
+  );
+  if (!/^0x[0-9a-fA-F]{64}$/.test(proofHash ?? '')) return nonced;
+  const title = `Proof ${proofHash?.slice(0, 10)}…${proofHash?.slice(-6)} · svc`;
+  return nonced.replace('<title>svc</title>', `<title>${title}</title>`);
 }

@@ -41,7 +41,7 @@ import {
 import { createAdmission } from './rate-limits.ts';
 import { addSecurityHeaders } from './security-headers.ts';
 
-export interface AppDeps extends Deps {
+interface AppDeps extends Deps {
   logger: FastifyBaseLogger;
   /** Defaults to `arrivalTimeouts`. */
   timeouts?: ArrivalTimeouts;
@@ -53,7 +53,7 @@ export interface AppDeps extends Deps {
   onAnswered?: (answered: Answered) => void;
 }
 
-export interface Answered {
+interface Answered {
   /** Null if no route matched the request. */
   route: RouteName | null;
   method: string;

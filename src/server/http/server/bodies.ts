@@ -23,9 +23,9 @@ const MAX_DEPTH = limits.documentDepth + 1;
 const VALUES_AROUND_DOCUMENT = 100;
 
 /** Bytes above which a body is large: it takes milliseconds to parse and validate. */
-export const LARGE = 32 * 1024;
+const LARGE = 32 * 1024;
 
-export const MIB = 1024 * 1024;
+const MIB = 1024 * 1024;
 
 /** Maximum size of large bodies waiting to be parsed, per account and in total, in bytes. */
 const LARGE_WAITING = { ofOne: 32 * MIB, inAll: 64 * MIB };
@@ -78,41 +78,6 @@ export function createBodyParser(): (
   };
 }
 
-/** The account of the caller; empty if there is none. */
-export function accountOf({ caller }: FastifyRequest): string {
-  return caller && 'wallet' in caller ? caller.wallet : '';
-}
-
-/**
- * Parses a body as JSON; no value is replaced or dropped. Undefined if the body is empty. Throws
- * `unsupported_media_type`, `invalid_json`, or, for JSON that parsing would change silently, the error code of the
- * field with the problem.
- */
-function* readBody(
-  request: FastifyRequest,
-  bytes: Buffer,
-): Generator<unknown, JsonValue | undefined> {
-  requireUtf8(request.headers['content-type'] ?? '');
-  if (bytes.length === 0) return undefined;
-  const { route } = request.routeOptions.config;
-  try {
-    return yield* readStrictJson(decodeUtf8(bytes), parseLimits(route));
-  } catch (error) {
-    if (!(error instanceof StrictJsonError)) throw error;
-    const { code, message } = bodyError(error, route);
-    throw wireError(code, message);
-  }
-}
-
-/** Without a document, the size limit of the body bounds the number of values well enough. */
-function parseLimits(route: Route | undefined): StrictJsonOptions {
-  const { document, maxValues } = route ?? {};
-  if (maxValues !== undefined) return { maxDepth: MAX_DEPTH, maxValues };
-  if (document === undefined) return { maxDepth: MAX_DEPTH };
-  const around = VALUES_AROUND_DOCUMENT;
-  return { maxDepth: MAX_DEPTH, maxValues: mostValuesIn(document.maxBytes) + around };
-}
-
 /** Rejects compressed bodies: they are not decompressed, and would look like broken JSON. */
 export function requireIdentity({ headers }: FastifyRequest): void {
   const encoding = headers['content-encoding'];
@@ -130,25 +95,6 @@ export function requireBody(request: FastifyRequest): void {
   } else if (!absent && !isEmptyObject(body)) {
     throw wireError('invalid_request', 'This endpoint takes no body, or an empty JSON object.');
   }
-}
-
-function requireUtf8(contentType: string): void {
-  for (const parameter of contentType.split(';').slice(1)) {
-    const [name = '', value = ''] = parameter.split('=', 2);
-    if (name.trim().toLowerCase() !== 'charset') continue;
-    if (!/^"?utf-8"?$/i.test(value.trim())) {
-      throw wireError('unsupported_media_type', 'The body must be application/json in UTF-8.');
-    }
-  }
-}
-
-function isEmptyObject(value: unknown): boolean {
-  return (
-    typeof value === 'object' &&
-    value !== null &&
-    !Array.isArray(value) &&
-    Object.keys(value).length === 0
-  );
 }
 
 /** Maximum size of large bodies being received, per account and in total, in bytes. */
@@ -186,6 +132,60 @@ export function createBodyBudget(): (request: FastifyRequest) => void {
     // If the connection closes before the end of the body.
     request.raw.once('close', release);
   };
+}
+
+/** The account of the caller; empty if there is none. */
+function accountOf({ caller }: FastifyRequest): string {
+  return caller && 'wallet' in caller ? caller.wallet : '';
+}
+
+/**
+ * Parses a body as JSON; no value is replaced or dropped. Undefined if the body is empty. Throws
+ * `unsupported_media_type`, `invalid_json`, or, for JSON that parsing would change silently, the error code of the
+ * field with the problem.
+ */
+function* readBody(
+  request: FastifyRequest,
+  bytes: Buffer,
+): Generator<unknown, JsonValue | undefined> {
+  requireUtf8(request.headers['content-type'] ?? '');
+  if (bytes.length === 0) return undefined;
+  const { route } = request.routeOptions.config;
+  try {
+    return yield* readStrictJson(decodeUtf8(bytes), parseLimits(route));
+  } catch (error) {
+    if (!(error instanceof StrictJsonError)) throw error;
+    const { code, message } = bodyError(error, route);
+    throw wireError(code, message);
+  }
+}
+
+/** Without a document, the size limit of the body bounds the number of values well enough. */
+function parseLimits(route: Route | undefined): StrictJsonOptions {
+  const { document, maxValues } = route ?? {};
+  if (maxValues !== undefined) return { maxDepth: MAX_DEPTH, maxValues };
+  if (document === undefined) return { maxDepth: MAX_DEPTH };
+  const around = VALUES_AROUND_DOCUMENT;
+  return { maxDepth: MAX_DEPTH, maxValues: mostValuesIn(document.maxBytes) + around };
+}
+
+function requireUtf8(contentType: string): void {
+  for (const parameter of contentType.split(';').slice(1)) {
+    const [name = '', value = ''] = parameter.split('=', 2);
+    if (name.trim().toLowerCase() !== 'charset') continue;
+    if (!/^"?utf-8"?$/i.test(value.trim())) {
+      throw wireError('unsupported_media_type', 'The body must be application/json in UTF-8.');
+    }
+  }
+}
+
+function isEmptyObject(value: unknown): boolean {
+  return (
+    typeof value === 'object' &&
+    value !== null &&
+    !Array.isArray(value) &&
+    Object.keys(value).length === 0
+  );
 }
 
 /** The maximum number of bytes that are read of a body. Without an announced length that is the limit of its route. */

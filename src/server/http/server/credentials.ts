@@ -42,8 +42,6 @@ export function createCookies(secure: () => boolean) {
   };
 }
 
-export type Cookies = ReturnType<typeof createCookies>;
-
 /** Token of the session cookie, or null. */
 export function sessionToken(request: FastifyRequest): string | null {
   return request.cookies[SESSION] || null;

@@ -91,7 +91,7 @@ export class InFlightRequests {
 }
 
 /** Runs `work` with a controller that aborts when the caller disconnects or the server shuts down. */
-export type Wait = <T>(socket: Socket, work: (enough: AbortController) => Promise<T>) => Promise<T>;
+type Wait = <T>(socket: Socket, work: (enough: AbortController) => Promise<T>) => Promise<T>;
 
 /**
  * Uses one listener on the server's signal for all waiting requests: adding a listener to a signal takes time

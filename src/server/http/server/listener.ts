@@ -96,6 +96,25 @@ export function createConnectionErrorHandler(answers: InFlightRequests) {
   };
 }
 
+const CHECK_MS = 20;
+/** Grace period for pending responses; a slow client must not delay a shutdown. */
+const GRACE_MS = 10_000;
+
+/**
+ * Makes `close()` end connections once no response is pending. Node alone would wait for every connection that was
+ * opened and never used, and no longer checks time-outs during that wait.
+ */
+export function drainOnClose(app: FastifyInstance, answers: InFlightRequests): void {
+  let timer: NodeJS.Timeout | undefined;
+  app.addHook('preClose', async () => {
+    const end = performance.now() + GRACE_MS;
+    timer = setInterval(() => {
+      if (!answers.any || performance.now() > end) app.server.closeAllConnections();
+    }, CHECK_MS);
+  });
+  app.addHook('onClose', async () => clearInterval(timer));
+}
+
 function errorOf(code: string | undefined): SvcError<ErrorCode> {
   switch (code) {
     case 'HPE_HEADER_OVERFLOW':
@@ -123,23 +142,4 @@ function rawAnswer(refusal: SvcError<ErrorCode>): string {
   };
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
   return `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}\r\n${lines.join('')}\r\n${body}`;
-}
-
-const CHECK_MS = 20;
-/** Grace period for pending responses; a slow client must not delay a shutdown. */
-const GRACE_MS = 10_000;
-
-/**
- * Makes `close()` end connections once no response is pending. Node alone would wait for every connection that was
- * opened and never used, and no longer checks time-outs during that wait.
- */
-export function drainOnClose(app: FastifyInstance, answers: InFlightRequests): void {
-  let timer: NodeJS.Timeout | undefined;
-  app.addHook('preClose', async () => {
-    const end = performance.now() + GRACE_MS;
-    timer = setInterval(() => {
-      if (!answers.any || performance.now() > end) app.server.closeAllConnections();
-    }, CHECK_MS);
-  });
-  app.addHook('onClose', async () => clearInterval(timer));
 }

@@ -61,16 +61,6 @@ export function putCommonHeaders(request: FastifyRequest, reply: FastifyReply): 
   reply.header('x-content-type-options', 'nosniff');
 }
 
-/**
- * The value of `X-RateLimit-Limit` before anything is counted: the limit that applies to the caller's calls, whether or
- * not this one is counted.
- */
-export function nominalLimit(url: string, route: Route | undefined): number {
-  if (route?.access === 'session') return limits.accountMutationsPerWindow;
-  if (/^\/api\/auth(?:[/?]|$)/.test(url)) return limits.challengesPerWindow;
-  return limits.unmeteredPerWindow;
-}
-
 export function putRateHeaders(reply: FastifyReply, limit: number, remaining: number): void {
   reply.header('x-ratelimit-limit', String(limit));
   reply.header('x-ratelimit-remaining', String(remaining));
@@ -86,4 +76,14 @@ export function applyCount(reply: FastifyReply, count: RateCount): void {
     `At most ${count.limit} calls a minute are taken; try again in ${retryAfter} s.`,
     { details: { retry_after: retryAfter } },
   );
+}
+
+/**
+ * The value of `X-RateLimit-Limit` before anything is counted: the limit that applies to the caller's calls, whether or
+ * not this one is counted.
+ */
+function nominalLimit(url: string, route: Route | undefined): number {
+  if (route?.access === 'session') return limits.accountMutationsPerWindow;
+  if (/^\/api\/auth(?:[/?]|$)/.test(url)) return limits.challengesPerWindow;
+  return limits.unmeteredPerWindow;
 }

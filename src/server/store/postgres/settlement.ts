@@ -1,13 +1,12 @@
 // Stores settlement: charges, receipts and verified tasks (step 6), and attempts with a replaced nonce.
 
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { runYielding } from '../../../base/cooperative-yield.ts';
 import type { Hex } from '../../../proof/bytes.ts';
-import { growMerkleTree } from '../../../proof/tree.ts';
 import type { AnchorStore } from '../../ports/anchoring.ts';
 import { completionMove } from '../../rules/anchoring.ts';
 import { chargeOf } from '../../rules/credits.ts';
 import { completionTopic, QUEUE_TOPIC } from '../notifications.ts';
+import { inclusionPaths, type PathOf } from '../rows/anchoring.ts';
 import {
   lockReserving,
   postEntries,
@@ -34,8 +33,6 @@ interface LeafRow {
   task_id: string;
   charged: boolean;
 }
-
-type PathOf = (leafIndex: number) => Hex[];
 
 /** Waiting requests woken per turn of the event loop. Each reads and sends its response in that turn. */
 const WAKES_PER_TURN = 16;
@@ -97,7 +94,10 @@ const findAbandoned = sql(`SELECT ended.task_id FROM unnest($1::uuid[]) AS ended
 
 /** Step 6 of anchoring: charge, receipt and `verified`, for many leaves in one commit. */
 export function settlementStore(access: Access, hints: Hints): Pick<AnchorStore, 'settleLeaves'> {
-  const paths = pathReader(access);
+  const paths = inclusionPaths(async (attemptId) => {
+    const rows = await access.rows<{ leaf: Hex }>(leavesOf, [attemptId]);
+    return rows.map(({ leaf }) => leaf);
+  });
 
   return {
     async settleLeaves(lease, attemptId, limit, now) {
@@ -149,31 +149,6 @@ export function replacedNonceStore(
         );
       });
       hints.tell([QUEUE_TOPIC]);
-    },
-  };
-}
-
-/**
- * Computes the inclusion paths of attempts from their leaves, and caches them by attempt. The paths are stored at
- * settlement, not before the broadcast: they are ten times the bytes of the rest and would make that commit long.
- */
-function pathReader(queries: Queries): {
-  of(attemptId: string): Promise<PathOf>;
-  forget(attemptId: string): void;
-} {
-  const known = new Map<string, PathOf>();
-  return {
-    async of(attemptId) {
-      const before = known.get(attemptId);
-      if (before !== undefined) return before;
-      const leaves = await queries.rows<{ leaf: Hex }>(leavesOf, [attemptId]);
-      if (leaves.length < 2) return () => [];
-      const { path } = await runYielding(growMerkleTree(leaves.map(({ leaf }) => leaf)));
-      known.set(attemptId, path);
-      return path;
-    },
-    forget(attemptId) {
-      known.delete(attemptId);
     },
   };
 }

@@ -1,6 +1,8 @@
 // Converts rows of attempts, variants, queued proofs and fee quotes.
 
+import { runYielding } from '../../../base/cooperative-yield.ts';
 import type { Hex } from '../../../proof/bytes.ts';
+import { growMerkleTree } from '../../../proof/tree.ts';
 import type {
   AttemptState,
   FeeQuote,
@@ -130,5 +132,38 @@ export function toQuote(row: QuoteRow): FeeQuote | null {
     baseFeePerGas: BigInt(base_fee_per_gas),
     maxPriorityFeePerGas: BigInt(max_priority_fee_per_gas),
     dataFeeWei: BigInt(data_fee_wei),
+  };
+}
+
+/** The inclusion path of a leaf by its index in the attempt. */
+export type PathOf = (leafIndex: number) => Hex[];
+
+/** Attempts that are settled at the same time; more come from attempts that never finish here, and are forgotten. */
+const KEPT_TREES = 16;
+
+/**
+ * Computes the inclusion paths of attempts from their leaves, and keeps them until `forget`. The paths are stored at
+ * settlement, not before the broadcast: they are ten times the bytes of the rest and would make that commit long.
+ */
+export function inclusionPaths(readLeaves: (attemptId: string) => Promise<Hex[]>): {
+  of(attemptId: string): Promise<PathOf>;
+  forget(attemptId: string): void;
+} {
+  const known = new Map<string, PathOf>();
+  return {
+    async of(attemptId) {
+      const before = known.get(attemptId);
+      if (before !== undefined) return before;
+      const leaves = await readLeaves(attemptId);
+      if (leaves.length < 2) return () => [];
+      const { path } = await runYielding(growMerkleTree(leaves));
+      known.set(attemptId, path);
+      const [oldest] = known.keys();
+      if (known.size > KEPT_TREES && oldest !== undefined) known.delete(oldest);
+      return path;
+    },
+    forget(attemptId) {
+      known.delete(attemptId);
+    },
   };
 }

@@ -2,13 +2,12 @@
 
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Database } from 'better-sqlite3';
-import { runYielding } from '../../../base/cooperative-yield.ts';
 import type { Hex } from '../../../proof/bytes.ts';
-import { growMerkleTree } from '../../../proof/tree.ts';
 import type { AnchorStore } from '../../ports/anchoring.ts';
 import { completionMove } from '../../rules/anchoring.ts';
 import { chargeOf } from '../../rules/credits.ts';
 import { completionTopic, QUEUE_TOPIC, type Triggers } from '../notifications.ts';
+import { inclusionPaths, type PathOf } from '../rows/anchoring.ts';
 import type { Ledger } from './account.ts';
 import { attemptMover } from './anchor-attempts.ts';
 import type { Access } from './engine/connections.ts';
@@ -33,8 +32,6 @@ interface LeafRow {
   charged: 0 | 1;
 }
 
-type PathOf = (leafIndex: number) => Hex[];
-
 /** Waiting requests woken per turn of the event loop. Each reads and sends its response in that turn. */
 const WAKES_PER_TURN = 16;
 
@@ -45,7 +42,10 @@ export function settlementStore(
 ): Pick<AnchorStore, 'settleLeaves'> {
   const { writer, write } = access;
   const move = attemptMover(writer);
-  const paths = pathReader(access);
+  const leaves = access.reader
+    .prepare<[string], Hex>('SELECT leaf FROM leaves WHERE attempt_id = ? ORDER BY leaf_index')
+    .pluck();
+  const paths = inclusionPaths((attemptId) => access.read(() => leaves.all(attemptId)));
   const charge = chargeWriter(writer, ledger);
   const verify = verification(writer);
   const included = writer.prepare<[string], IncludedRow>(
@@ -114,34 +114,6 @@ export function replacedNonceStore(
         endLeaves.run(attemptId);
       });
       triggers.wake(QUEUE_TOPIC);
-    },
-  };
-}
-
-/**
- * Computes the inclusion paths of attempts from their leaves, and caches them by attempt. The paths are stored at
- * settlement, not before the broadcast: they are ten times the bytes of the rest and would make that commit long.
- */
-function pathReader({ reader, read }: Access): {
-  of(attemptId: string): Promise<PathOf>;
-  forget(attemptId: string): void;
-} {
-  const list = reader
-    .prepare<[string], Hex>('SELECT leaf FROM leaves WHERE attempt_id = ? ORDER BY leaf_index')
-    .pluck();
-  const known = new Map<string, PathOf>();
-  return {
-    async of(attemptId) {
-      const before = known.get(attemptId);
-      if (before !== undefined) return before;
-      const leaves = await read(() => list.all(attemptId));
-      if (leaves.length < 2) return () => [];
-      const { path } = await runYielding(growMerkleTree(leaves));
-      known.set(attemptId, path);
-      return path;
-    },
-    forget(attemptId) {
-      known.delete(attemptId);
     },
   };
 }

@@ -84,7 +84,7 @@ describe('checkpoints', () => {
     const group = startGroupCommit({
       db,
       log: { flush: () => pause(10).then(log.flush), close: log.close },
-      snapshot: readSnapshot(reader),
+      snapshot: readSnapshot(reader, (error) => fatal.push(error)),
       beforeGroup: () => checkpoints.restart(),
       onCommit: () => checkpoints.note(),
       probeRoom: () => {},
@@ -114,7 +114,7 @@ describe('checkpoints', () => {
       writer: db,
       group: { flushing: null },
       checkpoints,
-      snapshot: readSnapshot(db),
+      snapshot: readSnapshot(db, (error) => fatal.push(error)),
       onFatal: (error) => fatal.push(error),
     });
     for (let round = 0; round < 5; round += 1) {

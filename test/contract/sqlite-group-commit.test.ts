@@ -50,7 +50,7 @@ describe('group commit', () => {
     reader = new Database(path);
     other = new Database(path, { timeout: 0 });
     log = openLogFile(db);
-    snapshot = readSnapshot(reader);
+    snapshot = readSnapshot(reader, (error) => faults.push(error));
   }
 
   function closeDatabase() {

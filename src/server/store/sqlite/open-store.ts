@@ -160,7 +160,7 @@ function buildStore(
   });
   // Next to a live server, the server's thread makes the checkpoints.
   const checkpoints = exclusive ? startCheckpoints(writer, fatal) : null;
-  const snapshot = readSnapshot(reader);
+  const snapshot = readSnapshot(reader, fatal);
   const keys = robotKeys({ writer, reader });
   const group = startGroupCommit({
     db: writer,

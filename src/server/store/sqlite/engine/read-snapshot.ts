@@ -14,9 +14,9 @@ export interface ReadSnapshot {
 /**
  * Reads of one turn share a transaction, because its begin and end take file locks, which cost more than most reads.
  * While a commit is being flushed, reads keep the transaction from before it: a client must never see a write that a
- * power failure could still undo.
+ * power failure could still undo. `onFatal` is called when the snapshot cannot be ended, as on a malformed database.
  */
-export function readSnapshot(reader: Database): ReadSnapshot {
+export function readSnapshot(reader: Database, onFatal: (error: Error) => void): ReadSnapshot {
   const begin = reader.prepare('BEGIN');
   const fix = reader.prepare('SELECT 1 FROM sqlite_schema LIMIT 1');
   const end = reader.prepare('COMMIT');
@@ -32,7 +32,12 @@ export function readSnapshot(reader: Database): ReadSnapshot {
       if (reader.inTransaction) return;
       begin.run();
       setImmediate(() => {
-        if (!held) leave();
+        if (held) return;
+        try {
+          leave();
+        } catch (error) {
+          onFatal(error instanceof Error ? error : new Error(String(error)));
+        }
       });
     },
     hold() {

@@ -14,6 +14,7 @@ describe('the reads of a turn', () => {
   let writer: Database.Database;
   let reader: Database.Database;
   let snapshot: ReadSnapshot;
+  let fatal: Error[];
 
   beforeEach(() => {
     folder = mkdtempSync(path.join(tmpdir(), 'svc-snapshot-'));
@@ -21,7 +22,8 @@ describe('the reads of a turn', () => {
     writer.pragma('journal_mode = WAL');
     writer.exec('CREATE TABLE t (x)');
     reader = new Database(path.join(folder, 'svc.db'));
-    snapshot = readSnapshot(reader);
+    fatal = [];
+    snapshot = readSnapshot(reader, (error) => fatal.push(error));
   });
 
   afterEach(() => {
@@ -83,5 +85,17 @@ describe('the reads of a turn', () => {
     reader.close();
     await nextTurn();
     expect(reader.open).toBe(false);
+  });
+
+  it('report a snapshot that cannot be ended, and end no process', async () => {
+    snapshot.enter();
+    // A connection that is busy with a query refuses its COMMIT, as one of a malformed database does.
+    const busy = reader.prepare('VALUES (1), (2)').iterate();
+    busy.next();
+
+    await nextTurn();
+    busy.return?.();
+
+    expect(fatal).toMatchObject([{ message: expect.stringContaining('busy') }]);
   });
 });

@@ -1,4 +1,5 @@
 // Delay before a retry: exponential, with jitter.
+
 export interface BackoffRange {
   readonly firstMs: number;
   readonly maxMs: number;

@@ -1,4 +1,5 @@
 // The wall clock, which tests replace.
+
 /** Wall-clock time in milliseconds since the epoch. Tests replace it. */
 export interface Clock {
   now(): number;

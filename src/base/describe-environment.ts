@@ -1,4 +1,5 @@
 // Prints environment variables with their values, defaults and documentation.
+
 /** A schema of environment variables, with the description of each. */
 interface DocumentedSchema {
   readonly properties: Readonly<Record<string, unknown>>;

@@ -1,4 +1,5 @@
 // Runs calls in turn by key, so that no account delays the others.
+
 interface FairQueueLimits {
   /** Maximum number of keys served at once, each with one call. */
   atOnce: number;

@@ -1,4 +1,5 @@
 // Runs a program's `main`, and handles a closed standard output.
+
 /** Exit code if the reader of standard output went away: the one that shells report for SIGPIPE. */
 export const OUTPUT_CLOSED = 141;
 

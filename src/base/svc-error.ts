@@ -1,4 +1,5 @@
 // SvcError: an error with code, message, hint and whether a retry may help.
+
 export interface SvcErrorOptions {
   /** What the reader can do about it, in one sentence. */
   hint?: string;

@@ -1,4 +1,5 @@
 // The text of a systemd unit file.
+
 /** A service as systemd runs it. Paths are absolute. */
 export interface SystemdService {
   /** Name of the unit without its suffix; also the name of its folders in /etc, /run and /var/lib, and of its user. */

@@ -1,4 +1,5 @@
 // Names, explorers and currencies of known chains.
+
 interface KnownChain {
   readonly chainId: number;
   readonly name: string;

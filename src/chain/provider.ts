@@ -12,7 +12,7 @@ export interface ProviderStatus {
   readonly state: 'healthy' | 'unhealthy' | 'wrong_chain';
   /** The last failure, for the log; null if there was none. */
   readonly lastReason: string | null;
-  /** 0 to 1, by latency and recent faults. */
+  /** 0 to 1, by latency and recent failures. */
   readonly score: number;
 }
 
@@ -132,7 +132,7 @@ interface ProviderHealth {
   /** It was too slow the last time, so the pool does not wait for it. */
   lags: boolean;
   readonly lastReason: string | null;
-  /** 0 to 1, by latency and recent faults. */
+  /** 0 to 1, by latency and recent failures. */
   readonly score: number;
   /** Milliseconds until it may be called again; 0 if it is not banned. */
   banMs(): number;

@@ -1,4 +1,5 @@
 // The lock on the queue, so that no two account loops of this process sign the same proofs.
+
 export interface QueueLock {
   readonly isTaken: boolean;
   /** Takes the lock, or returns false if it is taken; `wake` is then called once it is free. */

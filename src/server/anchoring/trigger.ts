@@ -1,4 +1,5 @@
 // Wakes an account loop that sleeps.
+
 export interface Trigger {
   /** Ends the current wait, or else the next one before it starts. */
   wake(): void;

@@ -1,4 +1,5 @@
 // The store's contract for fleets.
+
 export interface FleetRecord {
   id: string;
   wallet: string;

@@ -1,4 +1,5 @@
 // Response values that are already serialized as JSON.
+
 /**
  * A `Value` that is already serialized. Documents are stored as JSON; parsing hundreds of them only to serialize them
  * again would block the event loop.

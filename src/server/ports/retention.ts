@@ -1,4 +1,5 @@
 // The store's contract for retention.
+
 /**
  * Deletes old data in small steps. Each step is a short commit of its own and deletes at least one row, if there is
  * one. Hourly and daily roll-ups stay.

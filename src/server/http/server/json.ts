@@ -1,4 +1,5 @@
 // Serializes long responses in pieces.
+
 const PIECE_LENGTH = 16 * 1024;
 
 /**

@@ -141,15 +141,35 @@ async function decrypt(
   password: string,
   { code }: KeyWords,
 ): Promise<string> {
-  const { decrypt: decryptWith } = await import('ox/Keystore');
   try {
     const keystore = JSON.parse(text);
     // ethers and early wallets write this member with a capital letter.
     keystore.crypto ??= keystore.Crypto;
-    return decryptWith(keystore, await derivedKey(keystore.crypto, password));
+    // ethers encrypts with the normalized password, geth with the password as it was typed.
+    const normalized = password.normalize('NFKC');
+    if (normalized === password) return await decryptWith(keystore, password);
+    return await decryptWith(keystore, password).catch(() => decryptWith(keystore, normalized));
   } catch {
-    throw new SvcError(code, `The keystore ${file} cannot be opened with that password`);
+    throw new SvcError(
+      code,
+      `The keystore ${file} cannot be decrypted: the password is wrong, or it is no version 3 keystore`,
+    );
   }
+}
+
+/** Rejects without a word that could be secret. The MAC covers neither cipher nor IV, so the address is compared. */
+async function decryptWith(keystore: Keystore & { address?: string }, password: string) {
+  const { decrypt: decryptKeystore } = await import('ox/Keystore');
+  const { crypto, address } = keystore;
+  if (crypto.cipher !== 'aes-128-ctr' || crypto.kdfparams.dklen !== 32) {
+    throw new Error('The keystore has an unknown cipher');
+  }
+  const key = decryptKeystore(keystore, await derivedKey(crypto, password));
+  const own = privateKeyToAddress(key).toLowerCase().slice(2);
+  if (address !== undefined && address.toLowerCase().replace(/^0x/, '') !== own) {
+    throw new Error('The keystore has the key of another address');
+  }
+  return key;
 }
 
 /**
@@ -157,15 +177,17 @@ async function decrypt(
  * open geth's keystores (r = 8, p = 1).
  */
 async function derivedKey({ kdfparams }: Keystore['crypto'], password: string): Promise<Hex> {
-  const salt = Buffer.from(kdfparams.salt, 'hex');
+  const salt = Buffer.from(kdfparams.salt.replace(/^0x/, ''), 'hex');
   const { dklen } = kdfparams;
   if ('n' in kdfparams) {
     const { n: N, r, p } = kdfparams;
     const key = await scryptKey(password, salt, dklen, { N, r, p, maxmem: KDF_BYTES });
     return `0x${key.toString('hex')}`;
   }
-  if (kdfparams.prf !== 'hmac-sha256') throw new Error('The keystore has an unknown PRF');
-  const key = await promisify(pbkdf2)(password, salt, kdfparams.c, dklen, 'sha256');
+  // Some wallets use another hash than the one that ox's type names.
+  const hash = /^hmac-(sha256|sha512)$/.exec(kdfparams.prf)?.[1];
+  if (hash === undefined) throw new Error('The keystore has an unknown PRF');
+  const key = await promisify(pbkdf2)(password, salt, kdfparams.c, dklen, hash);
   return `0x${key.toString('hex')}`;
 }
 

@@ -74,6 +74,39 @@ describe('loadAnchorKey', () => {
     expect(key.address).toBe('0x008AeEda4D805471dF9b2A5B0f38A0C3bCBA786b');
   });
 
+  it('opens a keystore whose password was normalized when it was made', async () => {
+    const keystore = await encryptKeystoreJson({ address, privateKey }, 'pass² word…', {
+      scrypt: { N: 1024 },
+    });
+
+    const key = await loadAnchorKey({
+      file: await file('keystore.json', keystore),
+      passwordFile: await file('password', 'pass² word…'),
+    });
+
+    expect(key.address).toBe(address);
+  });
+
+  it.each([
+    ['an altered IV', (keystore: string) => keystore.replace(/"iv":"../, '"iv":"00')],
+    [
+      'the address of another key',
+      (keystore: string) => keystore.replace(/"address":"../, '"address":"00'),
+    ],
+    ['another cipher', (keystore: string) => keystore.replace('aes-128-ctr', 'aes-128-cbc')],
+  ])('refuses a keystore with %s', async (_, alter) => {
+    const keystore = await encryptKeystoreJson({ address, privateKey }, 'right', {
+      scrypt: { N: 1024 },
+    });
+
+    const loading = loadAnchorKey({
+      file: await file('keystore.json', alter(keystore)),
+      passwordFile: await file('password', 'right'),
+    });
+
+    await expect(loading).rejects.toMatchObject({ code: 'invalid_anchor_key' });
+  });
+
   it('names the files of a keystore that does not open, and nothing in them', async () => {
     const keystore = await encryptKeystoreJson({ address, privateKey }, 'right', {
       scrypt: { N: 1024 },

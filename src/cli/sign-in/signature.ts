@@ -16,10 +16,11 @@ export interface SignedIn {
  */
 export async function requestMessage(guest: Client, url: string, address: string): Promise<string> {
   const { body } = await guest.call('createChallenge', { body: { address } });
-  const { origin, host } = new URL(url);
+  const { origin, host, protocol } = new URL(url);
   const message = await parseMessage(body.message);
   const isOwn =
     message?.domain === host &&
+    (message.scheme === undefined || `${message.scheme}:` === protocol) &&
     message.uri === origin &&
     message.address.toLowerCase() === address.toLowerCase();
   if (isOwn) return body.message;

@@ -135,17 +135,18 @@ async function findSignedChallenge(
   { nonce, signature }: SignatureInput,
 ): Promise<Challenge | null> {
   const hex = signature as Hex; // Validated by the route's schema.
-  const open = await store.openChallenges(
+  const challenges = await store.openChallenges(
     nonce === null ? { wallet, limit: limits.challengesTried } : { nonce, wallet },
     clock.now(),
   );
-  const challenges = open.filter((challenge) => isForService(challenge, settings.baseUrl));
+  const ownOrNull = (challenge: Challenge) =>
+    isForService(challenge, settings.baseUrl) ? challenge : null;
   for (const challenge of challenges) {
-    if ((await chain.recoverWallet(challenge.message, hex)) === wallet) return challenge;
+    if ((await chain.recoverWallet(challenge.message, hex)) === wallet) return ownOrNull(challenge);
   }
   // Each contract check costs the operator RPC calls, so a request gets only one, for the most likely challenge.
   const [likeliest] = challenges;
-  if (likeliest === undefined) return null;
+  if (likeliest === undefined || ownOrNull(likeliest) === null) return null;
   const signed = await chain.isContractSignature(wallet, likeliest.message, hex);
   return signed ? likeliest : null;
 }

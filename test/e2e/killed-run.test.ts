@@ -21,7 +21,7 @@ it.each(['SIGKILL', 'SIGINT'] as const)(
     // PostgreSQL runs as another user, who must be able to enter it.
     const folder = await mkdtemp(path.join(process.env.TEST_OUTER_TMPDIR ?? tmpdir(), 'svc-run-'));
     await chmod(folder, 0o755);
-    const sharedMemory = await segments();
+    const before = await orphanedSegments();
     onTestFinished(() => rm(folder, { recursive: true, force: true }));
     const args = ['run', '--project=all', '--project=postgres', ...files];
     const child = spawn(process.execPath, [vitest, ...args], {
@@ -40,14 +40,20 @@ it.each(['SIGKILL', 'SIGINT'] as const)(
 
     await waitFor('the processes to end', () => processesOf(folder).length === 0);
     await waitFor('its folders to go', async () => (await readdir(folder)).length === 0);
-    const left = (await segments()).filter((name) => !sharedMemory.includes(name));
+    const left = (await orphanedSegments()).filter((name) => !before.includes(name));
     expect(left).toEqual([]);
   },
 );
 
-/** Of PostgreSQL; Chromium unlinks its own at once. */
-async function segments(): Promise<string[]> {
-  return (await readdir('/dev/shm')).filter((name) => name.startsWith('PostgreSQL'));
+/**
+ * PostgreSQL's shared memory that no process has mapped: servers of other tests have theirs. Chromium unlinks its own
+ * at once.
+ */
+async function orphanedSegments(): Promise<string[]> {
+  const names = await readdir('/dev/shm');
+  const pids = readdirSync('/proc').filter((name) => /^\d+$/.test(name));
+  const maps = pids.map((pid) => read(`/proc/${pid}/maps`)).join('\n');
+  return names.filter((name) => name.startsWith('PostgreSQL') && !maps.includes(name));
 }
 
 /** Command lines of what has the folder in its environment or command line. */

@@ -88,11 +88,8 @@ describe('loadAnchorKey', () => {
   });
 
   it.each([
-    ['an altered IV', (keystore: string) => keystore.replace(/"iv":"../, '"iv":"00')],
-    [
-      'the address of another key',
-      (keystore: string) => keystore.replace(/"address":"../, '"address":"00'),
-    ],
+    ['an altered IV', (keystore: string) => withOtherDigit(keystore, '"iv":"')],
+    ['the address of another key', (keystore: string) => withOtherDigit(keystore, '"address":"')],
     ['another cipher', (keystore: string) => keystore.replace('aes-128-ctr', 'aes-128-cbc')],
   ])('refuses a keystore with %s', async (_, alter) => {
     const keystore = await encryptKeystoreJson({ address, privateKey }, 'right', {
@@ -207,3 +204,10 @@ describe('loadAnchorKeys', () => {
     });
   });
 });
+
+/** Replaces the hex digit behind `start` by another one. */
+function withOtherDigit(text: string, start: string): string {
+  const at = text.indexOf(start) + start.length;
+  const other = text[at] === '0' ? '1' : '0';
+  return `${text.slice(0, at)}${other}${text.slice(at + 1)}`;
+}

@@ -28,7 +28,7 @@ export function createHttpFetch(connections?: Connections): typeof fetch {
       agent: connections?.[secure ? 'https' : 'http'] ?? false,
       ...(signal && { signal }),
     });
-    // An answer may come before all is sent; that the rest finds nobody is no news then.
+    // A server may answer before it has read the whole body. The error of sending the rest then means nothing.
     sent.on('error', () => {});
     sent.end(body ?? undefined);
     const [answer] = (await once(sent, 'response')) as [IncomingMessage];

@@ -70,7 +70,7 @@ export function auditAnchor(stated: StatedAnchor, facts: ChainFacts): AuditCheck
   return facts.tx === null ? checks.map(withoutTransaction) : checks;
 }
 
-/** What needs the transaction fails, and says nothing of a transaction that nobody has seen. */
+/** Fails every check that needs the transaction, because no node has shown it. */
 function withoutTransaction(found: AuditCheck): AuditCheck {
   if (found.ok || found.name === 'chain' || found.name === 'transaction_found') return found;
   return { ...found, detail: 'Cannot be checked without the transaction' };

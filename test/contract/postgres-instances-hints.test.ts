@@ -5,7 +5,10 @@ import {
   type Connections,
   openConnections,
 } from '../../src/server/store/postgres/engine/connections.ts';
-import { type Hints, startHints } from '../../src/server/store/postgres/engine/notifications.ts';
+import {
+  type Notifications,
+  startNotifications,
+} from '../../src/server/store/postgres/engine/notifications.ts';
 import { emptyDatabase } from '../support/shared-postgres.ts';
 import type { TemporaryDatabase } from '../support/temporary-database.ts';
 import { waitFor } from '../support/wait-for.ts';
@@ -13,7 +16,7 @@ import { waitFor } from '../support/wait-for.ts';
 interface Instance {
   connections: Connections;
   triggers: Triggers;
-  hints: Hints;
+  notifications: Notifications;
 }
 
 let database: TemporaryDatabase;
@@ -26,7 +29,11 @@ const never = () => new AbortController().signal;
 function start(): Instance {
   const connections = openConnections({ url: database.url, poolMax: 1, pooler: false });
   const triggers = new Triggers();
-  return { connections, triggers, hints: startHints(connections, { triggers, listen: true }) };
+  return {
+    connections,
+    triggers,
+    notifications: startNotifications(connections, { triggers, listen: true }),
+  };
 }
 
 const LISTENERS = `FROM pg_stat_activity
@@ -47,8 +54,8 @@ beforeEach(async () => {
   await listening();
 });
 afterEach(async () => {
-  for (const { hints, connections } of [here, there]) {
-    await hints.close();
+  for (const { notifications, connections } of [here, there]) {
+    await notifications.close();
     await connections.close();
   }
   await session.end();
@@ -58,7 +65,7 @@ afterEach(async () => {
 it('tells those who wait on another instance', async () => {
   const woken = there.triggers.wait('completion:2', never());
 
-  here.hints.tell(['completion:1', 'completion:2']);
+  here.notifications.tell(['completion:1', 'completion:2']);
 
   await woken;
 });
@@ -67,7 +74,7 @@ it('tells of more than a notification holds', async () => {
   const topics = Array.from({ length: 1_500 }, (_, i) => `completion:${i}`);
   const woken = topics.map((topic) => there.triggers.wait(topic, never()));
 
-  here.hints.tell(topics);
+  here.notifications.tell(topics);
 
   await Promise.all(woken);
 });
@@ -75,7 +82,7 @@ it('tells of more than a notification holds', async () => {
 it('tells everybody of what is too much to name', async () => {
   const woken = there.triggers.wait('another', never());
 
-  here.hints.tell(Array.from({ length: 3_000 }, (_, i) => `completion:${i}`));
+  here.notifications.tell(Array.from({ length: 3_000 }, (_, i) => `completion:${i}`));
 
   await woken;
 });
@@ -83,8 +90,8 @@ it('tells everybody of what is too much to name', async () => {
 it('tells what came last before an instance ended', async () => {
   const woken = there.triggers.wait('queue', never());
 
-  here.hints.tell(['queue']);
-  await here.hints.close();
+  here.notifications.tell(['queue']);
+  await here.notifications.close();
 
   await woken;
 });
@@ -97,7 +104,7 @@ it('wakes everybody once it listens again, for what was missed in between', asyn
   await woken;
   await listening();
   const told = there.triggers.wait('queue', never());
-  here.hints.tell(['queue']);
+  here.notifications.tell(['queue']);
   await told;
   expect(there.triggers.size).toBe(0);
 });

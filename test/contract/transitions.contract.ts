@@ -156,7 +156,7 @@ export function transitionContract(open: OpenStore): void {
         await store.recordInclusion(lease, attempt.id, world.mined(attempt), now);
         await store.settleLeaves(lease, attempt.id, 1, now);
         return;
-      case 'anchor_anew':
+      case 'requeue':
         if (attempt === null) throw new Error('There is no attempt to die');
         await world.reorged(lease, attempt).catch(() => {});
         return store.recordReplacedNonce(lease, attempt.id, now);

@@ -24,7 +24,7 @@ export function addCommands(program: Command, exitWith: (code: number) => void):
     .description('Hand in the proof of a task; ends with 8 while it is not anchored')
     .argument('<task>', 'id of the task')
     .argument('<file>', 'JSON object or array; - reads standard input')
-    .option('--wait <seconds>', 'wait so long for the receipt', wholeNumber, 0)
+    .option('--wait <seconds>', 'wait this many seconds for the receipt', wholeNumber, 0)
     .addHelpText('after', '\nExample:\n  svc-agent complete "$task" evidence.json --wait 60')
     .action(async (task: string, file: string, options: { wait: number }) =>
       exitWith(await complete(process.env, task, file, options)),

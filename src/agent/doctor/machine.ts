@@ -41,7 +41,10 @@ async function describeSocket(file: string): Promise<string> {
   if (!own.isSocket()) throw wrong(`${file} is no socket.`);
   const shown = `mode ${modeOf(own)}, owner ${own.uid}, group ${own.gid}`;
   if ((own.mode & 0o007) !== 0 || (own.mode & 0o060) !== 0o060) {
-    throw wrong(`${file} is not for its group alone (${shown}).`, 'A restart makes it anew.');
+    throw wrong(
+      `${file} is not for its group alone (${shown}).`,
+      'Restart the agent to recreate it.',
+    );
   }
   // With the sticky bit, as on /tmp, only owners can remove files.
   if ((around.mode & 0o1002) === 0o002) {

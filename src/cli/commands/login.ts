@@ -98,7 +98,9 @@ async function signIn(
     return signInByKeyFile(context, guest, url, { keyFile, passwordFile });
   }
   if (!context.options.input) {
-    throw new SvcError('usage', 'Nobody can be asked to sign in.', { hint: 'Use --key-file.' });
+    throw new SvcError('usage', 'Not a terminal, so you cannot sign in by browser.', {
+      hint: 'Use --key-file.',
+    });
   }
   if (input.manual) return byHand(context, guest, url, input.address);
   // Report a wrong address now, before a browser opens.

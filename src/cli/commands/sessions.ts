@@ -67,7 +67,7 @@ async function logout({ config, target, client, output }: Context): Promise<void
     await file.update((now) => withoutSession(now, profile));
     output.note(`Signed out of ${url}.`);
   } else {
-    output.note(`Nobody was signed in to ${url}.`);
+    output.note(`You were not signed in to ${url}.`);
   }
   if (output.asksJson) output.json({ signed_out: true });
 }

@@ -32,8 +32,8 @@ export function createPrompt(allowed: boolean): Prompt {
     secret: (question) => ask(question, true),
     async confirm(name, consequence) {
       if (!isPossible) {
-        throw new SvcError('usage', `Nobody can be asked whether to do this. ${consequence}`, {
-          hint: 'Repeat it with --yes if that is what you want.',
+        throw new SvcError('usage', `Not a terminal, so you cannot confirm this. ${consequence}`, {
+          hint: 'Confirm with --yes.',
         });
       }
       process.stderr.write(`${consequence}\n`);

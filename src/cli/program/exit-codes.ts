@@ -31,7 +31,7 @@ export const meanings: Record<keyof typeof exitCodes, string> = {
   unreachable: 'the service or the chain cannot be reached or read now',
   pending: 'not there yet; ask again later',
   interrupted: 'interrupted by Ctrl-C',
-  outputClosed: 'whoever read standard output went away before the end, such as head',
+  outputClosed: 'the reader of standard output closed it before the end, such as head',
 };
 
 const { usage, signInNeeded, notFound, refused, unreachable, pending, failed } = exitCodes;

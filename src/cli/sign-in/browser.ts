@@ -32,7 +32,7 @@ export async function signInByBrowser(
       Promise.race([
         callback.code,
         sleep(PATIENCE_MS, null, { signal: giveUp.signal }).then(() => {
-          throw new SvcError('sign_in_timeout', 'Nobody signed in within 5 minutes.');
+          throw new SvcError('sign_in_timeout', 'The sign-in was not completed within 5 minutes.');
         }),
       ]);
     const code = await context.wait('Waiting for the browser', wait);

@@ -102,7 +102,7 @@ function takeWord(
   word: Word | null,
   { subject, evidence, anchorAddress }: Sources,
 ): Partial<Finding> {
-  if (word === null) throw new Error('nobody was asked');
+  if (word === null) throw new Error('No node and no service was asked');
   const checks = [
     ...evidence,
     ...(subject.bundle === null ? [] : auditBundleAlone(subject.bundle)),

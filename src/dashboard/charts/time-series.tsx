@@ -24,7 +24,7 @@ const HEIGHT = 180;
 export function TimeSeries({ title, at, spreads, unit = '', range }: TimeSeriesProps) {
   const host = useRef<HTMLDivElement>(null);
   const scheme = useComputedColorScheme('light');
-  // biome-ignore lint/correctness/useExhaustiveDependencies: the colours of the scheme are read in it
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the effect reads the colors of the color scheme
   useEffect(() => {
     const { current } = host;
     if (current === null) return;

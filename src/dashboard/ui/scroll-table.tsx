@@ -15,7 +15,7 @@ export function ScrollTable({ label, maxHeight, className = '', children }: Scro
     <section
       className={`scroll-table ${className}`}
       aria-label={label}
-      // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls is reached by the keyboard
+      // biome-ignore lint/a11y/noNoninteractiveTabindex: a scrolling region must be reachable by keyboard
       tabIndex={0}
       style={{ maxHeight }}
     >

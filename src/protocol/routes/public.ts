@@ -18,7 +18,7 @@ export const publicRoutes = {
   verifyProofHash: {
     method: 'GET',
     path: '/api/v1/verify/:proofHash',
-    summary: 'Check a proof hash against the chain, read anew',
+    summary: 'Check a proof hash against the chain, which is read for this request',
     access: 'public',
     limit: 'none',
     cors: true,
@@ -36,7 +36,7 @@ export const publicRoutes = {
   readAnchorTransaction: {
     method: 'GET',
     path: '/api/v1/transactions/:txHash',
-    summary: 'Read a transaction that anchors proofs from the chain, anew',
+    summary: 'Read a transaction that anchors proofs from the chain',
     description:
       'Only of transactions that this service signed. The answer is what `auditAnchor` of the proof library checks a receipt against.',
     access: 'public',

@@ -60,7 +60,7 @@ export const completionMoves = {
   refuse: { queued: 'failed' },
   try_again: { failed: 'queued' },
   settle: { submitted: 'included' },
-  anchor_anew: { submitted: 'queued', included: 'queued' },
+  requeue: { submitted: 'queued', included: 'queued' },
 } as const satisfies Record<string, Moves<StoredCompletionState>>;
 
 export type AttemptEvent = keyof typeof attemptMoves;

@@ -85,13 +85,14 @@ export function KeyDialog({ robot, apiKey, onClose }: KeyDialogProps) {
     <Dialog title={`Key of ${robot}`} isLocked size="lg" onClose={leave}>
       <Stack>
         <Alert color="yellow" title="Copy this key now">
-          It is shown this once. The service keeps only its hash; whoever has lost it rotates it.
+          The key is shown only once. The service keeps only its hash. If you lose the key, rotate
+          it.
         </Alert>
         <Command value={apiKey} what="key" />
         <div>
           <Text size="sm" mb={6}>
             On the robot, svc-agent takes it from standard input, asks the service who it is, and
-            keeps it where nobody else can read it. Run this there, paste the key, press Enter and
+            keeps it where no other user can read it. Run this there, paste the key, press Enter and
             Ctrl-D:
           </Text>
           <Command value="sudo svc-agent key set" what="command" />
@@ -106,7 +107,7 @@ export function KeyDialog({ robot, apiKey, onClose }: KeyDialogProps) {
         {isLeaving ? (
           <Alert color="red" role="alert" title="Close without the key?">
             <Text size="sm" mb="sm">
-              Nobody can show it again. {robot} could then only work with another key.
+              The key cannot be shown again. {robot} would need a new one.
             </Text>
             <Group gap="xs">
               <Button size="xs" variant="default" onClick={() => setIsLeaving(false)}>

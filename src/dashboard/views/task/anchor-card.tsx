@@ -13,7 +13,7 @@ const meanings: Record<Anchor['state'], string> = {
   submitted: 'A transaction with the proof is signed and sent, and waits to be included.',
   included: 'The transaction is in a block. A reorganisation of the chain could still move it.',
   finalized: 'The block is final: the chain cannot take it back.',
-  reorged: 'The chain took the block back. The proof is being anchored anew by itself.',
+  reorged: 'The chain took the block back. The service is anchoring the proof again.',
   failed:
     'The anchor was refused before anything was signed. The robot may hand the proof in again.',
 };

@@ -136,8 +136,7 @@ function EraseEvidence({ taskId, onClose }: EraseEvidenceProps) {
     >
       <Text size="sm">
         The service forgets what the robot handed in, for good. The hash, the anchor and the receipt
-        stay, and whoever has the evidence in a file can still prove it. Download it first if you
-        may need it.
+        stay, so a copy of the evidence can still be proven. Download one first if you may need it.
       </Text>
     </ConfirmDeletion>
   );

@@ -55,8 +55,8 @@ export function HashResult({ hash, taskId, bundle }: HashResultProps) {
           </h2>
           <Checks checks={checks} />
           <p className="hint">
-            The chain was read through this service. To take nobody's word, read it through a node
-            of your own:
+            The chain was read through this service. To rely on no one, read it through a node of
+            your own:
           </p>
           <VerifyCommand subject={`${hash} --url ${window.location.origin}`} />
         </section>
@@ -127,7 +127,7 @@ function verdictOf({ verified, anchor }: PublicVerification, checks: AuditCheck[
     return {
       tone: 'warn',
       title: 'Not verified now',
-      text: 'The chain took back the block of this proof. It is being anchored anew.',
+      text: 'The chain took back the block of this proof. The service is anchoring it again.',
     };
   }
   if (anchor.block_number === null) {

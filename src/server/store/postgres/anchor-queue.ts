@@ -5,7 +5,7 @@ import { completionMove } from '../../rules/anchoring.ts';
 import { completionTopic, QUEUE_TOPIC, type Triggers } from '../notifications.ts';
 import { QUEUED_COLUMNS, type QueuedRow, toQueuedProof } from '../rows/anchoring.ts';
 import { lockReserving, releaseReservations } from './account.ts';
-import type { Hints } from './engine/notifications.ts';
+import type { Notifications } from './engine/notifications.ts';
 import { sql } from './engine/sql.ts';
 import type { Access } from './engine/transactions.ts';
 import { requireLease } from './leases.ts';
@@ -42,7 +42,7 @@ const fail = sql(`WITH refused AS (
 
 export function queueStore(
   access: Access,
-  { hints, triggers }: { hints: Hints; triggers: Triggers },
+  { notifications, triggers }: { notifications: Notifications; triggers: Triggers },
 ): Pick<AnchorStore, 'listQueuedProofs' | 'waitForQueuedProof' | 'refuseQueuedProofs'> {
   return {
     listQueuedProofs: (lease, limit) =>
@@ -82,7 +82,7 @@ export function queueStore(
         await releaseReservations(tx, failed, now);
         return failed;
       });
-      hints.tell(refused.map(completionTopic));
+      notifications.tell(refused.map(completionTopic));
     },
   };
 }

@@ -10,7 +10,7 @@ import { completionTopic, QUEUE_TOPIC, type Triggers } from '../notifications.ts
 import { type QuoteRow, toQuote } from '../rows/anchoring.ts';
 import { newProofKey, sealProof } from '../rows/evidence.ts';
 import { QUOTE_COLUMNS } from './chain-status.ts';
-import type { Hints } from './engine/notifications.ts';
+import type { Notifications } from './engine/notifications.ts';
 import { sql } from './engine/sql.ts';
 import type { Access } from './engine/transactions.ts';
 import { readTask } from './tasks.ts';
@@ -85,13 +85,13 @@ const selectOver = sql(`SELECT id FROM unnest($1::uuid[]) AS asked (id)
 
 export function completionStore(
   access: Access,
-  { hints, triggers }: { hints: Hints; triggers: Triggers },
+  { notifications, triggers }: { notifications: Notifications; triggers: Triggers },
 ): CompletionStore {
   return {
     async queueCompletion(completion) {
       for (let attempt = 1; attempt <= ATTEMPTS; attempt += 1) {
         const outcome = await decide(access, completion);
-        if (outcome?.outcome === 'queued') hints.tell([QUEUE_TOPIC]);
+        if (outcome?.outcome === 'queued') notifications.tell([QUEUE_TOPIC]);
         if (outcome !== null) return outcome;
       }
       throw storageUnavailable('Too many concurrent updates. Retry.');

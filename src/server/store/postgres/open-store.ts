@@ -18,7 +18,7 @@ import {
 } from './engine/connections.ts';
 import { cannotUse } from './engine/errors.ts';
 import { migrate, requireKnown, requireSchema, type SchemaRow } from './engine/migrate.ts';
-import { startHints } from './engine/notifications.ts';
+import { startNotifications } from './engine/notifications.ts';
 import { type OnPartitions, startPartitions } from './engine/partitions.ts';
 import { sql } from './engine/sql.ts';
 import { type Access, accessTo, type OnCommit } from './engine/transactions.ts';
@@ -89,7 +89,7 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
     ...(options.onCommit && { onCommit: options.onCommit }),
   });
   const triggers = new Triggers();
-  const hints = startHints(connections, {
+  const notifications = startNotifications(connections, {
     triggers,
     listen: options.serves && !options.pooler,
   });
@@ -100,7 +100,7 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
 
   async function close(): Promise<void> {
     await partitions?.stop();
-    await hints.close();
+    await notifications.close();
     await connections.close();
     triggers.wakeAll();
   }
@@ -120,7 +120,7 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
   return {
     ...signInStore(access, { maxChallenges }),
     ...robotStore(access),
-    ...robotDeletion(access, hints),
+    ...robotDeletion(access, notifications),
     ...fleetStore(access),
     ...taskStore(access),
     ...taskListStore(access),
@@ -131,15 +131,15 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
     ...eventStore(access),
     ...statsStore(access),
     ...retentionStore(access),
-    ...completionStore(access, { hints, triggers }),
+    ...completionStore(access, { notifications, triggers }),
     ...creditStore(access),
     ...chainStatusStore(access),
     ...leaseStore(access),
     ...attemptStore(access),
-    ...queueStore(access, { hints, triggers }),
-    ...settlementStore(access, hints),
+    ...queueStore(access, { notifications, triggers }),
+    ...settlementStore(access, notifications),
     ...inclusionStore(access),
-    ...replacedNonceStore(access, hints),
+    ...replacedNonceStore(access, notifications),
     ...operationsStore(access),
     checkInvariants: () => checkInvariants(access),
     // All probes write the same row. Single flight keeps concurrent probes from occupying the connections.

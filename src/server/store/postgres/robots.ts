@@ -10,7 +10,7 @@ import { completionTopic } from '../notifications.ts';
 import { keyHint, newest, ROBOT_COLUMNS, type RobotRow, toRobot } from '../rows/robots.ts';
 import { lockAccount, releaseReservations } from './account.ts';
 import type { Queries } from './engine/connections.ts';
-import type { Hints } from './engine/notifications.ts';
+import type { Notifications } from './engine/notifications.ts';
 import { type CountedRow, counting, oldWindows, toCounted } from './engine/rate-counters.ts';
 import { NO_UUID, sql } from './engine/sql.ts';
 import type { Access } from './engine/transactions.ts';
@@ -149,7 +149,10 @@ export function robotStore(access: Access): Omit<RobotStore, 'deleteRobot'> {
 }
 
 /** Deletes a robot and its tasks. Their leaves and ledger entries stay; they refer to the tasks by id. */
-export function robotDeletion(access: Access, hints: Hints): Pick<RobotStore, 'deleteRobot'> {
+export function robotDeletion(
+  access: Access,
+  notifications: Notifications,
+): Pick<RobotStore, 'deleteRobot'> {
   // One commit at a time among all deletions, so that they leave connections to other writes.
   const queue = new FairQueue({ atOnce: 1 });
 
@@ -158,7 +161,7 @@ export function robotDeletion(access: Access, hints: Hints): Pick<RobotStore, 'd
       const forgotten = await queue.run(wallet, () =>
         access.write((tx) => deleteSome(tx, { id, wallet }, now)),
       );
-      hints.tell(forgotten.map(completionTopic));
+      notifications.tell(forgotten.map(completionTopic));
       more = forgotten.length > 0;
     }
   }

@@ -16,7 +16,7 @@ import {
 } from './account.ts';
 import { moveAttempts } from './anchor-attempts.ts';
 import type { Queries } from './engine/connections.ts';
-import type { Hints } from './engine/notifications.ts';
+import type { Notifications } from './engine/notifications.ts';
 import { sql } from './engine/sql.ts';
 import type { Access } from './engine/transactions.ts';
 import { requireLease } from './leases.ts';
@@ -83,17 +83,20 @@ const verify = sql(`WITH
 const endLeaves = sql('UPDATE leaves SET live = false WHERE attempt_id = $1 RETURNING task_id');
 const lockCompletions = sql(`SELECT FROM tasks t JOIN completions c ON c.task_id = t.id
   WHERE t.id = ANY($1::uuid[]) ORDER BY t.id FOR NO KEY UPDATE`);
-const anew = completionMove('anchor_anew');
+const requeueMove = completionMove('requeue');
 const requeue = sql(`UPDATE completions
-  SET state = ${anew.to}, generation = generation + 1, updated_at = $2, offered_to = NULL, offered_until = 0
-  WHERE task_id = ANY($1::uuid[]) AND state IN ${anew.from}`);
+  SET state = ${requeueMove.to}, generation = generation + 1, updated_at = $2, offered_to = NULL, offered_until = 0
+  WHERE task_id = ANY($1::uuid[]) AND state IN ${requeueMove.from}`);
 // Deleted tasks that were never charged get their reservation back.
 const findAbandoned = sql(`SELECT ended.task_id FROM unnest($1::uuid[]) AS ended (task_id)
   WHERE NOT EXISTS (SELECT FROM tasks t WHERE t.id = ended.task_id)
     AND NOT EXISTS (SELECT FROM ledger s WHERE s.task_id = ended.task_id AND s.kind = 'settle')`);
 
 /** Step 6 of anchoring: charge, receipt and `verified`, for many leaves in one commit. */
-export function settlementStore(access: Access, hints: Hints): Pick<AnchorStore, 'settleLeaves'> {
+export function settlementStore(
+  access: Access,
+  notifications: Notifications,
+): Pick<AnchorStore, 'settleLeaves'> {
   const paths = inclusionPaths(async (attemptId) => {
     const rows = await access.rows<{ leaf: Hex }>(leavesOf, [attemptId]);
     return rows.map(({ leaf }) => leaf);
@@ -119,7 +122,7 @@ export function settlementStore(access: Access, hints: Hints): Pick<AnchorStore,
       });
       if (left === 0) paths.forget(attemptId);
       for (let i = 0; i < taskIds.length; i += WAKES_PER_TURN) {
-        hints.tell(taskIds.slice(i, i + WAKES_PER_TURN).map(completionTopic));
+        notifications.tell(taskIds.slice(i, i + WAKES_PER_TURN).map(completionTopic));
         await nextTurn();
       }
       return left;
@@ -130,7 +133,7 @@ export function settlementStore(access: Access, hints: Hints): Pick<AnchorStore,
 /** Ends an attempt whose nonce another transaction used, and queues its proofs again. */
 export function replacedNonceStore(
   access: Access,
-  hints: Hints,
+  notifications: Notifications,
 ): Pick<AnchorStore, 'recordReplacedNonce'> {
   return {
     async recordReplacedNonce(lease, attemptId, now) {
@@ -148,7 +151,7 @@ export function replacedNonceStore(
           now,
         );
       });
-      hints.tell([QUEUE_TOPIC]);
+      notifications.tell([QUEUE_TOPIC]);
     },
   };
 }

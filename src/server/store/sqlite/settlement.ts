@@ -190,7 +190,7 @@ function verification(
 }
 
 function nextGeneration(writer: Database): (attemptId: string, now: number) => void {
-  const { to, from } = completionMove('anchor_anew');
+  const { to, from } = completionMove('requeue');
   const waiting = writer.prepare<[string], { total: number }>(
     `SELECT count(*) AS total FROM leaves l JOIN completions c ON c.task_id = l.task_id
      WHERE l.attempt_id = ?`,

@@ -6,7 +6,7 @@ import type { Connections } from './connections.ts';
 import { sql } from './sql.ts';
 
 /** Wakes waiters by topic: in this process at once, in other instances soon. It may be lost, so waiters also poll. */
-export interface Hints {
+export interface Notifications {
   tell(topics: readonly string[]): void;
   close(): Promise<void>;
 }
@@ -23,10 +23,10 @@ const RECONNECT_MS = 1_000;
 
 const notify = sql(`SELECT pg_notify('${CHANNEL}', payload) FROM unnest($1::text[]) AS payload`);
 
-export function startHints(
+export function startNotifications(
   connections: Connections,
   { triggers, listen }: { triggers: Triggers; listen: boolean },
-): Hints {
+): Notifications {
   let batched = new Set<string>();
   let timer: NodeJS.Timeout | undefined;
   let sending: Promise<unknown> = Promise.resolve();

@@ -55,18 +55,26 @@ export async function openInstances(
   };
 }
 
-/** `count` calls at once, spread over the instances. */
-export function spread<T>(
+/** Calls of one instance at once: a call that waits for a connection is refused after 5 s. */
+const CALLS_AT_ONCE = 8;
+
+/** `count` calls, as many at once as the instances answer, spread over them. */
+export async function spread<T>(
   { stores }: Instances,
   count: number,
   call: (store: Store, i: number) => Promise<T>,
 ): Promise<T[]> {
-  const calls = Array.from({ length: count }, (_, i) => {
-    const store = stores[i % stores.length];
-    if (store === undefined) throw new Error('No instance');
-    return call(store, i);
-  });
-  return Promise.all(calls);
+  const results: T[] = [];
+  let next = 0;
+  const work = async (store: Store) => {
+    while (next < count) {
+      const i = next++;
+      results[i] = await call(store, i);
+    }
+  };
+  const workers = Array.from({ length: CALLS_AT_ONCE }, () => stores).flat();
+  await Promise.all(workers.map(work));
+  return results;
 }
 
 /** How often each outcome came, by its name. */

@@ -5,7 +5,6 @@ import { expect, it } from 'vitest';
 import { callError, verdictOf } from '../../src/agent/uploads/retry.ts';
 import { SvcError } from '../../src/base/svc-error.ts';
 import { createClient } from '../../src/client/client.ts';
-import { createHttpFetch } from '../../src/client/http-fetch.ts';
 import { errors } from '../../src/protocol/errors.ts';
 
 it('takes a service that never answers for one that took too long', async () => {
@@ -13,7 +12,7 @@ it('takes a service that never answers for one that took too long', async () => 
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   const baseUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  const client = createClient({ baseUrl, fetch: createHttpFetch() });
+  const client = createClient({ baseUrl, fetch });
   const signal = AbortSignal.timeout(50);
 
   const error = await client.call('getOwnRobot', { signal }).catch((reason) => reason);

@@ -7,7 +7,7 @@ import path from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { exitCodes } from '../../src/cli/program/exit-codes.ts';
 import { groupsFor } from '../../src/cli/program/groups.ts';
-import { createHttpFetch } from '../../src/client/http-fetch.ts';
+import { httpFetch } from '../../src/cli/program/http-fetch.ts';
 import { run } from '../support/programs.ts';
 import { runInProcess } from '../support/run-in-process.ts';
 
@@ -161,7 +161,7 @@ describe('an answer that stalls', () => {
     const giveUp = new AbortController();
     const { port } = stalling.address() as AddressInfo;
     const { signal } = giveUp;
-    const response = await createHttpFetch()(`http://127.0.0.1:${port}/`, { signal });
+    const response = await httpFetch(`http://127.0.0.1:${port}/`, { signal });
 
     const read = response.text();
     giveUp.abort(new DOMException('', 'TimeoutError'));

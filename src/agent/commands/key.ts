@@ -61,8 +61,7 @@ export async function setKey(own: NodeJS.ProcessEnv, text: string, root = '/'): 
 
 async function proveKey(apiKey: string, baseUrl: string, socket: string): Promise<Robot> {
   const { createClient } = await import('../../client/client.ts');
-  const { createHttpFetch } = await import('../../client/http-fetch.ts');
-  const client = createClient({ baseUrl, fetch: createHttpFetch(), credential: { apiKey } });
+  const client = createClient({ baseUrl, fetch, credential: { apiKey } });
   const { robot } = (await client.call('getOwnRobot')).body;
   const robotOfRecords = await robotOfDaemon(socket);
   if (robotOfRecords === null || robotOfRecords === robot.id) return robot;

@@ -4,7 +4,6 @@ import { isIP } from 'node:net';
 import { connect } from 'node:tls';
 import { SvcError } from '../../base/svc-error.ts';
 import { createClient } from '../../client/client.ts';
-import { createHttpFetch } from '../../client/http-fetch.ts';
 import type { Answer } from '../../protocol/routes.ts';
 import type { AgentConfig } from '../config.ts';
 import { type KeySource, keyHint, readKey } from '../key.ts';
@@ -27,7 +26,7 @@ export async function checkService(
   const url = serviceUrl ?? status?.service;
   if (url === undefined)
     return [{ name: 'service', ok: false, detail: 'SVC_AGENT_URL is not set.' }];
-  const guest = createClient({ baseUrl: url, fetch: createHttpFetch() });
+  const guest = createClient({ baseUrl: url, fetch });
   const askedAt = Date.now();
   const health = await ask((signal) => guest.call('getHealth', { signal }));
   const answeredAt = Date.now();
@@ -62,7 +61,7 @@ async function keyOf(source: KeySource | null): Promise<string | SvcError> {
 
 async function askWhose(baseUrl: string, apiKey: string | SvcError): Promise<OwnRobot | SvcError> {
   if (apiKey instanceof SvcError) return apiKey;
-  const client = createClient({ baseUrl, fetch: createHttpFetch(), credential: { apiKey } });
+  const client = createClient({ baseUrl, fetch, credential: { apiKey } });
   return ask((signal) => client.call('getOwnRobot', { signal }));
 }
 

@@ -1,10 +1,8 @@
 // Calls the service as the robot: key, identity, rate, and pauses after failures.
-import { Agent as HttpAgent } from 'node:http';
-import { Agent as HttpsAgent } from 'node:https';
+import { Agent, fetch as undiciFetch } from 'undici';
 import type { Logger } from '../../base/logger.ts';
 import { SvcError } from '../../base/svc-error.ts';
 import { type Client, createClient, type Input } from '../../client/client.ts';
-import { createHttpFetch } from '../../client/http-fetch.ts';
 import type { Answer, RouteName } from '../../protocol/routes.ts';
 import type { AgentClock } from '../clock.ts';
 import { type KeySource, keyHint, keyVersion, readKey } from '../key.ts';
@@ -64,11 +62,7 @@ export class ServiceClient {
   readonly pauses: UploaderPauses;
   readonly #options: ServiceClientOptions;
   readonly #retries = new Retries();
-  readonly #fetch: typeof fetch;
-  readonly #agents = {
-    http: new HttpAgent({ keepAlive: true, maxSockets: MAX_CONCURRENT }),
-    https: new HttpsAgent({ keepAlive: true, maxSockets: MAX_CONCURRENT }),
-  };
+  #connections = openConnections();
   #client: Client | null = null;
   #state: ServiceState = 'disconnected';
   #refused: { key: string; at: number } | null = null;
@@ -88,7 +82,6 @@ export class ServiceClient {
   constructor(options: ServiceClientOptions) {
     this.#options = options;
     this.pauses = options.pauses;
-    this.#fetch = createHttpFetch(this.#agents);
   }
 
   get connected(): boolean {
@@ -139,7 +132,14 @@ export class ServiceClient {
     }
     this.#hint = keyHint(key);
     const { serviceUrl: baseUrl } = this.#options;
-    this.#client = createClient({ baseUrl, fetch: this.#fetch, credential: { apiKey: key } });
+    // undici declares its own types for the platform's fetch.
+    const fetch = (input: unknown, init?: object) =>
+      undiciFetch(String(input), { ...init, dispatcher: this.#connections });
+    this.#client = createClient({
+      baseUrl,
+      fetch: fetch as unknown as typeof globalThis.fetch,
+      credential: { apiKey: key },
+    });
     try {
       this.rate.take();
       const { robot } = (await this.call('getOwnRobot')).body;
@@ -196,7 +196,7 @@ export class ServiceClient {
   }
 
   close(): void {
-    for (const agent of Object.values(this.#agents)) agent.destroy();
+    void this.#connections.destroy();
   }
 
   async #identify(robotId: string, key: string): Promise<void> {
@@ -262,15 +262,13 @@ export class ServiceClient {
     if (this.connected)
       this.#options.logger.warn({ code: error.code }, 'the service does not answer');
     this.#state = 'disconnected';
-    this.#dropIdleConnections();
+    this.#replaceConnections();
   }
 
   /** All connections are likely lost with one. Each would otherwise wait for its own time-out. */
-  #dropIdleConnections(): void {
-    const idle = Object.values(this.#agents).flatMap(({ freeSockets }) =>
-      Object.values(freeSockets).flat(),
-    );
-    for (const socket of idle) socket?.destroy();
+  #replaceConnections(): void {
+    void this.#connections.close();
+    this.#connections = openConnections();
   }
 
   #keyFailed(state: ServiceState, error: SvcError): void {
@@ -285,4 +283,9 @@ export class ServiceClient {
     const at = new Date(this.#options.clock.now().wallMs).toISOString();
     this.#lastError = { code, message, at };
   }
+}
+
+/** The signal of each call limits its time. */
+function openConnections(): Agent {
+  return new Agent({ connections: MAX_CONCURRENT, headersTimeout: 0, bodyTimeout: 0 });
 }

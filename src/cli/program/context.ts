@@ -1,11 +1,11 @@
 // The context of a running command: output, configuration, service, session and prompts.
 import { SvcError } from '../../base/svc-error.ts';
 import { type Client, createClient } from '../../client/client.ts';
-import { createHttpFetch } from '../../client/http-fetch.ts';
 import type { Prompt } from '../input/prompt.ts';
 import { createOutput, type Output } from '../output/output.ts';
 import { withCheckedAnswers } from './check-answers.ts';
 import type { ConfigFile } from './config-file.ts';
+import { httpFetch } from './http-fetch.ts';
 import type { GlobalOptions } from './options.ts';
 import { chooseTarget, type NamedProfile, signInCommand, type Target } from './profiles.ts';
 
@@ -85,8 +85,6 @@ function liveSession(profile: NamedProfile | null): string | null {
   const ended = profile?.expires_at != null && Date.parse(profile.expires_at) <= Date.now();
   return ended ? null : (profile?.session ?? null);
 }
-
-const httpFetch = createHttpFetch();
 
 /** Limits every request to TIMEOUT_MS, answer included. */
 const boundedFetch: typeof fetch = (input, init) => {

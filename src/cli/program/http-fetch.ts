@@ -1,0 +1,56 @@
+// A small `fetch` over node:http, for the command line.
+import { once } from 'node:events';
+import type { IncomingMessage } from 'node:http';
+import { text } from 'node:stream/consumers';
+
+/**
+ * As much of `fetch` as the API client uses: a request with a text body or none, its answer as text. The platform's
+ * own doubles the time of `svc robots list`. Redirects are errors, as with `redirect: 'error'`. Each request has its
+ * own connection, so nothing keeps the process alive.
+ */
+export const httpFetch: typeof fetch = async (input, init = {}) => {
+  const url = new URL(String(input));
+  const secure = url.protocol === 'https:';
+  // Only the one that is needed is loaded.
+  const { request } = process.getBuiltinModule(secure ? 'node:https' : 'node:http');
+  const { method = 'GET', headers = {}, body, signal } = init;
+  const sent = request(url, {
+    method,
+    headers: headers as Record<string, string>,
+    agent: false,
+    ...(signal && { signal }),
+  });
+  // A server may answer before it has read the whole body. The error of sending the rest then means nothing.
+  sent.on('error', () => {});
+  sent.end(body ?? undefined);
+  const [answer] = (await once(sent, 'response')) as [IncomingMessage];
+  const status = answer.statusCode ?? 0;
+  if (status >= 300 && status < 400) {
+    sent.destroy();
+    throw new TypeError('unexpected redirect');
+  }
+  return {
+    status,
+    ok: status >= 200 && status < 300,
+    headers: {
+      get: (name: string) => headerOf(answer, name.toLowerCase()),
+      getSetCookie: () => answer.headers['set-cookie'] ?? [],
+    },
+    text: () => textOf(answer, signal),
+  } as Response;
+};
+
+async function textOf(answer: IncomingMessage, signal: AbortSignal | null | undefined) {
+  try {
+    return await text(answer);
+  } catch (error) {
+    // An abort breaks the connection, which alone would look like an error of the service.
+    signal?.throwIfAborted();
+    throw error;
+  }
+}
+
+function headerOf({ headers }: IncomingMessage, name: string): string | null {
+  const value = headers[name];
+  return Array.isArray(value) ? value.join(', ') : (value ?? null);
+}

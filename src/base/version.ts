@@ -1,7 +1,10 @@
-// The version of the installed package.
+// The version and the folder of the installed package.
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
-import { packageFolder } from './package-folder.ts';
+import { fileURLToPath } from 'node:url';
+
+/** The folder of the installed package. Source, compiled and bundled files are all two folders below it. */
+export const packageFolder = fileURLToPath(new URL('../../', import.meta.url));
 
 /** The version of the installed package. */
 export function packageVersion(): string {

@@ -1,6 +1,6 @@
 import pg from 'pg';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { Triggers } from '../../src/server/store/notifications.ts';
+import { Triggers } from '../../src/base/triggers.ts';
 import {
   type Connections,
   openConnections,

@@ -5,12 +5,12 @@ import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Database } from 'better-sqlite3';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { sqliteErrorKind } from '../../src/base/sqlite-errors.ts';
 import {
   type Checkpoints,
   startCheckpoints,
 } from '../../src/server/store/sqlite/engine/checkpoints.ts';
 import {
-  databaseErrorKind,
   openReader,
   openWriter,
   prepareToServe,
@@ -54,7 +54,7 @@ function write(pages: number): void {
   try {
     db.prepare('INSERT INTO filling VALUES (zeroblob(?))').run(pages * 4096);
   } catch (error) {
-    if (databaseErrorKind(error) !== 'busy') throw error;
+    if (sqliteErrorKind(error) !== 'busy') throw error;
   }
   checkpoints.note();
 }

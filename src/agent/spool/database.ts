@@ -4,6 +4,7 @@ import path from 'node:path';
 import Database from 'better-sqlite3';
 import { makeDurableFolder } from '../../base/durable-folder.ts';
 import { nativeModuleError } from '../../base/native-module.ts';
+import { sqliteErrorKind } from '../../base/sqlite-errors.ts';
 import { SvcError } from '../../base/svc-error.ts';
 import { DamagedRecord, type RecordRow, recordColumns, recordOf } from './records.ts';
 import { upgrades } from './schema.ts';
@@ -58,7 +59,7 @@ export function lockSpool(folder: string): { release(): void } {
     return { release: () => held.close() };
   } catch (error) {
     lock?.close();
-    if (databaseErrorKind(error) === 'busy') {
+    if (sqliteErrorKind(error) === 'busy') {
       throw new SvcError('spool_locked', `Another svc-agent uses the spool in ${folder}.`, {
         hint: 'Stop it, or give this one another SVC_AGENT_STATE_DIR.',
         cause: error,
@@ -77,17 +78,6 @@ export function unusable(folder: string, cause: unknown): SvcError {
     hint: 'SVC_AGENT_STATE_DIR must be a folder that svc-agent may write, on a disk with room.',
     cause,
   });
-}
-
-type DatabaseErrorKind = 'busy' | 'damaged' | 'full' | 'other';
-
-/** What an error of SQLite means for the spool; null for other errors. */
-export function databaseErrorKind(error: unknown): DatabaseErrorKind | null {
-  if (!(error instanceof Database.SqliteError)) return null;
-  if (/^SQLITE_(BUSY|LOCKED)/.test(error.code)) return 'busy';
-  if (/^SQLITE_(CORRUPT|NOTADB|IOERR_SHORT_READ)/.test(error.code)) return 'damaged';
-  if (error.code === 'SQLITE_FULL') return 'full';
-  return 'other';
 }
 
 /**
@@ -126,7 +116,7 @@ export function checkSpool(folder: string): number | null {
     if (found !== 'ok') throw damaged(file, found);
     return countRecords(db);
   } catch (error) {
-    const isDamage = databaseErrorKind(error) === 'damaged' || error instanceof DamagedRecord;
+    const isDamage = sqliteErrorKind(error) === 'damaged' || error instanceof DamagedRecord;
     throw isDamage ? damaged(file, error) : unusable(folder, error);
   } finally {
     db?.close();

@@ -1,8 +1,10 @@
 // The spool's file: its tables, and what happens when it is damaged or the disk is full.
+
 import { dirname, join } from 'node:path';
 import type { Database } from 'better-sqlite3';
+import { sqliteErrorKind } from '../../base/sqlite-errors.ts';
 import type { AgentClock } from '../clock.ts';
-import { databaseErrorKind, openDatabase } from './database.ts';
+import { openDatabase } from './database.ts';
 import { EventTable } from './events.ts';
 import { Budget, DiskReserve } from './limits.ts';
 import { DamagedRecord } from './records.ts';
@@ -78,7 +80,7 @@ export class SpoolFile {
     try {
       return work(this.#tables);
     } catch (error) {
-      const isDamage = databaseErrorKind(error) === 'damaged' || error instanceof DamagedRecord;
+      const isDamage = sqliteErrorKind(error) === 'damaged' || error instanceof DamagedRecord;
       if (!isDamage && !this.#awaitsRecovery) throw error;
       this.#tables.db.close();
       this.#awaitsRecovery = true;
@@ -122,7 +124,7 @@ export class SpoolFile {
       resumeRecovery(this.path, this.#options.clock.now().wallMs);
       return this.#prepare(this.path);
     } catch (error) {
-      if (databaseErrorKind(error) !== 'damaged') throw error;
+      if (sqliteErrorKind(error) !== 'damaged') throw error;
       return this.#openRecovered();
     }
   }
@@ -169,7 +171,7 @@ export class SpoolFile {
     try {
       return write();
     } catch (error) {
-      if (databaseErrorKind(error) !== 'full') throw error;
+      if (sqliteErrorKind(error) !== 'full') throw error;
       this.reserve.release();
       if (db?.open) db.pragma('wal_checkpoint(RESTART)');
       return write();

@@ -1,4 +1,4 @@
-// What has left the queues of the spool: receipts, refused records, and the callers that wait for either.
+// What has left the queues of the spool: receipts and refused records.
 import type { Database } from 'better-sqlite3';
 import type { Hex } from '../../proof/bytes.ts';
 import type { Task, Verification } from '../../protocol/resources.ts';
@@ -105,30 +105,5 @@ export class Settled {
   /** The reason of the newest refused record of this kind and task; null if there is none. */
   refusalOf(kind: 'claim' | 'completion', id: string): Refusal | null {
     return this.#sql.refusal.get(kind, id) ?? null;
-  }
-}
-
-/** Callers that wait until the completion of a task has left the spool. */
-export class SettlementWaiters {
-  readonly #waiting = new Map<string, Set<() => void>>();
-
-  /** Resolves with the next `tell` for the task, or when the signal aborts. */
-  async wait(taskId: string, enough: AbortSignal): Promise<void> {
-    if (enough.aborted) return;
-    let resolve = () => {};
-    const told = new Promise<void>((done) => {
-      resolve = done;
-    });
-    const waiting = this.#waiting.get(taskId) ?? new Set();
-    this.#waiting.set(taskId, waiting.add(resolve));
-    enough.addEventListener('abort', resolve, { once: true });
-    await told;
-    enough.removeEventListener('abort', resolve);
-    waiting.delete(resolve);
-    if (waiting.size === 0 && this.#waiting.get(taskId) === waiting) this.#waiting.delete(taskId);
-  }
-
-  tell(taskId: string): void {
-    for (const resolve of this.#waiting.get(taskId) ?? []) resolve();
   }
 }

@@ -2,6 +2,7 @@
 import { statSync } from 'node:fs';
 import path from 'node:path';
 import { newId } from '../../base/new-id.ts';
+import { Triggers } from '../../base/triggers.ts';
 import type { Hex } from '../../proof/bytes.ts';
 import type { Task } from '../../protocol/resources.ts';
 import type { AgentClock } from '../clock.ts';
@@ -10,7 +11,7 @@ import { SpoolFile, type SpoolFileOptions, type Tables } from './file.ts';
 import type { SpoolRecord, StoredRecord } from './records.ts';
 import type { DamagedFile } from './recover.ts';
 import type { Batch } from './samples.ts';
-import { type Receipt, type Refusal, type Settlement, SettlementWaiters } from './settled.ts';
+import type { Receipt, Refusal, Settlement } from './settled.ts';
 import type { Claim, Completion } from './tasks.ts';
 import { SpoolWrites } from './writes.ts';
 
@@ -39,7 +40,8 @@ export class Spool {
   readonly #clock: AgentClock;
   readonly #lock: { release(): void };
   readonly #writes: SpoolWrites;
-  readonly #waiters = new SettlementWaiters();
+  /** By id of a task whose completion left the spool. */
+  readonly #settled = new Triggers();
   #onChange: () => void = () => {};
 
   constructor(options: SpoolOptions, lock: { release(): void }) {
@@ -137,7 +139,7 @@ export class Spool {
 
   /** Resolves when the completion of the task has left the spool, or when the signal aborts. */
   async waitForReceipt(taskId: string, enough: AbortSignal): Promise<void> {
-    if (this.findCompletion(taskId) !== null) await this.#waiters.wait(taskId, enough);
+    if (this.findCompletion(taskId) !== null) await this.#settled.wait(taskId, enough);
   }
 
   /** Counts recoveries. Each one renumbers the samples and dissolves the batches. */
@@ -270,7 +272,7 @@ export class Spool {
 
   async #leave(taskId: string, work: (tables: Tables) => void): Promise<void> {
     await this.#writes.write(work);
-    this.#waiters.tell(taskId);
+    this.#settled.wake(taskId);
   }
 }
 

@@ -1,6 +1,6 @@
 // Writes to the spool: in groups that share a commit, and within the limits of the disk.
+import { sqliteErrorKind } from '../../base/sqlite-errors.ts';
 import { agentError } from '../errors.ts';
-import { databaseErrorKind } from './database.ts';
 import type { SpoolFile, Tables } from './file.ts';
 import type { SpoolRecord } from './records.ts';
 
@@ -112,7 +112,7 @@ export class SpoolWrites {
 }
 
 function writeError(error: unknown) {
-  return databaseErrorKind(error) === null ? error : diskFull(error);
+  return sqliteErrorKind(error) === null ? error : diskFull(error);
 }
 
 function diskFull(cause?: unknown) {

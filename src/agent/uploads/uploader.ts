@@ -1,5 +1,7 @@
 // Decides which upload starts next, and runs the rounds that start them.
+
 import { setTimeout as sleep } from 'node:timers/promises';
+import { inTime } from '../../base/in-time.ts';
 import { SvcError } from '../../base/svc-error.ts';
 import type { Answer } from '../../protocol/routes.ts';
 import { agentError } from '../errors.ts';
@@ -55,16 +57,12 @@ export class Uploader {
   async readTask(id: string): Promise<Answer<'getTask'>['body']> {
     if (!this.#service.connected || this.#service.waitMs() > READ_MS) throw unreachable();
     this.#service.rate.take();
-    const tooLong = sleep(READ_MS, undefined, { ref: false }).then(() =>
-      Promise.reject(unreachable()),
-    );
-    try {
-      const call = this.#service.call('getTask', { params: { id } });
-      return (await Promise.race([call, tooLong])).body;
-    } catch (error) {
-      if (callError(error).code === 'not_found') throw error;
-      throw unreachable(error);
-    }
+    const call = this.#service.call('getTask', { params: { id } });
+    const answer = await inTime(READ_MS, call, null).catch((error: unknown) => {
+      throw callError(error).code === 'not_found' ? error : unreachable(error);
+    });
+    if (answer === null) throw unreachable();
+    return answer.body;
   }
 
   /** The `performance.now()` of the last round. The watchdog reads it. */

@@ -1,4 +1,5 @@
 // Readiness, and the details of the anchoring chain.
+import { inTime } from '../../base/in-time.ts';
 import { knownChain } from '../../chain/known-chain.ts';
 import type { ChainDetails } from '../../protocol/resources.ts';
 import type { ServerConfig } from '../config.ts';
@@ -94,16 +95,10 @@ export function createNetworkLookup(
 }
 
 /** Whether the promise resolves in time. */
-async function within(ms: number, promise: Promise<unknown>): Promise<boolean> {
-  let timer: NodeJS.Timeout | undefined;
-  const timeout = new Promise<false>((resolve) => {
-    timer = setTimeout(() => resolve(false), ms);
-  });
-  try {
-    return await Promise.race([promise.then(() => true), timeout]);
-  } catch {
-    return false;
-  } finally {
-    clearTimeout(timer);
-  }
+function within(ms: number, promise: Promise<unknown>): Promise<boolean> {
+  const answered = promise.then(
+    () => true,
+    () => false,
+  );
+  return inTime(ms, answered, false);
 }

@@ -1,7 +1,8 @@
 // Wallet sign-in (EIP-4361), and the token gate.
+
 import { randomBytes } from 'node:crypto';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { SiweMessage } from 'siwe';
+import { inTime } from '../../base/in-time.ts';
 import { newId } from '../../base/new-id.ts';
 import type { Hex } from '../../proof/bytes.ts';
 import { limits } from '../../protocol/limits.ts';
@@ -124,7 +125,7 @@ export function createGateReader(deps: Deps): GateReader {
     forgetOld(now);
     const read = reads.get(wallet) ?? { startedAt: now, holds: meetsGate(deps, wallet) };
     reads.set(wallet, read);
-    return withinTimeout(read.holds);
+    return inTime(GATE_READ_MS, read.holds, false);
   };
 }
 
@@ -185,15 +186,5 @@ async function meetsGate({ chain, settings }: Deps, wallet: string): Promise<boo
     return balance >= settings.gate.minBalance;
   } catch {
     return false;
-  }
-}
-
-async function withinTimeout(holds: Promise<boolean>): Promise<boolean> {
-  const read = new AbortController();
-  const late = sleep(GATE_READ_MS, false, { signal: read.signal }).catch(() => false);
-  try {
-    return await Promise.race([holds, late]);
-  } finally {
-    read.abort();
   }
 }

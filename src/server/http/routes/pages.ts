@@ -5,7 +5,7 @@ import { createRequire } from 'node:module';
 import path from 'node:path';
 import files from '@fastify/static';
 import type { FastifyInstance } from 'fastify';
-import { packageFolder } from '../../../base/package-folder.ts';
+import { packageFolder } from '../../../base/version.ts';
 import { allowStyles } from '../server/security-headers.ts';
 
 const folder = path.join(packageFolder, 'dist/dashboard');

@@ -1,9 +1,10 @@
 // Stores the queue of proofs that wait to be signed, and offers them to senders.
 
+import type { Triggers } from '../../../base/triggers.ts';
 import type { AnchorStore } from '../../ports/anchoring.ts';
 import { completionMove } from '../../rules/anchoring.ts';
-import { completionTopic, QUEUE_TOPIC, type Triggers } from '../notifications.ts';
 import { QUEUED_COLUMNS, type QueuedRow, toQueuedProof } from '../rows/anchoring.ts';
+import { completionTopic, QUEUE_TOPIC } from '../topics.ts';
 import { lockReserving, releaseReservations } from './account.ts';
 import type { Notifications } from './engine/notifications.ts';
 import { sql } from './engine/sql.ts';

@@ -1,14 +1,15 @@
 // Stores completions: queues a task's proof, reserves its credits and waits for the result.
 
 import { setTimeout as delay, setImmediate as nextTurn } from 'node:timers/promises';
+import type { Triggers } from '../../../base/triggers.ts';
 import type { CompletionStore, NewCompletion, QueueOutcome } from '../../ports/completions.ts';
 import { storageUnavailable } from '../../ports/errors.ts';
 import type { CompletionState } from '../../ports/tasks.ts';
 import { completionMove } from '../../rules/anchoring.ts';
 import { decideCompletion } from '../../rules/completions.ts';
-import { completionTopic, QUEUE_TOPIC, type Triggers } from '../notifications.ts';
 import { type QuoteRow, toQuote } from '../rows/anchoring.ts';
 import { newProofKey, sealProof } from '../rows/evidence.ts';
+import { completionTopic, QUEUE_TOPIC } from '../topics.ts';
 import { QUOTE_COLUMNS } from './chain-status.ts';
 import type { Notifications } from './engine/notifications.ts';
 import { sql } from './engine/sql.ts';

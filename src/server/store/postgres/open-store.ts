@@ -1,10 +1,10 @@
 // Builds the PostgreSQL store: connects, migrates, starts the engine and combines the stores of all nouns.
 
 import { singleFlight } from '../../../base/single-flight.ts';
+import { Triggers } from '../../../base/triggers.ts';
 import { limits } from '../../../protocol/limits.ts';
 import { storageUnavailable } from '../../ports/errors.ts';
 import type { Store } from '../../ports/store.ts';
-import { Triggers } from '../notifications.ts';
 import { accountStore, creditStore } from './account.ts';
 import { attemptStore } from './anchor-attempts.ts';
 import { queueStore } from './anchor-queue.ts';

@@ -5,8 +5,8 @@ import type { Hex } from '../../../proof/bytes.ts';
 import type { AnchorStore } from '../../ports/anchoring.ts';
 import { completionMove } from '../../rules/anchoring.ts';
 import { chargeOf } from '../../rules/credits.ts';
-import { completionTopic, QUEUE_TOPIC } from '../notifications.ts';
 import { inclusionPaths, type PathOf } from '../rows/anchoring.ts';
+import { completionTopic, QUEUE_TOPIC } from '../topics.ts';
 import {
   lockReserving,
   postEntries,

@@ -1,9 +1,10 @@
 // Stores the queue of proofs that wait to be signed.
 
+import type { Triggers } from '../../../base/triggers.ts';
 import type { AnchorStore } from '../../ports/anchoring.ts';
 import { completionMove } from '../../rules/anchoring.ts';
-import { completionTopic, QUEUE_TOPIC, type Triggers } from '../notifications.ts';
 import { QUEUED_COLUMNS, type QueuedRow, toQueuedProof } from '../rows/anchoring.ts';
+import { completionTopic, QUEUE_TOPIC } from '../topics.ts';
 import type { Ledger } from './account.ts';
 import type { Access } from './engine/connections.ts';
 import type { LeaseGuard } from './leases.ts';

@@ -1,11 +1,12 @@
 // Stores completions: queues a task's proof, reserves its credits and waits for the result.
 
 import type { Database } from 'better-sqlite3';
+import type { Triggers } from '../../../base/triggers.ts';
 import type { CompletionStore, NewCompletion, QueueOutcome } from '../../ports/completions.ts';
 import { completionMove } from '../../rules/anchoring.ts';
 import { decideCompletion } from '../../rules/completions.ts';
-import { completionTopic, QUEUE_TOPIC, type Triggers } from '../notifications.ts';
 import { newProofKey, sealProof } from '../rows/evidence.ts';
+import { completionTopic, QUEUE_TOPIC } from '../topics.ts';
 import type { Ledger } from './account.ts';
 import { feeQuoteReader } from './chain-status.ts';
 import type { Access } from './engine/connections.ts';

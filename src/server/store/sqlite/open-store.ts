@@ -2,11 +2,12 @@
 
 import type { Database } from 'better-sqlite3';
 import type { Clock } from '../../../base/clock.ts';
+import { sqliteErrorKind } from '../../../base/sqlite-errors.ts';
 import { SvcError } from '../../../base/svc-error.ts';
+import { Triggers } from '../../../base/triggers.ts';
 import { limits } from '../../../protocol/limits.ts';
 import { storageUnavailable } from '../../ports/errors.ts';
 import type { Store } from '../../ports/store.ts';
-import { Triggers } from '../notifications.ts';
 import { accountStore, creditStore, Ledger } from './account.ts';
 import { attemptStore } from './anchor-attempts.ts';
 import { queueStore } from './anchor-queue.ts';
@@ -16,7 +17,7 @@ import { startCheckpoints } from './engine/checkpoints.ts';
 import {
   type Access,
   canonicalPath,
-  databaseErrorKind,
+  isFatal,
   lockDatabase,
   openReader,
   openWriter,
@@ -113,7 +114,7 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
     return buildStore(options, { writer, reader, logFile, release });
   } catch (error) {
     release();
-    throw databaseErrorKind(error) === null ? error : unusable(path, error);
+    throw sqliteErrorKind(error) === null ? error : unusable(path, error);
   }
 }
 
@@ -256,9 +257,8 @@ function shareAccess({
       snapshot.enter();
       return query();
     } catch (error) {
-      const kind = databaseErrorKind(error);
-      if (kind === null || !(error instanceof Error)) throw error;
-      if (kind === 'fatal') fatal(error);
+      if (sqliteErrorKind(error) === null) throw error;
+      if (isFatal(error)) fatal(error);
       throw storageUnavailable('The database cannot be read.', error);
     }
   }

@@ -2,13 +2,14 @@
 
 import type { Database } from 'better-sqlite3';
 import { FairQueue } from '../../../base/fair-queue.ts';
+import type { Triggers } from '../../../base/triggers.ts';
 import type { RobotPatch, RobotRecord, RobotStore } from '../../ports/robots.ts';
 import type { CompletionState, TaskRecord } from '../../ports/tasks.ts';
 import type { SampleRecord } from '../../ports/telemetry.ts';
 import { returnsReservation } from '../../rules/completions.ts';
 import { hasRoomForRobot } from '../../rules/fleets.ts';
-import { completionTopic, type Triggers } from '../notifications.ts';
 import { keyHint, newest, ROBOT_COLUMNS, type RobotRow, toRobot } from '../rows/robots.ts';
+import { completionTopic } from '../topics.ts';
 import type { Ledger } from './account.ts';
 import type { Access } from './engine/connections.ts';
 import { repeatInCommit } from './engine/group-commit.ts';

@@ -2,12 +2,13 @@
 
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Database } from 'better-sqlite3';
+import type { Triggers } from '../../../base/triggers.ts';
 import type { Hex } from '../../../proof/bytes.ts';
 import type { AnchorStore } from '../../ports/anchoring.ts';
 import { completionMove } from '../../rules/anchoring.ts';
 import { chargeOf } from '../../rules/credits.ts';
-import { completionTopic, QUEUE_TOPIC, type Triggers } from '../notifications.ts';
 import { inclusionPaths, type PathOf } from '../rows/anchoring.ts';
+import { completionTopic, QUEUE_TOPIC } from '../topics.ts';
 import type { Ledger } from './account.ts';
 import { attemptMover } from './anchor-attempts.ts';
 import type { Access } from './engine/connections.ts';

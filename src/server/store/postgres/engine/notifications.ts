@@ -1,7 +1,7 @@
 // Notifies all instances of queued proofs and decided completions, with LISTEN and NOTIFY.
 
 import type pg from 'pg';
-import type { Triggers } from '../../notifications.ts';
+import type { Triggers } from '../../../../base/triggers.ts';
 import type { Connections } from './connections.ts';
 import { sql } from './sql.ts';
 

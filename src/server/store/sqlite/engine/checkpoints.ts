@@ -3,7 +3,7 @@
 import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
 import Database from 'better-sqlite3';
-import { databaseErrorKind } from './connections.ts';
+import { isFatal } from './connections.ts';
 
 export interface Checkpoints {
   /** Notes a commit; a checkpoint may be due. Call it after each commit. */
@@ -143,6 +143,6 @@ class ThreadCheckpoints implements Checkpoints {
 
   /** Ignores a full disk and a held lock: the next checkpoint tries again. */
   #fail(error: unknown): void {
-    if (databaseErrorKind(error) === 'fatal' && error instanceof Error) this.#onFatal(error);
+    if (isFatal(error)) this.#onFatal(error);
   }
 }

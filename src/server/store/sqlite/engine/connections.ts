@@ -5,6 +5,7 @@ import { basename, dirname, join, resolve } from 'node:path';
 import Database from 'better-sqlite3';
 import type { Clock } from '../../../../base/clock.ts';
 import { makeDurableFolder } from '../../../../base/durable-folder.ts';
+import { sqliteErrorKind } from '../../../../base/sqlite-errors.ts';
 import { SvcError } from '../../../../base/svc-error.ts';
 
 /** How long the start and reads wait for a lock. Writes never wait inside SQLite (`prepareToServe`). */
@@ -49,7 +50,7 @@ export function lockDatabase(path: string): { release(): void } {
     lock.exec('BEGIN EXCLUSIVE');
   } catch (error) {
     lock.close();
-    if (databaseErrorKind(error) !== 'busy') throw error;
+    if (sqliteErrorKind(error) !== 'busy') throw error;
     throw new SvcError('database_locked', `Another svc-server uses the database ${path}.`, {
       hint: 'Stop it, or use another data folder. To run several servers on one database, use PostgreSQL: SVC_DATABASE_URL=postgres://…',
       cause: error,
@@ -111,26 +112,10 @@ export interface Access {
   readNow<T>(query: () => T): T;
 }
 
-type DatabaseErrorKind =
-  /** Another process holds the write lock. A retry can succeed. */
-  | 'busy'
-  /** No room on the disk. */
-  | 'full'
-  /** Disk or file can no longer be trusted. The process should end. */
-  | 'fatal'
-  /** A constraint of the schema was violated: a bug in this process. */
-  | 'constraint'
-  | 'other';
-
-/** Classifies an error of SQLite. `null` if it is no error of SQLite. */
-export function databaseErrorKind(error: unknown): DatabaseErrorKind | null {
-  if (!(error instanceof Database.SqliteError)) return null;
-  const { code } = error;
-  if (code.startsWith('SQLITE_BUSY') || code.startsWith('SQLITE_LOCKED')) return 'busy';
-  if (code === 'SQLITE_FULL') return 'full';
-  if (/^SQLITE_(IOERR|CORRUPT|NOTADB)/.test(code)) return 'fatal';
-  if (code.startsWith('SQLITE_CONSTRAINT')) return 'constraint';
-  return 'other';
+/** Whether disk or file can no longer be trusted. The process should end. */
+export function isFatal(error: unknown): error is Error {
+  const kind = sqliteErrorKind(error);
+  return kind === 'damaged' || kind === 'io';
 }
 
 /** Whether the path exists. @throws SvcError `database_unusable`, for circular links for example. */

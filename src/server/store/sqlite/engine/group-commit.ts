@@ -1,8 +1,9 @@
 // Commits concurrent writes as one group and flushes it off the event loop (group commit).
 
 import type { Database } from 'better-sqlite3';
+import { sqliteErrorKind } from '../../../../base/sqlite-errors.ts';
 import { storageUnavailable } from '../../../ports/errors.ts';
-import { databaseErrorKind } from './connections.ts';
+import { isFatal } from './connections.ts';
 import type { LogFile } from './disk.ts';
 import type { ReadSnapshot } from './read-snapshot.ts';
 
@@ -222,8 +223,8 @@ class SqliteGroupCommit implements GroupCommit {
       this.#sql.release.run();
       return () => job.resolve(result);
     } catch (error) {
-      const kind = databaseErrorKind(error);
-      if (!this.#db.inTransaction || kind === 'full' || kind === 'fatal') throw error;
+      const kind = sqliteErrorKind(error);
+      if (!this.#db.inTransaction || kind === 'full' || isFatal(error)) throw error;
       this.#sql.undo.run();
       this.#sql.release.run();
       const answer =
@@ -244,8 +245,8 @@ class SqliteGroupCommit implements GroupCommit {
     }
     this.#reject(group, error);
     // If neither COMMIT nor ROLLBACK works, the connection is unusable.
-    if (worst !== error || databaseErrorKind(error) === 'fatal') this.#endWith(worst);
-    else if (databaseErrorKind(error) === 'full') this.#refuseUntilRoom();
+    if (worst !== error || isFatal(error)) this.#endWith(worst);
+    else if (sqliteErrorKind(error) === 'full') this.#refuseUntilRoom();
     if (this.#refusal !== null) this.#refuseQueue();
   }
 
@@ -255,7 +256,7 @@ class SqliteGroupCommit implements GroupCommit {
   }
 
   #cannotBegin(error: unknown): void {
-    if (databaseErrorKind(error) === 'busy') {
+    if (sqliteErrorKind(error) === 'busy') {
       this.#waitForLock(error);
     } else {
       this.#loseGroup(this.#queue.splice(0), error);
@@ -297,7 +298,7 @@ class SqliteGroupCommit implements GroupCommit {
         this.#refusal = null;
       } catch (error) {
         if (this.#db.inTransaction) this.#db.exec('ROLLBACK');
-        if (databaseErrorKind(error) === 'fatal') this.#endWith(error);
+        if (isFatal(error)) this.#endWith(error);
         else this.#probeLater();
       }
     }, this.#options.probeEveryMs ?? PROBE_EVERY_MS);

@@ -2,7 +2,7 @@
 
 import type { Database } from 'better-sqlite3';
 import type { Checkpoints } from './checkpoints.ts';
-import { databaseErrorKind } from './connections.ts';
+import { isFatal } from './connections.ts';
 import type { GroupCommit } from './group-commit.ts';
 import type { ReadSnapshot } from './read-snapshot.ts';
 
@@ -75,7 +75,7 @@ export function startLogPurge({
       const [result] = writer.pragma('wal_checkpoint(TRUNCATE)') as { busy: 0 | 1 }[];
       return result?.busy === 0;
     } catch (error) {
-      if (databaseErrorKind(error) === 'fatal' && error instanceof Error) onFatal(error);
+      if (isFatal(error)) onFatal(error);
       return false;
     }
   }

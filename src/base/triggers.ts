@@ -1,4 +1,4 @@
-// Wakes the requests of this process that wait for a queued proof or a decided completion.
+// Wakes the callers of this process that wait for a topic.
 
 /** Wakes waiters by topic, within this process. A wake before `wait` is lost: subscribe before you read the state. */
 export class Triggers {
@@ -35,12 +35,4 @@ export class Triggers {
   get size(): number {
     return this.#waiting.size;
   }
-}
-
-/** The topic for "a proof may be queued". */
-export const QUEUE_TOPIC = 'queue';
-
-/** The topic for "the completion of this task may be verified or failed, or the task deleted". */
-export function completionTopic(taskId: string): string {
-  return `completion:${taskId}`;
 }

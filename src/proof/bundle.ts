@@ -65,7 +65,10 @@ export function saysItIsBundle(document: JsonValue): boolean {
 export function readBundle(document: JsonValue): Bundle {
   const bundle = new Members(document, '');
   const format = bundle.value('format');
-  if (format !== BUNDLE_FORMAT) throw new BundleError(`format must be ${BUNDLE_FORMAT}`);
+  if (format !== BUNDLE_FORMAT) {
+    const found = typeof format === 'string' ? `, not ${JSON.stringify(format.slice(0, 40))}` : '';
+    throw new BundleError(`format must be "${BUNDLE_FORMAT}"${found}`);
+  }
   const task = bundle.object('task');
   const claim = bundle.object('claim');
   const anchor = bundle.object('anchor');

@@ -84,6 +84,7 @@ const CLOSE_OBJECT = 0x7d;
 const EXACT_DIGITS = 15;
 
 const FIRST_SURROGATE = 0xd800;
+const BYTE_ORDER_MARK = 0xfeff;
 const LONE_SURROGATE = /\p{Surrogate}/u;
 
 /** 10 to the power of the index; a double holds each exactly. */
@@ -141,7 +142,9 @@ class Parser {
     if (this.#word('true')) return true;
     if (this.#word('false')) return false;
     if (this.#word('null')) return null;
-    throw this.#syntaxError('expected a value');
+    throw this.#text.charCodeAt(0) === BYTE_ORDER_MARK
+      ? new StrictJsonError('syntax', '', 'The text begins with a byte order mark: send it without')
+      : this.#syntaxError('expected a value');
   }
 
   #openObject(): JsonValue | undefined {

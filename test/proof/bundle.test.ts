@@ -268,10 +268,10 @@ describe('reading a bundle', () => {
   const { bundle } = batch;
 
   it.each([
-    ['svc-bundle/2', 'format must be svc-bundle/1'],
-    ['svc-bundle/1 ', 'format must be svc-bundle/1'],
-    [1, 'format must be svc-bundle/1'],
-    [undefined, 'format must be svc-bundle/1'],
+    ['svc-bundle/2', 'format must be "svc-bundle/1", not "svc-bundle/2"'],
+    ['svc-bundle/1 ', 'format must be "svc-bundle/1", not "svc-bundle/1 "'],
+    [1, 'format must be "svc-bundle/1"'],
+    [undefined, 'format must be "svc-bundle/1"'],
   ])('refuses format %j', (format, message) => {
     expect(refusal(changed(bundle, 'format', format))).toBe(message);
   });

@@ -82,11 +82,16 @@ describe('parseStrictJson', () => {
     ['[1e+]', 'expected a digit at line 1, column 5'],
     ['[.5]', 'expected a value at line 1, column 2'],
     ['[NaN]', 'expected a value at line 1, column 2'],
-    ['\ufeff{}', 'expected a value at line 1, column 1'],
   ])('says where %j is not JSON', (text, reason) => {
     const refusal = refusalOf(() => parseStrictJson(text));
 
     expect(refusal).toMatchObject({ kind: 'syntax', pointer: '', reason: `Not JSON: ${reason}` });
+  });
+
+  it('names a byte order mark at the beginning', () => {
+    const { kind, reason } = refusalOf(() => parseStrictJson('\ufeff{}'));
+
+    expect([kind, reason]).toEqual(['syntax', expect.stringContaining('byte order mark')]);
   });
 
   it('reports a text that is not JSON as such, even behind a fault', () => {

@@ -85,6 +85,7 @@ describe('completing a task', () => {
     expect(second.status).toBe(409);
     expect(second.body).toMatchObject({
       error: 'already_completed',
+      message: expect.stringContaining('Other evidence was accepted first'),
       proof_hash: first.body.verification.proof_hash,
       verification: first.body.verification,
     });
@@ -210,6 +211,7 @@ describe('completing while no block comes', () => {
     });
     expect(afterwards.body).toMatchObject({
       error: 'already_completed',
+      message: expect.stringContaining('already has this evidence'),
       verification: { tx_hash: sent.body.tx_hash },
     });
   });

@@ -64,7 +64,7 @@ async function queue(deps: Deps, completion: NewCompletion): Promise<void> {
       return;
     case 'already_completed':
     case 'completion_in_progress':
-      throw await otherCompletion(deps, result.task);
+      throw await otherCompletion(deps, result.task, completion.proofHash);
     case 'no_anchor_quota':
       throw wireError(
         'no_anchor_quota',
@@ -101,17 +101,21 @@ async function waitForAnchor(
 }
 
 /** The error for a second completion. It names the accepted one. */
-async function otherCompletion(deps: Deps, task: TaskRecord): Promise<SvcError> {
+async function otherCompletion(deps: Deps, task: TaskRecord, sentHash: Hex): Promise<SvcError> {
   const proof_hash = task.completion?.proofHash;
   const verification = await verificationOf(deps, task);
+  const reason =
+    proof_hash === sentHash
+      ? 'The task already has this evidence.'
+      : 'Other evidence was accepted first for this task.';
   if (verification !== null) {
-    return wireError('already_completed', 'The task is already completed; here is its receipt.', {
+    return wireError('already_completed', `${reason} The response contains its receipt.`, {
       details: { proof_hash, verification },
     });
   }
   return wireError(
     'completion_in_progress',
-    `The first completion is still being anchored; poll GET /api/v1/tasks/${task.id}`,
+    `${reason} It is still being anchored. Poll GET /api/v1/tasks/${task.id}`,
     { details: { proof_hash } },
   );
 }
@@ -127,7 +131,7 @@ async function answerByState(
   const { txHash, state } = completion;
   // Another proof is accepted only after this one failed.
   if (completion.proofHash !== proofHash && state !== 'failed') {
-    throw await otherCompletion(deps, task);
+    throw await otherCompletion(deps, task, proofHash);
   }
   const verification = await verificationOf(deps, task);
   if (verification !== null) return { status: 200, body: { verification } };

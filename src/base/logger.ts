@@ -1,20 +1,29 @@
-// The JSON logger of server and agent.
+// The logger of server and agent: JSON lines, or text on a terminal.
 import { fstatSync } from 'node:fs';
-import { type DestinationStream, type Logger, pino } from 'pino';
+import { isatty } from 'node:tty';
+import { type DestinationStream, type Logger, pino, stdTimeFunctions } from 'pino';
 import sonicBoom from 'sonic-boom';
 
 export type { Logger } from 'pino';
 
+export type LogFormat = 'json' | 'pretty';
+
 /**
- * Creates a logger that writes JSON lines to standard error; standard output is for data. Credentials in logged headers
- * of requests and responses are redacted. If standard error goes to journald, each line starts with its severity as in
- * sd-daemon(3), such as `<3>` for an error; journald strips it, so that the JSON stays intact.
+ * Creates a logger that writes to standard error; standard output is for data. The format defaults to `pretty` on a
+ * terminal, otherwise to `json`: one object per line, with `level` by name and `time` in ISO 8601. Credentials in logged
+ * headers of requests and responses are redacted. If standard error goes to journald, each line starts with its severity
+ * as in sd-daemon(3), such as `<3>` for an error; journald strips it, so that the JSON stays intact.
  */
-export function createLogger(level: string, destination?: DestinationStream): Logger {
+export function createLogger(
+  level: string,
+  format: LogFormat = isatty(2) ? 'pretty' : 'json',
+): Logger {
   const onDropped = (lines: number) => logger.warn({ lines }, 'log lines were dropped');
   const logger = pino(
     {
       level,
+      timestamp: stdTimeFunctions.isoTime,
+      formatters: { level: (name) => ({ level: name }) },
       redact: {
         paths: [
           'req.headers.authorization',
@@ -26,7 +35,7 @@ export function createLogger(level: string, destination?: DestinationStream): Lo
         censor: '[redacted]',
       },
     },
-    destination ?? standardError(onDropped),
+    standardError(onDropped, format),
   );
   return logger;
 }
@@ -39,11 +48,31 @@ interface FlushableStream extends DestinationStream {
 /** Maximum buffer of a full pipe; further lines are dropped. */
 const MOST_BYTES = 1024 * 1024;
 
+/** Writes each line as text: local time, level, message, fields, and below them the stack of an error. */
+export function asText(stream: FlushableStream): FlushableStream {
+  return {
+    write(line: string) {
+      const { time, level, msg, pid, hostname, err, ...fields } = JSON.parse(line);
+      const { stack, ...error } = err ?? {};
+      const pairs = Object.entries({ ...fields, ...(err && { err: error.message }) });
+      const texts = pairs.map(([name, value]) => ` ${name}=${JSON.stringify(value)}`);
+      const clock = new Date(time).toLocaleTimeString('sv');
+      const below = stack === undefined ? '' : `${stack}\n`;
+      const text = `${clock} ${level.toUpperCase().padEnd(5)} ${msg}${texts.join('')}\n${below}`;
+      // A field may contain the escape sequences of a terminal.
+      stream.write(text.replace(/(?!\n)\p{Cc}/gu, ''));
+    },
+    flushSync() {
+      stream.flushSync?.();
+    },
+  };
+}
+
 /** Prefixes each line with its severity as in syslog(3). */
 export function withSeverity(stream: FlushableStream): FlushableStream {
   return {
     write(line: string) {
-      stream.write(`<${severityOf(Number(/"level":(\d+)/.exec(line)?.[1]))}>${line}`);
+      stream.write(`<${severities[/"level":"(\w+)"/.exec(line)?.[1] ?? ''] ?? 7}>${line}`);
     },
     flushSync() {
       stream.flushSync?.();
@@ -56,7 +85,7 @@ export function withSeverity(stream: FlushableStream): FlushableStream {
  * retries the buffered ones. `onDropped` is called afterwards with the number of dropped lines. The stream is a later
  * version than pino's own, whose synchronous flush loops forever on a full disk.
  */
-function standardError(onDropped: (lines: number) => void): DestinationStream {
+function standardError(onDropped: (lines: number) => void, format: LogFormat): DestinationStream {
   const stream = new sonicBoom.SonicBoom({ fd: 2, sync: false, maxLength: MOST_BYTES });
   stream.on('error', ({ code }: NodeJS.ErrnoException) => {
     // The reader is gone. pino's own stream does the same.
@@ -78,6 +107,7 @@ function standardError(onDropped: (lines: number) => void): DestinationStream {
     onDropped(dropped);
     dropped = 0;
   });
+  if (format === 'pretty') return asText(stream);
   return isJournal(process.env.JOURNAL_STREAM) ? withSeverity(stream) : stream;
 }
 
@@ -88,9 +118,5 @@ function isJournal(journalStream: string | undefined): boolean {
   return journalStream === `${dev}:${ino}`;
 }
 
-function severityOf(level: number): number {
-  if (level >= 60) return 2;
-  if (level >= 50) return 3;
-  if (level >= 40) return 4;
-  return level >= 30 ? 6 : 7;
-}
+/** Severities of syslog(3) by level. */
+const severities: Readonly<Record<string, number>> = { fatal: 2, error: 3, warn: 4, info: 6 };

@@ -151,6 +151,13 @@ export const environment = Type.Object({
     'info',
     'least severe messages to log',
   ),
+  SVC_LOG_FORMAT: Type.Optional(
+    Type.Unsafe<'json' | 'pretty'>({
+      type: 'string',
+      enum: ['json', 'pretty'],
+      description: 'Format of the log (default: pretty on a terminal, otherwise json).',
+    }),
+  ),
 });
 
 export type Environment = Readonly<Static<typeof environment>>;

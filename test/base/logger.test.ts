@@ -7,18 +7,35 @@ import path from 'node:path';
 import { text } from 'node:stream/consumers';
 import { pino } from 'pino';
 import { expect, it } from 'vitest';
-import { withSeverity } from '../../src/base/logger.ts';
+import { asText, withSeverity } from '../../src/base/logger.ts';
 
 it('puts the severity of journald before each line, and leaves the JSON whole', () => {
   const lines: string[] = [];
-  const logger = pino({ level: 'trace' }, withSeverity({ write: (line) => lines.push(line) }));
+  const options = { level: 'trace', formatters: { level: (name: string) => ({ level: name }) } };
+  const logger = pino(options, withSeverity({ write: (line) => lines.push(line) }));
 
   for (const level of ['fatal', 'error', 'warn', 'info', 'debug', 'trace'] as const) {
-    logger[level]({ text: '"level":60' }, level);
+    logger[level]({ text: '"level":"fatal"' }, level);
   }
 
   expect(lines.map((line) => line.slice(0, 3))).toEqual(['<2>', '<3>', '<4>', '<6>', '<7>', '<7>']);
-  expect(lines.map((line) => JSON.parse(line.slice(3)).text)).toEqual(Array(6).fill('"level":60'));
+  expect(lines.map((line) => JSON.parse(line.slice(3)).text)).toEqual(
+    Array(6).fill('"level":"fatal"'),
+  );
+});
+
+it('is text for people on request, without escape sequences', () => {
+  const lines: string[] = [];
+  const logger = pino(
+    { formatters: { level: (name) => ({ level: name }) } },
+    asText({ write: (line) => lines.push(line) }),
+  );
+
+  logger.warn({ robots: 2, err: new Error('gone\u009b1m') }, 'robots left');
+
+  expect(lines.join('')).toMatch(
+    /^\d\d:\d\d:\d\d WARN {2}robots left robots=2 err="gone1m"\nError: gone1m\n {4}at /,
+  );
 });
 
 const url = (name: string) => new URL(name, import.meta.url).href;
@@ -105,7 +122,11 @@ it('goes on while nobody reads, and says afterwards how many lines it dropped', 
     .map((line) => JSON.parse(line));
 
   const last = logged.pop();
-  expect(last).toMatchObject({ level: 40, msg: 'log lines were dropped' });
+  expect(last).toMatchObject({
+    level: 'warn',
+    time: expect.stringMatching(/^\d{4}-.*Z$/),
+    msg: 'log lines were dropped',
+  });
   expect(last.lines).toBeGreaterThan(0);
   expect(logged.length + last.lines).toBe(Number(given));
 });

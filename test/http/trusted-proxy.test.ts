@@ -35,7 +35,7 @@ describe('the address of a caller in the log', () => {
   /** What the log says after one call. */
   async function addressOf(url: string, headers: Record<string, string> = {}): Promise<unknown> {
     const id = 'the-call';
-    await fetch(`${url}/healthz`, { headers: { ...headers, 'x-request-id': id } });
+    await fetch(`${url}/nowhere`, { headers: { ...headers, 'x-request-id': id } });
     const line = await waitFor('the line of the log', () =>
       service.logLines.find((one) => one.includes('"answered"') && one.includes(id)),
     );

@@ -4,14 +4,17 @@ import type { Installation } from '../../base/install-service.ts';
 import { createLogger, type Logger } from '../../base/logger.ts';
 import { connectServiceManager, type ServiceManager } from '../../base/service-manager.ts';
 import { SvcError } from '../../base/svc-error.ts';
+import { packageVersion } from '../../base/version.ts';
 import { readConfig } from '../config.ts';
 import type { Server } from '../main.ts';
+import { effectiveConfig } from './config.ts';
 
 /** Runs the server until SIGTERM or SIGINT. Throws `store_failed` if the database fails. */
 export async function start(environment: NodeJS.ProcessEnv): Promise<void> {
   const config = readConfig(environment, { chain: true });
   const stopped = stopSignal();
-  const logger = createLogger(config.values.SVC_LOG_LEVEL);
+  const logger = createLogger(config.values.SVC_LOG_LEVEL, config.values.SVC_LOG_FORMAT);
+  logger.info({ version: packageVersion(), ...effectiveConfig(config) }, 'configuration loaded');
   const server = await withoutGrowth(async () => {
     const { startServer } = await import('../main.ts');
     return startServer(config, { logger });

@@ -98,17 +98,19 @@ export function buildApp(deps: AppDeps): FastifyInstance {
       status: reply.statusCode,
       seconds: reply.elapsedTime / 1000,
     });
+    const path = request.routeOptions.url ?? null;
+    done();
+    if (path !== null && probes.has(path)) return;
     request.log.info(
       {
         method: request.method,
-        path: request.routeOptions.url ?? null,
+        path,
         status: reply.statusCode,
         address: request.ip,
         ms: Math.round(reply.elapsedTime),
       },
       'answered',
     );
-    done();
   });
   app.register(docsPage);
   app.register(cliLoginPage);
@@ -154,6 +156,9 @@ function createFastify(
   app.addContentTypeParser<Buffer>('application/json', { parseAs: 'buffer' }, createBodyParser());
   return app;
 }
+
+/** Paths that monitoring requests every few seconds, which are not logged. */
+const probes: ReadonlySet<string> = new Set(['/healthz', '/readyz', '/metrics']);
 
 /** The request id given by the caller, if it is safe to log, otherwise a new one. */
 function requestId({ headers }: Pick<IncomingMessage, 'headers'>): string {

@@ -47,7 +47,9 @@ export async function loadAnchorKeys(sources: readonly AnchorKeySource[]): Promi
   const keys = await Promise.all(sources.map(loadAnchorKey));
   const twice = keys.find(({ address }, i) => keys.findIndex((key) => key.address === address) < i);
   if (twice !== undefined) {
-    throw new SvcError(words.code, `The anchoring key of ${twice.address} is given twice`);
+    throw new SvcError(words.code, `The anchoring key of ${twice.address} is configured twice.`, {
+      hint: 'Remove one of the two keys.',
+    });
   }
   return keys;
 }
@@ -58,7 +60,9 @@ export async function loadAnchorKey(source: AnchorKeySource): Promise<AnchorKey>
   const { file, passwordFile } = source;
   const password = async () => {
     if (passwordFile === undefined) {
-      throw new SvcError(words.code, `The keystore ${file} needs a password file`);
+      throw new SvcError(words.code, `The keystore ${file} needs a password.`, {
+        hint: 'Set SVC_ANCHOR_KEY_PASSWORD_FILE.',
+      });
     }
     return (await readKeyText(passwordFile, words)).replace(/\r?\n$/, '');
   };
@@ -124,13 +128,13 @@ function signedAnchor(rawTx: Hex): UnsignedAnchor {
 function checkPrivateKey(text: string, { code, name }: KeyWords): Hex {
   const digits = text.trim().replace(/^0x/, '');
   if (!/^[0-9a-fA-F]{64}$/.test(digits)) {
-    throw new SvcError(code, `${name} is not 32 bytes of hex, nor a keystore`);
+    throw new SvcError(code, `${name} must be 64 hex digits or a keystore (version 3).`);
   }
   try {
     privateKeyToAddress(`0x${digits}`);
   } catch {
     // Drop the cause: the library's message quotes the key.
-    throw new SvcError(code, `${name} is not a key of secp256k1`);
+    throw new SvcError(code, `${name} is not a valid secp256k1 key.`);
   }
   return `0x${digits}`;
 }
@@ -152,7 +156,7 @@ async function decrypt(
   } catch {
     throw new SvcError(
       code,
-      `The keystore ${file} cannot be decrypted: the password is wrong, or it is no version 3 keystore`,
+      `Cannot decrypt the keystore ${file}: the password is wrong, or the keystore is not version 3.`,
     );
   }
 }
@@ -196,7 +200,7 @@ async function readKeyText(file: string, { code }: KeyWords): Promise<string> {
   try {
     return await readFile(file, 'utf8');
   } catch (error) {
-    const system = error instanceof Error && 'code' in error ? ` (${error.code})` : '';
-    throw new SvcError(code, `${file} cannot be read${system}`);
+    const system = error instanceof Error && 'code' in error ? `: ${error.code}` : '';
+    throw new SvcError(code, `Cannot read ${file}${system}.`);
   }
 }

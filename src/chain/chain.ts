@@ -1,5 +1,5 @@
 // The chain as the server sees it: all reads and writes, over the provider pool.
-import { encodeFunctionData, getAddress, isAddress, parseAbi } from 'viem';
+import { encodeFunctionData, formatEther, formatGwei, getAddress, isAddress, parseAbi } from 'viem';
 import type { Hex } from '../proof/bytes.ts';
 import { broadcast } from './broadcast.ts';
 import { addressOf, dataOf, quantityOf } from './decode.ts';
@@ -123,6 +123,11 @@ export function openChain(options: ChainOptions): OpenChain {
 export function checksumAddress(text: string): string | null {
   const address = text.toLowerCase();
   return isAddress(address) ? getAddress(address) : null;
+}
+
+/** An amount in wei as ETH and gwei, for output. */
+export function etherText(wei: bigint): string {
+  return `${formatEther(wei)} ETH, ${formatGwei(wei)} gwei`;
 }
 
 function anchorChain(pool: ProviderPool, finality: FinalityRule): AnchorChain {

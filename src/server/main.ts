@@ -39,6 +39,8 @@ interface ServerDeps {
   anchoring?: Partial<AnchoringLimits>;
   /** Wraps the store; for fault injection only. */
   wrapStore?: (store: Store) => Store;
+  /** What the operator sets to choose host and port, for the hint of an error. */
+  listenSettings?: string;
 }
 
 /**
@@ -126,7 +128,7 @@ export async function startServer(config: ServerConfig, deps: ServerDeps): Promi
     await store.close();
   };
   try {
-    const url = await listen(app, config);
+    const url = await listen(app, config, deps.listenSettings);
     if (values.SVC_BASE_URL === undefined) {
       settings.baseUrl = `http://${hostInUrl(config.host)}:${new URL(url).port}`;
     }
@@ -144,17 +146,25 @@ export async function startServer(config: ServerConfig, deps: ServerDeps): Promi
 async function listen(
   app: ReturnType<typeof buildApp>,
   { host, port }: ServerConfig,
+  settings = 'SVC_HOST or SVC_PORT',
 ): Promise<string> {
   try {
     return await app.listen({ host, port });
   } catch (cause) {
     const { code } = cause as NodeJS.ErrnoException;
-    throw new SvcError('cannot_listen', `Cannot listen on ${host}, port ${port} (${code}).`, {
-      hint: 'Another program may use it; set SVC_HOST and SVC_PORT, or --port.',
+    const reason = listenErrors[code ?? ''] ?? code;
+    throw new SvcError('cannot_listen', `Cannot listen on ${host}, port ${port}: ${reason}.`, {
+      hint: `Set ${settings} to another value.`,
       cause,
     });
   }
 }
+
+const listenErrors: Readonly<Record<string, string>> = {
+  EACCES: 'permission denied',
+  EADDRINUSE: 'the port is already in use',
+  EADDRNOTAVAIL: 'this machine does not have the address',
+};
 
 function settingsOf(config: ServerConfig): Settings {
   const { values, baseUrl, gate, signup } = config;

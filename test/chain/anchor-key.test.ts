@@ -123,7 +123,7 @@ describe('loadAnchorKey', () => {
   it('says which file cannot be read', async () => {
     const missing = path.join(folder, 'missing');
 
-    await expect(loadAnchorKey({ file: missing })).rejects.toThrow(`${missing} cannot be read`);
+    await expect(loadAnchorKey({ file: missing })).rejects.toThrow(`Cannot read ${missing}: ENOENT.`);
   });
 
   it.each([
@@ -200,7 +200,7 @@ describe('loadAnchorKeys', () => {
 
     await expect(loadAnchorKeys(sources)).rejects.toMatchObject({
       code: 'invalid_anchor_key',
-      message: `The anchoring key of ${address} is given twice`,
+      message: `The anchoring key of ${address} is configured twice.`,
     });
   });
 });

@@ -243,7 +243,7 @@ describe('svc-server', () => {
 
     expect(exitCode).toBe(1);
     expect(stderr).toMatch(
-      /^svc-server: Cannot listen on 127\.0\.0\.1, port \d+ \(EADDRINUSE\)\.\n/,
+      /^svc-server: Cannot listen on 127\.0\.0\.1, port \d+: the port is already in use\.\n.*--port/,
     );
   });
 
@@ -280,6 +280,7 @@ describe('svc-server', () => {
       ['credits', 'show', wallet, '--json'],
       onDatabase(),
     );
+    expect(again.stdout).toMatch(/^gas_credit_wei +\d+ \(1000.000000000000000007 ETH, /m);
     const [old, now] = [before, after].map(({ stdout }) => JSON.parse(stdout));
     expect(now.anchor_quota - old.anchor_quota).toBe(5);
     expect(BigInt(now.gas_credit_wei) - BigInt(old.gas_credit_wei)).toBe(7n);

@@ -2,7 +2,7 @@
 import { validate } from 'uuid';
 import { newId } from '../../base/new-id.ts';
 import { SvcError } from '../../base/svc-error.ts';
-import { checksumAddress } from '../../chain/chain.ts';
+import { checksumAddress, etherText } from '../../chain/chain.ts';
 import type { Balance } from '../ports/account.ts';
 import { withStore } from './database.ts';
 
@@ -25,7 +25,7 @@ export async function grantCredits(
   const wallet = walletOf(address);
   const { anchors, gasWei, note } = options;
   if (anchors === 0 && gasWei === 0n) {
-    throw new SvcError('usage', 'Say what to grant: --anchors, --gas-wei, or both.');
+    throw new SvcError('usage', 'A grant needs --anchors or --gas-wei of at least 1.');
   }
   const { outcome, balance } = await withStore(environment, options, (store) =>
     store
@@ -37,8 +37,8 @@ export async function grantCredits(
   if (!options.json) {
     process.stderr.write(
       outcome === 'repeated'
-        ? `Grant ${id} was made before; nothing was added.\n`
-        : `Granted as ${id}.\n`,
+        ? `Grant ${id} already exists; nothing was added.\n`
+        : `Created grant ${id}.\n`,
     );
   }
   print(balance, { ...(options.json ? { json: true } : {}), more: { id, outcome } });
@@ -53,8 +53,8 @@ export async function showCredits(
   const wallet = walletOf(address);
   const balance = await withStore(environment, options, (store) => store.getBalance(wallet));
   if (balance === null) {
-    throw new SvcError('not_found', `No account of ${wallet} here.`, {
-      hint: 'An account opens at the first sign-in, or with credits grant.',
+    throw new SvcError('not_found', `The wallet ${wallet} has no account.`, {
+      hint: 'Sign in with the wallet, or run `svc-server credits grant` to create its account.',
     });
   }
   print(balance, { ...options, more: {} });
@@ -64,7 +64,7 @@ export async function showCredits(
 function withRetryHint(error: unknown, id: string): unknown {
   if (!(error instanceof SvcError) || error.code !== 'storage_unavailable') return error;
   return new SvcError(error.code, error.message, {
-    hint: `Run it again with --id ${id}: what was granted is not granted twice.`,
+    hint: `Run the command again with --id ${id}, which never grants twice.`,
     retryable: error.retryable,
     cause: error,
   });
@@ -72,7 +72,9 @@ function withRetryHint(error: unknown, id: string): unknown {
 
 function walletOf(address: string): string {
   const wallet = checksumAddress(address);
-  if (wallet === null) throw new SvcError('usage', `${address} is not a wallet address.`);
+  if (wallet === null) {
+    throw new SvcError('usage', '<wallet> must be an address: 0x and 40 hex digits.');
+  }
   return wallet;
 }
 
@@ -81,10 +83,11 @@ function print(
   { json, more }: { json?: boolean; more: Record<string, unknown> },
 ): void {
   const fields = { wallet, anchor_quota: anchorQuota, gas_credit_wei: String(gasCreditWei) };
+  const shown = { ...fields, gas_credit_wei: `${gasCreditWei} (${etherText(gasCreditWei)})` };
   process.stdout.write(
     json
       ? `${JSON.stringify({ ...more, ...fields })}\n`
-      : Object.entries(fields)
+      : Object.entries(shown)
           .map(([name, value]) => `${name.padEnd(14)}  ${value}\n`)
           .join(''),
   );

@@ -1,10 +1,11 @@
 // `svc-server dev`: runs the service with a local chain.
-import { mkdir } from 'node:fs/promises';
 import path from 'node:path';
 import { createLogger } from '../../base/logger.ts';
 import { isLoopback } from '../../base/loopback.ts';
+import { makeDurableFolder } from '../../base/durable-folder.ts';
 import { SvcError } from '../../base/svc-error.ts';
 import { readConfig } from '../config.ts';
+import { environment } from '../environment.ts';
 import { startAnvil } from './dev-chain.ts';
 import { stopSignal, untilStopped } from './start.ts';
 
@@ -21,12 +22,13 @@ const DEV_KEY = '0xac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2f
 /** Runs service and chain on this machine, with generous grants, until a signal stops them. */
 export async function dev(options: DevOptions): Promise<void> {
   if (!isLoopback(options.host)) {
-    throw new SvcError('usage', `dev listens on loopback only, not on ${options.host}.`, {
-      hint: 'Its keys are public. Use svc-server start to serve others.',
+    throw new SvcError('usage', '--host must be a loopback address: the keys of dev are public.', {
+      hint: 'Use svc-server start to serve other machines.',
     });
   }
   const dataDir = path.resolve(options.dataDir);
-  await mkdir(dataDir, { recursive: true, mode: 0o700 });
+  warnOfVariables();
+  makeDurableFolder(dataDir);
   const stopped = stopSignal();
   const { startServer } = await import('../main.ts');
   const anvil = await startAnvil({ stateFile: path.join(dataDir, 'chain.json') });
@@ -43,11 +45,26 @@ export async function dev(options: DevOptions): Promise<void> {
       SVC_LOG_LEVEL: 'warn',
     });
     const logger = createLogger(config.values.SVC_LOG_LEVEL);
-    const server = await startServer(config, { logger });
+    const server = await startServer(config, { logger, listenSettings: '--port' });
     announce(options, { url: server.url, rpc_url: anvil.url, chain_id: 31337, data_dir: dataDir });
     await untilStopped(server, logger, stopped);
   } finally {
     await anvil.close();
+  }
+}
+
+const optionOf: Readonly<Record<string, string>> = {
+  SVC_HOST: '--host',
+  SVC_PORT: '--port',
+  SVC_DATA_DIR: '--data-dir',
+};
+
+/** Warns of each variable of `start` that is set. */
+function warnOfVariables(): void {
+  for (const name of Object.keys(environment.properties)) {
+    if (!process.env[name]) continue;
+    const instead = optionOf[name] ?? 'svc-server start';
+    process.stderr.write(`svc-server: dev ignores ${name}; use ${instead}.\n`);
   }
 }
 
@@ -68,7 +85,7 @@ function announce({ json }: DevOptions, where: Whereabouts): void {
       `service   ${where.url}`,
       `chain     ${where.rpc_url} (id ${where.chain_id}, a block a second)`,
       `data      ${where.data_dir}`,
-      'accounts  every wallet that signs in gets a million anchors',
+      'accounts  each new wallet gets 1000000 anchors and 1000 ETH of gas credit',
       'stop      Ctrl-C',
       '',
     ].join('\n'),

@@ -1,8 +1,10 @@
 // Declares the commands of svc-server.
-import { Command, InvalidArgumentError } from 'commander';
+import { getSystemErrorMap } from 'node:util';
+import { Command, InvalidArgumentError, Option } from 'commander';
 import { addConfigCommand } from '../../base/config-command.ts';
 import { addInstallCommands } from '../../base/install-commands.ts';
 import { reportError } from '../../base/report-error.ts';
+import { SvcError } from '../../base/svc-error.ts';
 import { packageVersion } from '../../base/version.ts';
 import type { ReconcileOptions } from './reconcile.ts';
 
@@ -16,6 +18,8 @@ export async function main(argv: string[]): Promise<number> {
     .description('Anchors the hash of robots’ evidence on an EVM chain and returns receipts')
     .version(packageVersion())
     .exitOverride()
+    // An unknown command or option may contain the escape sequences of a terminal.
+    .configureOutput({ outputError: (text, write) => write(text.replace(/(?!\n)\p{Cc}/gu, '')) })
     .showHelpAfterError('Run with --help for usage and examples.')
     .addHelpText(
       'after',
@@ -53,7 +57,12 @@ export async function main(argv: string[]): Promise<number> {
     .description('Grant anchors and gas credit to a wallet; also while the service runs')
     .argument('<wallet>', 'address of the account')
     .option('--anchors <count>', 'anchors to add', wholeNumber, 0)
-    .option('--gas-wei <amount>', 'gas credit to add, in wei', wei, 0n)
+    .addOption(
+      // commander prints a default with JSON.stringify, which rejects a bigint.
+      new Option('--gas-wei <amount>', 'gas credit to add, in wei (1 ETH is 10^18 wei)')
+        .argParser(wei)
+        .default(0n, '0'),
+    )
     .requiredOption('--note <text>', 'why; kept in the ledger (required)')
     .option('--id <uuid>', 'makes a repeated grant harmless')
     .option('--json', 'print one JSON object')
@@ -85,8 +94,37 @@ export async function main(argv: string[]): Promise<number> {
     await program.parseAsync(argv);
     return exitCode;
   } catch (error) {
-    return reportError('svc-server', error, { invalid_configuration: 2, usage: 2 });
+    return reportError('svc-server', fileError(error) ?? error, badInput);
   }
+}
+
+/** Exit code by the error code of a wrong argument or variable. */
+const badInput = {
+  invalid_anchor_key: 2,
+  invalid_configuration: 2,
+  invalid_request: 2,
+  invalid_rpc_url: 2,
+  usage: 2,
+};
+
+/** What the system call was to do with the path, for a sentence. */
+const verbs: Readonly<Record<string, string>> = {
+  mkdir: 'create the folder',
+  open: 'open',
+  scandir: 'read the folder',
+};
+
+/** The error for a file or folder that the operating system refuses; null for any other error. */
+function fileError(error: unknown): SvcError | null {
+  if (!(error instanceof Error)) return null;
+  const { errno, syscall = '', path } = error as NodeJS.ErrnoException;
+  if (errno === undefined || path === undefined) return null;
+  const [code, reason] = getSystemErrorMap().get(errno) ?? [];
+  const message = `Cannot ${verbs[syscall] ?? 'use'} ${path}: ${reason} (${code}).`;
+  return new SvcError('file_unusable', message, {
+    hint: 'Choose another path, or change the permissions of this one.',
+    cause: error,
+  });
 }
 
 function wholeNumber(text: string): number {

@@ -3,7 +3,6 @@
 import type { Database } from 'better-sqlite3';
 import type { Clock } from '../../../base/clock.ts';
 import { sqliteErrorKind } from '../../../base/sqlite-errors.ts';
-import { SvcError } from '../../../base/svc-error.ts';
 import { Triggers } from '../../../base/triggers.ts';
 import { limits } from '../../../protocol/limits.ts';
 import { storageUnavailable } from '../../ports/errors.ts';
@@ -23,6 +22,8 @@ import {
   openWriter,
   prepareToServe,
   requireDatabase,
+  unusable,
+  usable,
 } from './engine/connections.ts';
 import { type LogFile, openLogFile, watchDisk } from './engine/disk.ts';
 import {
@@ -130,7 +131,7 @@ export function migrateDatabase(path: string, now: number): number {
   const lock = lockDatabase(existing);
   try {
     finishRestore(existing);
-    const db = openWriter(existing);
+    const db = usable(existing, () => openWriter(existing));
     try {
       migrate({ db, migrations, now });
       openLogFile(db).close();
@@ -292,11 +293,4 @@ function once(onFatal: (error: Error) => void): (error: Error) => void {
     called = true;
     onFatal(error);
   };
-}
-
-function unusable(path: string, cause: unknown): SvcError {
-  return new SvcError('database_unusable', `The file ${path} cannot be used as a database.`, {
-    hint: 'Check that it is a SQLite file, readable and writable, on a disk with free space.',
-    cause,
-  });
 }

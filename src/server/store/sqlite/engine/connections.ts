@@ -44,13 +44,13 @@ export function requireDatabase(path: string): void {
  * @throws SvcError `database_locked` while another process holds it.
  */
 export function lockDatabase(path: string): { release(): void } {
-  const lock = new Database(`${path}.lock`, { timeout: 0 });
+  const lock = usable(path, () => new Database(`${path}.lock`, { timeout: 0 }));
   try {
     lock.pragma('locking_mode = EXCLUSIVE');
     lock.exec('BEGIN EXCLUSIVE');
   } catch (error) {
     lock.close();
-    if (sqliteErrorKind(error) !== 'busy') throw error;
+    if (sqliteErrorKind(error) !== 'busy') throw unusable(path, error);
     throw new SvcError('database_locked', `Another svc-server uses the database ${path}.`, {
       hint: 'Stop it, or use another data folder. To run several servers on one database, use PostgreSQL: SVC_DATABASE_URL=postgres://…',
       cause: error,
@@ -128,6 +128,23 @@ function isThere(path: string): boolean {
       cause: error,
     });
   }
+}
+
+/** Runs `work` on the database file. @throws SvcError `database_unusable` for an error of SQLite. */
+export function usable<T>(path: string, work: () => T): T {
+  try {
+    return work();
+  } catch (error) {
+    throw sqliteErrorKind(error) === null ? error : unusable(path, error);
+  }
+}
+
+export function unusable(path: string, cause: unknown): SvcError {
+  const reason = cause instanceof Error ? cause.message : String(cause);
+  return new SvcError('database_unusable', `Cannot use ${path} as a database: ${reason}.`, {
+    hint: 'Check that it is a SQLite file, that the file and its folder are writable, and that the disk has free space.',
+    cause,
+  });
 }
 
 function missing(path: string): SvcError {

@@ -6,7 +6,7 @@ import path from 'node:path';
 import Database from 'better-sqlite3';
 import { syncFolderOf } from '../../../../base/durable-folder.ts';
 import { SvcError } from '../../../../base/svc-error.ts';
-import { canonicalPath, lockDatabase, requireDatabase } from '../engine/connections.ts';
+import { canonicalPath, lockDatabase, requireDatabase, usable } from '../engine/connections.ts';
 import { syncFile } from '../engine/disk.ts';
 import { requireOwnSchema } from '../engine/migrate.ts';
 import { migrations } from '../migrations.ts';
@@ -36,7 +36,7 @@ export function backupDatabase(databasePath: string, file: string): Backup {
   requireDatabase(source);
   const removed = removeLeftPartials(file);
   return withPartial(file, (partial) => {
-    copyDatabase(source, partial);
+    usable(source, () => copyDatabase(source, partial));
     verifyCopy(partial);
     syncFile(partial);
     nameOnce(partial, file);

@@ -3,7 +3,7 @@
 import { existsSync } from 'node:fs';
 import Database from 'better-sqlite3';
 import { SvcError } from '../../../../base/svc-error.ts';
-import { canonicalPath, lockDatabase } from '../engine/connections.ts';
+import { canonicalPath, lockDatabase, usable } from '../engine/connections.ts';
 import { syncFile } from '../engine/disk.ts';
 import { migrate } from '../engine/migrate.ts';
 import { holdQueue } from '../leases.ts';
@@ -41,7 +41,7 @@ export function restoreDatabase({ databasePath, file, force, now }: RestoreOptio
       });
     }
     // Verify the source too: copying rebuilds the indexes and would hide a damaged one.
-    verifyCopy(file);
+    usable(file, () => verifyCopy(file));
     copyDatabase(file, copy);
     verifyCopy(copy);
     makeReady(copy, now);

@@ -1,0 +1,85 @@
+import { existsSync } from 'node:fs';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { runInProcess } from '../support/run-in-process.ts';
+
+let folder: string;
+/** A path that cannot be a folder, even for root. */
+let blocked: string;
+
+beforeAll(async () => {
+  folder = await mkdtemp(path.join(tmpdir(), 'svc-commands-'));
+  await writeFile(path.join(folder, 'file'), 'a file');
+  blocked = path.join(folder, 'file', 'data');
+});
+afterAll(() => rm(folder, { recursive: true, force: true }));
+
+const server = (args: readonly string[], env: Record<string, string> = {}) =>
+  runInProcess('svc-server', args, { env });
+
+/** The words before each command and group, as `--help` lists them. */
+async function commandsBelow(words: readonly string[]): Promise<string[][]> {
+  const { exitCode, stdout } = await server([...words, '--help']);
+  expect([words, exitCode, stdout]).toEqual([words, 0, expect.stringContaining('Usage: ')]);
+  const [, listed = ''] = stdout.split('\nCommands:\n');
+  const [block = ''] = listed.split('\n\n');
+  const names = [...block.matchAll(/^ {2}(\S+)/gm)].flatMap(([, name = '']) => name);
+  const found = [];
+  for (const name of names) {
+    if (name !== 'help') found.push([...words, name], ...(await commandsBelow([...words, name])));
+  }
+  return found;
+}
+
+describe('svc-server', () => {
+  it('prints the help of every command', async () => {
+    const commands = await commandsBelow([]);
+
+    expect(commands).toContainEqual(['credits', 'grant']);
+    expect(commands).toContainEqual(['reconcile']);
+  });
+
+  it('removes control characters from an unknown command', async () => {
+    const { exitCode, stderr } = await server(['\u001b[31mstrat']);
+
+    expect(exitCode).toBe(2);
+    expect(stderr).toContain("unknown command '[31mstrat'");
+  });
+
+  it.each([
+    ['an address', ['credits', 'show', '0x12']],
+    ['a hash', ['reconcile', '--accept-anchor', '0x12']],
+    ['a key file', ['reconcile']],
+  ])('exits with 2 for bad input: %s', async (_, args) => {
+    const env = { SVC_CHAIN_RPC_URL: 'http://127.0.0.1:9', SVC_ANCHOR_KEY_FILE: blocked };
+
+    const { exitCode, stderr } = await server(args, env);
+
+    expect([exitCode, stderr]).toEqual([2, expect.stringMatching(/^svc-server: .*\.\n/)]);
+  });
+
+  it.each([
+    ['dev', () => ['dev', '--data-dir', blocked]],
+    ['backup', () => ['backup', path.join(blocked, 'copy.db')]],
+    ['restore', () => ['restore', path.join(folder, 'file')]],
+    ['check', () => ['check']],
+  ])('%s reports a file that it cannot use, without a stack', async (_, args) => {
+    const { exitCode, stderr } = await server(args(), { SVC_DATA_DIR: blocked });
+
+    expect(exitCode).toBe(1);
+    expect(stderr).toMatch(/^svc-server: \S.*\.\n\S.*\.\n$/m);
+    expect(stderr).not.toContain('    at ');
+  });
+
+  it.runIf(existsSync('/proc/self'))('ends where it cannot make its data folder', async () => {
+    const args = ['dev', '--data-dir', '/proc/svc/data'];
+
+    const { exitCode, stderr } = await server(args, { SVC_PORT: '4000' });
+
+    expect(exitCode).toBe(1);
+    expect(stderr).toContain('dev ignores SVC_PORT; use --port.\n');
+    expect(stderr).toContain('Cannot create the folder /proc/svc: ');
+  });
+});

@@ -122,5 +122,5 @@ export function transactionOf(value: unknown): Transaction | null {
 }
 
 export function malformed(): ProviderError {
-  return new ProviderError('the answer is not what the call promises');
+  return new ProviderError('the answer has an unexpected form');
 }

@@ -158,7 +158,7 @@ async function readReceipts(
 function requirePossible(receipt: TransactionReceipt, { rawTx }: SentVariant): void {
   const { gas = 0n, maxFeePerGas = 0n } = parseTransaction(rawTx);
   if (receipt.effectiveGasPrice > maxFeePerGas || receipt.gasUsed > gas) {
-    throw new ProviderError('a receipt that costs more than was signed');
+    throw new ProviderError('a receipt charges more than the signed fee');
   }
 }
 

@@ -40,7 +40,7 @@ interface Target {
 export function targetOf(text: string): Target {
   const url = URL.canParse(text) ? new URL(text) : null;
   if (url === null || !/^https?:$/.test(url.protocol)) {
-    throw new SvcError('invalid_rpc_url', 'The RPC URL must be an http or https URL');
+    throw new SvcError('invalid_rpc_url', 'The RPC URL must be an http or https URL.');
   }
   const headers: Record<string, string> = { 'content-type': 'application/json' };
   if (url.username !== '' || url.password !== '') {
@@ -99,7 +99,7 @@ function credential(text: string): string {
   } catch {
     throw new SvcError(
       'invalid_rpc_url',
-      'A % in the credentials of the RPC URL must be written as %25',
+      'A % in the credentials of the RPC URL must be written as %25.',
     );
   }
 }

@@ -29,7 +29,7 @@ export function identityOf([chainId, genesis]: readonly RpcAnswer[]): Identity {
 /** Checks the identity, and returns the answers after it. Throws SvcError `chain_mismatch` if the chain is another. */
 export function answersOn(expected: Identity, answers: readonly RpcAnswer[]): RpcAnswer[] {
   if (!isSameChain(identityOf(answers), expected)) {
-    throw new SvcError('chain_mismatch', 'Another chain answers behind the RPC URL');
+    throw new SvcError('chain_mismatch', 'The RPC URL belongs to another chain than expected.');
   }
   return answers.slice(identityCalls.length);
 }
@@ -62,7 +62,7 @@ export function identityByQuorum(
   throw new SvcError(
     'chain_mismatch',
     expected === null
-      ? 'The RPC URLs are of different chains'
-      : 'Another chain answers behind the RPC URL',
+      ? 'The RPC URLs belong to different chains.'
+      : 'The RPC URL belongs to another chain than expected.',
   );
 }

@@ -39,7 +39,7 @@ export function openProviderPool({
   timeoutMs = 10_000,
   onAsked,
 }: ProviderPoolOptions): ProviderPool {
-  if (urls.length === 0) throw new SvcError('invalid_rpc_url', 'There is no RPC URL');
+  if (urls.length === 0) throw new SvcError('invalid_rpc_url', 'No RPC URL is configured.');
   const among = urls.length > 1 ? TIMEOUT_AMONG_SEVERAL_MS : timeoutMs;
   const providers = urls.map((url, i) =>
     openProvider({ url, label: `rpc-${i + 1}`, timeoutMs: Math.min(timeoutMs, among), onAsked }),
@@ -121,7 +121,7 @@ async function requireIdentified(provider: Provider, expected: Identity | null):
   if (expected === null || provider.health.isIdentified) return;
   await provider.probe(expected);
   if (!provider.health.isIdentified) {
-    throw new ProviderError(provider.health.lastReason ?? 'its chain is not known');
+    throw new ProviderError(provider.health.lastReason ?? 'its chain is not known yet');
   }
 }
 
@@ -190,7 +190,7 @@ interface Failure {
 
 function failureOf(failures: readonly Failure[]): SvcError {
   const [first] = failures;
-  if (first === undefined) return new ProviderError('no provider can be asked');
+  if (first === undefined) return new ProviderError('no provider is available');
   const isOneAnswer = failures.every(({ error }) => error.code === first.error.code);
   if (isOneAnswer && (failures.length === 1 || first.error.code !== 'chain_unavailable')) {
     return first.error;

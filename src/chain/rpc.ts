@@ -119,7 +119,7 @@ export function limitConcurrency(options: ConcurrencyOptions): ConcurrencyLimit 
   return async (task) => {
     if (running >= options.width) {
       if (queue.length >= options.waiting) {
-        throw new ProviderError('too many reads under way', { retryAfterMs: 1000 });
+        throw new ProviderError('too many reads in progress', { retryAfterMs: 1000 });
       }
       // A finished task hands its slot to the next waiting one, so that no new task takes it in between.
       await new Promise<void>((resolve) => queue.push(resolve));

@@ -70,7 +70,7 @@ export async function senderState(
   );
   const { header, gasLimit } = readings.map(([head]) => headOf(head)).reduce(newest);
   if (header.baseFeePerGas === null) {
-    throw new SvcError('unsupported_chain', 'The chain has no base fee (EIP-1559)');
+    throw new SvcError('unsupported_chain', 'The chain has no base fee (EIP-1559).');
   }
   return {
     headNumber: header.number,
@@ -119,7 +119,7 @@ interface Head {
 function headOf(answer: RpcAnswer | undefined): Head {
   const block = resultOf(answer);
   const header = headerOf(block);
-  if (header === null) throw new ProviderError('the node has no head');
+  if (header === null) throw new ProviderError('the node has no latest block');
   return { header, gasLimit: quantityOf(objectOf(block).gasLimit) };
 }
 
@@ -156,7 +156,7 @@ function gasOf(answer: RpcAnswer | undefined, payload: Hex, most: bigint): GasEs
   }
   const gas = quantityOf(resultOf(answer));
   const { standard, floor } = intrinsicGas(payload);
-  if (gas < standard || gas > most) throw new ProviderError(`a gas estimate of ${gas}`);
+  if (gas < standard || gas > most) throw new ProviderError(`implausible gas estimate ${gas}`);
   // Not every chain has the floor, so a correct estimate may be below it. Unused gas costs nothing.
   if (gas < floor) return { outcome: 'estimated', gas: floor, most };
   return { outcome: 'estimated', gas, most };

@@ -64,7 +64,7 @@ export async function verifyAnchor(
     sender: facts.tx?.from ?? null,
   }));
   const [first, ...others] = nodes;
-  if (first === undefined) throw new RangeError('There is no RPC URL');
+  if (first === undefined) throw new RangeError('No RPC URL is configured.');
   return {
     confirmations: lowest(nodes.map((node) => node.confirmations)),
     finality: lowestFinality(nodes.map((node) => node.finality)),
@@ -125,7 +125,7 @@ function auditAt(
   // The document's own sender is checked against the chain, so one of the two accounts did not send it.
   return checks.map((check) =>
     check.name === 'sender'
-      ? { ...check, ok: false, detail: 'Another account than the expected one sent it' }
+      ? { ...check, ok: false, detail: 'Sent by another account than the expected one' }
       : check,
   );
 }

@@ -118,7 +118,7 @@ interface Form {
 
 const UUID: Form = {
   pattern: /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/,
-  name: 'a UUID in lower case',
+  name: 'a UUID in lowercase',
 };
 const TIME: Form = {
   pattern: /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z$/,

@@ -22,9 +22,12 @@ export function bodyError(
   if (kind === 'syntax') return { code: 'invalid_json', message: `${reason}.` };
   const field = pointer.split('/', 2)[1] ?? '';
   if (kind === 'size') {
-    const { document } = route ?? {};
+    const { document, maxValues } = route ?? {};
     if (field === document?.field) return tooLarge(field, document.maxBytes);
-    const message = 'The body holds more JSON values than are taken here.';
+    const message =
+      maxValues === undefined
+        ? 'The body has too many JSON values.'
+        : `The body must have at most ${maxValues} JSON values.`;
     return { code: 'payload_too_large', message };
   }
   const code = codeOf(field, route);

@@ -1,9 +1,9 @@
 // The error table: code, status, whether to retry.
 /**
- * Every error code the service can answer with, once. The HTTP status, the documentation and
- * the client's idea of what may be repeated all derive from this table.
+ * Every error code of the service, once. The HTTP status, the documentation and the client's retries
+ * derive from this table.
  *
- * `retryable` says whether repeating the same request unchanged can succeed later.
+ * `retryable` says whether the same request, unchanged, can succeed later.
  */
 export const errors = {
   missing_api_key: { status: 401, retryable: false, summary: 'no robot API key was sent' },
@@ -13,7 +13,7 @@ export const errors = {
   invalid_signature: {
     status: 401,
     retryable: false,
-    summary: 'no open challenge of that wallet matches the signature',
+    summary: 'the signature matches no open challenge of the wallet',
   },
   forbidden_origin: {
     status: 403,
@@ -28,9 +28,9 @@ export const errors = {
   wallet_session_required: {
     status: 403,
     retryable: false,
-    summary: "the session was not opened by a wallet's signature",
+    summary: 'the session was not opened with a wallet signature',
   },
-  rate_limited: { status: 429, retryable: true, summary: 'too many calls in this minute' },
+  rate_limited: { status: 429, retryable: true, summary: 'too many requests in this minute' },
   no_anchor_quota: { status: 402, retryable: true, summary: 'the account has no anchors left' },
   no_gas_credit: {
     status: 402,
@@ -41,21 +41,21 @@ export const errors = {
   invalid_request: {
     status: 400,
     retryable: false,
-    summary: 'the body, path or query breaks its schema',
+    summary: 'the body, path or query does not match its schema',
   },
   invalid_proof: {
     status: 400,
     retryable: false,
-    summary: 'the proof cannot be hashed faithfully',
+    summary: 'the proof contains JSON that hashing would change, such as a duplicate name',
   },
   invalid_proof_hash: { status: 400, retryable: false, summary: 'the proof hash is malformed' },
   invalid_address: { status: 400, retryable: false, summary: 'the wallet address is malformed' },
   invalid_code: {
     status: 400,
     retryable: false,
-    summary: 'the code is unknown, spent or expired, or the verifier is not its own',
+    summary: 'the code is unknown, used or expired, or the verifier does not match it',
   },
-  invalid_chain_id: { status: 400, retryable: false, summary: 'the chainId is not a chain id' },
+  invalid_chain_id: { status: 400, retryable: false, summary: 'chainId is not a positive integer' },
   invalid_sample: { status: 400, retryable: false, summary: 'a telemetry sample is malformed' },
   batch_too_large: { status: 413, retryable: false, summary: 'more than 50 telemetry samples' },
   invalid_event_type: { status: 400, retryable: false, summary: 'the event_type is malformed' },
@@ -70,7 +70,7 @@ export const errors = {
   completion_in_progress: {
     status: 409,
     retryable: false,
-    summary: 'the first completion is still being anchored; poll the task',
+    summary: 'a completion of the task is still being anchored; poll the task',
   },
   id_conflict: {
     status: 409,
@@ -82,7 +82,7 @@ export const errors = {
   payload_too_large: {
     status: 413,
     retryable: false,
-    summary: 'the body or a document is too large',
+    summary: 'the body or a document in it exceeds its size limit',
   },
   unsupported_media_type: {
     status: 415,
@@ -97,29 +97,29 @@ export const errors = {
   internal_error: {
     status: 500,
     retryable: true,
-    summary: 'unknown; the message holds the request id',
+    summary: 'unexpected error; the message contains the request id',
   },
   anchoring_failed: {
     status: 502,
     retryable: true,
-    summary: 'the anchor was refused before signing; nothing was charged',
+    summary: 'the chain refused the anchor before it was signed; nothing was charged',
   },
   anchor_unconfirmed: {
     status: 202,
     retryable: false,
-    summary: 'submitted, not confirmed in time; poll the task',
+    summary: 'the anchor was submitted and is not confirmed yet; poll the task',
   },
-  anchor_queued: { status: 503, retryable: true, summary: 'accepted and waiting to be submitted' },
+  anchor_queued: { status: 503, retryable: true, summary: 'the proof is stored and waits to be submitted' },
   chain_unavailable: { status: 503, retryable: true, summary: 'the chain cannot be read now' },
   overloaded: {
     status: 503,
     retryable: true,
-    summary: 'too many calls wait or arrive already; nothing was done',
+    summary: 'too many requests are in progress; nothing was done',
   },
   storage_unavailable: {
     status: 503,
     retryable: true,
-    summary: 'the outcome is unknown; repeat with the same id',
+    summary: 'the database failed and the outcome is unknown; retry with the same id',
   },
 } as const satisfies Record<string, { status: number; retryable: boolean; summary: string }>;
 

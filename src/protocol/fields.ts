@@ -1,12 +1,12 @@
 // Schemas of single fields: ids, hashes, timestamps, texts.
 import { type Static, type TSchema, Type } from 'typebox';
 
-/** A JSON object schema that refuses members it does not know. */
+/** The schema of a JSON object without unknown members. */
 export function Closed<Fields extends Record<string, TSchema>>(fields: Fields) {
   return Type.Object(fields, { additionalProperties: false });
 }
 
-/** A closed object of which at least one member must be there. */
+/** A closed object with at least one member. */
 export function Patch<Fields extends Record<string, TSchema>>(fields: Fields) {
   return Type.Object(fields, { additionalProperties: false, minProperties: 1 });
 }
@@ -17,41 +17,41 @@ export function Nullable<Schema extends TSchema>(schema: Schema) {
 
 export const Uuid = Type.String({
   pattern: '^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$',
-  description: 'UUID in lower case',
+  description: 'a UUID in lowercase',
   examples: ['01a1fa88-6262-702f-af77-0aaec0d1b17b'],
 });
 
 export const Hash = Type.String({
   pattern: '^0x[0-9a-f]{64}$',
-  description: '32 bytes, 0x-prefixed lower-case hex',
+  description: '32 bytes as lowercase hex with the prefix 0x',
   examples: ['0x219f9568571e27344d43d9f29d2887bb000edfa6879f4e2a4ca3f723a9ee5b68'],
 });
 
 export const Address = Type.String({
   pattern: '^0x[0-9a-fA-F]{40}$',
-  description: 'EVM address; answered in EIP-55 checksum form',
+  description: 'an EVM address (0x and 40 hex digits)',
   examples: ['0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266'],
 });
 
-/** What the service answers: UTC with milliseconds. */
+/** A timestamp in a response: UTC with milliseconds. */
 export const Timestamp = Type.String({
   pattern: '^\\d{4}-\\d{2}-\\d{2}T\\d{2}:\\d{2}:\\d{2}\\.\\d{3}Z$',
-  description: 'ISO-8601, UTC, milliseconds',
+  description: 'a UTC time in ISO 8601 with milliseconds',
   examples: ['2026-11-20T19:56:45.000Z'],
 });
 
-/** What a caller may send; the format `iso-8601` is `parseTimestamp`. */
+/** A timestamp in a request. The format `iso-8601` is `parseTimestamp`. */
 export const CallerTimestamp = Type.String({
   format: 'iso-8601',
   maxLength: 64,
-  description: 'ISO-8601 date, or date and time; without an offset it is UTC',
+  description: 'an ISO 8601 date, or date and time (UTC if it has no offset)',
   examples: ['2026-11-20T20:56:45+01:00'],
 });
 
 /** A non-negative integer too large for a double, such as a block number or an amount in wei. */
 export const Decimal = Type.String({
   pattern: '^(0|[1-9]\\d*)$',
-  description: 'decimal integer',
+  description: 'a decimal integer',
   examples: ['1204'],
 });
 
@@ -66,12 +66,12 @@ export function Text(maxLength: number) {
   });
 }
 
-/** Text without U+0000 that has at least one character which is not white space. */
+/** Text without U+0000 that has at least one character that is not white space. */
 export function VisibleText(maxLength: number) {
   return Type.String({
     maxLength,
     pattern: '^(?=[\\s\\S]*\\S)[^\\u0000]*$',
-    description: 'text that is not blank, without U+0000',
+    description: 'text that is not blank and has no U+0000',
   });
 }
 

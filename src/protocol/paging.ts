@@ -15,21 +15,21 @@ export const PageQuery = {
   limit: Type.Optional(
     Type.String({
       pattern: '^([1-9]|[1-9]\\d|1\\d\\d|200)$',
-      description: '1 to 200, 50 if absent',
+      description: 'a number from 1 to 200 (default: 50)',
     }),
   ),
   cursor: Type.Optional(Uuid),
 };
 
-/** Cursor of a list in the order of time: the last item's instant in milliseconds, and its id. */
+/** Cursor of a list ordered by time: the last item's time in milliseconds, and its id. */
 export const TimeCursor = Type.String({
   pattern: '^\\d{1,15}_[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$',
-  description: 'next_cursor of the page before',
+  description: 'the next_cursor of the previous page',
 });
 
-/** Cursor of a list whose order would tell of other accounts: 36 bytes in base64url. */
+/** Encrypted cursor of a list whose order would reveal other accounts: 36 bytes in base64url. */
 export const SealedCursor = Type.String({
   pattern: '^[A-Za-z0-9_-]{48}$',
-  description: 'next_cursor of the page before',
+  description: 'the next_cursor of the previous page',
   examples: ['Zt0xq3mJr5Wk1uVhYb8cNfPd2sLgA7oE9iTjQyXn4RzKwMHv'],
 });

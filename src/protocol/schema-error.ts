@@ -20,6 +20,8 @@ export interface AjvError {
 interface Schema {
   type?: string;
   description?: string;
+  const?: unknown;
+  enum?: unknown[];
   anyOf?: Schema[];
   properties?: Record<string, Schema>;
 }
@@ -35,7 +37,7 @@ export function schemaError(
   // A failed union reports each of its branches first and itself last.
   const error = errors.find(({ keyword }) => keyword === 'anyOf') ?? errors[0];
   if (error === undefined) {
-    return { code: 'invalid_request', message: `The ${part} breaks its schema.` };
+    return { code: 'invalid_request', message: `The ${part} does not match its schema.` };
   }
   const path = error.instancePath.split('/').slice(1).map(unescapePointer);
   const missing = text(error.params.missingProperty);
@@ -79,7 +81,7 @@ function problemOf({ keyword, params, parentSchema }: AjvError, missing: string 
     case 'minItems':
       return `must have at least ${limit} item${limit === 1 ? '' : 's'}`;
     case 'uniqueItems':
-      return 'must not name anything twice';
+      return 'must not contain duplicates';
     case 'minProperties':
       return 'must have at least one member';
     case 'minimum':
@@ -89,8 +91,8 @@ function problemOf({ keyword, params, parentSchema }: AjvError, missing: string 
     case 'pattern':
     case 'format':
       return schema.description === undefined
-        ? 'does not have the right form'
-        : `must be: ${schema.description}`;
+        ? 'has an invalid format'
+        : `must be ${schema.description}`;
     default:
       return `must be ${kindOf(schema)}`;
   }
@@ -98,7 +100,10 @@ function problemOf({ keyword, params, parentSchema }: AjvError, missing: string 
 
 /** The type in words: "a string", "a JSON object or array". */
 function kindOf(schema: Schema): string {
-  const types = (schema.anyOf ?? [schema]).map(({ type }) => type ?? 'value');
+  const options = schema.anyOf ?? [schema];
+  const values = options.flatMap((one) => one.enum ?? one.const ?? []);
+  if (values.length > 0) return values.join(' or ');
+  const types = options.map(({ type }) => type ?? 'value');
   const words = types.map((type) => (type === 'object' ? 'JSON object' : type));
   const phrase = words.join(' or ');
   const article = phrase === 'null' ? '' : /^[aeiou]/.test(phrase) ? 'an ' : 'a ';

@@ -116,7 +116,7 @@ describe('a restore that is killed', () => {
         command(['check']),
       ]);
 
-      const says = expect.stringContaining('was cut short');
+      const says = expect.stringContaining('was interrupted');
       expect(refused).toEqual(
         Array(3).fill(expect.objectContaining({ exitCode: 1, stderr: says })),
       );

@@ -166,19 +166,20 @@ describe('bad input', () => {
   it.each<[string, string, string]>([
     [
       '{}',
-      'title is required and must be a string (text that is not blank, without U+0000).',
+      'title is required and must be a string (text that is not blank and has no U+0000).',
       'no title',
     ],
     [`{"title":"${'x'.repeat(201)}"}`, 'title must have at most 200 characters.', 'a long title'],
-    ['{"title":7}', 'title must be a string (text that is not blank, without U+0000).', 'a number'],
-    ['{"title":" "}', 'title must be: text that is not blank, without U+0000.', 'a blank title'],
+    ['{"title":7}', 'title must be a string (text that is not blank and has no U+0000).', 'a number'],
+    ['{"title":" "}', 'title must be text that is not blank and has no U+0000.', 'a blank title'],
     [
       '{"title":"a","occurred_at":"x"}',
-      'occurred_at must be: ISO-8601 date, or date and time; without an offset it is UTC.',
+      'occurred_at must be an ISO 8601 date, or date and time (UTC if it has no offset).',
       'no time',
     ],
     ['{"title":"a","x":1}', 'x is not a known field.', 'an unknown field'],
     ['[]', 'The body must be a JSON object.', 'an array'],
+    ['\ufeff{}', 'The text begins with a byte order mark: send it without.', 'a byte order mark'],
   ])('%s is told as %j', async (raw, message) => {
     const reply = await claim({ raw });
 

@@ -80,7 +80,7 @@ describe('the evidence of a task', () => {
       const reply = await get(id, what, owner);
 
       expect(reply.status).toBe(404);
-      expect(reply.body.message).toBe('No evidence was handed in for this task yet.');
+      expect(reply.body.message).toBe('No evidence was submitted for this task yet.');
     });
   });
 
@@ -96,7 +96,7 @@ describe('the evidence of a task', () => {
       expect(gone.status).toBe(404);
       expect(gone.body).toEqual({
         error: 'not_found',
-        message: 'The evidence of this task was erased; its hash and its receipt remain.',
+        message: 'The evidence of this task was erased. Its hash and receipt remain.',
         proof_hash: before.body.verification.proof_hash,
       });
       const after = await service.call('GET', `/api/v1/tasks/${id}`, owner);

@@ -22,7 +22,7 @@ describe('what goes wrong inside', () => {
     expect(reply.status).toBe(500);
     expect(reply.body).toEqual({
       error: 'internal_error',
-      message: 'Something went wrong; the request id lost-1 tells the operator.',
+      message: 'Unexpected error. Give the operator the request id lost-1.',
     });
     expect(lines.filter((line) => line.includes('"stack"'))).toHaveLength(1);
   });

@@ -252,7 +252,7 @@ describe('fleets', () => {
       expect(reply.status).toBe(400);
       expect(reply.body).toEqual({
         error: 'invalid_request',
-        message: 'order must not name anything twice.',
+        message: 'order must not contain duplicates.',
       });
       expect(names(await list())).toEqual(['a', 'b']);
     });

@@ -82,6 +82,12 @@ describe('GET /api/v1/tasks', () => {
     expect(byKey.body.error).toBe('missing_session');
   });
 
+  it('names the values that status accepts', async () => {
+    const { body } = await list('?status=done');
+
+    expect(body.message).toBe('status must be claimed or verified.');
+  });
+
   it.each(['status=done', 'robot_id=x', 'limit=0', 'limit=201', 'cursor=x', 'cursor=', 'page=2'])(
     'refuses ?%s',
     async (query) => {

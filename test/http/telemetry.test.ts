@@ -150,7 +150,7 @@ describe('telemetry', () => {
 
     it.each([
       [[{}, { battery_pct: 101 }], 'samples.1.battery_pct must be a number or null'],
-      [[{}, {}, { id: randomUUID() }], 'samples.2.recorded_at is required with an id'],
+      [[{}, {}, { id: randomUUID() }], 'samples.2.recorded_at is required if id is given'],
       [[{ state: 'x'.repeat(65) }], 'samples.0.state must be'],
     ])('refuses a batch whole and names the bad sample (%#)', async (samples, message) => {
       const reply = await post({ body: { samples } });
@@ -208,7 +208,9 @@ describe('telemetry', () => {
       const reply = await post({ raw: `{"samples":[{"metrics":{"j":[${numbers}0]}}]}` });
 
       expect([reply.status, reply.body.error]).toEqual([413, 'payload_too_large']);
-      expect(reply.body.message).toBe('The body holds more JSON values than are taken here.');
+      expect(reply.body.message).toBe(
+        `The body must have at most ${limits.samplesValues} JSON values.`,
+      );
     });
 
     it('does not hold up other accounts with large bodies', async () => {

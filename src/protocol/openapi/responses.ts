@@ -73,15 +73,15 @@ export function errorExample(code: ErrorCode): Record<string, unknown> {
 
 export const headers = {
   'X-RateLimit-Limit': {
-    description: 'Calls that the window of a minute takes',
+    description: 'Maximum number of requests in the one-minute window',
     schema: { type: 'integer' },
   },
   'X-RateLimit-Remaining': {
-    description: 'Calls left in the window',
+    description: 'Requests left in the window',
     schema: { type: 'integer' },
   },
   'X-Request-Id': {
-    description: 'The id sent with the request, or a new one; stands in the log',
+    description: 'The id sent with the request, or a new one; also in the log',
     schema: { type: 'string' },
   },
   'Retry-After': { description: 'Seconds to wait', schema: { type: 'integer', minimum: 1 } },

@@ -8,20 +8,20 @@ import type { Route } from '../route.ts';
 const Base64Url256 = (description: string) =>
   Type.String({ pattern: '^[A-Za-z0-9_-]{42}[AEIMQUYcgkosw048]$', description });
 
-/** How a browser session gives the command line one of its own: PKCE (RFC 7636), S256 only. */
+/** A browser session opens another session for the command line: PKCE (RFC 7636), S256 only. */
 export const cliSignInRoutes = {
   authorizeCli: {
     method: 'POST',
     path: '/api/auth/cli/authorize',
-    summary: "Make a code, for 60 s and one use, that opens a command line's own session",
+    summary: 'Create a code that opens a session for the command line once, within 60 s',
     description:
-      'Needs an Origin header that is exactly the origin of the service. The session must be one that a wallet signed for; the code ends with it.',
+      'The Origin header must be the origin of the service. The session must have been opened with a wallet signature. The code ends with the session.',
     access: 'session',
     limit: 'account',
     ownOriginOnly: true,
     body: Closed({
-      challenge: Base64Url256('base64url of the SHA-256 of the verifier, 43 characters'),
-      challenge_method: Type.Optional(Type.Literal('S256', { description: 'S256, nothing else' })),
+      challenge: Base64Url256('the SHA-256 of the verifier in base64url, 43 characters'),
+      challenge_method: Type.Optional(Type.Literal('S256', { description: 'always S256' })),
     }),
     maxBody: limits.smallBodyBytes,
     responses: { 201: Closed({ code: Base64Url256('256 random bits'), expires_at: Timestamp }) },
@@ -30,16 +30,16 @@ export const cliSignInRoutes = {
   redeemCliCode: {
     method: 'POST',
     path: '/api/auth/cli/token',
-    summary: 'Open a session with a code and its verifier; the first try spends the code',
+    summary: 'Open a session with a code and its verifier; the first attempt uses up the code',
     description:
-      'PKCE (RFC 7636) with S256 only. The token is a session of its own, listed and revoked apart.',
+      'PKCE (RFC 7636) with S256 only. The new session is listed and revoked separately.',
     access: 'public',
     limit: 'none',
     body: Closed({
-      code: Base64Url256('the code as it was answered, 43 characters'),
+      code: Base64Url256('the complete code, 43 characters'),
       verifier: Type.String({
         pattern: '^[A-Za-z0-9._~-]{43,128}$',
-        description: 'the text whose hash the challenge was, 43 to 128 characters',
+        description: 'the text whose SHA-256 is the challenge, 43 to 128 characters',
       }),
     }),
     maxBody: limits.smallBodyBytes,
@@ -48,7 +48,7 @@ export const cliSignInRoutes = {
       200: Closed({
         token: Type.String({
           pattern: '^[0-9a-f]{64}$',
-          description: 'for the cookie svc_session',
+          description: 'the value of the cookie svc_session',
         }),
         wallet: Address,
         expires_at: Timestamp,

@@ -37,7 +37,7 @@ export const fleetRoutes = {
       cursor: Type.Optional(
         Type.String({
           pattern: '^\\d{1,16}_[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$',
-          description: 'next_cursor of the page before',
+          description: 'the next_cursor of the previous page',
         }),
       ),
     }),

@@ -78,7 +78,7 @@ export const telemetryRoutes = {
       cursor: Type.Optional(
         Type.String({
           pattern: '^-?\\d{1,15}_[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$',
-          description: 'next_cursor of the page before',
+          description: 'the next_cursor of the previous page',
         }),
       ),
     }),

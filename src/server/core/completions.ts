@@ -68,17 +68,17 @@ async function queue(deps: Deps, completion: NewCompletion): Promise<void> {
     case 'no_anchor_quota':
       throw wireError(
         'no_anchor_quota',
-        'The account has no anchors left; the task stays claimed.',
+        'The account has no anchors left. The task stays claimed.',
       );
     case 'no_gas_credit':
       throw wireError(
         'no_gas_credit',
-        "The account's gas credit does not cover an anchor at current fees; the task stays claimed.",
+        "The account's gas credit does not cover an anchor at current fees. The task stays claimed.",
       );
     case 'no_fee_quote':
       throw wireError(
         'chain_unavailable',
-        'The anchoring chain has not been reached yet, so fees are unknown; the task stays claimed.',
+        'The anchoring chain has not been reached yet, so fees are unknown. The task stays claimed.',
       );
     case 'not_found':
       throw taskNotFound();
@@ -138,14 +138,14 @@ async function answerByState(
   if (state === 'failed') {
     throw wireError(
       'anchoring_failed',
-      'The chain refused the anchor before it was signed; nothing was charged.',
+      'The chain refused the anchor before it was signed. Nothing was charged.',
       { details: { proof_hash: proofHash } },
     );
   }
   if (txHash === null) {
     throw wireError(
       'anchor_queued',
-      `The proof is stored and waits to be anchored; poll GET /api/v1/tasks/${task.id}`,
+      `The proof is stored and waits to be anchored. Poll GET /api/v1/tasks/${task.id}`,
       { details: { proof_hash: proofHash } },
     );
   }
@@ -154,7 +154,7 @@ async function answerByState(
     status: 202,
     body: {
       error: 'anchor_unconfirmed',
-      message: `The anchor was sent and is not confirmed yet; poll GET /api/v1/tasks/${task.id}`,
+      message: `The anchor was submitted and is not confirmed yet. Poll GET /api/v1/tasks/${task.id}`,
       proof_hash: proofHash,
       tx_hash: txHash,
       explorer_url: explorerUrlOf(network, txHash),

@@ -40,6 +40,6 @@ export async function requireDiskRoom({ store }: Pick<Deps, 'store'>): Promise<v
   if (await store.hasRoom()) return;
   throw wireError(
     'storage_unavailable',
-    'The disk has too little room; only completions are taken. Nothing was stored.',
+    'The disk is almost full, so only completions are accepted. Nothing was stored.',
   );
 }

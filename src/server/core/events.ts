@@ -65,7 +65,7 @@ export async function listEvents(
     query.limit,
     async (limit) => {
       const found = await store.listEvents(filter, { limit, before });
-      if (found === null) throw wireError('not_found', 'There is no such robot for this caller.');
+      if (found === null) throw wireError('not_found', 'This account has no robot with this id.');
       return found;
     },
     {

@@ -19,7 +19,7 @@ export async function readProof(
   if (found.proof === null) {
     throw wireError(
       'not_found',
-      'The evidence of this task was erased; its hash and its receipt remain.',
+      'The evidence of this task was erased. Its hash and receipt remain.',
       { details: { proof_hash: proofHash } },
     );
   }
@@ -47,12 +47,12 @@ export async function readBundle(
   const completion = completionOf(found.task);
   const { receipt, proofHash } = completion;
   if (completion.state === 'failed') {
-    throw wireError('not_found', 'The anchor of this task was refused; complete it again.');
+    throw wireError('not_found', 'The chain refused the anchor of this task. Complete the task again.');
   }
   if (receipt === null || found.mined === null || receipt.finality === 'reorged') {
     throw wireError(
       'completion_in_progress',
-      `The anchor is not in a block yet, so there is nothing to prove; poll GET /api/v1/tasks/${id}`,
+      `The anchor is not in a block yet. Poll GET /api/v1/tasks/${id}`,
       { details: { proof_hash: proofHash } },
     );
   }
@@ -87,5 +87,5 @@ function parseProof(text: string): Proof {
 }
 
 function nothingHandedIn() {
-  return wireError('not_found', 'No evidence was handed in for this task yet.');
+  return wireError('not_found', 'No evidence was submitted for this task yet.');
 }

@@ -29,7 +29,7 @@ export async function createFleet(
   if (result.outcome === 'fleet_limit_reached') {
     throw wireError(
       'fleet_limit_reached',
-      `An account has at most ${limits.fleetsPerAccount} fleets; delete one first.`,
+      `An account can have at most ${limits.fleetsPerAccount} fleets. Delete one first.`,
     );
   }
   return viewFleet(result.fleet);
@@ -87,7 +87,7 @@ export async function reorderFleets(
 }
 
 export function fleetNotFound() {
-  return wireError('not_found', 'There is no such fleet in this account.');
+  return wireError('not_found', 'This account has no fleet with this id.');
 }
 
 function found(fleet: FleetRecord | null): FleetRecord {

@@ -33,7 +33,7 @@ export async function createRobot(
   if (result.outcome === 'robot_limit_reached') {
     throw wireError(
       'robot_limit_reached',
-      `An account has at most ${limits.robotsPerAccount} robots; delete one first.`,
+      `An account can have at most ${limits.robotsPerAccount} robots. Delete one first.`,
     );
   }
   return { robot: viewRobot(result.robot), api_key: apiKey };
@@ -147,7 +147,7 @@ function found(robot: RobotRecord | null): RobotRecord {
 
 function notFound(what: 'robot_not_found' | 'fleet_not_found') {
   if (what === 'fleet_not_found') return fleetNotFound();
-  return wireError('not_found', 'There is no such robot in this account.');
+  return wireError('not_found', 'This account has no robot with this id.');
 }
 
 function viewRobot(robot: RobotRecord): Robot {

@@ -53,7 +53,7 @@ export function listSessions(
 /** Ends one of the account's sessions at once. Throws `not_found`. */
 export async function endSession({ store }: Deps, wallet: string, id: string): Promise<void> {
   if (await store.endSession(wallet, id)) return;
-  throw wireError('not_found', 'There is no such session of this account.');
+  throw wireError('not_found', 'This account has no session with this id.');
 }
 
 /**
@@ -80,7 +80,7 @@ export async function authorizeCli(
   if (outcome === 'not_by_wallet') {
     throw wireError(
       'wallet_session_required',
-      'A code opened this session; only one that a wallet signed for can make another code.',
+      'This session was opened with a code. Sign in with the wallet to create another code.',
     );
   }
   return { code, expires_at: formatTimestamp(expiresAt) };
@@ -103,7 +103,7 @@ export async function redeemCliCode(
   if (redeemed === null) {
     throw wireError(
       'invalid_code',
-      'The code is unknown, spent or expired, or the verifier is not its own; sign in again.',
+      'The code is unknown, used or expired, or the verifier does not match it. Sign in again.',
     );
   }
   return { token, wallet: redeemed.wallet, expires_at: formatTimestamp(expiresAt) };

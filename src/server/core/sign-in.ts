@@ -92,7 +92,7 @@ export async function signIn(
   if (outcome === 'signup_refused') {
     throw wireError(
       'signup_refused',
-      'The wallet does not hold the token that a new account needs, or its balance cannot be read now.',
+      'The wallet does not hold the token that a new account requires, or its balance cannot be read now.',
     );
   }
   return { token, wallet, holds };
@@ -174,7 +174,7 @@ function walletOf({ chain }: Deps, address: string): string {
 function invalidSignature() {
   return wireError(
     'invalid_signature',
-    'No open challenge of this wallet matches the signature; ask for a new one.',
+    'The signature matches no open challenge of this wallet. Request a new challenge.',
   );
 }
 

@@ -25,7 +25,7 @@ export async function getStats(
     { wallet, fleetId },
     { hoursFrom: hours[0] ?? now, daysFrom: days[0] ?? now },
   );
-  if (found === null) throw wireError('not_found', 'There is no such fleet for this caller.');
+  if (found === null) throw wireError('not_found', 'This account has no fleet with this id.');
   const countsOfHour = new Map(found.hours.map((counts) => [counts.at, counts]));
   const countsOfDay = new Map(found.days.map((counts) => [counts.at, counts]));
   return {

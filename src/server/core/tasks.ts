@@ -117,7 +117,7 @@ export function canonicalDocument(field: string, document: object, maxBytes: num
 }
 
 export function taskNotFound() {
-  return wireError('not_found', 'There is no such task for this caller.');
+  return wireError('not_found', 'The task does not exist, or the caller may not read it.');
 }
 
 export function keyRevoked() {
@@ -139,7 +139,7 @@ export async function listTasks(
     query.limit,
     async (count) => {
       const found = await deps.store.listTasks(filter, count, after);
-      if (found === null) throw wireError('not_found', 'There is no such robot in this account.');
+      if (found === null) throw wireError('not_found', 'This account has no robot with this id.');
       return found;
     },
     { cursorOf: ({ createdAt, id }) => `${createdAt}_${id}`, view: (task) => task },
@@ -196,7 +196,7 @@ function documentTooLarge(field: string, maxBytes: number) {
 
 function nextStep(task: TaskRecord): string {
   if (task.status === 'verified') return `Read the receipt with GET /api/v1/tasks/${task.id}`;
-  return `Do the work, then hand in the proof with POST /api/v1/tasks/${task.id}/complete`;
+  return `Do the work, then submit the proof with POST /api/v1/tasks/${task.id}/complete`;
 }
 
 /** Validated by the route's schema. */

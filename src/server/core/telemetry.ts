@@ -123,7 +123,7 @@ async function storeSamples(
       const place = known === undefined ? '' : placeOf(records.indexOf(known));
       throw wireError(
         'id_conflict',
-        `${place}id is already used with other content; nothing was stored.`,
+        `${place}id is already used with other content. Nothing was stored.`,
       );
     }
     case 'key_revoked':
@@ -142,7 +142,7 @@ function writtenReceipt(
 function samplesOf({ samples, ...single }: Body<'recordSamples'>): NewSample[] {
   if (samples === undefined) return [single];
   if (Object.keys(single).length > 0) {
-    throw wireError('invalid_sample', 'Send one sample at top level or samples, not both.');
+    throw wireError('invalid_sample', 'Send one sample at the top level or several in samples, not both.');
   }
   return samples;
 }
@@ -162,14 +162,14 @@ function* acceptAll(
 
 function accept(sample: NewSample, place: string, now: number): SampleRecord {
   if (sample.id !== undefined && sample.recorded_at === undefined) {
-    throw wireError('invalid_sample', `${place}recorded_at is required with an id.`);
+    throw wireError('invalid_sample', `${place}recorded_at is required if id is given.`);
   }
   const recordedAt = sample.recorded_at === undefined ? now : parseTimestamp(sample.recorded_at);
   if (recordedAt === null) {
-    throw wireError('invalid_sample', `${place}recorded_at is not a point in time.`);
+    throw wireError('invalid_sample', `${place}recorded_at must be an ISO 8601 date and time.`);
   }
   if (recordedAt > now + limits.sampleAheadMs) {
-    throw wireError('invalid_sample', `${place}recorded_at is more than 24 hours ahead.`);
+    throw wireError('invalid_sample', `${place}recorded_at must be at most 24 hours in the future.`);
   }
   const metrics = sample.metrics ?? {};
   return {
@@ -190,7 +190,7 @@ function seriesRange(
   if (query.limit !== undefined || query.cursor !== undefined) {
     throw wireError(
       'invalid_request',
-      'A series has no pages: limit and cursor go without resolution.',
+      'A series has no pages: send resolution without limit and cursor.',
     );
   }
   const to = instantOf(query.to) ?? now + 1;
@@ -199,7 +199,7 @@ function seriesRange(
     const hours = limits.seriesMs[resolution] / stepMs.hour;
     throw wireError(
       'invalid_request',
-      `A series by ${resolution} spans at most ${hours} hours; ask for less or for a coarser one.`,
+      `With resolution ${resolution}, from and to must be at most ${hours} hours apart.`,
     );
   }
   const step = stepMs[resolution];
@@ -224,7 +224,7 @@ function readCursor(cursor: string): Pick<SampleRecord, 'recordedAt' | 'id'> {
 }
 
 function robotNotFound() {
-  return wireError('not_found', 'There is no such robot for this caller.');
+  return wireError('not_found', 'This account has no robot with this id.');
 }
 
 function viewSample(sample: SampleRecord): JsonText<Sample> {

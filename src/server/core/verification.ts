@@ -25,7 +25,7 @@ export async function verifyProofHash(
 ): Promise<PublicVerification> {
   const found = await deps.store.findPublicAnchor(proofHash, taskId);
   if (found === null || found.task.completion === null) {
-    throw wireError('not_found', 'No task carries this proof hash.');
+    throw wireError('not_found', 'No task has this proof hash.');
   }
   const { completion } = found.task;
   const { verified, anchor } =
@@ -59,7 +59,7 @@ export async function readAnchorTransaction(
   txHash: Hex,
 ): Promise<AnchorTransaction> {
   if (!(await deps.store.hasAnchorTransaction(txHash))) {
-    throw wireError('not_found', 'No proof was anchored here with this transaction.');
+    throw wireError('not_found', 'This service anchored no proof in this transaction.');
   }
   const { facts, confirmations, finality } = await readAnchor(txHash);
   return {

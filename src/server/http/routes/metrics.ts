@@ -15,7 +15,7 @@ export interface Metrics {
 export async function metricsPage(scope: FastifyInstance, metrics: Metrics): Promise<void> {
   scope.get('/metrics', { config: { page: 'text' } }, async (request, reply) => {
     if (!mayRead(request, metrics.token))
-      throw wireError('not_found', 'There is no such endpoint.');
+      throw wireError('not_found', 'This endpoint does not exist.');
     const { contentType, text } = await metrics.read();
     return reply.header('content-type', contentType).send(text);
   });

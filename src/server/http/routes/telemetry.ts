@@ -12,7 +12,7 @@ const SERIES = {
   atOnce: 4,
   waiting: { ofOne: 32, inAll: Number.POSITIVE_INFINITY },
   refusal: () =>
-    wireError('overloaded', 'Too many calls of this account wait already; nothing was done.'),
+    wireError('overloaded', 'Too many requests of this account are waiting. Nothing was done.'),
 };
 
 export function telemetryHandlers(deps: Deps) {

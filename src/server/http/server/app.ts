@@ -80,7 +80,7 @@ export function buildApp(deps: AppDeps): FastifyInstance {
   });
   // For missing files of a file route. An unknown route is rejected by the hook above first.
   app.setNotFoundHandler(() => {
-    throw wireError('not_found', 'There is no such file.');
+    throw wireError('not_found', 'This file does not exist.');
   });
   app.addHook('preParsing', (request, _reply, _payload, done) => {
     requireIdentity(request);

@@ -32,10 +32,10 @@ export function createAuthenticators(deps: Deps): { [Kind in Access]: Authentica
     if (bearerKey(request) !== null) {
       throw wireError(
         'missing_session',
-        'An API key is not accepted here; sign in, and send none.',
+        'This endpoint accepts no API key. Sign in and send the session cookie alone.',
       );
     }
-    if (token === null) throw wireError('missing_session', 'Sign in first.');
+    if (token === null) throw wireError('missing_session', 'No session cookie was sent. Sign in first.');
     const counted = request.routeOptions.config.route?.limit === 'account';
     const found = await authenticateSession(deps, token, counted);
     if (counted) applyCount(reply, found.count);

@@ -42,7 +42,7 @@ export function createBodyParser(): (
   const queue = new FairQueue({
     atOnce: 1,
     waiting: LARGE_WAITING,
-    refusal: () => wireError('overloaded', 'Too many large bodies wait already; nothing was done.'),
+    refusal: () => wireError('overloaded', 'Too many large bodies are waiting. Nothing was done.'),
   });
 
   async function parseLarge(request: FastifyRequest, bytes: Buffer): Promise<unknown> {
@@ -91,9 +91,9 @@ export function requireBody(request: FastifyRequest): void {
   const { body } = request;
   const absent = body === undefined;
   if (request.routeOptions.config.route?.body) {
-    if (absent) throw wireError('invalid_json', 'The body is empty; a JSON object is needed.');
+    if (absent) throw wireError('invalid_json', 'The body is empty. Send a JSON object.');
   } else if (!absent && !isEmptyObject(body)) {
-    throw wireError('invalid_request', 'This endpoint takes no body, or an empty JSON object.');
+    throw wireError('invalid_request', 'This endpoint accepts no body, or an empty JSON object.');
   }
 }
 
@@ -120,7 +120,7 @@ export function createBodyBudget(): (request: FastifyRequest) => void {
     if (bytes <= LARGE) return;
     const account = accountOf(request);
     if ((arriving.get(account) ?? 0) + bytes > ARRIVING.ofOne || inAll + bytes > ARRIVING.inAll) {
-      throw wireError('overloaded', 'Too many large bodies are on their way; nothing was done.');
+      throw wireError('overloaded', 'Too many large bodies are being received. Nothing was done.');
     }
     add(account, bytes);
     let isArriving = true;

@@ -24,9 +24,9 @@ const frameworkErrors: Readonly<Record<string, [ErrorCode, string]>> = {
   ],
   FST_ERR_CTP_INVALID_CONTENT_LENGTH: [
     'invalid_request',
-    'The body is not as long as Content-Length says.',
+    'The length of the body differs from Content-Length.',
   ],
-  FST_ERR_MAX_PARAM_LENGTH: ['not_found', 'There is no such endpoint.'],
+  FST_ERR_MAX_PARAM_LENGTH: ['not_found', 'This endpoint does not exist.'],
   ECONNRESET: ['invalid_request', 'The body ended before it was complete.'],
 };
 
@@ -38,7 +38,7 @@ export function answerError(error: unknown, request: FastifyRequest, reply: Fast
     known ??
     wireError(
       'internal_error',
-      `Something went wrong; the request id ${request.id} tells the operator.`,
+      `Unexpected error. Give the operator the request id ${request.id}.`,
     );
   if (answered.code === 'storage_unavailable') {
     request.log.warn({ reason: reasonOf(answered) }, 'storage unavailable');
@@ -78,7 +78,7 @@ function knownError(error: unknown, request: FastifyRequest): SvcError<ErrorCode
   if (code === 'FST_ERR_BAD_URL') return badUrl(openRouteOf(request));
   if (code === 'FST_ERR_CTP_BODY_TOO_LARGE') {
     const { bodyLimit } = request.routeOptions;
-    return wireError('payload_too_large', `The body must have at most ${bodyLimit} bytes here.`);
+    return wireError('payload_too_large', `The body must have at most ${bodyLimit} bytes.`);
   }
   const [wireCode, message] = Object.hasOwn(frameworkErrors, code)
     ? (frameworkErrors[code] ?? [])

@@ -124,7 +124,7 @@ function errorOf(code: string | undefined): SvcError<ErrorCode> {
     case 'HPE_CHUNK_EXTENSIONS_OVERFLOW':
       return wireError('payload_too_large', 'The chunk extensions of the body are too large.');
     default:
-      return wireError('invalid_request', 'This is not a well-formed HTTP request.');
+      return wireError('invalid_request', 'The HTTP request is malformed.');
   }
 }
 

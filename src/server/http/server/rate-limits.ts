@@ -18,19 +18,19 @@ export function createAdmission(deps: Deps) {
     putCommonHeaders(request, reply);
     if (route?.cors) reply.header('access-control-allow-origin', '*');
     if (page) return;
-    if (route === undefined) throw wireError('not_found', 'There is no such endpoint.');
+    if (route === undefined) throw wireError('not_found', 'This endpoint does not exist.');
     const { origin } = request.headers;
     if (origin === undefined && !route.ownOriginOnly) return;
     const ownOrigin = new URL(deps.settings.baseUrl).origin;
     if (route.ownOriginOnly && origin !== ownOrigin) {
-      throw wireError('forbidden_origin', 'Only a page of this service may ask for this.');
+      throw wireError('forbidden_origin', 'Only a page of this service may call this endpoint.');
     }
     if (route.method !== 'GET' && origin !== ownOrigin) {
       // A browser never adds a Bearer key by itself. But the key replaces the cookie only on routes where it takes
       // precedence.
       const keyDecides = route.access === 'robot' || route.access === 'robot_or_session';
       if (keyDecides && bearerKey(request) !== null) return;
-      throw wireError('forbidden_origin', 'Requests from other sites are not taken here.');
+      throw wireError('forbidden_origin', 'This endpoint refuses requests from other sites.');
     }
   };
 }
@@ -73,7 +73,7 @@ export function applyCount(reply: FastifyReply, count: RateCount): void {
   const retryAfter = Math.max(1, Math.ceil(count.resetMs / 1000));
   throw wireError(
     'rate_limited',
-    `At most ${count.limit} calls a minute are taken; try again in ${retryAfter} s.`,
+    `The limit is ${count.limit} requests per minute. Retry in ${retryAfter} s.`,
     { details: { retry_after: retryAfter } },
   );
 }

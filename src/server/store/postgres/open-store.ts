@@ -78,7 +78,7 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
   const whileOpen: Connections = {
     ...connections,
     async use(work) {
-      if (closed !== undefined) throw storageUnavailable('The store is closed.');
+      if (closed !== undefined) throw storageUnavailable('The database is closed.');
       if (outdated)
         throw storageUnavailable('A newer version of svc-server has changed the schema.');
       return connections.use(work);
@@ -107,7 +107,7 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
 
   async function probe(): Promise<void> {
     const schema = await access.write((tx) => tx.first<SchemaRow>(touchSchema));
-    if (schema === undefined) throw storageUnavailable('The database has no version.');
+    if (schema === undefined) throw storageUnavailable('The database has no schema version.');
     try {
       requireKnown(schema, migrations.length);
     } catch (error) {

@@ -76,7 +76,7 @@ export function requireSameGrant(stored: GrantRow, grant: Grant): void {
     stored.anchors === grant.anchors &&
     BigInt(stored.gas_wei) === grant.gasWei &&
     stored.note === grant.note;
-  if (!isSame) throw wireError('id_conflict', 'This id belongs to another grant.');
+  if (!isSame) throw wireError('id_conflict', 'The grant id is already used with other content.');
 }
 
 /** @throws SvcError `invalid_request` */
@@ -85,7 +85,7 @@ export function requireRoom(balance: Balance, grant: Grant): void {
   if (grant.anchors < 0 || grant.gasWei < 0n || !Number.isSafeInteger(anchors)) {
     throw wireError(
       'invalid_request',
-      'A grant adds whole anchors and wei, up to 2^53 - 1 anchors.',
+      'A grant must not be negative, and the balance must be at most 2^53 - 1 anchors.',
     );
   }
 }

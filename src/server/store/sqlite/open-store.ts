@@ -253,7 +253,7 @@ function shareAccess({
   fatal: (error: Error) => void;
 }): Access {
   function readNow<T>(query: () => T): T {
-    if (!reader.open) throw storageUnavailable('The store is closed.');
+    if (!reader.open) throw storageUnavailable('The database is closed.');
     try {
       snapshot.enter();
       return query();

@@ -126,10 +126,10 @@ async function versionOf(connection: Connection, known: number): Promise<number>
   const table = await connection.first<{ made: boolean; foreign: boolean }>(findTable);
   if (table?.made !== true) {
     if (table?.foreign !== true) return 0;
-    throw new SvcError('database_foreign', 'The database holds tables of another program.');
+    throw new SvcError('database_foreign', 'The database contains tables of another program.');
   }
   const row = await connection.first<SchemaRow>(readVersion);
-  if (row === undefined) throw new SvcError('database_foreign', 'The database has no version.');
+  if (row === undefined) throw new SvcError('database_foreign', 'The database has no schema version.');
   requireKnown(row, known);
   return row.version;
 }

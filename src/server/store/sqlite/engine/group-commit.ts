@@ -115,7 +115,7 @@ class SqliteGroupCommit implements GroupCommit {
   }
 
   write<T>(work: () => T): Promise<T> {
-    if (this.#draining !== null) return Promise.reject(storageUnavailable('The store is closed.'));
+    if (this.#draining !== null) return Promise.reject(storageUnavailable('The database is closed.'));
     if (this.#refusal !== null) return Promise.reject(this.#refused());
     return new Promise<T>((resolve, reject) => {
       this.#queue.push({
@@ -229,7 +229,7 @@ class SqliteGroupCommit implements GroupCommit {
       this.#sql.release.run();
       const answer =
         kind === 'busy' || kind === 'other'
-          ? storageUnavailable('The database refused the write.', error)
+          ? storageUnavailable('The database rejected the write.', error)
           : error;
       return () => job.reject(answer);
     }
@@ -251,7 +251,7 @@ class SqliteGroupCommit implements GroupCommit {
   }
 
   #reject(group: Job[], error: unknown): void {
-    const answer = storageUnavailable('The write did not become durable.', error);
+    const answer = storageUnavailable('The write could not be flushed to the disk.', error);
     for (const job of group) job.reject(answer);
   }
 
@@ -311,7 +311,7 @@ class SqliteGroupCommit implements GroupCommit {
 
   #refused(): Error {
     return this.#refusal === 'full'
-      ? storageUnavailable('The disk is full; writes are refused until there is room.')
-      : storageUnavailable('The database can no longer be written.');
+      ? storageUnavailable('The disk is full. Writes are refused until space is free.')
+      : storageUnavailable('The database is no longer writable.');
   }
 }

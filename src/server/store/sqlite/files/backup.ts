@@ -67,7 +67,7 @@ export function verifyCopy(file: string): void {
   } finally {
     copy.close();
   }
-  throw new SvcError('backup_failed', `The copy ${file} is not a sound database.`);
+  throw new SvcError('backup_failed', `The copy ${file} is damaged.`);
 }
 
 /**

@@ -97,7 +97,7 @@ export function refuseExported(db: Database.Database): void {
   const target = exportedTo(db);
   if (target === null) return;
   throw new SvcError('database_moved', `The data of this database was moved to ${target}.`, {
-    hint: 'Set SVC_DATABASE_URL to the new database. Never run both.',
+    hint: 'Set SVC_DATABASE_URL to the new database. Never start a server on both.',
   });
 }
 

@@ -50,7 +50,7 @@ export function finishRestore(target: string): string | null {
  */
 export function refuseUnfinishedRestore(target: string): void {
   if (!isRestoreUnfinished(target)) return;
-  throw new SvcError('restore_unfinished', `A restore of ${target} was cut short.`, {
+  throw new SvcError('restore_unfinished', `A restore of ${target} was interrupted.`, {
     hint: 'Run `svc-server start`, `migrate` or `restore` to finish it.',
   });
 }

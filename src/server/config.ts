@@ -18,7 +18,7 @@ export function readConfig(
   const values = readEnvironment(environment, variables, {
     prefix: 'SVC_',
     foreign: /^SVC_(AGENT_|URL$|PROFILE$|CONFIG_DIR$)/,
-    hint: 'svc-server config --describe lists every variable; svc-server dev needs none of them.',
+    hint: 'Run `svc-server config --describe` to list every variable; `svc-server dev` needs none.',
     errorsOf: (given) => [...(needed.chain ? missingOf(given) : []), ...crossErrors(given)],
   });
   const origin = values.SVC_BASE_URL ?? `http://${hostInUrl(values.SVC_HOST)}:${values.SVC_PORT}`;
@@ -130,22 +130,22 @@ function crossErrors(given: Given): string[] {
   }
   if (given.SVC_DATABASE_URL?.startsWith('postgres') && !URL.canParse(given.SVC_DATABASE_URL)) {
     errors.push(
-      'SVC_DATABASE_URL is not a URL; in user and password %40 stands for @, %3A for :, %2F for /, %25 for %',
+      'SVC_DATABASE_URL is not a URL; in user and password, write @ as %40, : as %3A, / as %2F and % as %25',
     );
   }
   if (!trustedProxies(given.SVC_TRUST_PROXY).every(isAddressRange)) {
-    errors.push('SVC_TRUST_PROXY is neither false nor a list of addresses or CIDR ranges');
+    errors.push('SVC_TRUST_PROXY must be false or a list of addresses or CIDR ranges');
   }
   errors.push(...rpcUrlErrors(listOf(given.SVC_CHAIN_RPC_URL)));
   if (given.SVC_ANCHOR_PRIVATE_KEY !== undefined && given.SVC_ANCHOR_KEY_FILE !== undefined) {
-    errors.push('SVC_ANCHOR_PRIVATE_KEY and SVC_ANCHOR_KEY_FILE exclude each other');
+    errors.push('SVC_ANCHOR_PRIVATE_KEY and SVC_ANCHOR_KEY_FILE must not both be set');
   }
   const passwords = listOf(given.SVC_ANCHOR_KEY_PASSWORD_FILE).length;
   if (passwords > 1 && passwords !== listOf(given.SVC_ANCHOR_KEY_FILE).length) {
-    errors.push('SVC_ANCHOR_KEY_PASSWORD_FILE names neither one file nor one for each key file');
+    errors.push('SVC_ANCHOR_KEY_PASSWORD_FILE must name one file, or one per key file');
   }
   if (given.SVC_SIGNUP === 'gate' && given.SVC_GATE_TOKEN === undefined) {
-    errors.push('SVC_SIGNUP=gate needs SVC_GATE_TOKEN');
+    errors.push('SVC_SIGNUP=gate requires SVC_GATE_TOKEN');
   }
   return errors;
 }
@@ -154,7 +154,7 @@ function crossErrors(given: Given): string[] {
 function rpcUrlErrors(urls: readonly string[]): string[] {
   if (!urls.every((url) => URL.canParse(url))) return ['SVC_CHAIN_RPC_URL is not a URL'];
   const distinct = new Set(urls.map((url) => new URL(url).href));
-  return distinct.size < urls.length ? ['SVC_CHAIN_RPC_URL names an endpoint twice'] : [];
+  return distinct.size < urls.length ? ['SVC_CHAIN_RPC_URL must not list a URL twice'] : [];
 }
 
 function missingOf(given: Given): string[] {

@@ -16,64 +16,64 @@ const httpUrl = '^https?://[^\\s,]+$';
 
 /** The schema of the environment of `svc-server`. Defaults, documentation and .env.example derive from it. */
 export const environment = Type.Object({
-  SVC_HOST: Type.String({ default: '127.0.0.1', description: 'address to listen on' }),
-  SVC_PORT: Whole('port to listen on; 0 takes a free one', 0, 3000, 65_535),
+  SVC_HOST: Type.String({ default: '127.0.0.1', description: 'Address to listen on' }),
+  SVC_PORT: Whole('Port to listen on; 0 chooses a free port', 0, 3000, 65_535),
   SVC_BASE_URL: Optional(
-    'public origin and sign-in domain; required when SVC_HOST is not loopback (default: http://HOST:PORT)',
+    'Public origin of the service, also the domain of sign-in; required if SVC_HOST is not loopback (default: http://HOST:PORT)',
     httpUrl,
   ),
   SVC_DATA_DIR: Type.String({
     default: './data',
-    description: 'database, snapshots, state of the dev chain',
+    description: 'Folder of the SQLite database and of its snapshots before migrations',
   }),
   SVC_DATABASE_URL: Optional(
-    'sqlite:PATH for one instance, postgres://… for any number (default: sqlite:DATA_DIR/svc.db)',
+    'Database: sqlite:PATH for one instance, postgres://… for any number of instances (default: sqlite:DATA_DIR/svc.db)',
     '^(sqlite:.+|postgres(ql)?://.+)$',
   ),
-  SVC_DATABASE_POOL_MAX: Whole('most connections of this instance to PostgreSQL', 2, 10, 1000),
+  SVC_DATABASE_POOL_MAX: Whole('Maximum number of PostgreSQL connections of this instance', 2, 10, 1000),
   SVC_DATABASE_POOLER: Type.Boolean({
     default: false,
     description:
-      'true behind a PostgreSQL pooler that gives each transaction another session: no named statements, no LISTEN',
+      'true behind a PostgreSQL pooler in transaction mode, such as PgBouncer: no prepared statements, no LISTEN',
   }),
   SVC_CHAIN_RPC_URL: Optional(
-    'JSON-RPC endpoints of the anchoring chain, comma-separated; with several, two must agree before a receipt; start needs one; never shown to anyone',
+    'JSON-RPC URLs of the anchoring chain, comma-separated; required by start. With several, two must agree before a receipt is issued. Never shown',
     '^https?://[^\\s,]+( *, *https?://[^\\s,]+)*$',
   ),
   SVC_CHAIN_ID: Type.Optional(
     Type.Integer({
       minimum: 1,
-      description: 'refused if the RPC says otherwise (default: asked of the RPC, then kept)',
+      description: 'Chain id; the start fails if the RPC reports another (default: read from the RPC and stored)',
     }),
   ),
-  SVC_CHAIN_NAME: Optional('name shown to wallets (default: of the known chain)'),
+  SVC_CHAIN_NAME: Optional('Chain name for wallets (default: from the list of known chains)'),
   SVC_CHAIN_TESTNET: Type.Optional(
-    Type.Boolean({ description: 'whether it is a test network (default: of the known chain)' }),
+    Type.Boolean({ description: 'Whether the chain is a test network (default: from the list of known chains)' }),
   ),
-  SVC_EXPLORER_URL: Optional('block explorer (default: of the known chain)', httpUrl),
-  SVC_PUBLIC_RPC_URL: Optional('RPC URL offered to wallets (default: of the known chain)', httpUrl),
+  SVC_EXPLORER_URL: Optional('URL of the block explorer (default: from the list of known chains)', httpUrl),
+  SVC_PUBLIC_RPC_URL: Optional('RPC URL for wallets (default: from the list of known chains)', httpUrl),
   SVC_NATIVE_CURRENCY: Optional(
-    'NAME,SYMBOL,DECIMALS (default: of the known chain)',
+    'Native currency as NAME,SYMBOL,DECIMALS (default: from the list of known chains)',
     '^[^,]+,[^,]{2,11},([0-9]|[12][0-9]|3[0-6])$',
   ),
   SVC_ANCHOR_PRIVATE_KEY: Optional(
-    'keys that pay for anchors, 64 hex digits each, comma-separated; prefer the files',
+    'Private keys that pay for anchors, 64 hex digits each, comma-separated. Prefer SVC_ANCHOR_KEY_FILE',
     '^(0x)?[0-9a-fA-F]{64}(,(0x)?[0-9a-fA-F]{64})*$',
   ),
   SVC_ANCHOR_KEY_FILE: Optional(
-    'files with a hex key or a V3 keystore each, comma-separated; start needs it, or SVC_ANCHOR_PRIVATE_KEY',
+    'Files with one key each, in hex or as a V3 keystore, comma-separated; required by start unless SVC_ANCHOR_PRIVATE_KEY is set',
   ),
   SVC_ANCHOR_KEY_PASSWORD_FILE: Optional(
-    "files with the keystores' passwords, comma-separated: one for all, or one for each",
+    'Files with the passwords of the keystores, comma-separated: one for all, or one per key file',
   ),
   SVC_ANCHOR_TIMEOUT_MS: Whole(
-    'how long a completion waits before it answers 202',
+    'Time in ms that a completion waits for its anchor before the response 202',
     0,
     30_000,
     600_000,
   ),
   SVC_ANCHOR_CONFIRMATIONS: Whole(
-    'blocks, the including one counted, before a receipt is given',
+    'Confirmations before a receipt is issued; 1 is the block that includes the anchor',
     1,
     1,
     1000,
@@ -83,79 +83,79 @@ export const environment = Type.Object({
       minimum: 1,
       maximum: 10_000,
       description:
-        "blocks, the including one counted, after which an anchor is final; exactly-once holds to that depth (default: the chain's own tags, 64 where it has none)",
+        "Confirmations after which an anchor is final; anchoring exactly once holds up to this depth (default: the chain's finalized tag, or 64 on chains without it)",
     }),
   ),
-  SVC_ANCHOR_BATCH_MAX: Whole('most proofs in one transaction', 1, 1024, 1024),
+  SVC_ANCHOR_BATCH_MAX: Whole('Maximum number of proofs in one transaction', 1, 1024, 1024),
   SVC_ANCHOR_LINGER_MS: Whole(
-    'least time to gather proofs while a transaction is in flight; more where blocks are slow, so that the places spread over one',
+    'Minimum batching window in ms while a transaction is pending; longer on slow chains',
     0,
     50,
     60_000,
   ),
-  SVC_ANCHOR_MAX_IN_FLIGHT: Whole('most transactions in flight', 1, 4, 64),
+  SVC_ANCHOR_MAX_IN_FLIGHT: Whole('Maximum number of pending transactions per anchoring account', 1, 4, 64),
   SVC_ANCHOR_BUMP_AFTER_MS: Whole(
-    'age without a block at which the lowest nonce is replaced at higher fees, and later ones are sent again',
+    'Age in ms at which a pending transaction is stuck: the lowest nonce is replaced at higher fees, later ones are resent',
     1000,
     15_000,
   ),
   SVC_ANCHOR_MAX_FEE_GWEI: Whole(
-    'highest fee per gas that is signed; above it proofs stay queued and replacements wait',
+    'Maximum fee per gas in gwei; above it, proofs stay queued and replacements wait',
     1,
     500,
   ),
-  SVC_GATE_TOKEN: Optional('ERC-20 contract of the token gate', address),
+  SVC_GATE_TOKEN: Optional('Address of the ERC-20 contract of the token gate', address),
   SVC_GATE_MIN_BALANCE: Decimal(
-    "least balance that meets the gate, in the token's smallest unit",
+    "Minimum balance for the token gate, in the token's smallest unit",
     '1',
   ),
   SVC_SIGNUP: OneOf(
     ['open', 'gate'],
     'open',
-    'who may open an account: anyone, or holders of the token',
+    'Who may open an account: anyone (open), or holders of the token (gate)',
   ),
-  SVC_SIGNUP_ANCHORS: Whole('anchors granted to a new account', 0, 0),
-  SVC_SIGNUP_GAS_WEI: Decimal('gas credit granted to a new account, in wei', '0'),
+  SVC_SIGNUP_ANCHORS: Whole('Anchors granted to a new account', 0, 0),
+  SVC_SIGNUP_GAS_WEI: Decimal('Gas credit granted to a new account, in wei', '0'),
   SVC_VERIFY_MAX_AGE_MS: Whole(
-    'how old the chain read behind a public verification may be',
+    'Maximum age in ms of the chain data in a public verification',
     0,
     0,
     60_000,
   ),
   SVC_TELEMETRY_RETENTION_DAYS: Whole(
-    'age at which samples are deleted; 0 keeps them',
+    'Age in days at which telemetry samples are deleted; 0 keeps them',
     0,
     0,
     36_500,
   ),
-  SVC_EVENT_RETENTION_DAYS: Whole('age at which events are deleted; 0 keeps them', 0, 0, 36_500),
+  SVC_EVENT_RETENTION_DAYS: Whole('Age in days at which events are deleted; 0 keeps them', 0, 0, 36_500),
   SVC_PROOF_RETENTION_DAYS: Whole(
-    'age at which evidence is erased, its hash and receipt kept; 0 keeps it',
+    'Age in days at which evidence is erased; its hash and receipt remain. 0 keeps evidence',
     0,
     0,
     36_500,
   ),
-  SVC_DISK_MIN_FREE_MB: Whole('free space below which only completions are taken, in MiB', 0, 256),
+  SVC_DISK_MIN_FREE_MB: Whole('Free disk space in MiB below which only completions are accepted', 0, 256),
   SVC_METRICS_TOKEN: Optional(
-    'Bearer key that /metrics asks for (default: none, and it answers loopback only)',
+    'Bearer token for /metrics, at least 16 characters (default: none; /metrics then answers only loopback)',
     '^\\S{16,}$',
   ),
   SVC_TRUST_PROXY: Type.String({
     pattern: '\\S',
     default: 'false',
     description:
-      'proxies whose X-Forwarded-For is believed, for the log: addresses or CIDR ranges, comma-separated; false: none',
+      'Trusted proxies (X-Forwarded-For), for the address in the log: addresses or CIDR ranges, comma-separated; false for none',
   }),
   SVC_LOG_LEVEL: OneOf(
     ['trace', 'debug', 'info', 'warn', 'error', 'silent'],
     'info',
-    'least severe messages to log',
+    'Minimum level of log lines',
   ),
   SVC_LOG_FORMAT: Type.Optional(
     Type.Unsafe<'json' | 'pretty'>({
       type: 'string',
       enum: ['json', 'pretty'],
-      description: 'Format of the log (default: pretty on a terminal, otherwise json).',
+      description: 'Format of the log (default: pretty on a terminal, otherwise json)',
     }),
   ),
 });

@@ -222,7 +222,7 @@ function expectChain(chain: AnchorChain, chainId: number | undefined): AnchorCha
       if (identity.chainId === chainId) return identity;
       throw new SvcError(
         'chain_mismatch',
-        `SVC_CHAIN_ID is ${chainId}, the RPC endpoint is of chain ${identity.chainId}.`,
+        `SVC_CHAIN_ID is ${chainId}, but SVC_CHAIN_RPC_URL belongs to chain ${identity.chainId}.`,
       );
     },
   };

@@ -37,7 +37,7 @@ describe('a backup that is killed', () => {
     expect([exitCode, next.exitCode]).toEqual([null, 0]);
     expect(left).toMatch(/^monday\.db\.partial-/);
     expect(next.stderr).toBe(
-      `${path.join(backups, left ?? '')}: removed, left by a backup that was killed.\n`,
+      `Removed ${path.join(backups, left ?? '')}, left by an interrupted backup.\n`,
     );
     expect(await readdir(backups)).toEqual(['tuesday.db']);
   });

@@ -144,7 +144,7 @@ it('moves a service to PostgreSQL with all that it holds, and what waited is anc
   expect(moved.stderr).not.toContain('Error');
   expect(moved).toMatchObject({ exitCode: 0 });
   expect(moved.stdout).toMatch(
-    /^\d+ rows moved to PostgreSQL, 127\.0\.0\.1:\d+\/svc_test_\w+, each compared\.$/m,
+    /^Copied \d+ rows to PostgreSQL, 127\.0\.0\.1:\d+\/svc_test_\w+ and compared each\.$/m,
   );
   expect(await countedRowByRow()).toBe(0);
   const after = await onPostgres(before.url);
@@ -219,7 +219,7 @@ it('refuses a path that does not say of which database it is', async () => {
   const { exitCode, stderr } = await migrateStore(runInProcess, path.join(folder, 'svc.db'));
 
   expect(exitCode).toBe(2);
-  expect(stderr).toContain('migrate-store moves from sqlite:PATH to postgres://…');
+  expect(stderr).toContain('--from must be sqlite:PATH');
 });
 
 it('refuses to move under a running server', async () => {

@@ -232,7 +232,7 @@ describe('svc-server', () => {
     });
 
     expect(exitCode).toBe(1);
-    expect(stderr).toContain('SVC_CHAIN_ID is 1, the RPC endpoint is of chain 31337.');
+    expect(stderr).toContain('SVC_CHAIN_ID is 1, but SVC_CHAIN_RPC_URL belongs to chain 31337.');
   });
 
   it('says that its port is taken', async () => {

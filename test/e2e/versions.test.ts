@@ -141,7 +141,7 @@ describe('after a newer version that this one cannot live with', () => {
     expect(exitCode).toBe(1);
     expect(stderr).toContain(
       `svc-server: The database has schema ${schemaVersion + 1}; this version knows schemas up to ${schemaVersion}.
-Use the version of svc-server that wrote it, or a newer one.
+Use the version of svc-server that wrote the database, or a newer one.
 `,
     );
   });

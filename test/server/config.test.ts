@@ -52,7 +52,7 @@ describe('the configuration', () => {
       expect.stringMatching(/^SVC_BASE_URL is not valid: /),
       expect.stringMatching(/^SVC_ANCHOR_PRIVATE_KEY is not valid: /),
       'SVC_BASE_URL must be an origin, without a path',
-      'SVC_ANCHOR_PRIVATE_KEY and SVC_ANCHOR_KEY_FILE exclude each other',
+      'SVC_ANCHOR_PRIVATE_KEY and SVC_ANCHOR_KEY_FILE must not both be set',
     ]);
   });
 
@@ -60,14 +60,14 @@ describe('the configuration', () => {
     [{ SVC_HOST: '0.0.0.0' }, /^SVC_BASE_URL is required/],
     [{ SVC_BASE_URL: 'https://svc.example/path' }, /must be an origin/],
     [{ SVC_DATABASE_URL: 'postgres://[' }, /^SVC_DATABASE_URL is not a URL/],
-    [{ SVC_DATABASE_URL: 'mysql://db' }, /^SVC_DATABASE_URL is not valid: sqlite:PATH/],
-    [{ SVC_CHAIN_RPC_URL: 'http://a,http://A/' }, /names an endpoint twice/],
+    [{ SVC_DATABASE_URL: 'mysql://db' }, /^SVC_DATABASE_URL is not valid: Database: sqlite:PATH/],
+    [{ SVC_CHAIN_RPC_URL: 'http://a,http://A/' }, /must not list a URL twice/],
     [{ SVC_CHAIN_RPC_URL: 'http://[' }, /is not a URL/],
     [{ SVC_ANCHOR_FINALITY_DEPTH: '0' }, /^SVC_ANCHOR_FINALITY_DEPTH/],
-    [{ SVC_SIGNUP: 'gate' }, /needs SVC_GATE_TOKEN/],
+    [{ SVC_SIGNUP: 'gate' }, /requires SVC_GATE_TOKEN/],
     [
       { SVC_ANCHOR_KEY_FILE: 'a,b,c', SVC_ANCHOR_KEY_PASSWORD_FILE: 'p,q' },
-      /^SVC_ANCHOR_KEY_PASSWORD_FILE names neither one file nor one for each/,
+      /^SVC_ANCHOR_KEY_PASSWORD_FILE must name one file, or one per/,
     ],
   ])('refuses %j', (environment, fault) => {
     expect(faultsOf(environment)).toEqual([expect.stringMatching(fault)]);
@@ -130,7 +130,7 @@ describe('SVC_TRUST_PROXY', () => {
   });
 
   it.each(['true', 'proxy.example', '10.0.0.0/33', '10.0.0.0/8/8'])('refuses %s', (given) => {
-    expect(faultsOf({ SVC_TRUST_PROXY: given }).join()).toContain('SVC_TRUST_PROXY is neither');
+    expect(faultsOf({ SVC_TRUST_PROXY: given }).join()).toContain('SVC_TRUST_PROXY must be false');
   });
 });
 

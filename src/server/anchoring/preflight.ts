@@ -98,7 +98,7 @@ export async function refuseCode(
       const { hasCode } = await chain.senderState(subject, signal);
       if (!hasCode) return;
       throw new SvcError('sender_has_code', `The anchoring account ${address} has code.`, {
-        hint: 'Anchor with a plain account, and do not delegate it (EIP-7702).',
+        hint: 'Use an account without code or EIP-7702 delegation.',
       });
     }),
   );

@@ -20,9 +20,9 @@ export function backup(environment: NodeJS.ProcessEnv, file: string, { json }: O
   const target = path.resolve(file);
   const { bytes, removed } = backupDatabase(databasePath, target);
   for (const left of removed) {
-    process.stderr.write(`${left}: removed, left by a backup that was killed.\n`);
+    process.stderr.write(`Removed ${left}, left by an interrupted backup.\n`);
   }
-  print(json, { file: target, bytes }, `${target}: ${bytes} bytes, verified.`);
+  print(json, { file: target, bytes }, `Wrote ${target}: ${bytes} bytes, verified.`);
 }
 
 /** `svc-server restore FILE`: replaces the database with a backup, and holds its queue. */
@@ -39,8 +39,8 @@ export function restore(
     now: Date.now(),
   });
   const lines = [
-    `${databasePath}: restored. Nothing is anchored until svc-server reconcile.`,
-    ...(aside === null ? [] : [`The database before it is ${aside}.`]),
+    `Restored ${databasePath}. Anchoring is paused: run svc-server reconcile.`,
+    ...(aside === null ? [] : [`The previous database is ${aside}.`]),
   ];
   print(json, { database: databasePath, set_aside: aside }, lines.join('\n'));
 }
@@ -53,13 +53,13 @@ export async function migrate(environment: NodeJS.ProcessEnv, { json }: Output):
       ? migrateDatabase(database.path, Date.now())
       : await migratePostgres(database);
   const name = nameOf(database);
-  print(json, { database: name, schema }, `${name}: schema ${schema}.`);
+  print(json, { database: name, schema }, `${name} has schema ${schema}.`);
 }
 
 /** `svc-server hold`: holds the queue of a database that was restored by means other than `restore`. */
 export async function hold(environment: NodeJS.ProcessEnv, options: Output): Promise<void> {
   await withStore(environment, options, (store) => store.holdQueue(Date.now()));
-  print(options.json, { held: true }, 'Nothing is anchored until svc-server reconcile.');
+  print(options.json, { held: true }, 'Anchoring is paused: run svc-server reconcile.');
 }
 
 /** `svc-server check`: checks the invariants of the database. Returns exit code 0 if all hold, else 1. */
@@ -98,8 +98,8 @@ export async function migrateStore(
     process.stderr.write(`${table}: ${rows} rows ${step === 'write' ? 'written' : 'compared'}\n`);
   });
   const text = [
-    `${rows} rows moved to ${name}, each compared.`,
-    `${source.path} is not used any more: set SVC_DATABASE_URL, and start svc-server.`,
+    `Copied ${rows} rows to ${name} and compared each.`,
+    `Set SVC_DATABASE_URL to the new database and start svc-server; ${source.path} is no longer used.`,
   ];
   process.stdout.write(`${json ? JSON.stringify({ rows, target: name }) : text.join('\n')}\n`);
 }
@@ -125,8 +125,8 @@ export async function withStore<Result>(
 function sqlitePath(environment: NodeJS.ProcessEnv, instead: string): string {
   const { database } = readConfig(environment);
   if (database.kind === 'sqlite') return database.path;
-  throw new SvcError('usage', 'The database is PostgreSQL, which has its own tools for that.', {
-    hint: `Use ${instead}; docs/operations.md has an example.`,
+  throw new SvcError('usage', 'This command is for SQLite, and SVC_DATABASE_URL names a PostgreSQL database.', {
+    hint: `Use ${instead}; see docs/operations.md.`,
   });
 }
 
@@ -140,7 +140,7 @@ function databaseAt(environment: NodeJS.ProcessEnv, url: string): DatabaseConfig
 }
 
 function wrongAddresses(): SvcError {
-  return new SvcError('usage', 'migrate-store moves from sqlite:PATH to postgres://….');
+  return new SvcError('usage', '--from must be sqlite:PATH, and --to must be postgres://….');
 }
 
 /** The name of a database for output, without user and password. */

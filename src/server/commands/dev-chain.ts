@@ -119,7 +119,7 @@ function anvilBinary(): string {
     return createRequire(wrapper).resolve(`${name}/bin/anvil`);
   } catch (cause) {
     throw new SvcError('anvil_failed', `The local chain needs the npm package ${name}.`, {
-      hint: 'Install with optional dependencies: npm install --include=optional',
+      hint: 'Run `npm install --include=optional`.',
       cause,
     });
   }
@@ -142,7 +142,7 @@ function untilListening(child: Guarded): Promise<{ pid: number; url: string }> {
       reject(new SvcError('anvil_failed', `The local chain did not start: ${reason}`));
     };
     const onError = (error: Error) => fail(error.message);
-    const onExit = () => fail(output.trim().split('\n').slice(-3).join(' ') || 'it ended at once');
+    const onExit = () => fail(output.trim().split('\n').slice(-3).join(' ') || 'it exited at once');
     const timer = setTimeout(() => fail('it was not listening after 20 s'), 20_000);
     const finish = () => {
       clearTimeout(timer);

@@ -15,7 +15,7 @@ import type { ReconcileOptions } from './reconcile.ts';
 export async function main(argv: string[]): Promise<number> {
   let exitCode = 0;
   const program = new Command('svc-server')
-    .description('Anchors the hash of robots’ evidence on an EVM chain and returns receipts')
+    .description('Anchor hashes of robot evidence on an EVM chain and return receipts')
     .version(packageVersion())
     .exitOverride()
     // An unknown command or option may contain the escape sequences of a terminal.
@@ -23,14 +23,14 @@ export async function main(argv: string[]): Promise<number> {
     .showHelpAfterError('Run with --help for usage and examples.')
     .addHelpText(
       'after',
-      '\nExamples:\n  svc-server dev                 everything on this machine, with a chain of its own' +
-        '\n  svc-server start               from the environment, see svc-server config --describe' +
+      '\nExamples:\n  svc-server dev                 run the service with a local chain' +
+        '\n  svc-server start               run the service as the environment says (SVC_…)' +
         '\n  svc-server credits grant 0x… --anchors 1000 --gas-wei 1000000000000000000 --note welcome',
     );
 
   program
     .command('start')
-    .description('Run the service from the environment (SVC_…)')
+    .description('Run the service, configured by SVC_… variables; see config --describe')
     .action(async () => {
       const { start } = await import('./start.ts');
       await start(process.env);
@@ -39,23 +39,23 @@ export async function main(argv: string[]): Promise<number> {
   program
     .command('dev')
     .description(
-      'Run the service with a local chain, for development; takes nothing from the environment',
+      'Run the service with a local chain for development; ignores SVC_… variables',
     )
     .option('--host <address>', 'loopback address to listen on', '127.0.0.1')
-    .option('--port <number>', 'port to listen on; 0 takes a free one', portNumber, 3000)
-    .option('--data-dir <folder>', 'database and state of the chain', './data')
-    .option('--json', 'print one line { url, rpc_url, chain_id, data_dir } when ready')
+    .option('--port <number>', 'port to listen on; 0 chooses a free port', portNumber, 3000)
+    .option('--data-dir <folder>', 'folder of the database and the local chain', './data')
+    .option('--json', 'when ready, print one JSON object: url, rpc_url, chain_id, data_dir')
     .addHelpText('after', '\nExamples:\n  svc-server dev\n  svc-server dev --port 0 --json')
     .action(async (options: import('./dev.ts').DevOptions) => {
       const { dev } = await import('./dev.ts');
       await dev(options);
     });
 
-  const credits = program.command('credits').description('Grant and show prepaid credits');
+  const credits = program.command('credits').description('Grant or show prepaid credits');
   credits
     .command('grant')
-    .description('Grant anchors and gas credit to a wallet; also while the service runs')
-    .argument('<wallet>', 'address of the account')
+    .description('Grant anchors and gas credit to a wallet; works while the service runs')
+    .argument('<wallet>', 'wallet address of the account')
     .option('--anchors <count>', 'anchors to add', wholeNumber, 0)
     .addOption(
       // commander prints a default with JSON.stringify, which rejects a bigint.
@@ -63,8 +63,8 @@ export async function main(argv: string[]): Promise<number> {
         .argParser(wei)
         .default(0n, '0'),
     )
-    .requiredOption('--note <text>', 'why; kept in the ledger (required)')
-    .option('--id <uuid>', 'makes a repeated grant harmless')
+    .requiredOption('--note <text>', 'reason, stored in the ledger (required)')
+    .option('--id <uuid>', 'id of the grant; a repeated id grants nothing (default: a new id)')
     .option('--json', 'print one JSON object')
     .addHelpText(
       'after',
@@ -77,7 +77,7 @@ export async function main(argv: string[]): Promise<number> {
   credits
     .command('show')
     .description('Show the balance of a wallet')
-    .argument('<wallet>', 'address of the account')
+    .argument('<wallet>', 'wallet address of the account')
     .option('--json', 'print one JSON object')
     .action(async (wallet: string, options: { json?: boolean }) => {
       const { showCredits } = await import('./credits.ts');
@@ -130,19 +130,19 @@ function fileError(error: unknown): SvcError | null {
 function wholeNumber(text: string): number {
   const value = Number(text);
   if (!/^\d+$/.test(text) || !Number.isSafeInteger(value)) {
-    throw new InvalidArgumentError('It must be a whole number.');
+    throw new InvalidArgumentError('Must be a whole number.');
   }
   return value;
 }
 
 function portNumber(text: string): number {
   const port = wholeNumber(text);
-  if (port > 65_535) throw new InvalidArgumentError('It must be at most 65535.');
+  if (port > 65_535) throw new InvalidArgumentError('Must be at most 65535.');
   return port;
 }
 
 function wei(text: string): bigint {
-  if (!/^\d{1,78}$/.test(text)) throw new InvalidArgumentError('It must be a whole number of wei.');
+  if (!/^\d{1,78}$/.test(text)) throw new InvalidArgumentError('Must be a whole number of wei, at most 78 digits.');
   return BigInt(text);
 }
 
@@ -150,7 +150,7 @@ function wei(text: string): bigint {
 function addDatabaseCommands(program: Command, exit: (code: number) => void): void {
   program
     .command('check')
-    .description('Prove that ledger, anchors and receipts of the database agree; 1 if they do not')
+    .description('Check that ledger, anchors and receipts in the database agree; exits with 1 if not')
     .option('--json', 'print one JSON object')
     .action(async (options: { json?: boolean }) => {
       const { check } = await import('./database.ts');
@@ -159,7 +159,7 @@ function addDatabaseCommands(program: Command, exit: (code: number) => void): vo
 
   program
     .command('migrate')
-    .description('Bring the schema of the database up to date, as start does, without starting')
+    .description('Update the database schema without starting the service')
     .option('--json', 'print one JSON object')
     .action(async (options: { json?: boolean }) => {
       const { migrate } = await import('./database.ts');
@@ -168,8 +168,8 @@ function addDatabaseCommands(program: Command, exit: (code: number) => void): vo
 
   program
     .command('backup')
-    .description('Write a verified copy of the database; also while the service runs')
-    .argument('<file>', 'a file that does not exist yet')
+    .description('Write a verified copy of the SQLite database; works while the service runs')
+    .argument('<file>', 'path of a new file')
     .option('--json', 'print one JSON object')
     .addHelpText('after', '\nExample:\n  svc-server backup /backups/svc-2026-11-20.db')
     .action(async (file: string, options: { json?: boolean }) => {
@@ -179,9 +179,9 @@ function addDatabaseCommands(program: Command, exit: (code: number) => void): vo
 
   program
     .command('restore')
-    .description('Put a backup in the place of the database; nothing is anchored until reconcile')
-    .argument('<file>', 'what backup wrote')
-    .option('--force', 'set the present database aside')
+    .description('Replace the SQLite database with a backup and pause anchoring until reconcile')
+    .argument('<file>', 'file written by backup')
+    .option('--force', 'move an existing database aside')
     .option('--json', 'print one JSON object')
     .action(async (file: string, options: { json?: boolean; force?: boolean }) => {
       const { restore } = await import('./database.ts');
@@ -191,10 +191,10 @@ function addDatabaseCommands(program: Command, exit: (code: number) => void): vo
   program
     .command('migrate-store')
     .description(
-      'Move everything from SQLite to an empty PostgreSQL database; stop the server first',
+      'Copy all data from SQLite to an empty PostgreSQL database; stop the service first',
     )
-    .requiredOption('--from <url>', 'sqlite:PATH')
-    .requiredOption('--to <url>', 'postgres://… (the password also from PGPASSWORD or ~/.pgpass)')
+    .requiredOption('--from <url>', 'source: sqlite:PATH')
+    .requiredOption('--to <url>', 'target: postgres://… (password may come from PGPASSWORD or ~/.pgpass)')
     .option('--json', 'print one JSON object')
     .addHelpText(
       'after',
@@ -208,7 +208,7 @@ function addDatabaseCommands(program: Command, exit: (code: number) => void): vo
   program
     .command('hold')
     .description(
-      'Stop anchoring until reconcile: for a database put back by pg_restore or a snapshot, before the first start',
+      'Pause anchoring until reconcile; run it after restoring with other tools, before start',
     )
     .option('--json', 'print one JSON object')
     .action(async (options: { json?: boolean }) => {
@@ -219,16 +219,16 @@ function addDatabaseCommands(program: Command, exit: (code: number) => void): vo
   program
     .command('reconcile')
     .description(
-      'Compare the database with the chain, and let the configured keys anchor; 1 if they must not',
+      'Compare a restored database with the chain and resume anchoring; exits with 1 if it cannot',
     )
     .option('--json', 'print one JSON object')
     .option(
       '--yes',
-      'pass over nonces that final transactions from elsewhere, which are no anchors, have used',
+      'accept final transactions of the anchoring accounts that are not anchors',
     )
     .option(
       '--accept-anchor <tx_hash...>',
-      'pass over these anchors, which another service with the key made, or this one after the backup',
+      'accept these anchors, made by another service with the key, or after the backup',
     )
     .action(async (options: ReconcileOptions) => {
       const { reconcile } = await import('./reconcile.ts');

@@ -7,9 +7,9 @@ import { readConfig } from '../config.ts';
 import { withStore } from './database.ts';
 
 const ACCEPT =
-  'If you know why something else has sent with this key: --yes passes over these nonces. A running server then needs a restart.';
+  'If you know what else sent transactions with this key, run reconcile with --yes, and restart a running server.';
 const ACCEPT_ANCHOR =
-  'It is of another service with this key, or was made after the backup: use a younger backup if there is one. --accept-anchor TX_HASH passes over it; a proof in it that this database still waits with is anchored again.';
+  'The anchor was made by another service with this key, or after the backup. Use a newer backup if there is one. Otherwise run reconcile with --accept-anchor TX_HASH; proofs in that anchor that still wait in this database are anchored again.';
 const TX_HASH = /^0x[0-9a-f]{64}$/i;
 
 export interface ReconcileOptions {
@@ -30,16 +30,16 @@ export async function reconcile(
 ): Promise<number> {
   const wrong = acceptAnchor.find((txHash) => !TX_HASH.test(txHash));
   if (wrong !== undefined) {
-    throw new SvcError('usage', `${wrong} is not a transaction hash.`);
+    throw new SvcError('usage', '--accept-anchor must be a transaction hash: 0x and 64 hex digits.');
   }
   const { anchorKeys, rpcUrls, values } = readConfig(environment);
   if (rpcUrls.length === 0) {
-    throw new SvcError('invalid_configuration', 'SVC_CHAIN_RPC_URL is not set');
+    throw new SvcError('invalid_configuration', 'SVC_CHAIN_RPC_URL is not set.');
   }
   if (anchorKeys.length === 0) {
     // Without the configured keys, transactions that their accounts sent since the backup would go unnoticed.
-    throw new SvcError('invalid_configuration', 'SVC_ANCHOR_KEY_FILE is not set', {
-      hint: 'Set the keys that svc-server start will use, so that their accounts are held against the chain too.',
+    throw new SvcError('invalid_configuration', 'SVC_ANCHOR_KEY_FILE is not set.', {
+      hint: 'Set the keys that svc-server start will use; reconcile compares their accounts with the chain.',
     });
   }
   const addresses = (await loadAnchorKeys(anchorKeys)).map(({ address }) => address);
@@ -69,7 +69,7 @@ export async function reconcile(
       }),
       ...(isPassed ? [] : [ACCEPT]),
       ...(findings.some((finding) => finding.includes('has an anchor')) ? [ACCEPT_ANCHOR] : []),
-      ...(ok ? ['The queue is free.'] : []),
+      ...(ok ? ['Anchoring is resumed.'] : []),
     ];
     const shown = { ok, findings, foreign: foreign.map(shownUse), taken: taken.map(shownUse) };
     process.stdout.write(`${json ? JSON.stringify(shown) : text.join('\n')}\n`);

@@ -58,7 +58,7 @@ export async function untilStopped(
   logger.info({ reason }, 'stopping');
   await Promise.all([server.close(), manager?.stopping()]);
   if (reason === 'store_failed') {
-    throw new SvcError('store_failed', 'The database failed; the log says how.');
+    throw new SvcError('store_failed', 'The database failed. The log contains the reason.');
   }
 }
 

@@ -53,9 +53,9 @@ export function chainStatusStore(
       if (bound?.chainId === chainId && bound.genesisHash === genesisHash) return;
       throw new SvcError(
         'chain_mismatch',
-        `This database belongs to chain ${bound?.chainId} with genesis ${bound?.genesisHash}; the node is on chain ${chainId} with genesis ${genesisHash}.`,
+        `This database belongs to chain ${bound?.chainId} with genesis ${bound?.genesisHash}, but SVC_CHAIN_RPC_URL belongs to chain ${chainId} with genesis ${genesisHash}.`,
         {
-          hint: 'Connect to a node of that chain, or use another database for this chain.',
+          hint: 'Set SVC_CHAIN_RPC_URL to a node of the first chain, or use another database.',
         },
       );
     },

@@ -50,9 +50,9 @@ export function chainStatusStore(
         } else if (row.chain_id !== chainId || row.genesis_hash !== genesisHash) {
           throw new SvcError(
             'chain_mismatch',
-            `This database belongs to chain ${row.chain_id} with genesis ${row.genesis_hash}; the node is on chain ${chainId} with genesis ${genesisHash}.`,
+            `This database belongs to chain ${row.chain_id} with genesis ${row.genesis_hash}, but SVC_CHAIN_RPC_URL belongs to chain ${chainId} with genesis ${genesisHash}.`,
             {
-              hint: 'Connect to a node of that chain, or use another database for this chain.',
+              hint: 'Set SVC_CHAIN_RPC_URL to a node of the first chain, or use another database.',
             },
           );
         }

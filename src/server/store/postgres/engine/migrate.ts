@@ -89,7 +89,7 @@ export async function requireSchema(connections: Connections, known: number): Pr
   throw new SvcError(
     'schema_too_old',
     `The database has schema ${version}; this version works with schema ${known}.`,
-    { hint: 'Run `svc-server migrate` of this version.' },
+    { hint: 'Run `svc-server migrate` with this version.' },
   );
 }
 
@@ -99,7 +99,7 @@ export function requireKnown({ version, works_from }: SchemaRow, known: number):
   throw new SvcError(
     'schema_too_new',
     `The database has schema ${version}; this version knows schemas up to ${known}.`,
-    { hint: 'Use the version of svc-server that wrote it, or a newer one.' },
+    { hint: 'Use the version of svc-server that wrote the database, or a newer one.' },
   );
 }
 

@@ -52,7 +52,7 @@ export function lockDatabase(path: string): { release(): void } {
     lock.close();
     if (sqliteErrorKind(error) !== 'busy') throw unusable(path, error);
     throw new SvcError('database_locked', `Another svc-server uses the database ${path}.`, {
-      hint: 'Stop it, or use another data folder. To run several servers on one database, use PostgreSQL: SVC_DATABASE_URL=postgres://…',
+      hint: 'Stop the other server or use another SVC_DATA_DIR. Several servers can share a PostgreSQL database: SVC_DATABASE_URL=postgres://…',
       cause: error,
     });
   }
@@ -123,8 +123,8 @@ function isThere(path: string): boolean {
   try {
     return statSync(path, { throwIfNoEntry: false }) !== undefined;
   } catch (error) {
-    throw new SvcError('database_unusable', `The path ${path} cannot be followed.`, {
-      hint: 'Check its links and the permissions of its folders.',
+    throw new SvcError('database_unusable', `Cannot follow the path ${path}.`, {
+      hint: 'Check its links, and the permissions of its folders.',
       cause: error,
     });
   }
@@ -148,7 +148,7 @@ export function unusable(path: string, cause: unknown): SvcError {
 }
 
 function missing(path: string): SvcError {
-  return new SvcError('database_missing', `There is no database at ${path}.`, {
-    hint: 'Set SVC_DATA_DIR or SVC_DATABASE_URL to the location of the database, or create one with `svc-server start`.',
+  return new SvcError('database_missing', `The database ${path} does not exist.`, {
+    hint: 'Set SVC_DATA_DIR or SVC_DATABASE_URL to its location, or run `svc-server start` to create it.',
   });
 }

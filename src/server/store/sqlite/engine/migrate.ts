@@ -55,7 +55,7 @@ export function requireSchema(db: Database.Database, migrations: readonly Migrat
     throw new SvcError(
       'schema_too_old',
       `The database has schema ${version}; this version works with schema ${migrations.length}.`,
-      { hint: 'Run `svc-server migrate` of this version.' },
+      { hint: 'Run `svc-server migrate` with this version.' },
     );
   }
 }
@@ -95,7 +95,7 @@ function development(): SvcError {
 }
 
 function foreign(): SvcError {
-  return new SvcError('database_foreign', 'The file is not a database of this service.');
+  return new SvcError('database_foreign', 'The file is not a database of svc-server.');
 }
 
 function tooNew(found: number, known: number): SvcError {

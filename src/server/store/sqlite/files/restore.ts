@@ -29,15 +29,15 @@ interface RestoreOptions {
  *   `schema_too_new` or `backup_failed` if the file is not a sound backup.
  */
 export function restoreDatabase({ databasePath, file, force, now }: RestoreOptions): string | null {
-  if (!existsSync(file)) throw new SvcError('not_found', `There is no file ${file}.`);
+  if (!existsSync(file)) throw new SvcError('not_found', `The file ${file} does not exist.`);
   const target = canonicalPath(databasePath, { create: true });
   const lock = lockDatabase(target);
   const copy = incomingCopy(target);
   try {
     finishRestore(target);
     if (existsSync(target) && !force) {
-      throw new SvcError('database_exists', `There is a database at ${target}.`, {
-        hint: 'Use --force to move it aside. It is not deleted.',
+      throw new SvcError('database_exists', `A database already exists at ${target}.`, {
+        hint: 'Use --force to move it aside.',
       });
     }
     // Verify the source too: copying rebuilds the indexes and would hide a damaged one.

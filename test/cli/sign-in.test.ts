@@ -143,7 +143,7 @@ describe('svc login --manual', () => {
 
     expect(exitCode).toBe(1);
     expect(stdout).toContain(' wants you to sign in with your Ethereum account:\n');
-    expect(stderr).toContain('No open challenge of this wallet matches');
+    expect(stderr).toContain('matches no open challenge of this wallet');
   });
 });
 

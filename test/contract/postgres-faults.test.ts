@@ -19,7 +19,7 @@ it('says of tables that somebody holds for too long that they are held', async (
   expect(cannotUse(await held.catch((error: unknown) => error))).toMatchObject({
     ...failsWith('database_unusable'),
     message: expect.stringContaining('lock timeout'),
-    hint: expect.stringContaining('holds its tables'),
+    hint: expect.stringContaining('locks its tables'),
   });
   await connections.close();
   await holder.end();

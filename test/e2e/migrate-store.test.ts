@@ -185,7 +185,7 @@ it('says of a move that is repeated that it arrived', async () => {
   const { exitCode, stderr } = await migrateStore(runInProcess);
 
   expect(exitCode).toBe(1);
-  expect(stderr).toContain('The move before this one arrived');
+  expect(stderr).toContain('An earlier run moved everything');
 });
 
 it('refuses a target that holds data, and leaves the SQLite database as it was', async () => {
@@ -201,7 +201,7 @@ it('refuses a target that holds data, and leaves the SQLite database as it was',
   const { exitCode, stderr } = await migrateStore(runInProcess);
 
   expect(exitCode).toBe(1);
-  expect(stderr).toContain('The target holds data');
+  expect(stderr).toContain('The target is not empty');
   await (await onSqlite()).kill('SIGTERM');
 });
 

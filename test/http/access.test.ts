@@ -79,7 +79,7 @@ describe('who may call', () => {
 
     expect(reply.status).toBe(401);
     expect(reply.body.error).toBe('missing_session');
-    expect(reply.body.message).toContain('An API key is not accepted here');
+    expect(reply.body.message).toContain('This endpoint accepts no API key');
   });
 
   it('authenticates before it reads a body', async () => {

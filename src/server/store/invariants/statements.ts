@@ -29,12 +29,12 @@ export const statements: Readonly<Record<string, string>> = {
     WHERE c.state <> 'failed'`,
 
   completion_has_its_reserve: `
-    SELECT 'task ' || c.task_id || ' is not at its own reserve' FROM completions c
+    SELECT 'task ' || c.task_id || ' refers to a reserve of another task or cycle' FROM completions c
     LEFT JOIN ledger l ON l.seq = c.reserve_seq
     WHERE l.kind IS DISTINCT FROM 'reserve' OR l.task_id <> c.task_id OR l.cycle <> c.cycle`,
 
   settled_leaf_is_in_the_ledger: `
-    SELECT 'leaf ' || l.leaf_index || ' of attempt ' || l.attempt_id || ' is settled for nothing'
+    SELECT 'leaf ' || l.leaf_index || ' of attempt ' || l.attempt_id || ' has no settlement in the ledger'
     FROM leaves l WHERE l.settled_at IS NOT NULL AND NOT EXISTS (
       SELECT 1 FROM ledger e WHERE e.task_id = l.task_id AND e.kind = 'settle')`,
 

@@ -42,7 +42,7 @@ export function* violationsOfDay(
 ): Generator<string> {
   const horizon = horizonOrNull ?? Number.NEGATIVE_INFINITY;
   if (day >= horizon && countNames(aggregates.names) > storedNames) {
-    yield `day ${day} of robot ${robotId} has names that are not held`;
+    yield `day ${day} of robot ${robotId} lacks names of its samples`;
   }
   for (const resolution of resolutions) {
     const unseen = new Map(stored(resolution).map((row) => [row.at, row]));
@@ -53,7 +53,7 @@ export function* violationsOfDay(
         continue;
       }
       if (row === undefined || !saysTheSame(row, counted)) {
-        yield `the ${resolution} ${at} of robot ${robotId} does not say what its samples do`;
+        yield `the ${resolution} ${at} of robot ${robotId} differs from its samples`;
       }
     }
     for (const at of unseen.keys()) {

@@ -44,7 +44,7 @@ const TOO_MANY_CONNECTIONS = '53300';
 export function cannotUse(error: unknown): unknown {
   if (!(error instanceof PostgresError)) return error;
   const { cause } = error;
-  return new SvcError('database_unusable', `The PostgreSQL database cannot be used${why(cause)}.`, {
+  return new SvcError('database_unusable', `Cannot use the PostgreSQL database${why(cause)}.`, {
     hint: hintFor(error),
     cause,
   });
@@ -52,12 +52,12 @@ export function cannotUse(error: unknown): unknown {
 
 function hintFor({ kind, cause }: PostgresError): string {
   if (kind === 'conflict') {
-    return 'A long backup or query holds its tables. End it, or start svc-server again afterwards.';
+    return 'End the long backup or query that locks its tables, or start svc-server again afterwards.';
   }
   if (cause instanceof pg.DatabaseError && cause.code === TOO_MANY_CONNECTIONS) {
     return 'Lower SVC_DATABASE_POOL_MAX of the instances, or raise max_connections of the PostgreSQL server.';
   }
-  return 'Check its address (SVC_DATABASE_URL): host, port, name, user, password and sslmode, and that the user may create tables.';
+  return 'Check host, port, name, user, password and sslmode in SVC_DATABASE_URL, and that the user may create tables.';
 }
 
 /** The message of the server or of node-postgres. System errors have a code, and their message may name the address. */

@@ -125,9 +125,9 @@ async function requireEmpty(
   for (const name of names) {
     const row = await connection.first(sql(`SELECT 1 AS found FROM ${name} LIMIT 1`));
     if (row === undefined) continue;
-    throw new SvcError('target_not_empty', `The target holds data: its table ${name} has rows.`, {
+    throw new SvcError('target_not_empty', `The target is not empty: its table ${name} has rows.`, {
       hint: wasMarked
-        ? 'The move before this one arrived: set SVC_DATABASE_URL, and start svc-server.'
+        ? 'An earlier run moved everything: set SVC_DATABASE_URL to it and start svc-server.'
         : 'Use a new, empty database, and stop every svc-server that uses it.',
     });
   }

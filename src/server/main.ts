@@ -69,11 +69,11 @@ export async function startServer(config: ServerConfig, deps: ServerDeps): Promi
     onPartitions(error) {
       metrics.onPartitions(error);
       if (error === null) return;
-      logger.warn({ err: error }, 'partitions of telemetry could not be made ahead; trying again');
+      logger.warn({ err: error }, 'failed to create telemetry partitions in advance; retrying');
     },
     minFreeBytes: values.SVC_DISK_MIN_FREE_MB * 1024 * 1024,
     onFatal(error) {
-      logger.fatal({ err: error }, 'the database failed');
+      logger.fatal({ err: error }, 'database failed');
       fail('store_failed');
     },
   });
@@ -116,7 +116,7 @@ export async function startServer(config: ServerConfig, deps: ServerDeps): Promi
     telemetryRetentionMs: config.telemetryRetentionMs,
     eventRetentionMs: config.eventRetentionMs,
     proofRetentionMs: config.proofRetentionMs,
-    onError: (error) => logger.warn({ err: error }, 'old data could not be deleted'),
+    onError: (error) => logger.warn({ err: error }, 'failed to delete expired data'),
   });
   const progress = watchProgress({ store, anchorer });
   const close = async () => {

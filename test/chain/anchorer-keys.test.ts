@@ -169,7 +169,7 @@ describe('an account whose key is gone', () => {
     const txHash = (await rig.task(ids[0] ?? '')).completion?.txHash;
     const stuck = rig.start({ accounts: [2], bumpAfterMs: 300 });
     await feeQuote();
-    await waitFor('its lease', async () => rig.log.join('').includes('without its key'));
+    await waitFor('its lease', async () => rig.log.join('').includes('an account without key'));
     expect(await rig.degraded()).toEqual([]);
     await rig.node.rpc('anvil_setNextBlockBaseFeePerGas', ['0x174876e800']);
     // Not before its engine knows where the chain stands.

@@ -561,7 +561,7 @@ describe('a lost lease', () => {
     rig.start({ leaseTtlMs: 600 });
     await waitFor('a fee quote', async () => (await rig.store.getChainStatus())?.quote);
     await rig.store.holdQueue(Date.now());
-    await waitFor('the loss', () => rig.log.join('').includes('the anchoring lease is lost'));
+    await waitFor('the loss', () => rig.log.join('').includes('lost anchoring lease'));
     const ids = await rig.queue();
     expect((await rig.task(ids[0] ?? '')).completion?.state).toBe('queued');
 

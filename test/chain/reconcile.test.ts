@@ -50,7 +50,7 @@ describe('a restored database', () => {
   it('anchors nothing until it is reconciled', async () => {
     const [id = ''] = await rig.queue(1);
     rig.start();
-    await waitFor('the anchorer to be refused', () => rig.log.some((line) => /held/.test(line)));
+    await waitFor('the anchorer to be refused', () => rig.log.some((line) => /paused/.test(line)));
     expect((await rig.task(id)).completion?.state).toBe('queued');
     expect(await rig.degraded()).toEqual(['restored']);
 
@@ -66,7 +66,7 @@ describe('a restored database', () => {
 
     rig.start({ accounts: [2] });
 
-    await waitFor('the anchorer to be refused', () => rig.log.some((line) => /held/.test(line)));
+    await waitFor('the anchorer to be refused', () => rig.log.some((line) => /paused/.test(line)));
     expect((await rig.task(id)).completion?.state).toBe('queued');
     expect(await rig.degraded()).toEqual(['restored']);
     expect(await reconciled(anvilAccounts[2].address)).toEqual(free);

@@ -42,7 +42,7 @@ export async function runAccountLoop(
         continue;
       }
       if (!waiting)
-        logger.info('another process anchors for this account, or the queue is held; waiting');
+        logger.info('waiting: another process anchors for this account, or anchoring is paused');
       waiting = true;
       await trigger.wait(options.leaseTtlMs / 3);
     } catch (err) {
@@ -50,7 +50,7 @@ export async function runAccountLoop(
       failures += 1;
       if (failures === 1) {
         const detail = err instanceof ProviderError ? { reason: err.reason } : { err };
-        logger.warn(detail, 'anchoring cannot start yet; trying again');
+        logger.warn(detail, 'anchoring could not start; retrying');
       }
       await trigger.wait(backoffMs(failures, RETRY));
     }
@@ -103,9 +103,9 @@ async function runUnderLease(
     run.stop.removeEventListener('abort', end);
     await keeper.stop();
     await store.releaseLease(lease).catch((err: unknown) => {
-      if (!isLeaseLost(err)) logger.warn({ err }, 'the anchoring lease was not released');
+      if (!isLeaseLost(err)) logger.warn({ err }, 'failed to release anchoring lease');
     });
   }
-  if (!run.stop.aborted) logger.warn({ sender: lease.sender }, 'the anchoring lease is lost');
+  if (!run.stop.aborted) logger.warn({ sender: lease.sender }, 'lost anchoring lease');
   return false;
 }

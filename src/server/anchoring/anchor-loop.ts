@@ -191,7 +191,7 @@ function noteReorgedNonces(loop: AnchorLoop, live: LiveAttempts, senderState: Se
   live.reorgedFrom = isBehind && loop.behind !== null ? latestNonce : null;
   if (live.reorgedFrom !== null && !wasLost) {
     const nonce = live.reorgedFrom;
-    loop.context.logger.warn({ nonce }, 'the chain has lost what it had mined; it is sent again');
+    loop.context.logger.warn({ nonce }, 'chain lost mined transactions; resending them');
   }
   loop.behind = isBehind ? latestNonce : null;
 }
@@ -256,13 +256,13 @@ async function reportLoopError(loop: AnchorLoop, error: unknown, failures: numbe
   const { logger } = loop.context;
   // Log once per series of failures. The status logs the recovery.
   if (failures === 1) {
-    if (error instanceof ProviderError) logger.warn({ reason: error.reason }, error.message);
-    else logger.error({ err: error }, 'anchoring failed; trying again');
+    if (error instanceof ProviderError) logger.warn({ reason: error.reason }, 'failed to read chain');
+    else logger.error({ err: error }, 'anchoring failed; retrying');
   }
   try {
     await loop.status.save(loop.context, { degraded: [degradationOf(error)] });
   } catch (err) {
-    if (failures === 1) logger.error({ err }, 'the chain status could not be saved');
+    if (failures === 1) logger.error({ err }, 'failed to save chain status');
   }
 }
 

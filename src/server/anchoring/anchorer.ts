@@ -101,7 +101,7 @@ async function followOthers(
       for (const { chainId, address } of senders) {
         if (chainId !== identity?.chainId || own.includes(address) || followed.has(address))
           continue;
-        logger.info({ sender: address }, 'following what an account without its key has open');
+        logger.info({ sender: address }, 'following open transactions of an account without key');
         const loop = runAccountLoop(
           { ...deps, key: null, address, queueLock },
           signal,
@@ -113,7 +113,7 @@ async function followOthers(
         );
       }
     } catch (err) {
-      logger.warn({ err }, 'accounts with open attempts could not be listed; trying again');
+      logger.warn({ err }, 'failed to list accounts with open transactions; retrying');
     }
     await trigger.wait(options.leaseTtlMs);
   }

@@ -128,7 +128,7 @@ function park(
   reason: Parking,
 ): void {
   if (clock.parked !== reason) {
-    logger.warn({ attempt: id, nonce, reason }, 'an anchor is stuck and cannot be replaced now');
+    logger.warn({ attempt: id, nonce, reason }, 'transaction stuck; cannot replace it now');
   }
   clock.parked = reason;
 }
@@ -155,7 +155,7 @@ async function replace(context: AnchoringContext, attempt: LiveAttempt, fees: Fe
       max_fee_per_gas: maxFeePerGas.toString(),
       max_priority_fee_per_gas: maxPriorityFeePerGas.toString(),
     },
-    'an anchor is stuck; replaced at higher fees',
+    'transaction stuck; replaced at higher fees',
   );
   await context.onStep?.('variant_committed');
 }

@@ -79,7 +79,7 @@ export function createFinalityWatch(context: AnchoringContext, wake: () => void)
             return;
           }
           const { reason } = error;
-          if (!isFailing) context.logger.warn({ reason }, 'finality cannot be read; trying again');
+          if (!isFailing) context.logger.warn({ reason }, 'failed to read finality; retrying');
           isFailing = true;
         })
         .finally(() => {
@@ -116,7 +116,7 @@ async function recordVerdicts(
     await context.onStep?.('inclusion_change_recorded');
   }
   if (reorged.length > 0) {
-    logger.warn({ attempts: reorged }, 'blocks were replaced; their anchors are sent again');
+    logger.warn({ attempts: reorged }, 'chain reorganized; resending anchors');
     // The stored transaction count predates the reorganization.
     live.counted = null;
   }
@@ -128,7 +128,7 @@ async function recordVerdicts(
     await store.recordReplacedNonce(lease, id, clock.now());
     logger.error(
       { attempt: id },
-      'another transaction took the nonce; its proofs are queued again',
+      'nonce used by another transaction; requeued proofs',
     );
     await context.onStep?.('replaced_nonce_recorded');
   }

@@ -27,7 +27,7 @@ export function keepLease(
         onLost();
         return;
       }
-      logger.warn({ err }, 'the anchoring lease could not be renewed; trying again');
+      logger.warn({ err }, 'failed to renew anchoring lease; retrying');
     }
     schedule();
   };

@@ -69,7 +69,7 @@ export function createReplacedNonceWatch(context: AnchoringContext): ReplacedNon
     reported.add(txHash);
     logger.error(
       { attempt: id, nonce, tx_hash: txHash },
-      'the nonce has an anchor that this database does not know; another database uses this key',
+      'found an unknown anchor at this nonce; another database uses this key',
     );
   }
 
@@ -122,7 +122,7 @@ export async function adopt(
     attempt.variants.push(variant);
     logger.warn(
       { attempt: attemptId, tx_hash: variant.txHash },
-      'an anchor is in a block with bytes that this database did not have',
+      'adopted a mined transaction that was missing from the database',
     );
   }
 }

@@ -50,6 +50,6 @@ async function fill(context: AnchoringContext, nonce: number): Promise<void> {
   const { outcome } = await chain.broadcast(rawTx, signal);
   logger.warn(
     { nonce, tx_hash: txHash, outcome },
-    'the chain has lost a transaction from elsewhere; an empty one fills its nonce',
+    'foreign transaction was reorganized away; filled its nonce with an empty one',
   );
 }

@@ -84,7 +84,7 @@ async function refuse(
   reason: string,
 ): Promise<void> {
   const taskIds = queued.map(({ taskId }) => taskId);
-  logger.error({ proofs: taskIds.length, reason }, 'the chain refuses the anchor; released');
+  logger.error({ proofs: taskIds.length, reason }, 'chain refused anchor; released proofs');
   await store.refuseQueuedProofs(lease, taskIds, reason, clock.now());
 }
 

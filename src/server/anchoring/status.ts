@@ -38,8 +38,8 @@ export function createChainStatus(): ChainStatus {
       });
       if (text !== savedDegraded) {
         const sender = lease.sender;
-        if (text === '') logger.info({ sender }, 'anchoring is well again');
-        else logger.warn({ sender, degraded: reasons }, 'anchoring is degraded');
+        if (text === '') logger.info({ sender }, 'anchoring recovered');
+        else logger.warn({ sender, degraded: reasons }, 'anchoring degraded');
       }
       [savedDegraded, savedParked] = [text, parked];
       [savedQuote, savedAt] = [quote ?? savedQuote, now];

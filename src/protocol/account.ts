@@ -18,10 +18,10 @@ export const Account = Closed({
     anchors_affordable: Nullable(
       Type.Integer({
         minimum: 0,
-        description: 'completions that quota and gas credit cover at current fees; null if unknown',
+        description: 'completions that the credits cover at current fees; null if unknown',
       }),
     ),
-    low: Type.Boolean({ description: 'whether it is time to top up' }),
+    low: Type.Boolean({ description: 'true if the credits cover fewer than 10 anchors' }),
   }),
   limits: Closed({ robots: Used, fleets: Used }),
 });
@@ -35,13 +35,13 @@ export const LedgerEntry = Closed({
     Type.Literal('settle'),
     Type.Literal('release'),
   ]),
-  anchors: Type.Integer({ description: 'signed' }),
+  anchors: Type.Integer({ description: 'change; negative if it was charged' }),
   gas_wei: Type.String({
     pattern: '^(0|-?[1-9]\\d*)$',
-    description: 'signed decimal integer, in wei',
+    description: 'change in wei, a signed decimal integer',
   }),
   task_id: Nullable(Uuid),
-  note: Nullable(Type.String({ description: 'of a grant' })),
+  note: Nullable(Type.String({ description: 'note of a grant' })),
   created_at: Timestamp,
 });
 
@@ -50,5 +50,5 @@ export const Session = Closed({
   signed_in_with: Type.Union([Type.Literal('wallet'), Type.Literal('cli_code')]),
   created_at: Timestamp,
   expires_at: Timestamp,
-  current: Type.Boolean({ description: 'whether it is the one that asks' }),
+  current: Type.Boolean({ description: 'true for the session of this request' }),
 });

@@ -47,7 +47,7 @@ export const Inclusion = Closed({
   path: Type.Array(Hash),
 });
 
-const Hex = Type.String({ pattern: '^0x([0-9a-fA-F]{2})*$', description: '0x-prefixed hex' });
+const Hex = Type.String({ pattern: '^0x([0-9a-fA-F]{2})*$', description: 'hex with the prefix 0x' });
 
 export const Finality = Type.Union([
   Type.Literal('included'),
@@ -140,7 +140,7 @@ export const ChainDetails = Closed({
     blockExplorerUrls: Type.Array(Url),
   }),
   anchor_addresses: Type.Array(Type.String(), {
-    description: 'every account that ever sent an anchor of this service',
+    description: 'every account that has sent anchors for this service',
   }),
 });
 

@@ -38,7 +38,7 @@ export type Params<Name extends RouteName> = Field<Name, 'params'>;
 export type Query<Name extends RouteName> = Field<Name, 'query'>;
 export type Body<Name extends RouteName> = Field<Name, 'body'>;
 
-/** An answer that is not an error: status and body together, so that one decides the other. */
+/** A response that is not an error: status and body together, so that one determines the other. */
 export type Answer<Name extends RouteName> = {
   [Status in keyof Routes[Name]['responses']]: {
     status: Status;
@@ -48,7 +48,7 @@ export type Answer<Name extends RouteName> = {
   };
 }[keyof Routes[Name]['responses']];
 
-/** The body of every error (docs/http-api.md, "Errors"); some codes add members of their own. */
+/** The body of every error (docs/http-api.md, "Errors"); some codes add members. */
 export const ErrorBody = Type.Object({
   error: Type.String(),
   message: Type.String(),

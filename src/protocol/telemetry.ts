@@ -46,7 +46,7 @@ export const NewSamples = Closed({
     Type.Array(NewSample, {
       minItems: 1,
       maxItems: limits.samplesPerRequest,
-      description: `in a body of at most ${limits.samplesValues} JSON values, objects and arrays counted as well`,
+      description: `at most ${limits.samplesValues} JSON values in the body, including objects and arrays`,
     }),
   ),
 });
@@ -110,7 +110,7 @@ const Count = Type.Integer({ minimum: 0 });
 export const Stats = Closed({
   robots: Closed({
     total: Count,
-    online: Type.Integer({ minimum: 0, description: 'seen within 5 minutes' }),
+    online: Type.Integer({ minimum: 0, description: 'robots seen within the last 5 minutes' }),
     by_state: Type.Record(Type.String(), Count),
     without_state: Count,
   }),
@@ -118,7 +118,7 @@ export const Stats = Closed({
     buckets: Type.Array(Count, {
       minItems: 10,
       maxItems: 10,
-      description: 'robots by last battery_pct: below 10, 20, … and from 90 to 100',
+      description: 'number of robots by last battery_pct: below 10, below 20, … 90 to 100',
     }),
     unknown: Count,
   }),
@@ -129,13 +129,13 @@ export const Stats = Closed({
       anchors: Count,
       gas_wei: Decimal,
     }),
-    { description: '30 days' },
+    { description: 'last 30 days' },
   ),
   events_by_hour: Type.Array(Closed({ at: Timestamp, info: Count, warn: Count, error: Count }), {
-    description: '24 hours, by when the service took them',
+    description: 'last 24 hours, by the time of receipt',
   }),
   samples_by_hour: Type.Array(Closed({ at: Timestamp, samples: Count }), {
-    description: '24 hours, by when they were recorded',
+    description: 'last 24 hours, by recorded_at',
   }),
 });
 

@@ -11,7 +11,7 @@ import { plain } from './references.ts';
 export function apiPage(): string {
   return [
     '# HTTP interface',
-    'Made by `npm run docs` from `src/protocol`; a test fails when it is stale. A running service shows the same under `/docs`, and as OpenAPI 3.1 under `/openapi.json`.',
+    'Generated from `src/protocol` by `npm run docs`; a test fails when it is stale. A running service serves this reference at `/docs`, and as OpenAPI 3.1 at `/openapi.json`.',
     intro(),
     ...Object.entries<Route>(routes).map(([name, route]) => section(name, route)),
     errorTable(),
@@ -22,11 +22,11 @@ export function apiPage(): string {
 
 function intro(): string {
   return [
-    '- A robot sends its key: `Authorization: Bearer svc_…`. A session is the cookie `svc_session`: `POST /api/auth/verify` sets it, for 30 days; a command line gets its own from `POST /api/auth/cli/token`.',
-    '- Bodies are JSON in UTF-8. Unknown fields are refused, nothing is coerced or dropped.',
-    '- Every answer has `X-RateLimit-Limit`, `X-RateLimit-Remaining` and `X-Request-Id`; a 429 or 503 has `Retry-After`.',
-    '- Every error is `{ error, message }`. Any endpoint can answer `request_timeout`, `headers_too_large` and `internal_error`.',
-    '- `GET /metrics` (Prometheus text) answers peers on loopback only, or with `Authorization: Bearer $SVC_METRICS_TOKEN` where that is set.',
+    '- A robot sends its API key: `Authorization: Bearer svc_…`. A person sends the session cookie `svc_session`, which `POST /api/auth/verify` sets for 30 days. The command line gets its own session from `POST /api/auth/cli/token`.',
+    '- Bodies are JSON in UTF-8. Unknown fields are refused. No value is converted or dropped.',
+    '- Every response has `X-RateLimit-Limit`, `X-RateLimit-Remaining` and `X-Request-Id`. A 429 or 503 also has `Retry-After`.',
+    '- Every error body is `{ error, message }`. Every endpoint can return `request_timeout`, `headers_too_large` and `internal_error`.',
+    '- `GET /metrics` (Prometheus text) answers requests from loopback only; if `SVC_METRICS_TOKEN` is set, it requires `Authorization: Bearer $SVC_METRICS_TOKEN` instead.',
   ].join('\n');
 }
 
@@ -36,11 +36,11 @@ function section(name: string, route: Route): string {
   return [
     `## ${name}`,
     `\`${method} ${path}\`: ${summary}.${description === undefined ? '' : ` ${description}`}`,
-    `Access: ${access[route.access]}. Counted: ${counted[route.limit]}.`,
+    `Access: ${access[route.access]}. Rate limit: ${counted[route.limit]}.`,
     ...memberLists(route),
     ...(example === undefined ? [] : ['Body:', json(example)]),
     ...Object.entries(route.responses).flatMap(([status, schema]) => [
-      `Answers ${status}:`,
+      `Response ${status}:`,
       json(exampleOf(plain(schema))),
     ]),
     `Errors: ${errorsOf(route).filter(isOwn).map(quoted).join(', ')}.`,
@@ -78,7 +78,7 @@ function errorTable(): string {
   );
   return [
     '## Errors',
-    ['| code | status | may be repeated | when |', '|---|---|---|---|', ...rows].join('\n'),
+    ['| code | status | retry may succeed | when |', '|---|---|---|---|', ...rows].join('\n'),
   ].join('\n\n');
 }
 
@@ -99,10 +99,10 @@ const access: Readonly<Record<Route['access'], string>> = {
 };
 
 const counted: Readonly<Record<Route['limit'], string>> = {
-  robot: 'with a robot key, per robot',
+  robot: 'per robot, with a robot key',
   account: 'per account',
   challenge: 'per wallet',
-  none: 'no',
+  none: 'none',
 };
 
 const anywhere: readonly ErrorCode[] = ['request_timeout', 'headers_too_large', 'internal_error'];

@@ -56,10 +56,10 @@ export function openApiDocument(version: string): OpenApiDocument {
       title: 'svc: robot task proof anchoring',
       version,
       description: [
-        'Anchors the hash of robots’ evidence on a public EVM chain and answers receipts that anyone can check.',
-        'Bodies are JSON in UTF-8; fields that an endpoint does not know are refused.',
-        'Timestamps are UTC with milliseconds; amounts in wei and block numbers are decimal strings.',
-        `Calls are counted in windows of a minute: ${limits.robotCallsPerWindow} for a robot key, ${limits.accountMutationsPerWindow} changes for an account, ${limits.challengesPerWindow} challenges for a wallet.`,
+        'Anchors hashes of robot evidence on a public EVM chain and returns receipts that anyone can check.',
+        'Bodies are JSON in UTF-8; unknown fields are refused.',
+        'Timestamps in responses are UTC with milliseconds, addresses have the EIP-55 checksum, and amounts in wei and block numbers are decimal strings.',
+        `Limits per minute: ${limits.robotCallsPerWindow} requests with a robot key, ${limits.accountMutationsPerWindow} changes by an account, ${limits.challengesPerWindow} challenges for a wallet.`,
       ].join(' '),
     },
     servers: [{ url: '/' }],
@@ -70,13 +70,13 @@ export function openApiDocument(version: string): OpenApiDocument {
         robotKey: {
           type: 'http',
           scheme: 'bearer',
-          description: 'API key of a robot: svc_ and 40 lower-case hex digits',
+          description: 'API key of a robot: svc_ and 40 lowercase hex digits',
         },
         session: {
           type: 'apiKey',
           in: 'cookie',
           name: 'svc_session',
-          description: 'Set by POST /api/auth/verify; lasts 30 days',
+          description: 'Set by POST /api/auth/verify; valid for 30 days',
         },
       },
       headers,
@@ -99,7 +99,7 @@ function operationOf(name: string, route: Route, named: Names): Operation {
     description: [
       route.description,
       countedBy[route.limit],
-      route.cors && 'Any origin may read it.',
+      route.cors && 'Any origin may read the response.',
     ]
       .filter(Boolean)
       .join(' '),
@@ -142,10 +142,10 @@ const security: Readonly<Record<Route['access'], Record<string, never[]>[]>> = {
 };
 
 const countedBy: Readonly<Record<Route['limit'], string>> = {
-  robot: 'Counts against the robot.',
-  account: 'Counts against the account.',
-  challenge: 'Counts against the wallet.',
-  none: 'Not counted.',
+  robot: 'Counts toward the limit of the robot.',
+  account: 'Counts toward the limit of the account.',
+  challenge: 'Counts toward the limit of the wallet.',
+  none: 'Not rate limited.',
 };
 
 function tagOf(path: string): string {

@@ -57,7 +57,7 @@ function matches({ pattern, maxLength }: Schema, value: unknown): boolean {
   return pattern === undefined || new RegExp(pattern, 'u').test(value);
 }
 
-/** Tried in this order for a text whose form is a pattern alone. */
+/** Tried in this order for a string that has only a pattern. */
 const texts = [
   'text',
   '1',
@@ -89,7 +89,7 @@ function singular(name: string): string {
 
 const evidence = { distance_m: 3.269, rooms: 4, nonce: '6c1f0e1b2a9d4c53' };
 
-/** What members are called, and what stands in them. */
+/** Example values by member name. */
 const byName: Readonly<Record<string, unknown>> = {
   title: 'Survey the office hall',
   name: 'hall-robot-1',
@@ -106,7 +106,7 @@ const byName: Readonly<Record<string, unknown>> = {
   payload: { joint: 3 },
   event_type: 'state_change',
   degraded: [],
-  message: 'Something a person can read',
+  message: 'A sentence for people',
   limit: '50',
   key_hint: '5f2a9c01',
   signature: `0x${'5e'.repeat(65)}`,

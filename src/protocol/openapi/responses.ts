@@ -20,12 +20,12 @@ export type Content = Record<
   }
 >;
 
-/** Every answer of the route by its status: the good ones, and the errors that share one. */
+/** Every response of the route by status; errors with the same status share one. */
 export function responsesOf(route: Route, named: Names): Record<string, ResponseObject> {
   const good = Object.entries(route.responses).map(([status, schema]): [string, ResponseObject] => [
     status,
     {
-      description: status === '202' ? errors.anchor_unconfirmed.summary : 'Done',
+      description: status === '202' ? errors.anchor_unconfirmed.summary : 'Success',
       headers: headersOf([]),
       content: {
         'application/json': {

@@ -10,7 +10,7 @@ export const accountRoutes = {
   getAccount: {
     method: 'GET',
     path: '/api/v1/me',
-    summary: 'Read the signed-in account: its credits, and how much of its ceilings is used',
+    summary: 'Read the signed-in account: its credits, and the usage of its limits',
     access: 'session',
     limit: 'none',
     responses: { 200: Account },
@@ -19,7 +19,7 @@ export const accountRoutes = {
   listLedger: {
     method: 'GET',
     path: '/api/v1/credits/ledger',
-    summary: "List every change of the account's credits, newest first",
+    summary: "List the changes of the account's credits, newest first",
     access: 'session',
     limit: 'none',
     query: Closed({ ...PageQuery, cursor: Type.Optional(SealedCursor) }),
@@ -29,7 +29,7 @@ export const accountRoutes = {
   listSessions: {
     method: 'GET',
     path: '/api/v1/sessions',
-    summary: "List the account's live sessions, newest first",
+    summary: "List the account's active sessions, newest first",
     access: 'session',
     limit: 'none',
     query: Closed(PageQuery),
@@ -39,7 +39,7 @@ export const accountRoutes = {
   revokeSession: {
     method: 'DELETE',
     path: '/api/v1/sessions/:id',
-    summary: "End one of the account's sessions at once",
+    summary: "Revoke one of the account's sessions immediately",
     access: 'session',
     limit: 'account',
     params: Id,

@@ -7,14 +7,14 @@ import { Id } from '../paging.ts';
 import { Proof } from '../resources.ts';
 import type { Route } from '../route.ts';
 
-/** What was handed in, for its robot and its account; never public. */
+/** Submitted evidence, for its robot and its account; never public. */
 export const evidenceRoutes = {
   getProof: {
     method: 'GET',
     path: '/api/v1/tasks/:id/proof',
-    summary: 'Read the evidence of a task as it was handed in',
+    summary: 'Read the submitted evidence of a task',
     description:
-      'Never public. 404 once it was erased; the message says so, and `proof_hash` stays.',
+      'Never public. After the evidence is erased the response is 404 with `proof_hash`.',
     access: 'robot_or_session',
     limit: 'robot',
     params: Id,
@@ -24,8 +24,8 @@ export const evidenceRoutes = {
   eraseProof: {
     method: 'DELETE',
     path: '/api/v1/tasks/:id/proof',
-    summary: 'Erase the evidence of a task; its hash and its receipt stay',
-    description: 'May be repeated. An anchor under way goes on.',
+    summary: 'Erase the evidence of a task; its hash and receipt remain',
+    description: 'Idempotent. A pending anchor continues.',
     access: 'session',
     limit: 'account',
     params: Id,
@@ -36,9 +36,9 @@ export const evidenceRoutes = {
   getBundle: {
     method: 'GET',
     path: '/api/v1/tasks/:id/bundle',
-    summary: 'Read everything that proves a task to anybody who has a node of the chain',
+    summary: 'Read the bundle of a task: everything that proves it, given a node of the chain',
     description:
-      'Without `proof` where the evidence was erased. 409 `completion_in_progress` while the anchor is on its way, 404 where no completion leads to one.',
+      'The bundle has no `proof` if the evidence was erased. The response is 409 `completion_in_progress` while the anchor is pending, and 404 if there is no completion or it failed.',
     access: 'robot_or_session',
     limit: 'robot',
     params: Id,

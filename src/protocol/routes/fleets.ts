@@ -12,7 +12,7 @@ export const fleetRoutes = {
   createFleet: {
     method: 'POST',
     path: '/api/v1/fleets',
-    summary: 'Make a fleet; it comes last in the display order',
+    summary: 'Create a fleet, last in the display order',
     access: 'session',
     limit: 'account',
     body: Closed({
@@ -57,7 +57,7 @@ export const fleetRoutes = {
   patchFleet: {
     method: 'PATCH',
     path: '/api/v1/fleets/:id',
-    summary: 'Change a fleet; null empties a text, tags replace the ones before',
+    summary: 'Update a fleet; null clears a text, and tags replace all existing tags',
     access: 'session',
     limit: 'account',
     params: Id,
@@ -76,7 +76,7 @@ export const fleetRoutes = {
   deleteFleet: {
     method: 'DELETE',
     path: '/api/v1/fleets/:id',
-    summary: 'Delete a fleet; its robots are in no fleet afterwards',
+    summary: 'Delete a fleet; its robots become ungrouped',
     access: 'session',
     limit: 'account',
     params: Id,
@@ -87,7 +87,7 @@ export const fleetRoutes = {
   reorderFleets: {
     method: 'POST',
     path: '/api/v1/fleets/reorder',
-    summary: 'Put the fleets named first, in that order; the others follow in theirs',
+    summary: 'Reorder fleets: the listed ones come first in this order, the others follow in their present order',
     access: 'session',
     limit: 'account',
     body: Closed({

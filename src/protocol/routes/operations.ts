@@ -12,7 +12,7 @@ export const operationsRoutes = {
   getHealth: {
     method: 'GET',
     path: '/healthz',
-    summary: 'Whether the process is up',
+    summary: 'Check that the process is running',
     access: 'public',
     limit: 'none',
     responses: { 200: Closed({ status: Type.Literal('up') }) },
@@ -21,7 +21,7 @@ export const operationsRoutes = {
   getReadiness: {
     method: 'GET',
     path: '/readyz',
-    summary: 'Whether the service can take requests; 503 only for the database or a shutdown',
+    summary: 'Check that the service can handle requests; 503 if the database is unavailable or the service is stopping',
     access: 'public',
     limit: 'none',
     responses: { 200: Readiness },
@@ -30,7 +30,7 @@ export const operationsRoutes = {
   getOpenApi: {
     method: 'GET',
     path: '/openapi.json',
-    summary: 'This interface as an OpenAPI 3.1 document',
+    summary: 'Read this interface as an OpenAPI 3.1 document',
     access: 'public',
     limit: 'none',
     responses: {

@@ -8,7 +8,7 @@ export const publicRoutes = {
   getChain: {
     method: 'GET',
     path: '/api/chain',
-    summary: 'Details of the anchoring network, in the shape wallets take',
+    summary: 'Read the details of the anchoring network, for wallets',
     access: 'public',
     limit: 'none',
     cors: true,
@@ -18,14 +18,14 @@ export const publicRoutes = {
   verifyProofHash: {
     method: 'GET',
     path: '/api/v1/verify/:proofHash',
-    summary: 'Check a proof hash against the chain, which is read for this request',
+    summary: 'Verify a proof hash against the chain, which is read for this request',
     access: 'public',
     limit: 'none',
     cors: true,
     params: Closed({
       proofHash: Type.String({
         pattern: '^0x[0-9a-fA-F]{64}$',
-        description: '32 bytes, 0x-prefixed hex in any case',
+        description: '32 bytes as hex with the prefix 0x',
       }),
     }),
     query: Closed({ task_id: Type.Optional(Uuid) }),
@@ -36,15 +36,15 @@ export const publicRoutes = {
   readAnchorTransaction: {
     method: 'GET',
     path: '/api/v1/transactions/:txHash',
-    summary: 'Read a transaction that anchors proofs from the chain',
+    summary: 'Read an anchoring transaction from the chain',
     description:
-      'Only of transactions that this service signed. The answer is what `auditAnchor` of the proof library checks a receipt against.',
+      'Only transactions that this service signed. `auditAnchor` of the proof library checks a receipt against the response.',
     access: 'public',
     limit: 'none',
     params: Closed({
       txHash: Type.String({
         pattern: '^0x[0-9a-fA-F]{64}$',
-        description: '32 bytes, 0x-prefixed hex in any case',
+        description: '32 bytes as hex with the prefix 0x',
       }),
     }),
     responses: { 200: AnchorTransaction },

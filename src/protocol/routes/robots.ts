@@ -13,7 +13,7 @@ export const robotRoutes = {
   createRobot: {
     method: 'POST',
     path: '/api/v1/robots',
-    summary: 'Register a robot; its API key is shown in this answer only',
+    summary: 'Register a robot; only this response contains its API key',
     access: 'session',
     limit: 'account',
     body: Closed({
@@ -47,7 +47,7 @@ export const robotRoutes = {
   getOwnRobot: {
     method: 'GET',
     path: '/api/v1/robot',
-    summary: 'Read the robot whose key this is',
+    summary: 'Read the robot of the API key',
     access: 'robot',
     limit: 'robot',
     responses: { 200: OneRobot },
@@ -56,7 +56,7 @@ export const robotRoutes = {
   patchRobot: {
     method: 'PATCH',
     path: '/api/v1/robots/:id',
-    summary: 'Change a robot; null empties the description or takes it out of its fleet',
+    summary: 'Update a robot; null clears the description or removes the robot from its fleet',
     access: 'session',
     limit: 'account',
     params: Id,
@@ -72,7 +72,7 @@ export const robotRoutes = {
   assignRobots: {
     method: 'POST',
     path: '/api/v1/robots/bulk',
-    summary: 'Move robots into a fleet, or with null out of any: all of them or none',
+    summary: 'Move robots into a fleet, or out of their fleets with null; all or none',
     access: 'session',
     limit: 'account',
     body: Closed({
@@ -88,7 +88,7 @@ export const robotRoutes = {
   rotateKey: {
     method: 'POST',
     path: '/api/v1/robots/:id/rotate-key',
-    summary: 'Give a robot a new API key, shown in this answer only; the old one ends at once',
+    summary: 'Rotate the API key of a robot; only this response contains the new key, and the old one stops working immediately',
     access: 'session',
     limit: 'account',
     params: Id,
@@ -99,7 +99,7 @@ export const robotRoutes = {
   deleteKey: {
     method: 'DELETE',
     path: '/api/v1/robots/:id/key',
-    summary: 'End the API key of a robot at once, with none in its place; its tasks stay',
+    summary: 'Revoke the API key of a robot immediately; its tasks remain',
     access: 'session',
     limit: 'account',
     params: Id,
@@ -111,7 +111,7 @@ export const robotRoutes = {
     method: 'DELETE',
     path: '/api/v1/robots/:id',
     summary:
-      'Delete a robot with its tasks: what waits to be signed is cancelled, what is signed is anchored and charged',
+      'Delete a robot and its tasks: queued proofs are cancelled, signed ones are still anchored and charged',
     access: 'session',
     limit: 'account',
     params: Id,

@@ -8,7 +8,7 @@ export const signInRoutes = {
   createChallenge: {
     method: 'POST',
     path: '/api/auth/challenge',
-    summary: 'Ask for the message that a wallet signs to sign in',
+    summary: 'Request the message that a wallet signs to sign in',
     access: 'public',
     limit: 'challenge',
     body: Closed({
@@ -23,7 +23,7 @@ export const signInRoutes = {
   verifySignature: {
     method: 'POST',
     path: '/api/auth/verify',
-    summary: 'Sign in with the signature of a challenge',
+    summary: 'Sign in with the signed challenge',
     access: 'public',
     limit: 'none',
     body: Closed({
@@ -31,7 +31,7 @@ export const signInRoutes = {
       signature: Type.String({
         pattern: '^0x([0-9a-fA-F]{2})+$',
         maxLength: 2 + 2 * limits.signatureBytes,
-        description: '0x-prefixed hex',
+        description: 'hex with the prefix 0x',
       }),
     }),
     maxBody: limits.smallBodyBytes,

@@ -37,7 +37,7 @@ export const taskRoutes = {
     method: 'POST',
     path: '/api/v1/tasks',
     summary:
-      'Claim a task before the work starts; once its proof is handed in, whoever knows the proof hash can read its title and the name of the robot',
+      'Claim a task before the work starts; after its completion, anyone with the proof hash can read its title and the name of the robot',
     access: 'robot',
     limit: 'robot',
     body: Closed({
@@ -55,7 +55,7 @@ export const taskRoutes = {
   completeTask: {
     method: 'POST',
     path: '/api/v1/tasks/:id/complete',
-    summary: 'Hand in the proof and wait for its hash to be anchored',
+    summary: 'Submit the proof and wait until its hash is anchored',
     access: 'robot',
     limit: 'robot',
     params: Id,
@@ -80,7 +80,7 @@ export const taskRoutes = {
     path: '/api/v1/tasks',
     summary: "List the tasks of the account's robots, newest first",
     description:
-      'What a task expected is in the task itself. 404 for a robot that is not of the account.',
+      'Items have no `expected_result`. The response is 404 if the account does not have the robot.',
     access: 'session',
     limit: 'none',
     query: Closed({
@@ -95,7 +95,7 @@ export const taskRoutes = {
   getTask: {
     method: 'GET',
     path: '/api/v1/tasks/:id',
-    summary: 'Read a task, the state of its anchor and its verification receipt',
+    summary: 'Read a task, the state of its anchor and its receipt',
     access: 'robot_or_session',
     limit: 'robot',
     params: Id,

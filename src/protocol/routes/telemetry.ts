@@ -21,7 +21,7 @@ export const telemetryRoutes = {
   recordSamples: {
     method: 'POST',
     path: '/api/v1/telemetry',
-    summary: 'Record one health sample, or up to 50 under `samples`; never anchored',
+    summary: 'Record one telemetry sample, or up to 50 in `samples`; never anchored',
     access: 'robot',
     limit: 'robot',
     body: NewSamples,
@@ -66,7 +66,7 @@ export const telemetryRoutes = {
     method: 'GET',
     path: '/api/v1/robots/:id/telemetry',
     summary:
-      "A robot's samples from `from` up to `to`: newest first in pages, or with `resolution` as one series of at most 6 hours by minute, 31 days by hour, 366 days by day",
+      "Read a robot's samples from `from` up to `to`: newest first in pages, or with `resolution` as a series of at most 6 hours by minute, 31 days by hour or 366 days by day",
     access: 'session',
     limit: 'none',
     params: Id,
@@ -105,7 +105,7 @@ export const telemetryRoutes = {
   getStats: {
     method: 'GET',
     path: '/api/v1/stats',
-    summary: 'Statistics of the account, or of one of its fleets',
+    summary: 'Read statistics of the account, or of one of its fleets',
     access: 'session',
     limit: 'none',
     query: Closed({ fleet_id: Type.Optional(Uuid) }),

@@ -1,10 +1,13 @@
+import { execFile } from 'node:child_process';
 import { existsSync, utimesSync } from 'node:fs';
 import { readFile, rm, stat, utimes, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import path from 'node:path';
+import { promisify } from 'node:util';
 import { encryptKeystoreJson } from 'ethers';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { programFile } from '../support/programs.ts';
 import { startTestService, type TestService } from '../support/service.ts';
 import { createSvcUser, type SvcUser } from '../support/svc.ts';
 import { waitFor } from '../support/wait-for.ts';
@@ -88,7 +91,7 @@ describe('svc login --key-file', () => {
     const args = ['--key-file', keystore, '--password-file', user.file('password')];
     const { exitCode, stdout, stderr } = await user.svc(['login', service.url, ...args]);
 
-    expect([exitCode, stdout]).toEqual([1, '']);
+    expect([exitCode, stdout]).toEqual([2, '']);
     expect(stderr).toContain(keystore);
     expect(stderr).not.toContain('wrongpassword');
   });
@@ -111,8 +114,33 @@ describe('svc login --key-file', () => {
       user.file('bad'),
     ]);
 
-    expect(exitCode).toBe(1);
+    expect([exitCode, stderr]).toEqual([2, expect.stringMatching(/^svc: --key-file: /)]);
     expect(stderr).not.toContain(user.privateKey.slice(2, 10));
+  });
+
+  it('refuses a missing file like a malformed one', async () => {
+    const args = ['login', service.url, '--key-file', user.file('none')];
+
+    expect(await user.svc(args)).toEqual({
+      exitCode: 2,
+      stdout: '',
+      stderr: `svc: Cannot read --key-file ${user.file('none')}: there is no such file.\n`,
+    });
+  });
+
+  it('reads key and password from pipes', async () => {
+    const keystore = await writeKeystore('pass word');
+    const script =
+      '"$0" "$1" login "$2" --key-file <(cat "$3") --password-file <(echo "pass word") &&' +
+      ' "$0" "$1" login "$2" --key-file /dev/stdin < <(cat "$4")';
+    const { env, keyFile } = user;
+    const args = ['-c', script, process.execPath, programFile('svc'), service.url];
+
+    const { stdout, stderr } = await promisify(execFile)('bash', [...args, keystore, keyFile], {
+      env: { PATH: process.env.PATH, ...env },
+    });
+
+    expect([stdout.match(/^wallet\t/gm)?.length, stderr]).toEqual([2, '']);
   });
 });
 
@@ -198,7 +226,7 @@ describe('svc login', () => {
     relay.close();
 
     expect([exitCode, stdout]).toEqual([1, '']);
-    expect(stderr).toContain('is not one for');
+    expect(stderr).toContain('is not for');
   });
 
   it('goes over http to another machine with --insecure-http alone', async () => {
@@ -236,7 +264,7 @@ describe('svc login', () => {
     const { exitCode, stderr } = await user.svc(['login', url, '--key-file', user.keyFile]);
     other.close();
 
-    expect([exitCode, stderr]).toEqual([7, expect.stringContaining('never followed')]);
+    expect([exitCode, stderr]).toEqual([7, expect.stringContaining('does not follow')]);
   });
 
   it('asks nobody with --no-input', async () => {

@@ -1,6 +1,7 @@
 // Signs in with a wallet's key file.
-import { open } from 'node:fs/promises';
+import { readFile, stat } from 'node:fs/promises';
 import { privateKeyToAccount } from 'viem/accounts';
+import { SvcError } from '../../base/svc-error.ts';
 import { unreadableFile } from '../../base/unreadable-file.ts';
 import { type KeyWords, readPrivateKey } from '../../chain/anchor-key.ts';
 import type { Client } from '../../client/client.ts';
@@ -11,7 +12,7 @@ const words: KeyWords = { code: 'invalid_key', name: 'The key' };
 
 /**
  * Signs in with the wallet of a key file: hex, or a Web3 Secret Storage keystore (version 3) with its password from
- * `passwordFile` or the terminal. Rejects with `invalid_key`, which names the file, never what is in it.
+ * `passwordFile` or the terminal. Rejects with `usage` or `invalid_key`, which name option and file, never the key.
  */
 export async function signInByKeyFile(
   context: Context,
@@ -23,28 +24,45 @@ export async function signInByKeyFile(
   const password = async () => {
     if (passwordFile === undefined)
       return (await context.prompt()).secret(`Password of ${keyFile}: `);
-    return (await readSecretFile(passwordFile, warn)).replace(/\r?\n$/, '');
+    await checkSecretFile('--password-file', passwordFile, warn);
+    return (await readSecretFile(passwordFile)).replace(/\r?\n$/, '');
   };
-  await readSecretFile(keyFile, warn);
-  const wallet = privateKeyToAccount(await readPrivateKey(keyFile, password, words));
+  await checkSecretFile('--key-file', keyFile, warn);
+  const wallet = privateKeyToAccount(await readKey(keyFile, password));
   const message = await requestMessage(guest, url, wallet.address);
   return openSession(guest, wallet.address, await wallet.signMessage({ message }));
 }
 
-/** Reads a file that holds a secret, with a warning if others can read it too. Throws `usage`. */
-async function readSecretFile(file: string, warn: (text: string) => void): Promise<string> {
+async function readKey(keyFile: string, password: () => Promise<string>) {
   try {
-    const handle = await open(file);
-    try {
-      const { mode } = await handle.stat();
-      if ((mode & 0o077) !== 0 && process.platform !== 'win32') {
-        warn(`${file} can be read by others (mode ${(mode & 0o777).toString(8)}): chmod 600 it.`);
-      }
-      return await handle.readFile('utf8');
-    } finally {
-      await handle.close();
-    }
+    return await readPrivateKey(keyFile, password, words);
   } catch (error) {
-    throw unreadableFile(file, error);
+    if (!(error instanceof SvcError && error.code === words.code)) throw error;
+    throw new SvcError(words.code, `--key-file: ${error.message.replace(/\.?$/, '.')}`);
+  }
+}
+
+/** Warns if others can read the file. Reads nothing: a pipe, such as `<(…)`, can be read only once. Throws `usage`. */
+async function checkSecretFile(
+  option: string,
+  file: string,
+  warn: (text: string) => void,
+): Promise<void> {
+  try {
+    const found = await stat(file);
+    const isOpen = found.isFile() && (found.mode & 0o077) !== 0;
+    if (!isOpen || process.platform === 'win32') return;
+    const shown = (found.mode & 0o777).toString(8);
+    warn(`${option} ${file} can be read by others (mode ${shown}). Run chmod 600 ${file}.`);
+  } catch (error) {
+    throw unreadableFile(`${option} ${file}`, error);
+  }
+}
+
+async function readSecretFile(file: string): Promise<string> {
+  try {
+    return await readFile(file, 'utf8');
+  } catch (error) {
+    throw unreadableFile(`--password-file ${file}`, error);
   }
 }

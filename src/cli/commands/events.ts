@@ -13,18 +13,18 @@ import { cursorOption, limitOption } from '../program/options.ts';
 
 export const eventsCommand: CommandSpec = {
   path: 'events',
-  summary: 'Print the events of the robots, newest first, or as they come',
+  summary: 'List events, newest first, or follow them',
   options: [
     {
       flags: '--severity <severity>',
-      summary: 'only these',
+      summary: 'only this severity',
       completes: ['info', 'warn', 'error'],
     },
-    { flags: '--robot <robot>', summary: 'of one robot alone', completes: 'robot' },
-    { flags: '--type <type>', summary: 'of one event_type alone' },
+    { flags: '--robot <robot>', summary: 'only this robot', completes: 'robot' },
+    { flags: '--type <type>', summary: 'only this event_type' },
     {
       flags: '-f, --follow',
-      summary: 'oldest first, and then what comes; one JSON object to a line with --json',
+      summary: 'print oldest first, then new events as they arrive; with --json one object per line',
     },
     limitOption,
     cursorOption,
@@ -57,7 +57,7 @@ async function events(
   { severity, robot, type, follow, ...range }: EventsInput,
 ): Promise<0> {
   if (follow && range.cursor !== undefined) {
-    throw new SvcError('usage', '--follow goes on from now; it takes no --cursor.');
+    throw new SvcError('usage', '--follow and --cursor exclude each other.');
   }
   const { session, output } = context;
   const { client } = await session();
@@ -99,7 +99,7 @@ async function tail(
       away = false;
     } catch (error) {
       if (!(error instanceof SvcError && error.retryable)) throw error;
-      if (!away) output.note('The service is away; still trying.');
+      if (!away) output.note('The service does not answer. Retrying every 2 s.');
       away = true;
     }
   }
@@ -145,6 +145,11 @@ function keyOf({ robot_id, id }: OpsEvent): string {
   return `${robot_id} ${id}`;
 }
 
+/** Null if the service received the event within a second. */
+function occurredAt({ occurred_at: at, created_at: received }: OpsEvent): string | null {
+  return at !== null && Math.abs(Date.parse(received) - Date.parse(at)) >= 1000 ? at : null;
+}
+
 function columnsOf({ output }: Context, nameOf: (id: string) => string): Column<OpsEvent>[] {
   const { colors } = output;
   // A severity that a later service adds has no color.
@@ -153,8 +158,13 @@ function columnsOf({ output }: Context, nameOf: (id: string) => string): Column<
     ['warn', colors.yellow],
     ['error', colors.red],
   ]);
+  const times = (e: OpsEvent) => {
+    const occurred = occurredAt(e);
+    const received = showTime(e.created_at);
+    return occurred === null ? received : `${received} (occurred ${showTime(occurred)})`;
+  };
   return [
-    { title: 'time', value: (e) => e.created_at, shown: (e) => showTime(e.created_at) },
+    { title: 'time', value: (e) => e.created_at, shown: times },
     {
       title: 'severity',
       value: (e) => e.severity,
@@ -163,5 +173,6 @@ function columnsOf({ output }: Context, nameOf: (id: string) => string): Column<
     { title: 'robot', value: (e) => e.robot_id, shown: (e) => nameOf(e.robot_id), shrinks: true },
     { title: 'type', value: (e) => e.event_type, shrinks: true },
     { title: 'message', value: (e) => e.message, shrinks: true },
+    ...(output.isTerminal ? [] : [{ title: 'occurred', value: occurredAt }]),
   ];
 }

@@ -1,14 +1,15 @@
 // `svc stats`: statistics of the account or of a fleet.
 import type { Answer } from '../../protocol/routes.ts';
 import { findFleet } from '../input/find.ts';
+import { amountFormat } from '../output/amounts.ts';
 import type { Field } from '../output/output.ts';
 import type { CommandSpec } from '../program/command.ts';
 import type { Context } from '../program/context.ts';
 
 export const statsCommand: CommandSpec = {
   path: 'stats',
-  summary: 'Show the statistics of the account, or of one fleet',
-  options: [{ flags: '--fleet <fleet>', summary: 'of one fleet alone', completes: 'fleet' }],
+  summary: 'Show statistics of the account or of one fleet',
+  options: [{ flags: '--fleet <fleet>', summary: 'only this fleet', completes: 'fleet' }],
   examples: ['svc stats', 'svc stats --fleet "Hall 3" --json'],
   run: stats,
 };
@@ -19,10 +20,14 @@ async function stats({ session, output }: Context, { fleet }: { fleet?: string }
   const { client } = await session();
   const query = fleet === undefined ? {} : { fleet_id: (await findFleet(client, fleet)).id };
   const { body } = await client.call('getStats', { query });
-  await output.record(body, [...fieldsOf(body), ...(output.isTerminal ? chartsOf(body) : [])]);
+  const fields = fieldsOf(body, await amountFormat(client, output));
+  await output.record(body, [...fields, ...(output.isTerminal ? chartsOf(body) : [])]);
 }
 
-function fieldsOf({ robots, battery, tasks, ...history }: Stats): Field[] {
+function fieldsOf(
+  { robots, battery, tasks, ...history }: Stats,
+  amount: (wei: string) => string,
+): Field[] {
   const days = history.anchors_by_day;
   const hours = history.events_by_hour;
   return [
@@ -35,7 +40,7 @@ function fieldsOf({ robots, battery, tasks, ...history }: Stats): Field[] {
     ['tasks claimed', tasks.claimed],
     ['tasks verified', tasks.verified],
     ['anchors in 30 days', sum(days.map(({ anchors }) => anchors))],
-    ['gas_wei in 30 days', days.reduce((total, day) => total + BigInt(day.gas_wei), 0n).toString()],
+    ['gas_wei in 30 days', amount(String(days.reduce((sum, day) => sum + BigInt(day.gas_wei), 0n)))],
     ['info events in 24 h', sum(hours.map(({ info }) => info))],
     ['warn events in 24 h', sum(hours.map(({ warn }) => warn))],
     ['error events in 24 h', sum(hours.map(({ error }) => error))],

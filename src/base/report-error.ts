@@ -1,5 +1,6 @@
-// Prints an error of svc-server or svc-agent and returns the exit code.
-import { CommanderError } from 'commander';
+// Prints errors of the three programs, as text or as JSON, and returns the exit code.
+import { type Command, CommanderError } from 'commander';
+import { escapeLines, formatJson } from './escape.ts';
 import { nativeModuleError } from './native-module.ts';
 import { SvcError } from './svc-error.ts';
 
@@ -12,11 +13,63 @@ export function reportError(
   thrown: unknown,
   codes: Readonly<Record<string, number>>,
 ): number {
-  // Commander has already printed its message.
-  if (thrown instanceof CommanderError) return thrown.exitCode === 0 ? 0 : 2;
+  if (thrown instanceof CommanderError) return reportUsage(thrown);
   const error = nativeModuleError(thrown) ?? thrown;
   if (!(error instanceof SvcError)) throw error;
-  process.stderr.write(`${program}: ${error.message.replaceAll('\n', '\n  ')}\n`);
-  if (error.hint !== undefined) process.stderr.write(`${error.hint}\n`);
+  printError(program, error);
   return codes[error.code] ?? 1;
+}
+
+interface Failure {
+  code: string;
+  message: string;
+  hint?: string | undefined;
+}
+
+/** Prints message and hint, or one JSON object `{ error, message, hint }` with --json. Parts may be foreign text. */
+export function printError(program: string, { code, message, hint }: Failure): void {
+  const text = asksJson()
+    ? formatJson({ error: code, message, hint }, false)
+    : escapeLines(
+        [`${program}: ${message.replaceAll('\n', '\n  ')}`, ...(hint ? [hint] : [])].join('\n'),
+      );
+  process.stderr.write(`${text}\n`);
+}
+
+const HELP_HINT = 'Run with --help for usage and examples.';
+
+/** Exit code of an error of commander, which has printed it, except with --json. */
+export function reportUsage({ exitCode, code, message }: CommanderError): number {
+  if (exitCode === 0) return 0;
+  const text = code === 'commander.help' ? 'A command is missing.' : message;
+  if (asksJson()) {
+    printError('', { code: 'usage', message: text.replace(/^error: /, ''), hint: HELP_HINT });
+  }
+  return 2;
+}
+
+/**
+ * Makes commander's errors, of this command and those below it, safe to print: escaped, or silent with --json. For an
+ * unknown option without a suggestion, suggests those that begin with it.
+ */
+export function prepareErrors(command: Command): void {
+  command.showHelpAfterError(HELP_HINT).configureOutput(
+    asksJson()
+      ? { writeErr: () => {} }
+      : { outputError: (text, write) => write(escapeLines(withSuggestion(text, command))) },
+  );
+  for (const child of command.commands) prepareErrors(child);
+}
+
+function withSuggestion(text: string, command: Command): string {
+  const [, start] = /unknown option '(--[\w-]+)'\n$/.exec(text) ?? [];
+  const found = command.options.find(({ long }) => start !== undefined && long?.startsWith(start));
+  return found === undefined ? text : `${text}(Did you mean ${found.long}?)\n`;
+}
+
+/** Whether the command line has --json, before any `--`. */
+function asksJson(): boolean {
+  const words = process.argv.slice(2);
+  const end = words.indexOf('--');
+  return (end === -1 ? words : words.slice(0, end)).includes('--json');
 }

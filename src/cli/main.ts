@@ -27,8 +27,9 @@ export async function main(argv: string[]): Promise<number> {
   let exitCode: ExitCode = exitCodes.done;
   let context: Context | null = null;
   process.once('SIGINT', interrupted);
-  const [{ CommanderError }, { buildProgram }, { groupsFor }] = await Promise.all([
+  const [{ CommanderError }, errors, { buildProgram }, { groupsFor }] = await Promise.all([
     import('commander'),
+    import('../base/report-error.ts'),
     import('./program/program.ts'),
     import('./program/groups.ts'),
   ]);
@@ -38,14 +39,12 @@ export async function main(argv: string[]): Promise<number> {
     // The declaration names the input that `run` declares; commander has read it by that declaration.
     exitCode = (await (spec.run as Run<unknown>)(context, input)) ?? exitCodes.done;
   });
+  errors.prepareErrors(program);
   try {
     await program.parseAsync(argv);
     return exitCode;
   } catch (error) {
-    // Commander has printed its own message.
-    if (error instanceof CommanderError) {
-      return error.exitCode === 0 ? exitCodes.done : exitCodes.usage;
-    }
+    if (error instanceof CommanderError) return errors.reportUsage(error);
     const { reportError } = await import('./program/report-error.ts');
     return reportError(error, (context as Context | null)?.signInCommand() ?? null);
   } finally {

@@ -6,20 +6,20 @@ import { auditBundleAlone } from '../../proof/audit-bundle.ts';
 import { type Bundle, readBundle } from '../../proof/bundle.ts';
 import { BundleError } from '../../proof/bundle-error.ts';
 import type { JsonValue } from '../../proof/json-value.ts';
-import { formatJson } from '../output/escape.ts';
+import { formatJson } from '../../base/escape.ts';
+import { findTask, taskArgument } from '../input/find.ts';
 import type { CommandSpec } from '../program/command.ts';
 import type { Context } from '../program/context.ts';
-import { taskId } from './tasks.ts';
 
 export const bundleCommand: CommandSpec = {
   path: 'bundle',
-  summary: 'Write what proves a task, in one file that needs nothing but a node of the chain',
-  details: `All that needs no chain is checked before anything is written: evidence, claim, inclusion path, signed
-transaction. Says on stderr if the anchor is not final yet (not with --json).`,
-  arguments: [{ syntax: '<task>', summary: 'id of the task' }],
+  summary: 'Write the proof of a task to one file that verifies without the service',
+  details: `Checks evidence, claim, inclusion path and signed transaction before it writes anything. Warns on standard
+error if the anchor is not final yet (not with --json).`,
+  arguments: [taskArgument],
   options: [
-    { flags: '--output <file>', summary: 'write it there instead of to stdout' },
-    { flags: '--no-evidence', summary: 'leave the evidence out; its hash remains' },
+    { flags: '--output <file>', summary: 'write to this file instead of standard output' },
+    { flags: '--no-evidence', summary: 'leave out the evidence; its hash remains' },
   ],
   examples: [
     'svc bundle 01a1fa88-6262-702f-af77-0aaec0d1b17b > bundle.json',
@@ -36,9 +36,10 @@ interface BundleInput {
 }
 
 /** Writes nothing if the bundle contradicts itself. */
-async function bundle({ session, output, wait }: Context, input: BundleInput): Promise<void> {
-  const { client } = await session();
-  const params = { id: taskId(input.task) };
+async function bundle(context: Context, input: BundleInput): Promise<void> {
+  const { output, wait } = context;
+  const { client } = await context.session();
+  const params = { id: await findTask(client, context, input.task) };
   const [{ body }, { body: task }] = await wait('Reading the bundle', () =>
     Promise.all([client.call('getBundle', { params }), client.call('getTask', { params })]),
   );
@@ -48,11 +49,11 @@ async function bundle({ session, output, wait }: Context, input: BundleInput): P
   const finality = task.verification?.finality ?? null;
   if (finality !== 'finalized' && !output.asksJson) {
     output.warn(
-      `The anchor is not final yet (${finality}): a reorganisation of the chain would move it, and this bundle would no longer verify. Take it again after svc tasks watch ${params.id} --until finalized`,
+      `The anchor is not final yet (${finality}). If a chain reorganization moves it, this bundle no longer verifies. Write it again after svc tasks watch ${params.id} --until finalized`,
     );
   }
   if (input.evidence && whole.proof === undefined) {
-    output.note('The evidence was erased; the bundle has its hash alone.');
+    output.note('The evidence was erased; the bundle contains only its hash.');
   }
   if (input.output === undefined) {
     output.json(written);
@@ -60,7 +61,7 @@ async function bundle({ session, output, wait }: Context, input: BundleInput): P
   }
   await save(input.output, `${formatJson(written, true)}\n`);
   if (output.asksJson) output.json({ file: input.output, tx_hash: whole.anchor.tx_hash, finality });
-  else output.note(`Written to ${input.output}`);
+  else output.note(`Wrote ${input.output}.`);
 }
 
 /** Checks everything that needs no chain. Throws `unexpected_answer`, `unsound_bundle`. */
@@ -70,16 +71,16 @@ function soundBundle(body: unknown, id: string): Bundle {
     read = readBundle(body as JsonValue);
   } catch (error) {
     if (!(error instanceof BundleError)) throw error;
-    throw new SvcError('unexpected_answer', `The service's bundle is none: ${error.message}.`);
+    throw new SvcError('unexpected_answer', `The service sent an invalid bundle: ${error.message}.`);
   }
   const failed = auditBundleAlone(read).filter(({ ok }) => !ok);
   if (read.task.id !== id) {
-    throw new SvcError('unexpected_answer', 'The service answered the bundle of another task.');
+    throw new SvcError('unexpected_answer', 'The service sent the bundle of another task.');
   }
   if (failed.length > 0) {
     const details = failed.map(({ name, detail }) => `${name}: ${detail}`);
-    throw new SvcError('unsound_bundle', `The bundle does not hold: ${details.join('; ')}.`, {
-      hint: 'Nothing was written. Tell the operator of the service.',
+    throw new SvcError('unsound_bundle', `The bundle is not sound: ${details.join('; ')}.`, {
+      hint: 'Report this to the operator of the service; nothing was written.',
     });
   }
   return read;
@@ -90,7 +91,7 @@ async function save(file: string, text: string): Promise<void> {
     await writeWhole(file, text);
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
-    throw new SvcError('file_not_written', `${file} cannot be written (${code}).`);
+    throw new SvcError('file_not_written', `Cannot write ${file} (${code}).`);
   }
 }
 

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { SvcError } from '../../base/svc-error.ts';
 import type { Finality } from '../../protocol/resources.ts';
 import type { Answer } from '../../protocol/routes.ts';
-import { findRobot, robotNames, UUID } from '../input/find.ts';
+import { findRobot, findTask, robotNames, taskArgument } from '../input/find.ts';
 import type { Column, Field } from '../output/output.ts';
 import { noteRest, readPages } from '../output/pages.ts';
 import { showTime } from '../output/table.ts';
@@ -12,15 +12,13 @@ import type { Context } from '../program/context.ts';
 import { exitCodes } from '../program/exit-codes.ts';
 import { cursorOption, limitOption, positive } from '../program/options.ts';
 
-const task = { syntax: '<task>', summary: 'id of the task' };
-
 export const taskCommands: readonly CommandSpec[] = [
   {
     path: 'tasks list',
     summary: 'List the tasks, newest first',
     options: [
-      { flags: '--status <status>', summary: 'only these', completes: ['claimed', 'verified'] },
-      { flags: '--robot <robot>', summary: 'of one robot alone', completes: 'robot' },
+      { flags: '--status <status>', summary: 'only this status', completes: ['claimed', 'verified'] },
+      { flags: '--robot <robot>', summary: 'only this robot', completes: 'robot' },
       limitOption,
       cursorOption,
     ],
@@ -30,9 +28,9 @@ export const taskCommands: readonly CommandSpec[] = [
   {
     path: 'tasks show',
     summary: 'Show a task, its anchor and its receipt',
-    arguments: [task],
+    arguments: [taskArgument],
     examples: [
-      'svc tasks show 01a1fa88-6262-702f-af77-0aaec0d1b17b',
+      'svc tasks show 01a1fa88-6262',
       'svc tasks show 01a1fa88-6262-702f-af77-0aaec0d1b17b --json | jq .verification > receipt.json',
     ],
     run: showTask,
@@ -40,18 +38,18 @@ export const taskCommands: readonly CommandSpec[] = [
   {
     path: 'tasks watch',
     summary: 'Wait until the proof of a task is anchored',
-    details: 'Says on stderr what changes, and prints the task when it is there.',
-    arguments: [task],
+    details: 'Reports each change on standard error and prints the task at the end.',
+    arguments: [taskArgument],
     options: [
       {
         flags: '--until <finality>',
-        summary: 'how sure it must be',
+        summary: 'finality to wait for',
         completes: ['included', 'safe', 'finalized'],
         default: 'included',
       },
       {
         flags: '--timeout <seconds>',
-        summary: 'give up then, with exit code 8 (default: never)',
+        summary: 'exit with 8 after this time (default: never)',
         parse: positive,
       },
     ],
@@ -106,19 +104,11 @@ async function listTasks(
   noteRest(output, page);
 }
 
-async function showTask({ session, output }: Context, { task }: { task: string }): Promise<void> {
-  const { client } = await session();
-  const { body } = await client.call('getTask', { params: { id: taskId(task) } });
-  await output.record(body, fieldsOf(body));
-}
-
-/** Throws `usage` for anything but a whole id: tasks have no names, and many ids begin alike. */
-export function taskId(text: string): string {
-  const id = text.toLowerCase();
-  if (UUID.test(id)) return id;
-  throw new SvcError('usage', 'A task is named by its whole id.', {
-    hint: 'svc tasks list shows it.',
-  });
+async function showTask(context: Context, { task }: { task: string }): Promise<void> {
+  const { client } = await context.session();
+  const params = { id: await findTask(client, context, task) };
+  const { body } = await client.call('getTask', { params });
+  await context.output.record(body, fieldsOf(body));
 }
 
 /** Used by every command that prints one task. */
@@ -159,23 +149,24 @@ async function watchTask(context: Context, input: WatchInput): Promise<0> {
   await output.record(body, fieldsOf(body));
   if (state === 'pending') {
     throw new SvcError('still_pending', `Not ${input.until} within ${input.timeout} s.`, {
-      hint: 'The service goes on with it; watch it again.',
+      hint: 'Run svc tasks watch again; the service continues.',
     });
   }
   if (state === 'failed') {
     throw new SvcError('anchoring_failed', 'The chain refused the anchor; nothing was charged.', {
-      hint: 'The robot may hand its proof in again.',
+      hint: 'Let the robot submit its proof again.',
     });
   }
   return exitCodes.done;
 }
 
 async function watch(
-  { session, output }: Context,
+  context: Context,
   { task, until, timeout = Number.POSITIVE_INFINITY }: WatchInput,
 ): Promise<{ body: TaskAnswer; state: 'reached' | 'failed' | 'pending' }> {
-  const { client } = await session();
-  const id = taskId(task);
+  const { output } = context;
+  const { client } = await context.session();
+  const id = await findTask(client, context, task);
   const deadline = performance.now() + timeout * 1000;
   for (let noted = ''; ; ) {
     const { body } = await client.call('getTask', { params: { id } });
@@ -190,7 +181,7 @@ async function watch(
 }
 
 function stateOf({ task, anchor, verification }: TaskAnswer): string {
-  if (anchor === null) return `${task.status}: no proof was handed in yet`;
+  if (anchor === null) return `${task.status}: no proof was submitted yet`;
   const { state, tx_hash: hash } = anchor;
   const finality = verification?.finality ?? state;
   return `${task.status}: ${state === 'included' ? finality : state}${hash === null ? '' : `, ${hash}`}`;

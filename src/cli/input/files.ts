@@ -14,7 +14,11 @@ import { withProgress } from '../output/progress.ts';
 /** Reads a file as UTF-8 text; `-` is standard input. */
 export async function readText(file: string): Promise<string> {
   const bytes = await readBytes(file);
-  return namingFile(file, () => decodeUtf8(bytes));
+  const text = namingFile(file, () => decodeUtf8(bytes));
+  if (!text.startsWith('\uFEFF')) return text;
+  throw new SvcError('invalid_document', `${nameOf(file)} begins with a byte order mark (BOM).`, {
+    hint: 'Save it as UTF-8 without a BOM.',
+  });
 }
 
 /** Parses JSON as strictly as the service parses evidence. Errors name `file`. */
@@ -26,7 +30,7 @@ export function parseJson(file: string, text: string, options: ParseOptions = {}
 function parseProof(file: string, text: string, options: ParseOptions): Proof {
   const value = parseJson(file, text, options);
   if (!isProof(value)) {
-    throw new SvcError('invalid_document', `${nameOf(file)}: a proof is a JSON object or array`);
+    throw new SvcError('invalid_document', `${nameOf(file)} is not a proof: a proof is a JSON object or array.`);
   }
   return value;
 }
@@ -48,7 +52,7 @@ function namingFile<Result>(file: string, read: () => Result): Result {
     return read();
   } catch (error) {
     if (!(error instanceof StrictJsonError)) throw error;
-    throw new SvcError('invalid_document', `${nameOf(file)}: ${error.message}`);
+    throw new SvcError('invalid_document', `${nameOf(file)}: ${error.message}.`);
   }
 }
 

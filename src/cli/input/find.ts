@@ -3,14 +3,15 @@ import { SvcError } from '../../base/svc-error.ts';
 import type { Client } from '../../client/client.ts';
 import type { Fleet } from '../../protocol/fleets.ts';
 import type { Robot } from '../../protocol/resources.ts';
-import { escapeText } from '../output/escape.ts';
+import { escapeText } from '../../base/escape.ts';
 import type { Output } from '../output/output.ts';
 import { readPages } from '../output/pages.ts';
+import type { Context } from '../program/context.ts';
 import type { ArgumentSpec } from '../program/options.ts';
 
 export const robotArgument: ArgumentSpec = {
   syntax: '<robot>',
-  summary: 'id, beginning of an id, or exact name',
+  summary: 'id, start of an id, or exact name',
   completes: 'robot',
 };
 
@@ -20,7 +21,12 @@ export const fleetArgument: ArgumentSpec = {
   completes: 'fleet',
 };
 
-export const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+export const taskArgument: ArgumentSpec = {
+  syntax: '<task>',
+  summary: 'id, or start of an id',
+};
+
+const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
 export async function allRobots(client: Client): Promise<Robot[]> {
   return (await readPages((query) => client.call('listRobots', { query }))).items;
@@ -42,6 +48,26 @@ export async function findFleet(client: Client, text: string): Promise<Fleet> {
   const id = text.toLowerCase();
   if (UUID.test(id)) return (await client.call('getFleet', { params: { id } })).body.fleet;
   return pickOne('fleet', text, await allFleets(client));
+}
+
+/**
+ * The id of the task that a person names by id or beginning of an id. A beginning is compared with every task of the
+ * account. Throws like `pickOne`.
+ */
+export async function findTask(
+  client: Client,
+  { wait }: Pick<Context, 'wait'>,
+  text: string,
+): Promise<string> {
+  const start = text.toLowerCase();
+  if (UUID.test(start)) return start;
+  const read = async (query: { limit: string; cursor?: string }) => {
+    const { items, next_cursor } = (await client.call('listTasks', { query })).body;
+    const found = items.filter(({ id }) => start !== '' && id.startsWith(start));
+    return { body: { items: found.map(({ id, title }) => ({ id, name: title })), next_cursor } };
+  };
+  const { items } = await wait('Reading tasks', () => readPages(read));
+  return pickOne('task', start, items).id;
 }
 
 /** Finds several items in one list, without duplicates, in the order of `texts`. Throws like `pickOne`. */
@@ -74,12 +100,12 @@ export function pickOne<Item extends Named>(
   const quoted = `“${escapeText(text)}”`;
   if (found.length === 0) {
     throw new SvcError('not_found', `There is no ${kind} ${quoted}.`, {
-      hint: `svc ${kind}s list shows them.`,
+      hint: `List them with svc ${kind}s list.`,
     });
   }
   const candidates = found.map(({ id, name = '' }) => `  ${id}  ${escapeText(name)}`.trimEnd());
   throw new SvcError('ambiguous', `${found.length} ${kind}s match ${quoted}:`, {
-    hint: `${candidates.join('\n')}\nName it by as much of its id as it takes.`,
+    hint: `${candidates.join('\n')}\nUse enough of the id to be unique.`,
   });
 }
 

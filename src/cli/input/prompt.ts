@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { Writable } from 'node:stream';
 import { SvcError } from '../../base/svc-error.ts';
-import { escapeText } from '../output/escape.ts';
+import { escapeText } from '../../base/escape.ts';
 
 export interface Prompt {
   /** Whether there is a terminal to ask on. */
@@ -23,7 +23,11 @@ export interface Prompt {
 export function createPrompt(allowed: boolean): Prompt {
   const isPossible = allowed && process.stdin.isTTY === true && process.stderr.isTTY === true;
   const ask = async (question: string, hidden: boolean) => {
-    if (!isPossible) throw new SvcError('usage', `This needs an answer: ${question.trim()}`);
+    if (!isPossible) {
+      throw new SvcError('usage', `Cannot ask for an answer: ${question.trim()}`, {
+        hint: 'Run it in a terminal, without --no-input.',
+      });
+    }
     return readLine(question, { hidden });
   };
   return {
@@ -39,7 +43,7 @@ export function createPrompt(allowed: boolean): Prompt {
       process.stderr.write(`${consequence}\n`);
       const answer = await ask(`Type the name “${escapeText(name)}” to go on: `, false);
       if (answer.trim() !== name.trim()) {
-        throw new SvcError('not_confirmed', 'That is not the name; nothing was changed.');
+        throw new SvcError('not_confirmed', 'The name does not match; nothing was changed.');
       }
     },
   };

@@ -1,6 +1,6 @@
 // Writes the output of commands as tables, records, JSON or messages.
 import { Chalk, type ChalkInstance } from 'chalk';
-import { escapeLines, escapeText, formatJson } from './escape.ts';
+import { escapeLines, escapeText, formatJson } from '../../base/escape.ts';
 import { type Column, formatRecord, formatRow, formatTable } from './table.ts';
 
 export type { Column };

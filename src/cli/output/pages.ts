@@ -33,6 +33,6 @@ export function noteRest(
   { next_cursor: cursor }: { next_cursor: string | null },
 ): void {
   if (cursor !== null && output.isTerminal) {
-    output.note(`There is more: --limit, or --cursor ${cursor}`);
+    output.note(`There is more. Raise --limit, or continue with --cursor ${cursor}`);
   }
 }

@@ -27,13 +27,13 @@ export function withCheckedAnswers(client: Client, baseUrl: string): Client {
       const schema = responses[status] as AnswerSchema | undefined;
       const mismatch =
         schema === undefined
-          ? `not with HTTP ${status}`
+          ? `HTTP ${status}`
           : mismatchOf(schema, answer.body, 'the answer');
       if (mismatch === null) return answer;
       throw new SvcError(
         'unexpected_answer',
-        `${baseUrl} answered ${method} ${path} otherwise than a service does: ${mismatch}.`,
-        { hint: 'svc config list shows the addresses in use; svc doctor compares the versions.' },
+        `Unexpected answer from ${baseUrl} to ${method} ${path}: ${mismatch}.`,
+        { hint: 'Check the address with svc config list and the versions with svc doctor.' },
       );
     },
   };

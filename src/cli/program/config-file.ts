@@ -82,7 +82,7 @@ function readConfig(file: string, warn: (text: string) => void): Config {
   const aside = `${file}.damaged-${Date.now()}`;
   renameSync(file, aside);
   warn(
-    `The configuration was damaged. It was set aside as ${aside}; sign in again with svc login.`,
+    `The configuration file was damaged. It was set aside as ${aside}; sign in again with svc login.`,
   );
   return EMPTY;
 }
@@ -120,8 +120,8 @@ function usable<Result>(use: () => Result): Result {
   } catch (error) {
     const { code, path: place } = error as NodeJS.ErrnoException;
     if (code === undefined || place === undefined) throw error;
-    throw new SvcError('config_unusable', `The configuration ${place} cannot be used (${code}).`, {
-      hint: 'SVC_CONFIG_DIR names another folder for it.',
+    throw new SvcError('config_unusable', `Cannot use the configuration file ${place} (${code}).`, {
+      hint: 'Set SVC_CONFIG_DIR to a folder that you can write.',
     });
   }
 }

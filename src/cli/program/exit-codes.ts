@@ -1,6 +1,6 @@
 // Exit codes of `svc`, and which error ends with which code.
 import { OUTPUT_CLOSED } from '../../base/run-program.ts';
-import type { ErrorCode } from '../../protocol/errors.ts';
+import { type ErrorCode, errors } from '../../protocol/errors.ts';
 
 /** The same for every command. */
 export const exitCodes = {
@@ -21,17 +21,17 @@ export type ExitCode = (typeof exitCodes)[keyof typeof exitCodes];
 
 /** Texts of `svc help exit-codes`, in the order of the numbers. */
 export const meanings: Record<keyof typeof exitCodes, string> = {
-  done: 'done; with verify: verified',
-  failed: 'failed, and no line below says it better',
-  usage: 'wrong use: an option, an argument, or a value that the service refuses',
-  notVerified: 'not verified: the chain does not hold what was claimed',
-  signInNeeded: 'sign in first, or again',
-  notFound: 'there is no such robot, fleet, task, proof …',
-  refused: 'refused by a limit or by credits; the same may work later',
-  unreachable: 'the service or the chain cannot be reached or read now',
-  pending: 'not there yet; ask again later',
+  done: 'success; with verify: verified',
+  failed: 'any other failure',
+  usage: 'invalid command line, file or value',
+  notVerified: 'not verified: the chain does not hold the claimed anchor',
+  signInNeeded: 'not signed in, or the session has ended',
+  notFound: 'not found: robot, fleet, task, proof, profile or session',
+  refused: 'refused by a limit or for lack of credits; can succeed later',
+  unreachable: 'the service or the chain cannot be reached',
+  pending: 'not anchored or not final yet; ask again later',
   interrupted: 'interrupted by Ctrl-C',
-  outputClosed: 'the reader of standard output closed it before the end, such as head',
+  outputClosed: 'standard output was closed early, for example by head',
 };
 
 const { usage, signInNeeded, notFound, refused, unreachable, pending, failed } = exitCodes;
@@ -47,10 +47,6 @@ const codesOfService: Partial<Record<ErrorCode, ExitCode>> = {
   no_gas_credit: refused,
   fleet_limit_reached: refused,
   robot_limit_reached: refused,
-  invalid_request: usage,
-  invalid_address: usage,
-  invalid_proof_hash: usage,
-  payload_too_large: usage,
   not_found: notFound,
   completion_in_progress: pending,
   anchor_unconfirmed: pending,
@@ -61,9 +57,19 @@ const codesOfService: Partial<Record<ErrorCode, ExitCode>> = {
   storage_unavailable: unreachable,
 };
 
+/** Codes for input that the service refuses. */
+const refusedInput = Object.entries(errors)
+  .filter(([, { status }]) => status === 400 || status === 413)
+  .map(([code]) => [code, usage] as const);
+
 const codesOfErrors: Readonly<Record<string, ExitCode>> = {
+  ...Object.fromEntries(refusedInput),
   ...codesOfService,
   usage,
+  no_service: usage,
+  invalid_body: usage,
+  invalid_document: usage,
+  invalid_key: usage,
   ambiguous: usage,
   sign_in_needed: signInNeeded,
   still_pending: pending,

@@ -27,11 +27,11 @@ const groups: Readonly<Record<string, () => Promise<readonly CommandSpec[]>>> = 
 
 /** Of groups with several commands. */
 const summaries: Readonly<Record<string, string>> = {
-  robots: 'Register robots and look after them',
+  robots: 'Register and manage robots',
   fleets: 'Group robots into fleets',
-  tasks: 'See what robots did, and how far its proof has come',
-  sessions: 'See who is signed in, and end it',
-  config: 'See and choose profiles: a service and a wallet each',
+  tasks: 'List tasks and follow their anchors',
+  sessions: 'List and end sessions',
+  config: 'List and choose profiles (a service and a wallet each)',
 };
 
 /** The group that the first word after any global options names, or all groups if it names none. */

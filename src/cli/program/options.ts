@@ -34,26 +34,26 @@ export interface GlobalOptions {
 
 /** Options of every command, accepted before or after its words. */
 export const globalOptions: readonly OptionSpec[] = [
-  { flags: '--json', summary: 'print JSON, and nothing else' },
-  { flags: '-q, --quiet', summary: 'print data and errors alone' },
-  { flags: '--no-input', summary: 'never ask; fail where an answer is needed' },
+  { flags: '--json', summary: 'print JSON; errors are JSON on standard error' },
+  { flags: '-q, --quiet', summary: 'print only data and errors' },
+  { flags: '--no-input', summary: 'never ask; fail if an answer is needed' },
   { flags: '--url <url>', summary: 'origin of the service (SVC_URL)' },
   { flags: '--profile <name>', summary: 'profile to use (SVC_PROFILE)', completes: 'profile' },
-  { flags: '--insecure-http', summary: 'allow http to other machines than this one' },
+  { flags: '--insecure-http', summary: 'allow http to another machine' },
 ];
 
-export const yesOption: OptionSpec = { flags: '-y, --yes', summary: 'do not ask' };
+export const yesOption: OptionSpec = { flags: '-y, --yes', summary: 'do not ask for confirmation' };
 
 export const limitOption: OptionSpec = {
   flags: '-n, --limit <count>',
-  summary: 'most lines to answer',
+  summary: 'maximum number of lines',
   parse: positive,
   default: 50,
 };
 
 export const cursorOption: OptionSpec = {
   flags: '--cursor <cursor>',
-  summary: 'go on where a list ended: next_cursor of its JSON',
+  summary: 'continue a list: next_cursor of its JSON',
 };
 
 /** Parses a whole number above 0. */

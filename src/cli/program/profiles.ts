@@ -17,7 +17,9 @@ export type NamedProfile = Profile & { name: string };
 export function namedProfile({ profile }: GlobalOptions, env: NodeJS.ProcessEnv): string | null {
   const name = profile ?? (env.SVC_PROFILE || null);
   if (name !== null && !/^[A-Za-z0-9][\w.:@-]{0,99}$/.test(name)) {
-    throw new SvcError('usage', 'A profile is named with letters, digits and . : @ _ - alone.');
+    throw new SvcError('usage', '--profile (or SVC_PROFILE) is not a valid profile name.', {
+      hint: 'Use 1 to 100 letters, digits and . : @ _ - and begin with a letter or digit.',
+    });
   }
   return name;
 }
@@ -30,7 +32,7 @@ export function givenUrl(options: GlobalOptions, env: NodeJS.ProcessEnv): string
 
 /**
  * Chooses service and session: by the given address, else by the named profile, else by the current profile. A
- * session is only sent to the origin that issued it. Throws `usage`.
+ * session is only sent to the origin that issued it. Throws `usage`, `no_service`.
  */
 export function chooseTarget(
   file: ConfigFile,
@@ -48,8 +50,8 @@ export function chooseTarget(
     if (url === null || profile.url === url) return targetOf({ ...profile, name }, url, options);
   }
   if (url !== null) return { url, profile: null };
-  throw new SvcError('usage', 'No service is known yet.', {
-    hint: 'Sign in with svc login URL, or name one with --url or SVC_URL.',
+  throw new SvcError('no_service', 'No service is known yet.', {
+    hint: 'Sign in with svc login URL, or name the service with --url or SVC_URL.',
   });
 }
 
@@ -77,13 +79,13 @@ export function serviceOrigin(text: string, insecureHttp: boolean): string {
     });
   }
   if (url.username || url.password || url.pathname !== '/' || url.search || url.hash) {
-    throw new SvcError('usage', 'The address of the service must be an origin alone.', {
-      hint: `Without path, query and credentials: ${url.origin}`,
+    throw new SvcError('usage', 'The address of the service has a path, a query or credentials.', {
+      hint: `Use the origin alone: ${url.origin}`,
     });
   }
   if (url.protocol === 'http:' && !insecureHttp && !isLoopback(url.hostname)) {
-    throw new SvcError('usage', `${url.origin} would send your session in the clear.`, {
-      hint: 'Use https, or accept that with --insecure-http.',
+    throw new SvcError('usage', `${url.origin} would receive your session in the clear.`, {
+      hint: 'Use https, or allow http with --insecure-http.',
     });
   }
   return url.origin;
@@ -96,15 +98,15 @@ function profileOf(profiles: Record<string, Profile>, name: string): NamedProfil
   throw new SvcError('usage', `There is no profile ${name}.`, {
     hint:
       names.length === 0
-        ? 'svc login URL makes one.'
-        : `There are: ${names.join(', ')}. svc login URL --profile ${name} makes it.`,
+        ? 'Create one with svc login URL.'
+        : `Use one of ${names.join(', ')}, or create it with svc login URL --profile ${name}.`,
   });
 }
 
 function targetOf(profile: NamedProfile, url: string | null, options: GlobalOptions): Target {
   if (url !== null && url !== profile.url) {
-    throw new SvcError('usage', `The profile ${profile.name} is of ${profile.url}, not ${url}.`, {
-      hint: 'Leave one of the two out: the address, or the profile (SVC_URL and SVC_PROFILE count too).',
+    throw new SvcError('usage', `Profile ${profile.name} belongs to ${profile.url}, not to ${url}.`, {
+      hint: 'Give the address or the profile, not both (SVC_URL and SVC_PROFILE count too).',
     });
   }
   return { url: serviceOrigin(profile.url, options.insecureHttp === true), profile };
@@ -113,6 +115,6 @@ function targetOf(profile: NamedProfile, url: string | null, options: GlobalOpti
 /** Suggests the address with a scheme if only the scheme is missing. */
 function originHint(text: string): string {
   const [, host] = /^([\w.-]+|\[::1\])(:\d+)?\/?$/.exec(text) ?? [];
-  if (host === undefined) return 'Give its origin, such as https://svc.example.org.';
+  if (host === undefined) return 'Give its origin, for example https://svc.example.org.';
   return `Did you mean ${isLoopback(host) ? 'http' : 'https'}://${text}?`;
 }

@@ -17,14 +17,13 @@ const HELP_WIDTH = 80;
 /** The commands of `groups` as a commander program. */
 export function buildProgram(groups: readonly CommandGroup[], dispatch: Dispatch): Command {
   const program = new Command('svc')
-    .description('Run fleets of robots whose work is proven, and check the proofs')
+    .description('Manage robots, follow their anchored proofs, and verify proofs on the chain')
     .version(packageVersion(), '-V, --version', 'print the version')
     .helpOption('-h, --help', 'print help')
     .helpCommand(false)
     .exitOverride()
     .configureHelp({ showGlobalOptions: true })
     .configureOutput({ getOutHelpWidth: () => HELP_WIDTH, getErrHelpWidth: () => HELP_WIDTH })
-    .showHelpAfterError('Run with --help for usage and examples.')
     .addHelpText('after', () =>
       examplesOf(['svc login https://svc.example.org', 'svc robots list', 'svc help exit-codes']),
     );

@@ -143,7 +143,7 @@ describe('svc login by the browser', () => {
     };
 
     const { exitCode, screen } = await user.inTerminal(['login', dev.url, '--no-browser'], {
-      typed: [['Code that it shows: ', allow]],
+      typed: [['Code shown in the browser: ', allow]],
     });
 
     expect([exitCode, screen]).toEqual([0, expect.stringContaining(user.wallet)]);

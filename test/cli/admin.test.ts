@@ -54,13 +54,13 @@ describe('naming a robot', () => {
 });
 
 describe('svc robots', () => {
-  it('create prints id and key alone when piped, and says on stderr what to do', async () => {
+  it('create prints only the key when piped, and the id and what to do on stderr', async () => {
     const { stdout, stderr } = await user.spawnSvc(['robots', 'create', 'arm']);
 
-    const [id, key] = stdout.trimEnd().split('\t');
-    expect([id, key]).toEqual([(await robotCalled('arm')).id, expect.stringMatching(KEY)]);
+    expect(stdout).toMatch(/^svc_[0-9a-f]{40}\n$/);
+    expect(stderr).toContain((await robotCalled('arm')).id);
     expect(stderr).toContain('svc-agent key set');
-    expect(stderr).not.toContain(key);
+    expect(stderr).not.toContain(stdout.trim());
   });
 
   it('rotate-key prints the key and a newline, and the old key ends', async () => {
@@ -222,7 +222,7 @@ describe('reading what robots did', () => {
     ]);
 
     expect([exitCode, stdout]).toEqual([8, expect.stringContaining('title\tlate\n')]);
-    expect(stderr).toContain('no proof was handed in yet');
+    expect(stderr).toContain('no proof was submitted yet');
   });
 
   it('telemetry lists samples, or a series of them', async () => {
@@ -256,7 +256,7 @@ describe('reading what robots did', () => {
     const { screen } = await user.inTerminal(['events'], { columns: 200 });
     const json = await user.svc(['events', '--json']);
 
-    expect(stdout.split('\t')[4]).toBe(`${shown}\n`);
+    expect(stdout.split('\t').slice(4)).toEqual([shown, '\n']);
     expect(screen).toContain(shown);
     expect(JSON.parse(json.stdout).items[0].message).toBe(evil);
     expect(json.stdout.trimEnd()).not.toMatch(/[\p{Cc}\p{Cf}]/u);
@@ -269,6 +269,42 @@ describe('reading what robots did', () => {
 
     expect(stdout).toMatch(/^robots\t1\nrobots online\t1\nrobots busy\t1\n/);
     expect(stdout).toContain('battery below 20 %\t1\n');
+  });
+
+  it('events shows when an event occurred, if that was not when it was received', async () => {
+    const occurred_at = '2026-01-15T12:00:00.000Z';
+    await robot.call('createEvent', { body: { event_type: 'late', occurred_at } });
+    await robot.call('createEvent', { body: { event_type: 'prompt' } });
+
+    const { stdout } = await user.svc(['events']);
+
+    expect(stdout.split('\n').map((line) => line.split('\t').at(-1))).toEqual([
+      '',
+      occurred_at,
+      '',
+    ]);
+  });
+
+  it('credits shows ether and gwei beside wei on a terminal', async () => {
+    const { screen } = await user.inTerminal(['credits']);
+
+    expect(screen).toContain('1000000000000000000 (1 ETH, 1000000000 gwei)');
+  });
+
+  it('tasks show finds a task by the start of its id', async () => {
+    const { task } = (await robot.call('createTask', { body: { title: 'one' } })).body;
+    const other = (await robot.call('createTask', { body: { title: 'two' } })).body.task;
+
+    const found = await user.json('tasks', 'show', task.id.slice(0, -1).toUpperCase());
+    const ambiguous = await user.svc(['tasks', 'show', '0']);
+    const unknown = await user.svc(['tasks', 'show', 'ffff']);
+
+    expect(found.task.title).toBe('one');
+    expect([ambiguous.exitCode, ambiguous.stderr]).toEqual([2, expect.stringContaining(other.id)]);
+    expect([unknown.exitCode, unknown.stderr]).toEqual([
+      5,
+      expect.stringContaining('svc tasks list'),
+    ]);
   });
 
   it('credits shows what is left, and --ledger every change', async () => {

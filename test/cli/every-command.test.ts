@@ -160,6 +160,13 @@ describe.each(['', ...parents, ...paths])('svc %s --help', (path) => {
 });
 
 describe('svc --help of the bundle', () => {
+  it('works for every command', async () => {
+    for (const path of ['', ...parents, ...paths]) {
+      const helped = await run('svc', [...wordsOf(path), '--help']);
+      expect(helped).toEqual({ exitCode: 0, stdout: helpTexts[path], stderr: '' });
+    }
+  });
+
   it.each(['', 'robots', 'robots list'])('is what the build wrote, for “%s”', async (path) => {
     const [ready, made] = await Promise.all([
       run('svc', [...wordsOf(path), '--help']),

@@ -41,16 +41,49 @@ describe('what svc does not know', () => {
     [['robots', 'list', '--jsn'], 'Did you mean --json?'],
     [['tasks', 'list', '--status', 'done'], 'claimed, verified'],
     [['tasks', 'list', '--limit', '0'], 'whole number above 0'],
-    [['tasks', 'show', '01a1fa88'], 'whole id'],
+    [['verify', 'bundle.json', '--rpc', 'x'], 'Did you mean --rpc-url?'],
     [['robots', 'show'], "missing required argument 'robot'"],
     [['robots', 'list', 'extra'], 'too many arguments'],
-    [['help', 'nothing'], 'Topics'],
+    [['help', 'nothing'], 'Choose a command'],
     [['completion', 'powershell'], 'bash, zsh, fish'],
   ])('%j is a mistake that it helps with', async (args, help) => {
     const { exitCode, stdout, stderr } = await user.svc(args);
 
     expect([exitCode, stdout]).toEqual([2, '']);
     expect(stderr).toContain(help);
+  });
+
+  it('does not reach the terminal unescaped', async () => {
+    const { exitCode, stderr } = await user.svc(['ro\u001b[31mbots']);
+
+    expect([exitCode, stderr]).toEqual([2, expect.stringContaining('ro\\u{1b}[31mbots')]);
+  });
+});
+
+describe('--json', () => {
+  it.each([
+    [['robots', 'show', 'nothing'], 5, 'not_found'],
+    [['robots', 'show', 'arm', '--url', 'x'], 2, 'usage'],
+    [['robts'], 2, 'usage'],
+    [['robots'], 2, 'usage'],
+    [['robots', 'list', '--jsn'], 2, 'usage'],
+  ])('prints the error of %j as JSON', async (args, code, error) => {
+    const { exitCode, stdout, stderr } = await user.svc([...args, '--json']);
+
+    expect([exitCode, stdout]).toEqual([code, '']);
+    expect(JSON.parse(stderr)).toMatchObject({ error, message: expect.any(String) });
+  });
+});
+
+describe('a document', () => {
+  it.each([
+    ['a byte order mark', '\uFEFF{}', 'begins with a byte order mark'],
+    ['a syntax error', '{', 'Not JSON'],
+    ['no object or array', '1', 'is not a proof'],
+  ])('with %s is bad input', async (_, input, reason) => {
+    const { exitCode, stderr } = await user.svc(['hash', '-'], { input });
+
+    expect([exitCode, stderr]).toEqual([2, expect.stringContaining(reason)]);
   });
 });
 
@@ -147,7 +180,7 @@ describe('the spinner', () => {
     await once(silent, 'listening');
     const url = `http://127.0.0.1:${(silent.address() as AddressInfo).port}`;
     const shown: [string, () => string] = [
-      'Looking',
+      'Checking',
       () => {
         answer();
         return '';
@@ -159,7 +192,7 @@ describe('the spinner', () => {
 
     silent.close();
     expect(screen.includes(cyan)).toBe(isColored);
-    expect(screen).toContain('Looking');
+    expect(screen).toContain('Checking');
   });
 });
 
@@ -169,7 +202,7 @@ describe('--quiet', () => {
     const failed = await user.svc(['robots', 'show', 'nobody', '--quiet']);
 
     expect(made.stderr).toBe('');
-    expect(made.stdout).toMatch(/^\S+\tsvc_/);
+    expect(made.stdout).toMatch(/^svc_/);
     expect(failed.stderr).toContain('There is no robot');
   });
 });
@@ -392,7 +425,7 @@ describe('completion in every shell', () => {
     const without = await user.svc(['__complete', 'tasks', 'list', '--status', '']);
 
     expect(stdout).toBe(
-      'rotate-key\tGive a robot a new API key, shown once; the old one ends at once\n',
+      'rotate-key\tIssue a new API key, shown once; the old key stops working at once\n',
     );
     expect(without.stdout).toBe('claimed\t\nverified\t\n');
   });

@@ -119,8 +119,8 @@ describe('what is not the service', () => {
     const { stderr } = await svc(['tasks', 'list'], run);
 
     expect(stderr).toBe(
-      `svc: ${url} answered GET /api/v1/tasks otherwise than a service does: an item of items must have title.\n` +
-        'svc config list shows the addresses in use; svc doctor compares the versions.\n',
+      `svc: Unexpected answer from ${url} to GET /api/v1/tasks: an item of items must have title.\n` +
+        'Check the address with svc config list and the versions with svc doctor.\n',
     );
   });
 

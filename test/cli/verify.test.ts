@@ -61,7 +61,7 @@ describe('svc verify HASH', () => {
 
     expect([exitCode, stderr]).toEqual([0, '']);
     expect(stdout).toMatch(/^✔ service .*\nThe service says: \d+ confirmations?, \w+\.\n/);
-    expect(stdout).toContain(`the word of ${service.url} alone. Read it with --rpc-url.\n`);
+    expect(stdout).toContain(`only ${service.url} states this. Check the chain with --rpc-url.\n`);
     expect(stdout).not.toContain('Verified');
   });
 
@@ -72,7 +72,7 @@ describe('svc verify HASH', () => {
     expect(stdout).toMatch(/^(✔ .*\n)+Verified: \d+ confirmations?, \w+\.\n/);
     expect(stdout).toContain("Stated, not proven: the robot's name, arm\\u{202e}7\n");
     expect(stdout).toContain("Stated, not proven: the task's title, Pick parcels\n");
-    expect(stdout).not.toContain('the word of');
+    expect(stdout).not.toContain('Not checked against the chain');
   });
 
   it('prints the option that pins the sender, which then says no more about it', async () => {
@@ -116,7 +116,7 @@ describe('svc verify HASH', () => {
     const { exitCode, stdout } = await verify(hashProof(proof), ...onChain());
 
     expect(exitCode).toBe(0);
-    expect(stdout).toContain('2 tasks carry this hash');
+    expect(stdout).toContain('2 tasks have this hash');
   });
 
   it('is taken from no file, which may hold a private key: nothing is sent', async () => {
@@ -125,7 +125,7 @@ describe('svc verify HASH', () => {
     const { exitCode, stdout, stderr } = await verify(user.file('wallet.key'), ...onChain());
 
     expect([exitCode, stdout]).toEqual([2, '']);
-    expect(stderr).toContain('as the file of a private key does: nothing was sent');
+    expect(stderr).toContain('may be a private key; nothing was sent');
     expect(stderr).not.toContain(receipt.proof_hash);
   });
 
@@ -238,6 +238,15 @@ describe('svc verify FILE without a node', () => {
 });
 
 describe('svc verify FILE with a node', () => {
+  it('suggests --rpc-url if no service is known', async () => {
+    const stranger = await createSvcUser(service.url);
+
+    const { exitCode, stderr } = await stranger.svc(['verify', user.file('bundle.json')]);
+
+    expect([exitCode, stderr]).toEqual([2, expect.stringContaining('--rpc-url URL')]);
+    await stranger.remove();
+  });
+
   it('names the account that sent it, where that is not the one it is pinned to', async () => {
     const pin = ['--anchor-address', `0x${'12'.repeat(20)}`];
 

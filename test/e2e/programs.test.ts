@@ -130,7 +130,8 @@ describe('svc verify', () => {
     const { stdout: json } = await verify(file('receipt.json'), '--json');
 
     const sender = anvilAccounts[0].address.toLowerCase();
-    expect(stdout).toContain(`Sent by ${sender}: that this is the service's account is not proven`);
+    expect(stdout).toContain('Anchored by an account that you have not named.');
+    expect(stdout).toContain(`--anchor-address ${sender}\n`);
     expect(JSON.parse(json)).toMatchObject({ sender });
   });
 
@@ -161,7 +162,7 @@ describe('svc verify', () => {
 
     const { exitCode, stderr } = await verify(file('broken.json'));
 
-    expect(exitCode).toBe(1);
+    expect(exitCode).toBe(2);
     expect(stderr).toContain('/tx_hash');
   });
 

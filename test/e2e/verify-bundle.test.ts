@@ -135,9 +135,9 @@ describe('svc verify with a bundle', () => {
     const newer = await verifyChanged({ format: 'svc-bundle/2' });
     const broken = await verifyChanged({ anchor: { ...bundle.anchor, tx_hash: '0x12' } });
 
-    expect([newer.exitCode, newer.stdout]).toEqual([1, '']);
+    expect([newer.exitCode, newer.stdout]).toEqual([2, '']);
     expect(newer.stderr).toContain('format must be "svc-bundle/1"');
-    expect([broken.exitCode, broken.stdout]).toEqual([1, '']);
+    expect([broken.exitCode, broken.stdout]).toEqual([2, '']);
     expect(broken.stderr).toContain('anchor.tx_hash must be 32 bytes');
   });
 });

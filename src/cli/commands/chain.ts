@@ -8,7 +8,7 @@ export const chainCommand: CommandSpec = {
   options: [
     {
       flags: '--add-to-wallet-json',
-      summary: 'print the parameter of wallet_addEthereumChain (EIP-3085) alone',
+      summary: 'print only the parameter of wallet_addEthereumChain (EIP-3085)',
     },
   ],
   examples: [

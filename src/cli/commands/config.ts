@@ -13,21 +13,21 @@ export const configCommands: readonly CommandSpec[] = [
   },
   {
     path: 'config use',
-    summary: 'Make a profile the one that is used where none is named',
+    summary: 'Choose the default profile',
     arguments: [{ syntax: '<name>', summary: 'name of the profile', completes: 'profile' }],
     examples: ['svc config use ops'],
     run: useProfile,
   },
   {
     path: 'config remove',
-    summary: 'Forget a profile and its session; svc logout ends the session on the service too',
+    summary: 'Remove a profile and its session from this machine; svc logout ends the session on the service',
     arguments: [{ syntax: '<name>', summary: 'name of the profile', completes: 'profile' }],
     examples: ['svc config remove ops'],
     run: removeProfile,
   },
   {
     path: 'config path',
-    summary: 'Print where the profiles are kept',
+    summary: 'Print the path of the configuration file',
     examples: ['svc config path'],
     run: printPath,
   },
@@ -54,13 +54,13 @@ async function listProfiles({ config, output }: Context): Promise<void> {
       shown: (p) => showTime(p.signed_in_until),
     },
   ]);
-  if (items.length === 0) output.note('No profiles. svc login URL makes one.');
+  if (items.length === 0) output.note('No profiles. Create one with svc login URL.');
 }
 
 async function useProfile(context: Context, { name }: { name: string }): Promise<void> {
   const { file } = await knownProfile(context, name);
   await file.update((config) => ({ ...config, current: name }));
-  context.output.note(`${name} is the current profile now.`);
+  context.output.note(`${name} is now the default profile.`);
   if (context.output.asksJson) context.output.json({ current: name });
 }
 
@@ -71,7 +71,7 @@ async function removeProfile(context: Context, { name }: { name: string }): Prom
     profiles,
   }));
   if (profile?.session) {
-    context.output.note('Its session goes on until it expires; svc sessions revoke ends it.');
+    context.output.note('Its session stays valid until it expires; end it with svc sessions revoke.');
   }
   if (context.output.asksJson) context.output.json({ removed: name });
 }
@@ -86,7 +86,7 @@ async function knownProfile({ config }: Context, name: string) {
   const file = await config();
   const { profiles } = file.read();
   if (Object.hasOwn(profiles, name)) return { file, profile: profiles[name] };
-  throw new SvcError('not_found', 'There is no such profile.', {
-    hint: 'svc config list shows them.',
+  throw new SvcError('not_found', `There is no profile ${name}.`, {
+    hint: 'List them with svc config list.',
   });
 }

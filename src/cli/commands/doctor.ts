@@ -3,15 +3,15 @@ import { SvcError } from '../../base/svc-error.ts';
 import { packageVersion } from '../../base/version.ts';
 import type { Client } from '../../client/client.ts';
 import type { ChainDetails } from '../../protocol/resources.ts';
-import { escapeText } from '../output/escape.ts';
+import { escapeText } from '../../base/escape.ts';
 import type { CommandSpec } from '../program/command.ts';
 import type { Context } from '../program/context.ts';
 import { type ExitCode, exitCodeOf, exitCodes } from '../program/exit-codes.ts';
 
 export const doctorCommand: CommandSpec = {
   path: 'doctor',
-  summary: 'Find out what keeps svc from working: service, clock, session, chain, RPC, versions',
-  details: 'The exit code is that of the first check that fails.',
+  summary: 'Check service, clock, session, chain, RPC endpoint and versions',
+  details: 'The exit code is that of the first failed check.',
   examples: ['svc doctor', 'svc doctor --url https://svc.example.org'],
   run: doctor,
 };
@@ -39,7 +39,7 @@ async function doctor(context: Context): Promise<ExitCode> {
       return { name, ok: false, detail: [error.message, error.hint ?? ''].join(' ').trim() };
     }
   };
-  const checks = await wait('Looking', async () => {
+  const checks = await wait('Checking', async () => {
     const service = await check('service', () => readiness(guest, url));
     if (!service.ok) return [service];
     return [
@@ -72,7 +72,7 @@ const columns = [
 async function readiness(guest: Client, url: string): Promise<string> {
   const { body } = await guest.call('getReadiness');
   if (body.status === 'ready') return `${url} is ready`;
-  return `${url} takes requests; anchoring is held up: ${body.degraded.join(', ')}`;
+  return `${url} accepts requests; anchoring is degraded: ${body.degraded.join(', ')}`;
 }
 
 async function clock(guest: Client): Promise<string> {
@@ -80,12 +80,12 @@ async function clock(guest: Client): Promise<string> {
   const { headers } = await guest.call('getHealth');
   const now = Date.now();
   const theirs = Date.parse(headers.get('date') ?? '');
-  if (Number.isNaN(theirs)) return 'the service does not tell the time';
+  if (Number.isNaN(theirs)) return 'not checked: the service sent no Date header';
   // The Date header has no fractions of a second.
   const off = Math.max(0, theirs - now, asked - (theirs + 1000));
   if (off <= CLOCK_TOLERANCE_MS) return 'agrees with the service';
   throw new SvcError('clock_wrong', `This clock is ${Math.round(off / 1000)} s off.`, {
-    hint: 'Sign-in messages and sessions are bound to time: set it right.',
+    hint: 'Set the clock: sign-in messages and sessions depend on it.',
   });
 }
 
@@ -113,11 +113,11 @@ async function rpc(guest: Client): Promise<string> {
   const [url] = body.params.rpcUrls;
   if (url === undefined) return 'the service offers no public endpoint';
   if (!URL.canParse(url)) {
-    throw new SvcError('unexpected_answer', 'The endpoint that the service offers is no URL.');
+    throw new SvcError('unexpected_answer', 'The RPC endpoint that the service offers is not a URL.');
   }
   const found = await chainIdAt(url);
   if (found === body.chain_id) return `${new URL(url).origin} answers for chain ${found}`;
-  const message = `${new URL(url).origin} is of chain ${found}, the service says ${body.chain_id}.`;
+  const message = `${new URL(url).origin} serves chain ${found}, but the service uses chain ${body.chain_id}.`;
   throw new SvcError('wrong_chain', message);
 }
 
@@ -142,6 +142,6 @@ async function version(guest: Client): Promise<string> {
   const own = packageVersion();
   const { body } = await guest.call('getOpenApi');
   const theirs = body.info.version;
-  const same = own === theirs ? 'as the service' : `the service ${theirs}`;
+  const same = own === theirs ? 'same as the service' : `service ${theirs}`;
   return `svc ${own}, ${same}; Node.js ${process.versions.node}`;
 }

@@ -12,7 +12,7 @@ const texts: readonly OptionSpec[] = [
   { flags: '--description <text>', summary: 'at most 2000 characters' },
   { flags: '--location <text>', summary: 'at most 200 characters' },
   { flags: '--shift <text>', summary: 'at most 200 characters' },
-  { flags: '--tag <tag...>', summary: 'at most 20 of 32 characters each' },
+  { flags: '--tag <tag...>', summary: 'at most 20 tags of at most 32 characters' },
 ];
 
 export const fleetCommands: readonly CommandSpec[] = [
@@ -31,8 +31,8 @@ export const fleetCommands: readonly CommandSpec[] = [
   },
   {
     path: 'fleets create',
-    summary: 'Make a fleet; it comes last in the display order',
-    details: 'Piped, it prints the id.',
+    summary: 'Create a fleet, last in the display order',
+    details: 'When piped, prints only the id.',
     arguments: [{ syntax: '<name>', summary: 'at most 80 characters' }],
     options: texts,
     examples: ['svc fleets create "Hall 3" --location Graz --tag night heavy'],
@@ -40,12 +40,12 @@ export const fleetCommands: readonly CommandSpec[] = [
   },
   {
     path: 'fleets update',
-    summary: 'Change a fleet; an empty text empties the field',
+    summary: 'Change a fleet; an empty text clears the field',
     arguments: [fleetArgument],
     options: [
       { flags: '--name <name>', summary: 'at most 80 characters' },
       ...texts,
-      { flags: '--no-tag', summary: 'take all tags away' },
+      { flags: '--no-tag', summary: 'remove all tags' },
     ],
     examples: [
       'svc fleets update "Hall 3" --shift night --tag heavy',
@@ -55,14 +55,14 @@ export const fleetCommands: readonly CommandSpec[] = [
   },
   {
     path: 'fleets reorder',
-    summary: 'Put the fleets named first, in that order; the others follow in theirs',
+    summary: 'Move the named fleets to the front, in this order',
     arguments: [{ ...fleetArgument, syntax: '<fleet...>' }],
     examples: ['svc fleets reorder "Hall 3" "Hall 1"'],
     run: reorderFleets,
   },
   {
     path: 'fleets delete',
-    summary: 'Delete a fleet; its robots are in no fleet afterwards',
+    summary: 'Delete a fleet; its robots stay, without a fleet',
     arguments: [fleetArgument],
     options: [yesOption],
     examples: ['svc fleets delete "Hall 3"', 'svc fleets delete 01a1fa88 --yes'],
@@ -80,7 +80,7 @@ async function listFleets({ session, output }: Context): Promise<void> {
   const { client } = await session();
   const fleets = await allFleets(client);
   await output.table({ items: fleets, next_cursor: null }, fleets, columnsOf(fleets));
-  if (fleets.length === 0) output.note('No fleets. svc fleets create NAME makes one.');
+  if (fleets.length === 0) output.note('No fleets. Create one with svc fleets create NAME.');
 }
 
 async function showFleet(
@@ -102,7 +102,7 @@ async function createFleet(
   });
   if (output.asksJson) return output.json(body);
   output.text(body.fleet.id);
-  output.note(`Made ${output.quote(name)}.`);
+  output.note(`Created ${output.quote(name)}.`);
 }
 
 async function updateFleet(
@@ -116,7 +116,7 @@ async function updateFleet(
     ...(tag !== undefined && { tags: tag || [] }),
   };
   if (Object.keys(changes).length === 0) {
-    throw new SvcError('usage', 'Nothing to change: give --name, --description, --tag …');
+    throw new SvcError('usage', 'Nothing to change. Give --name, --description, --location, --shift, --tag or --no-tag.');
   }
   const { client } = await session();
   const { id } = await findFleet(client, text);
@@ -141,11 +141,11 @@ async function deleteFleet(
   const { session, output, prompt } = context;
   const { client } = await session();
   const { id, name, robot_count: robots } = await findFleet(client, text);
-  const consequence = `Deletes the fleet ${output.quote(name)}; its ${robots} robots stay, in no fleet.`;
+  const consequence = `Deletes the fleet ${output.quote(name)}; its ${robots} robots stay, without a fleet.`;
   if (!yes) await (await prompt()).confirm(name, consequence);
   const { body } = await client.call('deleteFleet', { params: { id } });
   if (output.asksJson) return output.json(body);
-  output.note(`Deleted the fleet ${output.quote(name)}; its robots are in no fleet now.`);
+  output.note(`Deleted the fleet ${output.quote(name)}; its robots have no fleet now.`);
 }
 
 function columnsOf(fleets: readonly Fleet[]): Column<Fleet>[] {

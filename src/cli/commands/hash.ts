@@ -5,8 +5,8 @@ import type { Context } from '../program/context.ts';
 
 export const hashCommand: CommandSpec = {
   path: 'hash',
-  summary: 'Print the proof hash of evidence, as the service computes it (SHA-256 of RFC 8785)',
-  arguments: [{ syntax: '<file...>', summary: 'JSON files, or - for standard input' }],
+  summary: 'Print the proof hash of evidence: SHA-256 of its canonical JSON (RFC 8785)',
+  arguments: [{ syntax: '<file...>', summary: 'JSON files; - for standard input' }],
   examples: ['svc hash evidence.json', 'jq .proof task.json | svc hash -'],
   run: hash,
 };

@@ -11,7 +11,7 @@ type GroupsFor = (words: readonly string[]) => Promise<readonly CommandGroup[]>;
 export function helpCommand(groupsFor: GroupsFor): CommandSpec {
   return {
     path: 'help',
-    summary: 'Print help for a command, or on exit-codes or environment',
+    summary: 'Print help for a command, exit-codes or environment',
     arguments: [
       {
         syntax: '[topic...]',
@@ -47,8 +47,8 @@ async function help(
   for (const word of words) {
     const next = command.commands.find((child) => child.name() === word);
     if (next === undefined) {
-      throw new SvcError('usage', 'There is no help on that.', {
-        hint: 'Topics are the commands, exit-codes and environment.',
+      throw new SvcError('usage', `There is no help topic ${topic}.`, {
+        hint: 'Choose a command, exit-codes or environment.',
       });
     }
     command = next;
@@ -58,9 +58,9 @@ async function help(
 
 /** Variables that `svc` reads. */
 export const environment: Readonly<Record<string, string>> = {
-  SVC_URL: 'origin of the service, where --url is not given',
-  SVC_PROFILE: 'profile to use, where --profile is not given',
-  SVC_CONFIG_DIR: 'folder of the profiles and their sessions',
-  NO_COLOR: 'no colours, if it is not empty',
-  FORCE_COLOR: 'colours without a terminal too; 0 is none',
+  SVC_URL: 'origin of the service, if --url is not given',
+  SVC_PROFILE: 'profile to use, if --profile is not given',
+  SVC_CONFIG_DIR: 'folder of the configuration file with profiles and sessions',
+  NO_COLOR: 'disables colors, if not empty',
+  FORCE_COLOR: 'forces colors without a terminal; 0 disables them',
 };

@@ -12,22 +12,22 @@ export const loginCommand: CommandSpec = {
   path: 'login',
   summary: 'Sign in to a service with a wallet',
   details:
-    'Opens the sign-in page of the service in a browser, where the wallet is. Without a browser here,\n' +
-    '--no-browser takes a code from one elsewhere, --key-file signs with a key from a file, and --manual\n' +
-    'prints the message on stdout and reads its signature from stdin (hardware wallets).',
+    'Opens the sign-in page of the service in a browser. On a machine without one, use --no-browser (paste\n' +
+    'a code from a browser elsewhere), --key-file (sign with a key file) or --manual (print the message on\n' +
+    'standard output and read its signature from standard input, for hardware wallets).',
   arguments: [{ syntax: '[url]', summary: 'origin of the service (default: that of the profile)' }],
   options: [
     {
       flags: '--key-file <file>',
-      summary: 'hex key or Web3 Secret Storage keystore (version 3) to sign with',
+      summary: 'file with a hex key or a Web3 Secret Storage keystore (version 3)',
     },
     {
       flags: '--password-file <file>',
-      summary: 'file with the password of the keystore; without it you are asked',
+      summary: 'file with the password of the keystore (default: ask)',
     },
-    { flags: '--manual', summary: 'print the message, take the signature' },
-    { flags: '--address <address>', summary: 'wallet that signs, with --manual' },
-    { flags: '--no-browser', summary: 'print the page to open elsewhere, and take its code' },
+    { flags: '--manual', summary: 'print the message and read its signature' },
+    { flags: '--address <address>', summary: 'wallet that signs with --manual' },
+    { flags: '--no-browser', summary: 'print the page to open elsewhere and read its code' },
   ],
   examples: [
     'svc login https://svc.example.org',
@@ -69,10 +69,10 @@ function refuseMixture({ keyFile, passwordFile, manual, address, browser }: Logi
     throw new SvcError('usage', 'Choose one of --key-file, --manual and --no-browser.');
   }
   if (passwordFile !== undefined && keyFile === undefined) {
-    throw new SvcError('usage', '--password-file is the password of a --key-file.');
+    throw new SvcError('usage', '--password-file needs --key-file.');
   }
   if (address === undefined) return;
-  if (!manual) throw new SvcError('usage', '--address goes with --manual.');
+  if (!manual) throw new SvcError('usage', '--address needs --manual.');
   if (!/^0x[0-9a-fA-F]{40}$/.test(address)) {
     throw new SvcError('usage', '--address must be an address: 0x and 40 hex digits.');
   }
@@ -83,7 +83,9 @@ async function urlOf(context: Context, text: string | undefined): Promise<string
   const url = serviceOrigin(text, context.options.insecureHttp === true);
   const other = givenUrl(context.options, context.env);
   if (other === null || other === url) return url;
-  throw new SvcError('usage', `Two services are named: ${url} and ${other}.`);
+  throw new SvcError('usage', `Two services are given: ${url} and ${other}.`, {
+    hint: 'Give one address (SVC_URL counts too).',
+  });
 }
 
 async function signIn(
@@ -98,7 +100,7 @@ async function signIn(
     return signInByKeyFile(context, guest, url, { keyFile, passwordFile });
   }
   if (!context.options.input) {
-    throw new SvcError('usage', 'Not a terminal, so you cannot sign in by browser.', {
+    throw new SvcError('usage', '--no-input allows no sign-in that asks for anything.', {
       hint: 'Use --key-file.',
     });
   }
@@ -124,7 +126,7 @@ async function byHand(
   const { readLine } = await import('../input/prompt.ts');
   const signature = (await readLine('Signature (0x…): ')).trim();
   if (!/^0x([0-9a-fA-F]{2})+$/.test(signature)) {
-    throw new SvcError('usage', 'A signature is 0x and hex digits.');
+    throw new SvcError('usage', 'The signature must be 0x and hex digits.');
   }
   return openSession(guest, address, signature);
 }

@@ -7,8 +7,8 @@ import { yesOption } from '../program/options.ts';
 export const robotKeyCommands: readonly CommandSpec[] = [
   {
     path: 'robots rotate-key',
-    summary: 'Give a robot a new API key, shown once; the old one ends at once',
-    details: 'Piped, it prints the key and a newline, and nothing else.',
+    summary: 'Issue a new API key, shown once; the old key stops working at once',
+    details: 'When piped, prints only the key.',
     arguments: [robotArgument],
     options: [yesOption],
     examples: [
@@ -19,7 +19,7 @@ export const robotKeyCommands: readonly CommandSpec[] = [
   },
   {
     path: 'robots revoke-key',
-    summary: 'End the API key of a robot at once, with none in its place; its tasks stay',
+    summary: 'Revoke the API key of a robot without issuing a new one; its tasks stay',
     arguments: [robotArgument],
     options: [yesOption],
     examples: ['svc robots revoke-key hall-robot-1'],
@@ -43,10 +43,10 @@ async function rotateKey(context: Context, choice: Choice): Promise<void> {
 
 async function revokeKey(context: Context, choice: Choice): Promise<void> {
   const { output } = context;
-  const { client, id, name } = await confirmEndOfKey(context, choice, ', and none takes its place');
+  const { client, id, name } = await confirmEndOfKey(context, choice, ', and no new key is issued');
   const { body } = await client.call('deleteKey', { params: { id } });
   if (output.asksJson) return output.json(body);
-  output.note(`${output.quote(name)} has no key now; svc robots rotate-key gives it one.`);
+  output.note(`${output.quote(name)} has no key now. Issue one with svc robots rotate-key.`);
 }
 
 /** `afterwards` completes the sentence of the question. */
@@ -58,15 +58,15 @@ async function confirmEndOfKey(
   const { session, output, prompt } = context;
   const { client } = await session();
   const { id, name } = await findRobot(client, text);
-  const consequence = `The key that ${output.quote(name)} uses now stops working at once${afterwards}.`;
+  const consequence = `The current key of ${output.quote(name)} stops working at once${afterwards}.`;
   if (!yes) await (await prompt()).confirm(name, consequence);
   return { client, id, name };
 }
 
-/** Tells what to do with a key that was just shown. */
+/** Prints what to do with a key that was just shown. */
 export function noteKey({ output }: Context, name: string): void {
   output.note(
-    `This is the only time that the key of ${output.quote(name)} is shown.\n` +
-      'Hand it to its agent, on standard input: svc-agent key set',
+    `The key of ${output.quote(name)} is shown only once.\n` +
+      'Pipe it to svc-agent key set on the robot.',
   );
 }

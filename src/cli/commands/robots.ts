@@ -10,7 +10,6 @@ import {
   pickOne,
   robotArgument,
 } from '../input/find.ts';
-import { escapeText } from '../output/escape.ts';
 import type { Column, Field } from '../output/output.ts';
 import { shortIds, showTime } from '../output/table.ts';
 import type { CommandSpec } from '../program/command.ts';
@@ -23,8 +22,8 @@ export const robotCommands: readonly CommandSpec[] = [
     path: 'robots list',
     summary: 'List the robots, oldest first',
     options: [
-      { flags: '--fleet <fleet>', summary: 'of one fleet alone', completes: 'fleet' },
-      { flags: '--no-fleet', summary: 'those that are in no fleet' },
+      { flags: '--fleet <fleet>', summary: 'only robots of this fleet', completes: 'fleet' },
+      { flags: '--no-fleet', summary: 'only robots without a fleet' },
     ],
     examples: ['svc robots list', 'svc robots list --fleet "Hall 3"', 'svc robots list --json'],
     run: listRobots,
@@ -39,11 +38,11 @@ export const robotCommands: readonly CommandSpec[] = [
   {
     path: 'robots create',
     summary: 'Register a robot; its API key is shown once',
-    details: 'Piped, it prints id and key with a tab between them, and nothing else.',
+    details: 'When piped, prints only the key; the id goes to standard error.',
     arguments: [{ syntax: '<name>', summary: 'at most 80 characters' }],
     options: [
       { flags: '--description <text>', summary: 'at most 2000 characters' },
-      { flags: '--fleet <fleet>', summary: 'fleet to put it in', completes: 'fleet' },
+      { flags: '--fleet <fleet>', summary: 'fleet of the robot', completes: 'fleet' },
     ],
     examples: [
       'svc robots create hall-robot-1',
@@ -53,22 +52,22 @@ export const robotCommands: readonly CommandSpec[] = [
   },
   {
     path: 'robots update',
-    summary: 'Change name or description of a robot',
+    summary: 'Change the name or description of a robot',
     arguments: [robotArgument],
     options: [
       { flags: '--name <name>', summary: 'at most 80 characters' },
-      { flags: '--description <text>', summary: 'at most 2000 characters; "" empties it' },
+      { flags: '--description <text>', summary: 'at most 2000 characters; "" clears it' },
     ],
     examples: ['svc robots update hall-robot-1 --name hall-robot-2'],
     run: updateRobot,
   },
   {
     path: 'robots move',
-    summary: 'Move robots into a fleet, or out of any: all of them or none',
+    summary: 'Move robots into a fleet or out of their fleets, all or none',
     arguments: [{ ...robotArgument, syntax: '<robot...>' }],
     options: [
       { flags: '--fleet <fleet>', summary: 'fleet to move them into', completes: 'fleet' },
-      { flags: '--no-fleet', summary: 'take them out of their fleets' },
+      { flags: '--no-fleet', summary: 'remove them from their fleets' },
     ],
     examples: [
       'svc robots move hall-robot-1 hall-robot-2 --fleet "Hall 3"',
@@ -79,10 +78,10 @@ export const robotCommands: readonly CommandSpec[] = [
   ...robotKeyCommands,
   {
     path: 'robots delete',
-    summary: 'Delete a robot with its tasks',
+    summary: 'Delete a robot with its tasks, permanently',
     details:
-      'What waits to be signed is cancelled; what is signed is anchored and charged. Public verification of\n' +
-      'its tasks ends; bundles stay valid.',
+      'Unsigned anchors are canceled; signed ones are anchored and charged. Public verification of its tasks\n' +
+      'ends; bundles stay valid.',
     arguments: [robotArgument],
     options: [yesOption],
     examples: ['svc robots delete hall-robot-1', 'svc robots delete 01a1fa88 --yes'],
@@ -115,7 +114,7 @@ async function listRobots(
     },
   ];
   await output.table({ items: robots, next_cursor: null }, robots, columns);
-  if (robots.length === 0) output.note('No robots. svc robots create NAME registers one.');
+  if (robots.length === 0) output.note('No robots. Register one with svc robots create NAME.');
 }
 
 async function showRobot(
@@ -165,8 +164,7 @@ async function createRobot(
   const { id } = body.robot;
   // Print the key before anything else can fail: it is never shown again.
   if (!output.asksJson) {
-    const key = escapeText(body.api_key);
-    output.line(output.isTerminal ? key : `${escapeText(id)}\t${key}`);
+    output.text(body.api_key);
   }
   if (fleet === null) {
     if (output.asksJson) output.json(body);
@@ -192,7 +190,7 @@ async function moveNew(
     if (output.asksJson) output.json({ ...made, robot: moved.body.robot });
   } catch (error) {
     if (output.asksJson) output.json(made);
-    output.warn(`The robot was registered, ${id}, and is not in ${output.quote(fleet.name)}.`);
+    output.warn(`The robot ${id} was registered, but is not in ${output.quote(fleet.name)}.`);
     throw error;
   }
 }
@@ -202,7 +200,7 @@ async function updateRobot(
   { robot: text, name, description }: { robot: string; name?: string; description?: string },
 ): Promise<void> {
   if (name === undefined && description === undefined) {
-    throw new SvcError('usage', 'Nothing to change: give --name or --description.');
+    throw new SvcError('usage', 'Nothing to change. Give --name or --description.');
   }
   const { client } = await session();
   const { id } = await findRobot(client, text);
@@ -220,7 +218,7 @@ async function moveRobots(
   { session, output }: Context,
   { robot: texts, fleet: to }: { robot: string[]; fleet?: string | false },
 ): Promise<void> {
-  if (to === undefined) throw new SvcError('usage', 'Where to? Give --fleet FLEET or --no-fleet.');
+  if (to === undefined) throw new SvcError('usage', 'No fleet is named. Give --fleet FLEET or --no-fleet.');
   const { client } = await session();
   const [robots, fleet] = await Promise.all([
     allRobots(client),
@@ -246,10 +244,10 @@ async function deleteRobot(
   const { client } = await session();
   const { id, name } = await findRobot(client, text);
   const consequence =
-    `Deletes ${output.quote(name)} with its tasks, at once and for good. What waits to be signed is cancelled;\n` +
-    'what is signed is anchored and charged. Public verification of its tasks ends; bundles stay valid.';
+    `Deletes ${output.quote(name)} with its tasks, permanently. Unsigned anchors are canceled; signed ones are\n` +
+    'anchored and charged. Public verification of its tasks ends; bundles stay valid.';
   if (!yes) await (await prompt()).confirm(name, consequence);
   const { body } = await wait('Deleting', () => client.call('deleteRobot', { params: { id } }));
   if (output.asksJson) return output.json(body);
-  output.note(`Deleted ${output.quote(name)}. Its key works no more; stop its agent.`);
+  output.note(`Deleted ${output.quote(name)}. Its key no longer works; stop its agent.`);
 }

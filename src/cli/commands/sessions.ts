@@ -11,14 +11,14 @@ import type { NamedProfile } from '../program/profiles.ts';
 export const sessionCommands: readonly CommandSpec[] = [
   {
     path: 'sessions list',
-    summary: 'List the live sessions of the account, newest first',
+    summary: 'List the open sessions of the account, newest first',
     examples: ['svc sessions list'],
     run: listSessions,
   },
   {
     path: 'sessions revoke',
     summary: 'End a session at once',
-    arguments: [{ syntax: '<session>', summary: 'id, or the beginning of one' }],
+    arguments: [{ syntax: '<session>', summary: 'id, or start of an id' }],
     examples: ['svc sessions revoke 01a1fa88-6262-702f-af77-0aaec0d1b17b'],
     run: revokeSession,
   },
@@ -44,7 +44,7 @@ async function revokeSession(
   const { id, current } = pickOne('session', text, (await allSessions(client)).items);
   const { body } = await client.call('revokeSession', { params: { id } });
   if (output.asksJson) return output.json(body);
-  output.note(current ? 'Ended this very session.' : `Ended the session ${id}.`);
+  output.note(current ? 'Ended the current session.' : `Ended the session ${id}.`);
 }
 
 function allSessions(client: Client) {
@@ -53,7 +53,7 @@ function allSessions(client: Client) {
 
 export const logoutCommand: CommandSpec = {
   path: 'logout',
-  summary: 'End the session, here and on the service',
+  summary: 'End the session here and on the service',
   examples: ['svc logout', 'svc logout --profile ops'],
   run: logout,
 };

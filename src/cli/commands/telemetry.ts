@@ -11,14 +11,14 @@ import { cursorOption, limitOption } from '../program/options.ts';
 
 export const telemetryCommand: CommandSpec = {
   path: 'telemetry',
-  summary: "Print a robot's samples, newest first, or a series of them",
+  summary: 'List the samples of a robot, newest first, or a series of them',
   arguments: [robotArgument],
   options: [
-    { flags: '--from <time>', summary: 'ISO-8601; without an offset it is UTC' },
-    { flags: '--to <time>', summary: 'ISO-8601; without an offset it is UTC' },
+    { flags: '--from <time>', summary: 'ISO-8601 time; UTC if it has no offset' },
+    { flags: '--to <time>', summary: 'ISO-8601 time; UTC if it has no offset' },
     {
       flags: '--resolution <interval>',
-      summary: 'one line for each interval: at most 6 hours, 31 days, 366 days of them',
+      summary: 'one line per minute (of at most 6 hours), hour (31 days) or day (366 days)',
       completes: ['minute', 'hour', 'day'],
     },
     limitOption,
@@ -45,7 +45,7 @@ async function telemetry(
   { robot, from, to, resolution, ...range }: TelemetryInput,
 ): Promise<void> {
   if (resolution !== undefined && range.cursor !== undefined) {
-    throw new SvcError('usage', '--cursor is of lists; a series of --resolution has none.');
+    throw new SvcError('usage', '--cursor and --resolution exclude each other.');
   }
   const { client } = await session();
   const params = { id: (await findRobot(client, robot)).id };
@@ -69,7 +69,7 @@ async function telemetry(
 }
 
 function unexpected(): SvcError {
-  return new SvcError('unexpected_answer', 'The service answered telemetry of another kind.');
+  return new SvcError('unexpected_answer', 'The service answered with another kind of telemetry.');
 }
 
 const sampleColumns: readonly Column<Sample>[] = [

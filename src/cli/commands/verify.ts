@@ -5,27 +5,27 @@ import type { VerifyInput } from '../verify/verify.ts';
 
 export const verifyCommand: CommandSpec = {
   path: 'verify',
-  summary: 'Check a proof hash, a receipt or a bundle, against the chain itself with --rpc-url',
-  details: `The service is asked about a hash; with --rpc-url, its answer is checked against the chain. With --rpc-url a
-receipt or a bundle needs no service. Without --rpc-url the service's word is taken for what the chain holds.`,
+  summary: 'Verify a proof hash, a receipt or a bundle; with --rpc-url against the chain',
+  details: `With --rpc-url, a receipt or a bundle is checked against the chain and needs no service; for a hash, the
+answer of the service is checked against the chain. Without --rpc-url, svc reports what the service states.`,
   arguments: [
     {
       syntax: '<hash-or-file>',
-      summary: 'proof hash, or file with a receipt or a bundle; - is standard input',
+      summary: 'proof hash, or file with a receipt or a bundle; - for standard input',
     },
   ],
   options: [
     {
       flags: '--rpc-url <url>',
-      summary: 'JSON-RPC endpoint to read the chain from; repeat it, and all must agree',
+      summary: 'JSON-RPC endpoint of the chain; if repeated, all must agree',
       parse: (url, urls: string[] = []) => [...urls, url],
     },
-    { flags: '--proof <file>', summary: 'evidence: its hash is computed and compared' },
+    { flags: '--proof <file>', summary: 'evidence, whose hash must be the proof hash' },
     { flags: '--anchor-address <address>', summary: 'account that must have sent the anchor' },
-    { flags: '--watch', summary: 'wait until the anchor is final; progress on stderr' },
+    { flags: '--watch', summary: 'wait until the anchor is final' },
     {
       flags: '--timeout <seconds>',
-      summary: 'with --watch: give up then, with exit code 8 (default: never)',
+      summary: 'with --watch: exit with 8 after this time (default: never)',
       parse: positive,
     },
   ],

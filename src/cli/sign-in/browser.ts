@@ -52,7 +52,7 @@ export async function signInByCode(
   const verifier = randomBytes(32).toString('base64url');
   const prompt = await context.prompt();
   printPage(context, signInPage(url, verifier, {}), 'In a browser, go to');
-  return redeem(guest, (await prompt.secret('Code that it shows: ')).trim(), verifier);
+  return redeem(guest, (await prompt.secret('Code shown in the browser: ')).trim(), verifier);
 }
 
 function signInPage(url: string, verifier: string, query: Record<string, string>): URL {

@@ -21,9 +21,9 @@ export async function listenForCode(state: string): Promise<Callback> {
   code.catch(() => {});
   const server = createServer((request, response) => {
     const query = callbackQuery(request, port);
-    if (query === null) return answer(response, 404, 'There is nothing here.');
+    if (query === null) return answer(response, 404, 'Not found.');
     if (!sameText(query.get('state') ?? '', state)) {
-      return answer(response, 400, 'This is not the sign-in that the command line waits for.');
+      return answer(response, 400, 'The waiting command did not start this sign-in.');
     }
     const given = query.get('code');
     if (given === null) {
@@ -31,7 +31,7 @@ export async function listenForCode(state: string): Promise<Callback> {
       settle.reject(new SvcError('sign_in_denied', 'The sign-in was refused in the browser.'));
       return;
     }
-    answer(response, 200, 'Handed over to the command line. You can close this page.');
+    answer(response, 200, 'Continue in the terminal. You can close this page.');
     settle.resolve(given);
   });
   // A browser may open connections that it never uses: they must not keep the process alive.

@@ -25,8 +25,8 @@ export async function requestMessage(guest: Client, url: string, address: string
     message.address.toLowerCase() === address.toLowerCase();
   if (isOwn) return body.message;
   const [first = ''] = body.message.split('\n');
-  throw new SvcError('foreign_challenge', `The message to sign is not one for ${origin}.`, {
-    hint: `It begins: ${first}. Sign in at the address that the service calls its own.`,
+  throw new SvcError('foreign_challenge', `The sign-in message is not for ${origin}.`, {
+    hint: `Sign in at the service's own address; the message begins: ${first}`,
   });
 }
 
@@ -52,7 +52,7 @@ export async function openSession(
   const token = /^svc_session=([0-9a-f]{64});/.exec(cookie)?.[1];
   const seconds = Number(/; *max-age=(\d+)/i.exec(cookie)?.[1] ?? Number.NaN);
   if (token === undefined || Number.isNaN(seconds)) {
-    throw new SvcError('unexpected_answer', 'The service signed in and gave no session.');
+    throw new SvcError('unexpected_answer', 'The service accepted the signature but sent no session.');
   }
   const expiresAt = new Date(Date.now() + seconds * 1000).toISOString();
   return { wallet: body.wallet, token, expiresAt };

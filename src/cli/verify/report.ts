@@ -1,6 +1,6 @@
 // Prints the result of `svc verify`: checks, verdict, and what is not proven.
 import type { AnchorAudit } from '../../chain/verify-anchor.ts';
-import { escapeText } from '../output/escape.ts';
+import { escapeText } from '../../base/escape.ts';
 import type { Output } from '../output/output.ts';
 
 export interface Check {
@@ -101,20 +101,20 @@ function printUnproven({ colors, line }: Output, finding: Finding, pinned: boole
   const lines = [
     ...(basis === 'service'
       ? [
-          `The chain was not read: that it holds this is the word of ${service} alone. Read it with --rpc-url.`,
+          `Not checked against the chain: only ${service} states this. Check the chain with --rpc-url.`,
         ]
       : []),
     ...(sender === null || pinned
       ? []
       : [
-          `Sent by ${sender}: that this is the service's account is not proven; pin it with --anchor-address ${sender}`,
+          `Anchored by an account that you have not named. If it is the service's, add --anchor-address ${sender}`,
         ]),
     ...(occurrences > 1
       ? [
-          `${occurrences} tasks carry this hash; this is one of them. A receipt says which is meant.`,
+          `${occurrences} tasks have this hash; this is one of them. Verify a receipt to name the task.`,
         ]
       : []),
-    'Not proven: who the robot is, who wrote the evidence, that there is no other anchor.',
+    'Not proven: the identity of the robot, the author of the evidence, that no other anchor exists.',
     ...Object.entries(stated).map(
       ([name, value]) => `Stated, not proven: ${statements[name] ?? name}, ${value}`,
     ),

@@ -31,20 +31,28 @@ const Open = Type.Object({
   }),
 });
 
-/** Asks about the subject's own task if it names one. Throws `not_found`, `unexpected_answer`. */
+/** Asks about the subject's own task if it names one. Throws `not_found`, `unexpected_answer`, `no_service`. */
 export async function askService(
   { client, target }: Context,
   { proofHash, stated }: Subject,
 ): Promise<Word> {
-  const { url } = await target();
+  const { url } = await target().catch((error) => Promise.reject(namingRpc(error, stated)));
   const query = stated === null ? {} : { task_id: stated.task_id };
   const { body } = await client(url).call('verifyProofHash', { params: { proofHash }, query });
   if (!Value.Check(Open, body)) {
-    throw new SvcError('unexpected_answer', `${url} answered something else than a verification.`, {
-      hint: 'It may be of another version than this svc.',
+    throw new SvcError('unexpected_answer', `Unexpected answer from ${url}: it is not a verification.`, {
+      hint: 'Compare the versions with svc doctor.',
     });
   }
   return { url, answer: body, stated: statedBy(proofHash, body) };
+}
+
+/** A document needs no service: for it, the error suggests --rpc-url. */
+function namingRpc(error: unknown, stated: StatedAnchor | null): unknown {
+  if (stated === null || !(error instanceof SvcError) || error.code !== 'no_service') return error;
+  return new SvcError(error.code, 'No service is known, and no node of the chain is given.', {
+    hint: 'Check it against the chain with --rpc-url URL, or name the service with --url.',
+  });
 }
 
 /** Null for an anchor that a reorganization removed: the service anchors it again. */
@@ -80,8 +88,8 @@ export function checkWord(
       name: 'service',
       ok: verified && anchor.on_chain_payload_found,
       detail: verified
-        ? 'The service says that the chain holds it'
-        : 'The service does not confirm it',
+        ? 'The service states that the anchor is in the chain'
+        : 'The service does not confirm the anchor',
     },
     ...(stated === null || said === null ? [] : [agreement(stated, said)]),
     ...(anchorAddress === undefined ? [] : [senderCheck(said?.from, anchorAddress)]),
@@ -97,8 +105,8 @@ function agreement(stated: StatedAnchor, said: StatedAnchor): Check {
     ok: differing.length === 0,
     detail:
       differing.length === 0
-        ? 'The service states what the file states'
-        : `The service states another ${differing.join(', ')}`,
+        ? 'The service states the same as the file'
+        : `The service and the file differ in ${differing.join(', ')}`,
   };
 }
 
@@ -110,7 +118,7 @@ function sameValue(a: unknown, b: unknown): boolean {
 function senderCheck(from: string | undefined, expected: string): Check {
   const ok = from?.toLowerCase() === expected.toLowerCase();
   const detail = ok
-    ? 'The service says that the expected account sent it'
-    : 'The service says that another account sent it';
+    ? 'The service states that the expected account sent it'
+    : 'The service states that another account sent it';
   return { name: 'sender', ok, detail };
 }

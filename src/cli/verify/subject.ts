@@ -53,9 +53,9 @@ export async function readSubject(argument: string): Promise<Subject> {
 function mayBeKey(name: string): SvcError {
   return new SvcError(
     'usage',
-    `${name} holds 64 hex digits alone, as the file of a private key does: nothing was sent.`,
+    `${name} contains only 64 hex digits and may be a private key; nothing was sent.`,
     {
-      hint: 'Give a proof hash itself: svc verify 0x…, or svc verify - to read it from another command.',
+      hint: 'Give the proof hash itself (svc verify 0x…), or pipe it to svc verify -',
     },
   );
 }
@@ -71,11 +71,11 @@ function statedByReceipt(name: string, document: JsonValue): StatedAnchor {
     const first = Value.Errors(Receipt, receipt)[0];
     throw new SvcError(
       'invalid_document',
-      `${name} is not a verification receipt: ${first?.instancePath || 'it'} ${first?.message}`,
+      `${name} is not a verification receipt: ${first?.instancePath || 'it'} ${first?.message}.`,
       {
         hint:
-          'Give a proof hash, a bundle, or what the service answered to the completion.\n' +
-          'Evidence is asked for by its hash: svc hash FILE | svc verify -',
+          'Give a proof hash, a bundle, or the answer of the service to the completion.\n' +
+          'To verify evidence, run: svc hash FILE | svc verify -',
       },
     );
   }
@@ -100,7 +100,7 @@ function bundleOf(name: string, document: JsonValue): Bundle {
   } catch (error) {
     if (!(error instanceof BundleError)) throw error;
     throw new SvcError('invalid_document', `${name} is not a bundle: ${error.message}.`, {
-      hint: 'A newer format needs a newer version of svc.',
+      hint: 'If the format is newer than svc, update svc.',
     });
   }
 }

@@ -36,7 +36,7 @@ export async function verify(context: Context, input: VerifyInput): Promise<Exit
   if (new Set(endpoints).size < endpoints.length) {
     throw new SvcError('usage', 'The same --rpc-url twice would agree with itself.');
   }
-  if (timeout !== undefined && !watch) throw new SvcError('usage', '--timeout goes with --watch.');
+  if (timeout !== undefined && !watch) throw new SvcError('usage', '--timeout needs --watch.');
   const subject = await readSubject(input.hashOrFile);
   const evidence =
     input.proof === undefined ? [] : [await checkFile(context.output, input.proof, subject)];

@@ -26,7 +26,7 @@ export function watchFinding(
     for (;;) {
       const isLast = performance.now() + POLL_MS > deadline;
       const finding = await lookOnce(look, isLast);
-      if (finding instanceof SvcError) noteOnce(`${finding.message}; trying again`);
+      if (finding instanceof SvcError) noteOnce(`${finding.message} Retrying every 2 s.`);
       else {
         if (finding.outcome === 'not_verified' || finding.finality === 'finalized') return finding;
         if (isLast) return { ...finding, outcome: 'pending' };

@@ -46,10 +46,10 @@ export async function startAgent(
 ): Promise<Agent> {
   const { serviceUrl, key, stateDir: folder, spoolBytes: maxBytes } = config;
   if (serviceUrl === null || key === null) {
-    throw new SvcError('invalid_configuration', 'The service or the key is not set.');
+    throw new SvcError('invalid_configuration', 'SVC_AGENT_URL or the API key is not set.');
   }
   const onDamage = (damage: { file: string; records: number }) =>
-    logger.error(damage, 'the spool was damaged; what was whole in it was taken over');
+    logger.error(damage, 'damaged spool set aside, intact records recovered');
   const spool = openSpool({ folder, maxBytes, clock, onDamage });
   const writes = watchDiskWrites();
   const stopping = new AbortController();

@@ -11,51 +11,51 @@ export const environment = Type.Object({
   SVC_AGENT_URL: Type.Optional(
     Type.String({
       pattern: '^https?://[^\\s,]+$',
-      description: 'origin of the service; https, or http on this machine; run needs it',
+      description: 'origin of the service: https, or http on this machine; required by run',
     }),
   ),
   SVC_AGENT_KEY_FILE: Type.Optional(
     Type.String({
       pattern: '\\S',
       description:
-        "file with the robot's API key, readable by its owner alone (default: the systemd credential robot-key)",
+        "file with the robot's API key, readable only by its owner (default: the systemd credential robot-key)",
     }),
   ),
   SVC_AGENT_KEY: Type.Optional(
     Type.String({
       pattern: '^svc_[0-9a-f]{40}$',
-      description: "the robot's API key itself; prefer the file",
+      description: "the robot's API key; prefer SVC_AGENT_KEY_FILE",
     }),
   ),
   SVC_AGENT_STATE_DIR: Type.Optional(
     Type.String({
       pattern: '\\S',
-      description: "folder of the spool (default: systemd's, else /var/lib/svc-agent)",
+      description: 'folder of the spool (default: STATE_DIRECTORY of systemd, else /var/lib/svc-agent)',
     }),
   ),
   SVC_AGENT_SOCKET: Type.String({
     default: '/run/svc-agent/agent.sock',
     // Longest socket path that Linux accepts, in bytes.
     maxLength: 107,
-    description: 'unix socket that robot programs call',
+    description: 'unix socket of the local API, at most 107 bytes',
   }),
   SVC_AGENT_LISTEN: Type.Optional(
     Type.String({
       pattern: '^(localhost|127(\\.\\d{1,3}){3}|\\[::1\\]):\\d{1,5}$',
-      description: '127.0.0.1:PORT to listen on as well, for programs that cannot use a socket',
+      description: 'loopback address and port of the local API, for programs that cannot use the socket',
     }),
   ),
   SVC_AGENT_SPOOL_MAX_MB: Type.Integer({
     minimum: 32,
     maximum: 65_536,
     default: 256,
-    description: 'disk space for what is not delivered, in MiB',
+    description: 'maximum disk space of the spool, 32 to 65536 MiB',
   }),
   SVC_AGENT_LOG_LEVEL: Type.Unsafe<'trace' | 'debug' | 'info' | 'warn' | 'error' | 'silent'>({
     type: 'string',
     enum: ['trace', 'debug', 'info', 'warn', 'error', 'silent'],
     default: 'info',
-    description: 'least severe messages to log',
+    description: 'minimum severity of log messages',
   }),
 });
 
@@ -74,10 +74,11 @@ export function readConfig(
   const values = readEnvironment(environment, variables, {
     prefix: 'SVC_AGENT_',
     foreign: /^$/,
-    hint: 'svc-agent config --describe lists every variable.',
+    hint: 'Run svc-agent config --describe to list every variable.',
     errorsOf: (given) => [
       ...urlErrors(given.SVC_AGENT_URL),
       ...keyErrors(given),
+      ...listenErrors(given.SVC_AGENT_LISTEN),
       ...(needed.service ? missingErrors(given, variables) : []),
     ],
   });
@@ -114,12 +115,18 @@ function urlErrors(text: string | undefined): string[] {
   if (!URL.canParse(text)) return ['SVC_AGENT_URL is not a URL'];
   const url = new URL(text);
   if (url.username || url.password || url.pathname !== '/' || url.search || url.hash) {
-    return ['SVC_AGENT_URL must be an origin alone, without path, query and credentials'];
+    return ['SVC_AGENT_URL must be an origin alone, without path, query or credentials'];
   }
   if (url.protocol === 'http:' && !isLoopback(url.hostname)) {
     return ['SVC_AGENT_URL must begin with https://, or the key would be sent in the clear'];
   }
   return [];
+}
+
+/** A port or address number that is too large, which the pattern of the variable accepts. */
+function listenErrors(text: string | undefined): string[] {
+  if (text === undefined || !/^[\w.:[\]]+$/.test(text) || URL.canParse(`http://${text}`)) return [];
+  return ['SVC_AGENT_LISTEN must be a loopback address and a port from 0 to 65535'];
 }
 
 function keyErrors(given: Readonly<Record<string, string>>): string[] {

@@ -22,7 +22,7 @@ export const agentInstallation: Installation = {
     'TimeoutStartSec=infinity',
     'WatchdogSec=2min',
   ],
-  environment: `# Environment of svc-agent; see svc-agent config --describe. svc-agent key set keeps the key.
+  environment: `# Environment of svc-agent; see svc-agent config --describe. svc-agent key set writes the key.
 #SVC_AGENT_URL=https://svc.example.com
 #SVC_AGENT_LISTEN=127.0.0.1:3800
 #SVC_AGENT_SPOOL_MAX_MB=256
@@ -30,7 +30,7 @@ export const agentInstallation: Installation = {
   nextSteps: [
     'set SVC_AGENT_URL in /etc/svc-agent/environment',
     "svc-agent key set             with the robot's key on standard input",
-    'usermod -aG svc-agent NAME    for each account that shall call the agent',
+    'usermod -aG svc-agent NAME    for each account that calls the agent',
     'systemctl restart svc-agent',
   ],
 };
@@ -94,8 +94,8 @@ async function readIfThere(file: string): Promise<string> {
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     if (code === 'ENOENT') return '';
-    throw new SvcError('usage', `${file} cannot be read (${code}).`, {
-      hint: 'Run it with sudo, or set SVC_AGENT_KEY_FILE for an agent that is not installed.',
+    throw new SvcError('usage', `Cannot read ${file} (${code}).`, {
+      hint: 'Run this with sudo, or set SVC_AGENT_KEY_FILE for an agent that is not installed.',
       cause: error,
     });
   }

@@ -19,25 +19,29 @@ const MOST_BYTES = 64;
 export async function readKey(source: KeySource): Promise<string> {
   if ('key' in source) return source.key;
   const { file, credential } = source;
+  const name = `${credential ? 'systemd credential' : 'SVC_AGENT_KEY_FILE'} ${file}`;
   // systemd may grant access through the file's ACL, which shows in the bits of the group.
-  const text = (await readPrivateFile(file, credential ? 0o007 : 0o077)).trim();
+  const text = (await readPrivateFile(file, name, credential ? 0o007 : 0o077)).trim();
   if (isKey(text)) return text;
-  throw unusable(`${file} holds no API key`, 'A key is svc_ and 40 lower-case hex digits.');
+  throw unusable(
+    `${name} holds no API key (svc_ and 40 lowercase hex digits)`,
+    'Write the key with svc-agent key set.',
+  );
 }
 
 /** `foreign`: mode bits that must not be set. */
-async function readPrivateFile(file: string, foreign: number): Promise<string> {
+async function readPrivateFile(file: string, name: string, foreign: number): Promise<string> {
   try {
     const handle = await open(file);
     try {
       const { mode } = await handle.stat();
       if ((mode & foreign) !== 0) {
         throw unusable(
-          `${file} can be read by others (mode ${(mode & 0o777).toString(8)})`,
-          `chmod 600 ${file}, and have the key rotated if others may have seen it.`,
+          `${name} can be read by others (mode ${(mode & 0o777).toString(8)})`,
+          `Run chmod 600 ${file}, and rotate the key if others may have seen it.`,
         );
       }
-      const { buffer, bytesRead } = await handle.read(Buffer.alloc(MOST_BYTES), 0, MOST_BYTES, 0);
+      const { buffer, bytesRead } = await handle.read(Buffer.alloc(MOST_BYTES), 0, MOST_BYTES);
       return buffer.toString('utf8', 0, bytesRead);
     } finally {
       await handle.close();
@@ -45,12 +49,12 @@ async function readPrivateFile(file: string, foreign: number): Promise<string> {
   } catch (error) {
     if (error instanceof SvcError) throw error;
     const { code } = error as NodeJS.ErrnoException;
-    throw unusable(`${file} cannot be read (${code})`, 'svc-agent key set writes it.', error);
+    throw unusable(`${name} cannot be read (${code})`, 'Write it with svc-agent key set.', error);
   }
 }
 
 function unusable(problem: string, hint: string, cause?: unknown): SvcError {
-  return new SvcError('key_unusable', `The robot's key cannot be used: ${problem}.`, {
+  return new SvcError('key_unusable', `${problem}.`, {
     hint,
     ...(cause === undefined ? {} : { cause }),
   });

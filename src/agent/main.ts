@@ -2,8 +2,9 @@
 import { Command } from 'commander';
 import { addConfigCommand } from '../base/config-command.ts';
 import { addInstallCommands } from '../base/install-commands.ts';
-import { reportError } from '../base/report-error.ts';
+import { prepareErrors, reportError } from '../base/report-error.ts';
 import { packageVersion } from '../base/version.ts';
+import { errors } from '../protocol/errors.ts';
 
 /** Takes the exit code of a command that finished. A command that ends with 0 need not call it. */
 type ExitWith = (code: number) => void;
@@ -13,6 +14,9 @@ type LoadGroup = () => Promise<{ addCommands: AddCommands }>;
 
 const loadConfig = async () => ({
   addCommands: (to: Command) => addConfigCommand(to, () => import('./config.ts')),
+});
+const loadCompletion = async () => ({
+  addCommands: (await import('../base/completion.ts')).addCompletionCommand,
 });
 const loadRobot = () => import('./commands/robot.ts');
 const loadInstall = async () => ({
@@ -35,9 +39,16 @@ const groups: ReadonlyMap<string | undefined, LoadGroup> = new Map<string, LoadG
   ['spool', () => import('./commands/spool.ts')],
   ['install', loadInstall],
   ['uninstall', loadInstall],
+  ['completion', loadCompletion],
 ]);
 
+/** Input that daemon or service refuse ends with 2. */
+const refusedInput = Object.entries(errors)
+  .filter(([, { status }]) => status === 400 || status === 413)
+  .map(([code]) => [code, 2] as const);
+
 const exitCodes: Readonly<Record<string, number>> = {
+  ...Object.fromEntries(refusedInput),
   invalid_configuration: 2,
   usage: 2,
   agent_unreachable: 7,
@@ -51,11 +62,17 @@ const exitCodes: Readonly<Record<string, number>> = {
  * be reached, 8 not anchored yet.
  */
 export async function main(argv: string[]): Promise<number> {
+  if (argv[2] === '__complete') {
+    const { printCandidates } = await import('../base/completion.ts');
+    printCandidates(await createProgram(() => {}, argv[3]), argv.slice(3));
+    return 0;
+  }
   let exitCode = 0;
   try {
     const program = await createProgram((code) => {
       exitCode = code;
     }, argv[2]);
+    prepareErrors(program);
     await program.parseAsync(argv);
     return exitCode;
   } catch (error) {
@@ -70,14 +87,13 @@ export async function main(argv: string[]): Promise<number> {
 export async function createProgram(exitWith: ExitWith, name?: string): Promise<Command> {
   const program = new Command('svc-agent')
     .description(
-      'The daemon on the robot: keeps claims, evidence and telemetry until they are delivered',
+      'Daemon on the robot that stores claims, evidence and telemetry until they are delivered',
     )
     .version(packageVersion())
     .exitOverride()
-    .showHelpAfterError('Run with --help for usage and examples.')
     .addHelpText(
       'after',
-      '\nExamples:\n  svc-agent run                       from the environment, see svc-agent config --describe' +
+      '\nExamples:\n  svc-agent run                       configured by variables, see svc-agent config --describe' +
         '\n  svc-agent status\n  svc-agent claim "Survey the office hall"',
     );
   const named = groups.get(name);

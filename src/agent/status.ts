@@ -2,6 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { packageVersion } from '../base/version.ts';
 import type { Total } from './spool/schema.ts';
+import type { Refusal } from './spool/settled.ts';
 import type { Spool } from './spool/spool.ts';
 import type { Uploader } from './uploads/uploader.ts';
 
@@ -21,6 +22,8 @@ export interface AgentStatus extends ReturnType<Uploader['status']> {
   queues: Record<'claims' | 'completions' | 'samples' | 'events', QueueStatus>;
   /** Records that the service refused for good. */
   refused: number;
+  /** The newest completions that the service refused for good, newest first. Their proofs are not anchored. */
+  set_aside: (Refusal & { task_id: string; accepted_at: string })[];
   spool: {
     /** Includes the damaged file. */
     bytes_on_disk: number;
@@ -56,6 +59,10 @@ export function readStatus(
     ...upload,
     queues,
     refused: spool.read(({ totals }) => totals.of('refused').count),
+    set_aside: spool.read(({ settled }) => settled.setAside()).map(({ wall_ms, ...aside }) => ({
+      ...aside,
+      accepted_at: new Date(wall_ms).toISOString(),
+    })),
     spool: {
       bytes_on_disk: spool.bytesOnDisk(),
       bytes_used: used,

@@ -12,7 +12,7 @@ export function addConfigCommand(program: Command, load: () => Promise<ConfigCom
   program
     .command('config')
     .description('Print the effective configuration, secrets masked')
-    .option('--describe', 'print what each variable means instead')
+    .option('--describe', 'print the meaning and default of each variable instead')
     .option('--json', 'print one JSON object')
     .action(async (options: { describe?: boolean; json?: boolean }) => {
       const { describeConfig, printConfig } = await load();

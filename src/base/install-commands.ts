@@ -7,9 +7,9 @@ export function addInstallCommands(program: Command, load: () => Promise<Install
   const name = program.name();
   program
     .command('install')
-    .description('Install it as a systemd service that starts with the machine (as root)')
-    .option('--user <name>', `existing account to run as (default: ${name}, made if needed)`)
-    .option('--dry-run', 'print what would be written and run, and do nothing')
+    .description('Install the program as a systemd service that starts at boot (as root)')
+    .option('--user <name>', `existing account to run as (default: ${name}, created if needed)`)
+    .option('--dry-run', 'print the files and commands, and change nothing')
     .addHelpText('after', `\nExamples:\n  ${name} install --dry-run\n  sudo ${name} install`)
     .action(async (options: InstallOptions) => {
       const { installService } = await import('./install-service.ts');
@@ -17,7 +17,7 @@ export function addInstallCommands(program: Command, load: () => Promise<Install
     });
   program
     .command('uninstall')
-    .description('Stop the service and remove its unit; data and configuration stay (as root)')
+    .description('Stop the service and remove its unit; keep data and configuration (as root)')
     .addHelpText('after', `\nExample:\n  sudo ${name} uninstall`)
     .action(async () => {
       const { uninstallService } = await import('./install-service.ts');

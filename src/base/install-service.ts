@@ -63,14 +63,14 @@ export async function uninstallService(
   root = '/',
 ): Promise<void> {
   const unit = path.join(root, unitPath(name));
-  if (!existsSync(unit)) throw cannotInstall(`${name} is not installed: there is no ${unit}.`);
+  if (!existsSync(unit)) throw cannotInstall(`${name} is not installed: ${unit} does not exist.`);
   refuseOthers();
   await runTool(['systemctl', ...rootOption(root), 'disable', ...now(root), `${name}.service`]);
   await rm(unit);
   await rm(path.join(root, accountPath(name)), { force: true });
   if (isBooted(root)) await runTool(['systemctl', 'daemon-reload']);
   process.stdout.write(
-    `${name} is uninstalled. /var/lib/${name}, ${configFolder({ name })} and its account are left.\n`,
+    `${name} is uninstalled. /var/lib/${name}, ${configFolder({ name })} and its account are kept.\n`,
   );
 }
 
@@ -140,7 +140,7 @@ function now(root: string): string[] {
 
 function describe({ files, commands }: Plan): string {
   const shown = files.map(({ path: file, text, keep }) => {
-    const kept = keep ? ' (one that is there stays)' : '';
+    const kept = keep ? ' (an existing file is kept)' : '';
     return `# ${file}${kept}\n${text}\n`;
   });
   return [...shown, '# Commands\n', ...commands.map((words) => `${words.join(' ')}\n`)].join('');
@@ -156,7 +156,7 @@ async function place(target: string, { text, mode, keep }: Plan['files'][number]
     await rename(fresh, target);
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
-    throw cannotInstall(`${target} cannot be written (${code}).`, undefined, error);
+    throw cannotInstall(`Cannot write ${target} (${code}).`, undefined, error);
   }
 }
 
@@ -175,8 +175,8 @@ async function requireUser(user: string): Promise<void> {
     await execute('id', ['-u', '--', user]);
   } catch (error) {
     throw cannotInstall(
-      `There is no account ${user}.`,
-      'Without --user a system account is made for the service.',
+      `--user: there is no account ${user}.`,
+      'Create the account, or leave out --user to create a system account.',
       error,
     );
   }
@@ -184,7 +184,7 @@ async function requireUser(user: string): Promise<void> {
 
 function refuseOthers(): void {
   if (process.getuid?.() === 0) return;
-  throw cannotInstall('Only root can install a service.', 'Run it with sudo.');
+  throw cannotInstall('Only root can install or uninstall a service.', 'Run this with sudo.');
 }
 
 /** The error for files that the service could not read; null if it can read them all. */
@@ -194,8 +194,8 @@ function hiddenFrom(files: readonly string[]): SvcError | null {
       const closed = (statSync(at).mode & 0o005) === 0;
       if (!closed && at !== '/tmp' && at !== '/var/tmp') continue;
       return cannotInstall(
-        `A service cannot see ${file}: ${at} is closed to it.`,
-        'Install Node.js and robot-svc for the whole machine, such as below /usr or /opt.',
+        `The service cannot read ${file}: ${at} is closed to other users.`,
+        'Install Node.js and robot-svc for all users, for example below /usr or /opt.',
       );
     }
   }

@@ -12,7 +12,7 @@ export function nativeModuleError(error: unknown): SvcError | null {
   if (!isMissing && !isForeign) return null;
   const state = isMissing ? 'is not compiled' : 'does not load in this Node.js';
   return new SvcError('native_module_unusable', `The native module better-sqlite3 ${state}.`, {
-    hint: 'Run npm rebuild better-sqlite3 where robot-svc is installed; if npm refuses its script, npm install-scripts approve better-sqlite3 first.',
+    hint: 'Run npm rebuild better-sqlite3 in the folder of robot-svc; if npm refuses its script, run npm install-scripts approve better-sqlite3 first.',
     cause: error,
   });
 }

@@ -31,6 +31,7 @@ export function readEnvironment<Schema extends TObject>(
       .filter((name) => name.startsWith(prefix) && !foreign.test(name))
       .filter((name) => !Object.hasOwn(schema.properties, name))
       .map((name) => `${name} is not a variable of this program`),
+    ...integerErrors(schema, given),
     ...errorsOf(given),
   ];
   let values: Static<Schema>;
@@ -41,10 +42,18 @@ export function readEnvironment<Schema extends TObject>(
     const others = schemaErrors(thrown, schema).filter(
       (error) => !unreadable.has(variableOf(error)),
     );
-    throw invalidConfiguration([...others, ...errors], hint);
+    throw invalidConfiguration([...new Set([...others, ...errors])], hint);
   }
   if (errors.length > 0) throw invalidConfiguration(errors, hint);
   return Object.freeze(values);
+}
+
+/** The schema's coercion would accept `0x20`, `1e3` and blanks as whole numbers. */
+function integerErrors(schema: TObject, given: Readonly<Record<string, string>>): string[] {
+  return Object.entries(given)
+    .filter(([name]) => (schema.properties[name] as { type?: string } | undefined)?.type === 'integer')
+    .filter(([, value]) => !/^-?\d+$/.test(value))
+    .map(([name]) => `${name} must be a whole number`);
 }
 
 /** For a variable with this error, the schema's own error would only repeat it. */

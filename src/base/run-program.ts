@@ -10,7 +10,7 @@ export const OUTPUT_CLOSED = 141;
 export async function runProgram(main: (argv: string[]) => Promise<number>): Promise<void> {
   process.stdout.on('error', ({ code }: NodeJS.ErrnoException) => {
     if (code === 'EPIPE') process.exit(OUTPUT_CLOSED);
-    process.stderr.write(`Standard output cannot be written (${code}).\n`);
+    process.stderr.write(`Cannot write standard output (${code}).\n`);
     process.exit(1);
   });
   process.exitCode = await main(process.argv);

@@ -35,7 +35,7 @@ export function connectServiceManager(options: ServiceManagerOptions): ServiceMa
     const standstillMs = performance.now() - progressAt();
     const stuck = standstillMs > watchdogMs / 2;
     if (stuck && !starved) {
-      logger.error({ standstill_ms: Math.round(standstillMs) }, 'stuck; systemd will restart it');
+      logger.error({ standstill_ms: Math.round(standstillMs) }, 'no progress: watchdog not fed, systemd restarts the service');
     }
     starved = stuck;
     if (!stuck) await send(options, 'WATCHDOG=1');
@@ -74,7 +74,7 @@ function send(
   const env = { NOTIFY_SOCKET, PATH };
   return new Promise((resolve) => {
     execFile('systemd-notify', [message], { env, timeout: SEND_MS }, (error) => {
-      if (error) logger.error({ code: error.code, message }, 'systemd could not be told');
+      if (error) logger.error({ code: error.code, message }, 'systemd notification failed');
       resolve();
     });
   });

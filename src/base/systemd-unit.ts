@@ -38,7 +38,7 @@ NotifyAccess=all
 ExecStart=${command.map(quoted).join(' ')}
 User=${user}
 EnvironmentFile=-${folder}/environment
-# The second line is for a start before there is a key: the program says so itself.
+# The default lets the program start without a key and report that it is missing.
 LoadCredential=${credential}:${folder}/${credential}
 SetCredential=${credential}:unset
 StateDirectory=${name}
@@ -46,7 +46,7 @@ StateDirectoryMode=0700
 ${directives.join('\n')}
 Restart=always
 RestartSec=5s
-# A configuration that is wrong does not mend itself.
+# A restart cannot fix a wrong configuration.
 RestartPreventExitStatus=2
 TimeoutStopSec=60s
 UMask=0077

@@ -1,7 +1,10 @@
+import { randomUUID } from 'node:crypto';
 import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import type { Command } from 'commander';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { createProgram } from '../../src/agent/main.ts';
 import { hashProof } from '../../src/proof/hash.ts';
 import { type AgentProcess, killAgents, spawnAgent } from '../support/agent-process.ts';
 import { run } from '../support/programs.ts';
@@ -95,14 +98,6 @@ describe('for shell scripts', () => {
     expect(other.stderr).toContain(JSON.parse(first.stdout).proof_hash);
   });
 
-  it('complete refuses evidence that would change silently', async () => {
-    const task = await service.claim(robot);
-
-    const { exitCode, stderr } = await agent(['complete', task, '-'], '{"a":1,"a":2}');
-
-    expect(exitCode).toBe(1);
-    expect(stderr).toContain('/a');
-  });
 
   it('telemetry and event reach the service', async () => {
     const args = ['--battery', '81', '--state', 'busy', '--metric', 'speed_m_s=0.4'];
@@ -123,10 +118,118 @@ describe('for shell scripts', () => {
   it.each([
     [['claim'], 2],
     [['telemetry', '--metric', 'speed'], 2],
+    [['telemetry', '--metric', 'speed='], 2],
+    [['telemetry', '--metric', 'speed=0x10'], 2],
+    [['telemetry', '--battery', ''], 2],
+    [['telemetry', '--battery', 'abc'], 2],
+    [['telemetry', '--battery', '101'], 2],
+    [['telemetry', 'samples.json', '--battery', '1'], 2],
+    [['complete', 'x', '-', '--wait', '1e2'], 2],
+    [['complete', 'x', '-', '--wait', '601'], 2],
     [['complete', 'x', '/nowhere'], 2],
-    [['event', ''], 1],
-  ])('%j ends with %i', async (args, code) => {
-    expect((await agent(args)).exitCode).toBe(code);
+    [['complete', 'x', '-'], 2],
+    [['event', ''], 2],
+    [['event', 'info', '--severity', 'bad'], 2],
+  ])('%j ends with %i, and records nothing', async (args, code) => {
+    const { exitCode, stdout, stderr } = await agent(args, '{}');
+
+    expect([exitCode, stdout, stderr]).toEqual([code, '', expect.not.stringContaining('recorded')]);
+  });
+
+  it.each([
+    ['a byte order mark', '\uFEFF{}', 'byte order mark'],
+    ['no JSON', '{', 'standard input: Not JSON'],
+    ['a name twice', '{"a":1,"a":2}', '/a'],
+  ])('complete refuses evidence with %s', async (_, input, reason) => {
+    const { exitCode, stderr } = await agent(['complete', randomUUID(), '-'], input);
+
+    expect([exitCode, stderr]).toEqual([2, expect.stringContaining(reason)]);
+  });
+});
+
+describe('every command', () => {
+  const pathsOf = (command: Command): string[][] => [
+    [],
+    ...command.commands.flatMap((one) => pathsOf(one).map((path) => [one.name(), ...path])),
+  ];
+
+  it('prints its help', async () => {
+    const paths = pathsOf(await createProgram(() => {}));
+    expect(paths.length).toBeGreaterThan(15);
+    for (const path of paths) {
+      const { exitCode, stdout } = await agent([...path, '--help']);
+      const usage = `Usage: ${['svc-agent', ...path].join(' ')} `;
+      expect([exitCode, stdout.slice(0, usage.length)]).toEqual([0, usage]);
+    }
+  });
+
+  it('escapes what it does not know, and reports it as JSON with --json', async () => {
+    const text = await agent(['ru\u001b[31mn']);
+    const json = await agent(['status', '--jsn', '--json']);
+
+    expect([text.exitCode, text.stderr]).toEqual([2, expect.stringContaining('ru\\u{1b}[31mn')]);
+    expect([json.exitCode, JSON.parse(json.stderr).error]).toEqual([2, 'usage']);
+  });
+
+  it('is completed by the shell', async () => {
+    const script = await agent(['completion', 'bash']);
+    const commands = await agent(['__complete', 'sp']);
+    const options = await agent(['__complete', 'event', 'info', '--se']);
+    const values = await agent(['__complete', 'event', 'info', '--severity', 'w']);
+
+    expect(script.stdout).toContain('complete -o default -F _svc_agent svc-agent\n');
+    expect(commands.stdout).toMatch(/^spool\t.*\n$/);
+    expect(options.stdout).toMatch(/^--severity\t/);
+    expect(values.stdout).toBe('warn\t\n');
+  });
+});
+
+describe('a completion that was set aside', () => {
+  /** Set aside: the task has another proof already. */
+  const setAside = async (): Promise<string> => {
+    const task = await service.claim(robot);
+    await service.complete(robot, task);
+    expect((await agent(['complete', task, '-', '--wait', '60'], '{"lost":1}')).exitCode).toBe(1);
+    return task;
+  };
+
+  it('is none for a task that the service does not know: it is refused at once', async () => {
+    const { exitCode, stderr } = await agent(['complete', randomUUID(), '-'], '{"picked":1}');
+
+    expect([exitCode, stderr]).toEqual([1, expect.stringContaining('does not know task')]);
+    expect((await agent(['status'])).stdout).toContain('set aside   none\n');
+  });
+
+  it('is shown, and can be submitted for another task', async () => {
+    const wrong = await setAside();
+    const right = await service.claim(robot);
+
+    const status = await agent(['status']);
+    const doctor = await agent(['doctor']);
+    const receipts = await agent(['receipts']);
+    const unknown = await agent(['spool', 'retarget', wrong, '--task', randomUUID()]);
+    const retargeted = await agent(['spool', 'retarget', wrong, '--task', right]);
+    const receipt = await agent(['complete', right, '-', '--wait', '60'], '{"lost":1}');
+
+    for (const { stdout } of [status, doctor]) expect(stdout).toContain(wrong);
+    expect(doctor.exitCode).toBe(1);
+    expect(receipts.stderr).toContain(wrong);
+    expect([unknown.exitCode, retargeted.exitCode, receipt.exitCode]).toEqual([1, 0, 0]);
+    expect(JSON.parse(receipt.stdout)).toMatchObject({
+      task_id: right,
+      proof_hash: hashProof({ lost: 1 }),
+    });
+    expect((await agent(['status'])).stdout).not.toContain(wrong);
+  });
+
+  it('can be dropped, which prints its proof, and only once', async () => {
+    const task = await setAside();
+
+    const dropped = await agent(['spool', 'drop', task]);
+    const again = await agent(['spool', 'drop', task]);
+
+    expect(JSON.parse(dropped.stdout)).toMatchObject({ task_id: task, proof: { lost: 1 } });
+    expect([dropped.exitCode, again.exitCode]).toEqual([0, 1]);
   });
 });
 
@@ -164,7 +267,7 @@ describe('key set', () => {
 
     const { exitCode, stderr } = await spawned(['key', 'set'], `${body.api_key}\n`);
 
-    expect([exitCode, stderr]).toEqual([0, expect.stringContaining('The daemon uses it.')]);
+    expect([exitCode, stderr]).toEqual([0, expect.stringContaining('The daemon uses the new key.')]);
     expect(await readFile(file('key'), 'utf8')).toBe(`${body.api_key}\n`);
     expect((await stat(file('key'))).mode & 0o777).toBe(0o600);
     expect(stderr).not.toContain(body.api_key.slice(4));
@@ -192,15 +295,17 @@ describe('run', () => {
     expect(stderr).toMatch(/SVC_AGENT_URL is not set\n.*SVC_AGENT_KEY_FILE .* is not set/);
   });
 
-  it('refuses a spool that another agent uses, and spool commands too', async () => {
+  it('refuses a spool that another agent uses, and spool compact too, but not spool export', async () => {
     const own = { ...env, SVC_AGENT_SOCKET: file('second.sock') };
 
     const second = await run('svc-agent', ['run'], { env: own });
+    const compacted = await agent(['spool', 'compact']);
     const exported = await agent(['spool', 'export']);
 
-    expect([second.exitCode, exported.exitCode]).toEqual([1, 1]);
+    expect([second.exitCode, compacted.exitCode, exported.exitCode]).toEqual([1, 1, 0]);
     expect(second.stderr).toContain('Another svc-agent uses the spool');
-    expect(exported.stderr).toContain('Another svc-agent uses the spool');
+    expect(compacted.stderr).toContain('Another svc-agent uses the spool');
+    expect(exported.stderr).toMatch(/^\d+ records of the running daemon\.\n$/);
   });
 
   it('stops on SIGTERM with everything kept, which spool export shows', async () => {
@@ -210,6 +315,8 @@ describe('run', () => {
     const task = (await agent(['claim', 'Offline'])).stdout.trim();
     await agent(['complete', task, '-'], '{"picked":3}');
     await agent(['telemetry', '--battery', '3']);
+
+    const beside = await agent(['spool', 'export']);
 
     expect(await daemon.kill('SIGTERM')).toBe('0');
     const { stdout } = await agent(['spool', 'export']);
@@ -225,6 +332,7 @@ describe('run', () => {
       ['sample', { battery_pct: 3 }],
     ]);
     expect(compacted.exitCode).toBe(0);
+    expect(beside.stdout).toBe(stdout);
   });
 });
 

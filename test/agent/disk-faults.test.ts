@@ -204,6 +204,6 @@ describe('a disk that fails all writes', () => {
     await agent.kill('SIGTERM');
     await disk.beReadOnly(true);
 
-    await expect(start()).rejects.toThrow(/svc-agent ended with 1: .*spool .* cannot be written/);
+    await expect(start()).rejects.toThrow(/svc-agent ended with 1: .*Cannot write the spool/);
   });
 });

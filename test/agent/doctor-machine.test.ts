@@ -19,7 +19,7 @@ it('reads the whole spool of a stopped daemon', async () => {
   expect(exitCode).toBe(1);
   expect(checks.get('spool')).toMatchObject({
     ok: true,
-    detail: 'every page is sound, 3 records',
+    detail: 'every page is intact, 3 records',
   });
 });
 

@@ -338,6 +338,7 @@ describe('where it listens', () => {
     expect(await statusFor({ host: `localhost:${at.port}` })).toBe(200);
     expect(await statusFor({ host: `robot.example.org:${at.port}` })).toBe(403);
     expect(await statusFor({ origin: 'https://example.org' })).toBe(403);
+    expect((await callLocally(at, 'GET', '/api/v1/spool')).status).toBe(404);
     await tcp.close();
   });
 });

@@ -203,7 +203,7 @@ describe('a damaged spool', () => {
     });
     const again = place.open();
 
-    expect([tried.status, tried.stderr]).toEqual([1, expect.stringContaining('cannot be written')]);
+    expect([tried.status, tried.stderr]).toEqual([1, expect.stringContaining('Cannot write the spool')]);
     const kept = contentOf(again, 2000);
     expect(completions.filter((one) => !kept.has(keyOf(one))).map(({ id }) => id)).toEqual([]);
   });

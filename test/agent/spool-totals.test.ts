@@ -66,6 +66,8 @@ const steps: Record<string, (spool: Spool, id: string) => unknown> = {
     const record = spool.findClaim(id) ?? spool.findCompletion(id);
     if (record !== null) await spool.refuseTask(record, refusal);
   },
+  retarget: (spool, id) => spool.retargetCompletion(id, randomUUID()),
+  drop: (spool, id) => spool.dropCompletion(id),
   sample: (spool) => spool.recordSamples([place.record('sample', { state: 'müßig' })]),
   event: (spool) => spool.createEvent(place.record('event', { event_type: 'info' })),
   async send(spool) {

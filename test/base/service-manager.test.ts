@@ -79,6 +79,6 @@ describe('the service manager', () => {
 
     await manager.ready();
 
-    expect(logLines.join('')).toContain('systemd could not be told');
+    expect(logLines.join('')).toContain('systemd notification failed');
   });
 });

@@ -1,5 +1,6 @@
 // `svc-agent doctor`: checks of the machine and of the service.
 import type { Command } from 'commander';
+import { escapeText } from '../../base/escape.ts';
 import { SvcError } from '../../base/svc-error.ts';
 import { environmentToLookAfter, readInstalledUnit } from '../installation.ts';
 import type { AgentStatus } from '../status.ts';
@@ -11,12 +12,12 @@ export function addCommands(program: Command, exitWith: (code: number) => void):
   program
     .command('doctor')
     .description(
-      'Say what keeps the robot from delivering, now or soon; ends with 1 if anything is wrong',
+      'Check daemon, spool, disk and service; exits with 1 if a check fails',
     )
     .option('--json', 'print one JSON object: { ok, checks: [{ name, ok, detail }] }')
     .addHelpText(
       'after',
-      '\nWhere the environment names no key it looks at the installed service, which takes root.' +
+      '\nIf the environment has no key, the installed service is checked, which needs root.' +
         '\n\nExamples:\n  sudo svc-agent doctor\n  svc-agent doctor --json',
     )
     .action(async (options: { json?: true }) => exitWith(await doctor(process.env, options)));
@@ -36,7 +37,7 @@ async function doctor(own: NodeJS.ProcessEnv, { json }: { json?: true }): Promis
     json
       ? `${JSON.stringify({ ok, checks })}\n`
       : checks
-          .map((one) => `${one.ok ? 'ok    ' : 'WRONG '} ${one.name.padEnd(9)}${one.detail}\n`)
+          .map((one) => `${one.ok ? 'ok    ' : 'WRONG '} ${one.name.padEnd(9)}${escapeText(one.detail)}\n`)
           .join(''),
   );
   return ok ? 0 : 1;

@@ -5,6 +5,7 @@ import path from 'node:path';
 import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Command } from 'commander';
+import { escapeText } from '../../base/escape.ts';
 import { SvcError } from '../../base/svc-error.ts';
 import type { Robot } from '../../protocol/resources.ts';
 import { environmentToLookAfter, readInstalledUnit } from '../installation.ts';
@@ -16,15 +17,15 @@ const TAKEN_UP_MS = 15_000;
 const CHECK_MS = 250;
 
 export function addCommands(program: Command): void {
-  const key = program.command('key').description("Look after the robot's API key");
+  const key = program.command('key').description("Replace the robot's API key");
   key
     .command('set')
     .description(
-      "Read a key from standard input, prove it with one call, and put it in SVC_AGENT_KEY_FILE, or the installed service's file",
+      "Read a key from standard input, check it with one call, and write it to SVC_AGENT_KEY_FILE or the installed service's file",
     )
     .addHelpText(
       'after',
-      '\nThe daemon picks it up by itself; an installed one has a copy of its own, and must be restarted.' +
+      '\nA daemon uses the new key within seconds; an installed one must be restarted.' +
         '\n\nExample:\n  svc robots rotate-key arm-1 --yes | sudo svc-agent key set',
     )
     .action(async () => {
@@ -46,16 +47,24 @@ export async function setKey(own: NodeJS.ProcessEnv, text: string, root = '/'): 
   const { readConfig } = await import('../config.ts');
   const unit = await readInstalledUnit(root);
   const { serviceUrl, socket, values } = readConfig(await environmentToLookAfter(own, unit));
-  if (serviceUrl === null) throw new SvcError('usage', 'SVC_AGENT_URL is not set.');
+  if (serviceUrl === null) throw new SvcError('usage', 'SVC_AGENT_URL is not set.', {
+      hint: 'Set it to the origin of the service.',
+    });
   if (values.SVC_AGENT_KEY_FILE === undefined) {
-    throw new SvcError('usage', 'SVC_AGENT_KEY_FILE is not set: there is no file to write.');
+    throw new SvcError('usage', 'SVC_AGENT_KEY_FILE is not set.', {
+      hint: 'Set it to the file to write.',
+    });
   }
   const key = text.trim();
-  if (!isKey(key)) throw new SvcError('usage', 'Standard input holds no API key.');
+  if (!isKey(key)) {
+    throw new SvcError('usage', 'Standard input is not an API key.', {
+      hint: 'Pipe only the key: svc_ and 40 lowercase hex digits.',
+    });
+  }
   const { name } = await proveKey(key, serviceUrl, socket);
   const file = path.resolve(values.SVC_AGENT_KEY_FILE);
   await replace(file, `${key}\n`);
-  say(`${file} holds the key ${keyHint(key)}… of ${name}.`);
+  say(`Wrote key ${keyHint(key)}… of ${escapeText(name)} to ${file}.`);
   await untilTakenUp(socket, keyHint(key), file === unit?.keyFile);
 }
 
@@ -67,8 +76,8 @@ async function proveKey(apiKey: string, baseUrl: string, socket: string): Promis
   if (robotOfRecords === null || robotOfRecords === robot.id) return robot;
   throw new SvcError(
     'foreign_key',
-    `The key is of ${robot.name} (${robot.id}); the daemon keeps records of ${robotOfRecords}.`,
-    { hint: 'Give another robot another SVC_AGENT_STATE_DIR.' },
+    `The key belongs to ${robot.name} (${robot.id}), but the spool has records of ${robotOfRecords}.`,
+    { hint: 'Use another SVC_AGENT_STATE_DIR for another robot.' },
   );
 }
 
@@ -92,8 +101,8 @@ async function replace(file: string, content: string): Promise<void> {
   } catch (error) {
     await rm(temporary, { force: true });
     const { code } = error as NodeJS.ErrnoException;
-    throw new SvcError('usage', `${file} cannot be written (${code}).`, {
-      hint: 'Run it with sudo, or as the account that owns the file.',
+    throw new SvcError('usage', `Cannot write SVC_AGENT_KEY_FILE ${file} (${code}).`, {
+      hint: 'Run this with sudo, or as the account that owns the file.',
       cause: error,
     });
   }
@@ -124,23 +133,23 @@ async function untilTakenUp(socket: string, hint: string, copied: boolean): Prom
   try {
     for (;;) {
       const { key_hint: known, connected } = (await askAgent(socket, 'GET', '/api/v1/status')).body;
-      if (known === hint && connected) return say('The daemon uses it.');
+      if (known === hint && connected) return say('The daemon uses the new key.');
       if (copied) {
         say(
-          'The daemon still uses the copy that systemd gave it when it started; nothing is lost.',
+          'The daemon still uses the old key, which systemd copied when it started.',
         );
-        return say('It takes the new key up with: sudo systemctl restart svc-agent');
+        return say('To use the new key, run: sudo systemctl restart svc-agent');
       }
       if (performance.now() > end) {
-        throw new SvcError('key_not_taken_up', 'The daemon does not use the key yet.', {
-          hint: 'svc-agent status says why.',
+        throw new SvcError('key_not_taken_up', `The daemon does not use the new key after ${TAKEN_UP_MS / 1000} s.`, {
+          hint: 'Run svc-agent status to see why.',
         });
       }
       await sleep(CHECK_MS);
     }
   } catch (error) {
     if (!(error instanceof SvcError) || error.code !== 'agent_unreachable') throw error;
-    say('No daemon runs; it will use the key when it starts.');
+    say('No daemon runs. It will use the key when it starts.');
   }
 }
 

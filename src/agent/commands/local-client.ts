@@ -27,9 +27,27 @@ export async function askDaemon(
   path: string,
   request?: LocalRequest,
 ): Promise<LocalAnswer> {
+  return askAgent(await socketOf(environment), method, path, request);
+}
+
+/** The text of a long answer, as it arrives. @throws SvcError as `askAgent`, also if the answer breaks off */
+export async function* readText(
+  environment: NodeJS.ProcessEnv,
+  path: string,
+): AsyncGenerator<string> {
+  const socket = await socketOf(environment);
+  const response = await send(socket, 'GET', path);
+  if (response.statusCode !== 200) await readAnswer(socket, response);
+  try {
+    for await (const part of response.setEncoding('utf8')) yield String(part);
+  } catch (cause) {
+    throw unreachable(socket, cause);
+  }
+}
+
+async function socketOf(environment: NodeJS.ProcessEnv): Promise<string> {
   const { readConfig } = await import('../config.ts');
-  const { socket } = readConfig(await environmentOfAgent(environment));
-  return askAgent(socket, method, path, request);
+  return readConfig(await environmentOfAgent(environment)).socket;
 }
 
 /**
@@ -40,8 +58,17 @@ export async function askAgent(
   socketPath: string,
   method: 'GET' | 'POST',
   path: string,
-  { body, headers, signal }: LocalRequest = {},
+  request: LocalRequest = {},
 ): Promise<LocalAnswer> {
+  return readAnswer(socketPath, await send(socketPath, method, path, request));
+}
+
+async function send(
+  socketPath: string,
+  method: 'GET' | 'POST',
+  path: string,
+  { body, headers, signal }: LocalRequest = {},
+): Promise<IncomingMessage> {
   const sent = request({
     socketPath,
     method,
@@ -53,9 +80,17 @@ export async function askAgent(
   // The daemon may answer before it has read the whole body. Later write errors do not matter.
   sent.on('error', () => {});
   sent.end(body);
-  let answer: LocalAnswer;
   try {
     const [response] = (await once(sent, 'response')) as [IncomingMessage];
+    return response;
+  } catch (cause) {
+    throw unreachable(socketPath, cause);
+  }
+}
+
+async function readAnswer(socketPath: string, response: IncomingMessage): Promise<LocalAnswer> {
+  let answer: LocalAnswer;
+  try {
     answer = { status: response.statusCode ?? 0, body: JSON.parse(await text(response)) };
   } catch (cause) {
     throw unreachable(socketPath, cause);
@@ -70,7 +105,7 @@ function unreachable(socketPath: string, cause: unknown): SvcError {
   const { code } = (cause ?? {}) as NodeJS.ErrnoException;
   const why = code === undefined ? '' : ` (${code})`;
   return new SvcError('agent_unreachable', `No svc-agent answers on ${socketPath}${why}.`, {
-    hint: 'Start it with svc-agent run, or set SVC_AGENT_SOCKET as it has it; the socket is for its group alone.',
+    hint: 'Start it with svc-agent run, set SVC_AGENT_SOCKET like the daemon, or join the group of the socket.',
     cause,
   });
 }

@@ -1,41 +1,45 @@
 // The commands that a robot's shell scripts call: `claim`, `complete`, `telemetry`, `event` and `receipts`.
 import { readFile } from 'node:fs/promises';
-import { text } from 'node:stream/consumers';
-import { type Command, InvalidArgumentError } from 'commander';
+import { buffer } from 'node:stream/consumers';
+import { type Command, InvalidArgumentError, Option } from 'commander';
 import { SvcError } from '../../base/svc-error.ts';
 import { unreadableFile } from '../../base/unreadable-file.ts';
 import { hashProof } from '../../proof/hash.ts';
 import type { Proof } from '../../proof/json-value.ts';
 import { parseStrictJson } from '../../proof/strict-json.ts';
+import { StrictJsonError } from '../../proof/strict-json-error.ts';
+import { decodeUtf8 } from '../../proof/utf8.ts';
+import { limits } from '../../protocol/limits.ts';
+import type { AgentStatus } from '../status.ts';
 import { askDaemon } from './local-client.ts';
 
 export function addCommands(program: Command, exitWith: (code: number) => void): void {
   program
     .command('claim')
     .description('Claim a task and print its id')
-    .argument('<title>', 'what the robot is about to do')
-    .option('--id <uuid>', 'makes a repeated claim harmless')
-    .option('--description <text>', 'more than the title says')
-    .option('--expected <file>', 'JSON object with the expected result; - reads standard input')
+    .argument('<title>', 'what the robot is about to do, at most 200 characters')
+    .option('--id <uuid>', 'id of the task; makes a repeated claim harmless')
+    .option('--description <text>', 'details of the task')
+    .option('--expected <file>', 'JSON object with the expected result; - for standard input')
     .addHelpText('after', '\nExample:\n  task=$(svc-agent claim "Survey the office hall")')
     .action((title: string, options: ClaimOptions) => claim(process.env, title, options));
   program
     .command('complete')
-    .description('Hand in the proof of a task; ends with 8 while it is not anchored')
+    .description('Submit the proof of a task; exits with 8 while it is not anchored')
     .argument('<task>', 'id of the task')
-    .argument('<file>', 'JSON object or array; - reads standard input')
-    .option('--wait <seconds>', 'wait this many seconds for the receipt', wholeNumber, 0)
+    .argument('<file>', 'JSON object or array; - for standard input')
+    .option('--wait <seconds>', 'time to wait for the receipt, 0 to 600', waitSeconds, 0)
     .addHelpText('after', '\nExample:\n  svc-agent complete "$task" evidence.json --wait 60')
     .action(async (task: string, file: string, options: { wait: number }) =>
       exitWith(await complete(process.env, task, file, options)),
     );
   program
     .command('telemetry')
-    .description('Record a health sample, or those of a file')
-    .argument('[file]', 'JSON: one sample, or { "samples": […] }; - reads standard input')
-    .option('--battery <percent>', 'battery_pct, 0 to 100', Number)
-    .option('--state <text>', 'idle, busy, error, charging, offline, or another')
-    .option('--metric <name=number>', 'a reading; may be repeated', collect, [])
+    .description('Record a health sample, or the samples of a file')
+    .argument('[file]', 'JSON: one sample, or { "samples": […] }; - for standard input')
+    .option('--battery <percent>', 'battery_pct, 0 to 100', percent)
+    .option('--state <text>', 'idle, busy, error, charging, offline, or another text')
+    .option('--metric <name=number>', 'one reading; can be repeated', addReading)
     .addHelpText(
       'after',
       '\nExamples:\n  svc-agent telemetry --battery 81 --state busy --metric speed_m_s=0.4\n  svc-agent telemetry samples.json',
@@ -45,19 +49,27 @@ export function addCommands(program: Command, exitWith: (code: number) => void):
     );
   program
     .command('event')
-    .description('Log an ops event')
-    .argument('<type>', 'error, state_change, info, or another')
-    .argument('[message]', 'what happened')
-    .option('--severity <severity>', 'info, warn or error')
-    .option('--payload <file>', 'JSON object; - reads standard input')
+    .description('Log an ops event and print its id')
+    .argument('<type>', 'error, state_change, info, or another text')
+    .argument('[message]', 'what happened, at most 2000 characters')
+    .addOption(
+      new Option('--severity <severity>', 'severity (default: info)').choices([
+        'info',
+        'warn',
+        'error',
+      ]),
+    )
+    .option('--payload <file>', 'JSON object; - for standard input')
     .addHelpText('after', '\nExample:\n  svc-agent event error "Gripper jammed" --severity error')
     .action((type: string, message: string | undefined, options: EventOptions) =>
       logEvent(process.env, type, message, options),
     );
   program
     .command('receipts')
-    .description('Print the newest receipts that came through this agent, one JSON object a line')
-    .option('--task <id>', 'of this task alone; ends with 8 while there is none')
+    .description(
+      'Print the newest receipts of this agent, one JSON object per line; completions that were set aside go to standard error',
+    )
+    .option('--task <id>', 'only the receipt of this task; exits with 8 while there is none')
     .addHelpText('after', '\nExample:\n  svc-agent receipts --task "$task" > receipt.json')
     .action(async (options: { task?: string }) =>
       exitWith(await printReceipts(process.env, options)),
@@ -73,8 +85,10 @@ interface ClaimOptions {
 interface SampleOptions {
   battery?: number;
   state?: string;
-  metric: string[];
+  metric?: Reading[];
 }
+
+type Reading = readonly [name: string, value: number];
 
 interface EventOptions {
   severity?: string;
@@ -117,13 +131,15 @@ function receiptOfSame(error: unknown, body: string): { verification: unknown } 
   if (!(error instanceof SvcError && error.code === 'already_completed')) throw error;
   const { proof } = parseStrictJson(body) as { proof: Proof };
   const { proof_hash, verification } = error.details as {
-    proof_hash: string;
+    proof_hash?: string;
     verification: unknown;
   };
+  // Without it, the daemon reports why the service refused this proof.
+  if (proof_hash === undefined) throw error;
   if (hashProof(proof) !== proof_hash) {
     throw new SvcError(
       'already_completed',
-      `The task is already completed, with other evidence: ${proof_hash}.`,
+      `The task is already completed with other evidence: ${proof_hash}.`,
     );
   }
   return { verification };
@@ -134,7 +150,10 @@ async function recordSample(
   file: string | undefined,
   options: SampleOptions,
 ): Promise<void> {
-  const body = file === undefined ? sampleOf(options) : await readText(file);
+  if (file !== undefined && Object.keys(options).length > 0) {
+    throw new SvcError('usage', 'Give a file, or --battery, --state and --metric, not both.');
+  }
+  const body = file === undefined ? sampleOf(options) : await readJson(file);
   const answer = await askDaemon(environment, 'POST', '/api/v1/telemetry', { body });
   process.stderr.write(`${answer.body.accepted} recorded.\n`);
 }
@@ -155,22 +174,41 @@ async function printReceipts(
   environment: NodeJS.ProcessEnv,
   { task }: { task?: string },
 ): Promise<number> {
+  const { set_aside: aside }: AgentStatus = (await askDaemon(environment, 'GET', '/api/v1/status'))
+    .body;
   if (task === undefined) {
     const answer = await askDaemon(environment, 'GET', '/api/v1/receipts');
     for (const receipt of answer.body.items) printLine(receipt);
+    for (const one of aside) process.stderr.write(`Set aside: ${JSON.stringify(one)}\n`);
     return 0;
   }
-  const { verification } = (await askDaemon(environment, 'GET', pathOf(task))).body;
+  const found = aside.find(({ task_id }) => task_id === task.toLowerCase());
+  const { verification } = await askDaemon(environment, 'GET', pathOf(task)).then(
+    ({ body }) => body,
+    (error) => {
+      if (found === undefined) throw error;
+      return { verification: null };
+    },
+  );
+  if (verification === null && found !== undefined) throw setAside(found);
   if (verification === null) return PENDING;
   printLine(verification);
   return 0;
+}
+
+function setAside({ task_id: task, code, message }: AgentStatus['set_aside'][number]): SvcError {
+  return new SvcError(
+    'set_aside',
+    `The completion of task ${task} was set aside (${code}): ${message}`,
+    { hint: 'Submit it for another task with svc-agent spool retarget, or delete it with svc-agent spool drop.' },
+  );
 }
 
 function pathOf(task: string): string {
   return `/api/v1/tasks/${encodeURIComponent(task)}`;
 }
 
-/** Inserts the document's text unparsed, because the daemon reads it more strictly than JSON.parse. */
+/** Inserts the document's text as it is, so that the daemon gets what the file holds. */
 async function withDocument(
   fields: Record<string, unknown>,
   name: string,
@@ -178,46 +216,68 @@ async function withDocument(
 ): Promise<string> {
   const rest = JSON.stringify(fields);
   if (file === undefined) return rest;
-  const document = `${JSON.stringify(name)}:${await readText(file)}`;
+  const document = `${JSON.stringify(name)}:${await readJson(file)}`;
   return rest === '{}' ? `{${document}}` : `${rest.slice(0, -1)},${document}}`;
 }
 
-async function readText(file: string): Promise<string> {
-  if (file === '-') return text(process.stdin);
-  try {
-    return await readFile(file, 'utf8');
-  } catch (error) {
+/** The text of a JSON file, read as strictly as the daemon does. @throws SvcError `usage`, which names the file */
+async function readJson(file: string): Promise<string> {
+  const name = file === '-' ? 'standard input' : file;
+  const bytes = await (file === '-' ? buffer(process.stdin) : readFile(file)).catch((error) => {
     throw unreadableFile(file, error);
+  });
+  try {
+    const text = decodeUtf8(bytes);
+    if (text.startsWith('\uFEFF')) {
+      throw new SvcError('usage', `${name} begins with a byte order mark (BOM).`, {
+        hint: 'Save it as UTF-8 without a BOM.',
+      });
+    }
+    parseStrictJson(text, { maxDepth: limits.documentDepth + 1 });
+    return text;
+  } catch (error) {
+    if (!(error instanceof StrictJsonError)) throw error;
+    throw new SvcError('usage', `${name}: ${error.message}.`);
   }
 }
 
 function sampleOf({ battery, state, metric }: SampleOptions): string {
-  const metrics = Object.fromEntries(metric.map(readingOf));
   return JSON.stringify({
     battery_pct: battery,
     state,
-    ...(metric.length > 0 && { metrics }),
+    ...(metric && { metrics: Object.fromEntries(metric) }),
   });
-}
-
-function readingOf(text: string): [string, number] {
-  const [, name, number] = /^([^=]+)=(.+)$/.exec(text) ?? [];
-  const value = Number(number);
-  if (name === undefined || number === undefined || !Number.isFinite(value)) {
-    throw new SvcError('usage', `--metric takes NAME=NUMBER, not ${JSON.stringify(text)}.`);
-  }
-  return [name, value];
 }
 
 function printLine(value: unknown): void {
   process.stdout.write(`${JSON.stringify(value)}\n`);
 }
 
-function wholeNumber(text: string): number {
-  if (!/^\d{1,6}$/.test(text)) throw new InvalidArgumentError('It must be a whole number.');
-  return Number(text);
+function waitSeconds(text: string): number {
+  if (/^\d{1,3}$/.test(text) && Number(text) <= 600) return Number(text);
+  throw new InvalidArgumentError('It must be a whole number of seconds from 0 to 600.');
 }
 
-function collect(text: string, before: string[]): string[] {
-  return [...before, text];
+function percent(text: string): number {
+  const value = numberIn(text);
+  if (value !== null && value >= 0 && value <= 100) return value;
+  throw new InvalidArgumentError('It must be a number from 0 to 100.');
+}
+
+function addReading(text: string, before: Reading[] = []): Reading[] {
+  const [, name, number] = /^([^=]+)=(.*)$/.exec(text) ?? [];
+  const value = numberIn(number ?? '');
+  if (name !== undefined && value !== null) return [...before, [name, value]];
+  throw new InvalidArgumentError('It must be NAME=NUMBER.');
+}
+
+/** The number of a JSON text that a double holds exactly enough to be sent; null for any other text. */
+function numberIn(text: string): number | null {
+  try {
+    const value = parseStrictJson(text);
+    return typeof value === 'number' ? value : null;
+  } catch (error) {
+    if (error instanceof StrictJsonError) return null;
+    throw error;
+  }
 }

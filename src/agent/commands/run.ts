@@ -4,7 +4,7 @@ import type { Command } from 'commander';
 export function addCommands(program: Command): void {
   program
     .command('run')
-    .description('Run the daemon from the environment (SVC_AGENT_…), until SIGTERM or SIGINT')
+    .description('Run the daemon, configured by SVC_AGENT_… variables, until SIGTERM or SIGINT')
     .addHelpText(
       'after',
       '\nExample:\n  SVC_AGENT_URL=https://svc.example.org SVC_AGENT_KEY_FILE=/etc/svc-agent/key svc-agent run',

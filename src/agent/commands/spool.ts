@@ -1,4 +1,4 @@
-// `svc-agent spool`: exports and compacts the spool of a stopped daemon.
+// `svc-agent spool`: exports and compacts the spool, and handles completions that were set aside.
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import path from 'node:path';
@@ -7,83 +7,55 @@ import { SvcError } from '../../base/svc-error.ts';
 import { machineClock } from '../clock.ts';
 import { environmentOfAgent } from '../installation.ts';
 import type { Spool } from '../spool/spool.ts';
-
-const PAGE = 100;
+import { askDaemon, readText } from './local-client.ts';
 
 export function addCommands(program: Command): void {
-  const spool = program.command('spool').description('Look after the spool of a stopped daemon');
+  const spool = program
+    .command('spool')
+    .description('Export and compact the spool, and handle completions that were set aside');
   spool
     .command('export')
-    .description('Print every record that is not delivered, and those set aside, as JSON lines')
+    .description('Print every undelivered record, and those set aside, as JSON lines')
     .addHelpText('after', '\nExample:\n  svc-agent spool export > spool.jsonl')
     .action(() => exportSpool(process.env));
   spool
     .command('compact')
-    .description('Give the disk back what delivered records took')
+    .description('Return the space of delivered records to the disk; the daemon must be stopped')
+    .addHelpText('after', '\nExample:\n  sudo svc-agent spool compact')
     .action(() => compactSpool(process.env));
+  spool
+    .command('retarget')
+    .description('Submit a completion that was set aside for another task; the daemon must run')
+    .argument('<task>', 'task id of the completion, as svc-agent status shows it')
+    .requiredOption('--task <id>', 'task id to complete instead (required)')
+    .addHelpText('after', '\nExample:\n  svc-agent spool retarget "$wrong" --task "$right"')
+    .action((id: string, { task }: { task: string }) => retarget(process.env, id, task));
+  spool
+    .command('drop')
+    .description('Delete a completion that was set aside and print it; the daemon must run')
+    .argument('<task>', 'task id of the completion, as svc-agent status shows it')
+    .addHelpText('after', '\nExample:\n  svc-agent spool drop "$task" > dropped.json')
+    .action((id: string) => drop(process.env, id));
 }
 
-/** Prints one line for each record. @throws SvcError `spool_locked` while a daemon runs */
+/** Prints one line for each record: of the stopped spool, or through the daemon that has it open. */
 async function exportSpool(environment: NodeJS.ProcessEnv): Promise<void> {
-  const { spool, folder } = await open(environment);
+  const { exportLines } = await import('../spool/export.ts');
+  const { spool, folder } = await open(environment).catch((error) => {
+    if (error instanceof SvcError && error.code === 'spool_locked') return { spool: null, folder: '' };
+    throw error;
+  });
   let count = 0;
   try {
-    for (const record of recordsOf(spool)) {
-      const { kind, id, wallMs, body, ...rest } = record;
-      const accepted_at = new Date(wallMs).toISOString();
-      const line = { kind, id, accepted_at, ...rest, body: JSON.parse(body) };
-      if (!process.stdout.write(`${JSON.stringify(line)}\n`)) await once(process.stdout, 'drain');
-      count += 1;
+    const parts = spool ? exportLines(spool) : readText(environment, '/api/v1/spool');
+    for await (const part of parts) {
+      if (!process.stdout.write(part)) await once(process.stdout, 'drain');
+      count += part.split('\n').length - 1;
     }
-    process.stderr.write(`${count} records of ${folder}.\n`);
+    process.stderr.write(`${count} records of ${spool ? folder : 'the running daemon'}.\n`);
   } finally {
-    spool.close();
+    spool?.close();
   }
-}
-
-interface Exported {
-  kind: string;
-  id: string;
-  wallMs: number;
-  body: string;
-  /** Set on refused records. */
-  refused?: { code: string; message: string };
-}
-
-function* recordsOf(spool: Spool): Generator<Exported> {
-  for (const { kind, id } of spool.read(({ tasks }) => tasks.uploads(Number.MAX_SAFE_INTEGER))) {
-    const claim = spool.findClaim(id);
-    if (kind === 'claim' && claim !== null) yield pick(claim);
-    const completion = spool.findCompletion(id);
-    if (completion !== null) yield pick(completion);
-  }
-  for (const event of inPages((after) => spool.read(({ events }) => events.read(PAGE, after)))) {
-    yield pick(event);
-  }
-  const ends = spool.read(({ samples }) => samples.ends());
-  for (let first = ends?.first ?? 0; ends && first <= ends.last; first += PAGE) {
-    const range = { firstSeq: first, lastSeq: first + PAGE - 1 };
-    for (const sample of spool.read(({ samples }) => samples.read(range))) yield pick(sample);
-  }
-  const refused = inPages((after) => spool.read(({ settled }) => settled.refused(PAGE, after)));
-  for (const { code, message, ...record } of refused) {
-    yield { ...pick(record), refused: { code, message } };
-  }
-}
-
-/** Reads in pages, because all records may not fit into memory. */
-function* inPages<T extends { seq: number }>(read: (after: number) => T[]): Generator<T> {
-  for (let after = 0; ; ) {
-    const page = read(after);
-    yield* page;
-    const last = page.at(-1);
-    if (last === undefined) return;
-    after = last.seq;
-  }
-}
-
-function pick({ kind, id, wallMs, body }: Exported): Exported {
-  return { kind, id, wallMs, body };
 }
 
 /** @throws SvcError `spool_locked` while a daemon runs */
@@ -93,10 +65,25 @@ async function compactSpool(environment: NodeJS.ProcessEnv): Promise<void> {
     const before = spool.bytesOnDisk();
     spool.compact();
     const now = spool.bytesOnDisk();
-    process.stderr.write(`${folder}: ${before} bytes before, ${now} now.\n`);
+    process.stderr.write(`${folder}: ${before} bytes before, ${now} bytes now.\n`);
   } finally {
     spool.close();
   }
+}
+
+async function retarget(environment: NodeJS.ProcessEnv, id: string, task: string): Promise<void> {
+  const body = JSON.stringify({ task_id: task });
+  const answer = await askDaemon(environment, 'POST', `${pathOf(id)}/retarget`, { body });
+  process.stdout.write(`${JSON.stringify(answer.body)}\n`);
+}
+
+async function drop(environment: NodeJS.ProcessEnv, id: string): Promise<void> {
+  const answer = await askDaemon(environment, 'POST', `${pathOf(id)}/drop`);
+  process.stdout.write(`${JSON.stringify(answer.body)}\n`);
+}
+
+function pathOf(task: string): string {
+  return `/api/v1/set-aside/${encodeURIComponent(task)}`;
 }
 
 async function open(own: NodeJS.ProcessEnv): Promise<{ spool: Spool; folder: string }> {
@@ -106,7 +93,7 @@ async function open(own: NodeJS.ProcessEnv): Promise<{ spool: Spool; folder: str
   const { stateDir: folder, spoolBytes: maxBytes } = readConfig(await environmentOfAgent(own));
   if (!existsSync(path.join(folder, 'spool.db'))) {
     throw new SvcError('usage', `There is no spool in ${folder}.`, {
-      hint: 'Set SVC_AGENT_STATE_DIR as the daemon has it, and run it as root or as its account.',
+      hint: 'Set SVC_AGENT_STATE_DIR like the daemon, and run this as root or as its account.',
     });
   }
   // Until the process ends: every file that it writes must belong to the agent.

@@ -1,6 +1,7 @@
 // `svc-agent status`: prints what the daemon delivered and what it keeps.
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Command } from 'commander';
+import { escapeText } from '../../base/escape.ts';
 import { environmentOfAgent } from '../installation.ts';
 import type { AgentStatus, QueueStatus } from '../status.ts';
 import { askAgent } from './local-client.ts';
@@ -11,13 +12,15 @@ interface StatusOptions {
 }
 
 const EVERY_MS = 2_000;
+/** Completions that were set aside; --json has up to 100. */
+const SET_ASIDE_SHOWN = 5;
 
 export function addCommands(program: Command): void {
   program
     .command('status')
-    .description('Show what the daemon has delivered and what it keeps')
+    .description('Show the connection, the queues and the spool of the daemon')
     .option('--json', 'print one JSON object')
-    .option('--watch', 'again every 2 seconds, until Ctrl-C')
+    .option('--watch', 'repeat every 2 seconds until Ctrl-C')
     .addHelpText('after', '\nExamples:\n  svc-agent status\n  svc-agent status --json')
     .action((options: StatusOptions) => showStatus(process.env, options));
 }
@@ -42,38 +45,41 @@ function describe(status: AgentStatus): string {
   const { queues, spool, clock, last_error: error } = status;
   const lines: [string, string][] = [
     ['service', `${status.service}, ${status.state.replaceAll('_', ' ')}`],
-    ['robot', status.robot_id ?? 'not known yet'],
+    ['robot', status.robot_id ?? 'unknown until the first connection'],
     ['key', status.key_hint === null ? 'not read yet' : `${status.key_hint}…`],
     ['claims', queueLine(queues.claims)],
     ['completions', queueLine(queues.completions)],
     ['samples', queueLine(queues.samples)],
     ['events', queueLine(queues.events)],
-    ['set aside', String(status.refused)],
+    ['set aside', status.refused === 0 ? 'none' : `${status.refused} records that the service refused`],
     ['spool', spoolLine(spool)],
-    ['upload', `${status.samples_per_minute} samples a minute${drainText(status.drain_seconds)}`],
+    ['upload', `${status.samples_per_minute} samples per minute${drainText(status.drain_seconds)}`],
     ['clock', clockLine(clock)],
     ['last error', error === null ? 'none' : `${error.at} ${error.code}: ${error.message}`],
   ];
   const waiting = status.completions_wait_for;
   const { damaged_file: damaged } = status.spool;
   if (damaged !== null) lines.push(['damaged', `${damaged} was set aside`]);
-  if (waiting !== null) lines.push(['attention', `completions wait: ${waiting}`]);
-  return lines.map(([name, text]) => `${name.padEnd(12)}${text}\n`).join('');
+  if (waiting !== null) lines.push(['attention', `completions are paused: ${waiting}`]);
+  for (const { task_id, code, message } of status.set_aside.slice(0, SET_ASIDE_SHOWN)) {
+    lines.push(['attention', `completion of ${task_id} was set aside (${code}): ${message}`]);
+  }
+  return lines.map(([name, text]) => `${name.padEnd(12)}${escapeText(text)}\n`).join('');
 }
 
 function queueLine({ count, bytes, oldest_at: oldest }: QueueStatus): string {
-  return count === 0 ? 'none' : `${count}, ${sizeText(bytes)}, oldest of ${oldest ?? 'now'}`;
+  return count === 0 ? 'none' : `${count}, ${sizeText(bytes)}, oldest from ${oldest ?? 'now'}`;
 }
 
 function spoolLine(spool: AgentStatus['spool']): string {
   const written = spool.bytes_written_last_hour;
   const wear = written === null ? '' : `; ${sizeText(written)} written in the last hour`;
-  const failure = spool.failure === null ? '' : `; CANNOT BE WRITTEN (${spool.failure})`;
+  const failure = spool.failure === null ? '' : `; WRITE FAILED (${spool.failure})`;
   return `${sizeText(spool.bytes_used)} of ${sizeText(spool.bytes_allowed)}${wear}${failure}`;
 }
 
 function drainText(seconds: number | null): string {
-  return seconds === null || seconds === 0 ? '' : `, all delivered in about ${seconds} s`;
+  return seconds === null || seconds === 0 ? '' : `, backlog delivered in about ${seconds} s`;
 }
 
 function clockLine({ now, ahead_of_service_ms: ahead }: AgentStatus['clock']): string {

@@ -28,9 +28,17 @@ function describeDaemon(status: AgentStatus): string {
   const { state, last_error: error, completions_wait_for: waiting, refused, version } = status;
   if (state !== 'connected') {
     const why = error === null ? '' : ` ${error.message}`;
-    throw wrong(`It is not connected: ${state.replaceAll('_', ' ')}.${why}`);
+    throw wrong(`Not connected: ${state.replaceAll('_', ' ')}.${why}`);
   }
-  if (waiting !== null) throw wrong(`Its completions wait: ${waiting}.`);
+  if (waiting !== null) throw wrong(`Completions are paused: ${waiting}.`);
+  const [newest] = status.set_aside;
+  if (newest !== undefined) {
+    const { task_id: task, code, message: why } = newest;
+    throw wrong(
+      `Completions are set aside and not anchored: ${status.set_aside.length}. The newest is of task ${task} (${code}): ${why}`,
+      'Submit it for another task with svc-agent spool retarget, or delete it with svc-agent spool drop.',
+    );
+  }
   const aside = refused === 0 ? '' : `; ${refused} records that the service refused are set aside`;
   return `version ${version}, connected${aside}`;
 }
@@ -38,17 +46,17 @@ function describeDaemon(status: AgentStatus): string {
 async function describeSocket(file: string): Promise<string> {
   const folder = path.dirname(file);
   const [own, around] = [await statOf(file), await statOf(folder)];
-  if (!own.isSocket()) throw wrong(`${file} is no socket.`);
+  if (!own.isSocket()) throw wrong(`SVC_AGENT_SOCKET ${file} is not a socket.`);
   const shown = `mode ${modeOf(own)}, owner ${own.uid}, group ${own.gid}`;
   if ((own.mode & 0o007) !== 0 || (own.mode & 0o060) !== 0o060) {
     throw wrong(
-      `${file} is not for its group alone (${shown}).`,
+      `SVC_AGENT_SOCKET ${file} must be open to its owner and group only (${shown}).`,
       'Restart the agent to recreate it.',
     );
   }
   // With the sticky bit, as on /tmp, only owners can remove files.
   if ((around.mode & 0o1002) === 0o002) {
-    throw wrong(`Everybody may replace ${file}: ${folder} has mode ${modeOf(around)}.`);
+    throw wrong(`Any user can replace ${file}: ${folder} has mode ${modeOf(around)}.`);
   }
   return `${shown}, in a folder of mode ${modeOf(around)}`;
 }
@@ -59,12 +67,12 @@ async function describeSpool(folder: string, status: AgentStatus | null): Promis
   const history = aside.map((name) => `; ${name} was set aside`).join('');
   if (status === null) {
     const records = checkAsOwner(folder);
-    if (records === null) return `there is none in ${folder} yet${history}`;
-    return `every page is sound, ${records} records${history}`;
+    if (records === null) return `no spool in ${folder} yet${history}`;
+    return `every page is intact, ${records} records${history}`;
   }
   const { failure, bytes_used: used, bytes_allowed: allowed } = status.spool;
-  if (failure !== null) throw wrong(`The daemon cannot write it (${failure}).`);
-  return `the daemon writes it, ${sizeText(used)} of ${sizeText(allowed)}; every page is read while it is stopped${history}`;
+  if (failure !== null) throw wrong(`The daemon cannot write the spool (${failure}).`);
+  return `${sizeText(used)} of ${sizeText(allowed)} used; stop the daemon to check every page${history}`;
 }
 
 function checkAsOwner(folder: string): number | null {
@@ -86,14 +94,14 @@ async function describeDisk(
   try {
     await access(folder, constants.W_OK);
   } catch (error) {
-    throw wrong(`${folder} cannot be written (${codeOf(error)}).`);
+    throw wrong(`Cannot write SVC_AGENT_STATE_DIR ${folder} (${codeOf(error)}).`);
   }
   const { bavail, bsize } = await statfs(folder);
   const free = bavail * bsize;
   const used = status?.spool.bytes_on_disk ?? (await sizeOf(path.join(stateDir, 'spool.db')));
   const wanted = Math.max(0, spoolBytes - used);
-  const shown = `${sizeText(free)} free, the spool may take ${sizeText(wanted)} more`;
-  if (free < wanted) throw wrong(`${shown}.`, 'Make room, or lower SVC_AGENT_SPOOL_MAX_MB.');
+  const shown = `${sizeText(free)} free, the spool can grow by ${sizeText(wanted)}`;
+  if (free < wanted) throw wrong(`${shown}.`, 'Free disk space, or lower SVC_AGENT_SPOOL_MAX_MB.');
   return shown;
 }
 
@@ -101,7 +109,7 @@ async function statOf(file: string): Promise<Stats> {
   try {
     return await stat(file);
   } catch (error) {
-    throw wrong(`${file} cannot be seen (${codeOf(error)}).`);
+    throw wrong(`Cannot access ${file} (${codeOf(error)}).`);
   }
 }
 
@@ -110,7 +118,7 @@ async function filesOf(folder: string): Promise<string[]> {
     return await readdir(folder);
   } catch (error) {
     if (codeOf(error) === 'ENOENT') return [];
-    throw wrong(`${folder} cannot be read (${codeOf(error)}).`);
+    throw wrong(`Cannot read ${folder} (${codeOf(error)}).`);
   }
 }
 
@@ -130,7 +138,7 @@ async function nearestFolder(folder: string): Promise<string> {
   } catch (error) {
     const parent = path.dirname(folder);
     if (codeOf(error) !== 'ENOENT' || parent === folder)
-      throw wrong(`${folder}: ${codeOf(error)}.`);
+      throw wrong(`Cannot access ${folder} (${codeOf(error)}).`);
     return nearestFolder(parent);
   }
 }

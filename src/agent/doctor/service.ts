@@ -55,7 +55,7 @@ async function ask<T>(call: (signal: AbortSignal) => Promise<T>): Promise<T | Sv
 }
 
 async function keyOf(source: KeySource | null): Promise<string | SvcError> {
-  if (source === null) return wrong('No key is named.', 'Set SVC_AGENT_KEY_FILE.');
+  if (source === null) return wrong('SVC_AGENT_KEY_FILE is not set.', 'Set it to the file of the API key.');
   return ask(() => readKey(source));
 }
 
@@ -66,7 +66,7 @@ async function askWhose(baseUrl: string, apiKey: string | SvcError): Promise<Own
 }
 
 async function describeTls({ protocol, hostname, port }: URL): Promise<string> {
-  if (protocol === 'http:') return 'not used, for the service is on this machine';
+  if (protocol === 'http:') return 'not used: the service is on this machine';
   const host = hostname.replace(/^\[(.*)\]$/, '$1');
   const socket = connect({
     host,
@@ -79,8 +79,8 @@ async function describeTls({ protocol, hostname, port }: URL): Promise<string> {
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     throw wrong(
-      `There is no trusted connection to ${host} (${code}).`,
-      'A wrong clock makes a good certificate look expired, or not valid yet.',
+      `Cannot open a trusted connection to ${host} (${code}).`,
+      'Check the certificate, and the clock of this machine.',
     );
   } finally {
     socket.destroy();
@@ -93,9 +93,9 @@ function describeClock(
   { askedAt, answeredAt }: { askedAt: number; answeredAt: number },
 ): string {
   const now = new Date(answeredAt).toISOString();
-  const hint = 'The daemon corrects the times that it sends; set the clock all the same.';
-  if (answeredAt < EARLIEST_MS) throw wrong(`This clock says ${now}.`, hint);
-  if (serviceMs === null || Number.isNaN(serviceMs)) return `${now}, held against nothing`;
+  const hint = 'Set the clock; until then the daemon corrects the times that it sends.';
+  if (answeredAt < EARLIEST_MS) throw wrong(`The clock of this machine is wrong: ${now}.`, hint);
+  if (serviceMs === null || Number.isNaN(serviceMs)) return `${now}, not compared with the service`;
   const behind = serviceMs - answeredAt;
   const ahead = askedAt - (serviceMs + 1000);
   const off = Math.max(behind, ahead);
@@ -116,17 +116,17 @@ function describeKey(
   const used = status?.key_hint ?? hint;
   if (used !== hint) {
     throw wrong(
-      `The daemon uses the key ${used}…, and ${hint}… is what it should use.`,
-      'Under systemd it takes a new key up with: sudo systemctl restart svc-agent',
+      `The daemon uses key ${used}…, but key ${hint}… is configured.`,
+      'Under systemd, run: sudo systemctl restart svc-agent',
     );
   }
   if (robot === null || isLimited(robot)) return `${hint}…, not proven`;
   if (robot instanceof SvcError) {
-    throw wrong(`${hint}…: ${robot.message}`, 'svc-agent key set takes another.');
+    throw wrong(`${hint}…: ${robot.message}`, 'Set another key with svc-agent key set.');
   }
   const { id, name } = robot.body.robot;
   const records = status?.robot_id ?? id;
-  if (records !== id) throw wrong(`The key is of ${name} (${id}), the records are of ${records}.`);
+  if (records !== id) throw wrong(`The key belongs to ${name} (${id}), but the spool has records of ${records}.`);
   return `${hint}… of ${name} (${id})`;
 }
 
@@ -136,7 +136,7 @@ async function checkLimit(robot: OwnRobot | SvcError | null): Promise<Check[]> {
   const look = () => {
     const { headers } = valueOrThrow(robot);
     const [limit, left] = ['limit', 'remaining'].map((name) => headers.get(`x-ratelimit-${name}`));
-    return `${left} of ${limit} calls are left in this minute`;
+    return `${left} of ${limit} calls left in this minute`;
   };
   return [await check('limit', look)];
 }

@@ -8,6 +8,7 @@ import { type Body, type Params, routes } from '../../protocol/routes.ts';
 import { agentError } from '../errors.ts';
 import { type LocalDeps, readBody } from './call.ts';
 import { answerClientError, answerError } from './errors.ts';
+import { addSpoolRoutes } from './spool.ts';
 import { claimTask, completeTask, readTask } from './tasks.ts';
 import { createEvent, recordSamples } from './telemetry.ts';
 
@@ -51,7 +52,7 @@ export function buildLocalApi(
   app.addHook('onRequest', async ({ headers, hostname }) => {
     // Pages in a browser on this machine must not act as the robot.
     if (headers.origin === undefined && (!loopback || isLoopback(hostname))) return;
-    throw agentError('forbidden_origin', 'Programs of this machine only.');
+    throw agentError('forbidden_origin', 'Only programs on this machine may call this API.');
   });
   app.addHook('preValidation', async (request) => {
     if (request.routeOptions.config.route?.body && request.body === undefined) {
@@ -59,6 +60,7 @@ export function buildLocalApi(
     }
   });
   addRoutes(app, deps);
+  if (!loopback) addSpoolRoutes(app, deps);
   return app;
 }
 

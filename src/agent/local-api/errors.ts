@@ -11,9 +11,9 @@ import { notPlainJson } from './call.ts';
 export function answerError(error: unknown, request: FastifyRequest, reply: FastifyReply): void {
   const known = knownError(error, request);
   if (known === null) request.log.error({ err: error }, 'unexpected error');
-  if (known?.code === 'spool_full') request.log.warn({ err: error }, 'spool full');
+  if (known?.code === 'spool_full') request.log.warn({ err: error }, 'record refused: spool full');
   const { code, message, details } =
-    known ?? agentError('internal_error', 'Something went wrong; the log of svc-agent says what.');
+    known ?? agentError('internal_error', 'Internal error. See the log of svc-agent.');
   reply.status(statusOf(code)).send({ error: code, message, ...details });
 }
 

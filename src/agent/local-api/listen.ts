@@ -15,8 +15,8 @@ const FOLDER_MODE = 0o750;
  */
 export async function listenOnSocket(app: FastifyInstance, socket: string): Promise<void> {
   if (await isAnswering(socket)) {
-    throw new SvcError('cannot_listen', `Another program listens on ${socket}.`, {
-      hint: 'Stop it, or set another SVC_AGENT_SOCKET.',
+    throw new SvcError('cannot_listen', `Another program listens on SVC_AGENT_SOCKET ${socket}.`, {
+      hint: 'Stop that program, or set another SVC_AGENT_SOCKET.',
     });
   }
   makeFolder(path.dirname(socket));
@@ -27,7 +27,7 @@ export async function listenOnSocket(app: FastifyInstance, socket: string): Prom
     await app.listen({ path: socket });
     chmodSync(socket, SOCKET_MODE);
   } catch (error) {
-    throw cannotListen(socket, error);
+    throw cannotListen(`SVC_AGENT_SOCKET ${socket}`, SOCKET_HINT, error);
   } finally {
     process.umask(umask);
   }
@@ -37,7 +37,7 @@ function makeFolder(folder: string): void {
   try {
     mkdirSync(folder, { recursive: true, mode: FOLDER_MODE });
   } catch (error) {
-    throw cannotListen(folder, error);
+    throw cannotListen(`SVC_AGENT_SOCKET: cannot create ${folder}`, SOCKET_HINT, error);
   }
 }
 
@@ -49,14 +49,16 @@ export async function listenOnLoopback(
   try {
     await app.listen({ host, port });
   } catch (error) {
-    throw cannotListen(`${host}, port ${port}`, error);
+    throw cannotListen(`SVC_AGENT_LISTEN ${host}:${port}`, 'Choose another port.', error);
   }
 }
 
-function cannotListen(where: string, cause: unknown): SvcError {
+const SOCKET_HINT = 'Put SVC_AGENT_SOCKET in a folder that svc-agent can write.';
+
+function cannotListen(where: string, hint: string, cause: unknown): SvcError {
   const { code = 'unknown' } = cause as NodeJS.ErrnoException;
   return new SvcError('cannot_listen', `Cannot listen on ${where} (${code}).`, {
-    hint: 'SVC_AGENT_SOCKET must be in a folder that svc-agent may write.',
+    hint,
     cause,
   });
 }

@@ -10,6 +10,7 @@ import { agentError, isAgentErrorCode } from '../errors.ts';
 import type { SpoolRecord } from '../spool/records.ts';
 import type { Refusal } from '../spool/settled.ts';
 import type { Claim, Completion } from '../spool/tasks.ts';
+import { callError } from '../uploads/retry.ts';
 import { documentText, type LocalDeps } from './call.ts';
 
 type ClaimContent = Omit<Body<'createTask'>, 'id'>;
@@ -50,7 +51,7 @@ export async function claimTask(
 }
 
 function nextStep(id: string): string {
-  return `Do the work, then hand in the proof with POST /api/v1/tasks/${id}/complete`;
+  return `Do the work, then submit the proof with POST /api/v1/tasks/${id}/complete`;
 }
 
 /** `created_at` is the robot's time until the service has accepted the claim. */
@@ -63,11 +64,11 @@ function viewTask({ id, body, wallMs, answer }: Omit<Claim, 'seq'>): Task {
 
 /**
  * Accepts a proof. It is durable when it resolves. Waits for the receipt until `enough` aborts.
- * @throws SvcError `payload_too_large`, `already_completed`, `completion_in_progress`, `spool_full`, and the
+ * @throws SvcError `not_found`, `payload_too_large`, `already_completed`, `completion_in_progress`, `spool_full`, and the
  * service's refusal of the proof or of its claim
  */
 export async function completeTask(
-  { spool, clock }: LocalDeps,
+  deps: LocalDeps,
   taskId: string,
   proof: object,
   enough: AbortSignal,
@@ -75,15 +76,17 @@ export async function completeTask(
   | { status: 200; body: { verification: Verification } }
   | { status: 202; body: ReturnType<typeof accepted> }
 > {
+  const { spool, clock } = deps;
   const body = documentText('proof', proof, limits.proofBytes);
   const proofHash = hashCanonicalText(body);
+  await checkTask(deps, taskId);
   const now = clock.now();
   const result = await spool.complete({ kind: 'completion', id: taskId, ...now, body }, proofHash);
   switch (result.outcome) {
     case 'stored':
       break;
     case 'completed':
-      throw agentError('already_completed', 'The task is already completed; here is its receipt.', {
+      throw agentError('already_completed', 'The task is already completed; this answer has its receipt.', {
         details: {
           proof_hash: result.receipt.proofHash,
           verification: result.receipt.verification,
@@ -94,7 +97,7 @@ export async function completeTask(
       if (result.completion.proofHash === proofHash && !enough.aborted) break;
       throw agentError(
         'completion_in_progress',
-        `The first completion is still on its way; poll GET /api/v1/tasks/${taskId}`,
+        `The first completion is not anchored yet; poll GET /api/v1/tasks/${taskId}`,
         { details: { proof_hash: result.completion.proofHash } },
       );
     case 'claim_refused':
@@ -109,14 +112,31 @@ export async function completeTask(
   if (completion !== null) return { status: 202, body: accepted(completion) };
   const refusal = spool.findRefusal(taskId);
   if (refusal !== null) throw refusalError('proof', refusal);
-  throw agentError('not_found', 'There is no such task for this caller.');
+  throw agentError('not_found', 'There is no such task of this robot.');
+}
+
+/**
+ * Refuses the id of a task that neither this machine nor the service knows. Passes if the service cannot be asked.
+ * @throws SvcError `not_found`
+ */
+export async function checkTask({ spool, readTask }: LocalDeps, id: string): Promise<void> {
+  const isKnown = spool.read(
+    ({ tasks, settled }) =>
+      (tasks.claim(id) ?? tasks.completion(id) ?? settled.receipt(id)) !== null ||
+      settled.refusalOf('claim', id) !== null,
+  );
+  if (isKnown) return;
+  const error = await readTask(id).then(() => null, callError);
+  if (error?.code === 'not_found') {
+    throw agentError('not_found', `The service does not know task ${id}; nothing was stored.`);
+  }
 }
 
 /** Answer of `complete` while there is no receipt. `state`: `queued` on this machine, or `accepted` by the service. */
 function accepted({ id, proofHash, state, wallMs }: Completion) {
   return {
     error: 'anchor_unconfirmed',
-    message: `The proof is stored on this machine and will be anchored; poll GET /api/v1/tasks/${id}`,
+    message: `The proof is stored on this machine and waits for its receipt; poll GET /api/v1/tasks/${id}`,
     proof_hash: proofHash,
     tx_hash: null,
     explorer_url: null,
@@ -186,8 +206,8 @@ function refusalError(what: 'claim' | 'proof', { code, message }: Refusal) {
 }
 
 function spoolFull() {
-  const message = 'The space for claims and proofs that are not delivered is used up.';
+  const message = 'The spool has no space for more claims and proofs (SVC_AGENT_SPOOL_MAX_MB).';
   return agentError('spool_full', message, {
-    hint: 'Let the service be reached, or raise SVC_AGENT_SPOOL_MAX_MB.',
+    hint: 'Restore the connection to the service, or raise SVC_AGENT_SPOOL_MAX_MB.',
   });
 }

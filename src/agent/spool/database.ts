@@ -39,7 +39,7 @@ function prepareSchema(db: Database.Database): void {
   for (const upgrade of upgrades.slice(version)) db.exec(upgrade);
   if (version <= upgrades.length) return;
   throw new SvcError('spool_unusable', 'The spool was written by a later version of svc-agent.', {
-    hint: 'Run that version, or give this one another SVC_AGENT_STATE_DIR.',
+    hint: 'Run that version, or set another SVC_AGENT_STATE_DIR.',
   });
 }
 
@@ -61,7 +61,7 @@ export function lockSpool(folder: string): { release(): void } {
     lock?.close();
     if (sqliteErrorKind(error) === 'busy') {
       throw new SvcError('spool_locked', `Another svc-agent uses the spool in ${folder}.`, {
-        hint: 'Stop it, or give this one another SVC_AGENT_STATE_DIR.',
+        hint: 'Stop it, or set another SVC_AGENT_STATE_DIR.',
         cause: error,
       });
     }
@@ -74,8 +74,8 @@ export function unusable(folder: string, cause: unknown): SvcError {
   const nativeError = nativeModuleError(cause);
   if (nativeError !== null) return nativeError;
   const { code = 'unknown' } = cause as NodeJS.ErrnoException;
-  return new SvcError('spool_unusable', `The spool in ${folder} cannot be written (${code}).`, {
-    hint: 'SVC_AGENT_STATE_DIR must be a folder that svc-agent may write, on a disk with room.',
+  return new SvcError('spool_unusable', `Cannot write the spool in SVC_AGENT_STATE_DIR ${folder} (${code}).`, {
+    hint: 'Use a folder that svc-agent can write, on a disk with free space.',
     cause,
   });
 }
@@ -138,7 +138,7 @@ function countRecords(db: Database.Database): number {
 
 function damaged(file: string, cause: unknown): SvcError {
   return new SvcError('spool_damaged', `${file} is damaged.`, {
-    hint: 'svc-agent sets it aside when it starts, and takes over what is whole. Look at the disk.',
+    hint: 'Start svc-agent, which sets the file aside and recovers intact records, and check the disk.',
     cause,
   });
 }

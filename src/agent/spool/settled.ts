@@ -20,7 +20,7 @@ export interface Refusal {
   readonly message: string;
 }
 
-interface RefusedRecord extends Refusal {
+export interface RefusedRecord extends Refusal {
   readonly seq: number;
   readonly kind: SpoolRecord['kind'];
   readonly id: string;
@@ -33,6 +33,16 @@ const RECEIPTS_KEPT = 1000;
 
 /** Refused samples and events kept for inspection. Refused claims and completions are all kept. */
 const REFUSED_KEPT = 1000;
+
+/** A completion that was set aside, without its proof. */
+export interface SetAside extends Refusal {
+  readonly task_id: string;
+  /** Wall time at which it was accepted. */
+  readonly wall_ms: number;
+}
+
+/** Completions set aside that the status lists, so that its answer stays short. */
+const SET_ASIDE_SHOWN = 100;
 
 /** Receipts and refused records. Every method runs inside the caller's transaction. */
 export class Settled {
@@ -66,6 +76,15 @@ export class Settled {
       refusal: db.prepare<[string, string], Refusal>(
         'SELECT code, message FROM refused WHERE kind = ? AND id = ? ORDER BY seq DESC LIMIT 1',
       ),
+      setAside: db.prepare<[], SetAside>(
+        `SELECT id AS task_id, code, message, wall_ms FROM refused
+           WHERE kind = 'completion' ORDER BY seq DESC LIMIT ${SET_ASIDE_SHOWN}`,
+      ),
+      completion: db.prepare<[string], RefusedRecord>(
+        `SELECT seq, kind, id, code, message, wall_ms AS wallMs, body FROM refused
+           WHERE kind = 'completion' AND id = ? ORDER BY seq DESC LIMIT 1`,
+      ),
+      remove: db.prepare('DELETE FROM refused WHERE seq = ?'),
     };
   }
 
@@ -105,5 +124,18 @@ export class Settled {
   /** The reason of the newest refused record of this kind and task; null if there is none. */
   refusalOf(kind: 'claim' | 'completion', id: string): Refusal | null {
     return this.#sql.refusal.get(kind, id) ?? null;
+  }
+
+  /** Completions that were set aside, newest first. */
+  setAside(): SetAside[] {
+    return this.#sql.setAside.all();
+  }
+
+  /** Removes the newest completion of the task that was set aside, and returns it; null if there is none. */
+  takeCompletion(taskId: string): RefusedRecord | null {
+    const record = this.#sql.completion.get(taskId);
+    if (record === undefined) return null;
+    this.#sql.remove.run(record.seq);
+    return record;
   }
 }

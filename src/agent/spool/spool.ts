@@ -4,6 +4,7 @@ import path from 'node:path';
 import { newId } from '../../base/new-id.ts';
 import { Triggers } from '../../base/triggers.ts';
 import type { Hex } from '../../proof/bytes.ts';
+import { hashCanonicalText } from '../../proof/hash.ts';
 import type { Task } from '../../protocol/resources.ts';
 import type { AgentClock } from '../clock.ts';
 import { lockSpool, unusable } from './database.ts';
@@ -11,7 +12,7 @@ import { SpoolFile, type SpoolFileOptions, type Tables } from './file.ts';
 import type { SpoolRecord, StoredRecord } from './records.ts';
 import type { DamagedFile } from './recover.ts';
 import type { Batch } from './samples.ts';
-import type { Receipt, Refusal, Settlement } from './settled.ts';
+import type { Receipt, RefusedRecord, Refusal, Settlement } from './settled.ts';
 import type { Claim, Completion } from './tasks.ts';
 import { SpoolWrites } from './writes.ts';
 
@@ -197,6 +198,31 @@ export class Spool {
       for (const record of samples.read(batch)) settled.refuse(record, refusal);
       samples.remove(batch);
     });
+  }
+
+  /** Queues the newest completion of a task that was set aside as that of another task. Durable when it resolves. */
+  async retargetCompletion(
+    taskId: string,
+    newTaskId: string,
+  ): Promise<{ proofHash: Hex } | 'absent' | 'in_use'> {
+    const now = this.#clock.now();
+    const outcome = await this.#writes.write(({ tasks, settled }) => {
+      const isUsed = tasks.completion(newTaskId) !== null || settled.receipt(newTaskId) !== null;
+      if (isUsed) return 'in_use' as const;
+      const aside = settled.takeCompletion(taskId);
+      if (aside === null) return 'absent' as const;
+      const { body } = aside;
+      const proofHash = hashCanonicalText(body);
+      tasks.insertCompletion({ kind: 'completion', id: newTaskId, ...now, body }, proofHash);
+      return { proofHash };
+    });
+    if (typeof outcome === 'object') this.#onChange();
+    return outcome;
+  }
+
+  /** Deletes the newest completion of a task that was set aside, and returns it; null if there is none. */
+  dropCompletion(taskId: string): Promise<RefusedRecord | null> {
+    return this.#writes.write(({ settled }) => settled.takeCompletion(taskId));
   }
 
   /** Turns noted drops into an event for the service. */

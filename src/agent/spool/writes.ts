@@ -116,7 +116,7 @@ function writeError(error: unknown) {
 }
 
 function diskFull(cause?: unknown) {
-  return agentError('spool_full', 'The spool cannot be written now; the disk may be full.', {
+  return agentError('spool_full', 'Cannot write the spool now; the disk may be full.', {
     ...(cause === undefined ? {} : { cause }),
   });
 }

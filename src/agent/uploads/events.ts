@@ -54,7 +54,7 @@ export class EventUploads {
       await this.#spool.update(({ events }) => events.remove(event));
     } else if (verdictOf(error) === 'refused') {
       const { code, message } = error;
-      this.#logger.warn({ event: event.id, code }, `refused and set aside: ${message}`);
+      this.#logger.warn({ event: event.id, code, reason: message }, 'event set aside');
       await this.#spool.refuseEvent(event, { code, message });
     } else {
       this.#retries.failed(event.id, this.#service.retryRange(error));

@@ -210,7 +210,7 @@ export class SampleUploads {
 
   async #refuse(batch: Batch, records: StoredRecord[], error: SvcError): Promise<void> {
     const { code, message } = error;
-    this.#logger.warn({ sample: records[0]?.id, code }, `refused and set aside: ${message}`);
+    this.#logger.warn({ sample: records[0]?.id, code, reason: message }, 'sample set aside');
     await this.#spool.refuseSamples(batch, { code, message });
     this.#retries.succeeded(nameOf(batch));
   }

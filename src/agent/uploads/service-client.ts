@@ -204,7 +204,7 @@ export class ServiceClient {
     const own = spool.read(({ state }) => state.robotId());
     if (own !== null && own !== robotId) {
       this.#refused = { key, at: performance.now() };
-      const message = `The key is of robot ${robotId}, the records are of ${own}.`;
+      const message = `The key belongs to robot ${robotId}, but the spool has records of ${own}.`;
       this.#keyFailed('foreign_key', new SvcError('foreign_key', message));
       return;
     }
@@ -260,7 +260,7 @@ export class ServiceClient {
     if (!isLost(error)) return;
     // The next call is a small one that tests the connection.
     if (this.connected)
-      this.#options.logger.warn({ code: error.code }, 'the service does not answer');
+      this.#options.logger.warn({ code: error.code }, 'connection lost');
     this.#state = 'disconnected';
     this.#replaceConnections();
   }
@@ -273,7 +273,7 @@ export class ServiceClient {
 
   #keyFailed(state: ServiceState, error: SvcError): void {
     const { code, message, hint } = error;
-    if (this.#state !== state) this.#options.logger.error({ code, hint }, message);
+    if (this.#state !== state) this.#options.logger.error({ code, reason: message, hint }, 'key rejected');
     this.#state = state;
     this.#noteError(error);
     this.#retries.failed(CONNECTION, this.pauses.keyCheck);

@@ -177,7 +177,7 @@ export class TaskUploads {
     if (!isOwn) return this.#failed(completion, error);
     this.#logger.warn(
       { task: id },
-      'the service does not know the task any more; it gets it again',
+      'task unknown to the service, queued again',
     );
     this.#retries.failed(id, this.#service.pauses.usual);
   }
@@ -213,7 +213,7 @@ export class TaskUploads {
       completion,
       new SvcError(
         'already_completed',
-        `The task was completed with another proof, ${verification.proof_hash}.`,
+        `The task was completed with another proof: ${verification.proof_hash}.`,
       ),
     );
   }
@@ -230,13 +230,13 @@ export class TaskUploads {
 
   async #refuse(record: Claim | Completion, { code, message }: SvcError): Promise<void> {
     this.#retries.succeeded(record.id);
-    this.#logger.error({ [record.kind]: record.id, code }, `refused and set aside: ${message}`);
+    this.#logger.error({ task: record.id, code, reason: message }, `${record.kind} set aside`);
     await this.#spool.refuseTask(record, { code, message });
   }
 
   #outOfCredits(error: SvcError): void {
     if (this.#withoutCredits !== error.code)
-      this.#logger.error({ code: error.code }, error.message);
+      this.#logger.error({ code: error.code, reason: error.message }, 'completions paused');
     this.#withoutCredits = error.code;
     this.#retries.failed(CREDITS, this.#service.pauses.credits, retryAfterMs(error));
   }

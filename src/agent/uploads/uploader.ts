@@ -176,7 +176,7 @@ export class Uploader {
     this.#spoolRetries.failed(SPOOL, this.#options.pauses.spool);
     const { logger } = this.#options;
     if (error instanceof SvcError)
-      logger.error({ code: error.code, err: error.cause }, error.message);
+      logger.error({ code: error.code, reason: error.message, err: error.cause }, 'upload failed');
     else logger.error({ err: error }, 'unexpected error');
   }
 
@@ -195,7 +195,7 @@ export class Uploader {
 }
 
 function unreachable(cause?: unknown) {
-  return agentError('service_unreachable', 'The service cannot be asked now; try again later.', {
+  return agentError('service_unreachable', 'The service cannot be reached now; retry later.', {
     ...(cause === undefined ? {} : { cause }),
   });
 }

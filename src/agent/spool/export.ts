@@ -1,0 +1,48 @@
+// Exports the records of the spool as JSON lines.
+import type { Spool } from './spool.ts';
+
+const PAGE = 100;
+
+/** One line for each record that is not delivered, and for each one set aside. Reads in pages, so that all fit. */
+export function* exportLines(spool: Spool): Generator<string> {
+  for (const { kind, id, wallMs, body, refused } of recordsOf(spool)) {
+    const accepted_at = new Date(wallMs).toISOString();
+    yield `${JSON.stringify({ kind, id, accepted_at, refused, body: JSON.parse(body) })}\n`;
+  }
+}
+
+interface Exported {
+  kind: string;
+  id: string;
+  wallMs: number;
+  body: string;
+  /** Set on refused records. */
+  refused?: { code: string; message: string };
+}
+
+function* recordsOf(spool: Spool): Generator<Exported> {
+  for (const { kind, id } of spool.read(({ tasks }) => tasks.uploads(Number.MAX_SAFE_INTEGER))) {
+    const claim = spool.findClaim(id);
+    if (kind === 'claim' && claim !== null) yield claim;
+    const completion = spool.findCompletion(id);
+    if (completion !== null) yield completion;
+  }
+  yield* inPages((after) => spool.read(({ events }) => events.read(PAGE, after)));
+  const ends = spool.read(({ samples }) => samples.ends());
+  for (let first = ends?.first ?? 0; ends && first <= ends.last; first += PAGE) {
+    const range = { firstSeq: first, lastSeq: first + PAGE - 1 };
+    yield* spool.read(({ samples }) => samples.read(range));
+  }
+  const refused = inPages((after) => spool.read(({ settled }) => settled.refused(PAGE, after)));
+  for (const { code, message, ...record } of refused) yield { ...record, refused: { code, message } };
+}
+
+function* inPages<T extends { seq: number }>(read: (after: number) => T[]): Generator<T> {
+  for (let after = 0; ; ) {
+    const page = read(after);
+    yield* page;
+    const last = page.at(-1);
+    if (last === undefined) return;
+    after = last.seq;
+  }
+}

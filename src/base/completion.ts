@@ -1,0 +1,93 @@
+// Shell completion: the scripts, and candidates from the commands of a commander program.
+import { Argument, type Command, type Option } from 'commander';
+
+/** Each script passes the words before the cursor to `PROGRAM __complete`, and reads a candidate and its meaning per line. */
+const scripts = {
+  bash: (program: string, name: string) => `_${name}() {
+  local candidate meaning
+  COMPREPLY=()
+  while IFS=$'\\t' read -r candidate meaning; do
+    COMPREPLY+=("$(printf '%q' "$candidate")")
+  done < <(${program} __complete "\${COMP_WORDS[@]:1:COMP_CWORD}" 2>/dev/null)
+}
+complete -o default -F _${name} ${program}
+`,
+  zsh: (program: string, name: string) => `#compdef ${program}
+_${name}() {
+  local -a candidates
+  local candidate meaning
+  while IFS=$'\\t' read -r candidate meaning; do
+    candidates+=("\${candidate//:/\\\\:}\${meaning:+:$meaning}")
+  done < <(${program} __complete "\${(@Q)words[2,CURRENT]}" 2>/dev/null)
+  if (( $#candidates )); then _describe ${program} candidates; else _files; fi
+}
+if [ "$funcstack[1]" = _${name} ]; then _${name}; else compdef _${name} ${program}; fi
+`,
+  fish: (program: string, name: string) => `function __${name}_complete
+  set -l words (commandline -opc)
+  set -l candidates (${program} __complete $words[2..] (commandline -ct) 2>/dev/null)
+  if set -q candidates[1]
+    printf '%s\\n' $candidates
+  else
+    __fish_complete_path (commandline -ct)
+  end
+end
+complete -c ${program} -f -a '(__${name}_complete)'
+`,
+};
+
+export const shells = Object.keys(scripts);
+
+/** The script for one of `shells`; null for any other. */
+export function completionScript(shell: string, program: string): string | null {
+  if (!Object.hasOwn(scripts, shell)) return null;
+  return scripts[shell as keyof typeof scripts](program, program.replaceAll('-', '_'));
+}
+
+/** Adds the command that prints the script. */
+export function addCompletionCommand(program: Command): void {
+  const name = program.name();
+  program
+    .command('completion')
+    .description('Print a shell completion script')
+    .addArgument(new Argument('<shell>', 'shell').choices(shells))
+    .addHelpText('after', `\nExample:\n  source <(${name} completion bash)`)
+    .action((shell: string) => {
+      process.stdout.write(completionScript(shell, name) ?? '');
+    });
+}
+
+/** Prints the candidates for the last of `words`: one on each line, a tab, and its meaning. */
+export function printCandidates(program: Command, words: readonly string[]): void {
+  const current = words.at(-1) ?? '';
+  let command = program;
+  let pending: Option | undefined;
+  for (const word of words.slice(0, -1)) {
+    const isValue = pending !== undefined;
+    const option = isValue ? undefined : command.options.find((one) => one.is(word));
+    pending = option?.required ? option : undefined;
+    if (!isValue) command = command.commands.find((one) => one.name() === word) ?? command;
+  }
+  for (const [value, meaning] of candidates(command, pending, current)) {
+    if (value.startsWith(current)) process.stdout.write(`${value}\t${meaning}\n`);
+  }
+}
+
+type Candidate = readonly [value: string, meaning: string];
+
+function candidates(command: Command, pending: Option | undefined, current: string): Candidate[] {
+  const asCandidates = (values: readonly string[] = []) =>
+    values.map((value): Candidate => [value, '']);
+  if (pending !== undefined) return asCandidates(pending.argChoices);
+  if (current.startsWith('-')) {
+    const own = command.options.map(({ long, flags, description }): Candidate => [
+      long ?? flags,
+      description,
+    ]);
+    return [...own, ['--help', 'print help']];
+  }
+  if (command.commands.length > 0) {
+    return command.commands.map((one) => [one.name(), one.description()]);
+  }
+  return asCandidates(command.registeredArguments[0]?.argChoices);
+}

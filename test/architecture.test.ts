@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 
 const root = path.resolve(import.meta.dirname, '..');
 
-/** The README's table: a floor imports only floors below it; rooms on one floor do not import each other. */
+/** The table of docs/architecture.md. A floor imports only floors below it; its rooms do not import each other. */
 const floors: Record<string, number> = {
   'src/protocol': 0,
   'src/proof': 0,
@@ -223,8 +223,8 @@ describe('the source', () => {
     },
   );
 
-  it('is drawn in the README as it is built', () => {
-    const rows = readFileSync(path.join(root, 'README.md'), 'utf8').matchAll(
+  it('has the floors that docs/architecture.md lists', () => {
+    const rows = readFileSync(path.join(root, 'docs/architecture.md'), 'utf8').matchAll(
       /^\| `(src\/[^`]+)` \| (\d) \|/gm,
     );
     const drawn = Object.fromEntries([...rows].map(([, room, floor]) => [room, Number(floor)]));
@@ -249,6 +249,13 @@ describe('docs/architecture.md', () => {
     expect(files.length).toBeGreaterThan(3);
     expect(files.length).toBeLessThanOrEqual(most);
     expect(files.filter((file) => !sourceFiles().includes(file))).toEqual([]);
+  });
+
+  it('names no file that does not exist', () => {
+    const named = [...page.matchAll(/`(src\/[\w/.-]+\.tsx?)`/g)].map(([, file = '']) => file);
+
+    expect(named.length).toBeGreaterThan(35);
+    expect(named.filter((file) => !sourceFiles().includes(file))).toEqual([]);
   });
 });
 

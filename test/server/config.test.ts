@@ -1,9 +1,10 @@
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { configurationPage } from '../../docs/configuration-page.ts';
 import { exampleEnvironment, variablesTable } from '../../src/server/commands/config.ts';
 import { readConfig } from '../../src/server/config.ts';
-import { secretVariables } from '../../src/server/environment.ts';
+import { environment, secretVariables } from '../../src/server/environment.ts';
 
 const root = path.resolve(import.meta.dirname, '../..');
 
@@ -135,8 +136,12 @@ describe('SVC_TRUST_PROXY', () => {
 });
 
 describe('what the documents say of the configuration', () => {
-  it('is in the README what the code reads', () => {
-    expect(readFileSync(path.join(root, 'README.md'), 'utf8')).toContain(variablesTable());
+  it('is generated into docs/configuration.md, with every variable', () => {
+    const page = readFileSync(path.join(root, 'docs/configuration.md'), 'utf8');
+
+    expect(page).toBe(configurationPage());
+    const named = [...page.matchAll(/^\| (SVC_\w+) \|/gm)].map(([, name]) => name);
+    expect(named.sort()).toEqual(Object.keys(environment.properties).sort());
   });
 
   it('is in .env.example what the code reads', () => {

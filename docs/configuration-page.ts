@@ -1,0 +1,71 @@
+// Generates docs/configuration.md from the environment variables of svc-server.
+import { documentation } from '../src/base/describe-environment.ts';
+import { environment } from '../src/server/environment.ts';
+
+/** The sections of the page, in order; a variable belongs to the first one that matches its name. */
+const sections: readonly [title: string, names: RegExp][] = [
+  ['HTTP', /^SVC_(HOST|PORT|BASE_URL|TRUST_PROXY)$/],
+  ['Database and disk', /^SVC_(DATA|DISK)/],
+  ['Chain', /^SVC_(CHAIN|EXPLORER|PUBLIC_RPC|NATIVE_CURRENCY|VERIFY)/],
+  ['Anchoring', /^SVC_ANCHOR_/],
+  ['Accounts', /^SVC_(GATE|SIGNUP)/],
+  ['Retention', /_RETENTION_DAYS$/],
+  ['Metrics and log', /^SVC_(METRICS|LOG)/],
+  ['Other', /^/],
+];
+
+export function configurationPage(): string {
+  const variables = documentation(environment);
+  const sectionOf = (name: string) => sections.find(([, names]) => names.test(name))?.[0];
+  return `${[
+    '# Configuration of svc-server',
+    'Generated from `src/server/environment.ts` by `npm run docs`; a test fails when it is stale.',
+    'After reading this page you can set every environment variable of `svc-server`. An unknown `SVC_` variable or an ' +
+      'invalid value stops the start; the error lists every mistake at once. An empty variable counts as not set.',
+    '- `svc-server config` prints the effective values and masks secrets. `svc-server config --describe` prints this ' +
+      'reference.\n' +
+      '- `.env.example` contains every variable. Copy it to `.env`, and run every command with it: ' +
+      '`node --env-file=.env bin/svc-server.js start`.\n' +
+      '- `svc-server start` needs `SVC_CHAIN_RPC_URL`, and `SVC_ANCHOR_KEY_FILE` or `SVC_ANCHOR_PRIVATE_KEY`. ' +
+      '`svc-server dev` needs nothing.\n' +
+      '- Other programs: [svc-agent](agent.md#environment), [svc](cli.md#environment).',
+    ...sections.flatMap(([title]) => {
+      const rows = variables.filter(({ name }) => sectionOf(name) === title).map(row);
+      return rows.length === 0 ? [] : [`## ${title}`, table(rows)];
+    }),
+  ].join('\n\n')}\n`;
+}
+
+function table(rows: readonly string[]): string {
+  return ['| variable | default | values | meaning |', '|---|---|---|---|', ...rows].join('\n');
+}
+
+function row({ name, fallback, description }: ReturnType<typeof documentation>[number]): string {
+  const cells = [name, fallback, valuesOf(name), description];
+  return `| ${cells.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |`;
+}
+
+/** The range or the list of values that the schema allows; empty if it is free text. */
+function valuesOf(name: string): string {
+  const { type, minimum, maximum, ...schema } = schemaOf(name);
+  if (schema.enum !== undefined) return schema.enum.join(', ');
+  if (type === 'boolean') return 'true, false';
+  if (minimum === undefined) return '';
+  return maximum === undefined || maximum === NO_MAXIMUM
+    ? `${minimum} or more`
+    : `${minimum} to ${maximum}`;
+}
+
+/** The maximum of variables that have no limit of their own. */
+const NO_MAXIMUM = 2 ** 31 - 1;
+
+interface VariableSchema {
+  readonly type?: string;
+  readonly enum?: readonly string[];
+  readonly minimum?: number;
+  readonly maximum?: number;
+}
+
+function schemaOf(name: string): VariableSchema {
+  return (environment.properties as Readonly<Record<string, VariableSchema>>)[name] ?? {};
+}

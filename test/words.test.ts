@@ -1,0 +1,38 @@
+import { readdir, readFile } from 'node:fs/promises';
+import path from 'node:path';
+import { expect, it } from 'vitest';
+
+const root = path.join(import.meta.dirname, '..');
+
+/** Words and phrases that the documentation does not use, with every form of their verbs. */
+const retired = [
+  'whoever',
+  'whom(?:ever)?',
+  'nobody',
+  'somebody',
+  'mend(?:s|ed|ing)?',
+  'told of',
+  '(?:stand|stands|stood|standing) beside',
+  'by turns',
+  '(?:hold|holds|held|holding) against',
+  '(?:begin|begins|began|begun|beginning) anew',
+  'anew',
+  'made of',
+];
+const pattern = new RegExp(`\\b(?:${retired.join('|').replaceAll(' ', '\\s+')})\\b`, 'gi');
+
+/** The pages for readers, by their path from the root. */
+async function pages(): Promise<string[]> {
+  const found = await readdir(path.join(root, 'docs'), { recursive: true });
+  const inDocs = found.filter((name) => name.endsWith('.md')).map((name) => `docs/${name}`);
+  return ['README.md', 'CHANGELOG.md', 'CONTRIBUTING.md', 'SECURITY.md', ...inDocs.sort()];
+}
+
+it.each(await pages())('finds no retired word in %s', async (page) => {
+  const text = await readFile(path.join(root, page), 'utf8');
+  const found = [...text.matchAll(pattern)].map(
+    ({ 0: word, index }) => `${page}:${text.slice(0, index).split('\n').length}: ${word}`,
+  );
+
+  expect(found).toEqual([]);
+});

@@ -9,10 +9,11 @@ const WIDTH = 100;
  */
 export function agentPage(program, variables) {
   return `${[
-    '# The agent’s commands',
-    'Made from `src/agent/commands/` by `npm run docs`. [robots.md](robots.md) tells how to begin.',
-    'Exit codes: 0 done, 1 failed, 2 usage or configuration, 7 the daemon or the service cannot be reached, 8 not ' +
-      'there yet.',
+    '# Agent commands',
+    'Generated from `src/agent/commands/` by `npm run docs`.',
+    'After reading this page you can use every command and variable of `svc-agent`. [robots.md](robots.md) explains ' +
+      'the installation.',
+    'Exit codes: 0 success, 1 failure, 2 wrong usage or configuration, 7 daemon or service unreachable, 8 pending.',
     '## Commands',
     ...leavesOf(program).map(section),
     '## Environment',

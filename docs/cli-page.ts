@@ -8,13 +8,15 @@ import { globalOptions, type OptionSpec } from '../src/cli/program/options.ts';
 export async function cliPage(): Promise<string> {
   const groups = await groupsFor([]);
   return `${[
-    '# The command line',
-    'Made from `src/cli/commands` by `npm run docs`. `svc COMMAND --help` says the same.',
-    'Data goes to standard output, everything else to standard error: a table on a terminal, tab-separated values ' +
-      'without a header elsewhere, with `--json` what the service answered. Text of robots that could drive a ' +
-      'terminal is shown as escapes, `\\u{1b}`; in JSON it is whole. Robots and fleets are named by id, by the ' +
-      'beginning of an id, or by their exact name.',
-    'A command that destroys asks for the name, or takes `--yes`; where nobody can be asked it ends with 2.',
+    '# Command line',
+    'Generated from `src/cli/commands` by `npm run docs`. `svc COMMAND --help` shows the same.',
+    'After reading this page you can use every command of `svc`, by hand and in scripts.',
+    'Data goes to standard output, everything else to standard error. Data is a table on a terminal and ' +
+      'tab-separated values without a header elsewhere; with `--json` it is the answer of the service. Control ' +
+      'characters in the text of robots are shown as escapes, `\\u{1b}`; JSON contains them unchanged. Name robots ' +
+      'and fleets by id, by the beginning of an id, or by their exact name.',
+    'A command that deletes something asks you to type the name; `--yes` skips that. Without a terminal and without ' +
+      '`--yes` it exits with 2.',
     '## Options of every command',
     optionTable(globalOptions),
     '## Commands',

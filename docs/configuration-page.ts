@@ -14,6 +14,9 @@ const sections: readonly [title: string, names: RegExp][] = [
   ['Other', /^/],
 ];
 
+/** The maximum of variables that have no limit of their own. */
+const NO_MAXIMUM = 2 ** 31 - 1;
+
 export function configurationPage(): string {
   const variables = documentation(environment);
   const sectionOf = (name: string) => sections.find(([, names]) => names.test(name))?.[0];
@@ -55,9 +58,6 @@ function valuesOf(name: string): string {
     ? `${minimum} or more`
     : `${minimum} to ${maximum}`;
 }
-
-/** The maximum of variables that have no limit of their own. */
-const NO_MAXIMUM = 2 ** 31 - 1;
 
 interface VariableSchema {
   readonly type?: string;

@@ -35,11 +35,9 @@ it('states the gas of a single and of a batch', () => {
   expect(numberOf(/\| single: .*\| ([\d ]+) \|/.exec(page)?.[1])).toBe(gasOf(1, eip7623));
   for (const proofs of [16, 256, 1024]) {
     expect(numberOf(/\| batch: .*\| ([\d ]+) \|/.exec(page)?.[1])).toBe(gasOf(proofs, eip7623));
-    expect(page.replace(/\s+/g, ' ')).toContain(
-      'a single costs 22 108 gas and a batch 21 636',
-    );
     expect([gasOf(1, eip2028), gasOf(proofs, eip2028)]).toEqual([22_108, 21_636]);
   }
+  expect(page.replace(/\s+/g, ' ')).toContain('a single costs 22 108 gas and a batch 21 636');
 });
 
 it('computes gas and money per 1 000 proofs', () => {
@@ -68,5 +66,5 @@ it('has the same numbers in the README', () => {
     expect(gas).toBe(Math.round(cost));
     expect(money).toBe(Number((cost * 1e-9 * 3000).toFixed(2)));
   }
-  expect(readme).toContain(`23 770 gas alone and 22 590 gas as a batch`);
+  expect(readme).toContain('23 770 gas alone and 22 590 gas as a batch');
 });

@@ -23,10 +23,10 @@ export interface AnchorKey {
   readonly address: string;
   /** Signs an EIP-1559 transaction. The hash is computed here, before any node has seen it. */
   signTransaction(anchor: UnsignedAnchor): Promise<{ rawTx: Hex; txHash: Hex }>;
-  /** Signs the same transaction with other fees, in wei per gas; everything else stays unchanged. */
+  /** Signs the same transaction with another gas limit and other fees, in wei per gas. */
   signReplacement(
     rawTx: Hex,
-    fees: Pick<UnsignedAnchor, 'maxFeePerGas' | 'maxPriorityFeePerGas'>,
+    terms: Pick<UnsignedAnchor, 'gas' | 'maxFeePerGas' | 'maxPriorityFeePerGas'>,
   ): Promise<{ rawTx: Hex; txHash: Hex }>;
 }
 
@@ -112,7 +112,7 @@ function anchorKeyOf(privateKey: Hex): AnchorKey {
   return {
     address: account.address,
     signTransaction: sign,
-    signReplacement: (rawTx, fees) => sign({ ...signedAnchor(rawTx), ...fees }),
+    signReplacement: (rawTx, terms) => sign({ ...signedAnchor(rawTx), ...terms }),
   };
 }
 

@@ -1,5 +1,5 @@
 // Reads nonce, balance, code, gas and fees of an anchoring account.
-import { encodeFunctionData, hexToBytes, parseAbi, serializeTransaction } from 'viem';
+import { encodeFunctionData, parseAbi, serializeTransaction } from 'viem';
 import { SvcError } from '../base/svc-error.ts';
 import type { Hex } from '../proof/bytes.ts';
 import { type BlockHeader, dataOf, headerOf, numberOf, objectOf, quantityOf } from './decode.ts';
@@ -22,10 +22,10 @@ export interface SenderStateSubject {
 /** The state of sender and chain that a payload is signed by. Amounts in wei. */
 export interface SenderState {
   readonly headNumber: bigint;
-  /** Transaction count of the sender on the chain: the highest that any URL reports, and the lowest. */
+  /** Transaction count of the sender on the chain, and the lowest that any URL reports. */
   readonly latestNonce: number;
   readonly lowestNonce: number;
-  /** Transaction count including the nodes' pools; the highest reported. */
+  /** Transaction count including the nodes' pools. */
   readonly pendingNonce: number;
   readonly balance: bigint;
   readonly hasCode: boolean;
@@ -82,27 +82,48 @@ export async function senderState(
     hasCode: dataOf(resultOf(code)) !== '0x',
     baseFeePerGas: header.baseFeePerGas,
     maxPriorityFeePerGas: tipOf(tip),
-    gas: gasOf(gas, payload, gasLimit),
+    gas: gasOf(gas, gasLimit),
     dataFeeWei: dataFeeOf(dataFee),
   };
 }
 
 /**
- * Combines the sender states of several URLs. State and fees are those of the URL with the highest head. A reason not
- * to sign counts if any URL reports it: the highest counts, and code. A refusal, which would end a proof, counts only
- * if no URL contradicts it.
+ * Combines the sender states of several URLs, so that one wrong URL of three changes nothing: each amount is the
+ * median. Of two, a reason not to sign counts if either reports it, and the tip is the lower one, because the chain
+ * charges it as signed; of a base fee only the real one is charged. A refusal, which would end a proof, counts only if
+ * no URL contradicts it.
  */
 export function senderStateByQuorum(reads: readonly SenderState[]): SenderState | undefined {
-  const [newest] = reads.toSorted((a, b) => Number(b.headNumber - a.headNumber));
-  if (newest === undefined) return undefined;
+  const heads = reads.map(({ headNumber }) => headNumber).sort(ascending);
+  const headNumber = heads.at(-2) ?? heads.at(-1);
+  if (headNumber === undefined) return undefined;
   return {
-    ...newest,
-    latestNonce: Math.max(...reads.map(({ latestNonce }) => latestNonce)),
+    headNumber,
+    latestNonce: Number(middle(reads, 'higher', ({ latestNonce }) => BigInt(latestNonce))),
     lowestNonce: Math.min(...reads.map(({ lowestNonce }) => lowestNonce)),
-    pendingNonce: Math.max(...reads.map(({ pendingNonce }) => pendingNonce)),
-    hasCode: reads.some(({ hasCode }) => hasCode),
-    gas: gasByQuorum(newest, reads),
+    pendingNonce: Number(middle(reads, 'higher', ({ pendingNonce }) => BigInt(pendingNonce))),
+    balance: middle(reads, 'higher', ({ balance }) => balance),
+    hasCode: 2 * reads.filter(({ hasCode }) => hasCode).length >= reads.length,
+    baseFeePerGas: middle(reads, 'higher', (read) => read.baseFeePerGas),
+    maxPriorityFeePerGas: middle(reads, 'lower', (read) => read.maxPriorityFeePerGas),
+    gas: gasByQuorum(reads),
+    dataFeeWei: middle(reads, 'higher', ({ dataFeeWei }) => dataFeeWei),
   };
+}
+
+/** The median; of an even number the lower or the higher of the two in the middle. `items` MUST NOT be empty. */
+function middle<Item>(
+  items: readonly Item[],
+  ofTwo: 'lower' | 'higher',
+  amountOf: (item: Item) => bigint,
+): bigint {
+  const sorted = items.map(amountOf).sort(ascending);
+  const half = (sorted.length - 1) / 2;
+  return sorted[ofTwo === 'lower' ? Math.floor(half) : Math.ceil(half)] as bigint;
+}
+
+function ascending(a: bigint, b: bigint): number {
+  return a < b ? -1 : Number(a > b);
 }
 
 /** `Math.min` for bigints. */
@@ -141,11 +162,8 @@ function senderStateCalls(sender: string, payload: Hex): RpcCall[] {
   ];
 }
 
-/**
- * Reads the gas estimate. An estimate below the intrinsic gas or above the block's gas limit is a lie or a mix-up: a
- * transaction signed with it would never be mined.
- */
-function gasOf(answer: RpcAnswer | undefined, payload: Hex, most: bigint): GasEstimate {
+/** Reads the gas estimate. More than the block's gas limit is a wrong answer: the transaction could never be mined. */
+function gasOf(answer: RpcAnswer | undefined, most: bigint): GasEstimate {
   if (answer?.ok === false) {
     const { refusal } = answer;
     const meaning = meaningOf(refusal);
@@ -155,22 +173,8 @@ function gasOf(answer: RpcAnswer | undefined, payload: Hex, most: bigint): GasEs
     if (meaning === 'underfunded') return { outcome: 'underfunded' };
   }
   const gas = quantityOf(resultOf(answer));
-  const { standard, floor } = intrinsicGas(payload);
-  if (gas < standard || gas > most) throw new ProviderError(`implausible gas estimate ${gas}`);
-  // Not every chain has the floor, so a correct estimate may be below it. Unused gas costs nothing.
-  if (gas < floor) return { outcome: 'estimated', gas: floor, most };
+  if (gas > most) throw new ProviderError(`implausible gas estimate ${gas}`);
   return { outcome: 'estimated', gas, most };
-}
-
-/** Intrinsic gas of a transaction: its calldata by EIP-2028, and the floor of EIP-7623. */
-function intrinsicGas(payload: Hex): { standard: bigint; floor: bigint } {
-  const bytes = hexToBytes(payload);
-  const zeros = bytes.filter((byte) => byte === 0).length;
-  const others = bytes.length - zeros;
-  return {
-    standard: BigInt(21_000 + 4 * zeros + 16 * others),
-    floor: BigInt(21_000 + 10 * zeros + 40 * others),
-  };
 }
 
 function tipOf(answer: RpcAnswer | undefined): bigint {
@@ -210,8 +214,15 @@ function dataFeeCall(sender: Hex, payload: Hex): { to: string; data: Hex } {
   return { to: GAS_PRICE_ORACLE, data };
 }
 
-function gasByQuorum(newest: SenderState, reads: readonly SenderState[]): GasEstimate {
-  const estimates = [newest, ...reads].map(({ gas }) => gas);
-  const by = (outcome: GasEstimate['outcome']) => estimates.find((gas) => gas.outcome === outcome);
-  return by('estimated') ?? by('underfunded') ?? newest.gas;
+function gasByQuorum(reads: readonly SenderState[]): GasEstimate {
+  const answers = reads.map(({ gas }) => gas);
+  const estimates = answers.filter((gas) => gas.outcome === 'estimated');
+  if (estimates.length > 0) {
+    return {
+      outcome: 'estimated',
+      gas: middle(estimates, 'higher', ({ gas }) => gas),
+      most: middle(estimates, 'lower', ({ most }) => most),
+    };
+  }
+  return answers.find(({ outcome }) => outcome === 'underfunded') ?? (answers[0] as GasEstimate);
 }

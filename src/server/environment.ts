@@ -104,6 +104,12 @@ export const environment = Type.Object({
     1,
     500,
   ),
+  SVC_ANCHOR_MAX_TIP_GWEI: Whole(
+    'Maximum tip per gas of a first transaction, in gwei; a replacement may raise it',
+    0,
+    100,
+  ),
+  SVC_ANCHOR_MAX_GAS: Whole('Maximum gas limit of a transaction', 21_000, 2_000_000, 16_777_216),
   SVC_GATE_TOKEN: Optional('Address of the ERC-20 contract of the token gate', address),
   SVC_GATE_MIN_BALANCE: Decimal(
     "Minimum balance for the token gate, in the token's smallest unit",

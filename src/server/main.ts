@@ -187,6 +187,8 @@ function anchoringLimits({ values }: ServerConfig): AnchoringLimits {
     maxInFlight: values.SVC_ANCHOR_MAX_IN_FLIGHT,
     bumpAfterMs: values.SVC_ANCHOR_BUMP_AFTER_MS,
     maxFeePerGas: BigInt(values.SVC_ANCHOR_MAX_FEE_GWEI) * 1_000_000_000n,
+    maxPriorityFeePerGas: BigInt(values.SVC_ANCHOR_MAX_TIP_GWEI) * 1_000_000_000n,
+    maxGas: BigInt(values.SVC_ANCHOR_MAX_GAS),
     leaseTtlMs: LEASE_TTL_MS,
     pauses: PAUSES,
   };

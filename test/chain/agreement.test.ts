@@ -152,6 +152,38 @@ describe('an anchor that is left out', () => {
 });
 
 describe('a survey of several URLs', () => {
+  it('is the same whatever one of three says', async () => {
+    urls = await startSeveralUrls(3);
+    await urls.mined();
+    const honest = await senderState();
+    const lies: Record<string, unknown> = {
+      eth_getTransactionCount: '0x3e8',
+      eth_getBalance: '0x0',
+      eth_getCode: '0xef0100',
+      eth_estimateGas: '0x1c9c380',
+      eth_maxPriorityFeePerGas: '0x174876e80000',
+      eth_call: `0x${'00'.repeat(24)}${'ff'.repeat(8)}`,
+    };
+    proxy(1).intercept(({ method }) => (method in lies ? { result: lies[method] } : null));
+
+    expect(await senderState()).toEqual(honest);
+  });
+
+  it('takes of two the higher gas and base fee, and the lower tip', async () => {
+    urls = await startSeveralUrls(2);
+    const honest = await senderState();
+    const answers: Record<string, string> = {
+      eth_estimateGas: '0x186a0',
+      eth_maxPriorityFeePerGas: '0x174876e80000',
+    };
+    proxy(1).intercept(({ method }) => (method in answers ? { result: answers[method] } : null));
+
+    const { gas, maxPriorityFeePerGas } = await senderState();
+
+    expect(gas).toMatchObject({ gas: 100_000n });
+    expect(maxPriorityFeePerGas).toBe(honest.maxPriorityFeePerGas);
+  });
+
   it('has the highest count and the lowest, and the newest head', async () => {
     urls = await startSeveralUrls(2);
     await urls.mined();

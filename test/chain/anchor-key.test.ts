@@ -175,7 +175,7 @@ describe('signTransaction', () => {
 });
 
 describe('a replacement', () => {
-  it('differs from the transaction in its fees alone', async () => {
+  it('differs from the transaction in its gas limit and fees alone', async () => {
     const key = await loadAnchorKey({ privateKey });
     const anchor = { chainId: 31337, nonce: 0, payload: '0x52545041' as const, gas: 30_000n };
     const first = await key.signTransaction({
@@ -183,14 +183,14 @@ describe('a replacement', () => {
       maxFeePerGas: 20n,
       maxPriorityFeePerGas: 2n,
     });
-    const fees = { maxFeePerGas: 40n, maxPriorityFeePerGas: 3n };
+    const terms = { gas: 40_000n, maxFeePerGas: 40n, maxPriorityFeePerGas: 3n };
 
-    const second = await key.signReplacement(first.rawTx, fees);
+    const second = await key.signReplacement(first.rawTx, terms);
 
     const { r: _r, s: _s, v: _v, yParity: _y, ...before } = parseTransaction(first.rawTx);
-    expect(parseTransaction(second.rawTx)).toMatchObject({ ...before, ...fees });
+    expect(parseTransaction(second.rawTx)).toMatchObject({ ...before, ...terms });
     expect(second.txHash).not.toBe(first.txHash);
-    expect(gasLimitOf(second.rawTx)).toBe(30_000n);
+    expect(gasLimitOf(second.rawTx)).toBe(40_000n);
   });
 });
 

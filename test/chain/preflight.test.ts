@@ -20,6 +20,8 @@ const terms: PreflightTerms = {
   isCountSettled: true,
   feesInFlight: 0n,
   maxFeePerGas: 1_000n,
+  maxGas: 2_000_000n,
+  payloadBytes: 42,
 };
 
 describe('preflight', () => {
@@ -33,10 +35,26 @@ describe('preflight', () => {
     });
   });
 
-  it('signs for no more gas than a block can hold', () => {
-    const gas = { outcome: 'estimated', gas: 24_000n, most: 25_000n } as const;
+  it('signs with room for a fork that raises the price of calldata', () => {
+    const gas = { outcome: 'estimated', gas: 14_700n, most: 30_000_000n } as const;
 
-    expect(preflight({ ...senderState, gas }, terms)).toMatchObject({ gas: 25_000n });
+    expect(preflight({ ...senderState, gas }, terms)).toMatchObject({ gas: 21_000n + 64n * 42n });
+  });
+
+  it.each([
+    ['a quarter of a block', { most: 108_000n }, {}, 27_000n],
+    ['what the operator allows', {}, { maxGas: 26_000n }, 26_000n],
+    [
+      'what a transaction may have',
+      { gas: 16_000_000n, most: 10n ** 9n },
+      { maxGas: 10n ** 9n },
+      2n ** 24n,
+    ],
+  ])('signs for no more gas than %s', (_, given, limits, gas) => {
+    const estimate = { outcome: 'estimated', gas: 24_000n, most: 30_000_000n, ...given } as const;
+    const state = { ...senderState, balance: 10n ** 30n, gas: estimate };
+
+    expect(preflight(state, { ...terms, ...limits })).toMatchObject({ decision: 'sign', gas });
   });
 
   it('signs at the cap where the base fee and the tip fit below it', () => {
@@ -62,6 +80,7 @@ describe('preflight', () => {
     ['nonce_behind', { latestNonce: 2 }, {}],
     ['nonce_behind', { latestNonce: 2 }, { nextNonce: 9 }],
     ['fee_cap', {}, { maxFeePerGas: 11n }],
+    ['gas_cap', {}, { maxGas: 23_999n }],
     ['underfunded', { gas: { outcome: 'underfunded' } }, {}],
     ['underfunded', { balance: 30_000n * 22n - 1n }, {}],
     ['underfunded', { balance: 30_000n * 22n, dataFeeWei: 1n }, {}],

@@ -8,10 +8,7 @@ import { type ProxiedChain, startProxiedChain } from '../support/proxied-chain.t
 import type { RpcProxy } from '../support/rpc-proxy.ts';
 
 const sender = anvilAccounts[0].address;
-/** 50 bytes that count and 10 that do not. */
-const payload: Hex = `0x${'ff'.repeat(50)}${'00'.repeat(10)}`;
-const STANDARD = 21_000n + 50n * 16n + 10n * 4n;
-const FLOOR = 21_000n + 50n * 40n + 10n * 10n;
+const payload: Hex = `0x${'ff'.repeat(42)}`;
 
 let proxied: ProxiedChain;
 let proxy: RpcProxy;
@@ -50,24 +47,18 @@ describe('a survey', () => {
 });
 
 describe('the gas estimate', () => {
-  it('is the node’s where a chain can mean it', async () => {
-    expect((await senderState()).gas).toMatchObject({ outcome: 'estimated', gas: FLOOR });
-    estimate(90_000n);
-    expect((await senderState()).gas).toMatchObject({ outcome: 'estimated', gas: 90_000n });
-  });
-
-  it('is raised to the floor that another chain may not have', async () => {
-    estimate(STANDARD);
-
-    expect((await senderState()).gas).toMatchObject({ outcome: 'estimated', gas: FLOOR });
-  });
-
   it.each([
-    ['less than the bytes cost on any chain', STANDARD - 1n],
-    ['an empty transaction’s', 21_000n],
-    ['more than a block holds', 30_000_001n],
-  ])('is not believed when it is %s', async (_what, gas) => {
+    ['today', 22_680n],
+    ['after a fork that makes anchors cheaper', 14_688n],
+    ['on an L2 that adds the price of its data', 900_000n],
+  ])('is that of the node %s', async (_, gas) => {
     estimate(gas);
+
+    expect((await senderState()).gas).toMatchObject({ outcome: 'estimated', gas });
+  });
+
+  it('is a wrong answer above the gas limit of a block', async () => {
+    estimate(30_000_001n);
 
     await expect(senderState()).rejects.toThrow(ProviderError);
   });

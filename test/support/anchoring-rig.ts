@@ -89,6 +89,8 @@ export async function startAnchoringRig(
         leaseTtlMs: 3_000,
         pauses: quickPauses,
         maxFeePerGas: 500_000_000_000n,
+        maxPriorityFeePerGas: 100_000_000_000n,
+        maxGas: 2_000_000n,
         ...limits,
       };
       const keys = allKeys.filter((_key, index) => accounts.includes(index));

@@ -154,6 +154,8 @@ async function anchor(deps: { store: Store; chain: OpenChain; clock: Clock; logg
       leaseTtlMs: 10_000,
       pauses: quickPauses,
       maxFeePerGas: 500n * 10n ** 9n,
+      maxPriorityFeePerGas: 100n * 10n ** 9n,
+      maxGas: 2_000_000n,
     },
   });
   await waitFor('the first fee quote', async () => (await deps.store.getChainStatus())?.quote);

@@ -14,6 +14,7 @@ import {
 import { type Broadcasts, broadcastDueAt, createBroadcasts } from './broadcast.ts';
 import { type AnchoringContext, type Degradation, type Hold, RETRY } from './context.ts';
 import { bump, bumpDueAt, runBumpClock } from './fee-bump.ts';
+import { createFeeHistory, type FeeHistory } from './fee-history.ts';
 import { createFinalityWatch, type FinalityWatch } from './finality.ts';
 import { follow, isFollowed } from './inclusion.ts';
 import { isLeaseLost } from './lease.ts';
@@ -34,6 +35,7 @@ interface AnchorLoop {
   readonly settlements: Settlements;
   readonly finality: FinalityWatch;
   readonly refusals: Refusals;
+  readonly fees: FeeHistory;
   pollAt: number;
   senderStateAt: number;
   /** End of the batching window while a transaction is pending; null when no proofs wait. */
@@ -66,6 +68,7 @@ export async function runAnchorLoop(context: AnchoringContext, trigger: Trigger)
     settlements: createSettlements(context, trigger.wake),
     finality: createFinalityWatch(context, trigger.wake),
     refusals: createRefusals(),
+    fees: createFeeHistory(),
     pollAt: 0,
     senderStateAt: 0,
     batchUntil: null,
@@ -171,6 +174,7 @@ async function readFees(loop: AnchorLoop, live: LiveAttempts): Promise<void> {
   if (refusals.any && refusals.confirmed === null) loop.hold ??= 'gas_refused';
   if (gas.outcome === 'estimated') {
     const { baseFeePerGas, maxPriorityFeePerGas, dataFeeWei } = senderState;
+    loop.fees.note(baseFeePerGas + maxPriorityFeePerGas, performance.now());
     loop.quote = { singleGas: gas.gas, baseFeePerGas, maxPriorityFeePerGas, dataFeeWei };
   }
   live.counted = { latestNonce, headNumber };

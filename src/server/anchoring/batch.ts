@@ -22,6 +22,11 @@ export async function batchOf(queued: readonly QueuedProof[]): Promise<Batch> {
   return { payload, root, leaves };
 }
 
+/** Length of a payload in bytes. */
+export function bytesOf(payload: Hex): number {
+  return (payload.length - 2) / 2;
+}
+
 /** The most expensive payload of a single: no byte of it is zero. Reservations are quoted for it. */
 export const dearestSingle: Hex = encodePayload({
   kind: 'single',

@@ -4,6 +4,8 @@ import type { Clock } from '../../base/clock.ts';
 import type { Logger } from '../../base/logger.ts';
 import type { AnchorKey } from '../../chain/anchor-key.ts';
 import type { AnchorChain } from '../../chain/chain.ts';
+import { lesser, type SenderState } from '../../chain/sender-state.ts';
+import type { Hex } from '../../proof/bytes.ts';
 import type { AnchorStore, ChainIdentity, Lease } from '../ports/anchoring.ts';
 import type { QueueLock } from './queue-lock.ts';
 
@@ -47,6 +49,10 @@ export interface AnchoringLimits {
   readonly leaseTtlMs: number;
   /** Highest fee per gas that may be signed, in wei. */
   readonly maxFeePerGas: bigint;
+  /** Highest tip per gas that is offered at first, in wei. A replacement may raise it. */
+  readonly maxPriorityFeePerGas: bigint;
+  /** Highest gas limit of a transaction. */
+  readonly maxGas: bigint;
   readonly pauses: AnchoringPauses;
 }
 
@@ -76,6 +82,10 @@ export type Degradation =
   | 'chain_unsupported'
   | 'underfunded'
   | 'fee_cap'
+  /** An anchor needs more gas than may be signed. */
+  | 'gas_cap'
+  /** Fees are above ten times the median of the last hour. Anchoring goes on. */
+  | 'fee_jump'
   | 'sender_has_code'
   /** Before the first nonce is taken, the node's pool still holds transactions of the sender. */
   | 'sender_busy'
@@ -129,3 +139,13 @@ export interface AnchoringContext extends AccountLoopDependencies {
 }
 
 export const RETRY: BackoffRange = { firstMs: 50, maxMs: 2_000 };
+
+/** Reads the state that a payload is signed by. The tip is capped. */
+export async function readSenderState(
+  { chain, identity, lease, options, signal }: AnchoringContext,
+  payload: Hex,
+): Promise<SenderState> {
+  const state = await chain.senderState({ identity, sender: lease.sender, payload }, signal);
+  const tip = lesser(state.maxPriorityFeePerGas, options.maxPriorityFeePerGas);
+  return { ...state, maxPriorityFeePerGas: tip };
+}

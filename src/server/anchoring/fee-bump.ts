@@ -2,8 +2,9 @@
 import { gasLimitOf } from '../../chain/anchor-key.ts';
 import type { SenderState } from '../../chain/sender-state.ts';
 import type { Variant } from '../ports/anchoring.ts';
-import { maxFeePerGas } from '../rules/credits.ts';
-import type { AnchoringContext } from './context.ts';
+import { gasLimit, maxFeePerGas } from '../rules/credits.ts';
+import { bytesOf } from './batch.ts';
+import { type AnchoringContext, readSenderState } from './context.ts';
 import {
   type BumpClock,
   type LiveAttempt,
@@ -51,7 +52,8 @@ export function bumpDueAt(context: AnchoringContext, live: LiveAttempts): number
   if (counted.latestNonce > lowest.nonce) return null;
   const { since, lookAt } = bumpClock;
   const { bumpAfterMs, pauses } = context.options;
-  if (lowest.refusal === 'underpriced') return Math.max(since + pauses.bumpAgainMs, lookAt);
+  if (lowest.refusal === 'underpriced' || lowest.refusal === 'gas_limit')
+    return Math.max(since + pauses.bumpAgainMs, lookAt);
   const isLeftOut = counted.headNumber > bumpClock.headNumber;
   // Without new blocks, either the fee is too low for every block producer, or no fee would help.
   const patience = isLeftOut ? 1 : 2 ** (bumpClock.blindly + 1);
@@ -67,19 +69,20 @@ export async function bump(context: AnchoringContext, live: LiveAttempts): Promi
   const [lowest] = unmined(live);
   const clock = live.bumpClock;
   if (dueAt === null || performance.now() < dueAt || lowest === undefined || clock === null) return;
-  const { chain, identity, lease, signal } = context;
-  const subject = { identity, sender: lease.sender, payload: lowest.payload };
-  const senderState = await chain.senderState(subject, signal);
+  const senderState = await readSenderState(context, lowest.payload);
   const { latestNonce, headNumber } = senderState;
   live.counted = { latestNonce, headNumber };
   clock.lookAt = performance.now() + context.options.pauses.bumpAgainMs;
   if (latestNonce > lowest.nonce || senderState.hasCode) return;
-  const fees = feesFor(context, live, lowest, senderState);
+  const gas = gasFor(context, lowest, senderState);
+  // The node finds the gas limit wrong, and so would every node that of the replacement.
+  if (lowest.refusal === 'gas_limit' && gas === gasLimitOf(newestVariant(lowest).rawTx)) return;
+  const fees = feesFor(context, live, { lowest, gas }, senderState);
   if (typeof fees === 'string') {
     park(context, clock, lowest, fees);
     return;
   }
-  await replace(context, lowest, fees);
+  await replace(context, lowest, { ...fees, gas });
   clock.parked = null;
 }
 
@@ -102,10 +105,20 @@ export function raisedFees(
   return { maxFeePerGas: fee, maxPriorityFeePerGas: least(fee, tip) };
 }
 
+/** The gas limit of a replacement: never below the previous one, and more where a fork raised the price of an anchor. */
+function gasFor({ options }: AnchoringContext, lowest: LiveAttempt, { gas }: SenderState): bigint {
+  const before = gasLimitOf(newestVariant(lowest).rawTx);
+  if (gas.outcome !== 'estimated') return before;
+  return most(
+    before,
+    gasLimit(gas, { payloadBytes: bytesOf(lowest.payload), maxGas: options.maxGas }),
+  );
+}
+
 function feesFor(
   { key, options }: AnchoringContext,
   live: LiveAttempts,
-  lowest: LiveAttempt,
+  { lowest, gas }: { lowest: LiveAttempt; gas: bigint },
   senderState: SenderState,
 ): Fees | Parking {
   const fees = raisedFees(newestVariant(lowest), senderState, {
@@ -116,7 +129,8 @@ function feesFor(
   if (key === null) return 'no_key';
   const cost = unmined(live).reduce((sum, attempt) => {
     const { rawTx, maxFeePerGas } = newestVariant(attempt);
-    return sum + gasLimitOf(rawTx) * (attempt === lowest ? fees.maxFeePerGas : maxFeePerGas);
+    if (attempt === lowest) return sum + gas * fees.maxFeePerGas;
+    return sum + gasLimitOf(rawTx) * maxFeePerGas;
   }, senderState.dataFeeWei);
   return cost > senderState.balance ? 'underfunded' : fees;
 }
@@ -134,11 +148,15 @@ function park(
 }
 
 /** Signs and stores a replacement. It is durable before any node sees it. */
-async function replace(context: AnchoringContext, attempt: LiveAttempt, fees: Fees): Promise<void> {
+async function replace(
+  context: AnchoringContext,
+  attempt: LiveAttempt,
+  { gas, ...fees }: Fees & { gas: bigint },
+): Promise<void> {
   const { key, store, lease, clock, logger } = context;
   if (key === null) return;
   const before = newestVariant(attempt);
-  const variant = { ...(await key.signReplacement(before.rawTx, fees)), ...fees };
+  const variant = { ...(await key.signReplacement(before.rawTx, { ...fees, gas })), ...fees };
   await context.onStep?.('variant_signed');
   await store.addVariant(lease, attempt.id, variant, before.txHash, clock.now());
   attempt.variants.push(variant);

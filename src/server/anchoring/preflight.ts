@@ -5,7 +5,7 @@ import type { AnchorChain } from '../../chain/chain.ts';
 import type { RefusalMeaning } from '../../chain/errors.ts';
 import type { SenderState } from '../../chain/sender-state.ts';
 import type { ChainIdentity } from '../ports/anchoring.ts';
-import { maxFeePerGas } from '../rules/credits.ts';
+import { gasLimit, maxFeePerGas } from '../rules/credits.ts';
 import { dearestSingle } from './batch.ts';
 import type { AnchoringContext, Hold } from './context.ts';
 import type { LiveAttempts } from './open-attempts.ts';
@@ -21,6 +21,9 @@ export interface PreflightTerms {
   readonly feesInFlight: bigint;
   /** Highest fee per gas that may be signed, in wei. */
   readonly maxFeePerGas: bigint;
+  /** Highest gas limit that may be signed. */
+  readonly maxGas: bigint;
+  readonly payloadBytes: number;
 }
 
 export type Decision =
@@ -51,7 +54,8 @@ export function preflight(senderState: SenderState, terms: PreflightTerms): Deci
   }
   let fee = maxFeePerGas(senderState);
   if (fee > terms.maxFeePerGas) fee = terms.maxFeePerGas;
-  const gas = withMargin(senderState.gas);
+  const gas = gasLimit(senderState.gas, terms);
+  if (gas < senderState.gas.gas) return { decision: 'wait', reason: 'gas_cap' };
   if (gas * (fee + terms.feesInFlight) + senderState.dataFeeWei > senderState.balance) {
     return { decision: 'wait', reason: 'underfunded' };
   }
@@ -150,13 +154,4 @@ function holdOf(senderState: SenderState, terms: PreflightTerms): Hold | null {
   // A transaction signed after a gap could not be mined, and would go out once the gap is filled.
   const isBehind = terms.lowestUnmined !== null && senderState.latestNonce < terms.lowestUnmined;
   return isBehind ? 'nonce_behind' : null;
-}
-
-/**
- * Gas limit with a margin of a quarter: on an L2 whose gas depends on its state an exact limit would run out. Unused
- * gas costs nothing.
- */
-function withMargin({ gas, most }: { gas: bigint; most: bigint }): bigint {
-  const ample = gas + gas / 4n;
-  return ample < most ? ample : most;
 }

@@ -1,8 +1,8 @@
 // Resends mined transactions that a reorganization dropped.
 import { lesser } from '../../chain/sender-state.ts';
 import type { MinedAttempt } from '../ports/anchoring.ts';
-import { maxFeePerGas } from '../rules/credits.ts';
-import type { AnchoringContext } from './context.ts';
+import { gasLimit, maxFeePerGas } from '../rules/credits.ts';
+import { type AnchoringContext, readSenderState } from './context.ts';
 
 /**
  * Sends mined transactions again, unchanged, after the chain has lost the nonces from `fromNonce` on. The lowest nonce
@@ -28,12 +28,9 @@ export async function resendAfterReorg(
  * proof is anchored twice.
  */
 async function fill(context: AnchoringContext, nonce: number): Promise<void> {
-  const { key, chain, identity, lease, options, logger, signal } = context;
+  const { key, chain, lease, options, logger, signal } = context;
   if (key === null) return;
-  const senderState = await chain.senderState(
-    { identity, sender: lease.sender, payload: '0x' },
-    signal,
-  );
+  const senderState = await readSenderState(context, '0x');
   const { gas, hasCode, maxPriorityFeePerGas: tip } = senderState;
   // A transaction in the pool at this nonce comes back by itself, and may be an anchor that predates this database.
   const isFree = senderState.latestNonce === nonce && senderState.pendingNonce === nonce;
@@ -43,7 +40,7 @@ async function fill(context: AnchoringContext, nonce: number): Promise<void> {
     chainId: lease.chainId,
     nonce,
     payload: '0x',
-    gas: gas.gas,
+    gas: gasLimit(gas, { payloadBytes: 0, maxGas: options.maxGas }),
     maxFeePerGas: fee,
     maxPriorityFeePerGas: lesser(tip, fee),
   });

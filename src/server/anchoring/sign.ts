@@ -6,8 +6,8 @@ import type { RefusalMeaning } from '../../chain/errors.ts';
 import type { SenderState } from '../../chain/sender-state.ts';
 import type { Hex } from '../../proof/bytes.ts';
 import type { NewAttempt, QueuedProof } from '../ports/anchoring.ts';
-import { type Batch, batchOf } from './batch.ts';
-import type { AnchoringContext, Hold } from './context.ts';
+import { type Batch, batchOf, bytesOf } from './batch.ts';
+import { type AnchoringContext, type Hold, readSenderState } from './context.ts';
 import {
   committedAttempt,
   type LiveAttempts,
@@ -62,14 +62,16 @@ export async function decide(
   live: LiveAttempts,
   payload: Hex,
 ): Promise<{ senderState: SenderState; decision: Decision }> {
-  const { chain, lease, identity, options, signal } = context;
-  const senderState = await chain.senderState({ identity, sender: lease.sender, payload }, signal);
+  const { options } = context;
+  const senderState = await readSenderState(context, payload);
   const decision = preflight(senderState, {
     nextNonce: live.nextNonce,
     lowestUnmined: lowestUnmined(live),
     isCountSettled: isCountSettled(context, live, senderState),
     feesInFlight: feesInFlight(live),
     maxFeePerGas: options.maxFeePerGas,
+    maxGas: options.maxGas,
+    payloadBytes: bytesOf(payload),
   });
   return { senderState, decision };
 }

@@ -1,6 +1,7 @@
 // The status of anchoring that operators see: degradations, parked anchors, fee quote.
 import type { FeeQuote } from '../ports/anchoring.ts';
 import type { AnchoringContext, Degradation, Hold } from './context.ts';
+import type { FeeHistory } from './fee-history.ts';
 import { type LiveAttempt, type LiveAttempts, unmined } from './open-attempts.ts';
 import type { Refusals } from './preflight.ts';
 
@@ -51,11 +52,12 @@ interface Reasons {
   readonly context: AnchoringContext;
   readonly hold: Hold | null;
   readonly refusals: Refusals;
+  readonly fees: FeeHistory;
 }
 
 /** The degradations of this account; may contain duplicates. */
 export function degradationsOf(
-  { context, hold, refusals }: Reasons,
+  { context, hold, refusals, fees }: Reasons,
   live: LiveAttempts,
 ): Degradation[] {
   const reasons: Degradation[] = [];
@@ -63,6 +65,7 @@ export function degradationsOf(
   if (context.key !== null) {
     if (hold !== null && hold !== 'first_nonce') reasons.push(hold);
     if (refusals.any) reasons.push('gas_refused');
+    if (fees.isJump) reasons.push('fee_jump');
   }
   if (live.nonceConflict) reasons.push('nonce_conflict');
   const parked = live.bumpClock?.parked ?? null;

@@ -16,6 +16,23 @@ export function maxFeePerGas(
   return 2n * quote.baseFeePerGas + quote.maxPriorityFeePerGas;
 }
 
+/** Highest gas limit of a transaction since the Osaka fork (EIP-7825). */
+const TRANSACTION_GAS_LIMIT = 2n ** 24n;
+
+/**
+ * The gas limit of an anchor. It leaves room for a fork that changes prices, and for an L2 whose gas depends on its
+ * state; unused gas costs nothing. `most`: the gas limit of a block.
+ */
+export function gasLimit(
+  { gas, most }: { gas: bigint; most: bigint },
+  { payloadBytes, maxGas }: { payloadBytes: number; maxGas: bigint },
+): bigint {
+  const byBytes = 21_000n + 64n * BigInt(payloadBytes);
+  const ample = gas + gas / 4n;
+  const limits = [ample > byBytes ? ample : byBytes, most / 4n, TRANSACTION_GAS_LIMIT, maxGas];
+  return limits.reduce((a, b) => (a < b ? a : b));
+}
+
 /** Total cost of a mined transaction, in wei. */
 export function transactionCost(mined: {
   gasUsed: bigint;

@@ -39,7 +39,7 @@ const owners: Record<string, RegExp> = {
   'better-sqlite3': /^src\/(server\/store\/sqlite|agent|base\/sqlite-errors)/,
   react: /^src\/dashboard\//,
   commander:
-    /^src\/((cli|agent|server\/commands)\/|base\/(completion|config-command|install-commands|report-error))/,
+    /^src\/((cli|agent|server\/commands)\/|base\/(completion|config-command|install\/commands|report-error))/,
 };
 
 interface Import {

@@ -2,7 +2,7 @@
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { parseEnv } from 'node:util';
-import { type Installation, unitPath } from '../base/install-service.ts';
+import { type Installation, unitPath } from '../base/install/service.ts';
 import { SvcError } from '../base/svc-error.ts';
 
 /** Members of the group svc-agent may call the socket. */

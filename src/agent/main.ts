@@ -1,7 +1,7 @@
 // The program `svc-agent`: its commands, and the exit code of each outcome.
 import { Command } from 'commander';
 import { addConfigCommand } from '../base/config-command.ts';
-import { addInstallCommands } from '../base/install-commands.ts';
+import { addInstallCommands } from '../base/install/commands.ts';
 import { prepareErrors, reportError } from '../base/report-error.ts';
 import { packageVersion } from '../base/version.ts';
 import { errors } from '../protocol/errors.ts';

@@ -80,10 +80,9 @@ function candidates(command: Command, pending: Option | undefined, current: stri
     values.map((value): Candidate => [value, '']);
   if (pending !== undefined) return asCandidates(pending.argChoices);
   if (current.startsWith('-')) {
-    const own = command.options.map(({ long, flags, description }): Candidate => [
-      long ?? flags,
-      description,
-    ]);
+    const own = command.options.map(
+      ({ long, flags, description }): Candidate => [long ?? flags, description],
+    );
     return [...own, ['--help', 'print help']];
   }
   if (command.commands.length > 0) {

@@ -51,7 +51,9 @@ export function readEnvironment<Schema extends TObject>(
 /** The schema's coercion would accept `0x20`, `1e3` and blanks as whole numbers. */
 function integerErrors(schema: TObject, given: Readonly<Record<string, string>>): string[] {
   return Object.entries(given)
-    .filter(([name]) => (schema.properties[name] as { type?: string } | undefined)?.type === 'integer')
+    .filter(
+      ([name]) => (schema.properties[name] as { type?: string } | undefined)?.type === 'integer',
+    )
     .filter(([, value]) => !/^-?\d+$/.test(value))
     .map(([name]) => `${name} must be a whole number`);
 }

@@ -53,11 +53,13 @@ export function reportUsage({ exitCode, code, message }: CommanderError): number
  * unknown option without a suggestion, suggests those that begin with it.
  */
 export function prepareErrors(command: Command): void {
-  command.showHelpAfterError(HELP_HINT).configureOutput(
-    asksJson()
-      ? { writeErr: () => {} }
-      : { outputError: (text, write) => write(escapeLines(withSuggestion(text, command))) },
-  );
+  command
+    .showHelpAfterError(HELP_HINT)
+    .configureOutput(
+      asksJson()
+        ? { writeErr: () => {} }
+        : { outputError: (text, write) => write(escapeLines(withSuggestion(text, command))) },
+    );
   for (const child of command.commands) prepareErrors(child);
 }
 

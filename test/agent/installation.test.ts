@@ -8,7 +8,7 @@ import {
   environmentToLookAfter,
   readInstalledUnit,
 } from '../../src/agent/installation.ts';
-import { unitText } from '../../src/base/systemd-unit.ts';
+import { unitText } from '../../src/base/install/systemd-unit.ts';
 import { createTestAgent } from '../support/agent.ts';
 import { startServiceWithRobot } from '../support/service.ts';
 import { waitFor } from '../support/wait-for.ts';

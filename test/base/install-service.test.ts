@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { agentInstallation } from '../../src/agent/installation.ts';
-import { installService, uninstallService } from '../../src/base/install-service.ts';
+import { installService, uninstallService } from '../../src/base/install/service.ts';
 import { serverInstallation } from '../../src/server/commands/start.ts';
 import { needsProgram } from '../support/require-program.ts';
 

@@ -1,6 +1,6 @@
 import { pino } from 'pino';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { connectServiceManager } from '../../src/base/service-manager.ts';
+import { connectServiceManager } from '../../src/base/install/service-manager.ts';
 import { bindNotifySocket } from '../support/notify-socket.ts';
 import { needsProgram } from '../support/require-program.ts';
 import { waitFor } from '../support/wait-for.ts';

@@ -5,7 +5,7 @@ import path from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { agentInstallation } from '../../src/agent/installation.ts';
-import { unitText } from '../../src/base/systemd-unit.ts';
+import { unitText } from '../../src/base/install/systemd-unit.ts';
 import { serverInstallation } from '../../src/server/commands/start.ts';
 import { needsProgram } from '../support/require-program.ts';
 

@@ -19,7 +19,7 @@ async function run(environment: NodeJS.ProcessEnv): Promise<void> {
   // Loading the daemon takes time; report a wrong configuration before.
   const { startAgent } = await import('../agent.ts');
   const { createLogger } = await import('../../base/logger.ts');
-  const { connectServiceManager } = await import('../../base/service-manager.ts');
+  const { connectServiceManager } = await import('../../base/install/service-manager.ts');
   const logger = createLogger(config.values.SVC_AGENT_LOG_LEVEL);
   const agent = await startAgent(config, { logger });
   const progressAt = () => agent.progressAt();

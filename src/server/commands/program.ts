@@ -2,7 +2,7 @@
 import { getSystemErrorMap } from 'node:util';
 import { Command, InvalidArgumentError, Option } from 'commander';
 import { addConfigCommand } from '../../base/config-command.ts';
-import { addInstallCommands } from '../../base/install-commands.ts';
+import { addInstallCommands } from '../../base/install/commands.ts';
 import { reportError } from '../../base/report-error.ts';
 import { SvcError } from '../../base/svc-error.ts';
 import { packageVersion } from '../../base/version.ts';
@@ -38,9 +38,7 @@ export async function main(argv: string[]): Promise<number> {
 
   program
     .command('dev')
-    .description(
-      'Run the service with a local chain for development; ignores SVC_… variables',
-    )
+    .description('Run the service with a local chain for development; ignores SVC_… variables')
     .option('--host <address>', 'loopback address to listen on', '127.0.0.1')
     .option('--port <number>', 'port to listen on; 0 chooses a free port', portNumber, 3000)
     .option('--data-dir <folder>', 'folder of the database and the local chain', './data')
@@ -142,7 +140,8 @@ function portNumber(text: string): number {
 }
 
 function wei(text: string): bigint {
-  if (!/^\d{1,78}$/.test(text)) throw new InvalidArgumentError('Must be a whole number of wei, at most 78 digits.');
+  if (!/^\d{1,78}$/.test(text))
+    throw new InvalidArgumentError('Must be a whole number of wei, at most 78 digits.');
   return BigInt(text);
 }
 
@@ -150,7 +149,9 @@ function wei(text: string): bigint {
 function addDatabaseCommands(program: Command, exit: (code: number) => void): void {
   program
     .command('check')
-    .description('Check that ledger, anchors and receipts in the database agree; exits with 1 if not')
+    .description(
+      'Check that ledger, anchors and receipts in the database agree; exits with 1 if not',
+    )
     .option('--json', 'print one JSON object')
     .action(async (options: { json?: boolean }) => {
       const { check } = await import('./database.ts');
@@ -194,7 +195,10 @@ function addDatabaseCommands(program: Command, exit: (code: number) => void): vo
       'Copy all data from SQLite to an empty PostgreSQL database; stop the service first',
     )
     .requiredOption('--from <url>', 'source: sqlite:PATH')
-    .requiredOption('--to <url>', 'target: postgres://… (password may come from PGPASSWORD or ~/.pgpass)')
+    .requiredOption(
+      '--to <url>',
+      'target: postgres://… (password may come from PGPASSWORD or ~/.pgpass)',
+    )
     .option('--json', 'print one JSON object')
     .addHelpText(
       'after',
@@ -222,10 +226,7 @@ function addDatabaseCommands(program: Command, exit: (code: number) => void): vo
       'Compare a restored database with the chain and resume anchoring; exits with 1 if it cannot',
     )
     .option('--json', 'print one JSON object')
-    .option(
-      '--yes',
-      'accept final transactions of the anchoring accounts that are not anchors',
-    )
+    .option('--yes', 'accept final transactions of the anchoring accounts that are not anchors')
     .option(
       '--accept-anchor <tx_hash...>',
       'accept these anchors, made by another service with the key, or after the backup',

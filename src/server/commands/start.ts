@@ -1,8 +1,8 @@
 // `svc-server start`: runs the server until a signal stops it.
 import { setFlagsFromString } from 'node:v8';
-import type { Installation } from '../../base/install-service.ts';
+import type { Installation } from '../../base/install/service.ts';
+import { connectServiceManager, type ServiceManager } from '../../base/install/service-manager.ts';
 import { createLogger, type Logger } from '../../base/logger.ts';
-import { connectServiceManager, type ServiceManager } from '../../base/service-manager.ts';
 import { SvcError } from '../../base/svc-error.ts';
 import { packageVersion } from '../../base/version.ts';
 import { readConfig } from '../config.ts';

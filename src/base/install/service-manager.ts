@@ -1,6 +1,6 @@
 // Notifies systemd that the service is ready, stopping or alive (sd_notify).
 import { execFile } from 'node:child_process';
-import type { Logger } from './logger.ts';
+import type { Logger } from '../logger.ts';
 
 export interface ServiceManager {
   /** Reports that the service is ready. From now on the watchdog, if systemd has one, is fed. */
@@ -35,7 +35,10 @@ export function connectServiceManager(options: ServiceManagerOptions): ServiceMa
     const standstillMs = performance.now() - progressAt();
     const stuck = standstillMs > watchdogMs / 2;
     if (stuck && !starved) {
-      logger.error({ standstill_ms: Math.round(standstillMs) }, 'no progress: watchdog not fed, systemd restarts the service');
+      logger.error(
+        { standstill_ms: Math.round(standstillMs) },
+        'no progress: watchdog not fed, systemd restarts the service',
+      );
     }
     starved = stuck;
     if (!stuck) await send(options, 'WATCHDOG=1');

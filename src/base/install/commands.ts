@@ -1,6 +1,6 @@
 // The `install` and `uninstall` commands of svc-server and svc-agent.
 import type { Command } from 'commander';
-import type { Installation, InstallOptions } from './install-service.ts';
+import type { Installation, InstallOptions } from './service.ts';
 
 /** Adds the `install` and `uninstall` commands to a program that systemd can run. */
 export function addInstallCommands(program: Command, load: () => Promise<Installation>): void {
@@ -12,7 +12,7 @@ export function addInstallCommands(program: Command, load: () => Promise<Install
     .option('--dry-run', 'print the files and commands, and change nothing')
     .addHelpText('after', `\nExamples:\n  ${name} install --dry-run\n  sudo ${name} install`)
     .action(async (options: InstallOptions) => {
-      const { installService } = await import('./install-service.ts');
+      const { installService } = await import('./service.ts');
       await installService(await load(), options);
     });
   program
@@ -20,7 +20,7 @@ export function addInstallCommands(program: Command, load: () => Promise<Install
     .description('Stop the service and remove its unit; keep data and configuration (as root)')
     .addHelpText('after', `\nExample:\n  sudo ${name} uninstall`)
     .action(async () => {
-      const { uninstallService } = await import('./install-service.ts');
+      const { uninstallService } = await import('./service.ts');
       await uninstallService(await load());
     });
 }

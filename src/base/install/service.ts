@@ -4,7 +4,7 @@ import { existsSync, realpathSync, statSync } from 'node:fs';
 import { mkdir, rename, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { promisify } from 'node:util';
-import { SvcError } from './svc-error.ts';
+import { SvcError } from '../svc-error.ts';
 import { configFolder, type SystemdService, unitText } from './systemd-unit.ts';
 
 const execute = promisify(execFile);

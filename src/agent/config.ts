@@ -30,7 +30,8 @@ export const environment = Type.Object({
   SVC_AGENT_STATE_DIR: Type.Optional(
     Type.String({
       pattern: '\\S',
-      description: 'folder of the spool (default: STATE_DIRECTORY of systemd, else /var/lib/svc-agent)',
+      description:
+        'folder of the spool (default: STATE_DIRECTORY of systemd, else /var/lib/svc-agent)',
     }),
   ),
   SVC_AGENT_SOCKET: Type.String({
@@ -42,7 +43,8 @@ export const environment = Type.Object({
   SVC_AGENT_LISTEN: Type.Optional(
     Type.String({
       pattern: '^(localhost|127(\\.\\d{1,3}){3}|\\[::1\\]):\\d{1,5}$',
-      description: 'loopback address and port of the local API, for programs that cannot use the socket',
+      description:
+        'loopback address and port of the local API, for programs that cannot use the socket',
     }),
   ),
   SVC_AGENT_SPOOL_MAX_MB: Type.Integer({

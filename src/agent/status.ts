@@ -59,10 +59,12 @@ export function readStatus(
     ...upload,
     queues,
     refused: spool.read(({ totals }) => totals.of('refused').count),
-    set_aside: spool.read(({ settled }) => settled.setAside()).map(({ wall_ms, ...aside }) => ({
-      ...aside,
-      accepted_at: new Date(wall_ms).toISOString(),
-    })),
+    set_aside: spool
+      .read(({ settled }) => settled.setAside())
+      .map(({ wall_ms, ...aside }) => ({
+        ...aside,
+        accepted_at: new Date(wall_ms).toISOString(),
+      })),
     spool: {
       bytes_on_disk: spool.bytesOnDisk(),
       bytes_used: used,

@@ -55,7 +55,8 @@ export function openProvider({ label, onAsked, ...options }: ProviderOptions): P
   const unlessBanned = (ask: Ask): Ask => {
     return async (calls, signal) => {
       const ban = health.banMs();
-      if (ban > 0) throw new ProviderError('the provider asked to retry later', { retryAfterMs: ban });
+      if (ban > 0)
+        throw new ProviderError('the provider asked to retry later', { retryAfterMs: ban });
       return ask(calls, signal);
     };
   };

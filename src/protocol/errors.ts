@@ -109,7 +109,11 @@ export const errors = {
     retryable: false,
     summary: 'the anchor was submitted and is not confirmed yet; poll the task',
   },
-  anchor_queued: { status: 503, retryable: true, summary: 'the proof is stored and waits to be submitted' },
+  anchor_queued: {
+    status: 503,
+    retryable: true,
+    summary: 'the proof is stored and waits to be submitted',
+  },
   chain_unavailable: { status: 503, retryable: true, summary: 'the chain cannot be read now' },
   overloaded: {
     status: 503,

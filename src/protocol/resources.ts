@@ -47,7 +47,10 @@ export const Inclusion = Closed({
   path: Type.Array(Hash),
 });
 
-const Hex = Type.String({ pattern: '^0x([0-9a-fA-F]{2})*$', description: 'hex with the prefix 0x' });
+const Hex = Type.String({
+  pattern: '^0x([0-9a-fA-F]{2})*$',
+  description: 'hex with the prefix 0x',
+});
 
 export const Finality = Type.Union([
   Type.Literal('included'),

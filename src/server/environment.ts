@@ -30,7 +30,12 @@ export const environment = Type.Object({
     'Database: sqlite:PATH for one instance, postgres://… for any number of instances (default: sqlite:DATA_DIR/svc.db)',
     '^(sqlite:.+|postgres(ql)?://.+)$',
   ),
-  SVC_DATABASE_POOL_MAX: Whole('Maximum number of PostgreSQL connections of this instance', 2, 10, 1000),
+  SVC_DATABASE_POOL_MAX: Whole(
+    'Maximum number of PostgreSQL connections of this instance',
+    2,
+    10,
+    1000,
+  ),
   SVC_DATABASE_POOLER: Type.Boolean({
     default: false,
     description:
@@ -43,15 +48,24 @@ export const environment = Type.Object({
   SVC_CHAIN_ID: Type.Optional(
     Type.Integer({
       minimum: 1,
-      description: 'Chain id; the start fails if the RPC reports another (default: read from the RPC and stored)',
+      description:
+        'Chain id; the start fails if the RPC reports another (default: read from the RPC and stored)',
     }),
   ),
   SVC_CHAIN_NAME: Optional('Chain name for wallets (default: from the list of known chains)'),
   SVC_CHAIN_TESTNET: Type.Optional(
-    Type.Boolean({ description: 'Whether the chain is a test network (default: from the list of known chains)' }),
+    Type.Boolean({
+      description: 'Whether the chain is a test network (default: from the list of known chains)',
+    }),
   ),
-  SVC_EXPLORER_URL: Optional('URL of the block explorer (default: from the list of known chains)', httpUrl),
-  SVC_PUBLIC_RPC_URL: Optional('RPC URL for wallets (default: from the list of known chains)', httpUrl),
+  SVC_EXPLORER_URL: Optional(
+    'URL of the block explorer (default: from the list of known chains)',
+    httpUrl,
+  ),
+  SVC_PUBLIC_RPC_URL: Optional(
+    'RPC URL for wallets (default: from the list of known chains)',
+    httpUrl,
+  ),
   SVC_NATIVE_CURRENCY: Optional(
     'Native currency as NAME,SYMBOL,DECIMALS (default: from the list of known chains)',
     '^[^,]+,[^,]{2,11},([0-9]|[12][0-9]|3[0-6])$',
@@ -93,7 +107,12 @@ export const environment = Type.Object({
     50,
     60_000,
   ),
-  SVC_ANCHOR_MAX_IN_FLIGHT: Whole('Maximum number of pending transactions per anchoring account', 1, 4, 64),
+  SVC_ANCHOR_MAX_IN_FLIGHT: Whole(
+    'Maximum number of pending transactions per anchoring account',
+    1,
+    4,
+    64,
+  ),
   SVC_ANCHOR_BUMP_AFTER_MS: Whole(
     'Age in ms at which a pending transaction is stuck: the lowest nonce is replaced at higher fees, later ones are resent',
     1000,
@@ -134,14 +153,23 @@ export const environment = Type.Object({
     0,
     36_500,
   ),
-  SVC_EVENT_RETENTION_DAYS: Whole('Age in days at which events are deleted; 0 keeps them', 0, 0, 36_500),
+  SVC_EVENT_RETENTION_DAYS: Whole(
+    'Age in days at which events are deleted; 0 keeps them',
+    0,
+    0,
+    36_500,
+  ),
   SVC_PROOF_RETENTION_DAYS: Whole(
     'Age in days at which evidence is erased; its hash and receipt remain. 0 keeps evidence',
     0,
     0,
     36_500,
   ),
-  SVC_DISK_MIN_FREE_MB: Whole('Free disk space in MiB below which only completions are accepted', 0, 256),
+  SVC_DISK_MIN_FREE_MB: Whole(
+    'Free disk space in MiB below which only completions are accepted',
+    0,
+    256,
+  ),
   SVC_METRICS_TOKEN: Optional(
     'Bearer token for /metrics, at least 16 characters (default: none; /metrics then answers only loopback)',
     '^\\S{16,}$',

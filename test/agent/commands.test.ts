@@ -98,7 +98,6 @@ describe('for shell scripts', () => {
     expect(other.stderr).toContain(JSON.parse(first.stdout).proof_hash);
   });
 
-
   it('telemetry and event reach the service', async () => {
     const args = ['--battery', '81', '--state', 'busy', '--metric', 'speed_m_s=0.4'];
     expect((await spawned(['telemetry', ...args])).exitCode).toBe(0);
@@ -267,7 +266,10 @@ describe('key set', () => {
 
     const { exitCode, stderr } = await spawned(['key', 'set'], `${body.api_key}\n`);
 
-    expect([exitCode, stderr]).toEqual([0, expect.stringContaining('The daemon uses the new key.')]);
+    expect([exitCode, stderr]).toEqual([
+      0,
+      expect.stringContaining('The daemon uses the new key.'),
+    ]);
     expect(await readFile(file('key'), 'utf8')).toBe(`${body.api_key}\n`);
     expect((await stat(file('key'))).mode & 0o777).toBe(0o600);
     expect(stderr).not.toContain(body.api_key.slice(4));

@@ -203,7 +203,10 @@ describe('a damaged spool', () => {
     });
     const again = place.open();
 
-    expect([tried.status, tried.stderr]).toEqual([1, expect.stringContaining('Cannot write the spool')]);
+    expect([tried.status, tried.stderr]).toEqual([
+      1,
+      expect.stringContaining('Cannot write the spool'),
+    ]);
     const kept = contentOf(again, 2000);
     expect(completions.filter((one) => !kept.has(keyOf(one))).map(({ id }) => id)).toEqual([]);
   });

@@ -123,7 +123,9 @@ describe('loadAnchorKey', () => {
   it('says which file cannot be read', async () => {
     const missing = path.join(folder, 'missing');
 
-    await expect(loadAnchorKey({ file: missing })).rejects.toThrow(`Cannot read ${missing}: ENOENT.`);
+    await expect(loadAnchorKey({ file: missing })).rejects.toThrow(
+      `Cannot read ${missing}: ENOENT.`,
+    );
   });
 
   it.each([

@@ -170,7 +170,11 @@ describe('bad input', () => {
       'no title',
     ],
     [`{"title":"${'x'.repeat(201)}"}`, 'title must have at most 200 characters.', 'a long title'],
-    ['{"title":7}', 'title must be a string (text that is not blank and has no U+0000).', 'a number'],
+    [
+      '{"title":7}',
+      'title must be a string (text that is not blank and has no U+0000).',
+      'a number',
+    ],
     ['{"title":" "}', 'title must be text that is not blank and has no U+0000.', 'a blank title'],
     [
       '{"title":"a","occurred_at":"x"}',

@@ -11,9 +11,7 @@ const DAEMON_MS = 10_000;
 export function addCommands(program: Command, exitWith: (code: number) => void): void {
   program
     .command('doctor')
-    .description(
-      'Check daemon, spool, disk and service; exits with 1 if a check fails',
-    )
+    .description('Check daemon, spool, disk and service; exits with 1 if a check fails')
     .option('--json', 'print one JSON object: { ok, checks: [{ name, ok, detail }] }')
     .addHelpText(
       'after',
@@ -37,7 +35,10 @@ async function doctor(own: NodeJS.ProcessEnv, { json }: { json?: true }): Promis
     json
       ? `${JSON.stringify({ ok, checks })}\n`
       : checks
-          .map((one) => `${one.ok ? 'ok    ' : 'WRONG '} ${one.name.padEnd(9)}${escapeText(one.detail)}\n`)
+          .map(
+            (one) =>
+              `${one.ok ? 'ok    ' : 'WRONG '} ${one.name.padEnd(9)}${escapeText(one.detail)}\n`,
+          )
           .join(''),
   );
   return ok ? 0 : 1;

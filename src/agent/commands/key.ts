@@ -47,7 +47,8 @@ export async function setKey(own: NodeJS.ProcessEnv, text: string, root = '/'): 
   const { readConfig } = await import('../config.ts');
   const unit = await readInstalledUnit(root);
   const { serviceUrl, socket, values } = readConfig(await environmentToLookAfter(own, unit));
-  if (serviceUrl === null) throw new SvcError('usage', 'SVC_AGENT_URL is not set.', {
+  if (serviceUrl === null)
+    throw new SvcError('usage', 'SVC_AGENT_URL is not set.', {
       hint: 'Set it to the origin of the service.',
     });
   if (values.SVC_AGENT_KEY_FILE === undefined) {
@@ -135,15 +136,17 @@ async function untilTakenUp(socket: string, hint: string, copied: boolean): Prom
       const { key_hint: known, connected } = (await askAgent(socket, 'GET', '/api/v1/status')).body;
       if (known === hint && connected) return say('The daemon uses the new key.');
       if (copied) {
-        say(
-          'The daemon still uses the old key, which systemd copied when it started.',
-        );
+        say('The daemon still uses the old key, which systemd copied when it started.');
         return say('To use the new key, run: sudo systemctl restart svc-agent');
       }
       if (performance.now() > end) {
-        throw new SvcError('key_not_taken_up', `The daemon does not use the new key after ${TAKEN_UP_MS / 1000} s.`, {
-          hint: 'Run svc-agent status to see why.',
-        });
+        throw new SvcError(
+          'key_not_taken_up',
+          `The daemon does not use the new key after ${TAKEN_UP_MS / 1000} s.`,
+          {
+            hint: 'Run svc-agent status to see why.',
+          },
+        );
       }
       await sleep(CHECK_MS);
     }

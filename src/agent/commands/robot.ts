@@ -200,7 +200,9 @@ function setAside({ task_id: task, code, message }: AgentStatus['set_aside'][num
   return new SvcError(
     'set_aside',
     `The completion of task ${task} was set aside (${code}): ${message}`,
-    { hint: 'Submit it for another task with svc-agent spool retarget, or delete it with svc-agent spool drop.' },
+    {
+      hint: 'Submit it for another task with svc-agent spool retarget, or delete it with svc-agent spool drop.',
+    },
   );
 }
 

@@ -42,7 +42,8 @@ export function addCommands(program: Command): void {
 async function exportSpool(environment: NodeJS.ProcessEnv): Promise<void> {
   const { exportLines } = await import('../spool/export.ts');
   const { spool, folder } = await open(environment).catch((error) => {
-    if (error instanceof SvcError && error.code === 'spool_locked') return { spool: null, folder: '' };
+    if (error instanceof SvcError && error.code === 'spool_locked')
+      return { spool: null, folder: '' };
     throw error;
   });
   let count = 0;

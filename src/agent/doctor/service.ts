@@ -55,7 +55,8 @@ async function ask<T>(call: (signal: AbortSignal) => Promise<T>): Promise<T | Sv
 }
 
 async function keyOf(source: KeySource | null): Promise<string | SvcError> {
-  if (source === null) return wrong('SVC_AGENT_KEY_FILE is not set.', 'Set it to the file of the API key.');
+  if (source === null)
+    return wrong('SVC_AGENT_KEY_FILE is not set.', 'Set it to the file of the API key.');
   return ask(() => readKey(source));
 }
 
@@ -126,7 +127,8 @@ function describeKey(
   }
   const { id, name } = robot.body.robot;
   const records = status?.robot_id ?? id;
-  if (records !== id) throw wrong(`The key belongs to ${name} (${id}), but the spool has records of ${records}.`);
+  if (records !== id)
+    throw wrong(`The key belongs to ${name} (${id}), but the spool has records of ${records}.`);
   return `${hint}… of ${name} (${id})`;
 }
 

@@ -86,12 +86,16 @@ export async function completeTask(
     case 'stored':
       break;
     case 'completed':
-      throw agentError('already_completed', 'The task is already completed; this answer has its receipt.', {
-        details: {
-          proof_hash: result.receipt.proofHash,
-          verification: result.receipt.verification,
+      throw agentError(
+        'already_completed',
+        'The task is already completed; this answer has its receipt.',
+        {
+          details: {
+            proof_hash: result.receipt.proofHash,
+            verification: result.receipt.verification,
+          },
         },
-      });
+      );
     case 'in_progress':
       // A repeat of the same completion waits like the first.
       if (result.completion.proofHash === proofHash && !enough.aborted) break;

@@ -74,10 +74,14 @@ export function unusable(folder: string, cause: unknown): SvcError {
   const nativeError = nativeModuleError(cause);
   if (nativeError !== null) return nativeError;
   const { code = 'unknown' } = cause as NodeJS.ErrnoException;
-  return new SvcError('spool_unusable', `Cannot write the spool in SVC_AGENT_STATE_DIR ${folder} (${code}).`, {
-    hint: 'Use a folder that svc-agent can write, on a disk with free space.',
-    cause,
-  });
+  return new SvcError(
+    'spool_unusable',
+    `Cannot write the spool in SVC_AGENT_STATE_DIR ${folder} (${code}).`,
+    {
+      hint: 'Use a folder that svc-agent can write, on a disk with free space.',
+      cause,
+    },
+  );
 }
 
 /**

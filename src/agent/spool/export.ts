@@ -34,7 +34,8 @@ function* recordsOf(spool: Spool): Generator<Exported> {
     yield* spool.read(({ samples }) => samples.read(range));
   }
   const refused = inPages((after) => spool.read(({ settled }) => settled.refused(PAGE, after)));
-  for (const { code, message, ...record } of refused) yield { ...record, refused: { code, message } };
+  for (const { code, message, ...record } of refused)
+    yield { ...record, refused: { code, message } };
 }
 
 function* inPages<T extends { seq: number }>(read: (after: number) => T[]): Generator<T> {

@@ -12,7 +12,7 @@ import { SpoolFile, type SpoolFileOptions, type Tables } from './file.ts';
 import type { SpoolRecord, StoredRecord } from './records.ts';
 import type { DamagedFile } from './recover.ts';
 import type { Batch } from './samples.ts';
-import type { Receipt, RefusedRecord, Refusal, Settlement } from './settled.ts';
+import type { Receipt, Refusal, RefusedRecord, Settlement } from './settled.ts';
 import type { Claim, Completion } from './tasks.ts';
 import { SpoolWrites } from './writes.ts';
 

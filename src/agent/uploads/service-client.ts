@@ -259,8 +259,7 @@ export class ServiceClient {
     this.#retries.failed(CONNECTION, this.pauses.usual);
     if (!isLost(error)) return;
     // The next call is a small one that tests the connection.
-    if (this.connected)
-      this.#options.logger.warn({ code: error.code }, 'connection lost');
+    if (this.connected) this.#options.logger.warn({ code: error.code }, 'connection lost');
     this.#state = 'disconnected';
     this.#replaceConnections();
   }
@@ -273,7 +272,8 @@ export class ServiceClient {
 
   #keyFailed(state: ServiceState, error: SvcError): void {
     const { code, message, hint } = error;
-    if (this.#state !== state) this.#options.logger.error({ code, reason: message, hint }, 'key rejected');
+    if (this.#state !== state)
+      this.#options.logger.error({ code, reason: message, hint }, 'key rejected');
     this.#state = state;
     this.#noteError(error);
     this.#retries.failed(CONNECTION, this.pauses.keyCheck);

@@ -175,10 +175,7 @@ export class TaskUploads {
     const { id } = completion;
     const isOwn = await this.#spool.update(({ tasks }) => tasks.requeueTask(id));
     if (!isOwn) return this.#failed(completion, error);
-    this.#logger.warn(
-      { task: id },
-      'task unknown to the service, queued again',
-    );
+    this.#logger.warn({ task: id }, 'task unknown to the service, queued again');
     this.#retries.failed(id, this.#service.pauses.usual);
   }
 

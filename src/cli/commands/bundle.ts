@@ -1,12 +1,12 @@
 // `svc bundle`: writes the file that proves a task without the service.
 import { randomUUID } from 'node:crypto';
 import { realpath, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { formatJson } from '../../base/escape.ts';
 import { SvcError } from '../../base/svc-error.ts';
 import { auditBundleAlone } from '../../proof/audit-bundle.ts';
 import { type Bundle, readBundle } from '../../proof/bundle.ts';
 import { BundleError } from '../../proof/bundle-error.ts';
 import type { JsonValue } from '../../proof/json-value.ts';
-import { formatJson } from '../../base/escape.ts';
 import { findTask, taskArgument } from '../input/find.ts';
 import type { CommandSpec } from '../program/command.ts';
 import type { Context } from '../program/context.ts';
@@ -71,7 +71,10 @@ function soundBundle(body: unknown, id: string): Bundle {
     read = readBundle(body as JsonValue);
   } catch (error) {
     if (!(error instanceof BundleError)) throw error;
-    throw new SvcError('unexpected_answer', `The service sent an invalid bundle: ${error.message}.`);
+    throw new SvcError(
+      'unexpected_answer',
+      `The service sent an invalid bundle: ${error.message}.`,
+    );
   }
   const failed = auditBundleAlone(read).filter(({ ok }) => !ok);
   if (read.task.id !== id) {

@@ -20,7 +20,8 @@ export const configCommands: readonly CommandSpec[] = [
   },
   {
     path: 'config remove',
-    summary: 'Remove a profile and its session from this machine; svc logout ends the session on the service',
+    summary:
+      'Remove a profile and its session from this machine; svc logout ends the session on the service',
     arguments: [{ syntax: '<name>', summary: 'name of the profile', completes: 'profile' }],
     examples: ['svc config remove ops'],
     run: removeProfile,
@@ -71,7 +72,9 @@ async function removeProfile(context: Context, { name }: { name: string }): Prom
     profiles,
   }));
   if (profile?.session) {
-    context.output.note('Its session stays valid until it expires; end it with svc sessions revoke.');
+    context.output.note(
+      'Its session stays valid until it expires; end it with svc sessions revoke.',
+    );
   }
   if (context.output.asksJson) context.output.json({ removed: name });
 }

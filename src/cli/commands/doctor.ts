@@ -1,9 +1,10 @@
 // `svc doctor`: checks everything that `svc` depends on.
+
+import { escapeText } from '../../base/escape.ts';
 import { SvcError } from '../../base/svc-error.ts';
 import { packageVersion } from '../../base/version.ts';
 import type { Client } from '../../client/client.ts';
 import type { ChainDetails } from '../../protocol/resources.ts';
-import { escapeText } from '../../base/escape.ts';
 import type { CommandSpec } from '../program/command.ts';
 import type { Context } from '../program/context.ts';
 import { type ExitCode, exitCodeOf, exitCodes } from '../program/exit-codes.ts';
@@ -113,7 +114,10 @@ async function rpc(guest: Client): Promise<string> {
   const [url] = body.params.rpcUrls;
   if (url === undefined) return 'the service offers no public endpoint';
   if (!URL.canParse(url)) {
-    throw new SvcError('unexpected_answer', 'The RPC endpoint that the service offers is not a URL.');
+    throw new SvcError(
+      'unexpected_answer',
+      'The RPC endpoint that the service offers is not a URL.',
+    );
   }
   const found = await chainIdAt(url);
   if (found === body.chain_id) return `${new URL(url).origin} answers for chain ${found}`;

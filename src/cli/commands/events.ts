@@ -24,7 +24,8 @@ export const eventsCommand: CommandSpec = {
     { flags: '--type <type>', summary: 'only this event_type' },
     {
       flags: '-f, --follow',
-      summary: 'print oldest first, then new events as they arrive; with --json one object per line',
+      summary:
+        'print oldest first, then new events as they arrive; with --json one object per line',
     },
     limitOption,
     cursorOption,

@@ -116,7 +116,10 @@ async function updateFleet(
     ...(tag !== undefined && { tags: tag || [] }),
   };
   if (Object.keys(changes).length === 0) {
-    throw new SvcError('usage', 'Nothing to change. Give --name, --description, --location, --shift, --tag or --no-tag.');
+    throw new SvcError(
+      'usage',
+      'Nothing to change. Give --name, --description, --location, --shift, --tag or --no-tag.',
+    );
   }
   const { client } = await session();
   const { id } = await findFleet(client, text);

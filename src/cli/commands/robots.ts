@@ -218,7 +218,8 @@ async function moveRobots(
   { session, output }: Context,
   { robot: texts, fleet: to }: { robot: string[]; fleet?: string | false },
 ): Promise<void> {
-  if (to === undefined) throw new SvcError('usage', 'No fleet is named. Give --fleet FLEET or --no-fleet.');
+  if (to === undefined)
+    throw new SvcError('usage', 'No fleet is named. Give --fleet FLEET or --no-fleet.');
   const { client } = await session();
   const [robots, fleet] = await Promise.all([
     allRobots(client),

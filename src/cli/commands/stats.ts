@@ -40,7 +40,10 @@ function fieldsOf(
     ['tasks claimed', tasks.claimed],
     ['tasks verified', tasks.verified],
     ['anchors in 30 days', sum(days.map(({ anchors }) => anchors))],
-    ['gas_wei in 30 days', amount(String(days.reduce((sum, day) => sum + BigInt(day.gas_wei), 0n)))],
+    [
+      'gas_wei in 30 days',
+      amount(String(days.reduce((sum, day) => sum + BigInt(day.gas_wei), 0n))),
+    ],
     ['info events in 24 h', sum(hours.map(({ info }) => info))],
     ['warn events in 24 h', sum(hours.map(({ warn }) => warn))],
     ['error events in 24 h', sum(hours.map(({ error }) => error))],

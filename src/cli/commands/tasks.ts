@@ -17,7 +17,11 @@ export const taskCommands: readonly CommandSpec[] = [
     path: 'tasks list',
     summary: 'List the tasks, newest first',
     options: [
-      { flags: '--status <status>', summary: 'only this status', completes: ['claimed', 'verified'] },
+      {
+        flags: '--status <status>',
+        summary: 'only this status',
+        completes: ['claimed', 'verified'],
+      },
       { flags: '--robot <robot>', summary: 'only this robot', completes: 'robot' },
       limitOption,
       cursorOption,

@@ -30,7 +30,10 @@ export function parseJson(file: string, text: string, options: ParseOptions = {}
 function parseProof(file: string, text: string, options: ParseOptions): Proof {
   const value = parseJson(file, text, options);
   if (!isProof(value)) {
-    throw new SvcError('invalid_document', `${nameOf(file)} is not a proof: a proof is a JSON object or array.`);
+    throw new SvcError(
+      'invalid_document',
+      `${nameOf(file)} is not a proof: a proof is a JSON object or array.`,
+    );
   }
   return value;
 }

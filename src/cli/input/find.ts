@@ -1,9 +1,10 @@
 // Robots and fleets as a person names them: by id, beginning of an id, or exact name.
+
+import { escapeText } from '../../base/escape.ts';
 import { SvcError } from '../../base/svc-error.ts';
 import type { Client } from '../../client/client.ts';
 import type { Fleet } from '../../protocol/fleets.ts';
 import type { Robot } from '../../protocol/resources.ts';
-import { escapeText } from '../../base/escape.ts';
 import type { Output } from '../output/output.ts';
 import { readPages } from '../output/pages.ts';
 import type { Context } from '../program/context.ts';

@@ -2,8 +2,8 @@
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { Writable } from 'node:stream';
-import { SvcError } from '../../base/svc-error.ts';
 import { escapeText } from '../../base/escape.ts';
+import { SvcError } from '../../base/svc-error.ts';
 
 export interface Prompt {
   /** Whether there is a terminal to ask on. */

@@ -26,9 +26,7 @@ export function withCheckedAnswers(client: Client, baseUrl: string): Client {
       const status = Number(answer.status);
       const schema = responses[status] as AnswerSchema | undefined;
       const mismatch =
-        schema === undefined
-          ? `HTTP ${status}`
-          : mismatchOf(schema, answer.body, 'the answer');
+        schema === undefined ? `HTTP ${status}` : mismatchOf(schema, answer.body, 'the answer');
       if (mismatch === null) return answer;
       throw new SvcError(
         'unexpected_answer',

@@ -1,6 +1,7 @@
 // Shell completion: candidates for the word before the cursor, for the scripts of `svc completion`.
-import type { Client } from '../../client/client.ts';
+
 import { escapeText } from '../../base/escape.ts';
+import type { Client } from '../../client/client.ts';
 import type { CommandSpec } from './command.ts';
 import { groupsFor } from './groups.ts';
 import {

@@ -52,7 +52,10 @@ export async function openSession(
   const token = /^svc_session=([0-9a-f]{64});/.exec(cookie)?.[1];
   const seconds = Number(/; *max-age=(\d+)/i.exec(cookie)?.[1] ?? Number.NaN);
   if (token === undefined || Number.isNaN(seconds)) {
-    throw new SvcError('unexpected_answer', 'The service accepted the signature but sent no session.');
+    throw new SvcError(
+      'unexpected_answer',
+      'The service accepted the signature but sent no session.',
+    );
   }
   const expiresAt = new Date(Date.now() + seconds * 1000).toISOString();
   return { wallet: body.wallet, token, expiresAt };

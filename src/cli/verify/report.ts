@@ -1,6 +1,7 @@
 // Prints the result of `svc verify`: checks, verdict, and what is not proven.
-import type { AnchorAudit } from '../../chain/verify-anchor.ts';
+
 import { escapeText } from '../../base/escape.ts';
+import type { AnchorAudit } from '../../chain/verify-anchor.ts';
 import type { Output } from '../output/output.ts';
 
 export interface Check {

@@ -40,9 +40,13 @@ export async function askService(
   const query = stated === null ? {} : { task_id: stated.task_id };
   const { body } = await client(url).call('verifyProofHash', { params: { proofHash }, query });
   if (!Value.Check(Open, body)) {
-    throw new SvcError('unexpected_answer', `Unexpected answer from ${url}: it is not a verification.`, {
-      hint: 'Compare the versions with svc doctor.',
-    });
+    throw new SvcError(
+      'unexpected_answer',
+      `Unexpected answer from ${url}: it is not a verification.`,
+      {
+        hint: 'Compare the versions with svc doctor.',
+      },
+    );
   }
   return { url, answer: body, stated: statedBy(proofHash, body) };
 }

@@ -87,7 +87,8 @@ export const fleetRoutes = {
   reorderFleets: {
     method: 'POST',
     path: '/api/v1/fleets/reorder',
-    summary: 'Reorder fleets: the listed ones come first in this order, the others follow in their present order',
+    summary:
+      'Reorder fleets: the listed ones come first in this order, the others follow in their present order',
     access: 'session',
     limit: 'account',
     body: Closed({

@@ -21,7 +21,8 @@ export const operationsRoutes = {
   getReadiness: {
     method: 'GET',
     path: '/readyz',
-    summary: 'Check that the service can handle requests; 503 if the database is unavailable or the service is stopping',
+    summary:
+      'Check that the service can handle requests; 503 if the database is unavailable or the service is stopping',
     access: 'public',
     limit: 'none',
     responses: { 200: Readiness },

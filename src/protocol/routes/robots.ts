@@ -88,7 +88,8 @@ export const robotRoutes = {
   rotateKey: {
     method: 'POST',
     path: '/api/v1/robots/:id/rotate-key',
-    summary: 'Rotate the API key of a robot; only this response contains the new key, and the old one stops working immediately',
+    summary:
+      'Rotate the API key of a robot; only this response contains the new key, and the old one stops working immediately',
     access: 'session',
     limit: 'account',
     params: Id,

@@ -260,7 +260,8 @@ async function reportLoopError(loop: AnchorLoop, error: unknown, failures: numbe
   const { logger } = loop.context;
   // Log once per series of failures. The status logs the recovery.
   if (failures === 1) {
-    if (error instanceof ProviderError) logger.warn({ reason: error.reason }, 'failed to read chain');
+    if (error instanceof ProviderError)
+      logger.warn({ reason: error.reason }, 'failed to read chain');
     else logger.error({ err: error }, 'anchoring failed; retrying');
   }
   try {

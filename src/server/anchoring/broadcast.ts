@@ -91,7 +91,10 @@ async function broadcastOne(
   if (variantToBroadcast(attempt, balance).txHash === txHash) note(attempt, txHash, answer);
   if (answer.outcome === 'refused' || answer.outcome === 'unknown') {
     const { outcome, reason } = answer;
-    logger.warn({ attempt: attempt.id, tx_hash: txHash, outcome, reason }, 'node did not accept transaction');
+    logger.warn(
+      { attempt: attempt.id, tx_hash: txHash, outcome, reason },
+      'node did not accept transaction',
+    );
     return;
   }
   await context.onStep?.('broadcast_sent');

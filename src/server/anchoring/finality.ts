@@ -126,10 +126,7 @@ async function recordVerdicts(
   for (const id of dead) {
     await context.onStep?.('replaced_nonce_found');
     await store.recordReplacedNonce(lease, id, clock.now());
-    logger.error(
-      { attempt: id },
-      'nonce used by another transaction; requeued proofs',
-    );
+    logger.error({ attempt: id }, 'nonce used by another transaction; requeued proofs');
     await context.onStep?.('replaced_nonce_recorded');
   }
   if (finalized.length + reorged.length + dead.length > 0) {

@@ -113,7 +113,10 @@ function noteFailure(
   attempt.lookAt = performance.now() + options.pauses.failedLookMs;
   if (attempt.failed) return;
   attempt.failed = true;
-  logger.error({ attempt: attempt.id, tx_hash: mined.txHash, outcome }, 'transaction mined without anchoring');
+  logger.error(
+    { attempt: attempt.id, tx_hash: mined.txHash, outcome },
+    'transaction mined without anchoring',
+  );
 }
 
 async function include(

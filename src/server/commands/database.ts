@@ -125,9 +125,13 @@ export async function withStore<Result>(
 function sqlitePath(environment: NodeJS.ProcessEnv, instead: string): string {
   const { database } = readConfig(environment);
   if (database.kind === 'sqlite') return database.path;
-  throw new SvcError('usage', 'This command is for SQLite, and SVC_DATABASE_URL names a PostgreSQL database.', {
-    hint: `Use ${instead}; see docs/operations.md.`,
-  });
+  throw new SvcError(
+    'usage',
+    'This command is for SQLite, and SVC_DATABASE_URL names a PostgreSQL database.',
+    {
+      hint: `Use ${instead}; see docs/operations.md.`,
+    },
+  );
 }
 
 function print(json: boolean | undefined, data: object, text: string): void {

@@ -1,8 +1,8 @@
 // `svc-server dev`: runs the service with a local chain.
 import path from 'node:path';
+import { makeDurableFolder } from '../../base/durable-folder.ts';
 import { createLogger } from '../../base/logger.ts';
 import { isLoopback } from '../../base/loopback.ts';
-import { makeDurableFolder } from '../../base/durable-folder.ts';
 import { SvcError } from '../../base/svc-error.ts';
 import { readConfig } from '../config.ts';
 import { environment } from '../environment.ts';

@@ -30,7 +30,10 @@ export async function reconcile(
 ): Promise<number> {
   const wrong = acceptAnchor.find((txHash) => !TX_HASH.test(txHash));
   if (wrong !== undefined) {
-    throw new SvcError('usage', '--accept-anchor must be a transaction hash: 0x and 64 hex digits.');
+    throw new SvcError(
+      'usage',
+      '--accept-anchor must be a transaction hash: 0x and 64 hex digits.',
+    );
   }
   const { anchorKeys, rpcUrls, values } = readConfig(environment);
   if (rpcUrls.length === 0) {

@@ -47,7 +47,10 @@ export async function readBundle(
   const completion = completionOf(found.task);
   const { receipt, proofHash } = completion;
   if (completion.state === 'failed') {
-    throw wireError('not_found', 'The chain refused the anchor of this task. Complete the task again.');
+    throw wireError(
+      'not_found',
+      'The chain refused the anchor of this task. Complete the task again.',
+    );
   }
   if (receipt === null || found.mined === null || receipt.finality === 'reorged') {
     throw wireError(

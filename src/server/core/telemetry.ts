@@ -142,7 +142,10 @@ function writtenReceipt(
 function samplesOf({ samples, ...single }: Body<'recordSamples'>): NewSample[] {
   if (samples === undefined) return [single];
   if (Object.keys(single).length > 0) {
-    throw wireError('invalid_sample', 'Send one sample at the top level or several in samples, not both.');
+    throw wireError(
+      'invalid_sample',
+      'Send one sample at the top level or several in samples, not both.',
+    );
   }
   return samples;
 }
@@ -169,7 +172,10 @@ function accept(sample: NewSample, place: string, now: number): SampleRecord {
     throw wireError('invalid_sample', `${place}recorded_at must be an ISO 8601 date and time.`);
   }
   if (recordedAt > now + limits.sampleAheadMs) {
-    throw wireError('invalid_sample', `${place}recorded_at must be at most 24 hours in the future.`);
+    throw wireError(
+      'invalid_sample',
+      `${place}recorded_at must be at most 24 hours in the future.`,
+    );
   }
   const metrics = sample.metrics ?? {};
   return {

@@ -35,7 +35,8 @@ export function createAuthenticators(deps: Deps): { [Kind in Access]: Authentica
         'This endpoint accepts no API key. Sign in and send the session cookie alone.',
       );
     }
-    if (token === null) throw wireError('missing_session', 'No session cookie was sent. Sign in first.');
+    if (token === null)
+      throw wireError('missing_session', 'No session cookie was sent. Sign in first.');
     const counted = request.routeOptions.config.route?.limit === 'account';
     const found = await authenticateSession(deps, token, counted);
     if (counted) applyCount(reply, found.count);

@@ -41,9 +41,11 @@ export function* violationsOfAttempt(leaves: LeafRow[]): Generator<string> {
     yield `attempt ${id} has ${leaves.length} leaves of ${first.leaf_count}, or gaps between them`;
   }
   for (const leaf of leaves) {
-    if (!bindsItsTask(leaf)) yield `leaf ${leaf.leaf_index} of attempt ${id} does not match its task`;
+    if (!bindsItsTask(leaf))
+      yield `leaf ${leaf.leaf_index} of attempt ${id} does not match its task`;
   }
-  if (!rebuilds(first, leaves)) yield `attempt ${id} has a payload, root or path that differs from its leaves`;
+  if (!rebuilds(first, leaves))
+    yield `attempt ${id} has a payload, root or path that differs from its leaves`;
 }
 
 function bindsItsTask({ leaf, task_id, robot_id, proof_hash, claim_hash }: LeafRow): boolean {

@@ -129,7 +129,8 @@ async function versionOf(connection: Connection, known: number): Promise<number>
     throw new SvcError('database_foreign', 'The database contains tables of another program.');
   }
   const row = await connection.first<SchemaRow>(readVersion);
-  if (row === undefined) throw new SvcError('database_foreign', 'The database has no schema version.');
+  if (row === undefined)
+    throw new SvcError('database_foreign', 'The database has no schema version.');
   requireKnown(row, known);
   return row.version;
 }

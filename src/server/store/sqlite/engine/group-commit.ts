@@ -115,7 +115,8 @@ class SqliteGroupCommit implements GroupCommit {
   }
 
   write<T>(work: () => T): Promise<T> {
-    if (this.#draining !== null) return Promise.reject(storageUnavailable('The database is closed.'));
+    if (this.#draining !== null)
+      return Promise.reject(storageUnavailable('The database is closed.'));
     if (this.#refusal !== null) return Promise.reject(this.#refused());
     return new Promise<T>((resolve, reject) => {
       this.#queue.push({

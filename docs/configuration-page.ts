@@ -67,5 +67,6 @@ interface VariableSchema {
 }
 
 function schemaOf(name: string): VariableSchema {
-  return (environment.properties as Readonly<Record<string, VariableSchema>>)[name] ?? {};
+  const schemas: Readonly<Record<string, unknown>> = environment.properties;
+  return schemas[name] as VariableSchema;
 }

@@ -14,7 +14,8 @@ export async function cliPage(): Promise<string> {
     'Data goes to standard output, everything else to standard error. Data is a table on a terminal and ' +
       'tab-separated values without a header elsewhere; with `--json` it is the answer of the service. Control ' +
       'characters in the text of robots are shown as escapes, `\\u{1b}`; JSON contains them unchanged. Name robots ' +
-      'and fleets by id, by the beginning of an id, or by their exact name.',
+      'and fleets by id, by the start of an id, or by their exact name; tasks by id or the start of one. With `--json`, ' +
+      'an error is one JSON object `{ error, message, hint }` on standard error.',
     'A command that deletes something asks you to type the name; `--yes` skips that. Without a terminal and without ' +
       '`--yes` it exits with 2.',
     '## Options of every command',

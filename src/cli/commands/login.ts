@@ -100,7 +100,7 @@ async function signIn(
     return signInByKeyFile(context, guest, url, { keyFile, passwordFile });
   }
   if (!context.options.input) {
-    throw new SvcError('usage', '--no-input allows no sign-in that asks for anything.', {
+    throw new SvcError('usage', 'This sign-in asks for input, which --no-input forbids.', {
       hint: 'Use --key-file.',
     });
   }

@@ -1,5 +1,4 @@
-// Robots and fleets as a person names them: by id, beginning of an id, or exact name.
-
+// Finds robots and fleets by id, start of an id, or exact name, and tasks by id or the start of one.
 import { escapeText } from '../../base/escape.ts';
 import { SvcError } from '../../base/svc-error.ts';
 import type { Client } from '../../client/client.ts';
@@ -37,14 +36,14 @@ export async function allFleets(client: Client): Promise<Fleet[]> {
   return (await readPages((query) => client.call('listFleets', { query }))).items;
 }
 
-/** Finds a robot by id, beginning of an id, or exact name. Throws like `pickOne`. */
+/** Finds a robot by id, start of an id, or exact name. Throws like `pickOne`. */
 export async function findRobot(client: Client, text: string): Promise<Robot> {
   const id = text.toLowerCase();
   if (UUID.test(id)) return (await client.call('getRobot', { params: { id } })).body.robot;
   return pickOne('robot', text, await allRobots(client));
 }
 
-/** Finds a fleet by id, beginning of an id, or exact name. Throws like `pickOne`. */
+/** Finds a fleet by id, start of an id, or exact name. Throws like `pickOne`. */
 export async function findFleet(client: Client, text: string): Promise<Fleet> {
   const id = text.toLowerCase();
   if (UUID.test(id)) return (await client.call('getFleet', { params: { id } })).body.fleet;
@@ -52,7 +51,7 @@ export async function findFleet(client: Client, text: string): Promise<Fleet> {
 }
 
 /**
- * The id of the task that a person names by id or beginning of an id. A beginning is compared with every task of the
+ * The id of the task named by its id or the start of it. A start is compared with every task of the
  * account. Throws like `pickOne`.
  */
 export async function findTask(
@@ -80,6 +79,9 @@ export function pickEach<Item extends Named>(
   return [...new Set(texts.map((text) => pickOne(kind, text, items)))];
 }
 
+/** Tasks that begin alike can be many. */
+const CANDIDATES_SHOWN = 20;
+
 interface Named {
   id: string;
   name?: string;
@@ -104,7 +106,9 @@ export function pickOne<Item extends Named>(
       hint: `List them with svc ${kind}s list.`,
     });
   }
-  const candidates = found.map(({ id, name = '' }) => `  ${id}  ${escapeText(name)}`.trimEnd());
+  const shown = found.slice(0, CANDIDATES_SHOWN);
+  const candidates = shown.map(({ id, name = '' }) => `  ${id}  ${escapeText(name)}`.trimEnd());
+  if (shown.length < found.length) candidates.push('  …');
   throw new SvcError('ambiguous', `${found.length} ${kind}s match ${quoted}:`, {
     hint: `${candidates.join('\n')}\nUse enough of the id to be unique.`,
   });

@@ -38,11 +38,14 @@ export function printError(program: string, { code, message, hint }: Failure): v
 
 const HELP_HINT = 'Run with --help for usage and examples.';
 
+/** Whether commander prints nothing, because of --json. */
+let isSilent = false;
+
 /** Exit code of an error of commander, which has printed it, except with --json. */
 export function reportUsage({ exitCode, code, message }: CommanderError): number {
   if (exitCode === 0) return 0;
   const text = code === 'commander.help' ? 'A command is missing.' : message;
-  if (asksJson()) {
+  if (isSilent && asksJson()) {
     printError('', { code: 'usage', message: text.replace(/^error: /, ''), hint: HELP_HINT });
   }
   return 2;
@@ -53,13 +56,12 @@ export function reportUsage({ exitCode, code, message }: CommanderError): number
  * unknown option without a suggestion, suggests those that begin with it.
  */
 export function prepareErrors(command: Command): void {
-  command
-    .showHelpAfterError(HELP_HINT)
-    .configureOutput(
-      asksJson()
-        ? { writeErr: () => {} }
-        : { outputError: (text, write) => write(escapeLines(withSuggestion(text, command))) },
-    );
+  isSilent = asksJson();
+  command.showHelpAfterError(HELP_HINT).configureOutput(
+    isSilent
+      ? { writeErr: () => {} }
+      : { outputError: (text, write) => write(escapeLines(withSuggestion(text, command))) },
+  );
   for (const child of command.commands) prepareErrors(child);
 }
 

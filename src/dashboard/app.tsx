@@ -155,7 +155,7 @@ function pathHere(next: string): string {
 function NotFound() {
   return (
     <Page title="Not found">
-      <Empty title="There is no such page">
+      <Empty title="This page does not exist">
         <Button component={Link} href="/" variant="default" mt="sm">
           Go to the overview
         </Button>

@@ -164,7 +164,7 @@ export function ColorSchemeButton() {
     <ActionIcon
       variant="default"
       size={30}
-      aria-label={`Use ${other} colours`}
+      aria-label={`Use ${other} colors`}
       onClick={() => setColorScheme(other)}
     >
       <Icon name={other === 'dark' ? 'moon' : 'sun'} />

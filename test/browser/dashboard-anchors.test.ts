@@ -87,13 +87,13 @@ describe('the state of an anchor', () => {
   it('is followed from submitted over included and safe to finalized', async () => {
     const id = await claim('Weld the seam');
     const page = await showTask(id);
-    await page.getByText('The robot has handed in no proof yet').waitFor();
+    await page.getByText('The robot has not submitted a proof yet').waitFor();
 
     const answer = handIn(id);
     await stage(page, 'submitted');
     await mine();
     await stage(page, 'included');
-    await page.getByText('A reorganisation of the chain could still move it').waitFor();
+    await page.getByText('A chain reorganization could still remove it').waitFor();
     await mine();
     await stage(page, 'safe');
     await page.getByText('it is not final yet').waitFor();
@@ -115,7 +115,7 @@ describe('the state of an anchor', () => {
 
     await rpc('anvil_reorg', [1, []]);
 
-    await waitAhead(page, page.getByRole('status').getByText('The chain took the block back'));
+    await waitAhead(page, page.getByRole('status').getByText('A chain reorganization removed the block'));
     await page.getByRole('heading', { name: 'Receipt' }).waitFor();
     const visitor = await dashboard.open(`/verify/${proof_hash}`, { wallet: null });
     await visitor.page.getByText('Not verified now').waitFor();
@@ -136,7 +136,7 @@ describe('the state of an anchor', () => {
     await rpc('evm_setBlockGasLimit', [TOO_LITTLE_GAS]);
     await rpc('anvil_setBalance', [anchorer, FUNDS]);
     startBlocks();
-    await waitAhead(page, page.getByText('The anchor was refused before anything was signed'));
+    await waitAhead(page, page.getByText('The chain refused the anchor before it was signed'));
     expect(await answer).toBe('anchoring_failed');
     await rpc('evm_setBlockGasLimit', [GAS]);
     await mine();
@@ -158,7 +158,7 @@ describe('proofs that wait together', () => {
 
   it('are shown as queued', async () => {
     await stage(page, 'queued');
-    await page.getByText('waits to be put into a transaction').waitFor();
+    await page.getByText('waits for a transaction').waitFor();
   });
 
   it('are anchored in one transaction, whose receipt holds the path to its root', async () => {

@@ -82,9 +82,9 @@ describe('fleets', () => {
     const { page } = await openWith(['Hall']);
 
     await page.getByRole('button', { name: 'Delete Hall' }).click();
-    await page.getByLabel('Type Hall to go on').fill('Hall');
-    await page.getByRole('button', { name: 'Delete for good' }).click();
+    await page.getByLabel('Type Hall to confirm').fill('Hall');
+    await page.getByRole('button', { name: 'Delete permanently' }).click();
 
-    await page.getByText('No fleet yet').waitFor();
+    await page.getByText('No fleets yet').waitFor();
   });
 });

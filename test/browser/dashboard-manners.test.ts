@@ -51,7 +51,7 @@ describe('by the keyboard alone', () => {
 
   it('a dialog is opened, holds the focus, and gives it back', async () => {
     const { page } = await dashboard.openSignedIn('/fleets');
-    await page.getByText('No fleet yet').waitFor();
+    await page.getByText('No fleets yet').waitFor();
 
     await tabTo(page, 'Add fleet');
     await page.keyboard.press('Enter');
@@ -70,7 +70,7 @@ describe('by the keyboard alone', () => {
   });
 });
 
-describe('the colours', () => {
+describe('the colors', () => {
   const scheme = (page: Page) =>
     page.evaluate('document.documentElement.getAttribute("data-mantine-color-scheme")');
 
@@ -79,8 +79,8 @@ describe('the colours', () => {
     await page.getByText('By its hash').waitFor();
     expect(await scheme(page)).toBe('dark');
 
-    await page.getByRole('button', { name: 'Use light colours' }).click();
-    await page.getByRole('button', { name: 'Use dark colours' }).waitFor();
+    await page.getByRole('button', { name: 'Use light colors' }).click();
+    await page.getByRole('button', { name: 'Use dark colors' }).waitFor();
     await page.reload({ waitUntil: 'commit' });
     await page.getByText('By its hash').waitFor();
 
@@ -91,7 +91,7 @@ describe('the colours', () => {
 describe('without an answer', () => {
   it('a view says so, and tries again when asked', async () => {
     const { page, context } = await dashboard.openSignedIn('/tasks');
-    await page.getByText('No task here').waitFor();
+    await page.getByText('No tasks').waitFor();
 
     await context.setOffline(true);
     await page.getByLabel('Status').selectOption('Verified');
@@ -99,7 +99,7 @@ describe('without an answer', () => {
     await context.setOffline(false);
     await page.getByRole('button', { name: 'Try again' }).click();
 
-    await page.getByText('No task here').waitFor({ timeout: 60_000 });
+    await page.getByText('No tasks').waitFor({ timeout: 60_000 });
   });
 });
 
@@ -117,19 +117,19 @@ describe('while the service is down', () => {
     const own = await browse({ url, stop: () => dev.stop() });
     onTestFinished(own.stop);
     const { page, loaded } = await own.openSignedIn('/robots');
-    await page.getByText('No robot yet').waitFor();
+    await page.getByText('No robots yet').waitFor();
     // Views are read ahead soon after the first one.
     await waitFor('the view of events', () =>
       loaded.some((url) => url.includes('/assets/events-')),
     );
 
     await dev.stop();
-    await waitAhead(page, page.getByText('Not current: last read'));
+    await waitAhead(page, page.getByText('Out of date: last read'));
     await page.getByRole('link', { name: 'Events' }).click();
     await waitAhead(page, page.getByText('This could not be read'));
     dev = await startDev(folder, new URL(url).port);
 
-    await waitAhead(page, page.getByText('No event here'));
+    await waitAhead(page, page.getByText('No events'));
     await page.getByText('Live · read').waitFor();
   });
 });
@@ -139,7 +139,7 @@ describe('for who wants less motion', () => {
     const { page } = await dashboard.openSignedIn('/fleets', {
       context: { reducedMotion: 'reduce' },
     });
-    await page.getByText('No fleet yet').waitFor();
+    await page.getByText('No fleets yet').waitFor();
 
     await page.getByRole('button', { name: 'Add fleet' }).click();
     await page.getByRole('dialog').waitFor();

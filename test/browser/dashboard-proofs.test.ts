@@ -49,7 +49,7 @@ describe('the overview', () => {
     expect(await page.getByText('Live · read').isVisible()).toBe(true);
 
     await opened.context.setOffline(true);
-    await waitAhead(page, page.getByText('Not current: last read'));
+    await waitAhead(page, page.getByText('Out of date: last read'));
     await opened.context.setOffline(false);
     await waitAhead(page, page.getByText('Live · read'));
   });
@@ -62,7 +62,7 @@ describe('a task', () => {
     const task = await robot?.client.call('createTask', { body: { title: 'Count the boxes' } });
     const id = task?.body.task.id ?? '';
     await page.goto(`${dashboard.server.url}/tasks/${id}`);
-    await page.getByText('The robot has handed in no proof yet').waitFor();
+    await page.getByText('The robot has not submitted a proof yet').waitFor();
 
     await robot?.client.call('completeTask', { params: { id }, body: { proof: { boxes: 7 } } });
 
@@ -123,9 +123,9 @@ describe('evidence', () => {
     await page.getByText('4711').waitFor();
 
     await page.getByRole('button', { name: 'Erase evidence' }).click();
-    const last = page.getByRole('button', { name: 'Erase for good' });
+    const last = page.getByRole('button', { name: 'Erase permanently' });
     expect(await last.isDisabled()).toBe(true);
-    await page.getByLabel('Type erase to go on').fill('erase');
+    await page.getByLabel('Type erase to confirm').fill('erase');
     await last.click();
 
     await page.getByText('The evidence of this task was erased').waitFor();
@@ -205,7 +205,7 @@ describe('public verification', () => {
   it('says that a file is neither', async () => {
     await choose('notes.json', '{"a":1,"a":2}');
 
-    await visitor.page.getByRole('alert').getByText('notes.json can not be checked').waitFor();
+    await visitor.page.getByRole('alert').getByText('notes.json cannot be checked').waitFor();
   });
 
   it('takes a dropped file', async () => {

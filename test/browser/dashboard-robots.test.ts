@@ -85,7 +85,7 @@ describe('a new robot', () => {
     await page.getByRole('button', { name: 'Close', exact: true }).click();
     await page.getByRole('alert').getByText('Close without the key?').waitFor();
     await page.getByRole('button', { name: 'Back to the key' }).click();
-    await page.getByLabel('I have kept the key').check();
+    await page.getByLabel('I have saved the key').check();
     await page.getByRole('button', { name: 'Done' }).click();
     await page.getByRole('link', { name: 'picker-1' }).waitFor();
     expect(await page.content()).not.toContain(key);
@@ -145,7 +145,7 @@ describe('the list of robots', () => {
     const { body } = await owner.call('createFleet', { body: { name: 'Hall' } });
     await page.reload();
 
-    await page.getByLabel('Select all that are shown').check();
+    await page.getByLabel('Select all shown robots').check();
     await page.getByLabel('Select arm-3').uncheck();
     await page.getByText('2 selected').waitFor();
     await page.getByLabel('Move to').selectOption('Hall');
@@ -197,11 +197,11 @@ describe('a robot', () => {
     await page.getByRole('button', { name: 'Revoke key' }).click();
 
     await page.getByRole('dialog').getByRole('button', { name: 'Revoke key' }).click();
-    await page.getByText('has no key').waitFor();
+    await page.getByText('no key').waitFor();
 
     expect(await isTaken(robots[0]?.apiKey ?? '')).toBe(false);
-    await page.getByRole('button', { name: 'Give a key' }).click();
-    await page.getByRole('dialog').getByRole('button', { name: 'Give a key' }).click();
+    await page.getByRole('button', { name: 'Create a key' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Create a key' }).click();
     await page.getByText('Copy this key now').waitFor();
     expect(await isTaken(await keyIn(page))).toBe(true);
   });
@@ -213,7 +213,7 @@ describe('a robot', () => {
     await page.getByText('Copy this key now').waitFor();
 
     await page.getByRole('button', { name: 'Close', exact: true }).click();
-    await page.getByRole('button', { name: 'Close, and lose it' }).click();
+    await page.getByRole('button', { name: 'Close and lose the key' }).click();
 
     await page.getByRole('dialog').waitFor({ state: 'detached' });
   });
@@ -233,13 +233,13 @@ describe('a robot', () => {
     const { page, robots } = await openWith('/robots/:id', ['arm-1']);
 
     await page.getByRole('button', { name: 'Delete' }).click();
-    const last = page.getByRole('button', { name: 'Delete for good' });
-    await page.getByLabel('Type arm-1 to go on').fill('arm-');
+    const last = page.getByRole('button', { name: 'Delete permanently' });
+    await page.getByLabel('Type arm-1 to confirm').fill('arm-');
     expect(await last.isDisabled()).toBe(true);
-    await page.getByLabel('Type arm-1 to go on').fill('arm-1');
+    await page.getByLabel('Type arm-1 to confirm').fill('arm-1');
     await last.click();
 
-    await page.getByText('No robot yet').waitFor();
+    await page.getByText('No robots yet').waitFor();
     expect(await isTaken(robots[0]?.apiKey ?? '')).toBe(false);
   });
 

@@ -148,7 +148,7 @@ describe('a session', () => {
     await page.evaluate(`testWallet.switchAccount('${second.address}')`);
     await page.getByRole('button', { name: 'Test wallet' }).click();
 
-    await page.getByText('No robot yet').waitFor();
+    await page.getByText('No robots yet').waitFor();
     expect(await page.content()).not.toContain('arm-of-the-first');
   });
 

@@ -41,7 +41,7 @@ const clickIn = (name: string) => (page: Page) =>
 
 const robot = { address: () => `/robots/${scene.robots[0]?.id}`, shows: 'motor_c' };
 const other = { address: () => `/robots/${scene.robots[1]?.id}`, shows: 'Gripper lost the box' };
-const task = { address: () => `/tasks/${scene.verified.id}`, shows: 'it is the evidence' };
+const task = { address: () => `/tasks/${scene.verified.id}`, shows: 'the evidence matches' };
 const fleets = { address: () => '/fleets', shows: 'Hall North' };
 const unknown = `0x${'ab'.repeat(32)}`;
 
@@ -76,10 +76,10 @@ const views: Record<string, View> = {
   'erasing evidence': { ...task, open: click('Erase evidence') },
   'a task without a proof': {
     address: () => `/tasks/${scene.claimed.id}`,
-    shows: 'handed in no proof',
+    shows: 'has not submitted a proof',
   },
   'the events': { address: () => '/events', shows: 'Gripper lost the box' },
-  'no event': { address: () => '/events?severity=warn', shows: 'No event here' },
+  'no event': { address: () => '/events?severity=warn', shows: 'No events' },
   'the account': { address: () => '/account', shows: 'Wallet signature' },
   'a page that is not there': { address: () => '/tasks/none', shows: 'could not be read' },
   'handing a session to the command line': {
@@ -101,7 +101,7 @@ const publicViews: Record<string, View> = {
   },
   'an unknown proof': { address: () => `/verify/${unknown}`, shows: 'No proof with this hash' },
   'what is no hash': { address: () => '/verify/0x12', shows: 'Not a proof hash' },
-  'a transaction': { address: () => `/tx/${scene.verified.txHash}`, shows: 'What it anchors' },
+  'a transaction': { address: () => `/tx/${scene.verified.txHash}`, shows: 'Anchored content' },
   'an unknown transaction': { address: () => `/tx/${unknown}`, shows: 'Not a transaction' },
 };
 

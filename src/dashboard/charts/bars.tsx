@@ -69,7 +69,7 @@ export function Bars({ bars, series, caption, unit = '' }: BarsProps) {
       </svg>
       {top === 0 && (
         <div className="bars-empty" aria-hidden>
-          Nothing yet
+          No data yet
         </div>
       )}
       <div className="bars-ends" aria-hidden>

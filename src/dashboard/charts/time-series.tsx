@@ -102,7 +102,7 @@ function namesOf(
 
 function summaryOf(spreads: Spread[], unit: string): string {
   const measured = spreads.filter((spread) => spread !== null);
-  if (measured.length === 0) return 'no reading in this time';
+  if (measured.length === 0) return 'no readings in this period';
   const number = (value: number) => value.toLocaleString('en', { maximumSignificantDigits: 4 });
   const lowest = Math.min(...measured.map(({ min }) => min));
   const highest = Math.max(...measured.map(({ max }) => max));

@@ -29,7 +29,7 @@ export function EventList({ filter }: { filter: EventFilter }) {
       read={(query, signal) =>
         ask('GET /api/v1/events', { query: { ...filter, ...query }, signal })
       }
-      empty={<Empty title="No event here">Robots report what happens to them as events.</Empty>}
+      empty={<Empty title="No events">Robots report events through the API.</Empty>}
     >
       {(events) => (
         <ul className="events">

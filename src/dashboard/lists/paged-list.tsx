@@ -46,14 +46,14 @@ export function PagedList<Item>({ what, queryKey, read, empty, children }: Paged
         {isPaused(list.data.pages) ? (
           <Group gap="sm">
             <Text size="sm" c="dimmed" role="status">
-              Stands still while older {what} are shown
+              Paused while older {what} are shown
             </Text>
             <Button
               size="compact-xs"
               variant="default"
               onClick={() => queries.resetQueries({ queryKey, exact: true })}
             >
-              Back to the newest
+              Show the newest
             </Button>
           </Group>
         ) : (

@@ -25,7 +25,7 @@ export function TaskList({ filter }: { filter: TaskFilter }) {
       what="tasks"
       queryKey={['tasks', filter]}
       read={(query, signal) => ask('GET /api/v1/tasks', { query: { ...filter, ...query }, signal })}
-      empty={<Empty title="No task here">Robots claim their tasks through the interface.</Empty>}
+      empty={<Empty title="No tasks">Robots claim tasks through the API.</Empty>}
     >
       {(tasks) => (
         <ScrollTable label="Tasks">

@@ -23,7 +23,7 @@ export const stateNames: Record<AnchorState, string> = {
   submitted: 'submitted',
   included: 'included',
   finalized: 'finalized',
-  reorged: 'reorganised',
+  reorged: 'reorganized',
   failed: 'failed',
 };
 

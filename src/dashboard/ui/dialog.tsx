@@ -114,7 +114,7 @@ interface ConfirmDeletionProps {
 export function ConfirmDeletion({
   word,
   title,
-  submit = 'Delete for good',
+  submit = 'Delete permanently',
   children,
   onDelete,
   onClose,
@@ -132,7 +132,7 @@ export function ConfirmDeletion({
     >
       {children}
       <TextInput
-        label={`Type ${word} to go on`}
+        label={`Type ${word} to confirm`}
         data-autofocus
         autoComplete="off"
         spellCheck={false}

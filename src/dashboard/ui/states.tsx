@@ -71,7 +71,7 @@ export class Crashed extends Component<{ children: ReactNode }, { error: Error |
           <Text size="sm" mb="md">
             The service may have been updated since the page was opened.
           </Text>
-          <Button onClick={() => location.reload()}>Load it again</Button>
+          <Button onClick={() => location.reload()}>Reload the page</Button>
         </Alert>
       </Container>
     );

@@ -111,7 +111,7 @@ export function Freshness({ query }: { query: Watched }) {
   return (
     <span className="freshness" data-stale={stale || undefined}>
       <span className="dot" aria-hidden />
-      {stale ? `Not current: last read ${age}` : `Live · read ${age}`}
+      {stale ? `Out of date: last read ${age}` : `Live · read ${age}`}
     </span>
   );
 }

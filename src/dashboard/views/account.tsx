@@ -14,7 +14,7 @@ import { Sessions } from './account/sessions.tsx';
 export default function Account() {
   const account = useQuery(accountQuery);
   return (
-    <Page title="Account" lead="Your wallet, what it may do here, and who is signed in with it.">
+    <Page title="Account" lead="Your wallet, credits, limits and sessions.">
       <Loaded query={account} what="account">
         {(data) => data && <AccountCards account={data} />}
       </Loaded>
@@ -43,8 +43,8 @@ function AccountCards({ account }: { account: AccountData }) {
         </Group>
         <Text size="sm" c="dimmed" mt={4}>
           {gate.holds
-            ? 'The wallet holds what this service asks for on the anchoring network.'
-            : 'The wallet does not hold the token that this service asks for, or the chain could not be read.'}
+            ? 'The wallet meets the token requirement of this service.'
+            : 'The wallet does not hold the token that this service requires, or the chain could not be read.'}
         </Text>
       </section>
       <section className="card">
@@ -55,7 +55,7 @@ function AccountCards({ account }: { account: AccountData }) {
         </Group>
         {credits.low && (
           <Alert color="yellow" mt="md" role="status">
-            Credits run low. Completions are refused once they are used up; tasks stay claimed.
+            Credits are low. When they run out, completions are refused and tasks stay claimed.
           </Alert>
         )}
       </section>

@@ -36,15 +36,15 @@ export default function Fleets() {
       actions={<Button onClick={() => setDialog({ form: null })}>Add fleet</Button>}
     >
       {reorder.isError && (
-        <Alert color="red" role="alert" title="The order was not kept">
+        <Alert color="red" role="alert" title="Could not save the order">
           {reorder.error.message}
         </Alert>
       )}
       <Loaded query={fleets} what="fleets">
         {(items) =>
           items.length === 0 ? (
-            <Empty title="No fleet yet">
-              A fleet groups robots by place, shift or work, and the overview can show one alone.
+            <Empty title="No fleets yet">
+              Group robots by location, shift or work, and filter the overview by fleet.
             </Empty>
           ) : (
             <FleetRows
@@ -80,7 +80,7 @@ function DeleteFleet({ fleet, onClose }: DeleteFleetProps) {
       }}
     >
       <Text size="sm">
-        Its robots stay, with their keys and tasks; they are in no fleet afterwards.
+        Its robots become ungrouped. They keep their keys and tasks.
       </Text>
     </ConfirmDeletion>
   );

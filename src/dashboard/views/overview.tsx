@@ -39,9 +39,9 @@ export default function Overview() {
         {(data) => (
           <div className="stack" data-stale={stale || undefined}>
             {data.robots.total === 0 && fleetId === '' && (
-              <Empty title="No robot is registered yet">
-                <Link href="/robots">Register the first one</Link>. It gets a key of its own, claims
-                its tasks with it, and hands in what it did.
+              <Empty title="No robots yet">
+                <Link href="/robots">Register a robot</Link>. With its API key it claims tasks and submits
+                proofs.
               </Empty>
             )}
             <Figures stats={data} credits={account.data?.credits} />
@@ -51,7 +51,7 @@ export default function Overview() {
       </Loaded>
       {stale && (
         <Text size="sm" c="dimmed" role="status">
-          The numbers above are the last that were read; they may have changed.
+          The numbers above may be out of date.
         </Text>
       )}
     </Page>

@@ -39,8 +39,8 @@ export default function Robot() {
       badge={robot.state !== null && <StateBadge state={robot.state} />}
       lead={
         <>
-          {fleet?.name ?? 'in no fleet'} ·{' '}
-          {robot.key_hint === null ? 'has no key' : `key ${robot.key_hint}`} ·{' '}
+          {fleet?.name ?? 'no fleet'} ·{' '}
+          {robot.key_hint === null ? 'no key' : `key ${robot.key_hint}`} ·{' '}
           {robot.last_seen_at === null ? (
             'never seen'
           ) : (
@@ -58,7 +58,7 @@ export default function Robot() {
             Edit
           </Button>
           <Button variant="default" onClick={() => setDialog('rotate')}>
-            {robot.key_hint === null ? 'Give a key' : 'Rotate key'}
+            {robot.key_hint === null ? 'Create a key' : 'Rotate key'}
           </Button>
           {robot.key_hint !== null && (
             <Button variant="default" className="danger" onClick={() => setDialog('revoke')}>

@@ -26,8 +26,8 @@ export default function Robots() {
       <Loaded query={robots} what="robots">
         {(items) =>
           items.length === 0 ? (
-            <Empty title="No robot yet">
-              Add the first one: it gets a key of its own, which is shown once.
+            <Empty title="No robots yet">
+              Add a robot to get its API key, which is shown once.
             </Empty>
           ) : (
             <div className="stack" data-stale={isStale || undefined}>

@@ -47,7 +47,7 @@ export function SignIn({ endedFor }: { endedFor?: string | undefined }) {
         </Text>
         {endedFor !== undefined && !attempt.isPending && !attempt.isError && (
           <Alert color="yellow" mb="md" role="status">
-            Your session has ended. Sign in again to go on where you were.
+            Your session has ended. Sign in again to continue.
           </Alert>
         )}
         {attempt.isError && (
@@ -82,8 +82,8 @@ export function SignIn({ endedFor }: { endedFor?: string | undefined }) {
         </Text>
       </main>
       <Text size="sm" c="dimmed" ta="center" component="p">
-        svc anchors the proof of what robots did on a public chain, where{' '}
-        <Link href="/verify">anyone can check it</Link>.
+        svc anchors proofs of robot work on a public chain, where{' '}
+        <Link href="/verify">anyone can verify them</Link>.
       </Text>
     </div>
   );
@@ -115,10 +115,10 @@ function NoWallet() {
     <Alert color="gray" title="No wallet was found in this browser">
       <List size="sm" spacing={4}>
         <List.Item>
-          Install an Ethereum wallet as an extension of this browser. Any that announces itself
-          (EIP-6963) is listed here as soon as it runs.
+          Install an Ethereum wallet as an extension of this browser. Wallets that support EIP-6963
+          are listed here.
         </List.Item>
-        <List.Item>Has one been installed just now? Load this page again.</List.Item>
+        <List.Item>If you have just installed one, reload this page.</List.Item>
         <List.Item>
           Without a browser wallet, <code>svc login --key-file</code> signs in on the command line.
         </List.Item>

@@ -69,7 +69,7 @@ function ClaimCard({ task }: { task: TaskDetail }) {
         <dd>{dateAndTime(task.created_at)}</dd>
         {task.occurred_at && (
           <>
-            <dt>By its own clock</dt>
+            <dt>Robot clock</dt>
             <dd>{task.occurred_at}</dd>
           </>
         )}
@@ -78,7 +78,7 @@ function ClaimCard({ task }: { task: TaskDetail }) {
       <h3 className="card-title sub-title">Expected result</h3>
       {task.expected_result === null ? (
         <Text size="sm" c="dimmed">
-          None was stated.
+          None
         </Text>
       ) : (
         <Json value={task.expected_result} what="expected result" />

@@ -16,7 +16,7 @@ export default function Tasks() {
   return (
     <ListPage
       title="Tasks"
-      lead="What robots promised to do, and how far the proof of it has come."
+      lead="Tasks that robots claimed, and the state of their proofs."
       filter={status}
     >
       {(chosen, robotId) => <TaskList filter={filterOf(chosen, robotId)} />}

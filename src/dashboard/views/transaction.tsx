@@ -16,7 +16,7 @@ export default function Transaction() {
   return (
     <Page
       title={`Transaction ${shorten(txHash)}`}
-      lead="As the chain holds it, read through this service."
+      lead="Read from the chain through this service."
     >
       <Body txHash={txHash} />
     </Page>
@@ -45,7 +45,7 @@ function Body({ txHash }: { txHash: string }) {
 function Cards({ transaction }: { transaction: AnchorTransaction }) {
   const { chain_id, tx, receipt, canonical_block: block, confirmations, finality } = transaction;
   if (tx === null) {
-    return <Empty title="The node does not know it">It was dropped, or has not arrived yet.</Empty>;
+    return <Empty title="Transaction not found">It was dropped, or has not arrived yet.</Empty>;
   }
   return (
     <>
@@ -104,13 +104,13 @@ function Payload({ calldata }: { calldata: string }) {
   return (
     <section className="card" aria-labelledby="payload">
       <h2 className="card-title" id="payload">
-        What it anchors
+        Anchored content
       </h2>
       {payload === null && <p>The calldata is not an anchor.</p>}
       {payload?.kind === 'single' && (
         <dl className="facts">
           <dt>Kind</dt>
-          <dd>one proof</dd>
+          <dd>single proof</dd>
           <dt>Proof hash</dt>
           <dd>
             <Hex value={payload.proof_hash} what="proof hash" />{' '}

@@ -20,7 +20,7 @@ export default function Verify() {
   return (
     <Page
       title="Verify a proof"
-      lead="Whether what a robot handed in was anchored on the chain, when, and under which promise."
+      lead="Check whether evidence was anchored on the chain, when, and for which task."
     >
       <div className="grid-wide">
         <section className="card" aria-labelledby="by-hash">
@@ -51,8 +51,7 @@ export default function Verify() {
           </h2>
           <FileDrop onSubject={setSubject} />
           <Text size="sm" c="dimmed" mt="sm">
-            The file stays on this computer: it is read and hashed in the browser, and only the hash
-            is asked for.
+            The file stays on this computer. The browser hashes it and sends only the hash.
           </Text>
         </section>
       </div>

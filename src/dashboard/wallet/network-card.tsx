@@ -41,8 +41,8 @@ export function NetworkCard() {
             ) : (
               <>
                 <Text size="sm" mt="sm">
-                  Your wallet is on another network, which is fine: everything here works. Switch to
-                  look at anchors from it.
+                  Your wallet is on another network. Everything here still works; switch only to look at
+                  anchors in the wallet.
                 </Text>
                 <Button
                   size="xs"
@@ -77,7 +77,7 @@ async function switchNetwork({ provider }: Wallet, { params }: ChainDetails): Pr
     if (!isUnknownChain(error)) throw walletErrorOf(error);
     if (params.rpcUrls.length === 0) {
       throw new WalletError(
-        `The wallet does not know ${params.chainName}, and the service offers no public RPC address to add it with. Add the network in the wallet.`,
+        `The wallet does not know ${params.chainName}, and the service has no public RPC URL for it. Add the network in the wallet.`,
       );
     }
     try {

@@ -10,8 +10,8 @@ import { Ago } from '../../ui/time.tsx';
 const kinds = {
   grant: 'Granted',
   reserve: 'Reserved for an anchor',
-  settle: 'Settled with what the anchor cost',
-  release: 'Given back, nothing was anchored',
+  settle: 'Settled at the cost of the anchor',
+  release: 'Released: nothing was anchored',
 } as const;
 
 export function Ledger() {
@@ -22,18 +22,18 @@ export function Ledger() {
   return (
     <section className="card" aria-labelledby="ledger">
       <h2 className="card-title" id="ledger">
-        Latest changes of the credits
+        Credit history
       </h2>
       <Loaded query={ledger} what="changes">
         {({ items }) =>
           items.length === 0 ? (
-            <Empty title="No change yet" />
+            <Empty title="No changes yet" />
           ) : (
-            <ScrollTable label="Changes of the credits" maxHeight={360}>
+            <ScrollTable label="Credit history" maxHeight={360}>
               <Table.Thead>
                 <Table.Tr>
                   <Table.Th className="wide-only">When</Table.Th>
-                  <Table.Th>What</Table.Th>
+                  <Table.Th>Change</Table.Th>
                   <Table.Th ta="right">Anchors</Table.Th>
                   <Table.Th ta="right">Gas</Table.Th>
                 </Table.Tr>

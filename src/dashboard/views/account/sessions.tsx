@@ -45,7 +45,7 @@ export function Sessions() {
                 <Table.Tr key={session.id}>
                   <Table.Td className="wrap">
                     {session.signed_in_with === 'wallet' ? 'Wallet signature' : 'Command line'}{' '}
-                    {session.current && <Badge tone="good">this one</Badge>}
+                    {session.current && <Badge tone="good">this session</Badge>}
                   </Table.Td>
                   <Table.Td>
                     <Ago at={session.created_at} />

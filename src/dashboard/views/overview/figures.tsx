@@ -36,12 +36,12 @@ export function Figures({ stats, credits }: FiguresProps) {
       </Card>
       <Card title="Tasks" value={tasks.verified.toLocaleString('en')} unit="verified">
         <Text size="sm" c="dimmed">
-          {tasks.claimed.toLocaleString('en')} claimed, without a proof on the chain yet
+          {tasks.claimed.toLocaleString('en')} claimed, not anchored yet
         </Text>
       </Card>
       <Card title="Errors, last 24 hours" value={`${events}`}>
         <Text size="sm" c="dimmed">
-          {warnings} {warnings === 1 ? 'warning' : 'warnings'} beside them ·{' '}
+          {warnings} {warnings === 1 ? 'warning' : 'warnings'} ·{' '}
           <Link href="/events">all events</Link>
         </Text>
       </Card>
@@ -57,7 +57,7 @@ function Credits({ credits }: { credits: Account['credits'] }) {
     <Card title="Anchors left" value={(anchors_affordable ?? anchor_quota).toLocaleString('en')}>
       {low && <Badge tone="warn">running low</Badge>}
       <Text size="sm" c="dimmed">
-        {anchors_affordable === null ? 'fees not known now' : 'at current fees'} ·{' '}
+        {anchors_affordable === null ? 'current fees unknown' : 'at current fees'} ·{' '}
         {ether(gas_credit_wei)} {chain?.params.nativeCurrency.symbol} of gas
       </Text>
     </Card>

@@ -71,9 +71,9 @@ export function DeleteRobot({ robot, onClose }: DeleteRobotProps) {
       }}
     >
       <Text size="sm">
-        Its tasks, telemetry and events go with it, and its key ends at once. Proofs that wait to be
-        signed are cancelled; those that are signed already are anchored and charged. Its proofs can
-        no longer be looked up here, but bundles that were saved stay valid.
+        This deletes its tasks, telemetry and events, and its key stops working immediately. Queued
+        proofs are cancelled; signed ones are still anchored and charged. Its proofs can no longer
+        be looked up here, but saved bundles stay valid.
       </Text>
     </ConfirmDeletion>
   );

@@ -26,16 +26,16 @@ export function RotateKey({ robot, onClose }: RotateKeyProps) {
   const hasKey = robot.key_hint !== null;
   return (
     <FormDialog
-      title={hasKey ? `Rotate the key of ${robot.name}` : `Give ${robot.name} a key`}
-      submit={hasKey ? 'Rotate key' : 'Give a key'}
+      title={hasKey ? `Rotate the key of ${robot.name}` : `Create a key for ${robot.name}`}
+      submit={hasKey ? 'Rotate key' : 'Create a key'}
       onSubmit={rotate}
       onDone={setMade}
       onClose={onClose}
     >
       <Text>
         {hasKey
-          ? 'The robot gets a new key, and the one that it has ends at once: until the new one is on it, its calls are refused.'
-          : 'The robot has no key: its calls are refused until it has the new one.'}
+          ? 'The current key stops working immediately. The robot cannot call the service until it has the new key.'
+          : 'The robot cannot call the service until it has the new key.'}
       </Text>
     </FormDialog>
   );
@@ -62,8 +62,8 @@ export function RevokeKey({ robot, onClose }: RevokeKeyProps) {
       onClose={onClose}
     >
       <Text>
-        Its key ends at once, and no other takes its place: every call of the robot is refused until
-        you give it a new key. Its tasks, proofs and telemetry stay.
+        The key stops working immediately. The robot cannot call the service until you create a new
+        key. Its tasks, proofs and telemetry remain.
       </Text>
     </FormDialog>
   );
@@ -85,22 +85,21 @@ export function KeyDialog({ robot, apiKey, onClose }: KeyDialogProps) {
     <Dialog title={`Key of ${robot}`} isLocked size="lg" onClose={leave}>
       <Stack>
         <Alert color="yellow" title="Copy this key now">
-          The key is shown only once. The service keeps only its hash. If you lose the key, rotate
+          The key is shown only once. The service stores only its hash. If you lose the key, rotate
           it.
         </Alert>
         <Command value={apiKey} what="key" />
         <div>
           <Text size="sm" mb={6}>
-            On the robot, svc-agent takes it from standard input, asks the service who it is, and
-            keeps it where no other user can read it. Run this there, paste the key, press Enter and
-            Ctrl-D:
+            With svc-agent, run this on the robot, paste the key, then press Enter and Ctrl-D. The
+            agent checks the key with the service and stores it where no other user can read it:
           </Text>
           <Command value="sudo svc-agent key set" what="command" />
         </div>
         <div>
           <Text size="sm" mb={6}>
-            Without the agent, a file that only its user can read takes it in the same way. Typed
-            into a command, the key would stay in the shell’s history.
+            Without the agent, paste the key in the same way into a file that only its user can
+            read. A key in a command would stay in the history of the shell.
           </Text>
           <Command value="(umask 077 && cat > robot-key)" what="command for a file" />
         </div>
@@ -114,14 +113,14 @@ export function KeyDialog({ robot, apiKey, onClose }: KeyDialogProps) {
                 Back to the key
               </Button>
               <Button size="xs" color="red.9" onClick={onClose}>
-                Close, and lose it
+                Close and lose the key
               </Button>
             </Group>
           </Alert>
         ) : (
           <>
             <Checkbox
-              label="I have kept the key"
+              label="I have saved the key"
               checked={isKept}
               onChange={({ currentTarget }) => setIsKept(currentTarget.checked)}
             />

@@ -47,7 +47,7 @@ export function Telemetry({ robotId }: { robotId: string }) {
         </h2>
         <SegmentedControl
           size="xs"
-          aria-label="Time shown"
+          aria-label="Period"
           data={Object.keys(ranges)}
           value={range}
           onChange={(value) => setRange(value as Range)}
@@ -56,8 +56,8 @@ export function Telemetry({ robotId }: { robotId: string }) {
       <Loaded query={series} what="telemetry">
         {(data) =>
           data.points.length === 0 ? (
-            <Empty title="No telemetry in this time">
-              The robot sent none, or it is older than what is shown.
+            <Empty title="No telemetry in this period">
+              The robot sent no telemetry, or its telemetry is older.
             </Empty>
           ) : (
             <Charts series={data} />
@@ -88,7 +88,7 @@ function Charts({ series }: { series: Series }) {
           label="Metrics"
           value={shown}
           onChange={setChosen}
-          description="Numbers that the robot sends along"
+          description="Numeric metrics of the samples"
         >
           <Group gap="md" mt="xs">
             {names.map((name) => (
@@ -103,8 +103,8 @@ function Charts({ series }: { series: Series }) {
           <Metric key={name} name={name} at={at} points={points} />
         ))}
       <Text size="xs" c="dimmed">
-        Lines are averages of each {series.resolution}, the band is from lowest to highest. Where
-        there is no line, there is no reading.
+        The line is the average per {series.resolution}, the band its minimum and maximum. Gaps have
+        no readings.
       </Text>
     </div>
   );

@@ -70,7 +70,7 @@ export function RobotTable({ robots, fleets }: RobotTableProps) {
             <Table.Tr>
               <Table.Th w={40}>
                 <Checkbox
-                  aria-label="Select all that are shown"
+                  aria-label="Select all shown robots"
                   checked={selected.length === shown.length}
                   indeterminate={selected.length > 0 && selected.length < shown.length}
                   onChange={({ currentTarget }) =>

@@ -9,13 +9,13 @@ import './task.css';
 const stages = ['queued', 'submitted', 'included', 'safe', 'finalized'] as const;
 
 const meanings: Record<Anchor['state'], string> = {
-  queued: 'The proof is kept, and waits to be put into a transaction.',
-  submitted: 'A transaction with the proof is signed and sent, and waits to be included.',
-  included: 'The transaction is in a block. A reorganisation of the chain could still move it.',
-  finalized: 'The block is final: the chain cannot take it back.',
-  reorged: 'The chain took the block back. The service is anchoring the proof again.',
+  queued: 'The proof is stored and waits for a transaction.',
+  submitted: 'A transaction with the proof is signed and submitted, and waits for a block.',
+  included: 'The transaction is in a block. A chain reorganization could still remove it.',
+  finalized: 'The block is final. A chain reorganization cannot remove it.',
+  reorged: 'A chain reorganization removed the block. The service is anchoring the proof again.',
   failed:
-    'The anchor was refused before anything was signed. The robot may hand the proof in again.',
+    'The chain refused the anchor before it was signed. The robot can submit the proof again.',
 };
 
 interface AnchorCardProps {
@@ -30,7 +30,7 @@ export function AnchorCard({ anchor, verification }: AnchorCardProps) {
         <h2 className="card-title" id="anchor">
           Anchor
         </h2>
-        <Text size="sm">The robot has handed in no proof yet.</Text>
+        <Text size="sm">The robot has not submitted a proof yet.</Text>
       </section>
     );
   }

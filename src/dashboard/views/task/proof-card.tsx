@@ -24,7 +24,7 @@ export function ProofCard({ taskId, anchor }: ProofCardProps) {
       </h2>
       {anchor === null ? (
         <Text size="sm" c="dimmed">
-          Nothing was handed in yet.
+          No proof was submitted yet.
         </Text>
       ) : (
         <Evidence taskId={taskId} anchor={anchor} />
@@ -81,8 +81,8 @@ function Evidence({ taskId, anchor }: { taskId: string; anchor: Anchor }) {
         </Alert>
       )}
       <Text size="xs" c="dimmed" mt="xs">
-        A bundle holds all that proves the task to anyone who has a node of the chain
-        {evidence && ', the evidence included'}.
+        A bundle contains everything that proves the task, given a node of the chain
+        {evidence && ', including the evidence'}.
       </Text>
       {isErasing && <EraseEvidence taskId={taskId} onClose={() => setIsErasing(false)} />}
     </>
@@ -108,8 +108,8 @@ function EvidenceText({ query, hash }: EvidenceTextProps) {
       <Json value={data.proof} what="evidence" />
       <Text size="sm" mt="xs" role="status">
         {matches
-          ? 'Hashed in this browser: it is the evidence of the proof hash.'
-          : 'Hashed in this browser: it is not the evidence of the proof hash.'}
+          ? 'Hashed in this browser: the evidence matches the proof hash.'
+          : 'Hashed in this browser: the evidence does not match the proof hash.'}
       </Text>
     </>
   );
@@ -127,7 +127,7 @@ function EraseEvidence({ taskId, onClose }: EraseEvidenceProps) {
     <ConfirmDeletion
       word="erase"
       title="Erase the evidence"
-      submit="Erase for good"
+      submit="Erase permanently"
       onClose={onClose}
       onDelete={async () => {
         await ask('DELETE /api/v1/tasks/:id/proof', { params: { id: taskId } });
@@ -135,8 +135,8 @@ function EraseEvidence({ taskId, onClose }: EraseEvidenceProps) {
       }}
     >
       <Text size="sm">
-        The service forgets what the robot handed in, for good. The hash, the anchor and the receipt
-        stay, so a copy of the evidence can still be proven. Download one first if you may need it.
+        The service permanently erases the evidence. Hash, anchor and receipt remain, so a copy of the
+        evidence can still be proven. Download a copy first if you may need it.
       </Text>
     </ConfirmDeletion>
   );

@@ -48,7 +48,7 @@ export function ReceiptCard({ verification }: { verification: Verification }) {
         <dt>Anchored as</dt>
         <dd>
           {inclusion === null
-            ? 'one proof in a transaction of its own'
+            ? 'a single proof in its own transaction'
             : `leaf ${inclusion.leaf_index + 1} of ${inclusion.leaf_count} under one root`}
         </dd>
         {inclusion && (
@@ -71,7 +71,7 @@ export function ReceiptCard({ verification }: { verification: Verification }) {
         )}
       </dl>
       <p className="hint">
-        Check it without this page; with an RPC endpoint of your own, without this service:
+        Verify it on the command line. With your own RPC endpoint, this needs no service:
       </p>
       <VerifyCommand subject={`receipt-${task_id}.json`} />
     </section>

@@ -12,7 +12,7 @@ import { readSubject, type Subject } from './read-subject.ts';
 export function FileResult({ subject }: { subject: Subject }) {
   if (subject.kind === 'error') {
     return (
-      <Alert color="red" role="alert" title={`${subject.file} can not be checked`}>
+      <Alert color="red" role="alert" title={`${subject.file} cannot be checked`}>
         {subject.message}
       </Alert>
     );

@@ -55,8 +55,7 @@ export function HashResult({ hash, taskId, bundle }: HashResultProps) {
           </h2>
           <Checks checks={checks} />
           <p className="hint">
-            The chain was read through this service. To rely on no one, read it through a node of
-            your own:
+            The chain was read through this service. To rely on your own node instead, run:
           </p>
           <VerifyCommand subject={`${hash} --url ${window.location.origin}`} />
         </section>
@@ -120,27 +119,27 @@ function verdictOf({ verified, anchor }: PublicVerification, checks: AuditCheck[
     return {
       tone: 'good',
       title: 'Verified',
-      text: 'The chain holds this proof, for this task of this robot and the promise made before it.',
+      text: 'The chain contains this proof, bound to this task, robot and claim.',
     };
   }
   if (anchor.finality === 'reorged') {
     return {
       tone: 'warn',
       title: 'Not verified now',
-      text: 'The chain took back the block of this proof. The service is anchoring it again.',
+      text: 'A chain reorganization removed the block of this proof. The service is anchoring it again.',
     };
   }
   if (anchor.block_number === null) {
     return {
       tone: 'warn',
       title: 'Not verified yet',
-      text: 'The proof was handed in, and waits to be included in the chain.',
+      text: 'The proof was submitted and is not in a block yet.',
     };
   }
   return {
     tone: 'bad',
     title: 'Not verified',
-    text: 'The chain does not hold what is stated. The checks below say where they differ.',
+    text: 'The chain differs from what the service states. The checks below show where.',
   };
 }
 

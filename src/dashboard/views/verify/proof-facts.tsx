@@ -41,7 +41,7 @@ export function ProofFacts({ stated }: { stated: PublicVerification }) {
             <dt>Finality</dt>
             <dd>
               <Badge tone={anchor.finality === 'finalized' ? 'good' : 'busy'}>
-                {anchor.finality === 'reorged' ? 'reorganised' : anchor.finality}
+                {anchor.finality === 'reorged' ? 'reorganized' : anchor.finality}
               </Badge>{' '}
               {anchor.confirmations && `${anchor.confirmations} confirmations`}
             </dd>
@@ -57,11 +57,11 @@ export function ProofFacts({ stated }: { stated: PublicVerification }) {
         )}
         {occurrences > 1 && (
           <>
-            <dt>Carried by</dt>
-            <dd>{occurrences} tasks; this is one of them</dd>
+            <dt>Tasks with this hash</dt>
+            <dd>{occurrences}, including this one</dd>
           </>
         )}
-        <dt>Read</dt>
+        <dt>Checked</dt>
         <dd>
           <Ago at={checked_at} />
         </dd>

@@ -26,7 +26,7 @@ const MAX_BYTES: typeof limits.bodyBytes = 2_097_152;
 export async function readSubject(file: File): Promise<Subject> {
   const unreadable = (message: string): Subject => ({ kind: 'error', file: file.name, message });
   if (file.size > MAX_BYTES)
-    return unreadable('It is larger than anything that can be anchored here.');
+    return unreadable('The file is larger than 2 MiB.');
   const bytes = new Uint8Array(await file.arrayBuffer());
   try {
     const document = parseStrictJson(decodeUtf8(bytes), { maxDepth: MAX_BUNDLE_DEPTH });

@@ -12,7 +12,7 @@ import {
   routes,
 } from '../protocol/routes.ts';
 
-/** Members that a route does not have are left out; a query or body whose members are all optional may be. */
+/** Members that the route has. A query or body with only optional members may be omitted. */
 export type Input<Name extends RouteName> = (Params<Name> extends undefined
   ? unknown
   : { params: Params<Name> }) &
@@ -22,21 +22,20 @@ export type Input<Name extends RouteName> = (Params<Name> extends undefined
 export interface ClientOptions {
   /** Origin of the service, without a path. */
   baseUrl: string;
-  /** The platform's fetch, undici's, or a test's. */
+  /** The fetch of the platform, of undici, or of a test. */
   fetch: typeof globalThis.fetch;
-  /** A robot's API key or a session token, which no browser lets a script send; absent for public routes. */
+  /** A robot's API key or a session token; absent for public routes. Scripts in a browser cannot send a session token. */
   credential?: { apiKey: string } | { session: string };
 }
 
 export interface Client {
   /**
-   * One request. Resolves with any answer below 300, 202 included. Rejects with a SvcError: the
-   * service's own code and body members (`details`; `retry_after` also from the header), `service_unreachable` when no answer came
-   * (a write's outcome is then unknown), `unexpected_answer` when it was not the service's, or, with
-   * nothing sent, `invalid_body` when the body is not made of JSON values alone (NaN, a Date, undefined
-   * anywhere but as a member of the body itself, which is left out) and `invalid_path`. An abort of
-   * `signal` rejects with its reason; there is no other timeout. Nothing is sent twice, redirects are
-   * never followed.
+   * Sends one request. Resolves with any response below 300, including 202. Rejects with a SvcError: the code and body
+   * members of the service (`details`; `retry_after` also from the header); `service_unreachable` without a response (the
+   * outcome of a write is then unknown); `unexpected_answer` if the response is not from the service; and, before
+   * anything is sent, `invalid_path`, or `invalid_body` if the body contains anything but JSON values (NaN, a Date,
+   * undefined other than as a member of the body itself, which is omitted). An abort of `signal` rejects with its
+   * reason. There is no other time-out, no retry, and no redirect is followed.
    */
   call<Name extends RouteName>(
     name: Name,
@@ -45,8 +44,8 @@ export interface Client {
 }
 
 /**
- * The name alone decides what else is given: to look for it in the input as well would take the compiler into every
- * schema there is, seconds in each file with a call.
+ * The other parameters depend on the name alone. If the compiler inferred it from the input too, it would expand every
+ * schema, which takes seconds in each file with a call.
  */
 type Arguments<Given> = Record<never, never> extends Given ? [NoInfer<Given>?] : [NoInfer<Given>];
 
@@ -57,14 +56,14 @@ interface LooseInput {
   signal?: AbortSignal;
 }
 
-/** A typed client of the HTTP interface, driven by the routes table. Sends nothing by itself, keeps nothing open. */
+/** A typed client of the HTTP interface, driven by the route table. It sends requests only when called. */
 export function createClient(options: ClientOptions): Client {
   return {
     async call(name, ...[input]) {
       const { params, query, body, signal } = (input ?? {}) as LooseInput;
       const route: Route = routes[name];
       const target = url(options.baseUrl, route.path, params, query);
-      // Signing in needs no credential and writes nothing that could be repeated with an id.
+      // Sign-in needs no credential, and writes nothing that an id could make repeatable.
       const isWrite = route.method !== 'GET' && options.credential !== undefined;
       const response = await send(options, target, isWrite, {
         method: route.method,
@@ -79,13 +78,13 @@ export function createClient(options: ClientOptions): Client {
         signal,
       });
       if (!response.ok) throw serviceError(options.baseUrl, response, answer);
-      // The routes table is the service's promise about what this status carries.
+      // The route table defines the body of this status.
       return { status: response.status, body: answer, headers: response.headers } as never;
     },
   };
 }
 
-/** Evidence that would be altered on the way must never be anchored, so that what JSON drops is refused. */
+/** Refuses values that JSON would drop or change: altered evidence must never be anchored. */
 function jsonBody(body: unknown): string {
   try {
     return canonicalJson(withoutAbsentMembers(body));
@@ -126,7 +125,7 @@ function url(
 function pathPart(name: string, value: string): string {
   // A URL resolves these to another path.
   if (['', '.', '..'].includes(value)) {
-    const message = `Nothing was sent: ${JSON.stringify(value)} is no ${name}.`;
+    const message = `${JSON.stringify(value)} is not a valid ${name}. Nothing was sent.`;
     throw new SvcError('invalid_path', message);
   }
   return encodeURIComponent(value);
@@ -181,7 +180,7 @@ function serviceError(baseUrl: string, response: Response, answer: unknown): Svc
 }
 
 function unreachable(baseUrl: string, isWrite: boolean, cause: unknown): SvcError {
-  const doubt = isWrite ? ' A write may or may not have arrived; repeat it with the same id.' : '';
+  const doubt = isWrite ? ' A write may have arrived: repeat it with the same id.' : '';
   return new SvcError('service_unreachable', `No answer from ${baseUrl}.`, {
     hint: `Check the address and the network.${doubt}`,
     retryable: true,
@@ -193,16 +192,16 @@ function unexpected(baseUrl: string, response: Response): SvcError {
   const { status } = response;
   return new SvcError(
     'unexpected_answer',
-    `${baseUrl} answered HTTP ${status} with something that no service answers.`,
+    `${baseUrl} returned HTTP ${status} with an unexpected body.`,
     {
-      hint: 'Something between here and the service may have answered; check the address.',
+      hint: 'Check the address: a proxy may have answered instead of the service.',
       retryable: status >= 500,
       details: { ...retryAfter(response), status },
     },
   );
 }
 
-/** The seconds of a Retry-After header, where there is one: most answers say it there alone, and proxies do. */
+/** The seconds of the Retry-After header, if any. Most responses, and those of proxies, have it only there. */
 function retryAfter({ headers }: Response): { retry_after?: number } {
   const seconds = /^\d{1,9}$/.exec(headers.get('retry-after') ?? '')?.[0];
   return seconds === undefined ? {} : { retry_after: Number(seconds) };

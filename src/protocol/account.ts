@@ -2,13 +2,13 @@
 import { Type } from 'typebox';
 import { Address, Closed, Decimal, Nullable, Timestamp, Uuid } from './fields.ts';
 
-/** How much of a ceiling is used. */
+/** The usage of a limit. */
 const Used = Closed({
   used: Type.Integer({ minimum: 0 }),
   max: Type.Integer({ minimum: 0 }),
 });
 
-/** The signed-in account, for dashboard and command line. */
+/** The signed-in account, for the dashboard and the CLI. */
 export const Account = Closed({
   wallet: Address,
   gate: Closed({ holds: Type.Boolean() }),
@@ -26,7 +26,7 @@ export const Account = Closed({
   limits: Closed({ robots: Used, fleets: Used }),
 });
 
-/** One change of the account's balance; all of them sum to it. */
+/** One change of the account's balance. The balance is the sum of all changes. */
 export const LedgerEntry = Closed({
   id: Uuid,
   kind: Type.Union([

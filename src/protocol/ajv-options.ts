@@ -2,8 +2,8 @@
 import { parseTimestamp } from './timestamp.ts';
 
 /**
- * How Ajv holds requests to the schemas of the routes, for `ajv.customOptions` of Fastify: nothing is coerced, dropped or
- * filled in. `verbose` is what `schemaError` reads.
+ * Ajv options for `ajv.customOptions` of Fastify: requests are validated, and no value is coerced, dropped or filled in.
+ * `schemaError` needs `verbose`.
  */
 export const ajvOptions = {
   coerceTypes: false,

@@ -3,7 +3,7 @@ import { Type } from 'typebox';
 import { Closed, Decimal, Hash, JsonObject, Nullable, Timestamp, Uuid } from './fields.ts';
 import { Inclusion, Proof } from './resources.ts';
 
-/** Everything that checking an anchor needs beside a node of the chain; `readBundle` of src/proof reads it. */
+/** Everything needed to check an anchor besides a node of the chain. `readBundle` of src/proof reads it. */
 export const Bundle = Closed({
   format: Type.Literal('svc-bundle/1'),
   chain_id: Type.Integer({ minimum: 1 }),

@@ -75,7 +75,7 @@ export function VisibleText(maxLength: number) {
   });
 }
 
-/** Any JSON object; its byte limit is checked on the canonical form. */
+/** Any JSON object. Its byte limit applies to the canonical form. */
 export const JsonObject = Type.Record(Type.String(), Type.Unknown());
 
 export type Uuid = Static<typeof Uuid>;

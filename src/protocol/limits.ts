@@ -1,35 +1,35 @@
 // Every limit of the interface.
 /**
  * Every limit of the HTTP interface; docs/http-api.md prints them.
- * Lengths are Unicode code points; sizes are bytes of UTF-8, of the canonical form where a
- * JSON document is meant; rates are calls per window.
+ * Lengths are in Unicode code points. Sizes are in bytes of UTF-8, for JSON documents of the canonical form. Rates are
+ * in requests per window.
  */
 export const limits = {
   windowMs: 60_000,
   robotCallsPerWindow: 600,
   accountMutationsPerWindow: 300,
   challengesPerWindow: 60,
-  /** What `X-RateLimit-Limit` says where nothing is metered. */
+  /** The value of `X-RateLimit-Limit` on unmetered routes. */
   unmeteredPerWindow: 600,
 
   robotsPerAccount: 500,
   fleetsPerAccount: 100,
   robotsPerAssignment: 100,
-  /** Opening one more ends the oldest. */
+  /** Opening another session ends the oldest. */
   sessionsPerAccount: 100,
   openChallenges: 100_000,
   challengesTried: 8,
 
-  /** Where a document is taken; room for a text that is longer than its canonical form. */
+  /** Routes with a document. Leaves room for a text that is longer than its canonical form. */
   bodyBytes: 2 * 1024 * 1024,
-  /** Everywhere else; room for every text at its limit, each character escaped. */
+  /** All other routes. Leaves room for every text at its limit with each character escaped. */
   smallBodyBytes: 64 * 1024,
   proofBytes: 256 * 1024,
   expectedResultBytes: 64 * 1024,
   signatureBytes: 8 * 1024,
   documentDepth: 128,
 
-  /** Credits that cover fewer anchors are called low. */
+  /** Credits that cover fewer anchors are reported as low. */
   lowAnchors: 10,
 
   titleLength: 200,
@@ -43,8 +43,8 @@ export const limits = {
 
   samplesPerRequest: 50,
   /**
-   * JSON values of a body with samples: itself, the list, and of each sample its six and 2048 readings, such as
-   * the ranges of two laser scans. More than `mostValuesIn` the metrics of one sample.
+   * JSON values of a body with samples: the body, the list, and for each sample its six members and 2048 readings, such
+   * as the ranges of two laser scans. Exceeds `mostValuesIn` of the metrics of one sample.
    */
   samplesValues: 2 + 50 * (6 + 2048),
   metricsBytes: 16 * 1024,
@@ -52,13 +52,13 @@ export const limits = {
   stateLength: 64,
   eventTypeLength: 64,
   eventMessageLength: 2000,
-  /** How far ahead of the service a sample's clock may be. */
+  /** Maximum lead of a sample's clock over the clock of the service. */
   sampleAheadMs: 24 * 60 * 60_000,
-  /** Of a robot's day in series: states counted, metrics spread, and how long their names may be. */
+  /** Per robot and day in a series: counted states, aggregated metrics, and maximum length of their names. */
   seriesStates: 32,
   seriesMetrics: 64,
   seriesNameLength: 64,
-  /** Longest series by resolution. */
+  /** Maximum length of a series by resolution. */
   seriesMs: { minute: 6 * 60 * 60_000, hour: 31 * 24 * 60 * 60_000, day: 366 * 24 * 60 * 60_000 },
   /** A robot seen within this time is online. */
   onlineMs: 5 * 60_000,

@@ -2,15 +2,15 @@
 import { type TSchema, Type } from 'typebox';
 import { Closed, Nullable, Uuid } from './fields.ts';
 
-/** Path of one resource by its id. */
+/** Path parameters of a resource. */
 export const Id = Closed({ id: Uuid });
 
-/** One page of a list; `next_cursor` is null on the last. */
+/** One page of a list; `next_cursor` is null on the last page. */
 export function page<Item extends TSchema>(item: Item) {
   return Closed({ items: Type.Array(item), next_cursor: Nullable(Type.String()) });
 }
 
-/** Members of a list's query. */
+/** Query parameters of a list. */
 export const PageQuery = {
   limit: Type.Optional(
     Type.String({

@@ -16,7 +16,7 @@ import { limits } from './limits.ts';
 
 export const TaskStatus = Type.Union([Type.Literal('claimed'), Type.Literal('verified')]);
 
-/** A task as `POST /api/v1/tasks` answers it (docs/http-api.md). */
+/** A task in the response of `POST /api/v1/tasks` (docs/http-api.md). */
 export const Task = Closed({
   id: Uuid,
   title: VisibleText(limits.titleLength),
@@ -25,7 +25,7 @@ export const Task = Closed({
   created_at: Timestamp,
 });
 
-/** Task as answered on read: adds what only its owner needs. */
+/** A task in the response of `GET /api/v1/tasks/:id`. */
 export const TaskDetail = Closed({
   ...Task.properties,
   expected_result: Nullable(JsonObject),
@@ -33,13 +33,13 @@ export const TaskDetail = Closed({
   robot_id: Uuid,
 });
 
-/** Any JSON array or object; `src/proof` holds the stricter rules. */
+/** Any JSON array or object. `src/proof` applies the stricter rules. */
 export const Proof = Type.Union([
   Type.Record(Type.String(), Type.Unknown()),
   Type.Array(Type.Unknown()),
 ]);
 
-/** Where a proof's leaf stands in the tree of its batch; null where the proof was anchored alone. */
+/** The position of a proof's leaf in the tree of its batch; null if the proof was anchored alone. */
 export const Inclusion = Closed({
   root: Hash,
   leaf_index: Type.Integer({ minimum: 0 }),
@@ -84,7 +84,7 @@ export const AnchorState = Type.Union([
   Type.Literal('failed'),
 ]);
 
-/** How far a task's anchor has come; its transaction is null until one is signed. */
+/** The state of a task's anchor. The transaction is null until one is signed. */
 export const Anchor = Closed({
   state: AnchorState,
   proof_hash: Hash,
@@ -94,7 +94,7 @@ export const Anchor = Closed({
   updated_at: Timestamp,
 });
 
-/** Task as listed: what it expected is in the task itself. */
+/** A task in a list, without `expected_result`. */
 export const TaskListItem = Closed({
   ...Task.properties,
   occurred_at: Nullable(Type.String()),
@@ -175,7 +175,7 @@ export const PublicVerification = Closed({
   checked_at: Timestamp,
 });
 
-/** What a node of the chain holds of a transaction; null is what it does not know. */
+/** The data of a node about a transaction; null if the node does not know it. */
 export const AnchorTransaction = Closed({
   chain_id: Type.Integer({ minimum: 1 }),
   tx: Nullable(

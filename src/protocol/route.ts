@@ -3,32 +3,32 @@ import type { TObject, TSchema } from 'typebox';
 import type { ErrorCode } from './errors.ts';
 
 /**
- * One endpoint. Server registration, the client and the documentation derive from these rows.
+ * One endpoint. The server, the client and the documentation derive from these rows.
  *
- * - `access`: who may call. `robot_or_session` takes a Bearer key if one is sent, else the cookie.
- * - `limit`: whose counter a call consumes; `none` where nothing is metered.
- * - `maxBody`: bytes of the largest body, where one may be sent.
- * - `document`: the member of the body that may be any JSON, and its limit in bytes of canonical form.
- * - `maxValues`: JSON values of the largest body that holds several documents, containers counted as well.
- * - `longAnswer`: the answer may be megabytes, and goes out in pieces.
- * - `fieldErrors`: the code for any fault of that body or path field; every other fault of shape
- *   is `invalid_request`.
- * - `countErrors`: the code for more items than that body field may have.
- * - `errors`: codes of this endpoint beside those that its access, limit and body imply.
+ * - `access`: the required credential. `robot_or_session` uses the API key if one is sent, otherwise the cookie.
+ * - `limit`: the rate limit that a request counts toward; `none` for unmetered routes.
+ * - `maxBody`: maximum size of the body in bytes, if one may be sent.
+ * - `document`: the member of the body that may be any JSON, and its maximum size in bytes of canonical form.
+ * - `maxValues`: maximum number of JSON values in a body with several documents, including objects and arrays.
+ * - `longAnswer`: the response may have megabytes, and is sent in chunks.
+ * - `fieldErrors`: the error code for an invalid body or path field; the code for all other fields is
+ *   `invalid_request`.
+ * - `countErrors`: the error code for too many items in a body field.
+ * - `errors`: error codes of this endpoint in addition to those that its access, limit and body imply.
  */
 export interface Route {
   method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
   path: string;
   summary: string;
-  /** What the summary does not say; sentences. */
+  /** Details, in sentences. */
   description?: string;
-  /** A body to show, where one made of the schema alone would not be taken. */
+  /** An example of the body, if one generated from the schema would be invalid. */
   example?: Readonly<Record<string, unknown>>;
   access: 'public' | 'robot' | 'session' | 'robot_or_session';
   limit: 'robot' | 'account' | 'challenge' | 'none';
-  /** Refused without an Origin header that is the service's own, whatever the credential. */
+  /** Requires the service's own origin in the Origin header, with any credential. */
   ownOriginOnly?: true;
-  /** Any origin may read the answer. */
+  /** Any origin may read the response. */
   cors?: true;
   params?: TObject;
   query?: TObject;

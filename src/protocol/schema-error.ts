@@ -98,7 +98,7 @@ function problemOf({ keyword, params, parentSchema }: AjvError, missing: string 
   }
 }
 
-/** The type in words: "a string", "a JSON object or array". */
+/** The type in words, such as "a JSON object or array", or the allowed values. */
 function kindOf(schema: Schema): string {
   const options = schema.anyOf ?? [schema];
   const values = options.flatMap((one) => one.enum ?? one.const ?? []);

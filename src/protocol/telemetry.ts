@@ -21,7 +21,7 @@ const State = Type.Union([Text(limits.stateLength), Type.Null()], {
   description: `at most ${limits.stateLength} characters without U+0000, or null`,
 });
 
-/** A telemetry sample as answered (docs/http-api.md). */
+/** A telemetry sample in a response (docs/http-api.md). */
 export const Sample = Closed({
   id: Uuid,
   recorded_at: Timestamp,
@@ -30,7 +30,7 @@ export const Sample = Closed({
   metrics: JsonObject,
 });
 
-/** Telemetry sample as sent; with `id`, `recorded_at` is required. */
+/** A telemetry sample in a request. `recorded_at` is required if `id` is given. */
 export const NewSample = Closed({
   id: Type.Optional(Uuid),
   battery_pct: Type.Optional(BatteryPct),
@@ -39,7 +39,7 @@ export const NewSample = Closed({
   recorded_at: Type.Optional(CallerTimestamp),
 });
 
-/** What a robot sends: one sample, or several under `samples`. */
+/** The body of a telemetry request: one sample, or several in `samples`. */
 export const NewSamples = Closed({
   ...NewSample.properties,
   samples: Type.Optional(
@@ -77,13 +77,13 @@ export const Resolution = Type.Unsafe<'minute' | 'hour' | 'day'>({
   description: 'minute, hour or day',
 });
 
-/** What the samples of one interval say of one number. */
+/** Aggregate of one number over the samples of an interval. */
 const Spread = Closed({ min: Type.Number(), avg: Type.Number(), max: Type.Number() });
 
 /**
- * The samples of one interval that begins at `at`. `battery_pct` is null where none reported it.
- * `states` counts samples by state, `metrics` spreads the numbers at the top level of `metrics` by name:
- * the first states and names of the robot's day (UTC) up to a limit of each (`limits`); `samples` counts all.
+ * The samples of the interval that begins at `at`. `battery_pct` is null if no sample has it.
+ * `states` counts samples by state, and `metrics` aggregates the numbers at the top level of `metrics` by name:
+ * the first states and names of the robot's day (UTC), up to a limit each (`limits`). `samples` counts all samples.
  */
 export const SeriesPoint = Closed({
   at: Timestamp,
@@ -93,7 +93,7 @@ export const SeriesPoint = Closed({
   metrics: Type.Record(Type.String(), Spread),
 });
 
-/** Intervals with samples, oldest first; every interval that has one moment of `from` to `to`. */
+/** Intervals with samples, oldest first: every interval that overlaps `from` to `to`. */
 export const Series = Closed({
   resolution: Resolution,
   from: Timestamp,
@@ -104,8 +104,8 @@ export const Series = Closed({
 const Count = Type.Integer({ minimum: 0 });
 
 /**
- * The statistics view of an account or one of its fleets. Robots and tasks are those of now; days and
- * hours (UTC, oldest first, the running one last) are counted where the robot was when it happened.
+ * Statistics of an account or one of its fleets. Robots and tasks are the current ones. Days and hours (UTC, oldest
+ * first, the current one last) count toward the fleet that the robot was in at the time.
  */
 export const Stats = Closed({
   robots: Closed({

@@ -10,25 +10,25 @@ export const lastInstant = 253_402_300_799_999;
 
 const OWN_FORM = /^\d{4}-\d\d-\d\dT(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d\.\d{3}Z$/;
 
-/** Characters of the own form, of which so many say the minute: `2026-11-21T09:30:`. */
+/** Characters of the service's own form, and of its minute: `2026-11-21T09:30:`. */
 const OWN_LENGTH = 24;
 const OF_MINUTE = 17;
 
-/** The minute that was met last and its text: timestamps come in runs, and dates are what costs. */
+/** Cache of the last minute and its text: timestamps come in runs, and dates are expensive. */
 let minute = { begin: Number.NaN, text: 'none' };
 
 type Parts = Readonly<Record<string, string | undefined>>;
 
-/** ISO 8601-1:2019, 5.2 to 5.4: a text is in the extended form (with separators) or the basic one throughout. */
+/** ISO 8601-1:2019, 5.2 to 5.4: a text is entirely in the extended form (with separators) or in the basic one. */
 const forms = [formOf('-', ':'), formOf('', '')];
 
 /**
- * Milliseconds since the epoch of an ISO-8601 date or date and time, or null when the text is not one or
- * names a day or time that does not exist. Dates by calendar (2026-11-21), day of the year (2026-325) and week
- * (2026-W47-6), whole days only; times of any precision, the last number with a fraction or without. Without a
- * time it is the day's beginning, without an offset UTC; `24:00` is the end of a day. Fractions are cut to
- * milliseconds. A leap second (`:60`), taken where UTC may have one, the end of a month, is the last
- * millisecond before the month that follows.
+ * Parses an ISO 8601 date, or date and time, to milliseconds since the epoch. Returns null if the text is neither, or
+ * if its day or time does not exist. Dates are by calendar (2026-11-21), day of the year (2026-325) or week
+ * (2026-W47-6), with the day. Times have any precision, and their last number may have a fraction. Without a time, the
+ * result is the beginning of the day; without an offset, it is UTC; `24:00` is the end of the day. Fractions are cut to
+ * milliseconds. A leap second (`:60`) is accepted where UTC may have one, at the end of a month, and becomes the last
+ * millisecond of the month.
  */
 export function parseTimestamp(text: string): number | null {
   return parseOwnForm(text) ?? parseIso8601(text);
@@ -46,7 +46,7 @@ function parseIso8601(text: string): number | null {
   return instant < firstInstant || instant > lastInstant ? null : instant;
 }
 
-/** What `formatTimestamp` gives, as most are, at a tenth of the cost; null for any other text. */
+/** Parses the form of `formatTimestamp`, the most common one, at a tenth of the cost; null for any other text. */
 function parseOwnForm(text: string): number | null {
   if (text.length !== OWN_LENGTH) return null;
   if (text.startsWith(minute.text) && text[19] === '.' && text[23] === 'Z') {
@@ -61,7 +61,7 @@ function parseOwnForm(text: string): number | null {
   return date.getTime();
 }
 
-/** The number that they denote; NaN where they are no digits. */
+/** The number that the digits denote; NaN if they are not digits. */
 function digits(text: string, from: number, to: number): number {
   let number = 0;
   for (let at = from; at < to; at += 1) {
@@ -72,7 +72,7 @@ function digits(text: string, from: number, to: number): number {
   return number;
 }
 
-/** The service's own form of a point in time: ISO-8601, UTC, milliseconds. */
+/** Formats a time in the service's own form: ISO 8601, UTC, milliseconds. */
 export function formatTimestamp(ms: number): string {
   const ofMinute = ms - minute.begin;
   if (ofMinute >= 0 && ofMinute < MINUTE_MS && Number.isInteger(ofMinute)) {
@@ -90,7 +90,7 @@ function keepMinute(ms: number, text: string): void {
   minute = { begin: ms - ofMinute, text: text.slice(0, OF_MINUTE) };
 }
 
-/** An offset is taken with and without its colon in both forms, since many libraries write it so. */
+/** Both forms accept an offset with and without its colon, because many libraries mix them. */
 function formOf(dash: string, colon: string): RegExp {
   const date = `(?<year>\\d{4})${dash}(?:(?<month>\\d{2})${dash}(?<day>\\d{2})|(?<dayOfYear>\\d{3})|W(?<week>\\d{2})${dash}(?<weekday>\\d))`;
   const time = `(?<hour>\\d{2})(?:${colon}(?<minute>\\d{2})(?:${colon}(?<second>\\d{2}))?)?(?:[.,](?<fraction>\\d{1,40}))?`;
@@ -98,7 +98,7 @@ function formOf(dash: string, colon: string): RegExp {
   return new RegExp(`^${date}(?:[Tt]${time}${offset}?)?$`);
 }
 
-/** The beginning of the day as if in UTC. */
+/** The beginning of the day, as if in UTC. */
 function dayOf({ year: yearText, month, day, dayOfYear, week, weekday }: Parts): number | null {
   const year = Number(yearText);
   if (dayOfYear !== undefined) {
@@ -112,7 +112,7 @@ function dayOf({ year: yearText, month, day, dayOfYear, week, weekday }: Parts):
   return exists ? at : null;
 }
 
-/** Weeks begin on Monday and belong to the year that has their Thursday; so 4 January is in the first. */
+/** Weeks begin on Monday and belong to the year of their Thursday, so 4 January is in the first week. */
 function dayOfWeek(year: number, week: number, weekday: number): number | null {
   if (weekday < 1 || weekday > 7) return null;
   const fourth = utcDay(year, 1, 4);
@@ -121,16 +121,16 @@ function dayOfWeek(year: number, week: number, weekday: number): number | null {
   return isIn(year, monday + 3 * DAY_MS) ? monday + (weekday - 1) * DAY_MS : null;
 }
 
-/** Since the beginning of the day. */
+/** Milliseconds since the beginning of the day. */
 function timeOf({ hour = '0', minute, second, fraction = '0' }: Parts): number | null {
   const [hours, minutes, seconds] = [Number(hour), Number(minute ?? 0), Number(second ?? 0)];
   if (hours > 24 || minutes > 59 || seconds > 60) return null;
-  // Nothing follows the end of a day, a leap second neither.
+  // `24:00` is the end of the day, so no leap second can follow.
   if (hours === 24 && seconds === 60) return null;
   const unit = second !== undefined ? SECOND_MS : minute !== undefined ? MINUTE_MS : HOUR_MS;
   const whole = hours * HOUR_MS + minutes * MINUTE_MS;
   if (seconds === 60) return whole + MINUTE_MS - 1;
-  // As bigint: a double does not hold every fraction.
+  // As bigint: a double cannot represent every fraction.
   const rest = Number((BigInt(fraction) * BigInt(unit)) / 10n ** BigInt(fraction.length));
   const time = whole + seconds * SECOND_MS + rest;
   return time > DAY_MS ? null : time;
@@ -142,7 +142,7 @@ function offsetOf({ sign, offsetHour = '0', offsetMinute = '0' }: Parts): number
   return (sign === '-' ? -1 : 1) * (hours * HOUR_MS + minutes * MINUTE_MS);
 }
 
-/** `Date.UTC` takes years below 100 for those of the last century. */
+/** As `Date.UTC`, which reads years below 100 as 1900 to 1999. */
 function utcDay(year: number, month: number, day: number): number {
   return new Date(0).setUTCFullYear(year, month - 1, day);
 }

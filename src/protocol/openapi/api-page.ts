@@ -7,7 +7,7 @@ import { errorsOf } from './errors-of.ts';
 import { exampleOf } from './example.ts';
 import { plain } from './references.ts';
 
-/** The interface as a page of Markdown, made from the same tables as the OpenAPI document. */
+/** The interface as a page of Markdown, generated from the same tables as the OpenAPI document. */
 export function apiPage(): string {
   return [
     '# HTTP interface',

@@ -2,7 +2,7 @@
 import type { ErrorCode } from '../errors.ts';
 import type { Route } from '../route.ts';
 
-/** Every error a call of the route can get, each once: what access, limit and body imply, then its own. */
+/** Every error code of the route, each once: those implied by access, limit and body, then its own. */
 export function errorsOf(route: Route): ErrorCode[] {
   const codes: ErrorCode[] = [
     'invalid_request',
@@ -14,13 +14,13 @@ export function errorsOf(route: Route): ErrorCode[] {
     ...(route.limit === 'none' ? [] : (['rate_limited'] as const)),
     ...route.errors,
     ...everywhere,
-    // Whatever is under /api works with the store.
+    // Every route below /api uses the database.
     ...(route.path.startsWith('/api/') ? (['storage_unavailable'] as const) : []),
   ];
   return [...new Set(codes)];
 }
 
-/** A route without a body takes an empty one, and so refuses what it cannot read. */
+/** Also for routes without a body: they accept an empty one, and refuse one that they cannot read. */
 const bodyErrors = [
   'invalid_json',
   'payload_too_large',

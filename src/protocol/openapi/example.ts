@@ -1,5 +1,5 @@
 // Example values for the schemas of the OpenAPI document.
-/** As much of JSON Schema as the protocol uses. */
+/** The part of JSON Schema that the protocol uses. */
 export interface Schema {
   type?: string;
   const?: unknown;
@@ -21,8 +21,8 @@ export interface Schema {
 }
 
 /**
- * A value that the schema takes, made for reading: the schema's own `examples`, else what its member's
- * name suggests, else the plainest value of its type. A union shows its first branch.
+ * A readable value that matches the schema: from its `examples`, else from the table below by the name of the member,
+ * else the simplest value of its type. A union shows its first branch.
  */
 export function exampleOf(schema: Schema, name = ''): unknown {
   if (schema.const !== undefined) return schema.const;

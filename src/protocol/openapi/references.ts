@@ -31,7 +31,7 @@ export function namedSchemas(): Names {
   return named;
 }
 
-/** The schema with references in the place of named ones. */
+/** The schema with references instead of the named schemas. */
 export function withRefs(schema: unknown, named: Names): unknown {
   if (typeof schema !== 'object' || schema === null) return schema;
   const name = named.get(JSON.stringify(schema));

@@ -1,4 +1,4 @@
-// Checks a proof against what the chain shows of its anchor.
+// Checks a stated anchor against the data of the chain.
 import { type AuditCheck, check, sameHex } from './audit-check.ts';
 import type { Hex } from './bytes.ts';
 import { leafHash } from './leaf.ts';
@@ -6,9 +6,9 @@ import { decodePayload, type Payload } from './payload.ts';
 import { type Inclusion, rootFromPath } from './tree.ts';
 
 /**
- * What a receipt or bundle states about an anchor. Hashes and addresses are hex in any case, ids are
- * UUIDs in lower case, `block_number` is a decimal string, `anchored_at` an ISO-8601 UTC time with
- * milliseconds. Members left out are not checked.
+ * The statements of a receipt or bundle about an anchor. Hashes and addresses are hex in any case, ids are UUIDs in
+ * lowercase, `block_number` is a decimal string, and `anchored_at` an ISO 8601 time in UTC with milliseconds. Absent
+ * members are not checked.
  */
 export interface StatedAnchor {
   readonly chain_id: number;
@@ -16,24 +16,24 @@ export interface StatedAnchor {
   readonly task_id: string;
   readonly robot_id: string;
   readonly claim_hash: string;
-  /** Null when the proof was anchored alone. */
+  /** Null if the proof was anchored alone. */
   readonly inclusion: Inclusion | null;
   readonly tx_hash: string;
   readonly block_number?: string | undefined;
   readonly block_hash?: string | undefined;
-  /** Place of the transaction in its block. */
+  /** Index of the transaction in its block. */
   readonly tx_index?: number | undefined;
   readonly anchored_at?: string | undefined;
   readonly from?: string | undefined;
 }
 
-/** What the chain says, read from a node. Null is what the node does not know. */
+/** The data of the chain, read from a node; null if the node does not know it. */
 export interface ChainFacts {
   readonly chain_id: number;
   readonly tx: null | {
     readonly hash: Hex;
     readonly from: Hex;
-    /** Null when the transaction creates a contract. */
+    /** Null if the transaction creates a contract. */
     readonly to: Hex | null;
     /** Decimal, in wei. */
     readonly value: string;
@@ -45,7 +45,7 @@ export interface ChainFacts {
     readonly block_hash: Hex;
     readonly tx_index: number;
   };
-  /** The block that stands at the receipt's number now; `timestamp` as in `anchored_at`. */
+  /** The current block at the number of the receipt; `timestamp` as in `anchored_at`. */
   readonly canonical_block: null | {
     readonly hash: Hex;
     readonly number: string;
@@ -54,12 +54,11 @@ export interface ChainFacts {
 }
 
 /**
- * Holds a stated anchor against the chain, without a word from the service and without I/O. Always
- * checks `chain`, `transaction_found`, `status`, `canonical_block`, `self_transfer` and `payload`; for
- * a proof stated to be anchored alone `proof_hash` and `leaf`; for one in a batch `leaf_count`, `root`
- * and `inclusion_path`; `sender`, `block_number`, `block_hash`, `tx_index` and
- * `anchored_at` where they are stated. A malformed
- * statement fails its check, nothing throws.
+ * Compares a stated anchor with the data of the chain, without the service and without I/O. Always checks `chain`,
+ * `transaction_found`, `status`, `canonical_block`, `self_transfer` and `payload`. For a proof anchored alone it checks
+ * `proof_hash` and `leaf`, for one in a batch `leaf_count`, `root` and `inclusion_path`. It checks `sender`,
+ * `block_number`, `block_hash`, `tx_index` and `anchored_at` if they are stated. A malformed statement fails its check;
+ * nothing is thrown.
  */
 export function auditAnchor(stated: StatedAnchor, facts: ChainFacts): AuditCheck[] {
   const checks = [
@@ -70,7 +69,7 @@ export function auditAnchor(stated: StatedAnchor, facts: ChainFacts): AuditCheck
   return facts.tx === null ? checks.map(withoutTransaction) : checks;
 }
 
-/** Fails every check that needs the transaction, because no node has shown it. */
+/** Fails every check that needs the transaction, because the node does not have it. */
 function withoutTransaction(found: AuditCheck): AuditCheck {
   if (found.ok || found.name === 'chain' || found.name === 'transaction_found') return found;
   return { ...found, detail: 'Cannot be checked without the transaction' };
@@ -226,7 +225,7 @@ function rootReached(leaf: Hex, { leaf_index, leaf_count, path }: Partial<Inclus
   return rootFromPath(leaf, { leaf_index, leaf_count, path });
 }
 
-/** Null when the statement is malformed: then no leaf can be made of it. */
+/** The leaf of a statement; null if the statement is malformed. */
 function leafOf(stated: StatedAnchor): Hex | null {
   try {
     return leafHash(stated);

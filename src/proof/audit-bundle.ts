@@ -10,9 +10,9 @@ import { encodePayload } from './payload.ts';
 import { type Inclusion, MAX_LEAF_COUNT, rootFromPath } from './tree.ts';
 
 /**
- * What a bundle states about its anchor; the claim's hash is computed from the claim.
+ * The statements of a bundle about its anchor. The claim hash is computed from the claim.
  *
- * @throws TypeError when the claim is not made of JSON values alone, as one of `readBundle` always is.
+ * @throws TypeError if the claim contains anything but JSON values; claims of `readBundle` never do.
  */
 export function statedAnchorOf(bundle: Bundle): Required<StatedAnchor> {
   const { chain_id, task, claim, proof_hash, inclusion, anchor } = bundle;
@@ -34,22 +34,22 @@ export function statedAnchorOf(bundle: Bundle): Required<StatedAnchor> {
 }
 
 /**
- * Holds a bundle against the chain: `evidence` where it carries the proof, `raw_tx`, then every check of
- * `auditAnchor`. A changed claim, task or robot id fails in `leaf`, in a batch in `inclusion_path`. The
- * robot's name is in none: it is stated, not proven.
+ * Compares a bundle with the data of the chain: `evidence` if it has the proof, `raw_tx`, then every check of
+ * `auditAnchor`. A changed claim, task id or robot id fails `leaf`, or in a batch `inclusion_path`. No check covers the
+ * name of the robot: it is stated, not proven.
  *
- * @throws TypeError when claim or evidence is not made of JSON values alone, as those of `readBundle` always are.
+ * @throws TypeError if claim or evidence contains anything but JSON values; those of `readBundle` never do.
  */
 export function auditBundle(bundle: Bundle, facts: ChainFacts): AuditCheck[] {
   return [...auditFile(bundle), ...auditAnchor(statedAnchorOf(bundle), facts)];
 }
 
 /**
- * What a bundle alone can show, without a chain: `evidence` where it carries the proof, `raw_tx`, in a batch
- * `inclusion_path`, and `payload`, that the signed transaction carries what the rest leads to. That the
- * transaction is in the chain, only the chain can show.
+ * Checks a bundle alone, without the chain: `evidence` if it has the proof, `raw_tx`, in a batch `inclusion_path`, and
+ * `payload`: whether the signed transaction contains the anchor of the other members. Only the chain can show that the
+ * transaction is in the chain.
  *
- * @throws TypeError when the bundle is not one of `readBundle`.
+ * @throws TypeError if the bundle is not from `readBundle`.
  */
 export function auditBundleAlone(bundle: Bundle): AuditCheck[] {
   const { proof_hash, inclusion, anchor } = bundle;
@@ -74,7 +74,7 @@ export function auditBundleAlone(bundle: Bundle): AuditCheck[] {
   ];
 }
 
-/** Null for more leaves than a payload can count. */
+/** The payload; null if there are more leaves than a payload can count. */
 function payloadOf(proof_hash: Hex, leaf: Hex, inclusion: Inclusion | null): Hex | null {
   if (inclusion === null) return encodePayload({ kind: 'single', proof_hash, leaf });
   const { leaf_count } = inclusion;
@@ -82,7 +82,7 @@ function payloadOf(proof_hash: Hex, leaf: Hex, inclusion: Inclusion | null): Hex
   return encodePayload({ kind: 'batch', root: inclusion.root as Hex, leaf_count });
 }
 
-/** At a whole byte. */
+/** Whether `all` contains `part`, aligned to whole bytes. */
 function holdsBytes(all: Hex, part: Hex): boolean {
   return all.slice(2).indexOf(part.slice(2)) % 2 === 0;
 }

@@ -1,5 +1,5 @@
 // The checks of an audit and their results.
-/** What `auditAnchor`, `auditBundle` and `auditBundleAlone` look at; each says which of them it has. */
+/** The names of the checks of `auditAnchor`, `auditBundle` and `auditBundleAlone`; each function documents its own. */
 export type AuditCheckName =
   | 'evidence'
   | 'raw_tx'
@@ -20,15 +20,15 @@ export type AuditCheckName =
   | 'tx_index'
   | 'anchored_at';
 
-/** One thing that was looked at, and whether it holds. */
+/** The result of one check. */
 export interface AuditCheck {
   readonly name: AuditCheckName;
   readonly ok: boolean;
-  /** A sentence for people: what holds, or what does not. */
+  /** The result as a sentence for people. */
   readonly detail: string;
 }
 
-/** One check and its sentence. */
+/** Builds the result of a check with its sentence. */
 export function check(
   name: AuditCheckName,
   ok: boolean,
@@ -37,12 +37,12 @@ export function check(
   return { name, ok, detail: ok ? details.holds : details.fails };
 }
 
-/** Whether every check holds; of no check at all, nothing is proven. */
+/** Whether every check passed. False without any check. */
 export function isProven(checks: readonly Pick<AuditCheck, 'ok'>[]): boolean {
   return checks.length > 0 && checks.every(({ ok }) => ok);
 }
 
-/** `stated` comes from a file that anyone may have written. */
+/** Compares hex in any case. `stated` is untrusted: it may have any type. */
 export function sameHex(read: string, stated: unknown): boolean {
   return typeof stated === 'string' && read.toLowerCase() === stated.toLowerCase();
 }

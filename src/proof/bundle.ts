@@ -5,15 +5,15 @@ import { isProof, type JsonObject, type JsonValue, type Proof } from './json-val
 import { MAX_PROOF_DEPTH } from './strict-json.ts';
 import type { Inclusion } from './tree.ts';
 
-/** What a bundle calls its format; another number is another format. */
+/** The `format` of a bundle. A new version of the format gets a new number. */
 export const BUNDLE_FORMAT = 'svc-bundle/1';
 
-/** For `parseStrictJson`: what a claim expects may nest as deep as a proof, and stands two levels down. */
+/** For `parseStrictJson`: `expected_result` of a claim may nest as deep as a proof, and is two levels down. */
 export const MAX_BUNDLE_DEPTH = MAX_PROOF_DEPTH + 2;
 
 /**
- * One JSON document that needs nothing but a node of the chain to be checked. Ids are UUIDs
- * in lower case, times ISO-8601 UTC with milliseconds, `block_number` is a decimal string.
+ * A JSON document that, with a node of the chain, suffices to check a proof. Ids are UUIDs in lowercase, times are
+ * ISO 8601 in UTC with milliseconds, and `block_number` is a decimal string.
  */
 export interface Bundle {
   readonly format: typeof BUNDLE_FORMAT;
@@ -24,7 +24,7 @@ export interface Bundle {
     /** Stated, not proven. */
     readonly robot_name: string;
   };
-  /** What was promised before the work; the leaf holds its hash. */
+  /** The claim made before the work. The leaf contains its hash. */
   readonly claim: {
     readonly created_at: string;
     readonly description: string | null;
@@ -32,10 +32,10 @@ export interface Bundle {
     readonly occurred_at: string | null;
     readonly title: string;
   };
-  /** Absent where the evidence was left out or erased. */
+  /** Absent if the evidence was omitted or erased. */
   readonly proof?: Proof;
   readonly proof_hash: Hex;
-  /** Null when the proof was anchored alone. */
+  /** Null if the proof was anchored alone. */
   readonly inclusion: Inclusion | null;
   readonly anchor: {
     readonly tx_hash: Hex;
@@ -49,7 +49,7 @@ export interface Bundle {
   };
 }
 
-/** Whether a document says of itself that it is a bundle, of whatever version. */
+/** Whether the `format` of a document is a bundle, of any version. */
 export function saysItIsBundle(document: JsonValue): boolean {
   if (!isObject(document)) return false;
   const format = own(document, 'format');
@@ -57,10 +57,10 @@ export function saysItIsBundle(document: JsonValue): boolean {
 }
 
 /**
- * The members of a bundle, each held to its form. Members that the format does not know are ignored and
- * not in the result.
+ * Reads and validates the members of a bundle. Unknown members are ignored and omitted from
+ * the result.
  *
- * @throws BundleError when the format is another one, or a member is missing or malformed.
+ * @throws BundleError if the document has another format, or a member is missing or malformed.
  */
 export function readBundle(document: JsonValue): Bundle {
   const bundle = new Members(document, '');
@@ -129,7 +129,7 @@ const HASH: Form = { pattern: /^0x[0-9a-f]{64}$/, name: '32 bytes of lower-case 
 const ADDRESS: Form = { pattern: /^0x[0-9a-f]{40}$/, name: '20 bytes of lower-case hex' };
 const BYTES: Form = { pattern: /^0x(?:[0-9a-f]{2})+$/, name: 'bytes of lower-case hex' };
 
-/** The members of one object of the document. Only own ones count. */
+/** The own members of one object of the document. */
 class Members {
   readonly #object: JsonObject;
   readonly #path: string;

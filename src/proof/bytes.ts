@@ -1,10 +1,10 @@
 // Hexadecimal text and bytes.
-/** Bytes as `0x` and lower-case hexadecimal digits, two to the byte. */
+/** Bytes as `0x` and lowercase hexadecimal digits, two per byte. */
 export type Hex = `0x${string}`;
 
 const DIGITS = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, '0'));
 
-/** The value of a digit at its character code; 255 where there is none. */
+/** The value of a hexadecimal digit by its character code; 255 for other characters. */
 const VALUES = new Uint8Array(128).fill(255);
 for (const [value, digit] of [...'0123456789abcdef'].entries()) {
   VALUES[digit.charCodeAt(0)] = value;
@@ -18,9 +18,9 @@ export function bytesToHex(bytes: Uint8Array): Hex {
 }
 
 /**
- * The bytes of `0x`-prefixed hex, its digits in any case.
+ * The bytes of hex with the prefix `0x` and digits in any case.
  *
- * @throws TypeError when the text is not such hex, or not of `length` bytes.
+ * @throws TypeError if the text is not such hex, or has not `length` bytes.
  */
 export function hexToBytes(hex: string, length?: number): Uint8Array {
   if (!hex.startsWith('0x') || hex.length % 2 === 1) throw new TypeError('Not 0x-prefixed hex');
@@ -41,7 +41,7 @@ function digitAt(hex: string, index: number): number {
 }
 
 /**
- * The 16 bytes of a UUID written in lower case (RFC 9562), of whatever version.
+ * The 16 bytes of a UUID in lowercase (RFC 9562), of any version.
  *
  * @throws TypeError for any other text.
  */

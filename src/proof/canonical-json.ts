@@ -1,14 +1,14 @@
 // The canonical form of a JSON value (RFC 8785).
-/** Beyond any proof or body, and the end of a value that contains itself. */
+/** More than any proof or body has. Also stops at a value that contains itself. */
 const MAX_DEPTH = 1000;
 
-/** Values between two pieces: some hundred microseconds. */
+/** Values per piece: some hundred microseconds of work. */
 const VALUES_PER_PIECE = 1024;
 
 /**
  * The RFC 8785 (JCS) text of a JSON value.
  *
- * @throws TypeError when `value` is not made of JSON values alone: undefined, a hole in an array, a
+ * @throws TypeError if `value` contains anything but JSON values: undefined, a hole in an array, a
  *   function, a symbol, a bigint, a number that is not finite, a lone surrogate, an object that is not
  *   plain, a member named `__proto__`, more than 1000 levels of nesting.
  */
@@ -19,23 +19,23 @@ export function canonicalJson(value: unknown): string {
 }
 
 /**
- * The same text in pieces, made while they are asked for: it never stands in memory as a whole, and none takes
- * long. No piece ends within a string.
+ * The same text in pieces, generated on demand. The text is never in memory as a whole, each piece takes little
+ * time, and no piece ends within a string.
  *
- * @throws TypeError as `canonicalJson`, at once or where it comes to the fault.
+ * @throws TypeError as `canonicalJson`, immediately or when it reaches the value.
  */
 export function canonicalPieces(value: unknown): Iterable<string> {
   const whole = flatText(value);
   return whole === null ? new Writer().write(value) : [whole];
 }
 
-/** Characters up to which a look at each costs less than a call into the engine. */
+/** Maximum length of a string for which checking each character is faster than a call into the engine. */
 const SHORT = 32;
 
-/** Members of an object that is written in one go. */
+/** Maximum number of members of an object that is written at once. */
 const FEW = 16;
 
-/** A container that is being written, its end, and the place of its next value. */
+/** A container that is being written, its number of values, and the index of the next one. */
 type Frame = ArrayFrame | ObjectFrame;
 type ArrayFrame = { items: unknown[]; length: number; at: number };
 type ObjectFrame = {
@@ -46,10 +46,10 @@ type ObjectFrame = {
   at: number;
 };
 
-/** The text of an object that holds few members and no container, as most do; null for any other value. */
+/** The text of a small object without containers, the most common case; null for any other value. */
 function flatText(value: unknown): string | null {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return null;
-  // Before its names are listed: those of a buffer are as many as its bytes.
+  // Check this before listing the names: a buffer has one per byte.
   requirePlain(value);
   const names = Object.keys(value);
   if (names.length > FEW) return null;
@@ -89,7 +89,7 @@ class Writer {
     yield this.#piece;
   }
 
-  /** The next value of a container, once what stands before it is written. */
+  /** The next value of a container, after its separator and name are written. */
   #next(frame: Frame): unknown {
     const at = frame.at++;
     if (at > 0) this.#piece += ',';
@@ -99,7 +99,7 @@ class Writer {
     return frame.members[name];
   }
 
-  /** Writes a scalar, or the begin of a container. */
+  /** Writes a scalar, or the beginning of a container. */
   #begin(value: unknown): void {
     if (typeof value !== 'object' || value === null) {
       this.#piece += scalarText(value);
@@ -121,7 +121,7 @@ class Writer {
   }
 }
 
-/** RFC 8785 sorts by UTF-16 code units, as `Array.prototype.sort` does by itself, which takes longer for a few. */
+/** Sorts by UTF-16 code units (RFC 8785), as `Array.prototype.sort` does, but faster for few names. */
 function sort(names: string[]): string[] {
   if (names.length > FEW) return names.sort();
   for (let end = 1; end < names.length; end += 1) {
@@ -143,7 +143,7 @@ function scalarText(value: unknown): string {
   if (value === null || typeof value === 'boolean') return String(value);
   if (typeof value !== 'number') throw new TypeError(`Not JSON: a value of type ${typeof value}`);
   if (!Number.isFinite(value)) throw new TypeError('Not JSON: a number that is not finite');
-  // RFC 8785 writes a number as ECMAScript does; negative zero is 0.
+  // RFC 8785 writes numbers as ECMAScript does, and negative zero as 0.
   return String(value);
 }
 
@@ -153,7 +153,7 @@ function stringText(text: string): string {
   return JSON.stringify(text);
 }
 
-/** Short, as most names are, and nothing in it is written otherwise or is half a surrogate pair. */
+/** Whether a string is short and needs neither an escape nor a check for surrogates. */
 function isPlain(text: string): boolean {
   if (text.length > SHORT) return false;
   for (let at = 0; at < text.length; at++) {

@@ -4,25 +4,25 @@ import type { Hex } from './bytes.ts';
 import type { Payload } from './payload.ts';
 import { type Inclusion, merkleTree } from './tree.ts';
 
-/** A waiting proof as the anchorer sees it: 32 bytes of hex each. */
+/** A queued proof: hashes of 32 bytes as hex. */
 export interface WaitingLeaf {
   readonly proof_hash: Hex;
   readonly leaf: Hex;
 }
 
-/** What `commitLeaves` answers. */
+/** The result of `commitLeaves`. */
 export interface Commitment {
-  /** What one transaction carries for all the leaves. */
+  /** The payload of one transaction for all leaves. */
   readonly payload: Payload;
-  /** For each leaf, in the order given, what its receipt carries; null in a single. */
+  /** The inclusion of each leaf, in the given order; null for a single proof. */
   readonly inclusions: readonly (Inclusion | null)[];
 }
 
 /**
- * What to anchor for proofs that waited together: one alone becomes a single, more become a batch, in
- * the order given.
+ * The payload for queued proofs: one proof becomes a single, several become a batch in
+ * the given order.
  *
- * @throws RangeError without leaves. TypeError when a leaf is not 32 bytes of hex.
+ * @throws RangeError without leaves. TypeError if a leaf is not 32 bytes of hex.
  */
 export function commitLeaves(leaves: readonly WaitingLeaf[]): Commitment {
   const [first] = leaves;

@@ -5,7 +5,7 @@ import { canonicalPieces } from './canonical-json.ts';
 import type { JsonObject, Proof } from './json-value.ts';
 import { encodeUtf8 } from './utf8.ts';
 
-/** The members of a task that the chain commits to beside the proof; absent ones count as null. */
+/** The members of a task that the anchor commits to in addition to the proof. Absent members count as null. */
 export interface ClaimContent {
   readonly created_at: string;
   readonly description?: string | null;
@@ -15,26 +15,26 @@ export interface ClaimContent {
 }
 
 /**
- * `SHA-256(JCS(proof))`, in memory for the proof alone, not for its text. `onHashed` is told from time to time
- * how many characters of that text are done.
+ * `SHA-256(JCS(proof))`. The canonical text is never in memory as a whole. `onHashed` is called from time to time
+ * with the number of characters hashed so far.
  *
- * @throws TypeError when `proof` is not made of JSON values alone (see `canonicalJson`).
+ * @throws TypeError if `proof` contains anything but JSON values (see `canonicalJson`).
  */
 export function hashProof(proof: Proof, onHashed?: (characters: number) => void): Hex {
   return finish(hashInPieces(proof), onHashed);
 }
 
 /**
- * `SHA-256(JCS({ created_at, description, expected_result, occurred_at, title }))`; other members of
- * the argument play no part.
+ * `SHA-256(JCS({ created_at, description, expected_result, occurred_at, title }))`. Other members of
+ * the argument are ignored.
  *
- * @throws TypeError when `expected_result` is not made of JSON values alone.
+ * @throws TypeError if `expected_result` contains anything but JSON values.
  */
 export function hashClaim(claim: ClaimContent): Hex {
   return finish(hashClaimInPieces(claim));
 }
 
-/** The same as a computation that pauses from time to time. */
+/** As `hashClaim`, in steps. */
 export function hashClaimInPieces(claim: ClaimContent): Generator<number, Hex> {
   return hashInPieces({
     created_at: claim.created_at,
@@ -45,12 +45,12 @@ export function hashClaimInPieces(claim: ClaimContent): Generator<number, Hex> {
   });
 }
 
-/** The hash of a text that `canonicalJson` made, for callers that need the text too. */
+/** The hash of a text from `canonicalJson`, for callers that also need the text. */
 export function hashCanonicalText(text: string): Hex {
   return bytesToHex(sha256(encodeUtf8(text)));
 }
 
-/** Pauses with how many characters of the canonical text are hashed. */
+/** Yields the number of characters of the canonical text hashed so far. */
 function* hashInPieces(value: unknown): Generator<number, Hex> {
   const hash = sha256.create();
   let hashed = 0;

@@ -1,7 +1,7 @@
 // Integers of a JSON text that a double would round.
 /**
- * Whether `literal` denotes an integer and the RFC 8785 text of `value`, its nearest double, denotes
- * another one. Literals that denote a fraction are never reported: they are IEEE doubles, as in
+ * Whether `literal` denotes an integer, and the RFC 8785 text of `value`, its nearest double, denotes
+ * another integer. Fractions are never reported: they are IEEE doubles, as in
  * RFC 8785. Time is linear in the length of the literal, whatever its exponent.
  *
  * @param literal a JSON number
@@ -17,7 +17,7 @@ export function becomesAnotherInteger(literal: string, value: number): boolean {
 interface Decimal {
   /** Significant digits without leading or trailing zeros; empty for zero. */
   readonly digits: string;
-  /** The magnitude is `digits` × 10^`exponent`: an integer exactly when this is not negative. */
+  /** The magnitude is `digits` × 10^`exponent`. It is an integer if and only if the exponent is not negative. */
   readonly exponent: number;
 }
 

@@ -1,13 +1,13 @@
 // The type of a JSON value.
-/** A JSON value as the parser makes it: plain objects and arrays, own properties only. */
+/** A JSON value as the parser creates it: plain objects and arrays, own properties only. */
 export type JsonValue = null | boolean | number | string | JsonValue[] | JsonObject;
 
-/** A JSON object; the names are its own. */
+/** A JSON object. Only own properties count. */
 export interface JsonObject {
   [name: string]: JsonValue;
 }
 
-/** Evidence that can be anchored: a JSON object or array. A scalar is no proof. */
+/** Evidence that can be anchored: a JSON object or array, not a scalar. */
 export type Proof = JsonObject | JsonValue[];
 
 /** Whether a JSON value can be anchored as evidence. */

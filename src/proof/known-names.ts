@@ -1,24 +1,24 @@
-// Remembers member names while it parses, so that equal names share one string.
+// Caches member names during parsing, so that equal names share one string.
 const QUOTE = 0x22;
 
-/** A document of many names is read without their memory. */
+/** Maximum number of cached names. */
 const MOST_NAMES = 256;
 
-/** A name that was met, and the one that came after it the last time. */
+/** A name, and the name that followed it the last time. */
 interface KnownName {
   readonly text: string;
   next: KnownName | null;
 }
 
 /**
- * Names of members, of which a document's objects mostly have the same in the same order: one that stands where it
- * stood before is known without reading it again.
+ * Cache of member names. The objects of a document mostly have the same names in the same order, so a name that is
+ * where it was before need not be read again.
  */
 export class KnownNames {
   readonly #names = new Map<string, KnownName>();
   #last: KnownName = { text: '', next: null };
 
-  /** The name that came after the last one before, if it is what stands in `text` from `at` to a quote; then it is met. */
+  /** The name that followed the current one the last time, if `text` has it at `at` before a quote. It becomes current. */
   at(text: string, at: number): string | null {
     const expected = this.#last.next;
     if (expected === null) return null;
@@ -28,7 +28,7 @@ export class KnownNames {
     return name;
   }
 
-  /** A name came, which stands in the text as it is. */
+  /** Adds a name that the text contains without escapes, and makes it current. */
   met(name: string): void {
     let known = this.#names.get(name);
     if (known === undefined) {

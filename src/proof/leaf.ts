@@ -2,7 +2,7 @@
 import { sha256 } from '@noble/hashes/sha2.js';
 import { bytesToHex, concatBytes, type Hex, hexToBytes, uuidToBytes } from './bytes.ts';
 
-/** What one leaf binds together. Hashes are 32 bytes of hex, ids are UUIDs in lower case. */
+/** The content of a leaf. Hashes are 32 bytes as hex, ids are UUIDs in lowercase. */
 export interface LeafContent {
   readonly proof_hash: string;
   readonly task_id: string;
@@ -10,13 +10,13 @@ export interface LeafContent {
   readonly claim_hash: string;
 }
 
-/** RFC 9162's prefix of a leaf, which keeps a leaf from passing for a node of the tree. */
+/** The prefix of a leaf in RFC 9162. It keeps a leaf from being taken for an inner node. */
 const LEAF_PREFIX = Uint8Array.of(0x00);
 
 /**
  * `SHA-256(0x00 ‖ proof_hash ‖ task_id ‖ robot_id ‖ claim_hash)`: 32, 16, 16 and 32 bytes.
  *
- * @throws TypeError when a hash or id is malformed.
+ * @throws TypeError if a hash or id is malformed.
  */
 export function leafHash(content: LeafContent): Hex {
   return bytesToHex(

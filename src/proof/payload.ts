@@ -9,7 +9,7 @@ export interface SinglePayload {
   readonly leaf: Hex;
 }
 
-/** The root over at least two leaves. */
+/** The root of at least two leaves. */
 export interface BatchPayload {
   readonly kind: 'batch';
   readonly root: Hex;
@@ -30,9 +30,9 @@ const BODY_AT = KIND_AT + 1;
 
 /**
  * `52545041 01 00 ‖ proof hash ‖ leaf` (70 bytes) or `52545041 01 01 ‖ root ‖ leaf count` (42 bytes,
- * the count 4 bytes big-endian), as lower-case hex.
+ * the count 4 bytes big-endian), as lowercase hex.
  *
- * @throws TypeError when a hash is not 32 bytes of hex. RangeError when a leaf count is not a whole
+ * @throws TypeError if a hash is not 32 bytes of hex. RangeError if a leaf count is not a whole
  *   number from 2 to 2^32 − 1.
  */
 export function encodePayload(payload: Payload): Hex {
@@ -52,11 +52,11 @@ export function encodePayload(payload: Payload): Hex {
 }
 
 /**
- * Reads calldata, hex digits in any case. Null for anything that is not exactly a payload: another
- * header, kind or length, or a batch of fewer than two leaves.
+ * Reads calldata with hex digits in any case. Null if it is not exactly a payload: it has another
+ * header, kind or length, or is a batch of fewer than two leaves.
  */
 export function decodePayload(calldata: string): Payload | null {
-  // The length first, so that a huge calldata costs nothing.
+  // Check the length first, so that huge calldata costs nothing.
   if (calldata.length !== 2 + 2 * SINGLE_LENGTH && calldata.length !== 2 + 2 * BATCH_LENGTH) {
     return null;
   }

@@ -1,11 +1,11 @@
-// The error for a text that is no strict JSON.
+// The error for a text that is not strict JSON.
 /**
- * Why a text was refused.
+ * The text is not strict JSON.
  *
- * `kind` is `syntax` when the text is not JSON (RFC 8259) at all, `fault` when it is JSON that cannot be
- * anchored without a silent change, and `size` when it holds more values than may be. `pointer` is the RFC 6901 JSON Pointer of the fault,
- * exact and as long as the names it is made of; for `syntax` it is empty, and `reason` gives line and
- * column. `reason` is a sentence without full stop that repeats nothing of the text.
+ * `kind` is `syntax` if the text is not JSON (RFC 8259), `fault` if it is JSON that cannot be anchored without a silent
+ * change, and `size` if it has too many values. `pointer` is the RFC 6901 JSON Pointer of the fault, in full length; for
+ * `syntax` it is empty, and `reason` gives line and column. `reason` is a sentence without full stop that quotes nothing
+ * of the text.
  */
 export class StrictJsonError extends Error {
   readonly kind: 'syntax' | 'fault' | 'size';

@@ -4,40 +4,39 @@ import type { JsonObject, JsonValue } from './json-value.ts';
 import { KnownNames } from './known-names.ts';
 import { placeIn, StrictJsonError } from './strict-json-error.ts';
 
-/** Containers that may be open at once in a proof: 128 nested arrays pass, 129 do not. */
+/** Maximum nesting of a proof: 128 nested arrays pass, 129 do not. */
 export const MAX_PROOF_DEPTH = 128;
 
-/** Bounds of what is read. */
+/** Limits of the parser. */
 export interface StrictJsonOptions {
-  /** Containers that may be open at once; a scalar has depth 0, `[]` has depth 1. */
+  /** Maximum nesting. A scalar has depth 0, `[]` has depth 1. */
   readonly maxDepth?: number;
   /**
-   * Values that the text may hold, containers counted as well; without it there is no bound. A document
-   * of n values has at least 2n − 1 bytes in canonical form, so that a limit of bytes bounds the values
-   * (`mostValuesIn`), and a text that cannot keep it is not read to its end.
+   * Maximum number of values, including containers. Default: no limit. A document of n values has at least 2n − 1 bytes
+   * in canonical form, so a limit in bytes implies a limit in values (`mostValuesIn`). A text with more values is not
+   * read to its end.
    */
   readonly maxValues?: number;
 }
 
 export interface ParseOptions extends StrictJsonOptions {
-  /** Told from time to time how many characters of the text are read. */
+  /** Called from time to time with the number of characters read so far. */
   readonly onRead?: (characters: number) => void;
 }
 
-/** The most values that a document of so many canonical bytes can hold. */
+/** The maximum number of values in a document with this many canonical bytes. */
 export function mostValuesIn(canonicalBytes: number): number {
   return Math.floor((canonicalBytes + 1) / 2);
 }
 
 /**
- * Reads a JSON text (RFC 8259) and refuses what RFC 8785 would change silently: duplicate names,
- * lone surrogates, numbers beyond the IEEE 754 range, integers whose canonical text denotes another
- * integer, nesting beyond `maxDepth`, a member named `__proto__`.
+ * Parses a JSON text (RFC 8259). Refuses what RFC 8785 would change silently: duplicate names, lone surrogates, numbers
+ * beyond the IEEE 754 range, and integers whose canonical text denotes another integer. Also refuses nesting beyond
+ * `maxDepth` and a member named `__proto__`.
  *
- * A text that is not JSON is reported as `syntax` whatever else is wrong with it; otherwise the first
- * fault in document order is reported. Only beyond `maxValues` is nothing read any more: the first fault
- * before that place is reported, or `size`. Time and memory are linear in the length of the text, and the
- * stack does not grow with its nesting.
+ * A text that is not JSON is reported as `syntax`, even if it has other faults. Otherwise the first fault in document
+ * order is reported. Parsing stops at `maxValues`, and reports the first fault before that place, or `size`. Time and
+ * memory are linear in the length of the text, and the stack does not grow with the nesting.
  *
  * @throws StrictJsonError
  */
@@ -50,7 +49,7 @@ export function parseStrictJson(text: string, options: ParseOptions = {}): JsonV
   }
 }
 
-/** The same as a computation that pauses from time to time, with how many characters of the text are read. */
+/** As `parseStrictJson`, in steps. Yields the number of characters read so far. */
 export function readStrictJson(
   text: string,
   options: StrictJsonOptions = {},
@@ -58,10 +57,10 @@ export function readStrictJson(
   return new Parser(text, options).parse();
 }
 
-/** Values between two pauses: about a millisecond where each makes an object of its own. */
+/** Values per step: about a millisecond of work if each is an object. */
 const PAUSE_EVERY = 1024;
 
-/** Items of an array below which the engine leaves more room unused than a copy of it takes. */
+/** For arrays with fewer items, the engine's spare room is larger than a copy of the array. */
 const SPARE_ITEMS = 17;
 
 const QUOTE = 0x22;
@@ -78,8 +77,8 @@ const OPEN_OBJECT = 0x7b;
 const CLOSE_OBJECT = 0x7d;
 
 /**
- * Every decimal of this many significant digits survives the way through a double, whatever its exponent, and
- * the shortest text of that double denotes it again.
+ * Every decimal with this many significant digits survives conversion to a double, with any exponent: the shortest text
+ * of that double denotes the same number.
  */
 const EXACT_DIGITS = 15;
 
@@ -87,15 +86,15 @@ const FIRST_SURROGATE = 0xd800;
 const BYTE_ORDER_MARK = 0xfeff;
 const LONE_SURROGATE = /\p{Surrogate}/u;
 
-/** 10 to the power of the index; a double holds each exactly. */
+/** Powers of 10 by exponent. Each is exact as a double. */
 const POWERS = Array.from({ length: EXACT_DIGITS + 1 }, (_, exponent) => 10 ** exponent);
 
-/** A container still open, and the name of its member in progress if it is an object. */
+/** An open container, and the name of its current member if it is an object. */
 type Frame = ArrayFrame | ObjectFrame;
 type ArrayFrame = { items: JsonValue[] };
 type ObjectFrame = { items: null; members: JsonObject; name: string };
 
-// Behind a fault only the syntax counts: shared frames keep a hostile nesting cheap.
+// After a fault only the syntax is checked. Shared frames keep hostile nesting cheap.
 const SKIPPED_ARRAY: ArrayFrame = { items: [] };
 const SKIPPED_OBJECT: ObjectFrame = { items: null, members: {}, name: '' };
 
@@ -107,7 +106,7 @@ class Parser {
   readonly #names = new KnownNames();
   #at = 0;
   #values = 0;
-  /** Whether the last string may hold a surrogate. */
+  /** Whether the last string may contain a surrogate. */
   #wide = false;
   #fault: StrictJsonError | undefined;
 
@@ -130,7 +129,7 @@ class Parser {
     }
   }
 
-  /** A complete scalar or empty container, or undefined when a container was opened. */
+  /** A complete scalar or empty container; undefined if a container was opened. */
   #begin(): JsonValue | undefined {
     const code = this.#token();
     this.#values++;
@@ -178,7 +177,7 @@ class Parser {
     }
   }
 
-  /** Puts a value into its container; gives the container back when that completes it. */
+  /** Adds a value to its container. Returns the container if it is now complete. */
   #attach(frame: Frame, value: JsonValue): JsonValue | undefined {
     if (frame.items !== null) {
       if (this.#fault === undefined) frame.items.push(value);
@@ -187,7 +186,7 @@ class Parser {
       this.#at++;
       if (code === COMMA) return undefined;
       this.#open.pop();
-      // The first item made room for 17: most arrays are small, and evidence may hold millions of them.
+      // The first item allocated room for 17. Most arrays are small, and evidence may contain millions of them.
       return frame.items.length < SPARE_ITEMS ? frame.items.slice() : frame.items;
     }
     if (this.#fault === undefined) frame.members[frame.name] = value;
@@ -215,7 +214,7 @@ class Parser {
     this.#at++;
     if (this.#fault) return;
     if (this.#wide && LONE_SURROGATE.test(name)) {
-      // Such a name fits into no pointer that is to be sent as UTF-8: point to its object.
+      // A pointer with such a name cannot be sent as UTF-8, so point to the object.
       this.#refuse('A member name contains a lone surrogate', this.#open.slice(0, -1));
       return;
     }
@@ -280,8 +279,8 @@ class Parser {
   }
 
   /**
-   * A number without exponent and of at most 15 digits, which needs no text of its own: its digits as an integer and
-   * the power of ten are doubles exactly, so that their quotient is the double nearest to it.
+   * A number without exponent and with at most 15 digits, parsed without a substring: its digits as an integer and
+   * the power of ten are exact doubles, so their quotient is the nearest double.
    */
   #shortNumber(): number | null {
     const text = this.#text;
@@ -352,7 +351,7 @@ class Parser {
     return found;
   }
 
-  /** The code unit of the next token, or NaN at the end. */
+  /** The code unit of the next token; NaN at the end. */
   #token(): number {
     const text = this.#text;
     let at = this.#at;

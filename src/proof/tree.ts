@@ -11,12 +11,12 @@ export interface MerkleTree {
   /**
    * The inclusion path of the leaf at `index`, from its sibling up (RFC 9162, section 2.1.3.1).
    *
-   * @throws RangeError when no leaf has this index.
+   * @throws RangeError if no leaf has this index.
    */
   path(index: number): Hex[];
 }
 
-/** Where a leaf stands, and what leads from it to the root. */
+/** The position of a leaf, and its path to the root. */
 export interface InclusionPath {
   /** From 0. */
   readonly leaf_index: number;
@@ -25,16 +25,16 @@ export interface InclusionPath {
   readonly path: readonly string[];
 }
 
-/** Where a leaf stands in the tree of a batch, as receipts and bundles carry it. */
+/** The position of a leaf in the tree of a batch, as in receipts and bundles. */
 export interface Inclusion extends InclusionPath {
   readonly root: string;
 }
 
 /**
  * The Merkle tree of RFC 9162, section 2.1.1, over hashed leaves (`leafHash`); a node is
- * `SHA-256(0x01 ‖ left ‖ right)`. Every node is computed once, each path costs its length.
+ * `SHA-256(0x01 ‖ left ‖ right)`. Every node is computed once; a path takes time proportional to its length.
  *
- * @throws RangeError without leaves. TypeError when a leaf is not 32 bytes of hex.
+ * @throws RangeError without leaves. TypeError if a leaf is not 32 bytes of hex.
  */
 export function merkleTree(leaves: readonly string[]): MerkleTree {
   const growing = growMerkleTree(leaves);
@@ -44,7 +44,7 @@ export function merkleTree(leaves: readonly string[]): MerkleTree {
   }
 }
 
-/** `merkleTree`, which stops at each node: for callers that have other work to do between them. */
+/** As `merkleTree`, in steps: yields at each node. */
 export function* growMerkleTree(leaves: readonly string[]): Generator<void, MerkleTree> {
   if (leaves.length === 0) throw new RangeError('A tree needs at least one leaf');
   let level: Uint8Array[] = [];
@@ -52,8 +52,8 @@ export function* growMerkleTree(leaves: readonly string[]): Generator<void, Merk
     level.push(hexToBytes(leaf, 32));
     yield;
   }
-  // Pairing level by level, with an odd last node moved up as it is, gives the shape of the RFC's
-  // split at the largest power of two.
+  // Pairing level by level, and moving an odd last node up unchanged, gives the same shape as the
+  // RFC's split at the largest power of two.
   const levels = [level];
   while (level.length > 1) {
     const parents: Uint8Array[] = [];
@@ -78,9 +78,9 @@ export function* growMerkleTree(leaves: readonly string[]): Generator<void, Merk
 }
 
 /**
- * The root that a leaf and its inclusion path lead to (RFC 9162, section 2.1.3.2), or null when the
- * index is not below the count, the path's length is not exactly what the tree's shape demands, or a
- * hash is malformed. Compare the result with a root that comes from the chain.
+ * The root that results from a leaf and its inclusion path (RFC 9162, section 2.1.3.2). Null if the index is not below
+ * the count, the path does not have exactly the length that the shape of the tree requires, or a hash is malformed.
+ * Compare the result with a root from the chain.
  */
 export function rootFromPath(leaf: string, inclusion: InclusionPath): Hex | null {
   const { leaf_index, leaf_count, path } = inclusion;

@@ -2,10 +2,10 @@
 import { StrictJsonError } from './strict-json-error.ts';
 
 /**
- * The text of UTF-8 bytes, nothing replaced and nothing dropped: a byte order mark stays in the text,
- * where the parser refuses it.
+ * Decodes UTF-8 without replacing or dropping anything. A byte order mark remains in the text,
+ * and the parser refuses it.
  *
- * @throws StrictJsonError of kind `syntax` when the bytes are not UTF-8.
+ * @throws StrictJsonError of kind `syntax` if the bytes are not UTF-8.
  */
 export function decodeUtf8(bytes: Uint8Array): string {
   try {

@@ -177,7 +177,7 @@ describe('the page', () => {
 
     await page.click('text=Test wallet');
 
-    await page.waitForSelector('text=The wallet was told no');
+    await page.waitForSelector('text=The request was rejected in the wallet');
     expect(await page.isEnabled('text=Test wallet')).toBe(true);
   });
 

@@ -11,26 +11,26 @@ import type { Store } from '../ports/store.ts';
  */
 export function createBacklogGauges(registry: Registry, clock: Clock) {
   const gauge = (name: string, help: string) => new Gauge({ name, help, registers: [registry] });
-  const queued = gauge('svc_anchor_queue_proofs', 'Proofs that wait to be signed');
+  const queued = gauge('svc_anchor_queue_proofs', 'Queued proofs, not yet signed');
   const age = gauge(
     'svc_anchor_queue_age_seconds',
-    'Age of the proof that waits longest; 0 without',
+    'Age of the oldest queued proof in seconds; 0 if none',
   );
-  const submitted = gauge('svc_anchor_submitted_proofs', 'Proofs signed and not yet settled');
+  const submitted = gauge('svc_anchor_submitted_proofs', 'Proofs in signed transactions, not yet settled');
   const attempts = new Gauge({
     name: 'svc_anchor_transactions',
-    help: 'Anchoring transactions by state, as far as it may still change',
+    help: 'Anchoring transactions that are not final, by state',
     labelNames: ['state'],
     registers: [registry],
   });
   const unminedAge = gauge(
     'svc_anchor_unmined_age_seconds',
-    'Age of the oldest transaction without a block; 0 without',
+    'Age of the oldest transaction that is in no block, in seconds; 0 if none',
   );
-  const parked = gauge('svc_anchor_parked', 'Stuck transactions that wait for price, funds or key');
+  const parked = gauge('svc_anchor_parked', 'Stuck transactions that wait for lower fees, funds or a key');
   const degraded = new Gauge({
     name: 'svc_degraded',
-    help: 'Why anchoring is not at its best, as /readyz says; 1 for each reason that holds',
+    help: '1 for each reason why anchoring is degraded, as in /readyz',
     labelNames: ['reason'],
     registers: [registry],
   });
@@ -115,13 +115,13 @@ function createCounters(registry: Registry) {
   return {
     anchors: new Counter({
       name: 'svc_anchors_total',
-      help: 'Proofs that came into a state since the start',
+      help: 'Proofs that entered a state since the start',
       labelNames: ['state'],
       registers,
     }),
     transactions: new Counter({
       name: 'svc_anchor_transactions_total',
-      help: 'Anchoring transactions that came into a state since the start',
+      help: 'Anchoring transactions that entered a state since the start',
       labelNames: ['state'],
       registers,
     }),
@@ -137,7 +137,7 @@ function createCounters(registry: Registry) {
     }),
     fees: new Counter({
       name: 'svc_anchor_fees_total',
-      help: 'Fees of included anchoring transactions since the start, in whole coins (1e18 wei)',
+      help: 'Fees of included anchoring transactions since the start, in units of 1e18 wei',
       registers,
     }),
   };

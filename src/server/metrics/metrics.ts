@@ -79,43 +79,43 @@ function createMeters(registry: Registry) {
     answers: answerTimes(registry),
     refusals: new Counter({
       name: 'svc_rate_limited_total',
-      help: 'Calls refused with 429, by whose counter was used up',
+      help: 'Requests refused with 429, by rate limit',
       labelNames: ['limit'],
       registers,
     }),
     asks: new Histogram({
       name: 'svc_rpc_call_seconds',
-      help: 'JSON-RPC calls, by provider, method and outcome; calls of one batch share its time',
+      help: 'Duration of JSON-RPC calls by provider, method and outcome; calls of a batch have its duration',
       labelNames: ['provider', 'method', 'outcome'],
       buckets: SECONDS,
       registers,
     }),
     rpcErrors: new Counter({
       name: 'svc_rpc_errors_total',
-      help: 'JSON-RPC requests without a usable answer, by provider, since the start',
+      help: 'Failed JSON-RPC requests by provider since the start',
       labelNames: ['provider'],
       registers,
     }),
     commits: new Histogram({
       name: 'svc_db_commit_seconds',
-      help: 'Time of a commit and the work in it, until it is durable',
+      help: 'Duration of commits in seconds, from the first write until durable',
       buckets: SECONDS,
       registers,
     }),
     writes: new Histogram({
       name: 'svc_db_commit_writes',
-      help: 'Writes that shared one commit',
+      help: 'Writes per commit',
       buckets: [1, 2, 4, 8, 16, 32, 64, 128, 256, 512],
       registers,
     }),
     unpartitioned: new Gauge({
       name: 'svc_db_partitions_failing',
-      help: '1 where the last try to make partitions of telemetry ahead failed; PostgreSQL only',
+      help: '1 if the last attempt to create telemetry partitions in advance failed; PostgreSQL only',
       registers,
     }),
     calls: histogram<{ method: string }>(registry, {
       name: 'svc_db_call_seconds',
-      help: 'Calls of the store, waiting for their commit included',
+      help: 'Duration of database calls, including the wait for their commit',
       bounds: SECONDS,
     }),
   };
@@ -124,7 +124,7 @@ function createMeters(registry: Registry) {
 function answerTimes(registry: Registry) {
   const times = histogram<{ route: string; method: string; status: string }>(registry, {
     name: 'svc_http_request_seconds',
-    help: 'Time to answer, by route, method and status; a completion waits for its block',
+    help: 'Duration of requests by route, method and status; a completion waits for its block',
     bounds: SECONDS,
   });
   const known = new Map<string, (seconds: number) => void>();
@@ -144,9 +144,9 @@ function createProviderGauges(registry: Registry) {
     new Gauge({ name, help, labelNames: ['provider'], registers: [registry] });
   const healthy = gauge(
     'svc_rpc_provider_healthy',
-    '1 while the RPC provider answers and is of the expected chain, else 0',
+    '1 if the RPC provider responds and is on the expected chain, otherwise 0',
   );
-  const score = gauge('svc_rpc_provider_score', '0 to 1, by latency and recent errors');
+  const score = gauge('svc_rpc_provider_score', 'Score of the RPC provider from 0 to 1, by latency and recent errors');
   return (statuses: readonly ProviderStatus[]): void => {
     for (const status of statuses) {
       healthy.set({ provider: status.label }, status.state === 'healthy' ? 1 : 0);

@@ -160,8 +160,8 @@ async function attempt(work) {
   } catch (cause) {
     const error = /** @type {Error & { code?: unknown }} */ (cause);
     if (error.code === 'invalid_session' || error.code === 'missing_session') askForWallet();
-    // 4001 (EIP-1193): the person refused.
-    showError(error.code === 4001 ? 'The wallet was told no. Try again.' : error.message);
+    // 4001 (EIP-1193): the user rejected the request.
+    showError(error.code === 4001 ? 'The request was rejected in the wallet. Try again.' : error.message);
   } finally {
     for (const button of document.querySelectorAll('button')) button.disabled = false;
   }
@@ -174,7 +174,7 @@ function askForWallet() {
 
 async function start() {
   if (!isRequest()) {
-    showError('This link is not complete. Start again with svc login.');
+    showError('This link is not complete. Run svc login again.');
     return;
   }
   const plain = machine.replace(/[\p{Cc}\p{Cf}]/gu, '').slice(0, 80);

@@ -73,7 +73,7 @@ async function* proofsMatchTheirHash(tx: Queries): AsyncGenerator<string> {
   );
   for await (const { task_id, sealed, key, proof_hash } of proofs) {
     if (hashOfEvidence(sealed, key) === proof_hash) continue;
-    yield `the evidence of task ${task_id} does not have its proof hash`;
+    yield `the evidence of task ${task_id} does not match its proof hash`;
   }
 }
 

@@ -32,7 +32,7 @@ export const ledgerInvariants: Record<string, Invariant> = {
     GROUP BY t.id HAVING count(l.seq) <> (t.status = 'verified')::int`),
 
   open_reserve_has_its_proof: selecting(`
-    SELECT 'reserve ' || r.seq || ' of task ' || r.task_id || ' is held for nothing' FROM ledger r
+    SELECT 'reserve ' || r.seq || ' of task ' || r.task_id || ' is open without a proof' FROM ledger r
     WHERE r.kind = 'reserve'
       AND NOT EXISTS (SELECT FROM ledger e WHERE e.task_id = r.task_id AND e.cycle = r.cycle
         AND e.kind IN ('settle', 'release'))
@@ -98,7 +98,7 @@ export const anchoringInvariants: Record<string, Invariant> = {
     WHERE safe AND state NOT IN ('included', 'finalized')`),
 
   variants_get_dearer: selecting(`
-    SELECT 'variant ' || seq || ' of attempt ' || attempt_id || ' is no dearer than the one before'
+    SELECT 'variant ' || seq || ' of attempt ' || attempt_id || ' has no higher fees than the one before'
     FROM (SELECT attempt_id, seq, max_fee_per_gas AS fee, max_priority_fee_per_gas AS tip,
         bool_or(adopted) OVER w AS adopted, lag(seq) OVER w AS seq_before,
         lag(max_fee_per_gas) OVER w AS fee_before, lag(max_priority_fee_per_gas) OVER w AS tip_before
@@ -121,31 +121,31 @@ export const anchoringInvariants: Record<string, Invariant> = {
 /** Invariants of tasks, robots, fleets and the counts that triggers maintain. */
 export const recordInvariants: Record<string, Invariant> = {
   deleted_task_is_buried: selecting(`
-    SELECT 'task ' || task_id || ' is known and neither there nor buried'
+    SELECT 'task ' || task_id || ' is neither stored nor recorded as deleted'
     FROM (SELECT task_id FROM leaves UNION SELECT task_id FROM ledger WHERE task_id IS NOT NULL) k
     WHERE NOT EXISTS (SELECT FROM tasks t WHERE t.id = k.task_id)
       AND NOT EXISTS (SELECT FROM tombstones b WHERE b.task_id = k.task_id)`),
 
   buried_task_is_gone: selecting(`
-    SELECT 'task ' || t.id || ' is there and buried' FROM tasks t
+    SELECT 'task ' || t.id || ' is stored and recorded as deleted' FROM tasks t
     JOIN tombstones b ON b.task_id = t.id`),
 
   counts_are_kept: selecting(`
-    SELECT 'the count of robots of ' || a.wallet || ' is off' FROM accounts a
+    SELECT 'the count of robots of ' || a.wallet || ' is wrong' FROM accounts a
     LEFT JOIN robots r ON r.wallet = a.wallet
     GROUP BY a.wallet HAVING count(r.id) <> a.robot_count
     UNION ALL
-    SELECT 'the count of fleets of ' || a.wallet || ' is off' FROM accounts a
+    SELECT 'the count of fleets of ' || a.wallet || ' is wrong' FROM accounts a
     LEFT JOIN fleets f ON f.wallet = a.wallet
     GROUP BY a.wallet HAVING count(f.id) <> a.fleet_count
     UNION ALL
-    SELECT 'the count of tasks with ' || coalesce(h.proof_hash, c.proof_hash) || ' is off'
+    SELECT 'the count of tasks with ' || coalesce(h.proof_hash, c.proof_hash) || ' is wrong'
     FROM proof_hashes h
     FULL JOIN (SELECT proof_hash, count(*) AS occurrences FROM completions GROUP BY proof_hash) c
       ON c.proof_hash = h.proof_hash
     WHERE c.occurrences IS DISTINCT FROM h.occurrences
     UNION ALL
-    SELECT 'the count of tasks of robot ' || r.id || ' is off' FROM robots r
+    SELECT 'the count of tasks of robot ' || r.id || ' is wrong' FROM robots r
     LEFT JOIN task_counts c ON c.robot_id = r.id
     LEFT JOIN (SELECT robot_id, count(*) FILTER (WHERE status = 'claimed') AS claimed,
         count(*) FILTER (WHERE status = 'verified') AS verified FROM tasks GROUP BY robot_id) t

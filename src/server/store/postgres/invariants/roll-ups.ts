@@ -12,14 +12,14 @@ import { type Invariant, scan, selecting } from './scan.ts';
 export const activityInvariants: Record<string, Invariant> = {
   // The counts of an account's fleets add up to at most those of the account.
   fleets_within_accounts: selecting(`
-    SELECT 'the fleets of ' || f.wallet || ' count more than it does in hour ' || a.at
+    SELECT 'the fleets of ' || f.wallet || ' count more than the account in hour ' || a.at
     FROM fleets f JOIN activity_hours a ON a.scope = f.id::text
     LEFT JOIN activity_hours w ON w.scope = f.wallet AND w.at = a.at
     GROUP BY f.wallet, a.at, w.samples, w.info, w.warn, w.error
     HAVING sum(a.samples) > coalesce(w.samples, 0) OR sum(a.info) > coalesce(w.info, 0)
       OR sum(a.warn) > coalesce(w.warn, 0) OR sum(a.error) > coalesce(w.error, 0)
     UNION ALL
-    SELECT 'the fleets of ' || f.wallet || ' count more than it does on day ' || d.at
+    SELECT 'the fleets of ' || f.wallet || ' count more than the account on day ' || d.at
     FROM fleets f JOIN anchor_days d ON d.scope = f.id::text
     LEFT JOIN anchor_days w ON w.scope = f.wallet AND w.at = d.at
     GROUP BY f.wallet, d.at, w.anchors, w.gas_wei

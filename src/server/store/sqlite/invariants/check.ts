@@ -53,7 +53,7 @@ function* fileIsSound(db: Database): Generator<string> {
   }
   const orphans = db.prepare<[], { table: string; parent: string }>('PRAGMA foreign_key_check');
   for (const { table, parent } of orphans.iterate()) {
-    yield `a row of ${table} has lost its row in ${parent}`;
+    yield `a row of ${table} has no row in ${parent}`;
   }
 }
 
@@ -72,7 +72,7 @@ function* proofsMatchTheirHash(db: Database): Generator<string> {
   );
   for (const { task_id, sealed, key, proof_hash } of proofs.iterate()) {
     if (hashOfEvidence(sealed, key) === proof_hash) continue;
-    yield `the evidence of task ${task_id} does not have its proof hash`;
+    yield `the evidence of task ${task_id} does not match its proof hash`;
   }
 }
 

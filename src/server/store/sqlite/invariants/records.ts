@@ -28,7 +28,7 @@ export const statedInvariants: Record<string, Invariant> = {
     WHERE settled <> (status = 'verified')`),
 
   open_reserve_has_its_proof: selecting(`
-    SELECT 'reserve ' || r.seq || ' of task ' || r.task_id || ' is held for nothing' FROM ledger r
+    SELECT 'reserve ' || r.seq || ' of task ' || r.task_id || ' is open without a proof' FROM ledger r
     WHERE r.kind = 'reserve'
       AND NOT EXISTS (SELECT 1 FROM ledger e WHERE e.task_id = r.task_id AND e.cycle = r.cycle
         AND e.kind IN ('settle', 'release'))
@@ -74,7 +74,7 @@ export const statedInvariants: Record<string, Invariant> = {
     WHERE safe = 1 AND state NOT IN ('included', 'finalized')`),
 
   variants_get_dearer: selecting(`
-    SELECT 'variant ' || seq || ' of attempt ' || attempt_id || ' is no dearer than the one before'
+    SELECT 'variant ' || seq || ' of attempt ' || attempt_id || ' has no higher fees than the one before'
     FROM (SELECT attempt_id, seq,
         CAST(max_fee_per_gas AS INTEGER) AS fee, CAST(max_priority_fee_per_gas AS INTEGER) AS tip,
         max(adopted) OVER w AS adopted, lag(seq) OVER w AS seq_before,
@@ -95,30 +95,30 @@ export const statedInvariants: Record<string, Invariant> = {
     WHERE unsettled <> unsettled_leaves AND state <> 'dead'`),
 
   deleted_task_is_buried: selecting(`
-    SELECT 'task ' || task_id || ' is known and neither there nor buried'
+    SELECT 'task ' || task_id || ' is neither stored nor recorded as deleted'
     FROM (SELECT task_id FROM leaves UNION SELECT task_id FROM ledger WHERE task_id IS NOT NULL)
     WHERE task_id NOT IN (SELECT id FROM tasks)
       AND task_id NOT IN (SELECT task_id FROM tombstones)`),
 
   buried_task_is_gone: selecting(`
-    SELECT 'task ' || id || ' is there and buried' FROM tasks
+    SELECT 'task ' || id || ' is stored and recorded as deleted' FROM tasks
     WHERE id IN (SELECT task_id FROM tombstones)`),
 
   key_of_erased_evidence_is_gone: selecting(`
-    SELECT 'key ' || id || ' is there without its evidence' FROM proof_keys
+    SELECT 'key ' || id || ' exists without its evidence' FROM proof_keys
     WHERE key <> zeroblob(32) AND id NOT IN (SELECT key_id FROM proofs)`),
 
   counts_are_kept: selecting(`
-    SELECT 'the count of challenges is off' FROM challenge_count
+    SELECT 'the count of challenges is wrong' FROM challenge_count
     WHERE total <> (SELECT count(*) FROM challenges)
     UNION ALL
-    SELECT 'the count of tasks with ' || proof_hash || ' is off' FROM proof_hashes h
+    SELECT 'the count of tasks with ' || proof_hash || ' is wrong' FROM proof_hashes h
     WHERE occurrences <> (SELECT count(*) FROM completions c WHERE c.proof_hash = h.proof_hash)
     UNION ALL
     SELECT 'tasks with ' || proof_hash || ' are not counted' FROM completions
     WHERE proof_hash NOT IN (SELECT proof_hash FROM proof_hashes)
     UNION ALL
-    SELECT 'the count of tasks of robot ' || r.id || ' is off' FROM robots r
+    SELECT 'the count of tasks of robot ' || r.id || ' is wrong' FROM robots r
     LEFT JOIN task_counts c ON c.robot_id = r.id
     WHERE coalesce(c.claimed, 0) <>
         (SELECT count(*) FROM tasks t WHERE t.robot_id = r.id AND t.status = 'claimed')

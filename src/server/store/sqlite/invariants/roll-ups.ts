@@ -81,7 +81,7 @@ export const activityCoversRobots: Invariant = (db) =>
 /** The counts of an account's fleets add up to at most those of the account. */
 export function* fleetsWithinAccounts(db: Database): Generator<string> {
   const hours = db.prepare<[], string>(
-    `SELECT 'the fleets of ' || f.wallet || ' count more than it does in hour ' || a.at
+    `SELECT 'the fleets of ' || f.wallet || ' count more than the account in hour ' || a.at
      FROM fleets f JOIN activity_hours a ON a.scope = f.id
      LEFT JOIN activity_hours w ON w.scope = f.wallet AND w.at = a.at
      GROUP BY f.wallet, a.at
@@ -114,7 +114,7 @@ function* fleetDaysWithinAccounts(db: Database): Generator<string> {
     const gasWei = row.gas_wei.split(' ').reduce((sum, amount) => sum + BigInt(amount), 0n);
     const isWithin =
       row.anchors <= (row.account_anchors ?? 0) && gasWei <= BigInt(row.account_gas_wei ?? 0);
-    if (!isWithin) yield `the fleets of ${row.wallet} count more than it does on day ${row.at}`;
+    if (!isWithin) yield `the fleets of ${row.wallet} count more than the account on day ${row.at}`;
   }
 }
 

@@ -64,7 +64,9 @@ export function printCandidates(program: Command, words: readonly string[]): voi
   let pending: Option | undefined;
   for (const word of words.slice(0, -1)) {
     const isValue = pending !== undefined;
-    const option = isValue ? undefined : command.options.find((one) => one.is(word));
+    const option = isValue
+      ? undefined
+      : command.options.find(({ long, short }) => [long, short].includes(word));
     pending = option?.required ? option : undefined;
     if (!isValue) command = command.commands.find((one) => one.name() === word) ?? command;
   }

@@ -57,11 +57,13 @@ export function reportUsage({ exitCode, code, message }: CommanderError): number
  */
 export function prepareErrors(command: Command): void {
   isSilent = asksJson();
-  command.showHelpAfterError(HELP_HINT).configureOutput(
-    isSilent
-      ? { writeErr: () => {} }
-      : { outputError: (text, write) => write(escapeLines(withSuggestion(text, command))) },
-  );
+  command
+    .showHelpAfterError(HELP_HINT)
+    .configureOutput(
+      isSilent
+        ? { writeErr: () => {} }
+        : { outputError: (text, write) => write(escapeLines(withSuggestion(text, command))) },
+    );
   for (const child of command.commands) prepareErrors(child);
 }
 

@@ -115,7 +115,10 @@ describe('the state of an anchor', () => {
 
     await rpc('anvil_reorg', [1, []]);
 
-    await waitAhead(page, page.getByRole('status').getByText('A chain reorganization removed the block'));
+    await waitAhead(
+      page,
+      page.getByRole('status').getByText('A chain reorganization removed the block'),
+    );
     await page.getByRole('heading', { name: 'Receipt' }).waitFor();
     const visitor = await dashboard.open(`/verify/${proof_hash}`, { wallet: null });
     await visitor.page.getByText('Not verified now').waitFor();

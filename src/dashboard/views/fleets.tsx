@@ -79,9 +79,7 @@ function DeleteFleet({ fleet, onClose }: DeleteFleetProps) {
         await queries.invalidateQueries();
       }}
     >
-      <Text size="sm">
-        Its robots become ungrouped. They keep their keys and tasks.
-      </Text>
+      <Text size="sm">Its robots become ungrouped. They keep their keys and tasks.</Text>
     </ConfirmDeletion>
   );
 }

@@ -40,8 +40,8 @@ export default function Overview() {
           <div className="stack" data-stale={stale || undefined}>
             {data.robots.total === 0 && fleetId === '' && (
               <Empty title="No robots yet">
-                <Link href="/robots">Register a robot</Link>. With its API key it claims tasks and submits
-                proofs.
+                <Link href="/robots">Register a robot</Link>. With its API key it claims tasks and
+                submits proofs.
               </Empty>
             )}
             <Figures stats={data} credits={account.data?.credits} />

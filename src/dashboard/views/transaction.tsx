@@ -14,10 +14,7 @@ import { Hex, shorten } from '../ui/values.tsx';
 export default function Transaction() {
   const { txHash = '' } = useParams();
   return (
-    <Page
-      title={`Transaction ${shorten(txHash)}`}
-      lead="Read from the chain through this service."
-    >
+    <Page title={`Transaction ${shorten(txHash)}`} lead="Read from the chain through this service.">
       <Body txHash={txHash} />
     </Page>
   );

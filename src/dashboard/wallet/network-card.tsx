@@ -41,8 +41,8 @@ export function NetworkCard() {
             ) : (
               <>
                 <Text size="sm" mt="sm">
-                  Your wallet is on another network. Everything here still works; switch only to look at
-                  anchors in the wallet.
+                  Your wallet is on another network. Everything here still works; switch only to
+                  look at anchors in the wallet.
                 </Text>
                 <Button
                   size="xs"

@@ -16,7 +16,10 @@ export function createBacklogGauges(registry: Registry, clock: Clock) {
     'svc_anchor_queue_age_seconds',
     'Age of the oldest queued proof in seconds; 0 if none',
   );
-  const submitted = gauge('svc_anchor_submitted_proofs', 'Proofs in signed transactions, not yet settled');
+  const submitted = gauge(
+    'svc_anchor_submitted_proofs',
+    'Proofs in signed transactions, not yet settled',
+  );
   const attempts = new Gauge({
     name: 'svc_anchor_transactions',
     help: 'Anchoring transactions that are not final, by state',
@@ -27,7 +30,10 @@ export function createBacklogGauges(registry: Registry, clock: Clock) {
     'svc_anchor_unmined_age_seconds',
     'Age of the oldest transaction that is in no block, in seconds; 0 if none',
   );
-  const parked = gauge('svc_anchor_parked', 'Stuck transactions that wait for lower fees, funds or a key');
+  const parked = gauge(
+    'svc_anchor_parked',
+    'Stuck transactions that wait for lower fees, funds or a key',
+  );
   const degraded = new Gauge({
     name: 'svc_degraded',
     help: '1 for each reason why anchoring is degraded, as in /readyz',

@@ -146,7 +146,10 @@ function createProviderGauges(registry: Registry) {
     'svc_rpc_provider_healthy',
     '1 if the RPC provider responds and is on the expected chain, otherwise 0',
   );
-  const score = gauge('svc_rpc_provider_score', 'Score of the RPC provider from 0 to 1, by latency and recent errors');
+  const score = gauge(
+    'svc_rpc_provider_score',
+    'Score of the RPC provider from 0 to 1, by latency and recent errors',
+  );
   return (statuses: readonly ProviderStatus[]): void => {
     for (const status of statuses) {
       healthy.set({ provider: status.label }, status.state === 'healthy' ? 1 : 0);

@@ -161,7 +161,9 @@ async function attempt(work) {
     const error = /** @type {Error & { code?: unknown }} */ (cause);
     if (error.code === 'invalid_session' || error.code === 'missing_session') askForWallet();
     // 4001 (EIP-1193): the user rejected the request.
-    showError(error.code === 4001 ? 'The request was rejected in the wallet. Try again.' : error.message);
+    showError(
+      error.code === 4001 ? 'The request was rejected in the wallet. Try again.' : error.message,
+    );
   } finally {
     for (const button of document.querySelectorAll('button')) button.disabled = false;
   }

@@ -135,8 +135,8 @@ function EraseEvidence({ taskId, onClose }: EraseEvidenceProps) {
       }}
     >
       <Text size="sm">
-        The service permanently erases the evidence. Hash, anchor and receipt remain, so a copy of the
-        evidence can still be proven. Download a copy first if you may need it.
+        The service permanently erases the evidence. Hash, anchor and receipt remain, so a copy of
+        the evidence can still be proven. Download a copy first if you may need it.
       </Text>
     </ConfirmDeletion>
   );

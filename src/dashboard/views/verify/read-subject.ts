@@ -25,8 +25,7 @@ const MAX_BYTES: typeof limits.bodyBytes = 2_097_152;
 /** Reads evidence or a bundle as strictly as the service does. Nothing leaves the browser. */
 export async function readSubject(file: File): Promise<Subject> {
   const unreadable = (message: string): Subject => ({ kind: 'error', file: file.name, message });
-  if (file.size > MAX_BYTES)
-    return unreadable('The file is larger than 2 MiB.');
+  if (file.size > MAX_BYTES) return unreadable('The file is larger than 2 MiB.');
   const bytes = new Uint8Array(await file.arrayBuffer());
   try {
     const document = parseStrictJson(decodeUtf8(bytes), { maxDepth: MAX_BUNDLE_DEPTH });

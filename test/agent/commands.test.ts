@@ -6,7 +6,7 @@ import type { Command } from 'commander';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createProgram } from '../../src/agent/main.ts';
 import { hashProof } from '../../src/proof/hash.ts';
-import { type AgentProcess, killAgents, spawnAgent } from '../support/agent-process.ts';
+import { killAgents, spawnAgent } from '../support/agent-process.ts';
 import { run } from '../support/programs.ts';
 import { runInProcess } from '../support/run-in-process.ts';
 import {
@@ -22,7 +22,6 @@ let owner: Owner;
 let robot: TestRobot;
 let folder: string;
 let env: Record<string, string>;
-let daemon: AgentProcess;
 
 const file = (name: string) => path.join(folder, name);
 const agentBy = (start: typeof run, args: string[], input?: string) =>
@@ -41,7 +40,7 @@ beforeAll(async () => {
     SVC_AGENT_STATE_DIR: file('state'),
     SVC_AGENT_SOCKET: file('agent.sock'),
   };
-  daemon = await spawnAgent(env);
+  await spawnAgent(env);
 });
 
 afterAll(async () => {
@@ -311,18 +310,24 @@ describe('run', () => {
   });
 
   it('stops on SIGTERM with everything kept, which spool export shows', async () => {
-    await daemon.kill('SIGTERM');
-    expect(await daemon.ended).toBe('0');
-    daemon = await spawnAgent({ ...env, SVC_AGENT_URL: 'http://127.0.0.1:9' });
-    const task = (await agent(['claim', 'Offline'])).stdout.trim();
-    await agent(['complete', task, '-'], '{"picked":3}');
-    await agent(['telemetry', '--battery', '3']);
+    const own = {
+      ...env,
+      SVC_AGENT_URL: 'http://127.0.0.1:9',
+      SVC_AGENT_STATE_DIR: file('stopped'),
+      SVC_AGENT_SOCKET: file('stopped.sock'),
+    };
+    const stopping = await spawnAgent(own);
+    const call = (args: string[], input = '') =>
+      runInProcess('svc-agent', args, { env: own, input });
+    const task = (await call(['claim', 'Offline'])).stdout.trim();
+    await call(['complete', task, '-'], '{"picked":3}');
+    await call(['telemetry', '--battery', '3']);
 
-    const beside = await agent(['spool', 'export']);
+    const beside = await call(['spool', 'export']);
 
-    expect(await daemon.kill('SIGTERM')).toBe('0');
-    const { stdout } = await agent(['spool', 'export']);
-    const compacted = await spawned(['spool', 'compact']);
+    expect(await stopping.kill('SIGTERM')).toBe('0');
+    const { stdout } = await call(['spool', 'export']);
+    const compacted = await run('svc-agent', ['spool', 'compact'], { env: own });
 
     const records = stdout
       .trim()

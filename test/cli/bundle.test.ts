@@ -70,7 +70,7 @@ describe('svc bundle', () => {
     const verified = await verify(user.file('bundle.json'));
 
     expect(exitCode).toBe(0);
-    expect(stderr).toMatch(/^! The anchor is not final yet \(included\)\. /);
+    expect(stderr).toMatch(/^! The anchor is not final yet \((included|safe)\)\. /);
     expect(stderr).toContain(`svc tasks watch ${taskId} --until finalized\n`);
     expect(JSON.parse(stdout).proof).toEqual(proof);
     expect(stdout).not.toContain('\u202e');

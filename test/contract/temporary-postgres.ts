@@ -26,6 +26,8 @@ export async function openTemporaryPostgres(
     openPostgresStore({
       url: via(database.url),
       poolMax: 4,
+      // Hundreds of calls share these connections, on a machine that may be busy.
+      connectMs: 60_000,
       pooler: false,
       serves: true,
       instant: () => clock.now(),

@@ -12,6 +12,8 @@ export interface ConnectionOptions {
   poolMax: number;
   /** True behind a pooler in transaction mode: no named statements and no LISTEN. */
   pooler: boolean;
+  /** How long a statement waits for a connection, in ms. Default: 5000. */
+  connectMs?: number | undefined;
 }
 
 /** The timeout of a statement, in ms. The server enforces it; the client waits `LOCK_MS` longer. */
@@ -66,7 +68,7 @@ export function openConnections(options: ConnectionOptions): Connections {
   const config = {
     connectionString: options.url,
     application_name: 'svc-server',
-    connectionTimeoutMillis: CONNECT_MS,
+    connectionTimeoutMillis: options.connectMs ?? CONNECT_MS,
     query_timeout: STATEMENT_MS + LOCK_MS,
     keepAlive: true,
     keepAliveInitialDelayMillis: IDLE_MS,

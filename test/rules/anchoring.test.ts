@@ -61,3 +61,19 @@ describe('the state machine', () => {
     },
   );
 });
+
+describe('docs/operations.md', () => {
+  it('explains every degraded state', () => {
+    const read = (name: string) => readFileSync(new URL(`../../${name}`, import.meta.url), 'utf8');
+    const [, type = ''] = read('src/server/anchoring/context.ts').split('type Degradation =');
+    const declared = [...(type.split('\n\n')[0] ?? '').matchAll(/^ {2}\| '(\w+)'/gm)];
+    const elsewhere = ['anchoring_not_started', 'restored'];
+
+    const [, section = ''] = read('docs/operations.md').split('\n## Degraded states\n');
+    const rows = [...(section.split('\n## ')[0] ?? '').matchAll(/^\| `(\w+)` \|/gm)];
+    expect(declared.length).toBeGreaterThan(10);
+    expect(rows.map(([, reason]) => reason)).toEqual(
+      [...declared.map(([, reason = '']) => reason), ...elsewhere].sort(),
+    );
+  });
+});

@@ -29,3 +29,15 @@ export function agentError(
 ): SvcError<AgentErrorCode> {
   return new SvcError(code, message, { ...options, retryable: table[code].retryable });
 }
+
+/** The error for a completion whose proof the service refused for good. */
+export function setAsideError(aside: { task_id: string; code: string; message: string }): SvcError {
+  const { task_id: task, code, message } = aside;
+  return new SvcError(
+    'set_aside',
+    `Completion of task ${task} was set aside (${code}): ${message}`,
+    {
+      hint: 'Run svc-agent spool retarget to submit it for another task, or svc-agent spool drop.',
+    },
+  );
+}

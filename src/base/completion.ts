@@ -57,38 +57,29 @@ export function addCompletionCommand(program: Command): void {
     });
 }
 
-/** Prints the candidates for the last of `words`: one on each line, a tab, and its meaning. */
+/** Prints the candidates for the last of `words`: one on each line, and a tab and its meaning if it has one. */
 export function printCandidates(program: Command, words: readonly string[]): void {
   const current = words.at(-1) ?? '';
   let command = program;
-  let pending: Option | undefined;
+  let option: Option | undefined;
   for (const word of words.slice(0, -1)) {
-    const isValue = pending !== undefined;
-    const option = isValue
+    const isValue = option?.required === true;
+    option = isValue
       ? undefined
-      : command.options.find(({ long, short }) => [long, short].includes(word));
-    pending = option?.required ? option : undefined;
+      : command.options.find(({ short, long }) => [short, long].includes(word));
     if (!isValue) command = command.commands.find((one) => one.name() === word) ?? command;
   }
-  for (const [value, meaning] of candidates(command, pending, current)) {
-    if (value.startsWith(current)) process.stdout.write(`${value}\t${meaning}\n`);
+  const candidates = option?.required ? option.argChoices : candidatesOf(command, current);
+  for (const line of candidates ?? []) {
+    if (line.startsWith(current)) process.stdout.write(`${line}\n`);
   }
 }
 
-type Candidate = readonly [value: string, meaning: string];
-
-function candidates(command: Command, pending: Option | undefined, current: string): Candidate[] {
-  const asCandidates = (values: readonly string[] = []) =>
-    values.map((value): Candidate => [value, '']);
-  if (pending !== undefined) return asCandidates(pending.argChoices);
+function candidatesOf(command: Command, current: string): readonly string[] | undefined {
   if (current.startsWith('-')) {
-    const own = command.options.map(
-      ({ long, flags, description }): Candidate => [long ?? flags, description],
-    );
-    return [...own, ['--help', 'print help']];
+    const options = command.options.map(({ long, description }) => `${long}\t${description}`);
+    return [...options, '--help\tprint help'];
   }
-  if (command.commands.length > 0) {
-    return command.commands.map((one) => [one.name(), one.description()]);
-  }
-  return asCandidates(command.registeredArguments[0]?.argChoices);
+  if (command.commands.length === 0) return command.registeredArguments[0]?.argChoices;
+  return command.commands.map((one) => `${one.name()}\t${one.description()}`);
 }

@@ -19,9 +19,12 @@ it.each([
 
   expect(reportError('svc-server', error, {})).toBe(1);
 
-  expect(write.mock.calls.map(([text]) => text)).toEqual([
-    `svc-server: The native module better-sqlite3 ${state}.\n`,
-    expect.stringMatching(/^Run npm rebuild better-sqlite3 /),
+  expect(write.mock.calls.map(([text]) => String(text).split('\n'))).toEqual([
+    [
+      `svc-server: The native module better-sqlite3 ${state}.`,
+      expect.stringMatching(/^Run npm rebuild better-sqlite3 /),
+      '',
+    ],
   ]);
   expect(unusable('/spool', error).code).toBe('native_module_unusable');
 });

@@ -80,7 +80,7 @@ describe('svc hash', () => {
   ])('refuses %s and says where', async (input, where) => {
     const { exitCode, stdout, stderr } = await runInProcess('svc', ['hash', '-'], { input });
 
-    expect([exitCode, stdout]).toEqual([1, '']);
+    expect([exitCode, stdout]).toEqual([2, '']);
     expect(stderr).toContain(where);
   });
 });

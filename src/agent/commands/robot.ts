@@ -10,6 +10,7 @@ import { parseStrictJson } from '../../proof/strict-json.ts';
 import { StrictJsonError } from '../../proof/strict-json-error.ts';
 import { decodeUtf8 } from '../../proof/utf8.ts';
 import { limits } from '../../protocol/limits.ts';
+import { setAsideError } from '../errors.ts';
 import type { AgentStatus } from '../status.ts';
 import { askDaemon } from './local-client.ts';
 
@@ -52,13 +53,7 @@ export function addCommands(program: Command, exitWith: (code: number) => void):
     .description('Log an ops event and print its id')
     .argument('<type>', 'error, state_change, info, or another text')
     .argument('[message]', 'what happened, at most 2000 characters')
-    .addOption(
-      new Option('--severity <severity>', 'severity (default: info)').choices([
-        'info',
-        'warn',
-        'error',
-      ]),
-    )
+    .addOption(new Option('--severity <severity>', 'info if not given').choices(SEVERITIES))
     .option('--payload <file>', 'JSON object; - for standard input')
     .addHelpText('after', '\nExample:\n  svc-agent event error "Gripper jammed" --severity error')
     .action((type: string, message: string | undefined, options: EventOptions) =>
@@ -66,15 +61,15 @@ export function addCommands(program: Command, exitWith: (code: number) => void):
     );
   program
     .command('receipts')
-    .description(
-      'Print the newest receipts of this agent, one JSON object per line; completions that were set aside go to standard error',
-    )
+    .description('Print receipts as JSON lines, newest first, and set-aside completions on stderr')
     .option('--task <id>', 'only the receipt of this task; exits with 8 while there is none')
     .addHelpText('after', '\nExample:\n  svc-agent receipts --task "$task" > receipt.json')
     .action(async (options: { task?: string }) =>
       exitWith(await printReceipts(process.env, options)),
     );
 }
+
+const SEVERITIES = ['info', 'warn', 'error'];
 
 interface ClaimOptions {
   id?: string;
@@ -174,8 +169,8 @@ async function printReceipts(
   environment: NodeJS.ProcessEnv,
   { task }: { task?: string },
 ): Promise<number> {
-  const { set_aside: aside }: AgentStatus = (await askDaemon(environment, 'GET', '/api/v1/status'))
-    .body;
+  const { body: status } = await askDaemon(environment, 'GET', '/api/v1/status');
+  const aside: AgentStatus['set_aside'] = status.set_aside;
   if (task === undefined) {
     const answer = await askDaemon(environment, 'GET', '/api/v1/receipts');
     for (const receipt of answer.body.items) printLine(receipt);
@@ -183,27 +178,14 @@ async function printReceipts(
     return 0;
   }
   const found = aside.find(({ task_id }) => task_id === task.toLowerCase());
-  const { verification } = await askDaemon(environment, 'GET', pathOf(task)).then(
-    ({ body }) => body,
-    (error) => {
-      if (found === undefined) throw error;
-      return { verification: null };
-    },
+  const { body } = await askDaemon(environment, 'GET', pathOf(task)).catch((error) =>
+    Promise.reject(found === undefined ? error : setAsideError(found)),
   );
-  if (verification === null && found !== undefined) throw setAside(found);
+  const { verification } = body;
+  if (verification === null && found !== undefined) throw setAsideError(found);
   if (verification === null) return PENDING;
   printLine(verification);
   return 0;
-}
-
-function setAside({ task_id: task, code, message }: AgentStatus['set_aside'][number]): SvcError {
-  return new SvcError(
-    'set_aside',
-    `The completion of task ${task} was set aside (${code}): ${message}`,
-    {
-      hint: 'Submit it for another task with svc-agent spool retarget, or delete it with svc-agent spool drop.',
-    },
-  );
 }
 
 function pathOf(task: string): string {

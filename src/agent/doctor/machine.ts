@@ -4,6 +4,7 @@ import { access, readdir, stat, statfs } from 'node:fs/promises';
 import path from 'node:path';
 import { SvcError } from '../../base/svc-error.ts';
 import type { AgentConfig } from '../config.ts';
+import { setAsideError } from '../errors.ts';
 import { becomeOwnerOf, checkSpool } from '../spool/database.ts';
 import type { AgentStatus } from '../status.ts';
 import { type Check, check, valueOrThrow, wrong } from './check.ts';
@@ -32,13 +33,7 @@ function describeDaemon(status: AgentStatus): string {
   }
   if (waiting !== null) throw wrong(`Completions are paused: ${waiting}.`);
   const [newest] = status.set_aside;
-  if (newest !== undefined) {
-    const { task_id: task, code, message: why } = newest;
-    throw wrong(
-      `Completions are set aside and not anchored: ${status.set_aside.length}. The newest is of task ${task} (${code}): ${why}`,
-      'Submit it for another task with svc-agent spool retarget, or delete it with svc-agent spool drop.',
-    );
-  }
+  if (newest !== undefined) throw setAsideError(newest);
   const aside = refused === 0 ? '' : `; ${refused} records that the service refused are set aside`;
   return `version ${version}, connected${aside}`;
 }

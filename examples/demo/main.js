@@ -37,8 +37,10 @@ try {
   );
   const robotKey = await registerRobot(service.url);
   const receipt = await anchorEvidence(service.url, robotKey);
-  await checkReceipt(service, receipt);
-  await refuseAlteredEvidence(service, receipt);
+  const { url, rpcUrl } = service;
+  const checked = { url, rpcUrl, account: await accountOf(url) };
+  await checkReceipt(checked, receipt);
+  await refuseAlteredEvidence(checked, receipt);
   const seconds = ((performance.now() - startedAt) / 1000).toFixed(1);
   say(chalk.green.bold(`\nEvery step held, in ${seconds} s.`));
   if (options.keep) await keepRunning(service, robotKey, receipt);
@@ -100,14 +102,27 @@ async function anchorEvidence(url, apiKey) {
 }
 
 /** @typedef {Awaited<ReturnType<typeof anchorEvidence>>} Receipt */
+/** @typedef {{ url: string, rpcUrl: string, account: string }} Checked */
 
 /**
- * @param {{ url: string, rpcUrl: string }} service
+ * The account that the service anchors with. Anyone can anchor anything, so a check names the sender.
+ *
+ * @param {string} url
+ */
+async function accountOf(url) {
+  const { body } = await createClient({ baseUrl: url, fetch }).call('getChain');
+  const [account] = body.anchor_addresses;
+  if (account === undefined) throw new Error('The service names no anchoring account.');
+  return account;
+}
+
+/**
+ * @param {Checked} checked
  * @param {Receipt} receipt
  */
-async function checkReceipt({ url, rpcUrl }, receipt) {
+async function checkReceipt({ url, rpcUrl, account }, receipt) {
   const guest = createClient({ baseUrl: url, fetch });
-  await step('Ask the public endpoint, which reads the chain anew', async () => {
+  await step('Ask the public endpoint, which reads the chain', async () => {
     const { body } = await guest.call('verifyProofHash', {
       params: { proofHash: receipt.proof_hash },
       query: { task_id: receipt.task_id },
@@ -117,7 +132,7 @@ async function checkReceipt({ url, rpcUrl }, receipt) {
   const audit = await step(
     'Check without the service: receipt, evidence and chain alone',
     async () => {
-      const result = await verify(rpcUrl, files.receipt, files.evidence);
+      const result = await verify({ rpcUrl, account }, files.receipt, files.evidence);
       expectThat(result.exitCode === 0, `The chain does not hold the receipt.\n${result.output}`);
       return result;
     },
@@ -126,10 +141,10 @@ async function checkReceipt({ url, rpcUrl }, receipt) {
 }
 
 /**
- * @param {{ url: string, rpcUrl: string }} service
+ * @param {Checked} checked
  * @param {Receipt} receipt
  */
-async function refuseAlteredEvidence({ url, rpcUrl }, receipt) {
+async function refuseAlteredEvidence({ url, rpcUrl, account }, receipt) {
   const evidence = JSON.parse(await readFile(files.evidence, 'utf8'));
   evidence.samples[75].x_m = changeLastDigit(evidence.samples[75].x_m);
   const alteredHash = hashProof(evidence);
@@ -137,7 +152,7 @@ async function refuseAlteredEvidence({ url, rpcUrl }, receipt) {
   await writeFile(files.forged, JSON.stringify({ ...receipt, proof_hash: alteredHash }, null, 2));
 
   await step('Change one digit of the evidence: the receipt no longer fits it', async () => {
-    const { exitCode } = await verify(rpcUrl, files.receipt, files.altered);
+    const { exitCode } = await verify({ rpcUrl, account }, files.receipt, files.altered);
     expectThat(exitCode === 3, 'Altered evidence passed as the original.');
   });
   await step('Rewrite the receipt for it: the service does not know that hash', async () => {
@@ -151,7 +166,7 @@ async function refuseAlteredEvidence({ url, rpcUrl }, receipt) {
     );
   });
   const audit = await step('and the chain does not hold it', async () => {
-    const result = await verify(rpcUrl, files.forged, files.altered);
+    const result = await verify({ rpcUrl, account }, files.forged, files.altered);
     expectThat(result.exitCode === 3, 'A forged receipt passed the check against the chain.');
     return result;
   });
@@ -166,13 +181,13 @@ async function refuseAlteredEvidence({ url, rpcUrl }, receipt) {
 }
 
 /**
- * @param {string} rpcUrl
+ * @param {Pick<Checked, 'rpcUrl' | 'account'>} by
  * @param {string} receipt
  * @param {string} evidence
- * @param {...string} more
  */
-function verify(rpcUrl, receipt, evidence, ...more) {
-  return svc('verify', receipt, '--proof', evidence, '--rpc-url', rpcUrl, ...more);
+function verify({ rpcUrl, account }, receipt, evidence) {
+  const by = ['--rpc-url', rpcUrl, '--anchor-address', account];
+  return svc('verify', receipt, '--proof', evidence, ...by);
 }
 
 /**
@@ -189,7 +204,7 @@ The service runs at ${chalk.cyan(url)}, its chain at ${chalk.cyan(rpcUrl)}, unti
     -H 'Content-Type: application/json' -d '{"title":"Water the plants"}'
   curl ${url}/api/v1/tasks/ID/complete -H 'Authorization: Bearer ${robotKey}' \\
     -H 'Content-Type: application/json' -d '{"proof":{"watered":12}}'      # ID: of the task
-  node bin/svc.cjs verify ${files.receipt} --proof ${files.evidence} --rpc-url ${rpcUrl}
+  node bin/svc.cjs verify ${files.receipt} --proof ${files.evidence} --rpc-url ${rpcUrl} --url ${url}
 `);
   await ended;
 }

@@ -6,6 +6,7 @@ import {
   headerAt,
   malformed,
   numberOf,
+  objectOf,
   receiptOf,
   type Transaction,
   type TransactionReceipt,
@@ -122,6 +123,19 @@ export function readingByQuorum(
     groups.length > 1 ? 'the providers do not agree' : 'too few providers answer',
     { retryAfterMs: CATCH_UP_MS },
   );
+}
+
+/**
+ * Whether the node has the block at `number` with this transaction in its list. Then a node that does not know the
+ * transaction has pruned it (EIP-4444), which says nothing against it.
+ */
+export async function listsTransaction(ask: Ask, number: bigint, txHash: Hex): Promise<boolean> {
+  const [block] = await ask([
+    { method: 'eth_getBlockByNumber', params: [`0x${number.toString(16)}`, false] },
+  ]);
+  if (!block?.ok || block.result === null) return false;
+  const { transactions } = objectOf(block.result);
+  return Array.isArray(transactions) && transactions.includes(txHash);
 }
 
 /** Null if the place contains another transaction, or the node does not support these calls. */

@@ -7,14 +7,19 @@ import type { Bundle } from '../proof/bundle.ts';
 import type { Hex } from '../proof/bytes.ts';
 import { ProviderError } from './errors.ts';
 import type { Finality } from './finality.ts';
-import { type AnchorReading, readAnchor, type StatedPlace } from './read-anchor.ts';
+import {
+  type AnchorReading,
+  listsTransaction,
+  readAnchor,
+  type StatedPlace,
+} from './read-anchor.ts';
 import { connectRpc } from './rpc.ts';
 
 interface VerifyOptions {
   /** One or more http or https URLs. With several, all must answer and agree. */
   rpcUrls: readonly string[];
-  /** The account that must have sent the anchor, regardless of the document. */
-  anchorAddress?: string | undefined;
+  /** The accounts of which one must have sent the anchor, regardless of the document; empty: any. */
+  anchorAddresses?: readonly string[] | undefined;
   /** Time-out of one request to one node, in milliseconds. */
   timeoutMs?: number;
 }
@@ -60,7 +65,7 @@ export async function verifyAnchor(
     label: labels[i] ?? '',
     ...standing,
     facts,
-    checks: auditAt(document, facts, options.anchorAddress),
+    checks: auditAt(document, facts, options.anchorAddresses ?? []),
     sender: facts.tx?.from ?? null,
   }));
   const [first, ...others] = nodes;
@@ -84,13 +89,24 @@ async function readAt(
 ): Promise<AnchorReading> {
   const rpc = connectRpc({ url, ...(timeoutMs === undefined ? {} : { timeoutMs }) });
   try {
-    if (!('format' in document)) return await readAnchor(rpc.reading, document.tx_hash as Hex);
-    const { tx_hash, block_hash: blockHash, tx_index: txIndex } = document.anchor;
-    const place: StatedPlace = { blockHash, txIndex };
-    return await readAnchor(rpc.reading, tx_hash, { place });
+    const isBundle = 'format' in document;
+    const { tx_hash, block_number } = isBundle ? document.anchor : document;
+    const reading = isBundle
+      ? await readAnchor(rpc.reading, document.anchor.tx_hash, { place: placeOf(document) })
+      : await readAnchor(rpc.reading, tx_hash as Hex);
+    const isPruned =
+      reading.facts.tx === null &&
+      /^\d{1,18}$/.test(block_number ?? '') &&
+      (await listsTransaction(rpc.reading, BigInt(block_number ?? 0), tx_hash as Hex));
+    if (isPruned) throw new ProviderError('this node no longer keeps the transaction');
+    return reading;
   } finally {
     await rpc.close();
   }
+}
+
+function placeOf({ anchor }: Bundle): StatedPlace {
+  return { blockHash: anchor.block_hash, txIndex: anchor.tx_index };
 }
 
 /** Requires an answer of every node: silence is not agreement. */
@@ -113,16 +129,18 @@ function readingsOf(
 function auditAt(
   document: StatedAnchor | Bundle,
   facts: ChainFacts,
-  anchorAddress: string | undefined,
+  anchorAddresses: readonly string[],
 ): AuditCheck[] {
   const isBundle = 'format' in document;
+  const [anyOf] = anchorAddresses;
+  const sender = facts.tx?.from ?? null;
   const from = isBundle ? document.anchor.from : document.from;
   const checks = isBundle
     ? auditBundle(document, facts)
-    : auditAnchor({ ...document, from: from ?? anchorAddress }, facts);
-  if (anchorAddress === undefined || from === undefined) return checks;
-  if (anchorAddress.toLowerCase() === from.toLowerCase()) return checks;
-  // The document's own sender is checked against the chain, so one of the two accounts did not send it.
+    : auditAnchor({ ...document, from: from ?? (anyOf && (sender ?? anyOf)) }, facts);
+  if (anyOf === undefined || anchorAddresses.some((one) => one.toLowerCase() === sender)) {
+    return checks;
+  }
   return checks.map((check) =>
     check.name === 'sender'
       ? { ...check, ok: false, detail: 'Sent by another account than the expected one' }

@@ -24,7 +24,7 @@ export interface Bundle {
     /** Stated, not proven. */
     readonly robot_name: string;
   };
-  /** The claim made before the work. The leaf contains its hash. */
+  /** What the robot claimed. Its hash is in the leaf, with that of the proof: nothing shows which came first. */
   readonly claim: {
     readonly created_at: string;
     readonly description: string | null;
@@ -57,10 +57,10 @@ export function saysItIsBundle(document: JsonValue): boolean {
 }
 
 /**
- * Reads and validates the members of a bundle. Unknown members are ignored and omitted from
- * the result.
+ * Reads a bundle. Every member is checked by its form. A member that the format does not have is an error, because no
+ * check would cover it.
  *
- * @throws BundleError if the document has another format, or a member is missing or malformed.
+ * @throws BundleError when the format is another one, or a member is missing, malformed or unknown.
  */
 export function readBundle(document: JsonValue): Bundle {
   const bundle = new Members(document, '');
@@ -72,7 +72,7 @@ export function readBundle(document: JsonValue): Bundle {
   const task = bundle.object('task');
   const claim = bundle.object('claim');
   const anchor = bundle.object('anchor');
-  return {
+  const read: Bundle = {
     format,
     chain_id: bundle.integer('chain_id', 1),
     task: {
@@ -100,15 +100,19 @@ export function readBundle(document: JsonValue): Bundle {
       raw_tx: anchor.hex('raw_tx', BYTES),
     },
   };
+  for (const members of [bundle, task, claim, anchor]) members.requireNoOther();
+  return read;
 }
 
-function inclusionIn(inclusion: Members): Inclusion {
-  return {
-    root: inclusion.hex('root', HASH),
-    leaf_index: inclusion.integer('leaf_index', 0),
-    leaf_count: inclusion.integer('leaf_count', 2),
-    path: inclusion.hashes('path'),
+function inclusionIn(members: Members): Inclusion {
+  const inclusion = {
+    root: members.hex('root', HASH),
+    leaf_index: members.integer('leaf_index', 0),
+    leaf_count: members.integer('leaf_count', 2),
+    path: members.hashes('path'),
   };
+  members.requireNoOther();
+  return inclusion;
 }
 
 interface Form {
@@ -133,6 +137,7 @@ const BYTES: Form = { pattern: /^0x(?:[0-9a-f]{2})+$/, name: 'bytes of lower-cas
 class Members {
   readonly #object: JsonObject;
   readonly #path: string;
+  readonly #read = new Set<string>();
 
   constructor(value: JsonValue | undefined, path: string) {
     this.#path = path === '' ? '' : `${path}.`;
@@ -141,11 +146,22 @@ class Members {
   }
 
   has(name: string): boolean {
+    this.#read.add(name);
     return Object.hasOwn(this.#object, name);
   }
 
   value(name: string): JsonValue | undefined {
+    this.#read.add(name);
     return own(this.#object, name);
+  }
+
+  /** Call it after the other members were read. @throws BundleError */
+  requireNoOther(): void {
+    const other = Object.keys(this.#object).find((name) => !this.#read.has(name));
+    if (other === undefined) return;
+    const escaped = other.replaceAll('~', '~0').replaceAll('/', '~1');
+    const pointer = `/${this.#path.replace('.', '/')}${escaped}`;
+    throw new BundleError(`${pointer} is not a member of a bundle`, pointer);
   }
 
   object(name: string): Members {

@@ -70,7 +70,7 @@ function failed(checks: readonly { name: string; ok: boolean }[]): string[] {
 
 describe('verifyAnchor', () => {
   it('proves a true receipt from the chain alone', async () => {
-    const audit = await verifyAnchor(receipt, { rpcUrls: [node.url], anchorAddress: sender });
+    const audit = await verifyAnchor(receipt, { rpcUrls: [node.url], anchorAddresses: [sender] });
 
     expect(failed(audit.checks)).toEqual([]);
     expect(isProven(audit.checks)).toBe(true);
@@ -94,9 +94,9 @@ describe('verifyAnchor', () => {
   });
 
   it('names the sender when another account is expected', async () => {
-    const anchorAddress = anvilAccounts[1].address;
+    const anchorAddresses = [anvilAccounts[1].address];
 
-    const audit = await verifyAnchor(receipt, { rpcUrls: [node.url], anchorAddress });
+    const audit = await verifyAnchor(receipt, { rpcUrls: [node.url], anchorAddresses });
 
     expect(failed(audit.checks)).toEqual(['sender']);
   });
@@ -128,13 +128,19 @@ describe('verifyAnchor at several URLs', () => {
       /^eth_getTransaction/.test(method) ? { result: null } : null,
     );
 
-    const audit = await verifyAnchor(receipt, both());
+    const audit = await verifyAnchor({ ...receipt, block_number: undefined }, both());
 
     const found = audit.checks.find(({ name }) => name === 'transaction_found');
     expect(found).toMatchObject({
       ok: false,
       detail: `${labelOf(second, 2)}: The node does not know the stated transaction`,
     });
+    // A node that has the block, with the transaction in its list, has pruned it.
+    await expect(verifyAnchor(receipt, both())).rejects.toThrow(
+      expect.objectContaining({
+        reason: `${labelOf(second, 2)}: this node no longer keeps the transaction`,
+      }),
+    );
     expect(failed(audit.nodes[0]?.checks ?? [])).toEqual([]);
     expect(audit).toMatchObject({ sender: null, confirmations: null, finality: null });
     expect(audit.checks.at(-1)).toMatchObject({

@@ -129,8 +129,8 @@ async function verifyBy(start: typeof run, subject: string, ...args: string[]) {
     env: { SVC_URL: liarUrl(), SVC_CONFIG_DIR: folder },
   });
   const { checks = [] } = stdout === '' ? {} : JSON.parse(stdout);
-  const failed = (checks as { name: string; ok: boolean }[])
-    .filter(({ ok }) => !ok)
+  const failed = (checks as { name: string; status: string }[])
+    .filter(({ status }) => status === 'failed')
     .map(({ name }) => name);
   return { exitCode, stderr, failed };
 }
@@ -193,7 +193,6 @@ const forgeries: [name: string, make: () => Promise<Forgery>, failed: string[]][
     'the right payload by another sender',
     async () => ({
       forged: { ...single, ...(await send(chain, payloads[0] as Hex, forger)) },
-      args: ['--anchor-address', service],
     }),
     ['sender'],
   ],
@@ -238,7 +237,7 @@ describe('svc verify --rpc-url, while the service lies', () => {
     stated = forged;
     asked = 0;
 
-    const held = [...args, '--rpc-url', rpcUrl];
+    const held = ['--anchor-address', service, ...args, '--rpc-url', rpcUrl];
     const byHash = await verify(forged.proof_hash, ...held);
     const askedForHash = asked;
     const byReceipt = await verify(file, ...held);

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { hashProof } from '../../src/proof/hash.ts';
 import type { Verification } from '../../src/protocol/resources.ts';
 import type { Answer } from '../../src/protocol/routes.ts';
+import { anvilAccounts } from '../support/anvil.ts';
 import { newEvidence, startTestService, type TestService } from '../support/service.ts';
 import { createSvcUser, registerRobot, type SvcUser } from '../support/svc.ts';
 import { waitFor } from '../support/wait-for.ts';
@@ -75,14 +76,16 @@ describe('svc verify HASH', () => {
     expect(stdout).not.toContain('Not checked against the chain');
   });
 
-  it('prints the option that pins the sender, which then says no more about it', async () => {
-    const first = await verify(receipt.proof_hash, ...onChain());
-    const pin = /--anchor-address 0x[0-9a-f]{40}$/m.exec(first.stdout)?.[0] ?? '';
+  it('names what was verified, and who named the sender', async () => {
+    const byService = await verify(receipt.proof_hash, ...onChain());
+    const pin = ['--anchor-address', anvilAccounts[0].address];
+    const byCaller = await verify(receipt.proof_hash, ...onChain(), ...pin);
 
-    const pinned = await verify(receipt.proof_hash, ...onChain(), ...pin.split(' '));
-
-    expect(pinned.exitCode).toBe(0);
-    expect(pinned.stdout).not.toContain('--anchor-address');
+    const sender = anvilAccounts[0].address.toLowerCase();
+    expect(byService.stdout).toContain(`  sender    ${sender}, named by ${service.url}\n`);
+    expect(byCaller.stdout).toContain(`  sender    ${sender}, named by --anchor-address\n`);
+    expect(byCaller.stdout).toContain('  chain     31337, a test chain\n  ');
+    expect(byCaller.stdout).toContain('  evidence  not included\n');
   });
 
   it.each([
@@ -222,8 +225,10 @@ describe('svc verify FILE without a node', () => {
     const { exitCode, stdout } = await verify(user.file('forged.json'), '--json');
 
     expect(exitCode).toBe(3);
-    const { checks } = JSON.parse(stdout) as { checks: { name: string; ok: boolean }[] };
-    expect(checks.filter(({ ok }) => !ok).map(({ name }) => name)).toEqual(failed);
+    const { checks } = JSON.parse(stdout) as { checks: { name: string; status: string }[] };
+    expect(checks.filter(({ status }) => status === 'failed').map(({ name }) => name)).toEqual(
+      failed,
+    );
   });
 
   it('holds the expected sender against what the service says', async () => {
@@ -256,9 +261,28 @@ describe('svc verify FILE with a node', () => {
     expect(stdout.toLowerCase()).toContain(`\nsent by ${bundle.anchor.from.toLowerCase()}\n`);
   });
 
+  it('takes the accounts of the service, where the caller names none', async () => {
+    const { exitCode, stdout } = await verify(user.file('bundle.json'), ...onChain());
+
+    expect(exitCode).toBe(0);
+    expect(stdout).toContain(`, named by ${service.url}\n  evidence  matches\n`);
+    expect(stdout).toContain('  title     ');
+  });
+
+  it('verifies nothing where the service cannot name its accounts', async () => {
+    const nowhere = { env: { SVC_URL: 'http://127.0.0.1:9' } };
+    const args = ['verify', user.file('bundle.json'), ...onChain()];
+
+    const { exitCode, stderr } = await user.svc(args, nowhere);
+
+    expect(exitCode).toBe(9);
+    expect(stderr).toContain('The service did not name its anchoring accounts');
+  });
+
   it('needs no service', async () => {
     const nowhere = { env: { SVC_URL: 'http://127.0.0.1:9' } };
-    const args = (name: string) => ['verify', user.file(name), ...onChain()];
+    const pin = ['--anchor-address', bundle.anchor.from];
+    const args = (name: string) => ['verify', user.file(name), ...pin, ...onChain()];
 
     const [asReceipt, asBundle] = [
       await user.svc(args('receipt.json'), nowhere),

@@ -89,6 +89,8 @@ describe('svc verify', () => {
   const verifyBy = (start: typeof run, ...args: string[]) =>
     start('svc', ['verify', ...args, '--rpc-url', dev.rpc_url]);
   const verify = (...args: string[]) => verifyBy(runInProcess, ...args);
+  const pin = ['--anchor-address', anvilAccounts[0].address];
+  const inclusion = { root: `0x${'00'.repeat(32)}`, leaf_index: 0, leaf_count: 2, path: [] };
 
   it('proves a receipt and its evidence from the chain', async () => {
     const { exitCode, stdout } = await verifyBy(
@@ -105,9 +107,17 @@ describe('svc verify', () => {
   });
 
   it('prints one JSON object with --json', async () => {
-    const { stdout, stderr } = await verify(file('receipt.json'), '--json');
+    const { stdout, stderr } = await verify(file('receipt.json'), '--json', ...pin);
 
-    expect(JSON.parse(stdout)).toMatchObject({ verified: true, tx_hash: receipt.tx_hash });
+    expect(JSON.parse(stdout)).toMatchObject({
+      outcome: 'verified',
+      verified: true,
+      identity: 'named',
+      identity_by: '--anchor-address',
+      evidence: 'not_included',
+      tx_hash: receipt.tx_hash,
+      facts: { robot: receipt.robot_id, block: receipt.block_number },
+    });
     expect(stderr).toBe('');
   });
 
@@ -121,24 +131,58 @@ describe('svc verify', () => {
     const { exitCode, stdout } = await verify(file('forged.json'), '--json');
 
     expect(exitCode).toBe(3);
-    const { checks } = JSON.parse(stdout) as { checks: { name: string; ok: boolean }[] };
-    expect(checks.filter(({ ok }) => !ok).map(({ name }) => name)).toEqual([check]);
+    const { checks } = JSON.parse(stdout) as { checks: { name: string; status: string }[] };
+    expect(checks.filter(({ status }) => status === 'failed').map(({ name }) => name)).toEqual([
+      check,
+    ]);
   });
 
-  it('names the sender, and says that it proves nothing unless it is pinned', async () => {
-    const { stdout } = await verify(file('receipt.json'));
+  it('verifies nothing of an account that nothing names, and never offers it as the one to name', async () => {
+    const { exitCode, stdout } = await verify(file('receipt.json'));
     const { stdout: json } = await verify(file('receipt.json'), '--json');
 
-    const sender = anvilAccounts[0].address.toLowerCase();
-    expect(stdout).toContain('Anchored by an account that you have not named.');
-    expect(stdout).toContain(`--anchor-address ${sender}\n`);
-    expect(JSON.parse(json)).toMatchObject({ sender });
+    expect(exitCode).toBe(9);
+    expect(stdout).toContain('Anchored by an account you have not named.\n');
+    expect(stdout).not.toMatch(/Verified|--anchor-address 0x/);
+    expect(JSON.parse(json)).toMatchObject({
+      outcome: 'unnamed',
+      verified: false,
+      identity: 'unnamed',
+      sender: anvilAccounts[0].address.toLowerCase(),
+    });
   });
 
-  it('takes a receipt that a later version has added to', async () => {
-    await writeFile(file('later.json'), JSON.stringify({ ...receipt, since: '2.0' }));
+  it.each([
+    ['a member', (receipt: object) => ({ ...receipt, since: '2.0' }), '/since'],
+    [
+      'a member of the inclusion',
+      (receipt: object) => ({ ...receipt, inclusion: { ...inclusion, 'a/b': 1 } }),
+      '/inclusion/a~1b',
+    ],
+    ['evidence beside it', (receipt: object) => ({ verification: receipt, proof: {} }), '/proof'],
+  ])('refuses a receipt with %s that no check covers', async (_, change, pointer) => {
+    await writeFile(file('added.json'), JSON.stringify(change(receipt)));
 
-    expect((await verify(file('later.json'))).exitCode).toBe(0);
+    const { exitCode, stdout, stderr } = await verify(file('added.json'), ...pin);
+
+    expect([exitCode, stdout]).toEqual([3, '']);
+    expect(stderr).toContain(`no check covers ${pointer} in ${file('added.json')}`);
+  });
+
+  it('fails without evidence where it is required', async () => {
+    const required = [...pin, '--require-evidence'];
+
+    const bare = await verify(file('receipt.json'), ...required);
+    const whole = await verify(file('receipt.json'), ...required, '--proof', file('evidence.json'));
+
+    expect([bare.exitCode, whole.exitCode]).toEqual([3, 0]);
+    expect(bare.stdout).toContain('✘ evidence ');
+  });
+
+  it('accepts any of several accounts', async () => {
+    const other = ['--anchor-address', anvilAccounts[1].address];
+
+    expect((await verify(file('receipt.json'), ...other, ...pin)).exitCode).toBe(0);
   });
 
   it('refuses an address that is none as a mistake of the caller', async () => {

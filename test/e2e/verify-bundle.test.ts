@@ -37,8 +37,9 @@ describe('svc verify with a bundle', () => {
     await rm(folder, { recursive: true, force: true });
   });
 
+  const pin = ['--anchor-address', anvilAccounts[0].address];
   const verifyBy = (start: typeof run, name: string, ...args: string[]) =>
-    start('svc', ['verify', file(name), '--rpc-url', dev.rpc_url, ...args]);
+    start('svc', ['verify', file(name), '--rpc-url', dev.rpc_url, ...pin, ...args]);
   const verify = (name: string, ...args: string[]) => verifyBy(runInProcess, name, ...args);
 
   async function verifyChanged(change: object, ...args: string[]) {
@@ -76,7 +77,7 @@ describe('svc verify with a bundle', () => {
     const withFile = await verify('bare.json', '--proof', file('evidence.json'));
     const withOther = await verify('bare.json', '--proof', file('other.json'));
 
-    expect(alone.stdout).not.toContain('evidence ');
+    expect(alone.stdout).not.toContain('✔ evidence ');
     expect([alone, withFile, withOther].map(({ exitCode }) => exitCode)).toEqual([0, 0, 3]);
   });
 
@@ -88,15 +89,30 @@ describe('svc verify with a bundle', () => {
     const { exitCode, stdout } = await verifyChanged(change(bundle), '--json');
 
     expect(exitCode).toBe(3);
-    const { checks } = JSON.parse(stdout) as { checks: { name: string; ok: boolean }[] };
-    expect(checks.filter(({ ok }) => !ok).map(({ name }) => name)).toEqual(failed);
+    const { checks } = JSON.parse(stdout) as { checks: { name: string; status: string }[] };
+    expect(checks.filter(({ status }) => status === 'failed').map(({ name }) => name)).toEqual(
+      failed,
+    );
+  });
+
+  it.each([
+    ['/note', () => ({ note: 'Certified' })],
+    ['/claim/result', (b: Bundle) => ({ claim: { ...b.claim, result: 'inspected' } })],
+    ['/evidence', () => ({ proof: undefined, evidence })],
+    ['/anchor/a~1~0b', (b: Bundle) => ({ anchor: { ...b.anchor, 'a/~b': 1 } })],
+  ])('refuses one with a member that no check covers (%s)', async (pointer, change) => {
+    const { exitCode, stdout, stderr } = await verifyChanged(change(bundle));
+
+    expect([exitCode, stdout]).toEqual([3, '']);
+    expect(stderr).toContain(`no check covers ${pointer} in `);
   });
 
   it('holds the sender to the expected account', async () => {
     const [right, wrong] = [anvilAccounts[0].address, anvilAccounts[1].address];
+    const named = ['verify', file('bundle.json'), '--rpc-url', dev.rpc_url, '--anchor-address'];
 
-    const expected = await verify('bundle.json', '--anchor-address', right);
-    const other = await verify('bundle.json', '--anchor-address', wrong);
+    const expected = await verify('bundle.json');
+    const other = await runInProcess('svc', [...named, wrong]);
 
     expect([expected.exitCode, other.exitCode]).toEqual([0, 3]);
     expect(other.stdout).toMatch(/✘ sender .*\n[\s\S]*NOT verified\.\n/);
@@ -112,14 +128,18 @@ describe('svc verify with a bundle', () => {
     proxy.intercept(({ method }) =>
       method.startsWith('eth_getTransaction') ? { result: null } : null,
     );
+    const pruned = await verify('bundle.json', ...second);
+    proxy.intercept(({ method }) => (method === 'eth_chainId' ? { result: '0x1' } : null));
     const refused = await verify('bundle.json', ...second);
     proxy.cut();
     const silent = await verify('bundle.json', ...second);
 
     await proxy.close();
-    expect([agreed, refused, silent].map(({ exitCode }) => exitCode)).toEqual([0, 3, 7]);
+    const all = [agreed, pruned, refused, silent];
+    expect(all.map(({ exitCode }) => exitCode)).toEqual([0, 7, 3, 7]);
     expect(agreed.stdout).toContain('All 2 RPC URLs say the same\nVerified: ');
-    expect(refused.stdout).toContain(`${label}: The node does not know the stated transaction\n`);
+    expect(pruned.stderr).toContain(`${label}: this node no longer keeps the transaction`);
+    expect(refused.stdout).toContain(`${label}: The node is on chain 1, stated is 31337\n`);
     expect(silent.stderr).toContain(`${label}: no connection`);
     expect([refused.stdout, silent.stderr].join()).not.toMatch(/user|password/);
   });

@@ -7,7 +7,10 @@ export const verifyCommand: CommandSpec = {
   path: 'verify',
   summary: 'Verify a proof hash, a receipt or a bundle; with --rpc-url against the chain',
   details: `With --rpc-url, a receipt or a bundle is checked against the chain and needs no service; for a hash, the
-answer of the service is checked against the chain. Without --rpc-url, svc reports what the service states.`,
+answer of the service is checked against the chain. Without --rpc-url, svc reports what the service states.
+
+Anyone can anchor anything: name the account that you expect with --anchor-address, or the service that states it
+with --url. Without either, svc exits with 9.`,
   arguments: [
     {
       syntax: '<hash-or-file>',
@@ -21,7 +24,12 @@ answer of the service is checked against the chain. Without --rpc-url, svc repor
       parse: (url, urls: string[] = []) => [...urls, url],
     },
     { flags: '--proof <file>', summary: 'evidence, whose hash must be the proof hash' },
-    { flags: '--anchor-address <address>', summary: 'account that must have sent the anchor' },
+    {
+      flags: '--anchor-address <address>',
+      summary: 'account that must have sent the anchor; if repeated, one of them',
+      parse: (address, addresses: string[] = []) => [...addresses, address],
+    },
+    { flags: '--require-evidence', summary: 'fail if no evidence is given' },
     { flags: '--watch', summary: 'wait until the anchor is final' },
     {
       flags: '--timeout <seconds>',
@@ -31,7 +39,7 @@ answer of the service is checked against the chain. Without --rpc-url, svc repor
   ],
   examples: [
     'svc verify 0x219f9568571e27344d43d9f29d2887bb000edfa6879f4e2a4ca3f723a9ee5b68',
-    'svc verify receipt.json --rpc-url https://rpc.example.org',
+    'svc verify receipt.json --rpc-url https://rpc.example.org --url https://svc.example.org',
     'svc verify bundle.json --rpc-url https://rpc.example.org --rpc-url https://rpc.example.net',
     'svc verify receipt.json --proof evidence.json --rpc-url http://127.0.0.1:8545 --json',
     'svc hash evidence.json | svc verify - --watch',

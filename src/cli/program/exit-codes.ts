@@ -13,6 +13,7 @@ export const exitCodes = {
   refused: 6,
   unreachable: 7,
   pending: 8,
+  unnamed: 9,
   interrupted: 130,
   outputClosed: OUTPUT_CLOSED,
 } as const;
@@ -30,6 +31,7 @@ export const meanings: Record<keyof typeof exitCodes, string> = {
   refused: 'refused by a limit or for lack of credits; can succeed later',
   unreachable: 'the service or the chain cannot be reached',
   pending: 'not anchored or not final yet; ask again later',
+  unnamed: 'with verify: anchored by an account that you have not named',
   interrupted: 'interrupted by Ctrl-C',
   outputClosed: 'standard output was closed early, for example by head',
 };
@@ -74,6 +76,7 @@ const codesOfErrors: Readonly<Record<string, ExitCode>> = {
   sign_in_needed: signInNeeded,
   still_pending: pending,
   unsound_bundle: exitCodes.notVerified,
+  unknown_member: exitCodes.notVerified,
   service_unreachable: unreachable,
   unexpected_answer: unreachable,
   interrupted: exitCodes.interrupted,

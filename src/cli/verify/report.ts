@@ -13,7 +13,8 @@ export interface Check {
 
 /** The result of reading the chain, or of asking the service. */
 export interface Finding {
-  outcome: 'verified' | 'not_verified' | 'pending';
+  /** `unnamed`: every check passes, but the caller named neither the sender nor a service. */
+  outcome: 'verified' | 'not_verified' | 'pending' | 'unnamed';
   /** Where the statement about the chain comes from. */
   basis: 'chain' | 'service';
   /** Origin of the service that was asked; null if none was. */
@@ -30,22 +31,47 @@ export interface Finding {
   occurrences: number;
   /** Statements that no check covers, by name. */
   stated: Readonly<Record<string, string>>;
+  identity: Identity;
+  /** What the checks cover, by name. */
+  facts: Readonly<Record<string, string>>;
 }
 
-/** Prints the finding. `pinned`: whether the caller named the account that must have sent the anchor. */
-export function report(output: Output, finding: Finding, pinned: boolean): void {
+/** The accounts of which one must have sent the anchor. */
+export interface Identity {
+  /** The option or the service that names them; null if neither was given. */
+  by: string | null;
+  addresses: readonly string[];
+}
+
+/** Whether the evidence is part of what was checked. */
+export function evidenceOf({ checks }: Finding): 'matches' | 'does_not_match' | 'not_included' {
+  const found = checks.filter(({ name }) => name === 'evidence');
+  if (found.length === 0) return 'not_included';
+  return found.every(({ ok }) => ok) ? 'matches' : 'does_not_match';
+}
+
+/** Prints the finding. */
+export function report(output: Output, finding: Finding): void {
   if (output.asksJson) {
     output.json(toJson(finding));
     return;
   }
   printChecks(output, finding.checks);
   printVerdict(output, finding);
-  if (finding.outcome === 'verified') printUnproven(output, finding, pinned);
+  if (finding.outcome !== 'verified' && finding.outcome !== 'unnamed') return;
+  printFacts(output, finding);
+  printUnproven(output, finding);
 }
 
 function toJson(finding: Finding) {
   const { outcome, basis, service, checks, sender, confirmations, finality, nodes } = finding;
+  const evidence = evidenceOf(finding);
+  const notChecked =
+    evidence === 'not_included'
+      ? [{ name: 'evidence', status: 'not_checked', detail: NO_EVIDENCE }]
+      : [];
   return {
+    outcome,
     verified: outcome === 'verified',
     pending: outcome === 'pending',
     basis,
@@ -53,9 +79,16 @@ function toJson(finding: Finding) {
     proof_hash: finding.proofHash,
     tx_hash: finding.txHash,
     sender,
+    identity: finding.identity.by === null ? 'unnamed' : 'named',
+    identity_by: finding.identity.by,
+    evidence,
     confirmations,
     finality,
-    checks,
+    checks: [
+      ...checks.map(({ name, ok, detail }) => ({ name, status: ok ? 'passed' : 'failed', detail })),
+      ...notChecked,
+    ],
+    facts: finding.facts,
     nodes: nodes.map((node) => ({
       rpc: node.label,
       failed: node.checks.filter(({ ok }) => !ok).map(({ name }) => name),
@@ -89,6 +122,9 @@ function printVerdict({ colors, line }: Output, finding: Finding): void {
       const says = basis === 'chain' ? '' : 'The service says: ';
       line(colors.dim(escapeText(`${says}Sent by ${finding.sender}`)));
     }
+  } else if (outcome === 'unnamed') {
+    line(colors.yellow.bold('Anchored by an account you have not named.'));
+    line('Name the account that you expect with --anchor-address, or the service with --url.');
   } else {
     line(
       colors.green.bold(basis === 'chain' ? `Verified: ${seen}.` : `The service says: ${seen}.`),
@@ -96,20 +132,40 @@ function printVerdict({ colors, line }: Output, finding: Finding): void {
   }
 }
 
-/** Lists what is not proven. Anyone can anchor anything, so an unpinned sender may be a forger. */
-function printUnproven({ colors, line }: Output, finding: Finding, pinned: boolean): void {
-  const { basis, service, sender, stated, occurrences } = finding;
+const NO_EVIDENCE = 'No evidence was given: check it with --proof FILE';
+
+const evidenceWords = {
+  matches: 'matches',
+  does_not_match: 'does not match',
+  not_included: 'not included',
+} as const;
+
+/** Lists what was checked: anyone can anchor anything, so the sender counts only if it was named. */
+function printFacts({ line }: Output, finding: Finding): void {
+  const { identity, sender, facts } = finding;
+  const rows: Record<string, string> = {
+    ...facts,
+    ...(sender === null || identity.by === null
+      ? {}
+      : { sender: `${sender}, named by ${identity.by}` }),
+    evidence: evidenceWords[evidenceOf(finding)],
+  };
+  for (const [name, value] of Object.entries(rows)) {
+    line(`  ${(factLabels[name] ?? name).padEnd(8)}  ${escapeText(value)}`);
+  }
+}
+
+const factLabels: Readonly<Record<string, string>> = { anchored_at: 'time' };
+
+/** Lists what is not proven. */
+function printUnproven({ colors, line }: Output, finding: Finding): void {
+  const { basis, service, stated, occurrences } = finding;
   const lines = [
     ...(basis === 'service'
       ? [
           `Not checked against the chain: only ${service} states this. Check the chain with --rpc-url.`,
         ]
       : []),
-    ...(sender === null || pinned
-      ? []
-      : [
-          `Anchored by an account that you have not named. If it is the service's, add --anchor-address ${sender}`,
-        ]),
     ...(occurrences > 1
       ? [
           `${occurrences} tasks have this hash; this is one of them. Verify a receipt to name the task.`,

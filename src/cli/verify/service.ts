@@ -7,7 +7,7 @@ import type { StatedAnchor } from '../../proof/audit-anchor.ts';
 import { Nullable } from '../../protocol/fields.ts';
 import { Inclusion, PublicVerification } from '../../protocol/resources.ts';
 import type { Context } from '../program/context.ts';
-import type { Check } from './report.ts';
+import type { Check, Identity } from './report.ts';
 import type { Subject } from './subject.ts';
 
 /** The service's answer about a proof hash. */
@@ -51,6 +51,13 @@ export async function askService(
   return { url, answer: body, stated: statedBy(proofHash, body) };
 }
 
+/** The service's anchoring accounts, past ones included. Throws as `askService`. */
+export async function accountsOfService({ client, target }: Context): Promise<Identity> {
+  const { url } = await target();
+  const { body } = await client(url).call('getChain');
+  return { by: url, addresses: body.anchor_addresses };
+}
+
 /** A document needs no service: for it, the error suggests --rpc-url. */
 function namingRpc(error: unknown, stated: StatedAnchor | null): unknown {
   if (stated === null || !(error instanceof SvcError) || error.code !== 'no_service') return error;
@@ -80,11 +87,11 @@ function statedBy(proofHash: string, { task, anchor }: PublicVerification): Stat
   };
 }
 
-/** Checks the service's answer, and compares it with the document and with the caller's `anchorAddress`. */
+/** Checks the service's answer, and compares it with the document and with the accounts that the caller named. */
 export function checkWord(
   { answer, stated: said }: Word,
   stated: StatedAnchor | null,
-  anchorAddress: string | undefined,
+  named: readonly string[],
 ): Check[] {
   const { verified, anchor } = answer;
   return [
@@ -96,7 +103,7 @@ export function checkWord(
         : 'The service does not confirm the anchor',
     },
     ...(stated === null || said === null ? [] : [agreement(stated, said)]),
-    ...(anchorAddress === undefined ? [] : [senderCheck(said?.from, anchorAddress)]),
+    ...(named.length === 0 ? [] : [senderCheck(said?.from, named)]),
   ];
 }
 
@@ -119,8 +126,8 @@ function sameValue(a: unknown, b: unknown): boolean {
   return isDeepStrictEqual(a, b);
 }
 
-function senderCheck(from: string | undefined, expected: string): Check {
-  const ok = from?.toLowerCase() === expected.toLowerCase();
+function senderCheck(from: string | undefined, named: readonly string[]): Check {
+  const ok = named.some((address) => address.toLowerCase() === from?.toLowerCase());
   const detail = ok
     ? 'The service states that the expected account sent it'
     : 'The service states that another account sent it';

@@ -22,7 +22,7 @@ export interface Subject {
 
 const HASH = /^0x[0-9a-fA-F]{64}$/;
 
-/** Accepts members that a later version adds. */
+/** Unknown members are refused by name. */
 const Receipt = Type.Object({
   ...Verification.properties,
   inclusion: Nullable(Type.Object(Inclusion.properties)),
@@ -65,8 +65,7 @@ function subjectOfHash(text: string): Subject {
 }
 
 function statedByReceipt(name: string, document: JsonValue): StatedAnchor {
-  // The service's answers hold the receipt under `verification`; both forms are accepted.
-  const receipt = (document as { verification?: unknown } | null)?.verification ?? document;
+  const receipt = receiptIn(name, document);
   if (!Value.Check(Receipt, receipt)) {
     const first = Value.Errors(Receipt, receipt)[0];
     throw new SvcError(
@@ -78,6 +77,10 @@ function statedByReceipt(name: string, document: JsonValue): StatedAnchor {
           'To verify evidence, run: svc hash FILE | svc verify -',
       },
     );
+  }
+  requireNoOther(name, receipt, Verification.properties, '');
+  if (receipt.inclusion !== null) {
+    requireNoOther(name, receipt.inclusion, Inclusion.properties, '/inclusion');
   }
   const { chain_id, proof_hash, task_id, robot_id, claim_hash, inclusion } = receipt;
   const { tx_hash, block_number, anchored_at } = receipt;
@@ -94,11 +97,35 @@ function statedByReceipt(name: string, document: JsonValue): StatedAnchor {
   };
 }
 
+/** The answer to a completion holds the receipt under `verification`, and nothing else. */
+function receiptIn(name: string, document: JsonValue): unknown {
+  if (typeof document !== 'object' || document === null || !('verification' in document)) {
+    return document;
+  }
+  requireNoOther(name, document, { verification: true }, '');
+  return document.verification;
+}
+
+/** Refuses a member that no check covers. `place` is the JSON Pointer to `object`. */
+function requireNoOther(name: string, object: object, known: object, place: string): void {
+  const other = Object.keys(object).find((member) => !Object.hasOwn(known, member));
+  if (other === undefined) return;
+  const escaped = other.replaceAll('~', '~0').replaceAll('/', '~1');
+  throw unknownMember(name, `${place}/${escaped}`);
+}
+
+function unknownMember(name: string, pointer: string): SvcError {
+  return new SvcError('unknown_member', `NOT verified: no check covers ${pointer} in ${name}.`, {
+    hint: 'Verify the receipt or bundle alone, as the service wrote it. To check evidence, use --proof FILE.',
+  });
+}
+
 function bundleOf(name: string, document: JsonValue): Bundle {
   try {
     return readBundle(document);
   } catch (error) {
     if (!(error instanceof BundleError)) throw error;
+    if (error.unknownMember !== null) throw unknownMember(name, error.unknownMember);
     throw new SvcError('invalid_document', `${name} is not a bundle: ${error.message}.`, {
       hint: 'If the format is newer than svc, update svc.',
     });

@@ -1,13 +1,14 @@
 // The steps of `svc verify`: read the subject, ask the service or the chain, report.
 import { SvcError } from '../../base/svc-error.ts';
+import type { StatedAnchor } from '../../proof/audit-anchor.ts';
 import { auditBundleAlone } from '../../proof/audit-bundle.ts';
 import { isProven } from '../../proof/audit-check.ts';
 import { hashFile } from '../input/files.ts';
 import type { Output } from '../output/output.ts';
 import type { Context } from '../program/context.ts';
 import { type ExitCode, exitCodes } from '../program/exit-codes.ts';
-import { type Check, type Finding, report } from './report.ts';
-import { askService, checkWord, type Word } from './service.ts';
+import { type Check, evidenceOf, type Finding, type Identity, report } from './report.ts';
+import { accountsOfService, askService, checkWord, type Word } from './service.ts';
 import { readSubject, type Subject } from './subject.ts';
 import { watchFinding } from './watch.ts';
 
@@ -15,20 +16,25 @@ export interface VerifyInput {
   hashOrFile: string;
   rpcUrl?: string[];
   proof?: string;
-  anchorAddress?: string;
+  anchorAddress?: string[];
+  requireEvidence?: true;
   watch?: true;
   timeout?: number;
 }
+
+/** Anvil and Hardhat. */
+const TEST_CHAIN = 31_337;
 
 const exitCodeOf: Record<Finding['outcome'], ExitCode> = {
   verified: exitCodes.done,
   not_verified: exitCodes.notVerified,
   pending: exitCodes.pending,
+  unnamed: exitCodes.unnamed,
 };
 
 export async function verify(context: Context, input: VerifyInput): Promise<ExitCode> {
-  const { anchorAddress, rpcUrl = [], watch, timeout } = input;
-  if (anchorAddress !== undefined && !/^0x[0-9a-fA-F]{40}$/.test(anchorAddress)) {
+  const { anchorAddress: named = [], rpcUrl = [], watch, timeout } = input;
+  if (!named.every((address) => /^0x[0-9a-fA-F]{40}$/.test(address))) {
     throw new SvcError('usage', '--anchor-address must be an address: 0x and 40 hex digits.');
   }
   // Compare in normal form: the same endpoint may be written in two ways.
@@ -40,9 +46,13 @@ export async function verify(context: Context, input: VerifyInput): Promise<Exit
   const subject = await readSubject(input.hashOrFile);
   const evidence =
     input.proof === undefined ? [] : [await checkFile(context.output, input.proof, subject)];
-  const look = () => find(context, { subject, evidence, rpcUrls: rpcUrl, anchorAddress });
+  const sources = { subject, evidence, rpcUrls: rpcUrl, named };
+  const look = async () => {
+    const finding = await find(context, sources);
+    return input.requireEvidence ? requiringEvidence(finding) : finding;
+  };
   const finding = watch ? await watchFinding(context, look, timeout) : await look();
-  report(context.output, finding, anchorAddress !== undefined);
+  report(context.output, finding);
   return exitCodeOf[finding.outcome];
 }
 
@@ -50,14 +60,20 @@ interface Sources {
   subject: Subject;
   evidence: readonly Check[];
   rpcUrls: readonly string[];
-  anchorAddress: string | undefined;
+  /** The accounts of which one must have sent the anchor; empty: the service names it. */
+  named: readonly string[];
 }
 
-/** With RPC URLs, a document is checked against the nodes alone; a hash is checked by what the service states. */
+/**
+ * With RPC URLs, a document is checked against the nodes, and a hash by what the service states. Of a document the
+ * service only names the accounts that may have sent it, if the caller does not.
+ */
 async function find(context: Context, sources: Sources): Promise<Finding> {
   const { subject, evidence, rpcUrls } = sources;
   const readsChain = rpcUrls.length > 0;
-  const word = readsChain && subject.stated !== null ? null : await askService(context, subject);
+  const needsService = !readsChain || subject.stated === null;
+  const word = needsService ? await askService(context, subject) : null;
+  const identity = await identityOf(context, sources.named, word);
   const stated = subject.stated ?? word?.stated ?? null;
   const known: Finding = {
     outcome: 'pending',
@@ -72,21 +88,68 @@ async function find(context: Context, sources: Sources): Promise<Finding> {
     nodes: [],
     occurrences: word?.answer.occurrences ?? 1,
     stated: unproven(subject, word),
+    identity,
+    facts: factsOf(subject, stated),
   };
   if (word !== null && word.stated === null) {
     return evidence.every(({ ok }) => ok) ? known : { ...known, outcome: 'not_verified' };
   }
-  return { ...known, ...(readsChain ? await readChain(stated, sources) : takeWord(word, sources)) };
+  const found = readsChain ? await readChain(stated, sources, identity) : takeWord(word, sources);
+  const finding = { ...known, ...found };
+  const isUnnamed = finding.outcome === 'verified' && identity.by === null;
+  return isUnnamed ? { ...finding, outcome: 'unnamed' } : finding;
+}
+
+/**
+ * The accounts that the caller named, else those of the service, if one is known. What the service states of a hash
+ * names the account as well.
+ */
+async function identityOf(
+  context: Context,
+  named: readonly string[],
+  word: Word | null,
+): Promise<Identity> {
+  if (named.length > 0) return { by: '--anchor-address', addresses: named };
+  if (word !== null) return { by: word.url, addresses: [] };
+  try {
+    const identity = await accountsOfService(context);
+    if (identity.addresses.length > 0) return identity;
+  } catch (error) {
+    if (!(error instanceof SvcError)) throw error;
+    if (error.code !== 'no_service') {
+      context.output.note(`The service did not name its anchoring accounts: ${error.message}`);
+    }
+  }
+  return { by: null, addresses: [] };
+}
+
+function factsOf({ bundle }: Subject, stated: StatedAnchor | null): Record<string, string> {
+  if (stated === null) return {};
+  const { chain_id, robot_id, block_number, anchored_at } = stated;
+  return {
+    ...(bundle === null ? {} : { title: bundle.claim.title }),
+    robot: robot_id,
+    ...(block_number === undefined ? {} : { block: block_number }),
+    ...(anchored_at === undefined ? {} : { anchored_at }),
+    chain: chain_id === TEST_CHAIN ? `${chain_id}, a test chain` : String(chain_id),
+  };
+}
+
+function requiringEvidence(finding: Finding): Finding {
+  if (evidenceOf(finding) !== 'not_included') return finding;
+  const check = { name: 'evidence', ok: false, detail: 'No evidence was given' };
+  return { ...finding, outcome: 'not_verified', checks: [check, ...finding.checks] };
 }
 
 async function readChain(
   stated: Subject['stated'],
-  { subject, evidence, rpcUrls, anchorAddress }: Sources,
+  { subject, evidence, rpcUrls }: Sources,
+  { addresses }: Identity,
 ): Promise<Partial<Finding>> {
   const document = subject.bundle ?? stated;
   if (document === null) throw new Error('nothing is stated');
   const { verifyAnchor } = await import('../../chain/verify-anchor.ts');
-  const audit = await verifyAnchor(document, { rpcUrls, anchorAddress });
+  const audit = await verifyAnchor(document, { rpcUrls, anchorAddresses: addresses });
   const checks = [...evidence, ...audit.checks];
   return {
     outcome: isProven(checks) ? 'verified' : 'not_verified',
@@ -98,15 +161,12 @@ async function readChain(
   };
 }
 
-function takeWord(
-  word: Word | null,
-  { subject, evidence, anchorAddress }: Sources,
-): Partial<Finding> {
+function takeWord(word: Word | null, { subject, evidence, named }: Sources): Partial<Finding> {
   if (word === null) throw new Error('No node and no service was asked');
   const checks = [
     ...evidence,
     ...(subject.bundle === null ? [] : auditBundleAlone(subject.bundle)),
-    ...checkWord(word, subject.stated, anchorAddress),
+    ...checkWord(word, subject.stated, named),
   ];
   const { from, confirmations, finality } = word.answer.anchor;
   return {

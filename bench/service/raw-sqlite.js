@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import Database from 'better-sqlite3';
-import { newId } from '../../dist/base/new-id.js';
+import { v7 as newId } from 'uuid';
 import { openSqliteStore } from '../../dist/server/store/sqlite/open-store.js';
 import { rollupWriter } from '../../dist/server/store/sqlite/roll-ups.js';
 import { SAMPLES_PER_REQUEST, sampleAt } from './telemetry.js';
@@ -32,7 +32,7 @@ export async function rawRowsPerSecond({ seconds }) {
   db.pragma('synchronous = FULL');
   const write = requestWriter(db);
   const begin = Date.now() - HOUR_MS;
-  const robots = Array.from({ length: ROBOTS }, newId);
+  const robots = Array.from({ length: ROBOTS }, () => newId());
   let requests = 0;
   const startedAt = performance.now();
   const end = startedAt + seconds * 1000;

@@ -1,5 +1,5 @@
 // Claims, completions and task lookups of the local API.
-import { newId } from '../../base/new-id.ts';
+import { v7 as newId } from 'uuid';
 import { canonicalJson } from '../../proof/canonical-json.ts';
 import { hashCanonicalText } from '../../proof/hash.ts';
 import { limits } from '../../protocol/limits.ts';

@@ -1,5 +1,5 @@
 // Samples and ops events of the local API.
-import { newId } from '../../base/new-id.ts';
+import { v7 as newId } from 'uuid';
 import { limits } from '../../protocol/limits.ts';
 import type { Body } from '../../protocol/routes.ts';
 import type { NewSample, OpsEvent, Sample } from '../../protocol/telemetry.ts';

@@ -1,7 +1,7 @@
 // The spool: records that the robot handed over and the service does not have yet.
 import { statSync } from 'node:fs';
 import path from 'node:path';
-import { newId } from '../../base/new-id.ts';
+import { v7 as newId } from 'uuid';
 import { Triggers } from '../../base/triggers.ts';
 import type { Hex } from '../../proof/bytes.ts';
 import { hashCanonicalText } from '../../proof/hash.ts';

@@ -1,6 +1,7 @@
 // The loop of one anchoring account: takes the lease, runs the anchor loop, retries.
+
+import { v7 as newId } from 'uuid';
 import { backoffMs } from '../../base/backoff.ts';
-import { newId } from '../../base/new-id.ts';
 import { ProviderError } from '../../chain/errors.ts';
 import type { ChainIdentity, Lease } from '../ports/anchoring.ts';
 import { FOLLOWER } from '../rules/anchoring.ts';

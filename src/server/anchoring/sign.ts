@@ -1,5 +1,5 @@
 // Signs a batch and stores its bytes before any node sees them.
-import { newId } from '../../base/new-id.ts';
+import { v7 as newId } from 'uuid';
 import { SvcError } from '../../base/svc-error.ts';
 import type { AnchorKey } from '../../chain/anchor-key.ts';
 import type { RefusalMeaning } from '../../chain/errors.ts';

@@ -1,6 +1,5 @@
 // `svc-server credits`: grants credits to an account, and shows its balance.
-import { validate } from 'uuid';
-import { newId } from '../../base/new-id.ts';
+import { v7 as newId, validate } from 'uuid';
 import { SvcError } from '../../base/svc-error.ts';
 import { checksumAddress, etherText } from '../../chain/chain.ts';
 import type { Balance } from '../ports/account.ts';

@@ -1,5 +1,5 @@
 // Creates and lists ops events.
-import { newId } from '../../base/new-id.ts';
+import { v7 as newId } from 'uuid';
 import { limits } from '../../protocol/limits.ts';
 import type { Body, Query } from '../../protocol/routes.ts';
 import type { OpsEvent } from '../../protocol/telemetry.ts';

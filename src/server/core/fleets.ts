@@ -1,5 +1,5 @@
 // Creates, changes, deletes and reorders fleets.
-import { newId } from '../../base/new-id.ts';
+import { v7 as newId } from 'uuid';
 import type { Fleet } from '../../protocol/fleets.ts';
 import { limits } from '../../protocol/limits.ts';
 import type { Body, Query } from '../../protocol/routes.ts';

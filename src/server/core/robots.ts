@@ -1,6 +1,6 @@
 // Creates, changes and deletes robots, and rotates their keys.
 import { randomBytes } from 'node:crypto';
-import { newId } from '../../base/new-id.ts';
+import { v7 as newId } from 'uuid';
 import { limits } from '../../protocol/limits.ts';
 import type { Robot } from '../../protocol/resources.ts';
 import type { Body, Query } from '../../protocol/routes.ts';

@@ -1,6 +1,6 @@
 // Sessions of an account, and the sign-in of the CLI through a browser.
 import { createHash, hash, randomBytes } from 'node:crypto';
-import { newId } from '../../base/new-id.ts';
+import { v7 as newId } from 'uuid';
 import { limits } from '../../protocol/limits.ts';
 import type { Answer, Query } from '../../protocol/routes.ts';
 import { formatTimestamp } from '../../protocol/timestamp.ts';

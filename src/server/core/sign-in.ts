@@ -2,8 +2,8 @@
 
 import { randomBytes } from 'node:crypto';
 import { SiweMessage } from 'siwe';
+import { v7 as newId } from 'uuid';
 import { inTime } from '../../base/in-time.ts';
-import { newId } from '../../base/new-id.ts';
 import type { Hex } from '../../proof/bytes.ts';
 import { limits } from '../../protocol/limits.ts';
 import { formatTimestamp } from '../../protocol/timestamp.ts';

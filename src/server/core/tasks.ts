@@ -1,6 +1,7 @@
 // Claims, reads and lists tasks.
+
+import { v7 as newId } from 'uuid';
 import { atOnce } from '../../base/cooperative-yield.ts';
-import { newId } from '../../base/new-id.ts';
 import { canonicalPieces } from '../../proof/canonical-json.ts';
 import type { JsonObject } from '../../proof/json-value.ts';
 import { tooLarge } from '../../protocol/body-error.ts';

@@ -1,6 +1,7 @@
 // Records samples and reads them, raw or as series.
+
+import { v7 as newId } from 'uuid';
 import { runYielding, startYielding } from '../../base/cooperative-yield.ts';
-import { newId } from '../../base/new-id.ts';
 import { limits } from '../../protocol/limits.ts';
 import type { Body, Query } from '../../protocol/routes.ts';
 import type { NewSample, Sample, Series, SeriesPoint } from '../../protocol/telemetry.ts';

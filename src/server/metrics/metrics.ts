@@ -5,7 +5,6 @@ import type { ProviderAsked, ProviderStatus } from '../../chain/provider.ts';
 import { type RouteName, routes } from '../../protocol/routes.ts';
 import type { Store } from '../ports/store.ts';
 import { createAnchorMeters, createBacklogGauges } from './anchoring.ts';
-import { histogram } from './histogram.ts';
 
 interface ServerMetrics {
   /** Call after each response. `route` is null if no route matched. */
@@ -44,7 +43,7 @@ export function createMetrics(clock: Clock): ServerMetrics {
   let providers: () => readonly ProviderStatus[] = () => [];
   return {
     onAnswered({ route, method, status, seconds }) {
-      answers(route ?? 'none', method, status)(seconds);
+      answers.observe({ route: route ?? 'none', method, status }, seconds);
       if (status === 429 && route !== null) refusals.inc({ limit: routes[route].limit });
     },
     onAsked({ calls: asked, seconds, provider, error }) {
@@ -59,7 +58,7 @@ export function createMetrics(clock: Clock): ServerMetrics {
       unpartitioned.set(error === null ? 0 : 1);
     },
     observe(store) {
-      observed = countSteps(timed(store, (method) => calls.with({ method })));
+      observed = countSteps(timed(store, calls));
       return observed;
     },
     watch(read) {
@@ -76,7 +75,13 @@ export function createMetrics(clock: Clock): ServerMetrics {
 function createMeters(registry: Registry) {
   const registers = [registry];
   return {
-    answers: answerTimes(registry),
+    answers: new Histogram({
+      name: 'svc_http_request_seconds',
+      help: 'Duration of requests by route, method and status; a completion waits for its block',
+      labelNames: ['route', 'method', 'status'],
+      buckets: SECONDS,
+      registers,
+    }),
     refusals: new Counter({
       name: 'svc_rate_limited_total',
       help: 'Requests refused with 429, by rate limit',
@@ -113,29 +118,13 @@ function createMeters(registry: Registry) {
       help: '1 if the last attempt to create telemetry partitions in advance failed; PostgreSQL only',
       registers,
     }),
-    calls: histogram<{ method: string }>(registry, {
+    calls: new Histogram({
       name: 'svc_db_call_seconds',
       help: 'Duration of database calls, including the wait for their commit',
-      bounds: SECONDS,
+      labelNames: ['method'],
+      buckets: SECONDS,
+      registers,
     }),
-  };
-}
-
-function answerTimes(registry: Registry) {
-  const times = histogram<{ route: string; method: string; status: string }>(registry, {
-    name: 'svc_http_request_seconds',
-    help: 'Duration of requests by route, method and status; a completion waits for its block',
-    bounds: SECONDS,
-  });
-  const known = new Map<string, (seconds: number) => void>();
-  return (route: string, method: string, status: number) => {
-    const key = `${route} ${method} ${status}`;
-    let observe = known.get(key);
-    if (observe === undefined) {
-      observe = times.with({ route, method, status: String(status) });
-      known.set(key, observe);
-    }
-    return observe;
   };
 }
 
@@ -161,17 +150,15 @@ function createProviderGauges(registry: Registry) {
 /** Methods that are not timed: their duration depends on callers, or they do not use the database. */
 const untimed = /^(waitFor|(close|hasRoom)$)/;
 
-function timed(store: Store, timesOf: (method: string) => (seconds: number) => void): Store {
+function timed(store: Store, calls: Histogram<'method'>): Store {
   const methods = Object.entries(store).map(([method, call]) => {
     if (untimed.test(method)) return [method, call];
-    let observe: ((seconds: number) => void) | undefined;
     const timedCall = async (...args: unknown[]) => {
       const startedAt = performance.now();
       try {
         return await call(...args);
       } finally {
-        observe ??= timesOf(method);
-        observe((performance.now() - startedAt) / 1000);
+        calls.observe({ method }, (performance.now() - startedAt) / 1000);
       }
     };
     return [method, timedCall];

@@ -2,7 +2,6 @@ import { setImmediate as turn } from 'node:timers/promises';
 import Database from 'better-sqlite3';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { NewRobot } from '../../src/server/ports/robots.ts';
-import { type RobotKeys, robotKeys } from '../../src/server/store/sqlite/engine/key-cache.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { HeldDisk } from './held-disk.ts';
 import { openTemporarySqlite, type TemporarySqlite } from './temporary-sqlite.ts';
@@ -83,63 +82,5 @@ describe('a key that was found before', () => {
     await writing;
 
     expect(await isKnown()).toBe(false);
-  });
-});
-
-describe('kept keys', () => {
-  let db: Database.Database;
-  let keys: RobotKeys;
-  let lookedUp: string[];
-
-  beforeEach(() => {
-    db = new Database(':memory:');
-    db.exec('CREATE TABLE robots (id TEXT, key_hash TEXT)');
-    keys = robotKeys({ writer: db, reader: db });
-    lookedUp = [];
-  });
-  afterEach(() => db.close());
-
-  function ask(keyHash: string): void {
-    keys.ownerOf(keyHash, () => {
-      lookedUp.push(keyHash);
-      return { id: 'r', wallet: 'w' };
-    });
-  }
-
-  function askAll(first: number, count: number): void {
-    for (let i = first; i < first + count; i += 1) ask(`${i}`);
-  }
-
-  it('are the 20 000 asked for last', () => {
-    askAll(0, 20_000);
-    askAll(20_000, 19_999);
-    ask('0');
-    askAll(40_000, 19_999);
-    expect(lookedUp).toHaveLength(59_998);
-
-    ask('0');
-    expect(lookedUp).toHaveLength(59_998);
-  });
-
-  it('are bounded: two times 20 000 later one is looked up again', () => {
-    askAll(0, 40_001);
-    lookedUp = [];
-
-    ask('40000');
-    expect(lookedUp).toEqual([]);
-    ask('0');
-    expect(lookedUp).toEqual(['0']);
-  });
-
-  it('are forgotten when a row with them goes or changes, however long they were kept', () => {
-    db.exec("INSERT INTO robots VALUES ('a', '0'), ('b', '20000')");
-    askAll(0, 20_001);
-    db.exec("DELETE FROM robots WHERE id = 'a'; UPDATE robots SET key_hash = 'other'");
-    lookedUp = [];
-
-    keys.onDurable();
-    askAll(0, 2);
-    ask('20000');
-    expect(lookedUp).toEqual(['0', '20000']);
   });
 });

@@ -31,7 +31,6 @@ import {
   type GroupCommitOptions,
   startGroupCommit,
 } from './engine/group-commit.ts';
-import { robotKeys } from './engine/key-cache.ts';
 import { type LogPurge, startLogPurge } from './engine/log-purge.ts';
 import { migrate, requireSchema } from './engine/migrate.ts';
 import { RateCounters } from './engine/rate-counters.ts';
@@ -163,7 +162,6 @@ function buildStore(
   // Next to a live server, the server's thread makes the checkpoints.
   const checkpoints = exclusive ? startCheckpoints(writer, fatal) : null;
   const snapshot = readSnapshot(reader, fatal);
-  const keys = robotKeys({ writer, reader });
   const group = startGroupCommit({
     db: writer,
     log: logFile,
@@ -172,7 +170,6 @@ function buildStore(
     probeRoom: () => probeRoom(writer),
     onFatal: fatal,
     onCommit(commit) {
-      keys.onDurable();
       checkpoints?.note();
       options.onCommit?.(commit);
     },
@@ -204,7 +201,7 @@ function buildStore(
 
   return {
     ...signInStore(access, { ledger, counters, maxChallenges }),
-    ...robotStore(access, { counters, keys }),
+    ...robotStore(access, counters),
     ...robotDeletion(access, { ledger, triggers }),
     ...fleetStore(access),
     ...taskStore(access),

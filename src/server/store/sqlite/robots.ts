@@ -13,13 +13,12 @@ import { completionTopic } from '../topics.ts';
 import type { Ledger } from './account.ts';
 import type { Access } from './engine/connections.ts';
 import { repeatInCommit } from './engine/group-commit.ts';
-import type { RobotKeys } from './engine/key-cache.ts';
 import type { RateCounters } from './engine/rate-counters.ts';
 import { fleetReader } from './fleets.ts';
 
 export function robotStore(
   { reader, writer, write, read, readNow }: Access,
-  { counters, keys }: { counters: RateCounters; keys: RobotKeys },
+  counters: RateCounters,
 ): Omit<RobotStore, 'deleteRobot'> {
   const find = robotReader(reader);
   const byKey = reader.prepare<[string], { id: string; wallet: string }>(
@@ -39,7 +38,7 @@ export function robotStore(
 
   return {
     async authenticateRobot(keyHash) {
-      const robot = keys.ownerOf(keyHash, () => readNow(() => byKey.get(keyHash)));
+      const robot = readNow(() => byKey.get(keyHash));
       if (robot === undefined) return null;
       return { robot, count: counters.count('robot', robot.id) };
     },

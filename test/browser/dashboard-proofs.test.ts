@@ -78,13 +78,13 @@ describe('a task', () => {
     const receipt = await download(page, 'Download receipt');
     const bundle = await download(page, 'Download bundle');
 
-    const rpc = ['--rpc-url', dashboard.server.rpc_url];
+    const rpc = ['--rpc-url', dashboard.server.rpc_url, '--url', dashboard.server.url];
     const verified = await runInProcess('svc', ['verify', receipt, '--proof', evidence, ...rpc]);
     expect(verified.exitCode, verified.stderr).toBe(0);
     expect((await runInProcess('svc', ['verify', bundle, ...rpc])).exitCode).toBe(0);
     const command = await page.locator('pre', { hasText: 'svc verify' }).textContent();
     expect(command).toBe(
-      `svc verify ${path.basename(receipt)} --rpc-url ${dashboard.server.rpc_url}`,
+      `svc verify ${path.basename(receipt)} --rpc-url ${dashboard.server.rpc_url} --url ${dashboard.server.url}`,
     );
   });
 
@@ -132,7 +132,7 @@ describe('evidence', () => {
     expect(await page.getByText('4711').count()).toBe(0);
     expect(await page.getByRole('button', { name: 'Download evidence' }).count()).toBe(0);
     await page.getByRole('heading', { name: 'Receipt' }).waitFor();
-    const rpc = ['--rpc-url', dashboard.server.rpc_url];
+    const rpc = ['--rpc-url', dashboard.server.rpc_url, '--url', dashboard.server.url];
     const bundle = await download(page, 'Download bundle');
     expect((await runInProcess('svc', ['verify', bundle, ...rpc])).exitCode).toBe(0);
   });

@@ -38,11 +38,14 @@ export function Command({ value, what }: CopyProps) {
   );
 }
 
-/** The `svc verify` command for `subject`, which is a file or a hash with options. */
+/** The `svc verify` command for `subject`, a file or a hash. This service names the accounts that may have sent it. */
 export function VerifyCommand({ subject }: { subject: string }) {
   const { data: chain } = useQuery(chainQuery);
   const rpcUrl = chain?.params.rpcUrls[0] ?? 'https://rpc.example.org';
-  return <Command value={`svc verify ${subject} --rpc-url ${rpcUrl}`} what="command" />;
+  const service = window.location.origin;
+  return (
+    <Command value={`svc verify ${subject} --rpc-url ${rpcUrl} --url ${service}`} what="command" />
+  );
 }
 
 /** A JSON document that scrolls, also by keyboard. */

@@ -57,7 +57,7 @@ export function HashResult({ hash, taskId, bundle }: HashResultProps) {
           <p className="hint">
             The chain was read through this service. To rely on your own node instead, run:
           </p>
-          <VerifyCommand subject={`${hash} --url ${window.location.origin}`} />
+          <VerifyCommand subject={hash} />
         </section>
       )}
     </>

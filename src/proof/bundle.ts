@@ -3,6 +3,7 @@ import { BundleError } from './bundle-error.ts';
 import type { Hex } from './bytes.ts';
 import { isProof, type JsonObject, type JsonValue, type Proof } from './json-value.ts';
 import { MAX_PROOF_DEPTH } from './strict-json.ts';
+import { pointerStep } from './strict-json-error.ts';
 import type { Inclusion } from './tree.ts';
 
 /** The `format` of a bundle. A new version of the format gets a new number. */
@@ -137,10 +138,12 @@ const BYTES: Form = { pattern: /^0x(?:[0-9a-f]{2})+$/, name: 'bytes of lower-cas
 class Members {
   readonly #object: JsonObject;
   readonly #path: string;
+  readonly #pointer: string;
   readonly #read = new Set<string>();
 
   constructor(value: JsonValue | undefined, path: string) {
     this.#path = path === '' ? '' : `${path}.`;
+    this.#pointer = path === '' ? '' : pointerStep(path);
     if (!isObject(value)) throw new BundleError(`${path || 'the bundle'} must be a JSON object`);
     this.#object = value;
   }
@@ -159,8 +162,7 @@ class Members {
   requireNoOther(): void {
     const other = Object.keys(this.#object).find((name) => !this.#read.has(name));
     if (other === undefined) return;
-    const escaped = other.replaceAll('~', '~0').replaceAll('/', '~1');
-    const pointer = `/${this.#path.replace('.', '/')}${escaped}`;
+    const pointer = this.#pointer + pointerStep(other);
     throw new BundleError(`${pointer} is not a member of a bundle`, pointer);
   }
 

@@ -21,6 +21,11 @@ export class StrictJsonError extends Error {
   }
 }
 
+/** One step of a JSON Pointer (RFC 6901, section 3). */
+export function pointerStep(name: string): string {
+  return `/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`;
+}
+
 const NEWLINE = 0x0a;
 
 /** Line and column of a character, for a sentence; both count from 1. */

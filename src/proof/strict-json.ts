@@ -2,7 +2,7 @@
 import { becomesAnotherInteger } from './integer-literal.ts';
 import type { JsonObject, JsonValue } from './json-value.ts';
 import { KnownNames } from './known-names.ts';
-import { placeIn, StrictJsonError } from './strict-json-error.ts';
+import { placeIn, pointerStep, StrictJsonError } from './strict-json-error.ts';
 
 /** Maximum nesting of a proof: 128 nested arrays pass, 129 do not. */
 export const MAX_PROOF_DEPTH = 128;
@@ -384,10 +384,8 @@ function pointerTo(place: readonly Frame[]): string {
   return place.map(referenceToken).join('');
 }
 
-/** One step of an RFC 6901 pointer. */
 function referenceToken(frame: Frame): string {
-  if (frame.items !== null) return `/${frame.items.length}`;
-  return `/${frame.name.replaceAll('~', '~0').replaceAll('/', '~1')}`;
+  return pointerStep(frame.items === null ? frame.name : String(frame.items.length));
 }
 
 function isDigit(code: number): boolean {

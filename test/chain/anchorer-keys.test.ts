@@ -9,19 +9,11 @@ let rig: AnchoringRig;
 beforeEach(async () => {
   rig = await startAnchoringRig();
 });
-afterEach(async () => {
-  const violated = await rig.store.checkInvariants();
-  await rig.close();
-  expect(violated).toEqual([]);
-});
+afterEach(() => rig.closeSound());
 
 const [first, , third] = anvilAccounts.map(({ address }) => address);
 const senders = async () => (await rig.minedAnchors()).map(({ from }) => from.toLowerCase()).sort();
-const pending = (count: number) =>
-  waitFor(`${count} transactions in the pool`, async () => {
-    const status = await rig.node.rpc<{ pending: string }>('txpool_status');
-    return Number(status.pending) === count;
-  });
+const pending = (count: number) => rig.pending(count);
 const feeQuote = () =>
   waitFor('a fee quote', async () => (await rig.store.getChainStatus())?.quote);
 const leases = (count: number) =>

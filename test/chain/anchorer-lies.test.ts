@@ -12,19 +12,9 @@ beforeEach(async () => {
   rig = await startAnchoringRig();
 });
 
-afterEach(async () => {
-  const violated = (await rig.store.checkInvariants()).filter(
-    ({ violations }) => violations.length,
-  );
-  await rig.close();
-  expect(violated).toEqual([]);
-});
+afterEach(() => rig.closeSound());
 
-const pending = (count: number) =>
-  waitFor(`${count} transactions in the pool`, async () => {
-    const status = await rig.node.rpc<{ pending: string }>('txpool_status');
-    return Number(status.pending) === count;
-  });
+const pending = (count: number) => rig.pending(count);
 const degradedBy = (reason: string) =>
   waitFor(`degraded: ${reason}`, async () => (await rig.degraded()).includes(reason));
 const wellAgain = () => waitFor('no degradation', async () => (await rig.degraded()).length === 0);

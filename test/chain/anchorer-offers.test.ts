@@ -8,17 +8,9 @@ let rig: AnchoringRig;
 beforeEach(async () => {
   rig = await startAnchoringRig();
 });
-afterEach(async () => {
-  const violated = await rig.store.checkInvariants();
-  await rig.close();
-  expect(violated).toEqual([]);
-});
+afterEach(() => rig.closeSound());
 
-const pending = (count: number) =>
-  waitFor(`${count} transactions in the pool`, async () => {
-    const status = await rig.node.rpc<{ pending: string }>('txpool_status');
-    return Number(status.pending) === count;
-  });
+const pending = (count: number) => rig.pending(count);
 const anchored = async () => {
   const ids = await rig.queue();
   await pending(1);

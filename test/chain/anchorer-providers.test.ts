@@ -5,22 +5,14 @@ import { waitFor } from '../support/wait-for.ts';
 
 let rig: AnchoringRig;
 
-afterEach(async () => {
-  const checked = await rig.store.checkInvariants();
-  await rig.close();
-  expect(checked.filter(({ violations }) => violations.length > 0)).toEqual([]);
-});
+afterEach(() => rig.closeSound());
 
 const proxy = (i: number) => rig.proxies[i] as RpcProxy;
 const degradedBy = (reason: string) =>
   waitFor(`degraded: ${reason}`, async () => (await rig.degraded()).includes(reason));
 const wellAgain = () => waitFor('no degradation', async () => (await rig.degraded()).length === 0);
 const stateOf = async (id: string | undefined) => (await rig.task(id ?? '')).completion?.state;
-const pending = (count: number) =>
-  waitFor(`${count} transactions in the pool`, async () => {
-    const status = await rig.node.rpc<{ pending: string }>('txpool_status');
-    return Number(status.pending) === count;
-  });
+const pending = (count: number) => rig.pending(count);
 
 describe('an anchorer with three URLs', () => {
   it.each([

@@ -1,5 +1,5 @@
 import { parseTransaction } from 'viem';
-import { afterEach, beforeEach, expect, it } from 'vitest';
+import { afterEach, beforeEach, it } from 'vitest';
 import type { Hex } from '../../src/proof/bytes.ts';
 import { type AnchoringRig, startAnchoringRig } from '../support/anchoring-rig.ts';
 import { waitFor } from '../support/wait-for.ts';
@@ -10,13 +10,7 @@ beforeEach(async () => {
   rig = await startAnchoringRig();
 });
 
-afterEach(async () => {
-  const violated = (await rig.store.checkInvariants()).filter(
-    ({ violations }) => violations.length,
-  );
-  await rig.close();
-  expect(violated).toEqual([]);
-});
+afterEach(() => rig.closeSound());
 
 /** Prices an anchor as the Amsterdam fork does (EIP-2780, EIP-7976). `base`: gas of a transaction without data. */
 function reprice(base = 12_000n) {
@@ -34,10 +28,7 @@ function reprice(base = 12_000n) {
 
 async function anchorOne() {
   const ids = await rig.queue();
-  await waitFor('the anchor in the pool', async () => {
-    const { pending } = await rig.node.rpc<{ pending: string }>('txpool_status');
-    return Number(pending) === 1;
-  });
+  await rig.pending(1);
   await rig.node.mine();
   await rig.verified(ids);
 }
@@ -67,10 +58,7 @@ it('replaces an anchor whose gas limit a fork made too low', async () => {
   );
 
   reprice(60_000n);
-  await waitFor('the replacement in the pool', async () => {
-    const { pending } = await rig.node.rpc<{ pending: string }>('txpool_status');
-    return Number(pending) === 1;
-  });
+  await rig.pending(1);
   await rig.node.mine();
 
   await rig.verified(ids);

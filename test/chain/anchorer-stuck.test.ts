@@ -12,11 +12,7 @@ let rig: AnchoringRig;
 beforeEach(async () => {
   rig = await startAnchoringRig();
 });
-afterEach(async () => {
-  const violated = await rig.store.checkInvariants();
-  await rig.close();
-  expect(violated).toEqual([]);
-});
+afterEach(() => rig.closeSound());
 
 const hex = (amount: bigint) => `0x${amount.toString(16)}`;
 /** The next block, and by a little less those after it, leave out what pays less. */

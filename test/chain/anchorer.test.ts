@@ -14,20 +14,9 @@ beforeEach(async () => {
   rig = await startAnchoringRig();
 });
 
-afterEach(async () => {
-  // What every history must leave behind, faults included.
-  const violated = (await rig.store.checkInvariants()).filter(
-    ({ violations }) => violations.length,
-  );
-  await rig.close();
-  expect(violated).toEqual([]);
-});
+afterEach(() => rig.closeSound());
 
-const pending = (count: number) =>
-  waitFor(`${count} transactions in the pool`, async () => {
-    const status = await rig.node.rpc<{ pending: string }>('txpool_status');
-    return Number(status.pending) === count;
-  });
+const pending = (count: number) => rig.pending(count);
 
 const degradedBy = (reason: string) =>
   waitFor(`degraded: ${reason}`, async () => (await rig.degraded()).includes(reason));

@@ -16,11 +16,7 @@ beforeEach(async () => {
   rig = await startAnchoringRig();
   key = await loadAnchorKey({ privateKey: anvilAccounts[0].privateKey });
 });
-afterEach(async () => {
-  const violated = await rig.store.checkInvariants();
-  await rig.close();
-  expect(violated).toEqual([]);
-});
+afterEach(() => rig.closeSound());
 
 const mine = async (blocks: number) => {
   for (let i = 0; i < blocks; i += 1) await rig.node.mine();

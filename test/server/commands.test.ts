@@ -41,6 +41,23 @@ describe('svc-server', () => {
     expect(commands).toContainEqual(['reconcile']);
   });
 
+  it('completes commands and options in a shell', async () => {
+    const script = await server(['completion', 'bash']);
+    const commands = await server(['__complete', 'credits', 'g']);
+    const options = await server(['__complete', 'credits', 'grant', '--gas']);
+
+    expect(script.stdout).toContain('svc-server __complete');
+    expect(commands.stdout).toMatch(/^grant\t.+\n$/);
+    expect(options.stdout).toMatch(/^--gas-wei\t.+\n$/);
+  });
+
+  it('prints wrong usage as one JSON object with --json', async () => {
+    const { exitCode, stderr } = await server(['check', '--json', '--nope']);
+
+    expect(exitCode).toBe(2);
+    expect(JSON.parse(stderr)).toMatchObject({ error: 'usage' });
+  });
+
   it('removes control characters from an unknown command', async () => {
     const { exitCode, stderr } = await server(['\u001b[31mstrat']);
 

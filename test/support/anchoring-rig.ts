@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { pino } from 'pino';
+import { expect } from 'vitest';
 import { systemClock } from '../../src/base/clock.ts';
 import { loadAnchorKey } from '../../src/chain/anchor-key.ts';
 import { type OpenChain, openChain } from '../../src/chain/chain.ts';
@@ -48,7 +49,11 @@ export interface AnchoringRig {
   minedAnchors(): Promise<
     { hash: string; from: string; nonce: number; input: string; blockNumber: string }[]
   >;
+  /** Resolves when this many transactions are in the node's pool. */
+  pending(count: number): Promise<true>;
   close(): Promise<void>;
+  /** Closes, and expects that every invariant holds. */
+  closeSound(): Promise<void>;
 }
 
 /** A real chain behind a proxy, a real store with one robot and credits, and an anchorer on demand. */
@@ -119,6 +124,11 @@ export async function startAnchoringRig(
       ),
     degraded: async () => (await store.getChainStatus())?.degraded ?? [],
     minedAnchors: () => anchorsOf(node),
+    pending: (count) =>
+      waitFor(`${count} transactions in the pool`, async () => {
+        const status = await node.rpc<{ pending: string }>('txpool_status');
+        return Number(status.pending) === count;
+      }),
     async close() {
       await Promise.all(running.map(({ anchorer }) => anchorer.drain()));
       await Promise.all(running.map(({ chain }) => chain.close()));
@@ -126,6 +136,11 @@ export async function startAnchoringRig(
       await Promise.all(proxies.map((one) => one.close()));
       await node.close();
       logEnded();
+    },
+    async closeSound() {
+      const violated = await store.checkInvariants();
+      await rig.close();
+      expect(violated).toEqual([]);
     },
   };
   return rig;

@@ -7,6 +7,7 @@ import { statedAnchorOf } from '../../proof/audit-bundle.ts';
 import { type Bundle, MAX_BUNDLE_DEPTH, readBundle, saysItIsBundle } from '../../proof/bundle.ts';
 import { BundleError } from '../../proof/bundle-error.ts';
 import type { JsonValue } from '../../proof/json-value.ts';
+import { pointerStep } from '../../proof/strict-json-error.ts';
 import { Nullable } from '../../protocol/fields.ts';
 import { Inclusion, Verification } from '../../protocol/resources.ts';
 import { nameOf, parseJson, readText } from '../input/files.ts';
@@ -110,8 +111,7 @@ function receiptIn(name: string, document: JsonValue): unknown {
 function requireNoOther(name: string, object: object, known: object, place: string): void {
   const other = Object.keys(object).find((member) => !Object.hasOwn(known, member));
   if (other === undefined) return;
-  const escaped = other.replaceAll('~', '~0').replaceAll('/', '~1');
-  throw unknownMember(name, `${place}/${escaped}`);
+  throw unknownMember(name, place + pointerStep(other));
 }
 
 function unknownMember(name: string, pointer: string): SvcError {

@@ -2,7 +2,6 @@
 import {
   describeEnvironment,
   documentation,
-  environmentTable,
   printEnvironment,
 } from '../../base/describe-environment.ts';
 import { readConfig, type ServerConfig } from '../config.ts';
@@ -27,11 +26,6 @@ export function effectiveConfig({ values, baseUrl, database }: ServerConfig) {
 /** `svc-server config --describe`: prints every variable with its default and meaning. */
 export function describeConfig(): void {
   describeEnvironment(environment);
-}
-
-/** The table of variables in the README; a test compares them. */
-export function variablesTable(): string {
-  return environmentTable(environment);
 }
 
 /** The content of `.env.example`; a test compares them. */

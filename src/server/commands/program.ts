@@ -1,9 +1,10 @@
 // Declares the commands of svc-server.
 import { getSystemErrorMap } from 'node:util';
 import { Command, InvalidArgumentError, Option } from 'commander';
+import { addCompletionCommand, printCandidates } from '../../base/completion.ts';
 import { addConfigCommand } from '../../base/config-command.ts';
 import { addInstallCommands } from '../../base/install/commands.ts';
-import { reportError } from '../../base/report-error.ts';
+import { prepareErrors, reportError } from '../../base/report-error.ts';
 import { SvcError } from '../../base/svc-error.ts';
 import { packageVersion } from '../../base/version.ts';
 import type { ReconcileOptions } from './reconcile.ts';
@@ -18,9 +19,6 @@ export async function main(argv: string[]): Promise<number> {
     .description('Anchor hashes of robot evidence on an EVM chain and return receipts')
     .version(packageVersion())
     .exitOverride()
-    // An unknown command or option may contain the escape sequences of a terminal.
-    .configureOutput({ outputError: (text, write) => write(text.replace(/(?!\n)\p{Cc}/gu, '')) })
-    .showHelpAfterError('Run with --help for usage and examples.')
     .addHelpText(
       'after',
       '\nExamples:\n  svc-server dev                 run the service with a local chain' +
@@ -87,7 +85,13 @@ export async function main(argv: string[]): Promise<number> {
   addDatabaseCommands(program, (code) => {
     exitCode = code;
   });
+  addCompletionCommand(program);
 
+  if (argv[2] === '__complete') {
+    printCandidates(program, argv.slice(3));
+    return 0;
+  }
+  prepareErrors(program);
   try {
     await program.parseAsync(argv);
     return exitCode;

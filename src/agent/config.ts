@@ -125,7 +125,7 @@ function urlErrors(text: string | undefined): string[] {
   return [];
 }
 
-/** A port or address number that is too large, which the pattern of the variable accepts. */
+/** The pattern of the variable accepts ports and addresses whose numbers are too large. */
 function listenErrors(text: string | undefined): string[] {
   if (text === undefined || !/^[\w.:[\]]+$/.test(text) || URL.canParse(`http://${text}`)) return [];
   return ['SVC_AGENT_LISTEN must be a loopback address and a port from 0 to 65535'];

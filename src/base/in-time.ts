@@ -1,4 +1,4 @@
-// Bounds the time to wait for a result.
+// Waits for a result, but not longer than a limit.
 import { setTimeout as sleep } from 'node:timers/promises';
 
 /** Resolves with the result of `work`, or with `late` after `ms` milliseconds. `work` goes on; its later errors are ignored. */

@@ -88,10 +88,9 @@ export async function senderState(
 }
 
 /**
- * Combines the sender states of several URLs, so that one wrong URL of three changes nothing: each amount is the
- * median. Of two, a reason not to sign counts if either reports it, and the tip is the lower one, because the chain
- * charges it as signed; of a base fee only the real one is charged. A refusal, which would end a proof, counts only if
- * no URL contradicts it.
+ * Combines the sender states of several URLs. Each amount is the median, so that one wrong URL of three changes nothing.
+ * Of two amounts the higher one counts, because unused gas and base fee are not charged. The tip is charged as signed,
+ * so the lower one counts. A refusal, which would end a proof, counts only if no URL contradicts it.
  */
 export function senderStateByQuorum(reads: readonly SenderState[]): SenderState | undefined {
   const heads = reads.map(({ headNumber }) => headNumber).sort(ascending);

@@ -255,7 +255,7 @@ function addReading(text: string, before: Reading[] = []): Reading[] {
   throw new InvalidArgumentError('It must be NAME=NUMBER.');
 }
 
-/** The number of a JSON text that a double holds exactly enough to be sent; null for any other text. */
+/** The number that a JSON text denotes; null for any other text, and for an integer that a double would change. */
 function numberIn(text: string): number | null {
   try {
     const value = parseStrictJson(text);

@@ -4,9 +4,9 @@ import type { IncomingMessage } from 'node:http';
 import { text } from 'node:stream/consumers';
 
 /**
- * As much of `fetch` as the API client uses: a request with a text body or none, its answer as text. With the
- * platform's own, `svc robots list` takes more than twice as long (docs/decisions/030). Redirects are errors, as with `redirect: 'error'`. Each request has its
- * own connection, so nothing keeps the process alive.
+ * The part of `fetch` that the API client uses: a request with a text body or none, and its answer as text. With the
+ * platform's `fetch`, `svc robots list` takes more than twice as long (docs/decisions/030). Redirects are errors, as
+ * with `redirect: 'error'`. Each request has its own connection, so nothing keeps the process alive.
  */
 export const httpFetch: typeof fetch = async (input, init = {}) => {
   const url = new URL(String(input));

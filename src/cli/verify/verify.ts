@@ -22,7 +22,7 @@ export interface VerifyInput {
   timeout?: number;
 }
 
-/** Anvil and Hardhat. */
+/** The chain id of local Anvil and Hardhat chains. */
 const TEST_CHAIN = 31_337;
 
 const exitCodeOf: Record<Finding['outcome'], ExitCode> = {
@@ -65,8 +65,8 @@ interface Sources {
 }
 
 /**
- * With RPC URLs, a document is checked against the nodes, and a hash by what the service states. Of a document the
- * service only names the accounts that may have sent it, if the caller does not.
+ * With RPC URLs, the nodes check a document, or what the service states about a hash. For a document the service is
+ * asked only for its accounts, and only if the caller named none.
  */
 async function find(context: Context, sources: Sources): Promise<Finding> {
   const { subject, evidence, rpcUrls } = sources;
@@ -101,8 +101,8 @@ async function find(context: Context, sources: Sources): Promise<Finding> {
 }
 
 /**
- * The accounts that the caller named, else those of the service, if one is known. What the service states of a hash
- * names the account as well.
+ * Who may have sent the anchor: the accounts that the caller named, or else those of the service. For a hash, the
+ * answer of the service has named the sender already.
  */
 async function identityOf(
   context: Context,

@@ -45,7 +45,7 @@ interface AnchorLoop {
   /** Why signing is paused; null when it is not. */
   hold: Hold | null;
   /**
-   * Set if, at the last reading of the sender state, all providers reported a lower transaction count than we saw
+   * Set if, at the last reading of the sender state, most providers reported a lower transaction count than we saw
    * mined: that count.
    */
   behind: number | null;
@@ -187,7 +187,7 @@ async function readFees(loop: AnchorLoop, live: LiveAttempts): Promise<void> {
   loop.queue.raise();
 }
 
-/** A count below ours is believed only if all providers report it, twice in a row. */
+/** A count below ours is believed only if two of three providers report it, or both of two, twice in a row. */
 function noteReorgedNonces(loop: AnchorLoop, live: LiveAttempts, senderState: SenderState): void {
   const { latestNonce, lowestNonce } = senderState;
   const isBehind = loop.hold === 'nonce_behind' && lowestNonce === latestNonce;

@@ -208,7 +208,7 @@ describe('the source', () => {
   });
 
   it.each([
-    ['src/proof/index.ts', ['@noble/hashes']],
+    ['src/proof/index.ts', ['@noble/hashes', '@noble/curves']],
     ['src/client/index.ts', ['typebox']],
   ])(
     'lets the library entry %s reach no package but %s, so that it runs in a browser',

@@ -63,7 +63,7 @@ export interface ChainFacts {
 export function auditAnchor(stated: StatedAnchor, facts: ChainFacts): AuditCheck[] {
   const checks = [
     ...auditTransaction(stated, facts),
-    ...auditPayload(stated, facts),
+    ...auditPayload(stated, facts.tx?.input ?? null),
     ...auditBlock(stated, facts),
   ];
   return facts.tx === null ? checks.map(withoutTransaction) : checks;
@@ -122,8 +122,9 @@ function auditTransaction(stated: StatedAnchor, facts: ChainFacts): AuditCheck[]
   return checks;
 }
 
-function auditPayload(stated: StatedAnchor, facts: ChainFacts): AuditCheck[] {
-  const payload = facts.tx === null ? null : decodePayload(facts.tx.input);
+/** `payload`, and the checks that compare it with the statements. Without calldata each check fails. */
+export function auditPayload(stated: StatedAnchor, calldata: Hex | null): AuditCheck[] {
+  const payload = calldata === null ? null : decodePayload(calldata);
   const leaf = leafOf(stated);
   return stated.inclusion === null
     ? auditSingle(stated, leaf, payload)

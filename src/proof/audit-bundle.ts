@@ -87,23 +87,27 @@ function holdsBytes(all: Hex, part: Hex): boolean {
   return all.slice(2).indexOf(part.slice(2)) % 2 === 0;
 }
 
-function auditFile({ proof, proof_hash, anchor }: Bundle): AuditCheck[] {
-  const evidence =
-    proof === undefined
-      ? []
-      : [
-          check('evidence', hashProof(proof) === proof_hash, {
-            holds: 'The evidence hashes to the proof hash',
-            fails: 'The evidence hashes to another proof hash',
-          }),
-        ];
+function auditFile(bundle: Bundle): AuditCheck[] {
+  return [...auditEvidence(bundle), auditRawTransaction(bundle)];
+}
+
+/** `evidence`; nothing if the bundle does not have the proof. */
+export function auditEvidence({ proof, proof_hash }: Bundle): AuditCheck[] {
+  if (proof === undefined) return [];
   return [
-    ...evidence,
-    check('raw_tx', hashTransaction(anchor.raw_tx) === anchor.tx_hash, {
-      holds: 'The signed transaction has the stated hash',
-      fails: 'The signed transaction has another hash',
+    check('evidence', hashProof(proof) === proof_hash, {
+      holds: 'The evidence hashes to the proof hash',
+      fails: 'The evidence hashes to another proof hash',
     }),
   ];
+}
+
+/** `raw_tx`. */
+export function auditRawTransaction({ anchor }: Bundle): AuditCheck {
+  return check('raw_tx', hashTransaction(anchor.raw_tx) === anchor.tx_hash, {
+    holds: 'The signed transaction has the stated hash',
+    fails: 'The signed transaction has another hash',
+  });
 }
 
 /** Hash of a signed transaction: Keccak-256 of its bytes (Ethereum Yellow Paper, section 4.3; EIP-2718). */

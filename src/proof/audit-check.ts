@@ -1,5 +1,5 @@
 // The checks of an audit and their results.
-/** The names of the checks of `auditAnchor`, `auditBundle` and `auditBundleAlone`; each function documents its own. */
+/** The names of the checks of `auditAnchor`, `auditBundle`, `auditBundleAlone` and `auditChainProof`; each function documents its own. */
 export type AuditCheckName =
   | 'evidence'
   | 'raw_tx'
@@ -18,7 +18,10 @@ export type AuditCheckName =
   | 'block_number'
   | 'block_hash'
   | 'tx_index'
-  | 'anchored_at';
+  | 'anchored_at'
+  | 'header'
+  | 'transaction_path'
+  | 'signature';
 
 /** The result of one check. */
 export interface AuditCheck {

@@ -6,18 +6,37 @@ import { MAX_PROOF_DEPTH } from './strict-json.ts';
 import { pointerStep } from './strict-json-error.ts';
 import type { Inclusion } from './tree.ts';
 
-/** The `format` of a bundle. A new version of the format gets a new number. */
+/** The `format` of a bundle without a chain proof. A new version of the format gets a new number. */
 export const BUNDLE_FORMAT = 'svc-bundle/1';
+
+/** The `format` of a bundle with a chain proof. */
+export const PROVEN_BUNDLE_FORMAT = 'svc-bundle/2';
+
+/** Longest block header read, in bytes. Headers have about 650; those of Polygon can have several KiB. */
+export const MAX_HEADER_BYTES = 65_536;
+
+/** Most trie nodes read, and the longest one in bytes. A path has at most 9 nodes; the last holds the transaction. */
+export const MAX_PATH_NODES = 16;
+export const MAX_NODE_BYTES = 131_584;
 
 /** For `parseStrictJson`: `expected_result` of a claim may nest as deep as a proof, and is two levels down. */
 export const MAX_BUNDLE_DEPTH = MAX_PROOF_DEPTH + 2;
 
+/** Proves that a block contains a transaction, to anyone who has the hash of the block. */
+export interface ChainProof {
+  /** The block header in RLP. */
+  readonly header: Hex;
+  /** RLP of the nodes of the transactions trie, from the root down to the leaf that holds the transaction. */
+  readonly nodes: readonly Hex[];
+}
+
 /**
- * A JSON document that, with a node of the chain, suffices to check a proof. Ids are UUIDs in lowercase, times are
+ * A JSON document that suffices to check a proof: with a node of the chain, or, if it has a chain proof, with the hash
+ * of the block. Ids are UUIDs in lowercase, times are
  * ISO 8601 in UTC with milliseconds, and `block_number` is a decimal string.
  */
 export interface Bundle {
-  readonly format: typeof BUNDLE_FORMAT;
+  readonly format: typeof BUNDLE_FORMAT | typeof PROVEN_BUNDLE_FORMAT;
   readonly chain_id: number;
   readonly task: {
     readonly id: string;
@@ -48,6 +67,8 @@ export interface Bundle {
     /** The signed transaction. */
     readonly raw_tx: Hex;
   };
+  /** Present in `svc-bundle/2` and nowhere else. */
+  readonly chain_proof?: ChainProof;
 }
 
 /** Whether the `format` of a document is a bundle, of any version. */
@@ -66,9 +87,9 @@ export function saysItIsBundle(document: JsonValue): boolean {
 export function readBundle(document: JsonValue): Bundle {
   const bundle = new Members(document, '');
   const format = bundle.value('format');
-  if (format !== BUNDLE_FORMAT) {
+  if (format !== BUNDLE_FORMAT && format !== PROVEN_BUNDLE_FORMAT) {
     const found = typeof format === 'string' ? `, not ${JSON.stringify(format.slice(0, 40))}` : '';
-    throw new BundleError(`format must be "${BUNDLE_FORMAT}"${found}`);
+    throw new BundleError(`format must be "${BUNDLE_FORMAT}" or "${PROVEN_BUNDLE_FORMAT}"${found}`);
   }
   const task = bundle.object('task');
   const claim = bundle.object('claim');
@@ -100,6 +121,9 @@ export function readBundle(document: JsonValue): Bundle {
       anchored_at: anchor.text('anchored_at', TIME),
       raw_tx: anchor.hex('raw_tx', BYTES),
     },
+    ...(format === PROVEN_BUNDLE_FORMAT
+      ? { chain_proof: chainProofIn(bundle.object('chain_proof')) }
+      : {}),
   };
   for (const members of [bundle, task, claim, anchor]) members.requireNoOther();
   return read;
@@ -114,6 +138,15 @@ function inclusionIn(members: Members): Inclusion {
   };
   members.requireNoOther();
   return inclusion;
+}
+
+function chainProofIn(members: Members): ChainProof {
+  const chainProof = {
+    header: members.bytes('header', MAX_HEADER_BYTES),
+    nodes: members.nodes('nodes'),
+  };
+  members.requireNoOther();
+  return chainProof;
 }
 
 interface Form {
@@ -197,6 +230,12 @@ class Members {
     return this.text(name, form) as Hex; // The form holds its prefix and digits.
   }
 
+  bytes(name: string, most: number): Hex {
+    const value = this.value(name);
+    if (isBytes(value, most)) return value;
+    throw this.#mustBe(name, `${BYTES.name}, at most ${most} bytes`);
+  }
+
   hashes(name: string): Hex[] {
     const value = this.value(name);
     if (!Array.isArray(value)) throw this.#mustBe(name, 'an array of hashes');
@@ -204,6 +243,13 @@ class Members {
       if (typeof item === 'string' && HASH.pattern.test(item)) return item as Hex;
       throw this.#mustBe(name, 'an array of hashes');
     });
+  }
+
+  nodes(name: string): Hex[] {
+    const value = this.value(name);
+    const isPath = Array.isArray(value) && value.length > 0 && value.length <= MAX_PATH_NODES;
+    if (isPath && value.every((node) => isBytes(node, MAX_NODE_BYTES))) return value;
+    throw this.#mustBe(name, `an array of 1 to ${MAX_PATH_NODES} trie nodes, ${BYTES.name}`);
   }
 
   integer(name: string, minimum: number): number {
@@ -215,6 +261,10 @@ class Members {
   #mustBe(name: string, what: string): BundleError {
     return new BundleError(`${this.#path}${name} must be ${what}`);
   }
+}
+
+function isBytes(value: JsonValue | undefined, most: number): value is Hex {
+  return typeof value === 'string' && value.length <= 2 + 2 * most && BYTES.pattern.test(value);
 }
 
 function isObject(value: JsonValue | undefined): value is JsonObject {

@@ -3,16 +3,20 @@
 export { auditAnchor, type ChainFacts, type StatedAnchor } from './audit-anchor.ts';
 export { auditBundle, auditBundleAlone, statedAnchorOf } from './audit-bundle.ts';
 export { type AuditCheck, type AuditCheckName, isProven } from './audit-check.ts';
+export { type BlockHeader, readBlockHeader } from './block-header.ts';
 export {
   BUNDLE_FORMAT,
   type Bundle,
+  type ChainProof,
   MAX_BUNDLE_DEPTH,
+  PROVEN_BUNDLE_FORMAT,
   readBundle,
   saysItIsBundle,
 } from './bundle.ts';
 export { BundleError } from './bundle-error.ts';
 export type { Hex } from './bytes.ts';
 export { canonicalJson } from './canonical-json.ts';
+export { auditChainProof } from './chain-proof.ts';
 export { type Commitment, commitLeaves, type WaitingLeaf } from './commit-leaves.ts';
 export { type ClaimContent, hashClaim, hashProof } from './hash.ts';
 export { isProof, type JsonObject, type JsonValue, type Proof } from './json-value.ts';
@@ -24,6 +28,7 @@ export {
   type Payload,
   type SinglePayload,
 } from './payload.ts';
+export { readSignedTransaction, type SignedTransaction } from './signed-transaction.ts';
 export { MAX_PROOF_DEPTH, parseStrictJson, type StrictJsonOptions } from './strict-json.ts';
 export { StrictJsonError } from './strict-json-error.ts';
 export {

@@ -1,0 +1,130 @@
+// Builds the chain proof of a transaction from its block: the header, and the path in the transactions trie.
+import { keccak_256 } from '@noble/hashes/sha3.js';
+import { readBlockHeader } from '../proof/block-header.ts';
+import { MAX_HEADER_BYTES, MAX_NODE_BYTES } from '../proof/bundle.ts';
+import { bytesToHex, type Hex, hexToBytes } from '../proof/bytes.ts';
+import type { ChainProof } from '../proof/chain-proof.ts';
+import { decodeRlp, encodeRlp, listFrom } from '../proof/rlp.ts';
+import { trieProof } from '../proof/trie.ts';
+import { encodeHeader, encodeTransaction, isStateSync } from './block-encoding.ts';
+import { dataOf, objectOf } from './decode.ts';
+import { ProviderError } from './errors.ts';
+import { type Ask, askInParts, type RpcAnswer, type RpcCall, resultOf } from './rpc.ts';
+
+/** Where a transaction is. */
+export interface BlockPlace {
+  readonly blockNumber: bigint;
+  readonly blockHash: Hex;
+  readonly txIndex: number;
+  readonly txHash: Hex;
+}
+
+/** The content of a block as a node returned it. */
+interface RawBlock {
+  readonly header: Uint8Array;
+  readonly transactions: readonly Uint8Array[];
+}
+
+/**
+ * Reads the block of a transaction and returns its chain proof. Encodes the JSON block. Asks for the raw bytes of
+ * transactions whose encoding it does not know, and for the raw block if nothing else helps. Null if the node does not
+ * have the block, or if no answer reproduces the hash of the block and its transactions root: nothing else decides.
+ * Rejects with ProviderError if the node does not answer.
+ */
+export async function readChainProof(
+  ask: Ask,
+  place: BlockPlace,
+  signal?: AbortSignal,
+): Promise<ChainProof | null> {
+  const block = await readJsonBlock(ask, place.blockHash, signal);
+  if (block === null) return null;
+  const encoded = await encodeBlock(ask, block, { place, signal });
+  const proof = encoded && unlessMalformed(() => proofFrom(encoded, place));
+  if (proof !== null) return proof;
+  const params = [`0x${place.blockNumber.toString(16)}`];
+  const [raw] = await ask([{ method: 'debug_getRawBlock', params }], signal);
+  return unlessMalformed(() => proofFrom(rawBlockOf(rawBytes(raw)), place));
+}
+
+/** Null unless the block has the stated hash, and its transactions make the root in its header. */
+function proofFrom({ header, transactions }: RawBlock, place: BlockPlace): ChainProof | null {
+  const transaction = transactions[place.txIndex];
+  if (transaction === undefined || keccak(transaction) !== place.txHash) return null;
+  if (header.length > MAX_HEADER_BYTES || keccak(header) !== place.blockHash) return null;
+  const { root, nodes } = trieProof(transactions, place.txIndex);
+  const { transactionsRoot, number } = readBlockHeader(bytesToHex(header));
+  if (root !== transactionsRoot || number !== place.blockNumber) return null;
+  if (nodes.some((node) => node.length > 2 + 2 * MAX_NODE_BYTES)) return null;
+  return { header: bytesToHex(header), nodes };
+}
+
+async function readJsonBlock(
+  ask: Ask,
+  hash: Hex,
+  signal: AbortSignal | undefined,
+): Promise<Record<string, unknown> | null> {
+  const [answer] = await ask([{ method: 'eth_getBlockByHash', params: [hash, true] }], signal);
+  const result = resultOf(answer);
+  return result === null ? null : objectOf(result);
+}
+
+/** Null if the header or a transaction of the JSON block cannot be had in its right encoding. */
+async function encodeBlock(
+  ask: Ask,
+  block: Record<string, unknown>,
+  { place, signal }: { place: BlockPlace; signal: AbortSignal | undefined },
+): Promise<RawBlock | null> {
+  const header = encodedAs(place.blockHash, () => encodeHeader(block));
+  if (header === null || !Array.isArray(block.transactions)) return null;
+  const listed = block.transactions.map(objectOf).filter((tx) => !isStateSync(tx));
+  const hashes = listed.map((tx) => dataOf(tx.hash));
+  const transactions = hashes.map((hash, i) =>
+    encodedAs(hash, () => encodeTransaction(listed[i] ?? {})),
+  );
+  for (const method of ['eth_getRawTransactionByHash', 'debug_getRawTransaction']) {
+    const missing = hashes.filter((_, i) => transactions[i] === null);
+    if (missing.length === 0) break;
+    const calls = missing.map((hash): RpcCall => ({ method, params: [hash] }));
+    const answers = (await askInParts(ask, { head: [], calls }, signal)).flat();
+    for (const [i, hash] of missing.entries()) {
+      transactions[hashes.indexOf(hash)] = encodedAs(hash, () => rawBytes(answers[i]));
+    }
+  }
+  const found = transactions.filter((transaction) => transaction !== null);
+  return found.length === listed.length ? { header, transactions: found } : null;
+}
+
+function rawBlockOf(bytes: Uint8Array): RawBlock {
+  const [header = [], transactions] = listFrom(decodeRlp(bytes));
+  return {
+    header: encodeRlp(header),
+    // A typed transaction is a byte string in the block, a legacy one a list.
+    transactions: listFrom(transactions).map((tx) =>
+      tx instanceof Uint8Array ? tx : encodeRlp(tx),
+    ),
+  };
+}
+
+/** @throws ProviderError if the node refused the call or does not know the answer. */
+function rawBytes(answer: RpcAnswer | undefined): Uint8Array {
+  return hexToBytes(dataOf(resultOf(answer)));
+}
+
+/** Null if it does not have the hash, or cannot be encoded. */
+function encodedAs(hash: Hex, encode: () => Uint8Array): Uint8Array | null {
+  const encoded = unlessMalformed(encode);
+  return encoded !== null && keccak(encoded) === hash ? encoded : null;
+}
+
+function keccak(bytes: Uint8Array): Hex {
+  return bytesToHex(keccak_256(bytes));
+}
+
+function unlessMalformed<T>(read: () => T): T | null {
+  try {
+    return read();
+  } catch (error) {
+    if (error instanceof ProviderError || error instanceof TypeError) return null;
+    throw error;
+  }
+}

@@ -1,0 +1,125 @@
+// Signed transactions as raw bytes: types 0 (EIP-155), 1 (EIP-2930) and 2 (EIP-1559), with the sender recovered.
+import { secp256k1 } from '@noble/curves/secp256k1.js';
+import { keccak_256 } from '@noble/hashes/sha3.js';
+import { bytesToHex, concatBytes, type Hex, hexToBytes } from './bytes.ts';
+import {
+  bytesFrom,
+  decodeRlp,
+  encodeRlp,
+  listFrom,
+  quantityBytes,
+  quantityFrom,
+  type RlpItem,
+} from './rlp.ts';
+
+export interface SignedTransaction {
+  readonly hash: Hex;
+  /** The chain that the sender signed for. */
+  readonly chainId: bigint;
+  /** The account whose key signed. */
+  readonly from: Hex;
+  /** Null if the transaction creates a contract. */
+  readonly to: Hex | null;
+  /** In wei. */
+  readonly value: bigint;
+  readonly input: Hex;
+}
+
+/** Longest transaction read: nodes accept none that is longer. */
+const MAX_LENGTH = 131_072;
+
+/** Where a type has the members that matter, and how many it has. */
+interface Layout {
+  readonly count: number;
+  /** Of the recipient; value and input follow. */
+  readonly to: number;
+  /** Positions of numbers other than the value, the chain id and the signature. */
+  readonly quantities: readonly number[];
+  readonly accessList: number | null;
+}
+
+const LEGACY: Layout = { count: 9, to: 3, quantities: [0, 1, 2], accessList: null };
+const TYPED: readonly (Layout | undefined)[] = [
+  undefined,
+  { count: 11, to: 4, quantities: [1, 2, 3], accessList: 7 },
+  { count: 12, to: 5, quantities: [1, 2, 3, 4], accessList: 8 },
+];
+
+/** The first byte of a list: a type is below it. */
+const LIST = 0xc0;
+
+/**
+ * Reads a raw transaction whose signature is valid, has a low `s` (EIP-2) and covers a chain id.
+ *
+ * @throws TypeError for any other type, and unless it is canonical and signed so.
+ */
+export function readSignedTransaction(raw: Hex): SignedTransaction {
+  if (raw.length > 2 + 2 * MAX_LENGTH) throw new TypeError('The transaction is too long');
+  const bytes = hexToBytes(raw);
+  const type = bytes[0] === undefined || bytes[0] >= LIST ? 0 : bytes[0];
+  const layout = type === 0 && bytes[0] !== 0 ? LEGACY : TYPED[type];
+  if (layout === undefined) throw new TypeError('The transaction is not of type 0, 1 or 2');
+  const envelope = bytes.subarray(0, type === 0 ? 0 : 1);
+  const items = decodeRlp(bytes.subarray(envelope.length));
+  if (items instanceof Uint8Array || items.length !== layout.count) {
+    throw new TypeError('The transaction has another number of members than its type');
+  }
+  for (const at of layout.quantities) quantityFrom(items[at]);
+  if (layout.accessList !== null) requireAccessList(items[layout.accessList]);
+  const [to, value, input] = items.slice(layout.to);
+  if (!(to instanceof Uint8Array && input instanceof Uint8Array)) {
+    throw new TypeError('The recipient or the input of the transaction is a list');
+  }
+  const content = items.slice(0, -3);
+  const last = quantityFrom(items.at(-3));
+  const { chainId, parity } =
+    layout === LEGACY ? fromV(last) : { chainId: quantityFrom(items[0]), parity: last };
+  const signed =
+    layout === LEGACY
+      ? [...content, quantityBytes(chainId), new Uint8Array(), new Uint8Array()]
+      : content;
+  return {
+    hash: bytesToHex(keccak_256(bytes)),
+    chainId,
+    from: senderOf(keccak_256(concatBytes(envelope, encodeRlp(signed))), {
+      parity,
+      r: quantityFrom(items.at(-2)),
+      s: quantityFrom(items.at(-1)),
+    }),
+    to: to.length === 0 ? null : bytesToHex(bytesFrom(to, 20)),
+    value: quantityFrom(value),
+    input: bytesToHex(input),
+  };
+}
+
+/** EIP-155: v = 35 + 2 × chain id + parity. */
+function fromV(v: bigint): { chainId: bigint; parity: bigint } {
+  if (v < 37n) throw new TypeError('The transaction is signed for no chain');
+  return { chainId: (v - 35n) / 2n, parity: (v - 35n) % 2n };
+}
+
+function senderOf(
+  hash: Uint8Array,
+  { parity, r, s }: { parity: bigint; r: bigint; s: bigint },
+): Hex {
+  if (parity > 1n) throw new TypeError('The signature has another parity than 0 or 1');
+  let key: Uint8Array;
+  try {
+    const signature = new secp256k1.Signature(r, s).addRecoveryBit(Number(parity));
+    if (signature.hasHighS()) throw new TypeError('The signature has a high s');
+    key = signature.recoverPublicKey(hash).toRawBytes(false);
+  } catch (error) {
+    if (error instanceof TypeError) throw error;
+    throw new TypeError('The signature is not valid');
+  }
+  return bytesToHex(keccak_256(key.subarray(1)).subarray(12));
+}
+
+function requireAccessList(item: RlpItem | undefined): void {
+  for (const entry of listFrom(item)) {
+    const [address, keys, ...others] = listFrom(entry);
+    bytesFrom(address, 20);
+    for (const key of listFrom(keys)) bytesFrom(key, 32);
+    if (others.length > 0) throw new TypeError('An entry of the access list has other members');
+  }
+}

@@ -207,6 +207,8 @@ describe('a stuck transaction is parked', () => {
     await rig.node.mine();
 
     await rig.verified(ids);
+    // A fee that stays 100 times higher is reported as a jump.
+    await mineAtBaseFee(gwei);
     await wellAgain();
   });
 

@@ -17,6 +17,11 @@ export interface StrictJsonOptions {
    * read to its end.
    */
   readonly maxValues?: number;
+  /**
+   * Called with the JSON Pointer of each number that is not zero and becomes zero as a double, such as `1e-400`. Without
+   * it such a number is refused. Evidence that was anchored before the service refused these still verifies.
+   */
+  readonly onUnderflow?: (pointer: string) => void;
 }
 
 export interface ParseOptions extends StrictJsonOptions {
@@ -31,7 +36,7 @@ export function mostValuesIn(canonicalBytes: number): number {
 
 /**
  * Parses a JSON text (RFC 8259). Refuses what RFC 8785 would change silently: duplicate names, lone surrogates, numbers
- * beyond the IEEE 754 range, and integers whose canonical text denotes another integer. Also refuses nesting beyond
+ * beyond the IEEE 754 range or too small for it, and integers whose canonical text denotes another integer. Also refuses nesting beyond
  * `maxDepth` and a member named `__proto__`.
  *
  * A text that is not JSON is reported as `syntax`, even if it has other faults. Otherwise the first fault in document
@@ -102,6 +107,7 @@ class Parser {
   readonly #text: string;
   readonly #maxDepth: number;
   readonly #maxValues: number;
+  readonly #onUnderflow: StrictJsonOptions['onUnderflow'];
   readonly #open: Frame[] = [];
   readonly #names = new KnownNames();
   #at = 0;
@@ -115,6 +121,7 @@ class Parser {
     this.#text = text;
     this.#maxDepth = maxDepth;
     this.#maxValues = maxValues;
+    this.#onUnderflow = options.onUnderflow;
   }
 
   *parse(): Generator<number, JsonValue> {
@@ -331,12 +338,18 @@ class Parser {
       this.#refuse('The number is beyond the range of an IEEE 754 double: send it as a string');
       return value;
     }
+    if (value === 0 && /^-?[0.]*[1-9]/.test(literal)) this.#underflow();
     const certainlyKept =
       mantissaLength <= EXACT_DIGITS || (!scaled && fractional && !literal.endsWith('0'));
     if (!certainlyKept && becomesAnotherInteger(literal, value)) {
       this.#refuse('The integer would change as an IEEE 754 double: send it as a string');
     }
     return value;
+  }
+
+  #underflow(): void {
+    if (this.#onUnderflow !== undefined) this.#onUnderflow(pointerTo(this.#open));
+    else this.#refuse('The number would become 0 as an IEEE 754 double: send it as a string');
   }
 
   #digits(): void {

@@ -205,6 +205,27 @@ describe('numbers', () => {
     },
   );
 
+  it.each(['1e-400', '-0.5E-400', '1e-999999999', `0.${'0'.repeat(400)}1`])(
+    'refuses %s, which would become 0',
+    (literal) => {
+      expect(refusalOf(() => parseStrictJson(`{"n":[${literal}]}`))).toMatchObject({
+        kind: 'fault',
+        pointer: '/n/0',
+        reason: expect.stringContaining('would become 0'),
+      });
+    },
+  );
+
+  it('reports numbers that become 0, for evidence that was anchored with them', () => {
+    const pointers: string[] = [];
+    const read = parseStrictJson('{"a":1e-400,"b":0.0,"c":[-1e-999]}', {
+      onUnderflow: (pointer) => pointers.push(pointer),
+    });
+
+    expect(canonicalJson(read)).toBe('{"a":0,"b":0,"c":[0]}');
+    expect(pointers).toEqual(['/a', '/c/0']);
+  });
+
   it.each([
     ['0', '0'],
     ['-0', '0'],
@@ -224,8 +245,8 @@ describe('numbers', () => {
     ['1.7976931348623157e308', '1.7976931348623157e+308'],
     ['9007199254740992.5', '9007199254740992'],
     ['3.14159265358979323846', '3.141592653589793'],
-    ['1e-400', '0'],
-    ['1e-999999999', '0'],
+    ['0e-400', '0'],
+    ['5e-324', '5e-324'],
     ['4.50', '4.5'],
   ])('accepts %s, canonically %s', (literal, canonical) => {
     expect(canonicalJson(parseStrictJson(literal))).toBe(canonical);

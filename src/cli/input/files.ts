@@ -5,7 +5,11 @@ import { SvcError } from '../../base/svc-error.ts';
 import { unreadableFile } from '../../base/unreadable-file.ts';
 import { hashProof } from '../../proof/hash.ts';
 import { isProof, type JsonValue, type Proof } from '../../proof/json-value.ts';
-import { type ParseOptions, parseStrictJson } from '../../proof/strict-json.ts';
+import {
+  type ParseOptions,
+  parseStrictJson,
+  type StrictJsonOptions,
+} from '../../proof/strict-json.ts';
 import { StrictJsonError } from '../../proof/strict-json-error.ts';
 import { decodeUtf8 } from '../../proof/utf8.ts';
 import type { Output } from '../output/output.ts';
@@ -39,10 +43,14 @@ function parseProof(file: string, text: string, options: ParseOptions): Proof {
 }
 
 /** The proof hash of evidence in a file, or in standard input for `-`. Large evidence shows progress. */
-export async function hashFile(output: Output, file: string): Promise<string> {
+export async function hashFile(
+  output: Output,
+  file: string,
+  options: StrictJsonOptions = {},
+): Promise<string> {
   const text = await readText(file);
   const proof = withProgress(output, 'Reading the evidence', (at) =>
-    parseProof(file, text, { onRead: (done) => at(done / text.length) }),
+    parseProof(file, text, { ...options, onRead: (done) => at(done / text.length) }),
   );
   return withProgress(output, 'Hashing the evidence', (at) =>
     hashProof(proof, (done) => at(done / text.length)),

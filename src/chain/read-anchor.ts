@@ -22,7 +22,7 @@ import {
   headsOf,
 } from './finality.ts';
 import type { Still } from './provider-pool.ts';
-import { type Ask, resultOf } from './rpc.ts';
+import { type Ask, type RpcAnswer, resultOf } from './rpc.ts';
 
 export interface AnchorReading {
   facts: ChainFacts;
@@ -55,8 +55,8 @@ export async function readAnchor(
     ...headCalls(finality),
   ]);
   const heads = headsOf(tops, finality);
-  let transaction = transactionOf(resultOf(tx));
-  let mined = receiptOf(resultOf(receipt));
+  let transaction = transactionOf(keptResultOf(tx));
+  let mined = receiptOf(keptResultOf(receipt));
   if ((transaction ?? { hash: txHash }).hash !== txHash) throw malformed();
   if ((mined ?? { txHash }).txHash !== txHash) throw malformed();
   if (place !== undefined && (transaction === null || mined === null)) {
@@ -74,11 +74,7 @@ export async function readAnchor(
       block_hash: mined.blockHash,
       tx_index: mined.txIndex,
     },
-    canonical_block: block && {
-      hash: block.hash,
-      number: block.number.toString(),
-      timestamp: new Date(block.timestamp).toISOString(),
-    },
+    canonical_block: blockFacts(block),
   };
   if (mined === null || block?.hash !== mined.blockHash) {
     return { facts, confirmations: null, finality: null };
@@ -87,6 +83,34 @@ export async function readAnchor(
     facts,
     confirmations: confirmationsOf(mined, heads.head),
     finality: finalityOf(mined.blockNumber, heads),
+  };
+}
+
+/**
+ * Reads only the current block at `number`, for a document that proves what the block holds: two requests at most. The
+ * transaction and its receipt are null. `confirmations` and `finality` are those of the block; null if the node does
+ * not have it.
+ */
+export async function readBlockAt(ask: Ask, number: bigint): Promise<AnchorReading> {
+  const rule = finalityRule(null);
+  const [chainId, header, ...tops] = await ask([
+    { method: 'eth_chainId', params: [] },
+    { method: 'eth_getHeaderByNumber', params: [`0x${number.toString(16)}`] },
+    ...headCalls(rule),
+  ]);
+  const heads = headsOf(tops, rule);
+  const found = header?.ok && header.result !== null ? headerAt(number, header.result) : null;
+  // Few nodes have this method.
+  const block = found ?? (await readBlock(ask, number));
+  return {
+    facts: {
+      chain_id: numberOf(resultOf(chainId)),
+      tx: null,
+      receipt: null,
+      canonical_block: blockFacts(block),
+    },
+    confirmations: block && confirmationsOf({ blockNumber: number }, heads.head),
+    finality: block && finalityOf(number, heads),
   };
 }
 
@@ -158,6 +182,30 @@ async function readPlace(
     transaction: transaction?.hash === txHash ? transaction : null,
     mined: mined?.txHash === txHash && mined.blockHash === blockHash ? mined : null,
   };
+}
+
+/** The error code of EIP-4444 for history that a node has dropped. */
+const PRUNED = 4444;
+
+/** As `resultOf`, for what a node may have dropped. */
+function keptResultOf(answer: RpcAnswer | undefined): unknown {
+  if (answer?.ok === false && answer.refusal.rpcCode === PRUNED) throw prunedError();
+  return resultOf(answer);
+}
+
+/** The node had the transaction once, which says nothing against it. */
+export function prunedError(): ProviderError {
+  return new ProviderError('this node no longer keeps the transaction');
+}
+
+function blockFacts(block: BlockHeader | null): ChainFacts['canonical_block'] {
+  return (
+    block && {
+      hash: block.hash,
+      number: block.number.toString(),
+      timestamp: new Date(block.timestamp).toISOString(),
+    }
+  );
 }
 
 async function readBlock(ask: Ask, number: bigint): Promise<BlockHeader | null> {

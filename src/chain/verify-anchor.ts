@@ -2,15 +2,18 @@
 import { isDeepStrictEqual } from 'node:util';
 import { auditAnchor, type ChainFacts, type StatedAnchor } from '../proof/audit-anchor.ts';
 import { auditBundle } from '../proof/audit-bundle.ts';
-import type { AuditCheck, AuditCheckName } from '../proof/audit-check.ts';
+import { type AuditCheck, type AuditCheckName, expectSender } from '../proof/audit-check.ts';
 import type { Bundle } from '../proof/bundle.ts';
 import type { Hex } from '../proof/bytes.ts';
+import { auditChainProof, signerOf } from '../proof/chain-proof.ts';
 import { ProviderError } from './errors.ts';
 import type { Finality } from './finality.ts';
 import {
   type AnchorReading,
   listsTransaction,
+  prunedError,
   readAnchor,
+  readBlockAt,
   type StatedPlace,
 } from './read-anchor.ts';
 import { connectRpc } from './rpc.ts';
@@ -20,6 +23,8 @@ interface VerifyOptions {
   rpcUrls: readonly string[];
   /** The accounts of which one must have sent the anchor, regardless of the document; empty: any. */
   anchorAddresses?: readonly string[] | undefined;
+  /** Read transaction and receipt even if the document has a chain proof. */
+  full?: boolean | undefined;
   /** Time-out of one request to one node, in milliseconds. */
   timeoutMs?: number;
 }
@@ -49,8 +54,9 @@ export interface AnchorAudit extends Pick<AnchorReading, 'confirmations' | 'fina
 
 /**
  * Checks a stated anchor or a bundle against the chain behind any RPC URLs, without contacting the service: every check
- * of `auditAnchor` or `auditBundle`. With a bundle, a node that no longer knows the transaction by its hash is asked
- * for it by block hash and index. Rejects with `chain_unavailable` if the chain cannot be read at one of the URLs, and
+ * of `auditAnchor` or `auditBundle`. Of a bundle with a chain proof, only the current block at its number is read, and
+ * the checks are those of `auditChainProof`. With another bundle, a node that no longer knows the transaction by its
+ * hash is asked for it by block hash and index. Rejects with `chain_unavailable` if the chain cannot be read at one of the URLs, and
  * with `invalid_rpc_url`.
  */
 export async function verifyAnchor(
@@ -65,8 +71,7 @@ export async function verifyAnchor(
     label: labels[i] ?? '',
     ...standing,
     facts,
-    checks: auditAt(document, facts, options.anchorAddresses ?? []),
-    sender: facts.tx?.from ?? null,
+    ...auditAt(document, facts, options),
   }));
   const [first, ...others] = nodes;
   if (first === undefined) throw new RangeError('No RPC URL is configured.');
@@ -85,10 +90,14 @@ export async function verifyAnchor(
 async function readAt(
   url: string,
   document: StatedAnchor | Bundle,
-  { timeoutMs }: VerifyOptions,
+  { timeoutMs, full }: VerifyOptions,
 ): Promise<AnchorReading> {
   const rpc = connectRpc({ url, ...(timeoutMs === undefined ? {} : { timeoutMs }) });
   try {
+    const proven = full ? null : withChainProof(document);
+    if (proven !== null) {
+      return await readBlockAt(rpc.reading, BigInt(proven.anchor.block_number));
+    }
     const isBundle = 'format' in document;
     const { tx_hash, block_number } = isBundle ? document.anchor : document;
     const reading = isBundle
@@ -98,11 +107,16 @@ async function readAt(
       reading.facts.tx === null &&
       /^\d{1,18}$/.test(block_number ?? '') &&
       (await listsTransaction(rpc.reading, BigInt(block_number ?? 0), tx_hash as Hex));
-    if (isPruned) throw new ProviderError('this node no longer keeps the transaction');
+    if (isPruned) throw prunedError();
     return reading;
   } finally {
     await rpc.close();
   }
+}
+
+/** The document, if the block at its number suffices to check it. */
+function withChainProof(document: StatedAnchor | Bundle): Bundle | null {
+  return 'chain_proof' in document ? document : null;
 }
 
 function placeOf({ anchor }: Bundle): StatedPlace {
@@ -129,8 +143,13 @@ function readingsOf(
 function auditAt(
   document: StatedAnchor | Bundle,
   facts: ChainFacts,
-  anchorAddresses: readonly string[],
-): AuditCheck[] {
+  { anchorAddresses = [], full }: VerifyOptions,
+): Pick<NodeAudit, 'checks' | 'sender'> {
+  const proven = full ? null : withChainProof(document);
+  if (proven !== null) {
+    const sender = signerOf(proven);
+    return { checks: expectSender(auditByBlock(proven, facts), sender, anchorAddresses), sender };
+  }
   const isBundle = 'format' in document;
   const [anyOf] = anchorAddresses;
   const sender = facts.tx?.from ?? null;
@@ -138,14 +157,21 @@ function auditAt(
   const checks = isBundle
     ? auditBundle(document, facts)
     : auditAnchor({ ...document, from: from ?? (anyOf && (sender ?? anyOf)) }, facts);
-  if (anyOf === undefined || anchorAddresses.some((one) => one.toLowerCase() === sender)) {
-    return checks;
-  }
-  return checks.map((check) =>
-    check.name === 'sender'
-      ? { ...check, ok: false, detail: 'Sent by another account than the expected one' }
-      : check,
-  );
+  return { checks: expectSender(checks, sender, anchorAddresses), sender };
+}
+
+function auditByBlock(bundle: Bundle, { chain_id, canonical_block }: ChainFacts): AuditCheck[] {
+  return auditChainProof(bundle, canonical_block?.hash ?? '').map((check) => {
+    if (check.name === 'header') {
+      const fails =
+        canonical_block === null
+          ? `The node has no block ${bundle.anchor.block_number}`
+          : 'The node has another block at the stated number';
+      return { ...check, detail: check.ok ? 'The node has the block of the header' : fails };
+    }
+    if (check.name !== 'chain' || chain_id === bundle.chain_id) return check;
+    return { ...check, ok: false, detail: `The node is on chain ${chain_id}` };
+  });
 }
 
 /** Combines one check over all nodes. The set of checks depends only on the document. */

@@ -45,6 +45,20 @@ export function isProven(checks: readonly Pick<AuditCheck, 'ok'>[]): boolean {
   return checks.length > 0 && checks.every(({ ok }) => ok);
 }
 
+/** Fails `sender` unless `sender` is one of `expected`, addresses in any case. An empty list expects nothing. */
+export function expectSender(
+  checks: readonly AuditCheck[],
+  sender: string | null,
+  expected: readonly string[],
+): AuditCheck[] {
+  const isExpected = expected.length === 0 || expected.some((one) => one.toLowerCase() === sender);
+  return checks.map((one) =>
+    one.name === 'sender' && !isExpected
+      ? { ...one, ok: false, detail: 'Sent by another account than the expected one' }
+      : one,
+  );
+}
+
 /** Compares hex in any case. `stated` is untrusted: it may have any type. */
 export function sameHex(read: string, stated: unknown): boolean {
   return typeof stated === 'string' && read.toLowerCase() === stated.toLowerCase();

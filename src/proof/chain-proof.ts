@@ -4,7 +4,7 @@ import { auditEvidence, auditRawTransaction, statedAnchorOf } from './audit-bund
 import { type AuditCheck, check, sameHex } from './audit-check.ts';
 import { type BlockHeader, readBlockHeader } from './block-header.ts';
 import type { Bundle } from './bundle.ts';
-import { bytesToHex } from './bytes.ts';
+import { bytesToHex, type Hex } from './bytes.ts';
 import { readSignedTransaction, type SignedTransaction } from './signed-transaction.ts';
 import { valueInTrie } from './trie.ts';
 
@@ -36,6 +36,11 @@ export function auditChainProof(bundle: Bundle, blockHash: string): AuditCheck[]
     ...auditPayload(stated, signed.found?.input ?? null),
     ...auditEvidence(bundle),
   ];
+}
+
+/** The account that signed the transaction of a bundle; null if the transaction is malformed. */
+export function signerOf({ anchor }: Bundle): Hex | null {
+  return attempt(() => readSignedTransaction(anchor.raw_tx)).found?.from ?? null;
 }
 
 function auditHeader(

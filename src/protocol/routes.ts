@@ -4,6 +4,7 @@ import { Hash } from './fields.ts';
 import { Verification } from './resources.ts';
 import type { Route } from './route.ts';
 import { accountRoutes } from './routes/account.ts';
+import { anchoringAccountRoutes } from './routes/anchoring-accounts.ts';
 import { cliSignInRoutes } from './routes/cli-sign-in.ts';
 import { evidenceRoutes } from './routes/evidence.ts';
 import { fleetRoutes } from './routes/fleets.ts';
@@ -20,6 +21,7 @@ export const routes = {
   ...cliSignInRoutes,
   ...accountRoutes,
   ...publicRoutes,
+  ...anchoringAccountRoutes,
   ...robotRoutes,
   ...fleetRoutes,
   ...taskRoutes,

@@ -27,6 +27,8 @@ const shortWalks: readonly string[] = [
   // One row for each account that ever anchored.
   'leases',
   'leases_pkey',
+  'anchoring_accounts',
+  'anchoring_accounts_changed_in_key',
   'reconciled_senders',
   // These indexes hold only what is under way.
   'attempts_included',

@@ -13,6 +13,7 @@ const shortWalks = [
   'SCAN rate_counters',
   // One row for each account that ever anchored.
   'SCAN leases',
+  'SCAN anchoring_accounts',
   'USE TEMP B-TREE FOR DISTINCT',
   'USE TEMP B-TREE FOR ORDER BY',
   // Inside of one block.

@@ -1,6 +1,7 @@
 import { describe } from 'vitest';
 import { accountContract } from './account.contract.ts';
 import { anchorContract } from './anchoring.contract.ts';
+import { anchoringAccountContract } from './anchoring-accounts.contract.ts';
 import { anchoringAnewContract } from './anchoring-anew.contract.ts';
 import { completionContract } from './completions.contract.ts';
 import { creditContract } from './credits.contract.ts';
@@ -42,6 +43,7 @@ export function storeContract(name: string, open: OpenStore): void {
     describe('credits', () => creditContract(open));
     describe('leases', () => leaseContract(open));
     describe('anchoring', () => anchorContract(open));
+    describe('anchoring accounts', () => anchoringAccountContract(open));
     describe('fee variants', () => variantContract(open));
     describe('finality', () => finalityContract(open));
     describe('anchoring anew', () => anchoringAnewContract(open));

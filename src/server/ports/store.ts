@@ -1,6 +1,7 @@
 // The store: everything the server asks of its database, and the conventions of all its parts.
 import type { AccountStore, CreditStore } from './account.ts';
 import type { AnchorStore } from './anchoring.ts';
+import type { AnchoringAccountStore } from './anchoring-accounts.ts';
 import type { CompletionStore } from './completions.ts';
 import type { EventStore } from './events.ts';
 import type { EvidenceStore } from './evidence.ts';
@@ -36,6 +37,7 @@ export interface Store
     RetentionStore,
     CreditStore,
     AnchorStore,
+    AnchoringAccountStore,
     OperationsStore,
     CheckStore {
   /** Rejects with `storage_unavailable` if a write would not become durable now. */

@@ -68,6 +68,11 @@ export const transferTables: readonly TransferTable[] = [
     'single_gas base_fee_per_gas max_priority_fee_per_gas data_fee_wei degraded updated_at',
   ),
   table('leases', 'chain_id address', 'holder fence expires_at degraded parked'),
+  table(
+    'anchoring_accounts',
+    'chain_id address',
+    'first_block last_block changed_in origin signature list_sequence list_origin list_signature',
+  ),
   table('restoration', 'id', 'restored_at'),
   table('reconciled_senders', 'chain_id address', 'reconciled_at'),
   table('foreign_nonces', 'chain_id sender nonce', 'tx_hash recorded_at'),

@@ -18,6 +18,7 @@ import type { Deps } from '../../core/deps.ts';
 import { wireError } from '../../ports/errors.ts';
 import { JsonText } from '../../ports/json-text.ts';
 import { accountHandlers } from '../routes/account.ts';
+import { anchoringAccountHandlers } from '../routes/anchoring-accounts.ts';
 import { fleetHandlers } from '../routes/fleets.ts';
 import { type Metrics, metricsPage } from '../routes/metrics.ts';
 import { cliLoginPage, dashboardPages, docsPage } from '../routes/pages.ts';
@@ -218,5 +219,6 @@ function createHandlers(deps: Deps): Handlers {
     ...taskHandlers(deps),
     ...telemetryHandlers(deps),
     ...publicHandlers(deps),
+    ...anchoringAccountHandlers(deps),
   };
 }

@@ -82,6 +82,12 @@ export const statements: Readonly<Record<string, string>> = {
     SELECT 'attempt ' || a.id || ' is of chain ' || a.chain_id FROM attempts a
     JOIN chain_identity i ON i.chain_id <> a.chain_id`,
 
+  anchors_end_at_the_last_block: `
+    SELECT 'attempt ' || a.id || ' is in block ' || a.mined_block_number || ', after the last block '
+      || l.last_block || ' of ' || a.sender
+    FROM anchoring_accounts l JOIN attempts a ON a.chain_id = l.chain_id AND a.sender = l.address
+    WHERE a.state IN ('included', 'finalized') AND a.mined_block_number > l.last_block`,
+
   robot_is_in_a_fleet_of_its_account: `
     SELECT 'robot ' || r.id || ' is in fleet ' || r.fleet_id || ', which is not its account''s'
     FROM robots r LEFT JOIN fleets f ON f.id = r.fleet_id AND f.wallet = r.wallet

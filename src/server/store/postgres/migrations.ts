@@ -305,6 +305,22 @@ CREATE TABLE leases (
   PRIMARY KEY (chain_id, address)
 ) WITH (fillfactor = 50);
 
+-- The accounts that anchor or anchored. changed_in: the sequence number of the list that last changed the row. origin and
+-- signature: the account's statement about itself. list_…: the newest list that the account signed.
+CREATE TABLE anchoring_accounts (
+  chain_id bigint NOT NULL,
+  address text COLLATE "C" NOT NULL,
+  first_block bigint NOT NULL,
+  last_block bigint,
+  changed_in bigint NOT NULL UNIQUE,
+  origin text,
+  signature text,
+  list_sequence bigint,
+  list_origin text,
+  list_signature text,
+  PRIMARY KEY (chain_id, address)
+);
+
 CREATE TABLE chain_identity (
   id integer PRIMARY KEY CHECK (id = 1),
   chain_id bigint NOT NULL,

@@ -8,6 +8,7 @@ import type { Store } from '../../ports/store.ts';
 import { accountStore, creditStore } from './account.ts';
 import { attemptStore } from './anchor-attempts.ts';
 import { queueStore } from './anchor-queue.ts';
+import { anchoringAccountStore } from './anchoring-accounts.ts';
 import { chainStatusStore } from './chain-status.ts';
 import { completionStore } from './completions.ts';
 import {
@@ -135,6 +136,7 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
     ...creditStore(access),
     ...chainStatusStore(access),
     ...leaseStore(access),
+    ...anchoringAccountStore(access),
     ...attemptStore(access),
     ...queueStore(access, { notifications, triggers }),
     ...settlementStore(access, notifications),

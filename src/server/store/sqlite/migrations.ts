@@ -366,6 +366,22 @@ CREATE TABLE leases (
   PRIMARY KEY (chain_id, address)
 ) STRICT, WITHOUT ROWID;
 
+-- The accounts that anchor or anchored. changed_in: the sequence number of the list that last changed the row. origin and
+-- signature: the account's statement about itself. list_…: the newest list that the account signed.
+CREATE TABLE anchoring_accounts (
+  chain_id INTEGER NOT NULL,
+  address TEXT NOT NULL,
+  first_block INTEGER NOT NULL,
+  last_block INTEGER,
+  changed_in INTEGER NOT NULL UNIQUE,
+  origin TEXT,
+  signature TEXT,
+  list_sequence INTEGER,
+  list_origin TEXT,
+  list_signature TEXT,
+  PRIMARY KEY (chain_id, address)
+) STRICT, WITHOUT ROWID;
+
 CREATE TABLE chain_identity (
   id INTEGER PRIMARY KEY CHECK (id = 1),
   chain_id INTEGER NOT NULL,

@@ -10,6 +10,7 @@ import type { Store } from '../../ports/store.ts';
 import { accountStore, creditStore, Ledger } from './account.ts';
 import { attemptStore } from './anchor-attempts.ts';
 import { queueStore } from './anchor-queue.ts';
+import { anchoringAccountStore } from './anchoring-accounts.ts';
 import { chainStatusStore } from './chain-status.ts';
 import { completionStore } from './completions.ts';
 import { startCheckpoints } from './engine/checkpoints.ts';
@@ -217,6 +218,7 @@ function buildStore(
     ...creditStore(access, ledger),
     ...chainStatusStore(access, guard),
     ...leaseStore(access, guard),
+    ...anchoringAccountStore(access),
     ...attemptStore(access, guard, readGuard),
     ...queueStore(access, { guard, readGuard, ledger, triggers }),
     ...settlementStore(access, { guard, ledger, triggers }),

@@ -21,6 +21,8 @@ interface UnsignedAnchor {
 export interface AnchorKey {
   /** EIP-55 checksummed. */
   readonly address: string;
+  /** Signs a text (EIP-191, personal_sign). */
+  signText(text: string): Promise<Hex>;
   /** Signs an EIP-1559 transaction. The hash is computed here, before any node has seen it. */
   signTransaction(anchor: UnsignedAnchor): Promise<{ rawTx: Hex; txHash: Hex }>;
   /** Signs the same transaction with another gas limit and other fees, in wei per gas. */
@@ -111,6 +113,7 @@ function anchorKeyOf(privateKey: Hex): AnchorKey {
   };
   return {
     address: account.address,
+    signText: (text) => account.signMessage({ message: text }),
     signTransaction: sign,
     signReplacement: (rawTx, terms) => sign({ ...signedAnchor(rawTx), ...terms }),
   };

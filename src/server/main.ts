@@ -95,8 +95,14 @@ export async function startServer(config: ServerConfig, deps: ServerDeps): Promi
   });
   const anchoring = expectChain(chain.anchoring, values.SVC_CHAIN_ID);
   try {
+    await refuseRetired(store, keys);
     await firstContact(store, anchoring, keys);
+    const url = await listen(app, config, deps.listenSettings);
+    if (values.SVC_BASE_URL === undefined) {
+      settings.baseUrl = `http://${hostInUrl(config.host)}:${new URL(url).port}`;
+    }
   } catch (error) {
+    await app.close();
     await chain.close();
     await store.close();
     throw error;
@@ -108,6 +114,7 @@ export async function startServer(config: ServerConfig, deps: ServerDeps): Promi
     clock,
     logger,
     options: { ...anchoringLimits(config), ...deps.anchoring },
+    origin: settings.baseUrl,
     ...(deps.onAnchorStep === undefined ? {} : { onStep: deps.onAnchorStep }),
   });
   const retention = startRetention({
@@ -127,20 +134,11 @@ export async function startServer(config: ServerConfig, deps: ServerDeps): Promi
     await chain.close();
     await store.close();
   };
-  try {
-    const url = await listen(app, config, deps.listenSettings);
-    if (values.SVC_BASE_URL === undefined) {
-      settings.baseUrl = `http://${hostInUrl(config.host)}:${new URL(url).port}`;
-    }
-    logger.info(
-      { url: settings.baseUrl, anchor_addresses: keys.map(({ address }) => address) },
-      'listening',
-    );
-    return { url: settings.baseUrl, failed, progressAt: progress.at, close };
-  } catch (error) {
-    await close();
-    throw error;
-  }
+  logger.info(
+    { url: settings.baseUrl, anchor_addresses: keys.map(({ address }) => address) },
+    'listening',
+  );
+  return { url: settings.baseUrl, failed, progressAt: progress.at, close };
 }
 
 async function listen(
@@ -192,6 +190,20 @@ function anchoringLimits({ values }: ServerConfig): AnchoringLimits {
     leaseTtlMs: LEASE_TTL_MS,
     pauses: PAUSES,
   };
+}
+
+/** Refuses the key of a retired account: verification fails for its anchors after the last block. */
+async function refuseRetired(store: Store, keys: readonly AnchorKey[]): Promise<void> {
+  const { accounts } = await store.listAnchoringAccounts();
+  const retired = accounts.find(
+    (one) => one.lastBlock !== null && keys.some(({ address }) => address === one.address),
+  );
+  if (retired === undefined) return;
+  throw new SvcError(
+    'account_retired',
+    `The anchoring account ${retired.address} was retired after block ${retired.lastBlock}.`,
+    { hint: 'Configure another key.' },
+  );
 }
 
 /**

@@ -99,7 +99,16 @@ export async function startAnchoringRig(
         ...limits,
       };
       const keys = allKeys.filter((_key, index) => accounts.includes(index));
-      const deps = { store, chain: chain.anchoring, keys, clock: systemClock, logger, options };
+      const origin = 'https://svc.test';
+      const deps = {
+        store,
+        chain: chain.anchoring,
+        keys,
+        clock: systemClock,
+        logger,
+        options,
+        origin,
+      };
       const anchorer = startAnchorer({ ...deps, onStep });
       running.push({ anchorer, chain });
       return anchorer;

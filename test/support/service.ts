@@ -94,7 +94,8 @@ export async function startTestService(options: TestServiceOptions = {}) {
   });
   const url = await app.listen({ host: '127.0.0.1', port: 0 });
   settings.baseUrl ||= url;
-  const anchorer = anvil === null ? null : await anchor({ store, chain, clock, logger });
+  const anchorer =
+    anvil === null ? null : await anchor({ store, chain, clock, logger, origin: settings.baseUrl });
 
   const call = (method: string, target: string, sent?: Send) => send(url, method, target, sent);
   return {
@@ -140,7 +141,13 @@ export async function startServiceWithRobot(options: TestServiceOptions = {}) {
 }
 
 /** The anchorer, ready for the first completion. */
-async function anchor(deps: { store: Store; chain: OpenChain; clock: Clock; logger: Logger }) {
+async function anchor(deps: {
+  store: Store;
+  chain: OpenChain;
+  clock: Clock;
+  logger: Logger;
+  origin: string;
+}) {
   const anchorer = startAnchorer({
     ...deps,
     chain: deps.chain.anchoring,

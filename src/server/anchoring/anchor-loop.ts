@@ -4,6 +4,7 @@ import { SvcError } from '../../base/svc-error.ts';
 import { ProviderError } from '../../chain/errors.ts';
 import type { SenderState } from '../../chain/sender-state.ts';
 import type { FeeQuote } from '../ports/anchoring.ts';
+import { listAccount } from './anchoring-accounts.ts';
 import { dearestSingle } from './batch.ts';
 import {
   type BatchTiming,
@@ -50,6 +51,8 @@ interface AnchorLoop {
    */
   behind: number | null;
   quote: FeeQuote | undefined;
+  /** The account is in the list of anchoring accounts. */
+  isListed: boolean;
 }
 
 /**
@@ -76,6 +79,7 @@ export async function runAnchorLoop(context: AnchoringContext, trigger: Trigger)
     hold: null,
     behind: null,
     quote: undefined,
+    isListed: false,
   };
   try {
     return await work(loop, trigger);
@@ -168,6 +172,8 @@ async function readFees(loop: AnchorLoop, live: LiveAttempts): Promise<void> {
   const { timing, refusals } = loop;
   const { senderState, decision } = await decide(loop.context, live, dearestSingle);
   const { latestNonce, headNumber, gas } = senderState;
+  // Before the first signature: the first block is not after the account's first anchor.
+  loop.isListed ||= await listAccount(loop.context, headNumber);
   refusals.note(senderState);
   loop.hold = decision.decision === 'wait' ? decision.reason : null;
   // Once a refusal is confirmed the queue is read: its proofs are either refused too, or disprove the refusal.

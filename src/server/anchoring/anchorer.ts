@@ -2,6 +2,7 @@
 import type { AnchorKey } from '../../chain/anchor-key.ts';
 import type { Store } from '../ports/store.ts';
 import { runAccountLoop } from './account-loop.ts';
+import { keepListSigned } from './anchoring-accounts.ts';
 import type { AnchorerDependencies } from './context.ts';
 import { createQueueLock, type QueueLock } from './queue-lock.ts';
 import { createTrigger } from './trigger.ts';
@@ -32,6 +33,7 @@ export function startAnchorer(
   );
   const own = keys.map(({ address }) => address);
   const following = followOthers(shared, own, { queueLock, signal: stop.signal });
+  const signing = keepListSigned(shared, keys, stop.signal);
   return {
     busySince() {
       const rounds = loops.flatMap(({ trigger: { busySince } }) => busySince ?? []);
@@ -39,7 +41,7 @@ export function startAnchorer(
     },
     async drain() {
       stop.abort();
-      await Promise.all([...running, following]);
+      await Promise.all([...running, following, signing]);
     },
   };
 }

@@ -7,6 +7,7 @@ import type { AnchorChain } from '../../chain/chain.ts';
 import { lesser, type SenderState } from '../../chain/sender-state.ts';
 import type { Hex } from '../../proof/bytes.ts';
 import type { AnchorStore, ChainIdentity, Lease } from '../ports/anchoring.ts';
+import type { AnchoringAccountStore } from '../ports/anchoring-accounts.ts';
 import type { QueueLock } from './queue-lock.ts';
 
 /** Pauses of the anchor loop in milliseconds. Tests shorten them. */
@@ -111,11 +112,13 @@ export type Degradation =
 export type Hold = Degradation | 'first_nonce';
 
 export interface AnchorerDependencies {
-  readonly store: AnchorStore;
+  readonly store: AnchorStore & AnchoringAccountStore;
   readonly chain: AnchorChain;
   readonly clock: Clock;
   readonly logger: Logger;
   readonly options: AnchoringLimits;
+  /** The public URL of the service, for the list of anchoring accounts. */
+  readonly origin: string;
   /** For tests that crash the process at a step. */
   readonly onStep?: ((step: AnchorStep) => void | Promise<void>) | undefined;
 }

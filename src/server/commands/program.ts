@@ -80,6 +80,25 @@ export async function main(argv: string[]): Promise<number> {
       await showCredits(process.env, wallet, options);
     });
 
+  const anchors = program.command('anchors').description('List or retire anchoring accounts');
+  anchors
+    .command('list')
+    .description('List every account that anchored for this service')
+    .option('--json', 'print one JSON object')
+    .action(async (options: { json?: boolean }) => {
+      const { listAnchors } = await import('./anchors.ts');
+      await listAnchors(process.env, options);
+    });
+  anchors
+    .command('retire')
+    .description('Set the last block of an account whose key is no longer used; cannot be undone')
+    .argument('<address>', 'address of the account')
+    .option('--json', 'print one JSON object')
+    .action(async (address: string, options: { json?: boolean }) => {
+      const { retireAnchor } = await import('./anchors.ts');
+      await retireAnchor(process.env, address, options);
+    });
+
   addConfigCommand(program, () => import('./config.ts'));
   addInstallCommands(program, async () => (await import('./start.ts')).serverInstallation);
   addDatabaseCommands(program, (code) => {

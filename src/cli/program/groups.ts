@@ -19,6 +19,7 @@ const groups: Readonly<Record<string, () => Promise<readonly CommandSpec[]>>> = 
   chain: async () => [(await import('../commands/chain.ts')).chainCommand],
   hash: async () => [(await import('../commands/hash.ts')).hashCommand],
   verify: async () => [(await import('../commands/verify.ts')).verifyCommand],
+  trust: async () => (await import('../commands/trust.ts')).trustCommands,
   bundle: async () => [(await import('../commands/bundle.ts')).bundleCommand],
   doctor: async () => [(await import('../commands/doctor.ts')).doctorCommand],
   completion: async () => [(await import('../commands/completion.ts')).completionCommand],
@@ -31,6 +32,7 @@ const summaries: Readonly<Record<string, string>> = {
   fleets: 'Group robots into fleets',
   tasks: 'List tasks and follow their anchors',
   sessions: 'List and end sessions',
+  trust: 'Save the anchoring accounts of services for verify',
   config: 'List and choose profiles (a service and a wallet each)',
 };
 

@@ -7,7 +7,7 @@ import type { StatedAnchor } from '../../proof/audit-anchor.ts';
 import { Nullable } from '../../protocol/fields.ts';
 import { Inclusion, PublicVerification } from '../../protocol/resources.ts';
 import type { Context } from '../program/context.ts';
-import type { Check, Identity } from './report.ts';
+import type { Check } from './report.ts';
 import type { Subject } from './subject.ts';
 
 /** The service's answer about a proof hash. */
@@ -49,13 +49,6 @@ export async function askService(
     );
   }
   return { url, answer: body, stated: statedBy(proofHash, body) };
-}
-
-/** The service's anchoring accounts, past ones included. Throws as `askService`. */
-export async function accountsOfService({ client, target }: Context): Promise<Identity> {
-  const { url } = await target();
-  const { body } = await client(url).call('getChain');
-  return { by: url, addresses: body.anchor_addresses };
 }
 
 /** A document needs no service: for it, the error suggests --rpc-url. */

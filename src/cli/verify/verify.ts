@@ -7,8 +7,9 @@ import { hashFile } from '../input/files.ts';
 import type { Output } from '../output/output.ts';
 import type { Context } from '../program/context.ts';
 import { type ExitCode, exitCodes } from '../program/exit-codes.ts';
-import { type Check, evidenceOf, type Finding, type Identity, report } from './report.ts';
-import { accountsOfService, askService, checkWord, type Word } from './service.ts';
+import { withIdentity } from './identity.ts';
+import { type Check, evidenceOf, type Finding, report } from './report.ts';
+import { askService, checkWord, type Word } from './service.ts';
 import { readSubject, type Subject } from './subject.ts';
 import { watchFinding } from './watch.ts';
 
@@ -66,14 +67,13 @@ interface Sources {
 
 /**
  * With RPC URLs, the nodes check a document, or what the service states about a hash. For a document the service is
- * asked only for its accounts, and only if the caller named none.
+ * asked only for its accounts, and only if the caller neither named an account nor saved the service.
  */
 async function find(context: Context, sources: Sources): Promise<Finding> {
   const { subject, evidence, rpcUrls } = sources;
   const readsChain = rpcUrls.length > 0;
   const needsService = !readsChain || subject.stated === null;
   const word = needsService ? await askService(context, subject) : null;
-  const identity = await identityOf(context, sources.named, word);
   const stated = subject.stated ?? word?.stated ?? null;
   const known: Finding = {
     outcome: 'pending',
@@ -88,39 +88,16 @@ async function find(context: Context, sources: Sources): Promise<Finding> {
     nodes: [],
     occurrences: word?.answer.occurrences ?? 1,
     stated: unproven(subject, word),
-    identity,
+    identity: { by: null, addresses: sources.named },
     facts: factsOf(subject, stated),
   };
+  const named = { addresses: sources.named, stated, asked: word?.url ?? null };
   if (word !== null && word.stated === null) {
-    return evidence.every(({ ok }) => ok) ? known : { ...known, outcome: 'not_verified' };
+    const isSound = evidence.every(({ ok }) => ok);
+    return withIdentity(context, isSound ? known : { ...known, outcome: 'not_verified' }, named);
   }
-  const found = readsChain ? await readChain(stated, sources, identity) : takeWord(word, sources);
-  const finding = { ...known, ...found };
-  const isUnnamed = finding.outcome === 'verified' && identity.by === null;
-  return isUnnamed ? { ...finding, outcome: 'unnamed' } : finding;
-}
-
-/**
- * Who may have sent the anchor: the accounts that the caller named, or else those of the service. For a hash, the
- * answer of the service has named the sender already.
- */
-async function identityOf(
-  context: Context,
-  named: readonly string[],
-  word: Word | null,
-): Promise<Identity> {
-  if (named.length > 0) return { by: '--anchor-address', addresses: named };
-  if (word !== null) return { by: word.url, addresses: [] };
-  try {
-    const identity = await accountsOfService(context);
-    if (identity.addresses.length > 0) return identity;
-  } catch (error) {
-    if (!(error instanceof SvcError)) throw error;
-    if (error.code !== 'no_service') {
-      context.output.note(`The service did not name its anchoring accounts: ${error.message}`);
-    }
-  }
-  return { by: null, addresses: [] };
+  const found = readsChain ? await readChain(stated, sources) : takeWord(word, sources);
+  return withIdentity(context, { ...known, ...found }, named);
 }
 
 function factsOf({ bundle }: Subject, stated: StatedAnchor | null): Record<string, string> {
@@ -143,13 +120,12 @@ function requiringEvidence(finding: Finding): Finding {
 
 async function readChain(
   stated: Subject['stated'],
-  { subject, evidence, rpcUrls }: Sources,
-  { addresses }: Identity,
+  { subject, evidence, rpcUrls, named }: Sources,
 ): Promise<Partial<Finding>> {
   const document = subject.bundle ?? stated;
   if (document === null) throw new Error('nothing is stated');
   const { verifyAnchor } = await import('../../chain/verify-anchor.ts');
-  const audit = await verifyAnchor(document, { rpcUrls, anchorAddresses: addresses });
+  const audit = await verifyAnchor(document, { rpcUrls, anchorAddresses: named });
   const checks = [...evidence, ...audit.checks];
   return {
     outcome: isProven(checks) ? 'verified' : 'not_verified',

@@ -1,0 +1,152 @@
+// `svc trust`: the services whose anchoring accounts `svc verify` accepts.
+import { SvcError } from '../../base/svc-error.ts';
+import type { AnchorsList } from '../../protocol/anchoring-accounts.ts';
+import type { Column } from '../output/output.ts';
+import type { CommandSpec } from '../program/command.ts';
+import type { Context } from '../program/context.ts';
+import { yesOption } from '../program/options.ts';
+import { serviceOrigin } from '../program/profiles.ts';
+
+const urlArgument = { syntax: '<url>', summary: 'origin of the service' };
+
+export const trustCommands: readonly CommandSpec[] = [
+  {
+    path: 'trust add',
+    summary: 'Save the anchoring accounts of a service, after you have compared them',
+    details:
+      'Checks the signatures of the list, shows the addresses and asks. Compare them with a source other than the\n' +
+      'service, for example its operator. svc verify then accepts anchors of these accounts, also without the service.',
+    arguments: [urlArgument],
+    options: [yesOption],
+    examples: ['svc trust add https://svc.example.org'],
+    run: add,
+  },
+  {
+    path: 'trust list',
+    summary: 'List the saved services and their accounts',
+    examples: ['svc trust list'],
+    run: list,
+  },
+  {
+    path: 'trust refresh',
+    summary: 'Replace a saved list with the newer one of the service',
+    details:
+      'Refuses a list that no key of the saved list signed, a lower sequence, removed accounts and a raised last\n' +
+      'block. svc verify never refreshes a list.',
+    arguments: [urlArgument],
+    examples: ['svc trust refresh https://svc.example.org'],
+    run: refresh,
+  },
+  {
+    path: 'trust remove',
+    summary: 'Remove a service and its saved accounts',
+    arguments: [urlArgument],
+    examples: ['svc trust remove https://svc.example.org'],
+    run: remove,
+  },
+];
+
+interface Input {
+  url: string;
+  yes?: boolean;
+}
+
+async function add(context: Context, { url: text, yes = false }: Input): Promise<void> {
+  const { output, prompt } = context;
+  const { file, url, saved } = await known(context, text);
+  if (saved !== null) {
+    throw new SvcError('usage', `The accounts of ${url} are saved already.`, {
+      hint: `Run svc trust refresh ${url}.`,
+    });
+  }
+  const { checkList, readList } = await import('../trust/check-list.ts');
+  const found = await readList(context, url);
+  await checkList(found, url);
+  const rows = rowsOf(found);
+  if (!output.asksJson) await output.table(null, rows, columns);
+  const consequence = `svc verify will accept anchors of these accounts as anchors of ${url}. Compare the addresses with a source other than this service.`;
+  if (!yes) await (await prompt()).confirm(new URL(url).host, consequence);
+  const saved_at = new Date().toISOString();
+  await file.update(({ services }) => ({
+    services: { ...services, [url]: { list: found, saved_at } },
+  }));
+  if (output.asksJson) output.json({ url, saved_at, ...found });
+  output.note(`Saved ${count(rows)} of ${url}.`);
+}
+
+async function list({ output, env }: Context): Promise<void> {
+  const { openTrustedServices } = await import('../trust/trusted-services.ts');
+  const { services } = openTrustedServices({ env, output }).read();
+  const items = Object.entries(services).map(([url, { list: saved, saved_at }]) => ({
+    url,
+    saved_at,
+    ...saved,
+  }));
+  const rows = items.flatMap((one) => rowsOf(one));
+  await output.table({ items }, rows, columns);
+  if (items.length === 0) output.note('No saved services. Add one with svc trust add URL.');
+}
+
+async function refresh(context: Context, { url: text }: Input): Promise<void> {
+  const { output } = context;
+  const { file, url, saved } = await known(context, text);
+  if (saved === null) throw notSaved(url);
+  const { checkChange, checkList, readList } = await import('../trust/check-list.ts');
+  const found = await readList(context, url);
+  await checkList(found, url);
+  checkChange(saved.list, found);
+  const saved_at = new Date().toISOString();
+  await file.update(({ services }) => {
+    const current = Object.hasOwn(services, url) ? services[url] : undefined;
+    if (current === undefined) throw notSaved(url);
+    // Another program may have refreshed it in the meantime.
+    checkChange(current.list, found);
+    return { services: { ...services, [url]: { list: found, saved_at } } };
+  });
+  await output.table({ url, saved_at, ...found }, rowsOf(found), columns);
+  const isSame = found.sequence === saved.list.sequence;
+  output.note(isSame ? 'Nothing has changed.' : `Saved sequence ${found.sequence} of ${url}.`);
+}
+
+async function remove(context: Context, { url: text }: Input): Promise<void> {
+  const { file, url, saved } = await known(context, text);
+  if (saved === null) throw notSaved(url);
+  await file.update(({ services: { [url]: _, ...services } }) => ({ services }));
+  if (context.output.asksJson) context.output.json({ removed: url });
+  context.output.note(`svc verify no longer accepts the saved accounts of ${url}.`);
+}
+
+async function known(context: Context, text: string) {
+  const url = serviceOrigin(text, context.options.insecureHttp === true);
+  const { openTrustedServices, savedService } = await import('../trust/trusted-services.ts');
+  const file = openTrustedServices(context);
+  return { file, url, saved: savedService(file.read(), url) };
+}
+
+function notSaved(url: string): SvcError {
+  return new SvcError('not_found', `The accounts of ${url} are not saved.`, {
+    hint: `Add them with svc trust add ${url}.`,
+  });
+}
+
+type Row = AnchorsList['accounts'][number] & { origin: string };
+
+function rowsOf({ accounts, origin }: AnchorsList): Row[] {
+  return accounts.map((account) => ({ ...account, origin }));
+}
+
+const columns: Column<Row>[] = [
+  { title: 'service', value: ({ origin }) => origin },
+  { title: 'address', value: ({ address }) => address },
+  { title: 'chain', value: ({ chain_id }) => chain_id },
+  { title: 'first block', value: ({ first_block }) => first_block },
+  { title: 'last block', value: ({ last_block }) => last_block },
+  {
+    title: 'signed by',
+    value: ({ signature }) => (signature === null ? 'the origin only' : 'its key'),
+  },
+];
+
+function count({ length }: readonly unknown[]): string {
+  return length === 1 ? '1 account' : `${length} accounts`;
+}

@@ -1,0 +1,121 @@
+// Decides who may have sent an anchor: named accounts, a saved service, or a service's own statement.
+import { SvcError } from '../../base/svc-error.ts';
+import type { StatedAnchor } from '../../proof/audit-anchor.ts';
+import type { AnchorsList } from '../../protocol/anchoring-accounts.ts';
+import type { Context } from '../program/context.ts';
+import { givenUrl, namedProfile } from '../program/profiles.ts';
+import { entryOf, readList } from '../trust/check-list.ts';
+import { openTrustedServices } from '../trust/trusted-services.ts';
+import type { Check, Finding } from './report.ts';
+
+/** What is known about an anchor besides its finding. */
+interface Named {
+  /** The values of --anchor-address. */
+  addresses: readonly string[];
+  /** What the document or the service states; null while nothing is anchored. */
+  stated: StatedAnchor | null;
+  /** The origin of the service that was asked about the hash or document; null if none was. */
+  asked: string | null;
+}
+
+interface Identified {
+  by: string | null;
+  /** Null if the sender is not known yet, or was checked already. */
+  check: Check | null;
+}
+
+/**
+ * Adds who named the sender, and the check that the sender is one of the named accounts and anchored before its last
+ * block. In this order: --anchor-address; a saved service whose list has the sender; what the service states now. For a
+ * service given by --url, SVC_URL or --profile only that service counts, and its saved list before its statement.
+ */
+export async function withIdentity(
+  context: Context,
+  finding: Finding,
+  named: Named,
+): Promise<Finding> {
+  const { by, check } = await identify(context, finding.sender, named);
+  const identity = { by, addresses: named.addresses };
+  const hasFailed = finding.checks.some(({ name, ok }) => name === 'sender' && !ok);
+  if (check === null || hasFailed) {
+    const isUnnamed = finding.outcome === 'verified' && by === null;
+    return { ...finding, identity, ...(isUnnamed && { outcome: 'unnamed' }) };
+  }
+  const others = finding.checks.filter(({ name }) => name !== 'sender');
+  return {
+    ...finding,
+    identity,
+    checks: [...others, check],
+    outcome: check.ok ? finding.outcome : 'not_verified',
+  };
+}
+
+async function identify(
+  context: Context,
+  sender: string | null,
+  { addresses, stated, asked }: Named,
+): Promise<Identified> {
+  // The accounts of --anchor-address were compared when the anchor was read.
+  if (addresses.length > 0) return { by: '--anchor-address', check: null };
+  const anchor = sender === null || stated === null ? null : { ...stated, sender };
+  const service = await serviceOf(context);
+  const saved = savedLists(context, service);
+  const listing = saved.find(
+    ({ list }) => anchor !== null && entryOf(list, anchor.chain_id, anchor.sender) !== null,
+  );
+  const chosen = listing ?? saved.find(({ url }) => url === service?.url);
+  if (chosen !== undefined) return judge(`the saved list of ${chosen.url}`, chosen.list, anchor);
+  if (asked !== null) return { by: asked, check: null };
+  if (service === null) return { by: null, check: null };
+  try {
+    const list = await readList(context, service.url);
+    if (list.accounts.length > 0) return judge(service.url, list, anchor);
+  } catch (error) {
+    if (!(error instanceof SvcError)) throw error;
+    context.output.note(`The service did not name its anchoring accounts: ${error.message}`);
+  }
+  return { by: null, check: null };
+}
+
+/** The service of the command line; null if there is none. `isGiven`: named by an option or a variable. */
+async function serviceOf({ target, options, env }: Context) {
+  const isGiven = givenUrl(options, env) !== null || namedProfile(options, env) !== null;
+  try {
+    return { url: (await target()).url, isGiven };
+  } catch (error) {
+    if (error instanceof SvcError && error.code === 'no_service') return null;
+    throw error;
+  }
+}
+
+/** The saved lists that count, that of the service first. */
+function savedLists(context: Context, service: Awaited<ReturnType<typeof serviceOf>>) {
+  const { services } = openTrustedServices(context).read();
+  const all = Object.entries(services).map(([url, { list }]) => ({ url, list }));
+  const own = all.filter(({ url }) => url === service?.url);
+  return service?.isGiven ? own : [...own, ...all];
+}
+
+/** Checks the sender against a list. An account that was retired may have sent nothing after its last block. */
+function judge(
+  by: string,
+  list: AnchorsList,
+  anchor: (StatedAnchor & { sender: string }) | null,
+): Identified {
+  if (anchor === null) return { by, check: null };
+  const { chain_id, sender, block_number } = anchor;
+  const check = (ok: boolean, detail: string) => ({ by, check: { name: 'sender', ok, detail } });
+  const entry = entryOf(list, chain_id, sender);
+  if (entry === null) {
+    return check(
+      false,
+      `${sender} is not in ${by}. If the service added it, run svc trust refresh ${list.origin}`,
+    );
+  }
+  const { last_block } = entry;
+  if (last_block === null) return check(true, 'The named service lists the sender');
+  const isBefore = block_number !== undefined && BigInt(block_number) <= BigInt(last_block);
+  return isBefore
+    ? check(true, `The named service lists the sender, until block ${last_block}`)
+    : check(false, `The sender was retired: its last block is ${last_block}`);
+}

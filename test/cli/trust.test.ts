@@ -1,0 +1,407 @@
+import { once } from 'node:events';
+import { readdir, readFile, stat, writeFile } from 'node:fs/promises';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { privateKeyToAccount } from 'viem/accounts';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { hashClaim, hashProof } from '../../src/proof/hash.ts';
+import { leafHash } from '../../src/proof/leaf.ts';
+import { encodePayload } from '../../src/proof/payload.ts';
+import {
+  type AnchorsList,
+  accountText,
+  type ListedAccount,
+  listText,
+} from '../../src/protocol/anchoring-accounts.ts';
+import type { Verification } from '../../src/protocol/resources.ts';
+import { anvilAccounts, startTestChain, type TestChain } from '../support/anvil.ts';
+import { createSvcUser, type SvcUser } from '../support/svc.ts';
+
+/** Accounts by the index of anvil's: the service uses the first two, the third is a stranger's. */
+const keys = anvilAccounts.map(({ privateKey }) => privateKeyToAccount(privateKey));
+const [own, second, stranger] = [0, 1, 2] as const;
+
+let chain: TestChain;
+let origin: Server;
+let url: string;
+let user: SvcUser;
+/** What the origin states; it answers nothing else. */
+let stated: AnchorsList | null;
+let asked: number;
+
+beforeAll(async () => {
+  chain = await startTestChain();
+  origin = createServer((_, response) => {
+    asked += 1;
+    response.statusCode = stated === null ? 404 : 200;
+    response.setHeader('content-type', 'application/json').end(JSON.stringify(stated ?? {}));
+  });
+  origin.listen(0, '127.0.0.1');
+  await once(origin, 'listening');
+  url = `http://127.0.0.1:${(origin.address() as AddressInfo).port}`;
+});
+afterAll(async () => {
+  origin.close();
+  await chain.close();
+});
+beforeEach(async () => {
+  asked = 0;
+  user = await createSvcUser(url);
+  stated = await listOf({ accounts: [await entryOf(own)] });
+});
+afterEach(() => user.remove());
+
+async function entryOf(index: number, changes: Partial<ListedAccount> = {}) {
+  const { address } = keys[index] as (typeof keys)[0];
+  const entry = { chain_id: 31337, address, first_block: '0', last_block: null, ...changes };
+  const signature = await keys[index]?.signMessage({ message: accountText(url, entry) });
+  return { ...entry, signature: signature ?? null, ...changes } satisfies ListedAccount;
+}
+
+/** A list that these keys sign; the key of the first account unless given. */
+async function listOf(
+  changes: Pick<AnchorsList, 'accounts'> & Partial<AnchorsList>,
+  by: readonly number[] = [own],
+): Promise<AnchorsList> {
+  const list = { format: 'svc-anchors/1' as const, origin: url, sequence: 1, ...changes };
+  const signatures = by.map(async (index) => {
+    const { address, signMessage } = keys[index] as (typeof keys)[0];
+    return {
+      address: address as string,
+      signature: await signMessage({ message: listText(list) }),
+    };
+  });
+  return { signatures: await Promise.all(signatures), ...list };
+}
+
+const trust = (...args: string[]) => user.svc(['trust', ...args]);
+const add = () => trust('add', url, '--yes');
+const saved = async () =>
+  JSON.parse(await readFile(user.file('config/trusted-services.json'), 'utf8'));
+const sequence = async () => (await saved()).services[url].list.sequence;
+
+let tasks = 0;
+
+/** A receipt whose anchor this account sent. */
+async function receiptOf(index: number): Promise<{ file: string; block: number }> {
+  tasks += 1;
+  const id = `01940000-0000-7000-8000-${String(tasks).padStart(12, '0')}`;
+  const content = {
+    proof_hash: hashProof({ picked: tasks }),
+    task_id: id,
+    robot_id: id,
+    claim_hash: hashClaim({ title: 'Sort', created_at: '2026-11-21T00:00:00.000Z' }),
+  };
+  const from = keys[index]?.address;
+  const data = encodePayload({
+    kind: 'single',
+    proof_hash: content.proof_hash,
+    leaf: leafHash(content),
+  });
+  const tx = { from, to: from, data, gas: '0x186a0' };
+  const tx_hash = await chain.rpc<string>('eth_sendTransaction', [tx]);
+  await chain.mine();
+  const head = ['latest', false] as const;
+  const block = await chain.rpc<{ number: string; timestamp: string }>(
+    'eth_getBlockByNumber',
+    head,
+  );
+  const receipt: Verification = {
+    ...content,
+    tx_hash,
+    block_number: String(Number(block.number)),
+    anchored_at: new Date(Number(block.timestamp) * 1000).toISOString(),
+    status: 'verified',
+    explorer_url: 'http://explorer.example',
+    chain_id: 31337,
+    inclusion: null,
+    finality: 'included',
+  };
+  const file = user.file(`receipt-${tasks}.json`);
+  await writeFile(file, JSON.stringify(receipt));
+  return { file, block: Number(block.number) };
+}
+
+async function verify(file: string, ...args: string[]) {
+  const all = ['verify', file, '--rpc-url', chain.url, '--json', ...args];
+  const { exitCode, stdout } = await user.svc(all);
+  const { verified, outcome, identity, identity_by: by, checks } = JSON.parse(stdout);
+  const failed = (checks as { name: string; status: string }[])
+    .filter(({ status }) => status === 'failed')
+    .map(({ name }) => name);
+  return { exitCode, verified, outcome, identity, by, failed };
+}
+
+describe('svc trust', () => {
+  it('saves a list that its keys signed, readable by its owner only', async () => {
+    const { exitCode, stdout } = await add();
+
+    expect(exitCode).toBe(0);
+    expect(stdout).toBe(`${url}\t${keys[own]?.address}\t31337\t0\t\tits key\n`);
+    expect((await saved()).services[url].list).toEqual(stated);
+    expect((await stat(user.file('config/trusted-services.json'))).mode & 0o777).toBe(0o600);
+    expect(await user.json('trust', 'list')).toMatchObject({ items: [{ url, sequence: 1 }] });
+  });
+
+  it('asks before it saves, after it showed the addresses', async () => {
+    const piped = await trust('add', url);
+
+    expect([piped.exitCode, piped.stderr]).toEqual([2, expect.stringContaining('--yes')]);
+    expect(piped.stdout).toContain(keys[own]?.address);
+    await expect(saved()).rejects.toThrow('ENOENT');
+  });
+
+  it('says which accounts only the origin states', async () => {
+    stated = await listOf({
+      accounts: [await entryOf(own), await entryOf(second, { signature: null })],
+    });
+
+    const { stdout } = await add();
+
+    expect(stdout).toContain(`${keys[second]?.address}\t31337\t0\t\tthe origin only\n`);
+  });
+
+  const forgeries: [name: string, make: () => Promise<AnchorsList>][] = [
+    [
+      'an entry that another key signed',
+      async () => {
+        const { signature } = await entryOf(stranger);
+        return listOf({ accounts: [await entryOf(own, { signature })] });
+      },
+    ],
+    [
+      'an entry that was signed for another origin',
+      async () => {
+        const entry = await entryOf(own);
+        const text = accountText('https://before.example', entry);
+        const signature = (await keys[own]?.signMessage({ message: text })) ?? null;
+        return listOf({ accounts: [{ ...entry, signature }] });
+      },
+    ],
+    [
+      'an account that was put in after the list was signed',
+      async () => {
+        const list = await listOf({ accounts: [await entryOf(own)] });
+        return { ...list, accounts: [...list.accounts, await entryOf(stranger)] };
+      },
+    ],
+    [
+      'a list that an account signed which is not in it',
+      async () => listOf({ accounts: [await entryOf(own)] }, [stranger]),
+    ],
+    [
+      'a list that a retired account signed',
+      async () =>
+        listOf({ accounts: [await entryOf(own, { last_block: '9' }), await entryOf(second)] }),
+    ],
+    ['a list that no account signed', async () => listOf({ accounts: [await entryOf(own)] }, [])],
+    [
+      'an account twice',
+      async () =>
+        listOf({ accounts: [await entryOf(own), await entryOf(own, { first_block: '1' })] }),
+    ],
+    [
+      'the list of another origin',
+      async () => listOf({ origin: 'https://other.example', accounts: [await entryOf(own)] }),
+    ],
+  ];
+
+  it.each(forgeries)('refuses %s', async (_, make) => {
+    stated = await make();
+
+    const { exitCode, stderr } = await add();
+
+    expect([exitCode, stderr]).toEqual([3, expect.stringContaining('list of')]);
+    await expect(saved()).rejects.toThrow('ENOENT');
+  });
+
+  it('refreshes to a list that a key of the saved one signed', async () => {
+    await add();
+    const retired = await entryOf(own, { last_block: '9' });
+    const next = await entryOf(second);
+    stated = await listOf({ sequence: 2, accounts: [await entryOf(own), next] }, [own, second]);
+    const first = await trust('refresh', url);
+    stated = await listOf({ sequence: 3, accounts: [retired, next] }, [second]);
+    const then = await trust('refresh', url);
+
+    expect([first.exitCode, then.exitCode, await sequence()]).toEqual([0, 0, 3]);
+  });
+
+  const setbacks: [name: string, make: () => Promise<AnchorsList>, says: RegExp][] = [
+    [
+      'a lower sequence',
+      async () => listOf({ sequence: 4, accounts: await savedEntries() }),
+      /sequence 4, the saved one 5/,
+    ],
+    [
+      'another list with the same sequence',
+      async () =>
+        listOf({ sequence: 5, accounts: [...(await savedEntries()), await entryOf(stranger)] }),
+      /changed without a new sequence/,
+    ],
+    [
+      'a removed account',
+      async () => listOf({ sequence: 6, accounts: (await savedEntries()).slice(0, 1) }),
+      /no longer has/,
+    ],
+    [
+      'a raised last block',
+      async () =>
+        listOf({
+          sequence: 6,
+          accounts: [await entryOf(own), await entryOf(second, { last_block: '10' })],
+        }),
+      /raises the last block/,
+    ],
+    [
+      'a retired account that is in use again',
+      async () => listOf({ sequence: 6, accounts: [await entryOf(own), await entryOf(second)] }),
+      /raises the last block/,
+    ],
+    [
+      'another first block',
+      async () => {
+        const moved = await entryOf(own, { first_block: '1' });
+        return listOf({ sequence: 6, accounts: [moved, ...(await savedEntries()).slice(1)] });
+      },
+      /another first block/,
+    ],
+    [
+      'a list that only a new account signed',
+      async () =>
+        listOf({ sequence: 6, accounts: [...(await savedEntries()), await entryOf(stranger)] }, [
+          stranger,
+        ]),
+      /svc trust remove/,
+    ],
+  ];
+  const savedEntries = async () => [await entryOf(own), await entryOf(second, { last_block: '9' })];
+
+  it.each(setbacks)('refuses to refresh to %s', async (_, make, says) => {
+    stated = await listOf({ sequence: 5, accounts: await savedEntries() });
+    await add();
+    stated = await make();
+
+    const { exitCode, stderr } = await trust('refresh', url);
+
+    expect([exitCode, stderr]).toEqual([3, expect.stringMatching(says)]);
+    expect(await sequence()).toBe(5);
+  });
+
+  it('removes a service, and knows no other', async () => {
+    await add();
+
+    const codes = [
+      (await trust('remove', url)).exitCode,
+      (await trust('remove', url)).exitCode,
+      (await trust('refresh', url)).exitCode,
+    ];
+
+    expect(codes).toEqual([0, 5, 5]);
+    expect((await saved()).services).toEqual({});
+  });
+
+  it('sets a damaged file aside, and clears nothing', async () => {
+    await add();
+    await writeFile(user.file('config/trusted-services.json'), '{"services":{"x":{}}}');
+
+    const { exitCode, stderr } = await trust('list');
+
+    const files = await readdir(user.file('config'));
+    expect([exitCode, stderr]).toEqual([0, expect.stringContaining('was set aside as')]);
+    expect(files.filter((name) => name.includes('.damaged-'))).toHaveLength(1);
+  });
+});
+
+describe('svc verify, by the identity that is named', () => {
+  it('takes a stranger’s own anchor for one of an account that is not named', async () => {
+    const { file } = await receiptOf(stranger);
+    await add();
+
+    const found = await verify(file);
+
+    expect(found).toMatchObject({ exitCode: 9, verified: false, identity: 'unnamed', by: null });
+  });
+
+  it('accepts the anchor of a saved service, and asks no service for it', async () => {
+    const { file } = await receiptOf(own);
+    await add();
+    asked = 0;
+
+    const found = await verify(file);
+
+    const by = `the saved list of ${url}`;
+    expect(found).toMatchObject({ exitCode: 0, verified: true, identity: 'named', by });
+    expect(asked).toBe(0);
+  });
+
+  it('prefers the saved list of a service to what that service states now', async () => {
+    const { file } = await receiptOf(stranger);
+    await add();
+    stated = await listOf({ sequence: 2, accounts: [await entryOf(own), await entryOf(stranger)] });
+    asked = 0;
+
+    const found = await verify(file, '--url', url);
+
+    expect(found).toMatchObject({ exitCode: 3, identity: 'named', failed: ['sender'] });
+    expect(asked).toBe(0);
+    expect(await sequence()).toBe(1);
+  });
+
+  it('counts no other saved service where one is named', async () => {
+    const { file } = await receiptOf(own);
+    await add();
+    const other = url.replace('127.0.0.1', 'localhost');
+    stated = await listOf({ accounts: [await entryOf(second)] }, [second]);
+
+    const found = await verify(file, '--url', other);
+
+    expect(found).toMatchObject({ exitCode: 3, by: other, failed: ['sender'] });
+  });
+
+  it('prefers --anchor-address to everything', async () => {
+    const { file } = await receiptOf(own);
+    await add();
+
+    const same = await verify(file, '--anchor-address', String(keys[own]?.address));
+    const other = await verify(file, '--anchor-address', String(keys[second]?.address));
+
+    expect(same).toMatchObject({ exitCode: 0, by: '--anchor-address' });
+    expect(other).toMatchObject({ exitCode: 3, by: '--anchor-address', failed: ['sender'] });
+  });
+
+  it('takes what the service states now, where its list is not saved', async () => {
+    const { file } = await receiptOf(own);
+    const strangers = await receiptOf(stranger);
+
+    const found = await verify(file, '--url', url);
+    const other = await verify(strangers.file, '--url', url);
+
+    expect(found).toMatchObject({ exitCode: 0, by: url });
+    expect(other).toMatchObject({ exitCode: 3, by: url, failed: ['sender'] });
+  });
+
+  it('refuses an anchor after the last block of its account, and no earlier one', async () => {
+    const before = await receiptOf(own);
+    const after = await receiptOf(own);
+    const last_block = String(before.block);
+    stated = await listOf(
+      { accounts: [await entryOf(own, { last_block }), await entryOf(second)] },
+      [second],
+    );
+    const statedNow = await verify(after.file, '--url', url);
+    await add();
+
+    expect(await verify(before.file)).toMatchObject({ exitCode: 0 });
+    expect(await verify(after.file)).toMatchObject({ exitCode: 3, failed: ['sender'] });
+    expect(statedNow).toMatchObject({ exitCode: 3, by: url, failed: ['sender'] });
+  });
+
+  it('does not accept an account of a saved service on another chain', async () => {
+    const { file } = await receiptOf(own);
+    stated = await listOf({ accounts: [await entryOf(own, { chain_id: 1 })] });
+    await add();
+
+    expect(await verify(file)).toMatchObject({ exitCode: 9, identity: 'unnamed' });
+  });
+});

@@ -99,7 +99,7 @@ function problemOf({ keyword, params, parentSchema }: AjvError, missing: string 
 }
 
 /** The type in words, such as "a JSON object or array", or the allowed values. */
-function kindOf(schema: Schema): string {
+export function kindOf(schema: Schema): string {
   const options = schema.anyOf ?? [schema];
   const values = options.flatMap((one) => one.enum ?? one.const ?? []);
   if (values.length > 0) return values.join(' or ');

@@ -54,6 +54,8 @@ async function anchor(proof: object): Promise<string> {
 }
 
 const verify = (...args: string[]) => user.svc(['verify', ...args]);
+const proofPage = () =>
+  `https://stranger.example/verify/${receipt.proof_hash}?task_id=${receipt.task_id}`;
 const onChain = () => ['--rpc-url', service.rpcUrl];
 
 describe('svc verify HASH', () => {
@@ -108,7 +110,66 @@ describe('svc verify HASH', () => {
   it('that is cut short is refused as what it is, not as a file', async () => {
     const { exitCode, stderr } = await verify(receipt.proof_hash.slice(0, -1));
 
-    expect([exitCode, stderr]).toEqual([2, expect.stringContaining('is not a proof hash')]);
+    expect([exitCode, stderr]).toEqual([2, expect.stringContaining('is not a hash')]);
+  });
+
+  it.each([
+    ['a proof hash without 0x', () => receipt.proof_hash.slice(2), 'proof hash'],
+    ['the transaction of one proof', () => receipt.tx_hash, 'transaction hash'],
+    ['the address of a proof page', () => proofPage(), 'proof URL'],
+    ['a task id', () => receipt.task_id, 'task id'],
+    ['a receipt', () => user.file('receipt.json'), 'receipt'],
+    ['a bundle', () => user.file('bundle.json'), 'bundle'],
+    ['evidence', () => user.file('evidence.json'), 'evidence'],
+  ])('recognizes %s, and says so', async (_, argument, kind) => {
+    await writeFile(user.file('evidence.json'), JSON.stringify(bundle.proof));
+
+    const { exitCode, stdout } = await verify(argument(), ...onChain());
+    const asJson = await verify(argument(), '--json');
+
+    expect(exitCode).toBe(0);
+    expect(stdout).toContain(`\n  input     ${kind}\n`);
+    expect(JSON.parse(asJson.stdout)).toMatchObject({
+      recognized: kind,
+      outcome: 'verified',
+      tx_hash: receipt.tx_hash,
+    });
+  });
+
+  it('never asks the service of a proof page: anyone can send an address', async () => {
+    const { exitCode, stderr } = await user.svc(['verify', proofPage()], { env: { SVC_URL: '' } });
+    const stranger = await createSvcUser(service.url);
+    const unasked = await stranger.svc(['verify', proofPage()]);
+
+    await stranger.remove();
+    expect([exitCode, stderr]).toEqual([0, '']);
+    expect([unasked.exitCode, unasked.stderr]).toEqual([
+      2,
+      expect.stringContaining('No service is known'),
+    ]);
+  });
+
+  it('says of the transaction of several proofs that it names none of them', async () => {
+    const both = [await handIn(newEvidence()), await handIn(newEvidence())];
+    await waitFor('one transaction', async () => (await both[0]?.sent()) && both[1]?.sent());
+    await service.rpc('evm_mine');
+    await Promise.all(both.map(({ done }) => done));
+    const { body } = await robot.call('getTask', { params: { id: both[0]?.id ?? '' } });
+
+    const { exitCode, stderr } = await verify(body.verification?.tx_hash ?? '');
+
+    if (body.verification?.inclusion === null) return; // Each went out alone.
+    expect(exitCode).toBe(2);
+    expect(stderr).toContain('is the transaction of a batch of 2 proofs');
+  });
+
+  it('says which number of evidence counts as 0', async () => {
+    await writeFile(user.file('tiny.json'), '{"a":[1e-400]}');
+
+    const { exitCode, stderr } = await verify(user.file('tiny.json'));
+
+    expect(exitCode).toBe(5);
+    expect(stderr).toContain('The number at /a/0 in ');
   });
 
   it('says which of several tasks it found', async () => {
@@ -194,7 +255,7 @@ describe('svc verify --watch', () => {
     const { exitCode, stdout } = await verify(hashProof(proof), '--watch', '--timeout', '1');
 
     expect(exitCode).toBe(8);
-    expect(stdout).toMatch(/\nPending: \d+ confirmations?, included\.\n$/);
+    expect(stdout).toMatch(/\nPending: \d+ confirmations?, included\.\n/);
   });
 });
 
@@ -238,7 +299,7 @@ describe('svc verify FILE without a node', () => {
 
     expect(exitCode).toBe(3);
     expect(stdout).toMatch(/✘ sender /);
-    expect(stdout).toMatch(/NOT verified\.\nThe service says: Sent by 0x[0-9a-f]{40}\n$/);
+    expect(stdout).toMatch(/NOT verified\.\nThe service says: Sent by 0x[0-9a-f]{40}\n/);
   });
 });
 

@@ -15,28 +15,55 @@ export const bundleCommand: CommandSpec = {
   path: 'bundle',
   summary: 'Write the proof of a task to one file that verifies without the service',
   details: `Checks evidence, claim, inclusion path and signed transaction before it writes anything. Warns on standard
-error if the anchor is not final yet (not with --json).`,
-  arguments: [taskArgument],
+error if the anchor is not final yet (not with --json).
+
+With --upgrade, svc adds the chain proof to a bundle that was written without one. It asks the service of the bundle's
+task, or the chain with --rpc-url, and leaves FILE as it is.`,
+  arguments: [{ ...taskArgument, syntax: '[task]' }],
   options: [
     { flags: '--output <file>', summary: 'write to this file instead of standard output' },
     { flags: '--no-evidence', summary: 'leave out the evidence; its hash remains' },
+    { flags: '--upgrade <file>', summary: 'bundle to add the chain proof to, instead of a task' },
+    {
+      flags: '--rpc-url <url>',
+      summary: 'with --upgrade: read the chain proof from this JSON-RPC endpoint',
+    },
   ],
   examples: [
     'svc bundle 01a1fa88-6262-702f-af77-0aaec0d1b17b > bundle.json',
     'svc bundle 01a1fa88-6262-702f-af77-0aaec0d1b17b --no-evidence --output bundle.json',
+    'svc bundle --upgrade bundle.json --output proven-bundle.json',
   ],
   run: bundle,
 };
 
 interface BundleInput {
-  task: string;
+  task?: string;
   output?: string;
   /** False with `--no-evidence`. */
   evidence: boolean;
+  upgrade?: string;
+  rpcUrl?: string;
 }
 
 /** Writes nothing if the bundle contradicts itself. */
 async function bundle(context: Context, input: BundleInput): Promise<void> {
+  const { task, upgrade, rpcUrl = null } = input;
+  if ((task === undefined) === (upgrade === undefined)) {
+    throw new SvcError('usage', 'Name either a task or a bundle with --upgrade.');
+  }
+  if (task !== undefined) {
+    if (rpcUrl !== null) throw new SvcError('usage', '--rpc-url needs --upgrade.');
+    return writeBundle(context, { ...input, task });
+  }
+  // Loaded on demand: it brings the code that reads the chain.
+  const { upgradedBundle } = await import('../verify/upgrade.ts');
+  const whole = await upgradedBundle(context, upgrade ?? '', rpcUrl);
+  const { proof: _, ...bare } = whole;
+  await write(context, input.evidence ? whole : bare, input.output);
+}
+
+async function writeBundle(context: Context, input: BundleInput & { task: string }): Promise<void> {
   const { output, wait } = context;
   const { client } = await context.session();
   const params = { id: await findTask(client, context, input.task) };
@@ -55,13 +82,23 @@ async function bundle(context: Context, input: BundleInput): Promise<void> {
   if (input.evidence && whole.proof === undefined) {
     output.note('The evidence was erased; the bundle contains only its hash.');
   }
-  if (input.output === undefined) {
-    output.json(written);
+  await write(context, written, input.output, { finality });
+}
+
+/** Writes to the file, and then prints `facts` with --json. Without a file, prints the bundle. */
+async function write(
+  { output }: Context,
+  bundle: Bundle,
+  file: string | undefined,
+  facts: Record<string, unknown> = {},
+): Promise<void> {
+  if (file === undefined) {
+    output.json(bundle);
     return;
   }
-  await save(input.output, `${formatJson(written, true)}\n`);
-  if (output.asksJson) output.json({ file: input.output, tx_hash: whole.anchor.tx_hash, finality });
-  else output.note(`Wrote ${input.output}.`);
+  await save(file, `${formatJson(bundle, true)}\n`);
+  if (output.asksJson) output.json({ file, tx_hash: bundle.anchor.tx_hash, ...facts });
+  else output.note(`Wrote ${file}.`);
 }
 
 /** Checks everything that needs no chain. Throws `unexpected_answer`, `unsound_bundle`. */

@@ -5,16 +5,20 @@ import type { VerifyInput } from '../verify/verify.ts';
 
 export const verifyCommand: CommandSpec = {
   path: 'verify',
-  summary: 'Verify a proof hash, a receipt or a bundle; with --rpc-url against the chain',
+  summary: 'Verify a receipt, a bundle, evidence or a hash; with --rpc-url against the chain',
   details: `With --rpc-url, a receipt or a bundle is checked against the chain and needs no service; for a hash, the
 answer of the service is checked against the chain. Without --rpc-url, svc reports what the service states.
+
+With --block-hash, a bundle with a chain proof (svc-bundle/2) is checked without any connection. You must have the hash
+of the block from a source that you trust. With --rpc-url, svc reads only the block of such a bundle.
 
 Anyone can anchor anything: name the account that you expect with --anchor-address, or the service that states it
 with --url. Without either, svc exits with 9.`,
   arguments: [
     {
-      syntax: '<hash-or-file>',
-      summary: 'proof hash, or file with a receipt or a bundle; - for standard input',
+      syntax: '<subject>',
+      summary:
+        'file with a receipt, a bundle or evidence (- for standard input), proof or transaction hash, task id, address of a proof page',
     },
   ],
   options: [
@@ -22,6 +26,14 @@ with --url. Without either, svc exits with 9.`,
       flags: '--rpc-url <url>',
       summary: 'JSON-RPC endpoint of the chain; if repeated, all must agree',
       parse: (url, urls: string[] = []) => [...urls, url],
+    },
+    {
+      flags: '--block-hash <hash>',
+      summary: 'hash of the block; a bundle with a chain proof needs nothing else',
+    },
+    {
+      flags: '--full',
+      summary: 'with --rpc-url: read transaction and receipt, not only the block',
     },
     { flags: '--proof <file>', summary: 'evidence, whose hash must be the proof hash' },
     {

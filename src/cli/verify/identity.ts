@@ -6,7 +6,7 @@ import type { Context } from '../program/context.ts';
 import { givenUrl, namedProfile } from '../program/profiles.ts';
 import { entryOf, readList } from '../trust/check-list.ts';
 import { openTrustedServices } from '../trust/trusted-services.ts';
-import type { Check, Finding } from './report.ts';
+import type { Check, Finding } from './finding.ts';
 
 /** What is known about an anchor besides its finding. */
 interface Named {
@@ -16,6 +16,8 @@ interface Named {
   stated: StatedAnchor | null;
   /** The origin of the service that was asked about the hash or document; null if none was. */
   asked: string | null;
+  /** Whether no connection may be opened: then only addresses and saved services count. */
+  offline: boolean;
 }
 
 interface Identified {
@@ -53,7 +55,7 @@ export async function withIdentity(
 async function identify(
   context: Context,
   sender: string | null,
-  { addresses, stated, asked }: Named,
+  { addresses, stated, asked, offline }: Named,
 ): Promise<Identified> {
   // The accounts of --anchor-address were compared when the anchor was read.
   if (addresses.length > 0) return { by: '--anchor-address', check: null };
@@ -66,7 +68,7 @@ async function identify(
   const chosen = listing ?? saved.find(({ url }) => url === service?.url);
   if (chosen !== undefined) return judge(`the saved list of ${chosen.url}`, chosen.list, anchor);
   if (asked !== null) return { by: asked, check: null };
-  if (service === null) return { by: null, check: null };
+  if (service === null || offline) return { by: null, check: null };
   try {
     const list = await readList(context, service.url);
     if (list.accounts.length > 0) return judge(service.url, list, anchor);

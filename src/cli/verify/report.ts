@@ -1,54 +1,8 @@
 // Prints the result of `svc verify`: checks, verdict, and what is not proven.
 
 import { escapeText } from '../../base/escape.ts';
-import type { AnchorAudit } from '../../chain/verify-anchor.ts';
 import type { Output } from '../output/output.ts';
-
-export interface Check {
-  name: string;
-  ok: boolean;
-  /** A sentence for people. */
-  detail: string;
-}
-
-/** The result of reading the chain, or of asking the service. */
-export interface Finding {
-  /** `unnamed`: every check passes, but the caller named neither the sender nor a service. */
-  outcome: 'verified' | 'not_verified' | 'pending' | 'unnamed';
-  /** Where the statement about the chain comes from. */
-  basis: 'chain' | 'service';
-  /** Origin of the service that was asked; null if none was. */
-  service: string | null;
-  proofHash: string;
-  txHash: string | null;
-  checks: readonly Check[];
-  sender: string | null;
-  /** Decimal. */
-  confirmations: string | null;
-  finality: string | null;
-  nodes: AnchorAudit['nodes'];
-  /** Number of tasks with the hash; 1 if the service was not asked. */
-  occurrences: number;
-  /** Statements that no check covers, by name. */
-  stated: Readonly<Record<string, string>>;
-  identity: Identity;
-  /** What the checks cover, by name. */
-  facts: Readonly<Record<string, string>>;
-}
-
-/** The accounts of which one must have sent the anchor. */
-export interface Identity {
-  /** The option or the service that names them; null if neither was given. */
-  by: string | null;
-  addresses: readonly string[];
-}
-
-/** Whether the evidence is part of what was checked. */
-export function evidenceOf({ checks }: Finding): 'matches' | 'does_not_match' | 'not_included' {
-  const found = checks.filter(({ name }) => name === 'evidence');
-  if (found.length === 0) return 'not_included';
-  return found.every(({ ok }) => ok) ? 'matches' : 'does_not_match';
-}
+import { type Check, evidenceOf, type Finding } from './finding.ts';
 
 /** Prints the finding. */
 export function report(output: Output, finding: Finding): void {
@@ -56,8 +10,9 @@ export function report(output: Output, finding: Finding): void {
     output.json(toJson(finding));
     return;
   }
-  printChecks(output, finding.checks);
+  printChecks(output, finding);
   printVerdict(output, finding);
+  output.line(`  ${'input'.padEnd(8)}  ${finding.recognized}`);
   if (finding.outcome !== 'verified' && finding.outcome !== 'unnamed') return;
   printFacts(output, finding);
   printUnproven(output, finding);
@@ -66,12 +21,10 @@ export function report(output: Output, finding: Finding): void {
 function toJson(finding: Finding) {
   const { outcome, basis, service, checks, sender, confirmations, finality, nodes } = finding;
   const evidence = evidenceOf(finding);
-  const notChecked =
-    evidence === 'not_included'
-      ? [{ name: 'evidence', status: 'not_checked', detail: NO_EVIDENCE }]
-      : [];
+  const notChecked = notCheckedOf(finding).map((one) => ({ ...one, status: 'not_checked' }));
   return {
     outcome,
+    recognized: finding.recognized,
     verified: outcome === 'verified',
     pending: outcome === 'pending',
     basis,
@@ -100,7 +53,16 @@ function toJson(finding: Finding) {
   };
 }
 
-function printChecks({ colors, line }: Output, checks: readonly Check[]): void {
+/** The checks that were not made, and why. */
+function notCheckedOf(finding: Finding): Pick<Check, 'name' | 'detail'>[] {
+  const readsStatus = finding.basis === 'chain' || finding.basis === 'service';
+  return [
+    ...(evidenceOf(finding) === 'not_included' ? [{ name: 'evidence', detail: NO_EVIDENCE }] : []),
+    ...(readsStatus ? [] : [{ name: 'status', detail: 'The commitment does not depend on it' }]),
+  ];
+}
+
+function printChecks({ colors, line }: Output, { checks }: Finding): void {
   const width = Math.max(...checks.map(({ name }) => name.length));
   for (const { name, ok, detail } of checks) {
     const mark = ok ? colors.green('✔') : colors.red('✘');
@@ -116,19 +78,26 @@ function printVerdict({ colors, line }: Output, finding: Finding): void {
     const state = confirmations === null ? 'the anchor is not in the chain yet' : seen;
     line(colors.yellow.bold(`Pending: ${state}.`));
   } else if (outcome === 'not_verified') {
-    line(colors.red.bold('NOT verified.'));
+    const failed = finding.checks.filter(({ ok }) => !ok);
+    const isEvidence = failed.length > 0 && failed.every(({ name }) => name === 'evidence');
+    const reason = isEvidence && evidenceOf(finding) === 'does_not_match';
+    line(colors.red.bold(reason ? 'NOT verified: the evidence was changed.' : 'NOT verified.'));
     const isOtherSender = finding.checks.some(({ name, ok }) => name === 'sender' && !ok);
     if (isOtherSender && finding.sender !== null) {
-      const says = basis === 'chain' ? '' : 'The service says: ';
+      const says = basis === 'service' ? 'The service says: ' : '';
       line(colors.dim(escapeText(`${says}Sent by ${finding.sender}`)));
     }
   } else if (outcome === 'unnamed') {
     line(colors.yellow.bold('Anchored by an account you have not named.'));
     line('Name the account that you expect with --anchor-address, or the service with --url.');
   } else {
-    line(
-      colors.green.bold(basis === 'chain' ? `Verified: ${seen}.` : `The service says: ${seen}.`),
-    );
+    const verdicts = {
+      chain: `Verified: ${seen}.`,
+      block: `Verified: ${seen}.`,
+      block_hash: 'Verified: as final as the source of the block hash.',
+      service: `The service says: ${seen}.`,
+    };
+    line(colors.green.bold(verdicts[basis]));
   }
 }
 
@@ -149,11 +118,20 @@ function printFacts({ line }: Output, finding: Finding): void {
       ? {}
       : { sender: `${sender}, named by ${identity.by}` }),
     evidence: evidenceWords[evidenceOf(finding)],
+    read: readWords[finding.basis],
   };
   for (const [name, value] of Object.entries(rows)) {
     line(`  ${(factLabels[name] ?? name).padEnd(8)}  ${escapeText(value)}`);
   }
 }
+
+/** What was read to check the anchor. */
+const readWords: Readonly<Record<Finding['basis'], string>> = {
+  chain: 'transaction, receipt and block, from the chain',
+  block: 'block header, from the chain (--full reads transaction and receipt too)',
+  block_hash: 'nothing: the bundle proves that this block has the transaction',
+  service: 'the statement of the service',
+};
 
 const factLabels: Readonly<Record<string, string>> = { anchored_at: 'time' };
 
@@ -182,4 +160,6 @@ function printUnproven({ colors, line }: Output, finding: Finding): void {
 const statements: Readonly<Record<string, string>> = {
   robot_name: "the robot's name",
   title: "the task's title",
+  explorer_url: 'the link to the explorer',
+  finality: 'the finality in the receipt',
 };

@@ -7,7 +7,7 @@ import type { StatedAnchor } from '../../proof/audit-anchor.ts';
 import { Nullable } from '../../protocol/fields.ts';
 import { Inclusion, PublicVerification } from '../../protocol/resources.ts';
 import type { Context } from '../program/context.ts';
-import type { Check } from './report.ts';
+import type { Check } from './finding.ts';
 import type { Subject } from './subject.ts';
 
 /** The service's answer about a proof hash. */
@@ -34,10 +34,10 @@ const Open = Type.Object({
 /** Asks about the subject's own task if it names one. Throws `not_found`, `unexpected_answer`, `no_service`. */
 export async function askService(
   { client, target }: Context,
-  { proofHash, stated }: Subject,
+  { proofHash, taskId, stated }: Subject,
 ): Promise<Word> {
   const { url } = await target().catch((error) => Promise.reject(namingRpc(error, stated)));
-  const query = stated === null ? {} : { task_id: stated.task_id };
+  const query = taskId === null ? {} : { task_id: taskId };
   const { body } = await client(url).call('verifyProofHash', { params: { proofHash }, query });
   if (!Value.Check(Open, body)) {
     throw new SvcError(

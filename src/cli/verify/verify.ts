@@ -2,20 +2,24 @@
 import { SvcError } from '../../base/svc-error.ts';
 import type { StatedAnchor } from '../../proof/audit-anchor.ts';
 import { auditBundleAlone } from '../../proof/audit-bundle.ts';
-import { isProven } from '../../proof/audit-check.ts';
-import { hashFile } from '../input/files.ts';
-import type { Output } from '../output/output.ts';
+import { expectSender, isProven } from '../../proof/audit-check.ts';
+import { auditChainProof, signerOf } from '../../proof/chain-proof.ts';
 import type { Context } from '../program/context.ts';
 import { type ExitCode, exitCodes } from '../program/exit-codes.ts';
+import { checkEvidence, type GivenEvidence, readEvidence, requiringEvidence } from './evidence.ts';
+import type { Finding } from './finding.ts';
 import { withIdentity } from './identity.ts';
-import { type Check, evidenceOf, type Finding, report } from './report.ts';
-import { askService, checkWord, type Word } from './service.ts';
-import { readSubject, type Subject } from './subject.ts';
+import { report } from './report.ts';
+import { askAbout, resolveSubject } from './resolve.ts';
+import { checkWord, type Word } from './service.ts';
+import type { Subject } from './subject.ts';
 import { watchFinding } from './watch.ts';
 
 export interface VerifyInput {
-  hashOrFile: string;
+  subject: string;
   rpcUrl?: string[];
+  blockHash?: string;
+  full?: true;
   proof?: string;
   anchorAddress?: string[];
   requireEvidence?: true;
@@ -34,33 +38,57 @@ const exitCodeOf: Record<Finding['outcome'], ExitCode> = {
 };
 
 export async function verify(context: Context, input: VerifyInput): Promise<ExitCode> {
-  const { anchorAddress: named = [], rpcUrl = [], watch, timeout } = input;
-  if (!named.every((address) => /^0x[0-9a-fA-F]{40}$/.test(address))) {
-    throw new SvcError('usage', '--anchor-address must be an address: 0x and 40 hex digits.');
+  requireConsistent(input);
+  const { anchorAddress: named = [], rpcUrl: rpcUrls = [], watch, timeout } = input;
+  const { blockHash = null, full = false } = input;
+  const subject = await resolveSubject(context, input.subject);
+  if (blockHash !== null && subject.bundle?.chain_proof === undefined) {
+    throw new SvcError('usage', '--block-hash needs a bundle with a chain proof (svc-bundle/2).', {
+      hint: 'Get one with svc bundle TASK or svc bundle --upgrade FILE, or use --rpc-url.',
+    });
   }
-  // Compare in normal form: the same endpoint may be written in two ways.
-  const endpoints = rpcUrl.map((url) => (URL.canParse(url) ? new URL(url).href : url));
-  if (new Set(endpoints).size < endpoints.length) {
-    throw new SvcError('usage', 'The same --rpc-url twice would agree with itself.');
-  }
-  if (timeout !== undefined && !watch) throw new SvcError('usage', '--timeout needs --watch.');
-  const subject = await readSubject(input.hashOrFile);
-  const evidence =
-    input.proof === undefined ? [] : [await checkFile(context.output, input.proof, subject)];
-  const sources = { subject, evidence, rpcUrls: rpcUrl, named };
-  const look = async () => {
+  const files = { argument: input.subject, proof: input.proof };
+  const given = await readEvidence(context.output, subject, files);
+  const sources = { subject, given, rpcUrls, blockHash, full, named };
+  const verifyOnce = async () => {
     const finding = await find(context, sources);
     return input.requireEvidence ? requiringEvidence(finding) : finding;
   };
-  const finding = watch ? await watchFinding(context, look, timeout) : await look();
+  const finding = watch ? await watchFinding(context, verifyOnce, timeout) : await verifyOnce();
   report(context.output, finding);
   return exitCodeOf[finding.outcome];
 }
 
+/** @throws SvcError `usage` */
+function requireConsistent(input: VerifyInput): void {
+  const { anchorAddress = [], rpcUrl = [], blockHash, full, watch, timeout } = input;
+  const usage = (message: string) => new SvcError('usage', message);
+  if (!anchorAddress.every((address) => /^0x[0-9a-fA-F]{40}$/.test(address))) {
+    throw usage('--anchor-address must be an address: 0x and 40 hex digits.');
+  }
+  // Compare in normal form: the same endpoint may be written in two ways.
+  const endpoints = rpcUrl.map((url) => (URL.canParse(url) ? new URL(url).href : url));
+  if (new Set(endpoints).size < endpoints.length) {
+    throw usage('The same --rpc-url twice would agree with itself.');
+  }
+  if (blockHash !== undefined) {
+    if (!/^0x[0-9a-fA-F]{64}$/.test(blockHash)) {
+      throw usage('--block-hash must be a hash: 0x and 64 hex digits.');
+    }
+    if (rpcUrl.length > 0) throw usage('Use either --block-hash or --rpc-url.');
+    if (watch) throw usage('--watch needs the chain or the service; --block-hash uses neither.');
+  }
+  if (full && rpcUrl.length === 0) throw usage('--full needs --rpc-url.');
+  if (timeout !== undefined && !watch) throw usage('--timeout needs --watch.');
+}
+
 interface Sources {
   subject: Subject;
-  evidence: readonly Check[];
+  given: readonly GivenEvidence[];
   rpcUrls: readonly string[];
+  /** Null: ask the nodes or the service. */
+  blockHash: string | null;
+  full: boolean;
   /** The accounts of which one must have sent the anchor; empty: the service names it. */
   named: readonly string[];
 }
@@ -70,14 +98,18 @@ interface Sources {
  * asked only for its accounts, and only if the caller neither named an account nor saved the service.
  */
 async function find(context: Context, sources: Sources): Promise<Finding> {
-  const { subject, evidence, rpcUrls } = sources;
+  const { given, rpcUrls, blockHash } = sources;
   const readsChain = rpcUrls.length > 0;
-  const needsService = !readsChain || subject.stated === null;
-  const word = needsService ? await askService(context, subject) : null;
+  const needsService = blockHash === null && (!readsChain || sources.subject.stated === null);
+  const { subject, word } = needsService
+    ? await askAbout(context, sources.subject)
+    : { subject: sources.subject, word: null };
   const stated = subject.stated ?? word?.stated ?? null;
+  const evidence = checkEvidence(given, subject);
   const known: Finding = {
     outcome: 'pending',
-    basis: readsChain ? 'chain' : 'service',
+    recognized: subject.kind,
+    basis: basisOf(sources),
     service: word?.url ?? null,
     proofHash: subject.proofHash,
     txHash: stated?.tx_hash ?? word?.answer.anchor.tx_hash ?? null,
@@ -91,13 +123,29 @@ async function find(context: Context, sources: Sources): Promise<Finding> {
     identity: { by: null, addresses: sources.named },
     facts: factsOf(subject, stated),
   };
-  const named = { addresses: sources.named, stated, asked: word?.url ?? null };
+  const named = {
+    addresses: sources.named,
+    stated,
+    asked: word?.url ?? null,
+    offline: blockHash !== null,
+  };
   if (word !== null && word.stated === null) {
     const isSound = evidence.every(({ ok }) => ok);
     return withIdentity(context, isSound ? known : { ...known, outcome: 'not_verified' }, named);
   }
-  const found = readsChain ? await readChain(stated, sources) : takeWord(word, sources);
-  return withIdentity(context, { ...known, ...found }, named);
+  const found = await look(sources, { word, stated });
+  const checks = [...evidence, ...found.checks];
+  const outcome = isProven(checks) ? 'verified' : 'not_verified';
+  const finding: Finding = { ...known, ...found, checks, outcome };
+  const isSame = finding.finality === null || finding.finality === finding.stated.finality;
+  const { finality: _, ...others } = finding.stated;
+  return withIdentity(context, { ...finding, stated: isSame ? others : finding.stated }, named);
+}
+
+function basisOf({ subject, rpcUrls, blockHash, full }: Sources): Finding['basis'] {
+  if (blockHash !== null) return 'block_hash';
+  if (rpcUrls.length === 0) return 'service';
+  return subject.bundle?.chain_proof === undefined || full ? 'chain' : 'block';
 }
 
 function factsOf({ bundle }: Subject, stated: StatedAnchor | null): Record<string, string> {
@@ -112,24 +160,32 @@ function factsOf({ bundle }: Subject, stated: StatedAnchor | null): Record<strin
   };
 }
 
-function requiringEvidence(finding: Finding): Finding {
-  if (evidenceOf(finding) !== 'not_included') return finding;
-  const check = { name: 'evidence', ok: false, detail: 'No evidence was given' };
-  return { ...finding, outcome: 'not_verified', checks: [check, ...finding.checks] };
+/** The part of a finding that comes from the block hash, the nodes or the service. */
+type Look = Pick<Finding, 'checks' | 'sender'> & Partial<Finding>;
+
+function look(
+  sources: Sources,
+  known: { word: Word | null; stated: StatedAnchor | null },
+): Look | Promise<Look> {
+  const { subject, rpcUrls, blockHash, named } = sources;
+  if (rpcUrls.length > 0) return readChain(known.stated, sources);
+  if (blockHash === null || subject.bundle === null) return takeWord(known.word, sources);
+  // Opens no socket.
+  const sender = signerOf(subject.bundle);
+  const checks = auditChainProof(subject.bundle, blockHash);
+  return { checks: expectSender(checks, sender, named), sender };
 }
 
 async function readChain(
   stated: Subject['stated'],
-  { subject, evidence, rpcUrls, named }: Sources,
-): Promise<Partial<Finding>> {
+  { subject, rpcUrls, full, named }: Sources,
+): Promise<Look> {
   const document = subject.bundle ?? stated;
   if (document === null) throw new Error('nothing is stated');
   const { verifyAnchor } = await import('../../chain/verify-anchor.ts');
-  const audit = await verifyAnchor(document, { rpcUrls, anchorAddresses: named });
-  const checks = [...evidence, ...audit.checks];
+  const audit = await verifyAnchor(document, { rpcUrls, full, anchorAddresses: named });
   return {
-    outcome: isProven(checks) ? 'verified' : 'not_verified',
-    checks,
+    checks: audit.checks,
     sender: audit.sender,
     confirmations: audit.confirmations === null ? null : String(audit.confirmations),
     finality: audit.finality,
@@ -137,16 +193,14 @@ async function readChain(
   };
 }
 
-function takeWord(word: Word | null, { subject, evidence, named }: Sources): Partial<Finding> {
+function takeWord(word: Word | null, { subject, named }: Sources): Look {
   if (word === null) throw new Error('No node and no service was asked');
   const checks = [
-    ...evidence,
     ...(subject.bundle === null ? [] : auditBundleAlone(subject.bundle)),
     ...checkWord(word, subject.stated, named),
   ];
   const { from, confirmations, finality } = word.answer.anchor;
   return {
-    outcome: isProven(checks) ? 'verified' : 'not_verified',
     checks,
     sender: from?.toLowerCase() ?? null,
     confirmations,
@@ -155,18 +209,8 @@ function takeWord(word: Word | null, { subject, evidence, named }: Sources): Par
 }
 
 /** Statements without a proof. A bundle proves its title with the claim; a receipt has neither title nor name. */
-function unproven({ bundle }: Subject, word: Word | null): Record<string, string> {
-  if (bundle !== null) return { robot_name: bundle.task.robot_name };
-  if (word === null) return {};
+function unproven({ stated, unproven }: Subject, word: Word | null): Record<string, string> {
+  if (stated !== null || word === null) return { ...unproven };
   const { title, robot } = word.answer.task;
   return { title, robot_name: robot };
-}
-
-async function checkFile(output: Output, file: string, { proofHash }: Subject): Promise<Check> {
-  const found = await hashFile(output, file);
-  const ok = found === proofHash;
-  const detail = ok
-    ? `${file} hashes to the proof hash`
-    : `${file} hashes to ${found}, the proof hash is ${proofHash}`;
-  return { name: 'evidence', ok, detail };
 }

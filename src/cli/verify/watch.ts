@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { SvcError } from '../../base/svc-error.ts';
 import type { Context } from '../program/context.ts';
-import type { Finding } from './report.ts';
+import type { Finding } from './finding.ts';
 
 /** Shorter than the block time of most chains. */
 const POLL_MS = 2_000;

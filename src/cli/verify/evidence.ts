@@ -1,0 +1,46 @@
+// Compares evidence in files with the proof hash.
+import { hashFile, nameOf } from '../input/files.ts';
+import type { Output } from '../output/output.ts';
+import { type Check, evidenceOf, type Finding } from './finding.ts';
+import type { Subject } from './subject.ts';
+
+/** Evidence in a file, and its proof hash. */
+export interface GivenEvidence {
+  file: string;
+  hash: string;
+}
+
+/** Reads the files of evidence that the caller gave: `--proof`, and the subject itself if it is evidence. */
+export async function readEvidence(
+  output: Output,
+  subject: Subject,
+  { argument, proof }: { argument: string; proof: string | undefined },
+): Promise<GivenEvidence[]> {
+  for (const pointer of subject.underflows) output.warn(underflowText(argument, pointer));
+  const given = subject.kind === 'evidence' ? [{ file: argument, hash: subject.proofHash }] : [];
+  if (proof === undefined) return given;
+  const hash = await hashFile(output, proof, {
+    onUnderflow: (pointer) => output.warn(underflowText(proof, pointer)),
+  });
+  return [...given, { file: proof, hash }];
+}
+
+/** The check of each file. */
+export function checkEvidence(given: readonly GivenEvidence[], { proofHash }: Subject): Check[] {
+  return given.map(({ file, hash }) => {
+    const ok = hash === proofHash;
+    const other = ok ? 'the proof hash' : `${hash}, the proof hash is ${proofHash}`;
+    return { name: 'evidence', ok, detail: `${nameOf(file)} hashes to ${other}` };
+  });
+}
+
+/** Fails a finding without evidence (`--require-evidence`). */
+export function requiringEvidence(finding: Finding): Finding {
+  if (evidenceOf(finding) !== 'not_included') return finding;
+  const check = { name: 'evidence', ok: false, detail: 'No evidence was given' };
+  return { ...finding, outcome: 'not_verified', checks: [check, ...finding.checks] };
+}
+
+function underflowText(file: string, pointer: string): string {
+  return `The number at ${pointer} in ${nameOf(file)} is too small for a double and counts as 0.`;
+}

@@ -1,0 +1,56 @@
+// What `svc verify` found.
+import type { AnchorAudit } from '../../chain/verify-anchor.ts';
+import type { Subject } from './subject.ts';
+
+export interface Check {
+  name: string;
+  ok: boolean;
+  /** A sentence for people. */
+  detail: string;
+}
+
+/** The result of reading the chain, or of asking the service. */
+export interface Finding {
+  /** `unnamed`: every check passes, but the caller named neither the sender nor a service. */
+  outcome: 'verified' | 'not_verified' | 'pending' | 'unnamed';
+  /** What the argument was recognized as. */
+  recognized: Subject['kind'];
+  /**
+   * Where the statement about the chain comes from: transaction and receipt at the nodes, only the block at the nodes,
+   * a block hash of the caller, or the service.
+   */
+  basis: 'chain' | 'block' | 'block_hash' | 'service';
+  /** Origin of the service that was asked; null if none was. */
+  service: string | null;
+  proofHash: string;
+  txHash: string | null;
+  checks: readonly Check[];
+  sender: string | null;
+  /** Decimal. */
+  confirmations: string | null;
+  finality: string | null;
+  nodes: AnchorAudit['nodes'];
+  /** Number of tasks with the hash; 1 if the service was not asked. */
+  occurrences: number;
+  /** Statements that no check covers, by name. */
+  stated: Readonly<Record<string, string>>;
+  identity: Identity;
+  /** What the checks cover, by name. */
+  facts: Readonly<Record<string, string>>;
+}
+
+/** The accounts of which one must have sent the anchor. */
+export interface Identity {
+  /** The option or the service that names them; null if neither was given. */
+  by: string | null;
+  addresses: readonly string[];
+}
+
+/** Whether the evidence is part of what was checked. */
+export function evidenceOf({
+  checks,
+}: Pick<Finding, 'checks'>): 'matches' | 'does_not_match' | 'not_included' {
+  const found = checks.filter(({ name }) => name === 'evidence');
+  if (found.length === 0) return 'not_included';
+  return found.every(({ ok }) => ok) ? 'matches' : 'does_not_match';
+}

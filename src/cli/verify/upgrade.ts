@@ -1,0 +1,75 @@
+// Adds the chain proof to a bundle that was written without one (`svc bundle --upgrade`).
+import { SvcError } from '../../base/svc-error.ts';
+import { readChainProof } from '../../chain/chain-proof.ts';
+import { connectRpc } from '../../chain/rpc.ts';
+import { type Bundle, PROVEN_BUNDLE_FORMAT, readBundle } from '../../proof/bundle.ts';
+import { BundleError } from '../../proof/bundle-error.ts';
+import { auditChainProof, type ChainProof } from '../../proof/chain-proof.ts';
+import type { JsonValue } from '../../proof/json-value.ts';
+import { nameOf } from '../input/files.ts';
+import type { Context } from '../program/context.ts';
+import { readSubject } from './subject.ts';
+
+/**
+ * The bundle in a file with its chain proof, read from the service of its task, or from the chain with `rpcUrl`. Throws
+ * `usage`, `no_chain_proof`, and `unsound_bundle` if the proof does not fit.
+ */
+export async function upgradedBundle(
+  context: Context,
+  file: string,
+  rpcUrl: string | null,
+): Promise<Bundle> {
+  const bundle = await readOldBundle(file);
+  const chainProof = await context.wait('Reading the chain proof', () =>
+    rpcUrl === null ? proofOfService(context, bundle) : proofOfChain(rpcUrl, bundle),
+  );
+  if (chainProof === null) {
+    throw new SvcError('no_chain_proof', 'There is no chain proof for this bundle yet.', {
+      hint: 'The service makes one when the anchor is final. To read the chain, use --rpc-url.',
+    });
+  }
+  const upgraded: Bundle = { ...bundle, format: PROVEN_BUNDLE_FORMAT, chain_proof: chainProof };
+  const failed = auditChainProof(upgraded, bundle.anchor.block_hash).filter(({ ok }) => !ok);
+  if (failed.length === 0) return upgraded;
+  const details = failed.map(({ name, detail }) => `${name}: ${detail}`);
+  throw new SvcError('unsound_bundle', `The bundle is not sound: ${details.join('; ')}.`);
+}
+
+async function readOldBundle(file: string): Promise<Bundle> {
+  const subject = await readSubject(file);
+  if (!('bundle' in subject) || subject.bundle === null) {
+    throw new SvcError('usage', `${nameOf(file)} is not a bundle.`);
+  }
+  if (subject.bundle.chain_proof !== undefined) {
+    throw new SvcError('usage', `${nameOf(file)} has a chain proof already.`);
+  }
+  return subject.bundle;
+}
+
+async function proofOfService(context: Context, { task }: Bundle): Promise<ChainProof | null> {
+  const { client } = await context.session();
+  const { body } = await client.call('getBundle', { params: { id: task.id } });
+  try {
+    return readBundle(body as JsonValue).chain_proof ?? null;
+  } catch (error) {
+    if (!(error instanceof BundleError)) throw error;
+    throw new SvcError(
+      'unexpected_answer',
+      `The service sent an invalid bundle: ${error.message}.`,
+    );
+  }
+}
+
+async function proofOfChain(url: string, { anchor }: Bundle): Promise<ChainProof | null> {
+  const rpc = connectRpc({ url });
+  try {
+    return await readChainProof(rpc.reading, {
+      blockNumber: BigInt(anchor.block_number),
+      blockHash: anchor.block_hash,
+      txIndex: anchor.tx_index,
+      txHash: anchor.tx_hash,
+    });
+  } finally {
+    await rpc.close();
+  }
+}

@@ -1,0 +1,219 @@
+import { readFile, writeFile } from 'node:fs/promises';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { Bundle } from '../../src/proof/bundle.ts';
+import type { Answer } from '../../src/protocol/routes.ts';
+import { startRpcProxy } from '../support/rpc-proxy.ts';
+import { newEvidence, startTestService, type TestService } from '../support/service.ts';
+import { createSvcUser, registerRobot, type SvcUser } from '../support/svc.ts';
+
+let service: TestService;
+let user: SvcUser;
+let plain: Answer<'getBundle'>['body'];
+let proven: Bundle;
+let from: string;
+const proof = newEvidence();
+
+/** No service, no node: an address where nothing listens. */
+const nowhere = { env: { SVC_URL: 'http://127.0.0.1:9' } };
+
+beforeAll(async () => {
+  service = await startTestService({ chain: 'mining' });
+  user = await createSvcUser(service.url);
+  await user.signIn();
+  const { robot } = await registerRobot(service.url, user, 'arm');
+  const { body } = await robot.call('createTask', { body: { title: 'Pick parcels' } });
+  const params = { id: body.task.id };
+  await robot.call('completeTask', { params, body: { proof: proof as never } });
+  plain = (await robot.call('getBundle', { params })).body;
+  from = plain.anchor.from;
+  await writeFile(user.file('plain.json'), JSON.stringify(plain));
+  const file = user.file('proven.json');
+  const args = ['--rpc-url', service.rpcUrl, '--output', file];
+  await user.svc(['bundle', '--upgrade', user.file('plain.json'), ...args]);
+  proven = JSON.parse(await readFile(file, 'utf8'));
+});
+
+afterAll(async () => {
+  await user?.remove();
+  await service?.close();
+});
+
+const verify = (name: string, ...args: string[]) =>
+  user.svc(['verify', user.file(name), '--anchor-address', from, ...args], nowhere);
+const atBlock = () => ['--block-hash', plain.anchor.block_hash];
+const write = (name: string, bundle: object) => writeFile(user.file(name), JSON.stringify(bundle));
+const failedOf = (stdout: string) =>
+  (JSON.parse(stdout).checks as { name: string; status: string }[])
+    .filter(({ status }) => status === 'failed')
+    .map(({ name }) => name);
+
+describe('svc bundle --upgrade', () => {
+  it('adds the chain proof and keeps everything else', () => {
+    const { chain_proof, format, ...same } = proven;
+    const { format: _, ...before } = plain;
+
+    expect(format).toBe('svc-bundle/2');
+    expect(chain_proof?.nodes.length).toBeGreaterThan(0);
+    expect(same).toEqual(before);
+  });
+
+  it.each([
+    ['neither a task nor a file', [], 'Name either a task or a bundle'],
+    [
+      '--rpc-url without a file',
+      ['01a1fa88', '--rpc-url', 'http://127.0.0.1:9'],
+      'needs --upgrade',
+    ],
+    ['a file that has one already', ['--upgrade', 'proven.json'], 'has a chain proof already'],
+  ])('refuses %s', async (_, args, message) => {
+    const named = args.map((arg) => (arg.endsWith('.json') ? user.file(arg) : arg));
+
+    const { exitCode, stderr } = await user.svc(['bundle', ...named]);
+
+    expect([exitCode, stderr]).toEqual([2, expect.stringContaining(message)]);
+  });
+
+  it('writes nothing for a bundle of another block', async () => {
+    await write('elsewhere.json', { ...plain, anchor: { ...plain.anchor, tx_index: 7 } });
+
+    const args = ['bundle', '--upgrade', user.file('elsewhere.json'), '--rpc-url', service.rpcUrl];
+    const { exitCode, stdout, stderr } = await user.svc(args);
+
+    expect([exitCode, stdout]).toEqual([1, '']);
+    expect(stderr).toContain('There is no chain proof for this bundle');
+  });
+});
+
+describe('svc verify --block-hash', () => {
+  it('verifies a bundle with nothing but the hash of its block', async () => {
+    const { exitCode, stdout, stderr } = await verify('proven.json', ...atBlock());
+
+    expect([exitCode, stderr]).toEqual([0, '']);
+    expect(stdout).toContain('Verified: as final as the source of the block hash.\n');
+    expect(stdout).toContain(`  sender    ${from.toLowerCase()}, named by --anchor-address\n`);
+    expect(stdout).toContain('  evidence  matches\n  read      nothing: ');
+  });
+
+  it('says with --json what was not checked', async () => {
+    const { stdout } = await verify('proven.json', ...atBlock(), '--json');
+
+    const found = JSON.parse(stdout);
+    expect(found).toMatchObject({
+      outcome: 'verified',
+      recognized: 'bundle',
+      basis: 'block_hash',
+      finality: null,
+      confirmations: null,
+    });
+    expect(found.checks).toContainEqual({
+      name: 'status',
+      status: 'not_checked',
+      detail: 'The commitment does not depend on it',
+    });
+  });
+
+  it('names no account by itself', async () => {
+    const args = ['verify', user.file('proven.json'), ...atBlock()];
+
+    const { exitCode, stdout, stderr } = await user.svc(args, nowhere);
+
+    expect([exitCode, stderr]).toEqual([9, '']);
+    expect(stdout).toContain('Anchored by an account you have not named.\n');
+  });
+
+  it.each([
+    ['another block', () => proven, `0x${'ab'.repeat(32)}`, ['header', 'block_hash']],
+    ['other evidence', () => ({ ...proven, proof: {} }), null, ['evidence']],
+    [
+      'another title',
+      () => ({ ...proven, claim: { ...proven.claim, title: 'Rest' } }),
+      null,
+      ['leaf'],
+    ],
+  ])('refuses %s', async (_, make, hash, failed) => {
+    await write('forged.json', make());
+
+    const at = ['--block-hash', hash ?? plain.anchor.block_hash];
+    const { exitCode, stdout } = await verify('forged.json', ...at, '--json');
+
+    expect([exitCode, failedOf(stdout)]).toEqual([3, failed]);
+  });
+
+  it('says of other evidence that the evidence was changed', async () => {
+    await write('changed.json', { ...proven, proof: { changed: true } });
+
+    const { stdout } = await verify('changed.json', ...atBlock());
+
+    expect(stdout).toContain('NOT verified: the evidence was changed.\n');
+  });
+
+  it.each([
+    ['a bundle without a chain proof', 'plain.json', [], 'needs a bundle with a chain proof'],
+    ['--watch', 'proven.json', ['--watch'], '--watch needs'],
+    ['--rpc-url', 'proven.json', ['--rpc-url', 'http://127.0.0.1:9'], 'Use either'],
+    ['a hash that is cut short', 'proven.json', ['--block-hash', '0x12'], 'must be a hash'],
+  ])('refuses %s', async (_, name, args, message) => {
+    const { exitCode, stderr } = await verify(name, ...atBlock(), ...args);
+
+    expect([exitCode, stderr]).toEqual([2, expect.stringContaining(message)]);
+  });
+});
+
+describe('svc verify --rpc-url, of a bundle with a chain proof', () => {
+  it('asks the node for the block alone, and with --full for everything', async () => {
+    const proxy = await startRpcProxy(service.rpcUrl);
+    const onChain = ['--rpc-url', proxy.url];
+
+    const byBlock = await verify('proven.json', ...onChain);
+    const asked = [...proxy.asked.methods];
+    const full = await verify('proven.json', ...onChain, '--full');
+    const askedForAll = proxy.asked.methods.slice(asked.length);
+
+    await proxy.close();
+    expect([byBlock.exitCode, full.exitCode]).toEqual([0, 0]);
+    expect(byBlock.stdout).toMatch(/Verified: \d+ confirmations?, \w+\.\n/);
+    expect(byBlock.stdout).toContain('  read      block header, from the chain');
+    expect(asked.filter((method) => method.includes('Transaction'))).toEqual([]);
+    expect(full.stdout).toContain('  read      transaction, receipt and block, from the chain\n');
+    expect(askedForAll).toContain('eth_getTransactionReceipt');
+  });
+
+  it('verifies at a node that has dropped old transactions, and says so of one that it needs', async () => {
+    const proxy = await startRpcProxy(service.rpcUrl);
+    proxy.intercept(({ method }) =>
+      method.startsWith('eth_getTransaction')
+        ? { error: { code: 4444, message: 'pruned history unavailable' } }
+        : null,
+    );
+
+    const byBlock = await verify('proven.json', '--rpc-url', proxy.url);
+    const full = await verify('plain.json', '--rpc-url', proxy.url);
+
+    await proxy.close();
+    expect(byBlock.exitCode).toBe(0);
+    expect([full.exitCode, full.stderr]).toEqual([
+      7,
+      expect.stringContaining('this node no longer keeps the transaction'),
+    ]);
+  });
+
+  it('refuses it where the node has another block at the number', async () => {
+    const proxy = await startRpcProxy(service.rpcUrl);
+    proxy.handle(async ({ calls, forward, answer }) => {
+      const answers = await forward(calls);
+      answer(
+        answers.map((one, i) =>
+          calls[i]?.method === 'eth_getBlockByNumber' && 'result' in one && one.result !== null
+            ? { result: { ...(one.result as object), hash: `0x${'ab'.repeat(32)}` } }
+            : one,
+        ),
+      );
+    });
+
+    const { exitCode, stdout } = await verify('proven.json', '--rpc-url', proxy.url);
+
+    await proxy.close();
+    expect(exitCode).toBe(3);
+    expect(stdout).toContain('The node has another block at the stated number');
+  });
+});

@@ -22,10 +22,18 @@ export type { ChainProof } from './bundle.ts';
 export function auditChainProof(bundle: Bundle, blockHash: string): AuditCheck[] {
   const stated = statedAnchorOf(bundle);
   const { chain_proof: chainProof, anchor } = bundle;
-  const header = attempt(() => readBlockHeader(chainProof?.header ?? '0x')).found;
+  const read = attempt(() => {
+    if (chainProof === undefined) throw new TypeError('The bundle has no chain proof');
+    return readBlockHeader(chainProof.header);
+  });
+  const header = read.found;
   const signed = attempt(() => readSignedTransaction(anchor.raw_tx));
   return [
-    ...auditHeader(stated, header, blockHash),
+    check('header', header !== null && sameHex(header.hash, blockHash), {
+      holds: 'The block header hashes to the given block hash',
+      fails: read.reason || 'The block header does not hash to the given block hash',
+    }),
+    ...auditBlock(stated, header, blockHash),
     ...auditPath(bundle, header),
     auditRawTransaction(bundle),
     check('signature', signed.found !== null, {
@@ -43,16 +51,12 @@ export function signerOf({ anchor }: Bundle): Hex | null {
   return attempt(() => readSignedTransaction(anchor.raw_tx)).found?.from ?? null;
 }
 
-function auditHeader(
+function auditBlock(
   stated: Required<StatedAnchor>,
   header: BlockHeader | null,
   blockHash: string,
 ): AuditCheck[] {
   return [
-    check('header', header !== null && sameHex(header.hash, blockHash), {
-      holds: 'The block header hashes to the given block hash',
-      fails: 'The block header does not hash to the given block hash',
-    }),
     check('block_hash', sameHex(blockHash, stated.block_hash), {
       holds: 'The stated block hash is the given one',
       fails: 'The stated block hash is another than the given one',

@@ -7,6 +7,7 @@ import type { TestContext } from 'vitest';
 const packages = {
   curl: 'curl',
   openssl: 'openssl',
+  python3: 'python3',
   pgbouncer: 'pgbouncer',
   'systemd-notify': 'systemd',
   'systemd-analyze': 'systemd',

@@ -1,0 +1,693 @@
+#!/usr/bin/env python3
+"""Verifies a bundle of format svc-bundle/2 from the hash of its block alone, without a network.
+
+usage: verify.py BUNDLE.json 0xBLOCKHASH
+
+Exit code 0: every check passed. 3: a check failed, or the file is not such a bundle. 2: wrong usage, an unreadable
+file, or a bundle without a chain proof.
+
+This program implements docs/anchoring.md and shares no code with svc. It needs Python 3.8 or later and nothing else.
+Two things are yours to judge: that the block hash is one of the chain (ask a source that you trust), and that the
+sender is the account that you expect.
+"""
+
+import hashlib
+import json
+import re
+import sys
+from datetime import datetime, timedelta
+
+MAX_FILE_BYTES = 16 * 1024 * 1024
+MAX_DEPTH = 130
+MAX_HEADER_BYTES = 65_536
+MAX_NODES = 16
+MAX_NODE_BYTES = 131_584
+MAX_TRANSACTION_BYTES = 131_072
+MAX_SAFE_INTEGER = 2**53 - 1
+
+
+class Refused(Exception):
+    """The document is not a bundle, or some bytes are not what they must be."""
+
+
+# Keccak-256 (FIPS 202 with the padding 0x01 that Ethereum uses).
+
+LANES = 2**64 - 1
+
+
+def rotated(lane, by):
+    return ((lane << by) | (lane >> (64 - by))) & LANES
+
+
+def round_constants():
+    constants, register = [], 1
+    for _ in range(24):
+        constant = 0
+        for j in range(7):
+            if register & 1:
+                constant |= 1 << (2**j - 1)
+            register = (register << 1) ^ (0x171 if register & 0x80 else 0)
+        constants.append(constant)
+    return constants
+
+
+ROUNDS = round_constants()
+
+
+def keccak_f(a):
+    for constant in ROUNDS:
+        c = [a[x] ^ a[x + 5] ^ a[x + 10] ^ a[x + 15] ^ a[x + 20] for x in range(5)]
+        d = [c[(x + 4) % 5] ^ rotated(c[(x + 1) % 5], 1) for x in range(5)]
+        a = [lane ^ d[i % 5] for i, lane in enumerate(a)]
+        x, y, lane = 1, 0, a[1]
+        for t in range(24):
+            x, y = y, (2 * x + 3 * y) % 5
+            at = x + 5 * y
+            lane, a[at] = a[at], rotated(lane, (t + 1) * (t + 2) // 2 % 64)
+        for y in range(0, 25, 5):
+            row = a[y : y + 5]
+            for x in range(5):
+                a[y + x] = row[x] ^ (~row[(x + 1) % 5] & row[(x + 2) % 5] & LANES)
+        a[0] ^= constant
+    return a
+
+
+def keccak(data):
+    rate = 136
+    padded = bytearray(data) + bytearray(rate - len(data) % rate)
+    padded[len(data)] ^= 0x01
+    padded[-1] ^= 0x80
+    state = [0] * 25
+    for start in range(0, len(padded), rate):
+        for i in range(rate // 8):
+            at = start + 8 * i
+            state[i] ^= int.from_bytes(padded[at : at + 8], "little")
+        state = keccak_f(state)
+    return b"".join(lane.to_bytes(8, "little") for lane in state[:4])
+
+
+# The sender of a signature on secp256k1 (SEC 1, section 4.1.6).
+
+P = 2**256 - 2**32 - 977
+N = 0xFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFEBAAEDCE6AF48A03BBFD25E8CD0364141
+G = (
+    0x79BE667EF9DCBBAC55A06295CE870B07029BFCDB2DCE28D959F2815B16F81798,
+    0x483ADA7726A3C4655DA4FBFC0E1108A8FD17B448A68554199C47D08FFB10D4B8,
+)
+
+
+def doubled(point):
+    """Points are (X, Y, Z) with x = X / Z² and y = Y / Z³; the point at infinity has Z = 0."""
+    x, y, z = point
+    s, m = 4 * x * y * y % P, 3 * x * x % P
+    nx = (m * m - 2 * s) % P
+    return nx, (m * (s - nx) - 8 * y**4) % P, 2 * y * z % P
+
+
+def added(one, other):
+    if one[2] == 0:
+        return other
+    if other[2] == 0:
+        return one
+    z1, z2 = one[2] ** 2 % P, other[2] ** 2 % P
+    u1, u2 = one[0] * z2 % P, other[0] * z1 % P
+    s1, s2 = one[1] * z2 * other[2] % P, other[1] * z1 * one[2] % P
+    if u1 == u2:
+        return doubled(one) if s1 == s2 else (1, 1, 0)
+    h, r = u2 - u1, s2 - s1
+    h2 = h * h % P
+    h3, v = h2 * h % P, u1 * h2 % P
+    x = (r * r - h3 - 2 * v) % P
+    return x, (r * (v - x) - s1 * h3) % P, h * one[2] * other[2] % P
+
+
+def times(scalar, point):
+    result, addend = (1, 1, 0), (point[0], point[1], 1)
+    while scalar:
+        if scalar & 1:
+            result = added(result, addend)
+        addend = doubled(addend)
+        scalar >>= 1
+    return result
+
+
+def recovered_address(digest, parity, r, s):
+    if parity > 1 or not 0 < r < N or not 0 < s < N:
+        raise Refused("the signature is not valid")
+    if s > N // 2:
+        raise Refused("the signature has a high s")
+    square = (r**3 + 7) % P
+    y = pow(square, (P + 1) // 4, P)
+    if y * y % P != square:
+        raise Refused("the signature is not valid")
+    if y % 2 != parity:
+        y = P - y
+    inverse, z = pow(r, -1, N), int.from_bytes(digest, "big")
+    x, y, z = added(times(-z * inverse % N, G), times(s * inverse % N, (r, y)))
+    if z == 0:
+        raise Refused("the signature is not valid")
+    inverse = pow(z, -1, P)
+    key = [x * inverse**2 % P, y * inverse**3 % P]
+    return keccak(b"".join(part.to_bytes(32, "big") for part in key))[12:]
+
+
+# RLP: bytes, or lists of items. Every item has one encoding only.
+
+
+def encode_rlp(item):
+    if isinstance(item, bytes):
+        if len(item) == 1 and item[0] < 0x80:
+            return item
+        base, content = 0x80, item
+    else:
+        base, content = 0xC0, b"".join(encode_rlp(each) for each in item)
+    if len(content) <= 55:
+        return bytes([base + len(content)]) + content
+    size = quantity_bytes(len(content))
+    return bytes([base + 55 + len(size)]) + size + content
+
+
+def decode_rlp(data):
+    item, end = item_at(data, 0, 0)
+    if end != len(data):
+        raise Refused("bytes follow the RLP item")
+    return item
+
+
+def item_at(data, at, depth):
+    if at >= len(data):
+        raise Refused("the RLP ends early")
+    first = data[at]
+    if first < 0x80:
+        return data[at : at + 1], at + 1
+    base = 0x80 if first < 0xC0 else 0xC0
+    length, start = first - base, at + 1
+    if length > 55:
+        start += length - 55
+        if start > len(data):
+            raise Refused("the RLP ends early")
+        length = quantity(data[at + 1 : start], 4)
+        if length <= 55:
+            raise Refused("an RLP length is too long")
+    end = start + length
+    if end > len(data):
+        raise Refused("the RLP ends early")
+    content = data[start:end]
+    if base == 0x80:
+        if length == 1 and content[0] < 0x80:
+            raise Refused("an RLP byte has a prefix")
+        return content, end
+    if depth == 8:
+        raise Refused("the RLP is nested too deep")
+    items, at = [], 0
+    while at < len(content):
+        item, at = item_at(content, at, depth + 1)
+        items.append(item)
+    return items, end
+
+
+def quantity_bytes(number):
+    return number.to_bytes((number.bit_length() + 7) // 8, "big")
+
+
+def quantity(item, most=32):
+    if not isinstance(item, bytes) or len(item) > most or item[:1] == b"\0":
+        raise Refused("not a number in RLP")
+    return int.from_bytes(item, "big")
+
+
+def fixed(item, length):
+    if not isinstance(item, bytes) or len(item) != length:
+        raise Refused(f"not {length} bytes in RLP")
+    return item
+
+
+def list_in(item):
+    if not isinstance(item, list):
+        raise Refused("not a list in RLP")
+    return item
+
+
+# The block header.
+
+
+def read_header(data):
+    members = list_in(decode_rlp(data))
+    if not 15 <= len(members) <= 64 or not all(isinstance(each, bytes) for each in members):
+        raise Refused("not a block header")
+    lengths = {0: 32, 1: 32, 2: 20, 3: 32, 4: 32, 5: 32, 6: 256, 13: 32, 14: 8}
+    for at, length in lengths.items():
+        fixed(members[at], length)
+    for at in (7, 8, 9, 10, 11):
+        quantity(members[at])
+    seconds = quantity(members[11])
+    if seconds > 253_402_300_799:
+        raise Refused("the time of the block is too late")
+    time = datetime(1970, 1, 1) + timedelta(seconds=seconds)
+    return {
+        "hash": keccak(data),
+        "transactions_root": members[4],
+        "number": str(quantity(members[8])),
+        "time": time.isoformat() + ".000Z",
+    }
+
+
+# The transactions trie: the value under the key RLP(index).
+
+
+def halves(data):
+    return [half for byte in data for half in (byte >> 4, byte & 15)]
+
+
+def value_in_trie(root, index, nodes):
+    key, at, used = halves(encode_rlp(quantity_bytes(index))), 0, 0
+    link = root
+    while True:
+        node = link
+        if isinstance(link, bytes):
+            if used == len(nodes) or keccak(nodes[used]) != fixed(link, 32):
+                raise Refused("a trie node does not have the hash that its parent states")
+            if used > 0 and len(nodes[used]) < 32:
+                raise Refused("a trie node is too short for a hash")
+            node = decode_rlp(nodes[used])
+            used += 1
+        elif len(encode_rlp(link)) >= 32:
+            raise Refused("a trie node is too long to be part of its parent")
+        if len(list_in(node)) == 17:
+            if at == len(key):
+                raise Refused("the key ends at a branch")
+            link, at = node[key[at]], at + 1
+            continue
+        if len(node) != 2 or not isinstance(node[0], bytes):
+            raise Refused("not a trie node")
+        path = halves(node[0])
+        if not path or path[0] > 3 or (path[0] % 2 == 0 and path[1] != 0):
+            raise Refused("a trie node has a malformed path")
+        is_leaf, path = path[0] >= 2, path[2 - path[0] % 2 :]
+        if key[at : at + len(path)] != path:
+            raise Refused("a trie node has the path of another key")
+        at += len(path)
+        if not is_leaf:
+            if not path:
+                raise Refused("a trie node has an empty path")
+            link = node[1]
+            continue
+        value = node[1]
+        if at != len(key) or not isinstance(value, bytes) or not value:
+            raise Refused("the leaf is not that of the key")
+        if used != len(nodes):
+            raise Refused("a trie node is not used")
+        return value
+
+
+# The signed transaction: types 0 (EIP-155), 1 (EIP-2930) and 2 (EIP-1559).
+
+
+def read_transaction(raw):
+    if not raw or len(raw) > MAX_TRANSACTION_BYTES:
+        raise Refused("the transaction is empty or too long")
+    kind = 0 if raw[0] >= 0xC0 else raw[0]
+    if raw[0] == 0 or kind > 2:
+        raise Refused("the transaction is not of type 0, 1 or 2")
+    envelope = raw[:1] if kind else b""
+    items = list_in(decode_rlp(raw[len(envelope) :]))
+    if len(items) != (9, 11, 12)[kind]:
+        raise Refused("the transaction has another number of members than its type")
+    to_at = (3, 4, 5)[kind]
+    to, value, data = items[to_at : to_at + 3]
+    for item in items[:to_at]:
+        quantity(item)
+    if not isinstance(to, bytes) or not isinstance(data, bytes):
+        raise Refused("the recipient or the input is a list")
+    signed, parity = items[:-3], quantity(items[-3])
+    if kind:
+        chain_id = quantity(items[0])
+        for entry in list_in(items[to_at + 3]):
+            if len(list_in(entry)) != 2:
+                raise Refused("an entry of the access list has other members")
+            fixed(entry[0], 20)
+            for slot in list_in(entry[1]):
+                fixed(slot, 32)
+    else:
+        if parity < 37:
+            raise Refused("the transaction is signed for no chain")
+        chain_id, parity = divmod(parity - 35, 2)
+        signed = signed + [quantity_bytes(chain_id), b"", b""]
+    digest = keccak(envelope + encode_rlp(signed))
+    r, s = quantity(items[-2]), quantity(items[-1])
+    return {
+        "chain_id": chain_id,
+        "from": recovered_address(digest, parity, r, s),
+        "to": fixed(to, 20) if to else None,
+        "value": quantity(value),
+        "input": data,
+    }
+
+
+# Strict JSON and its canonical form (RFC 8785).
+
+
+def parse_strict(text):
+    try:
+        value = json.loads(
+            text,
+            object_pairs_hook=object_of,
+            parse_int=number_of,
+            parse_float=number_of,
+            parse_constant=refuse_constant,
+        )
+    except (ValueError, RecursionError) as error:
+        raise Refused(f"not JSON: {error}") from None
+    require_strict(value)
+    return value
+
+
+def refuse_constant(name):
+    raise Refused(f"{name} is not JSON")
+
+
+def object_of(pairs):
+    members = dict(pairs)
+    if len(members) != len(pairs):
+        raise Refused("a member name is used twice")
+    if "__proto__" in members:
+        raise Refused("a member must not be named __proto__")
+    return members
+
+
+def number_of(literal):
+    number = float(literal)
+    if number in (float("inf"), float("-inf")):
+        raise Refused("a number is beyond the range of a double")
+    digits, exponent = decimal_of(literal)
+    if exponent >= 0 and (digits, exponent) != decimal_of(repr(number)):
+        raise Refused("an integer would change as a double")
+    return number
+
+
+def decimal_of(literal):
+    """Significant digits without zeros at either end, and the power of ten that they are multiplied with."""
+    mantissa, _, power = literal.lower().partition("e")
+    whole, _, fraction = mantissa.lstrip("-").partition(".")
+    digits = (whole + fraction).lstrip("0")
+    significant = digits.rstrip("0")
+    if not significant:
+        return "", 0
+    return significant, float(power or 0) - len(fraction) + len(digits) - len(significant)
+
+
+def require_strict(value):
+    level, depth = [value], 0
+    while level:
+        if any(isinstance(each, (dict, list)) for each in level):
+            depth += 1
+        if depth > MAX_DEPTH:
+            raise Refused(f"nesting goes deeper than {MAX_DEPTH} levels")
+        for each in level:
+            for name in [each] if isinstance(each, str) else each if isinstance(each, dict) else []:
+                require_unicode(name)
+        level = [inner for each in level for inner in values_in(each)]
+
+
+def require_unicode(text):
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError:
+        raise Refused("a string contains a lone surrogate") from None
+
+
+def values_in(value):
+    if isinstance(value, dict):
+        return value.values()
+    return value if isinstance(value, list) else []
+
+
+def canonical(value):
+    if value is None or isinstance(value, bool):
+        return {None: "null", True: "true", False: "false"}[value]
+    if isinstance(value, float):
+        return canonical_number(value)
+    if isinstance(value, str):
+        return json.dumps(value, ensure_ascii=False)
+    if isinstance(value, list):
+        return "[" + ",".join(map(canonical, value)) + "]"
+    names = sorted(value, key=lambda name: name.encode("utf-16-be"))
+    return "{" + ",".join(f"{canonical(name)}:{canonical(value[name])}" for name in names) + "}"
+
+
+def canonical_number(number):
+    """As ECMAScript writes it. Python's repr has the same digits."""
+    if number == 0:
+        return "0"
+    sign = "-" if number < 0 else ""
+    digits, exponent = decimal_of(repr(abs(number)))
+    exponent = int(exponent)
+    point = len(digits) + exponent
+    if 0 <= exponent and point <= 21:
+        return sign + digits + "0" * exponent
+    if 0 < point <= 21:
+        return sign + digits[:point] + "." + digits[point:]
+    if -6 < point <= 0:
+        return sign + "0." + "0" * -point + digits
+    fraction = "." + digits[1:] if len(digits) > 1 else ""
+    return f"{sign}{digits[0]}{fraction}e{point - 1:+d}"
+
+
+def hash_json(value):
+    return sha256(canonical(value).encode("utf-8"))
+
+
+def sha256(data):
+    return hashlib.sha256(data).digest()
+
+
+# The members of a bundle. Anything that is not listed here is refused: no check would cover it.
+
+HASH = r"0x[0-9a-f]{64}"
+ADDRESS = r"0x[0-9a-f]{40}"
+BYTES = r"0x(?:[0-9a-f]{2})+"
+UUID = r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
+TIME = r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{3}Z"
+DECIMAL = r"0|[1-9][0-9]*"
+
+
+def text(pattern=None):
+    return lambda value: isinstance(value, str) and (pattern is None or re.fullmatch(pattern, value))
+
+
+def integer(least):
+    return lambda value: (
+        isinstance(value, float) and value.is_integer() and least <= value <= MAX_SAFE_INTEGER
+    )
+
+
+def data(most):
+    return lambda value: (
+        isinstance(value, str) and len(value) <= 2 + 2 * most and re.fullmatch(BYTES, value)
+    )
+
+
+def array(item, least=0, most=None):
+    return lambda value: (
+        isinstance(value, list)
+        and len(value) >= least
+        and (most is None or len(value) <= most)
+        and all(item(each) for each in value)
+    )
+
+
+def nullable(form):
+    return lambda value: value is None or is_form(form, value)
+
+
+def is_form(form, value):
+    if not isinstance(form, dict):
+        return bool(form(value))
+    if not isinstance(value, dict):
+        return False
+    optional = {name for name in form if name.endswith("?")}
+    names = {name.rstrip("?"): part for name, part in form.items()}
+    required = set(names) - {name.rstrip("?") for name in optional}
+    return required <= set(value) <= set(names) and all(
+        is_form(names[name], part) for name, part in value.items()
+    )
+
+
+BUNDLE = {
+    "format": text("svc-bundle/2"),
+    "chain_id": integer(1),
+    "task": {"id": text(UUID), "robot_id": text(UUID), "robot_name": text()},
+    "claim": {
+        "created_at": text(TIME),
+        "description": nullable(text()),
+        "expected_result": nullable(lambda value: isinstance(value, dict)),
+        "occurred_at": nullable(text()),
+        "title": text(),
+    },
+    "proof?": lambda value: isinstance(value, (dict, list)),
+    "proof_hash": text(HASH),
+    "inclusion": nullable(
+        {
+            "root": text(HASH),
+            "leaf_index": integer(0),
+            "leaf_count": integer(2),
+            "path": array(text(HASH)),
+        }
+    ),
+    "anchor": {
+        "tx_hash": text(HASH),
+        "block_number": text(DECIMAL),
+        "block_hash": text(HASH),
+        "tx_index": integer(0),
+        "from": text(ADDRESS),
+        "anchored_at": text(TIME),
+        "raw_tx": text(BYTES),
+    },
+    "chain_proof": {
+        "header": data(MAX_HEADER_BYTES),
+        "nodes": array(data(MAX_NODE_BYTES), 1, MAX_NODES),
+    },
+}
+
+
+def read_bundle(content):
+    """The bundle in a file. LookupError if it has no chain proof because its format has none."""
+    try:
+        document = parse_strict(content.decode("utf-8"))
+    except UnicodeDecodeError:
+        raise Refused("the file is not UTF-8") from None
+    if not isinstance(document, dict):
+        raise Refused("the file is not a bundle")
+    if document.get("format") == "svc-bundle/1" and "chain_proof" not in document:
+        raise LookupError("svc-bundle/1 has no chain proof: verify it with a node, or upgrade it")
+    for name in set(document) | {name.rstrip("?") for name in BUNDLE}:
+        form = BUNDLE.get(name, BUNDLE.get(f"{name}?"))
+        if form is None:
+            raise Refused(f"{name} is not a member of a bundle")
+        if name in document and not is_form(form, document[name]):
+            raise Refused(f"{name} is malformed")
+    if not is_form(BUNDLE, document):
+        raise Refused("a member is missing")
+    return document
+
+
+# The anchor: leaf, tree and calldata.
+
+
+def hex_bytes(hex_text):
+    return bytes.fromhex(hex_text[2:])
+
+
+def leaf_of(bundle):
+    task = bundle["task"]
+    ids = [bytes.fromhex(task[name].replace("-", "")) for name in ("id", "robot_id")]
+    proof_hash, claim_hash = hex_bytes(bundle["proof_hash"]), hash_json(bundle["claim"])
+    return sha256(b"\0" + proof_hash + ids[0] + ids[1] + claim_hash)
+
+
+def root_from_path(leaf, inclusion):
+    """RFC 9162, section 2.1.3.2. None if the path does not have the shape of the tree."""
+    index, last = int(inclusion["leaf_index"]), int(inclusion["leaf_count"]) - 1
+    if index > last or last >= 2**32 - 1:
+        return None
+    node = leaf
+    for step in map(hex_bytes, inclusion["path"]):
+        if last == 0:
+            return None
+        if index % 2 == 1 or index == last:
+            node = sha256(b"\1" + step + node)
+            while index % 2 == 0 and index != 0:
+                index, last = index >> 1, last >> 1
+        else:
+            node = sha256(b"\1" + node + step)
+        index, last = index >> 1, last >> 1
+    return node if last == 0 else None
+
+
+def check_payload(bundle, payload):
+    leaf, inclusion = leaf_of(bundle), bundle["inclusion"]
+    if inclusion is None:
+        is_single = len(payload) == 70 and payload[:6] == b"RTPA\1\0"
+        yield "payload", is_single
+        yield "proof_hash", is_single and payload[6:38] == hex_bytes(bundle["proof_hash"])
+        yield "leaf", is_single and payload[38:] == leaf
+        return
+    count = int.from_bytes(payload[38:], "big")
+    is_batch = len(payload) == 42 and payload[:6] == b"RTPA\1\1" and count >= 2
+    root = payload[6:38]
+    yield "payload", is_batch
+    yield "leaf_count", is_batch and count == inclusion["leaf_count"]
+    yield "root", is_batch and root == hex_bytes(inclusion["root"])
+    yield "inclusion_path", is_batch and root == root_from_path(leaf, inclusion)
+
+
+# The verdict.
+
+
+def attempt(function, *arguments):
+    try:
+        return function(*arguments)
+    except Refused:
+        return None
+
+
+def checks_of(bundle, block_hash):
+    """Every check in order, as its name and whether it passed."""
+    anchor, proof = bundle["anchor"], bundle["chain_proof"]
+    header = attempt(read_header, hex_bytes(proof["header"]))
+    yield "header", header is not None and header["hash"] == block_hash
+    yield "block_hash", hex_bytes(anchor["block_hash"]) == block_hash
+    yield "block_number", header is not None and header["number"] == anchor["block_number"]
+    yield "anchored_at", header is not None and header["time"] == anchor["anchored_at"]
+    value = header and attempt(
+        value_in_trie,
+        header["transactions_root"],
+        int(anchor["tx_index"]),
+        [hex_bytes(node) for node in proof["nodes"]],
+    )
+    raw = hex_bytes(anchor["raw_tx"])
+    yield "transaction_path", value is not None
+    yield "transaction_found", value == raw
+    yield "raw_tx", keccak(raw) == hex_bytes(anchor["tx_hash"])
+    tx = attempt(read_transaction, raw)
+    yield "signature", tx is not None
+    yield "chain", tx is not None and tx["chain_id"] == bundle["chain_id"]
+    yield "sender", tx is not None and tx["from"] == hex_bytes(anchor["from"])
+    yield "self_transfer", tx is not None and tx["to"] == tx["from"] and tx["value"] == 0
+    yield from check_payload(bundle, tx["input"] if tx else b"")
+    if "proof" in bundle:
+        yield "evidence", hash_json(bundle["proof"]) == hex_bytes(bundle["proof_hash"])
+
+
+def main(arguments):
+    if len(arguments) != 2 or not re.fullmatch(r"0x[0-9a-fA-F]{64}", arguments[1]):
+        print("usage: verify.py BUNDLE.json 0xBLOCKHASH", file=sys.stderr)
+        return 2
+    try:
+        with open(arguments[0], "rb") as file:
+            content = file.read(MAX_FILE_BYTES + 1)
+        if len(content) > MAX_FILE_BYTES:
+            raise Refused("the file is too large")
+        bundle = read_bundle(content)
+    except (OSError, LookupError) as error:
+        print(f"Cannot verify: {error}", file=sys.stderr)
+        return 2
+    except Refused as error:
+        print(f"Not verified: {error}")
+        return 3
+    checks = list(checks_of(bundle, hex_bytes(arguments[1])))
+    for name, passed in checks:
+        print(f"{'passed' if passed else 'FAILED'}  {name}")
+    if not all(passed for _, passed in checks):
+        print("Not verified")
+        return 3
+    anchor = bundle["anchor"]
+    print(f"Verified: {bundle['claim']['title']!r}, anchored at {anchor['anchored_at']}")
+    print(f"in block {anchor['block_number']} of chain {int(bundle['chain_id'])} by {anchor['from']}.")
+    print("evidence: " + ("matches" if "proof" in bundle else "not included"))
+    print("As final as the source of the block hash. Compare the sender with the account that you expect.")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

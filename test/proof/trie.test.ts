@@ -1,30 +1,13 @@
-import { readdirSync, readFileSync } from 'node:fs';
-import path from 'node:path';
-import { gunzipSync } from 'node:zlib';
 import { createMerkleProof, createMPT } from '@ethereumjs/mpt';
 import fc from 'fast-check';
 import { fromRlp, toRlp } from 'viem';
 import { describe, expect, it } from 'vitest';
 import { readBlockHeader } from '../../src/proof/block-header.ts';
-import { bytesToHex, type Hex, hexToBytes } from '../../src/proof/bytes.ts';
+import { bytesToHex, hexToBytes } from '../../src/proof/bytes.ts';
 import { decodeRlp, encodeRlp, quantityBytes, type RlpItem } from '../../src/proof/rlp.ts';
 import { trieProof, valueInTrie } from '../../src/proof/trie.ts';
 import { itHolds } from '../support/property.ts';
-
-interface Block {
-  readonly hash?: Hex;
-  readonly header: Hex;
-  readonly transactions: readonly Hex[];
-}
-
-/** Full blocks of public chains. */
-const data = path.join(import.meta.dirname, 'data');
-const blocks = readdirSync(data)
-  .filter((file) => file.endsWith('.json.gz'))
-  .map((file): [string, Block] => [
-    file.replace('.json.gz', ''),
-    JSON.parse(gunzipSync(readFileSync(path.join(data, file))).toString()),
-  ]);
+import { realBlocks, typeOf } from '../support/real-blocks.ts';
 
 /** Values of 1 to 300 bytes: short ones are part of their parents. */
 const value = fc.oneof(
@@ -133,34 +116,32 @@ describe('the transactions trie', () => {
 });
 
 describe('a real block', () => {
-  it.each(blocks)('%s has the hash of its header and the root of its transactions', (_, block) => {
-    const values = block.transactions.map((raw) => hexToBytes(raw));
-    const header = readBlockHeader(block.header);
+  it.each(realBlocks)(
+    '$name has the hash of its header and the root of its transactions',
+    (block) => {
+      const values = block.transactions.map((raw) => hexToBytes(raw));
+      const header = readBlockHeader(block.header);
 
-    expect(header.hash).toBe(block.hash ?? header.hash);
-    for (const [i, each] of values.entries()) {
-      if (i % 25 > 0 && i < values.length - 1) continue;
-      const { root, nodes } = trieProof(values, i);
-      expect(root).toBe(header.transactionsRoot);
-      expect(valueInTrie(root, i, nodes)).toEqual(each);
-    }
-  });
+      expect(header.hash).toBe(block.hash ?? header.hash);
+      for (const [i, each] of values.entries()) {
+        if (i % 25 > 0 && i < values.length - 1) continue;
+        const { root, nodes } = trieProof(values, i);
+        expect(root).toBe(header.transactionsRoot);
+        expect(valueInTrie(root, i, nodes)).toEqual(each);
+      }
+    },
+  );
 
   it('is there for each transaction type and each kind of header that the chains have', () => {
-    const types = new Set(blocks.flatMap(([, { transactions }]) => transactions.map(typeOf)));
-    const members = blocks.map(
-      ([, { header }]) => (decodeRlp(hexToBytes(header)) as RlpItem[]).length,
+    const types = new Set(realBlocks.flatMap(({ transactions }) => transactions.map(typeOf)));
+    const members = realBlocks.map(
+      ({ header }) => (decodeRlp(hexToBytes(header)) as RlpItem[]).length,
     );
 
     expect([...types].sort((a, b) => a - b)).toEqual([0, 1, 2, 3, 4, 126]);
     expect([...new Set(members)].sort()).toEqual([16, 20, 21]);
   });
 });
-
-function typeOf(raw: Hex): number {
-  const first = Number(raw.slice(0, 4));
-  return first < 0xc0 ? first : 0;
-}
 
 describe('RLP', () => {
   const { item } = fc.letrec<{ item: RlpItem; list: RlpItem[] }>((tie) => ({

@@ -45,7 +45,7 @@ const TRANSACTION_BYTES = new Set([
 
 type Json = Record<string, unknown>;
 
-/** @throws ProviderError if a member is malformed, or is absent though a later one is not. */
+/** @throws ProviderError if a member is malformed. */
 export function encodeHeader(block: Json): Uint8Array {
   const present = HEADER.filter((name) => block[name] != null);
   return encodeRlp(

@@ -1,11 +1,12 @@
 // Builds the chain proof of a transaction from its block: the header, and the path in the transactions trie.
 import { keccak_256 } from '@noble/hashes/sha3.js';
+import { runYielding } from '../base/cooperative-yield.ts';
 import { readBlockHeader } from '../proof/block-header.ts';
 import { MAX_HEADER_BYTES, MAX_NODE_BYTES } from '../proof/bundle.ts';
 import { bytesToHex, type Hex, hexToBytes } from '../proof/bytes.ts';
 import type { ChainProof } from '../proof/chain-proof.ts';
 import { decodeRlp, encodeRlp, listFrom } from '../proof/rlp.ts';
-import { trieProof } from '../proof/trie.ts';
+import { growTrieProof } from '../proof/trie.ts';
 import { encodeHeader, encodeTransaction, isStateSync } from './block-encoding.ts';
 import { dataOf, objectOf } from './decode.ts';
 import { ProviderError } from './errors.ts';
@@ -18,6 +19,9 @@ export interface BlockPlace {
   readonly txIndex: number;
   readonly txHash: Hex;
 }
+
+/** With more unknown transactions in a block, only the raw block is asked for. */
+const MOST_RAW_CALLS = 100;
 
 /** The content of a block as a node returned it. */
 interface RawBlock {
@@ -39,21 +43,26 @@ export async function readChainProof(
   const block = await readJsonBlock(ask, place.blockHash, signal);
   if (block === null) return null;
   const encoded = await encodeBlock(ask, block, { place, signal });
-  const proof = encoded && unlessMalformed(() => proofFrom(encoded, place));
+  const proof = encoded && (await proofFrom(encoded, place));
   if (proof !== null) return proof;
   const params = [`0x${place.blockNumber.toString(16)}`];
   const [raw] = await ask([{ method: 'debug_getRawBlock', params }], signal);
-  return unlessMalformed(() => proofFrom(rawBlockOf(rawBytes(raw)), place));
+  const content = unlessMalformed(() => rawBlockOf(rawBytes(raw)));
+  return content && (await proofFrom(content, place));
 }
 
-/** Null unless the block has the stated hash, and its transactions make the root in its header. */
-function proofFrom({ header, transactions }: RawBlock, place: BlockPlace): ChainProof | null {
+/** Null unless the block has the stated hash and number, and its transactions make the root in its header. */
+async function proofFrom(
+  { header, transactions }: RawBlock,
+  place: BlockPlace,
+): Promise<ChainProof | null> {
   const transaction = transactions[place.txIndex];
   if (transaction === undefined || keccak(transaction) !== place.txHash) return null;
   if (header.length > MAX_HEADER_BYTES || keccak(header) !== place.blockHash) return null;
-  const { root, nodes } = trieProof(transactions, place.txIndex);
-  const { transactionsRoot, number } = readBlockHeader(bytesToHex(header));
-  if (root !== transactionsRoot || number !== place.blockNumber) return null;
+  const read = unlessMalformed(() => readBlockHeader(bytesToHex(header)));
+  if (read?.number !== place.blockNumber) return null;
+  const { root, nodes } = await runYielding(growTrieProof(transactions, place.txIndex));
+  if (root !== read.transactionsRoot) return null;
   if (nodes.some((node) => node.length > 2 + 2 * MAX_NODE_BYTES)) return null;
   return { header: bytesToHex(header), nodes };
 }
@@ -78,12 +87,11 @@ async function encodeBlock(
   if (header === null || !Array.isArray(block.transactions)) return null;
   const listed = block.transactions.map(objectOf).filter((tx) => !isStateSync(tx));
   const hashes = listed.map((tx) => dataOf(tx.hash));
-  const transactions = hashes.map((hash, i) =>
-    encodedAs(hash, () => encodeTransaction(listed[i] ?? {})),
-  );
+  const transactions = await runYielding(encodeTransactions(listed, hashes));
   for (const method of ['eth_getRawTransactionByHash', 'debug_getRawTransaction']) {
     const missing = hashes.filter((_, i) => transactions[i] === null);
     if (missing.length === 0) break;
+    if (missing.length > MOST_RAW_CALLS) return null;
     const calls = missing.map((hash): RpcCall => ({ method, params: [hash] }));
     const answers = (await askInParts(ask, { head: [], calls }, signal)).flat();
     for (const [i, hash] of missing.entries()) {
@@ -92,6 +100,19 @@ async function encodeBlock(
   }
   const found = transactions.filter((transaction) => transaction !== null);
   return found.length === listed.length ? { header, transactions: found } : null;
+}
+
+/** Null for each transaction that JSON does not show whole. Yields at each. */
+function* encodeTransactions(
+  listed: readonly Record<string, unknown>[],
+  hashes: readonly Hex[],
+): Generator<void, (Uint8Array | null)[]> {
+  const encoded: (Uint8Array | null)[] = [];
+  for (const [i, tx] of listed.entries()) {
+    encoded.push(encodedAs(hashes[i] ?? '0x', () => encodeTransaction(tx)));
+    yield;
+  }
+  return encoded;
 }
 
 function rawBlockOf(bytes: Uint8Array): RawBlock {

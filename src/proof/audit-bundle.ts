@@ -36,7 +36,7 @@ export function statedAnchorOf(bundle: Bundle): Required<StatedAnchor> {
 /**
  * Compares a bundle with the data of the chain: `evidence` if it has the proof, `raw_tx`, then every check of
  * `auditAnchor`. A changed claim, task id or robot id fails `leaf`, or in a batch `inclusion_path`. No check covers the
- * name of the robot: it is stated, not proven.
+ * name of the robot: it is stated, not proven. `auditChainProof` checks the chain proof.
  *
  * @throws TypeError if claim or evidence contains anything but JSON values; those of `readBundle` never do.
  */

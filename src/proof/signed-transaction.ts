@@ -28,22 +28,12 @@ export interface SignedTransaction {
 /** Longest transaction read: nodes accept none that is longer. */
 const MAX_LENGTH = 131_072;
 
-/** Where a type has the members that matter, and how many it has. */
-interface Layout {
-  readonly count: number;
-  /** Of the recipient; value and input follow. */
-  readonly to: number;
-  /** Positions of numbers other than the value, the chain id and the signature. */
-  readonly quantities: readonly number[];
-  readonly accessList: number | null;
-}
-
-const LEGACY: Layout = { count: 9, to: 3, quantities: [0, 1, 2], accessList: null };
-const TYPED: readonly (Layout | undefined)[] = [
-  undefined,
-  { count: 11, to: 4, quantities: [1, 2, 3], accessList: 7 },
-  { count: 12, to: 5, quantities: [1, 2, 3, 4], accessList: 8 },
-];
+/** Number of members of each type, and the position of the recipient. Numbers are before it; value and input follow. */
+const LAYOUTS = [
+  { count: 9, to: 3 },
+  { count: 11, to: 4 },
+  { count: 12, to: 5 },
+] as const;
 
 /** The first byte of a list: a type is below it. */
 const LIST = 0xc0;
@@ -56,28 +46,29 @@ const LIST = 0xc0;
 export function readSignedTransaction(raw: Hex): SignedTransaction {
   if (raw.length > 2 + 2 * MAX_LENGTH) throw new TypeError('The transaction is too long');
   const bytes = hexToBytes(raw);
-  const type = bytes[0] === undefined || bytes[0] >= LIST ? 0 : bytes[0];
-  const layout = type === 0 && bytes[0] !== 0 ? LEGACY : TYPED[type];
-  if (layout === undefined) throw new TypeError('The transaction is not of type 0, 1 or 2');
+  const [first = LIST] = bytes;
+  const type = first < LIST ? first : 0;
+  const layout = LAYOUTS[type];
+  if (layout === undefined || first === 0) {
+    throw new TypeError('The transaction is not of type 0, 1 or 2');
+  }
   const envelope = bytes.subarray(0, type === 0 ? 0 : 1);
-  const items = decodeRlp(bytes.subarray(envelope.length));
-  if (items instanceof Uint8Array || items.length !== layout.count) {
+  const items = listFrom(decodeRlp(bytes.subarray(envelope.length)));
+  if (items.length !== layout.count) {
     throw new TypeError('The transaction has another number of members than its type');
   }
-  for (const at of layout.quantities) quantityFrom(items[at]);
-  if (layout.accessList !== null) requireAccessList(items[layout.accessList]);
-  const [to, value, input] = items.slice(layout.to);
+  for (const item of items.slice(0, layout.to)) quantityFrom(item);
+  const [to, value, input, accessList] = items.slice(layout.to);
   if (!(to instanceof Uint8Array && input instanceof Uint8Array)) {
     throw new TypeError('The recipient or the input of the transaction is a list');
   }
+  if (type !== 0) requireAccessList(accessList);
   const content = items.slice(0, -3);
   const last = quantityFrom(items.at(-3));
   const { chainId, parity } =
-    layout === LEGACY ? fromV(last) : { chainId: quantityFrom(items[0]), parity: last };
-  const signed =
-    layout === LEGACY
-      ? [...content, quantityBytes(chainId), new Uint8Array(), new Uint8Array()]
-      : content;
+    type === 0 ? fromV(last) : { chainId: quantityFrom(items[0]), parity: last };
+  const none = new Uint8Array();
+  const signed = type === 0 ? [...content, quantityBytes(chainId), none, none] : content;
   return {
     hash: bytesToHex(keccak_256(bytes)),
     chainId,

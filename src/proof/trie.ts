@@ -10,9 +10,6 @@ export interface TrieProof {
   readonly nodes: readonly Hex[];
 }
 
-/** Root of the trie without values. */
-const EMPTY_ROOT = bytesToHex(keccak_256(encodeRlp(new Uint8Array())));
-
 /** A node shorter than a hash is part of its parent. */
 const HASH_LENGTH = 32;
 
@@ -33,17 +30,24 @@ interface Entry {
  * @throws RangeError if no value has this index.
  */
 export function trieProof(values: readonly Uint8Array[], index: number): TrieProof {
+  const growing = growTrieProof(values, index);
+  for (;;) {
+    const { done, value } = growing.next();
+    if (done) return value;
+  }
+}
+
+/** As `trieProof`, in steps: yields at each node. */
+export function* growTrieProof(
+  values: readonly Uint8Array[],
+  index: number,
+): Generator<void, TrieProof> {
   const entries = values.map((value, i): Entry => ({ key: keyOf(i), value }));
   const target = entries[index];
   if (target === undefined) throw new RangeError('No value has this index');
   const nodes: Hex[] = [];
-  const root = encodeRlp(nodeOf(entries, 0, target, nodes));
+  const root = encodeRlp(yield* nodeOf(entries, 0, target, nodes));
   return { root: bytesToHex(keccak_256(root)), nodes: [bytesToHex(root), ...nodes] };
-}
-
-/** The root of the trie of `trieProof`, also without values. */
-export function trieRoot(values: readonly Uint8Array[]): Hex {
-  return values.length === 0 ? EMPTY_ROOT : trieProof(values, 0).root;
 }
 
 /**
@@ -60,24 +64,37 @@ export function valueInTrie(root: Hex, index: number, nodes: readonly Hex[]): Ui
 }
 
 /** The node of the entries that share the first `depth` half-bytes. Adds the nodes below it towards `target`. */
-function nodeOf(entries: readonly Entry[], depth: number, target: Entry, nodes: Hex[]): RlpItem {
+function* nodeOf(
+  entries: readonly Entry[],
+  depth: number,
+  target: Entry,
+  nodes: Hex[],
+): Generator<void, RlpItem> {
   const [first, ...others] = entries;
   if (first === undefined) return new Uint8Array();
   if (others.length === 0) return [packed(first.key.subarray(depth), LEAF), first.value];
   const end = sharedEnd(entries, depth);
   if (end > depth) {
-    const child = linkTo(entries, end, target, nodes);
+    const child = yield* linkTo(entries, end, target, nodes);
     return [packed(first.key.subarray(depth, end), 0), child];
   }
   const slots: Entry[][] = Array.from({ length: 16 }, () => []);
   for (const entry of entries) slots[entry.key[depth] ?? 0]?.push(entry);
   // No key is the start of another, so that no branch has a value of its own.
-  return [...slots.map((slot) => linkTo(slot, depth + 1, target, nodes)), new Uint8Array()];
+  const node: RlpItem[] = [];
+  for (const slot of slots) node.push(yield* linkTo(slot, depth + 1, target, nodes));
+  return [...node, new Uint8Array()];
 }
 
-function linkTo(entries: readonly Entry[], depth: number, target: Entry, nodes: Hex[]): RlpItem {
-  const node = nodeOf(entries, depth, target, nodes);
+function* linkTo(
+  entries: readonly Entry[],
+  depth: number,
+  target: Entry,
+  nodes: Hex[],
+): Generator<void, RlpItem> {
+  const node = yield* nodeOf(entries, depth, target, nodes);
   if (entries.length === 0) return node;
+  yield;
   const encoded = encodeRlp(node);
   if (encoded.length < HASH_LENGTH) return node;
   if (entries.includes(target)) nodes.unshift(bytesToHex(encoded));

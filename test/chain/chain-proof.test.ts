@@ -10,6 +10,7 @@ import { auditChainProof } from '../../src/proof/chain-proof.ts';
 import { valueInTrie } from '../../src/proof/trie.ts';
 import { anvilAccounts, startTestChain, type TestChain } from '../support/anvil.ts';
 import { provenBundle, sign } from '../support/proven-bundle.ts';
+import { pythonVerdicts } from '../support/python-verifier.ts';
 import { type RealBlock, realBlocks, typeOf } from '../support/real-blocks.ts';
 import { type RpcProxy, startRpcProxy } from '../support/rpc-proxy.ts';
 
@@ -58,7 +59,7 @@ function jsonBlock({ header, transactions }: Block): Record<string, unknown> {
 function jsonTransaction(raw: Hex): Record<string, unknown> {
   const type = typeOf(raw);
   const parsed: Record<string, unknown> =
-    type === 126 ? { ...parseOpStack(raw as never) } : { ...parseTransaction(raw) };
+    type === 126 ? { ...(parseOpStack(raw as never) as object) } : { ...parseTransaction(raw) };
   const { data, ...members } = parsed;
   const zeros = Object.fromEntries(
     'nonce gas gasPrice maxFeePerGas maxPriorityFeePerGas value v yParity'
@@ -237,7 +238,7 @@ describe('readChainProof on a local chain', () => {
     await node.close();
   });
 
-  it('gives what verifies a bundle with the chain stopped', async () => {
+  it('gives what verifies a bundle with the chain stopped', async (context) => {
     const { bundle } = local;
     const send = (raw: Hex) => node.rpc<Hex>('eth_sendRawTransaction', [raw]);
     const other = anvilAccounts[1];
@@ -278,6 +279,8 @@ describe('readChainProof on a local chain', () => {
     };
     const checks = auditChainProof(anchored, mined.blockHash);
     expect(checks.filter(({ ok }) => !ok)).toEqual([]);
+    const file = { content: JSON.stringify(anchored), blockHash: mined.blockHash };
+    expect(pythonVerdicts(context, [file])).toMatchObject([{ failed: [] }]);
     await expect(readChainProof(rpc.reading, mined)).rejects.toThrow(ProviderError);
   });
 });

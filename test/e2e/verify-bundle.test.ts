@@ -152,7 +152,7 @@ describe('svc verify with a bundle', () => {
   });
 
   it('refuses another format, and says which member makes it no bundle', async () => {
-    const newer = await verifyChanged({ format: 'svc-bundle/2' });
+    const newer = await verifyChanged({ format: 'svc-bundle/3' });
     const broken = await verifyChanged({ anchor: { ...bundle.anchor, tx_hash: '0x12' } });
 
     expect([newer.exitCode, newer.stdout]).toEqual([2, '']);

@@ -270,12 +270,25 @@ describe('reading a bundle', () => {
   const { bundle } = batch;
 
   it.each([
-    ['svc-bundle/2', 'format must be "svc-bundle/1", not "svc-bundle/2"'],
-    ['svc-bundle/1 ', 'format must be "svc-bundle/1", not "svc-bundle/1 "'],
-    [1, 'format must be "svc-bundle/1"'],
-    [undefined, 'format must be "svc-bundle/1"'],
+    ['svc-bundle/3', 'format must be "svc-bundle/1" or "svc-bundle/2", not "svc-bundle/3"'],
+    ['svc-bundle/1 ', 'format must be "svc-bundle/1" or "svc-bundle/2", not "svc-bundle/1 "'],
+    [1, 'format must be "svc-bundle/1" or "svc-bundle/2"'],
+    [undefined, 'format must be "svc-bundle/1" or "svc-bundle/2"'],
   ])('refuses format %j', (format, message) => {
     expect(refusal(changed(bundle, 'format', format))).toBe(message);
+  });
+
+  it('reads format 2 with a chain proof alone, and format 1 without alone', () => {
+    const chain_proof = { header: '0xc0', nodes: ['0xc0'] } as const;
+    const proven = { ...bundle, format: 'svc-bundle/2', chain_proof } as const;
+
+    expect(readBundle(documentOf(proven))).toEqual(proven);
+    expect(refusal(changed(proven, 'chain_proof', undefined))).toBe(
+      'chain_proof must be a JSON object',
+    );
+    expect(() => readBundle(changed(proven, 'format', 'svc-bundle/1'))).toThrow(
+      expect.objectContaining({ name: 'BundleError', unknownMember: '/chain_proof' }),
+    );
   });
 
   const members = [

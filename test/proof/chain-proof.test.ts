@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { describe, expect, it, type TestContext } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { isProven } from '../../src/proof/audit-check.ts';
 import { MAX_BUNDLE_DEPTH, readBundle } from '../../src/proof/bundle.ts';
 import { BundleError } from '../../src/proof/bundle-error.ts';
@@ -15,15 +15,12 @@ import { decodeUtf8 } from '../../src/proof/utf8.ts';
 import vectors from '../fixtures/vectors.json' with { type: 'json' };
 import { batch, changed, type Forgery, forgeries, single } from '../support/forged-bundles.ts';
 import { type ProvenBundle, provenBundle } from '../support/proven-bundle.ts';
+import { pythonVerdicts, runPython, type Verdict } from '../support/python-verifier.ts';
 import { needsProgram } from '../support/require-program.ts';
 
 type Case = Pick<Forgery, 'content' | 'blockHash'>;
 
-/** The names of all checks and of the failed ones, in order; null if the document is refused. */
-type Verdict = { readonly names: readonly string[]; readonly failed: readonly string[] } | null;
-
-const root = path.resolve(import.meta.dirname, '../..');
-const program = path.join(root, 'examples/verify.py');
+const program = path.resolve(import.meta.dirname, '../../examples/verify.py');
 
 /** The verdict of src/proof. */
 function verdictOf({ content, blockHash }: Case): Verdict {
@@ -38,40 +35,6 @@ function verdictOf({ content, blockHash }: Case): Verdict {
     if (error instanceof BundleError || error instanceof StrictJsonError) return null;
     throw error;
   }
-}
-
-/** Runs Python code that has imported examples/verify.py, with a JSON value as input. */
-function runPython<T>(context: TestContext, code: string, input: unknown): T {
-  const python = needsProgram(context, 'python3');
-  const head = `import base64, json, sys\nsys.path.insert(0, 'examples')\nimport verify\n`;
-  const { stdout, stderr } = spawnSync(python, ['-B', '-c', head + code], {
-    cwd: root,
-    input: JSON.stringify(input),
-    encoding: 'utf8',
-    maxBuffer: 2 ** 28,
-  });
-  expect(stderr).toBe('');
-  return JSON.parse(stdout);
-}
-
-/** The verdicts of examples/verify.py. */
-function pythonVerdicts(context: TestContext, cases: readonly Case[]): Verdict[] {
-  const code = `
-def verdict(content, block_hash):
-    try:
-        bundle = verify.read_bundle(base64.b64decode(content))
-    except verify.Refused:
-        return None
-    checks = list(verify.checks_of(bundle, verify.hex_bytes(block_hash)))
-    return {"names": [name for name, _ in checks], "failed": [name for name, ok in checks if not ok]}
-
-print(json.dumps([verdict(*each) for each in json.load(sys.stdin)]))
-`;
-  const input = cases.map(({ content, blockHash }) => [
-    Buffer.from(content).toString('base64'),
-    blockHash,
-  ]);
-  return runPython(context, code, input);
 }
 
 function caseOf({ bundle, blockHash }: ProvenBundle): Case {

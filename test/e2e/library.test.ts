@@ -127,7 +127,13 @@ describe('the types of the package', () => {
 
 describe('the examples of docs/library.md', () => {
   it('are these', () => {
-    expect(project.examples).toEqual(['claim.ts', 'retry.ts', 'verify.ts', 'hash.ts']);
+    expect(project.examples).toEqual([
+      'claim.ts',
+      'retry.ts',
+      'verify.ts',
+      'verify-offline.ts',
+      'hash.ts',
+    ]);
   });
 
   it('claim a task and answer its receipt', async () => {

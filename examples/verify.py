@@ -347,13 +347,23 @@ def read_transaction(raw):
 # Strict JSON and its canonical form (RFC 8785).
 
 
-def parse_strict(text):
+def parse_strict(text, rounded=None):
+    """Refuses numbers that become 0, such as 1e-400, unless there is a list `rounded` to add them to."""
+
+    def number(literal):
+        value = number_of(literal)
+        if value == 0 and decimal_of(literal)[0]:
+            if rounded is None:
+                raise Refused("a number would become 0 as a double")
+            rounded.append(literal)
+        return value
+
     try:
         value = json.loads(
             text,
             object_pairs_hook=object_of,
-            parse_int=number_of,
-            parse_float=number_of,
+            parse_int=number,
+            parse_float=number,
             parse_constant=refuse_constant,
         )
     except (ValueError, RecursionError) as error:
@@ -550,10 +560,10 @@ BUNDLE = {
 }
 
 
-def read_bundle(content):
+def read_bundle(content, rounded):
     """The bundle in a file. LookupError if it has no chain proof because its format has none."""
     try:
-        document = parse_strict(content.decode("utf-8"))
+        document = parse_strict(content.decode("utf-8"), rounded)
     except UnicodeDecodeError:
         raise Refused("the file is not UTF-8") from None
     if not isinstance(document, dict):
@@ -668,7 +678,8 @@ def main(arguments):
             content = file.read(MAX_FILE_BYTES + 1)
         if len(content) > MAX_FILE_BYTES:
             raise Refused("the file is too large")
-        bundle = read_bundle(content)
+        rounded = []
+        bundle = read_bundle(content, rounded)
     except (OSError, LookupError) as error:
         print(f"Cannot verify: {error}", file=sys.stderr)
         return 2
@@ -685,6 +696,8 @@ def main(arguments):
     print(f"Verified: {bundle['claim']['title']!r}, anchored at {anchor['anchored_at']}")
     print(f"in block {anchor['block_number']} of chain {int(bundle['chain_id'])} by {anchor['from']}.")
     print("evidence: " + ("matches" if "proof" in bundle else "not included"))
+    if rounded:
+        print(f"note: a number in the file counts as 0: {rounded[0][:40]}")
     print("As final as the source of the block hash. Compare the sender with the account that you expect.")
     return 0
 

@@ -34,7 +34,7 @@ export function pythonVerdicts(
   const code = `
 def verdict(content, block_hash):
     try:
-        bundle = verify.read_bundle(base64.b64decode(content))
+        bundle = verify.read_bundle(base64.b64decode(content), [])
     except verify.Refused:
         return None
     checks = list(verify.checks_of(bundle, verify.hex_bytes(block_hash)))

@@ -8,6 +8,7 @@ import type { Client } from '../../src/client/client.ts';
 import { anvilAccounts } from '../support/anvil.ts';
 import { createLibraryProject, type LibraryProject } from '../support/library-project.ts';
 import { type DevProcess, startDev } from '../support/programs.ts';
+import { provenBundle } from '../support/proven-bundle.ts';
 import { runInProcess } from '../support/run-in-process.ts';
 import { signInAt } from '../support/server-process.ts';
 
@@ -163,6 +164,15 @@ describe('the examples of docs/library.md', () => {
     expect(verdict.verified).toBe(true);
     expect(verdict.checks.every(({ ok }: { ok: boolean }) => ok)).toBe(true);
     expect([other.verified, other.bySender]).toEqual([false, false]);
+  });
+
+  it('verify a bundle by the hash of its block, and refuse another sender', async () => {
+    const { bundle, blockHash } = provenBundle();
+    const verify = (sender: string) =>
+      callExample('verify-offline', 'verifyOffline', JSON.stringify(bundle), blockHash, sender);
+
+    expect(await verify(anvilAccounts[0].address)).toBe(true);
+    expect(await verify(anvilAccounts[1].address)).toBe(false);
   });
 
   it('hash evidence as svc hash does', async () => {

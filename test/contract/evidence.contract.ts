@@ -152,6 +152,7 @@ export function evidenceContract(open: OpenStore): void {
       expect(found?.mined).toEqual({
         blockHash: mined.blockHash,
         txIndex: mined.txIndex,
+        chainProof: null,
         rawTx: attempt.variant.rawTx,
       });
     });

@@ -1,11 +1,12 @@
 import { v7 as uuid } from 'uuid';
 import type { Lease } from '../../src/server/ports/anchoring.ts';
+import { blockWith } from '../support/synthetic-block.ts';
 import type { World } from './world.ts';
 
 const HOUR = 3_600_000;
 
 /**
- * Tasks that wait, are signed, settled, half settled and failed, some gone, samples and events, also in a fleet:
+ * Tasks that wait, are signed, settled, half settled, final and failed, some gone, samples and events, also in a fleet:
  * so that each rule has its rows.
  */
 export async function liveThrough(world: World): Promise<void> {
@@ -18,6 +19,7 @@ export async function liveThrough(world: World): Promise<void> {
   await world.fleet(await world.account());
   await anchorAndReportInAFleet(world, lease);
   const robot = await world.robot();
+  await finalize(world, lease, robot.id);
   await world.queued(robot.id, 1);
   await world.settled(lease);
   await world.queued(robot.id, 3);
@@ -31,6 +33,22 @@ export async function liveThrough(world: World): Promise<void> {
   await world.store.recordBroadcast(lease, sent.id, world.now);
   const [failed] = await world.queued(robot.id, 2);
   await world.store.refuseQueuedProofs(lease, [failed?.id ?? ''], 'no funds', world.now);
+}
+
+/** One anchor that is final and has a chain proof, and one that is due for it. */
+async function finalize(world: World, lease: Lease, robotId: string): Promise<void> {
+  for (const isProven of [true, false]) {
+    await world.queued(robotId, 1);
+    const attempt = await world.committed(lease);
+    const { proof, ...place } = blockWith(attempt.variant.rawTx);
+    await world.store.recordInclusion(lease, attempt.id, world.mined(attempt, place), world.now);
+    await world.store.settleLeaves(lease, attempt.id, 1, world.now);
+    const changes = { safe: [], finalized: [attempt.id], reorged: [] };
+    await world.store.recordInclusionChanges(lease, changes, world.now);
+    if (!isProven) continue;
+    const [anchor] = await world.store.takeUnproven(1, { firstMs: 1, maxMs: 1 }, world.now);
+    if (anchor !== undefined) await world.store.recordChainProof(anchor, proof);
+  }
 }
 
 async function anchorAndReportInAFleet(world: World, lease: Lease): Promise<void> {

@@ -35,6 +35,30 @@ afterEach(async () => {
 
 const namesOf = (proofs: { taskId: string }[]) => proofs.map(({ taskId }) => taskId);
 
+describe('the chain proofs of several instances', () => {
+  it('are built by one of them each', async () => {
+    const ids: string[] = [];
+    for (let i = 0; i < 20; i += 1) {
+      await world.queued(robotId, 1);
+      ids.push((await world.settled(ours)).id);
+    }
+    const changes = { safe: [], finalized: ids, reorged: [] };
+    await world.store.recordInclusionChanges(ours, changes, world.now);
+    const retry = { firstMs: 1_000, maxMs: 1_000 };
+
+    const taken = await Promise.all(
+      [world.store, other, world.store, other].map((store) =>
+        store.takeUnproven(10, retry, world.now),
+      ),
+    );
+    // Some may have been locked by another when they were looked for.
+    const rest = await other.takeUnproven(20, retry, world.now);
+
+    const attempts = [...taken.flat(), ...rest].map(({ attemptId }) => attemptId);
+    expect(attempts.toSorted()).toEqual(ids.toSorted());
+  });
+});
+
 describe('the queue of several instances', () => {
   it('offers each sender others, oldest first', async () => {
     const tasks = await world.queued(robotId, 5);

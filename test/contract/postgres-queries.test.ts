@@ -35,6 +35,7 @@ const shortWalks: readonly string[] = [
   'attempts_open',
   'completions_queue',
   // In the order of a LIMIT.
+  'chain_proofs_missing',
   'challenges_pkey',
   'events_pkey',
   'robot_traces_pkey',

@@ -170,6 +170,15 @@ describe('the check of the invariants', () => {
     ],
     ['payloads_rebuild_from_leaves', `UPDATE completions SET claim_hash = '${randomHash()}'`],
     ['payloads_rebuild_from_leaves', `DELETE FROM leaves WHERE leaf_index = 0`],
+    ['final_attempt_is_due_or_proven', 'DELETE FROM chain_proofs WHERE header IS NULL'],
+    ['final_attempt_is_due_or_proven', `UPDATE attempts SET state = 'included'`],
+    [
+      'chain_proofs_lead_to_transactions',
+      `UPDATE chain_proofs SET header = replace(header, '1', '2')`,
+    ],
+    ['chain_proofs_lead_to_transactions', `UPDATE chain_proofs SET nodes = '[]' WHERE nodes <> ''`],
+    ['chain_proofs_lead_to_transactions', `UPDATE variants SET raw_tx = '0x02'`],
+    ['chain_proofs_lead_to_transactions', 'UPDATE attempts SET mined_tx_index = 0'],
     ['file_is_sound', 'DELETE FROM robots'],
   ])('tells when %s does not hold (%#)', async (invariant, sql) => {
     damage(sql);

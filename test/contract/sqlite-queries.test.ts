@@ -24,6 +24,8 @@ const shortWalks = [
   // The index holds those alone that are not final yet.
   'SCAN attempts USING COVERING INDEX attempts_included',
   // In the order of a LIMIT.
+  'SCAN chain_proofs USING INDEX chain_proofs_missing',
+  'SCAN missing',
   'SCAN challenges',
   'SCAN completions USING INDEX completions_queue',
   'SCAN completions USING COVERING INDEX completions_queue',

@@ -3,6 +3,7 @@ import { accountContract } from './account.contract.ts';
 import { anchorContract } from './anchoring.contract.ts';
 import { anchoringAccountContract } from './anchoring-accounts.contract.ts';
 import { anchoringAnewContract } from './anchoring-anew.contract.ts';
+import { chainProofContract } from './chain-proofs.contract.ts';
 import { completionContract } from './completions.contract.ts';
 import { creditContract } from './credits.contract.ts';
 import { eventContract } from './events.contract.ts';
@@ -46,6 +47,7 @@ export function storeContract(name: string, open: OpenStore): void {
     describe('anchoring accounts', () => anchoringAccountContract(open));
     describe('fee variants', () => variantContract(open));
     describe('finality', () => finalityContract(open));
+    describe('a chain proof', () => chainProofContract(open));
     describe('anchoring anew', () => anchoringAnewContract(open));
     describe('settlement', () => settlementContract(open));
     describe('the state machine', () => transitionContract(open));

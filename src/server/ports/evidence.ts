@@ -1,5 +1,6 @@
 // The store's contract for evidence.
 import type { Hex } from '../../proof/bytes.ts';
+import type { ChainProof } from '../../proof/chain-proof.ts';
 import type { TaskRecord, Viewer } from './tasks.ts';
 
 export interface EvidenceRecord {
@@ -11,7 +12,13 @@ export interface EvidenceRecord {
 export interface BundleRecord extends EvidenceRecord {
   robotName: string;
   /** Block and signed bytes of the receipt's transaction; null without a receipt. */
-  mined: { blockHash: Hex; txIndex: number; rawTx: Hex } | null;
+  mined: {
+    blockHash: Hex;
+    txIndex: number;
+    rawTx: Hex;
+    /** Null until one is stored. */
+    chainProof: ChainProof | null;
+  } | null;
 }
 
 export interface EvidenceStore {

@@ -2,6 +2,7 @@
 import type { AccountStore, CreditStore } from './account.ts';
 import type { AnchorStore } from './anchoring.ts';
 import type { AnchoringAccountStore } from './anchoring-accounts.ts';
+import type { ChainProofStore } from './chain-proofs.ts';
 import type { CompletionStore } from './completions.ts';
 import type { EventStore } from './events.ts';
 import type { EvidenceStore } from './evidence.ts';
@@ -38,6 +39,7 @@ export interface Store
     CreditStore,
     AnchorStore,
     AnchoringAccountStore,
+    ChainProofStore,
     OperationsStore,
     CheckStore {
   /** Rejects with `storage_unavailable` if a write would not become durable now. */

@@ -74,6 +74,8 @@ export interface PublicAnchor {
   robotName: string;
   /** Number of tasks with this proof hash. */
   occurrences: number;
+  /** Block, place and calldata of the receipt's transaction, if it is final and its chain proof is stored. */
+  proven: { blockHash: Hex; txIndex: number; payload: Hex } | null;
 }
 
 export interface TaskStore {

@@ -59,6 +59,7 @@ export const transferTables: readonly TransferTable[] = [
     'tx_hash',
     'attempt_id seq raw_tx max_fee_per_gas max_priority_fee_per_gas created_at adopted',
   ),
+  table('chain_proofs', 'attempt_id', 'due_at tries header nodes'),
   table('leaves', 'attempt_id leaf_index', 'task_id leaf path generation live settled_at'),
   table('receipts', 'seq', 'task_id proof_hash attempt_id leaf_index'),
   table('chain_identity', 'id', 'chain_id genesis_hash'),

@@ -88,6 +88,12 @@ export const statements: Readonly<Record<string, string>> = {
     FROM anchoring_accounts l JOIN attempts a ON a.chain_id = l.chain_id AND a.sender = l.address
     WHERE a.state IN ('included', 'finalized') AND a.mined_block_number > l.last_block`,
 
+  final_attempt_is_due_or_proven: `
+    SELECT 'attempt ' || coalesce(a.id, p.attempt_id) || ' is ' || coalesce(a.state, 'missing') ||
+      CASE WHEN p.attempt_id IS NULL THEN ' without' ELSE ' with' END || ' a row for its chain proof'
+    FROM attempts a FULL JOIN chain_proofs p ON p.attempt_id = a.id
+    WHERE (coalesce(a.state, '') = 'finalized') <> (p.attempt_id IS NOT NULL)`,
+
   robot_is_in_a_fleet_of_its_account: `
     SELECT 'robot ' || r.id || ' is in fleet ' || r.fleet_id || ', which is not its account''s'
     FROM robots r LEFT JOIN fleets f ON f.id = r.fleet_id AND f.wallet = r.wallet

@@ -2,6 +2,7 @@
 
 import type { Hex } from '../../../proof/bytes.ts';
 import type { EvidenceRecord, EvidenceStore } from '../../ports/evidence.ts';
+import { type ChainProofRow, toChainProof } from '../rows/chain-proofs.ts';
 import { openProof } from '../rows/evidence.ts';
 import { sql } from './engine/sql.ts';
 import type { Access } from './engine/transactions.ts';
@@ -16,7 +17,7 @@ import {
 
 type EvidenceRow = WholeTaskRow & { sealed: Buffer | null; key: Buffer | null };
 
-interface BundleRow {
+interface BundleRow extends ChainProofRow {
   robot_name: string;
   mined_block_hash: Hex | null;
   mined_tx_index: number | null;
@@ -29,10 +30,11 @@ const EVIDENCE_JOINS = `${WHOLE_TASK_JOINS} LEFT JOIN proofs p ON p.task_id = t.
 const findEvidence = sql(`SELECT ${EVIDENCE_COLUMNS} FROM tasks t ${EVIDENCE_JOINS}
   WHERE t.id = $1 AND ${IS_VISIBLE}`);
 const findBundle = sql(`SELECT ${EVIDENCE_COLUMNS}, robots.name AS robot_name, ra.mined_block_hash,
-    ra.mined_tx_index, v.raw_tx
+    ra.mined_tx_index, v.raw_tx, cp.header, cp.nodes
   FROM tasks t ${EVIDENCE_JOINS}
   JOIN robots ON robots.id = t.robot_id
   LEFT JOIN variants v ON v.tx_hash = ra.mined_tx_hash
+  LEFT JOIN chain_proofs cp ON cp.attempt_id = ra.id
   WHERE t.id = $1 AND ${IS_VISIBLE}`);
 const erase = sql(`WITH erased AS (
     DELETE FROM proofs WHERE task_id IN (SELECT id FROM tasks WHERE id = $1 AND wallet = $2)
@@ -70,7 +72,7 @@ export function evidenceStore(access: Access): EvidenceStore {
       return {
         ...toEvidence(row),
         robotName,
-        mined: isMined ? { blockHash, txIndex, rawTx } : null,
+        mined: isMined ? { blockHash, txIndex, rawTx, chainProof: toChainProof(row) } : null,
       };
     },
 

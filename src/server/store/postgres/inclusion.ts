@@ -3,6 +3,7 @@
 import type { AnchorStore, Lease } from '../../ports/anchoring.ts';
 import { type IncludedRow, type MinedRow, toIncluded } from '../rows/anchoring.ts';
 import { moveAttempts, readNextNonce } from './anchor-attempts.ts';
+import { dropChainProofs, expectChainProofs } from './chain-proofs.ts';
 import type { Queries } from './engine/connections.ts';
 import { sql } from './engine/sql.ts';
 import type { Access } from './engine/transactions.ts';
@@ -79,6 +80,8 @@ export function inclusionStore(
         await moveAttempts(tx, lease, safe, 'become_safe', now);
         await moveAttempts(tx, lease, finalized, 'finalize', now);
         await moveAttempts(tx, lease, reorged, 'reorganize', now);
+        await expectChainProofs(tx, finalized, now);
+        await dropChainProofs(tx, reorged);
         if (safe.length > 0) await tx.run(setSafe, [safe, true, now]);
         if (reorged.length > 0) await tx.run(setSafe, [reorged, false, now]);
       }),

@@ -9,6 +9,7 @@ import { accountStore, creditStore } from './account.ts';
 import { attemptStore } from './anchor-attempts.ts';
 import { queueStore } from './anchor-queue.ts';
 import { anchoringAccountStore } from './anchoring-accounts.ts';
+import { chainProofStore } from './chain-proofs.ts';
 import { chainStatusStore } from './chain-status.ts';
 import { completionStore } from './completions.ts';
 import {
@@ -141,6 +142,7 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
     ...queueStore(access, { notifications, triggers }),
     ...settlementStore(access, notifications),
     ...inclusionStore(access),
+    ...chainProofStore(access),
     ...replacedNonceStore(access, notifications),
     ...operationsStore(access),
     checkInvariants: () => checkInvariants(access),

@@ -100,14 +100,25 @@ const seeAgain = sql(`UPDATE robots SET last_seen_at = $3
   WHERE id = $1 AND key_hash = $2 AND (last_seen_at IS NULL OR last_seen_at < $3)`);
 const findVisible = sql(`SELECT ${WHOLE_TASK_COLUMNS} FROM tasks t ${WHOLE_TASK_JOINS}
   WHERE t.id = $1 AND ${IS_VISIBLE}`);
-const findPublic = sql(`SELECT ${WHOLE_TASK_COLUMNS}, robots.name AS robot_name, p.occurrences
+const findPublic = sql(`SELECT ${WHOLE_TASK_COLUMNS}, robots.name AS robot_name, p.occurrences,
+    ra.mined_block_hash, ra.mined_tx_index, ra.payload, cp.header IS NOT NULL AS is_proven
   FROM tasks t ${WHOLE_TASK_JOINS}
   JOIN robots ON robots.id = t.robot_id
   JOIN proof_hashes p ON p.proof_hash = c.proof_hash
+  LEFT JOIN chain_proofs cp ON cp.attempt_id = ra.id
   WHERE c.proof_hash = $1 AND t.id = coalesce($2::uuid,
     (SELECT task_id FROM receipts WHERE proof_hash = $1 ORDER BY seq LIMIT 1),
     (SELECT task_id FROM completions WHERE proof_hash = $1 ORDER BY reserve_seq LIMIT 1))`);
 const signed = sql('SELECT FROM variants WHERE tx_hash = $1');
+
+interface PublicRow {
+  robot_name: string;
+  occurrences: number;
+  mined_block_hash: Hex;
+  mined_tx_index: number;
+  payload: Hex;
+  is_proven: boolean;
+}
 
 export function taskStore(
   access: Access,
@@ -140,12 +151,12 @@ export function taskStore(
     },
 
     async findPublicAnchor(proofHash, taskId) {
-      const row = await access.first<WholeTaskRow & { robot_name: string; occurrences: number }>(
-        findPublic,
-        [proofHash, taskId],
-      );
+      const row = await access.first<WholeTaskRow & PublicRow>(findPublic, [proofHash, taskId]);
       if (row === undefined) return null;
-      return { task: toWholeTask(row), robotName: row.robot_name, occurrences: row.occurrences };
+      const { robot_name: robotName, occurrences, payload } = row;
+      const { mined_block_hash: blockHash, mined_tx_index: txIndex } = row;
+      const proven = row.is_proven ? { blockHash, txIndex, payload } : null;
+      return { task: toWholeTask(row), robotName, occurrences, proven };
     },
 
     hasAnchorTransaction: async (txHash: Hex) =>

@@ -3,12 +3,13 @@
 import type { Hex } from '../../../proof/bytes.ts';
 import type { EvidenceRecord, EvidenceStore } from '../../ports/evidence.ts';
 import type { Viewer } from '../../ports/tasks.ts';
+import { type ChainProofRow, toChainProof } from '../rows/chain-proofs.ts';
 import { openProof } from '../rows/evidence.ts';
 import type { Access } from './engine/connections.ts';
 import { repeatInCommit } from './engine/group-commit.ts';
 import { isVisibleTo, taskReader } from './tasks.ts';
 
-interface MinedRow {
+interface MinedRow extends ChainProofRow {
   mined_block_hash: Hex;
   mined_tx_index: number;
   raw_tx: Hex;
@@ -30,9 +31,10 @@ export function evidenceStore({
     'SELECT name FROM robots WHERE id = ?',
   );
   const mined = reader.prepare<[string], MinedRow>(
-    `SELECT a.mined_block_hash, a.mined_tx_index, v.raw_tx FROM receipts r
+    `SELECT a.mined_block_hash, a.mined_tx_index, v.raw_tx, p.header, p.nodes FROM receipts r
      JOIN attempts a ON a.id = r.attempt_id
      JOIN variants v ON v.tx_hash = a.mined_tx_hash
+     LEFT JOIN chain_proofs p ON p.attempt_id = a.id
      WHERE r.task_id = ?`,
   );
   const ofAccount = writer.prepare<[string, string], { completed: 0 | 1 }>(
@@ -68,7 +70,12 @@ export function evidenceStore({
           mined:
             row === undefined
               ? null
-              : { blockHash: row.mined_block_hash, txIndex: row.mined_tx_index, rawTx: row.raw_tx },
+              : {
+                  blockHash: row.mined_block_hash,
+                  txIndex: row.mined_tx_index,
+                  rawTx: row.raw_tx,
+                  chainProof: toChainProof(row),
+                },
         };
       }),
 

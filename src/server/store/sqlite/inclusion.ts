@@ -3,6 +3,7 @@
 import type { AnchorStore } from '../../ports/anchoring.ts';
 import { type IncludedRow, type MinedRow, toIncluded } from '../rows/anchoring.ts';
 import { attemptMover, nextNonceReader } from './anchor-attempts.ts';
+import { chainProofsDue } from './chain-proofs.ts';
 import type { Access } from './engine/connections.ts';
 import type { LeaseGuard } from './leases.ts';
 
@@ -41,6 +42,7 @@ export function inclusionStore(
     `SELECT 1 FROM attempts WHERE chain_id = ? AND sender = ? AND nonce = ? AND state <> 'dead'`,
   );
   const move = attemptMover(writer);
+  const chainProofs = chainProofsDue(writer);
   const setSafe = writer.prepare<[0 | 1, number, string]>(
     'UPDATE attempts SET safe = ?, updated_at = ? WHERE id = ?',
   );
@@ -89,9 +91,13 @@ export function inclusionStore(
           move(lease, id, 'become_safe', now);
           setSafe.run(1, now, id);
         }
-        for (const id of finalized) move(lease, id, 'finalize', now);
+        for (const id of finalized) {
+          move(lease, id, 'finalize', now);
+          chainProofs.expect(id, now);
+        }
         for (const id of reorged) {
           move(lease, id, 'reorganize', now);
+          chainProofs.drop(id);
           setSafe.run(0, now, id);
         }
       }),

@@ -327,6 +327,19 @@ CREATE TABLE variants (
   UNIQUE (attempt_id, seq)
 ) STRICT;
 
+-- One row per final attempt; a reorganization deletes it. header and nodes are the chain proof. While there is none,
+-- due_at is the next try, or NULL if the block cannot be proven. nodes: a JSON array.
+CREATE TABLE chain_proofs (
+  attempt_id TEXT NOT NULL PRIMARY KEY REFERENCES attempts,
+  due_at INTEGER,
+  tries INTEGER NOT NULL DEFAULT 0,
+  header TEXT,
+  nodes TEXT,
+  CHECK ((header IS NULL) = (nodes IS NULL)),
+  CHECK (header IS NULL OR due_at IS NULL)
+) STRICT;
+CREATE INDEX chain_proofs_missing ON chain_proofs (due_at) WHERE header IS NULL;
+
 -- live: the attempt is mined or can still be. path: a JSON array of hashes.
 CREATE TABLE leaves (
   id INTEGER PRIMARY KEY,

@@ -11,6 +11,7 @@ import { accountStore, creditStore, Ledger } from './account.ts';
 import { attemptStore } from './anchor-attempts.ts';
 import { queueStore } from './anchor-queue.ts';
 import { anchoringAccountStore } from './anchoring-accounts.ts';
+import { chainProofStore } from './chain-proofs.ts';
 import { chainStatusStore } from './chain-status.ts';
 import { completionStore } from './completions.ts';
 import { startCheckpoints } from './engine/checkpoints.ts';
@@ -223,6 +224,7 @@ function buildStore(
     ...queueStore(access, { guard, readGuard, ledger, triggers }),
     ...settlementStore(access, { guard, ledger, triggers }),
     ...inclusionStore(access, guard, readGuard),
+    ...chainProofStore(access),
     ...replacedNonceStore(access, { guard, ledger, triggers }),
     ...operationsStore(access, hasRoom),
     checkInvariants: () => access.read(() => checkInvariants(reader)),

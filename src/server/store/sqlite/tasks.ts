@@ -120,6 +120,12 @@ export function taskStore({
   const robotName = reader.prepare<[string], { name: string }>(
     'SELECT name FROM robots WHERE id = ?',
   );
+  const proven = reader.prepare<[string], { blockHash: Hex; txIndex: number; payload: Hex }>(
+    `SELECT a.mined_block_hash AS blockHash, a.mined_tx_index AS txIndex, a.payload FROM receipts r
+     JOIN attempts a ON a.id = r.attempt_id
+     JOIN chain_proofs p ON p.attempt_id = a.id
+     WHERE r.task_id = ? AND p.header IS NOT NULL`,
+  );
   const signed = reader.prepare<[Hex]>('SELECT 1 FROM variants WHERE tx_hash = ?');
 
   function create(task: NewTask): Awaited<ReturnType<TaskStore['createTask']>> {
@@ -166,7 +172,12 @@ export function taskStore({
         const robot = robotName.get(task.robotId);
         const count = occurrences.get(proofHash);
         if (robot === undefined || count === undefined) return null;
-        return { task, robotName: robot.name, occurrences: count.occurrences };
+        return {
+          task,
+          robotName: robot.name,
+          occurrences: count.occurrences,
+          proven: proven.get(task.id) ?? null,
+        };
       }),
 
     hasAnchorTransaction: (txHash) => read(() => signed.get(txHash) !== undefined),

@@ -1,5 +1,10 @@
 // Checks the invariants of a PostgreSQL database.
 
+import {
+  STORED_PROOFS,
+  type StoredProofRow,
+  violationOfProof,
+} from '../../invariants/chain-proofs.ts';
 import { hashOfEvidence, type LeafRow, violationsOfAttempt } from '../../invariants/evidence.ts';
 import { statements } from '../../invariants/statements.ts';
 import type { Queries } from '../engine/connections.ts';
@@ -23,6 +28,7 @@ const invariants: Record<string, Invariant> = {
   rollups_follow_samples: rollupsFollowSamples,
   proofs_match_their_hash: proofsMatchTheirHash,
   payloads_rebuild_from_leaves: payloadsRebuild,
+  chain_proofs_lead_to_transactions: chainProofsLead,
   ...anchoringInvariants,
   ...recordInvariants,
 };
@@ -103,4 +109,8 @@ async function* payloadsRebuild(tx: Queries): AsyncGenerator<string> {
     'SELECT id FROM attempts a WHERE NOT EXISTS (SELECT FROM leaves l WHERE l.attempt_id = a.id)',
   );
   for await (const { id } of empty) yield `attempt ${id} has no leaves`;
+}
+
+async function* chainProofsLead(tx: Queries): AsyncGenerator<string> {
+  for await (const row of scan<StoredProofRow>(tx, STORED_PROOFS)) yield* violationOfProof(row);
 }

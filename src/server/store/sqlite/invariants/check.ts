@@ -1,6 +1,11 @@
 // Checks the invariants of a SQLite database.
 
 import type { Database } from 'better-sqlite3';
+import {
+  STORED_PROOFS,
+  type StoredProofRow,
+  violationOfProof,
+} from '../../invariants/chain-proofs.ts';
 import { hashOfEvidence, type LeafRow, violationsOfAttempt } from '../../invariants/evidence.ts';
 import { chargesFollowCost, ledgerNeverNegative, ledgerSumsEqualBalances } from './ledger.ts';
 import { type Invariant, statedInvariants } from './records.ts';
@@ -22,6 +27,7 @@ const computed: Record<string, Invariant> = {
   rollups_follow_samples: rollupsFollowSamples,
   proofs_match_their_hash: proofsMatchTheirHash,
   payloads_rebuild_from_leaves: payloadsRebuild,
+  chain_proofs_lead_to_transactions: chainProofsLead,
 };
 
 /** Violations reported in full, per invariant. */
@@ -100,4 +106,10 @@ function* payloadsRebuild(db: Database): Generator<string> {
     'SELECT id FROM attempts WHERE id NOT IN (SELECT attempt_id FROM leaves)',
   );
   for (const id of empty.pluck().iterate()) yield `attempt ${id} has no leaves`;
+}
+
+function* chainProofsLead(db: Database): Generator<string> {
+  for (const row of db.prepare<[], StoredProofRow>(STORED_PROOFS).iterate()) {
+    yield* violationOfProof(row);
+  }
 }

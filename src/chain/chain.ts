@@ -1,10 +1,12 @@
 // The chain as the server sees it: all reads and writes, over the provider pool.
 import { encodeFunctionData, formatEther, formatGwei, getAddress, isAddress, parseAbi } from 'viem';
 import type { Hex } from '../proof/bytes.ts';
+import type { ChainProof } from '../proof/chain-proof.ts';
 import { broadcast } from './broadcast.ts';
+import { type BlockPlace, readChainProof } from './chain-proof.ts';
 import { addressOf, dataOf, quantityOf } from './decode.ts';
 import { type BroadcastOutcome, ProviderError } from './errors.ts';
-import { type FinalityRule, finalityRule } from './finality.ts';
+import { type FinalityRule, finalityRule, type Heads } from './finality.ts';
 import { type Found, findMined, minedByQuorum, type Search } from './find-mined.ts';
 import {
   findNonceUse,
@@ -25,7 +27,7 @@ import {
   inclusionByQuorum,
   readInclusion,
 } from './inclusion.ts';
-import type { ProviderStatus } from './provider.ts';
+import type { Provider, ProviderStatus } from './provider.ts';
 import {
   openProviderPool,
   type ProviderPool,
@@ -33,6 +35,7 @@ import {
   type Question,
 } from './provider-pool.ts';
 import { type AnchorReading, readAnchor, readingByQuorum } from './read-anchor.ts';
+import { type Block, blockByQuorum, freshHeads, readBlock, readHeads } from './read-block.ts';
 import { type Ask, limitConcurrency, resultOf } from './rpc.ts';
 import {
   type SenderState,
@@ -63,6 +66,11 @@ export interface AnchorChain {
   readInclusion(subject: InclusionSubject, signal?: AbortSignal): Promise<InclusionReading>;
   /** Finds the transaction that used a nonce. It counts only if every configured URL shows it. */
   findNonceUse(search: NonceSearch, signal?: AbortSignal): Promise<NonceFinding>;
+  /**
+   * Builds the chain proof of a transaction from its block. The URLs are asked in turn until one gives the proof: the
+   * hash of the block decides, not who answers. Null if all answer and none gives it.
+   */
+  chainProof(place: BlockPlace, signal?: AbortSignal): Promise<ChainProof | null>;
   /** The health of each URL, in the order of the configuration. Makes no request. */
   providers(): ProviderStatus[];
 }
@@ -74,6 +82,8 @@ export interface OpenChain {
   isContractSignature(wallet: string, message: string, signature: Hex): Promise<boolean>;
   tokenBalance(token: string, wallet: string): Promise<bigint>;
   readAnchor(txHash: Hex): Promise<AnchorReading>;
+  readBlock(number: bigint): Promise<Block | null>;
+  readHeads(): Promise<Heads>;
   headNumber(): Promise<bigint>;
   readonly anchoring: AnchorChain;
   /** Aborts requests in progress and closes every socket. */
@@ -112,6 +122,16 @@ export function openChain(options: ChainOptions): OpenChain {
       pool.pollReading({
         ask: ({ reading }) => readAnchor(reading, txHash, { finality }),
         decide: (readings, still) => readingByQuorum(readings, { ...still, quorum: pool.quorum }),
+      }),
+    readBlock: (number) =>
+      pool.pollReading({
+        ask: ({ reading }) => readBlock(reading, number),
+        decide: (blocks, still) => blockByQuorum(blocks, { ...still, quorum: pool.quorum }),
+      }),
+    readHeads: () =>
+      pool.pollReading({
+        ask: ({ reading }) => readHeads(reading, finality),
+        decide: (heads, { open }) => freshHeads(heads, { quorum: pool.quorum, open }),
       }),
     headNumber: () => pool.first(({ reading }) => headNumber(reading)),
     anchoring: anchorChain(pool, finality),
@@ -184,8 +204,28 @@ function anchorChain(pool: ProviderPool, finality: FinalityRule): AnchorChain {
         decide: (readings, { open }) =>
           open > 0 ? undefined : nonceUseByQuorum(readings, configured),
       }),
+    chainProof: (place, signal) => chainProof(providers, place, signal),
     providers: () => providers.map((provider) => provider.status()),
   };
+}
+
+async function chainProof(
+  providers: readonly Provider[],
+  place: BlockPlace,
+  signal?: AbortSignal,
+): Promise<ChainProof | null> {
+  let failure: ProviderError | null = null;
+  for (const { reading } of providers) {
+    try {
+      const proof = await readChainProof(reading, place, signal);
+      if (proof !== null) return proof;
+    } catch (error) {
+      if (!(error instanceof ProviderError)) throw error;
+      failure ??= error;
+    }
+  }
+  if (failure !== null) throw failure;
+  return null;
 }
 
 /** Checks a contract signature. A sign-in depends on it, so several providers must agree. */

@@ -150,7 +150,7 @@ function finalityByQuorum(shown: readonly PlaceInclusion[], quorum: number): Fin
 }
 
 /** The highest heads that `quorum` URLs have reached, so that a node that is far behind delays nothing. */
-function headsByQuorum(heads: readonly Heads[], quorum: number): Heads {
+export function headsByQuorum(heads: readonly Heads[], quorum: number): Heads {
   return {
     head:
       reached(

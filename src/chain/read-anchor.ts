@@ -122,26 +122,42 @@ export function confirmationsOf(mined: { blockNumber: bigint }, head: bigint): b
 /** Typical time until lagging providers have caught up. */
 const CATCH_UP_MS = 1_000;
 
-/**
- * Combines the results of several URLs for one transaction. Inclusion needs a quorum; absence needs every provider that
- * answers. Undefined while an open answer can still matter, and while open providers that are in time could form a
- * different quorum. Throws ProviderError if the providers do not agree.
- */
+/** Combines the results of several URLs for one transaction by `agreedByQuorum`. */
 export function readingByQuorum(
   readings: readonly AnchorReading[],
-  { quorum, open, isLate }: Still & { quorum: number },
+  still: Still & { quorum: number },
 ): AnchorReading | undefined {
-  const texts = readings.map(({ facts }) => JSON.stringify(facts));
-  const groups = [...new Set(texts)].map((text) => readings.filter((_, i) => texts[i] === text));
+  const agreed = agreedByQuorum(
+    readings,
+    {
+      text: ({ facts }) => JSON.stringify(facts),
+      isPresent: ({ confirmations }) => confirmations !== null,
+    },
+    still,
+  );
+  return agreed?.reduce(lower);
+}
+
+/**
+ * The answers of several URLs that say the same, by their texts. Presence needs a quorum; absence needs every provider
+ * that answers. Undefined while an open answer can still matter, and while open providers that are in time could form a
+ * different quorum. Throws ProviderError if the providers do not agree.
+ */
+export function agreedByQuorum<Answer>(
+  answers: readonly Answer[],
+  { text, isPresent }: { text(answer: Answer): string; isPresent(answer: Answer): boolean },
+  { quorum, open, isLate }: Still & { quorum: number },
+): Answer[] | undefined {
+  const texts = answers.map(text);
+  const groups = [...new Set(texts)].map((one) => answers.filter((_, i) => texts[i] === one));
   const agreed = groups.filter(
-    ([reading, ...others]) =>
-      others.length + 1 >= quorum &&
-      (reading?.confirmations !== null || (open === 0 && groups.length === 1)),
+    (group) =>
+      group.length >= quorum && (group.some(isPresent) || (open === 0 && groups.length === 1)),
   );
   const [group, ...rivals] = agreed;
   const others = groups.filter((one) => one !== group).map(({ length }) => length);
   const isContestable = !isLate && open > 0 && open + Math.max(0, ...others) >= quorum;
-  if (group !== undefined && rivals.length === 0 && !isContestable) return group.reduce(lower);
+  if (group !== undefined && rivals.length === 0 && !isContestable) return group;
   if (open > 0) return undefined;
   throw new ProviderError(
     groups.length > 1 ? 'the providers do not agree' : 'too few providers answer',

@@ -14,6 +14,22 @@ export interface Network {
   rpcUrls: string[];
 }
 
+/** A block as the chain's nodes returned it. */
+export interface Block {
+  hash: Hex;
+  /** Milliseconds since the epoch. */
+  timestamp: number;
+  /** Hashes of its transactions. */
+  transactions: ReadonlySet<Hex>;
+}
+
+/** Block numbers; null if nothing is safe or finalized yet. */
+export interface Heads {
+  head: bigint;
+  safe: bigint | null;
+  finalized: bigint | null;
+}
+
 /** The chain reads of the use cases. They reject with `chain_unavailable` when the chain cannot be read. */
 export interface Chain {
   /**
@@ -36,6 +52,10 @@ export interface Chain {
     confirmations: bigint | null;
     finality: Exclude<Finality, 'reorged'> | null;
   }>;
+  /** The block at a number of the canonical chain, from a read that starts after the call; null if there is none. */
+  readBlock(number: bigint): Promise<Block | null>;
+  /** The newest block, and the newest ones that are safe and finalized, from a read that starts after the call. */
+  readHeads(): Promise<Heads>;
   /** Number of the newest block. */
   headNumber(): Promise<bigint>;
 }

@@ -129,6 +129,11 @@ export const environment = Type.Object({
     100,
   ),
   SVC_ANCHOR_MAX_GAS: Whole('Maximum gas limit of a transaction', 21_000, 2_000_000, 16_777_216),
+  SVC_CHAIN_PROOFS: Type.Boolean({
+    default: true,
+    description:
+      'Whether chain proofs of final anchors are built and stored: bundles then prove themselves from a block hash, without a node that keeps the transaction',
+  }),
   SVC_GATE_TOKEN: Optional('Address of the ERC-20 contract of the token gate', address),
   SVC_GATE_MIN_BALANCE: Decimal(
     "Minimum balance for the token gate, in the token's smallest unit",

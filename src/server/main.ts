@@ -187,6 +187,7 @@ function anchoringLimits({ values }: ServerConfig): AnchoringLimits {
     maxFeePerGas: BigInt(values.SVC_ANCHOR_MAX_FEE_GWEI) * 1_000_000_000n,
     maxPriorityFeePerGas: BigInt(values.SVC_ANCHOR_MAX_TIP_GWEI) * 1_000_000_000n,
     maxGas: BigInt(values.SVC_ANCHOR_MAX_GAS),
+    chainProofs: values.SVC_CHAIN_PROOFS,
     leaseTtlMs: LEASE_TTL_MS,
     pauses: PAUSES,
   };

@@ -1,5 +1,6 @@
 import type { AnchorStep } from '../../src/server/anchoring/context.ts';
 import type { AnchorStore } from '../../src/server/ports/anchoring.ts';
+import type { ChainProofStore } from '../../src/server/ports/chain-proofs.ts';
 
 /**
  * What must happen besides robots at work for the server to come to a point. `start`: nothing more, and it comes
@@ -20,7 +21,8 @@ type Reading =
   | 'listIncludedBelow'
   | 'listMinedFrom'
   | 'isUsedElsewhere'
-  | 'listOpenSenders';
+  | 'listOpenSenders'
+  | 'countMissingChainProofs';
 
 const steps: Record<AnchorStep, Occasion> = {
   attempt_signed: 'work',
@@ -36,6 +38,8 @@ const steps: Record<AnchorStep, Occasion> = {
   inclusion_change_recorded: 'work',
   replaced_nonce_found: 'theft',
   replaced_nonce_recorded: 'theft',
+  chain_proof_built: 'work',
+  chain_proof_recorded: 'work',
 };
 
 /** Only for a database that was put back to an earlier state: test/chain/put-back.test.ts. */
@@ -43,7 +47,9 @@ type OutOfReach = 'adoptVariant';
 
 /** Every durable step: what the anchorer writes, and what robots have written. */
 const writes: Record<
-  Exclude<keyof AnchorStore, Reading | OutOfReach> | 'createTask' | 'queueCompletion',
+  | Exclude<keyof AnchorStore | keyof ChainProofStore, Reading | OutOfReach>
+  | 'createTask'
+  | 'queueCompletion',
   Occasion
 > = {
   createTask: 'work',
@@ -60,6 +66,8 @@ const writes: Record<
   settleLeaves: 'work',
   recordInclusionChanges: 'work',
   recordReplacedNonce: 'theft',
+  takeUnproven: 'work',
+  recordChainProof: 'work',
   refuseQueuedProofs: 'gas_refusal',
 };
 
@@ -77,6 +85,7 @@ const rpcCalls: Record<string, Occasion> = {
   eth_sendRawTransaction: 'work',
   eth_getTransactionReceipt: 'work',
   eth_getTransactionByHash: 'work',
+  eth_getBlockByHash: 'work',
 };
 
 /** The places where the server is killed, as `test/support/crashing-server.js` names them. */

@@ -120,6 +120,16 @@ describe('the metrics of a server that anchors', () => {
     });
   });
 
+  it('count the bytes of its chain proof, and none that is missing then', async () => {
+    const now = await waitFor('the chain proof', async () => {
+      const now = await scrape(server);
+      return (now.get('svc_chain_proof_bytes_total') ?? 0) > 0 && now;
+    });
+
+    expect(now.get('svc_chain_proof_bytes_total')).toBeGreaterThan(600);
+    expect(now.get('svc_chain_proofs_missing')).toBe(0);
+  });
+
   it('hold no id and no wallet', () => {
     const text = [...samples.keys()].join('\n');
 

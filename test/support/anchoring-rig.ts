@@ -96,6 +96,7 @@ export async function startAnchoringRig(
         maxFeePerGas: 500_000_000_000n,
         maxPriorityFeePerGas: 100_000_000_000n,
         maxGas: 2_000_000n,
+        chainProofs: false,
         ...limits,
       };
       const keys = allKeys.filter((_key, index) => accounts.includes(index));

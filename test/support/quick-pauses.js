@@ -10,6 +10,8 @@ export const quickPauses = {
   refusedMs: 250,
   failedLookMs: 250,
   firstNonceMs: 50,
+  chainProofsMs: 100,
+  chainProofRetryMs: 2_000,
 };
 
 /**

@@ -38,6 +38,8 @@ export interface TestServiceOptions {
   /** What the disk has and what is asked of it, in bytes. */
   disk?: { minFreeBytes: number; freeBytes: () => Promise<number> };
   clock?: Clock;
+  /** Whether chain proofs of final anchors are built; not unless asked for. */
+  chainProofs?: boolean;
   timeouts?: ArrivalTimeouts;
   trustedProxies?: readonly string[];
 }
@@ -94,8 +96,9 @@ export async function startTestService(options: TestServiceOptions = {}) {
   });
   const url = await app.listen({ host: '127.0.0.1', port: 0 });
   settings.baseUrl ||= url;
-  const anchorer =
-    anvil === null ? null : await anchor({ store, chain, clock, logger, origin: settings.baseUrl });
+  const deps = { store, chain, clock, logger, origin: settings.baseUrl };
+  const { chainProofs = false } = options;
+  const anchorer = anvil === null ? null : await anchor({ ...deps, chainProofs });
 
   const call = (method: string, target: string, sent?: Send) => send(url, method, target, sent);
   return {
@@ -140,14 +143,17 @@ export async function startServiceWithRobot(options: TestServiceOptions = {}) {
   return { service, ...(await service.signInWithRobot()) };
 }
 
-/** The anchorer, ready for the first completion. */
-async function anchor(deps: {
+interface AnchoringDeps {
   store: Store;
   chain: OpenChain;
   clock: Clock;
   logger: Logger;
   origin: string;
-}) {
+  chainProofs: boolean;
+}
+
+/** The anchorer, ready for the first completion. */
+async function anchor({ chainProofs, ...deps }: AnchoringDeps) {
   const anchorer = startAnchorer({
     ...deps,
     chain: deps.chain.anchoring,
@@ -163,6 +169,7 @@ async function anchor(deps: {
       maxFeePerGas: 500n * 10n ** 9n,
       maxPriorityFeePerGas: 100n * 10n ** 9n,
       maxGas: 2_000_000n,
+      chainProofs,
     },
   });
   await waitFor('the first fee quote', async () => (await deps.store.getChainStatus())?.quote);

@@ -1,8 +1,9 @@
-// Starts an account loop for each anchoring account, and watches that they make progress.
+// Starts an account loop for each anchoring account and the chain proofs, and watches that the loops make progress.
 import type { AnchorKey } from '../../chain/anchor-key.ts';
 import type { Store } from '../ports/store.ts';
 import { runAccountLoop } from './account-loop.ts';
 import { keepListSigned } from './anchoring-accounts.ts';
+import { keepChainProofs } from './chain-proofs.ts';
 import type { AnchorerDependencies } from './context.ts';
 import { createQueueLock, type QueueLock } from './queue-lock.ts';
 import { createTrigger } from './trigger.ts';
@@ -34,6 +35,7 @@ export function startAnchorer(
   const own = keys.map(({ address }) => address);
   const following = followOthers(shared, own, { queueLock, signal: stop.signal });
   const signing = keepListSigned(shared, keys, stop.signal);
+  const proving = shared.options.chainProofs ? keepChainProofs(shared, stop.signal) : null;
   return {
     busySince() {
       const rounds = loops.flatMap(({ trigger: { busySince } }) => busySince ?? []);
@@ -41,7 +43,7 @@ export function startAnchorer(
     },
     async drain() {
       stop.abort();
-      await Promise.all([...running, following, signing]);
+      await Promise.all([...running, following, signing, proving]);
     },
   };
 }

@@ -8,6 +8,7 @@ import { lesser, type SenderState } from '../../chain/sender-state.ts';
 import type { Hex } from '../../proof/bytes.ts';
 import type { AnchorStore, ChainIdentity, Lease } from '../ports/anchoring.ts';
 import type { AnchoringAccountStore } from '../ports/anchoring-accounts.ts';
+import type { ChainProofStore } from '../ports/chain-proofs.ts';
 import type { QueueLock } from './queue-lock.ts';
 
 /** Pauses of the anchor loop in milliseconds. Tests shorten them. */
@@ -29,6 +30,10 @@ export const PAUSES = {
    * any chain that produces blocks on a schedule.
    */
   firstNonceMs: 15_000,
+  /** Between two lookups of final anchors without a chain proof. */
+  chainProofsMs: 5_000,
+  /** Until a failed chain proof is built again, at first: longer than any build, so that no two instances build it. */
+  chainProofRetryMs: 60_000,
 };
 
 export type AnchoringPauses = Readonly<typeof PAUSES>;
@@ -54,6 +59,8 @@ export interface AnchoringLimits {
   readonly maxPriorityFeePerGas: bigint;
   /** Highest gas limit of a transaction. */
   readonly maxGas: bigint;
+  /** Whether chain proofs of final anchors are built. */
+  readonly chainProofs: boolean;
   readonly pauses: AnchoringPauses;
 }
 
@@ -74,7 +81,9 @@ export type AnchorStep =
   | 'inclusion_changed'
   | 'inclusion_change_recorded'
   | 'replaced_nonce_found'
-  | 'replaced_nonce_recorded';
+  | 'replaced_nonce_recorded'
+  | 'chain_proof_built'
+  | 'chain_proof_recorded';
 
 /** Why anchoring is degraded. Kept in the store for `/readyz`. */
 export type Degradation =
@@ -112,7 +121,7 @@ export type Degradation =
 export type Hold = Degradation | 'first_nonce';
 
 export interface AnchorerDependencies {
-  readonly store: AnchorStore & AnchoringAccountStore;
+  readonly store: AnchorStore & AnchoringAccountStore & ChainProofStore;
   readonly chain: AnchorChain;
   readonly clock: Clock;
   readonly logger: Logger;

@@ -34,6 +34,10 @@ export function createBacklogGauges(registry: Registry, clock: Clock) {
     'svc_anchor_parked',
     'Stuck transactions that wait for lower fees, funds or a key',
   );
+  const unproven = gauge(
+    'svc_chain_proofs_missing',
+    'Final anchoring transactions without a stored chain proof, at most 100 000',
+  );
   const degraded = new Gauge({
     name: 'svc_degraded',
     help: '1 for each reason why anchoring is degraded, as in /readyz',
@@ -42,7 +46,12 @@ export function createBacklogGauges(registry: Registry, clock: Clock) {
   });
   return async (store: Store): Promise<void> => {
     try {
-      const [backlog, status] = await Promise.all([store.readBacklog(), store.getChainStatus()]);
+      const [backlog, status, missing] = await Promise.all([
+        store.readBacklog(),
+        store.getChainStatus(),
+        store.countMissingChainProofs(),
+      ]);
+      unproven.set(missing);
       queued.set(backlog.queued);
       submitted.set(backlog.submitted);
       const secondsSince = (at: number | null) =>
@@ -61,7 +70,7 @@ export function createBacklogGauges(registry: Registry, clock: Clock) {
 
 /** Wraps a store to count the steps of a proof's anchoring, each after it is durable. */
 export function createAnchorMeters(registry: Registry): (store: Store) => Store {
-  const { anchors, transactions, replacements, gas, fees } = createCounters(registry);
+  const { anchors, transactions, replacements, gas, fees, proofBytes } = createCounters(registry);
   /** Number of unsettled leaves of the open attempts that this process has seen. */
   const unsettled = new Map<string, number>();
   return (store) => ({
@@ -109,6 +118,14 @@ export function createAnchorMeters(registry: Registry): (store: Store) => Store 
       else unsettled.set(attemptId, left);
       return left;
     },
+    async recordChainProof(anchor, proof) {
+      const isRecorded = await store.recordChainProof(anchor, proof);
+      if (isRecorded && proof !== null) {
+        const digits = [proof.header, ...proof.nodes].map(({ length }) => length - 2);
+        proofBytes.inc(digits.reduce((sum, count) => sum + count, 0) / 2);
+      }
+      return isRecorded;
+    },
     async refuseQueuedProofs(lease, taskIds, reason, now) {
       await store.refuseQueuedProofs(lease, taskIds, reason, now);
       anchors.inc({ state: 'failed' }, taskIds.length);
@@ -144,6 +161,11 @@ function createCounters(registry: Registry) {
     fees: new Counter({
       name: 'svc_anchor_fees_total',
       help: 'Fees of included anchoring transactions since the start, in units of 1e18 wei',
+      registers,
+    }),
+    proofBytes: new Counter({
+      name: 'svc_chain_proof_bytes_total',
+      help: 'Bytes of block headers and trie nodes stored as chain proofs since the start',
       registers,
     }),
   };

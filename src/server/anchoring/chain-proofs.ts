@@ -1,0 +1,69 @@
+// Builds and stores chain proofs of final anchors, beside the anchor loops of all accounts.
+import { backoffMs } from '../../base/backoff.ts';
+import { ProviderError } from '../../chain/errors.ts';
+import type { UnprovenAnchor } from '../ports/chain-proofs.ts';
+import { isSignedAnchor, provesPlace } from '../rules/chain-proofs.ts';
+import type { AnchorerDependencies } from './context.ts';
+import { createTrigger } from './trigger.ts';
+
+/** Number of blocks read and hashed at the same time: a full one is some megabytes of JSON. */
+const AT_ONCE = 2;
+
+/** After so many tries, in about 15 minutes, a block that no node reproduces is taken for one that cannot be proven. */
+const MOST_TRIES = 5;
+
+/** Longest time until an anchor is taken again. */
+const LONGEST_RETRY_MS = 24 * 60 * 60_000;
+
+/** Longest pause after rounds that failed, whichever anchors they took. */
+const LONGEST_PAUSE_MS = 60_000;
+
+/**
+ * Step 8: builds the chain proofs of final anchors until the signal aborts. Never rejects: no receipt depends on it.
+ * What was taken and not recorded, after a crash or an error, is due again later.
+ */
+export async function keepChainProofs(
+  deps: AnchorerDependencies,
+  signal: AbortSignal,
+): Promise<void> {
+  const { store, clock, logger, options } = deps;
+  const { chainProofsMs, chainProofRetryMs } = options.pauses;
+  const pauses = { firstMs: chainProofsMs, maxMs: LONGEST_PAUSE_MS };
+  const retry = { firstMs: chainProofRetryMs, maxMs: LONGEST_RETRY_MS };
+  const trigger = createTrigger();
+  signal.addEventListener('abort', trigger.wake);
+  let failures = 0;
+  while (!signal.aborted) {
+    let isMoreDue = false;
+    try {
+      const anchors = await store.takeUnproven(AT_ONCE, retry, clock.now());
+      const built = await Promise.allSettled(anchors.map((one) => prove(deps, one, signal)));
+      for (const result of built) if (result.status === 'rejected') throw result.reason;
+      if (anchors.length > 0) failures = 0;
+      isMoreDue = anchors.length === AT_ONCE;
+    } catch (err) {
+      if (signal.aborted) return;
+      failures += 1;
+      const detail = err instanceof ProviderError ? { reason: err.reason } : { err };
+      if (failures === 1) logger.warn(detail, 'failed to build chain proofs; retrying');
+    }
+    const pauseMs = failures > 0 ? backoffMs(failures, pauses) : chainProofsMs;
+    await trigger.wait(isMoreDue ? 0 : pauseMs);
+  }
+}
+
+async function prove(
+  { store, chain, logger, onStep }: AnchorerDependencies,
+  anchor: UnprovenAnchor,
+  signal: AbortSignal,
+): Promise<void> {
+  const built = await chain.chainProof(anchor, signal);
+  const isProven = built !== null && provesPlace(anchor, built) && isSignedAnchor(anchor);
+  if (!isProven && anchor.tries < MOST_TRIES) return;
+  await onStep?.('chain_proof_built');
+  const isRecorded = await store.recordChainProof(anchor, isProven ? built : null);
+  await onStep?.('chain_proof_recorded');
+  if (!isRecorded || isProven) return;
+  const place = { tx_hash: anchor.txHash, block_number: anchor.blockNumber.toString() };
+  logger.warn(place, 'block cannot be proven; its anchor has no chain proof');
+}

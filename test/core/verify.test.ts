@@ -2,11 +2,13 @@ import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Hex } from '../../src/proof/bytes.ts';
 import type { Deps } from '../../src/server/core/deps.ts';
-import { createAnchorReader, verifyProofHash } from '../../src/server/core/verification.ts';
-import type { Chain } from '../../src/server/ports/chain.ts';
+import { shareChainReads } from '../../src/server/core/shared-reads.ts';
+import { verifyProofHash } from '../../src/server/core/verification.ts';
+import type { Block, Chain } from '../../src/server/ports/chain.ts';
 import type { TaskRecord } from '../../src/server/ports/tasks.ts';
 import { openTemporarySqlite } from '../contract/temporary-sqlite.ts';
-import { World } from '../contract/world.ts';
+import { newWallet, World } from '../contract/world.ts';
+import { blockWith } from '../support/synthetic-block.ts';
 
 type Reading = Awaited<ReturnType<Chain['readAnchor']>>;
 type Facts = Reading['facts'];
@@ -49,15 +51,22 @@ describe('public verification, by what the chain holds', () => {
   });
   afterAll(() => world.close());
 
-  function depsWith(readAnchor: Chain['readAnchor'], verifyMaxAgeMs = 0) {
+  function depsWith(
+    readAnchor: Chain['readAnchor'],
+    verifyMaxAgeMs = 0,
+    {
+      readBlock = () => Promise.reject(new Error('No chain proof is stored')),
+      readHeads = async () => ({ head: 7n, safe: 6n, finalized: 5n }),
+    }: Partial<Pick<Chain, 'readBlock' | 'readHeads'>> = {},
+  ) {
     const deps = {
       store: world.store,
       clock: world.clock,
       settings: { chainId: 31_337, verifyMaxAgeMs },
       network: async () => ({ explorerUrl: 'https://explorer.test' }),
     } as unknown as Deps; // what a verification works with
-    const reader = createAnchorReader({ readAnchor }, () => verifyMaxAgeMs);
-    return (hash: Hex = proofHash) => verifyProofHash(deps, reader, hash, null);
+    const reads = shareChainReads({ readAnchor, readBlock, readHeads }, () => verifyMaxAgeMs);
+    return (hash: Hex = proofHash) => verifyProofHash(deps, reads, hash, null);
   }
 
   const verifyAgainst = (facts: Partial<Facts>) =>
@@ -153,5 +162,119 @@ describe('public verification, by what the chain holds', () => {
     await relaxed();
     await relaxed();
     expect(reads).toBe(3);
+  });
+
+  describe('of a final anchor whose chain proof is stored', () => {
+    let final: { proofHash: Hex; blockHash: Hex; txHash: Hex; timestamp: number };
+    beforeAll(async () => {
+      const lease = await world.lease(newWallet());
+      const finalTask = await world.task(task.robotId);
+      const completion = world.completion(finalTask, { run: randomUUID() });
+      await world.store.queueCompletion(completion);
+      const attempt = await world.committed(lease);
+      const { proof, ...place } = blockWith(attempt.variant.rawTx);
+      const mined = world.mined(attempt, place);
+      await world.store.recordInclusion(lease, attempt.id, mined, world.now);
+      await world.store.settleLeaves(lease, attempt.id, 5, world.now);
+      const changes = { safe: [], finalized: [attempt.id], reorged: [] };
+      await world.store.recordInclusionChanges(lease, changes, world.now);
+      const [anchor] = await world.store.takeUnproven(1, { firstMs: 1, maxMs: 1 }, world.now);
+      if (anchor === undefined) throw new Error('No chain proof is due');
+      await world.store.recordChainProof(anchor, proof);
+      final = {
+        proofHash: completion.proofHash,
+        blockHash: place.blockHash,
+        txHash: attempt.variant.txHash,
+        timestamp: mined.blockTimestamp,
+      };
+    });
+
+    const blockNow = (changes: Partial<Block> = {}): Block => ({
+      hash: final.blockHash,
+      timestamp: final.timestamp,
+      transactions: new Set([otherHash, final.txHash]),
+      ...changes,
+    });
+    const unread = () => Promise.reject(new Error('The transaction was read'));
+
+    it('reads the block at its number and the heads, and nothing else', async () => {
+      const numbers: bigint[] = [];
+      const readBlock = async (number: bigint) => {
+        numbers.push(number);
+        return blockNow();
+      };
+
+      const view = await depsWith(unread, 0, { readBlock })(final.proofHash);
+
+      expect(view).toMatchObject({
+        verified: true,
+        anchor: { on_chain_payload_found: true, confirmations: '3', finality: 'finalized' },
+      });
+      expect(numbers).toEqual([5n]);
+    });
+
+    it('says how final the block is now', async () => {
+      const readHeads = async () => ({ head: 5n, safe: 5n, finalized: null });
+
+      const view = await depsWith(unread, 0, { readBlock: async () => blockNow(), readHeads })(
+        final.proofHash,
+      );
+
+      expect(view).toMatchObject({ anchor: { confirmations: '1', finality: 'safe' } });
+    });
+
+    it('is not verified when the block has another time than stated', async () => {
+      const readBlock = async () => blockNow({ timestamp: final.timestamp + 1_000 });
+
+      expect(await depsWith(unread, 0, { readBlock })(final.proofHash)).toMatchObject({
+        verified: false,
+      });
+    });
+
+    it.each<[string, () => Block | null]>([
+      ['another block is at its number', () => blockNow({ hash: otherHash })],
+      ['the block does not list the transaction', () => blockNow({ transactions: new Set() })],
+      ['there is no block', () => null],
+    ])('reads transaction and receipt, as of any other anchor, when %s', async (_, block) => {
+      const nothing = { tx: null, receipt: null, canonical_block: null };
+      const readAnchor = async (txHash: Hex) => {
+        expect(txHash).toBe(final.txHash);
+        return { facts: { chain_id: 31_337, ...nothing }, confirmations: null, finality: null };
+      };
+
+      expect(
+        await depsWith(readAnchor, 0, { readBlock: async () => block() })(final.proofHash),
+      ).toMatchObject({ verified: false, anchor: { on_chain_payload_found: false } });
+    });
+
+    it('rejects rather than say no when the block cannot be read', async () => {
+      const readBlock = () => Promise.reject(new Error('chain_unavailable'));
+
+      await expect(depsWith(unread, 0, { readBlock })(final.proofHash)).rejects.toThrow(
+        'chain_unavailable',
+      );
+    });
+
+    it('shares one read of the block and of the heads among all who ask meanwhile', async () => {
+      const counts = { block: 0, heads: 0 };
+      const verify = depsWith(unread, 0, {
+        readBlock: async () => {
+          counts.block += 1;
+          await new Promise((resolve) => setImmediate(resolve));
+          return blockNow();
+        },
+        readHeads: async () => {
+          counts.heads += 1;
+          await new Promise((resolve) => setImmediate(resolve));
+          return { head: 7n, safe: 6n, finalized: 5n };
+        },
+      });
+
+      const views = await Promise.all(Array.from({ length: 50 }, () => verify(final.proofHash)));
+
+      expect(views.every(({ verified }) => verified)).toBe(true);
+      // The read under way when the others came, and the one that began after they came.
+      expect(counts).toEqual({ block: 2, heads: 2 });
+    });
   });
 });

@@ -1,4 +1,5 @@
 // Public verification: compares a stored proof with the chain.
+import { depthOf } from '../../chain/read-block.ts';
 import { auditAnchor, type StatedAnchor } from '../../proof/audit-anchor.ts';
 import { type AuditCheck, isProven } from '../../proof/audit-check.ts';
 import type { Hex } from '../../proof/bytes.ts';
@@ -9,6 +10,7 @@ import { wireError } from '../ports/errors.ts';
 import type { CompletionRecord, PublicAnchor, ReceiptRecord } from '../ports/tasks.ts';
 import type { Deps } from './deps.ts';
 import { anchoringChainId, explorerUrlOf } from './operations.ts';
+import type { ChainReads } from './shared-reads.ts';
 
 type AnchorView = PublicVerification['anchor'];
 type ChainAnchor = Awaited<ReturnType<Chain['readAnchor']>>;
@@ -19,7 +21,7 @@ type ChainAnchor = Awaited<ReturnType<Chain['readAnchor']>>;
  */
 export async function verifyProofHash(
   deps: Deps,
-  readAnchor: AnchorReader,
+  reads: ChainReads,
   proofHash: Hex,
   taskId: string | null,
 ): Promise<PublicVerification> {
@@ -31,7 +33,7 @@ export async function verifyProofHash(
   const { verified, anchor } =
     completion.receipt === null
       ? { verified: false, anchor: await viewPending(deps, completion) }
-      : await viewAnchored(deps, readAnchor, found, completion, completion.receipt);
+      : await viewAnchored(deps, reads, found, completion, completion.receipt);
   return {
     verified,
     proof_hash: proofHash,
@@ -55,7 +57,7 @@ export async function verifyProofHash(
  */
 export async function readAnchorTransaction(
   deps: Deps,
-  readAnchor: AnchorReader,
+  { readAnchor }: Pick<ChainReads, 'readAnchor'>,
   txHash: Hex,
 ): Promise<AnchorTransaction> {
   if (!(await deps.store.hasAnchorTransaction(txHash))) {
@@ -80,65 +82,6 @@ const payloadChecks: ReadonlySet<AuditCheck['name']> = new Set([
   'inclusion_path',
 ]);
 
-/** Reads what the chain knows of a transaction. Rejects with `chain_unavailable`. */
-type AnchorReader = Chain['readAnchor'];
-
-type Reading = ReturnType<AnchorReader>;
-
-interface Slot {
-  /** `startedAt` is `performance.now()`, which changes of the system clock do not move. */
-  running: { startedAt: number; reading: Reading };
-  /** The read that starts when `running` ends, shared by all callers that arrived after that one started. */
-  next: Reading | null;
-}
-
-/** Maximum number of readings kept for reuse; the oldest are dropped first. */
-const KEPT = 1000;
-
-/**
- * Shares reads. Reads of one transaction never run concurrently, and a caller only gets a read that started after its
- * call. With `maxAgeMs` above 0 a caller also accepts a read that started at most that long ago.
- */
-export function createAnchorReader(
-  chain: Pick<Chain, 'readAnchor'>,
-  maxAgeMs: () => number,
-): AnchorReader {
-  const slots = new Map<Hex, Slot>();
-
-  function begin(txHash: Hex): Reading {
-    const reading = chain.readAnchor(txHash);
-    const slot: Slot = { running: { startedAt: performance.now(), reading }, next: null };
-    slots.delete(txHash);
-    slots.set(txHash, slot);
-    reading.then(
-      () => end(txHash, slot, maxAgeMs() > 0),
-      () => end(txHash, slot, false),
-    );
-    return reading;
-  }
-
-  function end(txHash: Hex, slot: Slot, keep: boolean): void {
-    if (slots.get(txHash) !== slot || slot.next !== null) return;
-    if (!keep) slots.delete(txHash);
-    for (const oldest of slots.keys()) {
-      if (slots.size <= KEPT) break;
-      slots.delete(oldest);
-    }
-  }
-
-  return (txHash) => {
-    const slot = slots.get(txHash);
-    if (slot === undefined) return begin(txHash);
-    const age = performance.now() - slot.running.startedAt;
-    if (maxAgeMs() > 0 && age <= maxAgeMs()) return slot.running.reading;
-    slot.next ??= slot.running.reading.then(
-      () => begin(txHash),
-      () => begin(txHash),
-    );
-    return slot.next;
-  };
-}
-
 /** Without a receipt there is no claim for the chain to confirm. */
 async function viewPending(deps: Deps, { txHash }: CompletionRecord): Promise<AnchorView> {
   const chainId = await anchoringChainId(deps);
@@ -158,8 +101,8 @@ async function viewPending(deps: Deps, { txHash }: CompletionRecord): Promise<An
 
 async function viewAnchored(
   deps: Deps,
-  readAnchor: AnchorReader,
-  { task }: PublicAnchor,
+  reads: ChainReads,
+  { task, proven }: PublicAnchor,
   completion: CompletionRecord,
   receipt: ReceiptRecord,
 ): Promise<{ verified: boolean; anchor: AnchorView }> {
@@ -175,7 +118,8 @@ async function viewAnchored(
     anchored_at: formatTimestamp(receipt.anchoredAt),
     from: receipt.from,
   } satisfies StatedAnchor;
-  const seen = await readAnchor(receipt.txHash);
+  const asProven = proven === null ? null : await readProven(reads, receipt, proven);
+  const seen = asProven ?? (await reads.readAnchor(receipt.txHash));
   const checks = auditAnchor(stated, seen.facts);
   const network = await deps.network(receipt.chainId);
   return {
@@ -192,6 +136,35 @@ async function viewAnchored(
       confirmations: seen.confirmations?.toString() ?? null,
       finality: receipt.finality === 'reorged' ? 'reorged' : seen.finality,
     },
+  };
+}
+
+/**
+ * Reads the block of a final anchor whose chain proof is stored: its hash commits to the stored transaction. Null if
+ * the block or its transactions are not the recorded ones; then the whole anchor must be read.
+ */
+async function readProven(
+  { readBlock, readHeads }: ChainReads,
+  { chainId, txHash, from, blockNumber }: ReceiptRecord,
+  { blockHash, txIndex, payload }: NonNullable<PublicAnchor['proven']>,
+): Promise<ChainAnchor | null> {
+  const [block, heads] = await Promise.all([readBlock(blockNumber), readHeads()]);
+  if (block?.hash !== blockHash || !block.transactions.has(txHash)) return null;
+  const sender = from.toLowerCase() as Hex; // an address
+  const number = blockNumber.toString();
+  return {
+    facts: {
+      chain_id: chainId,
+      tx: { hash: txHash, from: sender, to: sender, value: '0', input: payload },
+      receipt: {
+        status: 'success',
+        block_number: number,
+        block_hash: blockHash,
+        tx_index: txIndex,
+      },
+      canonical_block: { hash: block.hash, number, timestamp: formatTimestamp(block.timestamp) },
+    },
+    ...depthOf(blockNumber, heads),
   };
 }
 

@@ -1,12 +1,12 @@
 import fc from 'fast-check';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import type { Hex } from '../../src/proof/bytes.ts';
-import { createAnchorReader } from '../../src/server/core/verification.ts';
+import { shareReads } from '../../src/server/core/shared-reads.ts';
 
 const TX: Hex = `0x${'11'.repeat(32)}`;
 const OTHER: Hex = `0x${'22'.repeat(32)}`;
 
-/** A chain whose reads end when the test says so; `begun` holds their transactions in order. */
+/** A chain whose reads end when the test says so, each with its number; `begun` holds their transactions in order. */
 function controlledChain() {
   const begun: Hex[] = [];
   const ends: ((error?: Error) => void)[] = [];
@@ -16,46 +16,37 @@ function controlledChain() {
       ends[index]?.(error);
       await settle();
     },
-    readAnchor: (txHash: Hex) => {
+    read: (txHash: Hex) => {
       const read = begun.push(txHash) - 1;
-      return new Promise<Reading>((resolve, reject) => {
-        ends.push((error) => (error ? reject(error) : resolve(readingOf(read))));
+      return new Promise<number>((resolve, reject) => {
+        ends.push((error) => (error ? reject(error) : resolve(read)));
       });
     },
   };
 }
 
-type Reading = Awaited<ReturnType<ReturnType<typeof createAnchorReader>>>;
-
-/** `confirmations` tells which read an answer rests on. */
-function readingOf(read: number): Reading {
-  const facts = { chain_id: 1, tx: null, receipt: null, canonical_block: null };
-  return { facts, confirmations: BigInt(read), finality: null };
-}
-
 const settle = () => new Promise<void>((resolve) => setImmediate(resolve));
-const readOf = async (reading: Promise<Reading>) => Number((await reading).confirmations);
 
 afterEach(() => {
   vi.useRealTimers();
 });
 
-describe('createAnchorReader', () => {
+describe('shareReads', () => {
   it('begins a read of its own when none is under way', async () => {
     const chain = controlledChain();
-    const read = createAnchorReader(chain, () => 0);
+    const read = shareReads(chain.read, () => 0);
 
     const first = read(TX);
     await chain.end(0);
     const second = read(TX);
     await chain.end(1);
 
-    expect([await readOf(first), await readOf(second)]).toEqual([0, 1]);
+    expect([await first, await second]).toEqual([0, 1]);
   });
 
   it('shares the next read among all who come while one is under way', async () => {
     const chain = controlledChain();
-    const read = createAnchorReader(chain, () => 0);
+    const read = shareReads(chain.read, () => 0);
 
     const first = read(TX);
     const later = [read(TX), read(TX), read(TX)];
@@ -63,13 +54,13 @@ describe('createAnchorReader', () => {
     await chain.end(0);
     await chain.end(1);
 
-    expect(await readOf(first)).toBe(0);
-    expect(await Promise.all(later.map(readOf))).toEqual([1, 1, 1]);
+    expect(await first).toBe(0);
+    expect(await Promise.all(later)).toEqual([1, 1, 1]);
   });
 
   it('reads different transactions beside each other', () => {
     const chain = controlledChain();
-    const read = createAnchorReader(chain, () => 0);
+    const read = shareReads(chain.read, () => 0);
 
     void read(TX);
     void read(OTHER);
@@ -79,7 +70,7 @@ describe('createAnchorReader', () => {
 
   it('goes on after a read that failed', async () => {
     const chain = controlledChain();
-    const read = createAnchorReader(chain, () => 0);
+    const read = shareReads(chain.read, () => 0);
 
     const failed = expect(read(TX)).rejects.toThrow('away');
     const waiting = read(TX);
@@ -87,13 +78,13 @@ describe('createAnchorReader', () => {
     await chain.end(1);
 
     await failed;
-    expect(await readOf(waiting)).toBe(1);
+    expect(await waiting).toBe(1);
   });
 
   it('takes an older read up to the allowed age, and none that failed', async () => {
     vi.useFakeTimers({ toFake: ['performance'] });
     const chain = controlledChain();
-    const read = createAnchorReader(chain, () => 1000);
+    const read = shareReads(chain.read, () => 1000);
 
     const failed = expect(read(TX)).rejects.toThrow('away');
     await chain.end(0, new Error('away'));
@@ -107,13 +98,13 @@ describe('createAnchorReader', () => {
     await settle();
     await chain.end(2);
 
-    expect([await readOf(first), await readOf(within), await readOf(beyond)]).toEqual([1, 1, 2]);
+    expect([await first, await within, await beyond]).toEqual([1, 1, 2]);
   });
 
   it('does not take a read for young because the clock was set back', async () => {
     vi.useFakeTimers({ toFake: ['performance', 'Date'] });
     const chain = controlledChain();
-    const read = createAnchorReader(chain, () => 1000);
+    const read = shareReads(chain.read, () => 1000);
     const first = read(TX);
     await chain.end(0);
     await first;
@@ -130,8 +121,8 @@ describe('createAnchorReader', () => {
     await fc.assert(
       fc.asyncProperty(fc.array(fc.boolean(), { maxLength: 40 }), async (events) => {
         const chain = controlledChain();
-        const read = createAnchorReader(chain, () => 0);
-        const asked: { before: number; reading: Promise<Reading> }[] = [];
+        const read = shareReads(chain.read, () => 0);
+        const asked: { before: number; reading: Promise<number> }[] = [];
         let ended = 0;
         for (const ask of [...events, true]) {
           if (ask) asked.push({ before: chain.begun.length, reading: read(TX) });
@@ -141,7 +132,7 @@ describe('createAnchorReader', () => {
         while (ended < chain.begun.length) await chain.end(ended++);
 
         for (const { before, reading } of asked) {
-          expect(await readOf(reading)).toBeGreaterThanOrEqual(before);
+          expect(await reading).toBeGreaterThanOrEqual(before);
         }
       }),
       { numRuns: 50 },

@@ -3,9 +3,9 @@ import { Type } from 'typebox';
 import { Closed, Decimal, Hash, JsonObject, Nullable, Timestamp, Uuid } from './fields.ts';
 import { Inclusion, Proof } from './resources.ts';
 
-/** Everything needed to check an anchor besides a node of the chain. `readBundle` of src/proof reads it. */
-export const Bundle = Closed({
-  format: Type.Literal('svc-bundle/1'),
+const Bytes = (description: string) => Type.String({ pattern: '^0x([0-9a-f]{2})+$', description });
+
+const members = {
   chain_id: Type.Integer({ minimum: 1 }),
   task: Closed({ id: Uuid, robot_id: Uuid, robot_name: Type.String() }),
   claim: Closed({
@@ -25,6 +25,24 @@ export const Bundle = Closed({
     tx_index: Type.Integer({ minimum: 0 }),
     from: Type.String({ pattern: '^0x[0-9a-f]{40}$' }),
     anchored_at: Timestamp,
-    raw_tx: Type.String({ pattern: '^0x([0-9a-f]{2})+$', description: 'the signed transaction' }),
+    raw_tx: Bytes('the signed transaction'),
   }),
-});
+};
+
+/**
+ * Everything needed to check an anchor: besides a node of the chain for format 1, besides the hash of the block for
+ * format 2. `readBundle` of src/proof reads both.
+ */
+export const Bundle = Type.Union([
+  Closed({ format: Type.Literal('svc-bundle/1'), ...members }),
+  Closed({
+    format: Type.Literal('svc-bundle/2'),
+    ...members,
+    chain_proof: Closed({
+      header: Bytes('the block header in RLP'),
+      nodes: Type.Array(
+        Bytes('the trie nodes in RLP, from the transactions root down to the transaction'),
+      ),
+    }),
+  }),
+]);

@@ -1,8 +1,9 @@
 import { randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { verifyAnchor } from '../../src/chain/verify-anchor.ts';
 import { isProven } from '../../src/proof/audit-check.ts';
 import { readBundle } from '../../src/proof/bundle.ts';
+import { auditChainProof } from '../../src/proof/chain-proof.ts';
 import { hashProof } from '../../src/proof/hash.ts';
 import { startRpcProxy } from '../support/rpc-proxy.ts';
 import {
@@ -211,6 +212,99 @@ describe('the evidence of a task', () => {
       expect(isProven(found.checks)).toBe(true);
       expect(found.finality).not.toBeNull();
     });
+  });
+});
+
+describe('a bundle of a final anchor', () => {
+  let service: TestService;
+  let robot: TestRobot;
+  beforeAll(async () => {
+    ({ service, robot } = await startServiceWithRobot({ chain: 'mining', chainProofs: true }));
+  });
+  afterAll(() => service.close());
+
+  const bundle = (id: string, query = '') =>
+    service.call('GET', `/api/v1/tasks/${id}/bundle${query}`, { apiKey: robot.apiKey });
+  async function provenBundle() {
+    const id = await service.claim(robot);
+    const evidence = newEvidence();
+    const { body } = await service.complete(robot, id, evidence);
+    const before = await bundle(id);
+    await service.rpc('anvil_mine', ['0x2']);
+    const after = await waitFor('the chain proof', async () => {
+      const reply = await bundle(id);
+      return reply.body.format === 'svc-bundle/2' && reply;
+    });
+    return { id, evidence, receipt: body.verification, before: before.body, after: after.body };
+  }
+
+  it('is that of format 1 with the chain proof, as soon as that is stored', async () => {
+    const { before, after } = await provenBundle();
+
+    const { format, ...members } = before;
+    expect(format).toBe('svc-bundle/1');
+    expect(after).toEqual({
+      ...members,
+      format: 'svc-bundle/2',
+      chain_proof: {
+        header: expect.stringMatching(/^0xf9([0-9a-f]{2})+$/),
+        nodes: expect.arrayContaining([expect.stringMatching(/^0x([0-9a-f]{2})+$/)]),
+      },
+    });
+  });
+
+  it('proves itself from the hash of its block alone', async () => {
+    const { after, receipt } = await provenBundle();
+    const block = (await service.rpc('eth_getBlockByNumber', [
+      `0x${BigInt(receipt.block_number).toString(16)}`,
+      false,
+    ])) as { hash: string };
+
+    const checks = auditChainProof(readBundle(after), block.hash);
+
+    expect(checks.filter(({ ok }) => !ok)).toEqual([]);
+  });
+
+  it('is given in format 1 to those who ask for it', async () => {
+    const { id, before } = await provenBundle();
+
+    expect((await bundle(id, '?format=1')).body).toEqual(before);
+    for (const other of ['2', 'svc-bundle/1', '']) {
+      const { status, body } = await bundle(id, `?format=${other}`);
+      expect([status, body.error]).toEqual([400, 'invalid_request']);
+    }
+  });
+
+  it('is verified to anyone by its block, without reading the transaction', async () => {
+    const { receipt } = await provenBundle();
+    const readAnchor = vi.spyOn(service.chain, 'readAnchor');
+
+    const { body } = await service.call('GET', `/api/v1/verify/${receipt.proof_hash}`);
+
+    expect(body).toMatchObject({
+      verified: true,
+      anchor: {
+        tx_hash: receipt.tx_hash,
+        block_number: receipt.block_number,
+        anchored_at: receipt.anchored_at,
+        on_chain_payload_found: true,
+        confirmations: expect.stringMatching(/^[1-9]\d*$/),
+        finality: 'finalized',
+      },
+    });
+    expect(readAnchor).not.toHaveBeenCalled();
+    readAnchor.mockRestore();
+  });
+
+  it('is not verified when the chain no longer holds its block', async () => {
+    const { receipt } = await provenBundle();
+    const head = BigInt((await service.rpc('eth_blockNumber')) as string);
+    const depth = Number(head - BigInt(receipt.block_number)) + 1;
+    await service.rpc('anvil_rollback', [depth]);
+
+    const { body } = await service.call('GET', `/api/v1/verify/${receipt.proof_hash}`);
+
+    expect(body).toMatchObject({ verified: false, anchor: { confirmations: null } });
   });
 });
 

@@ -38,10 +38,11 @@ export const evidenceRoutes = {
     path: '/api/v1/tasks/:id/bundle',
     summary: 'Read the bundle of a task: everything that proves it, given a node of the chain',
     description:
-      'The bundle has no `proof` if the evidence was erased. The response is 409 `completion_in_progress` while the anchor is pending, and 404 if there is no completion or it failed.',
+      'The bundle is `svc-bundle/2` as soon as the chain proof of its final anchor is stored, and `svc-bundle/1` before; `format=1` always gives `svc-bundle/1`. The bundle has no `proof` if the evidence was erased. The response is 409 `completion_in_progress` while the anchor is pending, and 404 if there is no completion or it failed.',
     access: 'robot_or_session',
     limit: 'robot',
     params: Id,
+    query: Closed({ format: Type.Optional(Type.Literal('1')) }),
     responses: { 200: Bundle },
     errors: ['not_found', 'completion_in_progress'],
   },

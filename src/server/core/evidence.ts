@@ -34,13 +34,15 @@ export async function eraseProof({ store }: Deps, id: string, wallet: string): P
 }
 
 /**
- * The bundle of a task, without `proof` if the evidence was erased. Throws `completion_in_progress` while the anchor is
+ * The bundle of a task, without `proof` if the evidence was erased: of format 2 once the chain proof is stored, unless
+ * format 1 is asked for. Throws `completion_in_progress` while the anchor is
  * pending, also after a reorganization, and `not_found` if no completion will lead to an anchor.
  */
 export async function readBundle(
   { store }: Deps,
   id: string,
   viewer: Viewer,
+  format?: '1',
 ): Promise<Answer<'getBundle'>['body']> {
   const found = await store.getBundle(id, viewer);
   if (found === null) throw taskNotFound();
@@ -59,8 +61,7 @@ export async function readBundle(
       { details: { proof_hash: proofHash } },
     );
   }
-  return {
-    format: 'svc-bundle/1',
+  const bundle = {
     chain_id: receipt.chainId,
     task: { id, robot_id: found.task.robotId, robot_name: found.robotName },
     claim: claimOf(found.task),
@@ -77,6 +78,10 @@ export async function readBundle(
       raw_tx: found.mined.rawTx,
     },
   };
+  const { chainProof } = found.mined;
+  if (chainProof === null || format === '1') return { format: 'svc-bundle/1', ...bundle };
+  const { header, nodes } = chainProof;
+  return { format: 'svc-bundle/2', ...bundle, chain_proof: { header, nodes: [...nodes] } };
 }
 
 function completionOf(task: TaskRecord): CompletionRecord {

@@ -32,8 +32,8 @@ export function taskHandlers(deps: Deps) {
       await eraseProof(deps, params.id, caller.wallet);
       return { status: 200, body: { deleted: true } };
     },
-    async getBundle({ caller, params }) {
-      return { status: 200, body: await readBundle(deps, params.id, caller) };
+    async getBundle({ caller, params, query }) {
+      return { status: 200, body: await readBundle(deps, params.id, caller, query.format) };
     },
   } satisfies Partial<Handlers>;
 }

@@ -61,6 +61,7 @@ export const Finality = Type.Union([
 
 /** The receipt of a verified task (docs/anchoring.md). */
 export const Verification = Closed({
+  format: Type.Literal('svc-receipt/1'),
   task_id: Uuid,
   robot_id: Uuid,
   status: Type.Literal('verified'),

@@ -59,6 +59,7 @@ const complete = (id: string, proof: unknown, headers: Record<string, string> = 
 
 const proof = { picked: 12 };
 const verificationOf = (id: string): Verification => ({
+  format: 'svc-receipt/1',
   task_id: id,
   robot_id: '01a1fa88-625b-75cb-b0f4-68b936962d71',
   status: 'verified',

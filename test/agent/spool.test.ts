@@ -27,6 +27,7 @@ const completionOf = (taskId: string, content: object = proof) =>
   place.record('completion', content, taskId);
 
 const receiptOf = (taskId: string): Verification => ({
+  format: 'svc-receipt/1',
   task_id: taskId,
   robot_id: '01a1fa88-625b-75cb-b0f4-68b936962d71',
   status: 'verified',

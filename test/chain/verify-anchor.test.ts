@@ -52,6 +52,7 @@ async function anchor(): Promise<Verification> {
     false,
   ]);
   return {
+    format: 'svc-receipt/1',
     ...content,
     status: 'verified',
     tx_hash,

@@ -107,6 +107,7 @@ async function receiptOf(index: number): Promise<{ file: string; block: number }
     head,
   );
   const receipt: Verification = {
+    format: 'svc-receipt/1',
     ...content,
     tx_hash,
     block_number: String(Number(block.number)),

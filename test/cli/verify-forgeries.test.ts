@@ -90,6 +90,7 @@ function receipt(
   inclusion: Verification['inclusion'],
 ): Verification {
   return {
+    format: 'svc-receipt/1',
     ...about,
     ...place,
     status: 'verified',

@@ -32,6 +32,7 @@ describe('completing a task', () => {
     expect(reply.status).toBe(200);
     expect(reply.body).toEqual({
       verification: {
+        format: 'svc-receipt/1',
         task_id: taskId,
         robot_id: robot.id,
         status: 'verified',

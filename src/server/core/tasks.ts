@@ -168,6 +168,7 @@ export function viewVerification(
   network: Network,
 ): Verification {
   return {
+    format: 'svc-receipt/1',
     task_id: task.id,
     robot_id: task.robotId,
     status: 'verified',

@@ -1,14 +1,18 @@
 /**
- * Public verifications over HTTP, each of which reads the chain anew: of proofs with a transaction each, by turns, and of
- * one proof again and again, which share a read that began after they came; against the chain's node asked the same by itself. Prints
- * a table.
+ * Public verifications over HTTP, each of which reads the chain for itself or shares a read that began after it came:
+ * of final proofs with a transaction each, one after the other, and of one proof again and again. Two services are
+ * measured interleaved: one that has stored the chain proof of each anchor, and one that builds none and so reads
+ * transaction and receipt. The chain's node is asked the same directly. Prints a table.
  *
  *   --seconds N    of each measurement (default 20)
  *   --proofs N     (default 500)
  */
+
+import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { Client } from 'undici';
 import { claimTasks } from './anchor/load.js';
+import { byTurns } from './by-turns.js';
 import { report } from './report.js';
 import { callsPerSecond, inTurn, post } from './service/calls.js';
 import { openSite } from './site.js';
@@ -56,11 +60,48 @@ function verifyInTurn(site, anchored) {
   });
 }
 
+async function metricsOf(site) {
+  return (await fetch(`${site.url}/metrics`)).text();
+}
+
 /** Reads of the chain that the server made so far, by its own count. */
 async function readsOf(site) {
-  const text = await (await fetch(`${site.url}/metrics`)).text();
-  const counts = text.matchAll(/^svc_rpc_call_seconds_count\{.*\} (\d+)$/gm);
+  const counts = (await metricsOf(site)).matchAll(/^svc_rpc_call_seconds_count\{.*\} (\d+)$/gm);
   return [...counts].reduce((sum, [, count]) => sum + Number(count), 0);
+}
+
+/** Waits until every anchor is final, and until `missing` of them have no chain proof. */
+async function settled(site, missing) {
+  for (;;) {
+    const lines = (await metricsOf(site)).split('\n');
+    const isFinal = lines.includes('svc_anchor_transactions{state="included"} 0');
+    if (isFinal && lines.includes(`svc_chain_proofs_missing ${missing}`)) return;
+    await sleep(500);
+  }
+}
+
+/** A service with anchored proofs that are final. */
+async function openAnchored(chainProofs) {
+  const site = await openSite({
+    blockTime: 1,
+    robots: ROBOTS,
+    // Proofs of one batch would share the reads of its transaction.
+    environment: {
+      SVC_ANCHOR_BATCH_MAX: '1',
+      SVC_ANCHOR_MAX_IN_FLIGHT: '64',
+      SVC_CHAIN_PROOFS: String(chainProofs),
+    },
+  });
+  const anchored = await anchorProofs(site, Number(values.proofs));
+  await settled(site, chainProofs ? 0 : anchored.length);
+  return { site, anchored };
+}
+
+/** Verifications per second, and reads of the chain for each. */
+async function measure({ site }, proofs) {
+  const before = await readsOf(site);
+  const { perSecond, answered } = await verifyInTurn(site, proofs);
+  return { perSecond, reads: ((await readsOf(site)) - before) / answered };
 }
 
 /** The same reads asked of the node itself: what a verification costs at least. */
@@ -98,26 +139,35 @@ async function rawPerSecond(site, anchored) {
   return perSecond / 2;
 }
 
-// Proofs of one batch would share the reads of its transaction.
-const environment = { SVC_ANCHOR_BATCH_MAX: '1', SVC_ANCHOR_MAX_IN_FLIGHT: '64' };
-const site = await openSite({ blockTime: 1, robots: ROBOTS, environment });
+const proven = await openAnchored(true);
+const unproven = await openAnchored(false);
 try {
-  const anchored = await anchorProofs(site, Number(values.proofs));
-  const before = await readsOf(site);
-  const cold = await verifyInTurn(site, anchored);
-  const between = await readsOf(site);
-  const repeated = await verifyInTurn(site, anchored.slice(0, 1));
-  const after = await readsOf(site);
-  const raw = await rawPerSecond(site, anchored);
+  const reads = { proven: 0, unproven: 0 };
+  const many = await byTurns({
+    async measured() {
+      const found = await measure(proven, proven.anchored);
+      reads.proven = found.reads;
+      return found.perSecond;
+    },
+    async raw() {
+      const found = await measure(unproven, unproven.anchored);
+      reads.unproven = found.reads;
+      return found.perSecond;
+    },
+  });
+  const repeated = await measure(proven, proven.anchored.slice(0, 1));
+  const raw = await rawPerSecond(unproven.site, unproven.anchored);
   report([
-    ['verifications per second, of many transactions', cold.perSecond],
-    ['reads of the chain for each', (between - before) / cold.answered],
+    ['verifications per second, of many transactions', many.measured],
+    ['reads of the chain for each', reads.proven],
+    ['without chain proofs, interleaved', many.raw],
+    ['reads of the chain for each', reads.unproven],
+    ['ratio of the two', many.ratio, '>=', 3],
     ['verifications per second, of one proof', repeated.perSecond],
-    ['reads of the chain for each', (after - between) / repeated.answered],
-    ['the node by itself, the same reads per second', raw],
-    ['ratio, of many transactions', cold.perSecond / raw],
-    ['ratio, of one proof', repeated.perSecond / raw],
+    ['reads of the chain for each', repeated.reads],
+    ['the node by itself, transaction by transaction', raw],
+    ['ratio, of many transactions without proofs', many.raw / raw],
   ]);
 } finally {
-  await site.close();
+  await Promise.all([proven.site.close(), unproven.site.close()]);
 }

@@ -6,8 +6,8 @@ import { environment } from '../src/server/environment.ts';
 const sections: readonly [title: string, names: RegExp][] = [
   ['HTTP', /^SVC_(HOST|PORT|BASE_URL|TRUST_PROXY)$/],
   ['Database and disk', /^SVC_(DATA|DISK)/],
-  ['Chain', /^SVC_(CHAIN|EXPLORER|PUBLIC_RPC|NATIVE_CURRENCY|VERIFY)/],
-  ['Anchoring', /^SVC_ANCHOR_/],
+  ['Chain', /^SVC_(CHAIN_(?!PROOFS)|EXPLORER|PUBLIC_RPC|NATIVE_CURRENCY|VERIFY)/],
+  ['Anchoring', /^SVC_(ANCHOR_|CHAIN_PROOFS$)/],
   ['Accounts', /^SVC_(GATE|SIGNUP)/],
   ['Retention', /_RETENTION_DAYS$/],
   ['Metrics and log', /^SVC_(METRICS|LOG)/],

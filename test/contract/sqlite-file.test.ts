@@ -171,7 +171,7 @@ describe('a command beside the server', () => {
   });
 });
 
-describe('a database of a development version', () => {
+describe.each([0x52545041, 0x52535643])('a database of a development version, id %i', (id) => {
   const development = {
     ...failsWith('schema_too_old'),
     message: 'The database was written by a development version, before the first release.',
@@ -180,7 +180,7 @@ describe('a database of a development version', () => {
 
   beforeEach(async () => {
     await (await open(true)).close();
-    edit((db) => db.pragma('application_id = 0x52545041'));
+    edit((db) => db.pragma(`application_id = ${id}`));
   });
 
   it('is refused by a server and left as it is', async () => {
@@ -209,7 +209,7 @@ describe('a database of a development version', () => {
     expect(stderr).toContain(development.message);
     expect(stderr).toContain('new database file');
     expect(exitCode).not.toBe(0);
-    edit((db) => expect(db.pragma('application_id', { simple: true })).toBe(0x52545041));
+    edit((db) => expect(db.pragma('application_id', { simple: true })).toBe(id));
   });
 });
 

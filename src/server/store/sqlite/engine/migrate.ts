@@ -13,11 +13,11 @@ interface MigrateOptions {
   now: number | null;
 }
 
-/** "RSVC", in the header of every database of this service. */
-const APPLICATION_ID = 0x52535643;
+/** "RSVD", in the header of every database of this service. */
+const APPLICATION_ID = 0x52535644;
 
-/** "RTPA", the id of databases written before the first release. No migration leads from their schema to ours. */
-const DEVELOPMENT_ID = 0x52545041;
+/** "RTPA" and "RSVC", the ids of databases written before the first release. No migration leads from them to ours. */
+const DEVELOPMENT_IDS: readonly unknown[] = [0x52545041, 0x52535643];
 
 /**
  * Upgrades the schema, each migration in its own transaction. A database with data first gets a verified snapshot next
@@ -83,7 +83,7 @@ function requireOwn(db: Database.Database, version: number): void {
     version === 0 &&
     db.prepare('SELECT 1 FROM sqlite_schema LIMIT 1').get() === undefined;
   if (id === APPLICATION_ID || isEmpty) return;
-  throw id === DEVELOPMENT_ID ? development() : foreign();
+  throw DEVELOPMENT_IDS.includes(id) ? development() : foreign();
 }
 
 function development(): SvcError {

@@ -62,6 +62,13 @@ const spareSession = async () => {
 };
 const home = () => new URL(dev.url).host.replace(':', '_');
 
+/** The service, saved or not. */
+const service = async (isSaved: boolean) => {
+  await user.svc(['trust', 'remove', dev.url]);
+  if (isSaved) await user.svc(['trust', 'add', dev.url, '--yes']);
+  return dev.url;
+};
+
 /** A call of each command that succeeds. */
 const calls: Record<string, () => Promise<string[]>> = {
   login: async () => [dev.url, '--key-file', user.keyFile],
@@ -97,6 +104,10 @@ const calls: Record<string, () => Promise<string[]>> = {
   chain: async () => [],
   hash: async () => [user.file('evidence.json')],
   verify: async () => [user.file('receipt.json'), '--rpc-url', dev.rpc_url],
+  'trust add': async () => [await service(false), '--yes'],
+  'trust list': async () => [],
+  'trust refresh': async () => [await service(true)],
+  'trust remove': async () => [await service(true)],
   bundle: async () => [taskId],
   doctor: async () => [],
   completion: async () => ['bash'],

@@ -176,6 +176,39 @@ describe('public verification', () => {
     expect(await page.title()).toContain('Pick order 4711 by picker-1');
   });
 
+  it('shows the sender, what the service states about it, and what is not proven', async () => {
+    const { page } = visitor;
+    await page.goto(`${dashboard.server.url}/verify/${scene.verified.proofHash}`);
+
+    await page.getByText('This service states that it is its account').waitFor();
+    await page.getByText('0xf39fd6e51aad88f6f4ce6ab8827279cfffb92266').first().waitFor();
+    await page.getByText('of chain 31337, a test chain').waitFor();
+    const unproven = page.getByRole('region', { name: 'What this does not prove' });
+    await unproven.getByText('The identity of the robot').waitFor();
+    await unproven.getByText('the task’s title “Pick order 4711”').waitFor();
+  });
+
+  it.each([
+    ['that the service does not list', () => [], 'Anchored by an unknown account'],
+    [
+      'that was retired before',
+      (accounts: object[]) => accounts.map((one) => ({ ...one, last_block: '0' })),
+      'Not verified',
+    ],
+  ])('does not say “Verified” of an account %s', async (_, change, title) => {
+    const { page } = visitor;
+    await page.route('**/.well-known/svc-anchors.json', async (route) => {
+      const response = await route.fetch();
+      const list = await response.json();
+      await route.fulfill({ json: { ...list, accounts: change(list.accounts) } });
+    });
+    await page.goto(`${dashboard.server.url}/verify/${scene.verified.proofHash}`);
+
+    await page.getByText(title, { exact: true }).waitFor();
+    expect(await page.getByText('Verified', { exact: true }).count()).toBe(0);
+    await page.unroute('**/.well-known/svc-anchors.json');
+  });
+
   it('hashes evidence in the browser, and sends nothing of it', async () => {
     sent.length = 0;
     // Another order and other spaces: the same document.

@@ -10,6 +10,7 @@ import { ask, ServiceError } from '../../api.ts';
 import { Icon } from '../../ui/icon.tsx';
 import { Empty, Failure, Loading } from '../../ui/states.tsx';
 import { VerifyCommand } from '../../ui/values.tsx';
+import { anchorsListQuery, type Sender, senderOf, Unproven } from './identity.tsx';
 import { ProofFacts } from './proof-facts.tsx';
 
 interface HashResultProps {
@@ -29,6 +30,7 @@ export function HashResult({ hash, taskId, bundle }: HashResultProps) {
       ask('GET /api/v1/transactions/:txHash', { params: { txHash: txHash ?? '' }, signal }),
     enabled: txHash !== undefined,
   });
+  const list = useQuery(anchorsListQuery);
   if (stated.data === undefined) {
     if (isUnknown(stated.error)) {
       return (
@@ -42,12 +44,17 @@ export function HashResult({ hash, taskId, bundle }: HashResultProps) {
     return <Loading what="proof" />;
   }
   if (facts.error) return <Failure error={facts.error} onRetry={facts.refetch} />;
-  if (txHash !== undefined && facts.data === undefined) return <Loading what="chain" />;
+  if (list.error) return <Failure error={list.error} onRetry={list.refetch} />;
+  if (list.data === undefined || (txHash !== undefined && facts.data === undefined)) {
+    return <Loading what="chain" />;
+  }
   const checks = facts.data ? checksOf(stated.data, bundle, facts.data as ChainFacts) : [];
+  const sender = facts.data ? senderOf(facts.data as ChainFacts, list.data) : null;
   return (
     <>
-      <Verdict stated={stated.data} checks={checks} />
-      <ProofFacts stated={stated.data} />
+      <Verdict stated={stated.data} checks={checks} sender={sender} />
+      <ProofFacts stated={stated.data} sender={sender} />
+      {isProven(checks) && checks.length > 0 && <Unproven stated={stated.data} bundle={bundle} />}
       {checks.length > 0 && (
         <section className="card" aria-labelledby="checks">
           <h2 className="card-title" id="checks">
@@ -101,8 +108,14 @@ function checksOf(
   return auditAnchor(stated, facts);
 }
 
-function Verdict({ stated, checks }: { stated: PublicVerification; checks: AuditCheck[] }) {
-  const { tone, title, text } = verdictOf(stated, checks);
+interface VerdictProps {
+  stated: PublicVerification;
+  checks: AuditCheck[];
+  sender: Sender | null;
+}
+
+function Verdict({ stated, checks, sender }: VerdictProps) {
+  const { tone, title, text } = verdictOf(stated, checks, sender);
   return (
     <section className="verdict" data-tone={tone} role="status" aria-label="Verdict">
       <Icon name={tone === 'good' ? 'verify' : 'alert'} size={34} />
@@ -114,14 +127,31 @@ function Verdict({ stated, checks }: { stated: PublicVerification; checks: Audit
   );
 }
 
-function verdictOf({ verified, anchor }: PublicVerification, checks: AuditCheck[]) {
-  if (verified && isProven(checks)) {
-    return {
-      tone: 'good',
-      title: 'Verified',
-      text: 'The chain contains this proof, bound to this task, robot and claim.',
-    };
-  }
+/** Verdicts of an anchor that the chain contains, by the standing of its sender. */
+const provenVerdicts = {
+  listed: {
+    tone: 'good',
+    title: 'Verified',
+    text: 'The chain contains this proof, bound to this task, robot and claim.',
+  },
+  retired: {
+    tone: 'bad',
+    title: 'Not verified',
+    text: 'The account that sent it was retired before: it is later than the last block of the account.',
+  },
+  unlisted: {
+    tone: 'warn',
+    title: 'Anchored by an unknown account',
+    text: 'The chain contains this proof, but this service does not list the sender as its account.',
+  },
+};
+
+function verdictOf(
+  { verified, anchor }: PublicVerification,
+  checks: AuditCheck[],
+  sender: Sender | null,
+) {
+  if (verified && isProven(checks)) return provenVerdicts[sender?.standing ?? 'unlisted'];
   if (anchor.finality === 'reorged') {
     return {
       tone: 'warn',

@@ -3,8 +3,18 @@ import type { PublicVerification } from '../../../protocol/resources.ts';
 import { Badge } from '../../ui/badge.tsx';
 import { Ago, dateAndTime } from '../../ui/time.tsx';
 import { Hex } from '../../ui/values.tsx';
+import { type Sender, SenderFacts } from './identity.tsx';
 
-export function ProofFacts({ stated }: { stated: PublicVerification }) {
+/** The chain id of local Anvil and Hardhat chains. */
+const TEST_CHAIN = 31_337;
+
+export function ProofFacts({
+  stated,
+  sender,
+}: {
+  stated: PublicVerification;
+  sender: Sender | null;
+}) {
   const { task, anchor, proof_hash, occurrences, checked_at } = stated;
   return (
     <section className="card" aria-labelledby="stated">
@@ -33,9 +43,11 @@ export function ProofFacts({ stated }: { stated: PublicVerification }) {
             <dd>
               {dateAndTime(anchor.anchored_at)}, block {anchor.block_number} of chain{' '}
               {anchor.chain_id}
+              {anchor.chain_id === TEST_CHAIN && ', a test chain'}
             </dd>
           </>
         )}
+        {sender && <SenderFacts sender={sender} />}
         {anchor.finality && (
           <>
             <dt>Finality</dt>

@@ -1,0 +1,90 @@
+// Shows who sent an anchor, what the service states about that account, and what a verification does not prove.
+import { queryOptions } from '@tanstack/react-query';
+import type { ChainFacts } from '../../../proof/audit-anchor.ts';
+import type { Bundle } from '../../../proof/bundle.ts';
+import type { AnchorsList } from '../../../protocol/anchoring-accounts.ts';
+import type { PublicVerification } from '../../../protocol/resources.ts';
+import { ask } from '../../api.ts';
+import { Hex } from '../../ui/values.tsx';
+
+export const anchorsListQuery = queryOptions({
+  queryKey: ['anchors-list'],
+  queryFn: ({ signal }) => ask('GET /.well-known/svc-anchors.json', { signal }),
+  refetchInterval: false,
+});
+
+export interface Sender {
+  address: string;
+  standing: 'listed' | 'retired' | 'unlisted';
+  /** What the service states about the account. */
+  text: string;
+}
+
+/** The sender as the chain has it, and whether the service lists it; null while there is no transaction. */
+export function senderOf({ chain_id, tx, receipt }: ChainFacts, list: AnchorsList): Sender | null {
+  if (tx === null) return null;
+  const address = tx.from;
+  const entry = list.accounts.find(
+    (one) => one.chain_id === chain_id && one.address.toLowerCase() === address.toLowerCase(),
+  );
+  if (entry === undefined) {
+    return { address, standing: 'unlisted', text: 'Not in the list of this service' };
+  }
+  const { first_block, last_block } = entry;
+  if (last_block === null) {
+    const text = `This service states that it is its account, used since block ${first_block}`;
+    return { address, standing: 'listed', text };
+  }
+  const isBefore = receipt !== null && BigInt(receipt.block_number) <= BigInt(last_block);
+  return {
+    address,
+    standing: isBefore ? 'listed' : 'retired',
+    text: `This service states that it was its account from block ${first_block} to block ${last_block}`,
+  };
+}
+
+/** Rows for a list of facts. */
+export function SenderFacts({ sender }: { sender: Sender }) {
+  return (
+    <>
+      <dt>Sender</dt>
+      <dd>
+        <Hex value={sender.address} what="address of the sender" />
+      </dd>
+      <dt>Identity</dt>
+      <dd>{sender.text}</dd>
+    </>
+  );
+}
+
+/** Names what no check covers, as `svc verify` does. */
+export function Unproven({
+  stated,
+  bundle,
+}: {
+  stated: PublicVerification;
+  bundle: Bundle | undefined;
+}) {
+  const { task, occurrences } = stated;
+  const title = bundle === undefined ? ` and the task’s title “${task.title}”` : '';
+  return (
+    <section className="card" aria-labelledby="unproven">
+      <h2 className="card-title" id="unproven">
+        What this does not prove
+      </h2>
+      <ul>
+        <li>The identity of the robot, the author of the evidence, that no other anchor exists.</li>
+        <li>
+          That the sender is the account of this service: only the service states it. Compare the
+          address with one from another source, or use <code>svc trust add</code>.
+        </li>
+        <li>
+          Stated, not proven: the robot’s name “{bundle?.task.robot_name ?? task.robot}”{title}.
+        </li>
+        {occurrences > 1 && (
+          <li>Which task is meant: {occurrences} tasks have this hash. A bundle names its task.</li>
+        )}
+      </ul>
+    </section>
+  );
+}

@@ -25,7 +25,7 @@ export const meanings: Record<keyof typeof exitCodes, string> = {
   done: 'success; with verify: verified',
   failed: 'any other failure',
   usage: 'invalid command line, file or value',
-  notVerified: 'not verified: an anchor, or with trust: a list of anchoring accounts',
+  notVerified: 'not verified: a check of the anchor or of a list of accounts failed',
   signInNeeded: 'not signed in, or the session has ended',
   notFound: 'not found: robot, fleet, task, proof, profile or session',
   refused: 'refused by a limit or for lack of credits; can succeed later',

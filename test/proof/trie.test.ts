@@ -1,6 +1,6 @@
 import { createMerkleProof, createMPT } from '@ethereumjs/mpt';
 import fc from 'fast-check';
-import { fromRlp, toRlp } from 'viem';
+import { fromRlp, keccak256, toRlp } from 'viem';
 import { describe, expect, it } from 'vitest';
 import { readBlockHeader } from '../../src/proof/block-header.ts';
 import { bytesToHex, hexToBytes } from '../../src/proof/bytes.ts';
@@ -112,6 +112,17 @@ describe('the transactions trie', () => {
 
     expect(valueInTrie(root, index, nodes)).toBeNull();
     expect(() => trieProof([Uint8Array.of(1)], index)).toThrow(RangeError);
+  });
+
+  it('accepts a short node only as part of its parent', () => {
+    const leaf: RlpItem = [Uint8Array.of(0x30), Uint8Array.of(7)];
+    const branchOf = (child: RlpItem) =>
+      encodeRlp(Array.from({ length: 17 }, (_, i) => (i === 8 ? child : new Uint8Array())));
+    const within = bytesToHex(branchOf(leaf));
+    const apart = [branchOf(keccak256(encodeRlp(leaf), 'bytes')), encodeRlp(leaf)].map(bytesToHex);
+
+    expect(valueInTrie(keccak256(within), 0, [within])).toEqual(Uint8Array.of(7));
+    expect(valueInTrie(keccak256(apart[0] ?? '0x'), 0, apart)).toBeNull();
   });
 
   it('has no path without values', () => {

@@ -143,6 +143,35 @@ function trieOf(path: Hex, encode = (node: Hex): Hex => node) {
   };
 }
 
+type Node = readonly unknown[];
+
+/** A branch whose item at an index is not empty. */
+function branch(at: number, item: unknown): Node {
+  return Array.from({ length: 17 }, (_, i) => (i === at ? item : '0x'));
+}
+
+function link(at: number) {
+  return (child: Hex): Node => branch(at, child);
+}
+
+/** Trie nodes that each hold the hash of the next one. */
+function chainOf(...parts: readonly (Node | ((child: Hex) => Node))[]) {
+  const nodes: Hex[] = [];
+  for (const part of parts.toReversed()) {
+    const node = typeof part === 'function' ? part(keccak256(nodes[0] ?? '0x')) : part;
+    nodes.unshift(toRlp(node as Hex[]));
+  }
+  return { root: keccak256(nodes[0] ?? '0x'), nodes };
+}
+
+function nested(depth: number): readonly Hex[] {
+  return depth === 0 ? [] : ([nested(depth - 1)] as unknown as Hex[]);
+}
+
+function withMore(count: number) {
+  return (members: RlpMembers): RlpMembers => [...members, ...Array<Hex>(count).fill('0x')];
+}
+
 export const forgeries: readonly Forgery[] = [
   {
     ...text('the hash of another block', whole),
@@ -376,6 +405,32 @@ export const forgeries: readonly Forgery[] = [
   consistent('a trie node of another key', { others: 0, trie: trieOf('0x2081') }, ofPath),
   consistent('a trie leaf with a path too long', { others: 0, trie: trieOf('0x208080') }, ofPath),
   consistent('an extension in place of a leaf', { others: 0, trie: trieOf('0x0080') }, ofPath),
+  consistent(
+    'a long trie node inside its parent',
+    { others: 0, trie: (raw) => chainOf(branch(8, ['0x30', raw])) },
+    ofPath,
+  ),
+  consistent(
+    'a transaction as the value of a branch',
+    { others: 0, trie: (raw) => chainOf(link(8), link(0), branch(16, raw)) },
+    ofPath,
+  ),
+  consistent(
+    'an extension without a path',
+    { others: 0, trie: (raw) => chainOf((child) => ['0x00', child], ['0x2080', raw]) },
+    ofPath,
+  ),
+  consistent(
+    'a trie node of 3 items',
+    { others: 0, trie: (raw) => chainOf(['0x2080', raw, '0x']) },
+    ofPath,
+  ),
+  consistent(
+    'an access list nested too deep',
+    { raw: withMembers((all) => all.map((each, i) => (i === 8 ? nested(9) : each))) },
+    ofSingle,
+  ),
+  consistent('a header of 65 members', { header: withMore(45) }, ofBlock),
   text('a member name twice', whole.replace('{', '{"chain_id":31337,')),
   text('a member name twice in the evidence', whole.replace('"proof":{', '"proof":{"picked":13,')),
   text('text after the document', `${whole}x`),

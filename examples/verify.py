@@ -3,8 +3,8 @@
 
 usage: verify.py BUNDLE.json 0xBLOCKHASH
 
-Exit code 0: every check passed. 3: a check failed, or the file is not such a bundle. 2: wrong usage, an unreadable
-file, or a bundle without a chain proof.
+Exit code 0: every check passed. 3: a check failed, or the bundle has a member that no check covers. 2: wrong usage, an
+unreadable file, or a file that is not a bundle with a chain proof. `svc verify --block-hash` has the same codes.
 
 This program implements docs/anchoring.md and shares no code with svc. It needs Python 3.8 or later and nothing else.
 Two things are yours to judge: that the block hash is one of the chain (ask a source that you trust), and that the
@@ -27,7 +27,11 @@ MAX_SAFE_INTEGER = 2**53 - 1
 
 
 class Refused(Exception):
-    """The document is not a bundle, or some bytes are not what they must be."""
+    """The document is not a bundle with a chain proof, or some bytes are not what they must be."""
+
+
+class UnknownMember(Refused):
+    """The bundle has a member that the format does not have: no check would cover it."""
 
 
 # Keccak-256 (FIPS 202 with the padding 0x01 that Ethereum uses).
@@ -471,7 +475,7 @@ def sha256(data):
     return hashlib.sha256(data).digest()
 
 
-# The members of a bundle. Anything that is not listed here is refused: no check would cover it.
+# The members of a bundle. Anything that is not listed here is refused.
 
 HASH = r"0x[0-9a-f]{64}"
 ADDRESS = r"0x[0-9a-f]{40}"
@@ -507,20 +511,29 @@ def array(item, least=0, most=None):
 
 
 def nullable(form):
-    return lambda value: value is None or is_form(form, value)
+    return lambda value: value is None or form(value)
 
 
 def is_form(form, value):
+    """Whether the members that the form lists are there and have their forms. A name with `?` may be absent."""
     if not isinstance(form, dict):
         return bool(form(value))
-    if not isinstance(value, dict):
-        return False
-    optional = {name for name in form if name.endswith("?")}
-    names = {name.rstrip("?"): part for name, part in form.items()}
-    required = set(names) - {name.rstrip("?") for name in optional}
-    return required <= set(value) <= set(names) and all(
-        is_form(names[name], part) for name, part in value.items()
+    return isinstance(value, dict) and all(
+        is_form(part, value[name.rstrip("?")])
+        if name.rstrip("?") in value
+        else name.endswith("?")
+        for name, part in form.items()
     )
+
+
+def refuse_others(form, value):
+    """Refuses members that the form does not list."""
+    names = {name.rstrip("?"): part for name, part in form.items()}
+    for name in value:
+        if name not in names:
+            raise UnknownMember(f"{name[:40]!r} is not a member of a bundle")
+        if isinstance(names[name], dict) and value[name] is not None:
+            refuse_others(names[name], value[name])
 
 
 BUNDLE = {
@@ -536,14 +549,12 @@ BUNDLE = {
     },
     "proof?": lambda value: isinstance(value, (dict, list)),
     "proof_hash": text(HASH),
-    "inclusion": nullable(
-        {
-            "root": text(HASH),
-            "leaf_index": integer(0),
-            "leaf_count": integer(2),
-            "path": array(text(HASH)),
-        }
-    ),
+    "inclusion": {
+        "root": text(HASH),
+        "leaf_index": integer(0),
+        "leaf_count": integer(2),
+        "path": array(text(HASH)),
+    },
     "anchor": {
         "tx_hash": text(HASH),
         "block_number": text(DECIMAL),
@@ -561,23 +572,24 @@ BUNDLE = {
 
 
 def read_bundle(content, rounded):
-    """The bundle in a file. LookupError if it has no chain proof because its format has none."""
+    """The bundle in a file, with `rounded` as in `parse_strict`."""
     try:
         document = parse_strict(content.decode("utf-8"), rounded)
     except UnicodeDecodeError:
         raise Refused("the file is not UTF-8") from None
     if not isinstance(document, dict):
         raise Refused("the file is not a bundle")
-    if document.get("format") == "svc-bundle/1" and "chain_proof" not in document:
-        raise LookupError("svc-bundle/1 has no chain proof: verify it with a node, or upgrade it")
-    for name in set(document) | {name.rstrip("?") for name in BUNDLE}:
-        form = BUNDLE.get(name, BUNDLE.get(f"{name}?"))
-        if form is None:
-            raise Refused(f"{name} is not a member of a bundle")
-        if name in document and not is_form(form, document[name]):
-            raise Refused(f"{name} is malformed")
-    if not is_form(BUNDLE, document):
-        raise Refused("a member is missing")
+    if document.get("format") == "svc-bundle/1":
+        if "chain_proof" in document:
+            raise UnknownMember("chain_proof is not a member of svc-bundle/1")
+        raise Refused("svc-bundle/1 has no chain proof: verify it with a node, or upgrade it")
+    form = dict(BUNDLE)
+    if "inclusion" in document and document["inclusion"] is None:
+        form["inclusion"] = lambda value: value is None
+    for name, part in form.items():
+        if not is_form({name: part}, document):
+            raise Refused(f"{name.rstrip('?')} is missing or malformed")
+    refuse_others(form, document)
     return document
 
 
@@ -680,12 +692,12 @@ def main(arguments):
             raise Refused("the file is too large")
         rounded = []
         bundle = read_bundle(content, rounded)
-    except (OSError, LookupError) as error:
-        print(f"Cannot verify: {error}", file=sys.stderr)
-        return 2
-    except Refused as error:
+    except UnknownMember as error:
         print(f"Not verified: {error}")
         return 3
+    except (OSError, Refused) as error:
+        print(f"Cannot verify: {error}", file=sys.stderr)
+        return 2
     checks = list(checks_of(bundle, hex_bytes(arguments[1])))
     for name, passed in checks:
         print(f"{'passed' if passed else 'FAILED'}  {name}")
@@ -703,4 +715,5 @@ def main(arguments):
 
 
 if __name__ == "__main__":
+    sys.stdout.reconfigure(errors="backslashreplace")
     sys.exit(main(sys.argv[1:]))

@@ -243,7 +243,7 @@ print(json.dumps([canonical(text) for text in json.load(sys.stdin)]))
     ]);
   });
 
-  it('exits 0 if every check passed, 3 if not, and 2 without a chain proof or with wrong usage', (context) => {
+  it('exits 0 if every check passed, 3 if not, and 2 if it cannot tell', (context) => {
     const python = needsProgram(context, 'python3');
     const folder = mkdtempSync(path.join(tmpdir(), 'verify-'));
     const run = (content: string, ...hashes: string[]) => {
@@ -260,7 +260,11 @@ print(json.dumps([canonical(text) for text in json.load(sys.stdin)]))
       expect.stringContaining('Compare the sender'),
     ]);
     expect(run(content, batch.blockHash)).toEqual([3, 'Not verified']);
-    expect(run('{}', single.blockHash)).toEqual([3, expect.stringContaining('Not verified: ')]);
+    expect(run(changed(single, 'note', 'Certified'), single.blockHash)).toEqual([
+      3,
+      "Not verified: 'note' is not a member of a bundle",
+    ]);
+    expect(run('{}', single.blockHash)).toEqual([2, '']);
     expect(run(JSON.stringify({ ...rest, format: 'svc-bundle/1' }), single.blockHash)).toEqual([
       2,
       '',

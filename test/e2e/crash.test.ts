@@ -4,11 +4,16 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { createClient } from '../../src/client/client.ts';
+import { readBundle } from '../../src/proof/bundle.ts';
+import { auditChainProof } from '../../src/proof/chain-proof.ts';
+import type { JsonValue } from '../../src/proof/json-value.ts';
 import { claimWork, completeAll, provenWork, readReceipts } from '../support/anchored-work.ts';
 import { startTestChain, type TestChain } from '../support/anvil.ts';
 import { leavesIn, scanAnchors } from '../support/chain-scan.ts';
 import { createServerDatabase, type ServerDatabase } from '../support/server-database.ts';
 import { killServers, spawnServer } from '../support/server-process.ts';
+import { waitFor } from '../support/wait-for.ts';
 
 const svcServer = path.resolve(import.meta.dirname, '../../bin/svc-server.js');
 
@@ -80,3 +85,36 @@ describe('a server killed with SIGKILL when some leaves of a batch are settled',
     expect(await heir.kill('SIGTERM')).toBe('0');
   });
 });
+
+describe.each(['chain_proof_built', 'recordChainProof:before', 'recordChainProof:after'])(
+  'a server killed with SIGKILL at %s',
+  (at) => {
+    it('has a whole chain proof or none, and one after its restart', async () => {
+      const { environment } = database;
+      const server = { dataDir, rpcUrl: chain.url, environment };
+      const doomed = await spawnServer({ ...server, crash: { at, count: 1 } });
+      const work = await claimWork(doomed.url, 1);
+      await completeAll(doomed.url, work);
+      expect(await doomed.ended).toBe('SIGKILL');
+      const left = await database.value('SELECT count(*) FROM chain_proofs WHERE header IS NULL');
+      expect(await check()).toBe('Every invariant holds.\n');
+
+      const heir = await spawnServer(server);
+      const owner = createClient({
+        baseUrl: heir.url,
+        fetch,
+        credential: { session: work.session },
+      });
+      const params = { id: work.tasks[0]?.task.id ?? '' };
+      const bundle = await waitFor('the chain proof', async () => {
+        const { body } = await owner.call('getBundle', { params });
+        return body.format === 'svc-bundle/2' && readBundle(body as JsonValue);
+      });
+
+      expect(Number(left)).toBe(at === 'recordChainProof:after' ? 0 : 1);
+      const checks = auditChainProof(bundle, bundle.anchor.block_hash);
+      expect(checks.filter(({ ok }) => !ok)).toEqual([]);
+      expect(await heir.kill('SIGTERM')).toBe('0');
+    });
+  },
+);

@@ -86,6 +86,7 @@ export async function startServer(config: ServerConfig, deps: ServerDeps): Promi
     chain,
     clock,
     settings,
+    keys,
     logger,
     trustedProxies: config.trustedProxies,
     metrics: { token: values.SVC_METRICS_TOKEN ?? null, read: metrics.read },
@@ -195,7 +196,7 @@ function anchoringLimits({ values }: ServerConfig): AnchoringLimits {
 
 /** Refuses the key of a retired account: verification fails for its anchors after the last block. */
 async function refuseRetired(store: Store, keys: readonly AnchorKey[]): Promise<void> {
-  const { accounts } = await store.listAnchoringAccounts();
+  const accounts = await store.listAnchoringAccounts();
   const retired = accounts.find(
     (one) => one.lastBlock !== null && keys.some(({ address }) => address === one.address),
   );

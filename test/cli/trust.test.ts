@@ -2,8 +2,10 @@ import { once } from 'node:events';
 import { readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import fc from 'fast-check';
 import { privateKeyToAccount } from 'viem/accounts';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { checkList } from '../../src/cli/trust/check-list.ts';
 import { hashClaim, hashProof } from '../../src/proof/hash.ts';
 import { leafHash } from '../../src/proof/leaf.ts';
 import { encodePayload } from '../../src/proof/payload.ts';
@@ -15,6 +17,7 @@ import {
 } from '../../src/protocol/anchoring-accounts.ts';
 import type { Verification } from '../../src/protocol/resources.ts';
 import { anvilAccounts, startTestChain, type TestChain } from '../support/anvil.ts';
+import { itHolds } from '../support/property.ts';
 import { createSvcUser, type SvcUser } from '../support/svc.ts';
 
 /** Accounts by the index of anvil's: the service uses the first two, the third is a stranger's. */
@@ -78,7 +81,7 @@ const trust = (...args: string[]) => user.svc(['trust', ...args]);
 const add = () => trust('add', url, '--yes');
 const saved = async () =>
   JSON.parse(await readFile(user.file('config/trusted-services.json'), 'utf8'));
-const sequence = async () => (await saved()).services[url].list.sequence;
+const sequence = async () => (await saved()).services[url].sequence;
 
 let tasks = 0;
 
@@ -139,9 +142,9 @@ describe('svc trust', () => {
 
     expect(exitCode).toBe(0);
     expect(stdout).toBe(`${url}\t${keys[own]?.address}\t31337\t0\t\tits key\n`);
-    expect((await saved()).services[url].list).toEqual(stated);
+    expect((await saved()).services[url]).toEqual(stated);
     expect((await stat(user.file('config/trusted-services.json'))).mode & 0o777).toBe(0o600);
-    expect(await user.json('trust', 'list')).toMatchObject({ items: [{ url, sequence: 1 }] });
+    expect(await user.json('trust', 'list')).toEqual({ items: [stated] });
   });
 
   it('asks before it saves, after it showed the addresses', async () => {
@@ -150,6 +153,18 @@ describe('svc trust', () => {
     expect([piped.exitCode, piped.stderr]).toEqual([2, expect.stringContaining('--yes')]);
     expect(piped.stdout).toContain(keys[own]?.address);
     await expect(saved()).rejects.toThrow('ENOENT');
+  });
+
+  it('saves once a person typed the name of the service, and nothing otherwise', async () => {
+    const at = ['trust', 'add', url];
+    const asked = /Type the name .* to go on: /;
+    const other = await user.inTerminal(at, { typed: [[asked, 'other\n']] });
+    await expect(saved()).rejects.toThrow('ENOENT');
+    const own = await user.inTerminal(at, { typed: [[asked, `${new URL(url).host}\n`]] });
+
+    expect([other.exitCode, own.exitCode]).toEqual([1, 0]);
+    expect(own.screen).toMatch(/ADDRESS[\s\S]*source other than this service[\s\S]*Type the name/);
+    expect(await sequence()).toBe(1);
   });
 
   it('says which accounts only the origin states', async () => {
@@ -216,6 +231,31 @@ describe('svc trust', () => {
     await expect(saved()).rejects.toThrow('ENOENT');
   });
 
+  itHolds('refuses a signed list of which any fact was changed', 100, async (numRuns) => {
+    const list = await listOf({ accounts: [await entryOf(own), await entryOf(second)] }, [second]);
+    const changed = fc.record(
+      {
+        sequence: fc.integer({ min: 2 }),
+        origin: fc.webUrl(),
+        address: fc.constant(keys[stranger]?.address),
+        chain_id: fc.integer({ min: 1, max: 31_336 }),
+        first_block: fc.bigInt({ min: 1n }).map(String),
+        last_block: fc.bigInt({ min: 0n }).map(String),
+      },
+      { requiredKeys: [] },
+    );
+    const property = fc.asyncProperty(changed, fc.boolean(), async (change, isFirst) => {
+      fc.pre(Object.keys(change).length > 0);
+      const { sequence: number = 1, origin: place = url, ...entry } = change;
+      const accounts = list.accounts.map((one, i) =>
+        (i === 0) === isFirst ? { ...one, ...entry } : one,
+      );
+      const forged = { ...list, accounts, sequence: number, origin: place } as AnchorsList;
+      await expect(checkList(forged, place)).rejects.toMatchObject({ code: 'list_refused' });
+    });
+    await fc.assert(property, { numRuns });
+  });
+
   it('refreshes to a list that a key of the saved one signed', async () => {
     await add();
     const retired = await entryOf(own, { last_block: '9' });
@@ -232,7 +272,7 @@ describe('svc trust', () => {
     [
       'a lower sequence',
       async () => listOf({ sequence: 4, accounts: await savedEntries() }),
-      /sequence 4, the saved one 5/,
+      /sequence 4, below 5/,
     ],
     [
       'another list with the same sequence',

@@ -43,7 +43,7 @@ it('replaces an anchoring account, and the list follows for those who saved it',
   // An operator lets both keys anchor for a while, so that the old one signs the list that has the new one.
   const first = await spawnServer(options(old.privateKey, next.privateKey));
   await anchorOnce(first);
-  await waitFor('both signatures', async () => (await listAt(first.url)).signatures.length === 2);
+  await waitFor('both accounts', async () => (await listAt(first.url)).signatures.length === 2);
   const { port } = new URL(first.url);
   const user = await createSvcUser(first.url);
   expect((await user.svc(['trust', 'add', first.url, '--yes'])).exitCode).toBe(0);
@@ -57,12 +57,9 @@ it('replaces an anchoring account, and the list follows for those who saved it',
   });
   const retired = await waitFor('every anchor to be final', async () => {
     const outcome = await retire();
-    return outcome !== 'account_not_final' && outcome !== 'account_in_use' && outcome;
+    return outcome !== 'not_final' && outcome !== 'account_in_use' && outcome;
   });
-  const list = await waitFor('the signature of the new list', async () => {
-    const now = await listAt(second.url);
-    return now.sequence === 3 && now.signatures.length > 0 && now;
-  });
+  const list = await listAt(second.url);
   const refreshed = await user.json('trust', 'refresh', second.url);
   await second.kill('SIGTERM');
   await user.remove();
@@ -73,15 +70,13 @@ it('replaces an anchoring account, and the list follows for those who saved it',
   );
   expect(list.signatures.map(({ address }) => address)).toEqual([next.address]);
   expect(refreshed).toMatchObject({ sequence: 3, accounts: list.accounts });
-  expect(JSON.parse((await command('list')).stdout).sequence).toBe(3);
+  expect(JSON.parse((await command('list')).stdout).items).toHaveLength(2);
   const server = prepareServer().start(options(old.privateKey));
   await expect(server.url).rejects.toThrow();
 });
 
-it('knows only accounts of the service', async () => {
-  const unknown = await command('retire', `0x${'12'.repeat(20)}`);
-  const wrong = await command('retire', '0x12');
+it('retires no account that never anchored', async () => {
+  const { exitCode, stderr } = await command('retire', `0x${'12'.repeat(20)}`);
 
-  expect([unknown.exitCode, JSON.parse(unknown.stderr).error]).toEqual([1, 'not_found']);
-  expect([wrong.exitCode, JSON.parse(wrong.stderr).error]).toEqual([2, 'usage']);
+  expect([exitCode, JSON.parse(stderr).error]).toEqual([1, 'not_found']);
 });

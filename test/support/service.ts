@@ -88,6 +88,7 @@ export async function startTestService(options: TestServiceOptions = {}) {
     chain,
     clock,
     settings,
+    keys: anvil === null ? [] : [await loadAnchorKey(anvilAccounts[0])],
     network: async () => network,
     stopping: stopping.signal,
     logger,

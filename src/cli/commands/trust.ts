@@ -53,7 +53,7 @@ interface Input {
 
 async function add(context: Context, { url: text, yes = false }: Input): Promise<void> {
   const { output, prompt } = context;
-  const { file, url, saved } = await known(context, text);
+  const { url, saved, save } = await known(context, text);
   if (saved !== null) {
     throw new SvcError('usage', `The accounts of ${url} are saved already.`, {
       hint: `Run svc trust refresh ${url}.`,
@@ -62,65 +62,52 @@ async function add(context: Context, { url: text, yes = false }: Input): Promise
   const { checkList, readList } = await import('../trust/check-list.ts');
   const found = await readList(context, url);
   await checkList(found, url);
-  const rows = rowsOf(found);
-  if (!output.asksJson) await output.table(null, rows, columns);
+  if (!output.asksJson) await output.table(null, rowsOf(found), columns);
   const consequence = `svc verify will accept anchors of these accounts as anchors of ${url}. Compare the addresses with a source other than this service.`;
   if (!yes) await (await prompt()).confirm(new URL(url).host, consequence);
-  const saved_at = new Date().toISOString();
-  await file.update(({ services }) => ({
-    services: { ...services, [url]: { list: found, saved_at } },
-  }));
-  if (output.asksJson) output.json({ url, saved_at, ...found });
-  output.note(`Saved ${count(rows)} of ${url}.`);
+  await save(found);
+  if (output.asksJson) output.json(found);
+  output.note(`Saved the accounts of ${url}.`);
 }
 
-async function list({ output, env }: Context): Promise<void> {
+async function list(context: Context): Promise<void> {
   const { openTrustedServices } = await import('../trust/trusted-services.ts');
-  const { services } = openTrustedServices({ env, output }).read();
-  const items = Object.entries(services).map(([url, { list: saved, saved_at }]) => ({
-    url,
-    saved_at,
-    ...saved,
-  }));
-  const rows = items.flatMap((one) => rowsOf(one));
-  await output.table({ items }, rows, columns);
-  if (items.length === 0) output.note('No saved services. Add one with svc trust add URL.');
+  const items = Object.values(openTrustedServices(context).read().services);
+  await context.output.table({ items }, items.flatMap(rowsOf), columns);
+  if (items.length === 0) context.output.note('No saved services. Add one with svc trust add URL.');
 }
 
 async function refresh(context: Context, { url: text }: Input): Promise<void> {
   const { output } = context;
-  const { file, url, saved } = await known(context, text);
+  const { url, saved, save } = await known(context, text);
   if (saved === null) throw notSaved(url);
   const { checkChange, checkList, readList } = await import('../trust/check-list.ts');
   const found = await readList(context, url);
   await checkList(found, url);
-  checkChange(saved.list, found);
-  const saved_at = new Date().toISOString();
-  await file.update(({ services }) => {
-    const current = Object.hasOwn(services, url) ? services[url] : undefined;
-    if (current === undefined) throw notSaved(url);
-    // Another program may have refreshed it in the meantime.
-    checkChange(current.list, found);
-    return { services: { ...services, [url]: { list: found, saved_at } } };
-  });
-  await output.table({ url, saved_at, ...found }, rowsOf(found), columns);
-  const isSame = found.sequence === saved.list.sequence;
-  output.note(isSame ? 'Nothing has changed.' : `Saved sequence ${found.sequence} of ${url}.`);
+  checkChange(saved, found);
+  await save(found);
+  await output.table(found, rowsOf(found), columns);
+  output.note(`Saved sequence ${found.sequence} of ${url}; it was ${saved.sequence}.`);
 }
 
 async function remove(context: Context, { url: text }: Input): Promise<void> {
-  const { file, url, saved } = await known(context, text);
+  const { url, saved, save } = await known(context, text);
   if (saved === null) throw notSaved(url);
-  await file.update(({ services: { [url]: _, ...services } }) => ({ services }));
+  await save(null);
   if (context.output.asksJson) context.output.json({ removed: url });
   context.output.note(`svc verify no longer accepts the saved accounts of ${url}.`);
 }
 
+/** The saved list of a service, null if there is none, and how to replace it; null removes it. */
 async function known(context: Context, text: string) {
   const url = serviceOrigin(text, context.options.insecureHttp === true);
-  const { openTrustedServices, savedService } = await import('../trust/trusted-services.ts');
+  const { openTrustedServices } = await import('../trust/trusted-services.ts');
   const file = openTrustedServices(context);
-  return { file, url, saved: savedService(file.read(), url) };
+  const save = (list: AnchorsList | null) =>
+    file.update(({ services: { [url]: _, ...others } }) => ({
+      services: list === null ? others : { ...others, [url]: list },
+    }));
+  return { url, saved: file.read().services[url] ?? null, save };
 }
 
 function notSaved(url: string): SvcError {
@@ -129,24 +116,15 @@ function notSaved(url: string): SvcError {
   });
 }
 
-type Row = AnchorsList['accounts'][number] & { origin: string };
-
-function rowsOf({ accounts, origin }: AnchorsList): Row[] {
+function rowsOf({ accounts, origin }: AnchorsList) {
   return accounts.map((account) => ({ ...account, origin }));
 }
 
-const columns: Column<Row>[] = [
+const columns: Column<ReturnType<typeof rowsOf>[number]>[] = [
   { title: 'service', value: ({ origin }) => origin },
   { title: 'address', value: ({ address }) => address },
   { title: 'chain', value: ({ chain_id }) => chain_id },
   { title: 'first block', value: ({ first_block }) => first_block },
   { title: 'last block', value: ({ last_block }) => last_block },
-  {
-    title: 'signed by',
-    value: ({ signature }) => (signature === null ? 'the origin only' : 'its key'),
-  },
+  { title: 'signed by', value: ({ signature }) => (signature ? 'its key' : 'the origin only') },
 ];
-
-function count({ length }: readonly unknown[]): string {
-  return length === 1 ? '1 account' : `${length} accounts`;
-}

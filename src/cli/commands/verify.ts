@@ -12,8 +12,8 @@ answer of the service is checked against the chain. Without --rpc-url, svc repor
 With --block-hash, a bundle with a chain proof (svc-bundle/2) is checked without any connection. You must have the hash
 of the block from a source that you trust. With --rpc-url, svc reads only the block of such a bundle.
 
-Anyone can anchor anything: name the account that you expect with --anchor-address, or the service that states it
-with --url. Without either, svc exits with 9.`,
+Anyone can anchor anything: name the account that you expect with --anchor-address, save the accounts of a service
+with svc trust add, or name the service that states them with --url. Without any, svc exits with 9.`,
   arguments: [
     {
       syntax: '<subject>',

@@ -10,7 +10,7 @@ import {
 } from '../../protocol/anchoring-accounts.ts';
 import type { Context } from '../program/context.ts';
 
-/** Reads the list that the service states now. Throws `unexpected_answer`, `service_unreachable`. */
+/** Reads the list that the service states now, without a check. Throws `unexpected_answer`, `service_unreachable`. */
 export async function readList({ client }: Context, url: string): Promise<AnchorsList> {
   const { body } = await client(url).call('getAnchoringAccounts');
   // Leaves out members that a later version adds.
@@ -27,31 +27,24 @@ export async function readList({ client }: Context, url: string): Promise<Anchor
  */
 export async function checkList(list: AnchorsList, url: string): Promise<void> {
   const { origin, accounts, signatures } = list;
-  if (origin !== url) {
-    throw refused(`The list of ${url} is for ${origin}.`, 'Give the public URL of the service.');
-  }
+  if (origin !== url) refuse(url, `is for ${origin}`, 'Give the public URL of the service.');
+  const distinct = new Set(accounts.map((one) => `${one.chain_id} ${one.address.toLowerCase()}`));
+  if (distinct.size < accounts.length) refuse(url, 'has an account twice');
   const { recoverWallet } = await import('../../chain/signatures.ts');
   const isBy = async (text: string, address: string, signature: string) =>
-    sameAddress((await recoverWallet(text, signature as Hex)) ?? '', address);
-  if (new Set(accounts.map(keyOf)).size < accounts.length) {
-    throw refused(`The list of ${url} has an account twice.`, REPORT);
-  }
+    isSame((await recoverWallet(text, signature as Hex)) ?? '', address);
   for (const entry of accounts) {
     const { address, signature } = entry;
     if (signature === null || (await isBy(accountText(origin, entry), address, signature)))
       continue;
-    throw refused(`The key of ${address} did not sign its entry in the list of ${url}.`, REPORT);
+    refuse(url, `has an entry that the key of ${address} did not sign`);
   }
-  const text = listText(list);
   for (const { address, signature } of signatures) {
-    if (isInUse(list, address) && (await isBy(text, address, signature))) continue;
-    throw refused(`The list of ${url} has a wrong signature by ${address}.`, REPORT);
+    if (isInUse(list, address) && (await isBy(listText(list), address, signature))) continue;
+    refuse(url, `has a wrong signature by ${address}`);
   }
   if (signatures.length === 0) {
-    throw refused(
-      `No account signed the list of ${url}.`,
-      'Retry in a minute: a service that anchors signs each new list.',
-    );
+    refuse(url, 'has no signature', 'Retry when the service anchors: then it signs its list.');
   }
 }
 
@@ -60,64 +53,44 @@ export async function checkList(list: AnchorsList, url: string): Promise<void> {
  * Throws `list_refused`.
  */
 export function checkChange(saved: AnchorsList, fresh: AnchorsList): void {
-  const { origin } = saved;
-  if (fresh.sequence < saved.sequence) {
-    throw refused(
-      `The list of ${origin} has sequence ${fresh.sequence}, the saved one ${saved.sequence}.`,
-      REPORT,
-    );
+  const { origin, sequence } = saved;
+  if (fresh.sequence < sequence)
+    refuse(origin, `has sequence ${fresh.sequence}, below ${sequence}`);
+  if (fresh.sequence === sequence && listText(fresh) !== listText(saved)) {
+    refuse(origin, 'changed without a new sequence');
   }
-  if (fresh.sequence === saved.sequence && listText(fresh) !== listText(saved)) {
-    throw refused(`The list of ${origin} changed without a new sequence.`, REPORT);
-  }
-  for (const before of saved.accounts) {
-    const problem = takenBack(before, fresh);
-    if (problem !== null) throw refused(`The list of ${origin} ${problem}.`, REPORT);
+  for (const { chain_id, address, first_block, last_block } of saved.accounts) {
+    const now = entryOf(fresh, chain_id, address);
+    if (now === null) refuse(origin, `no longer has the account ${address}`);
+    if (now.first_block !== first_block) refuse(origin, `has another first block of ${address}`);
+    if (last_block === null) continue;
+    const isRaised = now.last_block === null || BigInt(now.last_block) > BigInt(last_block);
+    if (isRaised) refuse(origin, `raises the last block of ${address}`);
   }
   if (fresh.signatures.some(({ address }) => isInUse(saved, address))) return;
-  throw refused(
-    `No account of the saved list signed the new list of ${origin}.`,
+  refuse(
+    origin,
+    'has no signature by an account of the saved one',
     `Ask the operator for the addresses over another channel. If they match, run svc trust remove ${origin} and svc trust add ${origin}.`,
   );
 }
 
 /** The entry of an account on a chain; null if the list has none. */
-export function entryOf(
-  { accounts }: AnchorsList,
-  chainId: number,
-  address: string,
-): ListedAccount | null {
-  const found = accounts.find(
-    (one) => one.chain_id === chainId && sameAddress(one.address, address),
-  );
-  return found ?? null;
-}
-
-/** What the new list takes back of an entry, to complete a sentence; null if nothing. */
-function takenBack(before: ListedAccount, fresh: AnchorsList): string | null {
-  const { address, chain_id, first_block, last_block } = before;
-  const now = entryOf(fresh, chain_id, address);
-  if (now === null) return `no longer has the account ${address}`;
-  if (now.first_block !== first_block) return `has another first block of ${address}`;
-  if (last_block === null) return null;
-  const isRaised = now.last_block === null || BigInt(now.last_block) > BigInt(last_block);
-  return isRaised ? `raises the last block of ${address}` : null;
+export function entryOf({ accounts }: AnchorsList, chainId: number, address: string) {
+  const isIt = (one: ListedAccount) => one.chain_id === chainId && isSame(one.address, address);
+  return accounts.find(isIt) ?? null;
 }
 
 function isInUse({ accounts }: AnchorsList, address: string): boolean {
-  return accounts.some((one) => one.last_block === null && sameAddress(one.address, address));
+  return accounts.some((one) => one.last_block === null && isSame(one.address, address));
 }
 
-function sameAddress(one: string, other: string): boolean {
+function isSame(one: string, other: string): boolean {
   return one.toLowerCase() === other.toLowerCase();
-}
-
-function keyOf({ chain_id, address }: ListedAccount): string {
-  return `${chain_id} ${address.toLowerCase()}`;
 }
 
 const REPORT = 'Nothing was saved. Ask the operator of the service.';
 
-function refused(message: string, hint: string): SvcError {
-  return new SvcError('list_refused', message, { hint });
+function refuse(url: string, reason: string, hint = REPORT): never {
+  throw new SvcError('list_refused', `The list of ${url} ${reason}.`, { hint });
 }

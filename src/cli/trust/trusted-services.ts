@@ -2,21 +2,15 @@
 import { type Static, Type } from 'typebox';
 import { Value } from 'typebox/value';
 import { AnchorsList } from '../../protocol/anchoring-accounts.ts';
-import { Timestamp } from '../../protocol/fields.ts';
 import type { Context } from '../program/context.ts';
-import { openSavedFile, type SavedFile } from '../program/saved-file.ts';
+import { openSavedFile } from '../program/saved-file.ts';
 
-const SavedService = Type.Object({ list: AnchorsList, saved_at: Timestamp });
-const TrustedServices = Type.Object({ services: Type.Record(Type.String(), SavedService) });
+const TrustedServices = Type.Object({ services: Type.Record(Type.String(), AnchorsList) });
 
-export type SavedService = Static<typeof SavedService>;
-export type TrustedServices = Static<typeof TrustedServices>;
+type TrustedServices = Static<typeof TrustedServices>;
 
 /** Opens the saved lists. Throws SvcError `config_unusable`. */
-export function openTrustedServices({
-  env,
-  output,
-}: Pick<Context, 'env' | 'output'>): SavedFile<TrustedServices> {
+export function openTrustedServices({ env, output }: Pick<Context, 'env' | 'output'>) {
   const kind = {
     name: 'trusted-services',
     empty: { services: {} },
@@ -25,9 +19,4 @@ export function openTrustedServices({
       `The file of trusted services was damaged. It was set aside as ${aside}; add them again with svc trust add.`,
   };
   return openSavedFile<TrustedServices>(env, kind, output.warn);
-}
-
-/** The saved list of an origin; null if there is none. */
-export function savedService({ services }: TrustedServices, url: string): SavedService | null {
-  return Object.hasOwn(services, url) ? (services[url] ?? null) : null;
 }

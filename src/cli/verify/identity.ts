@@ -37,19 +37,12 @@ export async function withIdentity(
   named: Named,
 ): Promise<Finding> {
   const { by, check } = await identify(context, finding.sender, named);
-  const identity = { by, addresses: named.addresses };
+  const identified = { ...finding, identity: { by, addresses: named.addresses } };
+  if (by === null && finding.outcome === 'verified') return { ...identified, outcome: 'unnamed' };
   const hasFailed = finding.checks.some(({ name, ok }) => name === 'sender' && !ok);
-  if (check === null || hasFailed) {
-    const isUnnamed = finding.outcome === 'verified' && by === null;
-    return { ...finding, identity, ...(isUnnamed && { outcome: 'unnamed' }) };
-  }
-  const others = finding.checks.filter(({ name }) => name !== 'sender');
-  return {
-    ...finding,
-    identity,
-    checks: [...others, check],
-    outcome: check.ok ? finding.outcome : 'not_verified',
-  };
+  if (check === null || hasFailed) return identified;
+  const checks = [...finding.checks.filter(({ name }) => name !== 'sender'), check];
+  return { ...identified, checks, outcome: check.ok ? finding.outcome : 'not_verified' };
 }
 
 async function identify(
@@ -93,7 +86,7 @@ async function serviceOf({ target, options, env }: Context) {
 /** The saved lists that count, that of the service first. */
 function savedLists(context: Context, service: Awaited<ReturnType<typeof serviceOf>>) {
   const { services } = openTrustedServices(context).read();
-  const all = Object.entries(services).map(([url, { list }]) => ({ url, list }));
+  const all = Object.entries(services).map(([url, list]) => ({ url, list }));
   const own = all.filter(({ url }) => url === service?.url);
   return service?.isGiven ? own : [...own, ...all];
 }
@@ -109,15 +102,12 @@ function judge(
   const check = (ok: boolean, detail: string) => ({ by, check: { name: 'sender', ok, detail } });
   const entry = entryOf(list, chain_id, sender);
   if (entry === null) {
-    return check(
-      false,
-      `${sender} is not in ${by}. If the service added it, run svc trust refresh ${list.origin}`,
-    );
+    const hint = by === list.origin ? '' : `. If it is new, run svc trust refresh ${list.origin}`;
+    return check(false, `${sender} is not in the list of ${list.origin}${hint}`);
   }
   const { last_block } = entry;
   if (last_block === null) return check(true, 'The named service lists the sender');
-  const isBefore = block_number !== undefined && BigInt(block_number) <= BigInt(last_block);
-  return isBefore
+  return BigInt(block_number ?? Number.MAX_SAFE_INTEGER) <= BigInt(last_block)
     ? check(true, `The named service lists the sender, until block ${last_block}`)
     : check(false, `The sender was retired: its last block is ${last_block}`);
 }

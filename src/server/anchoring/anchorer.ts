@@ -2,7 +2,6 @@
 import type { AnchorKey } from '../../chain/anchor-key.ts';
 import type { Store } from '../ports/store.ts';
 import { runAccountLoop } from './account-loop.ts';
-import { keepListSigned } from './anchoring-accounts.ts';
 import { keepChainProofs } from './chain-proofs.ts';
 import type { AnchorerDependencies } from './context.ts';
 import { createQueueLock, type QueueLock } from './queue-lock.ts';
@@ -34,7 +33,6 @@ export function startAnchorer(
   );
   const own = keys.map(({ address }) => address);
   const following = followOthers(shared, own, { queueLock, signal: stop.signal });
-  const signing = keepListSigned(shared, keys, stop.signal);
   const proving = shared.options.chainProofs ? keepChainProofs(shared, stop.signal) : null;
   return {
     busySince() {
@@ -43,7 +41,7 @@ export function startAnchorer(
     },
     async drain() {
       stop.abort();
-      await Promise.all([...running, following, signing, proving]);
+      await Promise.all([...running, following, proving]);
     },
   };
 }

@@ -1,5 +1,6 @@
 // The dependencies of every use case: store, chain, clock, settings.
 import type { Clock } from '../../base/clock.ts';
+import type { AnchorKey } from '../../chain/anchor-key.ts';
 import type { Chain, Network } from '../ports/chain.ts';
 import { wireError } from '../ports/errors.ts';
 import type { Store } from '../ports/store.ts';
@@ -26,6 +27,8 @@ export interface Deps {
   chain: Chain;
   clock: Clock;
   settings: Settings;
+  /** The configured anchoring accounts, to sign the list of them. */
+  keys: readonly Pick<AnchorKey, 'address' | 'signText'>[];
   /** Details of a network by chain id. Configured values take precedence over known ones. */
   network(chainId: number): Promise<Network>;
   /** Aborts when the server shuts down: waiting requests end and respond with what is stored. */

@@ -1,48 +1,31 @@
 // The store's contract for the list of anchoring accounts. Conventions: store.ts.
 import type { Hex } from '../../proof/bytes.ts';
+import type { Lease } from './anchoring.ts';
 import type { SenderKey } from './operations.ts';
 
-/** A signature that counts for one origin only: the public URL of the service when it was made. */
-export interface OriginSignature {
-  origin: string;
-  signature: Hex;
-}
-
-export interface AnchoringAccount extends SenderKey {
+export interface NewAnchoringAccount extends SenderKey {
   /** The newest block when the account was first used. */
   firstBlock: bigint;
+  /** The account's signature of its entry, and the public URL of the service in it; null if the key was not available. */
+  signature: Hex | null;
+  origin: string | null;
+}
+
+export interface AnchoringAccount extends NewAnchoringAccount {
   /** The block of its last anchor; null until it is retired. */
   lastBlock: bigint | null;
-  /** The account's signature of its own entry; null if its key was not available. */
-  statement: OriginSignature | null;
-  /** The account's newest signature of a whole list. */
-  listSignature: (OriginSignature & { sequence: number }) | null;
+  /** Sequence number of the list that added or retired the account. Each list has a number of its own. */
+  changedIn: number;
 }
-
-/** All accounts, by first block. `sequence` increases with every change of an account; 0 while there is none. */
-export interface AccountList {
-  sequence: number;
-  accounts: AnchoringAccount[];
-}
-
-/** `in_use`: a server holds its lease. `not_final`: an anchor of it is not final yet. */
-export type Retirement =
-  | { outcome: 'retired'; lastBlock: bigint }
-  | { outcome: 'unknown' | 'in_use' | 'not_final' };
 
 export interface AnchoringAccountStore {
-  listAnchoringAccounts(): Promise<AccountList>;
+  /** Every account, by first block. */
+  listAnchoringAccounts(): Promise<AnchoringAccount[]>;
   /** Does nothing if the account is listed. */
-  addAnchoringAccount(
-    account: Pick<AnchoringAccount, 'chainId' | 'address' | 'firstBlock' | 'statement'>,
-  ): Promise<void>;
-  saveListSignature(
-    sender: SenderKey,
-    signature: NonNullable<AnchoringAccount['listSignature']>,
-  ): Promise<void>;
+  addAnchoringAccount(account: NewAnchoringAccount): Promise<void>;
   /**
-   * Sets the last block: that of the account's last anchor, or the first block if it has none. A retired account stays
-   * as it is.
+   * Sets the last block of the lease's sender to that of its last final anchor, or to the first block. A retired account
+   * stays as it is.
    */
-  retireAnchoringAccount(sender: SenderKey, now: number): Promise<Retirement>;
+  retireAnchoringAccount(lease: Lease): Promise<void>;
 }

@@ -72,7 +72,7 @@ export const transferTables: readonly TransferTable[] = [
   table(
     'anchoring_accounts',
     'chain_id address',
-    'first_block last_block changed_in origin signature list_sequence list_origin list_signature',
+    'first_block last_block changed_in origin signature',
   ),
   table('restoration', 'id', 'restored_at'),
   table('reconciled_senders', 'chain_id address', 'reconciled_at'),

@@ -318,8 +318,8 @@ CREATE TABLE leases (
   PRIMARY KEY (chain_id, address)
 ) WITH (fillfactor = 50);
 
--- The accounts that anchor or anchored. changed_in: the sequence number of the list that last changed the row. origin and
--- signature: the account's statement about itself. list_…: the newest list that the account signed.
+-- The accounts that anchor or anchored. changed_in: the sequence number of the list that last changed the row. signature:
+-- the account's signature of its entry, for the origin; null if the key was not available.
 CREATE TABLE anchoring_accounts (
   chain_id bigint NOT NULL,
   address text COLLATE "C" NOT NULL,
@@ -328,9 +328,6 @@ CREATE TABLE anchoring_accounts (
   changed_in bigint NOT NULL UNIQUE,
   origin text,
   signature text,
-  list_sequence bigint,
-  list_origin text,
-  list_signature text,
   PRIMARY KEY (chain_id, address)
 );
 

@@ -1,42 +1,31 @@
-// Converts rows of anchoring accounts.
+// SQL of anchoring accounts that both databases run, and their rows.
 
-import type { Hex } from '../../../proof/bytes.ts';
-import type { AccountList, OriginSignature } from '../../ports/anchoring-accounts.ts';
+import type { AnchoringAccount } from '../../ports/anchoring-accounts.ts';
 
-export interface AnchoringAccountRow {
-  chain_id: number;
-  address: string;
-  first_block: number;
-  last_block: number | null;
-  changed_in: number;
-  origin: string | null;
-  signature: Hex | null;
-  list_sequence: number | null;
-  list_origin: string | null;
-  list_signature: Hex | null;
+export interface AnchoringAccountRow extends Omit<AnchoringAccount, 'firstBlock' | 'lastBlock'> {
+  firstBlock: number;
+  lastBlock: number | null;
 }
 
-export const ACCOUNT_COLUMNS = `chain_id, address, first_block, last_block, changed_in, origin, signature, list_sequence,
-  list_origin, list_signature`;
+export const SELECT_ACCOUNTS = `SELECT chain_id AS "chainId", address, first_block AS "firstBlock",
+    last_block AS "lastBlock", changed_in AS "changedIn", origin, signature
+  FROM anchoring_accounts ORDER BY first_block, chain_id, address`;
 
-export function toAccountList(rows: readonly AnchoringAccountRow[]): AccountList {
-  return {
-    sequence: Math.max(0, ...rows.map(({ changed_in }) => changed_in)),
-    accounts: rows.map((row) => {
-      const list = toSignature(row.list_origin, row.list_signature);
-      const sequence = row.list_sequence ?? 0;
-      return {
-        chainId: row.chain_id,
-        address: row.address,
-        firstBlock: BigInt(row.first_block),
-        lastBlock: row.last_block === null ? null : BigInt(row.last_block),
-        statement: toSignature(row.origin, row.signature),
-        listSignature: list === null ? null : { ...list, sequence },
-      };
-    }),
-  };
-}
+/** The sequence number of the next list. */
+export const NEXT_LIST = '(SELECT coalesce(max(changed_in), 0) + 1 FROM anchoring_accounts)';
 
-function toSignature(origin: string | null, signature: Hex | null): OriginSignature | null {
-  return origin === null || signature === null ? null : { origin, signature };
+/** Add a condition for the account. */
+export const RETIRE = `UPDATE anchoring_accounts AS l SET changed_in = ${NEXT_LIST},
+    last_block = coalesce((SELECT mined_block_number FROM attempts a
+      WHERE a.chain_id = l.chain_id AND a.sender = l.address AND state = 'finalized'
+      ORDER BY nonce DESC LIMIT 1), first_block)
+  WHERE last_block IS NULL`;
+
+export function toAccount({
+  firstBlock,
+  lastBlock,
+  ...row
+}: AnchoringAccountRow): AnchoringAccount {
+  const last = lastBlock === null ? null : BigInt(lastBlock);
+  return { ...row, firstBlock: BigInt(firstBlock), lastBlock: last };
 }

@@ -379,8 +379,8 @@ CREATE TABLE leases (
   PRIMARY KEY (chain_id, address)
 ) STRICT, WITHOUT ROWID;
 
--- The accounts that anchor or anchored. changed_in: the sequence number of the list that last changed the row. origin and
--- signature: the account's statement about itself. list_…: the newest list that the account signed.
+-- The accounts that anchor or anchored. changed_in: the sequence number of the list that last changed the row. signature:
+-- the account's signature of its entry, for the origin; null if the key was not available.
 CREATE TABLE anchoring_accounts (
   chain_id INTEGER NOT NULL,
   address TEXT NOT NULL,
@@ -389,9 +389,6 @@ CREATE TABLE anchoring_accounts (
   changed_in INTEGER NOT NULL UNIQUE,
   origin TEXT,
   signature TEXT,
-  list_sequence INTEGER,
-  list_origin TEXT,
-  list_signature TEXT,
   PRIMARY KEY (chain_id, address)
 ) STRICT, WITHOUT ROWID;
 

@@ -219,7 +219,7 @@ function buildStore(
     ...creditStore(access, ledger),
     ...chainStatusStore(access, guard),
     ...leaseStore(access, guard),
-    ...anchoringAccountStore(access),
+    ...anchoringAccountStore(access, guard),
     ...attemptStore(access, guard, readGuard),
     ...queueStore(access, { guard, readGuard, ledger, triggers }),
     ...settlementStore(access, { guard, ledger, triggers }),

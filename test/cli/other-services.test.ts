@@ -38,6 +38,13 @@ beforeEach(async () => {
   await writeFile(path.join(folder, 'config', 'config.json'), config, { mode: 0o600 });
 });
 
+/** A list of the service's accounts, as `svc trust add` saves it. */
+async function saveList(): Promise<void> {
+  const list = { format: 'svc-anchors/1', origin: url, sequence: 0, accounts: [], signatures: [] };
+  const file = path.join(folder, 'config', 'trusted-services.json');
+  await writeFile(file, JSON.stringify({ services: { [url]: list } }), { mode: 0o600 });
+}
+
 const svc = (args: string[], start = runInProcess) =>
   start('svc', args, { env: { SVC_CONFIG_DIR: `${folder}/config` } });
 
@@ -78,12 +85,14 @@ const calls: Record<string, string[]> = {
   stats: [],
   chain: [],
   verify: [`0x${'0'.repeat(64)}`],
+  'trust add': ['URL', '--yes'],
+  'trust refresh': ['URL'],
   bundle: [id],
   doctor: [],
 };
 
 /** Those that work without a service. */
-const alone = ['hash', 'completion', 'help'];
+const alone = ['hash', 'completion', 'help', 'trust list', 'trust remove'];
 
 describe('what is not the service', () => {
   it('is asked by every command that speaks to one', async () => {
@@ -94,7 +103,9 @@ describe('what is not the service', () => {
   });
 
   it.each(Object.keys(calls))('ends svc %s as unreachable, with what to do', async (command) => {
-    const args = [...command.split(' '), ...(calls[command] ?? [])];
+    const given = (calls[command] ?? []).map((word) => (word === 'URL' ? url : word));
+    const args = [...command.split(' '), ...given];
+    if (command === 'trust refresh') await saveList();
 
     for (const body of ['{}', 'null', '{"items":[{"id":7}],"next_cursor":null}', '<html>']) {
       answer = http(body);

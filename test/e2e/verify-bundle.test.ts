@@ -156,7 +156,7 @@ describe('svc verify with a bundle', () => {
     const broken = await verifyChanged({ anchor: { ...bundle.anchor, tx_hash: '0x12' } });
 
     expect([newer.exitCode, newer.stdout]).toEqual([2, '']);
-    expect(newer.stderr).toContain('chain_proof must be a JSON object');
+    expect(newer.stderr).toContain('format must be "svc-bundle/1" or "svc-bundle/2"');
     expect([broken.exitCode, broken.stdout]).toEqual([2, '']);
     expect(broken.stderr).toContain('anchor.tx_hash must be 32 bytes');
   });

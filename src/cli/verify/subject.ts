@@ -148,16 +148,14 @@ function looksLikeReceipt(json: object): boolean {
   return 'verification' in json || 'proof_hash' in json || 'tx_hash' in json;
 }
 
-const RECEIPT_FORMAT = 'svc-receipt/1';
-
 /** @throws SvcError `invalid_document`, `unknown_member` */
 function receiptOf(name: string, document: unknown): Verification {
   if (typeof document !== 'object' || document === null || Array.isArray(document)) {
     throw notReceipt(name, 'a receipt is a JSON object');
   }
-  const { format = RECEIPT_FORMAT, ...members } = document as Record<string, unknown>;
-  if (format !== RECEIPT_FORMAT) {
-    throw new SvcError('invalid_document', `${name} has a format other than ${RECEIPT_FORMAT}.`, {
+  const { format = receiptFormat.const, ...members } = document as Record<string, unknown>;
+  if (format !== receiptFormat.const) {
+    throw new SvcError('invalid_document', `${name} is not a receipt of ${receiptFormat.const}.`, {
       hint: 'If the format is newer than svc, update svc.',
     });
   }
@@ -168,16 +166,18 @@ function receiptOf(name: string, document: unknown): Verification {
     }
   }
   requireNoOther(name, members, receiptMembers, '');
-  const receipt = members as Verification; // Every member was checked.
+  const receipt = { format, ...members } as Verification; // Every member was checked.
   if (receipt.inclusion !== null) {
     requireNoOther(name, receipt.inclusion, Inclusion.properties, '/inclusion');
   }
   return receipt;
 }
 
-/** Unknown members are refused by name. */
+const { format: receiptFormat, ...verification } = Verification.properties;
+
+/** Unknown members are refused by name. A receipt without a format has the first one. */
 const receiptMembers = {
-  ...Verification.properties,
+  ...verification,
   inclusion: Nullable(Type.Object(Inclusion.properties)),
 };
 

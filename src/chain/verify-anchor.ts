@@ -98,7 +98,7 @@ async function readAt(
     if (proven !== null) {
       return await readBlockAt(rpc.reading, BigInt(proven.anchor.block_number));
     }
-    const isBundle = 'format' in document;
+    const isBundle = 'anchor' in document;
     const { tx_hash, block_number } = isBundle ? document.anchor : document;
     const reading = isBundle
       ? await readAnchor(rpc.reading, document.anchor.tx_hash, { place: placeOf(document) })
@@ -150,7 +150,7 @@ function auditAt(
     const sender = signerOf(proven);
     return { checks: expectSender(auditByBlock(proven, facts), sender, anchorAddresses), sender };
   }
-  const isBundle = 'format' in document;
+  const isBundle = 'anchor' in document;
   const [anyOf] = anchorAddresses;
   const sender = facts.tx?.from ?? null;
   const from = isBundle ? document.anchor.from : document.from;

@@ -105,7 +105,7 @@ function auditTransaction(stated: StatedAnchor, facts: ChainFacts): AuditCheck[]
       'self_transfer',
       tx !== null && tx.to !== null && sameHex(tx.to, tx.from) && tx.value === '0',
       {
-        holds: 'The transaction sends nothing from an account to itself',
+        holds: 'Sender and recipient are one account, and the value is 0',
         fails: 'The transaction is not an empty transfer from an account to itself',
       },
     ),
@@ -139,8 +139,8 @@ function auditSingle(
   const single = payload?.kind === 'single' ? payload : null;
   return [
     check('payload', single !== null, {
-      holds: 'The calldata is exactly one anchored proof',
-      fails: 'The calldata is not exactly one anchored proof',
+      holds: 'The calldata is the anchor of one proof and nothing else',
+      fails: 'The calldata is not the anchor of one proof',
     }),
     check('proof_hash', single !== null && sameHex(single.proof_hash, stated.proof_hash), {
       holds: 'The calldata holds the proof hash',
@@ -205,8 +205,8 @@ function auditBlock(stated: StatedAnchor, facts: ChainFacts): AuditCheck[] {
   if (stated.tx_index !== undefined) {
     checks.push(
       check('tx_index', facts.receipt?.tx_index === stated.tx_index, {
-        holds: 'It has the stated place in the block',
-        fails: 'It has another place in the block than stated',
+        holds: 'The transaction has the stated index in the block',
+        fails: 'The transaction has another index in the block than stated',
       }),
     );
   }

@@ -68,8 +68,8 @@ export function auditBundleAlone(bundle: Bundle): AuditCheck[] {
     ...auditFile(bundle),
     ...path,
     check('payload', payload !== null && holdsBytes(anchor.raw_tx, payload), {
-      holds: 'The signed transaction carries it',
-      fails: 'The signed transaction carries something else',
+      holds: 'The signed transaction contains the anchor of this proof',
+      fails: 'The signed transaction does not contain the anchor of this proof',
     }),
   ];
 }

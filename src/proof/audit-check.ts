@@ -54,7 +54,7 @@ export function expectSender(
   const isExpected = expected.length === 0 || expected.some((one) => one.toLowerCase() === sender);
   return checks.map((one) =>
     one.name === 'sender' && !isExpected
-      ? { ...one, ok: false, detail: 'Sent by another account than the expected one' }
+      ? { ...one, ok: false, detail: 'Sent by a different account than expected' }
       : one,
   );
 }

@@ -104,7 +104,7 @@ function auditSigned(
       fails: 'The stated account did not sign the transaction',
     }),
     check('self_transfer', isSelfTransfer, {
-      holds: 'The transaction sends nothing from an account to itself',
+      holds: 'Sender and recipient are one account, and the value is 0',
       fails: 'The transaction is not an empty transfer from an account to itself',
     }),
   ];

@@ -31,7 +31,11 @@ export const errors = {
     summary: 'the session was not opened with a wallet signature',
   },
   rate_limited: { status: 429, retryable: true, summary: 'too many requests in this minute' },
-  no_anchor_quota: { status: 402, retryable: true, summary: 'the account has no anchors left' },
+  no_anchor_quota: {
+    status: 402,
+    retryable: true,
+    summary: 'the account has no anchor quota left',
+  },
   no_gas_credit: {
     status: 402,
     retryable: true,
@@ -46,7 +50,8 @@ export const errors = {
   invalid_proof: {
     status: 400,
     retryable: false,
-    summary: 'the proof contains JSON that hashing would change, such as a duplicate name',
+    summary:
+      'the proof is JSON that its canonical form would change, such as a duplicate member name',
   },
   invalid_proof_hash: { status: 400, retryable: false, summary: 'the proof hash is malformed' },
   invalid_address: { status: 400, retryable: false, summary: 'the wallet address is malformed' },
@@ -112,7 +117,7 @@ export const errors = {
   anchor_queued: {
     status: 503,
     retryable: true,
-    summary: 'the proof is stored and waits to be submitted',
+    summary: 'the proof is stored, and the service anchors it as soon as it can',
   },
   chain_unavailable: { status: 503, retryable: true, summary: 'the chain cannot be read now' },
   overloaded: {

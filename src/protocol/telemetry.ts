@@ -46,7 +46,7 @@ export const NewSamples = Closed({
     Type.Array(NewSample, {
       minItems: 1,
       maxItems: limits.samplesPerRequest,
-      description: `at most ${limits.samplesValues} JSON values in the body, including objects and arrays`,
+      description: `the whole body has at most ${limits.samplesValues} JSON values, counting objects and arrays`,
     }),
   ),
 });

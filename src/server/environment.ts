@@ -19,7 +19,7 @@ export const environment = Type.Object({
   SVC_HOST: Type.String({ default: '127.0.0.1', description: 'Address to listen on' }),
   SVC_PORT: Whole('Port to listen on; 0 chooses a free port', 0, 3000, 65_535),
   SVC_BASE_URL: Optional(
-    'Public origin of the service, also the domain of sign-in; required if SVC_HOST is not loopback (default: http://HOST:PORT)',
+    'Public origin of the service; its host is the domain in the sign-in message; required if SVC_HOST is not loopback (default: http://HOST:PORT)',
     httpUrl,
   ),
   SVC_DATA_DIR: Type.String({
@@ -42,7 +42,7 @@ export const environment = Type.Object({
       'true behind a PostgreSQL pooler in transaction mode, such as PgBouncer: no prepared statements, no LISTEN',
   }),
   SVC_CHAIN_RPC_URL: Optional(
-    'JSON-RPC URLs of the anchoring chain, comma-separated; required by start. With several, two must agree before a receipt is issued. Never shown',
+    'JSON-RPC URLs of the anchoring chain, comma-separated; required by start. With several, at least two must agree before a receipt is issued. svc-server never prints the value',
     '^https?://[^\\s,]+( *, *https?://[^\\s,]+)*$',
   ),
   SVC_CHAIN_ID: Type.Optional(
@@ -97,12 +97,12 @@ export const environment = Type.Object({
       minimum: 1,
       maximum: 10_000,
       description:
-        "Confirmations after which an anchor is final; anchoring exactly once holds up to this depth (default: the chain's finalized tag, or 64 on chains without it)",
+        "Confirmations after which an anchor is final. Anchoring exactly once holds only for reorganizations up to this depth (default: the chain's finalized tag, or 64 on chains without it)",
     }),
   ),
   SVC_ANCHOR_BATCH_MAX: Whole('Maximum number of proofs in one transaction', 1, 1024, 1024),
   SVC_ANCHOR_LINGER_MS: Whole(
-    'Minimum batching window in ms while a transaction is pending; longer on slow chains',
+    'Minimum time in ms to collect a batch while a transaction is pending; the service waits longer on slow chains',
     0,
     50,
     60_000,
@@ -114,7 +114,7 @@ export const environment = Type.Object({
     64,
   ),
   SVC_ANCHOR_BUMP_AFTER_MS: Whole(
-    'Age in ms at which a pending transaction is stuck: the lowest nonce is replaced at higher fees, later ones are resent',
+    'Age in ms at which a pending transaction is stuck: the service replaces the one with the lowest nonce at higher fees and resends the later ones',
     1000,
     15_000,
   ),
@@ -124,7 +124,7 @@ export const environment = Type.Object({
     500,
   ),
   SVC_ANCHOR_MAX_TIP_GWEI: Whole(
-    'Maximum tip per gas of a first transaction, in gwei; a replacement may raise it',
+    'Maximum tip per gas, in gwei, of the first transaction of an anchor; replacements may exceed it',
     0,
     100,
   ),
@@ -132,9 +132,12 @@ export const environment = Type.Object({
   SVC_CHAIN_PROOFS: Type.Boolean({
     default: true,
     description:
-      'Whether chain proofs of final anchors are built and stored: bundles then prove themselves from a block hash, without a node that keeps the transaction',
+      'Store a chain proof of each final anchor, so that its bundle can be verified from the block hash alone, even if no node keeps the transaction',
   }),
-  SVC_GATE_TOKEN: Optional('Address of the ERC-20 contract of the token gate', address),
+  SVC_GATE_TOKEN: Optional(
+    'Address of the ERC-20 token of which a wallet must hold a minimum (token gate)',
+    address,
+  ),
   SVC_GATE_MIN_BALANCE: Decimal(
     "Minimum balance for the token gate, in the token's smallest unit",
     '1',
@@ -144,10 +147,10 @@ export const environment = Type.Object({
     'open',
     'Who may open an account: anyone (open), or holders of the token (gate)',
   ),
-  SVC_SIGNUP_ANCHORS: Whole('Anchors granted to a new account', 0, 0),
+  SVC_SIGNUP_ANCHORS: Whole('Anchor quota granted to a new account', 0, 0),
   SVC_SIGNUP_GAS_WEI: Decimal('Gas credit granted to a new account, in wei', '0'),
   SVC_VERIFY_MAX_AGE_MS: Whole(
-    'Maximum age in ms of the chain data in a public verification',
+    'Time in ms for which public verifications may reuse chain data; 0 reads the chain for each',
     0,
     0,
     60_000,
@@ -183,7 +186,7 @@ export const environment = Type.Object({
     pattern: '\\S',
     default: 'false',
     description:
-      'Trusted proxies (X-Forwarded-For), for the address in the log: addresses or CIDR ranges, comma-separated; false for none',
+      'Trusted proxies, whose X-Forwarded-For gives the client address in the log: addresses or CIDR ranges, comma-separated; false for none',
   }),
   SVC_LOG_LEVEL: OneOf(
     ['trace', 'debug', 'info', 'warn', 'error', 'silent'],

@@ -161,7 +161,7 @@ describe('proofs that wait together', () => {
 
   it('are shown as queued', async () => {
     await stage(page, 'queued');
-    await page.getByText('waits for a transaction').waitFor();
+    await page.getByText('The proof is stored').waitFor();
   });
 
   it('are anchored in one transaction, whose receipt holds the path to its root', async () => {

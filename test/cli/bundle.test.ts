@@ -158,6 +158,8 @@ describe('svc bundle', () => {
     await writeFile(config, genuine);
     forger.close();
     expect([exitCode, stdout]).toEqual([3, '']);
-    expect(stderr).toContain('payload: The signed transaction carries something else');
+    expect(stderr).toContain(
+      'payload: The signed transaction does not contain the anchor of this proof',
+    );
   });
 });

@@ -425,7 +425,7 @@ describe('completion in every shell', () => {
     const without = await user.svc(['__complete', 'tasks', 'list', '--status', '']);
 
     expect(stdout).toBe(
-      'rotate-key\tIssue a new API key, shown once; the old key stops working at once\n',
+      'rotate-key\tIssue a new API key and show it one time; the old key stops working immediately\n',
     );
     expect(without.stdout).toBe('claimed\t\nverified\t\n');
   });

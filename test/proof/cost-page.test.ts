@@ -66,5 +66,5 @@ it('has the same numbers in the README', () => {
     expect(gas).toBe(Math.round(cost));
     expect(money).toBe(Number((cost * 1e-9 * 3000).toFixed(2)));
   }
-  expect(readme).toContain('23 770 gas alone and 22 590 gas as a batch');
+  expect(readme).toContain('uses 23 770 gas');
 });

@@ -21,11 +21,11 @@ export function addCommands(program: Command): void {
   key
     .command('set')
     .description(
-      "Read a key from standard input, check it with one call, and write it to SVC_AGENT_KEY_FILE or the installed service's file",
+      "Read a key from standard input, test it with one request to the service, and write it to SVC_AGENT_KEY_FILE or the installed service's file",
     )
     .addHelpText(
       'after',
-      '\nA daemon uses the new key within seconds; an installed one must be restarted.' +
+      '\nA daemon that you started uses the new key within seconds. Restart the systemd service after a change.' +
         '\n\nExample:\n  svc robots rotate-key arm-1 --yes | sudo svc-agent key set',
     )
     .action(async () => {

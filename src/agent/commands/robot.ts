@@ -19,14 +19,19 @@ export function addCommands(program: Command, exitWith: (code: number) => void):
     .command('claim')
     .description('Claim a task and print its id')
     .argument('<title>', 'what the robot is about to do, at most 200 characters')
-    .option('--id <uuid>', 'id of the task; makes a repeated claim harmless')
+    .option(
+      '--id <uuid>',
+      'id of the task (default: a new UUID); a repeated claim with the same id has no effect',
+    )
     .option('--description <text>', 'details of the task')
     .option('--expected <file>', 'JSON object with the expected result; - for standard input')
     .addHelpText('after', '\nExample:\n  task=$(svc-agent claim "Survey the office hall")')
     .action((title: string, options: ClaimOptions) => claim(process.env, title, options));
   program
     .command('complete')
-    .description('Submit the proof of a task; exits with 8 while it is not anchored')
+    .description(
+      'Submit the evidence of a task; exits with 8 if the evidence is accepted but not anchored yet',
+    )
     .argument('<task>', 'id of the task')
     .argument('<file>', 'JSON object or array; - for standard input')
     .option('--wait <seconds>', 'time to wait for the receipt, 0 to 600', waitSeconds, 0)
@@ -39,7 +44,7 @@ export function addCommands(program: Command, exitWith: (code: number) => void):
     .description('Record a health sample, or the samples of a file')
     .argument('[file]', 'JSON: one sample, or { "samples": […] }; - for standard input')
     .option('--battery <percent>', 'battery_pct, 0 to 100', percent)
-    .option('--state <text>', 'idle, busy, error, charging, offline, or another text')
+    .option('--state <text>', 'idle, busy, error, charging, offline, or any other text')
     .option('--metric <name=number>', 'one reading; can be repeated', addReading)
     .addHelpText(
       'after',
@@ -51,7 +56,7 @@ export function addCommands(program: Command, exitWith: (code: number) => void):
   program
     .command('event')
     .description('Log an ops event and print its id')
-    .argument('<type>', 'error, state_change, info, or another text')
+    .argument('<type>', 'error, state_change, info, or any other text')
     .argument('[message]', 'what happened, at most 2000 characters')
     .addOption(new Option('--severity <severity>', 'info if not given').choices(SEVERITIES))
     .option('--payload <file>', 'JSON object; - for standard input')
@@ -62,7 +67,7 @@ export function addCommands(program: Command, exitWith: (code: number) => void):
   program
     .command('receipts')
     .description('Print receipts as JSON lines, newest first, and set-aside completions on stderr')
-    .option('--task <id>', 'only the receipt of this task; exits with 8 while there is none')
+    .option('--task <id>', 'only the receipt of this task; exits with 8 if there is none yet')
     .addHelpText('after', '\nExample:\n  svc-agent receipts --task "$task" > receipt.json')
     .action(async (options: { task?: string }) =>
       exitWith(await printReceipts(process.env, options)),

@@ -20,12 +20,12 @@ export function addCommands(program: Command): void {
     .action(() => exportSpool(process.env));
   spool
     .command('compact')
-    .description('Return the space of delivered records to the disk; the daemon must be stopped')
+    .description('Free the disk space of delivered records; the daemon must be stopped')
     .addHelpText('after', '\nExample:\n  sudo svc-agent spool compact')
     .action(() => compactSpool(process.env));
   spool
     .command('retarget')
-    .description('Submit a completion that was set aside for another task; the daemon must run')
+    .description('Submit a set-aside completion again, for a different task; the daemon must run')
     .argument('<task>', 'task id of the completion, as svc-agent status shows it')
     .requiredOption('--task <id>', 'task id to complete instead (required)')
     .addHelpText('after', '\nExample:\n  svc-agent spool retarget "$wrong" --task "$right"')

@@ -10,7 +10,8 @@ import { cursorOption, limitOption } from '../program/options.ts';
 
 export const whoamiCommand: CommandSpec = {
   path: 'whoami',
-  summary: 'Show the wallet, service, gate, credits and end of the session',
+  summary:
+    'Show wallet, service, credits, end of the session, and whether the wallet passes the token gate',
   examples: ['svc whoami', 'svc whoami --json | jq -r .wallet'],
   run: whoami,
 };

@@ -13,17 +13,21 @@ import type { Context } from '../program/context.ts';
 
 export const bundleCommand: CommandSpec = {
   path: 'bundle',
-  summary: 'Write the proof of a task to one file that verifies without the service',
+  summary:
+    'Write receipt, claim and evidence of a task to one file, which can be verified without the service',
   details: `Checks evidence, claim, inclusion path and signed transaction before it writes anything. Warns on standard
 error if the anchor is not final yet (not with --json).
 
-With --upgrade, svc adds the chain proof to a bundle that was written without one. It asks the service of the bundle's
-task, or the chain with --rpc-url, and leaves FILE as it is.`,
+With --upgrade, svc adds the chain proof to a bundle that was written without one. svc reads the chain proof from
+the service, or from a node with --rpc-url. It writes a new bundle and does not change FILE.`,
   arguments: [{ ...taskArgument, syntax: '[task]' }],
   options: [
     { flags: '--output <file>', summary: 'write to this file instead of standard output' },
     { flags: '--no-evidence', summary: 'leave out the evidence; its hash remains' },
-    { flags: '--upgrade <file>', summary: 'bundle to add the chain proof to, instead of a task' },
+    {
+      flags: '--upgrade <file>',
+      summary: 'existing bundle to which to add the chain proof; replaces the task',
+    },
     {
       flags: '--rpc-url <url>',
       summary: 'with --upgrade: read the chain proof from this JSON-RPC endpoint',

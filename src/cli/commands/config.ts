@@ -21,7 +21,7 @@ export const configCommands: readonly CommandSpec[] = [
   {
     path: 'config remove',
     summary:
-      'Remove a profile and its session from this machine; svc logout ends the session on the service',
+      'Remove a profile and its session from this machine. The session stays valid on the service: to end it, run svc logout first',
     arguments: [{ syntax: '<name>', summary: 'name of the profile', completes: 'profile' }],
     examples: ['svc config remove ops'],
     run: removeProfile,

@@ -27,7 +27,10 @@ export const loginCommand: CommandSpec = {
     },
     { flags: '--manual', summary: 'print the message and read its signature' },
     { flags: '--address <address>', summary: 'wallet that signs with --manual' },
-    { flags: '--no-browser', summary: 'print the page to open elsewhere and read its code' },
+    {
+      flags: '--no-browser',
+      summary: 'print the address to open in a browser elsewhere, then read the code that it shows',
+    },
   ],
   examples: [
     'svc login https://svc.example.org',

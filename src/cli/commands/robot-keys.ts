@@ -7,7 +7,7 @@ import { yesOption } from '../program/options.ts';
 export const robotKeyCommands: readonly CommandSpec[] = [
   {
     path: 'robots rotate-key',
-    summary: 'Issue a new API key, shown once; the old key stops working at once',
+    summary: 'Issue a new API key and show it one time; the old key stops working immediately',
     details: 'When piped, prints only the key.',
     arguments: [robotArgument],
     options: [yesOption],

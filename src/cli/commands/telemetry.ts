@@ -11,14 +11,15 @@ import { cursorOption, limitOption } from '../program/options.ts';
 
 export const telemetryCommand: CommandSpec = {
   path: 'telemetry',
-  summary: 'List the samples of a robot, newest first, or a series of them',
+  summary: 'List the telemetry samples of a robot, newest first; with --resolution, a time series',
   arguments: [robotArgument],
   options: [
     { flags: '--from <time>', summary: 'ISO-8601 time; UTC if it has no offset' },
     { flags: '--to <time>', summary: 'ISO-8601 time; UTC if it has no offset' },
     {
       flags: '--resolution <interval>',
-      summary: 'one line per minute (of at most 6 hours), hour (31 days) or day (366 days)',
+      summary:
+        'one line per minute, hour or day; the time range is at most 6 hours, 31 days or 366 days',
       completes: ['minute', 'hour', 'day'],
     },
     limitOption,

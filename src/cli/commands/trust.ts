@@ -12,10 +12,11 @@ const urlArgument = { syntax: '<url>', summary: 'origin of the service' };
 export const trustCommands: readonly CommandSpec[] = [
   {
     path: 'trust add',
-    summary: 'Save the anchoring accounts of a service, after you have compared them',
+    summary: 'Save the anchoring accounts of a service, after you confirm them',
     details:
-      'Checks the signatures of the list, shows the addresses and asks. Compare them with a source other than the\n' +
-      'service, for example its operator. svc verify then accepts anchors of these accounts, also without the service.',
+      'Reads the signed list of accounts, checks its signatures, shows the addresses and asks you to confirm them.\n' +
+      'Compare the addresses with a source other than the\n' +
+      'service, for example its operator. svc verify then accepts anchors of these accounts, even if the service is gone.',
     arguments: [urlArgument],
     options: [yesOption],
     examples: ['svc trust add https://svc.example.org'],

@@ -5,20 +5,23 @@ import type { VerifyInput } from '../verify/verify.ts';
 
 export const verifyCommand: CommandSpec = {
   path: 'verify',
-  summary: 'Verify a receipt, a bundle, evidence or a hash; with --rpc-url against the chain',
-  details: `With --rpc-url, a receipt or a bundle is checked against the chain and needs no service; for a hash, the
-answer of the service is checked against the chain. Without --rpc-url, svc reports what the service states.
+  summary:
+    'Verify a receipt, a bundle, evidence or a hash: with --rpc-url against the chain, otherwise by asking the service',
+  details: `With --rpc-url, svc checks a receipt or a bundle against the chain. For a hash, svc asks the service for the
+transaction and checks it against the chain. Without --rpc-url, svc reports what the service states.
 
-With --block-hash, a bundle with a chain proof (svc-bundle/2) is checked without any connection. You must have the hash
-of the block from a source that you trust. With --rpc-url, svc reads only the block of such a bundle.
+A bundle with a chain proof (svc-bundle/2) proves that its block contains the transaction. With --block-hash, svc checks
+it without any connection; take the hash of the block from a source that you trust. With --rpc-url, svc reads only the
+header of the block, unless you add --full.
 
-Anyone can anchor anything: name the account that you expect with --anchor-address, save the accounts of a service
-with svc trust add, or name the service that states them with --url. Without any, svc exits with 9.`,
+Anyone can write an anchor, so svc must know which account to expect. Name the account with --anchor-address, save the
+accounts of a service with svc trust add, or let a service name its accounts with --url. With none of these, svc exits
+with 9.`,
   arguments: [
     {
       syntax: '<subject>',
       summary:
-        'file with a receipt, a bundle or evidence (- for standard input), proof or transaction hash, task id, address of a proof page',
+        'file with a receipt, a bundle or evidence (- for standard input), proof hash, transaction hash, task id, or URL of a /verify page',
     },
   ],
   options: [
@@ -29,16 +32,16 @@ with svc trust add, or name the service that states them with --url. Without any
     },
     {
       flags: '--block-hash <hash>',
-      summary: 'hash of the block; a bundle with a chain proof needs nothing else',
+      summary: 'trusted hash of the block; checks a bundle with a chain proof offline',
     },
     {
       flags: '--full',
-      summary: 'with --rpc-url: read transaction and receipt, not only the block',
+      summary: 'with --rpc-url: also read the transaction and its transaction receipt',
     },
-    { flags: '--proof <file>', summary: 'evidence, whose hash must be the proof hash' },
+    { flags: '--proof <file>', summary: 'file with the evidence; its hash must be the proof hash' },
     {
       flags: '--anchor-address <address>',
-      summary: 'account that must have sent the anchor; if repeated, one of them',
+      summary: 'account that must have sent the anchor; if repeated, any one of them',
       parse: (address, addresses: string[] = []) => [...addresses, address],
     },
     { flags: '--require-evidence', summary: 'fail if no evidence is given' },

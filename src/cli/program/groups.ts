@@ -32,8 +32,8 @@ const summaries: Readonly<Record<string, string>> = {
   fleets: 'Group robots into fleets',
   tasks: 'List tasks and follow their anchors',
   sessions: 'List and end sessions',
-  trust: 'Save the anchoring accounts of services for verify',
-  config: 'List and choose profiles (a service and a wallet each)',
+  trust: 'Manage the anchoring accounts that svc verify accepts',
+  config: 'List and choose profiles; a profile is a service and a wallet',
 };
 
 /** The group that the first word after any global options names, or all groups if it names none. */

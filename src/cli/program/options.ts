@@ -53,7 +53,7 @@ export const limitOption: OptionSpec = {
 
 export const cursorOption: OptionSpec = {
   flags: '--cursor <cursor>',
-  summary: 'continue a list: next_cursor of its JSON',
+  summary: 'continue after a page: next_cursor of its --json output',
 };
 
 /** Parses a whole number above 0. */

@@ -13,14 +13,16 @@ export const cliSignInRoutes = {
   authorizeCli: {
     method: 'POST',
     path: '/api/auth/cli/authorize',
-    summary: 'Create a code that opens a session for the command line once, within 60 s',
+    summary: 'Create a single-use code, valid for 60 s, that opens a session for the command line',
     description:
       'The Origin header must be the origin of the service. The session must have been opened with a wallet signature. The code ends with the session.',
     access: 'session',
     limit: 'account',
     ownOriginOnly: true,
     body: Closed({
-      challenge: Base64Url256('the SHA-256 of the verifier in base64url, 43 characters'),
+      challenge: Base64Url256(
+        'PKCE code challenge (RFC 7636): SHA-256 of the verifier in base64url, 43 characters',
+      ),
       challenge_method: Type.Optional(Type.Literal('S256', { description: 'always S256' })),
     }),
     maxBody: limits.smallBodyBytes,
@@ -32,7 +34,7 @@ export const cliSignInRoutes = {
     path: '/api/auth/cli/token',
     summary: 'Open a session with a code and its verifier; the first attempt uses up the code',
     description:
-      'PKCE (RFC 7636) with S256 only. The new session is listed and revoked separately.',
+      'PKCE (RFC 7636) with S256 only. The new session has its own entry in the list of sessions, and is revoked separately.',
     access: 'public',
     limit: 'none',
     body: Closed({

@@ -36,9 +36,10 @@ export const evidenceRoutes = {
   getBundle: {
     method: 'GET',
     path: '/api/v1/tasks/:id/bundle',
-    summary: 'Read the bundle of a task: everything that proves it, given a node of the chain',
+    summary:
+      'Read the bundle of a task: all data needed to verify it with only a node of the chain',
     description:
-      'The bundle is `svc-bundle/2` as soon as the chain proof of its final anchor is stored, and `svc-bundle/1` before; `format=1` always gives `svc-bundle/1`. The bundle has no `proof` if the evidence was erased. The response is 409 `completion_in_progress` while the anchor is pending, and 404 if there is no completion or it failed.',
+      'The format is `svc-bundle/1` until the anchor is final and its chain proof is stored, and `svc-bundle/2` from then on; `format=1` always gives `svc-bundle/1`. The bundle has no `proof` if the evidence was erased. The response is 409 `completion_in_progress` while the anchor is pending, and 404 if there is no completion or it failed.',
     access: 'robot_or_session',
     limit: 'robot',
     params: Id,

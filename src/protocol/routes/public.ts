@@ -18,7 +18,7 @@ export const publicRoutes = {
   verifyProofHash: {
     method: 'GET',
     path: '/api/v1/verify/:proofHash',
-    summary: 'Verify a proof hash against the chain, which is read for this request',
+    summary: 'Verify a proof hash: read its anchor from the chain and check it',
     access: 'public',
     limit: 'none',
     cors: true,
@@ -38,7 +38,7 @@ export const publicRoutes = {
     path: '/api/v1/transactions/:txHash',
     summary: 'Read an anchoring transaction from the chain',
     description:
-      'Only transactions that this service signed. `auditAnchor` of the proof library checks a receipt against the response.',
+      'The response is 404 for a transaction that this service did not sign. `auditAnchor` of the proof library checks a receipt against the response.',
     access: 'public',
     limit: 'none',
     params: Closed({

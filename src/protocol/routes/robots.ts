@@ -47,7 +47,7 @@ export const robotRoutes = {
   getOwnRobot: {
     method: 'GET',
     path: '/api/v1/robot',
-    summary: 'Read the robot of the API key',
+    summary: 'Read the robot that the API key belongs to',
     access: 'robot',
     limit: 'robot',
     responses: { 200: OneRobot },
@@ -72,7 +72,8 @@ export const robotRoutes = {
   assignRobots: {
     method: 'POST',
     path: '/api/v1/robots/bulk',
-    summary: 'Move robots into a fleet, or out of their fleets with null; all or none',
+    summary:
+      'Move robots into a fleet, or out of their fleets with null; if one cannot be moved, none is',
     access: 'session',
     limit: 'account',
     body: Closed({
@@ -112,7 +113,7 @@ export const robotRoutes = {
     method: 'DELETE',
     path: '/api/v1/robots/:id',
     summary:
-      'Delete a robot and its tasks: queued proofs are cancelled, signed ones are still anchored and charged',
+      'Delete a robot and its tasks: anchors that are not signed yet are canceled, signed transactions are still sent and charged',
     access: 'session',
     limit: 'account',
     params: Id,

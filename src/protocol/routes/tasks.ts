@@ -80,7 +80,7 @@ export const taskRoutes = {
     path: '/api/v1/tasks',
     summary: "List the tasks of the account's robots, newest first",
     description:
-      'Items have no `expected_result`. The response is 404 if the account does not have the robot.',
+      'Items have no `expected_result`. The response is 404 if `robot_id` is not a robot of the account.',
     access: 'session',
     limit: 'none',
     query: Closed({

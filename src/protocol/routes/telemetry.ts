@@ -66,7 +66,7 @@ export const telemetryRoutes = {
     method: 'GET',
     path: '/api/v1/robots/:id/telemetry',
     summary:
-      "Read a robot's samples from `from` up to `to`: newest first in pages, or with `resolution` as a series of at most 6 hours by minute, 31 days by hour or 366 days by day",
+      "Read a robot's samples of a time range: in pages, newest first, or with `resolution` as a series by minute (at most 6 hours), hour (31 days) or day (366 days)",
     access: 'session',
     limit: 'none',
     params: Id,

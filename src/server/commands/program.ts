@@ -91,7 +91,9 @@ export async function main(argv: string[]): Promise<number> {
     });
   anchors
     .command('retire')
-    .description('Set the last block of an account whose key is no longer used; cannot be undone')
+    .description(
+      'Retire an account whose key is no longer used: the list then states its last block. Cannot be undone',
+    )
     .argument('<address>', 'address of the account')
     .option('--json', 'print one JSON object')
     .action(async (address: string, options: { json?: boolean }) => {
@@ -203,7 +205,9 @@ function addDatabaseCommands(program: Command, exit: (code: number) => void): vo
 
   program
     .command('restore')
-    .description('Replace the SQLite database with a backup and pause anchoring until reconcile')
+    .description(
+      'Replace the SQLite database with a backup, and pause anchoring until you run reconcile',
+    )
     .argument('<file>', 'file written by backup')
     .option('--force', 'move an existing database aside')
     .option('--json', 'print one JSON object')
@@ -235,7 +239,7 @@ function addDatabaseCommands(program: Command, exit: (code: number) => void): vo
   program
     .command('hold')
     .description(
-      'Pause anchoring until reconcile; run it after restoring with other tools, before start',
+      'Pause anchoring until you run reconcile. After a restore with other tools, run this before start',
     )
     .option('--json', 'print one JSON object')
     .action(async (options: { json?: boolean }) => {
@@ -249,10 +253,13 @@ function addDatabaseCommands(program: Command, exit: (code: number) => void): vo
       'Compare a restored database with the chain and resume anchoring; exits with 1 if it cannot',
     )
     .option('--json', 'print one JSON object')
-    .option('--yes', 'accept final transactions of the anchoring accounts that are not anchors')
+    .option(
+      '--yes',
+      'continue although the anchoring accounts sent final transactions that are not anchors',
+    )
     .option(
       '--accept-anchor <tx_hash...>',
-      'accept these anchors, made by another service with the key, or after the backup',
+      'accept these anchors that the database lacks: another service with the same key sent them, or this one after the backup',
     )
     .action(async (options: ReconcileOptions) => {
       const { reconcile } = await import('./reconcile.ts');

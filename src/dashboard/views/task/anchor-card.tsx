@@ -9,7 +9,7 @@ import './task.css';
 const stages = ['queued', 'submitted', 'included', 'safe', 'finalized'] as const;
 
 const meanings: Record<Anchor['state'], string> = {
-  queued: 'The proof is stored and waits for a transaction.',
+  queued: 'The proof is stored. The service anchors it as soon as it can.',
   submitted: 'A transaction with the proof is signed and submitted, and waits for a block.',
   included: 'The transaction is in a block. A chain reorganization could still remove it.',
   finalized: 'The block is final. A chain reorganization cannot remove it.',

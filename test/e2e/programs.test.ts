@@ -57,6 +57,38 @@ describe('every program', () => {
   );
 });
 
+describe('the log of svc-server start', () => {
+  /** Ends after the first line, because the data folder cannot be made. */
+  const firstLine = async (format: string) => {
+    const { stderr } = await run('svc-server', ['start'], {
+      env: {
+        SVC_DATA_DIR: file('evidence.json/data'),
+        SVC_CHAIN_RPC_URL: 'http://127.0.0.1:9',
+        SVC_ANCHOR_PRIVATE_KEY: anvilAccounts[0].privateKey,
+        SVC_LOG_FORMAT: format,
+      },
+    });
+    return stderr.split('\n')[0] ?? '';
+  };
+
+  it('begins with version and configuration, a secret only as set', async () => {
+    expect(JSON.parse(await firstLine('json'))).toMatchObject({
+      level: 'info',
+      time: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/),
+      msg: 'configuration loaded',
+      version: packageJson.version,
+      SVC_ANCHOR_PRIVATE_KEY: '(set)',
+      SVC_CHAIN_RPC_URL: '(set)',
+    });
+  });
+
+  it('is text for people with SVC_LOG_FORMAT=pretty', async () => {
+    expect(await firstLine('pretty')).toMatch(
+      /^\d\d:\d\d:\d\d INFO {2}configuration loaded .*version="?\d/,
+    );
+  });
+});
+
 describe('svc hash', () => {
   it('prints the hash that the service anchored, and nothing else', async () => {
     const { exitCode, stdout } = await run('svc', ['hash', file('evidence.json')]);

@@ -86,7 +86,7 @@ function viewEntry(entry: LedgerRecord): LedgerEntry {
 const ENTRIES = '67d75ac8-00c2-4fe5-9024-0f5ff5e8acb8';
 
 /**
- * A stable id made of the fields that identify an entry. The entry's ledger position would reveal how much other
+ * A stable id built from the fields that identify an entry. The entry's ledger position would reveal how much other
  * accounts use the service.
  */
 function idOf({ kind, grantId, taskId, cycle }: LedgerRecord): string {

@@ -12,6 +12,14 @@ import { dataOf, objectOf } from './decode.ts';
 import { ProviderError } from './errors.ts';
 import { type Ask, askInParts, type RpcAnswer, type RpcCall, resultOf } from './rpc.ts';
 
+/** The methods that only chain proofs call. */
+export const chainProofCalls: ReadonlySet<string> = new Set([
+  'eth_getBlockByHash',
+  'eth_getRawTransactionByHash',
+  'debug_getRawTransaction',
+  'debug_getRawBlock',
+]);
+
 /** Where a transaction is. */
 export interface BlockPlace {
   readonly blockNumber: bigint;
@@ -84,8 +92,9 @@ async function encodeBlock(
   { place, signal }: { place: BlockPlace; signal: AbortSignal | undefined },
 ): Promise<RawBlock | null> {
   const header = encodedAs(place.blockHash, () => encodeHeader(block));
-  if (header === null || !Array.isArray(block.transactions)) return null;
-  const listed = block.transactions.map(objectOf).filter((tx) => !isStateSync(tx));
+  // Some nodes list only hashes, whatever was asked for.
+  const listed = unlessMalformed(() => listOf(block.transactions));
+  if (header === null || listed === null) return null;
   const hashes = listed.map((tx) => dataOf(tx.hash));
   const transactions = await runYielding(encodeTransactions(listed, hashes));
   for (const method of ['eth_getRawTransactionByHash', 'debug_getRawTransaction']) {
@@ -113,6 +122,11 @@ function* encodeTransactions(
     yield;
   }
   return encoded;
+}
+
+function listOf(transactions: unknown): Record<string, unknown>[] {
+  if (!Array.isArray(transactions)) throw new TypeError('The block has no list of transactions');
+  return transactions.map(objectOf).filter((tx) => !isStateSync(tx));
 }
 
 function rawBlockOf(bytes: Uint8Array): RawBlock {

@@ -214,8 +214,10 @@ async function chainProof(
   place: BlockPlace,
   signal?: AbortSignal,
 ): Promise<ChainProof | null> {
+  const usable = providers.filter(({ health }) => !health.isWrongChain);
   let failure: ProviderError | null = null;
-  for (const { reading } of providers) {
+  if (usable.length === 0) failure = new ProviderError('no provider of the expected chain answers');
+  for (const { reading } of usable) {
     try {
       const proof = await readChainProof(reading, place, signal);
       if (proof !== null) return proof;

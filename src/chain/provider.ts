@@ -1,6 +1,7 @@
 // An RPC endpoint and its health.
 import { type BackoffRange, backoffMs } from '../base/backoff.ts';
 import { SvcError } from '../base/svc-error.ts';
+import { chainProofCalls } from './chain-proof.ts';
 import { isRateLimit, ProviderError } from './errors.ts';
 import { answersOn, type Identity, identityCalls } from './identity.ts';
 import { type Ask, type Asked, connectRpc, type RpcOptions } from './rpc.ts';
@@ -109,9 +110,11 @@ async function identify(ask: Ask, expected: Identity | null): Promise<void> {
 }
 
 /**
- * Updates the health after a request. A failed broadcast says nothing about reads, unless the node sent Retry-After.
+ * Updates the health after a request. A failed broadcast says nothing about reads, unless the node sent Retry-After. The
+ * large reads of chain proofs never count: neither anchoring nor verification depends on them.
  */
 function note(health: ProviderHealth, { calls, error, answers, seconds }: Asked): void {
+  if (calls.every(({ method }) => chainProofCalls.has(method))) return;
   const isSend = calls.some(({ method }) => method === 'eth_sendRawTransaction');
   if (isSend && (error?.retryAfterMs ?? null) === null) return;
   const limited = answers.find((answer) => !answer.ok && isRateLimit(answer.refusal));

@@ -88,8 +88,8 @@ export async function readAnchor(
 
 /**
  * Reads only the current block at `number`, for a document that proves what the block holds: two requests at most. The
- * transaction and its receipt are null. `confirmations` and `finality` are those of the block; null if the node does
- * not have it.
+ * transaction and its receipt are null. Rejects with `ProviderError` if the node does not have the block: that refutes
+ * nothing.
  */
 export async function readBlockAt(ask: Ask, number: bigint): Promise<AnchorReading> {
   const rule = finalityRule(null);
@@ -102,6 +102,7 @@ export async function readBlockAt(ask: Ask, number: bigint): Promise<AnchorReadi
   const found = header?.ok && header.result !== null ? headerAt(number, header.result) : null;
   // Few nodes have this method.
   const block = found ?? (await readBlock(ask, number));
+  if (block === null) throw new ProviderError(`this node does not have block ${number}`);
   return {
     facts: {
       chain_id: numberOf(resultOf(chainId)),
@@ -109,8 +110,8 @@ export async function readBlockAt(ask: Ask, number: bigint): Promise<AnchorReadi
       receipt: null,
       canonical_block: blockFacts(block),
     },
-    confirmations: block && confirmationsOf({ blockNumber: number }, heads.head),
-    finality: block && finalityOf(number, heads),
+    confirmations: confirmationsOf({ blockNumber: number }, heads.head),
+    finality: finalityOf(number, heads),
   };
 }
 

@@ -37,15 +37,23 @@ export async function readBlock(ask: Ask, number: bigint): Promise<Block | null>
   return { hash, timestamp, transactions: new Set(transactions.map(hashOf)) };
 }
 
-/** As `readingByQuorum`: presence needs a quorum for the same block, absence every provider that answers. */
+/**
+ * As `readingByQuorum`: presence needs a quorum for the same block, absence every provider that answers. The
+ * transactions are those that a quorum lists: some nodes of Polygon add an entry that others leave out.
+ */
 export function blockByQuorum(
   blocks: readonly (Block | null)[],
   still: Still & { quorum: number },
 ): Block | null | undefined {
-  const text = (block: Block | null) =>
-    block === null ? '' : [block.hash, block.timestamp, ...block.transactions].join();
+  const text = (block: Block | null) => (block === null ? '' : `${block.hash},${block.timestamp}`);
   const agreed = agreedByQuorum(blocks, { text, isPresent: (block) => block !== null }, still);
-  return agreed?.[0];
+  const same = agreed?.filter((block) => block !== null);
+  const [first] = same ?? [];
+  if (same === undefined || first === undefined) return agreed && null;
+  const all = new Set(same.flatMap(({ transactions }) => [...transactions]));
+  const isAgreed = (tx: Hex) =>
+    same.filter(({ transactions }) => transactions.has(tx)).length >= still.quorum;
+  return { ...first, transactions: new Set([...all].filter(isAgreed)) };
 }
 
 export async function readHeads(ask: Ask, rule: FinalityRule): Promise<Heads> {

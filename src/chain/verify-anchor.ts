@@ -104,7 +104,7 @@ async function readAt(
       ? await readAnchor(rpc.reading, document.anchor.tx_hash, { place: placeOf(document) })
       : await readAnchor(rpc.reading, tx_hash as Hex);
     const isPruned =
-      reading.facts.tx === null &&
+      (reading.facts.tx === null || reading.facts.receipt === null) &&
       /^\d{1,18}$/.test(block_number ?? '') &&
       (await listsTransaction(rpc.reading, BigInt(block_number ?? 0), tx_hash as Hex));
     if (isPruned) throw prunedError();
@@ -155,19 +155,26 @@ function auditAt(
   const sender = facts.tx?.from ?? null;
   const from = isBundle ? document.anchor.from : document.from;
   const checks = isBundle
-    ? auditBundle(document, facts)
+    ? auditWhole(document, facts)
     : auditAnchor({ ...document, from: from ?? (anyOf && (sender ?? anyOf)) }, facts);
   return { checks: expectSender(checks, sender, anchorAddresses), sender };
+}
+
+/** As `auditBundle`, and the chain proof if the bundle has one. */
+function auditWhole(bundle: Bundle, facts: ChainFacts): AuditCheck[] {
+  const checks = auditBundle(bundle, facts);
+  if (bundle.chain_proof === undefined) return checks;
+  const known = new Set(checks.map(({ name }) => name));
+  return [...checks, ...auditByBlock(bundle, facts).filter(({ name }) => !known.has(name))];
 }
 
 function auditByBlock(bundle: Bundle, { chain_id, canonical_block }: ChainFacts): AuditCheck[] {
   return auditChainProof(bundle, canonical_block?.hash ?? '').map((check) => {
     if (check.name === 'header') {
-      const fails =
-        canonical_block === null
-          ? `The node has no block ${bundle.anchor.block_number}`
-          : 'The node has another block at the stated number';
-      return { ...check, detail: check.ok ? 'The node has the block of the header' : fails };
+      const detail = check.ok
+        ? 'The node has the block of the header'
+        : 'The node has another block at the stated number';
+      return { ...check, detail };
     }
     if (check.name !== 'chain' || chain_id === bundle.chain_id) return check;
     return { ...check, ok: false, detail: `The node is on chain ${chain_id}` };

@@ -162,7 +162,7 @@ const TIME: Form = {
   pattern: /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z$/,
   name: 'a UTC time with milliseconds',
 };
-const DECIMAL: Form = { pattern: /^(?:0|[1-9]\d*)$/, name: 'a decimal string' };
+const DECIMAL: Form = { pattern: /^(?:0|[1-9]\d{0,77})$/, name: 'a decimal string' };
 const HASH: Form = { pattern: /^0x[0-9a-f]{64}$/, name: '32 bytes of lower-case hex' };
 const ADDRESS: Form = { pattern: /^0x[0-9a-f]{40}$/, name: '20 bytes of lower-case hex' };
 const BYTES: Form = { pattern: /^0x(?:[0-9a-f]{2})+$/, name: 'bytes of lower-case hex' };

@@ -44,6 +44,29 @@ const LIST = 0xc0;
  * @throws TypeError for any other type, and unless it is canonical and signed so.
  */
 export function readSignedTransaction(raw: Hex): SignedTransaction {
+  const { signature, ...content } = decode(raw);
+  return { ...content, from: senderOf(signature) };
+}
+
+/**
+ * As `readSignedTransaction`, without the sender: the signature is not checked, which takes a millisecond.
+ *
+ * @throws TypeError as above.
+ */
+export function readTransaction(raw: Hex): Omit<SignedTransaction, 'from'> {
+  const { signature: _, ...content } = decode(raw);
+  return content;
+}
+
+interface Signature {
+  /** What was signed. */
+  readonly hash: Uint8Array;
+  readonly parity: bigint;
+  readonly r: bigint;
+  readonly s: bigint;
+}
+
+function decode(raw: Hex): Omit<SignedTransaction, 'from'> & { signature: Signature } {
   if (raw.length > 2 + 2 * MAX_LENGTH) throw new TypeError('The transaction is too long');
   const bytes = hexToBytes(raw);
   const [first = LIST] = bytes;
@@ -72,11 +95,12 @@ export function readSignedTransaction(raw: Hex): SignedTransaction {
   return {
     hash: bytesToHex(keccak_256(bytes)),
     chainId,
-    from: senderOf(keccak_256(concatBytes(envelope, encodeRlp(signed))), {
+    signature: {
+      hash: keccak_256(concatBytes(envelope, encodeRlp(signed))),
       parity,
       r: quantityFrom(items.at(-2)),
       s: quantityFrom(items.at(-1)),
-    }),
+    },
     to: to.length === 0 ? null : bytesToHex(bytesFrom(to, 20)),
     value: quantityFrom(value),
     input: bytesToHex(input),
@@ -89,10 +113,7 @@ function fromV(v: bigint): { chainId: bigint; parity: bigint } {
   return { chainId: (v - 35n) / 2n, parity: (v - 35n) % 2n };
 }
 
-function senderOf(
-  hash: Uint8Array,
-  { parity, r, s }: { parity: bigint; r: bigint; s: bigint },
-): Hex {
+function senderOf({ hash, parity, r, s }: Signature): Hex {
   if (parity > 1n) throw new TypeError('The signature has another parity than 0 or 1');
   let key: Uint8Array;
   try {

@@ -5,6 +5,7 @@ import { SvcError } from '../base/svc-error.ts';
 import { type AnchorKey, loadAnchorKeys } from '../chain/anchor-key.ts';
 import { type AnchorChain, openChain } from '../chain/chain.ts';
 import { startAnchorer, watchProgress } from './anchoring/anchorer.ts';
+import { retiredError } from './anchoring/anchoring-accounts.ts';
 import { type AnchoringLimits, type AnchorStep, PAUSES } from './anchoring/context.ts';
 import { refuseCode } from './anchoring/preflight.ts';
 import { hostInUrl, type ServerConfig } from './config.ts';
@@ -201,11 +202,7 @@ async function refuseRetired(store: Store, keys: readonly AnchorKey[]): Promise<
     (one) => one.lastBlock !== null && keys.some(({ address }) => address === one.address),
   );
   if (retired === undefined) return;
-  throw new SvcError(
-    'account_retired',
-    `The anchoring account ${retired.address} was retired after block ${retired.lastBlock}.`,
-    { hint: 'Configure another key.' },
-  );
+  throw retiredError(retired);
 }
 
 /**

@@ -43,8 +43,6 @@ describe('a block read by its number', () => {
   it.each([
     ['another hash', { hash: `0x${'12'.repeat(32)}` }],
     ['another time', { timestamp: '0x1' }],
-    ['no transactions', { transactions: [] }],
-    ['one more transaction', { transactions: [`0x${'12'.repeat(32)}`] }],
     ['no block', null],
   ])('is what two of three say when the third says %s', async (_, change) => {
     urls = await startSeveralUrls(3);
@@ -58,7 +56,29 @@ describe('a block read by its number', () => {
   });
 
   it.each([
-    ['of two URLs that differ', 2, { transactions: [] }],
+    ['leaves one out', { transactions: [] }],
+    ['adds one', { transactions: [`0x${'12'.repeat(32)}`] }],
+  ])('has no transaction that one of three lists alone, when it %s', async (_, change) => {
+    urls = await startSeveralUrls(3);
+    const { txHash, number, block, answering } = await mined();
+    lie(1, answering(change));
+
+    const read = await urls.chain.readBlock(number);
+
+    // Without the transaction, verification reads it and its receipt.
+    expect(read?.hash).toBe(block.hash);
+    expect([...(read?.transactions ?? [])].filter((tx) => tx !== txHash)).toEqual([]);
+  });
+
+  it('has the transactions that both of two URLs list', async () => {
+    urls = await startSeveralUrls(2);
+    const { txHash, number, answering } = await mined();
+    lie(1, answering({ transactions: [txHash, `0x${'12'.repeat(32)}`] }));
+
+    expect((await urls.chain.readBlock(number))?.transactions).toEqual(new Set([txHash]));
+  });
+
+  it.each([
     ['while only one of two has it', 2, null],
     ['while only one of three has it', 3, null],
   ])('is none %s', async (_, count, change) => {

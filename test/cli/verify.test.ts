@@ -54,6 +54,7 @@ async function anchor(proof: object): Promise<string> {
 }
 
 const verify = (...args: string[]) => user.svc(['verify', ...args]);
+const OTHER_TASK = '01940000-0000-7000-8000-000000000009';
 const proofPage = () =>
   `https://stranger.example/verify/${receipt.proof_hash}?task_id=${receipt.task_id}`;
 const onChain = () => ['--rpc-url', service.rpcUrl];
@@ -63,7 +64,9 @@ describe('svc verify HASH', () => {
     const { exitCode, stdout, stderr } = await verify(receipt.proof_hash);
 
     expect([exitCode, stderr]).toEqual([0, '']);
-    expect(stdout).toMatch(/^✔ service .*\nThe service says: \d+ confirmations?, \w+\.\n/);
+    expect(stdout).toMatch(
+      /^✔ service .*\n✔ sender .*\nThe service says: \d+ confirmations?, \w+\.\n/,
+    );
     expect(stdout).toContain(`only ${service.url} states this. Check the chain with --rpc-url.\n`);
     expect(stdout).not.toContain('Verified');
   });
@@ -134,6 +137,15 @@ describe('svc verify HASH', () => {
       outcome: 'verified',
       tx_hash: receipt.tx_hash,
     });
+  });
+
+  it.each([
+    ['a task id', () => OTHER_TASK],
+    ['an address of a proof page', () => `${proofPage().split('?')[0]}?task_id=${OTHER_TASK}`],
+  ])('refuses the answer about another task for %s', async (_, argument) => {
+    const { exitCode, stdout } = await verify(argument(), ...onChain());
+
+    expect([exitCode, stdout]).toEqual([5, '']);
   });
 
   it('never asks the service of a proof page: anyone can send an address', async () => {
@@ -264,7 +276,7 @@ describe('svc verify FILE without a node', () => {
     const { exitCode, stdout } = await verify(user.file(name));
 
     expect(exitCode).toBe(0);
-    expect(stdout).toMatch(/✔ statement .*\nThe service says: /);
+    expect(stdout).toMatch(/✔ statement .*\n✔ sender .*\nThe service says: /);
     expect(stdout).toContain('--rpc-url');
   });
 
@@ -277,7 +289,7 @@ describe('svc verify FILE without a node', () => {
     [
       'a bundle with another title',
       () => ({ ...bundle, claim: { ...bundle.claim, title: 'Rest' } }),
-      ['payload', 'statement'],
+      ['payload'],
     ],
     ['a bundle with other evidence', () => ({ ...bundle, proof: {} }), ['evidence']],
   ])('refuses %s', async (_, make, failed) => {
@@ -336,8 +348,8 @@ describe('svc verify FILE with a node', () => {
 
     const { exitCode, stderr } = await user.svc(args, nowhere);
 
-    expect(exitCode).toBe(9);
-    expect(stderr).toContain('The service did not name its anchoring accounts');
+    expect(exitCode).toBe(7);
+    expect(stderr).toContain('No answer from http://127.0.0.1:9');
   });
 
   it('needs no service', async () => {

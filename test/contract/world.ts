@@ -1,12 +1,14 @@
 import { createHash, randomBytes } from 'node:crypto';
+import { keccak_256 } from '@noble/hashes/sha3.js';
 import { v7 as uuid } from 'uuid';
-import type { Hex } from '../../src/proof/bytes.ts';
+import { bytesToHex, concatBytes, type Hex, hexToBytes } from '../../src/proof/bytes.ts';
 import { canonicalJson } from '../../src/proof/canonical-json.ts';
 import { commitLeaves } from '../../src/proof/commit-leaves.ts';
 import { hashClaim, hashProof } from '../../src/proof/hash.ts';
 import type { JsonObject } from '../../src/proof/json-value.ts';
 import { leafHash } from '../../src/proof/leaf.ts';
 import { encodePayload } from '../../src/proof/payload.ts';
+import { encodeRlp, quantityBytes } from '../../src/proof/rlp.ts';
 import { formatTimestamp } from '../../src/protocol/timestamp.ts';
 import type {
   FeeQuote,
@@ -267,7 +269,8 @@ export class World {
       this.store.listQueuedProofs(lease, limit),
       this.store.getNextNonce(lease),
     ]);
-    const attempt = this.attempt(proofs, nonce === null ? {} : { nonce });
+    const bare = this.attempt(proofs, nonce === null ? {} : { nonce });
+    const attempt = { ...bare, variant: { ...bare.variant, ...anchorOf(lease, bare) } };
     await this.store.commitAttempt(lease, attempt);
     return attempt;
   }
@@ -325,4 +328,30 @@ export class World {
 /** Passes when it rejects with a SvcError of this code. */
 export function failsWith(code: string): object {
   return { name: 'SvcError', code };
+}
+
+/** The transaction of an attempt, an empty transfer from the lease's sender to itself, with a made-up signature. */
+function anchorOf(
+  { chainId, sender }: Lease,
+  { nonce, payload }: NewAttempt,
+): { txHash: Hex; rawTx: Hex } {
+  const [none, one] = [new Uint8Array(), Uint8Array.of(1)];
+  const raw = concatBytes(
+    Uint8Array.of(2),
+    encodeRlp([
+      quantityBytes(chainId),
+      quantityBytes(nonce),
+      one,
+      Uint8Array.of(21),
+      quantityBytes(30_000),
+      hexToBytes(sender.toLowerCase()),
+      none,
+      hexToBytes(payload),
+      [],
+      none,
+      one,
+      one,
+    ]),
+  );
+  return { txHash: bytesToHex(keccak_256(raw)), rawTx: bytesToHex(raw) };
 }

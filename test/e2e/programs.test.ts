@@ -208,7 +208,8 @@ describe('svc verify', () => {
     const whole = await verify(file('receipt.json'), ...required, '--proof', file('evidence.json'));
 
     expect([bare.exitCode, whole.exitCode]).toEqual([3, 0]);
-    expect(bare.stdout).toContain('✘ evidence ');
+    expect(bare.stdout).toContain('✘ evidence_required ');
+    expect(bare.stdout).toContain('NOT verified.\n');
   });
 
   it('accepts any of several accounts', async () => {

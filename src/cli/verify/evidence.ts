@@ -37,7 +37,7 @@ export function checkEvidence(given: readonly GivenEvidence[], { proofHash }: Su
 /** Fails a finding without evidence (`--require-evidence`). */
 export function requiringEvidence(finding: Finding): Finding {
   if (evidenceOf(finding) !== 'not_included') return finding;
-  const check = { name: 'evidence', ok: false, detail: 'No evidence was given' };
+  const check = { name: 'evidence_required', ok: false, detail: 'No evidence was given' };
   return { ...finding, outcome: 'not_verified', checks: [check, ...finding.checks] };
 }
 

@@ -55,21 +55,25 @@ async function identify(
   const anchor = sender === null || stated === null ? null : { ...stated, sender };
   const service = await serviceOf(context);
   const saved = savedLists(context, service);
-  const listing = saved.find(
+  const listing = saved.filter(
     ({ list }) => anchor !== null && entryOf(list, anchor.chain_id, anchor.sender) !== null,
   );
-  const chosen = listing ?? saved.find(({ url }) => url === service?.url);
-  if (chosen !== undefined) return judge(`the saved list of ${chosen.url}`, chosen.list, anchor);
-  if (asked !== null) return { by: asked, check: null };
+  const chosen = listing.length > 0 ? listing : saved.filter(({ url }) => url === service?.url);
+  const verdicts = chosen.map(({ url, list }) => judge(`the saved list of ${url}`, list, anchor));
+  // A list that retired the account outweighs one that does not know of it.
+  const verdict = verdicts.find(({ check }) => check?.ok === false) ?? verdicts[0];
+  if (verdict !== undefined) return verdict;
   if (service === null || offline) return { by: null, check: null };
   try {
     const list = await readList(context, service.url);
     if (list.accounts.length > 0) return judge(service.url, list, anchor);
   } catch (error) {
-    if (!(error instanceof SvcError)) throw error;
-    context.output.note(`The service did not name its anchoring accounts: ${error.message}`);
+    if (!(error instanceof SvcError) || (asked === null && service.isGiven)) throw error;
+    if (asked === null) {
+      context.output.note(`The service did not name its anchoring accounts: ${error.message}`);
+    }
   }
-  return { by: null, check: null };
+  return { by: asked, check: null };
 }
 
 /** The service of the command line; null if there is none. `isGiven`: named by an option or a variable. */

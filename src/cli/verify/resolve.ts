@@ -5,10 +5,18 @@ import type { Context } from '../program/context.ts';
 import { askService, type Word } from './service.ts';
 import { readSubject, type Subject, subjectOfHash, subjectOfReceipt } from './subject.ts';
 
-/** Reads the argument of `svc verify`. A task id needs a session. Throws `still_pending` for a task without a receipt. */
-export async function resolveSubject(context: Context, argument: string): Promise<Subject> {
+/**
+ * Reads the argument of `svc verify`. A task id needs a session, so it is refused with `offline`. Throws `still_pending`
+ * for a task without a receipt.
+ */
+export async function resolveSubject(
+  context: Context,
+  argument: string,
+  { offline }: { offline: boolean },
+): Promise<Subject> {
   const recognized = await readSubject(argument);
   if ('proofHash' in recognized) return recognized;
+  if (offline) throw new SvcError('usage', '--block-hash needs a bundle with a chain proof.');
   const { client } = await context.session();
   const { body } = await client.call('getTask', { params: { id: recognized.taskId } });
   if (body.verification === null) {
@@ -16,7 +24,9 @@ export async function resolveSubject(context: Context, argument: string): Promis
       hint: `Wait for it with svc tasks watch ${recognized.taskId}`,
     });
   }
-  return subjectOfReceipt('task id', 'the receipt of the service', body.verification);
+  const subject = subjectOfReceipt('task id', 'the receipt of the service', body.verification);
+  if (subject.taskId === recognized.taskId) return subject;
+  throw new SvcError('unexpected_answer', 'The service sent the receipt of another task.');
 }
 
 /**

@@ -48,6 +48,12 @@ export async function askService(
       },
     );
   }
+  if (body.proof_hash !== proofHash || (taskId !== null && body.task.id !== taskId)) {
+    throw new SvcError(
+      'unexpected_answer',
+      `Unexpected answer from ${url}: it is about another proof.`,
+    );
+  }
   return { url, answer: body, stated: statedBy(proofHash, body) };
 }
 

@@ -107,7 +107,10 @@ function subjectOfUrl(text: string): Subject {
       `${text} is not the address of a proof: …/verify/0x and 64 digits.`,
     );
   }
-  const taskId = url.searchParams.get('task_id');
+  const taskId = url.searchParams.get('task_id')?.toLowerCase() ?? null;
+  if (taskId !== null && !UUID.test(taskId)) {
+    throw new SvcError('usage', 'The task_id in the address of the proof is not a UUID.');
+  }
   return { ...subjectOfHash('proof URL', hash), taskId };
 }
 

@@ -1,13 +1,12 @@
 // The steps of `svc verify`: read the subject, ask the service or the chain, report.
 import { SvcError } from '../../base/svc-error.ts';
 import type { StatedAnchor } from '../../proof/audit-anchor.ts';
-import { auditBundleAlone } from '../../proof/audit-bundle.ts';
 import { expectSender, isProven } from '../../proof/audit-check.ts';
-import { auditChainProof, signerOf } from '../../proof/chain-proof.ts';
+import { auditBundleFile, auditChainProof, signerOf } from '../../proof/chain-proof.ts';
 import type { Context } from '../program/context.ts';
 import { type ExitCode, exitCodes } from '../program/exit-codes.ts';
 import { checkEvidence, type GivenEvidence, readEvidence, requiringEvidence } from './evidence.ts';
-import type { Finding } from './finding.ts';
+import type { Check, Finding } from './finding.ts';
 import { withIdentity } from './identity.ts';
 import { report } from './report.ts';
 import { askAbout, resolveSubject } from './resolve.ts';
@@ -41,7 +40,7 @@ export async function verify(context: Context, input: VerifyInput): Promise<Exit
   requireConsistent(input);
   const { anchorAddress: named = [], rpcUrl: rpcUrls = [], watch, timeout } = input;
   const { blockHash = null, full = false } = input;
-  const subject = await resolveSubject(context, input.subject);
+  const subject = await resolveSubject(context, input.subject, { offline: blockHash !== null });
   if (blockHash !== null && subject.bundle?.chain_proof === undefined) {
     throw new SvcError('usage', '--block-hash needs a bundle with a chain proof (svc-bundle/2).', {
       hint: 'Get one with svc bundle TASK or svc bundle --upgrade FILE, or use --rpc-url.',
@@ -101,9 +100,13 @@ async function find(context: Context, sources: Sources): Promise<Finding> {
   const { given, rpcUrls, blockHash } = sources;
   const readsChain = rpcUrls.length > 0;
   const needsService = blockHash === null && (!readsChain || sources.subject.stated === null);
-  const { subject, word } = needsService
-    ? await askAbout(context, sources.subject)
-    : { subject: sources.subject, word: null };
+  const alone = needsService ? checkAlone(sources) : [];
+  // What contradicts itself is not verified, whatever the service states.
+  const isContradiction = !alone.every(({ ok }) => ok);
+  const { subject, word } =
+    needsService && !isContradiction
+      ? await askAbout(context, sources.subject)
+      : { subject: sources.subject, word: null };
   const stated = subject.stated ?? word?.stated ?? null;
   const evidence = checkEvidence(given, subject);
   const known: Finding = {
@@ -113,7 +116,7 @@ async function find(context: Context, sources: Sources): Promise<Finding> {
     service: word?.url ?? null,
     proofHash: subject.proofHash,
     txHash: stated?.tx_hash ?? word?.answer.anchor.tx_hash ?? null,
-    checks: evidence,
+    checks: [...evidence, ...alone],
     sender: null,
     confirmations: null,
     finality: null,
@@ -129,8 +132,8 @@ async function find(context: Context, sources: Sources): Promise<Finding> {
     asked: word?.url ?? null,
     offline: blockHash !== null,
   };
-  if (word !== null && word.stated === null) {
-    const isSound = evidence.every(({ ok }) => ok);
+  if (isContradiction || (word !== null && word.stated === null)) {
+    const isSound = known.checks.every(({ ok }) => ok);
     return withIdentity(context, isSound ? known : { ...known, outcome: 'not_verified' }, named);
   }
   const found = await look(sources, { word, stated });
@@ -150,14 +153,21 @@ function basisOf({ subject, rpcUrls, blockHash, full }: Sources): Finding['basis
 
 function factsOf({ bundle }: Subject, stated: StatedAnchor | null): Record<string, string> {
   if (stated === null) return {};
-  const { chain_id, robot_id, block_number, anchored_at } = stated;
+  const { chain_id, task_id, robot_id, block_number, anchored_at } = stated;
   return {
     ...(bundle === null ? {} : { title: bundle.claim.title }),
+    task: task_id,
     robot: robot_id,
     ...(block_number === undefined ? {} : { block: block_number }),
     ...(anchored_at === undefined ? {} : { anchored_at }),
     chain: chain_id === TEST_CHAIN ? `${chain_id}, a test chain` : String(chain_id),
   };
+}
+
+/** The checks of a bundle that need neither the service nor the chain. */
+function checkAlone({ subject, named }: Pick<Sources, 'subject' | 'named'>): Check[] {
+  if (subject.bundle === null) return [];
+  return expectSender(auditBundleFile(subject.bundle), signerOf(subject.bundle), named);
 }
 
 /** The part of a finding that comes from the block hash, the nodes or the service. */
@@ -195,10 +205,7 @@ async function readChain(
 
 function takeWord(word: Word | null, { subject, named }: Sources): Look {
   if (word === null) throw new Error('No node and no service was asked');
-  const checks = [
-    ...(subject.bundle === null ? [] : auditBundleAlone(subject.bundle)),
-    ...checkWord(word, subject.stated, named),
-  ];
+  const checks = [...checkAlone({ subject, named }), ...checkWord(word, subject.stated, named)];
   const { from, confirmations, finality } = word.answer.anchor;
   return {
     checks,

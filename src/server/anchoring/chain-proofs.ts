@@ -9,11 +9,14 @@ import { createTrigger } from './trigger.ts';
 /** Number of blocks read and hashed at the same time: a full one is some megabytes of JSON. */
 const AT_ONCE = 2;
 
-/** After so many tries, in about 15 minutes, a block that no node reproduces is taken for one that cannot be proven. */
-const MOST_TRIES = 5;
+/** After so many tries, in about 15 minutes, the log names an anchor whose block no node reproduces. */
+const TRIES_UNTIL_WARNING = 5;
 
-/** Longest time until an anchor is taken again. */
-const LONGEST_RETRY_MS = 24 * 60 * 60_000;
+/** Longest time until an anchor is taken again: a later version may encode what this one does not. */
+const LONGEST_RETRY_MS = 30 * 24 * 60 * 60_000;
+
+/** Shortest pause between two rounds, so that a long queue leaves the nodes to anchoring and verification. */
+const SHORTEST_PAUSE_MS = 250;
 
 /** Longest pause after rounds that failed, whichever anchors they took. */
 const LONGEST_PAUSE_MS = 60_000;
@@ -35,6 +38,7 @@ export async function keepChainProofs(
   let failures = 0;
   while (!signal.aborted) {
     let isMoreDue = false;
+    let retryAfterMs = 0;
     try {
       const anchors = await store.takeUnproven(AT_ONCE, retry, clock.now());
       const built = await Promise.allSettled(anchors.map((one) => prove(deps, one, signal)));
@@ -45,10 +49,11 @@ export async function keepChainProofs(
       if (signal.aborted) return;
       failures += 1;
       const detail = err instanceof ProviderError ? { reason: err.reason } : { err };
+      if (err instanceof ProviderError) retryAfterMs = err.retryAfterMs ?? 0;
       if (failures === 1) logger.warn(detail, 'failed to build chain proofs; retrying');
     }
     const pauseMs = failures > 0 ? backoffMs(failures, pauses) : chainProofsMs;
-    await trigger.wait(isMoreDue ? 0 : pauseMs);
+    await trigger.wait(isMoreDue ? SHORTEST_PAUSE_MS : Math.max(pauseMs, retryAfterMs));
   }
 }
 
@@ -59,11 +64,12 @@ async function prove(
 ): Promise<void> {
   const built = await chain.chainProof(anchor, signal);
   const isProven = built !== null && provesPlace(anchor, built) && isSignedAnchor(anchor);
-  if (!isProven && anchor.tries < MOST_TRIES) return;
+  if (!isProven) {
+    const place = { tx_hash: anchor.txHash, block_number: anchor.blockNumber.toString() };
+    if (anchor.tries === TRIES_UNTIL_WARNING) logger.warn(place, 'no chain proof can be built yet');
+    return;
+  }
   await onStep?.('chain_proof_built');
-  const isRecorded = await store.recordChainProof(anchor, isProven ? built : null);
+  await store.recordChainProof(anchor, built);
   await onStep?.('chain_proof_recorded');
-  if (!isRecorded || isProven) return;
-  const place = { tx_hash: anchor.txHash, block_number: anchor.blockNumber.toString() };
-  logger.warn(place, 'block cannot be proven; its anchor has no chain proof');
 }

@@ -9,7 +9,7 @@ export function shareChainReads(chain: ChainReads, maxAgeMs: () => number): Chai
   const readHeads = shareReads(() => chain.readHeads(), maxAgeMs);
   return {
     readAnchor: shareReads((txHash) => chain.readAnchor(txHash), maxAgeMs),
-    readBlock: shareReads((number) => chain.readBlock(number), maxAgeMs),
+    readBlock: shareReads((number) => chain.readBlock(number), maxAgeMs, KEPT_BLOCKS),
     readHeads: () => readHeads(null),
   };
 }
@@ -24,6 +24,9 @@ interface Slot<Value> {
 /** Maximum number of readings kept for reuse; the oldest are dropped first. */
 const KEPT = 1000;
 
+/** A block of 5 000 transactions takes 600 KB. */
+const KEPT_BLOCKS = 50;
+
 /**
  * Shares reads. Reads of one key never run concurrently, and a caller only gets a read that started after its call.
  * With `maxAgeMs` above 0 a caller also accepts a read that started at most that long ago.
@@ -31,6 +34,7 @@ const KEPT = 1000;
 export function shareReads<Key, Value>(
   read: (key: Key) => Promise<Value>,
   maxAgeMs: () => number,
+  mostKept = KEPT,
 ): (key: Key) => Promise<Value> {
   const slots = new Map<Key, Slot<Value>>();
 
@@ -50,7 +54,7 @@ export function shareReads<Key, Value>(
     if (slots.get(key) !== slot || slot.next !== null) return;
     if (!keep) slots.delete(key);
     for (const oldest of slots.keys()) {
-      if (slots.size <= KEPT) break;
+      if (slots.size <= mostKept) break;
       slots.delete(oldest);
     }
   }

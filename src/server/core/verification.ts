@@ -3,6 +3,7 @@ import { depthOf } from '../../chain/read-block.ts';
 import { auditAnchor, type StatedAnchor } from '../../proof/audit-anchor.ts';
 import { type AuditCheck, isProven } from '../../proof/audit-check.ts';
 import type { Hex } from '../../proof/bytes.ts';
+import { readTransaction } from '../../proof/signed-transaction.ts';
 import type { AnchorTransaction, PublicVerification } from '../../protocol/resources.ts';
 import { formatTimestamp } from '../../protocol/timestamp.ts';
 import type { Chain } from '../ports/chain.ts';
@@ -145,17 +146,19 @@ async function viewAnchored(
  */
 async function readProven(
   { readBlock, readHeads }: ChainReads,
-  { chainId, txHash, from, blockNumber }: ReceiptRecord,
-  { blockHash, txIndex, payload }: NonNullable<PublicAnchor['proven']>,
+  { txHash, blockNumber }: ReceiptRecord,
+  { blockHash, txIndex, rawTx }: NonNullable<PublicAnchor['proven']>,
 ): Promise<ChainAnchor | null> {
   const [block, heads] = await Promise.all([readBlock(blockNumber), readHeads()]);
   if (block?.hash !== blockHash || !block.transactions.has(txHash)) return null;
-  const sender = from.toLowerCase() as Hex; // an address
+  const tx = transactionOf(rawTx);
+  if (tx?.hash !== txHash || tx.to === null) return null;
   const number = blockNumber.toString();
   return {
     facts: {
-      chain_id: chainId,
-      tx: { hash: txHash, from: sender, to: sender, value: '0', input: payload },
+      chain_id: Number(tx.chainId),
+      // The signature was checked when the chain proof was stored: an anchor is sent from an account to itself.
+      tx: { hash: txHash, from: tx.to, to: tx.to, value: String(tx.value), input: tx.input },
       receipt: {
         status: 'success',
         block_number: number,
@@ -166,6 +169,16 @@ async function readProven(
     },
     ...depthOf(blockNumber, heads),
   };
+}
+
+/** Null if the bytes are not a transaction of the service. */
+function transactionOf(rawTx: Hex): ReturnType<typeof readTransaction> | null {
+  try {
+    return readTransaction(rawTx);
+  } catch (error) {
+    if (error instanceof TypeError) return null;
+    throw error;
+  }
 }
 
 /** Whether the calldata of the mined transaction is exactly what the stored anchor requires. */

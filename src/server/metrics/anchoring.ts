@@ -120,7 +120,7 @@ export function createAnchorMeters(registry: Registry): (store: Store) => Store 
     },
     async recordChainProof(anchor, proof) {
       const isRecorded = await store.recordChainProof(anchor, proof);
-      if (isRecorded && proof !== null) {
+      if (isRecorded) {
         const digits = [proof.header, ...proof.nodes].map(({ length }) => length - 2);
         proofBytes.inc(digits.reduce((sum, count) => sum + count, 0) / 2);
       }

@@ -21,8 +21,8 @@ export interface UnprovenAnchor {
 }
 
 /**
- * An anchor is due for a chain proof from the commit that makes it final until one is stored, or until its block is
- * recorded as one that cannot be proven. A reorganization removes both.
+ * An anchor is due for a chain proof from the commit that makes it final until one is stored. A reorganization removes
+ * both.
  */
 export interface ChainProofStore {
   /**
@@ -32,12 +32,11 @@ export interface ChainProofStore {
    */
   takeUnproven(limit: number, retry: BackoffRange, now: number): Promise<UnprovenAnchor[]>;
   /**
-   * Stores the chain proof of an anchor, or with null that its block cannot be proven. Returns false, and writes
-   * nothing, unless the anchor is still due and final in the same block.
+   * Stores the chain proof of an anchor. Returns false, and writes nothing, unless the anchor is still due and final in the same block.
    */
   recordChainProof(
     anchor: Pick<UnprovenAnchor, 'attemptId' | 'txHash' | 'blockHash'>,
-    proof: ChainProof | null,
+    proof: ChainProof,
   ): Promise<boolean>;
   /** Number of final anchors without a stored chain proof; at most 100 000. */
   countMissingChainProofs(): Promise<number>;

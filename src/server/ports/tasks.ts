@@ -75,7 +75,7 @@ export interface PublicAnchor {
   /** Number of tasks with this proof hash. */
   occurrences: number;
   /** Block, place and calldata of the receipt's transaction, if it is final and its chain proof is stored. */
-  proven: { blockHash: Hex; txIndex: number; payload: Hex } | null;
+  proven: { blockHash: Hex; txIndex: number; rawTx: Hex } | null;
 }
 
 export interface TaskStore {

@@ -1,8 +1,12 @@
 // Decides whether a chain proof proves an anchor: block header, place in the block, and signature.
 import { readBlockHeader } from '../../proof/block-header.ts';
-import { bytesToHex } from '../../proof/bytes.ts';
+import { bytesToHex, type Hex } from '../../proof/bytes.ts';
 import type { ChainProof } from '../../proof/chain-proof.ts';
-import { readSignedTransaction } from '../../proof/signed-transaction.ts';
+import {
+  readSignedTransaction,
+  readTransaction,
+  type SignedTransaction,
+} from '../../proof/signed-transaction.ts';
 import { valueInTrie } from '../../proof/trie.ts';
 import type { UnprovenAnchor } from '../ports/chain-proofs.ts';
 
@@ -21,11 +25,25 @@ export function provesPlace(place: Place, { header: encoded, nodes }: ChainProof
   }
 }
 
-/** Whether the recorded bytes are the anchor: its hash, chain, calldata, and an empty transfer from sender to sender. */
-export function isSignedAnchor(anchor: UnprovenAnchor): boolean {
+type RecordedAnchor = Omit<UnprovenAnchor, 'attemptId' | 'tries'>;
+
+/** Whether the recorded bytes are the anchor: its hash, chain, calldata, and an empty transfer to the sender. */
+export function isAnchor(anchor: RecordedAnchor): boolean {
+  return matches(anchor, readTransaction);
+}
+
+/** As `isAnchor`, and the sender signed them. */
+export function isSignedAnchor(anchor: RecordedAnchor): boolean {
+  return matches(anchor, readSignedTransaction);
+}
+
+function matches(
+  anchor: RecordedAnchor,
+  read: (raw: Hex) => Omit<SignedTransaction, 'from'> & Partial<Pick<SignedTransaction, 'from'>>,
+): boolean {
+  const sender = anchor.sender.toLowerCase();
   try {
-    const { hash, chainId, from, to, value, input } = readSignedTransaction(anchor.rawTx);
-    const sender = anchor.sender.toLowerCase();
+    const { hash, chainId, from = sender, to, value, input } = read(anchor.rawTx);
     return (
       hash === anchor.txHash &&
       chainId === BigInt(anchor.chainId) &&

@@ -5,6 +5,7 @@ import { auditAnchor, type ChainFacts } from '../../../proof/audit-anchor.ts';
 import { auditBundle } from '../../../proof/audit-bundle.ts';
 import { type AuditCheck, isProven } from '../../../proof/audit-check.ts';
 import type { Bundle } from '../../../proof/bundle.ts';
+import { auditBundleFile } from '../../../proof/chain-proof.ts';
 import type { PublicVerification } from '../../../protocol/resources.ts';
 import { ask, ServiceError } from '../../api.ts';
 import { Icon } from '../../ui/icon.tsx';
@@ -92,7 +93,11 @@ function checksOf(
   bundle: Bundle | undefined,
   facts: ChainFacts,
 ): AuditCheck[] {
-  if (bundle !== undefined) return auditBundle(bundle, facts);
+  if (bundle !== undefined) {
+    const checks = auditBundle(bundle, facts);
+    const known = new Set(checks.map(({ name }) => name));
+    return [...checks, ...auditBundleFile(bundle).filter(({ name }) => !known.has(name))];
+  }
   const stated = {
     chain_id: anchor.chain_id,
     proof_hash,
@@ -165,6 +170,10 @@ function verdictOf(
       title: 'Not verified yet',
       text: 'The proof was submitted and is not in a block yet.',
     };
+  }
+  const failed = checks.filter(({ ok }) => !ok);
+  if (failed.length > 0 && failed.every(({ name }) => name === 'evidence')) {
+    return { tone: 'bad', title: 'Not verified', text: 'The evidence was changed.' };
   }
   return {
     tone: 'bad',

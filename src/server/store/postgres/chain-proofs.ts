@@ -47,8 +47,7 @@ export function chainProofStore(access: Access): ChainProofStore {
     },
 
     async recordChainProof({ attemptId, txHash, blockHash }, proof) {
-      const nodes = proof === null ? null : JSON.stringify(proof.nodes);
-      const values = [attemptId, txHash, blockHash, proof?.header ?? null, nodes];
+      const values = [attemptId, txHash, blockHash, proof.header, JSON.stringify(proof.nodes)];
       return (await access.run(record, values)) > 0;
     },
 

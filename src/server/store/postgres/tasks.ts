@@ -101,11 +101,12 @@ const seeAgain = sql(`UPDATE robots SET last_seen_at = $3
 const findVisible = sql(`SELECT ${WHOLE_TASK_COLUMNS} FROM tasks t ${WHOLE_TASK_JOINS}
   WHERE t.id = $1 AND ${IS_VISIBLE}`);
 const findPublic = sql(`SELECT ${WHOLE_TASK_COLUMNS}, robots.name AS robot_name, p.occurrences,
-    ra.mined_block_hash, ra.mined_tx_index, ra.payload, cp.header IS NOT NULL AS is_proven
+    ra.mined_block_hash, ra.mined_tx_index, rv.raw_tx, cp.header IS NOT NULL AS is_proven
   FROM tasks t ${WHOLE_TASK_JOINS}
   JOIN robots ON robots.id = t.robot_id
   JOIN proof_hashes p ON p.proof_hash = c.proof_hash
   LEFT JOIN chain_proofs cp ON cp.attempt_id = ra.id
+  LEFT JOIN variants rv ON rv.tx_hash = ra.mined_tx_hash
   WHERE c.proof_hash = $1 AND t.id = coalesce($2::uuid,
     (SELECT task_id FROM receipts WHERE proof_hash = $1 ORDER BY seq LIMIT 1),
     (SELECT task_id FROM completions WHERE proof_hash = $1 ORDER BY reserve_seq LIMIT 1))`);
@@ -116,7 +117,7 @@ interface PublicRow {
   occurrences: number;
   mined_block_hash: Hex;
   mined_tx_index: number;
-  payload: Hex;
+  raw_tx: Hex;
   is_proven: boolean;
 }
 
@@ -153,9 +154,9 @@ export function taskStore(
     async findPublicAnchor(proofHash, taskId) {
       const row = await access.first<WholeTaskRow & PublicRow>(findPublic, [proofHash, taskId]);
       if (row === undefined) return null;
-      const { robot_name: robotName, occurrences, payload } = row;
+      const { robot_name: robotName, occurrences, raw_tx: rawTx } = row;
       const { mined_block_hash: blockHash, mined_tx_index: txIndex } = row;
-      const proven = row.is_proven ? { blockHash, txIndex, payload } : null;
+      const proven = row.is_proven ? { blockHash, txIndex, rawTx } : null;
       return { task: toWholeTask(row), robotName, occurrences, proven };
     },
 

@@ -1,7 +1,6 @@
 // Stores chain proofs: the final anchors that are due for one, and what was built for them.
 
 import type { Database } from 'better-sqlite3';
-import type { Hex } from '../../../proof/bytes.ts';
 import type { ChainProofStore } from '../../ports/chain-proofs.ts';
 import {
   MOST_COUNTED,
@@ -32,7 +31,7 @@ export function chainProofStore({ reader, writer, write, read }: Access): ChainP
        due_at = :now + min(:maxMs, :firstMs * (1 << min(tries, 30)))
      WHERE attempt_id = :attemptId`,
   );
-  const record = writer.prepare<[Record<string, string | null>]>(
+  const record = writer.prepare<[Record<string, string>]>(
     `UPDATE chain_proofs SET header = :header, nodes = :nodes, due_at = NULL
      WHERE attempt_id = :attemptId AND due_at IS NOT NULL AND EXISTS (SELECT 1 FROM attempts a
        WHERE a.id = attempt_id AND a.state = 'finalized'
@@ -55,8 +54,8 @@ export function chainProofStore({ reader, writer, write, read }: Access): ChainP
 
     recordChainProof: ({ attemptId, txHash, blockHash }, proof) =>
       write(() => {
-        const header: Hex | null = proof?.header ?? null;
-        const nodes = proof === null ? null : JSON.stringify(proof.nodes);
+        const { header } = proof;
+        const nodes = JSON.stringify(proof.nodes);
         return record.run({ attemptId, txHash, blockHash, header, nodes }).changes > 0;
       }),
 

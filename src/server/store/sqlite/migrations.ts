@@ -328,7 +328,7 @@ CREATE TABLE variants (
 ) STRICT;
 
 -- One row per final attempt; a reorganization deletes it. header and nodes are the chain proof. While there is none,
--- due_at is the next try, or NULL if the block cannot be proven. nodes: a JSON array.
+-- due_at is the next try, or NULL once the proof is stored. nodes: a JSON array.
 CREATE TABLE chain_proofs (
   attempt_id TEXT NOT NULL PRIMARY KEY REFERENCES attempts,
   due_at INTEGER,

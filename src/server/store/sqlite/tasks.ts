@@ -120,9 +120,11 @@ export function taskStore({
   const robotName = reader.prepare<[string], { name: string }>(
     'SELECT name FROM robots WHERE id = ?',
   );
-  const proven = reader.prepare<[string], { blockHash: Hex; txIndex: number; payload: Hex }>(
-    `SELECT a.mined_block_hash AS blockHash, a.mined_tx_index AS txIndex, a.payload FROM receipts r
+  const proven = reader.prepare<[string], { blockHash: Hex; txIndex: number; rawTx: Hex }>(
+    `SELECT a.mined_block_hash AS blockHash, a.mined_tx_index AS txIndex, v.raw_tx AS rawTx
+     FROM receipts r
      JOIN attempts a ON a.id = r.attempt_id
+     JOIN variants v ON v.tx_hash = a.mined_tx_hash
      JOIN chain_proofs p ON p.attempt_id = a.id
      WHERE r.task_id = ? AND p.header IS NOT NULL`,
   );

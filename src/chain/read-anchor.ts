@@ -64,7 +64,7 @@ export async function readAnchor(
     transaction ??= placed.transaction;
     mined ??= placed.mined;
   }
-  const block = mined === null ? null : await readBlock(ask, mined.blockNumber);
+  const block = mined === null ? null : await readHeader(ask, mined.blockNumber);
   const facts: ChainFacts = {
     chain_id: numberOf(resultOf(chainId)),
     tx: transaction && { ...transaction, value: transaction.value.toString() },
@@ -101,7 +101,7 @@ export async function readBlockAt(ask: Ask, number: bigint): Promise<AnchorReadi
   const heads = headsOf(tops, rule);
   const found = header?.ok && header.result !== null ? headerAt(number, header.result) : null;
   // Few nodes have this method.
-  const block = found ?? (await readBlock(ask, number));
+  const block = found ?? (await readHeader(ask, number));
   if (block === null) throw new ProviderError(`this node does not have block ${number}`);
   return {
     facts: {
@@ -225,7 +225,7 @@ function blockFacts(block: BlockHeader | null): ChainFacts['canonical_block'] {
   );
 }
 
-async function readBlock(ask: Ask, number: bigint): Promise<BlockHeader | null> {
+async function readHeader(ask: Ask, number: bigint): Promise<BlockHeader | null> {
   const [block] = await ask([
     { method: 'eth_getBlockByNumber', params: [`0x${number.toString(16)}`, false] },
   ]);

@@ -15,8 +15,8 @@ export const trustCommands: readonly CommandSpec[] = [
     summary: 'Save the anchoring accounts of a service, after you confirm them',
     details:
       'Reads the signed list of accounts, checks its signatures, shows the addresses and asks you to confirm them.\n' +
-      'Compare the addresses with a source other than the\n' +
-      'service, for example its operator. svc verify then accepts anchors of these accounts, even if the service is gone.',
+      'Compare the addresses with a source other than the service, for example its operator. svc verify then accepts\n' +
+      'anchors of these accounts, even if the service is gone.',
     arguments: [urlArgument],
     options: [yesOption],
     examples: ['svc trust add https://svc.example.org'],
@@ -32,8 +32,8 @@ export const trustCommands: readonly CommandSpec[] = [
     path: 'trust refresh',
     summary: 'Replace a saved list with the newer one of the service',
     details:
-      'Refuses a list that no key of the saved list signed, a lower sequence, removed accounts and a raised last\n' +
-      'block. svc verify never refreshes a list.',
+      'Refuses the new list if no key of the saved list signed it, if its sequence number is lower, if an account is\n' +
+      'missing, or if the last block of a retired account is higher. svc verify never refreshes a list.',
     arguments: [urlArgument],
     examples: ['svc trust refresh https://svc.example.org'],
     run: refresh,

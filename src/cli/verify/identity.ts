@@ -29,7 +29,8 @@ interface Identified {
 /**
  * Adds who named the sender, and the check that the sender is one of the named accounts and anchored before its last
  * block. In this order: --anchor-address; a saved service whose list has the sender; what the service states now. For a
- * service given by --url, SVC_URL or --profile only that service counts: its saved list if there is one, otherwise its current statement.
+ * service given by --url, SVC_URL or --profile only that service counts: its saved list if there is one, otherwise its
+ * current statement.
  */
 export async function withIdentity(
   context: Context,

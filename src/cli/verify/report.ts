@@ -89,7 +89,9 @@ function printVerdict({ colors, line }: Output, finding: Finding): void {
     }
   } else if (outcome === 'unnamed') {
     line(colors.yellow.bold('Anchored by an account you have not named.'));
-    line('Name the account that you expect with --anchor-address, or the service with --url.');
+    const service =
+      basis === 'block_hash' ? 'save a service with svc trust add' : 'the service with --url';
+    line(`Name the account that you expect with --anchor-address, or ${service}.`);
   } else {
     const verdicts = {
       chain: `Verified: ${seen}.`,

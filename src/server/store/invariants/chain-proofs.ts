@@ -2,24 +2,19 @@
 
 import type { Hex } from '../../../proof/bytes.ts';
 import { isAnchor, provesPlace } from '../../rules/chain-proofs.ts';
+import {
+  RECORDED_ANCHOR_COLUMNS,
+  type RecordedAnchorRow,
+  toRecordedAnchor,
+} from '../rows/chain-proofs.ts';
 
-/** A stored chain proof with the recorded place of its attempt. */
-export interface StoredProofRow {
-  attempt_id: string;
-  chain_id: number;
-  sender: string;
-  payload: Hex;
-  mined_tx_hash: Hex;
+/** A stored chain proof with the recorded anchor. */
+export interface StoredProofRow extends RecordedAnchorRow {
   header: Hex;
   nodes: string;
-  raw_tx: Hex;
-  mined_block_number: number;
-  mined_block_hash: Hex;
-  mined_tx_index: number;
 }
 
-export const STORED_PROOFS = `SELECT p.attempt_id, a.chain_id, a.sender, a.payload, a.mined_tx_hash, p.header, p.nodes, v.raw_tx, a.mined_block_number,
-    a.mined_block_hash, a.mined_tx_index
+export const STORED_PROOFS = `SELECT ${RECORDED_ANCHOR_COLUMNS}, p.header, p.nodes
   FROM chain_proofs p
   JOIN attempts a ON a.id = p.attempt_id
   JOIN variants v ON v.tx_hash = a.mined_tx_hash
@@ -27,18 +22,9 @@ export const STORED_PROOFS = `SELECT p.attempt_id, a.chain_id, a.sender, a.paylo
 
 /** The violation of a row; none if header and path lead to the recorded transaction, and that is the anchor. */
 export function violationOfProof(row: StoredProofRow): string[] {
-  const place = {
-    chainId: row.chain_id,
-    sender: row.sender,
-    payload: row.payload,
-    txHash: row.mined_tx_hash,
-    rawTx: row.raw_tx,
-    blockNumber: BigInt(row.mined_block_number),
-    blockHash: row.mined_block_hash,
-    txIndex: row.mined_tx_index,
-  };
+  const anchor = toRecordedAnchor(row);
   const proof = { header: row.header, nodes: nodesOf(row.nodes) };
-  if (provesPlace(place, proof) && isAnchor(place)) return [];
+  if (provesPlace(anchor, proof) && isAnchor(anchor)) return [];
   return [`the chain proof of attempt ${row.attempt_id} does not lead to its transaction`];
 }
 

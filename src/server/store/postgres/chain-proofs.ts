@@ -3,9 +3,9 @@
 import type { ChainProofStore } from '../../ports/chain-proofs.ts';
 import {
   MOST_COUNTED,
-  toUnproven,
-  UNPROVEN_COLUMNS,
-  type UnprovenRow,
+  RECORDED_ANCHOR_COLUMNS,
+  type RecordedAnchorRow,
+  toRecordedAnchor,
 } from '../rows/chain-proofs.ts';
 import type { Queries } from './engine/connections.ts';
 import { sql } from './engine/sql.ts';
@@ -22,7 +22,7 @@ const take = sql(`WITH oldest AS (
     FROM oldest WHERE c.attempt_id = oldest.attempt_id
     RETURNING c.attempt_id, c.tries, oldest.due_at
   )
-  SELECT ${UNPROVEN_COLUMNS} FROM p
+  SELECT ${RECORDED_ANCHOR_COLUMNS} FROM p
   JOIN attempts a ON a.id = p.attempt_id
   JOIN variants v ON v.tx_hash = a.mined_tx_hash
   ORDER BY p.due_at`);
@@ -42,8 +42,8 @@ export function chainProofStore(access: Access): ChainProofStore {
   return {
     async takeUnproven(limit, { firstMs, maxMs }, now) {
       if ((await access.first(anyDue, [now])) === undefined) return [];
-      const rows = await access.rows<UnprovenRow>(take, [limit, now, firstMs, maxMs]);
-      return rows.map(toUnproven);
+      const rows = await access.rows<RecordedAnchorRow>(take, [limit, now, firstMs, maxMs]);
+      return rows.map(toRecordedAnchor);
     },
 
     async recordChainProof({ attemptId, txHash, blockHash }, proof) {

@@ -7,7 +7,7 @@ import type { UnprovenAnchor } from '../../ports/chain-proofs.ts';
 /** More missing chain proofs are not counted, so that a read of the metrics stays short where none is built. */
 export const MOST_COUNTED = 100_000;
 
-export interface UnprovenRow {
+export interface RecordedAnchorRow {
   attempt_id: string;
   chain_id: number;
   sender: string;
@@ -20,11 +20,11 @@ export interface UnprovenRow {
   tries: number;
 }
 
-/** The columns of an `UnprovenRow`, from the chain proof `p`, its attempt `a` and its mined variant `v`. */
-export const UNPROVEN_COLUMNS = `p.attempt_id, a.chain_id, a.sender, a.payload, a.mined_tx_hash,
+/** The columns of a `RecordedAnchorRow`, from the chain proof `p`, its attempt `a` and its mined variant `v`. */
+export const RECORDED_ANCHOR_COLUMNS = `p.attempt_id, a.chain_id, a.sender, a.payload, a.mined_tx_hash,
   v.raw_tx, a.mined_block_number, a.mined_block_hash, a.mined_tx_index, p.tries`;
 
-export function toUnproven(row: UnprovenRow): UnprovenAnchor {
+export function toRecordedAnchor(row: RecordedAnchorRow): UnprovenAnchor {
   return {
     attemptId: row.attempt_id,
     chainId: row.chain_id,

@@ -4,9 +4,9 @@ import type { Database } from 'better-sqlite3';
 import type { ChainProofStore } from '../../ports/chain-proofs.ts';
 import {
   MOST_COUNTED,
-  toUnproven,
-  UNPROVEN_COLUMNS,
-  type UnprovenRow,
+  RECORDED_ANCHOR_COLUMNS,
+  type RecordedAnchorRow,
+  toRecordedAnchor,
 } from '../rows/chain-proofs.ts';
 import type { Access } from './engine/connections.ts';
 
@@ -20,8 +20,8 @@ export function chainProofStore({ reader, writer, write, read }: Access): ChainP
       `SELECT attempt_id FROM chain_proofs WHERE ${IS_DUE} ORDER BY due_at LIMIT :limit`,
     )
     .pluck();
-  const unproven = writer.prepare<[string], UnprovenRow>(
-    `SELECT ${UNPROVEN_COLUMNS} FROM chain_proofs p
+  const unproven = writer.prepare<[string], RecordedAnchorRow>(
+    `SELECT ${RECORDED_ANCHOR_COLUMNS} FROM chain_proofs p
      JOIN attempts a ON a.id = p.attempt_id
      JOIN variants v ON v.tx_hash = a.mined_tx_hash
      WHERE p.attempt_id = ?`,
@@ -48,7 +48,7 @@ export function chainProofStore({ reader, writer, write, read }: Access): ChainP
       return write(() => {
         const ids = oldest.all({ now, limit });
         for (const attemptId of ids) putOff.run({ ...retry, attemptId, now });
-        return ids.flatMap((id) => unproven.all(id)).map(toUnproven);
+        return ids.flatMap((id) => unproven.all(id)).map(toRecordedAnchor);
       });
     },
 

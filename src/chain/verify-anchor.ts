@@ -155,17 +155,9 @@ function auditAt(
   const sender = facts.tx?.from ?? null;
   const from = isBundle ? document.anchor.from : document.from;
   const checks = isBundle
-    ? auditWhole(document, facts)
+    ? auditBundle(document, facts)
     : auditAnchor({ ...document, from: from ?? (anyOf && (sender ?? anyOf)) }, facts);
   return { checks: expectSender(checks, sender, anchorAddresses), sender };
-}
-
-/** As `auditBundle`, and the chain proof if the bundle has one. */
-function auditWhole(bundle: Bundle, facts: ChainFacts): AuditCheck[] {
-  const checks = auditBundle(bundle, facts);
-  if (bundle.chain_proof === undefined) return checks;
-  const known = new Set(checks.map(({ name }) => name));
-  return [...checks, ...auditByBlock(bundle, facts).filter(({ name }) => !known.has(name))];
 }
 
 function auditByBlock(bundle: Bundle, { chain_id, canonical_block }: ChainFacts): AuditCheck[] {

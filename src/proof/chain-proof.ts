@@ -1,14 +1,9 @@
 // Checks a bundle against the hash of its block alone, with the chain proof in it.
 import { auditPayload, type StatedAnchor } from './audit-anchor.ts';
-import {
-  auditBundleAlone,
-  auditEvidence,
-  auditRawTransaction,
-  statedAnchorOf,
-} from './audit-bundle.ts';
 import { type AuditCheck, check, sameHex } from './audit-check.ts';
 import { type BlockHeader, readBlockHeader } from './block-header.ts';
 import type { Bundle } from './bundle.ts';
+import { auditEvidence, auditRawTransaction, statedAnchorOf } from './bundle-checks.ts';
 import { bytesToHex, type Hex } from './bytes.ts';
 import { readSignedTransaction, type SignedTransaction } from './signed-transaction.ts';
 import { valueInTrie } from './trie.ts';
@@ -49,15 +44,6 @@ export function auditChainProof(bundle: Bundle, blockHash: string): AuditCheck[]
     ...auditPayload(stated, signed.found?.input ?? null),
     ...auditEvidence(bundle),
   ];
-}
-
-/**
- * The checks of a bundle that need no chain: those of `auditBundleAlone`, or, if it has a chain proof, of
- * `auditChainProof` with the block hash that it states.
- */
-export function auditBundleFile(bundle: Bundle): AuditCheck[] {
-  if (bundle.chain_proof === undefined) return auditBundleAlone(bundle);
-  return auditChainProof(bundle, bundle.anchor.block_hash);
 }
 
 /** The account that signed the transaction of a bundle; null if the transaction is malformed. */

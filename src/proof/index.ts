@@ -1,7 +1,7 @@
 // Entry point of the package `robot-svc/proof`.
 // biome-ignore-all lint/performance/noBarrelFile: package entry point
 export { auditAnchor, type ChainFacts, type StatedAnchor } from './audit-anchor.ts';
-export { auditBundle, auditBundleAlone, statedAnchorOf } from './audit-bundle.ts';
+export { auditBundle, auditBundleAlone } from './audit-bundle.ts';
 export { type AuditCheck, type AuditCheckName, isProven } from './audit-check.ts';
 export { type BlockHeader, readBlockHeader } from './block-header.ts';
 export {
@@ -13,6 +13,7 @@ export {
   readBundle,
   saysItIsBundle,
 } from './bundle.ts';
+export { statedAnchorOf } from './bundle-checks.ts';
 export { BundleError } from './bundle-error.ts';
 export type { Hex } from './bytes.ts';
 export { canonicalJson } from './canonical-json.ts';

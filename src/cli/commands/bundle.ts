@@ -3,9 +3,9 @@ import { randomUUID } from 'node:crypto';
 import { realpath, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { formatJson } from '../../base/escape.ts';
 import { SvcError } from '../../base/svc-error.ts';
+import { auditBundleAlone } from '../../proof/audit-bundle.ts';
 import { type Bundle, readBundle } from '../../proof/bundle.ts';
 import { BundleError } from '../../proof/bundle-error.ts';
-import { auditBundleFile } from '../../proof/chain-proof.ts';
 import type { JsonValue } from '../../proof/json-value.ts';
 import { findTask, taskArgument } from '../input/find.ts';
 import type { CommandSpec } from '../program/command.ts';
@@ -117,7 +117,7 @@ function soundBundle(body: unknown, id: string): Bundle {
       `The service sent an invalid bundle: ${error.message}.`,
     );
   }
-  const failed = auditBundleFile(read).filter(({ ok }) => !ok);
+  const failed = auditBundleAlone(read).filter(({ ok }) => !ok);
   if (read.task.id !== id) {
     throw new SvcError('unexpected_answer', 'The service sent the bundle of another task.');
   }

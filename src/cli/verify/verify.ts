@@ -1,8 +1,9 @@
 // The steps of `svc verify`: read the subject, ask the service or the chain, report.
 import { SvcError } from '../../base/svc-error.ts';
 import type { StatedAnchor } from '../../proof/audit-anchor.ts';
+import { auditBundleAlone } from '../../proof/audit-bundle.ts';
 import { expectSender, isProven } from '../../proof/audit-check.ts';
-import { auditBundleFile, auditChainProof, signerOf } from '../../proof/chain-proof.ts';
+import { auditChainProof, signerOf } from '../../proof/chain-proof.ts';
 import type { Context } from '../program/context.ts';
 import { type ExitCode, exitCodes } from '../program/exit-codes.ts';
 import { checkEvidence, type GivenEvidence, readEvidence, requiringEvidence } from './evidence.ts';
@@ -167,7 +168,7 @@ function factsOf({ bundle }: Subject, stated: StatedAnchor | null): Record<strin
 /** The checks of a bundle that need neither the service nor the chain. */
 function checkAlone({ subject, named }: Pick<Sources, 'subject' | 'named'>): Check[] {
   if (subject.bundle === null) return [];
-  return expectSender(auditBundleFile(subject.bundle), signerOf(subject.bundle), named);
+  return expectSender(auditBundleAlone(subject.bundle), signerOf(subject.bundle), named);
 }
 
 /** The part of a finding that comes from the block hash, the nodes or the service. */

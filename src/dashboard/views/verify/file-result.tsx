@@ -2,7 +2,7 @@
 import './verify.css';
 import { Alert, Text } from '@mantine/core';
 import { type DragEvent, useId, useState } from 'react';
-import { auditBundleFile } from '../../../proof/chain-proof.ts';
+import { auditBundleAlone } from '../../../proof/audit-bundle.ts';
 import { Icon } from '../../ui/icon.tsx';
 import { Hex } from '../../ui/values.tsx';
 import { Checks, HashResult } from './hash-result.tsx';
@@ -39,7 +39,7 @@ export function FileResult({ subject }: { subject: Subject }) {
         <Text size="sm" mb="xs">
           A bundle for “{bundle.claim.title}”, checked in this browser without a chain:
         </Text>
-        <Checks checks={auditBundleFile(bundle)} />
+        <Checks checks={auditBundleAlone(bundle)} />
       </section>
       <HashResult hash={bundle.proof_hash} taskId={bundle.task.id} bundle={bundle} />
     </>

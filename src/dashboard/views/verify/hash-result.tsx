@@ -5,7 +5,6 @@ import { auditAnchor, type ChainFacts } from '../../../proof/audit-anchor.ts';
 import { auditBundle } from '../../../proof/audit-bundle.ts';
 import { type AuditCheck, isProven } from '../../../proof/audit-check.ts';
 import type { Bundle } from '../../../proof/bundle.ts';
-import { auditBundleFile } from '../../../proof/chain-proof.ts';
 import type { PublicVerification } from '../../../protocol/resources.ts';
 import { ask, ServiceError } from '../../api.ts';
 import { Icon } from '../../ui/icon.tsx';
@@ -93,11 +92,7 @@ function checksOf(
   bundle: Bundle | undefined,
   facts: ChainFacts,
 ): AuditCheck[] {
-  if (bundle !== undefined) {
-    const checks = auditBundle(bundle, facts);
-    const known = new Set(checks.map(({ name }) => name));
-    return [...checks, ...auditBundleFile(bundle).filter(({ name }) => !known.has(name))];
-  }
+  if (bundle !== undefined) return auditBundle(bundle, facts);
   const stated = {
     chain_id: anchor.chain_id,
     proof_hash,

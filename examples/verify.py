@@ -482,7 +482,7 @@ ADDRESS = r"0x[0-9a-f]{40}"
 BYTES = r"0x(?:[0-9a-f]{2})+"
 UUID = r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
 TIME = r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{3}Z"
-DECIMAL = r"0|[1-9][0-9]*"
+DECIMAL = r"0|[1-9][0-9]{0,77}"
 
 
 def text(pattern=None):
@@ -579,17 +579,19 @@ def read_bundle(content, rounded):
         raise Refused("the file is not UTF-8") from None
     if not isinstance(document, dict):
         raise Refused("the file is not a bundle")
-    if document.get("format") == "svc-bundle/1":
-        if "chain_proof" in document:
-            raise UnknownMember("chain_proof is not a member of svc-bundle/1")
-        raise Refused("svc-bundle/1 has no chain proof: verify it with a node, or upgrade it")
     form = dict(BUNDLE)
+    is_old = document.get("format") == "svc-bundle/1"
+    if is_old:
+        form["format"] = text()
+        del form["chain_proof"]
     if "inclusion" in document and document["inclusion"] is None:
         form["inclusion"] = lambda value: value is None
     for name, part in form.items():
         if not is_form({name: part}, document):
             raise Refused(f"{name.rstrip('?')} is missing or malformed")
     refuse_others(form, document)
+    if is_old:
+        raise Refused("svc-bundle/1 has no chain proof: verify it with a node, or upgrade it")
     return document
 
 

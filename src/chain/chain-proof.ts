@@ -1,11 +1,12 @@
 // Builds the chain proof of a transaction from its block: the header, and the path in the transactions trie.
 import { keccak_256 } from '@noble/hashes/sha3.js';
-import { runYielding } from '../base/cooperative-yield.ts';
+import { runYielding, startYielding } from '../base/cooperative-yield.ts';
 import { readBlockHeader } from '../proof/block-header.ts';
-import { MAX_HEADER_BYTES, MAX_NODE_BYTES } from '../proof/bundle.ts';
+import { MAX_HEADER_BYTES } from '../proof/bundle.ts';
 import { bytesToHex, type Hex, hexToBytes } from '../proof/bytes.ts';
 import type { ChainProof } from '../proof/chain-proof.ts';
 import { decodeRlp, encodeRlp, listFrom } from '../proof/rlp.ts';
+import { MAX_NODE_BYTES } from '../proof/subject/members.ts';
 import { growTrieProof } from '../proof/trie.ts';
 import { encodeHeader, encodeTransaction, isStateSync } from './block-encoding.ts';
 import { dataOf, objectOf } from './decode.ts';
@@ -55,7 +56,7 @@ export async function readChainProof(
   if (proof !== null) return proof;
   const params = [`0x${place.blockNumber.toString(16)}`];
   const [raw] = await ask([{ method: 'debug_getRawBlock', params }], signal);
-  const content = unlessMalformed(() => rawBlockOf(rawBytes(raw)));
+  const content = await runYielding(rawBlockOf(raw));
   return content && (await proofFrom(content, place));
 }
 
@@ -103,8 +104,10 @@ async function encodeBlock(
     if (missing.length > MOST_RAW_CALLS) return null;
     const calls = missing.map((hash): RpcCall => ({ method, params: [hash] }));
     const answers = (await askInParts(ask, { head: [], calls }, signal)).flat();
+    const step = startYielding();
     for (const [i, hash] of missing.entries()) {
       transactions[hashes.indexOf(hash)] = encodedAs(hash, () => rawBytes(answers[i]));
+      await step();
     }
   }
   const found = transactions.filter((transaction) => transaction !== null);
@@ -129,15 +132,20 @@ function listOf(transactions: unknown): Record<string, unknown>[] {
   return transactions.map(objectOf).filter((tx) => !isStateSync(tx));
 }
 
-function rawBlockOf(bytes: Uint8Array): RawBlock {
-  const [header = [], transactions] = listFrom(decodeRlp(bytes));
-  return {
-    header: encodeRlp(header),
+/** Null if the answer is not a block. Yields at each transaction. */
+function* rawBlockOf(answer: RpcAnswer | undefined): Generator<void, RawBlock | null> {
+  const members = unlessMalformed(() => {
+    const [header = [], listed] = listFrom(decodeRlp(rawBytes(answer)));
+    return { header: encodeRlp(header), listed: listFrom(listed) };
+  });
+  if (members === null) return null;
+  const transactions: Uint8Array[] = [];
+  for (const tx of members.listed) {
     // A typed transaction is a byte string in the block, a legacy one a list.
-    transactions: listFrom(transactions).map((tx) =>
-      tx instanceof Uint8Array ? tx : encodeRlp(tx),
-    ),
-  };
+    transactions.push(tx instanceof Uint8Array ? tx : encodeRlp(tx));
+    yield;
+  }
+  return { header: members.header, transactions };
 }
 
 /** @throws ProviderError if the node refused the call or does not know the answer. */

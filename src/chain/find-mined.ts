@@ -11,7 +11,7 @@ import {
 import { ProviderError } from './errors.ts';
 import { answersOn, type Identity, identityCalls } from './identity.ts';
 import type { Still } from './provider-pool.ts';
-import { confirmationsOf } from './read-anchor.ts';
+import { confirmationsOf } from './read-block.ts';
 import { type Ask, askInParts, resultOf } from './rpc.ts';
 import { lesser } from './sender-state.ts';
 

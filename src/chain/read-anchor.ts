@@ -2,26 +2,18 @@
 import type { ChainFacts } from '../proof/audit-anchor.ts';
 import type { Hex } from '../proof/bytes.ts';
 import {
-  type BlockHeader,
   headerAt,
   malformed,
   numberOf,
-  objectOf,
   receiptOf,
   type Transaction,
   type TransactionReceipt,
   transactionOf,
 } from './decode.ts';
 import { ProviderError } from './errors.ts';
-import {
-  type Finality,
-  type FinalityRule,
-  finalityOf,
-  finalityRule,
-  headCalls,
-  headsOf,
-} from './finality.ts';
+import { type Finality, type FinalityRule, finalityRule, headCalls, headsOf } from './finality.ts';
 import type { Still } from './provider-pool.ts';
+import { agreedByQuorum, type Block, depthOf, readBlock } from './read-block.ts';
 import { type Ask, type RpcAnswer, resultOf } from './rpc.ts';
 
 export interface AnchorReading {
@@ -64,7 +56,7 @@ export async function readAnchor(
     transaction ??= placed.transaction;
     mined ??= placed.mined;
   }
-  const block = mined === null ? null : await readHeader(ask, mined.blockNumber);
+  const block = mined === null ? null : await readBlock(ask, mined.blockNumber);
   const facts: ChainFacts = {
     chain_id: numberOf(resultOf(chainId)),
     tx: transaction && { ...transaction, value: transaction.value.toString() },
@@ -74,16 +66,12 @@ export async function readAnchor(
       block_hash: mined.blockHash,
       tx_index: mined.txIndex,
     },
-    canonical_block: blockFacts(block),
+    canonical_block: mined && blockFacts(mined.blockNumber, block),
   };
   if (mined === null || block?.hash !== mined.blockHash) {
     return { facts, confirmations: null, finality: null };
   }
-  return {
-    facts,
-    confirmations: confirmationsOf(mined, heads.head),
-    finality: finalityOf(mined.blockNumber, heads),
-  };
+  return { facts, ...depthOf(mined.blockNumber, heads) };
 }
 
 /**
@@ -101,27 +89,18 @@ export async function readBlockAt(ask: Ask, number: bigint): Promise<AnchorReadi
   const heads = headsOf(tops, rule);
   const found = header?.ok && header.result !== null ? headerAt(number, header.result) : null;
   // Few nodes have this method.
-  const block = found ?? (await readHeader(ask, number));
+  const block = found ?? (await readBlock(ask, number));
   if (block === null) throw new ProviderError(`this node does not have block ${number}`);
   return {
     facts: {
       chain_id: numberOf(resultOf(chainId)),
       tx: null,
       receipt: null,
-      canonical_block: blockFacts(block),
+      canonical_block: blockFacts(number, block),
     },
-    confirmations: confirmationsOf({ blockNumber: number }, heads.head),
-    finality: finalityOf(number, heads),
+    ...depthOf(number, heads),
   };
 }
-
-/** A head that is behind the receipt comes from another node than the receipt. */
-export function confirmationsOf(mined: { blockNumber: bigint }, head: bigint): bigint {
-  return head > mined.blockNumber ? head - mined.blockNumber + 1n : 1n;
-}
-
-/** Typical time until lagging providers have caught up. */
-const CATCH_UP_MS = 1_000;
 
 /** Combines the results of several URLs for one transaction by `agreedByQuorum`. */
 export function readingByQuorum(
@@ -140,43 +119,11 @@ export function readingByQuorum(
 }
 
 /**
- * The answers of several URLs that say the same, by their texts. Presence needs a quorum; absence needs every provider
- * that answers. Undefined while an open answer can still matter, and while open providers that are in time could form a
- * different quorum. Throws ProviderError if the providers do not agree.
- */
-export function agreedByQuorum<Answer>(
-  answers: readonly Answer[],
-  { text, isPresent }: { text(answer: Answer): string; isPresent(answer: Answer): boolean },
-  { quorum, open, isLate }: Still & { quorum: number },
-): Answer[] | undefined {
-  const texts = answers.map(text);
-  const groups = [...new Set(texts)].map((one) => answers.filter((_, i) => texts[i] === one));
-  const agreed = groups.filter(
-    (group) =>
-      group.length >= quorum && (group.some(isPresent) || (open === 0 && groups.length === 1)),
-  );
-  const [group, ...rivals] = agreed;
-  const others = groups.filter((one) => one !== group).map(({ length }) => length);
-  const isContestable = !isLate && open > 0 && open + Math.max(0, ...others) >= quorum;
-  if (group !== undefined && rivals.length === 0 && !isContestable) return group;
-  if (open > 0) return undefined;
-  throw new ProviderError(
-    groups.length > 1 ? 'the providers do not agree' : 'too few providers answer',
-    { retryAfterMs: CATCH_UP_MS },
-  );
-}
-
-/**
  * Whether the node has the block at `number` with this transaction in its list. Then a node that does not know the
  * transaction has pruned it (EIP-4444), which says nothing against it.
  */
 export async function listsTransaction(ask: Ask, number: bigint, txHash: Hex): Promise<boolean> {
-  const [block] = await ask([
-    { method: 'eth_getBlockByNumber', params: [`0x${number.toString(16)}`, false] },
-  ]);
-  if (!block?.ok || block.result === null) return false;
-  const { transactions } = objectOf(block.result);
-  return Array.isArray(transactions) && transactions.includes(txHash);
+  return (await readBlock(ask, number))?.transactions.has(txHash) ?? false;
 }
 
 /** Null if the place contains another transaction, or the node does not support these calls. */
@@ -215,21 +162,13 @@ export function prunedError(): ProviderError {
   return new ProviderError('this node no longer keeps the transaction');
 }
 
-function blockFacts(block: BlockHeader | null): ChainFacts['canonical_block'] {
-  return (
-    block && {
-      hash: block.hash,
-      number: block.number.toString(),
-      timestamp: new Date(block.timestamp).toISOString(),
-    }
-  );
-}
-
-async function readHeader(ask: Ask, number: bigint): Promise<BlockHeader | null> {
-  const [block] = await ask([
-    { method: 'eth_getBlockByNumber', params: [`0x${number.toString(16)}`, false] },
-  ]);
-  return headerAt(number, resultOf(block));
+function blockFacts(
+  number: bigint,
+  block: Pick<Block, 'hash' | 'timestamp'> | null,
+): ChainFacts['canonical_block'] {
+  if (block === null) return null;
+  const timestamp = new Date(block.timestamp).toISOString();
+  return { hash: block.hash, number: number.toString(), timestamp };
 }
 
 const order: readonly (Finality | null)[] = [null, 'included', 'safe', 'finalized'];

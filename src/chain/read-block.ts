@@ -12,7 +12,6 @@ import {
 } from './finality.ts';
 import { headsByQuorum } from './inclusion.ts';
 import type { Still } from './provider-pool.ts';
-import { agreedByQuorum, confirmationsOf } from './read-anchor.ts';
 import { type Ask, resultOf } from './rpc.ts';
 
 /** A block as a node returned it: nothing proves that hash and transactions belong together. */
@@ -35,6 +34,36 @@ export async function readBlock(ask: Ask, number: bigint): Promise<Block | null>
   if (!Array.isArray(transactions)) throw malformed();
   const { hash, timestamp } = header;
   return { hash, timestamp, transactions: new Set(transactions.map(hashOf)) };
+}
+
+/** Typical time until lagging providers have caught up. */
+const CATCH_UP_MS = 1_000;
+
+/**
+ * The answers of several URLs that say the same, by their texts. Presence needs a quorum; absence needs every provider
+ * that answers. Undefined while an open answer can still matter, and while open providers that are in time could form a
+ * different quorum. Throws ProviderError if the providers do not agree.
+ */
+export function agreedByQuorum<Answer>(
+  answers: readonly Answer[],
+  { text, isPresent }: { text(answer: Answer): string; isPresent(answer: Answer): boolean },
+  { quorum, open, isLate }: Still & { quorum: number },
+): Answer[] | undefined {
+  const texts = answers.map(text);
+  const groups = [...new Set(texts)].map((one) => answers.filter((_, i) => texts[i] === one));
+  const agreed = groups.filter(
+    (group) =>
+      group.length >= quorum && (group.some(isPresent) || (open === 0 && groups.length === 1)),
+  );
+  const [group, ...rivals] = agreed;
+  const others = groups.filter((one) => one !== group).map(({ length }) => length);
+  const isContestable = !isLate && open > 0 && open + Math.max(0, ...others) >= quorum;
+  if (group !== undefined && rivals.length === 0 && !isContestable) return group;
+  if (open > 0) return undefined;
+  throw new ProviderError(
+    groups.length > 1 ? 'the providers do not agree' : 'too few providers answer',
+    { retryAfterMs: CATCH_UP_MS },
+  );
 }
 
 /**
@@ -68,6 +97,11 @@ export function freshHeads(
   if (heads.length >= quorum) return headsByQuorum(heads, quorum);
   if (open > 0) return undefined;
   throw new ProviderError('too few providers answer');
+}
+
+/** A head that is behind the receipt comes from another node than the receipt. */
+export function confirmationsOf(mined: { blockNumber: bigint }, head: bigint): bigint {
+  return head > mined.blockNumber ? head - mined.blockNumber + 1n : 1n;
 }
 
 /** How deep and how final a canonical block is. */

@@ -64,14 +64,16 @@ export async function verifyAnchor(
   options: VerifyOptions,
 ): Promise<AnchorAudit> {
   const labels = options.rpcUrls.map(labelOf);
+  const proven = !options.full && 'chain_proof' in document ? document : null;
+  const subject = { document, proven };
   const answers = await Promise.allSettled(
-    options.rpcUrls.map((url) => readAt(url, document, options)),
+    options.rpcUrls.map((url) => readAt(url, subject, options)),
   );
   const nodes = readingsOf(answers, labels).map(({ facts, ...standing }, i) => ({
     label: labels[i] ?? '',
     ...standing,
     facts,
-    ...auditAt(document, facts, options),
+    ...auditAt(subject, facts, options),
   }));
   const [first, ...others] = nodes;
   if (first === undefined) throw new RangeError('No RPC URL is configured.');
@@ -87,14 +89,19 @@ export async function verifyAnchor(
   };
 }
 
+interface Subject {
+  readonly document: StatedAnchor | Bundle;
+  /** The document, if the block at its number suffices to check it. */
+  readonly proven: Bundle | null;
+}
+
 async function readAt(
   url: string,
-  document: StatedAnchor | Bundle,
-  { timeoutMs, full }: VerifyOptions,
+  { document, proven }: Subject,
+  { timeoutMs }: VerifyOptions,
 ): Promise<AnchorReading> {
   const rpc = connectRpc({ url, ...(timeoutMs === undefined ? {} : { timeoutMs }) });
   try {
-    const proven = full ? null : withChainProof(document);
     if (proven !== null) {
       return await readBlockAt(rpc.reading, BigInt(proven.anchor.block_number));
     }
@@ -112,11 +119,6 @@ async function readAt(
   } finally {
     await rpc.close();
   }
-}
-
-/** The document, if the block at its number suffices to check it. */
-function withChainProof(document: StatedAnchor | Bundle): Bundle | null {
-  return 'chain_proof' in document ? document : null;
 }
 
 function placeOf({ anchor }: Bundle): StatedPlace {
@@ -141,11 +143,10 @@ function readingsOf(
 }
 
 function auditAt(
-  document: StatedAnchor | Bundle,
+  { document, proven }: Subject,
   facts: ChainFacts,
-  { anchorAddresses = [], full }: VerifyOptions,
+  { anchorAddresses = [] }: VerifyOptions,
 ): Pick<NodeAudit, 'checks' | 'sender'> {
-  const proven = full ? null : withChainProof(document);
   if (proven !== null) {
     const sender = signerOf(proven);
     return { checks: expectSender(auditByBlock(proven, facts), sender, anchorAddresses), sender };

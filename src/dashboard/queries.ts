@@ -62,6 +62,12 @@ export const chainQuery = queryOptions({
   staleTime: 60_000,
 });
 
+export const taskQuery = (id: string) =>
+  queryOptions({
+    queryKey: ['tasks', id],
+    queryFn: ({ signal }) => ask('GET /api/v1/tasks/:id', { params: { id }, signal }),
+  });
+
 /** All robots: an account has at most 500. */
 export const robotsQuery = queryOptions({
   queryKey: ['robots'],

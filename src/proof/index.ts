@@ -14,11 +14,11 @@ export {
   saysItIsBundle,
 } from './bundle.ts';
 export { statedAnchorOf } from './bundle-checks.ts';
-export { BundleError } from './bundle-error.ts';
 export type { Hex } from './bytes.ts';
 export { canonicalJson } from './canonical-json.ts';
 export { auditChainProof } from './chain-proof.ts';
 export { type Commitment, commitLeaves, type WaitingLeaf } from './commit-leaves.ts';
+export { DocumentError } from './document-error.ts';
 export { type ClaimContent, hashClaim, hashProof } from './hash.ts';
 export { isProof, type JsonObject, type JsonValue, type Proof } from './json-value.ts';
 export { type LeafContent, leafHash } from './leaf.ts';

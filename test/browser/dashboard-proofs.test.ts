@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { encodePayload } from '../../src/proof/payload.ts';
 import {
   type Dashboard,
   type DashboardPage,
@@ -161,19 +162,94 @@ describe('public verification', () => {
     return JSON.stringify(body);
   };
 
-  it('takes a pasted hash, and shows every check', async () => {
+  const give = async (text: string) => {
     const { page } = visitor;
     await page.goto(`${dashboard.server.url}/verify`);
-    await page.getByLabel('Proof hash').fill(scene.verified.proofHash.slice(0, 60));
-    await page.getByLabel('Proof hash').press('Enter');
-
-    await page.getByText('A proof hash is 0x').waitFor();
-    await page.getByLabel('Proof hash').fill(` ${scene.verified.proofHash.toUpperCase()} `);
+    await page.getByLabel('Hash, task id').fill(text);
     await page.getByRole('button', { name: 'Verify' }).click();
+  };
+  const receiptText = async () => {
+    const owner = await dashboard.clientOf(opened);
+    const { body } = await owner.call('getTask', { params: { id: scene.verified.id } });
+    return JSON.stringify({ verification: body.verification });
+  };
+  const proofPage = () =>
+    `https://stranger.example/verify/${scene.verified.proofHash}?task_id=${scene.verified.id}`;
+
+  it('takes a pasted hash, and shows every check', async () => {
+    const { page } = visitor;
+    await give(scene.verified.proofHash.slice(0, 60));
+    await page.getByRole('alert').getByText('Nothing was recognized').waitFor();
+
+    await give(` ${scene.verified.proofHash.toUpperCase()} `);
 
     await page.getByText('Verified', { exact: true }).waitFor();
     await page.getByText('The calldata holds the proof hash').waitFor();
     expect(await page.title()).toContain('Pick order 4711 by picker-1');
+  });
+
+  it.each<[string, () => string | Promise<string>, string]>([
+    ['a proof hash without 0x', () => scene.verified.proofHash.slice(2), 'proof hash'],
+    ['the transaction of one proof', () => scene.verified.txHash, 'transaction hash'],
+    ['the address of a proof page', proofPage, 'proof URL'],
+    ['a receipt', receiptText, 'receipt'],
+    ['a bundle', bundleText, 'bundle'],
+    ['evidence', () => JSON.stringify(scene.evidence), 'evidence'],
+  ])('recognizes %s, and says so', async (_, text, kind) => {
+    await give(await text());
+
+    await visitor.page.getByText(`Recognized as ${kind}`, { exact: true }).waitFor();
+    await visitor.page.getByText('Verified', { exact: true }).waitFor();
+  });
+
+  it('looks up a task id for the account of the task alone', async () => {
+    await give(scene.verified.id);
+    await visitor.page.getByText('Recognized as task id: sign in').waitFor();
+
+    const { page } = opened;
+    await page.goto(`${dashboard.server.url}/verify`);
+    await page.getByLabel('Hash, task id').fill(scene.verified.id.toUpperCase());
+    await page.getByLabel('Hash, task id').press('Enter');
+
+    await page.getByText('Recognized as task id', { exact: true }).waitFor();
+    await page.getByText('Verified', { exact: true }).waitFor();
+  });
+
+  it('says of the transaction of several proofs that it names none of them', async () => {
+    const { page } = visitor;
+    const payload = encodePayload({ kind: 'batch', root: `0x${'ab'.repeat(32)}`, leaf_count: 3 });
+    await page.route('**/api/v1/verify/*', (route) =>
+      route.fulfill({ status: 404, json: { error: 'not_found', message: 'No task' } }),
+    );
+    await page.route('**/api/v1/transactions/*', async (route) => {
+      const answer = await (await route.fetch()).json();
+      await route.fulfill({ json: { ...answer, tx: { ...answer.tx, input: payload } } });
+    });
+    await give(scene.verified.txHash);
+
+    await page.getByText('It is the transaction of a batch of 3 proofs').waitFor();
+    await page.unrouteAll();
+  });
+
+  it('says which number of evidence counts as 0, and verifies it', async () => {
+    const [robot] = scene.robots;
+    const task = await robot?.client.call('createTask', { body: { title: 'Weigh' } });
+    const id = task?.body.task.id ?? '';
+    const proof = { of: id, grams: 0 };
+    await robot?.client.call('completeTask', { params: { id }, body: { proof } });
+
+    await choose('evidence.json', `{"of":"${id}","grams":1e-400}`);
+
+    await visitor.page.getByText('The number at /grams is too small for a double').waitFor();
+    await visitor.page.getByText('Verified', { exact: true }).waitFor();
+  });
+
+  it('takes no file that may hold a private key: nothing is sent', async () => {
+    await choose('wallet.key', `${scene.verified.proofHash}\n`);
+    sent.length = 0;
+
+    await visitor.page.getByRole('alert').getByText('may be a private key').waitFor();
+    expect(sent.join('\n')).not.toContain(scene.verified.proofHash);
   });
 
   it('shows the sender, what the service states about it, and what is not proven', async () => {
@@ -227,6 +303,23 @@ describe('public verification', () => {
     await visitor.page.getByText('The signed transaction has the stated hash').first().waitFor();
   });
 
+  it.each([
+    ['proof', () => ({ proof_hash: `0x${'12'.repeat(32)}` })],
+    ['task', () => ({ task: { id: scene.claimed.id } })],
+  ])('takes no statement about another %s', async (_, change) => {
+    const { page } = visitor;
+    await page.route('**/api/v1/verify/*', async (route) => {
+      const answer = await (await route.fetch()).json();
+      const { task = {}, ...others } = change() as { task?: object };
+      await route.fulfill({ json: { ...answer, ...others, task: { ...answer.task, ...task } } });
+    });
+    await give(proofPage());
+
+    await page.getByRole('alert').getByText('answered about another proof').waitFor();
+    expect(await page.getByText('Verified', { exact: true }).count()).toBe(0);
+    await page.unrouteAll();
+  });
+
   it('says what a changed bundle no longer proves', async () => {
     await choose('bundle.json', (await bundleText()).replace('"picked":12', '"picked":13'));
 
@@ -244,7 +337,7 @@ describe('public verification', () => {
   it('takes a dropped file', async () => {
     const { page } = visitor;
     await page.goto(`${dashboard.server.url}/verify`);
-    await page.getByText('Drop evidence or a bundle').waitFor();
+    await page.getByText('Drop a receipt, a bundle or evidence').waitFor();
     await page.evaluate(`(() => {
       const dataTransfer = new DataTransfer();
       dataTransfer.items.add(new File([${JSON.stringify(JSON.stringify(scene.evidence))}], 'dropped.json'));

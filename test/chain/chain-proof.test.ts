@@ -1,6 +1,6 @@
 import { fromRlp, keccak256, numberToHex, parseTransaction, toRlp } from 'viem';
 import { parseTransaction as parseOpStack } from 'viem/op-stack';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { type BlockPlace, readChainProof } from '../../src/chain/chain-proof.ts';
 import { ProviderError } from '../../src/chain/errors.ts';
 import { type Ask, connectRpc, type Rpc } from '../../src/chain/rpc.ts';
@@ -225,12 +225,34 @@ describe('readChainProof on a local chain', () => {
   let node: TestChain;
   let proxy: RpcProxy;
   let rpc: Rpc;
+  /** The signed transactions of a block, the anchor last, and where the anchor is. */
+  let signed: Hex[];
+  let mined: BlockPlace;
 
   beforeAll(async () => {
     node = await startTestChain();
     proxy = await startRpcProxy(node.url);
     rpc = connectRpc({ url: proxy.url });
+    const other = anvilAccounts[1];
+    const types = ['legacy', 'eip2930', 'legacy'] as const;
+    const fees = { gas: 60_000n, gasPrice: 3_000_000_000n };
+    signed = types.map((type, nonce) =>
+      sign({ type, chainId: 31337, nonce, to: other.address, ...fees }, other.privateKey),
+    );
+    signed.push(provenBundle({ transaction: { nonce: 0 } }).bundle.anchor.raw_tx);
+    for (const raw of signed) await node.rpc('eth_sendRawTransaction', [raw]);
+    await node.mine();
+    const txHash = keccak256(signed.at(-1) ?? '0x');
+    const receipt = await node.rpc<Record<string, Hex>>('eth_getTransactionReceipt', [txHash]);
+    mined = {
+      blockNumber: BigInt(receipt.blockNumber ?? 0),
+      blockHash: receipt.blockHash as Hex,
+      txIndex: Number(receipt.transactionIndex),
+      txHash,
+    };
   });
+
+  afterEach(() => proxy.mend());
 
   afterAll(async () => {
     await rpc.close();
@@ -238,26 +260,72 @@ describe('readChainProof on a local chain', () => {
     await node.close();
   });
 
+  type Json = Record<string, unknown>;
+
+  /** The block as the node has it. */
+  const blockOfNode = () => node.rpc<Json>('eth_getBlockByHash', [mined.blockHash, true]);
+
+  /** Answers these methods in place of the node; null is passed on. */
+  const answerWith = (answers: Record<string, (param: unknown) => unknown>) =>
+    proxy.intercept(({ method, params }) => {
+      const answer = answers[method];
+      return answer === undefined ? null : { result: answer(params[0]) };
+    });
+
+  const rawOf = (hash: unknown) => signed.find((raw) => keccak256(raw) === hash) ?? null;
+
+  it.each(['eth_getRawTransactionByHash', 'debug_getRawTransaction'])(
+    'reads transactions of an unknown type with %s',
+    async (method) => {
+      const honest = await readChainProof(rpc.reading, mined);
+      const found = await blockOfNode();
+      const transactions = (found.transactions as Json[]).map((tx) => ({ ...tx, type: '0x7f' }));
+      answerWith({
+        eth_getBlockByHash: () => ({ ...found, transactions }),
+        eth_getRawTransactionByHash: () => null,
+        debug_getRawTransaction: () => null,
+        [method]: rawOf,
+      });
+
+      expect(await readChainProof(rpc.reading, mined)).toEqual(honest);
+      expect(proxy.asked.methods).toContain(method);
+    },
+  );
+
+  it('reads the raw block if the JSON block has another header', async () => {
+    const honest = await readChainProof(rpc.reading, mined);
+    const found = await blockOfNode();
+    const transactions = (found.transactions as Json[]).map(({ hash }) => rawOf(hash) ?? '0x');
+    const raw = rawBlock({ header: honest?.header ?? '0x', transactions });
+    answerWith({
+      eth_getBlockByHash: () => ({ ...found, stateRoot: keccak256('0x01') }),
+      debug_getRawBlock: () => raw,
+    });
+
+    expect(await readChainProof(rpc.reading, mined)).toEqual(honest);
+  });
+
+  it('proves a transaction in a block with the header of Amsterdam', async () => {
+    const before = await readChainProof(rpc.reading, mined);
+    const members = fromRlp(before?.header ?? '0x', 'hex') as Hex[];
+    const [requestsHash, blockAccessListHash] = [keccak256('0x01'), keccak256('0x02')];
+    const added = { requestsHash, blockAccessListHash, slotNumber: '0x7' };
+    const header = toRlp([...members.slice(0, 20), requestsHash, blockAccessListHash, '0x07']);
+    const hash = keccak256(header);
+    const found = await blockOfNode();
+    answerWith({
+      eth_getBlockByHash: (param) => (param === hash ? { ...found, ...added, hash } : null),
+    });
+
+    const proof = await readChainProof(rpc.reading, { ...mined, blockHash: hash });
+
+    expect(proof).toEqual({ header, nodes: before?.nodes });
+    expect(readBlockHeader(proof?.header ?? '0x').hash).toBe(hash);
+  });
+
   it('gives what verifies a bundle with the chain stopped', async (context) => {
     const { bundle } = local;
-    const send = (raw: Hex) => node.rpc<Hex>('eth_sendRawTransaction', [raw]);
-    const other = anvilAccounts[1];
-    for (const [nonce, type] of (['legacy', 'eip2930', 'legacy'] as const).entries()) {
-      const fees = { gas: 60_000n, gasPrice: 3_000_000_000n };
-      await send(
-        sign({ type, chainId: 31337, nonce, to: other.address, ...fees }, other.privateKey),
-      );
-    }
-    const anchor = provenBundle({ transaction: { nonce: 0 } }).bundle.anchor.raw_tx;
-    const txHash = await send(anchor);
-    await node.mine();
-    const receipt = await node.rpc<Record<string, Hex>>('eth_getTransactionReceipt', [txHash]);
-    const mined = {
-      blockNumber: BigInt(receipt.blockNumber ?? 0),
-      blockHash: receipt.blockHash as Hex,
-      txIndex: Number(receipt.transactionIndex),
-      txHash,
-    };
+    const { txHash } = mined;
     const found = await readChainProof(rpc.reading, mined);
     proxy.cut();
     await node.close();
@@ -269,7 +337,7 @@ describe('readChainProof on a local chain', () => {
       anchor: {
         ...bundle.anchor,
         tx_hash: txHash,
-        raw_tx: anchor,
+        raw_tx: signed.at(-1) ?? '0x',
         block_number: mined.blockNumber.toString(),
         block_hash: mined.blockHash,
         tx_index: mined.txIndex,

@@ -107,7 +107,14 @@ describe('readAnchor', () => {
     const { facts } = await chain.readAnchor(txHash);
     proxy.intercept(({ method, params }) =>
       method === 'eth_getBlockByNumber' && String(params[0]).startsWith('0x')
-        ? { result: { number: params[0], hash: `0x${'ee'.repeat(32)}`, timestamp: '0x1' } }
+        ? {
+            result: {
+              number: params[0],
+              hash: `0x${'ee'.repeat(32)}`,
+              timestamp: '0x1',
+              transactions: [],
+            },
+          }
         : null,
     );
 

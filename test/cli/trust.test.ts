@@ -1,7 +1,8 @@
 import { once } from 'node:events';
-import { readdir, readFile, stat, writeFile } from 'node:fs/promises';
+import { readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import path from 'node:path';
 import fc from 'fast-check';
 import { privateKeyToAccount } from 'viem/accounts';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
@@ -136,6 +137,58 @@ async function verify(file: string, ...args: string[]) {
   return { exitCode, verified, outcome, identity, by, failed };
 }
 
+const forgeries: [name: string, make: () => Promise<AnchorsList>][] = [
+  [
+    'an entry that another key signed',
+    async () => {
+      const { signature } = await entryOf(stranger);
+      return listOf({ accounts: [await entryOf(own, { signature })] });
+    },
+  ],
+  [
+    'an entry that was signed for another origin',
+    async () => {
+      const entry = await entryOf(own);
+      const text = accountText('https://before.example', entry);
+      const signature = (await keys[own]?.signMessage({ message: text })) ?? null;
+      return listOf({ accounts: [{ ...entry, signature }] });
+    },
+  ],
+  [
+    'an account that was put in after the list was signed',
+    async () => {
+      const list = await listOf({ accounts: [await entryOf(own)] });
+      return { ...list, accounts: [...list.accounts, await entryOf(stranger)] };
+    },
+  ],
+  [
+    'a list that an account signed which is not in it',
+    async () => listOf({ accounts: [await entryOf(own)] }, [stranger]),
+  ],
+  [
+    'a list that a retired account signed',
+    async () =>
+      listOf({ accounts: [await entryOf(own, { last_block: '9' }), await entryOf(second)] }),
+  ],
+  [
+    'a list that an account signed which is retired on another chain',
+    async () =>
+      listOf({
+        accounts: [await entryOf(own), await entryOf(own, { chain_id: 1, last_block: '9' })],
+      }),
+  ],
+  ['a list that no account signed', async () => listOf({ accounts: [await entryOf(own)] }, [])],
+  [
+    'an account twice',
+    async () =>
+      listOf({ accounts: [await entryOf(own), await entryOf(own, { first_block: '1' })] }),
+  ],
+  [
+    'the list of another origin',
+    async () => listOf({ origin: 'https://other.example', accounts: [await entryOf(own)] }),
+  ],
+];
+
 describe('svc trust', () => {
   it('saves a list that its keys signed, readable by its owner only', async () => {
     const { exitCode, stdout } = await add();
@@ -176,51 +229,6 @@ describe('svc trust', () => {
 
     expect(stdout).toContain(`${keys[second]?.address}\t31337\t0\t\tthe origin only\n`);
   });
-
-  const forgeries: [name: string, make: () => Promise<AnchorsList>][] = [
-    [
-      'an entry that another key signed',
-      async () => {
-        const { signature } = await entryOf(stranger);
-        return listOf({ accounts: [await entryOf(own, { signature })] });
-      },
-    ],
-    [
-      'an entry that was signed for another origin',
-      async () => {
-        const entry = await entryOf(own);
-        const text = accountText('https://before.example', entry);
-        const signature = (await keys[own]?.signMessage({ message: text })) ?? null;
-        return listOf({ accounts: [{ ...entry, signature }] });
-      },
-    ],
-    [
-      'an account that was put in after the list was signed',
-      async () => {
-        const list = await listOf({ accounts: [await entryOf(own)] });
-        return { ...list, accounts: [...list.accounts, await entryOf(stranger)] };
-      },
-    ],
-    [
-      'a list that an account signed which is not in it',
-      async () => listOf({ accounts: [await entryOf(own)] }, [stranger]),
-    ],
-    [
-      'a list that a retired account signed',
-      async () =>
-        listOf({ accounts: [await entryOf(own, { last_block: '9' }), await entryOf(second)] }),
-    ],
-    ['a list that no account signed', async () => listOf({ accounts: [await entryOf(own)] }, [])],
-    [
-      'an account twice',
-      async () =>
-        listOf({ accounts: [await entryOf(own), await entryOf(own, { first_block: '1' })] }),
-    ],
-    [
-      'the list of another origin',
-      async () => listOf({ origin: 'https://other.example', accounts: [await entryOf(own)] }),
-    ],
-  ];
 
   it.each(forgeries)('refuses %s', async (_, make) => {
     stated = await make();
@@ -308,6 +316,14 @@ describe('svc trust', () => {
       /another first block/,
     ],
     [
+      'an account without the signature that it had',
+      async () => {
+        const unsigned = await entryOf(own, { signature: null });
+        return listOf({ sequence: 6, accounts: [unsigned, ...(await savedEntries()).slice(1)] });
+      },
+      /no longer has the signature/,
+    ],
+    [
       'a list that only a new account signed',
       async () =>
         listOf({ sequence: 6, accounts: [...(await savedEntries()), await entryOf(stranger)] }, [
@@ -327,6 +343,15 @@ describe('svc trust', () => {
 
     expect([exitCode, stderr]).toEqual([3, expect.stringMatching(says)]);
     expect(await sequence()).toBe(5);
+  });
+
+  it('refreshes to a list with a signature that an account did not have', async () => {
+    const unsigned = await entryOf(own, { signature: null });
+    stated = await listOf({ sequence: 5, accounts: [unsigned] });
+    await add();
+    stated = await listOf({ sequence: 6, accounts: [await entryOf(own)] });
+
+    expect((await trust('refresh', url)).exitCode).toBe(0);
   });
 
   it('removes a service, and knows no other', async () => {
@@ -393,7 +418,10 @@ describe('svc verify, by the identity that is named', () => {
     const { file } = await receiptOf(own);
     await add();
     const other = url.replace('127.0.0.1', 'localhost');
-    stated = await listOf({ accounts: [await entryOf(second)] }, [second]);
+    stated = await listOf(
+      { origin: other, accounts: [await entryOf(second, { signature: null })] },
+      [second],
+    );
 
     const found = await verify(file, '--url', other);
 
@@ -420,6 +448,41 @@ describe('svc verify, by the identity that is named', () => {
 
     expect(found).toMatchObject({ exitCode: 0, by: url });
     expect(other).toMatchObject({ exitCode: 3, by: url, failed: ['sender'] });
+  });
+
+  it.each(forgeries)('takes no statement of a service with %s', async (_, make) => {
+    const { file } = await receiptOf(own);
+    stated = await make();
+
+    const args = ['verify', file, '--rpc-url', chain.url, '--url', url];
+    const { exitCode, stdout, stderr } = await user.svc(args);
+
+    expect([exitCode, stdout]).toEqual([3, '']);
+    expect(stderr).toContain(`The list of ${url} `);
+  });
+
+  it('lets no service name the sender while the saved lists are lost', async () => {
+    const { file } = await receiptOf(own);
+    await add();
+    await writeFile(user.file('config/trusted-services.json'), '{"services":{"x":{}}}');
+    asked = 0;
+
+    for (const _ of ['when they are set aside', 'and later']) {
+      const args = ['verify', file, '--rpc-url', chain.url, '--url', url];
+      const { exitCode, stderr } = await user.svc(args);
+      expect([exitCode, stderr]).toEqual([9, expect.stringContaining('svc trust add')]);
+    }
+    expect(asked).toBe(0);
+    const named = await verify(file, '--anchor-address', String(keys[own]?.address));
+    expect(named.exitCode).toBe(0);
+
+    // Another service may have been in the damaged file too.
+    await add();
+    expect(await verify(file, '--url', url)).toMatchObject({ exitCode: 9 });
+    const folder = user.file('config');
+    const damaged = (await readdir(folder)).filter((name) => name.includes('.damaged-'));
+    for (const name of damaged) await rm(path.join(folder, name));
+    expect(await verify(file, '--url', url)).toMatchObject({ exitCode: 0 });
   });
 
   it('refuses an anchor after the last block of its account, and no earlier one', async () => {

@@ -217,3 +217,15 @@ describe('svc verify --rpc-url, of a bundle with a chain proof', () => {
     expect(stdout).toContain('The node has another block at the stated number');
   });
 });
+
+it.each([
+  ['verify', ['verify', 'proven.json']],
+  ['bundle --upgrade', ['bundle', '--upgrade', 'plain.json']],
+])('svc %s uses no node of another machine over http', async (_, [command = '', ...args]) => {
+  const files = args.map((one) => (one.endsWith('.json') ? user.file(one) : one));
+
+  const { exitCode, stderr } = await user.svc([command, ...files, '--rpc-url', 'http://192.0.2.1']);
+
+  expect(exitCode).toBe(2);
+  expect(stderr).toContain('--insecure-http');
+});

@@ -9,14 +9,13 @@ import {
   readBundle,
   saysItIsBundle,
 } from '../../src/proof/bundle.ts';
-import { BundleError } from '../../src/proof/bundle-error.ts';
 import type { Hex } from '../../src/proof/bytes.ts';
-import { commitLeaves } from '../../src/proof/commit-leaves.ts';
-import { hashClaim, hashProof } from '../../src/proof/hash.ts';
+import { DocumentError } from '../../src/proof/document-error.ts';
+import { hashProof } from '../../src/proof/hash.ts';
 import type { JsonValue } from '../../src/proof/json-value.ts';
-import { leafHash } from '../../src/proof/leaf.ts';
 import { encodePayload } from '../../src/proof/payload.ts';
 import { parseStrictJson } from '../../src/proof/strict-json.ts';
+import { workOf } from '../support/proven-bundle.ts';
 import { hex, sha256 } from './reference.ts';
 
 const account: Hex = `0x${'a1'.repeat(20)}`;
@@ -28,31 +27,8 @@ const other = {
 
 /** A bundle and the facts that bear it out, for the first of `count` proofs anchored together. */
 function anchored(count: number): { bundle: Bundle; facts: ChainFacts } {
-  const claim = {
-    created_at: '2026-03-01T08:00:00.000Z',
-    description: 'belt 3',
-    expected_result: { parcels: 12 },
-    occurred_at: '2026-03-01T09:00:00+01:00',
-    title: 'Sort the parcels',
-  };
   const proof = { picked: 12, spoken: 'Grüße' };
-  const task = {
-    id: '0195a1e0-7c00-7000-8000-000000000001',
-    robot_id: '0195a1e0-7c00-7000-8000-000000000002',
-    robot_name: 'arm-1',
-  };
-  const proof_hash = hashProof(proof);
-  const leaf = leafHash({
-    proof_hash,
-    task_id: task.id,
-    robot_id: task.robot_id,
-    claim_hash: hashClaim(claim),
-  });
-  const others = Array.from({ length: count - 1 }, (_, i) => ({
-    proof_hash: hex(sha256(`proof ${i}`)),
-    leaf: hex(sha256(`leaf ${i}`)),
-  }));
-  const { payload, inclusions } = commitLeaves([{ proof_hash, leaf }, ...others]);
+  const { claim, task, proof_hash, payload, inclusions } = workOf(proof, count);
   const rawTx: Hex = `0x02${encodePayload(payload).slice(2)}5a`;
   const tx_hash = hex(keccak_256(Buffer.from(rawTx.slice(2), 'hex')));
   const block_hash = hex(sha256('block'));
@@ -107,7 +83,7 @@ function refusal(document: JsonValue): string {
   try {
     readBundle(document);
   } catch (error) {
-    if (error instanceof BundleError) return error.message;
+    if (error instanceof DocumentError) return error.message;
     throw error;
   }
   throw new Error('accepted');
@@ -179,7 +155,7 @@ describe('an honest bundle', () => {
     const document = changed(single.bundle, 'anchor.note', 'later');
 
     expect(() => readBundle(document)).toThrow(
-      expect.objectContaining({ name: 'BundleError', unknownMember: '/anchor/note' }),
+      expect.objectContaining({ name: 'DocumentError', unknownMember: '/anchor/note' }),
     );
   });
 
@@ -287,7 +263,7 @@ describe('reading a bundle', () => {
       'chain_proof must be a JSON object',
     );
     expect(() => readBundle(changed(proven, 'format', 'svc-bundle/1'))).toThrow(
-      expect.objectContaining({ name: 'BundleError', unknownMember: '/chain_proof' }),
+      expect.objectContaining({ name: 'DocumentError', unknownMember: '/chain_proof' }),
     );
   });
 

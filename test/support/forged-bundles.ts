@@ -17,6 +17,8 @@ export interface Forgery {
   readonly blockHash: Hex;
   /** The checks that fail, in order; null if the document is refused before any check. */
   readonly failed: readonly AuditCheckName[] | null;
+  /** 3 if a check fails or a member is unknown, 2 if the document is malformed. */
+  readonly exitCode: 2 | 3;
 }
 
 type Document = Record<string, JsonValue>;
@@ -67,6 +69,7 @@ function members(
     content: changed(of, path, value),
     blockHash: of.blockHash,
     failed,
+    exitCode: failed !== null || note.startsWith('added') ? 3 : 2,
   }));
 }
 
@@ -77,12 +80,16 @@ function consistent(
   failed: Forgery['failed'],
 ): Forgery {
   const { bundle, blockHash } = provenBundle(options);
-  return { name, content: JSON.stringify(bundle), blockHash, failed };
+  return { name, content: JSON.stringify(bundle), blockHash, failed, exitCode: 3 };
 }
 
 function text(name: string, content: string | Uint8Array): Forgery {
-  return { name, content, blockHash: single.blockHash, failed: null };
+  return { name, content, blockHash: single.blockHash, failed: null, exitCode: 2 };
 }
+
+/** A bundle of format 1, which no block hash proves. */
+const { chain_proof: _, ...withoutProof } = single.bundle;
+const old = { ...single, bundle: { ...withoutProof, format: 'svc-bundle/1' } } as ProvenBundle;
 
 const { nodes, header } = single.bundle.chain_proof;
 const [top, middle, leaf] = nodes as [Hex, Hex, Hex];
@@ -177,10 +184,12 @@ export const forgeries: readonly Forgery[] = [
     ...text('the hash of another block', whole),
     blockHash: other.hash,
     failed: ['header', 'block_hash'],
+    exitCode: 3,
   },
   ...members(single, [
     ['anchor.block_hash', other.hash, ['block_hash']],
     ['anchor.block_number', '43', ['block_number']],
+    ['anchor.block_number', '9'.repeat(79), null, 'of 79 digits'],
     ['anchor.anchored_at', '2020-01-01T00:00:00.000Z', ['anchored_at']],
     [
       'chain_proof.header',
@@ -256,7 +265,7 @@ export const forgeries: readonly Forgery[] = [
     ['inclusion', undefined, null],
     ['note', 'Certified', null, 'added'],
     ['format', 'svc-bundle/3', null, 'of the future'],
-    ['format', 'svc-bundle/1', null, 'of the past, with a chain proof'],
+    ['format', 'svc-bundle/1', null, 'added: svc-bundle/1 has no chain proof'],
   ]),
   ...members(batch, [
     ['inclusion.root', other.hash, ['root']],
@@ -289,6 +298,20 @@ export const forgeries: readonly Forgery[] = [
     ['claim.title', 'Sort nothing', ['inclusion_path']],
     ['proof', { picked: 13 }, ['evidence']],
   ]),
+  ...members(old, [
+    ['proof_hash', undefined, null, 'absent in svc-bundle/1'],
+    ['proof_hash', '0x12', null, 'cut short in svc-bundle/1'],
+    ['inclusion', undefined, null, 'absent in svc-bundle/1'],
+    ['anchor', 'text', null, 'a text in svc-bundle/1'],
+    ['anchor.block_number', '9'.repeat(79), null, 'of 79 digits in svc-bundle/1'],
+    ['note', 'Certified', null, 'added to svc-bundle/1'],
+    ['anchor.note', 'Certified', null, 'added to svc-bundle/1'],
+    ['chain_proof', null, null, 'added to svc-bundle/1'],
+  ]),
+  text(
+    'svc-bundle/1 that is malformed and has a member more',
+    changed(old, 'claim', null).replace('{', '{"note":1,'),
+  ),
   {
     name: 'the place and path of another transaction',
     content: changed(
@@ -303,6 +326,7 @@ export const forgeries: readonly Forgery[] = [
     ),
     blockHash: single.blockHash,
     failed: ['transaction_found'],
+    exitCode: 3,
   },
   consistent('value 1', { transaction: { value: 1n } }, ['self_transfer']),
   consistent('another recipient', { transaction: { to: stranger } }, ['self_transfer']),

@@ -11,6 +11,7 @@ import type { Bundle } from '../../src/proof/bundle.ts';
 import { hexToBytes } from '../../src/proof/bytes.ts';
 import { commitLeaves } from '../../src/proof/commit-leaves.ts';
 import { hashClaim, hashProof } from '../../src/proof/hash.ts';
+import type { Proof } from '../../src/proof/json-value.ts';
 import { leafHash } from '../../src/proof/leaf.ts';
 import { encodePayload } from '../../src/proof/payload.ts';
 import { trieProof } from '../../src/proof/trie.ts';
@@ -33,7 +34,7 @@ interface Options {
   /** Members of the anchor's transaction in place of the honest ones. */
   readonly transaction?: Partial<TransactionSerializable>;
   readonly privateKey?: Hex;
-  readonly evidence?: Bundle['proof'];
+  readonly evidence?: Proof;
   /** Changes the signed transaction before it is put into the block. */
   readonly raw?: (raw: Hex) => Hex;
   /** The trie in place of the honest one, for the transaction in the block. */
@@ -52,30 +53,7 @@ export function provenBundle(options: Options = {}): ProvenBundle {
   const { proofs = 1, others = 4, evidence = { picked: 12, spoken: 'Grüße' } } = options;
   const { privateKey = anvilAccounts[0].privateKey } = options;
   const account = privateKeyToAddress(privateKey).toLowerCase() as Hex;
-  const claim = {
-    created_at: '2026-03-01T08:00:00.000Z',
-    description: 'belt 3',
-    expected_result: { parcels: 12 },
-    occurred_at: '2026-03-01T09:00:00+01:00',
-    title: 'Sort the parcels',
-  };
-  const task = {
-    id: '0195a1e0-7c00-7000-8000-000000000001',
-    robot_id: '0195a1e0-7c00-7000-8000-000000000002',
-    robot_name: 'arm-1',
-  };
-  const proof_hash = hashProof(evidence);
-  const leaf = leafHash({
-    proof_hash,
-    task_id: task.id,
-    robot_id: task.robot_id,
-    claim_hash: hashClaim(claim),
-  });
-  const leaves = Array.from({ length: proofs - 1 }, (_, i) => ({
-    proof_hash: hex(sha256(`proof ${i}`)),
-    leaf: hex(sha256(`leaf ${i}`)),
-  }));
-  const { payload, inclusions } = commitLeaves([{ proof_hash, leaf }, ...leaves]);
+  const { claim, task, proof_hash, payload, inclusions } = workOf(evidence, proofs);
   const signed = sign(
     { ...anchorTransaction(account, encodePayload(payload)), ...options.transaction } as never,
     privateKey,
@@ -118,6 +96,35 @@ export function provenBundle(options: Options = {}): ProvenBundle {
   };
 }
 
+/** A claim and its task, and what anchors the evidence as the first of `proofs`. */
+export function workOf(evidence: Proof, proofs: number) {
+  const claim = {
+    created_at: '2026-03-01T08:00:00.000Z',
+    description: 'belt 3',
+    expected_result: { parcels: 12 },
+    occurred_at: '2026-03-01T09:00:00+01:00',
+    title: 'Sort the parcels',
+  };
+  const task = {
+    id: '0195a1e0-7c00-7000-8000-000000000001',
+    robot_id: '0195a1e0-7c00-7000-8000-000000000002',
+    robot_name: 'arm-1',
+  };
+  const proof_hash = hashProof(evidence);
+  const leaf = leafHash({
+    proof_hash,
+    task_id: task.id,
+    robot_id: task.robot_id,
+    claim_hash: hashClaim(claim),
+  });
+  const leaves = Array.from({ length: proofs - 1 }, (_, i) => ({
+    proof_hash: hex(sha256(`proof ${i}`)),
+    leaf: hex(sha256(`leaf ${i}`)),
+  }));
+  const { payload, inclusions } = commitLeaves([{ proof_hash, leaf }, ...leaves]);
+  return { claim, task, proof_hash, payload, inclusions };
+}
+
 /** The anchor as the service signs it, type 2. */
 function anchorTransaction(account: Hex, data: Hex): TransactionSerializable {
   return {
@@ -149,14 +156,16 @@ function word(value: bigint): Hex {
   return `0x${value.toString(16).padStart(64, '0')}`;
 }
 
+const others: Hex[] = [];
+
+/** The first `count` of the same transactions: to sign them takes most of the time of a bundle. */
 function otherTransactions(count: number): Hex[] {
   const { address, privateKey } = anvilAccounts[1];
-  return Array.from({ length: count }, (_, nonce) =>
-    sign(
-      { type: 'legacy', chainId, nonce, to: address, value: 1n, gas: 21_000n, gasPrice: 1n },
-      privateKey,
-    ),
-  );
+  for (let nonce = others.length; nonce < count; nonce += 1) {
+    const to = { to: address, value: 1n, gas: 21_000n, gasPrice: 1n };
+    others.push(sign({ type: 'legacy', chainId, nonce, ...to }, privateKey));
+  }
+  return others.slice(0, count);
 }
 
 /** A header of Cancun at number 42. */

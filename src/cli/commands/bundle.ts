@@ -5,11 +5,12 @@ import { formatJson } from '../../base/escape.ts';
 import { SvcError } from '../../base/svc-error.ts';
 import { auditBundleAlone } from '../../proof/audit-bundle.ts';
 import { type Bundle, readBundle } from '../../proof/bundle.ts';
-import { BundleError } from '../../proof/bundle-error.ts';
+import { DocumentError } from '../../proof/document-error.ts';
 import type { JsonValue } from '../../proof/json-value.ts';
 import { findTask, taskArgument } from '../input/find.ts';
 import type { CommandSpec } from '../program/command.ts';
 import type { Context } from '../program/context.ts';
+import { requirePrivateNodes } from '../program/profiles.ts';
 
 export const bundleCommand: CommandSpec = {
   path: 'bundle',
@@ -26,7 +27,7 @@ the service, or from a node with --rpc-url. It writes a new bundle and does not 
     { flags: '--no-evidence', summary: 'leave out the evidence; its hash remains' },
     {
       flags: '--upgrade <file>',
-      summary: 'existing bundle to which to add the chain proof; replaces the task',
+      summary: 'existing bundle to which svc adds the chain proof; give it instead of the task',
     },
     {
       flags: '--rpc-url <url>',
@@ -62,6 +63,7 @@ async function bundle(context: Context, input: BundleInput): Promise<void> {
   }
   // Loaded on demand: it brings the code that reads the chain.
   const { upgradedBundle } = await import('../verify/upgrade.ts');
+  requirePrivateNodes(rpcUrl === null ? [] : [rpcUrl], context.options);
   const whole = await upgradedBundle(context, upgrade ?? '', rpcUrl);
   const { proof: _, ...bare } = whole;
   await write(context, input.evidence ? whole : bare, input.output);
@@ -111,7 +113,7 @@ function soundBundle(body: unknown, id: string): Bundle {
   try {
     read = readBundle(body as JsonValue);
   } catch (error) {
-    if (!(error instanceof BundleError)) throw error;
+    if (!(error instanceof DocumentError)) throw error;
     throw new SvcError(
       'unexpected_answer',
       `The service sent an invalid bundle: ${error.message}.`,

@@ -32,8 +32,9 @@ export const trustCommands: readonly CommandSpec[] = [
     path: 'trust refresh',
     summary: 'Replace a saved list with the newer one of the service',
     details:
-      'Refuses the new list if no key of the saved list signed it, if its sequence number is lower, if an account is\n' +
-      'missing, or if the last block of a retired account is higher. svc verify never refreshes a list.',
+      'Compares the new list with the saved one. Refuses it if no key of the saved list signed it, if its sequence number\n' +
+      'is lower, if it lacks a saved account or signature, or if it raises the last block of a retired account.\n' +
+      'svc verify never refreshes a list.',
     arguments: [urlArgument],
     examples: ['svc trust refresh https://svc.example.org'],
     run: refresh,

@@ -15,8 +15,8 @@ it without any connection; take the hash of the block from a source that you tru
 header of the block, unless you add --full.
 
 Anyone can write an anchor, so svc must know which account to expect. Name the account with --anchor-address, save the
-accounts of a service with svc trust add, or let a service name its accounts with --url. With none of these, svc exits
-with 9.`,
+accounts of a service with svc trust add, or let a service name its accounts: that of --url, SVC_URL or the profile. If
+nothing names an account, svc exits with 9.`,
   arguments: [
     {
       syntax: '<subject>',

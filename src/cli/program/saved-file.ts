@@ -53,7 +53,7 @@ export function openSavedFile<Content extends object>(
     read: () => usable(() => readContent(file, kind, warn)),
     async update(change) {
       const { default: Conf } = await import('conf');
-      usable(() => mkdirSync(folder, { recursive: true }));
+      usable(() => mkdirSync(folder, { recursive: true, mode: 0o700 }));
       await whileLocked(`${file}.lock`, usable, () => {
         const content = change(readContent(file, kind, warn));
         const opened = new Conf<Partial<Content>>({

@@ -30,9 +30,9 @@ export async function checkList(list: AnchorsList, url: string): Promise<void> {
   if (origin !== url) refuse(url, `is for ${origin}`, 'Give the public URL of the service.');
   const distinct = new Set(accounts.map((one) => `${one.chain_id} ${one.address.toLowerCase()}`));
   if (distinct.size < accounts.length) refuse(url, 'has an account twice');
-  const { recoverWallet } = await import('../../chain/signatures.ts');
+  const { signerOf } = await import('../../chain/signatures.ts');
   const isBy = async (text: string, address: string, signature: string) =>
-    isSame((await recoverWallet(text, signature as Hex)) ?? '', address);
+    isSame((await signerOf(text, signature as Hex)) ?? '', address);
   for (const entry of accounts) {
     const { address, signature } = entry;
     if (signature === null || (await isBy(accountText(origin, entry), address, signature)))
@@ -59,10 +59,13 @@ export function checkChange(saved: AnchorsList, fresh: AnchorsList): void {
   if (fresh.sequence === sequence && listText(fresh) !== listText(saved)) {
     refuse(origin, 'changed without a new sequence');
   }
-  for (const { chain_id, address, first_block, last_block } of saved.accounts) {
+  for (const { chain_id, address, first_block, last_block, signature } of saved.accounts) {
     const now = entryOf(fresh, chain_id, address);
     if (now === null) refuse(origin, `no longer has the account ${address}`);
     if (now.first_block !== first_block) refuse(origin, `has another first block of ${address}`);
+    if (signature !== null && now.signature === null) {
+      refuse(origin, `no longer has the signature of ${address}`);
+    }
     if (last_block === null) continue;
     const isRaised = now.last_block === null || BigInt(now.last_block) > BigInt(last_block);
     if (isRaised) refuse(origin, `raises the last block of ${address}`);
@@ -81,15 +84,17 @@ export function entryOf({ accounts }: AnchorsList, chainId: number, address: str
   return accounts.find(isIt) ?? null;
 }
 
+/** A signature of a list names no chain: an account that was retired on one of its chains signs nothing. */
 function isInUse({ accounts }: AnchorsList, address: string): boolean {
-  return accounts.some((one) => one.last_block === null && isSame(one.address, address));
+  const entries = accounts.filter((one) => isSame(one.address, address));
+  return entries.length > 0 && entries.every(({ last_block }) => last_block === null);
 }
 
 function isSame(one: string, other: string): boolean {
   return one.toLowerCase() === other.toLowerCase();
 }
 
-const REPORT = 'Nothing was saved. Ask the operator of the service.';
+const REPORT = 'Ask the operator of the service.';
 
 function refuse(url: string, reason: string, hint = REPORT): never {
   throw new SvcError('list_refused', `The list of ${url} ${reason}.`, { hint });

@@ -1,8 +1,8 @@
 // Compares evidence in files with the proof hash.
+import type { Subject } from '../../proof/subject/subject.ts';
 import { hashFile, nameOf } from '../input/files.ts';
 import type { Output } from '../output/output.ts';
 import { type Check, evidenceOf, type Finding } from './finding.ts';
-import type { Subject } from './subject.ts';
 
 /** Evidence in a file, and its proof hash. */
 export interface GivenEvidence {

@@ -1,6 +1,6 @@
 // What `svc verify` found.
 import type { AnchorAudit } from '../../chain/verify-anchor.ts';
-import type { Subject } from './subject.ts';
+import type { Subject } from '../../proof/subject/subject.ts';
 
 export interface Check {
   name: string;

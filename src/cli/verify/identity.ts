@@ -4,8 +4,8 @@ import type { StatedAnchor } from '../../proof/audit-anchor.ts';
 import type { AnchorsList } from '../../protocol/anchoring-accounts.ts';
 import type { Context } from '../program/context.ts';
 import { givenUrl, namedProfile } from '../program/profiles.ts';
-import { entryOf, readList } from '../trust/check-list.ts';
-import { openTrustedServices } from '../trust/trusted-services.ts';
+import { checkList, entryOf, readList } from '../trust/check-list.ts';
+import { damagedLists, openTrustedServices } from '../trust/trusted-services.ts';
 import type { Check, Finding } from './finding.ts';
 
 /** What is known about an anchor besides its finding. */
@@ -30,7 +30,8 @@ interface Identified {
  * Adds who named the sender, and the check that the sender is one of the named accounts and anchored before its last
  * block. In this order: --anchor-address; a saved service whose list has the sender; what the service states now. For a
  * service given by --url, SVC_URL or --profile only that service counts: its saved list if there is one, otherwise its
- * current statement.
+ * current list, which must be signed, or what it states if it has no list. While a damaged file of saved lists is there,
+ * no service names the sender.
  */
 export async function withIdentity(
   context: Context,
@@ -55,7 +56,15 @@ async function identify(
   if (addresses.length > 0) return { by: '--anchor-address', check: null };
   const anchor = sender === null || stated === null ? null : { ...stated, sender };
   const service = await serviceOf(context);
-  const saved = savedLists(context, service);
+  const file = openTrustedServices(context);
+  const saved = savedLists(file.read().services, service);
+  const damaged = damagedLists(file);
+  if (damaged !== null) {
+    context.output.warn(
+      `The file of trusted services was damaged, so no service names the sender. Add your services again with svc trust add, then delete ${damaged}. Or name the account with --anchor-address.`,
+    );
+    return { by: null, check: null };
+  }
   const listing = saved.filter(
     ({ list }) => anchor !== null && entryOf(list, anchor.chain_id, anchor.sender) !== null,
   );
@@ -67,9 +76,14 @@ async function identify(
   if (service === null || offline) return { by: null, check: null };
   try {
     const list = await readList(context, service.url);
-    if (list.accounts.length > 0) return judge(service.url, list, anchor);
+    if (list.accounts.length > 0) {
+      await checkList(list, service.url);
+      return judge(service.url, list, anchor);
+    }
   } catch (error) {
-    if (!(error instanceof SvcError) || (asked === null && service.isGiven)) throw error;
+    const isRefused = error instanceof SvcError && error.code === 'list_refused';
+    const isNeeded = asked === null && service.isGiven;
+    if (!(error instanceof SvcError) || isRefused || isNeeded) throw error;
     if (asked === null) {
       context.output.note(`The service did not name its anchoring accounts: ${error.message}`);
     }
@@ -89,8 +103,10 @@ async function serviceOf({ target, options, env }: Context) {
 }
 
 /** The saved lists that count, that of the service first. */
-function savedLists(context: Context, service: Awaited<ReturnType<typeof serviceOf>>) {
-  const { services } = openTrustedServices(context).read();
+function savedLists(
+  services: Readonly<Record<string, AnchorsList>>,
+  service: Awaited<ReturnType<typeof serviceOf>>,
+) {
   const all = Object.entries(services).map(([url, list]) => ({ url, list }));
   const own = all.filter(({ url }) => url === service?.url);
   return service?.isGiven ? own : [...own, ...all];

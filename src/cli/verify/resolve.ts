@@ -1,9 +1,10 @@
 // Resolves what only the service knows: a task id, and whether a hash is that of a transaction.
 import { SvcError } from '../../base/svc-error.ts';
-import { decodePayload } from '../../proof/payload.ts';
+import type { JsonValue } from '../../proof/json-value.ts';
+import { type Subject, subjectOfCalldata, subjectOfReceipt } from '../../proof/subject/subject.ts';
 import type { Context } from '../program/context.ts';
 import { askService, type Word } from './service.ts';
-import { readSubject, type Subject, subjectOfHash, subjectOfReceipt } from './subject.ts';
+import { namingDocument, readSubject } from './subject.ts';
 
 /**
  * Reads the argument of `svc verify`. A task id needs a session, so it is refused with `offline`. Throws `still_pending`
@@ -24,7 +25,9 @@ export async function resolveSubject(
       hint: `Wait for it with svc tasks watch ${recognized.taskId}`,
     });
   }
-  const subject = subjectOfReceipt('task id', 'the receipt of the service', body.verification);
+  const subject = namingDocument('the receipt of the service', () =>
+    subjectOfReceipt('task id', body.verification as JsonValue),
+  );
   if (subject.taskId === recognized.taskId) return subject;
   throw new SvcError('unexpected_answer', 'The service sent the receipt of another task.');
 }
@@ -54,21 +57,17 @@ async function subjectOfTransaction(
   txHash: string,
 ): Promise<Subject | null> {
   const { url } = await target();
-  const payload = await client(url)
+  const found = await client(url)
     .call('readAnchorTransaction', { params: { txHash } })
-    .then(({ body }) => decodePayload(body.tx?.input ?? '0x'))
+    .then(({ body }) => subjectOfCalldata(body.tx?.input ?? '0x'))
     .catch((error: unknown) => {
       if (error instanceof SvcError && error.code === 'not_found') return null;
       throw error;
     });
-  if (payload?.kind === 'batch') {
-    throw new SvcError(
-      'ambiguous',
-      `${txHash} is the transaction of a batch of ${payload.leaf_count} proofs.`,
-      { hint: 'Give the proof hash, the receipt or the bundle of one of them.' },
-    );
-  }
-  return payload && subjectOfHash('transaction hash', payload.proof_hash);
+  if (typeof found !== 'number') return found;
+  throw new SvcError('ambiguous', `${txHash} is the transaction of a batch of ${found} proofs.`, {
+    hint: 'Give the proof hash, the receipt or the bundle of one of them.',
+  });
 }
 
 async function askOfTransaction(context: Context, subject: Subject, txHash: string): Promise<Word> {

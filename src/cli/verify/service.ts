@@ -4,11 +4,11 @@ import { Type } from 'typebox';
 import { Value } from 'typebox/value';
 import { SvcError } from '../../base/svc-error.ts';
 import type { StatedAnchor } from '../../proof/audit-anchor.ts';
-import { Nullable } from '../../protocol/fields.ts';
+import type { Subject } from '../../proof/subject/subject.ts';
+import { Address, Nullable } from '../../protocol/fields.ts';
 import { Inclusion, PublicVerification } from '../../protocol/resources.ts';
 import type { Context } from '../program/context.ts';
 import type { Check } from './finding.ts';
-import type { Subject } from './subject.ts';
 
 /** The service's answer about a proof hash. */
 export interface Word {
@@ -27,6 +27,7 @@ const Open = Type.Object({
   task: Type.Object(task.properties),
   anchor: Type.Object({
     ...anchor.properties,
+    from: Nullable(Address),
     inclusion: Nullable(Type.Object(Inclusion.properties)),
   }),
 });

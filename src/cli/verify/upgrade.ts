@@ -3,8 +3,8 @@ import { SvcError } from '../../base/svc-error.ts';
 import { readChainProof } from '../../chain/chain-proof.ts';
 import { connectRpc } from '../../chain/rpc.ts';
 import { type Bundle, PROVEN_BUNDLE_FORMAT, readBundle } from '../../proof/bundle.ts';
-import { BundleError } from '../../proof/bundle-error.ts';
 import { auditChainProof, type ChainProof } from '../../proof/chain-proof.ts';
+import { DocumentError } from '../../proof/document-error.ts';
 import type { JsonValue } from '../../proof/json-value.ts';
 import { nameOf } from '../input/files.ts';
 import type { Context } from '../program/context.ts';
@@ -52,7 +52,7 @@ async function proofOfService(context: Context, { task }: Bundle): Promise<Chain
   try {
     return readBundle(body as JsonValue).chain_proof ?? null;
   } catch (error) {
-    if (!(error instanceof BundleError)) throw error;
+    if (!(error instanceof DocumentError)) throw error;
     throw new SvcError(
       'unexpected_answer',
       `The service sent an invalid bundle: ${error.message}.`,

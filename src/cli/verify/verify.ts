@@ -4,15 +4,16 @@ import type { StatedAnchor } from '../../proof/audit-anchor.ts';
 import { auditBundleAlone } from '../../proof/audit-bundle.ts';
 import { expectSender, isProven } from '../../proof/audit-check.ts';
 import { auditChainProof, signerOf } from '../../proof/chain-proof.ts';
+import type { Subject } from '../../proof/subject/subject.ts';
 import type { Context } from '../program/context.ts';
 import { type ExitCode, exitCodes } from '../program/exit-codes.ts';
+import { requirePrivateNodes } from '../program/profiles.ts';
 import { checkEvidence, type GivenEvidence, readEvidence, requiringEvidence } from './evidence.ts';
 import type { Check, Finding } from './finding.ts';
 import { withIdentity } from './identity.ts';
 import { report } from './report.ts';
 import { askAbout, resolveSubject } from './resolve.ts';
 import { checkWord, type Word } from './service.ts';
-import type { Subject } from './subject.ts';
 import { watchFinding } from './watch.ts';
 
 export interface VerifyInput {
@@ -39,6 +40,7 @@ const exitCodeOf: Record<Finding['outcome'], ExitCode> = {
 
 export async function verify(context: Context, input: VerifyInput): Promise<ExitCode> {
   requireConsistent(input);
+  requirePrivateNodes(input.rpcUrl ?? [], context.options);
   const { anchorAddress: named = [], rpcUrl: rpcUrls = [], watch, timeout } = input;
   const { blockHash = null, full = false } = input;
   const subject = await resolveSubject(context, input.subject, { offline: blockHash !== null });

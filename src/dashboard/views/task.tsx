@@ -3,8 +3,7 @@ import { Text } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { Link, useParams } from 'wouter';
 import type { TaskDetail } from '../../protocol/resources.ts';
-import { ask } from '../api.ts';
-import { robotsQuery } from '../queries.ts';
+import { robotsQuery, taskQuery } from '../queries.ts';
 import { AnchorBadge } from '../ui/badge.tsx';
 import { Page } from '../ui/page.tsx';
 import { Failure, Loading } from '../ui/states.tsx';
@@ -21,8 +20,7 @@ export default function Task() {
   const { id = '' } = useParams();
   const robots = useQuery(robotsQuery);
   const query = useQuery({
-    queryKey: ['tasks', id],
-    queryFn: ({ signal }) => ask('GET /api/v1/tasks/:id', { params: { id }, signal }),
+    ...taskQuery(id),
     refetchInterval: ({ state }) => (state.data?.anchor?.state === 'finalized' ? 30_000 : SOON_MS),
   });
   if (query.data === undefined) {

@@ -1,15 +1,18 @@
 // The page of one proof hash, to share. A file of its own because each view is loaded on demand.
 import { Link, useParams, useSearchParams } from 'wouter';
+import { useHistoryState } from 'wouter/use-browser-location';
+import { recognizeText, type Subject, subjectOfHash } from '../../proof/subject/subject.ts';
 import { Page } from '../ui/page.tsx';
 import { Empty } from '../ui/states.tsx';
 import { shorten } from '../ui/values.tsx';
-import { HashResult, useVerification } from './verify/hash-result.tsx';
+import { ProofResult, useVerification } from './verify/proof-result.tsx';
 
 export default function VerifyHash() {
   const { proofHash = '' } = useParams();
   const [search] = useSearchParams();
-  const hash = proofHash.toLowerCase();
-  if (!/^0x[0-9a-f]{64}$/.test(hash)) {
+  /** Set by the page on which a person gave a hash or an address. */
+  const given = useHistoryState<{ kind?: Subject['kind'] } | null>();
+  if (recognizeText(proofHash)?.kind !== 'proof hash') {
     return (
       <Page title="Not a proof hash">
         <Empty title="A proof hash is 0x and 64 hex digits">
@@ -18,17 +21,19 @@ export default function VerifyHash() {
       </Page>
     );
   }
-  return <Proof hash={hash} taskId={search.get('task_id') ?? undefined} />;
+  const kind = given?.kind ?? 'proof hash';
+  return <Proof subject={subjectOfHash(kind, proofHash, search.get('task_id'))} />;
 }
 
-function Proof({ hash, taskId }: { hash: string; taskId: string | undefined }) {
-  const { data } = useVerification(hash, taskId);
+function Proof({ subject }: { subject: Subject }) {
+  const { data } = useVerification(subject);
+  const { task } = data?.stated ?? {};
   return (
     <Page
-      title={data ? `${data.task.title} by ${data.task.robot}` : `Proof ${shorten(hash)}`}
+      title={task ? `${task.title} by ${task.robot}` : `Proof ${shorten(subject.proofHash)}`}
       parent={{ href: '/verify', label: 'Verify another proof' }}
     >
-      <HashResult hash={hash} taskId={taskId} />
+      <ProofResult subject={subject} />
     </Page>
   );
 }

@@ -1,21 +1,22 @@
-// The page where anyone verifies a proof, by hash or file.
+// The page where anyone verifies a proof, by a text or a file.
 import { Button, Text, TextInput } from '@mantine/core';
 import { type FormEvent, useState } from 'react';
 import { useLocation } from 'wouter';
 import { Page } from '../ui/page.tsx';
-import { FileDrop, FileResult } from './verify/file-result.tsx';
-import type { Subject } from './verify/read-subject.ts';
+import { FileDrop } from './verify/file-drop.tsx';
+import { type Found, readText } from './verify/read-subject.ts';
+import { SubjectResult } from './verify/subject-result.tsx';
 
 export default function Verify() {
   const [, navigate] = useLocation();
-  const [hash, setHash] = useState('');
-  const [error, setError] = useState<string | null>(null);
-  const [subject, setSubject] = useState<Subject | null>(null);
+  const [text, setText] = useState('');
+  const [found, setFound] = useState<Found | null>(null);
   const submit = (event: FormEvent) => {
     event.preventDefault();
-    const given = hash.trim().toLowerCase();
-    if (/^0x[0-9a-f]{64}$/.test(given)) navigate(`/verify/${given}`);
-    else setError('A proof hash is 0x and 64 hex digits.');
+    const read = readText(text);
+    const address = addressOf(read);
+    if (address === null) setFound(read);
+    else navigate(...address);
   };
   return (
     <Page
@@ -23,22 +24,18 @@ export default function Verify() {
       lead="Check whether evidence was anchored on the chain, when, and for which task."
     >
       <div className="grid-wide">
-        <section className="card" aria-labelledby="by-hash">
-          <h2 className="card-title" id="by-hash">
-            By its hash
+        <section className="card" aria-labelledby="by-text">
+          <h2 className="card-title" id="by-text">
+            By a hash, an id or an address
           </h2>
           <form onSubmit={submit} noValidate>
             <TextInput
-              label="Proof hash"
+              label="Hash, task id, address or document"
               placeholder="0x…"
               autoComplete="off"
               spellCheck={false}
-              value={hash}
-              error={error}
-              onChange={({ currentTarget }) => {
-                setHash(currentTarget.value);
-                setError(null);
-              }}
+              value={text}
+              onChange={({ currentTarget }) => setText(currentTarget.value)}
             />
             <Button type="submit" mt="md">
               Verify
@@ -49,13 +46,22 @@ export default function Verify() {
           <h2 className="card-title" id="by-file">
             By a file
           </h2>
-          <FileDrop onSubject={setSubject} />
+          <FileDrop onFound={setFound} />
           <Text size="sm" c="dimmed" mt="sm">
-            The file stays on this computer. The browser hashes it and sends only the hash.
+            The file stays on this computer. The browser hashes it and sends only hash and task id.
           </Text>
         </section>
       </div>
-      {subject && <FileResult subject={subject} />}
+      {found && <SubjectResult found={found} />}
     </Page>
   );
+}
+
+/** The page to share of a hash or address, with what it was recognized as; null for anything else. */
+function addressOf(found: Found): [string, { state: { kind: string } }] | null {
+  if ('refusal' in found || !('proofHash' in found.recognized)) return null;
+  const { kind, proofHash, taskId, stated } = found.recognized;
+  if (stated !== null || kind === 'evidence') return null;
+  const search = taskId === null ? '' : `?task_id=${taskId}`;
+  return [`/verify/${proofHash}${search}`, { state: { kind } }];
 }

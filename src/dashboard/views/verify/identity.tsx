@@ -63,10 +63,10 @@ export function Unproven({
   bundle,
 }: {
   stated: PublicVerification;
-  bundle: Bundle | undefined;
+  bundle: Bundle | null;
 }) {
   const { task, occurrences } = stated;
-  const title = bundle === undefined ? ` and the task’s title “${task.title}”` : '';
+  const title = bundle === null ? ` and the task’s title “${task.title}”` : '';
   return (
     <section className="card" aria-labelledby="unproven">
       <h2 className="card-title" id="unproven">

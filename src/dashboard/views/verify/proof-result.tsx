@@ -1,0 +1,277 @@
+// Checks a subject in the browser and shows the verdict.
+import './verify.css';
+import { useQuery } from '@tanstack/react-query';
+import { auditAnchor, type ChainFacts, type StatedAnchor } from '../../../proof/audit-anchor.ts';
+import { auditBundle, auditBundleAlone } from '../../../proof/audit-bundle.ts';
+import { type AuditCheck, isProven } from '../../../proof/audit-check.ts';
+import { type Subject, subjectOfCalldata } from '../../../proof/subject/subject.ts';
+import type { PublicVerification } from '../../../protocol/resources.ts';
+import { ask, ServiceError } from '../../api.ts';
+import { Icon } from '../../ui/icon.tsx';
+import { Empty, Failure, Loading } from '../../ui/states.tsx';
+import { Hex, VerifyCommand } from '../../ui/values.tsx';
+import { anchorsListQuery, type Sender, senderOf, Unproven } from './identity.tsx';
+import { ProofFacts } from './proof-facts.tsx';
+
+/** Checks a subject in this browser: alone, then against the chain's data, which the service reads from its node. */
+export function ProofResult({ subject }: { subject: Subject }) {
+  const alone = subject.bundle === null ? [] : auditBundleAlone(subject.bundle);
+  const isSound = alone.every(({ ok }) => ok);
+  // Nothing is asked about a document that contradicts itself.
+  const { data } = useVerification(subject, isSound);
+  const text = 'The document contradicts itself. The checks above show where.';
+  return (
+    <>
+      <Recognized subject={{ ...subject, kind: data?.kind ?? subject.kind }} alone={alone} />
+      {isSound ? <ChainResult subject={subject} /> : <Verdict {...refutation(alone, text)} />}
+    </>
+  );
+}
+
+function Recognized({ subject, alone }: { subject: Subject; alone: AuditCheck[] }) {
+  const { kind, proofHash, bundle, underflows } = subject;
+  return (
+    <section className="card" aria-label="Recognized" role="status">
+      <h2 className="card-title">Recognized as {kind}</h2>
+      {kind === 'evidence' && (
+        <p className="hint">
+          Hashed in this browser: <Hex value={proofHash} what="proof hash" />
+        </p>
+      )}
+      {bundle && (
+        <p className="hint">For “{bundle.claim.title}”, checked in this browser without a chain:</p>
+      )}
+      {underflows.map((pointer) => (
+        <p className="hint" key={pointer}>
+          The number at {pointer} is too small for a double and counts as 0.
+        </p>
+      ))}
+      <Checks checks={alone} />
+    </section>
+  );
+}
+
+function ChainResult({ subject }: { subject: Subject }) {
+  const verification = useVerification(subject);
+  const { stated } = verification.data ?? {};
+  const txHash = subject.stated?.tx_hash ?? stated?.anchor.tx_hash ?? undefined;
+  const facts = useQuery({
+    queryKey: ['transaction', txHash],
+    queryFn: ({ signal }) =>
+      ask('GET /api/v1/transactions/:txHash', { params: { txHash: txHash ?? '' }, signal }),
+    enabled: txHash !== undefined,
+  });
+  const list = useQuery(anchorsListQuery);
+  if (isUnknown(verification.error)) {
+    return (
+      <Empty title="No proof with this hash was anchored here">
+        Evidence that differs in one character has another hash. Proofs of deleted robots can no
+        longer be looked up; a bundle still proves them with <code>svc verify</code>.
+      </Empty>
+    );
+  }
+  const failed = [verification, list, facts].find(({ error }) => error && !isUnknown(error));
+  if (failed?.error instanceof AmbiguousError) {
+    return <Empty title="This names no proof">{failed.error.message}</Empty>;
+  }
+  if (failed?.error) return <Failure error={failed.error} onRetry={failed.refetch} />;
+  if (stated === undefined || list.data === undefined || facts.isLoading) {
+    return <Loading what="proof" />;
+  }
+  const read: ChainFacts = (facts.data as ChainFacts | undefined) ?? {
+    chain_id: stated.anchor.chain_id,
+    tx: null,
+    receipt: null,
+    canonical_block: null,
+  };
+  const checks = txHash === undefined ? [] : checksOf(subject, stated, read);
+  const sender = senderOf(read, list.data);
+  return (
+    <>
+      <Verdict {...verdictOf(stated, checks, sender)} />
+      <ProofFacts stated={stated} sender={sender} />
+      {isProven(checks) && <Unproven stated={stated} bundle={subject.bundle} />}
+      {checks.length > 0 && (
+        <section className="card" aria-labelledby="checks">
+          <h2 className="card-title" id="checks">
+            Checks, made in this browser
+          </h2>
+          <Checks checks={checks} />
+          <p className="hint">
+            The chain was read through this service. To rely on your own node instead, run:
+          </p>
+          <VerifyCommand subject={stated.proof_hash} />
+        </section>
+      )}
+    </>
+  );
+}
+
+/** The hash of a transaction with several proofs, or of one of several with the same proof. */
+class AmbiguousError extends Error {}
+
+/**
+ * What the service states about a subject. A hash that no proof has may be that of an anchoring transaction: then the
+ * statement is about its proof.
+ */
+export function useVerification(subject: Subject, enabled = true) {
+  const { kind, proofHash, taskId } = subject;
+  return useQuery({
+    queryKey: ['verification', kind, proofHash, taskId],
+    queryFn: async ({ signal }) => {
+      try {
+        return { kind, stated: await verify(subject, signal) };
+      } catch (error) {
+        if (!isUnknown(error) || kind !== 'proof hash') throw error;
+        const found = await subjectOfTransaction(proofHash, signal);
+        if (found === null) throw error;
+        const stated = await verify(found, signal);
+        if (stated.anchor.tx_hash === proofHash) return { kind: found.kind, stated };
+        throw new AmbiguousError('The proof of this transaction is anchored in another one too.');
+      }
+    },
+    enabled,
+  });
+}
+
+async function verify(
+  { proofHash, taskId }: Subject,
+  signal: AbortSignal,
+): Promise<PublicVerification> {
+  const params = { proofHash };
+  const query = taskId === null ? {} : { task_id: taskId };
+  const stated = await ask('GET /api/v1/verify/:proofHash', { params, query, signal });
+  const isSame = stated.proof_hash === proofHash && (taskId ?? stated.task.id) === stated.task.id;
+  if (isSame) return stated;
+  throw new ServiceError('unexpected', 'The service answered about another proof.');
+}
+
+/** Null if the service anchored nothing in such a transaction. */
+async function subjectOfTransaction(txHash: string, signal: AbortSignal): Promise<Subject | null> {
+  try {
+    const { tx } = await ask('GET /api/v1/transactions/:txHash', { params: { txHash }, signal });
+    const found = subjectOfCalldata(tx?.input ?? '0x');
+    if (typeof found !== 'number') return found;
+    throw new AmbiguousError(
+      `It is the transaction of a batch of ${found} proofs. Give the hash, the receipt or the bundle of one of them.`,
+    );
+  } catch (error) {
+    if (isUnknown(error)) return null;
+    throw error;
+  }
+}
+
+function isUnknown(error: unknown): boolean {
+  return error instanceof ServiceError && error.code === 'not_found';
+}
+
+/** A document is checked instead of the service's statements. */
+function checksOf(subject: Subject, stated: PublicVerification, facts: ChainFacts): AuditCheck[] {
+  if (subject.bundle !== null) return auditBundle(subject.bundle, facts);
+  return auditAnchor(subject.stated ?? statedBy(stated), facts);
+}
+
+function statedBy({ proof_hash, task, anchor }: PublicVerification): StatedAnchor {
+  return {
+    chain_id: anchor.chain_id,
+    proof_hash,
+    task_id: task.id,
+    robot_id: task.robot_id,
+    claim_hash: task.claim_hash,
+    inclusion: anchor.inclusion as StatedAnchor['inclusion'],
+    tx_hash: anchor.tx_hash ?? '',
+    block_number: anchor.block_number ?? undefined,
+    anchored_at: anchor.anchored_at ?? undefined,
+    from: anchor.from ?? undefined,
+  };
+}
+
+interface VerdictText {
+  tone: string;
+  title: string;
+  text: string;
+}
+
+function Verdict({ tone, title, text }: VerdictText) {
+  return (
+    <section className="verdict" data-tone={tone} role="status" aria-label="Verdict">
+      <Icon name={tone === 'good' ? 'verify' : 'alert'} size={34} />
+      <div>
+        <strong>{title}</strong>
+        {text}
+      </div>
+    </section>
+  );
+}
+
+/** Verdicts of an anchor that the chain contains, by the standing of its sender. */
+const provenVerdicts = {
+  listed: {
+    tone: 'good',
+    title: 'Verified',
+    text: 'The chain contains this proof, bound to this task, robot and claim.',
+  },
+  retired: {
+    tone: 'bad',
+    title: 'Not verified',
+    text: 'The account that sent it was retired before: it is later than the last block of the account.',
+  },
+  unlisted: {
+    tone: 'warn',
+    title: 'Anchored by an unknown account',
+    text: 'The chain contains this proof, but this service does not list the sender as its account.',
+  },
+};
+
+function verdictOf(
+  { verified, anchor }: PublicVerification,
+  checks: AuditCheck[],
+  sender: Sender | null,
+): VerdictText {
+  if (verified && isProven(checks)) return provenVerdicts[sender?.standing ?? 'unlisted'];
+  if (anchor.finality === 'reorged') {
+    return {
+      tone: 'warn',
+      title: 'Not verified now',
+      text: 'A chain reorganization removed the block of this proof. The service is anchoring it again.',
+    };
+  }
+  if (anchor.block_number === null) {
+    return {
+      tone: 'warn',
+      title: 'Not verified yet',
+      text: 'The proof was submitted and is not in a block yet.',
+    };
+  }
+  return refutation(
+    checks,
+    'The chain differs from what the document or the service states. The checks below show where.',
+  );
+}
+
+function refutation(checks: readonly AuditCheck[], text: string): VerdictText {
+  const failed = checks.filter(({ ok }) => !ok);
+  const isEvidence = failed.length > 0 && failed.every(({ name }) => name === 'evidence');
+  return {
+    tone: 'bad',
+    title: 'Not verified',
+    text: isEvidence ? 'The evidence was changed.' : text,
+  };
+}
+
+/** Each check with its finding. */
+export function Checks({ checks }: { checks: AuditCheck[] }) {
+  return (
+    <ul className="checks">
+      {checks.map(({ name, ok, detail }) => (
+        <li key={name} data-ok={ok}>
+          <Icon name={ok ? 'check' : 'cross'} />
+          <span>
+            <span className="hidden">{ok ? 'Holds: ' : 'Fails: '}</span>
+            {detail}
+          </span>
+        </li>
+      ))}
+    </ul>
+  );
+}

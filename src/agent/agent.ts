@@ -6,7 +6,7 @@ import { type AgentClock, machineClock } from './clock.ts';
 import type { AgentConfig } from './config.ts';
 import { buildLocalApi } from './local-api/app.ts';
 import type { LocalDeps } from './local-api/call.ts';
-import { listenOnLoopback, listenOnSocket } from './local-api/listen.ts';
+import { listenOnLoopback, listenOnSocket, readToken } from './local-api/listen.ts';
 import { openSpool } from './spool/spool.ts';
 import { type AgentStatus, readStatus, watchDiskWrites } from './status.ts';
 import { PAUSES, type UploaderPauses } from './uploads/retry.ts';
@@ -34,7 +34,7 @@ export interface Agent {
 /**
  * Starts the daemon. Uploader and local API share nothing but the spool. Resolves when robots can call the
  * API, whether or not the service can be reached.
- * @throws SvcError `spool_locked`, `spool_unusable`, `cannot_listen`
+ * @throws SvcError `spool_locked`, `spool_unusable`, `cannot_listen`, `key_unusable`
  */
 export async function startAgent(
   config: AgentConfig,
@@ -75,7 +75,7 @@ export async function startAgent(
     stopping: stopping.signal,
   };
   try {
-    const api = buildLocalApi(deps, { loopback: false });
+    const api = buildLocalApi(deps, { token: null });
     apis.push(api);
     await listenOnSocket(api, config.socket);
     const tcpPort = await listenToPrograms(deps, config, apis);
@@ -93,7 +93,7 @@ async function listenToPrograms(
   apis: LocalApi[],
 ): Promise<number | null> {
   if (listen === null) return null;
-  const api = buildLocalApi(deps, { loopback: true });
+  const api = buildLocalApi(deps, { token: await readToken(listen.tokenFile) });
   apis.push(api);
   await listenOnLoopback(api, listen);
   const address = api.server.address();

@@ -47,6 +47,13 @@ export const environment = Type.Object({
         'loopback address and port of the local API, for programs that cannot use the socket',
     }),
   ),
+  SVC_AGENT_TOKEN_FILE: Type.Optional(
+    Type.String({
+      pattern: '\\S',
+      description:
+        'file with the token that callers of SVC_AGENT_LISTEN must send, at least 16 characters, readable by owner and group only; required with SVC_AGENT_LISTEN',
+    }),
+  ),
   SVC_AGENT_SPOOL_MAX_MB: Type.Integer({
     minimum: 32,
     maximum: 65_536,
@@ -80,7 +87,7 @@ export function readConfig(
     errorsOf: (given) => [
       ...urlErrors(given.SVC_AGENT_URL),
       ...keyErrors(given),
-      ...listenErrors(given.SVC_AGENT_LISTEN),
+      ...listenErrors(given),
       ...(needed.service ? missingErrors(given, variables) : []),
     ],
   });
@@ -92,7 +99,7 @@ export function readConfig(
     serviceUrl: values.SVC_AGENT_URL === undefined ? null : new URL(values.SVC_AGENT_URL).origin,
     stateDir: path.resolve(folder),
     socket: path.resolve(values.SVC_AGENT_SOCKET),
-    listen: listenOf(values.SVC_AGENT_LISTEN),
+    listen: listenOf(values),
     spoolBytes: values.SVC_AGENT_SPOOL_MAX_MB * 1024 * 1024,
     key: keySource(values, variables.CREDENTIALS_DIRECTORY),
   });
@@ -106,10 +113,10 @@ function keySource(values: Environment, credentials: string | undefined): KeySou
   return credentials ? { file: path.join(credentials, 'robot-key'), credential: true } : null;
 }
 
-function listenOf(text: string | undefined): { host: string; port: number } | null {
-  if (text === undefined) return null;
+function listenOf({ SVC_AGENT_LISTEN: text, SVC_AGENT_TOKEN_FILE: tokenFile }: Environment) {
+  if (text === undefined || tokenFile === undefined) return null;
   const { hostname, port } = new URL(`http://${text}`);
-  return { host: hostname.replace(/^\[(.*)\]$/, '$1'), port: Number(port || 80) };
+  return { host: hostname.replace(/^\[(.*)\]$/, '$1'), port: Number(port || 80), tokenFile };
 }
 
 function urlErrors(text: string | undefined): string[] {
@@ -126,8 +133,15 @@ function urlErrors(text: string | undefined): string[] {
 }
 
 /** The pattern of the variable accepts ports and addresses whose numbers are too large. */
-function listenErrors(text: string | undefined): string[] {
-  if (text === undefined || !/^[\w.:[\]]+$/.test(text) || URL.canParse(`http://${text}`)) return [];
+function listenErrors(given: Readonly<Record<string, string>>): string[] {
+  const { SVC_AGENT_LISTEN: text, SVC_AGENT_TOKEN_FILE: tokenFile } = given;
+  if (text === undefined) return [];
+  if (tokenFile === undefined) {
+    return [
+      'SVC_AGENT_LISTEN needs SVC_AGENT_TOKEN_FILE: every user of the machine reaches the port',
+    ];
+  }
+  if (!/^[\w.:[\]]+$/.test(text) || URL.canParse(`http://${text}`)) return [];
   return ['SVC_AGENT_LISTEN must be a loopback address and a port from 0 to 65535'];
 }
 

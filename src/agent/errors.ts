@@ -1,9 +1,10 @@
-// The error codes of the agent: those of the service and two of its own.
+// The error codes of the agent: those of the service and three of its own.
 import { SvcError, type SvcErrorOptions } from '../base/svc-error.ts';
 import { type ErrorCode, errors } from '../protocol/errors.ts';
 
 /** Codes that the service does not have. */
 const agentErrors = {
+  invalid_token: { status: 401, retryable: false },
   spool_full: { status: 507, retryable: true },
   service_unreachable: { status: 503, retryable: true },
 } as const;

@@ -25,6 +25,7 @@ export const agentInstallation: Installation = {
   environment: `# Environment of svc-agent; see svc-agent config --describe. svc-agent key set writes the key.
 #SVC_AGENT_URL=https://svc.example.com
 #SVC_AGENT_LISTEN=127.0.0.1:3800
+#SVC_AGENT_TOKEN_FILE=/etc/svc-agent/token
 #SVC_AGENT_SPOOL_MAX_MB=256
 `,
   nextSteps: [

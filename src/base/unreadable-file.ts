@@ -8,7 +8,7 @@ const reasons: Readonly<Record<string, string>> = {
 };
 
 /** The error for a file, named by the user, that cannot be read. `error` is the system's. */
-export function unreadableFile(file: string, error: unknown): SvcError {
-  const { code = 'unknown' } = error as NodeJS.ErrnoException;
-  return new SvcError('usage', `Cannot read ${file}: ${reasons[code] ?? code}.`);
+export function unreadableFile(file: string, error: unknown, code = 'usage'): SvcError {
+  const { code: reason = 'unknown' } = error as NodeJS.ErrnoException;
+  return new SvcError(code, `Cannot read ${file}: ${reasons[reason] ?? reason}.`);
 }

@@ -1,10 +1,10 @@
 // The private key of an anchoring account: loads it from hex or keystore, and signs anchors.
 import { pbkdf2, type ScryptOptions, scrypt } from 'node:crypto';
-import { readFile } from 'node:fs/promises';
 import { promisify } from 'node:util';
 import type { Keystore } from 'ox/Keystore';
 import { type Hex as Data, keccak256, parseTransaction } from 'viem';
 import { privateKeyToAccount, privateKeyToAddress } from 'viem/accounts';
+import { readPrivateFile } from '../base/private-file.ts';
 import { SvcError } from '../base/svc-error.ts';
 import type { Hex } from '../proof/bytes.ts';
 
@@ -42,7 +42,11 @@ type AnchorKeySource =
   /** A hex key, or a Web3 Secret Storage V3 keystore with the file that holds its password. */
   | { readonly file: string; readonly passwordFile?: string | undefined };
 
-const words: KeyWords = { code: 'invalid_anchor_key', name: 'The anchoring key' };
+const words: KeyWords = {
+  code: 'invalid_anchor_key',
+  name: 'The anchoring key',
+  source: 'SVC_ANCHOR_KEY_FILE',
+};
 
 /** Loads all keys concurrently. Rejects as `loadAnchorKey` does, and if two keys belong to the same account. */
 export async function loadAnchorKeys(sources: readonly AnchorKeySource[]): Promise<AnchorKey[]> {
@@ -66,7 +70,8 @@ export async function loadAnchorKey(source: AnchorKeySource): Promise<AnchorKey>
         hint: 'Set SVC_ANCHOR_KEY_PASSWORD_FILE.',
       });
     }
-    return (await readKeyText(passwordFile, words)).replace(/\r?\n$/, '');
+    const text = await readPrivateFile(passwordFile, 'SVC_ANCHOR_KEY_PASSWORD_FILE', words.code);
+    return text.replace(/\r?\n$/, '');
   };
   return anchorKeyOf(await readPrivateKey(file, password, words));
 }
@@ -76,10 +81,11 @@ const KDF_BYTES = 2 ** 30;
 
 const scryptKey = promisify<string, Buffer, number, ScryptOptions, Buffer>(scrypt);
 
-/** How errors about a key refer to it: error code, and name in a sentence. */
+/** How errors about a key refer to it: error code, name in a sentence, and the variable or option with its file. */
 export interface KeyWords {
   readonly code: string;
   readonly name: string;
+  readonly source: string;
 }
 
 /**
@@ -91,8 +97,8 @@ export async function readPrivateKey(
   password: () => Promise<string>,
   words: KeyWords,
 ): Promise<Hex> {
-  const text = (await readKeyText(file, words)).trim();
-  const where = { ...words, name: `${words.name} in ${file}` };
+  const text = (await readPrivateFile(file, words.source, words.code)).trim();
+  const where = { ...words, name: `${words.name} in ${words.source} ${file}` };
   return checkPrivateKey(
     text.startsWith('{') ? await decrypt(text, file, await password(), words) : text,
     where,
@@ -146,7 +152,7 @@ async function decrypt(
   text: string,
   file: string,
   password: string,
-  { code }: KeyWords,
+  { code, source }: KeyWords,
 ): Promise<string> {
   try {
     const keystore = JSON.parse(text);
@@ -159,7 +165,7 @@ async function decrypt(
   } catch {
     throw new SvcError(
       code,
-      `Cannot decrypt the keystore ${file}: the password is wrong, or the keystore is not version 3.`,
+      `Cannot decrypt the keystore ${source} ${file}: the password is wrong, or the keystore is not version 3.`,
     );
   }
 }
@@ -196,14 +202,4 @@ async function derivedKey({ kdfparams }: Keystore['crypto'], password: string): 
   if (hash === undefined) throw new Error('The keystore has an unknown PRF');
   const key = await promisify(pbkdf2)(password, salt, kdfparams.c, dklen, hash);
   return `0x${key.toString('hex')}`;
-}
-
-/** Reads a text file with a key or a password. Rejects with SvcError of `code`. */
-async function readKeyText(file: string, { code }: KeyWords): Promise<string> {
-  try {
-    return await readFile(file, 'utf8');
-  } catch (error) {
-    const system = error instanceof Error && 'code' in error ? `: ${error.code}` : '';
-    throw new SvcError(code, `Cannot read ${file}${system}.`);
-  }
 }

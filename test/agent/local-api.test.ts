@@ -39,7 +39,7 @@ beforeEach(async () => {
   place = createTemporarySpool();
   spool = place.open();
   stopping = new AbortController();
-  app = buildLocalApi(deps(), { loopback: false });
+  app = buildLocalApi(deps(), { token: null });
   socketPath = path.join(place.folder, 'run', 'agent.sock');
   await listenOnSocket(app, socketPath);
 });
@@ -108,7 +108,7 @@ describe('without the service', () => {
     await app.close();
     place.close(spool);
     spool = place.open();
-    app = buildLocalApi(deps(), { loopback: false });
+    app = buildLocalApi(deps(), { token: null });
     await listenOnSocket(app, socketPath);
 
     const event = await call('POST', '/api/v1/events', { body: { event_type: 'info' } });
@@ -299,7 +299,7 @@ describe('what is refused', () => {
     await app.close();
     place.close(spool);
     spool = place.open({ maxBytes: 3 * MIB });
-    app = buildLocalApi(deps(), { loopback: false });
+    app = buildLocalApi(deps(), { token: null });
     await listenOnSocket(app, socketPath);
     const body = { title: 'Pick', expected_result: { plan: 'x'.repeat(60_000) } };
     let reply = await call('POST', '/api/v1/tasks', { body });
@@ -320,7 +320,7 @@ describe('where it listens', () => {
   });
 
   it('is not taken from another agent', async () => {
-    const second = buildLocalApi(deps(), { loopback: false });
+    const second = buildLocalApi(deps(), { token: null });
     await expect(listenOnSocket(second, socketPath)).rejects.toMatchObject({
       code: 'cannot_listen',
     });
@@ -329,17 +329,21 @@ describe('where it listens', () => {
   });
 
   it('may be loopback TCP, for programs that call it by its own name', async () => {
-    const tcp = buildLocalApi(deps(), { loopback: true });
+    const token = 'c'.repeat(16);
+    const tcp = buildLocalApi(deps(), { token });
     await listenOnLoopback(tcp, { host: '127.0.0.1', port: 0 });
     const at = { host: '127.0.0.1', port: (tcp.server.address() as { port: number }).port };
+    const authorization = `Bearer ${token}`;
     const statusFor = async (headers: Record<string, string>) =>
-      (await callLocally(at, 'GET', '/api/v1/status', { headers })).status;
+      (await callLocally(at, 'GET', '/api/v1/status', { headers: { authorization, ...headers } }))
+        .status;
 
     expect(await statusFor({})).toBe(200);
     expect(await statusFor({ host: `localhost:${at.port}` })).toBe(200);
     expect(await statusFor({ host: `robot.example.org:${at.port}` })).toBe(403);
     expect(await statusFor({ origin: 'https://example.org' })).toBe(403);
-    expect((await callLocally(at, 'GET', '/api/v1/spool')).status).toBe(404);
+    const spooled = await callLocally(at, 'GET', '/api/v1/spool', { headers: { authorization } });
+    expect(spooled.status).toBe(404);
     await tcp.close();
   });
 });

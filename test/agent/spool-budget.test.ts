@@ -70,15 +70,13 @@ async function isKeptWithin(filler: number): Promise<void> {
 }
 
 const keeping = 'is kept to within 5 % with samples of %s, and an event says how many went';
-it.each([
-  ['4 KiB', 4000],
-  ['16 KiB', 16_000],
-])(keeping, (_, filler) => isKeptWithin(filler));
+it.each([['16 KiB', 16_000]])(keeping, (_, filler) => isKeptWithin(filler));
 
 // Many rows take seconds.
 it.each([
   ['100 bytes', 0],
   ['1 KiB', 1000],
+  ['4 KiB', 4000],
 ])(keeping, { tags: ['full'] }, (_, filler) => isKeptWithin(filler));
 
 it('lets a damaged file go before any sample', async () => {

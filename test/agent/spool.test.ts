@@ -1,8 +1,8 @@
 import { randomBytes, randomUUID } from 'node:crypto';
-import { copyFileSync, mkdirSync, statSync } from 'node:fs';
+import { chmodSync, copyFileSync, mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import fc from 'fast-check';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import type { SpoolRecord } from '../../src/agent/spool/records.ts';
 import type { Batch } from '../../src/agent/spool/samples.ts';
 import type { Spool } from '../../src/agent/spool/spool.ts';
@@ -278,6 +278,24 @@ describe('the folder', () => {
     place.open({ folder });
 
     expect(statSync(folder).mode & 0o777).toBe(0o700);
+  });
+
+  it('keeps every file private in a folder that others can read, whatever the umask', () => {
+    const folder = `${place.folder}/open`;
+    mkdirSync(folder);
+    chmodSync(folder, 0o755);
+    for (const name of ['spool.db', 'lock']) writeFileSync(`${folder}/${name}`, '');
+    for (const name of ['spool.db', 'lock']) chmodSync(`${folder}/${name}`, 0o664);
+    const umask = process.umask(0);
+    onTestFinished(() => void process.umask(umask));
+
+    place.open({ folder });
+
+    const files = readdirSync(folder);
+    expect(files).toEqual(expect.arrayContaining(['lock', 'reserve', 'spool.db', 'spool.db-wal']));
+    for (const name of files) {
+      expect([name, statSync(`${folder}/${name}`).mode & 0o777]).toEqual([name, 0o600]);
+    }
   });
 });
 

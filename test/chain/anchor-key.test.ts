@@ -1,9 +1,9 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { encryptKeystoreJson } from 'ethers';
 import { parseTransaction, recoverTransactionAddress } from 'viem';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { gasLimitOf, loadAnchorKey, loadAnchorKeys } from '../../src/chain/anchor-key.ts';
 import { anvilAccounts } from '../support/anvil.ts';
 
@@ -15,11 +15,14 @@ beforeEach(async () => {
   folder = await mkdtemp(path.join(tmpdir(), 'anchor-key-'));
 });
 
-afterEach(() => rm(folder, { recursive: true }));
+afterEach(() => {
+  vi.unstubAllEnvs();
+  return rm(folder, { recursive: true });
+});
 
 async function file(name: string, content: string): Promise<string> {
   const target = path.join(folder, name);
-  await writeFile(target, content);
+  await writeFile(target, content, { mode: 0o600 });
   return target;
 }
 
@@ -124,8 +127,41 @@ describe('loadAnchorKey', () => {
     const missing = path.join(folder, 'missing');
 
     await expect(loadAnchorKey({ file: missing })).rejects.toThrow(
-      `Cannot read ${missing}: ENOENT.`,
+      `Cannot read SVC_ANCHOR_KEY_FILE ${missing}: there is no such file.`,
     );
+  });
+
+  it.each([0o640, 0o604, 0o622])('refuses a key file of mode %o', async (mode) => {
+    const key = await file('key', privateKey);
+    await chmod(key, mode);
+
+    await expect(loadAnchorKey({ file: key })).rejects.toMatchObject({
+      code: 'invalid_anchor_key',
+      message: `SVC_ANCHOR_KEY_FILE ${key} can be read by others (mode ${mode.toString(8)}).`,
+      hint: expect.stringContaining(`chmod 600 ${key}`),
+    });
+  });
+
+  it('refuses a password file that others can read', async () => {
+    const keystore = await encryptKeystoreJson({ address, privateKey }, 'right', {
+      scrypt: { N: 1024 },
+    });
+    const source = { file: await file('key', keystore), passwordFile: await file('p', 'right') };
+    await chmod(source.passwordFile, 0o644);
+
+    await expect(loadAnchorKey(source)).rejects.toThrow(
+      `SVC_ANCHOR_KEY_PASSWORD_FILE ${source.passwordFile} can be read by others (mode 644).`,
+    );
+  });
+
+  it('leaves the permissions of credentials to systemd', async () => {
+    const key = await file('key', privateKey);
+    await chmod(key, 0o440);
+    vi.stubEnv('CREDENTIALS_DIRECTORY', folder);
+
+    expect((await loadAnchorKey({ file: key })).address).toBe(address);
+    vi.stubEnv('CREDENTIALS_DIRECTORY', `${folder}/k`);
+    await expect(loadAnchorKey({ file: key })).rejects.toThrow('can be read by others');
   });
 
   it.each([

@@ -25,7 +25,7 @@ export function addCommands(program: Command): void {
     )
     .addHelpText(
       'after',
-      '\nA daemon that you started uses the new key within seconds. Restart the systemd service after a change.' +
+      '\nA daemon that you started by hand uses the new key within seconds. If systemd runs the daemon, restart it.' +
         '\n\nExample:\n  svc robots rotate-key arm-1 --yes | sudo svc-agent key set',
     )
     .action(async () => {

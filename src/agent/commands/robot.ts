@@ -55,7 +55,7 @@ export function addCommands(program: Command, exitWith: (code: number) => void):
     );
   program
     .command('event')
-    .description('Log an ops event and print its id')
+    .description('Record an ops event and print its id')
     .argument('<type>', 'error, state_change, info, or any other text')
     .argument('[message]', 'what happened, at most 2000 characters')
     .addOption(new Option('--severity <severity>', 'info if not given').choices(SEVERITIES))
@@ -66,7 +66,9 @@ export function addCommands(program: Command, exitWith: (code: number) => void):
     );
   program
     .command('receipts')
-    .description('Print receipts as JSON lines, newest first, and set-aside completions on stderr')
+    .description(
+      'Print receipts as JSON lines, newest first; print set-aside completions (refused by the service) on stderr',
+    )
     .option('--task <id>', 'only the receipt of this task; exits with 8 if there is none yet')
     .addHelpText('after', '\nExample:\n  svc-agent receipts --task "$task" > receipt.json')
     .action(async (options: { task?: string }) =>

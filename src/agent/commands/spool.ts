@@ -15,7 +15,7 @@ export function addCommands(program: Command): void {
     .description('Export and compact the spool, and handle completions that were set aside');
   spool
     .command('export')
-    .description('Print every undelivered record, and those set aside, as JSON lines')
+    .description('Print all records that are not delivered or were set aside, as JSON lines')
     .addHelpText('after', '\nExample:\n  svc-agent spool export > spool.jsonl')
     .action(() => exportSpool(process.env));
   spool
@@ -25,14 +25,18 @@ export function addCommands(program: Command): void {
     .action(() => compactSpool(process.env));
   spool
     .command('retarget')
-    .description('Submit a set-aside completion again, for a different task; the daemon must run')
+    .description(
+      'Submit a set-aside completion (refused by the service) for a different task; the daemon must run',
+    )
     .argument('<task>', 'task id of the completion, as svc-agent status shows it')
     .requiredOption('--task <id>', 'task id to complete instead (required)')
     .addHelpText('after', '\nExample:\n  svc-agent spool retarget "$wrong" --task "$right"')
     .action((id: string, { task }: { task: string }) => retarget(process.env, id, task));
   spool
     .command('drop')
-    .description('Delete a completion that was set aside and print it; the daemon must run')
+    .description(
+      'Delete a set-aside completion (refused by the service) and print it; the daemon must run',
+    )
     .argument('<task>', 'task id of the completion, as svc-agent status shows it')
     .addHelpText('after', '\nExample:\n  svc-agent spool drop "$task" > dropped.json')
     .action((id: string) => drop(process.env, id));

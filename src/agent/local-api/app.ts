@@ -1,4 +1,5 @@
 // The local API: the HTTP server that programs on the robot call.
+import { hash, timingSafeEqual } from 'node:crypto';
 import Fastify, { type FastifyInstance, LogController } from 'fastify';
 import { isLoopback } from '../../base/loopback.ts';
 import { ajvOptions } from '../../protocol/ajv-options.ts';
@@ -22,10 +23,13 @@ declare module 'fastify' {
 /** Longest `Prefer: wait`, in seconds. */
 const LONGEST_WAIT = 600;
 
-/** `loopback`: the server listens on TCP, where a browser may reach it under another host name. */
+/**
+ * `token`: what callers must send on TCP, which every user and browser of the machine reaches; null on the unix socket,
+ * whose permissions decide.
+ */
 export function buildLocalApi(
   deps: LocalDeps,
-  { loopback }: { loopback: boolean },
+  { token }: { token: string | null },
 ): FastifyInstance {
   const app = Fastify({
     loggerInstance: deps.logger,
@@ -51,8 +55,14 @@ export function buildLocalApi(
   app.addContentTypeParser('application/json', { parseAs: 'buffer' }, readBody);
   app.addHook('onRequest', async ({ headers, hostname }) => {
     // Pages in a browser on this machine must not act as the robot.
-    if (headers.origin === undefined && (!loopback || isLoopback(hostname))) return;
-    throw agentError('forbidden_origin', 'Only programs on this machine may call this API.');
+    if (headers.origin !== undefined || (token !== null && !isLoopback(hostname))) {
+      throw agentError('forbidden_origin', 'Only programs on this machine may call this API.');
+    }
+    if (token === null || sameText(headers.authorization ?? '', `Bearer ${token}`)) return;
+    throw agentError(
+      'invalid_token',
+      'Send the token of SVC_AGENT_TOKEN_FILE as Authorization: Bearer TOKEN.',
+    );
   });
   app.addHook('preValidation', async (request) => {
     if (request.routeOptions.config.route?.body && request.body === undefined) {
@@ -60,7 +70,7 @@ export function buildLocalApi(
     }
   });
   addRoutes(app, deps);
-  if (!loopback) addSpoolRoutes(app, deps);
+  if (token === null) addSpoolRoutes(app, deps);
   return app;
 }
 
@@ -117,6 +127,11 @@ function of(name: 'createTask' | 'completeTask' | 'getTask' | 'recordSamples' | 
       ...(route.body && { body: route.body }),
     },
   };
+}
+
+/** Compares in constant time. */
+function sameText(given: string, expected: string): boolean {
+  return timingSafeEqual(hash('sha256', given, 'buffer'), hash('sha256', expected, 'buffer'));
 }
 
 /** Seconds of `Prefer: wait=…` (RFC 7240); 0 without it. */

@@ -4,6 +4,7 @@ import path from 'node:path';
 import Database from 'better-sqlite3';
 import { makeDurableFolder } from '../../base/durable-folder.ts';
 import { nativeModuleError } from '../../base/native-module.ts';
+import { keepPrivate } from '../../base/private-file.ts';
 import { sqliteErrorKind } from '../../base/sqlite-errors.ts';
 import { SvcError } from '../../base/svc-error.ts';
 import { DamagedRecord, type RecordRow, recordColumns, recordOf } from './records.ts';
@@ -17,6 +18,7 @@ const CACHE_KIB = 2_048;
 
 /** Opens the file, creates it if needed and upgrades its schema. */
 export function openDatabase(file: string): Database.Database {
+  keepPrivate(file);
   const db = new Database(file, { timeout: 0 });
   try {
     db.pragma('locking_mode = EXCLUSIVE');
@@ -52,7 +54,9 @@ export function lockSpool(folder: string): { release(): void } {
   let lock: Database.Database | undefined;
   try {
     makeDurableFolder(folder);
-    lock = new Database(path.join(folder, 'lock'), { timeout: 0 });
+    const file = path.join(folder, 'lock');
+    keepPrivate(file);
+    lock = new Database(file, { timeout: 0 });
     const held = lock;
     held.pragma('locking_mode = EXCLUSIVE');
     held.exec('BEGIN EXCLUSIVE');

@@ -132,12 +132,11 @@ export class ServiceClient {
     }
     this.#hint = keyHint(key);
     const { serviceUrl: baseUrl } = this.#options;
-    // undici declares its own types for the platform's fetch.
     const fetch = (input: unknown, init?: object) =>
       undiciFetch(String(input), { ...init, dispatcher: this.#connections });
     this.#client = createClient({
       baseUrl,
-      fetch: fetch as unknown as typeof globalThis.fetch,
+      fetch: fetch as unknown as typeof globalThis.fetch, // undici declares types of its own.
       credential: { apiKey: key },
     });
     try {

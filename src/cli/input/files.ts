@@ -4,7 +4,7 @@ import { buffer } from 'node:stream/consumers';
 import { SvcError } from '../../base/svc-error.ts';
 import { unreadableFile } from '../../base/unreadable-file.ts';
 import { hashProof } from '../../proof/hash.ts';
-import { isProof, type JsonValue, type Proof } from '../../proof/json-value.ts';
+import { isProof, type Proof } from '../../proof/json-value.ts';
 import {
   type ParseOptions,
   parseStrictJson,
@@ -25,14 +25,9 @@ export async function readText(file: string): Promise<string> {
   });
 }
 
-/** Parses JSON as strictly as the service parses evidence. Errors name `file`. */
-export function parseJson(file: string, text: string, options: ParseOptions = {}): JsonValue {
-  return namingFile(file, () => parseStrictJson(text, options));
-}
-
 /** Parses evidence: a JSON object or array. */
 function parseProof(file: string, text: string, options: ParseOptions): Proof {
-  const value = parseJson(file, text, options);
+  const value = namingFile(file, () => parseStrictJson(text, options));
   if (!isProof(value)) {
     throw new SvcError(
       'invalid_document',
@@ -58,7 +53,7 @@ export async function hashFile(
 }
 
 /** Adds the name of the file to a parse error. */
-function namingFile<Result>(file: string, read: () => Result): Result {
+export function namingFile<Result>(file: string, read: () => Result): Result {
   try {
     return read();
   } catch (error) {

@@ -1,0 +1,78 @@
+// Keeps secrets and data from other users of the machine.
+import { chmodSync, closeSync, openSync, type Stats, statSync } from 'node:fs';
+import { open } from 'node:fs/promises';
+import path from 'node:path';
+import { SvcError } from './svc-error.ts';
+import { unreadableFile } from './unreadable-file.ts';
+
+/**
+ * Reads a file with a secret. `name` is the variable or option that names the file. Reads it once: a pipe, such as
+ * `<(…)`, can be read only once. Rejects with SvcError of `code` if the file cannot be read, or has one of the mode bits
+ * `foreign`.
+ */
+export async function readPrivateFile(
+  file: string,
+  name: string,
+  code: string,
+  foreign = 0o077,
+): Promise<string> {
+  const handle = await open(file).catch((error: unknown) => {
+    throw unreadableFile(`${name} ${file}`, error, code);
+  });
+  try {
+    const found = await handle.stat();
+    if ((found.mode & foreign) !== 0 && !isGuarded(file, found)) {
+      const shown = (found.mode & 0o777).toString(8);
+      throw new SvcError(code, `${name} ${file} can be read by others (mode ${shown}).`, {
+        hint: `${repairOf(file, found, foreign)}, and replace its secret if others may have seen it.`,
+      });
+    }
+    return await handle.readFile('utf8');
+  } catch (error) {
+    throw error instanceof SvcError ? error : unreadableFile(`${name} ${file}`, error, code);
+  } finally {
+    await handle.close();
+  }
+}
+
+/** The account that reads the file must own it, because no other account can read a file of mode 600. */
+function repairOf(file: string, { uid }: Stats, foreign: number): string {
+  const chmod = `chmod ${(0o666 & ~foreign).toString(8)} ${file}`;
+  const isOwner = uid === process.getuid?.();
+  return isOwner
+    ? `Run ${chmod}`
+    : `Run chown ${process.getuid?.()} ${file} and ${chmod} as its owner`;
+}
+
+/** systemd and container engines guard these folders, and may show the access of one account in the bits of others. */
+function isGuarded(file: string, found: Stats): boolean {
+  if (process.platform === 'win32' || !found.isFile()) return true;
+  const folders = ['/run/secrets', '/var/run/secrets', process.env.CREDENTIALS_DIRECTORY];
+  return folders.some(
+    (folder) => folder && path.resolve(file).startsWith(`${path.resolve(folder)}/`),
+  );
+}
+
+/**
+ * Creates an SQLite file if it is missing, and makes it and its logs private to its owner, whatever the umask. SQLite
+ * creates the logs with the mode of the file. Opens no file that exists: closing it would release SQLite's locks on it.
+ */
+export function keepPrivate(file: string): void {
+  for (const suffix of ['', '-wal', '-shm']) {
+    const found = statSync(`${file}${suffix}`, { throwIfNoEntry: false });
+    if (found === undefined && suffix === '') closeSync(openSync(file, 'a', 0o600));
+    if (found === undefined || (found.mode & 0o077) === 0) continue;
+    try {
+      chmodSync(`${file}${suffix}`, 0o600);
+    } catch (cause) {
+      throw new SvcError(
+        'file_not_private',
+        `${file}${suffix} can be read by others, and its mode cannot be changed.`,
+        {
+          hint: 'Give the file to this account with chown, or move it to a file system that has modes.',
+          cause,
+        },
+      );
+    }
+  }
+}

@@ -1,7 +1,5 @@
-import { once } from 'node:events';
 import { chmod, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { connect } from 'node:net';
-import { tmpdir } from 'node:os';
+import { hostname, tmpdir } from 'node:os';
 import path from 'node:path';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
@@ -10,8 +8,6 @@ import { watch } from '../support/dashboard.ts';
 import { type DevProcess, startDev } from '../support/programs.ts';
 import { createSvcUser, type SvcUser } from '../support/svc.ts';
 import { waitFor } from '../support/wait-for.ts';
-
-const CHALLENGE = 'E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM';
 
 let folder: string;
 let dev: DevProcess;
@@ -52,147 +48,224 @@ async function open(address: string, wallet: WalletOptions = {}) {
   return { page, strangers: watched.strangers };
 }
 
-const pageOf = (query: Record<string, string>) =>
-  `${dev.url}/cli-login?${new URLSearchParams({ challenge: CHALLENGE, ...query })}`;
-
 const signIn = async (page: Page) => {
   await page.click('text=Test wallet');
-  await page.waitForSelector('#consent:not([hidden])');
+  await page.waitForSelector('#signed-in:not([hidden])');
 };
 
-/** `svc login` with a browser opener that keeps the address it was given. */
-async function startLogin() {
+const CODE = /[0-9A-Z]{4}-[0-9A-Z]{4}/;
+const codeOn = (screen: string) => CODE.exec(screen)?.[0] ?? 'no code';
+
+/** Signs in on the page, and enters the code. */
+async function enter(code: string, wallet: WalletOptions = {}) {
+  const opened = await open(`${dev.url}/cli-login`, wallet);
+  await signIn(opened.page);
+  await opened.page.fill('#code', code);
+  await opened.page.click('text=Continue');
+  return opened;
+}
+
+/** Enters the code that a terminal shows, and allows or refuses it. */
+const decide = (button: 'Allow' | 'Refuse') => async (screen: string) => {
+  const { page } = await enter(codeOn(screen));
+  await page.click(`text="${button}"`);
+  await page.waitForSelector('text=You can close this page');
+  return '';
+};
+
+/** An opener of browsers, as other users of the machine see it: it keeps the arguments that it was given. */
+async function installOpener() {
   const opener = path.join(user.folder, 'xdg-open');
   const opened = path.join(user.folder, 'opened');
   await writeFile(
     opener,
-    `#!/bin/sh\nprintf %s "$1" > "${opened}.part" && mv "${opened}.part" "${opened}"\n`,
+    `#!/bin/sh\nprintf '%s ' "$@" > "${opened}.part" && mv "${opened}.part" "${opened}"\n`,
   );
   await chmod(opener, 0o755);
-  const finished = user.spawnSvc(['login', dev.url], {
+  return {
     env: { PATH: `${user.folder}:${process.env.PATH}` },
-  });
-  const read = () => readFile(opened, 'utf8').catch(() => null);
-  return { finished, address: await waitFor('the opened page', read, 30_000) };
+    arguments: () => readFile(opened, 'utf8').catch(() => null),
+  };
+}
+
+/** A session of another wallet, opened without a browser. */
+async function signedInStranger() {
+  const stranger = await createSvcUser(dev.url);
+  const { address } = stranger.account;
+  const call = (path: string, body: object, headers = {}) =>
+    fetch(dev.url + path, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', origin: dev.url, ...headers },
+      body: JSON.stringify(body),
+    });
+  const challenge = await call('/api/auth/challenge', { address });
+  const { message } = (await challenge.json()) as { message: string };
+  const signature = await stranger.account.signMessage({ message });
+  const [cookie = ''] = (await call('/api/auth/verify', { address, signature })).headers
+    .getSetCookie()
+    .filter((line) => line.startsWith('svc_session='));
+  await stranger.remove();
+  const allow = (user_code: string) =>
+    call('/api/auth/cli/authorize', { user_code, decision: 'allow' }, { cookie });
+  const sessions = async () =>
+    (await fetch(`${dev.url}/api/v1/sessions`, { headers: { cookie } })).json();
+  return { wallet: stranger.wallet, allow, sessions };
 }
 
 describe('svc login by the browser', () => {
-  it('signs the wallet in, asks, and hands a session over', async () => {
-    const { finished, address } = await startLogin();
+  it('names the wallet that allowed the code, asks, and keeps its session', async () => {
+    const { exitCode, screen } = await user.inTerminal(['login', dev.url, '--no-browser'], {
+      typed: [
+        [CODE, decide('Allow')],
+        [`Sign in as ${user.wallet}? [y/N] `, 'y\r'],
+      ],
+    });
 
-    const { page, strangers } = await open(address);
-    await signIn(page);
-    const shown = await page.textContent('#check');
-    await page.click('#allow');
-    const { exitCode, stdout, stderr } = await finished;
-
-    expect([exitCode, stdout]).toEqual([0, expect.stringContaining(user.wallet)]);
-    expect(stderr).toContain(`The page must show ${shown}.`);
+    expect([exitCode, screen]).toEqual([0, expect.stringContaining(`Open ${dev.url}/cli-login`)]);
     expect((await user.json('whoami')).wallet).toBe(user.wallet);
-    await page.waitForSelector('text=You can close this page');
-    const { port } = new URL(page.url());
-    expect([...strangers]).toEqual([`http://127.0.0.1:${port}`]);
   });
 
-  it('ends when the page refuses', async () => {
-    const { finished, address } = await startLogin();
-
-    const { page } = await open(address);
+  it('shows the page what asks, and who is signed in', async () => {
+    const { page, strangers } = await open(`${dev.url}/cli-login`);
     await signIn(page);
-    await page.click('#deny');
-    const { exitCode, stderr } = await finished;
+    const shown = async (screen: string) => {
+      await page.fill('#code', codeOn(screen).toLowerCase());
+      await page.click('text=Continue');
+      await page.waitForSelector('#consent:not([hidden])');
+      expect(await page.textContent('#machine')).toBe(hostname());
+      expect(await page.textContent('#consent .account')).toBe(user.wallet);
+      await page.click('text="Allow"');
+      return '';
+    };
 
-    expect(exitCode).toBe(1);
-    expect(stderr).toContain('refused in the browser');
+    const { exitCode } = await user.inTerminal(
+      ['login', dev.url, '--no-browser', '--address', user.wallet],
+      { typed: [[CODE, shown]] },
+    );
+
+    expect(exitCode).toBe(0);
+    expect([...strangers]).toEqual([]);
   });
 
-  it('waits for no connection that a browser opened and never used', async () => {
-    const { finished, address } = await startLogin();
-    const port = Number(new URL(address).searchParams.get('port'));
-    const unused = connect(port, '127.0.0.1');
-    await once(unused, 'connect');
+  it('gives nothing to other users of the machine: neither argument nor port', async () => {
+    const opener = await installOpener();
+    const attack = async (screen: string) => {
+      const args = await waitFor('the opened page', opener.arguments, 30_000);
+      expect(args).toBe(`${dev.url}/cli-login `);
+      expect(args).not.toContain(codeOn(screen));
+      return decide('Allow')(screen);
+    };
 
-    const { page } = await open(address);
-    await signIn(page);
-    await page.click('#allow');
+    const { exitCode } = await user.inTerminal(['login', dev.url], {
+      env: opener.env,
+      typed: [
+        [CODE, attack],
+        ['Sign in as', 'y\r'],
+      ],
+    });
 
-    const { exitCode } = await finished;
-    unused.destroy();
     expect(exitCode).toBe(0);
   });
 
-  it('takes no code that another page sends', async () => {
-    const { finished, address } = await startLogin();
-    const port = new URL(address).searchParams.get('port');
-
-    const forged = await fetch(`http://127.0.0.1:${port}/callback?code=${'A'.repeat(43)}&state=x`);
-
-    expect(forged.status).toBe(400);
-    const { page } = await open(address);
-    await signIn(page);
-    await page.click('#allow');
-    expect((await finished).exitCode).toBe(0);
-  });
-
-  it('takes a code from a browser elsewhere', async () => {
-    const allow = async (screen: string) => {
-      const { page } = await open(/http\S+\/cli-login\S+/.exec(screen)?.[0] ?? '');
-      await signIn(page);
-      await page.click('#allow');
-      return `${await page.textContent('#code:not(:empty)')}\n`;
+  it('saves no session of another wallet that entered the code first, and ends it', async () => {
+    const stranger = await signedInStranger();
+    const steal = async (screen: string) => {
+      expect((await stranger.allow(codeOn(screen))).status).toBe(200);
+      return '';
     };
 
     const { exitCode, screen } = await user.inTerminal(['login', dev.url, '--no-browser'], {
-      typed: [['Code shown in the browser: ', allow]],
+      typed: [
+        [CODE, steal],
+        [`Sign in as ${stranger.wallet}? [y/N] `, '\r'],
+      ],
     });
 
-    expect([exitCode, screen]).toEqual([0, expect.stringContaining(user.wallet)]);
+    expect([exitCode, screen]).toEqual([1, expect.stringContaining('nothing was saved')]);
+    expect((await user.json('config', 'list')).items).toEqual([]);
+    expect(await stranger.sessions()).toMatchObject({ items: [{ current: true }] });
+  });
+
+  it('saves no other wallet than the one that a script names', async () => {
+    const stranger = await signedInStranger();
+    const steal = async (screen: string) => {
+      await stranger.allow(codeOn(screen));
+      return '';
+    };
+
+    const { exitCode, screen } = await user.inTerminal(
+      ['login', dev.url, '--no-browser', '--address', user.wallet],
+      { typed: [[CODE, steal]] },
+    );
+
+    expect([exitCode, screen]).toEqual([1, expect.stringContaining(stranger.wallet)]);
+    expect((await user.json('config', 'list')).items).toEqual([]);
+  });
+
+  it('ends when the page refuses', async () => {
+    const { exitCode, screen } = await user.inTerminal(['login', dev.url, '--no-browser'], {
+      typed: [[CODE, decide('Refuse')]],
+    });
+
+    expect([exitCode, screen]).toEqual([1, expect.stringContaining('refused in the browser')]);
   });
 });
 
 describe('the page', () => {
-  it('never asks for more than the click on Allow of one who is signed in', async () => {
-    const { page } = await open(pageOf({}));
+  /** A code that nothing waits for. */
+  const newCode = async (name: string) => {
+    const response = await fetch(`${dev.url}/api/auth/cli/device`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ name }),
+    });
+    const { user_code } = (await response.json()) as { user_code: string };
+    return user_code;
+  };
+
+  it('never asks for more than the code of one who is signed in', async () => {
+    const { page } = await open(`${dev.url}/cli-login`);
     await signIn(page);
 
-    await page.goto(pageOf({}));
-    await page.waitForSelector('#consent:not([hidden])');
+    await page.reload();
+    await page.waitForSelector('#signed-in:not([hidden])');
 
-    expect(await page.textContent('#account')).toBe(user.wallet);
-    expect(await page.isHidden('#handover')).toBe(true);
+    expect(await page.textContent('#signed-in .account')).toBe(user.wallet);
+    expect(await page.isHidden('#wallets')).toBe(true);
   });
 
   it('shows what others say as text', async () => {
-    const name = '<img src=x onerror=alert(1)>\u202eevil';
+    const code = await newCode('<img src=x onerror=alert(1)>\u202eevil');
 
-    const { page } = await open(pageOf({ name }), { name: '<b>Wallet</b>' });
+    const { page } = await open(`${dev.url}/cli-login`, { name: '<b>Wallet</b>' });
     await page.waitForSelector('#wallets:not([hidden])');
+    expect(await page.textContent('#wallet-list button')).toBe('<b>Wallet</b>');
+    await page.click('#wallet-list button');
+    await page.fill('#code', code);
+    await page.click('text=Continue');
+    await page.waitForSelector('#consent:not([hidden])');
 
     expect(await page.textContent('#machine')).toBe('<img src=x onerror=alert(1)>evil');
-    expect(await page.textContent('#wallet-list button')).toBe('<b>Wallet</b>');
+  });
+
+  it('says that a code is wrong, and takes the right one', async () => {
+    const code = await newCode('laptop');
+
+    const { page } = await enter('0000-0000');
+    await page.waitForSelector('text=The code is wrong, used or expired');
+    await page.fill('#code', code);
+    await page.click('text=Continue');
+
+    await page.waitForSelector('#consent:not([hidden])');
   });
 
   it('says that the wallet was told no, and lets one try again', async () => {
-    const { page } = await open(pageOf({}), { refuses: true });
+    const { page } = await open(`${dev.url}/cli-login`, { refuses: true });
 
     await page.click('text=Test wallet');
 
     await page.waitForSelector('text=The request was rejected in the wallet');
     expect(await page.isEnabled('text=Test wallet')).toBe(true);
-  });
-
-  it.each([
-    ['without a challenge', { challenge: '' }],
-    ['with a port and no state', { port: '4000' }],
-    ['with a port that is another address', { port: '1@evil.test', state: 's'.repeat(43) }],
-    ['with a port that is none', { port: '70000', state: 's'.repeat(43) }],
-  ])('goes no further %s', async (_, query) => {
-    const { page } = await open(pageOf(query));
-
-    await page.waitForSelector('text=This link is not complete');
-
-    expect(await page.isHidden('#wallets')).toBe(true);
-    expect(await page.isHidden('#consent')).toBe(true);
   });
 
   it('is served with a policy that lets nothing else in', async () => {

@@ -96,12 +96,22 @@ describe('svc login --key-file', () => {
     expect(stderr).not.toContain('wrongpassword');
   });
 
-  it('warns of a key that others can read', async () => {
+  it('refuses a key that others can read', async () => {
     await writeFile(user.file('open-key'), user.privateKey, { mode: 0o644 });
 
-    const { stderr } = await user.svc(['login', service.url, '--key-file', user.file('open-key')]);
+    const { exitCode, stderr } = await user.svc([
+      'login',
+      service.url,
+      '--key-file',
+      user.file('open-key'),
+    ]);
 
-    expect(stderr).toContain('can be read by others (mode 644)');
+    const file = user.file('open-key');
+    expect([exitCode, stderr]).toEqual([
+      2,
+      expect.stringContaining(`--key-file ${file} can be read by others (mode 644)`),
+    ]);
+    expect(stderr).toContain(`chmod 600 ${file}`);
   });
 
   it('refuses what is no key without quoting it', async () => {
@@ -114,7 +124,7 @@ describe('svc login --key-file', () => {
       user.file('bad'),
     ]);
 
-    expect([exitCode, stderr]).toEqual([2, expect.stringMatching(/^svc: --key-file: /)]);
+    expect([exitCode, stderr]).toEqual([2, expect.stringMatching(/^svc: The key in --key-file /)]);
     expect(stderr).not.toContain(user.privateKey.slice(2, 10));
   });
 
@@ -275,8 +285,26 @@ describe('svc login', () => {
     }
   });
 
+  it('asks for the wallet that a script means before it asks for a code', async () => {
+    const { exitCode, stderr } = await user.svc(['login', service.url]);
+
+    expect([exitCode, stderr]).toEqual([2, expect.stringContaining('--address')]);
+    expect((await user.svc(['login', service.url, '--address', '0x12'])).exitCode).toBe(2);
+  });
+
+  it('saves no other wallet than the one that --address names, however it signs', async () => {
+    const other = `0x${'12'.repeat(20)}`;
+    const args = ['login', service.url, '--key-file', user.keyFile, '--address', other];
+
+    const { exitCode, stderr } = await user.svc(args);
+
+    expect([exitCode, stderr]).toEqual([1, expect.stringContaining('nothing was saved')]);
+    expect((await user.json('config', 'list')).items).toEqual([]);
+  });
+
   it('says that nothing answers, and how', async () => {
-    for (const way of [['--key-file', user.keyFile], ['--no-browser'], []]) {
+    const named = ['--address', user.wallet];
+    for (const way of [['--key-file', user.keyFile], ['--no-browser', ...named], named]) {
       const { exitCode, stderr } = await user.svc(['login', 'http://127.0.0.1:9', ...way]);
 
       expect([exitCode, stderr]).toEqual([

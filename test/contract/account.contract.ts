@@ -1,7 +1,8 @@
 import { v7 as uuid } from 'uuid';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { CliCodeAttempt, NewCliCode, NewSession } from '../../src/server/ports/sign-in.ts';
-import { newWallet, type OpenStore, reservedWei, sha256Hex, World } from './world.ts';
+import { limits } from '../../src/protocol/limits.ts';
+import type { NewCliCode, NewSession } from '../../src/server/ports/sign-in.ts';
+import { newWallet, type OpenStore, reservedWei, sha256Hex, source, World } from './world.ts';
 
 export function accountContract(open: OpenStore): void {
   let world: World;
@@ -11,9 +12,7 @@ export function accountContract(open: OpenStore): void {
   afterEach(() => world.close());
 
   async function signedIn(wallet = newWallet(), session = world.session()) {
-    const { nonce } = await world.savedChallenge(wallet);
-    const signup = { anchors: 0, gasWei: 0n };
-    await world.store.signIn({ nonce, wallet, session, signup, now: world.now });
+    await world.store.signIn(world.signIn(await world.savedChallenge(wallet), { session }));
     return { wallet, session };
   }
 
@@ -118,12 +117,12 @@ export function accountContract(open: OpenStore): void {
       newest.push((await signedIn(wallet)).session);
       expect(await isLive(oldest)).toBe(false);
       expect(await isLive(second)).toBe(true);
-      const code = { codeHash: sha256Hex('last'), challenge: 'c'.repeat(43) };
-      const [createdAt, expiresAt] = [world.now, world.now + 60_000];
-      await world.store.saveCliCode({ ...code, sessionId: maker.id, createdAt, expiresAt });
+      const code = await world.savedCliCode();
+      const decision = { decision: 'allow', sessionId: maker.id, now: world.now } as const;
+      await world.store.decideCliCode({ userHash: code.userHash, ...decision });
       newest.push(world.session());
       const session = newest.at(-1) ?? oldest;
-      await world.store.redeemCliCode({ ...code, session, now: world.now });
+      await world.store.redeemCliCode({ deviceHash: code.deviceHash, session, now: world.now });
 
       expect(await isLive(second)).toBe(false);
       expect(await Promise.all([...newest, other].map(isLive))).toEqual(Array(101).fill(true));
@@ -153,38 +152,32 @@ export function accountContract(open: OpenStore): void {
   });
 
   describe('a code for the command line', () => {
-    const challenge = 'c'.repeat(43);
+    const decide = (
+      { userHash }: Pick<NewCliCode, 'userHash'>,
+      { id: sessionId }: NewSession,
+      decision?: 'allow' | 'refuse',
+    ) => world.store.decideCliCode({ userHash, decision, sessionId, now: world.now });
+    const redeem = ({ deviceHash }: Pick<NewCliCode, 'deviceHash'>, session = world.session()) =>
+      world.store.redeemCliCode({ deviceHash, session, now: world.now });
 
-    async function saved(changes: Partial<NewCliCode> = {}) {
+    /** A code that a new account's session has allowed. */
+    async function allowed() {
       const { wallet, session } = await signedIn();
-      const code = {
-        codeHash: sha256Hex(session.id),
-        challenge,
-        sessionId: session.id,
-        createdAt: world.now,
-        expiresAt: world.now + 60_000,
-        ...changes,
-      };
-      expect(await world.store.saveCliCode(code)).toBe('saved');
+      const code = await world.savedCliCode();
+      expect(await decide(code, session, 'allow')).toMatchObject({ name: code.name });
       return { wallet, session, code };
     }
 
-    function redeem({ codeHash }: NewCliCode, changes: Partial<CliCodeAttempt> = {}) {
-      const session = world.session();
-      return world.store.redeemCliCode({
-        codeHash,
-        challenge,
-        session,
-        now: world.now,
-        ...changes,
-      });
-    }
+    it('shows what asks, and opens a session of its own for the account that allows it', async () => {
+      const { wallet, session: maker } = await signedIn();
+      const code = await world.savedCliCode();
+      const { name, createdAt, expiresAt } = code;
 
-    it('opens a session of its own for the account', async () => {
-      const { wallet, session: maker, code } = await saved();
+      expect(await decide(code, maker)).toEqual({ name, createdAt, expiresAt });
+      expect(await redeem(code)).toBe('pending');
+      expect(await decide(code, maker, 'allow')).toEqual({ name, createdAt, expiresAt });
       const session = world.session();
-
-      expect(await redeem(code, { session })).toEqual({ wallet });
+      expect(await redeem(code, session)).toEqual({ wallet });
 
       await world.store.revokeSession(maker.tokenHash);
       const found = await world.store.authenticateSession(session.tokenHash, false, world.now);
@@ -194,70 +187,122 @@ export function accountContract(open: OpenStore): void {
       ]);
     });
 
-    it('is taken once, of 20 concurrent tries', async () => {
-      const { wallet, code } = await saved();
+    it('is redeemed once, of 20 concurrent tries', async () => {
+      const { wallet, code } = await allowed();
 
       const results = await Promise.all(Array.from({ length: 20 }, () => redeem(code)));
 
-      expect(results.filter((result) => result !== null)).toEqual([{ wallet }]);
+      expect(results.filter((result) => result !== 'unknown')).toEqual([{ wallet }]);
     });
 
-    it('is spent by a wrong challenge, and opens nothing', async () => {
-      const { wallet, code } = await saved();
+    it('is allowed by one session, of many that try', async () => {
+      const code = await world.savedCliCode();
+      const makers = [];
+      for (let i = 0; i < 5; i += 1) makers.push(await signedIn());
 
-      expect(await redeem(code, { challenge: 'd'.repeat(43) })).toBeNull();
+      const results = await Promise.all(
+        makers.map(({ session }) => decide(code, session, 'allow')),
+      );
 
-      expect(await redeem(code)).toBeNull();
-      expect(await world.store.listSessions(wallet, world.now, 10, null)).toHaveLength(1);
+      const winner = results.findIndex((result) => result !== 'unknown');
+      expect(results.filter((result) => result === 'unknown')).toHaveLength(4);
+      expect(await redeem(code)).toEqual({ wallet: makers[winner]?.wallet });
     });
 
-    it('ends at its time, to the millisecond', async () => {
-      const [last, late] = [await saved(), await saved()];
+    it('is gone once it is refused', async () => {
+      const { session } = await signedIn();
+      const code = await world.savedCliCode();
+
+      expect(await decide(code, session, 'refuse')).toMatchObject({ name: code.name });
+
+      expect(await redeem(code)).toBe('unknown');
+      expect(await decide(code, session, 'allow')).toBe('unknown');
+    });
+
+    it('ends at its time, to the millisecond, decided or not', async () => {
+      const { session } = await signedIn();
+      const [last, late] = [await allowed(), await allowed()];
+      const undecided = await world.savedCliCode();
 
       world.clock.advance(59_999);
-      expect(await redeem(last.code)).not.toBeNull();
+      expect(await redeem(last.code)).toEqual({ wallet: last.wallet });
+      expect(await decide(undecided, session)).toMatchObject({ name: undecided.name });
       world.clock.advance(1);
-      expect(await redeem(late.code)).toBeNull();
+      expect(await redeem(late.code)).toBe('unknown');
+      expect(await decide(undecided, session, 'allow')).toBe('unknown');
     });
 
-    it('ends with the session that made it', async () => {
-      const { session, code } = await saved();
+    it('ends with the session that allowed it', async () => {
+      const { session, code } = await allowed();
 
       await world.store.revokeSession(session.tokenHash);
 
-      expect(await redeem(code)).toBeNull();
+      expect(await redeem(code)).toBe('unknown');
     });
 
-    it('is not made by a session that has ended', async () => {
+    it('is decided neither by a session that has ended, nor by one that a code opened', async () => {
+      const { session: ended } = await signedIn();
+      await world.store.revokeSession(ended.tokenHash);
+      const byCode = world.session();
+      await redeem((await allowed()).code, byCode);
+      const code = await world.savedCliCode();
+
+      expect(await decide(code, ended, 'allow')).toBe('session_ended');
+      expect(await decide(code, byCode, 'allow')).toBe('not_by_wallet');
+      expect(await redeem(code)).toBe('pending');
+    });
+
+    it('cannot be guessed: a session enters at most 10 wrong ones, many at once too', async () => {
+      const { wallet, session } = await signedIn();
+      const code = await world.savedCliCode();
+      const guess = (i: number) => decide({ userHash: sha256Hex(`guess ${i}`) }, session, 'allow');
+
+      const results = await Promise.all(Array.from({ length: 30 }, (_, i) => guess(i)));
+
+      expect(results.filter((result) => result === 'unknown')).toHaveLength(10);
+      expect(results.filter((result) => result === 'too_many_wrong')).toHaveLength(20);
+      expect(await decide(code, session, 'allow')).toBe('too_many_wrong');
+      const { session: anew } = await signedIn(wallet);
+      expect(await decide(code, anew, 'allow')).toMatchObject({ name: code.name });
+    });
+
+    it('is not the device code to a person, nor the user code to a machine', async () => {
       const { session } = await signedIn();
-      await world.store.revokeSession(session.tokenHash);
-      const code = {
-        codeHash: sha256Hex('x'),
-        challenge,
-        sessionId: session.id,
-        createdAt: world.now,
-        expiresAt: world.now + 60_000,
-      };
+      const { deviceHash, userHash } = await world.savedCliCode();
 
-      expect(await world.store.saveCliCode(code)).toBe('session_ended');
-      expect(await redeem(code)).toBeNull();
+      expect(await decide({ userHash: deviceHash }, session, 'allow')).toBe('unknown');
+      expect(await redeem({ deviceHash: userHash })).toBe('unknown');
     });
 
-    it('is not made by a session that a code opened', async () => {
-      const { code } = await saved();
-      const session = world.session();
-      await redeem(code, { session });
-      const next = { ...code, codeHash: sha256Hex('next'), sessionId: session.id };
+    it('is one of at most 50 of its source', async () => {
+      for (let i = 0; i < limits.openCliCodesOfSource; i += 1) {
+        expect((await world.saveCliCode(source)).saved).toBe(true);
+      }
 
-      expect(await world.store.saveCliCode(next)).toBe('not_by_wallet');
-      expect(await redeem(next)).toBeNull();
+      expect((await world.saveCliCode(source)).saved).toBe(false);
+      expect((await world.saveCliCode()).saved).toBe(true);
     });
 
-    it('unknown opens nothing', async () => {
-      const { code } = await saved();
+    it('is one of at most 1000: the next displaces the oldest of the source with the most', async () => {
+      const oldest = await world.saveCliCode(source);
+      world.clock.advance(1);
+      await world.saveCliCode(source);
+      const others = Array.from({ length: limits.openCliCodes - 2 }, () => world.saveCliCode());
+      const [other] = await Promise.all(others);
 
-      expect(await redeem({ ...code, codeHash: sha256Hex('other') })).toBeNull();
-      expect(await redeem(code)).not.toBeNull();
+      const next = await world.saveCliCode();
+
+      const { session } = await signedIn();
+      const look = ({ code }: typeof next) =>
+        world.store.decideCliCode({
+          userHash: code.userHash,
+          decision: undefined,
+          sessionId: session.id,
+          now: world.now,
+        });
+      expect(await look(next)).toMatchObject({ name: 'robot-lab' });
+      expect(await look(other ?? next)).toMatchObject({ name: 'robot-lab' });
+      expect(await look(oldest)).toBe('unknown');
     });
   });
 }

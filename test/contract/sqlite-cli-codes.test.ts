@@ -4,9 +4,9 @@ import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { openSqliteStore } from '../../src/server/store/sqlite/open-store.ts';
 import { createTestClock } from '../support/clock.ts';
-import { sha256Hex } from './world.ts';
+import { sha256Hex, source } from './world.ts';
 
-it('a flood of codes that were made up takes no turn of those who write', async () => {
+it('a flood of codes that were made up, or are pending, takes no turn of those who write', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'svc-codes-'));
   const clock = createTestClock();
   let commits = 0;
@@ -20,17 +20,21 @@ it('a flood of codes that were made up takes no turn of those who write', async 
     },
   });
   try {
+    const now = clock.now();
+    const pending = { deviceHash: sha256Hex('p'), userHash: sha256Hex('u'), name: 'lab' };
+    await store.saveCliCode({ ...pending, source, createdAt: now, expiresAt: now + 1 });
+    const before = commits;
     const redeemed = await Promise.all(
       Array.from({ length: 100 }, (_, i) => {
         const id = `01a1fa88-6262-702f-af77-0aaec0d1b${i + 100}`;
-        const now = clock.now();
         const session = { id, tokenHash: sha256Hex(id), createdAt: now, expiresAt: now + 1 };
-        return store.redeemCliCode({ codeHash: sha256Hex(`${i}`), challenge: 'c', session, now });
+        const deviceHash = i < 50 ? sha256Hex(`${i}`) : pending.deviceHash;
+        return store.redeemCliCode({ deviceHash, session, now });
       }),
     );
 
-    expect(redeemed).toEqual(Array(100).fill(null));
-    expect(commits).toBe(0);
+    expect(redeemed).toEqual([...Array(50).fill('unknown'), ...Array(50).fill('pending')]);
+    expect(commits).toBe(before);
   } finally {
     await store.close();
     await rm(folder, { recursive: true, force: true });

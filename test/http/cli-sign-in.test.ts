@@ -1,19 +1,10 @@
-import { createHash, randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { createTestClock } from '../support/clock.ts';
 import { type Owner, startTestService, type TestService } from '../support/service.ts';
 
-/** RFC 7636, section 4: a verifier and its S256 challenge. */
-function newPkce() {
-  const verifier = randomBytes(32).toString('base64url');
-  return { verifier, challenge: s256(verifier) };
-}
+const MINUTES = 60_000;
 
-function s256(verifier: string): string {
-  return createHash('sha256').update(verifier).digest('base64url');
-}
-
-describe('handing a session to the command line', () => {
+describe('signing the command line in', () => {
   const clock = createTestClock();
   let service: TestService;
   let owner: Owner;
@@ -25,33 +16,49 @@ describe('handing a session to the command line', () => {
   });
   afterAll(() => service.close());
 
-  const authorize = (body: unknown, origin: string | null = service.url, { session } = owner) =>
+  const start = async (name = 'laptop') =>
+    (await service.call('POST', '/api/auth/cli/device', { body: { name } })).body;
+  const decide = (
+    code: unknown,
+    decision?: unknown,
+    { session }: Pick<Owner, 'session'> = owner,
+    origin: string | null = service.url,
+  ) =>
     service.call('POST', '/api/auth/cli/authorize', {
       session,
-      body,
+      body: { user_code: code, ...(decision !== undefined && { decision }) },
       ...(origin !== null && { headers: { origin } }),
     });
-  const redeem = (body: unknown, headers: Record<string, string> = {}) =>
-    service.call('POST', '/api/auth/cli/token', { body, headers });
+  const redeem = (code: unknown, headers: Record<string, string> = {}) =>
+    service.call('POST', '/api/auth/cli/token', { body: { device_code: code }, headers });
   const use = (session: string) => service.call('GET', '/api/v1/me', { session });
 
-  async function newCode() {
-    const { verifier, challenge } = newPkce();
-    const { body } = await authorize({ challenge });
-    return { code: body.code as string, verifier };
+  async function allowed() {
+    const codes = await start();
+    await decide(codes.user_code, 'allow');
+    return codes.device_code;
   }
 
-  it('opens a session of its own, which outlives the one that gave it', async () => {
-    const { verifier, challenge } = newPkce();
+  it('opens a session of its own, which outlives the one that allowed it', async () => {
+    const codes = await start('robot-lab');
 
-    const made = await authorize({ challenge, challenge_method: 'S256' });
-    const reply = await redeem({ code: made.body.code, verifier });
-
-    expect(made.status).toBe(201);
-    expect(made.body).toEqual({
-      code: expect.stringMatching(/^[\w-]{43}$/),
-      expires_at: new Date(clock.now() + 60_000).toISOString(),
+    expect(codes).toEqual({
+      device_code: expect.stringMatching(/^[\w-]{43}$/),
+      user_code: expect.stringMatching(/^[0-9A-HJKMNP-TV-Z]{4}-[0-9A-HJKMNP-TV-Z]{4}$/),
+      expires_at: new Date(clock.now() + 10 * MINUTES).toISOString(),
+      interval: 2,
     });
+    const requested = new Date(clock.now()).toISOString();
+    clock.advance(MINUTES);
+    const shown = await decide(codes.user_code);
+    expect([shown.status, shown.body]).toEqual([
+      200,
+      { name: 'robot-lab', requested_at: requested, expires_at: codes.expires_at },
+    ]);
+    expect((await redeem(codes.device_code)).body.error).toBe('authorization_pending');
+    expect((await decide(codes.user_code, 'allow')).body).toEqual(shown.body);
+    const reply = await redeem(codes.device_code);
+
     expect(reply.status).toBe(200);
     expect(reply.headers.getSetCookie()).toEqual([]);
     expect(reply.body).toEqual({
@@ -64,107 +71,116 @@ describe('handing a session to the command line', () => {
     expect((await use(owner.session)).body.error).toBe('invalid_session');
   });
 
-  it('computes the challenge as RFC 7636, appendix B, does', async () => {
-    const { body } = await authorize({ challenge: 'E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM' });
+  it('takes a user code as people type it', async () => {
+    const { user_code: code } = await start();
+    const typed = code.toLowerCase().replace('-', ' ').replaceAll('0', 'o').replaceAll('1', 'l');
 
-    const reply = await redeem({
-      code: body.code,
-      verifier: 'dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk',
-    });
-
-    expect(reply.status).toBe(200);
+    expect((await decide(` ${typed} `, 'allow')).status).toBe(200);
   });
 
-  it('takes a code once, of many tries at once too', async () => {
-    const attempt = await newCode();
+  it('takes a device code once, of many tries at once too', async () => {
+    const code = await allowed();
 
-    const replies = await Promise.all(Array.from({ length: 10 }, () => redeem(attempt)));
+    const replies = await Promise.all(Array.from({ length: 10 }, () => redeem(code)));
 
     expect(replies.filter(({ status }) => status === 200)).toHaveLength(1);
     expect(replies.filter(({ body }) => body.error === 'invalid_code')).toHaveLength(9);
   });
 
-  it('spends a code on the first wrong verifier', async () => {
-    const { code, verifier } = await newCode();
+  it('takes a code until its 10 minutes are over, not a millisecond longer', async () => {
+    const [last, late] = [await allowed(), await allowed()];
+    const undecided = await start();
 
-    const wrong = await redeem({ code, verifier: newPkce().verifier });
-    const right = await redeem({ code, verifier });
-
-    expect([wrong.status, wrong.body.error]).toEqual([400, 'invalid_code']);
-    expect(right.body.error).toBe('invalid_code');
-  });
-
-  it('takes a code until its 60 s are over, not a millisecond longer', async () => {
-    const [last, late] = [await newCode(), await newCode()];
-
-    clock.advance(59_999);
+    clock.advance(10 * MINUTES - 1);
     const inTime = await redeem(last);
     clock.advance(1);
-    const tooLate = await redeem(late);
 
     expect(inTime.status).toBe(200);
-    expect(tooLate.body.error).toBe('invalid_code');
+    expect((await redeem(late)).body.error).toBe('invalid_code');
+    expect((await decide(undecided.user_code, 'allow')).body.error).toBe('invalid_code');
   });
 
-  it('ends the code with the session that made it', async () => {
-    const attempt = await newCode();
-    await service.call('POST', '/api/auth/logout', { session: owner.session });
+  it('ends the sign-in when it is refused', async () => {
+    const codes = await start();
 
-    expect((await redeem(attempt)).body.error).toBe('invalid_code');
-  });
+    expect((await decide(codes.user_code, 'refuse')).status).toBe(200);
 
-  it('takes no challenge for its own verifier (no plain method)', async () => {
-    const { challenge } = newPkce();
-    const { body } = await authorize({ challenge });
-
-    expect((await redeem({ code: body.code, verifier: challenge })).body.error).toBe(
-      'invalid_code',
-    );
-    const plain = await authorize({ challenge, challenge_method: 'plain' });
-    expect([plain.status, plain.body.error]).toEqual([400, 'invalid_request']);
-  });
-
-  it.each([undefined, null, 7, '', 'x'.repeat(42), 'x'.repeat(44), `${'x'.repeat(42)}+`])(
-    'refuses the challenge %j',
-    async (challenge) => {
-      const reply = await authorize({ challenge });
-
-      expect(reply.status).toBe(400);
-      expect(reply.body.error).toBe('invalid_request');
-      expect(reply.body.message).toContain('challenge');
-    },
-  );
-
-  it.each([
-    [{ verifier: 'v'.repeat(43) }],
-    [{ code: 'A'.repeat(43) }],
-    [{ code: 'A'.repeat(43), verifier: 'v'.repeat(42) }],
-    [{ code: 'A'.repeat(43), verifier: 'v'.repeat(129) }],
-    [{ code: 'A'.repeat(43), verifier: `${'v'.repeat(43)}!` }],
-    [{ code: 7, verifier: 'v'.repeat(43) }],
-    [{ code: 'A'.repeat(43), verifier: 'v'.repeat(43) }],
-  ])('refuses %j as invalid_code', async (body) => {
-    const reply = await redeem(body);
-
+    const reply = await redeem(codes.device_code);
     expect([reply.status, reply.body.error]).toEqual([400, 'invalid_code']);
   });
 
-  it('makes no code for a session that a code opened, whose own work goes on', async () => {
-    const { body } = await redeem(await newCode());
-    const { challenge } = newPkce();
+  it('ends the code with the session that allowed it', async () => {
+    const code = await allowed();
+    await service.call('POST', '/api/auth/logout', { session: owner.session });
 
-    const reply = await authorize({ challenge }, service.url, { ...owner, session: body.token });
+    expect((await redeem(code)).body.error).toBe('invalid_code');
+  });
+
+  it('lets nobody guess: after 10 wrong codes the wallet must sign in again', async () => {
+    const codes = await start();
+    const tries = [];
+    for (let i = 0; i < 10; i += 1) tries.push(await decide(`0000-000${i}`, 'allow'));
+
+    expect(tries.map(({ body }) => body.error)).toEqual(Array(10).fill('invalid_code'));
+    const right = await decide(codes.user_code, 'allow');
+    expect([right.status, right.body.error]).toEqual([403, 'wallet_session_required']);
+    expect((await redeem(codes.device_code)).body.error).toBe('authorization_pending');
+    expect((await use(owner.session)).status).toBe(200);
+    const again = await service.signIn(owner.account);
+    expect((await decide(codes.user_code, 'allow', again)).status).toBe(200);
+  });
+
+  it('keeps the user code of one from the terminal of another', async () => {
+    const mine = await start();
+    const theirs = await start();
+    await decide(theirs.user_code, 'allow', await service.signIn());
+
+    expect((await redeem(mine.device_code)).body.error).toBe('authorization_pending');
+    expect((await redeem(theirs.device_code)).body.wallet).not.toBe(owner.wallet);
+  });
+
+  it.each([undefined, null, 7, '', 'A'.repeat(42), 'A'.repeat(44), 'ABCD-EFGH', 'A'.repeat(43)])(
+    'refuses the device code %j as invalid_code',
+    async (code) => {
+      const reply = await redeem(code);
+
+      expect([reply.status, reply.body.error]).toEqual([400, 'invalid_code']);
+    },
+  );
+
+  it.each([undefined, null, 7, 'x'.repeat(33)])('refuses the user code %j', async (code) => {
+    const reply = await decide(code);
+
+    expect([reply.status, reply.body.error]).toEqual([400, 'invalid_request']);
+    expect(reply.body.message).toContain('user_code');
+  });
+
+  it('takes no other decision, and no long name', async () => {
+    const { user_code } = await start();
+    const named = await service.call('POST', '/api/auth/cli/device', {
+      body: { name: 'x'.repeat(81) },
+    });
+
+    expect((await decide(user_code, 'maybe')).body.error).toBe('invalid_request');
+    expect([named.status, named.body.error]).toEqual([400, 'invalid_request']);
+  });
+
+  it('lets no session that a code opened allow another, while its own work goes on', async () => {
+    const { body } = await redeem(await allowed());
+    const { user_code } = await start();
+
+    const reply = await decide(user_code, 'allow', { session: body.token });
 
     expect([reply.status, reply.body.error]).toEqual([403, 'wallet_session_required']);
     expect((await use(body.token)).status).toBe(200);
   });
 
-  it('makes codes for sessions alone', async () => {
-    const { challenge } = newPkce();
+  it('lets only sessions decide', async () => {
+    const { user_code } = await start();
     const robot = await service.makeRobot(owner);
     const ask = (credential: object) =>
       service.call('POST', '/api/auth/cli/authorize', {
-        body: { challenge },
+        body: { user_code },
         headers: { origin: service.url },
         ...credential,
       });
@@ -175,15 +191,15 @@ describe('handing a session to the command line', () => {
   });
 
   it.each([null, 'null', '', 'https://evil.test', 'http://sub.127.0.0.1'])(
-    'makes no code from Origin %j, whatever else is sent',
+    'takes no decision from Origin %j, whatever else is sent',
     async (origin) => {
-      const { challenge } = newPkce();
+      const { user_code } = await start();
 
-      const reply = await authorize({ challenge }, origin);
+      const reply = await decide(user_code, 'allow', owner, origin);
       const withKey = await service.call('POST', '/api/auth/cli/authorize', {
         session: owner.session,
         apiKey: 'other',
-        body: { challenge },
+        body: { user_code },
         ...(origin !== null && { headers: { origin } }),
       });
 
@@ -193,21 +209,38 @@ describe('handing a session to the command line', () => {
   );
 
   it('gives no token to a page of another site', async () => {
-    const attempt = await newCode();
+    const code = await allowed();
 
-    const foreign = await redeem(attempt, { origin: 'https://evil.test' });
+    const foreign = await redeem(code, { origin: 'https://evil.test' });
 
     expect(foreign.body.error).toBe('forbidden_origin');
-    expect((await redeem(attempt)).status).toBe(200);
+    expect((await redeem(code)).status).toBe(200);
   });
 
-  it('logs neither code nor verifier nor token', async () => {
-    const attempt = await newCode();
-    const { body } = await redeem(attempt);
+  it('logs neither code nor token', async () => {
+    const codes = await start();
+    await decide(codes.user_code, 'allow');
+    const { body } = await redeem(codes.device_code);
 
     const log = service.logLines.join('\n');
-    for (const secret of [attempt.code, attempt.verifier, body.token]) {
+    for (const secret of [codes.device_code, codes.user_code, body.token]) {
       expect(log).not.toContain(secret);
     }
   });
+});
+
+it('bounds what strangers leave behind: 1000 open codes, then overloaded', async () => {
+  const clock = createTestClock();
+  const service = await startTestService({ clock });
+  const start = () => service.call('POST', '/api/auth/cli/device', { body: { name: 'x' } });
+  try {
+    for (let i = 0; i < 10; i += 1) await Promise.all(Array.from({ length: 100 }, start));
+
+    const refused = await start();
+    expect([refused.status, refused.body.error]).toEqual([503, 'overloaded']);
+    clock.advance(10 * MINUTES);
+    expect((await start()).status).toBe(201);
+  } finally {
+    await service.close();
+  }
 });

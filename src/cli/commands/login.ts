@@ -12,9 +12,10 @@ export const loginCommand: CommandSpec = {
   path: 'login',
   summary: 'Sign in to a service with a wallet',
   details:
-    'Opens the sign-in page of the service in a browser. On a machine without one, use --no-browser (paste\n' +
-    'a code from a browser elsewhere), --key-file (sign with a key file) or --manual (print the message on\n' +
-    'standard output and read its signature from standard input, for hardware wallets).',
+    'Prints a code, and opens the page of the service on which you enter it. Then shows which wallet allowed it, and asks\n' +
+    'before it saves the session; scripts name the wallet with --address.\n\n' +
+    'Without a browser, sign on this machine. With --key-file, svc signs with that key. With --manual, it prints the\n' +
+    'message on standard output and reads its signature from standard input, for hardware wallets.',
   arguments: [{ syntax: '[url]', summary: 'origin of the service (default: that of the profile)' }],
   options: [
     {
@@ -26,10 +27,10 @@ export const loginCommand: CommandSpec = {
       summary: 'file with the password of the keystore (default: ask)',
     },
     { flags: '--manual', summary: 'print the message and read its signature' },
-    { flags: '--address <address>', summary: 'wallet that signs with --manual' },
+    { flags: '--address <address>', summary: 'the only wallet to sign in (default: ask)' },
     {
       flags: '--no-browser',
-      summary: 'print the address to open in a browser elsewhere, then read the code that it shows',
+      summary: 'open no browser here; enter the code in a browser elsewhere',
     },
   ],
   examples: [
@@ -56,6 +57,7 @@ async function login(context: Context, input: LoginInput): Promise<void> {
   const config = await context.config();
   const guest = context.client(url);
   const signedIn = await signIn(context, guest, url, input);
+  await requireWallet(context, url, signedIn, input);
   const name = await keep(config, url, signedIn, namedProfile(context.options, context.env));
   const { wallet, expiresAt } = signedIn;
   await context.output.record({ profile: name, url, wallet, expires_at: expiresAt }, [
@@ -74,9 +76,7 @@ function refuseMixture({ keyFile, passwordFile, manual, address, browser }: Logi
   if (passwordFile !== undefined && keyFile === undefined) {
     throw new SvcError('usage', '--password-file needs --key-file.');
   }
-  if (address === undefined) return;
-  if (!manual) throw new SvcError('usage', '--address needs --manual.');
-  if (!/^0x[0-9a-fA-F]{40}$/.test(address)) {
+  if (address !== undefined && !/^0x[0-9a-fA-F]{40}$/.test(address)) {
     throw new SvcError('usage', '--address must be an address: 0x and 40 hex digits.');
   }
 }
@@ -102,16 +102,45 @@ async function signIn(
     const { signInByKeyFile } = await import('../sign-in/key-file.ts');
     return signInByKeyFile(context, guest, url, { keyFile, passwordFile });
   }
-  if (!context.options.input) {
+  if (input.manual && !context.options.input) {
     throw new SvcError('usage', 'This sign-in asks for input, which --no-input forbids.', {
       hint: 'Use --key-file.',
     });
   }
   if (input.manual) return byHand(context, guest, url, input.address);
-  // Report a wrong address now, before a browser opens.
-  await guest.call('getHealth');
-  const { signInByBrowser, signInByCode } = await import('../sign-in/browser.ts');
-  return (input.browser ? signInByBrowser : signInByCode)(context, guest, url);
+  if (input.address === undefined && !(await context.prompt()).isPossible) {
+    throw new SvcError('usage', 'Not a terminal, so you cannot confirm the wallet.', {
+      hint: 'Name the wallet with --address, or use --key-file.',
+    });
+  }
+  const { signInByBrowser } = await import('../sign-in/browser.ts');
+  return signInByBrowser(context, guest, url, { opens: input.browser });
+}
+
+/**
+ * Ends the session unless it is of the expected wallet: another person could have entered the code, and would own all
+ * that this profile registers. A signature made here proves the wallet. Throws `wrong_wallet`.
+ */
+async function requireWallet(
+  { client, prompt }: Context,
+  url: string,
+  { wallet, token }: SignedIn,
+  { address, keyFile, manual }: LoginInput,
+): Promise<void> {
+  if (address === undefined && (keyFile !== undefined || manual)) return;
+  const isExpected = async () =>
+    address === undefined
+      ? /^y(es)?$/i.test((await (await prompt()).line(`Sign in as ${wallet}? [y/N] `)).trim())
+      : address.toLowerCase() === wallet.toLowerCase();
+  try {
+    if (await isExpected()) return;
+    throw new SvcError('wrong_wallet', `Not signed in as ${wallet}; nothing was saved.`, {
+      hint: 'Run svc login again, and enter the code in the browser that has your wallet.',
+    });
+  } catch (error) {
+    await client(url, token).call('signOut');
+    throw error;
+  }
 }
 
 /** Prints the message on stdout, because it must be signed to the byte; everything else goes to stderr. */
@@ -131,7 +160,7 @@ async function byHand(
   if (!/^0x([0-9a-fA-F]{2})+$/.test(signature)) {
     throw new SvcError('usage', 'The signature must be 0x and hex digits.');
   }
-  return openSession(guest, address, signature);
+  return openSession(guest, { address, message, signature });
 }
 
 /** Keeps the session in a profile, which becomes the current one. Returns the profile's name. */

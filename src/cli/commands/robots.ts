@@ -63,7 +63,7 @@ export const robotCommands: readonly CommandSpec[] = [
   },
   {
     path: 'robots move',
-    summary: 'Move robots into a fleet, or out of their fleets; if one cannot be moved, none is',
+    summary: 'Move robots into a fleet, or out of their fleets; all of them or none',
     arguments: [{ ...robotArgument, syntax: '<robot...>' }],
     options: [
       { flags: '--fleet <fleet>', summary: 'fleet to move them into', completes: 'fleet' },
@@ -80,8 +80,8 @@ export const robotCommands: readonly CommandSpec[] = [
     path: 'robots delete',
     summary: 'Delete a robot with its tasks, permanently',
     details:
-      'Unsigned anchors are canceled; signed ones are anchored and charged. Public verification of its tasks\n' +
-      'ends; bundles stay valid.',
+      'Anchors that are not signed yet are canceled. Signed ones are still sent and charged. The service no longer\n' +
+      'verifies the tasks. Bundles stay valid.',
     arguments: [robotArgument],
     options: [yesOption],
     examples: ['svc robots delete hall-robot-1', 'svc robots delete 01a1fa88 --yes'],
@@ -245,8 +245,8 @@ async function deleteRobot(
   const { client } = await session();
   const { id, name } = await findRobot(client, text);
   const consequence =
-    `Deletes ${output.quote(name)} with its tasks, permanently. Unsigned anchors are canceled; signed ones are\n` +
-    'anchored and charged. Public verification of its tasks ends; bundles stay valid.';
+    `Deletes ${output.quote(name)} with its tasks, permanently. Anchors that are not signed yet are\n` +
+    'canceled. Signed ones are still sent and charged. The service no longer verifies the tasks. Bundles stay valid.';
   if (!yes) await (await prompt()).confirm(name, consequence);
   const { body } = await wait('Deleting', () => client.call('deleteRobot', { params: { id } }));
   if (output.asksJson) return output.json(body);

@@ -41,7 +41,7 @@ export const taskCommands: readonly CommandSpec[] = [
   },
   {
     path: 'tasks watch',
-    summary: 'Wait until the proof of a task is anchored',
+    summary: 'Wait until the evidence of a task is anchored',
     details: 'Reports each change on standard error and prints the task at the end.',
     arguments: [taskArgument],
     options: [

@@ -18,8 +18,7 @@ export const telemetryCommand: CommandSpec = {
     { flags: '--to <time>', summary: 'ISO-8601 time; UTC if it has no offset' },
     {
       flags: '--resolution <interval>',
-      summary:
-        'one line per minute, hour or day; the time range is at most 6 hours, 31 days or 366 days',
+      summary: 'one line per interval: at most 6 hours by minute, 31 days by hour, 366 days by day',
       completes: ['minute', 'hour', 'day'],
     },
     limitOption,

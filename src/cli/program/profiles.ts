@@ -91,6 +91,25 @@ export function serviceOrigin(text: string, insecureHttp: boolean): string {
   return url.origin;
 }
 
+/**
+ * Refuses a node whose answers others could change on their way, unless the user allows it.
+ *
+ * @throws SvcError `usage`
+ */
+export function requirePrivateNodes(
+  rpcUrls: readonly string[],
+  { insecureHttp }: { insecureHttp?: true },
+): void {
+  const isPlain = (text: string) => {
+    const url = URL.canParse(text) ? new URL(text) : null;
+    return url?.protocol === 'http:' && !isLoopback(url.hostname);
+  };
+  if (insecureHttp || !rpcUrls.some(isPlain)) return;
+  throw new SvcError('usage', 'An --rpc-url uses http to another machine.', {
+    hint: 'Use https, or allow http with --insecure-http.',
+  });
+}
+
 function profileOf(profiles: Record<string, Profile>, name: string): NamedProfile {
   const profile = Object.hasOwn(profiles, name) ? profiles[name] : undefined;
   if (profile) return { ...profile, name };

@@ -1,78 +1,57 @@
 // Signs in through a browser, on this machine or on another one.
 import { spawn } from 'node:child_process';
-import { createHash, randomBytes } from 'node:crypto';
 import { hostname } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { SvcError } from '../../base/svc-error.ts';
 import type { Client } from '../../client/client.ts';
+import { limits } from '../../protocol/limits.ts';
+import type { Answer } from '../../protocol/routes.ts';
 import type { Context } from '../program/context.ts';
-import { listenForCode } from './callback.ts';
 import type { SignedIn } from './signature.ts';
 
-const PATIENCE_MS = 5 * 60_000;
-
 /**
- * Signs in on the service's page in a browser of this machine, by a loopback redirect and PKCE
- * (RFC 8252, RFC 7636). Rejects with `sign_in_denied`, `sign_in_timeout`.
+ * Signs in on the service's page, where the person types a code that this terminal shows (RFC 8628). Other users of
+ * this machine can read the arguments of the browser's opener, so the address contains no code. Rejects with
+ * `sign_in_denied`.
  */
 export async function signInByBrowser(
   context: Context,
   guest: Client,
   url: string,
+  { opens }: { opens: boolean },
 ): Promise<SignedIn> {
-  const verifier = randomBytes(32).toString('base64url');
-  const state = randomBytes(32).toString('base64url');
-  const callback = await listenForCode(state);
-  const giveUp = new AbortController();
-  try {
-    const page = signInPage(url, verifier, { state, port: String(callback.port) });
-    printPage(context, page, 'Opening the browser. If it does not open, go to');
-    openBrowser(page.href);
-    const wait = () =>
-      Promise.race([
-        callback.code,
-        sleep(PATIENCE_MS, null, { signal: giveUp.signal }).then(() => {
-          throw new SvcError('sign_in_timeout', 'The sign-in was not completed within 5 minutes.');
-        }),
-      ]);
-    const code = await context.wait('Waiting for the browser', wait);
-    return await redeem(guest, code, verifier);
-  } finally {
-    giveUp.abort();
-    callback.close();
-  }
+  const name = Array.from(hostname()).slice(0, limits.nameLength).join('');
+  const { body: codes } = await guest.call('startCliSignIn', { body: { name } });
+  const page = new URL('/cli-login', url).href;
+  // Printed with --quiet too, because the sign-in does not work without it.
+  const shown = context.output.messageColors.bold(codes.user_code);
+  process.stderr.write(`Open ${page} and enter the code\n  ${shown}\n`);
+  if (opens) openBrowser(page);
+  return context.wait('Waiting for the browser', () => redeem(guest, codes));
 }
 
-/** Signs in with a browser on another machine: its page shows a code to type in here. */
-export async function signInByCode(
-  context: Context,
+/** Asks until the code is allowed, refused or expired; less often while the service cannot answer. */
+async function redeem(
   guest: Client,
-  url: string,
+  { device_code, interval }: Answer<'startCliSignIn'>['body'],
 ): Promise<SignedIn> {
-  const verifier = randomBytes(32).toString('base64url');
-  const prompt = await context.prompt();
-  printPage(context, signInPage(url, verifier, {}), 'In a browser, go to');
-  return redeem(guest, (await prompt.secret('Code shown in the browser: ')).trim(), verifier);
-}
-
-function signInPage(url: string, verifier: string, query: Record<string, string>): URL {
-  const page = new URL('/cli-login', url);
-  const challenge = createHash('sha256').update(verifier).digest('base64url');
-  page.search = new URLSearchParams({ challenge, ...query, name: hostname() }).toString();
-  return page;
-}
-
-/** Printed with --quiet too, because the sign-in does not work without it. */
-function printPage({ output }: Context, page: URL, where: string): void {
-  const shown = page.searchParams.get('challenge')?.slice(0, 8) ?? '';
-  process.stderr.write(
-    `${where}\n  ${page.href}\nThe page must show ${output.messageColors.bold(shown)}.\n`,
-  );
-}
-
-async function redeem(guest: Client, code: string, verifier: string): Promise<SignedIn> {
-  const { body } = await guest.call('redeemCliCode', { body: { code, verifier } });
-  return { wallet: body.wallet, token: body.token, expiresAt: body.expires_at };
+  const deadline = performance.now() + limits.cliCodeLifetimeMs;
+  for (let seconds = interval; ; ) {
+    await sleep(seconds * 1000);
+    try {
+      const { body } = await guest.call('redeemCliCode', { body: { device_code } });
+      return { wallet: body.wallet, token: body.token, expiresAt: body.expires_at };
+    } catch (error) {
+      if (!(error instanceof SvcError)) throw error;
+      if (error.code === 'invalid_code') {
+        throw new SvcError('sign_in_denied', 'The code was refused in the browser, or it expired.');
+      }
+      const isPending = error.code === 'authorization_pending';
+      if (!(isPending || error.retryable) || performance.now() > deadline) throw error;
+      if (isPending) continue;
+      seconds = Math.max(seconds + interval, Number(error.details.retry_after ?? 0));
+    }
+  }
 }
 
 const openers: Partial<Record<NodeJS.Platform, readonly [string, ...string[]]>> = {

@@ -44,10 +44,9 @@ async function parseMessage(text: string): Promise<SiweMessage | null> {
 /** Opens a session with the signature of the message. */
 export async function openSession(
   guest: Client,
-  address: string,
-  signature: string,
+  signed: { address: string; message: string; signature: string },
 ): Promise<SignedIn> {
-  const { body, headers } = await guest.call('verifySignature', { body: { address, signature } });
+  const { body, headers } = await guest.call('verifySignature', { body: signed });
   const cookie = headers.getSetCookie().find((line) => line.startsWith('svc_session=')) ?? '';
   const token = /^svc_session=([0-9a-f]{64});/.exec(cookie)?.[1];
   const seconds = Number(/; *max-age=(\d+)/i.exec(cookie)?.[1] ?? Number.NaN);

@@ -25,7 +25,7 @@ export async function signIn(
   await refuseSwitch(provider, address);
   if (age() > lifetimeOf(message)) throw expired();
   try {
-    return await ask('POST /api/auth/verify', { body: { address, signature } });
+    return await ask('POST /api/auth/verify', { body: { address, signature, message } });
   } catch (error) {
     if (error instanceof ServiceError && error.code === 'invalid_signature') {
       throw new WalletError(

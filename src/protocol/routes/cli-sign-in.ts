@@ -1,51 +1,81 @@
-// Routes that hand a browser's session to the CLI.
+// Routes of the command line's sign-in through a browser: the device flow of RFC 8628.
 import { Type } from 'typebox';
-import { Address, Closed, Timestamp } from '../fields.ts';
+import { Address, Closed, Text, Timestamp } from '../fields.ts';
 import { limits } from '../limits.ts';
 import type { Route } from '../route.ts';
 
 /** Base64url of 32 bytes, whose last character carries 4 bits. */
-const Base64Url256 = (description: string) =>
-  Type.String({ pattern: '^[A-Za-z0-9_-]{42}[AEIMQUYcgkosw048]$', description });
+const DeviceCode = Type.String({
+  pattern: '^[A-Za-z0-9_-]{42}[AEIMQUYcgkosw048]$',
+  description: '256 random bits in base64url, 43 characters; only the command line has it',
+});
 
-/** A browser session opens another session for the command line: PKCE (RFC 7636), S256 only. */
 export const cliSignInRoutes = {
-  authorizeCli: {
+  startCliSignIn: {
+    method: 'POST',
+    path: '/api/auth/cli/device',
+    summary: 'Request the codes with which a browser signs the command line in (RFC 8628)',
+    description: `The codes last 10 minutes. At most ${limits.openCliCodes} codes are open, and at most ${limits.openCliCodesOfSource} per source (an IPv4 address, or an IPv6 /56). Above the first limit, the oldest code of the source that has the most codes ends. Above the second, the error is \`overloaded\`.`,
+    access: 'public',
+    limit: 'none',
+    body: Closed({
+      name: Text(limits.nameLength, 'name of the machine, which the page shows; without U+0000'),
+    }),
+    maxBody: limits.smallBodyBytes,
+    responses: {
+      201: Closed({
+        device_code: DeviceCode,
+        user_code: Type.String({
+          pattern: '^[0-9A-HJKMNP-TV-Z]{4}-[0-9A-HJKMNP-TV-Z]{4}$',
+          description:
+            '40 random bits in Crockford base32, for a person to type on the page /cli-login',
+        }),
+        expires_at: Timestamp,
+        interval: Type.Integer({ description: 'seconds between two requests for the token' }),
+      }),
+    },
+    errors: [],
+  },
+  decideCliSignIn: {
     method: 'POST',
     path: '/api/auth/cli/authorize',
-    summary: 'Create a single-use code, valid for 60 s, that opens a session for the command line',
-    description:
-      'The Origin header must be the origin of the service. The session must have been opened with a wallet signature. The code ends with the session.',
+    summary: 'Show, allow or refuse the sign-in of a user code',
+    description: `The Origin header must be the origin of the service. The session must have been opened with a wallet signature. If the session that allowed a code ends, the code ends too. After ${limits.wrongCliCodes} wrong codes the owner must sign in again.`,
     access: 'session',
     limit: 'account',
     ownOriginOnly: true,
     body: Closed({
-      challenge: Base64Url256(
-        'PKCE code challenge (RFC 7636): SHA-256 of the verifier in base64url, 43 characters',
+      user_code: Type.String({
+        maxLength: 32,
+        description: 'case, spaces and hyphens do not matter; O counts as 0, I and L as 1',
+      }),
+      decision: Type.Optional(
+        Type.Union([Type.Literal('allow'), Type.Literal('refuse')], {
+          description: 'without it, nothing changes',
+        }),
       ),
-      challenge_method: Type.Optional(Type.Literal('S256', { description: 'always S256' })),
     }),
     maxBody: limits.smallBodyBytes,
-    responses: { 201: Closed({ code: Base64Url256('256 random bits'), expires_at: Timestamp }) },
-    errors: ['wallet_session_required'],
+    responses: {
+      200: Closed({
+        name: Type.String({ description: 'name that the machine gave itself' }),
+        requested_at: Timestamp,
+        expires_at: Timestamp,
+      }),
+    },
+    errors: ['invalid_code', 'wallet_session_required'],
   },
   redeemCliCode: {
     method: 'POST',
     path: '/api/auth/cli/token',
-    summary: 'Open a session with a code and its verifier; the first attempt uses up the code',
+    summary: 'Open a session with a device code that was allowed; works once',
     description:
-      'PKCE (RFC 7636) with S256 only. The new session has its own entry in the list of sessions, and is revoked separately.',
+      'The new session has its own entry in the list of sessions, and is revoked separately.',
     access: 'public',
     limit: 'none',
-    body: Closed({
-      code: Base64Url256('the complete code, 43 characters'),
-      verifier: Type.String({
-        pattern: '^[A-Za-z0-9._~-]{43,128}$',
-        description: 'the text whose SHA-256 is the challenge, 43 to 128 characters',
-      }),
-    }),
+    body: Closed({ device_code: DeviceCode }),
     maxBody: limits.smallBodyBytes,
-    fieldErrors: { code: 'invalid_code', verifier: 'invalid_code' },
+    fieldErrors: { device_code: 'invalid_code' },
     responses: {
       200: Closed({
         token: Type.String({
@@ -56,6 +86,6 @@ export const cliSignInRoutes = {
         expires_at: Timestamp,
       }),
     },
-    errors: ['invalid_code'],
+    errors: ['invalid_code', 'authorization_pending'],
   },
 } as const satisfies Record<string, Route>;

@@ -1,11 +1,8 @@
-// The page that `svc login` opens: a wallet of this browser signs in, its owner allows the command line, and the
-// browser sends the code to 127.0.0.1. The page writes foreign text as text, never as markup.
+// The page for `svc login`: a wallet of this browser signs in, its owner types the code that the terminal shows, and
+// allows the command line. The page writes foreign text as text, never as markup.
 
-const query = new URLSearchParams(location.search);
-const challenge = query.get('challenge') ?? '';
-const state = query.get('state');
-const port = query.get('port');
-const machine = query.get('name') ?? '';
+/** The code under decision. */
+let code = '';
 
 /**
  * An EIP-1193 provider and how its wallet introduces itself (EIP-6963).
@@ -25,7 +22,7 @@ function byId(id) {
  * @param {string[]} ids
  */
 function show(...ids) {
-  for (const id of ['request', 'wallets', 'consent', 'handover']) {
+  for (const id of ['wallets', 'signed-in', 'consent']) {
     byId(id).hidden = !ids.includes(id);
   }
 }
@@ -40,27 +37,6 @@ function showError(text) {
   byId('error').textContent = text;
   byId('error').hidden = false;
   showStatus('');
-}
-
-/** Whether the link is complete: it has both state and port, or neither if the code is typed into the terminal. */
-function isRequest() {
-  if (!/^[\w-]{43}$/.test(challenge)) return false;
-  if (state === null && port === null) return true;
-  return (
-    /^[\w-]{16,128}$/.test(state ?? '') &&
-    /^[1-9]\d{0,4}$/.test(port ?? '') &&
-    Number(port) <= 65535
-  );
-}
-
-/**
- * Sends the browser back to the command line, which listens on this machine only.
- * @param {Record<string, string>} answer
- */
-function goBack(answer) {
-  const target = new URL(`http://127.0.0.1:${port}/callback`);
-  target.search = new URLSearchParams({ ...answer, state: state ?? '' }).toString();
-  location.replace(target.href);
 }
 
 /**
@@ -129,23 +105,45 @@ async function signIn(provider) {
   });
   showStatus('Signing in …');
   const { wallet } = await ask('/api/auth/verify', { address, signature });
-  askForConsent(wallet);
+  askForCode(wallet);
 }
 
 /** @param {string} wallet */
-function askForConsent(wallet) {
-  byId('account').textContent = wallet;
-  byId('deny').hidden = port === null;
-  show('request', 'consent');
+function askForCode(wallet) {
+  for (const element of document.querySelectorAll('.account')) element.textContent = wallet;
+  show('signed-in');
   showStatus('');
 }
 
-async function allow() {
-  const { code } = await ask('/api/auth/cli/authorize', { challenge, challenge_method: 'S256' });
-  if (port !== null) return goBack({ code });
-  byId('code').textContent = code;
-  show('handover');
+/** @param {'allow' | 'refuse'} [decision] */
+function decide(decision) {
+  return ask('/api/auth/cli/authorize', { user_code: code, ...(decision && { decision }) });
 }
+
+async function askForConsent() {
+  code = /** @type {HTMLInputElement} */ (byId('code')).value;
+  const { name, requested_at } = await decide();
+  const plain = name.replace(/[\p{Cc}\p{Cf}]/gu, '');
+  byId('machine').textContent = plain || '(no name)';
+  byId('asked').textContent = new Date(requested_at).toLocaleTimeString();
+  byId('shown').textContent = code;
+  show('consent');
+}
+
+async function allow() {
+  await decide('allow');
+  show();
+  showStatus('Allowed. Continue in the terminal, which names the wallet. You can close this page.');
+}
+
+async function refuse() {
+  await decide('refuse');
+  show();
+  showStatus('Refused. You can close this page.');
+}
+
+/** Errors after which the wallet must sign in. */
+const mustSignIn = new Set(['missing_session', 'invalid_session', 'wallet_session_required']);
 
 /**
  * Runs the work of a button with all buttons disabled, and shows an error.
@@ -159,7 +157,8 @@ async function attempt(work) {
     await work();
   } catch (cause) {
     const error = /** @type {Error & { code?: unknown }} */ (cause);
-    if (error.code === 'invalid_session' || error.code === 'missing_session') askForWallet();
+    if (mustSignIn.has(String(error.code))) askForWallet();
+    if (error.code === 'invalid_code') show('signed-in');
     // 4001 (EIP-1193): the user rejected the request.
     showError(
       error.code === 4001 ? 'The request was rejected in the wallet. Try again.' : error.message,
@@ -170,24 +169,21 @@ async function attempt(work) {
 }
 
 function askForWallet() {
-  show('request', 'wallets');
+  show('wallets');
   showStatus('');
 }
 
 async function start() {
-  if (!isRequest()) {
-    showError('This link is not complete. Run svc login again.');
-    return;
-  }
-  const plain = machine.replace(/[\p{Cc}\p{Cf}]/gu, '').slice(0, 80);
-  byId('machine').textContent = plain || '(no name)';
-  byId('check').textContent = challenge.slice(0, 8);
+  byId('entry').addEventListener('submit', (event) => {
+    event.preventDefault();
+    attempt(askForConsent);
+  });
   byId('allow').addEventListener('click', () => attempt(allow));
-  byId('deny').addEventListener('click', () => goBack({ error: 'access_denied' }));
+  byId('refuse').addEventListener('click', () => attempt(refuse));
   byId('other').addEventListener('click', askForWallet);
   discoverWallets(addWallet);
   try {
-    askForConsent((await ask('/api/v1/me')).wallet);
+    askForCode((await ask('/api/v1/me')).wallet);
   } catch {
     askForWallet();
   }

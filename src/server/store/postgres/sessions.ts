@@ -1,8 +1,9 @@
-// Stores sessions and the one-time codes that hand a session to the command line.
+// Stores sessions and the codes that sign the command line in.
 
 import { limits } from '../../../protocol/limits.ts';
 import type { NewSession, SessionStore, SignInMethod } from '../../ports/sign-in.ts';
 import { type ListedSessionRow, toListedSession } from '../rows/account.ts';
+import { type CliCodeRow, toCliCode } from '../rows/sign-in.ts';
 import { lockAccount } from './account.ts';
 import type { Queries } from './engine/connections.ts';
 import { LAST_UUID, sql } from './engine/sql.ts';
@@ -25,26 +26,37 @@ const open = sql(`WITH opened AS (
     SELECT id FROM sessions WHERE wallet = $3 ORDER BY id DESC
     OFFSET ${limits.sessionsPerAccount - 1} LIMIT ${ENDED_PER_WRITE})`);
 
-// FOR SHARE waits for a transaction that is ending the session.
-const saveCode = sql(`WITH maker AS (
-    SELECT signed_in_with FROM sessions WHERE id = $3 AND expires_at > $4 FOR SHARE
-  ), purged AS (
-    DELETE FROM cli_codes WHERE code_hash IN (
-      SELECT code_hash FROM cli_codes WHERE expires_at <= $4 ORDER BY expires_at
+const saveCode = sql(`WITH purged AS (
+    DELETE FROM cli_codes WHERE device_hash IN (
+      SELECT device_hash FROM cli_codes WHERE expires_at <= $4 ORDER BY expires_at
       LIMIT ${PURGED_PER_WRITE} FOR UPDATE SKIP LOCKED)
-  ), saved AS (
-    INSERT INTO cli_codes (code_hash, challenge, session_id, expires_at)
-    SELECT $1, $2, $3, $5::bigint FROM maker WHERE signed_in_with = 'wallet'
-    ON CONFLICT (code_hash) DO NOTHING
+  ), evicted AS (
+    DELETE FROM cli_codes WHERE device_hash = (
+      SELECT device_hash FROM cli_codes WHERE source = (
+        SELECT source FROM cli_codes GROUP BY source ORDER BY count(*) DESC, source LIMIT 1)
+      ORDER BY expires_at LIMIT 1)
+    AND EXISTS (
+      SELECT FROM cli_codes WHERE expires_at > $4 OFFSET ${limits.openCliCodes - 1} LIMIT 1)
   )
-  SELECT signed_in_with FROM maker`);
+  INSERT INTO cli_codes (device_hash, user_hash, name, created_at, expires_at, source)
+  SELECT $1, $2, $3, $4::bigint, $5::bigint, $6
+  WHERE NOT EXISTS (SELECT FROM cli_codes WHERE source = $6 AND expires_at > $4
+    OFFSET ${limits.openCliCodesOfSource - 1} LIMIT 1)
+  ON CONFLICT DO NOTHING`);
+// FOR UPDATE waits for a transaction that is ending the session, and counts concurrent guesses one after the other.
+const liveSession = sql(`SELECT signed_in_with, wrong_codes FROM sessions
+  WHERE id = $1 AND expires_at > $2 FOR UPDATE`);
+const undecided = sql(`SELECT device_hash, name, created_at, expires_at FROM cli_codes
+  WHERE user_hash = $1 AND expires_at > $2 AND session_id IS NULL FOR UPDATE`);
+const countWrong = sql('UPDATE sessions SET wrong_codes = wrong_codes + 1 WHERE id = $1');
+const allow = sql('UPDATE cli_codes SET session_id = $1 WHERE device_hash = $2');
+const remove = sql('DELETE FROM cli_codes WHERE device_hash = $1');
 
-// The wallet is null if the session that issued the code has ended.
-const findMaker = sql(`SELECT s.wallet FROM cli_codes c LEFT JOIN sessions s ON s.id = c.session_id
-  WHERE c.code_hash = $1`);
-const spendCode = sql(`DELETE FROM cli_codes WHERE code_hash = $1
-  RETURNING session_id, challenge = $2 AND expires_at > $3 AS valid`);
-const keepMaker = sql('SELECT FROM sessions WHERE id = $1 AND expires_at > $2 FOR SHARE');
+// The wallet is null if the code is pending, or if the session that allowed it has ended.
+const findCode = sql(`SELECT c.session_id, s.wallet
+  FROM cli_codes c LEFT JOIN sessions s ON s.id = c.session_id
+  WHERE c.device_hash = $1 AND c.expires_at > $2`);
+const keepIssuer = sql('SELECT FROM sessions WHERE id = $1 AND expires_at > $2 FOR SHARE');
 
 export function sessionStore(access: Access): SessionStore {
   return {
@@ -74,35 +86,46 @@ export async function openSession(
   await tx.run(open, [id, tokenHash, wallet, createdAt, expiresAt, signedInWith]);
 }
 
-function cliCodes(access: Access): Pick<SessionStore, 'saveCliCode' | 'redeemCliCode'> {
+function cliCodes(
+  access: Access,
+): Pick<SessionStore, 'saveCliCode' | 'decideCliCode' | 'redeemCliCode'> {
   return {
-    async saveCliCode({ codeHash, challenge, sessionId, createdAt, expiresAt }) {
-      const maker = await access.first<{ signed_in_with: SignInMethod }>(saveCode, [
-        codeHash,
-        challenge,
-        sessionId,
-        createdAt,
-        expiresAt,
-      ]);
-      if (maker === undefined) return 'session_ended';
-      return maker.signed_in_with === 'wallet' ? 'saved' : 'not_by_wallet';
-    },
+    saveCliCode: async ({ deviceHash, userHash, source, name, createdAt, expiresAt }) =>
+      (await access.run(saveCode, [deviceHash, userHash, name, createdAt, expiresAt, source])) > 0,
 
-    async redeemCliCode({ codeHash, challenge, session, now }) {
-      // Anyone can invent codes, so only an existing one gets a write.
-      const maker = await access.first<{ wallet: string | null }>(findMaker, [codeHash]);
-      if (maker === undefined) return null;
+    decideCliCode: ({ userHash, decision, sessionId, now }) =>
+      access.write(async (tx) => {
+        const session = await tx.first<{ signed_in_with: SignInMethod; wrong_codes: number }>(
+          liveSession,
+          [sessionId, now],
+        );
+        if (session === undefined) return 'session_ended';
+        if (session.signed_in_with !== 'wallet') return 'not_by_wallet';
+        if (session.wrong_codes >= limits.wrongCliCodes) return 'too_many_wrong';
+        const code = await tx.first<CliCodeRow>(undecided, [userHash, now]);
+        if (code === undefined) {
+          await tx.run(countWrong, [sessionId]);
+          return 'unknown';
+        }
+        if (decision === 'allow') await tx.run(allow, [sessionId, code.device_hash]);
+        if (decision === 'refuse') await tx.run(remove, [code.device_hash]);
+        return toCliCode(code);
+      }),
+
+    async redeemCliCode({ deviceHash, session, now }) {
+      type Found = { session_id: string | null; wallet: string | null };
+      // Anyone can invent codes and ask for them often, so only an allowed one gets a write.
+      const found = await access.first<Found>(findCode, [deviceHash, now]);
+      if (found === undefined) return 'unknown';
+      const { session_id: issuer, wallet } = found;
+      if (issuer === null) return 'pending';
+      if (wallet === null) return 'unknown';
       return access.write(async (tx) => {
-        if (maker.wallet !== null) await lockAccount(tx, maker.wallet);
-        const code = await tx.first<{ session_id: string; valid: boolean }>(spendCode, [
-          codeHash,
-          challenge,
-          now,
-        ]);
-        if (maker.wallet === null || code?.valid !== true) return null;
-        if ((await tx.first(keepMaker, [code.session_id, now])) === undefined) return null;
-        await openSession(tx, session, maker.wallet, 'cli_code');
-        return { wallet: maker.wallet };
+        await lockAccount(tx, wallet);
+        if ((await tx.run(remove, [deviceHash])) === 0) return 'unknown';
+        if ((await tx.first(keepIssuer, [issuer, now])) === undefined) return 'unknown';
+        await openSession(tx, session, wallet, 'cli_code');
+        return { wallet };
       });
     },
   };

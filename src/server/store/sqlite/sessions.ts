@@ -1,9 +1,10 @@
-// Stores sessions and the one-time codes that hand a session to the command line.
+// Stores sessions and the codes that sign the command line in.
 
 import type { Database } from 'better-sqlite3';
 import { limits } from '../../../protocol/limits.ts';
-import type { NewSession, SessionStore, SignInMethod } from '../../ports/sign-in.ts';
+import type { NewCliCode, NewSession, SessionStore, SignInMethod } from '../../ports/sign-in.ts';
 import { type ListedSessionRow, toListedSession } from '../rows/account.ts';
+import { type CliCodeRow, toCliCode } from '../rows/sign-in.ts';
 import type { Access } from './engine/connections.ts';
 
 /** Sorts after every id. */
@@ -66,47 +67,85 @@ function cliCodes({
   writer,
   read,
   write,
-}: Access): Pick<SessionStore, 'saveCliCode' | 'redeemCliCode'> {
+}: Access): Pick<SessionStore, 'saveCliCode' | 'decideCliCode' | 'redeemCliCode'> {
   const liveSession = writer.prepare<
     [string, number],
-    { wallet: string; signed_in_with: SignInMethod }
-  >('SELECT wallet, signed_in_with FROM sessions WHERE id = ? AND expires_at > ?');
+    { wallet: string; signed_in_with: SignInMethod; wrong_codes: number }
+  >('SELECT wallet, signed_in_with, wrong_codes FROM sessions WHERE id = ? AND expires_at > ?');
+  const beyond = writer.prepare<[number, number]>(
+    'SELECT 1 FROM cli_codes WHERE expires_at > ? LIMIT 1 OFFSET ?',
+  );
+  const evict = writer.prepare<[]>(
+    `DELETE FROM cli_codes WHERE device_hash = (
+       SELECT device_hash FROM cli_codes WHERE source = (
+         SELECT source FROM cli_codes GROUP BY source ORDER BY count(*) DESC, source LIMIT 1)
+       ORDER BY expires_at LIMIT 1)`,
+  );
+  const beyondSource = writer.prepare<[string, number, number]>(
+    'SELECT 1 FROM cli_codes WHERE source = ? AND expires_at > ? LIMIT 1 OFFSET ?',
+  );
   const purge = writer.prepare<[number, number]>(
-    `DELETE FROM cli_codes WHERE code_hash IN
-       (SELECT code_hash FROM cli_codes WHERE expires_at <= ? ORDER BY expires_at LIMIT ?)`,
+    `DELETE FROM cli_codes WHERE device_hash IN
+       (SELECT device_hash FROM cli_codes WHERE expires_at <= ? ORDER BY expires_at LIMIT ?)`,
   );
-  const insert = writer.prepare<[string, string, string, number]>(
-    'INSERT INTO cli_codes (code_hash, challenge, session_id, expires_at) VALUES (?, ?, ?, ?)',
+  const insert = writer.prepare<[NewCliCode]>(
+    `INSERT OR IGNORE INTO cli_codes (device_hash, user_hash, source, name, created_at, expires_at)
+     VALUES (:deviceHash, :userHash, :source, :name, :createdAt, :expiresAt)`,
   );
-  const known = reader.prepare<[string]>('SELECT 1 FROM cli_codes WHERE code_hash = ?');
-  const spend = writer.prepare<
-    [string],
-    { challenge: string; session_id: string; expires_at: number }
-  >('DELETE FROM cli_codes WHERE code_hash = ? RETURNING challenge, session_id, expires_at');
+  const undecided = writer.prepare<[string, number], CliCodeRow>(
+    `SELECT device_hash, name, created_at, expires_at FROM cli_codes
+     WHERE user_hash = ? AND expires_at > ? AND session_id IS NULL`,
+  );
+  const countWrong = writer.prepare<[string]>(
+    'UPDATE sessions SET wrong_codes = wrong_codes + 1 WHERE id = ?',
+  );
+  const allow = writer.prepare<[string, string]>(
+    'UPDATE cli_codes SET session_id = ? WHERE device_hash = ?',
+  );
+  const remove = writer.prepare<[string]>('DELETE FROM cli_codes WHERE device_hash = ?');
+  const find = (db: Database) =>
+    db.prepare<[string, number], { session_id: string | null }>(
+      'SELECT session_id FROM cli_codes WHERE device_hash = ? AND expires_at > ?',
+    );
+  const [known, allowed] = [find(reader), find(writer)];
   const openSession = sessionOpener(writer);
 
   return {
-    saveCliCode: ({ codeHash, challenge, sessionId, createdAt, expiresAt }) =>
+    saveCliCode: (code) =>
       write(() => {
-        const issuer = liveSession.get(sessionId, createdAt);
-        if (issuer === undefined) return 'session_ended';
-        if (issuer.signed_in_with !== 'wallet') return 'not_by_wallet';
-        purge.run(createdAt, PURGED_PER_WRITE);
-        insert.run(codeHash, challenge, sessionId, expiresAt);
-        return 'saved';
+        purge.run(code.createdAt, PURGED_PER_WRITE);
+        const { source, createdAt } = code;
+        if (beyondSource.get(source, createdAt, limits.openCliCodesOfSource - 1)) return false;
+        if (beyond.get(createdAt, limits.openCliCodes - 1)) evict.run();
+        return insert.run(code).changes > 0;
       }),
 
-    redeemCliCode: async ({ codeHash, challenge, session, now }) => {
-      // Anyone can invent codes, so only an existing one gets a write.
-      const exists = await read(() => known.get(codeHash) !== undefined);
-      if (!exists) return null;
-      return write(() => {
-        const code = spend.get(codeHash);
-        if (code === undefined || code.expires_at <= now || code.challenge !== challenge) {
-          return null;
+    decideCliCode: ({ userHash, decision, sessionId, now }) =>
+      write(() => {
+        const session = liveSession.get(sessionId, now);
+        if (session === undefined) return 'session_ended';
+        if (session.signed_in_with !== 'wallet') return 'not_by_wallet';
+        if (session.wrong_codes >= limits.wrongCliCodes) return 'too_many_wrong';
+        const code = undecided.get(userHash, now);
+        if (code === undefined) {
+          countWrong.run(sessionId);
+          return 'unknown';
         }
-        const issuer = liveSession.get(code.session_id, now);
-        if (issuer === undefined) return null;
+        if (decision === 'allow') allow.run(sessionId, code.device_hash);
+        if (decision === 'refuse') remove.run(code.device_hash);
+        return toCliCode(code);
+      }),
+
+    redeemCliCode: async ({ deviceHash, session, now }) => {
+      // Anyone can invent codes and ask for them often, so only an allowed one gets a write.
+      const found = await read(() => known.get(deviceHash, now));
+      if (found === undefined) return 'unknown';
+      if (found.session_id === null) return 'pending';
+      return write(() => {
+        const code = allowed.get(deviceHash, now);
+        remove.run(deviceHash);
+        const issuer = code?.session_id ? liveSession.get(code.session_id, now) : undefined;
+        if (issuer === undefined) return 'unknown';
         openSession(session, issuer.wallet, 'cli_code');
         return { wallet: issuer.wallet };
       });

@@ -1,6 +1,7 @@
 // Bundles `svc` into dist/cli and `svc-server` into dist/svc-server.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
+import { basename } from 'node:path';
 import { defineConfig } from 'rolldown';
 import { routes } from '../dist/protocol/routes.js';
 import { thirdPartyLicenses } from './third-party-licenses.js';
@@ -131,17 +132,18 @@ const cli = {
 };
 
 /**
- * Copies the script that checkpoints.ts starts as a thread.
+ * Copies the scripts that the server starts as threads.
  * @type {import('rolldown').Plugin}
  */
-const checkpointThread = {
-  name: 'checkpoint-thread',
+const threads = {
+  name: 'threads',
   buildStart() {
-    this.emitFile({
-      type: 'asset',
-      fileName: 'checkpoint-thread.js',
-      source: readFileSync('src/server/store/sqlite/engine/checkpoint-thread.js'),
-    });
+    for (const file of [
+      'src/server/store/sqlite/engine/checkpoint-thread.js',
+      'src/chain/recover-thread.js',
+    ]) {
+      this.emitFile({ type: 'asset', fileName: basename(file), source: readFileSync(file) });
+    }
   },
 };
 
@@ -162,7 +164,7 @@ const server = {
       'program.d.ts': 'declare function main(argv: string[]): Promise<number>',
     }),
     siweWithoutEthers,
-    checkpointThread,
+    threads,
     thirdPartyLicenses,
   ],
   output: {

@@ -1,6 +1,6 @@
 #!/bin/sh
 # A backup of svc's PostgreSQL database, beside live instances, for cron or a systemd timer:
-#   backup-postgres.sh postgres://svc@db.example/svc /backups
+#   backup-postgres.sh 'postgres://svc@db.example/svc?sslmode=verify-full&sslrootcert=/etc/ssl/certs/ca-certificates.crt' /backups
 # The password comes from PGPASSWORD or ~/.pgpass. Keeps what is there; removes nothing.
 set -eu
 url=${1:?the address of the database comes first}

@@ -1,6 +1,6 @@
 #!/bin/sh
 # Puts a backup into an empty database, and lets nothing be anchored until it was compared with the chain:
-#   restore-postgres.sh /backups/svc-20261121T040000Z.dump postgres://svc@db.example/svc_restored
+#   restore-postgres.sh /backups/svc-20261121T040000Z.dump 'postgres://svc@db.example/svc_restored?sslmode=verify-full&sslrootcert=/etc/ssl/certs/ca-certificates.crt'
 # Stop every instance first. The password comes from PGPASSWORD or ~/.pgpass. Afterwards, with SVC_CHAIN_RPC_URL and the
 # anchoring keys in the environment: svc-server reconcile, then start.
 set -eu

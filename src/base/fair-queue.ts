@@ -3,7 +3,10 @@
 interface FairQueueLimits {
   /** Maximum number of keys served at once, each with one call. */
   atOnce: number;
-  /** Maximum sum of the sizes of waiting calls, per key and in total. */
+  /**
+   * Maximum sum of the sizes of waiting calls, per key and in total. Above the total, the newest call of the key with
+   * the most gives way, so that no number of calls keeps another key out.
+   */
   waiting: { ofOne: number; inAll: number };
   /** Creates the error with which further calls are rejected. */
   refusal: () => Error;
@@ -12,6 +15,7 @@ interface FairQueueLimits {
 interface WaitingCall {
   size: number;
   begin: () => void;
+  reject: (error: unknown) => void;
 }
 
 const UNBOUNDED = {
@@ -66,11 +70,17 @@ export class FairQueue {
   #wait(key: string, size: number, signal?: AbortSignal): Promise<void> {
     const { waiting, refusal } = this.#limits;
     const calls = this.#waiting.get(key) ?? [];
-    const ofKey = calls.reduce((sum, call) => sum + call.size, size);
-    if (ofKey > waiting.ofOne || this.#sizeWaiting + size > waiting.inAll) throw refusal();
+    const ofKey = sizeOf(calls) + size;
+    if (ofKey > waiting.ofOne) throw refusal();
+    while (this.#sizeWaiting + size > waiting.inAll) {
+      const [largest, last] = this.#largest();
+      if (last === undefined || sizeOf(this.#waiting.get(largest)) <= ofKey) throw refusal();
+      this.#remove(largest, last);
+      last.reject(refusal());
+    }
     this.#sizeWaiting += size;
     return new Promise((resolve, reject) => {
-      const call = { size, begin: resolve };
+      const call = { size, begin: resolve, reject };
       this.#waiting.set(key, [...calls, call]);
       signal?.addEventListener('abort', () => {
         if (this.#remove(key, call)) reject(signal.reason);
@@ -91,6 +101,13 @@ export class FairQueue {
     }
   }
 
+  /** The key with the most, and its newest call. */
+  #largest(): [string, WaitingCall | undefined] {
+    let found: [string, readonly WaitingCall[]] = ['', []];
+    for (const one of this.#waiting) if (sizeOf(one[1]) > sizeOf(found[1])) found = one;
+    return [found[0], found[1].at(-1)];
+  }
+
   /** False if the call is no longer waiting. */
   #remove(key: string, call: WaitingCall): boolean {
     const calls = this.#waiting.get(key) ?? [];
@@ -108,4 +125,8 @@ export class FairQueue {
     this.#waiting.delete(key);
     this.#waiting.set(key, calls);
   }
+}
+
+function sizeOf(calls: readonly WaitingCall[] = []): number {
+  return calls.reduce((sum, { size }) => sum + size, 0);
 }

@@ -36,7 +36,7 @@ import {
 } from './provider-pool.ts';
 import { type AnchorReading, readAnchor, readingByQuorum } from './read-anchor.ts';
 import { type Block, blockByQuorum, freshHeads, readBlock, readHeads } from './read-block.ts';
-import { type Ask, limitConcurrency, resultOf } from './rpc.ts';
+import { type Ask, resultOf } from './rpc.ts';
 import {
   type SenderState,
   type SenderStateSubject,
@@ -47,7 +47,7 @@ import {
   type ContractClaim,
   isContractSignature,
   mayBeContractSignature,
-  recoverWallet,
+  startRecovery,
 } from './signatures.ts';
 
 /** The chain operations of the anchorer. They reject with ProviderError when no provider gives a usable answer. */
@@ -97,7 +97,6 @@ export interface ChainOptions extends ProviderPoolOptions {
   readonly finalityDepth?: number | undefined;
 }
 
-const CONTRACT_CHECKS = { width: 4, waiting: 16 };
 const erc20 = parseAbi(['function balanceOf(address) view returns (uint256)']);
 
 /**
@@ -107,35 +106,37 @@ const erc20 = parseAbi(['function balanceOf(address) view returns (uint256)']);
 export function openChain(options: ChainOptions): OpenChain {
   const pool = openProviderPool(options);
   const finality = finalityRule(options.finalityDepth ?? null);
-  const contractChecks = limitConcurrency(CONTRACT_CHECKS);
+  const recovery = startRecovery();
   return {
     checksumAddress,
-    recoverWallet,
+    recoverWallet: recovery.recoverWallet,
     isContractSignature: async (wallet, message, signature) => {
       const claim = { wallet, message, signature };
       if (!mayBeContractSignature(signature)) return false;
-      return contractChecks(() => checkContractSignature(pool, claim));
+      return checkContractSignature(pool, claim);
     },
     tokenBalance: (token, wallet) =>
       pool.first(({ reading }) => tokenBalance(reading, token, wallet)),
     readAnchor: (txHash) =>
       pool.pollReading({
-        ask: ({ reading }) => readAnchor(reading, txHash, { finality }),
+        ask: ({ verifying }) => readAnchor(verifying, txHash, { finality }),
         decide: (readings, still) => readingByQuorum(readings, { ...still, quorum: pool.quorum }),
       }),
     readBlock: (number) =>
       pool.pollReading({
-        ask: ({ reading }) => readBlock(reading, number),
+        ask: ({ verifying }) => readBlock(verifying, number),
         decide: (blocks, still) => blockByQuorum(blocks, { ...still, quorum: pool.quorum }),
       }),
     readHeads: () =>
       pool.pollReading({
-        ask: ({ reading }) => readHeads(reading, finality),
+        ask: ({ verifying }) => readHeads(verifying, finality),
         decide: (heads, { open }) => freshHeads(heads, { quorum: pool.quorum, open }),
       }),
     headNumber: () => pool.first(({ reading }) => headNumber(reading)),
     anchoring: anchorChain(pool, finality),
-    close: () => pool.close(),
+    async close() {
+      await Promise.all([pool.close(), recovery.close()]);
+    },
   };
 }
 

@@ -8,6 +8,8 @@ export interface ProviderPoolOptions {
   readonly urls: readonly string[];
   readonly timeoutMs?: number;
   readonly onAsked?: ((asked: ProviderAsked) => void) | undefined;
+  /** Maximum number of calls per second and URL for public verification. */
+  readonly verifyPerSecond?: number;
 }
 
 /** The configured providers, all of the same chain. */
@@ -37,12 +39,12 @@ const MOST_OWED = 4;
 export function openProviderPool({
   urls,
   timeoutMs = 10_000,
-  onAsked,
+  ...options
 }: ProviderPoolOptions): ProviderPool {
   if (urls.length === 0) throw new SvcError('invalid_rpc_url', 'No RPC URL is configured.');
   const among = urls.length > 1 ? TIMEOUT_AMONG_SEVERAL_MS : timeoutMs;
   const providers = urls.map((url, i) =>
-    openProvider({ url, label: `rpc-${i + 1}`, timeoutMs: Math.min(timeoutMs, among), onAsked }),
+    openProvider({ ...options, url, label: `rpc-${i + 1}`, timeoutMs: Math.min(timeoutMs, among) }),
   );
   const pool: ProviderPool = {
     providers,

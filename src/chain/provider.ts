@@ -4,7 +4,7 @@ import { SvcError } from '../base/svc-error.ts';
 import { chainProofCalls } from './chain-proof.ts';
 import { isRateLimit, ProviderError } from './errors.ts';
 import { answersOn, type Identity, identityCalls } from './identity.ts';
-import { type Ask, type Asked, connectRpc, type RpcOptions } from './rpc.ts';
+import { type Ask, type Asked, atMost, connectRpc, type RpcOptions } from './rpc.ts';
 
 export interface ProviderStatus {
   /** `rpc-1` and so on, by position in the configuration; never part of the URL. */
@@ -17,13 +17,14 @@ export interface ProviderStatus {
   readonly score: number;
 }
 
-/** An RPC endpoint and its health. The three channels are those of `Rpc`; they reject at once while it is banned. */
+/** An RPC endpoint and its health. The channels are those of `Rpc`; they reject at once while it is banned. */
 export interface Provider {
   readonly label: string;
   readonly health: ProviderHealth;
   readonly anchoring: Ask;
   readonly broadcasting: Ask;
   readonly reading: Ask;
+  readonly verifying: Ask;
   /** Number of reads that it has not answered yet. */
   readonly owed: number;
   /** Reads the endpoint's identity and updates `health` with the result. Never rejects. */
@@ -39,10 +40,17 @@ export interface ProviderAsked extends Asked {
 interface ProviderOptions extends Omit<RpcOptions, 'onAsked'> {
   readonly label: string;
   readonly onAsked?: ((asked: ProviderAsked) => void) | undefined;
+  /** Maximum number of calls per second on `verifying`; unlimited if undefined. */
+  readonly verifyPerSecond?: number | undefined;
 }
 
 /** @throws SvcError `invalid_rpc_url`. */
-export function openProvider({ label, onAsked, ...options }: ProviderOptions): Provider {
+export function openProvider({
+  label,
+  onAsked,
+  verifyPerSecond,
+  ...options
+}: ProviderOptions): Provider {
   const health = createHealth();
   let owed = 0;
   let probing: Promise<void> | null = null;
@@ -78,6 +86,8 @@ export function openProvider({ label, onAsked, ...options }: ProviderOptions): P
     anchoring,
     broadcasting: unlessBanned(rpc.broadcasting),
     reading: counted(unlessBanned(rpc.reading)),
+    // `counted` is inside: a call that still waits for the limit was not sent, so the provider owes no answer to it.
+    verifying: atMost(verifyPerSecond, counted(unlessBanned(rpc.verifying))),
     get owed() {
       return owed;
     },

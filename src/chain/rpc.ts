@@ -1,4 +1,5 @@
 // JSON-RPC over HTTP: batches, answers and a concurrency limit per endpoint.
+import { setTimeout } from 'node:timers/promises';
 import { Agent } from 'undici';
 import { isBatchTooLarge, ProviderError, type RpcRefusal, redactor } from './errors.ts';
 import { isErrorAnswer, parsed, post, targetOf } from './http.ts';
@@ -19,8 +20,10 @@ export interface Rpc {
   readonly anchoring: Ask;
   /** For signed transactions, with a shorter time-out: a slow transaction pool delays nothing else. */
   readonly broadcasting: Ask;
-  /** For verification, readiness and sign-in, with a concurrency limit of their own: they can never delay an anchor. */
+  /** For sign-in and readiness, with a concurrency limit of their own: they can never delay an anchor. */
   readonly reading: Ask;
+  /** For public verification: anyone can ask for one. */
+  readonly verifying: Ask;
   /** Aborts requests in progress and closes every socket. */
   close(): Promise<void>;
 }
@@ -85,6 +88,7 @@ export function connectRpc(options: RpcOptions): Rpc {
     anchoring: askIn(limitConcurrency(ANCHORING), timeoutMs),
     broadcasting: askIn(limitConcurrency(BROADCASTING), Math.min(timeoutMs, BROADCAST_TIMEOUT_MS)),
     reading: askIn(limitConcurrency(READING), timeoutMs),
+    verifying: askIn(limitConcurrency(READING), timeoutMs),
     close: () => agent.destroy(),
   };
 }
@@ -133,6 +137,28 @@ export function limitConcurrency(options: ConcurrencyOptions): ConcurrencyLimit 
       if (next === undefined) running -= 1;
       else next();
     }
+  };
+}
+
+/** Longest wait for the limit of calls per second. */
+const LONGEST_PACE_MS = 10_000;
+
+/**
+ * Limits the calls of `ask` to `perSecond`, after a burst of a second's calls; undefined does not limit them. Rejects with `chain_unavailable`
+ * if they would wait for more than 10 s.
+ */
+export function atMost(perSecond: number | undefined, ask: Ask): Ask {
+  let freeAt = 0;
+  return async (calls, signal) => {
+    const now = performance.now();
+    const startsAt = Math.max(freeAt, now - 1000);
+    const waitMs = startsAt - now;
+    if (waitMs > LONGEST_PACE_MS) {
+      throw new ProviderError('too many verifications in progress', { retryAfterMs: waitMs });
+    }
+    freeAt = startsAt + (calls.length * 1000) / (perSecond ?? Number.POSITIVE_INFINITY);
+    if (waitMs > 0) await setTimeout(waitMs, undefined, { signal });
+    return ask(calls, signal);
   };
 }
 

@@ -1,5 +1,14 @@
 // Checks wallet signatures: EIP-191 locally, ERC-1271 and ERC-6492 on the chain.
-import { createClient, custom, hashMessage, recoverAddress } from 'viem';
+import { Worker } from 'node:worker_threads';
+import {
+  bytesToHex,
+  createClient,
+  custom,
+  hashMessage,
+  hexToBytes,
+  recoverMessageAddress,
+} from 'viem';
+import { publicKeyToAddress } from 'viem/accounts';
 import { verifyHash } from 'viem/actions';
 import type { Hex } from '../proof/bytes.ts';
 import { limits } from '../protocol/limits.ts';
@@ -13,19 +22,71 @@ const HALF_ORDER = 0x7fffffffffffffffffffffffffffffff5d576e7357a4501ddfe92f46681
 const ERC6492_SUFFIX = '6492'.repeat(16);
 const CONTRACT_CHECK_MS = 5_000;
 
-/**
- * The checksummed wallet that made this personal_sign signature of `message`: 65 bytes, v 27, 28, 0 or 1, low s. Null
- * otherwise.
- */
-export async function recoverWallet(message: string, signature: Hex): Promise<string | null> {
-  const parts = partsOf(signature);
-  if (parts === null || parts.s > HALF_ORDER || ![0, 1, 27, 28].includes(parts.v)) return null;
-  try {
-    return await recoverAddress({ hash: hashMessage(message), signature });
-  } catch {
-    // r or s is out of range, or no point has this r.
-    return null;
+/** The checksummed wallet that made a personal_sign signature; null if none did. */
+export async function signerOf(message: string, signature: Hex): Promise<string | null> {
+  return recoverMessageAddress({ message, signature }).catch(() => null);
+}
+
+interface PromiseSettlers {
+  resolve(publicKey: Uint8Array | null): void;
+  reject(error: Error): void;
+}
+
+/** Recovers signers in a thread, one at a time: each takes milliseconds, and strangers decide how many there are. */
+export interface Recovery {
+  /**
+   * The checksummed wallet that made this personal_sign signature of `message`: 65 bytes, v 27, 28, 0 or 1, low s.
+   * Null otherwise.
+   */
+  recoverWallet(message: string, signature: Hex): Promise<string | null>;
+  close(): Promise<void>;
+}
+
+/** The thread starts with the first signature, and again if it ended. */
+export function startRecovery(): Recovery {
+  let thread: Worker | null = null;
+  let last: Promise<unknown> = Promise.resolve();
+  let pending: PromiseSettlers | null = null;
+
+  function startThread(): Worker {
+    const worker = new Worker(new URL('./recover-thread.js', import.meta.url), { execArgv: [] });
+    const end = (error: Error) => {
+      if (thread === worker) thread = null;
+      pending?.reject(error);
+    };
+    worker.unref();
+    worker.on('message', (publicKey: Uint8Array | null) => pending?.resolve(publicKey));
+    worker.on('error', end);
+    worker.on('exit', () => end(new Error('the thread that recovers signers ended')));
+    return worker;
   }
+
+  function recover(signed: object): Promise<Uint8Array | null> {
+    return new Promise((resolve, reject) => {
+      pending = { resolve, reject };
+      thread ??= startThread();
+      thread.postMessage(signed);
+    });
+  }
+
+  return {
+    async recoverWallet(message, signature) {
+      const parts = partsOf(signature);
+      if (parts === null || parts.s > HALF_ORDER || ![0, 1, 27, 28].includes(parts.v)) return null;
+      const signed = {
+        hash: hashMessage(message, 'bytes'),
+        signature: hexToBytes(signature).subarray(0, 64),
+        recovery: parts.v % 27,
+      };
+      const publicKey = last.then(() => recover(signed));
+      last = publicKey.catch(() => {});
+      const found = await publicKey;
+      return found === null ? null : publicKeyToAddress(bytesToHex(found));
+    },
+    async close() {
+      await thread?.terminate();
+    },
+  };
 }
 
 export interface ContractClaim {

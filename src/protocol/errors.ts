@@ -28,7 +28,7 @@ export const errors = {
   wallet_session_required: {
     status: 403,
     retryable: false,
-    summary: 'the session was not opened with a wallet signature',
+    summary: 'the session was not opened with a wallet signature, or entered too many wrong codes',
   },
   rate_limited: { status: 429, retryable: true, summary: 'too many requests in this minute' },
   no_anchor_quota: {
@@ -51,14 +51,19 @@ export const errors = {
     status: 400,
     retryable: false,
     summary:
-      'the proof is JSON that its canonical form would change, such as a duplicate member name',
+      'the evidence is JSON that two parsers may read differently, for example because of a duplicate member name',
   },
   invalid_proof_hash: { status: 400, retryable: false, summary: 'the proof hash is malformed' },
   invalid_address: { status: 400, retryable: false, summary: 'the wallet address is malformed' },
   invalid_code: {
     status: 400,
     retryable: false,
-    summary: 'the code is unknown, used or expired, or the verifier does not match it',
+    summary: 'the code is unknown, used, refused or expired',
+  },
+  authorization_pending: {
+    status: 400,
+    retryable: false,
+    summary: 'the code was not allowed yet; repeat the request after the interval',
   },
   invalid_chain_id: { status: 400, retryable: false, summary: 'chainId is not a positive integer' },
   invalid_sample: { status: 400, retryable: false, summary: 'a telemetry sample is malformed' },
@@ -84,6 +89,16 @@ export const errors = {
   },
   fleet_limit_reached: { status: 409, retryable: false, summary: 'the account has 100 fleets' },
   robot_limit_reached: { status: 409, retryable: false, summary: 'the account has 500 robots' },
+  precondition_failed: {
+    status: 412,
+    retryable: false,
+    summary: 'the file of a page does not meet If-Match or If-Unmodified-Since',
+  },
+  invalid_range: {
+    status: 416,
+    retryable: false,
+    summary: 'the Range begins after the end of the file',
+  },
   payload_too_large: {
     status: 413,
     retryable: false,

@@ -58,12 +58,8 @@ export const Decimal = Type.String({
 export const Url = Type.String({ format: 'uri', examples: ['https://explorer.example.org'] });
 
 /** Text without U+0000. Lengths are code points. */
-export function Text(maxLength: number) {
-  return Type.String({
-    maxLength,
-    pattern: '^[^\\u0000]*$',
-    description: 'text without U+0000',
-  });
+export function Text(maxLength: number, description = 'text without U+0000') {
+  return Type.String({ maxLength, pattern: '^[^\\u0000]*$', description });
 }
 
 /** Text without U+0000 that has at least one character that is not white space. */

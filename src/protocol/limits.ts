@@ -19,6 +19,10 @@ export const limits = {
   sessionsPerAccount: 100,
   openChallenges: 100_000,
   challengesTried: 8,
+  openCliCodes: 1_000,
+  openCliCodesOfSource: 50,
+  /** Wrong user codes that one session may enter. */
+  wrongCliCodes: 10,
 
   /** Routes with a document. Leaves room for a text that is longer than its canonical form. */
   bodyBytes: 2 * 1024 * 1024,
@@ -27,6 +31,7 @@ export const limits = {
   proofBytes: 256 * 1024,
   expectedResultBytes: 64 * 1024,
   signatureBytes: 8 * 1024,
+  messageLength: 2000,
   documentDepth: 128,
 
   /** Credits that cover fewer anchors are reported as low. */
@@ -67,6 +72,6 @@ export const limits = {
   pageSizeMax: 200,
 
   challengeLifetimeMs: 10 * 60_000,
-  cliCodeLifetimeMs: 60_000,
+  cliCodeLifetimeMs: 10 * 60_000,
   sessionLifetimeMs: 30 * 24 * 60 * 60_000,
 } as const;

@@ -45,6 +45,8 @@ export function readConfig(
       mode: values.SVC_SIGNUP,
       anchors: values.SVC_SIGNUP_ANCHORS,
       gasWei: BigInt(values.SVC_SIGNUP_GAS_WEI),
+      delayMs: values.SVC_SIGNUP_DELAY_HOURS * 60 * 60_000,
+      anchorsPerDay: values.SVC_SIGNUP_ANCHORS_PER_DAY ?? null,
     },
   });
 }
@@ -136,7 +138,7 @@ function crossErrors(given: Given): string[] {
   if (!trustedProxies(given.SVC_TRUST_PROXY).every(isAddressRange)) {
     errors.push('SVC_TRUST_PROXY must be false or a list of addresses or CIDR ranges');
   }
-  errors.push(...rpcUrlErrors(listOf(given.SVC_CHAIN_RPC_URL)));
+  errors.push(...rpcUrlErrors(listOf(given.SVC_CHAIN_RPC_URL)), ...plaintextErrors(given));
   if (given.SVC_ANCHOR_PRIVATE_KEY !== undefined && given.SVC_ANCHOR_KEY_FILE !== undefined) {
     errors.push('SVC_ANCHOR_PRIVATE_KEY and SVC_ANCHOR_KEY_FILE must not both be set');
   }
@@ -155,6 +157,44 @@ function rpcUrlErrors(urls: readonly string[]): string[] {
   if (!urls.every((url) => URL.canParse(url))) return ['SVC_CHAIN_RPC_URL is not a URL'];
   const distinct = new Set(urls.map((url) => new URL(url).href));
   return distinct.size < urls.length ? ['SVC_CHAIN_RPC_URL must not list a URL twice'] : [];
+}
+
+/** Refuses addresses at which others on the network could read and change the data. */
+function plaintextErrors(given: Given): string[] {
+  const allowed = listOf(given.SVC_ALLOW_PLAINTEXT);
+  const isPlain = (url: string) => {
+    if (!URL.canParse(url)) return false;
+    const { protocol, hostname } = new URL(url);
+    return protocol === 'http:' && !isLoopback(hostname);
+  };
+  const errors: string[] = [];
+  if (!allowed.includes('postgres') && isPlainDatabase(given)) {
+    errors.push(
+      'SVC_DATABASE_URL connects to another machine without TLS; add sslmode=verify-full to it, or set SVC_ALLOW_PLAINTEXT=postgres if you trust the network',
+    );
+  }
+  if (!allowed.includes('rpc') && listOf(given.SVC_CHAIN_RPC_URL).some(isPlain)) {
+    errors.push(
+      'SVC_CHAIN_RPC_URL has an http address on another machine; use https, or set SVC_ALLOW_PLAINTEXT=rpc if you trust the network',
+    );
+  }
+  return errors;
+}
+
+/** As node-postgres reads the address: parameters come before the host, and PGHOST and PGSSLMODE fill the gaps. */
+function isPlainDatabase(given: Given & { PGHOST?: string; PGSSLMODE?: string }): boolean {
+  const url = given.SVC_DATABASE_URL ?? '';
+  if (!/^postgres(ql)?:/.test(url) || !URL.canParse(url)) return false;
+  const { hostname, searchParams } = new URL(url);
+  const host = searchParams.getAll('host').at(-1) || hostname || given.PGHOST || 'localhost';
+  const mode = searchParams.getAll('sslmode').at(-1) || given.PGSSLMODE || '';
+  const isLocal = isLoopback(host) || /^(\/|%2f)/i.test(host);
+  const ssl = searchParams.getAll('ssl').at(-1);
+  const hasTls =
+    ssl === undefined
+      ? ['require', 'verify-ca', 'verify-full', 'no-verify'].includes(mode)
+      : ['1', 'true'].includes(ssl);
+  return !isLocal && !hasTls;
 }
 
 function missingOf(given: Given): string[] {

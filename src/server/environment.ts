@@ -45,6 +45,10 @@ export const environment = Type.Object({
     'JSON-RPC URLs of the anchoring chain, comma-separated; required by start. With several, at least two must agree before a receipt is issued. svc-server never prints the value',
     '^https?://[^\\s,]+( *, *https?://[^\\s,]+)*$',
   ),
+  SVC_ALLOW_PLAINTEXT: Optional(
+    'Connections to other machines that may be unencrypted: postgres, rpc, or both, comma-separated (default: none)',
+    '^(postgres|rpc)( *, *(postgres|rpc))?$',
+  ),
   SVC_CHAIN_ID: Type.Optional(
     Type.Integer({
       minimum: 1,
@@ -124,7 +128,7 @@ export const environment = Type.Object({
     500,
   ),
   SVC_ANCHOR_MAX_TIP_GWEI: Whole(
-    'Maximum tip per gas, in gwei, of the first transaction of an anchor; replacements may exceed it',
+    'Maximum tip per gas, in gwei, of the first variant of an anchor; replacements may exceed it',
     0,
     100,
   ),
@@ -147,8 +151,26 @@ export const environment = Type.Object({
     'open',
     'Who may open an account: anyone (open), or holders of the token (gate)',
   ),
-  SVC_SIGNUP_ANCHORS: Whole('Anchor quota granted to a new account', 0, 0),
+  SVC_SIGNUP_ANCHORS: Whole('Number of anchors granted to a new account (anchor quota)', 0, 0),
   SVC_SIGNUP_GAS_WEI: Decimal('Gas credit granted to a new account, in wei', '0'),
+  SVC_SIGNUP_DELAY_HOURS: Whole(
+    'Hours after the first sign-in that qualifies for the grant; the wallet gets it at its first sign-in after them',
+    0,
+    0,
+    8760,
+  ),
+  SVC_SIGNUP_ANCHORS_PER_DAY: Type.Optional(
+    Type.Integer({
+      minimum: 0,
+      description:
+        'Maximum number of anchors granted to all new accounts together in 24 hours; accounts above it get their grant at a later sign-in (default: no limit)',
+    }),
+  ),
+  SVC_VERIFY_RPC_PER_SECOND: Whole(
+    'Maximum number of JSON-RPC calls per second and URL for public verification; more wait for up to 10 s',
+    1,
+    50,
+  ),
   SVC_VERIFY_MAX_AGE_MS: Whole(
     'Time in ms for which public verifications may reuse chain data; 0 reads the chain for each',
     0,

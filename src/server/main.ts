@@ -57,6 +57,7 @@ export async function startServer(config: ServerConfig, deps: ServerDeps): Promi
     urls: config.rpcUrls,
     finalityDepth: values.SVC_ANCHOR_FINALITY_DEPTH,
     onAsked: metrics.onAsked,
+    verifyPerSecond: values.SVC_VERIFY_RPC_PER_SECOND,
   });
   metrics.watch(chain.anchoring.providers);
   let fail: (reason: 'store_failed') => void = () => {};

@@ -82,13 +82,16 @@ function errorTable(): string {
   ].join('\n\n');
 }
 
+const units =
+  'The end of a name is its unit: `Ms` are milliseconds, `Bytes` are bytes of UTF-8, and `Length` is the number of Unicode code points. A rate limit (`PerWindow`) counts requests in `windowMs`.';
+
 function limitTable(): string {
   const rows = Object.entries(limits).flatMap(([name, value]) =>
     typeof value === 'number'
       ? [`| ${name} | ${value} |`]
       : Object.entries(value).map(([part, most]) => `| ${name}.${part} | ${most} |`),
   );
-  return ['## Limits', ['| limit | value |', '|---|---|', ...rows].join('\n')].join('\n\n');
+  return ['## Limits', units, ['| limit | value |', '|---|---|', ...rows].join('\n')].join('\n\n');
 }
 
 const access: Readonly<Record<Route['access'], string>> = {

@@ -91,6 +91,7 @@ const evidence = { distance_m: 3.269, rooms: 4, nonce: '6c1f0e1b2a9d4c53' };
 
 /** Example values by member name. */
 const byName: Readonly<Record<string, unknown>> = {
+  user_code: '7KQ2-M9XD',
   title: 'Survey the office hall',
   name: 'hall-robot-1',
   robot: 'hall-robot-1',

@@ -14,7 +14,7 @@ export const evidenceRoutes = {
     path: '/api/v1/tasks/:id/proof',
     summary: 'Read the submitted evidence of a task',
     description:
-      'Never public. After the evidence is erased the response is 404 with `proof_hash`.',
+      'Evidence is never public. After it is erased, the response is 404 with `proof_hash`.',
     access: 'robot_or_session',
     limit: 'robot',
     params: Id,

@@ -57,7 +57,7 @@ export const fleetRoutes = {
   patchFleet: {
     method: 'PATCH',
     path: '/api/v1/fleets/:id',
-    summary: 'Update a fleet; null clears a text, and tags replace all existing tags',
+    summary: 'Update a fleet. A null value clears the field, and tags replace all existing tags',
     access: 'session',
     limit: 'account',
     params: Id,
@@ -88,7 +88,7 @@ export const fleetRoutes = {
     method: 'POST',
     path: '/api/v1/fleets/reorder',
     summary:
-      'Reorder fleets: the listed ones come first in this order, the others follow in their present order',
+      'Reorder fleets. The listed fleets come first, in this order. The other fleets follow in their present order',
     access: 'session',
     limit: 'account',
     body: Closed({

@@ -56,7 +56,8 @@ export const robotRoutes = {
   patchRobot: {
     method: 'PATCH',
     path: '/api/v1/robots/:id',
-    summary: 'Update a robot; null clears the description or removes the robot from its fleet',
+    summary:
+      'Update a robot. A null description clears the text, and a null fleet_id removes the robot from its fleet',
     access: 'session',
     limit: 'account',
     params: Id,
@@ -73,7 +74,7 @@ export const robotRoutes = {
     method: 'POST',
     path: '/api/v1/robots/bulk',
     summary:
-      'Move robots into a fleet, or out of their fleets with null; if one cannot be moved, none is',
+      'Move robots into a fleet, or out of their fleets with null. If one robot cannot be moved, no robot is moved',
     access: 'session',
     limit: 'account',
     body: Closed({
@@ -113,7 +114,7 @@ export const robotRoutes = {
     method: 'DELETE',
     path: '/api/v1/robots/:id',
     summary:
-      'Delete a robot and its tasks: anchors that are not signed yet are canceled, signed transactions are still sent and charged',
+      'Delete a robot and its tasks. Queued anchors are canceled. Transactions that are already signed are still sent and charged',
     access: 'session',
     limit: 'account',
     params: Id,

@@ -33,6 +33,12 @@ export const signInRoutes = {
         maxLength: 2 + 2 * limits.signatureBytes,
         description: 'hex with the prefix 0x',
       }),
+      message: Type.Optional(
+        Type.String({
+          maxLength: limits.messageLength,
+          description: 'the signed message; for callers that do not return the challenge cookie',
+        }),
+      ),
     }),
     maxBody: limits.smallBodyBytes,
     fieldErrors: { address: 'invalid_address' },
@@ -43,7 +49,7 @@ export const signInRoutes = {
         gate: Closed({ holds: Type.Boolean() }),
       }),
     },
-    errors: ['invalid_signature', 'signup_refused', 'chain_unavailable'],
+    errors: ['invalid_signature', 'signup_refused', 'chain_unavailable', 'overloaded'],
   },
   signOut: {
     method: 'POST',

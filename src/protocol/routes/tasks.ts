@@ -37,7 +37,7 @@ export const taskRoutes = {
     method: 'POST',
     path: '/api/v1/tasks',
     summary:
-      'Claim a task before the work starts; after its completion, anyone with the proof hash can read its title and the name of the robot',
+      'Claim a task before the work starts. After the task is completed, anyone with the proof hash can read its title and the name of the robot',
     access: 'robot',
     limit: 'robot',
     body: Closed({
@@ -55,7 +55,7 @@ export const taskRoutes = {
   completeTask: {
     method: 'POST',
     path: '/api/v1/tasks/:id/complete',
-    summary: 'Submit the proof and wait until its hash is anchored',
+    summary: 'Submit the evidence of a task as `proof`, and wait until its hash is anchored',
     access: 'robot',
     limit: 'robot',
     params: Id,

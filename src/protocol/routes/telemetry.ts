@@ -21,7 +21,7 @@ export const telemetryRoutes = {
   recordSamples: {
     method: 'POST',
     path: '/api/v1/telemetry',
-    summary: 'Record one telemetry sample, or up to 50 in `samples`; never anchored',
+    summary: 'Record one telemetry sample, or up to 50 in `samples`. Samples are not anchored',
     access: 'robot',
     limit: 'robot',
     body: NewSamples,
@@ -45,7 +45,7 @@ export const telemetryRoutes = {
   createEvent: {
     method: 'POST',
     path: '/api/v1/events',
-    summary: 'Log an ops event; never anchored',
+    summary: 'Record an ops event. Events are not anchored',
     access: 'robot',
     limit: 'robot',
     body: Closed({

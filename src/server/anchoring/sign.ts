@@ -17,14 +17,17 @@ import {
 } from './open-attempts.ts';
 import { type Decision, isCountSettled, preflight } from './preflight.ts';
 
+type Terms = Extract<Decision, { decision: 'sign' }>;
+
 type Submission =
   | { readonly outcome: 'submitted' | 'refused' | 'not_queued' }
   | { readonly outcome: 'held'; readonly reason: Hold };
 
 /**
  * Steps 2 and 3 for the proofs at the head of the queue: preflight, sign, commit. The caller broadcasts next.
- * `not_queued`: one of the proofs was cancelled in the meantime; nothing was written, and the queue must be read again.
- * A refusal fails the proofs only if it equals the confirmed one; otherwise they are held.
+ * Proofs that were cancelled in the meantime are left out; `not_queued`: fewer than two are left, nothing was written,
+ * and the queue must be read again. A refusal fails the proofs only if it equals the confirmed one; otherwise they are
+ * held.
  */
 export async function submit(
   context: AnchoringContext,
@@ -40,15 +43,29 @@ export async function submit(
     await refuse(context, queued, decision.reason);
     return { outcome: 'refused' };
   }
-  const { key } = context;
+  return commit(context, live, batch, decision);
+}
+
+async function commit(
+  context: AnchoringContext,
+  live: LiveAttempts,
+  batch: Batch,
+  terms: Terms,
+): Promise<Submission> {
+  const { key, store, lease } = context;
   if (key === null) throw new Error('Nothing is signed without a key');
-  const attempt = await sign(context, key, batch, decision);
+  const attempt = await sign(context, key, batch, terms);
   await context.onStep?.('attempt_signed');
   try {
-    await context.store.commitAttempt(context.lease, attempt);
+    await store.commitAttempt(lease, attempt);
   } catch (error) {
-    if (error instanceof SvcError && error.code === 'not_queued') return { outcome: 'not_queued' };
-    throw error;
+    if (!(error instanceof SvcError && error.code === 'not_queued')) throw error;
+    const listed = await store.listQueuedProofs(lease, batch.leaves.length);
+    const left = listed.filter(({ taskId }) => batch.leaves.some((leaf) => leaf.taskId === taskId));
+    // A single has another payload than a batch, so other terms.
+    if (left.length < 2) return { outcome: 'not_queued' };
+    // Without another read of the chain, so that a stream of deletions cannot keep the other proofs from being signed.
+    return commit(context, live, await batchOf(left), terms);
   }
   live.attempts.push(committedAttempt(attempt));
   live.nextNonce = attempt.nonce + 1;
@@ -94,7 +111,7 @@ async function sign(
   { lease, clock }: AnchoringContext,
   key: AnchorKey,
   batch: Batch,
-  terms: Extract<Decision, { decision: 'sign' }>,
+  terms: Terms,
 ): Promise<NewAttempt> {
   const { nonce, gas, maxFeePerGas, maxPriorityFeePerGas } = terms;
   const signed = await key.signTransaction({

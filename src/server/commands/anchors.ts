@@ -2,7 +2,8 @@
 import { v7 as newId } from 'uuid';
 import { SvcError } from '../../base/svc-error.ts';
 import { loadAnchorKeys } from '../../chain/anchor-key.ts';
-import { readConfig } from '../config.ts';
+import { openChain } from '../../chain/chain.ts';
+import { readConfig, type ServerConfig } from '../config.ts';
 import type { AnchoringAccount } from '../ports/anchoring-accounts.ts';
 import type { Store } from '../ports/store.ts';
 import { withStore } from './database.ts';
@@ -15,19 +16,24 @@ export async function listAnchors(environment: NodeJS.ProcessEnv, options: { jso
 
 const LEASE_MS = 15_000;
 
-/** `svc-server anchors retire`: sets the last block of an account, also while servers run with other keys. */
+/**
+ * `svc-server anchors retire`: sets the last block of an account, also while servers run with other keys. Reads the
+ * newest block from the chain if the database does not know the last anchor of the account.
+ */
 export async function retireAnchor(
   environment: NodeJS.ProcessEnv,
   address: string,
   options: { json?: boolean },
 ): Promise<void> {
-  const keys = await loadAnchorKeys(readConfig(environment).anchorKeys);
+  const config = readConfig(environment);
+  const keys = await loadAnchorKeys(config.anchorKeys);
   const retired = await withStore(environment, options, async (store) => {
     const account = await find(store, address);
     if (keys.some((key) => key.address === account.address)) throw inUse(account);
+    const head = account.endsElsewhere ? await readHead(store, config) : 0n;
     // The lease keeps every server from anchoring with the account meanwhile.
     const lease = await store.acquireLease(account, newId(), LEASE_MS, Date.now());
-    if (lease === null) throw inUse(account);
+    if (lease === null) throw await refusalOf(store, account);
     try {
       const open = await store.listOpenSenders();
       if (open.some((sender) => sender.address === account.address)) {
@@ -35,7 +41,7 @@ export async function retireAnchor(
           hint: 'Keep a server running until it is final, and run the command again.',
         });
       }
-      await store.retireAnchoringAccount(lease);
+      await store.retireAnchoringAccount(lease, head);
     } finally {
       await store.releaseLease(lease);
     }
@@ -51,6 +57,35 @@ async function find(store: Store, address: string): Promise<AnchoringAccount> {
   throw new SvcError('not_found', `The service never anchored with ${address}.`, {
     hint: 'List its accounts with svc-server anchors list.',
   });
+}
+
+/** The newest block: accepted anchors of the account are not above it, and later ones cannot be below. */
+async function readHead(store: Store, { rpcUrls, values }: ServerConfig): Promise<bigint> {
+  if (rpcUrls.length === 0) {
+    throw new SvcError('invalid_configuration', 'SVC_CHAIN_RPC_URL is not set.', {
+      hint: 'The account sent transactions that this database does not have; only the chain knows its last block.',
+    });
+  }
+  const chain = openChain({ urls: rpcUrls, finalityDepth: values.SVC_ANCHOR_FINALITY_DEPTH });
+  try {
+    await store.bindChain(await chain.anchoring.identity());
+    return (await chain.readHeads()).head;
+  } finally {
+    await chain.close();
+  }
+}
+
+/** Why there is no lease: the database was restored and not reconciled, or a server has it. */
+async function refusalOf(store: Store, account: AnchoringAccount): Promise<SvcError> {
+  const status = await store.getChainStatus();
+  if (!status?.degraded.includes('restored')) return inUse(account);
+  return new SvcError(
+    'restored',
+    `Anchoring is held, so the last block of ${account.address} is not known.`,
+    {
+      hint: 'Run svc-server reconcile, then this command again.',
+    },
+  );
 }
 
 function inUse({ address }: AnchoringAccount): SvcError {

@@ -229,7 +229,7 @@ function addDatabaseCommands(program: Command, exit: (code: number) => void): vo
     .option('--json', 'print one JSON object')
     .addHelpText(
       'after',
-      '\nExample:\n  svc-server migrate-store --from sqlite:/var/lib/svc-server/svc.db --to postgres://svc@db.example/svc',
+      "\nExample:\n  svc-server migrate-store --from sqlite:/var/lib/svc-server/svc.db --to 'postgres://svc@db.example/svc?sslmode=verify-full'",
     )
     .action(async (options: { from: string; to: string; json?: boolean }) => {
       const { migrateStore } = await import('./database.ts');
@@ -259,7 +259,7 @@ function addDatabaseCommands(program: Command, exit: (code: number) => void): vo
     )
     .option(
       '--accept-anchor <tx_hash...>',
-      'accept these anchors that the database lacks: another service with the same key sent them, or this one after the backup',
+      'accept these anchors, which are not in the database; this service sent them after the backup, or another service with the same key did',
     )
     .action(async (options: ReconcileOptions) => {
       const { reconcile } = await import('./reconcile.ts');

@@ -26,8 +26,10 @@ export function createListReader({ store, settings, keys }: Deps): () => Promise
     };
     const text = listText(list);
     if (signed?.text !== text) {
-      const inUse = accounts.filter(({ lastBlock }) => lastBlock === null);
-      const signers = keys.filter((key) => inUse.some(({ address }) => address === key.address));
+      const signers = keys.filter((key) => {
+        const entries = accounts.filter(({ address }) => address === key.address);
+        return entries.length > 0 && entries.every(({ lastBlock }) => lastBlock === null);
+      });
       const signatures = Promise.all(
         signers.map(async ({ address, signText }) => ({
           address,

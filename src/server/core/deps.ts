@@ -3,6 +3,7 @@ import type { Clock } from '../../base/clock.ts';
 import type { AnchorKey } from '../../chain/anchor-key.ts';
 import type { Chain, Network } from '../ports/chain.ts';
 import { wireError } from '../ports/errors.ts';
+import type { SignupGrant } from '../ports/sign-in.ts';
 import type { Store } from '../ports/store.ts';
 
 export interface Settings {
@@ -19,7 +20,7 @@ export interface Settings {
   /** The token gate; null if there is none. `minBalance` is in the token's smallest unit. */
   gate: { token: string; minBalance: bigint } | null;
   /** `gate`: only holders of the token may open an account. */
-  signup: { mode: 'open' | 'gate'; anchors: number; gasWei: bigint };
+  signup: SignupGrant & { mode: 'open' | 'gate' };
 }
 
 export interface Deps {

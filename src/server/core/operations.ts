@@ -10,7 +10,7 @@ import type { Deps, Settings } from './deps.ts';
 const HEAD_READ_MS = 2_000;
 
 /**
- * Whether the service can handle requests, and why anchoring is degraded. Throws `storage_unavailable` if a write would
+ * Whether the service can handle requests, and what is degraded. Throws `storage_unavailable` if a write would
  * not become durable, or if the server is shutting down.
  */
 export async function getReadiness({
@@ -19,15 +19,17 @@ export async function getReadiness({
   stopping,
 }: Deps): Promise<{ status: 'ready' | 'degraded'; degraded: string[] }> {
   if (stopping.aborted) throw wireError('storage_unavailable', 'The service is shutting down.');
-  const [, status, reached] = await Promise.all([
+  const [, status, hasRoom, reached] = await Promise.all([
     store.probe(),
     store.getChainStatus(),
+    store.hasRoom(),
     within(HEAD_READ_MS, chain.headNumber()),
   ]);
   const degraded = new Set(status?.degraded);
   // The anchorer saves its first status once it knows its chain and holds its lease.
   if (status === null) degraded.add('anchoring_not_started');
   if (!reached) degraded.add('chain_unreachable');
+  if (!hasRoom) degraded.add('disk_low');
   return { status: degraded.size === 0 ? 'ready' : 'degraded', degraded: [...degraded].sort() };
 }
 

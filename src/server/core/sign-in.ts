@@ -1,104 +1,164 @@
 // Wallet sign-in (EIP-4361), and the token gate.
 
 import { randomBytes } from 'node:crypto';
-import { SiweMessage } from 'siwe';
 import { v7 as newId } from 'uuid';
+import { FairQueue } from '../../base/fair-queue.ts';
 import { inTime } from '../../base/in-time.ts';
 import type { Hex } from '../../proof/bytes.ts';
 import { limits } from '../../protocol/limits.ts';
-import { formatTimestamp } from '../../protocol/timestamp.ts';
 import { wireError } from '../ports/errors.ts';
 import type { RateCount } from '../ports/rate-count.ts';
-import type { Challenge, SignIn } from '../ports/sign-in.ts';
+import type { Challenge } from '../ports/sign-in.ts';
+import {
+  createChallenge,
+  createDevice,
+  isForService,
+  readChallenge,
+  readDevice,
+} from './challenges.ts';
 import type { Deps } from './deps.ts';
-import { anchoringChainId } from './operations.ts';
 import { hashToken } from './sessions.ts';
 
-const STATEMENT = 'Sign in to the robot task proof service. This is free and sends no transaction.';
-
-/** Counts a challenge request of the wallet. Throws `invalid_address`. */
-export async function countChallenge(
-  deps: Deps,
-  address: string,
-): Promise<{ wallet: string; count: RateCount }> {
-  const wallet = walletOf(deps, address);
-  return { wallet, count: await deps.store.countChallenge(wallet) };
+/** What an anonymous caller sends. */
+interface Caller {
+  /** The prefix of its address (`sourceOf`). The work of one source is done one call at a time. */
+  source: string;
+  /** The cookie of a device on which a wallet signed in before. */
+  device: string | null;
 }
 
-/**
- * Creates a message for the wallet to sign, valid until it expires. Domain and URI come only from the settings. Throws
- * `chain_unavailable` if no chain id is given and the anchoring chain is unknown.
- */
-export async function createChallenge(
-  deps: Deps,
-  wallet: string,
-  chainId: number | undefined,
-): Promise<Challenge> {
-  const { origin, host } = new URL(deps.settings.baseUrl);
-  const createdAt = deps.clock.now();
-  const expiresAt = createdAt + limits.challengeLifetimeMs;
-  const nonce = randomBytes(16).toString('hex');
-  const message = new SiweMessage({
-    domain: host,
-    address: wallet,
-    statement: STATEMENT,
-    uri: origin,
-    version: '1',
-    chainId: chainId ?? (await anchoringChainId(deps)),
-    nonce,
-    issuedAt: formatTimestamp(createdAt),
-    expirationTime: formatTimestamp(expiresAt),
-  }).prepareMessage();
-  const challenge = { nonce, wallet, message, createdAt, expiresAt };
-  await deps.store.saveChallenge(challenge);
-  return challenge;
-}
-
-interface SignatureInput {
+interface SignatureInput extends Caller {
   address: string;
   signature: string;
-  /** Nonce of the caller's challenge, if the caller still has it. */
-  nonce: string | null;
+  /** The signed message, from the body or the challenge cookie; null if the caller has neither. */
+  message: string | null;
 }
+
+/** The two steps of a wallet's sign-in. */
+interface WalletSignIn {
+  /**
+   * Creates a challenge for the wallet. `onCount` gets the count of the request first, and may throw. Throws
+   * `invalid_address`, `overloaded` and `chain_unavailable`.
+   */
+  challenge(
+    input: Caller & { address: string; chainId: number | undefined },
+    onCount: (count: RateCount) => void,
+  ): Promise<Challenge>;
+  /**
+   * Opens a session, and the account if it is new. Only a successful sign-in spends a challenge, so that invalid
+   * signatures and other people's challenges do not lock out the owner. Throws `invalid_address`, `invalid_signature`,
+   * `signup_refused`, `overloaded`, and `chain_unavailable` if the chain must decide and cannot be read.
+   */
+  signIn(
+    input: SignatureInput,
+  ): Promise<{ token: string; wallet: string; holds: boolean; device: string }>;
+}
+
+/** How long the recovery of a signer takes. */
+const RECOVERY_MS = 3;
+
+/** Anonymous work that waits, per source and in total; a signature weighs as much as the challenges it is tried with. */
+const WAITING = { ofOne: 512, inAll: 4096 };
 
 /**
- * Opens a session, and the account if it is new. Only a successful sign-in spends a challenge, so that invalid
- * signatures and other people's challenges do not lock out the owner. Throws `invalid_address`, `invalid_signature`,
- * `signup_refused`, and `chain_unavailable` if only a contract wallet could have signed and the chain cannot be read.
+ * Each kind of work that strangers cause has a queue, in which the sources take turns: writes of challenges, recoveries
+ * of signers in a thread, calls of contract wallets, and reads of balances.
  */
-export async function signIn(
-  deps: Deps,
-  input: SignatureInput,
-): Promise<{ token: string; wallet: string; holds: boolean }> {
-  const wallet = walletOf(deps, input.address);
-  const challenge = await findSignedChallenge(deps, wallet, input);
-  if (challenge === null) throw invalidSignature();
-  const holds = await meetsGate(deps, wallet);
-  const token = randomBytes(32).toString('hex');
-  const now = deps.clock.now();
-  const outcome = await deps.store.signIn({
-    nonce: challenge.nonce,
-    wallet,
-    session: {
-      id: newId(),
-      tokenHash: hashToken(token),
-      createdAt: now,
-      expiresAt: now + limits.sessionLifetimeMs,
-    },
-    signup: signupOf(deps, holds),
-    now,
-  });
-  if (outcome === 'challenge_spent') throw invalidSignature();
-  if (outcome === 'signup_refused') {
-    throw wireError(
-      'signup_refused',
-      'The wallet does not hold the token that a new account requires, or its balance cannot be read now.',
-    );
+export function createSignIn(deps: Deps): WalletSignIn {
+  const { store, chain, settings } = deps;
+  const queue = (atOnce: number) =>
+    new FairQueue({
+      atOnce,
+      waiting: WAITING,
+      refusal: () => wireError('overloaded', 'Too many sign-ins are waiting. Nothing was done.'),
+    });
+  const writes = queue(8);
+  const recoveries = queue(1);
+  const contractCalls = queue(4);
+  const gateReads = queue(4);
+
+  async function recover(
+    challenges: readonly Challenge[],
+    signature: Hex,
+    { source }: Caller,
+  ): Promise<Challenge | null> {
+    if (challenges.length === 0) return null;
+    const end = await recoveries.take(source, { size: challenges.length });
+    try {
+      for (const challenge of challenges) {
+        const wallet = await chain.recoverWallet(challenge.message, signature);
+        if (wallet === challenge.wallet) return challenge;
+      }
+      return null;
+    } finally {
+      // The thread rests for about as long as it worked.
+      setTimeout(end, RECOVERY_MS * challenges.length);
+    }
   }
-  return { token, wallet, holds };
+
+  /** The open challenge that was signed, or null. Signatures that can be checked locally never reach the chain. */
+  async function findSigned(wallet: string, input: SignatureInput): Promise<Challenge | null> {
+    const signature = input.signature as Hex; // Validated by the route's schema.
+    const { message, source } = input;
+    const returned = message === null ? null : await readChallenge(deps, message, wallet);
+    const asReturned = returned && (await recover([returned], signature, input));
+    const kept = asReturned === null ? await store.openChallenges(wallet, source) : [];
+    const likeliest = returned ?? kept[0];
+    if (likeliest === undefined) return null;
+    const others = kept.filter(({ nonce }) => nonce !== returned?.nonce);
+    const signed = asReturned ?? (await recover(others, signature, input));
+    if (signed !== null) return isForService(signed, settings.baseUrl) ? signed : null;
+    // Each contract check costs the operator RPC calls, so a request gets only one, for the most likely challenge.
+    if (!isForService(likeliest, settings.baseUrl)) return null;
+    const isSigned = await contractCalls.run(source, () =>
+      chain.isContractSignature(wallet, likeliest.message, signature),
+    );
+    return isSigned ? likeliest : null;
+  }
+
+  return {
+    async challenge(input, onCount) {
+      const wallet = walletOf(deps, input.address);
+      return writes.run(input.source, async () => {
+        const device = await readDevice(deps, input.device, wallet);
+        const { count, now } = await store.countChallenge(wallet, device);
+        onCount(count);
+        const challenge = await createChallenge(deps, { wallet, chainId: input.chainId, now });
+        await store.saveChallenge(challenge, input.source);
+        return challenge;
+      });
+    },
+
+    async signIn(input) {
+      const wallet = walletOf(deps, input.address);
+      const challenge = await findSigned(wallet, input);
+      if (challenge === null) throw invalidSignature();
+      const holds = await gateReads.run(input.source, () =>
+        inTime(SIGN_IN_GATE_MS, meetsGate(deps, wallet), null),
+      );
+      const token = randomBytes(32).toString('hex');
+      const now = deps.clock.now();
+      const outcome = await store.signIn({
+        challenge,
+        session: {
+          id: newId(),
+          tokenHash: hashToken(token),
+          createdAt: now,
+          expiresAt: now + limits.sessionLifetimeMs,
+        },
+        mayOpen: holds === true || settings.signup.mode === 'open',
+        grant: grantOf(deps, holds),
+        now,
+      });
+      if (outcome === 'challenge_spent') throw invalidSignature();
+      if (outcome === 'signup_refused') throw signupRefused(holds);
+      return { token, wallet, holds: holds === true, device: await createDevice(deps, wallet) };
+    },
+  };
 }
 
-const GATE_READ_MS = 2_000;
+const SIGN_IN_GATE_MS = 5_000;
+const DISPLAY_GATE_MS = 2_000;
 const GATE_KEPT_MS = 10_000;
 
 /** Reads the gate for display: false if a slow chain does not respond in time. */
@@ -109,7 +169,7 @@ export type GateReader = (wallet: string) => Promise<boolean>;
  */
 export function createGateReader(deps: Deps): GateReader {
   // In the order in which they started.
-  const reads = new Map<string, { startedAt: number; holds: Promise<boolean> }>();
+  const reads = new Map<string, { startedAt: number; holds: Promise<boolean | null> }>();
 
   function forgetOld(now: number): void {
     for (const [wallet, { startedAt }] of reads) {
@@ -125,44 +185,14 @@ export function createGateReader(deps: Deps): GateReader {
     forgetOld(now);
     const read = reads.get(wallet) ?? { startedAt: now, holds: meetsGate(deps, wallet) };
     reads.set(wallet, read);
-    return inTime(GATE_READ_MS, read.holds, false);
+    return (await inTime(DISPLAY_GATE_MS, read.holds, null)) === true;
   };
 }
 
-/** The open challenge that was signed, or null. Signatures that can be checked locally never reach the chain. */
-async function findSignedChallenge(
-  { store, chain, clock, settings }: Deps,
-  wallet: string,
-  { nonce, signature }: SignatureInput,
-): Promise<Challenge | null> {
-  const hex = signature as Hex; // Validated by the route's schema.
-  const challenges = await store.openChallenges(
-    nonce === null ? { wallet, limit: limits.challengesTried } : { nonce, wallet },
-    clock.now(),
-  );
-  const ownOrNull = (challenge: Challenge) =>
-    isForService(challenge, settings.baseUrl) ? challenge : null;
-  for (const challenge of challenges) {
-    if ((await chain.recoverWallet(challenge.message, hex)) === wallet) return ownOrNull(challenge);
-  }
-  // Each contract check costs the operator RPC calls, so a request gets only one, for the most likely challenge.
-  const [likeliest] = challenges;
-  if (likeliest === undefined || ownOrNull(likeliest) === null) return null;
-  const signed = await chain.isContractSignature(wallet, likeliest.message, hex);
-  return signed ? likeliest : null;
-}
-
-/** Whether the message names this service: its address may have changed since the message was made. */
-function isForService({ message }: Challenge, baseUrl: string): boolean {
-  const { origin, host } = new URL(baseUrl);
-  const { domain, uri } = new SiweMessage(message);
-  return domain === host && uri === origin;
-}
-
 /** A grant also requires the token; otherwise one person could collect grants with many wallets. */
-function signupOf({ settings: { signup } }: Deps, holds: boolean): SignIn['signup'] {
-  if (holds) return { anchors: signup.anchors, gasWei: signup.gasWei };
-  return signup.mode === 'gate' ? null : { anchors: 0, gasWei: 0n };
+function grantOf({ settings: { signup } }: Deps, holds: boolean | null) {
+  const isEmpty = signup.anchors === 0 && signup.gasWei === 0n;
+  return holds === true && !isEmpty ? signup : null;
 }
 
 function walletOf({ chain }: Deps, address: string): string {
@@ -178,13 +208,23 @@ function invalidSignature() {
   );
 }
 
-/** Whether the wallet meets the token requirement: true if there is none, false if the balance cannot be read. */
-async function meetsGate({ chain, settings }: Deps, wallet: string): Promise<boolean> {
+function signupRefused(holds: boolean | null) {
+  if (holds === null) {
+    return wireError('chain_unavailable', 'The balance of the wallet cannot be read now.');
+  }
+  return wireError(
+    'signup_refused',
+    'The wallet does not hold the token that a new account requires.',
+  );
+}
+
+/** Whether the wallet meets the token requirement: true if there is none, null if the balance cannot be read. */
+async function meetsGate({ chain, settings }: Deps, wallet: string): Promise<boolean | null> {
   if (settings.gate === null) return true;
   try {
     const balance = await chain.tokenBalance(settings.gate.token, wallet);
     return balance >= settings.gate.minBalance;
   } catch {
-    return false;
+    return null;
   }
 }

@@ -14,6 +14,8 @@ export interface NewAnchoringAccount extends SenderKey {
 export interface AnchoringAccount extends NewAnchoringAccount {
   /** The block of its last anchor; null until it is retired. */
   lastBlock: bigint | null;
+  /** A transaction from elsewhere used a nonce above those of its final anchors: its last block is not known here. */
+  endsElsewhere: boolean;
   /** Sequence number of the list that added or retired the account. Each list has a number of its own. */
   changedIn: number;
 }
@@ -24,8 +26,8 @@ export interface AnchoringAccountStore {
   /** Does nothing if the account is listed. */
   addAnchoringAccount(account: NewAnchoringAccount): Promise<void>;
   /**
-   * Sets the last block of the lease's sender to that of its last final anchor, or to the first block. A retired account
-   * stays as it is.
+   * Sets the last block of the lease's sender to that of its last final anchor, or to the first block, but never below
+   * `atLeast`. A retired account stays as it is.
    */
-  retireAnchoringAccount(lease: Lease): Promise<void>;
+  retireAnchoringAccount(lease: Lease, atLeast?: bigint): Promise<void>;
 }

@@ -155,7 +155,7 @@ export interface AnchorStore {
   } | null>;
   /** The nonce after the highest ever committed for this sender; null if none was. */
   getNextNonce(lease: Lease): Promise<number | null>;
-  /** Queued proofs, oldest first. */
+  /** Queued proofs in the order of the queue: by round, in which an account has one proof, then oldest first. */
   listQueuedProofs(lease: Lease, limit: number): Promise<QueuedProof[]>;
   /**
    * Resolves when a proof may have been queued, or when the signal aborts. It can wake without cause: read the queue

@@ -2,12 +2,11 @@
 import type { RateCount } from './rate-count.ts';
 
 export interface Challenge {
-  /** 128 random bits in hex: the nonce in the message and the value of the challenge cookie. */
+  /** 128 random bits and a MAC of the message, in hex. */
   nonce: string;
   wallet: string;
   /** The exact text that the wallet signs. */
   message: string;
-  createdAt: number;
   expiresAt: number;
 }
 
@@ -20,12 +19,22 @@ export interface NewSession {
 }
 
 export interface SignIn {
-  nonce: string;
-  wallet: string;
+  challenge: Pick<Challenge, 'nonce' | 'wallet' | 'expiresAt'>;
   session: NewSession;
-  /** The grant of a new account; null if this wallet may not open one. */
-  signup: { anchors: number; gasWei: bigint } | null;
+  /** Whether the wallet may open an account, if it has none. */
+  mayOpen: boolean;
+  /** The sign-up grant, if the wallet qualifies for it now. It is made once per wallet. */
+  grant: SignupGrant | null;
   now: number;
+}
+
+export interface SignupGrant {
+  anchors: number;
+  gasWei: bigint;
+  /** Time between the first sign-in that qualifies and the grant; 0 grants at once. */
+  delayMs: number;
+  /** Maximum number of anchors granted to new accounts in 24 hours; null for no limit. */
+  anchorsPerDay: number | null;
 }
 
 export interface SessionRecord {
@@ -36,20 +45,26 @@ export interface SessionRecord {
 }
 
 export interface SignInStore {
-  /** Counts one challenge request of the wallet. */
-  countChallenge(wallet: string): Promise<RateCount>;
-  /** Saves the challenge. Deletes expired challenges, and the oldest ones beyond the limit of open challenges. */
-  saveChallenge(challenge: Challenge): Promise<void>;
-  /** Challenges that have not expired at `now`, newest first. */
-  openChallenges(
-    by: { nonce: string; wallet: string } | { wallet: string; limit: number },
-    now: number,
-  ): Promise<Challenge[]>;
+  /** The key that authenticates challenges and devices: 32 random bytes, replaced when the database is restored. */
+  challengeKey(): Promise<Uint8Array>;
   /**
-   * In one commit: spends the challenge, opens the account if it is new (with its grant in the ledger), opens the
-   * session, and ends the account's oldest session beyond the limit. `challenge_spent`: the challenge was used, has
-   * expired or belongs to another wallet. `signup_refused`: the account is new and `signup` is null; the challenge
-   * stays open.
+   * Counts one challenge request of the wallet, or of one of its devices. `now` is the time at which the challenge is
+   * made: of PostgreSQL's clock, which all instances share.
+   */
+  countChallenge(wallet: string, device: string | null): Promise<{ count: RateCount; now: number }>;
+  /**
+   * Keeps the challenge for a caller that will send back neither cookie nor message. Deletes expired challenges, and
+   * the oldest ones beyond the limits: per wallet and source, per source, and in total.
+   */
+  saveChallenge(challenge: Challenge, source: string): Promise<void>;
+  /** Whether the challenge has neither expired nor been used. */
+  isChallengeOpen(challenge: Pick<Challenge, 'nonce' | 'expiresAt'>): Promise<boolean>;
+  /** The kept challenges of the wallet, made for the same source, that have not expired; newest first. */
+  openChallenges(wallet: string, source: string): Promise<Challenge[]>;
+  /**
+   * In one commit: spends the challenge, opens the account if it is new, makes the sign-up grant if it is due, opens
+   * the session, and ends the account's oldest session beyond the limit. `challenge_spent`: the challenge was used or
+   * has expired. `signup_refused`: the account is new and may not be opened; the challenge stays open.
    */
   signIn(signIn: SignIn): Promise<'signed_in' | 'challenge_spent' | 'signup_refused'>;
   /** The live session with this token, or null. `counted` also counts one mutation of its account. */
@@ -71,22 +86,26 @@ export interface ListedSession {
   expiresAt: number;
 }
 
-export interface NewCliCode {
-  /** SHA-256 of the code, hex. The code itself is never stored. */
-  codeHash: string;
-  /** Base64url of the SHA-256 of the verifier. */
-  challenge: string;
-  /** The session that created the code. */
-  sessionId: string;
+export interface CliCode {
+  /** Name that the machine gave itself. */
+  name: string;
   createdAt: number;
   expiresAt: number;
 }
 
-export interface CliCodeAttempt {
-  codeHash: string;
-  /** Computed from the verifier. */
-  challenge: string;
-  session: NewSession;
+export interface NewCliCode extends CliCode {
+  /** SHA-256 of the device code, hex. No code itself is ever stored. */
+  deviceHash: string;
+  userHash: string;
+  /** The address prefix that asked. */
+  source: string;
+}
+
+export interface CliDecision {
+  userHash: string;
+  /** Without it, the code is only read. */
+  decision: 'allow' | 'refuse' | undefined;
+  sessionId: string;
   now: number;
 }
 
@@ -104,14 +123,27 @@ export interface SessionStore {
   /** Ends the account's session with this id at once; false if there is none. */
   endSession(wallet: string, id: string): Promise<boolean>;
   /**
-   * Saves the code, and deletes expired ones. `session_ended`: the session has ended since it was authenticated.
-   * `not_by_wallet`: the session was itself opened by a code.
+   * Saves the code, and deletes expired ones; false if too many of the same source are open. Above the limit of all, the
+   * oldest of the source with the most ends.
    */
-  saveCliCode(code: NewCliCode): Promise<'saved' | 'session_ended' | 'not_by_wallet'>;
+  saveCliCode(code: NewCliCode): Promise<boolean>;
   /**
-   * In one commit: spends the code, in any case, and opens a session of its account if the challenge matches the code's
-   * and neither the code nor the session that created it has ended. Null otherwise; an unknown code writes nothing.
-   * Ends the account's oldest session beyond the limit.
+   * In one commit: finds the open, undecided code, and binds it to the session that allows it, or deletes it if it is
+   * refused. A code that is not found is counted for the session. `session_ended`: the session has ended since it was
+   * authenticated. `not_by_wallet`: the session was itself opened by a code. `too_many_wrong`: it entered
+   * `limits.wrongCliCodes` wrong codes, so the code was not looked up.
    */
-  redeemCliCode(attempt: CliCodeAttempt): Promise<{ wallet: string } | null>;
+  decideCliCode(
+    decision: CliDecision,
+  ): Promise<CliCode | 'unknown' | 'session_ended' | 'not_by_wallet' | 'too_many_wrong'>;
+  /**
+   * In one commit: spends an allowed code, and opens a session of the account that allowed it. `unknown` also if the
+   * code or the session that allowed it has ended. An unknown or pending code writes nothing. Ends the account's
+   * oldest session beyond the limit.
+   */
+  redeemCliCode(attempt: {
+    deviceHash: string;
+    session: NewSession;
+    now: number;
+  }): Promise<{ wallet: string } | 'unknown' | 'pending'>;
 }

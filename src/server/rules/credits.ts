@@ -1,5 +1,6 @@
-// Computes what a completion reserves and what it is charged.
+// Computes what a completion reserves and is charged, and when a new account gets its grant.
 import type { FeeQuote } from '../ports/anchoring.ts';
+import type { SignupGrant } from '../ports/sign-in.ts';
 
 /**
  * The reservation of a completion, in wei: the gas of a single at the highest price that its first variant may pay
@@ -14,6 +15,15 @@ export function maxFeePerGas(
   quote: Pick<FeeQuote, 'baseFeePerGas' | 'maxPriorityFeePerGas'>,
 ): bigint {
   return 2n * quote.baseFeePerGas + quote.maxPriorityFeePerGas;
+}
+
+/** Whether the sign-up grant of a wallet that qualifies is due. `grantedToday`: anchors, to all wallets in 24 hours. */
+export function isSignupGrantDue(
+  { anchors, delayMs, anchorsPerDay }: SignupGrant,
+  { qualifiedAt, grantedToday, now }: { qualifiedAt: number; grantedToday: number; now: number },
+): boolean {
+  if (now - qualifiedAt < delayMs) return false;
+  return anchorsPerDay === null || grantedToday + anchors <= anchorsPerDay;
 }
 
 /** Highest gas limit of a transaction since the Osaka fork (EIP-7825). */

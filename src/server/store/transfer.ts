@@ -13,13 +13,12 @@ export interface TransferTable {
 
 /**
  * All data of a service; a table comes after the tables it refers to. Not listed: rate counters of the running minute,
- * and tables that only one of the stores has.
+ * open challenges with their key, and tables that only one of the stores has.
  */
 export const transferTables: readonly TransferTable[] = [
-  table('accounts', 'wallet', 'anchor_quota gas_credit_wei created_at'),
-  table('sessions', 'id', 'token_hash wallet created_at expires_at signed_in_with'),
-  table('challenges', 'seq', 'nonce wallet message created_at expires_at'),
-  table('cli_codes', 'code_hash', 'challenge session_id expires_at'),
+  table('accounts', 'wallet', 'anchor_quota gas_credit_wei created_at qualified_at last_round'),
+  table('sessions', 'id', 'token_hash wallet created_at expires_at signed_in_with wrong_codes'),
+  table('cli_codes', 'device_hash', 'user_hash source name session_id created_at expires_at'),
   table('cursor_key', 'id', 'key'),
   table(
     'fleets',
@@ -42,8 +41,9 @@ export const transferTables: readonly TransferTable[] = [
   table(
     'completions',
     'task_id',
-    'state proof_hash claim_hash leaf cycle generation reserve_seq queued_at updated_at failure',
+    'state proof_hash claim_hash leaf cycle generation reserve_seq round queued_at updated_at failure',
   ),
+  table('queue_round', 'id', 'round'),
   table('proof_hashes', 'proof_hash', 'occurrences'),
   {
     ...table('proofs', 'task_id', 'key sealed stored_at'),

@@ -1,33 +1,53 @@
 // Handlers for sign-in, sessions and the account.
+import type { FastifyRequest } from 'fastify';
 import { listLedger, readAccount } from '../../core/account.ts';
 import type { Deps } from '../../core/deps.ts';
 import {
-  authorizeCli,
+  decideCliSignIn,
   endSession,
   listSessions,
   redeemCliCode,
   signOut,
+  startCliSignIn,
 } from '../../core/sessions.ts';
-import { countChallenge, createChallenge, createGateReader, signIn } from '../../core/sign-in.ts';
+import { createGateReader, createSignIn } from '../../core/sign-in.ts';
 import type { Handlers } from '../server/call.ts';
-import { challengeNonce, createCookies, sessionToken } from '../server/credentials.ts';
+import {
+  challengeMessage,
+  createCookies,
+  deviceCookie,
+  sessionToken,
+} from '../server/credentials.ts';
 import { applyCount } from '../server/rate-limits.ts';
+import { sourceOf } from '../server/sources.ts';
 
 export function accountHandlers(deps: Deps) {
   const cookies = createCookies(() => deps.settings.baseUrl.startsWith('https:'));
   const readGate = createGateReader(deps);
+  const signIn = createSignIn(deps);
+  const callerOf = (request: FastifyRequest) => ({
+    source: sourceOf(request.ip),
+    device: deviceCookie(request),
+  });
   return {
-    async createChallenge({ body, reply }) {
-      const { wallet, count } = await countChallenge(deps, body.address);
-      applyCount(reply, count);
-      const { nonce, message } = await createChallenge(deps, wallet, body.chainId);
-      cookies.setChallenge(reply, nonce);
+    async createChallenge({ body, request, reply }) {
+      const { address, chainId } = body;
+      const { message } = await signIn.challenge(
+        { ...callerOf(request), address, chainId },
+        (count) => applyCount(reply, count),
+      );
+      cookies.setChallenge(reply, message);
       return { status: 200, body: { message } };
     },
     async verifySignature({ body, request, reply }) {
-      const nonce = challengeNonce(request);
-      const { token, wallet, holds } = await signIn(deps, { ...body, nonce });
+      const message = body.message ?? challengeMessage(request);
+      const { token, wallet, holds, device } = await signIn.signIn({
+        ...callerOf(request),
+        ...body,
+        message,
+      });
       cookies.setSession(reply, token);
+      cookies.setDevice(reply, device);
       cookies.clearChallenge(reply);
       return { status: 200, body: { signed_in: true, wallet, gate: { holds } } };
     },
@@ -36,11 +56,15 @@ export function accountHandlers(deps: Deps) {
       cookies.clearSession(reply);
       return { status: 200, body: { signed_out: true } };
     },
-    async authorizeCli({ caller, body }) {
-      return { status: 201, body: await authorizeCli(deps, caller, body.challenge) };
+    async startCliSignIn({ body, request }) {
+      const { source } = callerOf(request);
+      return { status: 201, body: await startCliSignIn(deps, { name: body.name, source }) };
+    },
+    async decideCliSignIn({ caller, body }) {
+      return { status: 200, body: await decideCliSignIn(deps, caller, body) };
     },
     async redeemCliCode({ body }) {
-      return { status: 200, body: await redeemCliCode(deps, body) };
+      return { status: 200, body: await redeemCliCode(deps, body.device_code) };
     },
     async listSessions({ caller, query }) {
       return { status: 200, body: await listSessions(deps, caller, query) };

@@ -12,14 +12,16 @@ import {
   rotateKey,
 } from '../../core/robots.ts';
 import type { Handlers } from '../server/call.ts';
+import type { LongReads } from '../server/long-reads.ts';
 
-export function robotHandlers(deps: Deps) {
+export function robotHandlers(deps: Deps, longReads: LongReads) {
   return {
     async createRobot({ caller, body }) {
       return { status: 201, body: await createRobot(deps, caller.wallet, body) };
     },
     async listRobots({ caller, query }) {
-      return { status: 200, body: await listRobots(deps, caller.wallet, query) };
+      const { wallet } = caller;
+      return { status: 200, body: await longReads(wallet, () => listRobots(deps, wallet, query)) };
     },
     async getRobot({ caller, params }) {
       return { status: 200, body: { robot: await getRobot(deps, caller.wallet, params.id) } };

@@ -6,8 +6,9 @@ import { eraseProof, readBundle, readProof } from '../../core/evidence.ts';
 import { claimTask, listTasks, readTask } from '../../core/tasks.ts';
 import type { Handlers } from '../server/call.ts';
 import { createRequestAborts } from '../server/in-flight.ts';
+import type { LongReads } from '../server/long-reads.ts';
 
-export function taskHandlers(deps: Deps) {
+export function taskHandlers(deps: Deps, longReads: LongReads) {
   const wait = createRequestAborts(deps.stopping);
   return {
     async createTask({ caller, body }) {
@@ -23,7 +24,8 @@ export function taskHandlers(deps: Deps) {
       return { status: 200, body: await readTask(deps, params.id, caller) };
     },
     async listTasks({ caller, query }) {
-      return { status: 200, body: await listTasks(deps, caller.wallet, query) };
+      const { wallet } = caller;
+      return { status: 200, body: await longReads(wallet, () => listTasks(deps, wallet, query)) };
     },
     async getProof({ caller, params }) {
       return { status: 200, body: await readProof(deps, params.id, caller) };

@@ -27,8 +27,9 @@ import { robotHandlers } from '../routes/robots.ts';
 import { taskHandlers } from '../routes/tasks.ts';
 import { telemetryHandlers } from '../routes/telemetry.ts';
 import { createAuthenticators } from './authentication.ts';
-import { createBodyBudget, createBodyParser, requireBody, requireIdentity } from './bodies.ts';
+import { createBodyParser, requireBody, requireIdentity } from './bodies.ts';
 import type { Access, Call, Handlers } from './call.ts';
+import { StrangersConnections } from './connections.ts';
 import { answerError } from './errors.ts';
 import { InFlightRequests } from './in-flight.ts';
 import { jsonPieces } from './json.ts';
@@ -39,6 +40,7 @@ import {
   createHttpServer,
   drainOnClose,
 } from './listener.ts';
+import { createLongReads } from './long-reads.ts';
 import { createAdmission } from './rate-limits.ts';
 import { addSecurityHeaders } from './security-headers.ts';
 
@@ -68,14 +70,18 @@ interface Answered {
  */
 export function buildApp(deps: AppDeps): FastifyInstance {
   const answers = new InFlightRequests();
-  const app = createFastify(deps, answers);
+  const strangers = new StrangersConnections(deps.trustedProxies ?? [], (socket) =>
+    answers.isBusy(socket),
+  );
+  const app = createFastify(deps, { answers, strangers });
   drainOnClose(app, answers);
   app.decorateRequest('caller', null);
   addSecurityHeaders(app, deps.settings.baseUrl.startsWith('https:'));
   const admit = createAdmission(deps);
-  const admitBody = createBodyBudget();
+  const warnOfForwarding = createForwardingWarning(deps.logger, strangers);
   // Hooks that wait for nothing are not async: on a busy server each would create a promise per request.
   app.addHook('onRequest', (request, reply, done) => {
+    warnOfForwarding(request);
     admit(request, reply);
     done();
   });
@@ -85,7 +91,6 @@ export function buildApp(deps: AppDeps): FastifyInstance {
   });
   app.addHook('preParsing', (request, _reply, _payload, done) => {
     requireIdentity(request);
-    admitBody(request);
     done();
   });
   app.addHook('preValidation', (request, _reply, done) => {
@@ -126,6 +131,7 @@ export function buildApp(deps: AppDeps): FastifyInstance {
       if (access !== 'robot') await scope.register(cookie);
       scope.addHook('onRequest', async (request, reply) => {
         request.caller = await authenticate(request, reply);
+        if (access !== 'public') strangers.forget(request.raw.socket);
       });
       for (const name of namesOf(access as Access)) registerRoute(scope, name, handlers);
     });
@@ -133,12 +139,18 @@ export function buildApp(deps: AppDeps): FastifyInstance {
   return app;
 }
 
+/** What is known of connections before a request is handled. */
+interface Arrivals {
+  answers: InFlightRequests;
+  strangers: StrangersConnections;
+}
+
 function createFastify(
   { logger, timeouts = arrivalTimeouts, trustedProxies = [] }: AppDeps,
-  answers: InFlightRequests,
+  { answers, strangers }: Arrivals,
 ): FastifyInstance {
   const app = Fastify({
-    serverFactory: (listener) => createHttpServer(listener, answers, timeouts),
+    serverFactory: (listener) => createHttpServer(listener, answers, timeouts, strangers),
     loggerInstance: logger,
     logController: new LogController({ disableRequestLogging: true }),
     trustProxy: trustedProxies.length > 0 && [...trustedProxies],
@@ -154,7 +166,7 @@ function createFastify(
   });
   app.setErrorHandler(answerError);
   app.removeAllContentTypeParsers();
-  app.addContentTypeParser<Buffer>('application/json', { parseAs: 'buffer' }, createBodyParser());
+  app.addContentTypeParser('application/json', createBodyParser());
   return app;
 }
 
@@ -165,6 +177,18 @@ const probes: ReadonlySet<string> = new Set(['/healthz', '/readyz', '/metrics'])
 function requestId({ headers }: Pick<IncomingMessage, 'headers'>): string {
   const given = headers['x-request-id'];
   return typeof given === 'string' && /^[\w.-]{1,64}$/.test(given) ? given : randomUUID();
+}
+
+/** Warns once of `X-Forwarded-For` from a peer that is no trusted proxy: its callers would count as one source. */
+function createForwardingWarning(logger: FastifyBaseLogger, strangers: StrangersConnections) {
+  let isWarned = false;
+  return ({ headers, raw: { socket } }: FastifyRequest): void => {
+    if (isWarned || headers['x-forwarded-for'] === undefined) return;
+    const peer = socket.remoteAddress ?? '';
+    if (strangers.isProxy(peer)) return;
+    isWarned = true;
+    logger.warn({ peer }, 'ignored X-Forwarded-For: the peer is not in SVC_TRUST_PROXY');
+  };
 }
 
 function namesOf(access: Access): RouteName[] {
@@ -212,12 +236,13 @@ function takeCall<Name extends RouteName>(
 
 /** One handler for each route of the table; each calls a use case. */
 function createHandlers(deps: Deps): Handlers {
+  const longReads = createLongReads();
   return {
     ...accountHandlers(deps),
-    ...robotHandlers(deps),
+    ...robotHandlers(deps, longReads),
     ...fleetHandlers(deps),
-    ...taskHandlers(deps),
-    ...telemetryHandlers(deps),
+    ...taskHandlers(deps, longReads),
+    ...telemetryHandlers(deps, longReads),
     ...publicHandlers(deps),
     ...anchoringAccountHandlers(deps),
   };

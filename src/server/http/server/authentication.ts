@@ -7,6 +7,12 @@ import { wireError } from '../../ports/errors.ts';
 import type { Access, Callers } from './call.ts';
 import { bearerKey, sessionToken } from './credentials.ts';
 import { applyCount, putRateHeaders } from './rate-limits.ts';
+import { sourceOf } from './sources.ts';
+
+/** The account of a request; for a stranger's the source. */
+export function accountOf({ caller, ip }: FastifyRequest): string {
+  return caller && 'wallet' in caller ? caller.wallet : sourceOf(ip);
+}
 
 type Authenticate<Kind extends Access> = (
   request: FastifyRequest,

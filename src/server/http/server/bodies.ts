@@ -1,4 +1,5 @@
 // Reads request bodies within their limits.
+import type { IncomingMessage } from 'node:http';
 import type { FastifyRequest } from 'fastify';
 import { atOnce, runYielding } from '../../../base/cooperative-yield.ts';
 import { FairQueue } from '../../../base/fair-queue.ts';
@@ -14,6 +15,8 @@ import { bodyError } from '../../../protocol/body-error.ts';
 import { limits } from '../../../protocol/limits.ts';
 import type { Route } from '../../../protocol/route.ts';
 import { wireError } from '../../ports/errors.ts';
+import { accountOf } from './authentication.ts';
+import { HeldBodies, type HeldBody } from './held-bodies.ts';
 import { abortOnDisconnect } from './in-flight.ts';
 
 /** A document in the body may nest as deep as a proof; the surrounding body adds one level. */
@@ -25,58 +28,90 @@ const VALUES_AROUND_DOCUMENT = 100;
 /** Bytes above which a body is large: it takes milliseconds to parse and validate. */
 const LARGE = 32 * 1024;
 
-const MIB = 1024 * 1024;
-
-/** Maximum size of large bodies waiting to be parsed, per account and in total, in bytes. */
-const LARGE_WAITING = { ofOne: 32 * MIB, inAll: 64 * MIB };
-
 /**
- * Parses bodies. Large ones are parsed one at a time, with the accounts in turn, and with pauses for other requests.
- * Small ones are parsed at once, without a promise.
+ * Reads and parses bodies. Large ones are parsed one at a time, with the accounts in turn, and with pauses for other
+ * requests. Small ones are parsed at once, without a promise.
  */
 export function createBodyParser(): (
   request: FastifyRequest,
-  bytes: Buffer,
+  payload: IncomingMessage,
   done: (error: Error | null, body?: unknown) => void,
 ) => void {
-  const queue = new FairQueue({
-    atOnce: 1,
-    waiting: LARGE_WAITING,
-    refusal: () => wireError('overloaded', 'Too many large bodies are waiting. Nothing was done.'),
-  });
+  const held = new HeldBodies();
+  const queue = new FairQueue({ atOnce: 1 });
 
-  async function parseLarge(request: FastifyRequest, bytes: Buffer): Promise<unknown> {
-    // A disconnected caller must not occupy space in the queue.
-    const disconnected = new AbortController();
-    const abort = () =>
-      disconnected.abort(wireError('invalid_request', 'The connection was closed.'));
-    const end = await abortOnDisconnect(request.raw.socket, abort, () =>
-      queue.take(accountOf(request), { size: bytes.length, signal: disconnected.signal }),
-    );
-    const startedAt = performance.now();
+  async function parseLarge(request: FastifyRequest, bytes: Buffer, body: HeldBody) {
+    const waiting = new AbortController();
+    body.fail = (error) => waiting.abort(error);
+    const disconnect = () => body.fail(closed());
     try {
-      return await runYielding(readBody(request, bytes));
+      const take = () => queue.take(body.account, { signal: waiting.signal });
+      const end = await abortOnDisconnect(request.raw.socket, disconnect, take);
+      const startedAt = performance.now();
+      try {
+        return await runYielding(readJson(request, bytes));
+      } finally {
+        // The turn also covers the synchronous work after parsing. Then other requests get twice as long.
+        setImmediate(() => setTimeout(end, 2 * (performance.now() - startedAt)));
+      }
     } finally {
-      // The turn also covers the synchronous work after parsing. Then other requests get twice as long.
-      setImmediate(() => setTimeout(end, 2 * (performance.now() - startedAt)));
+      held.release(body);
     }
   }
 
-  return (request, bytes, done) => {
-    if (bytes.length > LARGE) {
-      parseLarge(request, bytes).then((body) => done(null, body), done);
-      return;
-    }
-    let body: JsonValue | undefined;
-    try {
-      body = atOnce(readBody(request, bytes));
-    } catch (error) {
-      done(error as Error); // Only Errors are thrown.
-      return;
-    }
-    done(null, body);
+  function parse(request: FastifyRequest, bytes: Buffer, body: HeldBody): JsonValue | undefined {
+    held.release(body);
+    return atOnce(readJson(request, bytes));
+  }
+
+  return (request, _payload, done) => {
+    const { raw } = request;
+    const { bodyLimit } = request.routeOptions;
+    const chunks: Buffer[] = [];
+    let size = 0;
+    const stop = () => {
+      raw.off('data', onData).off('end', onEnd).off('close', onClose);
+      held.release(body);
+    };
+    const fail = (error: Error) => {
+      stop();
+      // The response can only be read once the caller has stopped sending.
+      raw.resume();
+      done(error);
+    };
+    const body = held.hold(accountOf(request), fail);
+    const onData = (chunk: Buffer) => {
+      size += chunk.length;
+      chunks.push(chunk);
+      if (size > bodyLimit) fail(tooLarge(bodyLimit));
+      else held.grow(body, chunk.length);
+    };
+    const onClose = () => fail(closed());
+    const onEnd = () => {
+      raw.off('data', onData).off('end', onEnd).off('close', onClose);
+      const bytes = Buffer.concat(chunks.splice(0), size);
+      if (size > LARGE) {
+        parseLarge(request, bytes, body).then((value) => done(null, value), done);
+        return;
+      }
+      let value: JsonValue | undefined;
+      try {
+        value = parse(request, bytes, body);
+      } catch (error) {
+        done(error as Error); // Only Errors are thrown.
+        return;
+      }
+      done(null, value);
+    };
+    if (Number(request.headers['content-length'] ?? 0) > bodyLimit) fail(tooLarge(bodyLimit));
+    else raw.on('data', onData).on('end', onEnd).on('close', onClose);
   };
 }
+
+const closed = () => wireError('invalid_request', 'The body ended before it was complete.');
+
+const tooLarge = (bytes: number) =>
+  wireError('payload_too_large', `The body must have at most ${bytes} bytes.`);
 
 /** Rejects compressed bodies: they are not decompressed, and would look like broken JSON. */
 export function requireIdentity({ headers }: FastifyRequest): void {
@@ -97,54 +132,12 @@ export function requireBody(request: FastifyRequest): void {
   }
 }
 
-/** Maximum size of large bodies being received, per account and in total, in bytes. */
-const ARRIVING = { ofOne: 32 * MIB, inAll: 256 * MIB };
-
-/**
- * Refuses a large body before reading any of it, if too much is being received already. A partly received body stays in
- * memory, and a slow sender can delay the rest up to the time-out.
- */
-export function createBodyBudget(): (request: FastifyRequest) => void {
-  const arriving = new Map<string, number>();
-  let inAll = 0;
-
-  function add(account: string, bytes: number): void {
-    const ofOne = (arriving.get(account) ?? 0) + bytes;
-    if (ofOne === 0) arriving.delete(account);
-    else arriving.set(account, ofOne);
-    inAll += bytes;
-  }
-
-  return (request) => {
-    const bytes = mostBytes(request);
-    if (bytes <= LARGE) return;
-    const account = accountOf(request);
-    if ((arriving.get(account) ?? 0) + bytes > ARRIVING.ofOne || inAll + bytes > ARRIVING.inAll) {
-      throw wireError('overloaded', 'Too many large bodies are being received. Nothing was done.');
-    }
-    add(account, bytes);
-    let isArriving = true;
-    const release = () => {
-      if (isArriving) add(account, -bytes);
-      isArriving = false;
-    };
-    request.raw.once('end', release);
-    // If the connection closes before the end of the body.
-    request.raw.once('close', release);
-  };
-}
-
-/** The account of the caller; empty if there is none. */
-function accountOf({ caller }: FastifyRequest): string {
-  return caller && 'wallet' in caller ? caller.wallet : '';
-}
-
 /**
  * Parses a body as JSON; no value is replaced or dropped. Undefined if the body is empty. Throws
  * `unsupported_media_type`, `invalid_json`, or, for JSON that parsing would change silently, the error code of the
  * field with the problem.
  */
-function* readBody(
+function* readJson(
   request: FastifyRequest,
   bytes: Buffer,
 ): Generator<unknown, JsonValue | undefined> {
@@ -186,11 +179,4 @@ function isEmptyObject(value: unknown): boolean {
     !Array.isArray(value) &&
     Object.keys(value).length === 0
   );
-}
-
-/** The maximum number of bytes that are read of a body. Without an announced length that is the limit of its route. */
-function mostBytes({ headers, routeOptions: { bodyLimit } }: FastifyRequest): number {
-  if (headers['transfer-encoding'] !== undefined) return bodyLimit;
-  const announced = Number(headers['content-length'] ?? 0);
-  return announced > bodyLimit ? 0 : announced;
 }

@@ -10,8 +10,12 @@ export function bearerKey(request: FastifyRequest): string | null {
 
 const SESSION = 'svc_session';
 const CHALLENGE = 'svc_challenge';
+const DEVICE = 'svc_device';
 
-/** Sets and clears the two cookies of the service. `secure`: whether the service is reached over https. */
+/** Browsers keep no cookie for longer. */
+const DEVICE_SECONDS = 400 * 24 * 60 * 60;
+
+/** Sets and clears the cookies of the service. `secure`: whether the service is reached over https. */
 export function createCookies(secure: () => boolean) {
   const common = (): CookieSerializeOptions => ({
     httpOnly: true,
@@ -19,7 +23,7 @@ export function createCookies(secure: () => boolean) {
     secure: secure(),
   });
   const session = () => ({ ...common(), path: '/' });
-  const challenge = () => ({ ...common(), path: '/api/auth' });
+  const signIn = () => ({ ...common(), path: '/api/auth' });
   return {
     setSession(reply: FastifyReply, token: string) {
       reply.setCookie(SESSION, token, {
@@ -30,14 +34,15 @@ export function createCookies(secure: () => boolean) {
     clearSession(reply: FastifyReply) {
       reply.clearCookie(SESSION, session());
     },
-    setChallenge(reply: FastifyReply, nonce: string) {
-      reply.setCookie(CHALLENGE, nonce, {
-        ...challenge(),
-        maxAge: limits.challengeLifetimeMs / 1000,
-      });
+    setChallenge(reply: FastifyReply, message: string) {
+      const maxAge = limits.challengeLifetimeMs / 1000;
+      reply.setCookie(CHALLENGE, message, { ...signIn(), maxAge });
     },
     clearChallenge(reply: FastifyReply) {
-      reply.clearCookie(CHALLENGE, challenge());
+      reply.clearCookie(CHALLENGE, signIn());
+    },
+    setDevice(reply: FastifyReply, device: string) {
+      reply.setCookie(DEVICE, device, { ...signIn(), maxAge: DEVICE_SECONDS });
     },
   };
 }
@@ -47,7 +52,12 @@ export function sessionToken(request: FastifyRequest): string | null {
   return request.cookies[SESSION] || null;
 }
 
-/** Nonce of the challenge cookie, or null. */
-export function challengeNonce(request: FastifyRequest): string | null {
+/** The message in the challenge cookie, or null. */
+export function challengeMessage(request: FastifyRequest): string | null {
   return request.cookies[CHALLENGE] || null;
+}
+
+/** The cookie of a device on which a wallet signed in before, or null. */
+export function deviceCookie(request: FastifyRequest): string | null {
+  return request.cookies[DEVICE] || null;
 }

@@ -22,12 +22,15 @@ const frameworkErrors: Readonly<Record<string, [ErrorCode, string]>> = {
     'unsupported_media_type',
     'The body must be application/json in UTF-8.',
   ],
-  FST_ERR_CTP_INVALID_CONTENT_LENGTH: [
-    'invalid_request',
-    'The length of the body differs from Content-Length.',
-  ],
   FST_ERR_MAX_PARAM_LENGTH: ['not_found', 'This endpoint does not exist.'],
-  ECONNRESET: ['invalid_request', 'The body ended before it was complete.'],
+};
+
+/** Errors of the file server, by their status. A path outside of its folder must not look like an existing file. */
+const fileErrors: Readonly<Record<number, [ErrorCode, string]>> = {
+  400: ['invalid_request', 'The path is not the name of a file.'],
+  403: ['not_found', 'This file does not exist.'],
+  412: ['precondition_failed', 'The file does not meet If-Match or If-Unmodified-Since.'],
+  416: ['invalid_range', 'The Range begins after the end of the file.'],
 };
 
 /** Sends the response for an error. This is the only place that does so, and that logs it. */
@@ -76,13 +79,12 @@ function knownError(error: unknown, request: FastifyRequest): SvcError<ErrorCode
   }
   const code = 'code' in error ? String(error.code) : '';
   if (code === 'FST_ERR_BAD_URL') return badUrl(openRouteOf(request));
-  if (code === 'FST_ERR_CTP_BODY_TOO_LARGE') {
-    const { bodyLimit } = request.routeOptions;
-    return wireError('payload_too_large', `The body must have at most ${bodyLimit} bytes.`);
-  }
-  const [wireCode, message] = Object.hasOwn(frameworkErrors, code)
-    ? (frameworkErrors[code] ?? [])
-    : [];
+  const ofFile =
+    request.routeOptions.config?.page && 'statusCode' in error
+      ? fileErrors[Number(error.statusCode)]
+      : undefined;
+  const [wireCode, message] =
+    ofFile ?? (Object.hasOwn(frameworkErrors, code) ? (frameworkErrors[code] ?? []) : []);
   return wireCode && message ? wireError(wireCode, message) : null;
 }
 

@@ -46,6 +46,12 @@ export class InFlightRequests {
     return (this.#connections.get(socket)?.due ?? 0) > 0 && socket.writableLength === 0;
   }
 
+  /** Whether a complete request awaits its response. */
+  isBusy(socket: Socket): boolean {
+    const connection = this.#connections.get(socket);
+    return connection !== undefined && connection.due > 0 && connection.newest.req.complete;
+  }
+
   /** Destroys connections, those with the most unread bytes first, until at most `bytes` of responses are unread. */
   boundUnread(bytes: number): void {
     let unread = 0;

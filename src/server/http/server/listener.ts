@@ -7,6 +7,7 @@ import type { SvcError } from '../../../base/svc-error.ts';
 import { type ErrorCode, errors } from '../../../protocol/errors.ts';
 import { limits } from '../../../protocol/limits.ts';
 import { wireError } from '../../ports/errors.ts';
+import { MOST_CONNECTIONS, type StrangersConnections } from './connections.ts';
 import { errorBody } from './errors.ts';
 import type { InFlightRequests } from './in-flight.ts';
 
@@ -32,12 +33,6 @@ export const arrivalTimeouts: ArrivalTimeouts = {
 /** Keep-alive time of an idle connection; longer than that of a proxy in front. */
 const KEEP_ALIVE_MS = 72_000;
 
-/**
- * Maximum number of connections; further ones are closed on arrival. Each waiting completion holds one, so this is far
- * above the number of robots that work at the same time. An idle one costs about 20 KB, so that all fit a small host.
- */
-const MOST_CONNECTIONS = 4096;
-
 /** Maximum size of unread responses on all connections together; they stay in memory until the clients read them. */
 const MOST_UNREAD_BYTES = 128 * 1024 * 1024;
 
@@ -45,6 +40,7 @@ export function createHttpServer(
   listener: RequestListener,
   answers: InFlightRequests,
   timeouts: ArrivalTimeouts,
+  strangers: StrangersConnections,
 ): Server {
   const server = createServer(
     {
@@ -60,6 +56,7 @@ export function createHttpServer(
     },
   );
   server.maxConnections = MOST_CONNECTIONS;
+  server.on('connection', (socket: Socket) => strangers.add(socket));
   server.timeout = timeouts.unreadMs;
   // Also emitted for idle connections, and for those whose response is being produced.
   server.on('timeout', (socket) => {

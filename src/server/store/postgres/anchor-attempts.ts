@@ -61,6 +61,9 @@ const submitLeaves = sql(`WITH
   )
   INSERT INTO leaves (attempt_id, leaf_index, task_id, leaf, path, generation)
   SELECT $1, place - 1, task_id, leaf, '', generation FROM queued`);
+const advanceRound = sql(`UPDATE queue_round q SET round = signed.round
+  FROM (SELECT max(round) AS round FROM completions WHERE task_id = ANY($1::uuid[])) AS signed
+  WHERE q.id = 1 AND q.round < signed.round`);
 const insertVariant = sql(`INSERT INTO variants (attempt_id, seq, tx_hash, raw_tx, max_fee_per_gas,
     max_priority_fee_per_gas, created_at, adopted)
   VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`);
@@ -231,11 +234,12 @@ async function takeNonce(tx: Queries, lease: Lease, attempt: NewAttempt): Promis
   );
 }
 
-/** Moves the queued completions into the attempt. @throws SvcError `not_queued` */
+/** Moves the queued completions into the attempt, and advances the round. @throws SvcError `not_queued` */
 async function moveLeaves(tx: Queries, { id, leaves, now }: NewAttempt): Promise<void> {
   const taskIds = leaves.map(({ taskId }) => taskId);
   const moved = await tx.run(submitLeaves, [id, taskIds, leaves.map(({ leaf }) => leaf), now]);
   if (moved !== leaves.length) throw new SvcError('not_queued', 'A proof is no longer queued.');
+  await tx.run(advanceRound, [taskIds]);
 }
 
 async function saveVariant(

@@ -22,15 +22,15 @@ const offer = sql(`WITH
   head AS (
     SELECT task_id FROM completions
     WHERE state = 'queued' AND (offered_until <= instant_or($2) OR offered_to = $1)
-    ORDER BY reserve_seq LIMIT $3 FOR NO KEY UPDATE SKIP LOCKED
+    ORDER BY round, reserve_seq LIMIT $3 FOR NO KEY UPDATE SKIP LOCKED
   ),
   offered AS (
     UPDATE completions c SET offered_to = $1, offered_until = instant_or($2) + ${OFFER_MS}
     FROM head WHERE c.task_id = head.task_id RETURNING c.*
   )
-  SELECT ${QUEUED_COLUMNS} FROM offered ORDER BY reserve_seq`);
+  SELECT ${QUEUED_COLUMNS} FROM offered ORDER BY round, reserve_seq`);
 const findFree = sql(`SELECT FROM completions
-  WHERE state = 'queued' AND offered_until <= instant_or($1) ORDER BY reserve_seq LIMIT 1`);
+  WHERE state = 'queued' AND offered_until <= instant_or($1) ORDER BY round, reserve_seq LIMIT 1`);
 const refuse = completionMove('refuse');
 // Only generation 0: a proof of a later generation was signed before, and a signed proof keeps its reservation.
 const fail = sql(`WITH refused AS (

@@ -4,7 +4,7 @@ import type { AnchoringAccountStore } from '../../ports/anchoring-accounts.ts';
 import {
   type AnchoringAccountRow,
   NEXT_LIST,
-  RETIRE,
+  retireSql,
   SELECT_ACCOUNTS,
   toAccount,
 } from '../rows/anchoring-accounts.ts';
@@ -18,7 +18,7 @@ const lockList = sql('LOCK TABLE anchoring_accounts IN SHARE ROW EXCLUSIVE MODE'
 const add = sql(`INSERT INTO anchoring_accounts
     (chain_id, address, first_block, changed_in, origin, signature)
   VALUES ($1, $2, $3, ${NEXT_LIST}, $4, $5) ON CONFLICT (chain_id, address) DO NOTHING`);
-const retire = sql(`${RETIRE} AND chain_id = $1 AND address = $2`);
+const retire = sql(`${retireSql('greatest', '$3::bigint')} AND chain_id = $1 AND address = $2`);
 
 export function anchoringAccountStore(access: Access): AnchoringAccountStore {
   return {
@@ -30,11 +30,11 @@ export function anchoringAccountStore(access: Access): AnchoringAccountStore {
         await tx.run(add, [chainId, address, firstBlock, origin, signature]);
       }),
 
-    retireAnchoringAccount: (lease) =>
+    retireAnchoringAccount: (lease, atLeast = 0n) =>
       access.write(async (tx) => {
         await requireLease(tx, access, lease);
         await tx.run(lockList);
-        await tx.run(retire, [lease.chainId, lease.sender]);
+        await tx.run(retire, [lease.chainId, lease.sender, atLeast]);
       }),
   };
 }

@@ -60,8 +60,9 @@ const queue = sql(`WITH account AS (
     ON CONFLICT (task_id, cycle) WHERE kind = 'reserve' DO NOTHING
     RETURNING seq
   ), paid AS (
-    UPDATE accounts SET anchor_quota = anchor_quota - 1, gas_credit_wei = gas_credit_wei - $5
-    WHERE wallet = $4 AND EXISTS (SELECT FROM reserved)
+    UPDATE accounts SET anchor_quota = anchor_quota - 1, gas_credit_wei = gas_credit_wei - $5,
+      last_round = greatest(last_round + 1, (SELECT round FROM queue_round WHERE id = 1))
+    WHERE wallet = $4 AND EXISTS (SELECT FROM reserved) RETURNING last_round
   ), seen AS (
     UPDATE robots SET last_seen_at = $7
     WHERE id = $1 AND EXISTS (SELECT FROM reserved) AND (last_seen_at IS NULL OR last_seen_at < $7)
@@ -72,11 +73,11 @@ const queue = sql(`WITH account AS (
       key = excluded.key, sealed = excluded.sealed, stored_at = excluded.stored_at
   )
   INSERT INTO completions AS c (task_id, state, proof_hash, claim_hash, leaf, cycle, generation,
-    reserve_seq, queued_at, updated_at)
-  SELECT $3, ${again.to}, $10, $11, $12, $6, 0, seq, $7, $7 FROM reserved
+    reserve_seq, round, queued_at, updated_at)
+  SELECT $3, ${again.to}, $10, $11, $12, $6, 0, seq, last_round, $7, $7 FROM reserved, paid
   ON CONFLICT (task_id) DO UPDATE SET state = excluded.state, proof_hash = excluded.proof_hash,
     claim_hash = excluded.claim_hash, leaf = excluded.leaf, cycle = excluded.cycle, generation = 0,
-    reserve_seq = excluded.reserve_seq, queued_at = excluded.queued_at,
+    reserve_seq = excluded.reserve_seq, round = excluded.round, queued_at = excluded.queued_at,
     updated_at = excluded.updated_at, failure = NULL, offered_to = NULL, offered_until = 0`);
 
 // The tasks that are verified, failed or deleted.
@@ -128,7 +129,7 @@ async function existingCompletion(access: Access, taskId: string): Promise<Queue
   return { outcome: 'completion_in_progress', task };
 }
 
-/** Stores the proof and reserves its credits. The ledger entry of the reservation orders the queue. */
+/** Stores the proof in the account's next round of the queue, and reserves its credits. */
 async function queueOnce(
   access: Access,
   { taskId, robotId, keyHash, proof, proofHash, claimHash, leaf, now }: NewCompletion,

@@ -41,9 +41,10 @@ const erase = sql(`WITH erased AS (
   )
   SELECT EXISTS (SELECT FROM completions c WHERE c.task_id = t.id) AS completed
   FROM tasks t WHERE t.id = $1 AND t.wallet = $2`);
-const eraseOldest = sql(`DELETE FROM proofs WHERE task_id IN (
+// An array, because a plan may run a subquery more than once, and delete more than the limit.
+const eraseOldest = sql(`DELETE FROM proofs WHERE task_id = ANY(ARRAY(
   SELECT task_id FROM proofs WHERE stored_at < $1 ORDER BY stored_at LIMIT $2
-  FOR UPDATE SKIP LOCKED)`);
+  FOR UPDATE SKIP LOCKED))`);
 
 /**
  * No query finds erased evidence once the promise resolves. Outside of queries, PostgreSQL keeps the key and the sealed

@@ -47,6 +47,8 @@ const begin = sql(`INSERT INTO restoration VALUES (1, $1)
   ON CONFLICT (id) DO UPDATE SET restored_at = excluded.restored_at`);
 const forgetReconciled = sql('DELETE FROM reconciled_senders');
 const endLeases = sql('UPDATE leases SET holder = NULL, expires_at = 0');
+const replaceKey = sql(`UPDATE challenge_key
+  SET key = uuid_send(gen_random_uuid()) || uuid_send(gen_random_uuid()) WHERE id = 1`);
 const lockRestoration = sql('SELECT FROM restoration WHERE id = 1 FOR SHARE');
 const reconcile = sql(`INSERT INTO reconciled_senders
   SELECT DISTINCT chain_id, address, $3::bigint
@@ -151,6 +153,7 @@ export async function holdQueue(tx: Queries, now: number): Promise<void> {
   await tx.run(begin, [now]);
   await tx.run(forgetReconciled);
   await tx.run(endLeases);
+  await tx.run(replaceKey);
   await showHold(tx, now);
 }
 

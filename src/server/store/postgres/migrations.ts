@@ -20,7 +20,11 @@ CREATE TABLE accounts (
   gas_credit_wei numeric NOT NULL CHECK (gas_credit_wei >= 0 AND scale(gas_credit_wei) = 0),
   robot_count integer NOT NULL DEFAULT 0 CHECK (robot_count >= 0),
   fleet_count integer NOT NULL DEFAULT 0 CHECK (fleet_count >= 0),
-  created_at bigint NOT NULL
+  created_at bigint NOT NULL,
+  -- First sign-in that qualified for the sign-up grant.
+  qualified_at bigint,
+  -- Round of the newest completion.
+  last_round bigint NOT NULL DEFAULT -1
 );
 
 CREATE TABLE sessions (
@@ -29,29 +33,51 @@ CREATE TABLE sessions (
   wallet text COLLATE "C" NOT NULL REFERENCES accounts,
   created_at bigint NOT NULL,
   expires_at bigint NOT NULL,
-  signed_in_with text NOT NULL CHECK (signed_in_with IN ('wallet', 'cli_code'))
+  signed_in_with text NOT NULL CHECK (signed_in_with IN ('wallet', 'cli_code')),
+  wrong_codes integer NOT NULL DEFAULT 0
 );
 CREATE INDEX sessions_expiry ON sessions (expires_at);
 CREATE INDEX sessions_wallet ON sessions (wallet, id);
 
+-- Authenticates challenges and devices (core/challenges.ts). A restore replaces it, because the restored database has
+-- forgotten which challenges were spent. Two UUIDs hold 244 random bits.
+CREATE TABLE challenge_key (
+  id integer PRIMARY KEY CHECK (id = 1),
+  key bytea NOT NULL CHECK (length(key) = 32)
+);
+INSERT INTO challenge_key VALUES (1, uuid_send(gen_random_uuid()) || uuid_send(gen_random_uuid()));
+
+-- Challenges for callers that send back neither cookie nor message. source: the address prefix that asked.
 CREATE TABLE challenges (
   seq bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
   nonce text COLLATE "C" NOT NULL UNIQUE,
   wallet text COLLATE "C" NOT NULL,
+  source text COLLATE "C" NOT NULL,
   message text NOT NULL,
+  expires_at bigint NOT NULL
+);
+CREATE INDEX challenges_wallet ON challenges (wallet, source, seq);
+CREATE INDEX challenges_source ON challenges (source, seq);
+CREATE INDEX challenges_expiry ON challenges (expires_at);
+
+CREATE TABLE spent_challenges (
+  nonce text COLLATE "C" PRIMARY KEY,
+  expires_at bigint NOT NULL
+);
+CREATE INDEX spent_challenges_expiry ON spent_challenges (expires_at);
+
+-- Codes that sign the command line in (RFC 8628). session_id: the session that allowed it.
+CREATE TABLE cli_codes (
+  device_hash text COLLATE "C" PRIMARY KEY,
+  user_hash text COLLATE "C" NOT NULL UNIQUE,
+  source text COLLATE "C" NOT NULL,
+  name text NOT NULL,
+  session_id uuid,
   created_at bigint NOT NULL,
   expires_at bigint NOT NULL
 );
-CREATE INDEX challenges_wallet ON challenges (wallet, seq);
-CREATE INDEX challenges_expiry ON challenges (expires_at);
-
-CREATE TABLE cli_codes (
-  code_hash text COLLATE "C" PRIMARY KEY,
-  challenge text NOT NULL,
-  session_id uuid NOT NULL,
-  expires_at bigint NOT NULL
-);
 CREATE INDEX cli_codes_expiry ON cli_codes (expires_at);
+CREATE INDEX cli_codes_source ON cli_codes (source, expires_at);
 
 -- Seals the cursors of lists (core/paging.ts). Two UUIDs hold 244 random bits.
 CREATE TABLE cursor_key (
@@ -131,7 +157,8 @@ CREATE TABLE task_counts (
 ) WITH (fillfactor = 80);
 
 -- A cycle is one reservation of credit. A generation is one place in the queue within a cycle.
--- reserve_seq is the ledger entry of the reservation. The queue is ordered by it.
+-- reserve_seq is the ledger entry of the reservation. The queue is ordered by round, then by reserve_seq: an account has
+-- one completion in each round, so that many of one account delay another account by one per round.
 -- offered_to, offered_until: a hint which sender signs this completion now, so that others take different ones.
 CREATE TABLE completions (
   task_id uuid PRIMARY KEY REFERENCES tasks,
@@ -143,6 +170,7 @@ CREATE TABLE completions (
   cycle integer NOT NULL CHECK (cycle >= 1),
   generation integer NOT NULL CHECK (generation >= 0),
   reserve_seq bigint NOT NULL UNIQUE,
+  round bigint NOT NULL,
   queued_at bigint NOT NULL,
   updated_at bigint NOT NULL,
   failure text,
@@ -150,8 +178,15 @@ CREATE TABLE completions (
   offered_until bigint NOT NULL DEFAULT 0,
   CHECK ((state = 'failed') = (failure IS NOT NULL))
 ) WITH (fillfactor = 80);
-CREATE INDEX completions_queue ON completions (reserve_seq) WHERE state = 'queued';
+CREATE INDEX completions_queue ON completions (round, reserve_seq) WHERE state = 'queued';
 CREATE INDEX completions_proof_hash ON completions (proof_hash, reserve_seq);
+
+-- The round that is being signed.
+CREATE TABLE queue_round (
+  id integer PRIMARY KEY CHECK (id = 1),
+  round bigint NOT NULL
+);
+INSERT INTO queue_round VALUES (1, 0);
 
 -- Maintained by triggers, so that the public verification never counts the tasks that share a hash.
 CREATE TABLE proof_hashes (
@@ -299,6 +334,7 @@ CREATE UNIQUE INDEX ledger_reserve ON ledger (task_id, cycle) WHERE kind = 'rese
 CREATE UNIQUE INDEX ledger_release ON ledger (task_id, cycle) WHERE kind = 'release';
 CREATE UNIQUE INDEX ledger_settle ON ledger (task_id) WHERE kind = 'settle';
 CREATE UNIQUE INDEX ledger_grant ON ledger (grant_id) WHERE kind = 'grant';
+CREATE INDEX ledger_signup ON ledger (at, anchors) WHERE note = 'signup';
 CREATE FUNCTION refuse_ledger_change() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
   RAISE EXCEPTION 'the ledger is append-only';

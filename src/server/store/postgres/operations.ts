@@ -20,8 +20,7 @@ interface BacklogRow {
 
 const backlog = sql(`SELECT
     (SELECT count(*) FROM completions WHERE state = 'queued') AS queued,
-    (SELECT queued_at FROM completions WHERE state = 'queued'
-       ORDER BY reserve_seq LIMIT 1) AS oldest_queued_at,
+    (SELECT min(queued_at) FROM completions WHERE state = 'queued') AS oldest_queued_at,
     (SELECT count(*) FROM attempts WHERE state = 'included') AS included,
     coalesce(sum(unsettled_leaves), 0) AS leaves,
     count(*) FILTER (WHERE state = 'signed') AS signed,

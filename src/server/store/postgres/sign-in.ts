@@ -1,7 +1,17 @@
 // Stores sign-in: challenges, new accounts and their sessions, and the rate limits of both.
 
-import type { SignInStore } from '../../ports/sign-in.ts';
-import { type ChallengeRow, type SessionRow, toChallenge, toSession } from '../rows/sign-in.ts';
+import type { SignInStore, SignupGrant } from '../../ports/sign-in.ts';
+import { isSignupGrantDue } from '../../rules/credits.ts';
+import {
+  type ChallengeRow,
+  challengeCounter,
+  DAY_MS,
+  keptChallenges,
+  type SessionRow,
+  signupEntry,
+  toChallenge,
+  toSession,
+} from '../rows/sign-in.ts';
 import { lockAccount, openAccount, postEntries } from './account.ts';
 import type { Queries } from './engine/connections.ts';
 import {
@@ -23,35 +33,52 @@ const EVICTED_PER_WRITE = 1_000;
 /** The open challenges are counted once per this share of the limit that this instance saves. */
 const UNCOUNTED = 0.001;
 
-const CHALLENGE_COLUMNS = 'nonce, wallet, message, created_at, expires_at';
 const SESSION = 'SELECT id, wallet, created_at, expires_at FROM sessions';
 
+const challengeKey = sql('SELECT key FROM challenge_key WHERE id = 1');
 const countChallenge = sql(`WITH ${counting('challenge', 'SELECT $2::text AS key')}
   SELECT call.now, counted.used FROM call LEFT JOIN counted ON true`);
-// Idempotent, because a lost connection repeats it.
-const saveChallenge = sql(`WITH purged AS (
+// Arrays, because a plan may run a subquery more than once. The rows that OFFSET skips are not locked.
+const oldest = (where: string, kept: number) => `DELETE FROM challenges WHERE seq = ANY(ARRAY(
+    SELECT seq FROM challenges WHERE seq = ANY(ARRAY(
+      SELECT seq FROM challenges WHERE ${where} ORDER BY seq DESC
+      LIMIT ${PURGED_PER_WRITE} OFFSET ${kept})) FOR UPDATE SKIP LOCKED))`;
+// Idempotent, because a lost connection repeats it. The deletions do not see the new row, so they keep one less.
+const saveChallenge = sql(`WITH call AS MATERIALIZED (SELECT instant_or($1) AS now), purged AS (
     DELETE FROM challenges WHERE seq IN (
-      SELECT seq FROM challenges WHERE expires_at <= $4 ORDER BY expires_at
+      SELECT seq FROM challenges WHERE expires_at <= (SELECT now FROM call) ORDER BY expires_at
       LIMIT ${PURGED_PER_WRITE} FOR UPDATE SKIP LOCKED)
-  )
-  INSERT INTO challenges (nonce, wallet, message, created_at, expires_at)
-  VALUES ($1, $2, $3, $4, $5) ON CONFLICT (nonce) DO NOTHING`);
+  ), of_wallet AS (${oldest('wallet = $3 AND source = $4', keptChallenges.ofWallet - 1)}
+  ), of_source AS (${oldest('source = $4', keptChallenges.ofSource - 1)})
+  INSERT INTO challenges (nonce, wallet, source, message, expires_at)
+  VALUES ($2, $3, $4, $5, $6) ON CONFLICT (nonce) DO NOTHING`);
 const evict = sql(`DELETE FROM challenges WHERE seq IN (
   SELECT seq FROM challenges
   WHERE seq <= (SELECT seq FROM challenges ORDER BY seq DESC OFFSET $1 LIMIT 1)
   ORDER BY seq LIMIT ${EVICTED_PER_WRITE} FOR UPDATE SKIP LOCKED)`);
-const byNonce = sql(`SELECT ${CHALLENGE_COLUMNS} FROM challenges
-  WHERE nonce = $1 AND wallet = $2 AND expires_at > $3`);
-const byWallet = sql(`SELECT ${CHALLENGE_COLUMNS} FROM challenges
-  WHERE wallet = $1 AND expires_at > $2 ORDER BY seq DESC LIMIT $3`);
-const takeChallenge = sql(`SELECT EXISTS (SELECT FROM accounts WHERE wallet = $2) AS known
-  FROM challenges WHERE nonce = $1 AND wallet = $2 AND expires_at > $3 FOR UPDATE`);
-const spend = sql(`WITH purged AS (
-    DELETE FROM sessions WHERE id IN (
-      SELECT id FROM sessions WHERE expires_at <= $2 ORDER BY expires_at
+const openChallenges = sql(`SELECT nonce, wallet, message, expires_at FROM challenges
+  WHERE wallet = $1 AND source = $2 AND expires_at > instant_or($3) ORDER BY seq DESC`);
+const isOpen = sql(`SELECT WHERE $2::bigint > instant_or($3)
+  AND NOT EXISTS (SELECT FROM spent_challenges WHERE nonce = $1)`);
+const spend = sql(`WITH call AS MATERIALIZED (SELECT instant_or($3) AS now), purged AS (
+    DELETE FROM spent_challenges WHERE nonce IN (
+      SELECT nonce FROM spent_challenges WHERE expires_at <= (SELECT now FROM call)
+      ORDER BY expires_at
       LIMIT ${PURGED_PER_WRITE} FOR UPDATE SKIP LOCKED)
-  )
-  DELETE FROM challenges WHERE nonce = $1`);
+  ), forgotten AS (DELETE FROM challenges WHERE nonce = $1)
+  INSERT INTO spent_challenges (nonce, expires_at)
+  SELECT $1, $2::bigint FROM call WHERE $2::bigint > now ON CONFLICT (nonce) DO NOTHING`);
+const isKnown = sql('SELECT FROM accounts WHERE wallet = $1');
+const purgeSessions = sql(`DELETE FROM sessions WHERE id IN (
+  SELECT id FROM sessions WHERE expires_at <= $1 ORDER BY expires_at
+  LIMIT ${PURGED_PER_WRITE} FOR UPDATE SKIP LOCKED)`);
+const qualify = sql(`UPDATE accounts SET qualified_at = coalesce(qualified_at, $2)
+  WHERE wallet = $1 AND NOT EXISTS (SELECT FROM ledger WHERE grant_id = $3 AND kind = 'grant')
+  RETURNING qualified_at`);
+// Of two sign-ins the second sees what the first granted.
+const lockGrants = sql("SELECT pg_advisory_xact_lock(hashtext('signup grants'))");
+const grantedSince = sql(`SELECT coalesce(sum(anchors), 0)::bigint AS anchors
+  FROM ledger WHERE note = 'signup' AND at > $1`);
 
 const findSession = `session AS (${SESSION} WHERE token_hash = $2 AND expires_at > $3)`;
 const answer = `SELECT session.*, call.now, counted.used
@@ -71,35 +98,47 @@ export function signInStore(
   let saved = 0;
 
   return {
-    async countChallenge(wallet) {
-      const row = await access.first<CountedRow>(countChallenge, [access.instant(), wallet]);
-      if (row === undefined) throw new Error('The challenge was not counted');
-      noteWindow(row);
-      return toCounted('challenge', row);
+    async challengeKey() {
+      const row = await access.first<{ key: Buffer }>(challengeKey, []);
+      if (row === undefined) throw new Error('The database has no challenge key');
+      return row.key;
     },
 
-    async saveChallenge({ nonce, wallet, message, createdAt, expiresAt }) {
-      await access.run(saveChallenge, [nonce, wallet, message, createdAt, expiresAt]);
+    async countChallenge(wallet, device) {
+      const key = challengeCounter(wallet, device);
+      const row = await access.first<CountedRow>(countChallenge, [access.instant(), key]);
+      if (row === undefined) throw new Error('The challenge was not counted');
+      noteWindow(row);
+      return { count: toCounted('challenge', row), now: row.now };
+    },
+
+    async saveChallenge({ nonce, wallet, message, expiresAt }, source) {
+      const values = [access.instant(), nonce, wallet, source, message, expiresAt];
+      await access.run(saveChallenge, values);
       saved += 1;
       if (saved % uncounted === 0) await access.run(evict, [maxChallenges]);
     },
 
-    async openChallenges(by, now) {
-      const rows =
-        'nonce' in by
-          ? await access.rows<ChallengeRow>(byNonce, [by.nonce, by.wallet, now])
-          : await access.rows<ChallengeRow>(byWallet, [by.wallet, now, by.limit]);
-      return rows.map(toChallenge);
+    async isChallengeOpen({ nonce, expiresAt }) {
+      const values = [nonce, expiresAt, access.instant()];
+      return (await access.first(isOpen, values)) !== undefined;
     },
 
-    signIn: ({ nonce, wallet, session, signup, now }) =>
+    async openChallenges(wallet, source) {
+      const values = [wallet, source, access.instant()];
+      return (await access.rows<ChallengeRow>(openChallenges, values)).map(toChallenge);
+    },
+
+    signIn: ({ challenge, session, mayOpen, grant, now }) =>
       access.write(async (tx) => {
-        const taken = await tx.first<{ known: boolean }>(takeChallenge, [nonce, wallet, now]);
-        if (taken === undefined) return 'challenge_spent';
-        if (!taken.known && signup === null) return 'signup_refused';
-        if (signup !== null) await openGranted(tx, wallet, signup, now);
+        const { nonce, wallet, expiresAt } = challenge;
+        if (!mayOpen && (await tx.first(isKnown, [wallet])) === undefined) return 'signup_refused';
+        const spent = await tx.run(spend, [nonce, expiresAt, access.instant()]);
+        if (spent === 0) return 'challenge_spent';
+        await openAccount(tx, wallet, now);
         await lockAccount(tx, wallet);
-        await tx.run(spend, [nonce, now]);
+        if (grant !== null) await grantWhenDue(tx, wallet, grant, now);
+        await tx.run(purgeSessions, [now]);
         await openSession(tx, session, wallet, 'wallet');
         return 'signed_in';
       }),
@@ -123,18 +162,19 @@ export function signInStore(
   };
 }
 
-/** Opens the account with its sign-up credits. Does nothing if the account exists. */
-async function openGranted(
+/** Notes that the wallet qualifies, and makes its sign-up grant if that is due. Call it inside a write. */
+async function grantWhenDue(
   tx: Queries,
   wallet: string,
-  { anchors, gasWei }: { anchors: number; gasWei: bigint },
+  grant: SignupGrant,
   now: number,
 ): Promise<void> {
-  const isNew = await openAccount(tx, wallet, now);
-  if (!isNew || (anchors === 0 && gasWei === 0n)) return;
-  // One grant per wallet, even if its account is deleted and opened again.
-  const grantId = `signup:${wallet}`;
-  await postEntries(tx, [
-    { kind: 'grant', wallet, anchors, gasWei, grantId, note: 'signup', at: now },
-  ]);
+  const entry = signupEntry(wallet, grant, now);
+  const values = [wallet, now, `signup:${wallet}`];
+  const qualified = await tx.first<{ qualified_at: number }>(qualify, values);
+  if (qualified === undefined) return;
+  if (grant.anchorsPerDay !== null) await tx.run(lockGrants);
+  const row = await tx.first<{ anchors: number }>(grantedSince, [now - DAY_MS]);
+  const state = { qualifiedAt: qualified.qualified_at, grantedToday: row?.anchors ?? 0, now };
+  if (isSignupGrantDue(grant, state)) await postEntries(tx, [entry]);
 }

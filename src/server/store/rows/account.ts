@@ -48,8 +48,10 @@ interface Common extends BalanceChange {
   at: number;
 }
 
+export type GrantEntry = Common & { kind: 'grant'; grantId: string; note: string };
+
 export type LedgerEntry =
-  | (Common & { kind: 'grant'; grantId: string; note: string })
+  | GrantEntry
   | (Common & { kind: 'reserve' | 'settle' | 'release'; taskId: string; cycle: number });
 
 export interface Reservation {

@@ -2,13 +2,13 @@
 
 import { limits } from '../../../protocol/limits.ts';
 import type { RateCount } from '../../ports/rate-count.ts';
-import type { Challenge, SessionRecord } from '../../ports/sign-in.ts';
+import type { Challenge, CliCode, SessionRecord, SignupGrant } from '../../ports/sign-in.ts';
+import type { GrantEntry } from './account.ts';
 
 export interface ChallengeRow {
   nonce: string;
   wallet: string;
   message: string;
-  created_at: number;
   expires_at: number;
 }
 
@@ -24,7 +24,6 @@ export function toChallenge(row: ChallengeRow): Challenge {
     nonce: row.nonce,
     wallet: row.wallet,
     message: row.message,
-    createdAt: row.created_at,
     expiresAt: row.expires_at,
   };
 }
@@ -36,6 +35,45 @@ export function toSession(row: SessionRow): SessionRecord {
     createdAt: row.created_at,
     expiresAt: row.expires_at,
   };
+}
+
+/** Kept challenges: of one wallet for one source, and of one source for all wallets. */
+export const keptChallenges = { ofWallet: limits.challengesTried, ofSource: 1_000 };
+
+/** The period of the daily limit of sign-up grants. */
+export const DAY_MS = 24 * 60 * 60_000;
+
+/** The key of the counter of challenge requests. */
+export function challengeCounter(wallet: string, device: string | null): string {
+  return device === null ? wallet : `${wallet} ${device}`;
+}
+
+/** The ledger entry of a sign-up grant. The id is that of the wallet, so that it is granted once. */
+export function signupEntry(
+  wallet: string,
+  { anchors, gasWei }: SignupGrant,
+  at: number,
+): GrantEntry {
+  return {
+    kind: 'grant',
+    wallet,
+    anchors,
+    gasWei,
+    grantId: `signup:${wallet}`,
+    note: 'signup',
+    at,
+  };
+}
+
+export interface CliCodeRow {
+  device_hash: string;
+  name: string;
+  created_at: number;
+  expires_at: number;
+}
+
+export function toCliCode({ name, created_at, expires_at }: CliCodeRow): CliCode {
+  return { name, createdAt: created_at, expiresAt: expires_at };
 }
 
 /** Calls allowed per window. */

@@ -96,7 +96,7 @@ export function toReceipt(row: ReceiptRow): ReceiptRecord {
   };
 }
 
-/** The task as its claim stores it. A literal instead of a spread: docs/performance.md, "Objects that are added to". */
+/** The task as its claim stores it. A literal instead of a spread: docs/performance.md, "Objects that gain members". */
 export function claimedTask(task: NewTask, wallet: string): TaskRecord {
   return {
     id: task.id,

@@ -242,7 +242,7 @@ function newestVariantReader(writer: Database): (attemptId: string) => Variant &
   };
 }
 
-/** Moves the queued completions into the attempt. @throws SvcError `not_queued` */
+/** Moves the queued completions into the attempt, and advances the round. @throws SvcError `not_queued` */
 function leafWriter(writer: Database): (attempt: NewAttempt) => void {
   const { to, from } = completionMove('sign');
   // In the given order, which the Merkle tree has. The paths follow from it; the settlement stores them.
@@ -256,10 +256,15 @@ function leafWriter(writer: Database): (attempt: NewAttempt) => void {
     `UPDATE completions SET state = ${to}, updated_at = :now
      WHERE task_id IN (SELECT task_id FROM leaves WHERE attempt_id = :id) AND state IN ${from}`,
   );
+  const advance = writer.prepare<[string]>(
+    `UPDATE queue_round SET round = max(round, (SELECT max(c.round) FROM leaves l
+       JOIN completions c ON c.task_id = l.task_id WHERE l.attempt_id = ?)) WHERE id = 1`,
+  );
   return ({ id, leaves, now }) => {
     const given = leaves.map(({ taskId, leaf }) => [taskId, leaf]);
     const { changes } = insert.run({ id, leaves: JSON.stringify(given) });
     if (changes !== leaves.length) throw new SvcError('not_queued', 'A proof is no longer queued.');
     submit.run({ id, now });
+    advance.run(id);
   };
 }

@@ -25,7 +25,7 @@ export function queueStore(
 ): Pick<AnchorStore, 'listQueuedProofs' | 'waitForQueuedProof' | 'refuseQueuedProofs'> {
   const queued = reader.prepare<[number], QueuedRow>(
     `SELECT ${QUEUED_COLUMNS} FROM completions
-     WHERE state = 'queued' ORDER BY reserve_seq LIMIT ?`,
+     WHERE state = 'queued' ORDER BY round, reserve_seq LIMIT ?`,
   );
   const anyQueued = reader.prepare<[]>(`SELECT 1 FROM completions WHERE state = 'queued' LIMIT 1`);
   const refuse = completionMove('refuse');

@@ -4,7 +4,7 @@ import type { AnchoringAccountStore, NewAnchoringAccount } from '../../ports/anc
 import {
   type AnchoringAccountRow,
   NEXT_LIST,
-  RETIRE,
+  retireSql,
   SELECT_ACCOUNTS,
   toAccount,
 } from '../rows/anchoring-accounts.ts';
@@ -21,7 +21,9 @@ export function anchoringAccountStore(
      VALUES (:chainId, :address, :firstBlock, ${NEXT_LIST}, :origin, :signature)
      ON CONFLICT (chain_id, address) DO NOTHING`,
   );
-  const retire = writer.prepare<[number, string]>(`${RETIRE} AND chain_id = ? AND address = ?`);
+  const retire = writer.prepare<[bigint, number, string]>(
+    `${retireSql('max', '?')} AND chain_id = ? AND address = ?`,
+  );
   return {
     listAnchoringAccounts: () => read(() => all.all().map(toAccount)),
 
@@ -30,10 +32,10 @@ export function anchoringAccountStore(
         add.run(account);
       }),
 
-    retireAnchoringAccount: (lease) =>
+    retireAnchoringAccount: (lease, atLeast = 0n) =>
       write(() => {
         guard(lease);
-        retire.run(lease.chainId, lease.sender);
+        retire.run(atLeast, lease.chainId, lease.sender);
       }),
   };
 }

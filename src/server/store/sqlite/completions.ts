@@ -65,7 +65,7 @@ export function completionStore(
   };
 }
 
-/** Stores the proof and reserves its credits. The ledger entry of the reservation orders the queue. */
+/** Stores the proof in the account's next round of the queue, and reserves its credits. */
 function queueInto(
   { writer }: Access,
   ledger: Ledger,
@@ -73,13 +73,19 @@ function queueInto(
   const newestCycle = writer.prepare<[string], { cycle: number }>(
     'SELECT cycle FROM completions WHERE task_id = ?',
   );
+  const nextRound = writer.prepare<[string], { last_round: number }>(
+    `UPDATE accounts SET last_round = max(last_round + 1, (SELECT round FROM queue_round WHERE id = 1))
+     WHERE wallet = ? RETURNING last_round`,
+  );
   const upsert = writer.prepare<[Record<string, string | number>]>(
     `INSERT INTO completions (task_id, state, proof_hash, claim_hash, leaf, cycle, generation,
-       reserve_seq, queued_at, updated_at)
-     VALUES (:taskId, 'queued', :proofHash, :claimHash, :leaf, :cycle, 0, :reserveSeq, :now, :now)
+       reserve_seq, round, queued_at, updated_at)
+     VALUES (:taskId, 'queued', :proofHash, :claimHash, :leaf, :cycle, 0, :reserveSeq, :round, :now,
+       :now)
      ON CONFLICT (task_id) DO UPDATE SET state = excluded.state, proof_hash = excluded.proof_hash,
        claim_hash = excluded.claim_hash, leaf = excluded.leaf, cycle = excluded.cycle,
-       generation = 0, reserve_seq = excluded.reserve_seq, queued_at = excluded.queued_at,
+       generation = 0, reserve_seq = excluded.reserve_seq, round = excluded.round,
+       queued_at = excluded.queued_at,
        updated_at = excluded.updated_at, failure = NULL
      WHERE completions.state IN ${completionMove('try_again').from}`,
   );
@@ -95,7 +101,8 @@ function queueInto(
       cycle,
       at: now,
     });
-    upsert.run({ taskId, proofHash, claimHash, leaf, cycle, reserveSeq, now });
+    const round = nextRound.get(wallet)?.last_round ?? 0;
+    upsert.run({ taskId, proofHash, claimHash, leaf, cycle, reserveSeq, round, now });
     keepProof(taskId, proof, now);
   };
 }

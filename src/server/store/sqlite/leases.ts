@@ -113,6 +113,7 @@ export function holdQueue(db: Database, now: number): void {
   db.exec(`
     DELETE FROM reconciled_senders;
     UPDATE leases SET holder = NULL, expires_at = 0;
+    UPDATE challenge_key SET key = randomblob(32);
   `);
   showHold(db, now);
 }

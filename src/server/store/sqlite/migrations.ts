@@ -17,7 +17,11 @@ CREATE TABLE accounts (
   wallet TEXT NOT NULL PRIMARY KEY,
   anchor_quota INTEGER NOT NULL CHECK (anchor_quota BETWEEN 0 AND 9007199254740991),
   gas_credit_wei TEXT NOT NULL CHECK (gas_credit_wei <> '' AND gas_credit_wei NOT GLOB '*[^0-9]*'),
-  created_at INTEGER NOT NULL
+  created_at INTEGER NOT NULL,
+  -- First sign-in that qualified for the sign-up grant.
+  qualified_at INTEGER,
+  -- Round of the newest completion.
+  last_round INTEGER NOT NULL DEFAULT -1
 ) STRICT, WITHOUT ROWID;
 
 -- Signed changes of a balance. The sum of an account's entries is its balance.
@@ -47,6 +51,7 @@ CREATE UNIQUE INDEX ledger_reserve ON ledger (task_id, cycle) WHERE kind = 'rese
 CREATE UNIQUE INDEX ledger_release ON ledger (task_id, cycle) WHERE kind = 'release';
 CREATE UNIQUE INDEX ledger_settle ON ledger (task_id) WHERE kind = 'settle';
 CREATE UNIQUE INDEX ledger_grant ON ledger (grant_id) WHERE kind = 'grant';
+CREATE INDEX ledger_signup ON ledger (at, anchors) WHERE note = 'signup';
 CREATE TRIGGER ledger_no_update BEFORE UPDATE ON ledger BEGIN
   SELECT RAISE(ABORT, 'the ledger is append-only');
 END;
@@ -56,16 +61,32 @@ END;
 
 -- Sign-in
 
+-- Authenticates challenges and devices (core/challenges.ts). A restore replaces it, because the restored database has
+-- forgotten which challenges were spent.
+CREATE TABLE challenge_key (
+  id INTEGER PRIMARY KEY CHECK (id = 1),
+  key BLOB NOT NULL CHECK (length(key) = 32)
+) STRICT;
+INSERT INTO challenge_key VALUES (1, randomblob(32));
+
+-- Challenges for callers that send back neither cookie nor message. source: the address prefix that asked.
 CREATE TABLE challenges (
   seq INTEGER PRIMARY KEY,
   nonce TEXT NOT NULL UNIQUE,
   wallet TEXT NOT NULL,
+  source TEXT NOT NULL,
   message TEXT NOT NULL,
-  created_at INTEGER NOT NULL,
   expires_at INTEGER NOT NULL
 ) STRICT;
-CREATE INDEX challenges_wallet ON challenges (wallet, seq);
+CREATE INDEX challenges_wallet ON challenges (wallet, source, seq);
+CREATE INDEX challenges_source ON challenges (source, seq);
 CREATE INDEX challenges_expiry ON challenges (expires_at);
+
+CREATE TABLE spent_challenges (
+  nonce TEXT NOT NULL PRIMARY KEY,
+  expires_at INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+CREATE INDEX spent_challenges_expiry ON spent_challenges (expires_at);
 
 -- Maintained by triggers, so that the limit on open challenges never scans the table.
 CREATE TABLE challenge_count (
@@ -86,19 +107,24 @@ CREATE TABLE sessions (
   wallet TEXT NOT NULL REFERENCES accounts,
   created_at INTEGER NOT NULL,
   expires_at INTEGER NOT NULL,
-  signed_in_with TEXT NOT NULL DEFAULT 'wallet' CHECK (signed_in_with IN ('wallet', 'cli_code'))
+  signed_in_with TEXT NOT NULL DEFAULT 'wallet' CHECK (signed_in_with IN ('wallet', 'cli_code')),
+  wrong_codes INTEGER NOT NULL DEFAULT 0
 ) STRICT;
 CREATE INDEX sessions_expiry ON sessions (expires_at);
 CREATE INDEX sessions_wallet ON sessions (wallet, id);
 
--- One-time codes that hand a session to the command line.
+-- Codes that sign the command line in (RFC 8628). session_id: the session that allowed it.
 CREATE TABLE cli_codes (
-  code_hash TEXT NOT NULL PRIMARY KEY,
-  challenge TEXT NOT NULL,
-  session_id TEXT NOT NULL,
+  device_hash TEXT NOT NULL PRIMARY KEY,
+  user_hash TEXT NOT NULL UNIQUE,
+  source TEXT NOT NULL,
+  name TEXT NOT NULL,
+  session_id TEXT,
+  created_at INTEGER NOT NULL,
   expires_at INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX cli_codes_expiry ON cli_codes (expires_at);
+CREATE INDEX cli_codes_source ON cli_codes (source, expires_at);
 
 -- Saved when the server stops; a running server counts in memory.
 CREATE TABLE rate_counters (
@@ -213,7 +239,8 @@ END;
 -- Completions
 
 -- A cycle is one reservation of credit. A generation is one place in the queue within a cycle.
--- reserve_seq is the ledger entry of the reservation. The queue is ordered by it.
+-- reserve_seq is the ledger entry of the reservation. The queue is ordered by round, then by reserve_seq: an account has
+-- one completion in each round, so that many of one account delay another account by one per round.
 -- state stays 'included' from the settlement on; the attempt has the later states.
 CREATE TABLE completions (
   task_id TEXT NOT NULL PRIMARY KEY REFERENCES tasks,
@@ -225,13 +252,21 @@ CREATE TABLE completions (
   cycle INTEGER NOT NULL CHECK (cycle >= 1),
   generation INTEGER NOT NULL CHECK (generation >= 0),
   reserve_seq INTEGER NOT NULL UNIQUE,
+  round INTEGER NOT NULL,
   queued_at INTEGER NOT NULL,
   updated_at INTEGER NOT NULL,
   failure TEXT,
   CHECK ((state = 'failed') = (failure IS NOT NULL))
 ) STRICT;
-CREATE INDEX completions_queue ON completions (reserve_seq) WHERE state = 'queued';
+CREATE INDEX completions_queue ON completions (round, reserve_seq) WHERE state = 'queued';
 CREATE INDEX completions_proof_hash ON completions (proof_hash, reserve_seq);
+
+-- The round that is being signed.
+CREATE TABLE queue_round (
+  id INTEGER PRIMARY KEY CHECK (id = 1),
+  round INTEGER NOT NULL
+) STRICT;
+INSERT INTO queue_round VALUES (1, 0);
 
 -- Maintained by triggers, so that the public verification never counts the tasks that share a hash.
 CREATE TABLE proof_hashes (

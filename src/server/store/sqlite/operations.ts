@@ -23,7 +23,7 @@ export function operationsStore(
     `SELECT count(*) AS total FROM completions WHERE state = 'queued'`,
   );
   const oldest = reader.prepare<[], { queued_at: number }>(
-    `SELECT queued_at FROM completions WHERE state = 'queued' ORDER BY reserve_seq LIMIT 1`,
+    `SELECT min(queued_at) AS queued_at FROM completions WHERE state = 'queued'`,
   );
   const open = reader.prepare<[], OpenRow>(
     `SELECT total(unsettled_leaves) AS leaves, total(state = 'signed') AS signed,

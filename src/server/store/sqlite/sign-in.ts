@@ -1,7 +1,18 @@
 // Stores sign-in: challenges, new accounts and their sessions, and the rate limits of both.
 
-import type { SignInStore } from '../../ports/sign-in.ts';
-import { type ChallengeRow, type SessionRow, toChallenge, toSession } from '../rows/sign-in.ts';
+import type { Database } from 'better-sqlite3';
+import type { SignInStore, SignupGrant } from '../../ports/sign-in.ts';
+import { isSignupGrantDue } from '../../rules/credits.ts';
+import {
+  type ChallengeRow,
+  challengeCounter,
+  DAY_MS,
+  keptChallenges,
+  type SessionRow,
+  signupEntry,
+  toChallenge,
+  toSession,
+} from '../rows/sign-in.ts';
 import type { Ledger } from './account.ts';
 import type { Access } from './engine/connections.ts';
 import type { RateCounters } from './engine/rate-counters.ts';
@@ -18,9 +29,11 @@ export function signInStore(
     maxChallenges,
   }: { ledger: Ledger; counters: RateCounters; maxChallenges: number },
 ): SignInStore {
-  const { reader, writer, write, read } = access;
+  const { reader, writer, clock, write, read } = access;
   const challenges = challengeStatements(access);
   const openSession = sessionOpener(writer);
+  const grantDue = signupGrants(writer, ledger);
+  const key = reader.prepare<[], { key: Buffer }>('SELECT key FROM challenge_key WHERE id = 1');
   const purgeSessions = writer.prepare<[number, number]>(
     `DELETE FROM sessions WHERE id IN
        (SELECT id FROM sessions WHERE expires_at <= ? ORDER BY expires_at LIMIT ?)`,
@@ -32,33 +45,46 @@ export function signInStore(
   );
 
   return {
-    countChallenge: async (wallet) => counters.count('challenge', wallet),
+    challengeKey: () =>
+      read(() => {
+        const row = key.get();
+        if (row === undefined) throw new Error('The database has no challenge key');
+        return row.key;
+      }),
 
-    saveChallenge: (challenge) =>
+    countChallenge: async (wallet, device) => ({
+      count: counters.count('challenge', challengeCounter(wallet, device)),
+      now: clock.now(),
+    }),
+
+    saveChallenge: (challenge, source) =>
       write(() => {
-        challenges.purge.run(challenge.createdAt, PURGED_PER_WRITE);
-        challenges.insert.run({ ...challenge });
+        const { wallet } = challenge;
+        challenges.purge.run(clock.now(), PURGED_PER_WRITE);
+        challenges.insert.run({ ...challenge, source });
+        challenges.trimWallet.run(wallet, source, keptChallenges.ofWallet);
+        challenges.trimSource.run(source, keptChallenges.ofSource);
         const excess = (challenges.count.get()?.total ?? 0) - maxChallenges;
         if (excess > 0) challenges.evict.run(excess);
       }),
 
-    openChallenges: (by, now) =>
-      read(() => {
-        const rows =
-          'nonce' in by
-            ? challenges.byNonce.all(by.nonce, by.wallet, now)
-            : challenges.byWallet.all(by.wallet, now, by.limit);
-        return rows.map(toChallenge);
-      }),
+    isChallengeOpen: ({ nonce, expiresAt }) =>
+      read(() => expiresAt > clock.now() && challenges.findSpent.get(nonce) === undefined),
 
-    signIn: ({ nonce, wallet, session, signup, now }) =>
+    openChallenges: (wallet, source) =>
+      read(() => challenges.open.all(wallet, source, clock.now()).map(toChallenge)),
+
+    signIn: ({ challenge, session, mayOpen, grant, now }) =>
       write(() => {
-        if (challenges.open.get(nonce, wallet, now) === undefined) return 'challenge_spent';
-        if (ledger.balanceOf(wallet) === null) {
-          if (signup === null) return 'signup_refused';
-          openAccount(ledger, wallet, signup, now);
-        }
-        challenges.spend.run(nonce);
+        const { nonce, wallet, expiresAt } = challenge;
+        const isKnown = ledger.balanceOf(wallet) !== null;
+        if (expiresAt <= now || challenges.isSpent.get(nonce)) return 'challenge_spent';
+        if (!isKnown && !mayOpen) return 'signup_refused';
+        challenges.purgeSpent.run(now, PURGED_PER_WRITE);
+        challenges.spend.run(nonce, expiresAt);
+        challenges.forget.run(nonce);
+        ledger.openAccount(wallet, now);
+        if (grant !== null) grantDue(wallet, grant, now);
         purgeSessions.run(now, PURGED_PER_WRITE);
         openSession(session, wallet, 'wallet');
         return 'signed_in';
@@ -82,12 +108,15 @@ export function signInStore(
 }
 
 function challengeStatements({ reader, writer }: Access) {
-  const columns = 'nonce, wallet, message, created_at, expires_at';
+  const oldest = (where: string) => `DELETE FROM challenges WHERE seq IN
+    (SELECT seq FROM challenges WHERE ${where} ORDER BY seq DESC LIMIT ${PURGED_PER_WRITE} OFFSET ?)`;
   return {
     insert: writer.prepare<[Record<string, string | number>]>(
-      `INSERT INTO challenges (${columns})
-       VALUES (:nonce, :wallet, :message, :createdAt, :expiresAt)`,
+      `INSERT INTO challenges (nonce, wallet, source, message, expires_at)
+       VALUES (:nonce, :wallet, :source, :message, :expiresAt)`,
     ),
+    trimWallet: writer.prepare<[string, string, number]>(oldest('wallet = ? AND source = ?')),
+    trimSource: writer.prepare<[string, number]>(oldest('source = ?')),
     purge: writer.prepare<[number, number]>(
       `DELETE FROM challenges WHERE seq IN
          (SELECT seq FROM challenges WHERE expires_at <= ? ORDER BY expires_at LIMIT ?)`,
@@ -96,36 +125,41 @@ function challengeStatements({ reader, writer }: Access) {
     evict: writer.prepare<[number]>(
       'DELETE FROM challenges WHERE seq IN (SELECT seq FROM challenges ORDER BY seq LIMIT ?)',
     ),
-    open: writer.prepare<[string, string, number]>(
-      'SELECT 1 FROM challenges WHERE nonce = ? AND wallet = ? AND expires_at > ?',
+    open: reader.prepare<[string, string, number], ChallengeRow>(
+      `SELECT nonce, wallet, message, expires_at FROM challenges
+       WHERE wallet = ? AND source = ? AND expires_at > ? ORDER BY seq DESC`,
     ),
-    spend: writer.prepare<[string]>('DELETE FROM challenges WHERE nonce = ?'),
-    byNonce: reader.prepare<[string, string, number], ChallengeRow>(
-      `SELECT ${columns} FROM challenges WHERE nonce = ? AND wallet = ? AND expires_at > ?`,
-    ),
-    byWallet: reader.prepare<[string, number, number], ChallengeRow>(
-      `SELECT ${columns} FROM challenges WHERE wallet = ? AND expires_at > ?
-       ORDER BY seq DESC LIMIT ?`,
+    isSpent: writer.prepare<[string]>('SELECT 1 FROM spent_challenges WHERE nonce = ?'),
+    findSpent: reader.prepare<[string]>('SELECT 1 FROM spent_challenges WHERE nonce = ?'),
+    spend: writer.prepare<[string, number]>('INSERT INTO spent_challenges VALUES (?, ?)'),
+    forget: writer.prepare<[string]>('DELETE FROM challenges WHERE nonce = ?'),
+    purgeSpent: writer.prepare<[number, number]>(
+      `DELETE FROM spent_challenges WHERE nonce IN
+         (SELECT nonce FROM spent_challenges WHERE expires_at <= ? ORDER BY expires_at LIMIT ?)`,
     ),
   };
 }
 
-function openAccount(
+/** Notes that the wallet qualifies, and makes its sign-up grant if that is due. Call it inside a write. */
+function signupGrants(
+  writer: Database,
   ledger: Ledger,
-  wallet: string,
-  signup: { anchors: number; gasWei: bigint },
-  now: number,
-): void {
-  ledger.openAccount(wallet, now);
-  if (signup.anchors === 0 && signup.gasWei === 0n) return;
-  ledger.post({
-    kind: 'grant',
-    wallet,
-    anchors: signup.anchors,
-    gasWei: signup.gasWei,
-    // One grant per wallet, even if its account is deleted and opened again.
-    grantId: `signup:${wallet}`,
-    note: 'signup',
-    at: now,
-  });
+): (wallet: string, grant: SignupGrant, now: number) => void {
+  const qualify = writer.prepare<[number, string], { qualified_at: number }>(
+    `UPDATE accounts SET qualified_at = coalesce(qualified_at, ?) WHERE wallet = ?
+     RETURNING qualified_at`,
+  );
+  const find = writer.prepare<[string]>(
+    "SELECT 1 FROM ledger WHERE grant_id = ? AND kind = 'grant'",
+  );
+  const grantedSince = writer.prepare<[number], { anchors: number }>(
+    "SELECT coalesce(sum(anchors), 0) AS anchors FROM ledger WHERE note = 'signup' AND at > ?",
+  );
+  return (wallet, grant, now) => {
+    const entry = signupEntry(wallet, grant, now);
+    if (find.get(entry.grantId)) return;
+    const qualifiedAt = qualify.get(now, wallet)?.qualified_at ?? now;
+    const grantedToday = grantedSince.get(now - DAY_MS)?.anchors ?? 0;
+    if (isSignupGrantDue(grant, { qualifiedAt, grantedToday, now })) ledger.post(entry);
+  };
 }

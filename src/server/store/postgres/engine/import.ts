@@ -43,7 +43,7 @@ export interface ImportProgress {
 const PAGE: PageSize = { rows: 2_000, bytes: 8 * 1024 * 1024 };
 
 /** The tables whose sequences continue after the moved rows. */
-const SEQUENCES = ['challenges', 'ledger', 'receipts', 'events'];
+const SEQUENCES = ['ledger', 'receipts', 'events'];
 
 /**
  * Copies all rows into an empty database, in one transaction: writes them, reads them back, compares each row, calls
@@ -122,6 +122,7 @@ async function requireEmpty(
   const names = transferTables.map(({ name }) => name);
   await connection.execute(`LOCK TABLE ${names.join(', ')} IN EXCLUSIVE MODE`);
   await connection.execute('DELETE FROM cursor_key');
+  await connection.execute('DELETE FROM queue_round');
   for (const name of names) {
     const row = await connection.first(sql(`SELECT 1 AS found FROM ${name} LIMIT 1`));
     if (row === undefined) continue;

@@ -5,6 +5,7 @@ import { basename, dirname, join, resolve } from 'node:path';
 import Database from 'better-sqlite3';
 import type { Clock } from '../../../../base/clock.ts';
 import { makeDurableFolder } from '../../../../base/durable-folder.ts';
+import { keepPrivate } from '../../../../base/private-file.ts';
 import { sqliteErrorKind } from '../../../../base/sqlite-errors.ts';
 import { SvcError } from '../../../../base/svc-error.ts';
 
@@ -44,7 +45,7 @@ export function requireDatabase(path: string): void {
  * @throws SvcError `database_locked` while another process holds it.
  */
 export function lockDatabase(path: string): { release(): void } {
-  const lock = usable(path, () => new Database(`${path}.lock`, { timeout: 0 }));
+  const lock = openPrivate(path, `${path}.lock`, 0);
   try {
     lock.pragma('locking_mode = EXCLUSIVE');
     lock.exec('BEGIN EXCLUSIVE');
@@ -60,7 +61,7 @@ export function lockDatabase(path: string): { release(): void } {
 }
 
 export function openWriter(path: string): Database.Database {
-  const db = new Database(path, { timeout: BUSY_TIMEOUT_MS });
+  const db = openPrivate(path, path, BUSY_TIMEOUT_MS);
   try {
     db.pragma('journal_mode = WAL');
     // `FULL` would flush on the event loop. Group commit flushes the log instead (`openLogFile`).
@@ -85,6 +86,16 @@ export function openWriter(path: string): Database.Database {
 export function prepareToServe(writer: Database.Database): void {
   writer.pragma('busy_timeout = 0');
   writer.pragma('temp_store = MEMORY');
+}
+
+/** Opens a file for its owner alone. @throws SvcError `database_unusable` */
+function openPrivate(database: string, file: string, timeout: number): Database.Database {
+  try {
+    keepPrivate(file);
+  } catch (error) {
+    throw unusable(database, error);
+  }
+  return usable(database, () => new Database(file, { timeout }));
 }
 
 export function openReader(path: string): Database.Database {

@@ -1,6 +1,7 @@
 // Recognizes and upgrades the schema of a SQLite database, after a snapshot of it.
 
 import Database from 'better-sqlite3';
+import { keepPrivate } from '../../../../base/private-file.ts';
 import { SvcError } from '../../../../base/svc-error.ts';
 
 /** The SQL of one schema version. It runs in a transaction of its own. */
@@ -13,11 +14,11 @@ interface MigrateOptions {
   now: number | null;
 }
 
-/** "RSVD", in the header of every database of this service. */
-const APPLICATION_ID = 0x52535644;
+/** "RSVE", in the header of every database of this service. */
+const APPLICATION_ID = 0x52535645;
 
-/** "RTPA" and "RSVC", the ids of databases written before the first release. No migration leads from them to ours. */
-const DEVELOPMENT_IDS: readonly unknown[] = [0x52545041, 0x52535643];
+/** "RTPA", "RSVC" and "RSVD": databases written before the first release. No migration leads from them to ours. */
+const DEVELOPMENT_IDS: readonly unknown[] = [0x52545041, 0x52535643, 0x52535644];
 
 /**
  * Upgrades the schema, each migration in its own transaction. A database with data first gets a verified snapshot next
@@ -107,6 +108,7 @@ function tooNew(found: number, known: number): SvcError {
 }
 
 function snapshot(db: Database.Database, path: string): void {
+  keepPrivate(path);
   db.prepare('VACUUM INTO ?').run(path);
   const copy = new Database(path, { readonly: true, fileMustExist: true });
   try {

@@ -1,0 +1,18 @@
+// Where anonymous callers come from.
+import { isIPv6 } from 'node:net';
+
+/**
+ * The prefix of an address that one subscriber has: an IPv4 address itself, and the first 56 bits of an IPv6 address,
+ * in hex. Strangers' work is counted by it.
+ */
+export function sourceOf(address: string): string {
+  const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address)?.[1];
+  if (mapped !== undefined || !isIPv6(address)) return mapped ?? address;
+  const [head = '', tail] = (address.split('%', 1)[0] ?? '').split('::');
+  const groups = (part = '') => (part === '' ? [] : part.split(':'));
+  const [left, right] = [groups(head), groups(tail)];
+  const zeros =
+    tail === undefined ? [] : Array(Math.max(0, 8 - left.length - right.length)).fill('0');
+  const digits = [...left, ...zeros, ...right].map((group) => group.padStart(4, '0')).join('');
+  return digits.slice(0, 14);
+}

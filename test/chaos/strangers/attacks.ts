@@ -1,0 +1,98 @@
+import { Agent, request } from 'node:http';
+import { connect } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts';
+
+/** What an attack knows of the service. */
+export interface Target {
+  host: string;
+  port: number;
+  /** Keys of free accounts, one robot each. */
+  apiKeys: string[];
+  /** A proof hash that anybody may verify. */
+  proofHash: string;
+}
+
+/** The sources of the attacks: Linux takes every address of 127.0.0.0/8 as its own. The victim's is 127.0.0.1. */
+const SOURCE = '127.0.0.2';
+
+const newAddress = () => privateKeyToAccount(generatePrivateKey()).address;
+
+/** Runs until the process is ended. An error of a connection is what an attacker expects. */
+export const attacks: Record<string, (target: Target) => Promise<void>> = {
+  /** Row 1: wrong signatures, each tried with 8 challenges, 40 a second. */
+  async signatures(target) {
+    const { address } = privateKeyToAccount(generatePrivateKey());
+    const signature = `0x${'11'.repeat(32)}${'22'.repeat(32)}1b`;
+    for (let i = 0; i < 8; i += 1) await post(target, '/api/auth/challenge', { address });
+    for (;;) {
+      void post(target, '/api/auth/verify', { address, signature });
+      await sleep(25);
+    }
+  },
+
+  /** Row 3: 192 slow connections of 12 accounts, each announcing 2 MiB and sending 32 KiB in 45 s. */
+  async bodies({ host, port, apiKeys }) {
+    const open = async (apiKey: string) => {
+      for (;;) {
+        const socket = connect({ host, port, localAddress: SOURCE });
+        socket.on('error', () => {});
+        socket.write(
+          `POST /api/v1/telemetry HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${apiKey}\r\n` +
+            'content-type: application/json\r\ncontent-length: 2097152\r\n\r\n{',
+        );
+        for (let sent = 0; sent < 45 && !socket.destroyed; sent += 1) {
+          socket.write(' '.repeat(700));
+          await sleep(1000);
+        }
+        socket.destroy();
+        await sleep(100);
+      }
+    };
+    await Promise.all(Array.from({ length: 192 }, (_, i) => open(apiKeys[i % 12] ?? '')));
+  },
+
+  /** Row 4: verifications on 160 connections, without a pause. */
+  async verifications(target) {
+    const again = async () => {
+      for (;;) await get(target, `/api/v1/verify/${target.proofHash}`);
+    };
+    await Promise.all(Array.from({ length: 160 }, again));
+  },
+
+  /** Row 9: one address opens every connection that it can. */
+  async connections({ host, port }) {
+    for (;;) {
+      for (let i = 0; i < 100; i += 1)
+        connect({ host, port, localAddress: SOURCE }).on('error', () => {});
+      await sleep(50);
+    }
+  },
+
+  /** Row 16: challenges of new wallets, 400 a second. */
+  async challenges(target) {
+    const addresses = Array.from({ length: 200 }, newAddress);
+    for (let i = 0; ; i += 1) {
+      void post(target, '/api/auth/challenge', { address: addresses[i % addresses.length] });
+      if (i % 4 === 0) await sleep(10);
+    }
+  },
+};
+
+const agent = new Agent({ keepAlive: true, maxSockets: 200 });
+
+const post = (target: Target, path: string, body: object) =>
+  call(target, { method: 'POST', path, headers: { 'content-type': 'application/json' } }, body);
+
+const get = (target: Target, path: string) => call(target, { method: 'GET', path });
+
+/** Resolves with the end of the response, or of the connection. */
+function call({ host, port }: Target, options: object, body?: object): Promise<void> {
+  return new Promise((resolve) => {
+    const sent = request({ host, port, localAddress: SOURCE, agent, ...options }, (response) => {
+      response.resume().once('close', resolve);
+    });
+    sent.once('error', () => setTimeout(resolve, 10));
+    sent.end(body === undefined ? undefined : JSON.stringify(body));
+  });
+}

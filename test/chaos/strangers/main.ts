@@ -1,0 +1,51 @@
+/** `npm run campaign:strangers`: attacks of strangers beside a paying robot. */
+import { parseArgs } from 'node:util';
+import { killServers } from '../../support/server-process.ts';
+import { attackNames, type Latencies, runStrangersCampaign } from './campaign.ts';
+
+const help = `npm run campaign:strangers -- [options]
+
+Attacks svc-server as a stranger or a free account would, while a paying robot sends telemetry, and prints the robot's
+latencies. The control sends the same to a server that discards it. Fails when a call of the robot fails, or when its
+99th percentile is 4 times that of the control or more. Linux only: each attack has an address of its own.
+
+  --only ATTACK   one of ${attackNames.join(', ')} (default: all)
+  --seconds N     length of each measurement (default 20)
+  --help
+`;
+
+const { values } = parseArgs({
+  options: {
+    only: { type: 'string' },
+    seconds: { type: 'string', default: '20' },
+    help: { type: 'boolean', default: false },
+  },
+});
+
+async function main(): Promise<boolean> {
+  if (values.help) {
+    process.stdout.write(help);
+    return true;
+  }
+  const names = values.only === undefined ? attackNames : [values.only];
+  const reports = await runStrangersCampaign(names, Number(values.seconds), (report) => {
+    const { attack, control, attacked, passed } = report;
+    process.stdout.write(
+      `${attack.padEnd(14)} ${passed ? 'passed' : 'FAILED'}  control ${line(control)}  attacked ${line(attacked)}\n`,
+    );
+  });
+  return reports.every(({ passed }) => passed);
+}
+
+const line = ({ calls, failed, p50, p99, worst }: Latencies) =>
+  `p50 ${p50} ms, p99 ${p99} ms, worst ${worst} ms, ${failed} of ${calls} failed`;
+
+try {
+  process.exitCode = (await main()) ? 0 : 1;
+} catch (error) {
+  process.stderr.write(`${error instanceof Error ? error.stack : error}\n`);
+  process.exitCode = 1;
+} finally {
+  killServers();
+}
+process.exit();

@@ -14,6 +14,7 @@ import { anvilAccounts, callRpc, startTestChain } from './anvil.ts';
 import { recordLog } from './failure-records.ts';
 import { openTestStore } from './open-test-store.ts';
 import { quickPauses } from './quick-pauses.js';
+import { signupGrant } from './signup-grant.ts';
 import { waitFor } from './wait-for.ts';
 import { type Reply, type Send, send } from './wire.ts';
 
@@ -80,7 +81,7 @@ export async function startTestService(options: TestServiceOptions = {}) {
     verifyMaxAgeMs: 0,
     telemetryRetentionMs: null,
     gate: null,
-    signup: { mode: 'open', anchors: 1000, gasWei: 10n ** 18n },
+    signup: { mode: 'open', ...signupGrant(1000, 10n ** 18n) },
     ...options.settings,
   };
   const app = buildApp({
@@ -124,7 +125,7 @@ export async function startTestService(options: TestServiceOptions = {}) {
     /** Asks the local chain directly. */
     rpc: (method: string, params: readonly unknown[] = []) => callRpc(rpcUrl, method, params),
     endChain: async () => {
-      await anvil?.close();
+      await anvil?.stop();
     },
     close: async () => {
       stopping.abort();
@@ -191,8 +192,11 @@ export function newEvidence(): { run: string; picked: number } {
 async function signIn(call: CallService, account: Owner['account']): Promise<Owner> {
   const { address } = account;
   const challenge = await call('POST', '/api/auth/challenge', { body: { address } });
-  const signature = await account.signMessage({ message: challenge.body.message });
-  const reply = await call('POST', '/api/auth/verify', { body: { address, signature } });
+  if (challenge.status !== 200) throw new Error('No challenge', { cause: challenge.body });
+  const { message } = challenge.body;
+  const signature = await account.signMessage({ message });
+  const reply = await call('POST', '/api/auth/verify', { body: { address, signature, message } });
+  if (reply.status !== 200) throw new Error(`Sign-in failed: ${JSON.stringify(reply.body)}`);
   return { account, wallet: reply.body.wallet, session: cookieOf(reply, 'svc_session') };
 }
 

@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import fc, { type Arbitrary } from 'fast-check';
 import type { Operation, Parameter } from './operations.ts';
 import { broken, type Named, oddTexts, oddValues, valid } from './schema-values.ts';
@@ -19,10 +18,6 @@ export interface Plan {
 
 /** `right`: of a kind that the operation asks for; `ended`: revoked or deleted before. */
 export type Caller = 'right' | 'nobody' | 'robot' | 'session' | 'both' | 'ended' | 'garbage';
-
-/** A verifier of PKCE; its challenge is what the generated authorizations carry. */
-const VERIFIER = 'the-verifier-of-every-generated-authorization';
-const CHALLENGE = createHash('sha256').update(VERIFIER).digest('base64url');
 
 /** Requests of one operation: two in three as the document asks for them, the others beside it. */
 export function requestsOf(operation: Operation): Arbitrary<Plan> {
@@ -90,12 +85,10 @@ function namesIn({ id, path, method }: Operation, place: 'path' | 'query' | 'bod
         return known('transactions');
       case 'cursor':
         return known(`cursors.${id}`);
-      case 'code':
-        return known('codes');
-      case 'challenge':
-        return fc.constant(CHALLENGE);
-      case 'verifier':
-        return fc.constant(VERIFIER);
+      case 'user_code':
+        return known('userCodes');
+      case 'device_code':
+        return known('deviceCodes');
       default:
         return null;
     }

@@ -22,8 +22,8 @@ export default defineConfig({
   test: {
     ...shared,
     globalSetup: ['test/support/global-setup.ts'],
-    // One more than the cores that it is measured on: tests wait for chains, pages and processes.
-    maxWorkers: 3,
+    // Twice the cores that it is measured on: tests wait for chains, pages and processes.
+    maxWorkers: 4,
     projects: [
       {
         test: {

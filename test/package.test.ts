@@ -13,7 +13,7 @@ const shapes = [
   /^(package\.json|LICENSE|(README|CHANGELOG|CONTRIBUTING)\.md)$/,
   /^bin\/svc(-agent|-server)?\.c?js$/,
   /^dist\/(agent|base|client|proof|protocol)\/([\w-]+\/)*[\w-]+\.js$/,
-  /^dist\/(client\/(client|index)|base\/svc-error|proof\/[\w-]+|protocol\/(routes\/)?[\w-]+)\.d\.ts$/,
+  /^dist\/(client\/(client|index)|base\/svc-error|proof\/([\w-]+\/)?[\w-]+|protocol\/(routes\/)?[\w-]+)\.d\.ts$/,
   /^dist\/cli\/([\w-]+\.cjs|help\.json|third-party-licenses\.txt)$/,
   /^dist\/svc-server\/([\w-]+\.js|third-party-licenses\.txt)$/,
   /^dist\/dashboard\/(index\.html|icon\.svg|color-scheme\.js|third-party-licenses\.txt)$/,

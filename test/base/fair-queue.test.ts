@@ -83,13 +83,28 @@ describe('where only so much may wait', () => {
     expect(await other).toBeTypeOf('function');
   });
 
-  it('refuses what is too much of all', async () => {
+  it('makes the newest call of the key with the most give way to what is too much of all', async () => {
+    const turns = bounded();
+    const end = await turns.take('a');
+    const most = turns.take('a', { size: 4 });
+    const other = turns.take('b', { size: 2 });
+
+    const small = turns.take('c');
+
+    await expect(most).rejects.toThrow('too much');
+    end();
+    (await other)();
+    await expect(small).resolves.toBeTypeOf('function');
+  });
+
+  it('refuses what is too much of all from the key that would wait with the most', async () => {
     const turns = bounded();
     await turns.take('a');
-    turns.take('a', { size: 4 });
     turns.take('b', { size: 2 });
+    turns.take('c', { size: 2 });
+    turns.take('d', { size: 2 });
 
-    await expect(turns.take('c')).rejects.toThrow('too much');
+    await expect(turns.take('e', { size: 2 })).rejects.toThrow('too much');
   });
 
   it('has room again for what was waiting and is served', async () => {

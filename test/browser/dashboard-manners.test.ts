@@ -76,13 +76,13 @@ describe('the colors', () => {
 
   it('are those of the system until others are chosen, which stay', async () => {
     const { page } = await dashboard.open('/verify', { context: { colorScheme: 'dark' } });
-    await page.getByText('By its hash').waitFor();
+    await page.getByText('By a hash, an id or an address').waitFor();
     expect(await scheme(page)).toBe('dark');
 
     await page.getByRole('button', { name: 'Use light colors' }).click();
     await page.getByRole('button', { name: 'Use dark colors' }).waitFor();
     await page.reload({ waitUntil: 'commit' });
-    await page.getByText('By its hash').waitFor();
+    await page.getByText('By a hash, an id or an address').waitFor();
 
     expect(await scheme(page)).toBe('light');
   });

@@ -83,18 +83,18 @@ const views: Record<string, View> = {
   'the account': { address: () => '/account', shows: 'Wallet signature' },
   'a page that is not there': { address: () => '/tasks/none', shows: 'could not be read' },
   'handing a session to the command line': {
-    address: () => `/cli-login?challenge=${'E'.repeat(43)}&name=laptop`,
-    shows: 'Allow',
+    address: () => '/cli-login',
+    shows: 'Code that the terminal shows',
   },
 };
 
 const publicViews: Record<string, View> = {
   'signing in': { address: () => '/sign-in', shows: 'Test wallet' },
   'signing in for the command line': {
-    address: () => `/cli-login?challenge=${'E'.repeat(43)}&name=laptop`,
+    address: () => '/cli-login',
     shows: 'Test wallet',
   },
-  verifying: { address: () => '/verify', shows: 'By its hash' },
+  verifying: { address: () => '/verify', shows: 'By a hash, an id or an address' },
   'a verified proof': {
     address: () => `/verify/${scene.verified.proofHash}`,
     shows: 'Checks, made in this browser',

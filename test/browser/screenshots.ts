@@ -65,7 +65,7 @@ const shotsOf = ({ robots, verified, claimed }: Showcase): Record<string, Shot> 
   'task-claimed': { address: `/tasks/${claimed.id}`, shows: 'has not submitted a proof' },
   events: { address: '/events', shows: 'Gripper lost the box' },
   account: { address: '/account', shows: 'Wallet signature' },
-  verify: { address: '/verify', shows: 'By its hash' },
+  verify: { address: '/verify', shows: 'By a hash, an id or an address' },
   proof: { address: `/verify/${verified.proofHash}`, shows: 'Checks, made in this browser' },
   transaction: { address: `/tx/${verified.txHash}`, shows: 'Anchored content' },
   'robots-unreachable': {
@@ -83,7 +83,7 @@ const shotsOf = ({ robots, verified, claimed }: Showcase): Record<string, Shot> 
 const forNewcomers: Record<string, Shot> = {
   'sign-in': { address: '/sign-in', shows: 'Test wallet' },
   'cli-login': {
-    address: `/cli-login?challenge=${'E'.repeat(43)}&name=laptop`,
+    address: '/cli-login',
     shows: 'Test wallet',
   },
 };

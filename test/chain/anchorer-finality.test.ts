@@ -279,9 +279,14 @@ describe('a nonce that another transaction has taken', () => {
     await anchored();
     const ids = await rig.queue();
     await pending(1);
-    rig.proxy.intercept(({ method }) =>
-      method === 'eth_getTransactionReceipt' ? { result: null } : null,
-    );
+    let lookups = 0;
+    rig.proxy.intercept(({ method }) => {
+      if (method !== 'eth_getTransactionReceipt') return null;
+      lookups += 1;
+      return { result: null };
+    });
+    // An earlier lookup may still be on its way to the node, which would answer it from the new blocks.
+    await waitFor('a lookup that is intercepted', () => lookups > 0);
     await mine(4);
     await waitFor('the doubt', async () => (await rig.degraded()).includes('nonce_conflict'));
     await moreSurveys(4);

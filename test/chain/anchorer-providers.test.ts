@@ -62,7 +62,7 @@ describe('an anchorer with two URLs', () => {
 
     proxy(1).mend();
 
-    await rig.verified(ids, 20_000);
+    await rig.verified(ids);
     await wellAgain();
     expect(await rig.minedAnchors()).toHaveLength(1);
   });
@@ -119,7 +119,7 @@ describe('an anchorer with two URLs', () => {
 
     proxy(1).mend();
 
-    await rig.verified(ids, 20_000);
+    await rig.verified(ids);
     await wellAgain();
   });
 

@@ -26,7 +26,7 @@ it('moves every receipt to its new block, though nothing gets final', async () =
     const queued = await rig.queue(60);
     await pending(60);
     await rig.node.mine();
-    await rig.verified(queued, 20_000);
+    await rig.verified(queued);
     ids.push(...queued);
   }
   await rig.node.mine();
@@ -42,15 +42,11 @@ it('moves every receipt to its new block, though nothing gets final', async () =
   const anchors = await rig.minedAnchors();
   const blocks = new Map(anchors.map(({ hash, blockNumber }) => [hash, BigInt(blockNumber)]));
   expect(blocks.size).toBe(120);
-  await waitFor(
-    'receipts that name the blocks of the chain',
-    async () => {
-      const tasks = await Promise.all(ids.map((id) => rig.task(id)));
-      return tasks.every(({ completion }) => {
-        const { txHash = '', blockNumber, finality } = completion?.receipt ?? {};
-        return finality === 'included' && blocks.get(txHash) === blockNumber;
-      });
-    },
-    15_000,
-  );
+  await waitFor('receipts that name the blocks of the chain', async () => {
+    const tasks = await Promise.all(ids.map((id) => rig.task(id)));
+    return tasks.every(({ completion }) => {
+      const { txHash = '', blockNumber, finality } = completion?.receipt ?? {};
+      return finality === 'included' && blocks.get(txHash) === blockNumber;
+    });
+  });
 });

@@ -28,8 +28,16 @@ export function anchoringAccountContract(open: OpenStore): void {
     await world.reopen();
 
     expect(await list()).toEqual([
-      { ...unsigned, lastBlock: null, changedIn: 2 },
-      { chainId, address: first, firstBlock: 4n, ...signed, lastBlock: null, changedIn: 1 },
+      { ...unsigned, lastBlock: null, endsElsewhere: false, changedIn: 2 },
+      {
+        chainId,
+        address: first,
+        firstBlock: 4n,
+        ...signed,
+        endsElsewhere: false,
+        lastBlock: null,
+        changedIn: 1,
+      },
     ]);
   });
 
@@ -49,8 +57,8 @@ export function anchoringAccountContract(open: OpenStore): void {
     const changes = { safe: [], finalized: [id], reorged: [] };
     await world.store.recordInclusionChanges(lease, changes, world.now);
 
-    await world.store.retireAnchoringAccount(lease);
-    await world.store.retireAnchoringAccount(lease);
+    await world.store.retireAnchoringAccount(lease, 4n);
+    await world.store.retireAnchoringAccount(lease, 9n);
 
     expect(await list()).toMatchObject([{ lastBlock: 5n, changedIn: 2 }]);
     expect(await world.store.checkInvariants()).toEqual([]);
@@ -64,6 +72,27 @@ export function anchoringAccountContract(open: OpenStore): void {
     await world.store.retireAnchoringAccount(lease);
 
     expect(await list()).toMatchObject([{ lastBlock: null }, { lastBlock: 7n, changedIn: 3 }]);
+  });
+
+  it('retires an account whose last nonce was used elsewhere at a given block', async () => {
+    const robot = await world.robot();
+    const lease = await world.lease();
+    await add(lease.sender);
+    await world.queued(robot.id, 1);
+    const { id } = await world.settled(lease);
+    const changes = { safe: [], finalized: [id], reorged: [] };
+    await world.store.recordInclusionChanges(lease, changes, world.now);
+    expect(await list()).toMatchObject([{ endsElsewhere: false }]);
+    const sender = { chainId: lease.chainId, address: lease.sender };
+    const nonce = (await world.store.getNextNonce(lease)) ?? 0;
+    const uses = [{ nonce, txHash: `0x${'12'.repeat(32)}` as const }];
+    await world.store.recordForeignNonces(sender, uses, world.now);
+    expect(await list()).toMatchObject([{ endsElsewhere: true }]);
+
+    await world.store.retireAnchoringAccount(lease, 9n);
+
+    expect(await list()).toMatchObject([{ lastBlock: 9n, changedIn: 2 }]);
+    expect(await world.store.checkInvariants()).toEqual([]);
   });
 
   it('retires no account without its lease', async () => {

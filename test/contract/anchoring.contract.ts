@@ -105,6 +105,31 @@ export function anchorContract(open: OpenStore): void {
       expect(queued[0]).toMatchObject({ generation: 0, queuedAt: world.now });
     });
 
+    it('gives each account a turn, however many proofs another account has', async () => {
+      const many = await world.queued(robot.id, 6);
+      await world.committed(lease, 2);
+      const other = await world.robot();
+      const few = await world.queued(other.id, 2);
+
+      const listed = await world.store.listQueuedProofs(lease, 10);
+
+      const expected = [few[0], many[2], few[1], many[3], many[4], many[5]];
+      expect(listed.map(({ taskId }) => taskId)).toEqual(expected.map((task) => task?.id));
+    });
+
+    it('gives an account no turns for the time in which it had none to sign', async () => {
+      await world.queued(robot.id, 5);
+      await world.committed(lease, 5);
+      const other = await world.robot();
+      const busy = await world.queued(robot.id, 1);
+      const late = await world.queued(other.id, 2);
+
+      const listed = await world.store.listQueuedProofs(lease, 10);
+
+      const expected = [late[0], busy[0], late[1]];
+      expect(listed.map(({ taskId }) => taskId)).toEqual(expected.map((task) => task?.id));
+    });
+
     it('holds no proof that was signed', async () => {
       await world.queued(robot.id, 3);
       await world.committed(lease, 2);

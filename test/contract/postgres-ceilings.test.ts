@@ -1,6 +1,7 @@
 import { v7 as uuid } from 'uuid';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { limits } from '../../src/protocol/limits.ts';
+import { signupGrant } from '../support/signup-grant.ts';
 import { aggregate, type Instances, openInstances, spread } from './instances.ts';
 import { newWallet, reservedWei, type World } from './world.ts';
 
@@ -42,12 +43,10 @@ it('two instances together make no more fleets than an account may have', async 
 
 it('two instances together keep no more sessions of an account than it may have', async () => {
   const wallet = newWallet();
-  const signup = { anchors: 1, gasWei: 1n };
+  const grant = signupGrant(1, 1n);
   await spread(instances, limits.sessionsPerAccount + 10, async (store) => {
     const challenge = world.challenge(wallet);
-    await store.saveChallenge(challenge);
-    const { nonce } = challenge;
-    return store.signIn({ nonce, wallet, session: world.session(), signup, now: world.now });
+    return store.signIn(world.signIn(challenge, { grant }));
   });
 
   const sessions = await world.store.listSessions(wallet, world.now, 200, null);

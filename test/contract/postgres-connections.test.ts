@@ -39,13 +39,13 @@ it('are not used again where the server became a standby', async () => {
     );
   await setDatabase('SET default_transaction_read_only = on');
   const store = await anotherStore({ poolMax: 1 });
-  await expect(store.countChallenge(newWallet())).rejects.toMatchObject(
+  await expect(store.countChallenge(newWallet(), null)).rejects.toMatchObject(
     failsWith('storage_unavailable'),
   );
 
   await setDatabase('RESET default_transaction_read_only');
 
-  expect(await store.countChallenge(newWallet())).toMatchObject({ allowed: true });
+  expect((await store.countChallenge(newWallet(), null)).count).toMatchObject({ allowed: true });
 });
 
 it('are not used again where a commit was not answered', { tags: ['full'] }, async () => {
@@ -96,14 +96,14 @@ it('are made again once a certificate that was gone is back, whoever listened me
   await rm(file);
   await session.query(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity
     WHERE datname = current_database() AND application_name = 'svc-server'`);
-  await expect(store.countChallenge(newWallet())).rejects.toMatchObject(
+  await expect(store.countChallenge(newWallet(), null)).rejects.toMatchObject(
     failsWith('storage_unavailable'),
   );
   const before = looks();
   await waitFor('the one who listens to look for it', () => looks() > before);
   await writeFile(file, '');
 
-  expect(await store.countChallenge(newWallet())).toMatchObject({ allowed: true });
+  expect((await store.countChallenge(newWallet(), null)).count).toMatchObject({ allowed: true });
   await waitFor('all to listen', async () => {
     const { rowCount } = await session.query(`SELECT FROM pg_stat_activity
       WHERE datname = current_database() AND query = 'LISTEN svc_hints' AND state = 'idle'`);

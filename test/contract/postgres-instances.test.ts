@@ -40,22 +40,18 @@ describe('what one instance does counts on the other', () => {
   });
 
   it('a challenge, which is spent once', async () => {
-    const { nonce, wallet } = await world.savedChallenge(newWallet());
-    const signup = { anchors: 1, gasWei: 0n };
+    const challenge = await world.savedChallenge(newWallet());
 
-    const signedIn = await spread(instances, 10, (store) =>
-      store.signIn({ nonce, wallet, session: world.session(), signup, now: world.now }),
-    );
+    const signedIn = await spread(instances, 10, (store) => store.signIn(world.signIn(challenge)));
 
     expect(aggregate(signedIn)).toEqual({ signed_in: 1, challenge_spent: 9 });
   });
 
   it('a session that was ended', async () => {
-    const { nonce, wallet } = await world.savedChallenge(newWallet());
+    const challenge = await world.savedChallenge(newWallet());
     const session = world.session();
     const { tokenHash } = session;
-    const signup = { anchors: 1, gasWei: 0n };
-    await here.signIn({ nonce, wallet, session, signup, now: world.now });
+    await here.signIn(world.signIn(challenge, { session }));
     expect(await there.authenticateSession(tokenHash, false, world.now)).not.toBeNull();
 
     await here.revokeSession(tokenHash);
@@ -64,20 +60,19 @@ describe('what one instance does counts on the other', () => {
   });
 
   it('a code, which is redeemed once', async () => {
-    const { nonce, wallet } = await world.savedChallenge(newWallet());
+    const challenge = await world.savedChallenge(newWallet());
+    const { wallet } = challenge;
     const session = world.session();
-    const signup = { anchors: 1, gasWei: 0n };
-    await here.signIn({ nonce, wallet, session, signup, now: world.now });
-    const code = { codeHash: 'c'.repeat(64), challenge: 'c'.repeat(43) };
-    const times = { createdAt: world.now, expiresAt: world.now + 1000 };
-    await here.saveCliCode({ ...code, ...times, sessionId: session.id });
+    await here.signIn(world.signIn(challenge, { session }));
+    const { deviceHash, userHash } = await world.savedCliCode();
+    const decision = { userHash, decision: 'allow', sessionId: session.id } as const;
+    await there.decideCliCode({ ...decision, now: world.now });
 
     const redeemed = await spread(instances, 10, (store) =>
-      store.redeemCliCode({ ...code, session: world.session(), now: world.now }),
+      store.redeemCliCode({ deviceHash, session: world.session(), now: world.now }),
     );
 
-    expect(redeemed.filter((found) => found?.wallet === wallet)).toHaveLength(1);
-    expect(redeemed.filter((found) => found === null)).toHaveLength(9);
+    expect(redeemed.filter((found) => found !== 'unknown')).toEqual([{ wallet }]);
   });
 });
 

@@ -78,7 +78,10 @@ describe('the check of the invariants', () => {
     ['ledger_sums_equal_balances', 'DELETE FROM accounts'],
     ['ledger_never_negative', `UPDATE ledger SET gas_wei = 5 WHERE kind = 'grant'`],
     ['balances_not_negative', 'UPDATE accounts SET gas_credit_wei = -1'],
-    ['accounts_without_ledger_are_empty', `INSERT INTO accounts VALUES ('0x1', 1, 0, 0, 0, 0)`],
+    [
+      'accounts_without_ledger_are_empty',
+      `INSERT INTO accounts VALUES ('0x1', 1, 0, 0, 0, 0, NULL, 0)`,
+    ],
     ['settle_and_release_need_their_reserve', `UPDATE ledger SET cycle = 9 WHERE kind = 'settle'`],
     ['verified_task_is_settled_once', `DELETE FROM ledger WHERE kind = 'settle'`],
     ['failed_cycle_is_released', `DELETE FROM ledger WHERE kind = 'release'`],

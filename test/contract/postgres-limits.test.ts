@@ -26,8 +26,9 @@ describe('three instances together allow exactly the limit', () => {
   it('of challenges of a wallet', async () => {
     const wallet = newWallet();
 
-    const counts = await spread(instances, 300, (store) => store.countChallenge(wallet));
+    const counted = await spread(instances, 300, (store) => store.countChallenge(wallet, null));
 
+    const counts = counted.map(({ count }) => count);
     expectEachCountedOnce(counts, limits.challengesPerWindow);
   });
 
@@ -41,10 +42,9 @@ describe('three instances together allow exactly the limit', () => {
   });
 
   it('of mutations of an account, whichever session makes them', async () => {
-    const { nonce, wallet } = await world.savedChallenge(newWallet());
+    const challenge = await world.savedChallenge(newWallet());
     const session = world.session();
-    const signup = { anchors: 0, gasWei: 0n };
-    await world.store.signIn({ nonce, wallet, session, signup, now: world.now });
+    await world.store.signIn(world.signIn(challenge, { session }));
 
     const found = await spread(instances, 450, (store) =>
       store.authenticateSession(session.tokenHash, true, world.now),
@@ -64,10 +64,10 @@ it('counts nothing of a call with an unknown key or token', async () => {
 });
 
 it('forgets the windows that are over', async () => {
-  await spread(instances, 30, (store) => store.countChallenge(newWallet()));
+  await spread(instances, 30, (store) => store.countChallenge(newWallet(), null));
 
   world.clock.advance(2 * limits.windowMs);
-  await world.store.countChallenge(newWallet());
+  await world.store.countChallenge(newWallet(), null);
 
   await waitFor('the old counters to be deleted', async () => {
     const { rowCount } = await instances.session.query('SELECT FROM rate_counters');
@@ -83,7 +83,7 @@ it("opens a window by the database's clock, whatever the instances' clocks say",
       'SELECT extract(epoch FROM clock_timestamp()) * 1000 AS now',
     );
 
-    const count = await own.world.store.countChallenge(wallet);
+    const { count } = await own.world.store.countChallenge(wallet, null);
 
     const { rows } = await own.session.query(
       'SELECT window_start, extract(epoch FROM clock_timestamp()) * 1000 AS now FROM rate_counters',

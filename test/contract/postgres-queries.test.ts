@@ -37,6 +37,8 @@ const shortWalks: readonly string[] = [
   // In the order of a LIMIT.
   'chain_proofs_missing',
   'challenges_pkey',
+  // At most 1000 rows.
+  'cli_codes_source',
   'events_pkey',
   'robot_traces_pkey',
 ];

@@ -1,8 +1,10 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { limits } from '../../src/protocol/limits.ts';
-import { newWallet, type OpenStore, World } from './world.ts';
+import type { Challenge } from '../../src/server/ports/sign-in.ts';
+import { signupGrant } from '../support/signup-grant.ts';
+import { newWallet, type OpenStore, source, World } from './world.ts';
 
-const signup = { anchors: 3, gasWei: 1000n };
+const DAY_MS = 24 * 60 * 60_000;
 
 export function signInContract(open: OpenStore): void {
   let world: World;
@@ -11,47 +13,53 @@ export function signInContract(open: OpenStore): void {
   });
   afterEach(() => world.close());
 
-  async function signIn(wallet: string, nonce: string, session = world.session()) {
-    return world.store.signIn({ nonce, wallet, session, signup, now: world.now });
+  function signIn(challenge: Challenge, changes: Parameters<World['signIn']>[1] = {}) {
+    return world.store.signIn(world.signIn(challenge, changes));
   }
 
+  const grant = signupGrant(3, 1000n);
+  const anchorsOf = async (wallet: string) =>
+    (await world.store.getBalance(wallet))?.anchorQuota ?? null;
+
   describe('challenges', () => {
-    it('finds one by nonce and wallet', async () => {
-      const challenge = await world.savedChallenge(newWallet());
-      const { nonce, wallet } = challenge;
-
-      expect(await world.store.openChallenges({ nonce, wallet }, world.now)).toEqual([challenge]);
-      const other = { nonce, wallet: newWallet() };
-      expect(await world.store.openChallenges(other, world.now)).toEqual([]);
-    });
-
-    it('lists those of a wallet, newest first, up to the limit', async () => {
+    it('are kept for wallet and source, newest first', async () => {
       const wallet = newWallet();
       const saved = [];
       for (let i = 0; i < 3; i += 1) saved.push(await world.savedChallenge(wallet));
       await world.savedChallenge(newWallet());
+      await world.store.saveChallenge(world.challenge(wallet), '192.0.2.2');
 
-      const found = await world.store.openChallenges({ wallet, limit: 2 }, world.now);
-
-      expect(found).toEqual([saved[2], saved[1]]);
+      expect(await world.store.openChallenges(wallet, source)).toEqual(saved.toReversed());
     });
 
-    it('does not find one that has expired', async () => {
-      const { nonce, wallet, expiresAt } = await world.savedChallenge(newWallet());
+    it('of another source displace none of the owner, who has the newest 8', async () => {
+      const wallet = newWallet();
+      const owner: Challenge[] = [];
+      for (let i = 0; i < 9; i += 1) owner.push(await world.savedChallenge(wallet));
+      for (let i = 0; i < 20; i += 1) {
+        await world.store.saveChallenge(world.challenge(wallet), '192.0.2.2');
+      }
 
-      expect(await world.store.openChallenges({ nonce, wallet }, expiresAt - 1)).toHaveLength(1);
-      expect(await world.store.openChallenges({ nonce, wallet }, expiresAt)).toEqual([]);
-      expect(await world.store.openChallenges({ wallet, limit: 8 }, expiresAt)).toEqual([]);
+      expect(await world.store.openChallenges(wallet, source)).toEqual(owner.slice(1).toReversed());
     });
 
-    it('forgets the oldest beyond the limit of open ones', async () => {
+    it('are not found once they have expired', async () => {
+      const { wallet, expiresAt } = await world.savedChallenge(newWallet());
+
+      world.clock.advance(expiresAt - 1 - world.now);
+      expect(await world.store.openChallenges(wallet, source)).toHaveLength(1);
+      world.clock.advance(1);
+      expect(await world.store.openChallenges(wallet, source)).toEqual([]);
+    });
+
+    it('beyond the limit of all displace the oldest', async () => {
       const small = await World.open(open, { maxChallenges: 20 });
       try {
         const saved = [];
         for (let i = 0; i < 22; i += 1) saved.push(await small.savedChallenge(newWallet()));
 
         const found = await Promise.all(
-          saved.map((challenge) => small.store.openChallenges(challenge, small.now)),
+          saved.map(({ wallet }) => small.store.openChallenges(wallet, source)),
         );
 
         expect(found.map((challenges) => challenges.length)).toEqual([0, 0, ...Array(20).fill(1)]);
@@ -60,64 +68,82 @@ export function signInContract(open: OpenStore): void {
       }
     });
 
-    it('forgets none that is open for those that were spent', async () => {
+    it('that were spent displace none', async () => {
       const small = await World.open(open, { maxChallenges: 20 });
       try {
         const oldest = await small.savedChallenge(newWallet());
         for (let i = 0; i < 30; i += 1) {
-          const { nonce, wallet } = await small.savedChallenge(newWallet());
-          const session = small.session();
-          await small.store.signIn({ nonce, wallet, session, signup, now: small.now });
+          await small.store.signIn(small.signIn(await small.savedChallenge(newWallet())));
         }
 
-        expect(await small.store.openChallenges(oldest, small.now)).toEqual([oldest]);
+        expect(await small.store.openChallenges(oldest.wallet, source)).toEqual([oldest]);
       } finally {
         await small.close();
       }
     });
 
-    it('counts requests by wallet, a refused one not at all', async () => {
+    it('are authenticated by a key that stays until the database is restored', async () => {
+      const key = await world.store.challengeKey();
+      await world.reopen();
+      expect(await world.store.challengeKey()).toEqual(key);
+
+      await world.store.holdQueue(world.now);
+
+      const replaced = await world.store.challengeKey();
+      expect(replaced).toHaveLength(32);
+      expect(replaced).not.toEqual(key);
+    });
+  });
+
+  describe('requests for challenges', () => {
+    const count = async (wallet: string, device: string | null = null) =>
+      (await world.store.countChallenge(wallet, device)).count;
+
+    it('are counted by wallet, a refused one not at all', async () => {
       const wallet = newWallet();
       const counts = [];
-      for (let i = 0; i <= limits.challengesPerWindow; i += 1) {
-        counts.push(await world.store.countChallenge(wallet));
-      }
+      for (let i = 0; i <= limits.challengesPerWindow; i += 1) counts.push(await count(wallet));
 
       expect(counts[0]).toEqual({ allowed: true, limit: 60, remaining: 59, resetMs: 60_000 });
       expect(counts[59]).toMatchObject({ allowed: true, remaining: 0 });
       expect(counts[60]).toMatchObject({ allowed: false, remaining: 0 });
-      expect(await world.store.countChallenge(newWallet())).toMatchObject({ remaining: 59 });
+      expect(await count(newWallet())).toMatchObject({ remaining: 59 });
     });
 
-    it('counts anew when the minute of the clock changes', async () => {
+    it('of a device of the wallet are counted apart', async () => {
+      const wallet = newWallet();
+      for (let i = 0; i < limits.challengesPerWindow; i += 1) await count(wallet);
+
+      expect(await count(wallet)).toMatchObject({ allowed: false });
+      expect(await count(wallet, 'a')).toMatchObject({ allowed: true, remaining: 59 });
+      expect(await count(wallet, 'b')).toMatchObject({ allowed: true, remaining: 59 });
+    });
+
+    it('are counted anew when the minute of the clock changes', async () => {
       const wallet = newWallet();
       world.clock.advance(59_000);
-      expect(await world.store.countChallenge(wallet)).toMatchObject({ resetMs: 1000 });
+      expect(await count(wallet)).toMatchObject({ resetMs: 1000 });
 
       world.clock.advance(1000);
 
-      expect(await world.store.countChallenge(wallet)).toMatchObject({
-        remaining: 59,
-        resetMs: 60_000,
-      });
+      expect(await count(wallet)).toMatchObject({ remaining: 59, resetMs: 60_000 });
     });
 
-    it('goes on counting where it was after a restart', async () => {
+    it('go on being counted where they were after a restart', async () => {
       const wallet = newWallet();
-      await world.store.countChallenge(wallet);
+      await count(wallet);
 
       await world.reopen();
 
-      expect(await world.store.countChallenge(wallet)).toMatchObject({ remaining: 58 });
+      expect(await count(wallet)).toMatchObject({ remaining: 58 });
     });
   });
 
   describe('signing in', () => {
     it('opens the account with its grant in the ledger', async () => {
       const wallet = newWallet();
-      const { nonce } = await world.savedChallenge(wallet);
 
-      expect(await signIn(wallet, nonce)).toBe('signed_in');
+      expect(await signIn(world.challenge(wallet), { grant })).toBe('signed_in');
 
       expect(await world.store.getBalance(wallet)).toEqual({
         wallet,
@@ -127,54 +153,72 @@ export function signInContract(open: OpenStore): void {
       expect(await world.store.checkInvariants()).toEqual([]);
     });
 
-    it('grants nothing to an account that is already open', async () => {
+    it('grants once, at the first sign-in that qualifies', async () => {
       const wallet = newWallet();
-      for (let i = 0; i < 2; i += 1) {
-        await signIn(wallet, (await world.savedChallenge(wallet)).nonce);
+      const balances = [];
+      for (const offered of [null, grant, grant]) {
+        await signIn(world.challenge(wallet), { grant: offered });
+        balances.push(await anchorsOf(wallet));
       }
 
-      expect(await world.store.getBalance(wallet)).toMatchObject({ anchorQuota: 3 });
+      expect(balances).toEqual([0, 3, 3]);
+    });
+
+    it('grants only after the delay since the first sign-in that qualified', async () => {
+      const wallet = newWallet();
+      const balances = [];
+      for (const wait of [0, DAY_MS - 1, 1]) {
+        world.clock.advance(wait);
+        await signIn(world.challenge(wallet), { grant: { ...grant, delayMs: DAY_MS } });
+        balances.push(await anchorsOf(wallet));
+      }
+
+      expect(balances).toEqual([0, 0, 3]);
+    });
+
+    it('grants at most the daily limit to all, and the rest another day', async () => {
+      const wallets = Array.from({ length: 4 }, newWallet);
+      const limited = { ...grant, anchorsPerDay: 7 };
+      for (const wallet of wallets) await signIn(world.challenge(wallet), { grant: limited });
+      const first = await Promise.all(wallets.map(anchorsOf));
+      world.clock.advance(DAY_MS);
+      for (const wallet of wallets) await signIn(world.challenge(wallet), { grant: limited });
+
+      expect(first).toEqual([3, 3, 0, 0]);
+      expect(await Promise.all(wallets.map(anchorsOf))).toEqual([3, 3, 3, 3]);
     });
 
     it('spends the challenge', async () => {
-      const wallet = newWallet();
-      const { nonce } = await world.savedChallenge(wallet);
-      await signIn(wallet, nonce);
+      const challenge = await world.savedChallenge(newWallet());
+      await signIn(challenge);
 
-      expect(await signIn(wallet, nonce)).toBe('challenge_spent');
-      expect(await world.store.openChallenges({ nonce, wallet }, world.now)).toEqual([]);
-    });
-
-    it('takes no challenge of another wallet and leaves it open', async () => {
-      const { nonce, wallet } = await world.savedChallenge(newWallet());
-
-      expect(await signIn(newWallet(), nonce)).toBe('challenge_spent');
-      expect(await signIn(wallet, nonce)).toBe('signed_in');
+      expect(await signIn(challenge)).toBe('challenge_spent');
+      expect(await world.store.openChallenges(challenge.wallet, source)).toEqual([]);
     });
 
     it('takes no challenge that has expired', async () => {
-      const { nonce, wallet, expiresAt } = await world.savedChallenge(newWallet());
-      world.clock.advance(expiresAt - world.now);
+      const challenge = world.challenge(newWallet());
+      world.clock.advance(challenge.expiresAt - world.now);
 
-      expect(await signIn(wallet, nonce)).toBe('challenge_spent');
+      expect(await signIn(challenge)).toBe('challenge_spent');
     });
 
-    it('refuses a new account where signup is null, and the challenge stays open', async () => {
-      const { nonce, wallet } = await world.savedChallenge(newWallet());
-      const attempt = { nonce, wallet, session: world.session(), signup: null, now: world.now };
+    it('opens no account where it may not, and the challenge stays open', async () => {
+      const challenge = await world.savedChallenge(newWallet());
+      const { wallet } = challenge;
 
-      expect(await world.store.signIn(attempt)).toBe('signup_refused');
+      expect(await signIn(challenge, { mayOpen: false })).toBe('signup_refused');
       expect(await world.store.getBalance(wallet)).toBeNull();
 
       await world.grant(wallet, 1, 0n);
-      expect(await world.store.signIn(attempt)).toBe('signed_in');
+      expect(await signIn(challenge, { mayOpen: false })).toBe('signed_in');
     });
 
     it('lets one of 50 concurrent sign-ins with one challenge through', async () => {
-      const { nonce, wallet } = await world.savedChallenge(newWallet());
+      const challenge = world.challenge(newWallet());
       const sessions = Array.from({ length: 50 }, () => world.session());
 
-      const outcomes = await Promise.all(sessions.map((session) => signIn(wallet, nonce, session)));
+      const outcomes = await Promise.all(sessions.map((session) => signIn(challenge, { session })));
 
       expect(outcomes.filter((outcome) => outcome === 'signed_in')).toHaveLength(1);
       expect(outcomes.filter((outcome) => outcome === 'challenge_spent')).toHaveLength(49);
@@ -189,9 +233,9 @@ export function signInContract(open: OpenStore): void {
 
   describe('sessions', () => {
     async function signedIn() {
-      const { nonce, wallet } = await world.savedChallenge(newWallet());
+      const wallet = newWallet();
       const session = world.session();
-      await signIn(wallet, nonce, session);
+      await signIn(world.challenge(wallet), { session });
       return { wallet, session };
     }
 
@@ -236,7 +280,7 @@ export function signInContract(open: OpenStore): void {
     it('measures all sessions of an account together', async () => {
       const { wallet, session } = await signedIn();
       const other = world.session();
-      await signIn(wallet, (await world.savedChallenge(wallet)).nonce, other);
+      await signIn(world.challenge(wallet), { session: other });
       await world.store.authenticateSession(session.tokenHash, true, world.now);
 
       const found = await world.store.authenticateSession(other.tokenHash, true, world.now);

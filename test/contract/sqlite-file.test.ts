@@ -1,11 +1,12 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
+import { chmod, mkdtemp, readdir, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import type { Store } from '../../src/server/ports/store.ts';
 import { migrate, requireSchema } from '../../src/server/store/sqlite/engine/migrate.ts';
+import { backupDatabase } from '../../src/server/store/sqlite/files/backup.ts';
 import { migrations } from '../../src/server/store/sqlite/migrations.ts';
 import { openSqliteStore } from '../../src/server/store/sqlite/open-store.ts';
 import { createTestClock } from '../support/clock.ts';
@@ -37,6 +38,42 @@ function edit(change: (db: Database.Database) => void): void {
   change(db);
   db.close();
 }
+
+describe('the files of the database', () => {
+  const modes = async () => {
+    const names = (await readdir(folder)).sort();
+    const found = await Promise.all(names.map((name) => stat(join(folder, name))));
+    return names.map((name, i) => `${name} ${((found[i]?.mode ?? 0) & 0o777).toString(8)}`);
+  };
+
+  it('are private to their owner in a folder that others can read, whatever the umask', async () => {
+    const umask = process.umask(0);
+    onTestFinished(() => void process.umask(umask));
+    await chmod(folder, 0o755);
+
+    await open(true);
+    backupDatabase(path, join(folder, 'backup'));
+
+    expect(await modes()).toEqual([
+      'backup 600',
+      'svc.db 600',
+      'svc.db-shm 600',
+      'svc.db-wal 600',
+      'svc.db.lock 600',
+      'svc.db.lock-journal 600',
+    ]);
+    expect((await stat(folder)).mode & 0o777).toBe(0o755);
+  });
+
+  it('become private if an earlier version left them open', async () => {
+    await open(true);
+    for (const name of await readdir(folder)) await chmod(join(folder, name), 0o644);
+
+    await open(false);
+
+    expect((await modes()).slice(0, 3)).toEqual(['svc.db 600', 'svc.db-shm 600', 'svc.db-wal 600']);
+  });
+});
 
 describe('one server', () => {
   it('refuses a second one, which changes nothing for the first', async () => {
@@ -149,12 +186,14 @@ describe('a command beside the server', () => {
   it('keeps the counters of the server when it closes', async () => {
     const server = await open(true);
     const wallet = newWallet();
-    await server.countChallenge(wallet);
+    await server.countChallenge(wallet, null);
     await server.close();
 
     await (await open(false)).close();
 
-    expect(await (await open(true)).countChallenge(wallet)).toMatchObject({ remaining: 58 });
+    expect((await (await open(true)).countChallenge(wallet, null)).count).toMatchObject({
+      remaining: 58,
+    });
   });
 
   it('makes no database', async () => {
@@ -259,6 +298,7 @@ describe('a migration', () => {
     migrateTo(first, second);
 
     expect((await readdir(folder)).sort()).toEqual(['svc.db', 'svc.db.schema-1.7']);
+    expect((await stat(join(folder, 'svc.db.schema-1.7'))).mode & 0o777).toBe(0o600);
     const snapshot = new Database(join(folder, 'svc.db.schema-1.7'));
     expect(snapshot.prepare('SELECT * FROM a').all()).toEqual([{ x: 'kept' }]);
     snapshot.close();
@@ -295,10 +335,7 @@ describe('the tables', () => {
          SELECT printf('%03d', i), i, ?, 0, 1000000000000000, 'wallet' FROM n`,
       ).run(wallet);
     });
-    const { nonce } = await world.savedChallenge(wallet);
-
-    const signup = { anchors: 0, gasWei: 0n };
-    await world.store.signIn({ nonce, wallet, session: world.session(), signup, now: world.now });
+    await world.store.signIn(world.signIn(await world.savedChallenge(wallet)));
 
     edit((db) => {
       expect(db.prepare('SELECT min(id) AS oldest FROM sessions').get()).toEqual({ oldest: '011' });
@@ -309,22 +346,23 @@ describe('the tables', () => {
   it('bound what expired: challenges and sessions are forgotten as new ones come', async () => {
     const world = await World.open(openAt);
     const short = { expiresAt: world.now + 1 };
-    const signup = { anchors: 0, gasWei: 0n };
     const signIn = async (changes = {}) => {
-      const { nonce, wallet } = await world.savedChallenge(newWallet());
       const session = world.session(changes);
-      await world.store.signIn({ nonce, wallet, session, signup, now: world.now });
+      const challenge = await world.savedChallenge(newWallet(), changes);
+      await world.store.signIn(world.signIn(challenge, { session }));
     };
     for (let i = 0; i < 15; i += 1) {
       await world.savedChallenge(newWallet(), short);
       await signIn(short);
     }
     world.clock.advance(1);
+    clock.advance(1);
 
     for (let i = 0; i < 2; i += 1) await signIn();
 
     edit((db) => {
       expect(db.prepare('SELECT count(*) AS n FROM challenges').get()).toEqual({ n: 0 });
+      expect(db.prepare('SELECT count(*) AS n FROM spent_challenges').get()).toEqual({ n: 2 });
       expect(db.prepare('SELECT count(*) AS n FROM sessions').get()).toEqual({ n: 2 });
     });
     await world.close();

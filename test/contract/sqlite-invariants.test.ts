@@ -44,7 +44,10 @@ describe('the check of the invariants', () => {
     ['ledger_sums_equal_balances', 'DELETE FROM accounts'],
     ['ledger_never_negative', `UPDATE ledger SET gas_wei = '5' WHERE kind = 'grant'`],
     ['balances_not_negative', `UPDATE accounts SET gas_credit_wei = '-1'`],
-    ['accounts_without_ledger_are_empty', `INSERT INTO accounts VALUES ('0x1', 1, '0', 0)`],
+    [
+      'accounts_without_ledger_are_empty',
+      `INSERT INTO accounts VALUES ('0x1', 1, '0', 0, NULL, 0)`,
+    ],
     ['settle_and_release_need_their_reserve', `UPDATE ledger SET cycle = 9 WHERE kind = 'settle'`],
     [
       'reserve_ends_once',
@@ -191,7 +194,7 @@ describe('the check of the invariants', () => {
 
   it('tells some violations in full and counts the others', async () => {
     damage(`WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 30)
-      INSERT INTO accounts SELECT '0x' || i, 1, '0', 0 FROM n`);
+      INSERT INTO accounts SELECT '0x' || i, 1, '0', 0, NULL, 0 FROM n`);
 
     const [finding] = await world.store.checkInvariants();
 

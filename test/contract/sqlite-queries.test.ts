@@ -27,6 +27,8 @@ const shortWalks = [
   'SCAN chain_proofs USING INDEX chain_proofs_missing',
   'SCAN missing',
   'SCAN challenges',
+  // At most 1000 rows.
+  'SCAN cli_codes USING COVERING INDEX cli_codes_source',
   'SCAN completions USING INDEX completions_queue',
   'SCAN completions USING COVERING INDEX completions_queue',
 ];

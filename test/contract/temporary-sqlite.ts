@@ -7,6 +7,7 @@ import {
   openSqliteStore,
   type SqliteStoreOptions,
 } from '../../src/server/store/sqlite/open-store.ts';
+import { copyEmptySqlite } from '../support/empty-sqlite.ts';
 import type { OpenedStore, StoreLimits } from './world.ts';
 
 export interface TemporarySqlite extends OpenedStore {
@@ -22,6 +23,7 @@ export async function openTemporarySqlite(
 ): Promise<TemporarySqlite> {
   const folder = await mkdtemp(join(tmpdir(), 'svc-store-'));
   const path = join(folder, 'data', 'svc.db');
+  await copyEmptySqlite(path);
   const faults: Error[] = [];
   const open = (): Promise<Store> =>
     openSqliteStore({

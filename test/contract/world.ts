@@ -21,7 +21,7 @@ import type {
 import type { NewCompletion } from '../../src/server/ports/completions.ts';
 import type { FleetRecord, NewFleet } from '../../src/server/ports/fleets.ts';
 import type { NewRobot } from '../../src/server/ports/robots.ts';
-import type { Challenge, NewSession } from '../../src/server/ports/sign-in.ts';
+import type { Challenge, NewCliCode, NewSession, SignIn } from '../../src/server/ports/sign-in.ts';
 import type { Store } from '../../src/server/ports/store.ts';
 import type { NewTask, TaskRecord } from '../../src/server/ports/tasks.ts';
 import { createTestClock, type TestClock } from '../support/clock.ts';
@@ -44,6 +44,8 @@ export type OpenStore = (clock: TestClock, limits?: StoreLimits) => Promise<Open
 
 export const chainId = 31_337;
 export const leaseMs = 60_000;
+/** Where the challenges of a world are asked for. */
+export const source = '192.0.2.1';
 
 /** Reserves 25 000 × (2 × 10 + 1) + 7 = 525 007 wei. */
 export const quote: FeeQuote = {
@@ -101,15 +103,26 @@ export class World {
 
   challenge(wallet: string, changes: Partial<Challenge> = {}): Challenge {
     const nonce = randomBytes(16).toString('hex');
-    const createdAt = this.now;
-    const expiresAt = createdAt + 600_000;
-    return { nonce, wallet, message: `sign ${nonce}`, createdAt, expiresAt, ...changes };
+    const expiresAt = this.now + 600_000;
+    return { nonce, wallet, message: `sign ${nonce}`, expiresAt, ...changes };
   }
 
   async savedChallenge(wallet: string, changes: Partial<Challenge> = {}): Promise<Challenge> {
     const challenge = this.challenge(wallet, changes);
-    await this.store.saveChallenge(challenge);
+    await this.store.saveChallenge(challenge, source);
     return challenge;
+  }
+
+  /** A sign-in with a challenge, which may open an account. */
+  signIn(challenge: Challenge, changes: Partial<SignIn> = {}): SignIn {
+    return {
+      challenge,
+      session: this.session(),
+      mayOpen: true,
+      grant: null,
+      now: this.now,
+      ...changes,
+    };
   }
 
   session(changes: Partial<NewSession> = {}): NewSession {
@@ -121,6 +134,23 @@ export class World {
       expiresAt: this.now + 86_400_000,
       ...changes,
     };
+  }
+
+  /** Each code is of a source of its own, unless one is given. */
+  async saveCliCode(source: string = uuid()): Promise<{ code: NewCliCode; saved: boolean }> {
+    const code = {
+      deviceHash: randomHash().slice(2),
+      userHash: randomHash().slice(2),
+      source,
+      name: 'robot-lab',
+      createdAt: this.now,
+      expiresAt: this.now + 60_000,
+    };
+    return { code, saved: await this.store.saveCliCode(code) };
+  }
+
+  async savedCliCode(): Promise<NewCliCode> {
+    return (await this.saveCliCode()).code;
   }
 
   /** An account with what it was granted. */

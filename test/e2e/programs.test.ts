@@ -240,7 +240,7 @@ describe('svc verify', () => {
     const { exitCode, stderr } = await verify(file('broken.json'));
 
     expect(exitCode).toBe(2);
-    expect(stderr).toContain('tx_hash must be a string');
+    expect(stderr).toContain('tx_hash must be 32 bytes');
   });
 
   it('tells an unreachable chain from a refusal, without the URL', async () => {

@@ -112,6 +112,42 @@ describe('svc-server reconcile, where something else has sent with the key', () 
   );
 });
 
+describe('svc-server anchors retire, after a restore', () => {
+  const retire = () => {
+    const address = anvilAccounts[0].address;
+    const next = { SVC_DATA_DIR: dataDir, SVC_ANCHOR_PRIVATE_KEY: anvilAccounts[1].privateKey };
+    const env = { ...next, SVC_CHAIN_RPC_URL: chain.url };
+    return runInProcess('svc-server', ['anchors', 'retire', address, '--json'], { env });
+  };
+
+  it(
+    'waits for reconcile, and retires no account before an anchor that was accepted',
+    async () => {
+      const { server } = await startUsed();
+      await passBlocks(4);
+      await server.kill('SIGTERM');
+      // An anchor that the database lost, because it was restored.
+      const txHash = await sendElsewhere(1, ANCHOR_OF_ANOTHER);
+      await passBlocks(4);
+      const block = (await scanAnchors(chain.url)).find((one) => one.txHash === txHash);
+      expect((await command('hold')).exitCode).toBe(0);
+
+      const held = await retire();
+      const accepted = await command('reconcile', '--accept-anchor', txHash);
+      const retired = await retire();
+
+      expect([held.exitCode, JSON.parse(held.stderr)]).toEqual([
+        1,
+        expect.objectContaining({ error: 'restored', hint: expect.stringContaining('reconcile') }),
+      ]);
+      expect(accepted.exitCode).toBe(0);
+      const [{ last_block }] = JSON.parse(retired.stdout).items;
+      expect(Number(last_block)).toBeGreaterThanOrEqual(Number(block?.blockNumber));
+    },
+    4 * PATIENCE_MS,
+  );
+});
+
 describe('a server killed while it takes up an anchor that its database does not have', () => {
   for (const [at, tags] of [
     ['adoptVariant:before', []],

@@ -13,6 +13,7 @@ import {
   startTestService,
   type TestService,
 } from '../support/service.ts';
+import { signupGrant } from '../support/signup-grant.ts';
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
@@ -33,7 +34,7 @@ describe('the account', () => {
   });
   afterAll(() => service.close());
 
-  const noGrants = { mode: 'open', anchors: 0, gasWei: 0n } as const;
+  const noGrants = { mode: 'open', ...signupGrant(0, 0n) } as const;
   const get = (path: string, { session } = owner) =>
     service.call('GET', `/api/v1${path}`, { session });
 

@@ -1,5 +1,5 @@
+import { recoverMessageAddress } from 'viem';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
-import { recoverWallet } from '../../src/chain/signatures.ts';
 import type { Hex } from '../../src/proof/bytes.ts';
 import {
   type AnchorsList,
@@ -34,8 +34,14 @@ describe('GET /.well-known/svc-anchors.json', () => {
     const [entry] = list.accounts as [ListedAccount];
     expect(list).toMatchObject({ format: 'svc-anchors/1', origin: service.url, sequence: 1 });
     expect(entry).toMatchObject({ chain_id: 31337, address, last_block: null });
-    const ofEntry = await recoverWallet(accountText(service.url, entry), entry.signature as Hex);
-    const ofList = await recoverWallet(listText(list), list.signatures[0]?.signature as Hex);
+    const ofEntry = await recoverMessageAddress({
+      message: accountText(service.url, entry),
+      signature: entry.signature as Hex,
+    });
+    const ofList = await recoverMessageAddress({
+      message: listText(list),
+      signature: list.signatures[0]?.signature as Hex,
+    });
     expect([ofEntry, ofList]).toEqual([address, address]);
   });
 
@@ -60,7 +66,9 @@ describe('GET /.well-known/svc-anchors.json', () => {
     expect(accounts).toMatchObject([{ address, signature: null }]);
     const [ofList] = signatures;
     const text = listText(await read());
-    expect(await recoverWallet(text, ofList?.signature as Hex)).toBe(address);
+    expect(
+      await recoverMessageAddress({ message: text, signature: ofList?.signature as Hex }),
+    ).toBe(address);
   });
 
   it('is signed anew by the accounts in use when another account was added', async () => {
@@ -73,7 +81,7 @@ describe('GET /.well-known/svc-anchors.json', () => {
     expect([list.sequence, list.accounts.length]).toEqual([2, 2]);
     expect(list.signatures.map((one) => one.address)).toEqual([address]);
     const { signature } = list.signatures[0] as { signature: Hex };
-    expect(await recoverWallet(listText(list), signature)).toBe(address);
+    expect(await recoverMessageAddress({ message: listText(list), signature })).toBe(address);
   });
 
   it('is empty before the service anchored', async () => {

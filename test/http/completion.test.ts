@@ -134,7 +134,7 @@ describe('completing a task', () => {
   describe('without credit', () => {
     async function robotWith(anchors: number, gasWei: bigint) {
       const { signup } = service.settings;
-      service.settings.signup = { mode: 'open', anchors, gasWei };
+      service.settings.signup = { ...signup, anchors, gasWei };
       const poor = await service.signIn();
       service.settings.signup = signup;
       return { poor, robot: await service.makeRobot(poor) };

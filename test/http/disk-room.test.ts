@@ -23,6 +23,7 @@ describe('a disk below its floor', () => {
     const sample = await post('/api/v1/telemetry', { battery_pct: 50 });
     const event = await post('/api/v1/events', { event_type: 'info' });
     const completed = await service.complete(robot, taskId);
+    const ready = await service.call('GET', '/readyz');
     disk.free = 1000;
     await waitFor('the room to be seen', async () => (await claim()).status === 201);
 
@@ -31,6 +32,7 @@ describe('a disk below its floor', () => {
       expect(Number(headers.get('retry-after'))).toBeGreaterThan(0);
     }
     expect(completed.status).toBe(200);
+    expect(ready.body.degraded).toContain('disk_low');
     await service.close();
   });
 });

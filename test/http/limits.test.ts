@@ -132,7 +132,7 @@ describe('limits', () => {
     },
     challenge: async () => {
       const { address } = newWallet();
-      const count = () => service.store.countChallenge(address);
+      const count = () => service.store.countChallenge(address, null);
       return { limit: 60, caller: { body: { address } }, count };
     },
   };

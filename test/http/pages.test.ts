@@ -41,6 +41,30 @@ describe('the pages beside the interface', () => {
     }
   });
 
+  it.each([
+    ['a path that leaves the folder', '/assets/..%2findex.html', {}, 404, 'not_found'],
+    ['a hidden step up', '/assets/a%2f..%2f..%2findex.html', {}, 404, 'not_found'],
+    ['an empty segment', '/assets//x.js', {}, 404, 'not_found'],
+    ['a folder', '/assets/', {}, 404, 'not_found'],
+    ['a zero byte', '/assets/%00', {}, 400, 'invalid_request'],
+    ['a range behind the end', '/icon.svg', { range: 'bytes=99999999-' }, 416, 'invalid_range'],
+    ['a version of elsewhere', '/icon.svg', { 'if-match': '"x"' }, 412, 'precondition_failed'],
+    [
+      'a date before the file',
+      '/docs/swagger-ui.css',
+      { 'if-unmodified-since': 'Thu, 01 Jan 1970 00:00:00 GMT' },
+      412,
+      'precondition_failed',
+    ],
+  ])('answer %s as the caller’s error, without a stack in the log', async (...attack) => {
+    const [, path, headers, status, error] = attack;
+    const logged = service.logLines.length;
+    const reply = await service.call('GET', path, { headers });
+
+    expect([reply.status, reply.body.error]).toEqual([status, error]);
+    expect(service.logLines.slice(logged).join('')).not.toMatch(/"level":50|stack/);
+  });
+
   it('answer the document that they show', async () => {
     const { status, body } = await service.call('GET', '/openapi.json');
 

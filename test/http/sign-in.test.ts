@@ -32,7 +32,7 @@ describe('wallet sign-in', () => {
       const reply = await owner.challenge();
 
       const [nonce] = /(?<=Nonce: )\w+/.exec(reply.body.message) ?? [];
-      expect(nonce).toMatch(/^[0-9a-f]{32}$/);
+      expect(nonce).toMatch(/^[0-9a-f]{64}$/);
       expect(reply.body.message).toBe(
         [
           `${host} wants you to sign in with your Ethereum account:`,
@@ -117,6 +117,51 @@ describe('wallet sign-in', () => {
       expect(setCookieLine(reply, 'svc_challenge')).toContain('Max-Age=0');
     });
 
+    it('signs in once, also with the message in the body', async () => {
+      const asked = await owner.challenge();
+      const body = {
+        address: owner.address,
+        signature: await owner.sign(asked),
+        message: asked.body.message,
+      };
+
+      const first = await service.call('POST', '/api/auth/verify', { body });
+      const second = await service.call('POST', '/api/auth/verify', { body });
+
+      expect(first.body.signed_in).toBe(true);
+      expect(second.body.error).toBe('invalid_signature');
+    });
+
+    it('of a message that the service did not make signs nobody in', async () => {
+      const { body } = await owner.challenge();
+      const message = body.message.replace('Chain ID: 31337', 'Chain ID: 1');
+      const signature = await owner.account.signMessage({ message });
+
+      const reply = await service.call('POST', '/api/auth/verify', {
+        body: { address: owner.address, signature, message },
+      });
+
+      expect(reply.body.error).toBe('invalid_signature');
+    });
+
+    it('of a message that has expired signs nobody in', async () => {
+      const asked = await owner.challenge();
+      clock.advance(600_000);
+
+      const reply = await owner.verify(await owner.sign(asked), { cookie: challengeCookie(asked) });
+
+      expect(reply.body.error).toBe('invalid_signature');
+    });
+
+    it('may be the older of two, although the cookie is of the newer', async () => {
+      const older = await owner.challenge();
+      const newer = await owner.challenge();
+
+      const reply = await owner.verify(await owner.sign(older), { cookie: challengeCookie(newer) });
+
+      expect(reply.body.signed_in).toBe(true);
+    });
+
     it('signs in without the challenge cookie too', async () => {
       const reply = await owner.verify(await owner.sign(await owner.challenge()));
 
@@ -124,19 +169,13 @@ describe('wallet sign-in', () => {
     });
 
     it('of an address that the service had before signs nobody in', async () => {
-      const { body } = await owner.challenge();
-      const nonce = '0123456789abcdef0123456789abcdef';
-      const message = body.message
-        .replaceAll(new URL(service.url).host, 'former.example')
-        .replace(/Nonce: \w+/, `Nonce: ${nonce}`);
-      const now = clock.now();
-      const wallet = owner.address;
-      const challenge = { nonce, wallet, message, createdAt: now, expiresAt: now + 600_000 };
-      await service.store.saveChallenge(challenge);
+      service.settings.baseUrl = 'https://former.example';
+      const asked = await owner.challenge();
+      service.settings.baseUrl = service.url;
 
-      const signature = await owner.account.signMessage({ message });
-      const reply = await owner.verify(signature, { cookie: `svc_challenge=${nonce}` });
+      const reply = await owner.verify(await owner.sign(asked), { cookie: challengeCookie(asked) });
 
+      expect(asked.body.message).toContain('former.example');
       expect(reply.body.error).toBe('invalid_signature');
     });
 

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { newWallet, startTestService, type TestService } from '../support/service.ts';
+import { signupGrant } from '../support/signup-grant.ts';
 import type { Reply } from '../support/wire.ts';
 
 describe('the token gate', () => {
@@ -16,11 +17,10 @@ describe('the token gate', () => {
   async function signInWith(
     minBalance: bigint,
     mode: 'open' | 'gate',
-    tokenAddress = token,
+    { tokenAddress = token, account = newWallet(), limits = {} } = {},
   ): Promise<Reply & { wallet: string }> {
     service.settings.gate = { token: tokenAddress, minBalance };
-    service.settings.signup = { mode, anchors: 3, gasWei: 7n };
-    const account = newWallet();
+    service.settings.signup = { mode, ...signupGrant(3, 7n), ...limits };
     const { address } = account;
     const asked = await service.call('POST', '/api/auth/challenge', { body: { address } });
     const signature = await account.signMessage({ message: asked.body.message });
@@ -56,10 +56,51 @@ describe('the token gate', () => {
     expect(await service.store.getBalance(reply.wallet)).toBeNull();
   });
 
-  it('does not hold where the balance cannot be read, and sign-in still works', async () => {
-    const noToken = '0x00000000000000000000000000000000000000bb';
+  describe('where the balance cannot be read', () => {
+    const unreadable = { tokenAddress: '0x00000000000000000000000000000000000000bb' };
 
-    const reply = await signInWith(1n, 'open', noToken);
+    it('does not hold, and sign-in still works', async () => {
+      const reply = await signInWith(1n, 'open', unreadable);
+
+      expect(reply.body).toMatchObject({ signed_in: true, gate: { holds: false } });
+    });
+
+    it('loses no grant: it is made at the first sign-in at which the token is held', async () => {
+      const account = newWallet();
+      await signInWith(1n, 'open', { ...unreadable, account });
+      expect(await service.store.getBalance(account.address)).toMatchObject({ anchorQuota: 0 });
+
+      await signInWith(1n, 'open', { account });
+
+      expect(await service.store.getBalance(account.address)).toMatchObject({ anchorQuota: 3 });
+    });
+
+    it('refuses no new account where signup asks for the token, but asks to retry', async () => {
+      const account = newWallet();
+
+      const reply = await signInWith(1n, 'gate', { ...unreadable, account });
+      const retried = await signInWith(1n, 'gate', { account });
+
+      expect(reply.status).toBe(503);
+      expect(reply.body.error).toBe('chain_unavailable');
+      expect(retried.body.gate).toEqual({ holds: true });
+    });
+
+    it('signs in an account that exists', async () => {
+      const account = newWallet();
+      await signInWith(1n, 'gate', { account });
+
+      const reply = await signInWith(1n, 'gate', { ...unreadable, account });
+
+      expect(reply.status).toBe(200);
+    });
+  });
+
+  it('signs in an account that exists whatever its balance', async () => {
+    const account = newWallet();
+    await signInWith(5n, 'gate', { account });
+
+    const reply = await signInWith(6n, 'gate', { account });
 
     expect(reply.body).toMatchObject({ signed_in: true, gate: { holds: false } });
   });

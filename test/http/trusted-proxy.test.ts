@@ -42,6 +42,18 @@ describe('the address of a caller in the log', () => {
     return JSON.parse(line).address;
   }
 
+  it('is warned of once, when a peer that is not trusted states another', async () => {
+    service = await startTestService();
+
+    for (let i = 0; i < 2; i += 1) {
+      await addressOf(service.url, { 'x-forwarded-for': '203.0.113.7' });
+    }
+
+    const warnings = service.logLines.filter((line) => line.includes('ignored X-Forwarded-For'));
+    expect(warnings).toHaveLength(1);
+    expect(warnings[0]).toContain('SVC_TRUST_PROXY');
+  });
+
   it('is what a trusted proxy says', async () => {
     service = await startTestService({ trustedProxies: ['127.0.0.0/8'] });
 

@@ -3,6 +3,7 @@ import type { RequestListener, Server } from 'node:http';
 import { type AddressInfo, connect, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, describe, expect, it } from 'vitest';
+import { StrangersConnections } from '../../src/server/http/server/connections.ts';
 import { InFlightRequests } from '../../src/server/http/server/in-flight.ts';
 import { createHttpServer } from '../../src/server/http/server/listener.ts';
 import { waitFor } from '../support/wait-for.ts';
@@ -19,12 +20,17 @@ describe('an answer that its client does not take', () => {
 
   async function serve(listener: RequestListener): Promise<void> {
     answers = new InFlightRequests();
-    server = createHttpServer(listener, answers, {
-      headersMs: 10_000,
-      requestMs: 30_000,
-      unreadMs: UNREAD_MS,
-      checkMs: 60_000,
-    });
+    server = createHttpServer(
+      listener,
+      answers,
+      {
+        headersMs: 10_000,
+        requestMs: 30_000,
+        unreadMs: UNREAD_MS,
+        checkMs: 60_000,
+      },
+      new StrangersConnections([], () => false),
+    );
     server.listen(0, '127.0.0.1');
     await once(server, 'listening');
   }

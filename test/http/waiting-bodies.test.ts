@@ -14,7 +14,7 @@ let sockets: Socket[];
 beforeEach(async () => {
   service = await startTestService();
   robots = [];
-  for (let i = 0; i < 4; i += 1) robots.push((await service.signInWithRobot()).robot);
+  for (let i = 0; i < 5; i += 1) robots.push((await service.signInWithRobot()).robot);
   sockets = [];
   // A turn ends by a timer: none ends, and what comes next waits.
   vi.useFakeTimers({ toFake: ['setTimeout'] });
@@ -69,16 +69,28 @@ async function whileTurnsEnd<T>(replies: Promise<T>): Promise<T> {
 
 it('are bounded in bytes, those of one account and those of all', async () => {
   const ofOne = await firstAnswer(fill(0, 17));
-  const ofAll: string[] = [];
-  for (const socket of [...fill(1, 17), ...fill(2, 8)]) {
-    socket.once('data', (bytes) => ofAll.push(String(bytes)));
-  }
-  // 32 MiB of the first account wait already, and 64 MiB of all may.
-  await waitFor('all but 16 to be refused', () => ofAll.length === 17 + 8 - 16);
+  // Of each account 32 MiB are held, 128 MiB of all.
+  for (const robot of [1, 2, 3]) await firstAnswer(fill(robot, 17));
+  const largest = sockets.flatMap((socket) => once(socket, 'data'));
 
-  for (const answer of [ofOne, ...ofAll]) {
+  // An account that has none waiting displaces one of an account that has the most.
+  const ofSmall = post(4);
+  const [displaced] = await Promise.race(largest);
+  const reply = await whileTurnsEnd(ofSmall);
+
+  for (const answer of [ofOne, String(displaced)]) {
     expect(answer).toMatch(/^HTTP\/1\.1 503 .*\r\nretry-after: 5\r\n.*"error":"overloaded"/s);
   }
+  expect(reply.status).toBe(201);
+});
+
+it('cost nothing where they are only announced', async () => {
+  for (const robot of [0, 1, 2, 3]) fill(robot, 40, '');
+  await waitFor('the connections', async () => (await connections()) > 160);
+
+  const reply = await whileTurnsEnd(post(4));
+
+  expect(reply.status).toBe(201);
 });
 
 it('leave their room to others when their connections close', async () => {
@@ -107,4 +119,56 @@ it('are bounded in bytes while they arrive, and leave their room to others when 
   expect(answer).toMatch(/^HTTP\/1\.1 503 .*\r\nretry-after: 5\r\n.*"error":"overloaded"/s);
   expect(ofAnother.status).toBe(201);
   expect(afterwards.map(({ status }) => status)).toEqual(Array(16).fill(201));
+});
+
+it('of a request that reads none end with their connections, and with nothing else', async () => {
+  const { hostname, port } = new URL(service.url);
+  const heads = [
+    'GET /healthz HTTP/1.1\r\nhost: x\r\ncontent-length: 40000\r\n\r\n',
+    'POST /api/auth/verify HTTP/1.1\r\nhost: x\r\ncontent-type: text/plain\r\ncontent-length: 40000\r\n\r\n',
+    'POST /api/auth/verify HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ntransfer-encoding: chunked\r\n\r\n',
+  ];
+  for (let i = 0; i < 30; i += 1) {
+    const socket = connect(Number(port), hostname);
+    socket.on('error', () => {});
+    sockets.push(socket);
+    socket.write(`${heads[i % heads.length]}1`);
+    if (i % 2 === 0) await once(socket, 'connect');
+    socket.resetAndDestroy();
+  }
+
+  expect((await whileTurnsEnd(post(1))).status).toBe(201);
+});
+
+it('of the wrong type leave their connection to the next request', async () => {
+  const { hostname, port } = new URL(service.url);
+  const socket = connect(Number(port), hostname);
+  sockets.push(socket);
+  let answers = '';
+  socket.on('data', (bytes) => {
+    answers += String(bytes);
+  });
+  const body = 'x'.repeat(60_000);
+  socket.write(
+    `POST /api/auth/verify HTTP/1.1\r\nhost: x\r\ncontent-type: text/plain\r\ncontent-length: ${body.length}\r\n\r\n`,
+  );
+  await waitFor('the refusal', () => answers.includes('HTTP/1.1 415'));
+
+  socket.write(`${body}GET /healthz HTTP/1.1\r\nhost: x\r\n\r\n`);
+
+  await waitFor('the next answer', () => answers.includes('HTTP/1.1 200'));
+});
+
+it('cost what they hold, however small their chunks', async () => {
+  const { hostname, port } = new URL(service.url);
+  const head = `POST /api/v1/telemetry HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${robots[0]?.apiKey}\r\ncontent-type: application/json\r\ntransfer-encoding: chunked\r\n\r\n`;
+  const socket = connect(Number(port), hostname);
+  socket.on('error', () => {});
+  sockets.push(socket);
+  const answer = firstAnswer([socket]);
+
+  // 130 000 bytes, whose chunks take more than 32 MiB.
+  socket.write(head + '1\r\n \r\n'.repeat(135_000));
+
+  expect(await answer).toMatch(/^HTTP\/1\.1 503 .*"error":"overloaded"/s);
 });

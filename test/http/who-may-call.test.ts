@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { limits } from '../../src/protocol/limits.ts';
 import type { Route } from '../../src/protocol/route.ts';
@@ -28,16 +27,15 @@ interface Scene {
 }
 
 const rows = Object.entries<Route>(routes) as [RouteName, Route][]; // Object.entries forgets the names.
-const verifier = 'v'.repeat(43);
-const challenge = createHash('sha256').update(verifier).digest('base64url');
 
 /** A body for every route that takes one, so that only the caller can be what is refused. */
 function bodyOf(name: RouteName, { owner, robot, fleetId }: Scene): unknown {
   const bodies: { [Name in WithBody]: Body<Name> } = {
     createChallenge: { address: owner.wallet },
     verifySignature: { address: owner.wallet, signature: `0x${'00'.repeat(65)}` },
-    authorizeCli: { challenge },
-    redeemCliCode: { code: challenge, verifier },
+    startCliSignIn: { name: 'laptop' },
+    decideCliSignIn: { user_code: 'ABCD-EFGH' },
+    redeemCliCode: { device_code: 'A'.repeat(43) },
     createRobot: { name: 'arm-2' },
     patchRobot: { name: 'arm-2', fleet_id: fleetId },
     assignRobots: { robot_ids: [robot.id], fleet_id: fleetId },

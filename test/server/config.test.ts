@@ -62,7 +62,7 @@ describe('the configuration', () => {
     [{ SVC_BASE_URL: 'https://svc.example/path' }, /must be an origin/],
     [{ SVC_DATABASE_URL: 'postgres://[' }, /^SVC_DATABASE_URL is not a URL/],
     [{ SVC_DATABASE_URL: 'mysql://db' }, /^SVC_DATABASE_URL is not valid: Database: sqlite:PATH/],
-    [{ SVC_CHAIN_RPC_URL: 'http://a,http://A/' }, /must not list a URL twice/],
+    [{ SVC_CHAIN_RPC_URL: 'https://a,https://A/' }, /must not list a URL twice/],
     [{ SVC_CHAIN_RPC_URL: 'http://[' }, /is not a URL/],
     [{ SVC_ANCHOR_FINALITY_DEPTH: '0' }, /^SVC_ANCHOR_FINALITY_DEPTH/],
     [{ SVC_SIGNUP: 'gate' }, /requires SVC_GATE_TOKEN/],
@@ -75,9 +75,59 @@ describe('the configuration', () => {
   });
 
   it('takes several RPC endpoints', () => {
-    const { rpcUrls } = readConfig({ SVC_CHAIN_RPC_URL: 'http://a/x?y=1, https://u:p@b' });
+    const { rpcUrls } = readConfig({ SVC_CHAIN_RPC_URL: 'https://a/x?y=1, https://u:p@b' });
 
-    expect(rpcUrls).toEqual(['http://a/x?y=1', 'https://u:p@b']);
+    expect(rpcUrls).toEqual(['https://a/x?y=1', 'https://u:p@b']);
+  });
+
+  it.each([
+    'postgres://svc@db.example/svc',
+    'postgresql://svc@10.0.0.7/svc?sslmode=disable',
+    'postgres://svc@db.example/svc?ssl=0&sslmode=verify-full',
+    'postgres://svc@db.example/svc?sslmode=verify-full&sslmode=prefer',
+    'postgres://svc@localhost/svc?host=db.example',
+    'postgres://svc@127.db.example/svc',
+  ])('refuses %s, over which others could read and change the data', (url) => {
+    expect(faultsOf({ SVC_DATABASE_URL: url })).toEqual([
+      expect.stringMatching(
+        /^SVC_DATABASE_URL .*sslmode=verify-full.*SVC_ALLOW_PLAINTEXT=postgres/,
+      ),
+    ]);
+    expect(faultsOf({ SVC_DATABASE_URL: url, SVC_ALLOW_PLAINTEXT: 'rpc' })).toHaveLength(1);
+    expect(faultsOf({ SVC_DATABASE_URL: url, SVC_ALLOW_PLAINTEXT: 'rpc,postgres' })).toEqual([]);
+  });
+
+  it('refuses a database on the machine that PGHOST names', () => {
+    const remote = { SVC_DATABASE_URL: 'postgres:///svc', PGHOST: 'db.example' };
+
+    expect(faultsOf(remote)).toHaveLength(1);
+    expect(faultsOf({ ...remote, PGSSLMODE: 'verify-full' })).toEqual([]);
+  });
+
+  it.each([
+    'postgres://svc@db.example/svc?sslmode=verify-full',
+    'postgres://svc@db.example/svc?sslmode=require',
+    'postgres://svc@db.example/svc?ssl=true',
+    'postgres://svc@localhost/svc',
+    'postgres://svc@127.0.0.1:6432/svc',
+    'postgres://svc@[::1]/svc',
+    'postgres:///svc',
+    'postgres:///svc?host=/var/run/postgresql',
+    'postgres://%2Fvar%2Frun%2Fpostgresql/svc',
+  ])('takes %s', (url) => {
+    expect(faultsOf({ SVC_DATABASE_URL: url })).toEqual([]);
+  });
+
+  it('refuses a provider on another machine over http', () => {
+    const SVC_CHAIN_RPC_URL = 'https://a,http://127.0.0.1:8545,http://rpc.example/key';
+
+    expect(faultsOf({ SVC_CHAIN_RPC_URL })).toEqual([
+      expect.stringMatching(/^SVC_CHAIN_RPC_URL .*use https.*SVC_ALLOW_PLAINTEXT=rpc/),
+    ]);
+    expect(faultsOf({ SVC_CHAIN_RPC_URL, SVC_ALLOW_PLAINTEXT: 'postgres' })).toHaveLength(1);
+    expect(faultsOf({ SVC_CHAIN_RPC_URL, SVC_ALLOW_PLAINTEXT: 'rpc' })).toEqual([]);
+    expect(faultsOf({ SVC_CHAIN_RPC_URL: 'http://localhost:1,http://[::1]:2' })).toEqual([]);
+    expect(faultsOf({ SVC_ALLOW_PLAINTEXT: 'all' })).toHaveLength(1);
   });
 
   it('never repeats a value in a fault', () => {

@@ -39,11 +39,13 @@ export interface AnchoringRig {
   /** What the anchorer logged, one JSON document a line. */
   log: string[];
   start(options?: RigOptions): Anchorer;
+  /** Claims and completes a task of a robot of its own, which `remove` deletes. */
+  queueRemovable(): Promise<{ id: string; remove(): Promise<boolean> }>;
   /** Claims and completes that many tasks once there is a fee quote; answers their ids. */
   queue(count?: number): Promise<string[]>;
   task(id: string): Promise<TaskRecord>;
   /** Resolves when every task is verified. */
-  verified(ids: string[], deadlineMs?: number): Promise<TaskRecord[]>;
+  verified(ids: string[]): Promise<TaskRecord[]>;
   degraded(): Promise<string[]>;
   /** Anchoring transactions in all blocks, oldest first. */
   minedAnchors(): Promise<
@@ -114,6 +116,11 @@ export async function startAnchoringRig(
       running.push({ anchorer, chain });
       return anchorer;
     },
+    async queueRemovable() {
+      const robot = await makeRobot(store);
+      const id = await queueOne(store, robot);
+      return { id, remove: () => store.deleteRobot(robot, WALLET, Date.now()) };
+    },
     async queue(count = 1) {
       await waitFor('a fee quote', async () => (await store.getChainStatus())?.quote);
       return Promise.all(Array.from({ length: count }, () => queueOne(store, robotId)));
@@ -123,15 +130,11 @@ export async function startAnchoringRig(
       if (task === null) throw new Error('The task is gone');
       return task;
     },
-    verified: (ids, deadlineMs) =>
-      waitFor(
-        'every task to be verified',
-        async () => {
-          const tasks = await Promise.all(ids.map((id) => rig.task(id)));
-          return tasks.every(({ status }) => status === 'verified') && tasks;
-        },
-        deadlineMs,
-      ),
+    verified: (ids) =>
+      waitFor('every task to be verified', async () => {
+        const tasks = await Promise.all(ids.map((id) => rig.task(id)));
+        return tasks.every(({ status }) => status === 'verified') && tasks;
+      }),
     degraded: async () => (await store.getChainStatus())?.degraded ?? [],
     minedAnchors: () => anchorsOf(node),
     pending: (count) =>

@@ -4,7 +4,17 @@ import { recordFailures, writeRecord } from './failure-records.ts';
 export interface TestChain extends Anvil {
   rpc<T = unknown>(method: string, params?: readonly unknown[]): Promise<T>;
   mine(): Promise<void>;
+  /** Ends the test's use of it. Another test of this worker may get the same node, with a new chain. */
+  close(): Promise<void>;
+  /** Ends the node. */
+  stop(): Promise<void>;
 }
+
+/** Nodes that no test uses, by their options: starting one takes longer than most of their tests. */
+const idle = new Map<string, Anvil[]>();
+
+/** Addresses of nodes with settings that `anvil_reset` keeps. */
+const adjusted = new Set<string>();
 
 /** The first three accounts of anvil's mnemonic, each with 10 000 ether. */
 export const anvilAccounts = [
@@ -24,16 +34,32 @@ export const anvilAccounts = [
 
 /** A real chain that mines only when told, unless a block time is given. */
 export async function startTestChain(options: AnvilOptions = {}): Promise<TestChain> {
-  const anvil = await startAnvil({ blockTime: 'manual', ...options });
+  const wanted: AnvilOptions = { blockTime: 'manual', ...options };
+  const kind = JSON.stringify(wanted);
+  const anvil = idle.get(kind)?.pop() ?? (await startAnvil(wanted));
   const rpc = <T>(method: string, params: readonly unknown[] = []) =>
     callRpc<T>(anvil.url, method, params);
   const written = recordFailures((folder) => writeChain(anvil.url, folder));
+  let isOpen = true;
+  const stop = async () => {
+    isOpen = false;
+    await written();
+    await anvil.close();
+  };
   return {
     ...anvil,
     async close() {
+      if (!isOpen) return;
+      // A block that is due would be mined on the new chain.
+      if (typeof wanted.blockTime === 'number' || adjusted.has(anvil.url)) return stop();
+      isOpen = false;
       await written();
-      await anvil.close();
+      await rpc('anvil_reset');
+      // The new chain's clock starts at the time of the first one.
+      await rpc('evm_setTime', [Date.now()]);
+      idle.set(kind, [...(idle.get(kind) ?? []), anvil]);
     },
+    stop,
     rpc,
     async mine() {
       await rpc('evm_mine');
@@ -59,6 +85,7 @@ export async function callRpc<T>(
   method: string,
   params: readonly unknown[] = [],
 ): Promise<T> {
+  if (/^evm_set(?!Time)|^anvil_setNext/.test(method)) adjusted.add(url);
   const response = await fetch(url, {
     method: 'POST',
     headers: { 'content-type': 'application/json' },

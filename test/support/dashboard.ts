@@ -36,7 +36,7 @@ let shared: Promise<DevService> | undefined;
 
 /** The service that the tests of this worker share; each browser context is an account of its own. */
 export async function openDashboard() {
-  shared ??= startDevService().catch((error: unknown) => {
+  shared ??= startDevService({ shared: true }).catch((error: unknown) => {
     shared = undefined;
     throw error;
   });

@@ -14,10 +14,13 @@ export interface DevService {
   stop(): Promise<unknown>;
 }
 
-/** The service and chain of `svc-server dev` in this process, with ten blocks a second. */
-export async function startDevService(): Promise<DevService> {
+/**
+ * The service and chain of `svc-server dev` in this process, with ten blocks a second. One that is `shared` by many
+ * tests has a block a second, so that it does little while they do other things, and one more at each step of an anchor.
+ */
+export async function startDevService({ shared = false } = {}): Promise<DevService> {
   const folder = await mkdtemp(path.join(tmpdir(), 'svc-dev-'));
-  const anvil = await startTestChain({ blockTime: 0.1 });
+  const anvil = await startTestChain({ blockTime: shared ? 1 : 0.1 });
   const config = readConfig({
     SVC_PORT: '0',
     SVC_DATA_DIR: folder,
@@ -30,7 +33,11 @@ export async function startDevService(): Promise<DevService> {
   const log: string[] = [];
   const logger = pino({ level: 'info' }, { write: (line) => log.push(line) });
   const logEnded = recordLog('service.log', () => log.join(''));
-  const server = await startServer(config, { logger, anchoring: { pauses: quickPauses } });
+  const server = await startServer(config, {
+    logger,
+    anchoring: { pauses: quickPauses },
+    ...(shared && { onAnchorStep: anvil.mine }),
+  });
   return {
     url: server.url,
     rpc_url: anvil.url,

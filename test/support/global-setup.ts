@@ -7,16 +7,12 @@ import { type AddressInfo, Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
-import chromium from '@sparticuz/chromium';
 import type { TestProject } from 'vitest/node';
-import { migratePostgres } from '../../src/server/store/postgres/open-store.ts';
 import { resultsFolder } from './failure-records.ts';
-import { startPostgres } from './postgres.ts';
-import { createDatabase, dropDatabases } from './temporary-database.ts';
 
 /**
- * Makes the folder of the run, and answers what its workers share (`askRun`). Nothing is started before a worker asks:
- * most tests need none of it.
+ * Makes the folder of the run, and answers what its workers share (`askRun`). Nothing is started or imported before a
+ * worker asks: most tests need none of it.
  */
 export default async function setUpRun(project: TestProject): Promise<() => Promise<void>> {
   process.env.TEST_RUN_ID = randomBytes(4).toString('hex');
@@ -25,7 +21,10 @@ export default async function setUpRun(project: TestProject): Promise<() => Prom
   const ends: (() => Promise<void>)[] = [];
   const things: Record<string, () => Promise<unknown>> = {
     postgres: single(() => sharePostgres(ends)),
-    chromium: single(async () => ({ path: await chromium.executablePath() })),
+    chromium: single(async () => {
+      const { default: chromium } = await import('@sparticuz/chromium');
+      return { path: await chromium.executablePath() };
+    }),
   };
   const server = createServer(async (request, response) => {
     try {
@@ -78,6 +77,12 @@ async function keepRunFolder(ofVitest: readonly string[]): Promise<void> {
 }
 
 async function sharePostgres(ends: (() => Promise<void>)[]) {
+  const [{ startPostgres }, { createDatabase, dropDatabases }, { migratePostgres }] =
+    await Promise.all([
+      import('./postgres.ts'),
+      import('./temporary-database.ts'),
+      import('../../src/server/store/postgres/open-store.ts'),
+    ]);
   const given = process.env.TEST_POSTGRES_URL;
   const server = given === undefined ? await startPostgres() : null;
   const url = given ?? server?.url ?? '';

@@ -5,6 +5,7 @@ import type { Clock } from '../../src/base/clock.ts';
 import type { Store } from '../../src/server/ports/store.ts';
 import { openPostgresStore } from '../../src/server/store/postgres/open-store.ts';
 import { openSqliteStore } from '../../src/server/store/sqlite/open-store.ts';
+import { copyEmptySqlite } from './empty-sqlite.ts';
 import { borrowDatabase } from './shared-postgres.ts';
 
 export interface TestStore {
@@ -24,8 +25,10 @@ export async function openTestStore(
 ): Promise<TestStore> {
   if (testStore === 'postgres') return openOnPostgres(clock);
   const folder = await mkdtemp(path.join(tmpdir(), 'svc-store-'));
+  const file = path.join(folder, 'svc.db');
+  await copyEmptySqlite(file);
   const store = await openSqliteStore({
-    path: path.join(folder, 'svc.db'),
+    path: file,
     clock,
     exclusive: true,
     ...disk,

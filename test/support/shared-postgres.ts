@@ -63,6 +63,7 @@ const deleteRows = `DO $$
     SET LOCAL session_replication_role = replica;
     FOR one IN SELECT oid FROM pg_class WHERE relnamespace = 'public'::regnamespace
       AND relkind IN ('r', 'p') AND NOT relispartition
-      AND relname NOT IN ('svc_schema', 'cursor_key')
+      AND relname NOT IN ('svc_schema', 'cursor_key', 'challenge_key', 'queue_round')
     LOOP EXECUTE format('DELETE FROM %s', one); END LOOP;
+    UPDATE queue_round SET round = 0;
   END $$`;

@@ -11,13 +11,14 @@ export async function cliPage(): Promise<string> {
     '# Command line',
     'Generated from `src/cli/commands` by `npm run docs`. `svc COMMAND --help` shows the same.',
     'After reading this page you can use every command of `svc`, by hand and in scripts.',
-    'Data goes to standard output, everything else to standard error. Data is a table on a terminal and ' +
-      'tab-separated values without a header elsewhere; with `--json` it is the answer of the service. Control ' +
-      'characters in the text of robots are shown as escapes, `\\u{1b}`; JSON contains them unchanged. Name robots ' +
-      'and fleets by id, by the start of an id, or by their exact name; tasks by id or the start of one. With `--json`, ' +
-      'an error is one JSON object `{ error, message, hint }` on standard error.',
-    'A command that deletes something asks you to type the name; `--yes` skips that. Without a terminal and without ' +
-      '`--yes` it exits with 2.',
+    'Commands print data to standard output, and everything else to standard error. On a terminal, data is a table. ' +
+      'Elsewhere, it is tab-separated values without a header. With `--json`, it is the answer of the service. Text of ' +
+      'robots can contain control characters. They are printed as escapes such as `\\u{1b}`, but JSON contains them ' +
+      'unchanged. With `--json`, an error is one JSON object `{ error, message, hint }` on standard error.',
+    'You can name a robot or fleet by its id, by the start of its id, or by its exact name. You can name a task by its ' +
+      'id, or by the start of its id.',
+    'A command that deletes something asks you to type the name of what it deletes. `--yes` skips the question. ' +
+      'Without a terminal and without `--yes`, the command exits with 2.',
     '## Options of every command',
     optionTable(globalOptions),
     '## Commands',

@@ -6,7 +6,7 @@ import { environment } from '../src/server/environment.ts';
 const sections: readonly [title: string, names: RegExp][] = [
   ['HTTP', /^SVC_(HOST|PORT|BASE_URL|TRUST_PROXY)$/],
   ['Database and disk', /^SVC_(DATA|DISK)/],
-  ['Chain', /^SVC_(CHAIN_(?!PROOFS)|EXPLORER|PUBLIC_RPC|NATIVE_CURRENCY|VERIFY)/],
+  ['Chain', /^SVC_(ALLOW_PLAINTEXT|CHAIN_(?!PROOFS)|EXPLORER|PUBLIC_RPC|NATIVE_CURRENCY|VERIFY)/],
   ['Anchoring', /^SVC_(ANCHOR_|CHAIN_PROOFS$)/],
   ['Accounts', /^SVC_(GATE|SIGNUP)/],
   ['Retention', /_RETENTION_DAYS$/],

@@ -27,7 +27,7 @@ beforeAll(async () => {
   opened = await dashboard.openSignedIn('/account');
   owner = await dashboard.clientOf(opened);
   const { body } = await owner.call('createRobot', { body: { name: 'arm-1' } });
-  robot = dashboard.robotClient(body.api_key);
+  robot = dashboard.robotClient(String(body.api_key));
   await complete('Warm up');
   await stopBlocks();
 });
@@ -83,106 +83,109 @@ const anchored = (id: string) =>
     return body.verification;
   });
 
-describe('the state of an anchor', () => {
-  it('is followed from submitted over included and safe to finalized', async () => {
-    const id = await claim('Weld the seam');
-    const page = await showTask(id);
-    await page.getByText('The robot has not submitted a proof yet').waitFor();
+// One chain, whose blocks the tests mine in turn.
+describe('the page of a task', { shuffle: false }, () => {
+  describe('the state of an anchor', () => {
+    it('is followed from submitted over included and safe to finalized', async () => {
+      const id = await claim('Weld the seam');
+      const page = await showTask(id);
+      await page.getByText('The robot has not submitted a proof yet').waitFor();
 
-    const answer = handIn(id);
-    await stage(page, 'submitted');
-    await mine();
-    await stage(page, 'included');
-    await page.getByText('A chain reorganization could still remove it').waitFor();
-    await mine();
-    await stage(page, 'safe');
-    await page.getByText('it is not final yet').waitFor();
-    await mine();
-    await stage(page, 'finalized');
+      const answer = handIn(id);
+      await stage(page, 'submitted');
+      await mine();
+      await stage(page, 'included');
+      await page.getByText('A chain reorganization could still remove it').waitFor();
+      await mine();
+      await stage(page, 'safe');
+      await page.getByText('it is not final yet').waitFor();
+      await mine();
+      await stage(page, 'finalized');
 
-    expect(await answer).toBe(200);
+      expect(await answer).toBe(200);
+    });
+
+    it('tells of a reorganisation, here and to everybody, and of the block after it', async () => {
+      const id = await claim('Weld the second seam');
+      const page = await showTask(id);
+      const answer = handIn(id);
+      await stage(page, 'submitted');
+      await mine();
+      await stage(page, 'included');
+      await answer;
+      const { proof_hash } = await anchored(id);
+
+      await rpc('anvil_reorg', [1, []]);
+
+      await waitAhead(
+        page,
+        page.getByRole('status').getByText('A chain reorganization removed the block'),
+      );
+      await page.getByRole('heading', { name: 'Receipt' }).waitFor();
+      const visitor = await dashboard.open(`/verify/${proof_hash}`, { wallet: null });
+      await visitor.page.getByText('Not verified now').waitFor();
+
+      startBlocks();
+      await stage(page, 'finalized');
+      await stopBlocks();
+      await waitAhead(visitor.page, visitor.page.getByText('Verified', { exact: true }));
+    });
+
+    it('tells that the chain refused it, and takes the proof again', async () => {
+      const id = await claim('Weld the third seam');
+      const page = await showTask(id);
+      await rpc('anvil_setBalance', [anchorer, '0x1']);
+      const answer = handIn(id);
+      await stage(page, 'queued');
+
+      await rpc('evm_setBlockGasLimit', [TOO_LITTLE_GAS]);
+      await rpc('anvil_setBalance', [anchorer, FUNDS]);
+      startBlocks();
+      await waitAhead(page, page.getByText('The chain refused the anchor before it was signed'));
+      expect(await answer).toBe('anchoring_failed');
+      await rpc('evm_setBlockGasLimit', [GAS]);
+      await mine();
+      expect(await handIn(id)).toBe(200);
+      await stage(page, 'finalized');
+      await stopBlocks();
+    });
   });
 
-  it('tells of a reorganisation, here and to everybody, and of the block after it', async () => {
-    const id = await claim('Weld the second seam');
-    const page = await showTask(id);
-    const answer = handIn(id);
-    await stage(page, 'submitted');
-    await mine();
-    await stage(page, 'included');
-    await answer;
-    const { proof_hash } = await anchored(id);
+  describe('proofs that wait together', () => {
+    let ids: string[];
+    let page: Page;
+    beforeAll(async () => {
+      ids = await Promise.all(['a', 'b', 'c', 'd', 'e'].map((part) => claim(`Count part ${part}`)));
+      page = await showTask(ids[1] ?? '');
+      await rpc('anvil_setBalance', [anchorer, '0x1']);
+      for (const id of ids) handIn(id);
+    });
 
-    await rpc('anvil_reorg', [1, []]);
+    it('are shown as queued', async () => {
+      await stage(page, 'queued');
+      await page.getByText('The proof is stored').waitFor();
+    });
 
-    await waitAhead(
-      page,
-      page.getByRole('status').getByText('A chain reorganization removed the block'),
-    );
-    await page.getByRole('heading', { name: 'Receipt' }).waitFor();
-    const visitor = await dashboard.open(`/verify/${proof_hash}`, { wallet: null });
-    await visitor.page.getByText('Not verified now').waitFor();
+    it('are anchored in one transaction, whose receipt holds the path to its root', async () => {
+      await rpc('anvil_setBalance', [anchorer, FUNDS]);
+      startBlocks();
+      const { inclusion } = await anchored(ids[1] ?? '');
+      await waitAhead(page, page.getByRole('heading', { name: 'Receipt' }));
 
-    startBlocks();
-    await stage(page, 'finalized');
-    await stopBlocks();
-    await waitAhead(visitor.page, visitor.page.getByText('Verified', { exact: true }));
-  });
+      const place = `leaf ${(inclusion?.leaf_index ?? 0) + 1} of ${inclusion?.leaf_count}`;
+      expect(inclusion?.leaf_count).toBeGreaterThanOrEqual(2);
+      await page.getByText(`${place} under one root`).waitFor();
+      const path = page.getByRole('list', { name: 'Path to the root' }).locator('code');
+      expect(
+        await path.evaluateAll((codes) => codes.map((code) => code.getAttribute('title'))),
+      ).toEqual(inclusion?.path);
 
-  it('tells that the chain refused it, and takes the proof again', async () => {
-    const id = await claim('Weld the third seam');
-    const page = await showTask(id);
-    await rpc('anvil_setBalance', [anchorer, '0x1']);
-    const answer = handIn(id);
-    await stage(page, 'queued');
-
-    await rpc('evm_setBlockGasLimit', [TOO_LITTLE_GAS]);
-    await rpc('anvil_setBalance', [anchorer, FUNDS]);
-    startBlocks();
-    await waitAhead(page, page.getByText('The chain refused the anchor before it was signed'));
-    expect(await answer).toBe('anchoring_failed');
-    await rpc('evm_setBlockGasLimit', [GAS]);
-    await mine();
-    expect(await handIn(id)).toBe(200);
-    await stage(page, 'finalized');
-    await stopBlocks();
-  });
-});
-
-describe('proofs that wait together', () => {
-  let ids: string[];
-  let page: Page;
-  beforeAll(async () => {
-    ids = await Promise.all(['a', 'b', 'c', 'd', 'e'].map((part) => claim(`Count part ${part}`)));
-    page = await showTask(ids[1] ?? '');
-    await rpc('anvil_setBalance', [anchorer, '0x1']);
-    for (const id of ids) handIn(id);
-  });
-
-  it('are shown as queued', async () => {
-    await stage(page, 'queued');
-    await page.getByText('The proof is stored').waitFor();
-  });
-
-  it('are anchored in one transaction, whose receipt holds the path to its root', async () => {
-    await rpc('anvil_setBalance', [anchorer, FUNDS]);
-    startBlocks();
-    const { inclusion } = await anchored(ids[1] ?? '');
-    await waitAhead(page, page.getByRole('heading', { name: 'Receipt' }));
-
-    const place = `leaf ${(inclusion?.leaf_index ?? 0) + 1} of ${inclusion?.leaf_count}`;
-    expect(inclusion?.leaf_count).toBeGreaterThanOrEqual(2);
-    await page.getByText(`${place} under one root`).waitFor();
-    const path = page.getByRole('list', { name: 'Path to the root' }).locator('code');
-    expect(
-      await path.evaluateAll((codes) => codes.map((code) => code.getAttribute('title'))),
-    ).toEqual(inclusion?.path);
-
-    await page.getByRole('link', { name: 'Open in the explorer' }).click();
-    await page.getByText(`${inclusion?.leaf_count} proofs under one root`).waitFor();
-    await page.goBack();
-    await page.getByRole('link', { name: 'Public page' }).click();
-    await page.getByText('Verified', { exact: true }).waitFor();
-    await page.getByText(place).waitFor();
+      await page.getByRole('link', { name: 'Open in the explorer' }).click();
+      await page.getByText(`${inclusion?.leaf_count} proofs under one root`).waitFor();
+      await page.goBack();
+      await page.getByRole('link', { name: 'Public page' }).click();
+      await page.getByText('Verified', { exact: true }).waitFor();
+      await page.getByText(place).waitFor();
+    });
   });
 });

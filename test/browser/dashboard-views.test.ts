@@ -163,27 +163,30 @@ async function isFitFor(page: Page, { address, shows, open }: View): Promise<voi
   expect(await unstyledIn(page)).toEqual([]);
 }
 
-describe('in light and dark, on a desk and on a phone, these are accessible and fit:', () => {
-  for (const [name, view] of Object.entries(views)) {
-    it(name, { tags: tagsOf(name) }, () => isFitFor(owner.page, view));
-  }
+// The last test closes the pages.
+describe('the pages', { shuffle: false }, () => {
+  describe('in light and dark, on a desk and on a phone, these are accessible and fit:', () => {
+    for (const [name, view] of Object.entries(views)) {
+      it(name, { tags: tagsOf(name) }, () => isFitFor(owner.page, view));
+    }
 
-  for (const [name, view] of Object.entries(publicViews)) {
-    it(name, { tags: tagsOf(name) }, () => isFitFor(guest.page, view));
-  }
-});
+    for (const [name, view] of Object.entries(publicViews)) {
+      it(name, { tags: tagsOf(name) }, () => isFitFor(guest.page, view));
+    }
+  });
 
-it('what goes wrong in a page fails its test, whatever that is about', async () => {
-  const { page, faults } = guest;
+  it('what goes wrong in a page fails its test, whatever that is about', async () => {
+    const { page, faults } = guest;
 
-  await page.evaluate(`document.body.append(Object.assign(document.createElement('script'), {
+    await page.evaluate(`document.body.append(Object.assign(document.createElement('script'), {
     textContent: 'globalThis.ran = true',
   }))`);
-  await page.evaluate(`setTimeout(() => { throw new Error('uncaught') })`);
-  await page.evaluate(`document.body.append(Object.assign(new Image(), { src: '/none.png' }))`);
-  await page.evaluate(`console.error('written down')`);
-  await expect.poll(() => faults.length).toBe(4);
+    await page.evaluate(`setTimeout(() => { throw new Error('uncaught') })`);
+    await page.evaluate(`document.body.append(Object.assign(new Image(), { src: '/none.png' }))`);
+    await page.evaluate(`console.error('written down')`);
+    await expect.poll(() => faults.length).toBe(4);
 
-  expect(await page.evaluate('globalThis.ran')).toBeUndefined();
-  await expect(dashboard.closePages()).rejects.toThrow(/Content Security Policy/);
+    expect(await page.evaluate('globalThis.ran')).toBeUndefined();
+    await expect(dashboard.closePages()).rejects.toThrow(/Content Security Policy/);
+  });
 });

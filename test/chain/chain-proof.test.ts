@@ -221,7 +221,8 @@ describe('readChainProof', () => {
   });
 });
 
-describe('readChainProof on a local chain', () => {
+// The last test stops the chain.
+describe('readChainProof on a local chain', { shuffle: false }, () => {
   let node: TestChain;
   let proxy: RpcProxy;
   let rpc: Rpc;

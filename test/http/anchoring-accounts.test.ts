@@ -13,7 +13,8 @@ import { waitFor } from '../support/wait-for.ts';
 
 const { address } = anvilAccounts[0];
 
-describe('GET /.well-known/svc-anchors.json', () => {
+// Each test sees the list that the ones before it left.
+describe('GET /.well-known/svc-anchors.json', { shuffle: false }, () => {
   let service: TestService;
   beforeAll(async () => {
     service = await startTestService({ chain: 'mining' });

@@ -68,7 +68,7 @@ async function registerRobot(url) {
   const { body } = await step('Register a robot, which gets an API key of its own', () =>
     owner.call('createRobot', { body: { name: 'hall-robot-1' } }),
   );
-  return body.api_key;
+  return String(body.api_key);
 }
 
 /**

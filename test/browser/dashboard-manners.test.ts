@@ -156,7 +156,7 @@ describe('elsewhere on the earth', () => {
     const { page } = opened;
     const owner = await dashboard.clientOf(opened);
     const { body } = await owner.call('createRobot', { body: { name: 'arm-1' } });
-    const robot = dashboard.robotClient(body.api_key);
+    const robot = dashboard.robotClient(String(body.api_key));
     const { task } = (await robot.call('createTask', { body: { title: 'Tell the time' } })).body;
 
     await page.goto(`${dashboard.server.url}/tasks/${task.id}`);
@@ -178,7 +178,7 @@ describe('what robots say', () => {
     const { page } = opened;
     const owner = await dashboard.clientOf(opened);
     const { body } = await owner.call('createRobot', { body: { name: evil, description: evil } });
-    const robot = dashboard.robotClient(body.api_key);
+    const robot = dashboard.robotClient(String(body.api_key));
     await robot.call('recordSamples', {
       body: { state: evil, battery_pct: 5, metrics: { [evil]: 1, 'javascript:alert(1)': 2 } },
     });

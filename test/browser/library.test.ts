@@ -52,7 +52,7 @@ afterAll(async () => {
 async function anchoredBundle(): Promise<Bundle> {
   const { owner } = await signInAt(dev.url);
   const { body } = await owner.call('createRobot', { body: { name: 'arm' } });
-  const robot = robotClient(dev.url, body.api_key);
+  const robot = robotClient(dev.url, String(body.api_key));
   const claim = await robot.call('createTask', { body: { title: 'Pick parcels' } });
   const params = { id: claim.body.task.id };
   await robot.call('completeTask', { params, body: { proof: { picked: 12, spoken: 'Grüße' } } });

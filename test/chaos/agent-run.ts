@@ -76,8 +76,9 @@ export async function runAgentChaos({
   const proxy = await startServiceProxy(await service.url);
   const { session } = await signInAt(await service.url);
   const owner = createClient({ baseUrl: proxy.url, fetch, credential: { session } });
-  const { robot, api_key: apiKey } = (await owner.call('createRobot', { body: { name: 'arm' } }))
-    .body;
+  const { robot, api_key: apiKey = '' } = (
+    await owner.call('createRobot', { body: { name: 'arm' } })
+  ).body;
   const socketPath = path.join(folder, 'agent.sock');
   await writeFile(path.join(folder, 'key'), apiKey, { mode: 0o600 });
   const env = {

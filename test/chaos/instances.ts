@@ -97,7 +97,7 @@ export async function performInstances(plan: InstancesPlan): Promise<InstancesRe
     const { owner, session } = await signInAt(balancer.url);
     const register = async (name: string) => {
       const { body } = await owner.call('createRobot', { body: { name } });
-      return { id: body.robot.id, apiKey: body.api_key };
+      return { id: body.robot.id, apiKey: String(body.api_key) };
     };
     const crew = await Promise.all(Array.from({ length: ROBOTS }, (_, i) => register(`arm-${i}`)));
     const probes = await Promise.all(

@@ -140,7 +140,7 @@ export async function register(
 ): Promise<{ session: string; apiKeys: string[] }> {
   const { owner, session } = await signInAt(url);
   const apiKeys = await Promise.all(
-    Array.from({ length: robots }, async (_, i) => (await registerRobot(owner, i)).api_key),
+    Array.from({ length: robots }, async (_, i) => String((await registerRobot(owner, i)).api_key)),
   );
   return { session, apiKeys };
 }

@@ -59,7 +59,7 @@ describe('a backup of a live server', () => {
     );
     const running = startLoad(
       server.url,
-      made.map(({ body }) => body.api_key),
+      made.map(({ body }) => String(body.api_key)),
     );
     load = running;
     await waitFor('a database worth copying', () => running.accepted() > 20_000, 60_000);

@@ -33,7 +33,7 @@ describe('a server that is killed after it erased', () => {
   async function handIn(url: string): Promise<{ id: string; erase(): Promise<number> }> {
     const { owner } = await signInAt(url);
     const { body } = await owner.call('createRobot', { body: { name: 'arm' } });
-    const robot = robotClient(url, body.api_key);
+    const robot = robotClient(url, String(body.api_key));
     const claimed = await robot.call('createTask', { body: { title: 'Watch the gate' } });
     const params = { id: claimed.body.task.id };
     const proof = { seen: 'the visitor at gate 7' };

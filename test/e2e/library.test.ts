@@ -26,7 +26,7 @@ beforeAll(async () => {
   [project, dev] = await Promise.all([createLibraryProject(), startDev(folder)]);
   ({ owner } = await signInAt(dev.url));
   const { body } = await owner.call('createRobot', { body: { name: 'surveyor' } });
-  apiKey = body.api_key;
+  apiKey = String(body.api_key);
   await compile({ module: 'nodenext' });
 });
 

@@ -91,14 +91,14 @@ async function atWork(url: string) {
   await owner.call('patchRobot', { params: { id }, body: { fleet_id: fleet.fleet.id } });
   const gone = (await owner.call('createRobot', { body: { name: 'gone' } })).body;
   await owner.call('deleteRobot', { params: { id: gone.robot.id } });
-  const robot = robotClient(url, made.api_key);
+  const robot = robotClient(url, String(made.api_key));
   await robot.call('recordSamples', {
     body: { battery_pct: 81.5, state: 'busy', metrics: { speed: 0.1 } },
   });
   await robot.call('createEvent', { body: { event_type: 'bump', severity: 'warn' } });
   const claim = async (title: string) =>
     (await robot.call('createTask', { body: { title } })).body.task.id;
-  return { owner, session, robot, robotId: id, apiKey: made.api_key, claim };
+  return { owner, session, robot, robotId: id, apiKey: String(made.api_key), claim };
 }
 
 const mining = async <T>(work: Promise<T>): Promise<T> => {

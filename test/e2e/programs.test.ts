@@ -24,7 +24,7 @@ beforeAll(async () => {
   const session = await signInAt(dev.url);
   wallet = session.wallet;
   const { body } = await session.owner.call('createRobot', { body: { name: 'arm' } });
-  const robot = robotClient(dev.url, body.api_key);
+  const robot = robotClient(dev.url, String(body.api_key));
   const claim = await robot.call('createTask', { body: { title: 'Pick parcels' } });
   const params = { id: claim.body.task.id };
   const answer = await robot.call('completeTask', { params, body: { proof: evidence } });
@@ -390,14 +390,14 @@ describe('svc-server', () => {
     const first = await startDev(data);
     const { owner } = await signInAt(first.url);
     const { body } = await owner.call('createRobot', { body: { name: 'arm' } });
-    const before = robotClient(first.url, body.api_key);
+    const before = robotClient(first.url, String(body.api_key));
     const claim = await before.call('createTask', { body: { title: 'Pick' } });
     const params = { id: claim.body.task.id };
     await before.call('completeTask', { params, body: { proof: { a: 1 } } });
     expect(await first.stop()).toBe(0);
 
     const second = await startDev(data);
-    const after = robotClient(second.url, body.api_key);
+    const after = robotClient(second.url, String(body.api_key));
     const { verification } = (await after.call('getTask', { params })).body;
     const hash = verification?.proof_hash ?? '';
     const checked = await after.call('verifyProofHash', { params: { proofHash: hash } });

@@ -51,7 +51,7 @@ describe('a server on a restored database', () => {
     const first = await spawnServer({ dataDir, rpcUrl: anvil.url, environment });
     const { owner } = await signInAt(first.url);
     const { body } = await owner.call('createRobot', { body: { name: 'arm' } });
-    const anchorOneAt = (url: string) => anchorOne(url, body.api_key);
+    const anchorOneAt = (url: string) => anchorOne(url, String(body.api_key));
     await waitFor('an anchor', async () => (await anchorOneAt(first.url)) === 'verified', 30_000);
     const file = path.join(dataDir, 'backup.db');
     expect((await server('backup', file)).exitCode).toBe(0);
@@ -83,7 +83,10 @@ describe('a server on a restored database', () => {
     const { owner } = await signInAt(first.url);
     const { body } = await owner.call('createRobot', { body: { name: 'arm' } });
     const anchored = () =>
-      waitFor('an anchor', async () => (await anchorOne(first.url, body.api_key)) === 'verified');
+      waitFor(
+        'an anchor',
+        async () => (await anchorOne(first.url, String(body.api_key))) === 'verified',
+      );
     await anchored();
     const file = path.join(dataDir, 'backup.db');
     await server('backup', file);
@@ -106,7 +109,7 @@ describe('a server on a restored database', () => {
     await server('backup', file);
     await waitFor(
       'an anchor',
-      async () => (await anchorOne(first.url, body.api_key)) === 'verified',
+      async () => (await anchorOne(first.url, String(body.api_key))) === 'verified',
     );
     await first.kill('SIGTERM');
     await server('restore', file, '--force');

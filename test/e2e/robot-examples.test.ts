@@ -27,7 +27,7 @@ beforeAll(async () => {
   ({ owner } = await signInAt(dev.url));
   const { body } = await owner.call('createRobot', { body: { name: 'surveyor' } });
   robotId = body.robot.id;
-  await writeFile(path.join(folder, 'key'), body.api_key, { mode: 0o600 });
+  await writeFile(path.join(folder, 'key'), String(body.api_key), { mode: 0o600 });
   env = {
     SVC_AGENT_URL: dev.url,
     SVC_AGENT_KEY_FILE: path.join(folder, 'key'),

@@ -59,7 +59,7 @@ describe('svc-server start, told to stop', () => {
     const url = await start(anvil.url);
     const { owner } = await signInAt(url);
     const made = await owner.call('createRobot', { body: { name: 'arm' } });
-    const robot = robotClient(url, made.body.api_key);
+    const robot = robotClient(url, String(made.body.api_key));
     const claimed = await robot.call('createTask', { body: { title: 'Sort' } });
     const params = { id: claimed.body.task.id };
     // A session's reads are not metered.

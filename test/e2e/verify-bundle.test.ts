@@ -23,7 +23,7 @@ describe('svc verify with a bundle', () => {
     dev = await startDev(file('data'));
     const { owner } = await signInAt(dev.url);
     const { body } = await owner.call('createRobot', { body: { name: 'arm\u001b[2J\u202e7' } });
-    const robot = robotClient(dev.url, body.api_key);
+    const robot = robotClient(dev.url, String(body.api_key));
     const claim = await robot.call('createTask', { body: { title: 'Pick parcels' } });
     const params = { id: claim.body.task.id };
     await robot.call('completeTask', { params, body: { proof: evidence } });

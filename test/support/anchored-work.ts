@@ -14,14 +14,14 @@ export interface Work {
 export async function claimWork(url: string, count: number): Promise<Work> {
   const { owner, session } = await signInAt(url);
   const { body } = await owner.call('createRobot', { body: { name: 'arm' } });
-  const robot = robotClient(url, body.api_key);
+  const robot = robotClient(url, String(body.api_key));
   const tasks = await Promise.all(
     Array.from({ length: count }, async (_, index) => {
       const claim = await robot.call('createTask', { body: { title: `Parcel ${index}` } });
       return { task: claim.body.task, proof: { index } };
     }),
   );
-  return { session, apiKey: body.api_key, tasks };
+  return { session, apiKey: String(body.api_key), tasks };
 }
 
 /** Hands in every proof at once; answers the receipts that came, and the codes of the refusals. */

@@ -31,7 +31,7 @@ export async function arrangeScene(dashboard: Dashboard, owner: Client): Promise
       const { body } = await owner.call('createRobot', {
         body: { name, description: `${name} of the test` },
       });
-      return { id: body.robot.id, name, client: dashboard.robotClient(body.api_key) };
+      return { id: body.robot.id, name, client: dashboard.robotClient(String(body.api_key)) };
     }),
   );
   const [first, second, third] = robots;

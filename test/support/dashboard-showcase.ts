@@ -64,7 +64,7 @@ export async function arrangeShowcase(dashboard: Dashboard, owner: Client): Prom
       });
       const { id } = body.robot;
       await owner.call('patchRobot', { params: { id }, body: { fleet_id } });
-      return { id, client: dashboard.robotClient(body.api_key) };
+      return { id, client: dashboard.robotClient(String(body.api_key)) };
     }),
   );
   await owner.call('createRobot', { body: { name: 'Not unpacked yet' } });

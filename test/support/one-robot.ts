@@ -35,7 +35,7 @@ export function receiptOf(robot: Client, id: string): Promise<Verification> {
 export async function anchorOnce({ url }: ServerProcess): Promise<string> {
   const { owner } = await signInAt(url);
   const { body } = await owner.call('createRobot', { body: { name: 'arm' } });
-  const robot = robotClient(url, body.api_key);
+  const robot = robotClient(url, String(body.api_key));
   await receiptOf(robot, await completeTask(robot));
-  return body.api_key;
+  return String(body.api_key);
 }

@@ -1,6 +1,7 @@
 // `svc robots`: registers, shows, moves and deletes robots.
 import { SvcError } from '../../base/svc-error.ts';
 import type { Robot } from '../../protocol/resources.ts';
+import type { Answer } from '../../protocol/routes.ts';
 import {
   allFleets,
   allRobots,
@@ -164,7 +165,7 @@ async function createRobot(
   const { id } = body.robot;
   // Print the key before anything else can fail: it is never shown again.
   if (!output.asksJson) {
-    output.text(body.api_key);
+    output.text(body.api_key ?? '');
   }
   if (fleet === null) {
     if (output.asksJson) output.json(body);
@@ -177,7 +178,7 @@ async function createRobot(
 
 async function moveNew(
   { session, output }: Context,
-  made: { robot: { id: string }; api_key: string },
+  made: Answer<'createRobot'>['body'],
   fleet: { id: string; name: string },
 ): Promise<void> {
   const { client } = await session();

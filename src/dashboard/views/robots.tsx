@@ -47,7 +47,7 @@ function CreateRobot({ onClose }: { onClose: () => void }) {
   const [name, setName] = useState('');
   const [description, setDescription] = useState('');
   const [made, setMade] = useState<Reply<'POST /api/v1/robots'>>();
-  if (made) {
+  if (made?.api_key) {
     return <KeyDialog robot={made.robot.name} apiKey={made.api_key} onClose={onClose} />;
   }
   const create = async () => {

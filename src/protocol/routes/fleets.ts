@@ -16,6 +16,7 @@ export const fleetRoutes = {
     access: 'session',
     limit: 'account',
     body: Closed({
+      id: Type.Optional(Uuid),
       name: VisibleText(limits.nameLength),
       description: Type.Optional(Text(limits.descriptionLength)),
       location: Type.Optional(Text(limits.locationLength)),
@@ -24,7 +25,7 @@ export const fleetRoutes = {
     }),
     maxBody: limits.smallBodyBytes,
     responses: { 201: OneFleet },
-    errors: ['fleet_limit_reached'],
+    errors: ['fleet_limit_reached', 'id_conflict'],
   },
   listFleets: {
     method: 'GET',

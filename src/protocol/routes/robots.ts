@@ -17,12 +17,21 @@ export const robotRoutes = {
     access: 'session',
     limit: 'account',
     body: Closed({
+      id: Type.Optional(Uuid),
       name: VisibleText(limits.nameLength),
       description: Type.Optional(Text(limits.descriptionLength)),
     }),
     maxBody: limits.smallBodyBytes,
-    responses: { 201: RobotWithKey },
-    errors: ['robot_limit_reached'],
+    responses: {
+      201: Closed({
+        robot: Robot,
+        api_key: Type.Optional(ApiKey),
+        next: Type.Optional(
+          Type.String({ description: 'in place of the key, if the robot exists already' }),
+        ),
+      }),
+    },
+    errors: ['robot_limit_reached', 'id_conflict'],
   },
   listRobots: {
     method: 'GET',

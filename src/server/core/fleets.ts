@@ -1,4 +1,5 @@
 // Creates, changes, deletes and reorders fleets.
+import { isDeepStrictEqual } from 'node:util';
 import { v7 as newId } from 'uuid';
 import type { Fleet } from '../../protocol/fleets.ts';
 import { limits } from '../../protocol/limits.ts';
@@ -10,30 +11,33 @@ import type { Page } from '../ports/json-text.ts';
 import type { Deps } from './deps.ts';
 import { pageOf } from './paging.ts';
 
-/** Creates a fleet at the end of the display order. Throws `fleet_limit_reached`. */
+/**
+ * Creates a fleet at the end of the display order. Repeating an id with the same content returns the fleet. Throws
+ * `fleet_limit_reached` and `id_conflict`.
+ */
 export async function createFleet(
   { store, clock }: Deps,
   wallet: string,
-  { name, description, location, shift, tags }: Body<'createFleet'>,
+  { id, ...content }: Body<'createFleet'>,
 ): Promise<Fleet> {
-  const result = await store.createFleet({
-    id: newId(),
-    wallet,
-    name,
-    description: description ?? null,
-    location: location ?? null,
-    shift: shift ?? null,
-    tags: tags ?? [],
-    createdAt: clock.now(),
-  });
+  const fleet = { description: null, location: null, shift: null, tags: [], ...content };
+  const created = { ...fleet, id: id ?? newId(), wallet, createdAt: clock.now() };
+  const result = await store.createFleet(created);
   if (result.outcome === 'fleet_limit_reached') {
     throw wireError(
       'fleet_limit_reached',
       `An account can have at most ${limits.fleetsPerAccount} fleets. Delete one first.`,
     );
   }
-  return viewFleet(result.fleet);
+  const stored = result.fleet;
+  const isSame = (name: keyof typeof fleet) => isDeepStrictEqual(stored?.[name], fleet[name]);
+  if (stored === null || !fleetTexts.every(isSame)) {
+    throw wireError('id_conflict', 'The fleet id is already used with other content.');
+  }
+  return viewFleet(stored);
 }
+
+const fleetTexts = ['name', 'description', 'location', 'shift', 'tags'] as const;
 
 /** One page of the account's fleets, in display order. */
 export function listFleets(

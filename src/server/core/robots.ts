@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { v7 as newId } from 'uuid';
 import { limits } from '../../protocol/limits.ts';
 import type { Robot } from '../../protocol/resources.ts';
-import type { Body, Query } from '../../protocol/routes.ts';
+import type { Answer, Body, Query } from '../../protocol/routes.ts';
 import { formatTimestamp } from '../../protocol/timestamp.ts';
 import { wireError } from '../ports/errors.ts';
 import type { Page } from '../ports/json-text.ts';
@@ -15,15 +15,18 @@ import { pageOf } from './paging.ts';
 import { hashToken } from './sessions.ts';
 import { keyRevoked } from './tasks.ts';
 
-/** Registers a robot. Only this response contains the key. Throws `robot_limit_reached`. */
+/**
+ * Registers a robot. Only this response contains the key. Repeating an id with the same content returns the robot, with a
+ * hint in place of the key. Throws `robot_limit_reached` and `id_conflict`.
+ */
 export async function createRobot(
   { store, clock }: Deps,
   wallet: string,
-  { name, description }: Body<'createRobot'>,
-): Promise<{ robot: Robot; api_key: string }> {
+  { id, name, description }: Body<'createRobot'>,
+): Promise<Answer<'createRobot'>['body']> {
   const apiKey = newApiKey();
   const result = await store.createRobot({
-    id: newId(),
+    id: id ?? newId(),
     wallet,
     name,
     description: description ?? null,
@@ -36,7 +39,13 @@ export async function createRobot(
       `An account can have at most ${limits.robotsPerAccount} robots. Delete one first.`,
     );
   }
-  return { robot: viewRobot(result.robot), api_key: apiKey };
+  if (result.outcome === 'created') return { robot: viewRobot(result.robot), api_key: apiKey };
+  const { robot } = result;
+  if (robot?.name !== name || robot.description !== (description ?? null)) {
+    throw wireError('id_conflict', 'The robot id is already used with other content.');
+  }
+  const next = `The key was shown once. For a new one: POST /api/v1/robots/${robot.id}/rotate-key`;
+  return { robot: viewRobot(robot), next };
 }
 
 /** One page of the account's robots, oldest first. */

@@ -34,11 +34,15 @@ export type FleetPlace = Pick<FleetRecord, 'sortOrder' | 'id'>;
 export interface FleetStore {
   /**
    * Adds the fleet at the end of the display order. MUST enforce the limit of fleets per account under concurrent
-   * calls.
+   * calls. `id_used`: with the account's fleet of this id; null if it is another account's.
    */
   createFleet(
     fleet: NewFleet,
-  ): Promise<{ outcome: 'created'; fleet: FleetRecord } | { outcome: 'fleet_limit_reached' }>;
+  ): Promise<
+    | { outcome: 'created'; fleet: FleetRecord }
+    | { outcome: 'id_used'; fleet: FleetRecord | null }
+    | { outcome: 'fleet_limit_reached' }
+  >;
   getFleet(id: string, wallet: string): Promise<FleetRecord | null>;
   /** In display order. `after` is the last fleet of the previous page. */
   listFleets(wallet: string, limit: number, after: FleetPlace | null): Promise<FleetRecord[]>;

@@ -49,10 +49,17 @@ export interface RobotStore {
   authenticateRobot(
     keyHash: string,
   ): Promise<{ robot: Omit<RobotCaller, 'keyHash'>; count: RateCount } | null>;
-  /** MUST enforce the limit of robots per account under concurrent calls. */
+  /**
+   * MUST enforce the limit of robots per account under concurrent calls. `id_used`: with the account's robot of this id;
+   * null if it is another account's.
+   */
   createRobot(
     robot: NewRobot,
-  ): Promise<{ outcome: 'created'; robot: RobotRecord } | { outcome: 'robot_limit_reached' }>;
+  ): Promise<
+    | { outcome: 'created'; robot: RobotRecord }
+    | { outcome: 'id_used'; robot: RobotRecord | null }
+    | { outcome: 'robot_limit_reached' }
+  >;
   getRobot(id: string, wallet: string): Promise<RobotRecord | null>;
   /** Oldest first (ids are UUIDv7). `after` is the last id of the previous page. */
   listRobots(wallet: string, limit: number, after: string | null): Promise<RobotRecord[]>;

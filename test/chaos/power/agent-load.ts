@@ -61,7 +61,8 @@ interface Site {
 async function runAgents({ proxy, url, folder, options, facts }: Site): Promise<void> {
   const { journal, root, partMs, random } = options;
   const { owner } = await signInAt(url);
-  const { api_key: apiKey } = (await owner.call('createRobot', { body: { name: 'arm' } })).body;
+  const { api_key: apiKey = '' } = (await owner.call('createRobot', { body: { name: 'arm' } }))
+    .body;
   const keyFile = path.join(folder, 'key');
   writeFileSync(keyFile, apiKey, { mode: 0o600 });
   const socketPath = path.join(folder, 'agent.sock');

@@ -119,8 +119,8 @@ async function work(shift: Shift): Promise<void> {
     Array.from({ length: ROBOTS }, async (_, i) => {
       const { body } = await owner.call('createRobot', { body: { name: `arm ${i}` } });
       facts.answered('robot', body.robot.id);
-      facts.answered('robot key', `${body.robot.id} ${hashToken(body.api_key)}`);
-      return { id: body.robot.id, robot: robotClient(url, body.api_key) };
+      facts.answered('robot key', `${body.robot.id} ${hashToken(String(body.api_key))}`);
+      return { id: body.robot.id, robot: robotClient(url, String(body.api_key)) };
     }),
   );
   await Promise.all([
@@ -192,7 +192,8 @@ async function report({ facts, random }: Shift, robot: Owner, robotId: string): 
 async function administer({ facts, random }: Shift, owner: Owner): Promise<void> {
   const { fleet } = (await owner.call('createFleet', { body: { name: 'night' } })).body;
   facts.answered('fleet', fleet.id);
-  const { robot, api_key: first } = (await owner.call('createRobot', { body: { name: 'a' } })).body;
+  const { robot, api_key: first = '' } = (await owner.call('createRobot', { body: { name: 'a' } }))
+    .body;
   const params = { id: robot.id };
   const created = facts.answered('robot', robot.id);
   const firstKey = facts.answered('robot key', `${robot.id} ${hashToken(first)}`);

@@ -93,7 +93,7 @@ async function runAttack(attack: string, seconds: number): Promise<AttackReport>
 async function newRobot(url: string): Promise<{ apiKey: string; client: Client }> {
   const { owner } = await signInAt(url);
   const { body } = await owner.call('createRobot', { body: { name: 'arm' } });
-  return { apiKey: body.api_key, client: robotClient(url, body.api_key) };
+  return { apiKey: String(body.api_key), client: robotClient(url, String(body.api_key)) };
 }
 
 async function whileAttacked<T>(

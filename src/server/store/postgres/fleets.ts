@@ -12,7 +12,7 @@ const countFleets = sql('SELECT fleet_count FROM accounts WHERE wallet = $1 FOR 
 const highest = sql('SELECT max(sort_order) AS sort_order FROM fleets WHERE wallet = $1');
 const create = sql(`INSERT INTO fleets (id, wallet, name, description, location, shift, tags,
     sort_order, created_at, updated_at)
-  VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $9) RETURNING ${FLEET_COLUMNS}`);
+  VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $9) ON CONFLICT (id) DO NOTHING RETURNING ${FLEET_COLUMNS}`);
 const find = sql(`SELECT ${FLEET_COLUMNS} FROM fleets WHERE id = $1 AND wallet = $2`);
 const page = sql(`SELECT ${FLEET_COLUMNS} FROM fleets
   WHERE wallet = $1 AND (sort_order, id) > ($2, $3::uuid) ORDER BY sort_order, id LIMIT $4`);
@@ -40,6 +40,8 @@ export function fleetStore(access: Access): FleetStore {
     createFleet: ({ id, wallet, name, description, location, shift, tags, createdAt }) =>
       access.write(async (tx) => {
         const account = await tx.first<{ fleet_count: number }>(countFleets, [wallet]);
+        const known = await tx.first<FleetRow>(find, [id, wallet]);
+        if (known !== undefined) return { outcome: 'id_used', fleet: toFleet(known) };
         if (account === undefined || !hasRoomForFleet(account.fleet_count)) {
           return { outcome: 'fleet_limit_reached' };
         }
@@ -47,7 +49,7 @@ export function fleetStore(access: Access): FleetStore {
         const values = [id, wallet, name, description, location, shift, JSON.stringify(tags)];
         const sortOrder = nextSortOrder(last?.sort_order ?? null);
         const row = await tx.first<FleetRow>(create, [...values, sortOrder, createdAt]);
-        if (row === undefined) throw new Error('The fleet was not stored');
+        if (row === undefined) return { outcome: 'id_used', fleet: null };
         return { outcome: 'created', fleet: toFleet(row) };
       }),
 

@@ -23,7 +23,7 @@ const authenticate = sql(`WITH robot AS (SELECT id, wallet FROM robots WHERE key
 const countRobots = sql('SELECT robot_count FROM accounts WHERE wallet = $1 FOR NO KEY UPDATE');
 const create = sql(`INSERT INTO robots (id, wallet, name, description, key_hash, key_hint,
     created_at, updated_at)
-  VALUES ($1, $2, $3, $4, $5, $6, $7, $7) RETURNING ${ROBOT_COLUMNS}`);
+  VALUES ($1, $2, $3, $4, $5, $6, $7, $7) ON CONFLICT (id) DO NOTHING RETURNING ${ROBOT_COLUMNS}`);
 const find = sql(`SELECT ${ROBOT_COLUMNS} FROM robots WHERE id = $1 AND wallet = $2`);
 const page = sql(`SELECT ${ROBOT_COLUMNS} FROM robots
   WHERE wallet = $1 AND id > $2 ORDER BY id LIMIT $3`);
@@ -125,11 +125,13 @@ export function robotStore(access: Access): Omit<RobotStore, 'deleteRobot'> {
       const values = [id, wallet, name, description, keyHash, keyHint(keyHash), createdAt];
       return access.write(async (tx) => {
         const account = await tx.first<{ robot_count: number }>(countRobots, [wallet]);
+        const known = await tx.first<RobotRow>(find, [id, wallet]);
+        if (known !== undefined) return { outcome: 'id_used', robot: toRobot(known) };
         if (account === undefined || !hasRoomForRobot(account.robot_count)) {
           return { outcome: 'robot_limit_reached' };
         }
         const row = await tx.first<RobotRow>(create, values);
-        if (row === undefined) throw new Error('The robot was not stored');
+        if (row === undefined) return { outcome: 'id_used', robot: null };
         return { outcome: 'created', robot: toRobot(row) };
       });
     },

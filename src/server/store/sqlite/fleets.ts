@@ -26,7 +26,7 @@ export function fleetStore({ reader, writer, write, read }: Access): FleetStore 
     `INSERT INTO fleets (id, wallet, name, description, location, shift, tags, sort_order,
        created_at, updated_at)
      VALUES (:id, :wallet, :name, :description, :location, :shift, :tags, :sortOrder,
-       :createdAt, :createdAt)`,
+       :createdAt, :createdAt) ON CONFLICT (id) DO NOTHING`,
   );
   const update = writer.prepare<[Record<string, string | number | null>]>(
     `UPDATE fleets SET name = :name, description = :description, location = :location,
@@ -41,14 +41,17 @@ export function fleetStore({ reader, writer, write, read }: Access): FleetStore 
   return {
     createFleet: (fleet) =>
       write(() => {
+        const known = findInWrite(fleet.id, fleet.wallet);
+        if (known !== null) return { outcome: 'id_used', fleet: known };
         if (!hasRoomForFleet(count.get(fleet.wallet)?.fleets ?? 0)) {
           return { outcome: 'fleet_limit_reached' };
         }
-        insert.run({
+        const { changes } = insert.run({
           ...fleet,
           tags: JSON.stringify(fleet.tags),
           sortOrder: nextSortOrder(last.get(fleet.wallet)?.sort_order ?? null),
         });
+        if (changes === 0) return { outcome: 'id_used', fleet: null };
         return { outcome: 'created', fleet: stored(findInWrite(fleet.id, fleet.wallet)) };
       }),
 

@@ -21,6 +21,7 @@ export function robotStore(
   counters: RateCounters,
 ): Omit<RobotStore, 'deleteRobot'> {
   const find = robotReader(reader);
+  const findInWrite = robotReader(writer);
   const byKey = reader.prepare<[string], { id: string; wallet: string }>(
     'SELECT id, wallet FROM robots WHERE key_hash = ?',
   );
@@ -33,7 +34,7 @@ export function robotStore(
   const insert = writer.prepare<[Record<string, string | number | null>], RobotRow>(
     `INSERT INTO robots (id, wallet, name, description, key_hash, key_hint, created_at, updated_at)
      VALUES (:id, :wallet, :name, :description, :keyHash, :keyHint, :createdAt, :createdAt)
-     RETURNING ${ROBOT_COLUMNS}`,
+     ON CONFLICT (id) DO NOTHING RETURNING ${ROBOT_COLUMNS}`,
   );
 
   return {
@@ -45,11 +46,13 @@ export function robotStore(
 
     createRobot: (robot) =>
       write(() => {
+        const known = findInWrite(robot.id, robot.wallet);
+        if (known !== null) return { outcome: 'id_used', robot: known };
         if (!hasRoomForRobot(count.get(robot.wallet)?.robots ?? 0)) {
           return { outcome: 'robot_limit_reached' };
         }
         const row = insert.get({ ...robot, keyHint: keyHint(robot.keyHash) });
-        if (row === undefined) throw new Error('The robot was not stored');
+        if (row === undefined) return { outcome: 'id_used', robot: null };
         return { outcome: 'created', robot: toRobot(row) };
       }),
 

@@ -11,7 +11,10 @@ const Used = Closed({
 /** The signed-in account, for the dashboard and the CLI. */
 export const Account = Closed({
   wallet: Address,
-  gate: Closed({ holds: Type.Boolean() }),
+  gate: Closed({
+    required: Type.Boolean({ description: 'whether the operator requires a token at all' }),
+    holds: Type.Boolean(),
+  }),
   credits: Closed({
     anchor_quota: Type.Integer({ minimum: 0 }),
     gas_credit_wei: Decimal,

@@ -10,7 +10,7 @@ import { type AnchoringLimits, type AnchorStep, PAUSES } from './anchoring/conte
 import { refuseCode } from './anchoring/preflight.ts';
 import { hostInUrl, type ServerConfig } from './config.ts';
 import type { Settings } from './core/deps.ts';
-import { createNetworkLookup } from './core/operations.ts';
+import { createNetworkLookup, lacksPublicRpcUrl } from './core/operations.ts';
 import { startRetention } from './core/retention.ts';
 import { buildApp } from './http/server/app.ts';
 import { createMetrics } from './metrics/metrics.ts';
@@ -82,6 +82,7 @@ export async function startServer(config: ServerConfig, deps: ServerDeps): Promi
   const observed = metrics.observe(opened);
   const store = deps.wrapStore?.(observed) ?? observed;
   const settings = settingsOf(config);
+  const network = createNetworkLookup(config, settings);
   const stopping = new AbortController();
   const app = buildApp({
     store,
@@ -93,13 +94,16 @@ export async function startServer(config: ServerConfig, deps: ServerDeps): Promi
     trustedProxies: config.trustedProxies,
     metrics: { token: values.SVC_METRICS_TOKEN ?? null, read: metrics.read },
     onAnswered: metrics.onAnswered,
-    network: createNetworkLookup(config, settings),
+    network,
     stopping: stopping.signal,
   });
   const anchoring = expectChain(chain.anchoring, values.SVC_CHAIN_ID);
   try {
     await refuseRetired(store, keys);
     await firstContact(store, anchoring, keys);
+    if (await lacksPublicRpcUrl({ store, network })) {
+      logger.warn('no public RPC URL of this chain is known: set SVC_PUBLIC_RPC_URL');
+    }
     const url = await listen(app, config, deps.listenSettings);
     if (values.SVC_BASE_URL === undefined) {
       settings.baseUrl = `http://${hostInUrl(config.host)}:${new URL(url).port}`;

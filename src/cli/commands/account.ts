@@ -28,7 +28,7 @@ async function whoami({ session, output }: Context): Promise<void> {
     ['service', url],
     ['profile', profile.name],
     ['expires', output.isTerminal ? showTime(expires) : expires],
-    ['gate', gate.holds ? 'met' : 'not met'],
+    ['gate', !gate.required ? 'no requirement' : gate.holds ? 'met' : 'not met'],
     ['anchor_quota', credits.anchor_quota],
     ['gas_credit_wei', amount(credits.gas_credit_wei)],
     ['anchors_affordable', credits.anchors_affordable],

@@ -28,6 +28,7 @@ function AccountCards({ account }: { account: AccountData }) {
   const { data: chain } = useQuery(chainQuery);
   const { credits, limits, gate } = account;
   const symbol = chain?.params.nativeCurrency.symbol ?? 'ETH';
+  const gateWords = wordsOf(gate);
   return (
     <div className="grid-wide">
       <section className="card">
@@ -35,16 +36,10 @@ function AccountCards({ account }: { account: AccountData }) {
         <Hex value={account.wallet} what="wallet address" />
         <Group mt="md" gap="xs">
           <Text size="sm">Token gate</Text>
-          {gate.holds ? (
-            <Badge tone="good">requirement met</Badge>
-          ) : (
-            <Badge tone="warn">requirement not met</Badge>
-          )}
+          <Badge tone={gateWords.tone}>{gateWords.badge}</Badge>
         </Group>
         <Text size="sm" c="dimmed" mt={4}>
-          {gate.holds
-            ? 'The wallet meets the token requirement of this service.'
-            : 'The wallet does not hold the token that this service requires, or the chain could not be read.'}
+          {gateWords.sentence}
         </Text>
       </section>
       <section className="card">
@@ -67,6 +62,20 @@ function AccountCards({ account }: { account: AccountData }) {
       </section>
     </div>
   );
+}
+
+function wordsOf({ required, holds }: AccountData['gate']) {
+  if (!required) {
+    const sentence = 'This service requires no token.';
+    return { tone: 'plain', badge: 'no requirement', sentence } as const;
+  }
+  if (holds) {
+    const sentence = 'The wallet meets the token requirement of this service.';
+    return { tone: 'good', badge: 'requirement met', sentence } as const;
+  }
+  const sentence =
+    'The wallet does not hold the token that this service requires, or the chain could not be read.';
+  return { tone: 'warn', badge: 'requirement not met', sentence } as const;
 }
 
 function Figure({ label, value }: { label: string; value: string }) {

@@ -29,6 +29,12 @@ export function NetworkCard() {
             <Text size="sm" c="dimmed">
               Chain {chain_id}
             </Text>
+            {params.rpcUrls.length === 0 && (
+              <Alert color="yellow" mt="sm" role="status">
+                Wallets that do not know this network cannot add it: the operator has to set
+                SVC_PUBLIC_RPC_URL.
+              </Alert>
+            )}
             {change.isError && (
               <Alert color="red" mt="sm" role="alert">
                 {change.error.message}

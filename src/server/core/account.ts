@@ -15,7 +15,7 @@ type LedgerEntry = Answer<'listLedger'>['body']['items'][number];
 
 /** The account of a wallet: balance, usage and limits, with the anchors it can afford at the newest fee quote. */
 export async function readAccount(
-  { store }: Deps,
+  { store, settings }: Deps,
   readGate: GateReader,
   wallet: string,
 ): Promise<Account> {
@@ -28,7 +28,7 @@ export async function readAccount(
   const reservedWei = status?.quote ? reservation(status.quote) : null;
   return {
     wallet,
-    gate: { holds },
+    gate: { required: settings.gate !== null, holds },
     credits: viewCredits(balance ?? { wallet, anchorQuota: 0, gasCreditWei: 0n }, reservedWei),
     limits: {
       robots: { used: used.robots, max: limits.robotsPerAccount },

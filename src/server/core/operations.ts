@@ -16,12 +16,14 @@ const HEAD_READ_MS = 2_000;
 export async function getReadiness({
   store,
   chain,
+  network,
   stopping,
 }: Deps): Promise<{ status: 'ready' | 'degraded'; degraded: string[] }> {
   if (stopping.aborted) throw wireError('storage_unavailable', 'The service is shutting down.');
-  const [, status, hasRoom, reached] = await Promise.all([
+  const [, status, isLacking, hasRoom, reached] = await Promise.all([
     store.probe(),
     store.getChainStatus(),
+    lacksPublicRpcUrl({ store, network }),
     store.hasRoom(),
     within(HEAD_READ_MS, chain.headNumber()),
   ]);
@@ -30,7 +32,17 @@ export async function getReadiness({
   if (status === null) degraded.add('anchoring_not_started');
   if (!reached) degraded.add('chain_unreachable');
   if (!hasRoom) degraded.add('disk_low');
+  if (isLacking) degraded.add('no_public_rpc_url');
   return { status: degraded.size === 0 ? 'ready' : 'degraded', degraded: [...degraded].sort() };
+}
+
+/** Whether wallets cannot add the anchoring chain, because the service knows no URL that they may call. */
+export async function lacksPublicRpcUrl({
+  store,
+  network,
+}: Pick<Deps, 'store' | 'network'>): Promise<boolean> {
+  const identity = await store.getChainIdentity();
+  return identity !== null && (await network(identity.chainId)).rpcUrls.length === 0;
 }
 
 /** Id of the anchoring chain, stored or configured. Throws `chain_unavailable` while neither is known. */

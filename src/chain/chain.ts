@@ -140,9 +140,14 @@ export function openChain(options: ChainOptions): OpenChain {
   };
 }
 
-/** The EIP-55 form of an address in any case; null if the text is not an address. */
+/**
+ * The EIP-55 form of an address; null if the text is not an address. Digits in one case carry no checksum; in mixed case
+ * it must be right.
+ */
 export function checksumAddress(text: string): string | null {
-  const address = text.toLowerCase();
+  const digits = text.slice(2);
+  const isMixed = digits !== digits.toLowerCase() && digits !== digits.toUpperCase();
+  const address = isMixed ? text : text.toLowerCase();
   return isAddress(address) ? getAddress(address) : null;
 }
 

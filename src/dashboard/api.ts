@@ -54,17 +54,35 @@ export async function ask<Called extends Call>(
     return entry[1] !== undefined;
   });
   const search = given.length === 0 ? '' : `?${new URLSearchParams(given)}`;
+  const known = method === 'GET' ? reads.get(target + search) : undefined;
   const response = await send(target + search, {
     method,
-    ...(body !== undefined && {
-      headers: { 'content-type': 'application/json' },
-      body: JSON.stringify(body),
-    }),
+    headers: {
+      ...(body !== undefined && { 'content-type': 'application/json' }),
+      ...(known && { 'if-none-match': known.tag }),
+    },
+    ...(body !== undefined && { body: JSON.stringify(body) }),
     ...(signal && { signal }),
   });
+  if (response.status === 304 && known) return known.answer as Reply<Called>;
   const answer = await response.json().catch(() => null);
   if (!response.ok) throw refusal(response.status, answer);
+  const tag = response.headers.get('etag');
+  if (tag !== null) keep(target + search, { tag, answer });
   return answer;
+}
+
+/** The latest reads by target, with their tags: most polls find nothing new. */
+const reads = new Map<string, { tag: string; answer: unknown }>();
+const READS_KEPT = 50;
+
+function keep(target: string, read: { tag: string; answer: unknown }): void {
+  reads.delete(target);
+  reads.set(target, read);
+  for (const oldest of reads.keys()) {
+    if (reads.size <= READS_KEPT) return;
+    reads.delete(oldest);
+  }
 }
 
 async function send(target: string, init: RequestInit): Promise<Response> {

@@ -74,6 +74,11 @@ export const errors = {
     retryable: false,
     summary: 'the severity is not info, warn or error',
   },
+  method_not_allowed: {
+    status: 405,
+    retryable: false,
+    summary: 'the endpoint has other methods',
+  },
   not_found: { status: 404, retryable: false, summary: 'the resource does not exist' },
   request_timeout: { status: 408, retryable: true, summary: 'the request took too long to arrive' },
   already_completed: { status: 409, retryable: false, summary: 'the task is already completed' },
@@ -130,9 +135,9 @@ export const errors = {
     summary: 'the anchor was submitted and is not confirmed yet; poll the task',
   },
   anchor_queued: {
-    status: 503,
-    retryable: true,
-    summary: 'the proof is stored, and the service anchors it as soon as it can',
+    status: 202,
+    retryable: false,
+    summary: 'the proof is stored, and the service anchors it as soon as it can; poll the task',
   },
   chain_unavailable: { status: 503, retryable: true, summary: 'the chain cannot be read now' },
   overloaded: {

@@ -11,13 +11,34 @@ export function Patch<Fields extends Record<string, TSchema>>(fields: Fields) {
   return Type.Object(fields, { additionalProperties: false, minProperties: 1 });
 }
 
+/**
+ * Removes members that are null from a POST body, where the schema has them optional and not null: clients send back what
+ * they read. In arrays of objects too.
+ */
+export function dropAbsent(schema: TSchema, value: unknown): void {
+  if (Array.isArray(value)) {
+    for (const item of value) if (Type.IsArray(schema)) dropAbsent(schema.items, item);
+    return;
+  }
+  if (!Type.IsObject(schema) || typeof value !== 'object' || value === null) return;
+  const members = value as Record<string, unknown>;
+  for (const [name, member] of Object.entries(schema.properties)) {
+    if (!Object.hasOwn(members, name)) continue;
+    const mayBeNull = Type.IsUnion(member) && member.anyOf.some((one) => Type.IsNull(one));
+    if (members[name] !== null) dropAbsent(member, members[name]);
+    else if (!mayBeNull && !schema.required?.includes(name)) delete members[name];
+  }
+}
+
 export function Nullable<Schema extends TSchema>(schema: Schema) {
   return Type.Union([schema, Type.Null()]);
 }
 
+/** Accepted in upper case too; a server lowers it while it validates a request (`ajvOptions`). */
 export const Uuid = Type.String({
-  pattern: '^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$',
-  description: 'a UUID in lowercase',
+  pattern: '^[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}$',
+  description: 'a UUID',
+  'x-lowercase': true,
   examples: ['01a1fa88-6262-702f-af77-0aaec0d1b17b'],
 });
 

@@ -11,8 +11,9 @@ import type { ErrorCode } from './errors.ts';
  * - `document`: the member of the body that may be any JSON, and its maximum size in bytes of canonical form.
  * - `maxValues`: maximum number of JSON values in a body with several documents, including objects and arrays.
  * - `longAnswer`: the response may have megabytes, and is sent in chunks.
- * - `fieldErrors`: the error code for an invalid body or path field; the code for all other fields is
- *   `invalid_request`.
+ * - `fieldErrors`: the error code for an invalid body or path field, `*` for any other and for unknown ones. Without it
+ *   the code is `invalid_request`, for a path field `not_found`.
+ * - `lateValidation`: the handler throws the error of an invalid body itself, after what the interface wants first.
  * - `countErrors`: the error code for too many items in a body field.
  * - `errors`: error codes of this endpoint in addition to those that its access, limit and body imply.
  */
@@ -37,6 +38,7 @@ export interface Route {
   document?: { field: string; maxBytes: number };
   maxValues?: number;
   longAnswer?: true;
+  lateValidation?: true;
   fieldErrors?: Readonly<Record<string, ErrorCode>>;
   countErrors?: Readonly<Record<string, ErrorCode>>;
   responses: Readonly<Record<number, TSchema>>;

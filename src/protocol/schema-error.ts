@@ -46,8 +46,11 @@ export function schemaError(
   const place = member === null ? path : [...path, member];
   const name = place.length === 0 ? `The ${part}` : shorten(place.join('.'));
   const field = place[0] ?? '';
-  const code = unknown === null ? codeOf(field, error.keyword, route) : undefined;
-  return { code: code ?? 'invalid_request', message: `${name} ${problemOf(error, missing)}.` };
+  const isUnknown = unknown !== null && path.length === 0;
+  const code = codeOf(isUnknown ? '*' : field, error.keyword, route);
+  // There is nothing with a malformed id.
+  const usual = part === 'path' ? 'not_found' : 'invalid_request';
+  return { code: code ?? usual, message: `${name} ${problemOf(error, missing, part)}.` };
 }
 
 function codeOf(field: string, keyword: string, route: Route | undefined): ErrorCode | undefined {
@@ -55,7 +58,7 @@ function codeOf(field: string, keyword: string, route: Route | undefined): Error
   for (const codes of tables) {
     if (codes !== undefined && Object.hasOwn(codes, field)) return codes[field];
   }
-  return undefined;
+  return route?.fieldErrors?.['*'];
 }
 
 /** Shortens text sent by a caller to 200 characters, for a message. Never cuts within a character. */
@@ -64,7 +67,11 @@ export function shorten(text: string): string {
   return `${text.slice(0, LONGEST_QUOTE).replace(/\p{Surrogate}$/u, '')}…`;
 }
 
-function problemOf({ keyword, params, parentSchema }: AjvError, missing: string | null): string {
+function problemOf(
+  { keyword, params, parentSchema }: AjvError,
+  missing: string | null,
+  part: string,
+): string {
   const schema = (parentSchema ?? {}) as Schema; // ajv passes the schema on unchanged.
   const { limit } = params;
   switch (keyword) {
@@ -72,8 +79,11 @@ function problemOf({ keyword, params, parentSchema }: AjvError, missing: string 
       const member = missing === null ? undefined : schema.properties?.[missing];
       return member === undefined ? 'is required' : `is required and must be ${kindOf(member)}`;
     }
-    case 'additionalProperties':
-      return 'is not a known field';
+    case 'additionalProperties': {
+      const known = Object.keys(schema.properties ?? {}).join(', ');
+      if (part !== 'query') return 'is not a known field';
+      return `is not a known parameter; this endpoint takes ${known === '' ? 'none' : known}`;
+    }
     case 'maxLength':
       return `must have at most ${limit} characters`;
     case 'maxItems':

@@ -85,6 +85,12 @@ export function formatTimestamp(ms: number): string {
   return text;
 }
 
+/** A validated time of a caller in the service's own form, null if there is none: an instant has one text. */
+export function utcOf(text: string | undefined): string | null {
+  const ms = text === undefined ? null : parseTimestamp(text);
+  return ms === null ? null : formatTimestamp(ms);
+}
+
 function keepMinute(ms: number, text: string): void {
   const ofMinute = ((ms % MINUTE_MS) + MINUTE_MS) % MINUTE_MS;
   minute = { begin: ms - ofMinute, text: text.slice(0, OF_MINUTE) };

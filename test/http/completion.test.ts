@@ -264,9 +264,14 @@ describe('completing while the anchor cannot be sent', () => {
 
     const proof_hash = hashProof(evidence);
     const task = await readTask(service, robot, taskId);
-    expect(queued.status).toBe(503);
-    expect(queued.body).toMatchObject({ error: 'anchor_queued', proof_hash });
-    expect(Number(queued.headers.get('retry-after'))).toBeGreaterThanOrEqual(1);
+    expect(queued.status).toBe(202);
+    expect(queued.body).toEqual({
+      error: 'anchor_queued',
+      message: expect.stringContaining(taskId),
+      proof_hash,
+      tx_hash: null,
+      explorer_url: null,
+    });
     expect(again.body).toMatchObject({ error: 'completion_in_progress', proof_hash });
     expect(task.body.anchor).toMatchObject({
       state: 'queued',

@@ -37,7 +37,7 @@ describe('the dashboard', () => {
 
     expect(response.status).toBe(200);
     expect(response.headers.get('content-type')).toBe('text/html; charset=utf-8');
-    expect(response.headers.get('cache-control')).toBe('no-store');
+    expect(response.headers.get('cache-control')).toBe('private, no-store');
     expect(response.headers.get('x-ratelimit-limit')).toBe('600');
     expect(await response.text()).toContain('<div id="root">');
   });
@@ -106,7 +106,7 @@ describe('the dashboard', () => {
     const { status, body, headers } = await service.call('GET', address);
 
     expect([status, body.error]).toEqual([404, 'not_found']);
-    expect(headers.get('cache-control')).toBe('no-store');
+    expect(headers.get('cache-control')).toBe('private, no-store');
     expect(headers.get('x-ratelimit-limit')).toBe('600');
   });
 

@@ -33,7 +33,7 @@ describe('the evidence of a task', () => {
     title: 'Sort the parcels',
     description: 'belt 3',
     expected_result: { parcels: 12, 'bei Größe': 0.1 },
-    occurred_at: '2026-03-01T09:00:00+01:00',
+    occurred_at: '2026-03-01T08:00:00.000Z',
   };
 
   async function verified(proof: object = newEvidence()): Promise<string> {

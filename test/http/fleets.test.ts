@@ -95,22 +95,20 @@ describe('fleets', () => {
     ['21 tags', { tags: Array(21).fill('x') }],
     ['a tag of 33 characters', { tags: ['x'.repeat(33)] }],
     ['a tag that is no text', { tags: [7] }],
-    ['null tags', { tags: null }],
     ['one text for tags', { tags: 'cold' }],
     ['an unknown field', { color: 'red' }],
   ];
 
-  it.each<[string, object]>([
-    ...misshapen,
-    ['a null description', { description: null }],
-    ['a place in the order', { sort_order: 1 }],
-  ])('are not created with %s', async (_, fault) => {
-    const reply = await create({ name: 'North', ...fault });
+  it.each<[string, object]>([...misshapen, ['a place in the order', { sort_order: 1 }]])(
+    'are not created with %s',
+    async (_, fault) => {
+      const reply = await create({ name: 'North', ...fault });
 
-    expect(reply.status).toBe(400);
-    expect(reply.body.error).toBe('invalid_request');
-    expect((await list()).body.items).toEqual([]);
-  });
+      expect(reply.status).toBe(400);
+      expect(reply.body.error).toBe('invalid_request');
+      expect((await list()).body.items).toEqual([]);
+    },
+  );
 
   it('are not created without a name', async () => {
     const reply = await create({});
@@ -261,7 +259,6 @@ describe('fleets', () => {
       ['no order', {}],
       ['a null order', { order: null }],
       ['an id that is none', { order: ['x'] }],
-      ['an id in capitals', { order: [UNKNOWN.toUpperCase()] }],
     ])('refuses %s', async (_, body) => {
       const reply = await call('POST', '/fleets/reorder', body);
 

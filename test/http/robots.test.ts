@@ -55,7 +55,6 @@ describe('robots', () => {
     ['a blank name', { name: ' \t ' }],
     ['81 characters', { name: 'x'.repeat(81) }],
     ['U+0000 in the name', { name: 'arm\u0000' }],
-    ['a null description', { name: 'arm', description: null }],
     ['a long description', { name: 'arm', description: 'x'.repeat(2001) }],
     ['an unknown field', { name: 'arm', fleet: 'x' }],
     ['a member for the prototype', '{"name":"arm","__proto__":{"a":1}}'],

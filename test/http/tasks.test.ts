@@ -56,7 +56,7 @@ describe('claiming a task', () => {
         ...body.task,
         description: 'belt 3',
         expected_result,
-        occurred_at: '2026-03-01T10:00:00+02:00',
+        occurred_at: '2026-03-01T08:00:00.000Z',
         robot_id: robot.id,
       },
       anchor: null,
@@ -92,12 +92,13 @@ describe('claiming a task', () => {
     'x',
     '018F0000-0000-7000-8000-00000000000A',
     '%00',
+    '%ff',
     '018f0000-0000-7000-8000-00000000000a0',
-  ])('refuses %s as a task id', async (id) => {
+  ])('knows no task %s', async (id) => {
     const reply = await read(id);
 
-    expect(reply.status).toBe(400);
-    expect(reply.body.error).toBe('invalid_request');
+    expect(reply.status).toBe(404);
+    expect(reply.body.error).toBe('not_found');
   });
 
   describe("with the caller's id", () => {

@@ -38,7 +38,10 @@ export async function send(
     headers: headersOf(options, content !== null),
     ...(content === null ? {} : { body: content as NonNullable<RequestInit['body']> }),
   });
-  const reply = { status: response.status, headers: response.headers, body: await response.json() };
+  const text = await response.text();
+  const isEmpty = [204, 304].includes(response.status);
+  const body = isEmpty && text === '' ? null : JSON.parse(text);
+  const reply = { status: response.status, headers: response.headers, body };
   expectProtocol(method, path, reply);
   return reply;
 }
@@ -64,6 +67,7 @@ export function expectProtocol(method: string, path: string, reply: Reply): void
   expect(remaining).toBeGreaterThanOrEqual(0);
   expect(remaining).toBeLessThanOrEqual(limit);
   expect(reply.headers.get('x-request-id')).toMatch(/^[\w.-]{1,64}$/);
+  if (reply.body === null) return;
   expect(reply.headers.get('content-type')).toBe('application/json; charset=utf-8');
   const schema = findRoute(method, path)?.responses[reply.status];
   if (schema !== undefined) {

@@ -3,6 +3,7 @@ import { hash, timingSafeEqual } from 'node:crypto';
 import Fastify, { type FastifyInstance, LogController } from 'fastify';
 import { isLoopback } from '../../base/loopback.ts';
 import { ajvOptions } from '../../protocol/ajv-options.ts';
+import { dropAbsent } from '../../protocol/fields.ts';
 import { limits } from '../../protocol/limits.ts';
 import type { Route } from '../../protocol/route.ts';
 import { type Body, type Params, routes } from '../../protocol/routes.ts';
@@ -65,7 +66,9 @@ export function buildLocalApi(
     );
   });
   app.addHook('preValidation', async (request) => {
-    if (request.routeOptions.config.route?.body && request.body === undefined) {
+    const { route } = request.routeOptions.config;
+    if (route?.method === 'POST' && route.body) dropAbsent(route.body, request.body);
+    if (route?.body && request.body === undefined) {
       throw agentError('invalid_json', 'The body is empty; a JSON object is needed.');
     }
   });

@@ -5,7 +5,7 @@ import { hashCanonicalText } from '../../proof/hash.ts';
 import { limits } from '../../protocol/limits.ts';
 import type { Task, Verification } from '../../protocol/resources.ts';
 import type { Answer, Body } from '../../protocol/routes.ts';
-import { formatTimestamp } from '../../protocol/timestamp.ts';
+import { formatTimestamp, utcOf } from '../../protocol/timestamp.ts';
 import { agentError, isAgentErrorCode } from '../errors.ts';
 import type { SpoolRecord } from '../spool/records.ts';
 import type { Refusal } from '../spool/settled.ts';
@@ -186,7 +186,7 @@ function viewLocally({ spool }: LocalDeps, claim: Claim): LocalTask {
     task: {
       ...viewTask(claim),
       expected_result: (content.expected_result as TaskAnswer['task']['expected_result']) ?? null,
-      occurred_at: content.occurred_at ?? null,
+      occurred_at: utcOf(content.occurred_at),
       robot_id: spool.read(({ state }) => state.robotId()),
     },
     anchor:

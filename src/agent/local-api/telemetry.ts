@@ -1,15 +1,17 @@
 // Samples and ops events of the local API.
 import { v7 as newId } from 'uuid';
+import { canonicalJson } from '../../proof/canonical-json.ts';
+import { tooLarge } from '../../protocol/body-error.ts';
 import { limits } from '../../protocol/limits.ts';
 import type { Body } from '../../protocol/routes.ts';
 import type { NewSample, OpsEvent, Sample } from '../../protocol/telemetry.ts';
-import { formatTimestamp, parseTimestamp } from '../../protocol/timestamp.ts';
+import { formatTimestamp, parseTimestamp, utcOf } from '../../protocol/timestamp.ts';
 import type { Instant } from '../clock.ts';
 import { agentError } from '../errors.ts';
 import type { SpoolRecord } from '../spool/records.ts';
 import { documentText, type LocalDeps } from './call.ts';
 
-/** Accepts all samples or none. @throws SvcError `invalid_sample`, `payload_too_large`, `spool_full` */
+/** Accepts all samples or none. @throws SvcError `invalid_sample`, `spool_full` */
 export function recordSamples(
   { spool, clock }: Pick<LocalDeps, 'spool' | 'clock'>,
   body: Body<'recordSamples'>,
@@ -38,7 +40,9 @@ function accept(
     throw agentError('invalid_sample', `${place}recorded_at is required with an id.`);
   }
   const { metrics = {}, battery_pct = null, state = null, recorded_at } = content;
-  documentText(`${place}metrics`, metrics, limits.metricsBytes);
+  if (Buffer.byteLength(canonicalJson(metrics)) > limits.metricsBytes) {
+    throw agentError('invalid_sample', tooLarge(`${place}metrics`, limits.metricsBytes).message);
+  }
   const id = given ?? newId();
   const recordedAt = recorded_at === undefined ? now.wallMs : parseTimestamp(recorded_at);
   return {
@@ -74,7 +78,7 @@ export function createEvent(
       severity: content.severity ?? 'info',
       message: content.message ?? '',
       payload,
-      occurred_at: content.occurred_at ?? null,
+      occurred_at: utcOf(content.occurred_at),
       created_at: formatTimestamp(now.wallMs),
     },
   };

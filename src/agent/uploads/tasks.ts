@@ -6,6 +6,7 @@ import { canonicalJson } from '../../proof/canonical-json.ts';
 import type { Proof } from '../../proof/json-value.ts';
 import type { Verification } from '../../protocol/resources.ts';
 import type { Answer, Body } from '../../protocol/routes.ts';
+import { utcOf } from '../../protocol/timestamp.ts';
 import type { SpoolRecord } from '../spool/records.ts';
 import type { Spool } from '../spool/spool.ts';
 import type { Claim, Completion, TaskUpload } from '../spool/tasks.ts';
@@ -139,7 +140,6 @@ export class TaskUploads {
         if (verification !== undefined) return this.#settle(completion, verification);
         return this.#accepted(completion.id);
       case 'completion_in_progress':
-      case 'anchor_queued':
         this.#hasCredits();
         return this.#accepted(completion.id, retryAfterMs(error));
       case 'not_found':
@@ -246,7 +246,7 @@ export class TaskUploads {
 
 function isSameClaim(wanted: Omit<Body<'createTask'>, 'id'>, task: TaskOfService): boolean {
   return (
-    (wanted.occurred_at === undefined || wanted.occurred_at === task.occurred_at) &&
+    (wanted.occurred_at === undefined || utcOf(wanted.occurred_at) === task.occurred_at) &&
     task.title === wanted.title &&
     task.description === (wanted.description ?? null) &&
     canonicalJson(task.expected_result) === canonicalJson(wanted.expected_result ?? null)

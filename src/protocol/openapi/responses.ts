@@ -89,7 +89,6 @@ export const headers = {
 
 const mayBeRepeated: readonly ErrorCode[] = [
   'rate_limited',
-  'anchor_queued',
   'chain_unavailable',
   'storage_unavailable',
 ];

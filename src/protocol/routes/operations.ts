@@ -34,6 +34,7 @@ export const operationsRoutes = {
     summary: 'Read this interface as an OpenAPI 3.1 document',
     access: 'public',
     limit: 'none',
+    cors: true,
     responses: {
       200: Type.Object({
         openapi: Type.Literal('3.1.0'),

@@ -41,6 +41,7 @@ export const publicRoutes = {
       'The response is 404 for a transaction that this service did not sign. `auditAnchor` of the proof library checks a receipt against the response.',
     access: 'public',
     limit: 'none',
+    cors: true,
     params: Closed({
       txHash: Type.String({
         pattern: '^0x[0-9a-fA-F]{64}$',

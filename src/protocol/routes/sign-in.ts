@@ -17,6 +17,7 @@ export const signInRoutes = {
     }),
     maxBody: limits.smallBodyBytes,
     fieldErrors: { address: 'invalid_address', chainId: 'invalid_chain_id' },
+    lateValidation: true,
     responses: { 200: Closed({ message: Type.String() }) },
     errors: [],
   },

@@ -32,6 +32,15 @@ const Unconfirmed = Closed({
   explorer_url: Url,
 });
 
+/** Nothing is submitted yet. */
+const Queued = Closed({
+  error: Type.Literal('anchor_queued'),
+  message: Type.String(),
+  proof_hash: Hash,
+  tx_hash: Type.Null(),
+  explorer_url: Type.Null(),
+});
+
 export const taskRoutes = {
   createTask: {
     method: 'POST',
@@ -63,7 +72,11 @@ export const taskRoutes = {
     maxBody: limits.bodyBytes,
     document: { field: 'proof', maxBytes: limits.proofBytes },
     fieldErrors: { proof: 'invalid_proof' },
-    responses: { 200: Closed({ verification: Verification }), 202: Unconfirmed },
+    lateValidation: true,
+    responses: {
+      200: Closed({ verification: Verification }),
+      202: Type.Union([Unconfirmed, Queued]),
+    },
     errors: [
       'not_found',
       'already_completed',
@@ -71,7 +84,6 @@ export const taskRoutes = {
       'no_anchor_quota',
       'no_gas_credit',
       'anchoring_failed',
-      'anchor_queued',
       'chain_unavailable',
     ],
   },

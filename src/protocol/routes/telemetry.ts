@@ -35,6 +35,7 @@ export const telemetryRoutes = {
       metrics: 'invalid_sample',
       recorded_at: 'invalid_sample',
       samples: 'invalid_sample',
+      '*': 'invalid_sample',
     },
     countErrors: { samples: 'batch_too_large' },
     responses: {

@@ -21,8 +21,8 @@ import { canonicalSteps, claimOf, keyRevoked, taskNotFound, verificationOf } fro
  * on what is stored afterwards.
  *
  * Throws `payload_too_large`, `not_found`, `already_completed`, `completion_in_progress`, `no_anchor_quota`,
- * `no_gas_credit`, `chain_unavailable` (fees were never read), `anchor_queued`, `anchoring_failed`, and
- * `invalid_api_key` if the key ended in the meantime.
+ * `no_gas_credit`, `chain_unavailable` (fees were never read), `anchoring_failed`, and `invalid_api_key` if the key ended
+ * in the meantime.
  */
 export async function completeTask(
   deps: Deps,
@@ -31,10 +31,11 @@ export async function completeTask(
   proof: Proof,
   enough: AbortController,
 ): Promise<Answer<'completeTask'>> {
-  const canonical = await runYielding(canonicalSteps('proof', proof, limits.proofBytes));
   const viewer = { robotId: robot.id };
-  const task = await deps.store.getTask(taskId, viewer);
-  if (task === null) throw taskNotFound();
+  const task = await requireTask(deps, robot, taskId);
+  const canonical = await runYielding(canonicalSteps('proof', proof, limits.proofBytes)).catch(
+    (error) => refuseProof(deps, task, error),
+  );
   const commitment = await commitmentOf(task, canonical);
   const now = deps.clock.now();
   const { id: robotId, keyHash } = robot;
@@ -43,6 +44,27 @@ export async function completeTask(
   const settled = await deps.store.getTask(taskId, viewer);
   if (settled === null) throw taskNotFound();
   return answerByState(deps, settled, commitment.proofHash);
+}
+
+/** Refuses what is no proof. A completed task is reported first, whatever was sent. */
+export async function refuseCompletion(
+  deps: Deps,
+  robot: RobotCaller,
+  taskId: string,
+  error: Error,
+): Promise<never> {
+  return refuseProof(deps, await requireTask(deps, robot, taskId), error);
+}
+
+async function refuseProof(deps: Deps, task: TaskRecord, error: Error): Promise<never> {
+  if (task.status === 'verified') throw await otherCompletion(deps, task, null);
+  throw error;
+}
+
+async function requireTask(deps: Deps, robot: RobotCaller, taskId: string): Promise<TaskRecord> {
+  const task = await deps.store.getTask(taskId, { robotId: robot.id });
+  if (task === null) throw taskNotFound();
+  return task;
 }
 
 async function commitmentOf(task: TaskRecord, canonicalProof: string) {
@@ -101,7 +123,11 @@ async function waitForAnchor(
 }
 
 /** The error for a second completion. It names the accepted one. */
-async function otherCompletion(deps: Deps, task: TaskRecord, sentHash: Hex): Promise<SvcError> {
+async function otherCompletion(
+  deps: Deps,
+  task: TaskRecord,
+  sentHash: Hex | null,
+): Promise<SvcError> {
   const proof_hash = task.completion?.proofHash;
   const verification = await verificationOf(deps, task);
   const reason =
@@ -143,11 +169,16 @@ async function answerByState(
     );
   }
   if (txHash === null) {
-    throw wireError(
-      'anchor_queued',
-      `The proof is stored and waits to be anchored. Poll GET /api/v1/tasks/${task.id}`,
-      { details: { proof_hash: proofHash } },
-    );
+    return {
+      status: 202,
+      body: {
+        error: 'anchor_queued',
+        message: `The proof is stored and waits to be anchored. Poll GET /api/v1/tasks/${task.id}`,
+        proof_hash: proofHash,
+        tx_hash: null,
+        explorer_url: null,
+      },
+    };
   }
   const network = await deps.network(await anchoringChainId(deps));
   return {

@@ -3,7 +3,7 @@ import { v7 as newId } from 'uuid';
 import { limits } from '../../protocol/limits.ts';
 import type { Body, Query } from '../../protocol/routes.ts';
 import type { OpsEvent } from '../../protocol/telemetry.ts';
-import { formatTimestamp } from '../../protocol/timestamp.ts';
+import { formatTimestamp, utcOf } from '../../protocol/timestamp.ts';
 import { wireError } from '../ports/errors.ts';
 import type { EventRecord } from '../ports/events.ts';
 import { type JsonText, type Page, withDocument, writtenPage } from '../ports/json-text.ts';
@@ -30,7 +30,7 @@ export async function createEvent(
     severity: event.severity ?? 'info',
     message: event.message ?? '',
     payload: canonicalDocument('payload', event.payload ?? {}, limits.payloadBytes),
-    occurredAt: event.occurred_at ?? null,
+    occurredAt: utcOf(event.occurred_at),
     createdAt: clock.now(),
   });
   switch (result.outcome) {

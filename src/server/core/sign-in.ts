@@ -197,7 +197,11 @@ function grantOf({ settings: { signup } }: Deps, holds: boolean | null) {
 
 function walletOf({ chain }: Deps, address: string): string {
   const wallet = chain.checksumAddress(address);
-  if (wallet === null) throw wireError('invalid_address', 'address must be an EVM wallet address.');
+  if (wallet === null)
+    throw wireError(
+      'invalid_address',
+      'address must be an EVM wallet address. If its letters are in both cases, they must have the EIP-55 checksum.',
+    );
   return wallet;
 }
 

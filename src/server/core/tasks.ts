@@ -15,7 +15,7 @@ import type {
   Verification,
 } from '../../protocol/resources.ts';
 import type { Body, Query } from '../../protocol/routes.ts';
-import { formatTimestamp } from '../../protocol/timestamp.ts';
+import { formatTimestamp, utcOf } from '../../protocol/timestamp.ts';
 import type { Network } from '../ports/chain.ts';
 import { wireError } from '../ports/errors.ts';
 import type { Page } from '../ports/json-text.ts';
@@ -54,7 +54,7 @@ export async function claimTask(
     title: claim.title,
     description: claim.description ?? null,
     expectedResult,
-    occurredAt: claim.occurred_at ?? null,
+    occurredAt: utcOf(claim.occurred_at),
     createdAt: clock.now(),
     idGiven: claim.id !== undefined,
   });

@@ -2,6 +2,7 @@
 
 import { v7 as newId } from 'uuid';
 import { runYielding, startYielding } from '../../base/cooperative-yield.ts';
+import { SvcError } from '../../base/svc-error.ts';
 import { limits } from '../../protocol/limits.ts';
 import type { Body, Query } from '../../protocol/routes.ts';
 import type { NewSample, Sample, Series, SeriesPoint } from '../../protocol/telemetry.ts';
@@ -33,8 +34,8 @@ const READ_AT_ONCE = 25;
 
 /**
  * Stores all samples or none. Samples older than the retention are acknowledged but not stored. Repeating a sample with
- * its id and content returns it again. Throws `invalid_sample`, `payload_too_large`, `id_conflict`, and
- * `invalid_api_key` if the key ended in the meantime.
+ * its id and content returns it again. Throws `invalid_sample`, `id_conflict`, and `invalid_api_key` if the key ended in
+ * the meantime.
  */
 export function recordSamples(
   deps: Deps,
@@ -178,14 +179,22 @@ function accept(sample: NewSample, place: string, now: number): SampleRecord {
       `${place}recorded_at must be at most 24 hours in the future.`,
     );
   }
-  const metrics = sample.metrics ?? {};
   return {
     id: sample.id ?? newId(),
     recordedAt,
     batteryPct: sample.battery_pct ?? null,
     state: sample.state ?? null,
-    metrics: canonicalDocument(`${place}metrics`, metrics, limits.metricsBytes),
+    metrics: metricsText(`${place}metrics`, sample.metrics ?? {}),
   };
+}
+
+function metricsText(place: string, metrics: object): string {
+  try {
+    return canonicalDocument(place, metrics, limits.metricsBytes);
+  } catch (error) {
+    if (!(error instanceof SvcError)) throw error;
+    throw wireError('invalid_sample', error.message);
+  }
 }
 
 /** Extends the range to whole intervals, within the limits of timestamps. */

@@ -76,7 +76,7 @@ export async function createWorld(service: TestService, size: number) {
       if (reply.status < 300 && plan.operation !== null) {
         keep(account, plan.operation.id, plan.operation.path, reply.body);
       }
-      const { error } = reply.body;
+      const { error } = reply.body ?? {};
       if (error === 'invalid_session' && sent.session === account.owner.session) {
         account.endedSession = sent.session;
         account.owner = await signInAgain(service, account.owner);

@@ -30,11 +30,16 @@ export function accountHandlers(deps: Deps) {
     device: deviceCookie(request),
   });
   return {
-    async createChallenge({ body, request, reply }) {
+    async createChallenge({ body, invalid, request, reply }) {
       const { address, chainId } = body;
+      // A wrong chainId counts as well; without an address there is nothing to count.
+      if (invalid && typeof address !== 'string') throw invalid;
       const { message } = await signIn.challenge(
         { ...callerOf(request), address, chainId },
-        (count) => applyCount(reply, count),
+        (count) => {
+          applyCount(reply, count);
+          if (invalid) throw invalid;
+        },
       );
       cookies.setChallenge(reply, message);
       return { status: 200, body: { message } };

@@ -12,8 +12,10 @@ import type { Handlers } from '../server/call.ts';
 
 export function fleetHandlers(deps: Deps) {
   return {
-    async createFleet({ caller, body }) {
-      return { status: 201, body: { fleet: await createFleet(deps, caller.wallet, body) } };
+    async createFleet({ caller, body, reply }) {
+      const fleet = await createFleet(deps, caller.wallet, body);
+      reply.header('location', `/api/v1/fleets/${fleet.id}`);
+      return { status: 201, body: { fleet } };
     },
     async listFleets({ caller, query }) {
       return { status: 200, body: await listFleets(deps, caller.wallet, query) };

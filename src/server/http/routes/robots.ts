@@ -16,8 +16,10 @@ import type { LongReads } from '../server/long-reads.ts';
 
 export function robotHandlers(deps: Deps, longReads: LongReads) {
   return {
-    async createRobot({ caller, body }) {
-      return { status: 201, body: await createRobot(deps, caller.wallet, body) };
+    async createRobot({ caller, body, reply }) {
+      const created = await createRobot(deps, caller.wallet, body);
+      reply.header('location', `/api/v1/robots/${created.robot.id}`);
+      return { status: 201, body: created };
     },
     async listRobots({ caller, query }) {
       const { wallet } = caller;

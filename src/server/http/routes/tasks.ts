@@ -1,6 +1,6 @@
 // Handlers for tasks, completions and evidence.
 import type { Proof } from '../../../proof/json-value.ts';
-import { completeTask } from '../../core/completions.ts';
+import { completeTask, refuseCompletion } from '../../core/completions.ts';
 import type { Deps } from '../../core/deps.ts';
 import { eraseProof, readBundle, readProof } from '../../core/evidence.ts';
 import { claimTask, listTasks, readTask } from '../../core/tasks.ts';
@@ -11,10 +11,13 @@ import type { LongReads } from '../server/long-reads.ts';
 export function taskHandlers(deps: Deps, longReads: LongReads) {
   const wait = createRequestAborts(deps.stopping);
   return {
-    async createTask({ caller, body }) {
-      return { status: 201, body: await claimTask(deps, caller, body) };
+    async createTask({ caller, body, reply }) {
+      const claim = await claimTask(deps, caller, body);
+      reply.header('location', `/api/v1/tasks/${claim.task.id}`);
+      return { status: 201, body: claim };
     },
-    completeTask({ caller, params, body, request }) {
+    completeTask({ caller, params, body, invalid, request }) {
+      if (invalid) return refuseCompletion(deps, caller, params.id, invalid);
       const proof = body.proof as Proof; // Validated by the route's schema.
       return wait(request.raw.socket, (enough) =>
         completeTask(deps, caller, params.id, proof, enough),

@@ -42,7 +42,9 @@ import {
 } from './listener.ts';
 import { createLongReads } from './long-reads.ts';
 import { createAdmission } from './rate-limits.ts';
+import { addRepresentations } from './representations.ts';
 import { addSecurityHeaders } from './security-headers.ts';
+import { answerUnmatched } from './unmatched.ts';
 
 interface AppDeps extends Deps {
   logger: FastifyBaseLogger;
@@ -76,6 +78,7 @@ export function buildApp(deps: AppDeps): FastifyInstance {
   const app = createFastify(deps, { answers, strangers });
   drainOnClose(app, answers);
   app.decorateRequest('caller', null);
+  addRepresentations(app);
   addSecurityHeaders(app, deps.settings.baseUrl.startsWith('https:'));
   const admit = createAdmission(deps);
   const warnOfForwarding = createForwardingWarning(deps.logger, strangers);
@@ -83,7 +86,9 @@ export function buildApp(deps: AppDeps): FastifyInstance {
   app.addHook('onRequest', (request, reply, done) => {
     warnOfForwarding(request);
     admit(request, reply);
-    done();
+    const { route, page } = request.routeOptions.config;
+    if (route || page) done();
+    else answerUnmatched(deps, request, reply).catch(done);
   });
   // For missing files of a file route. An unknown route is rejected by the hook above first.
   app.setNotFoundHandler(() => {
@@ -156,7 +161,6 @@ function createFastify(
     trustProxy: trustedProxies.length > 0 && [...trustedProxies],
     genReqId: requestId,
     bodyLimit: limits.smallBodyBytes,
-    exposeHeadRoutes: false,
     return503OnClosing: false,
     // The header limit bounds the path; a hash that is too long gets its own error.
     routerOptions: { maxParamLength: 100_000 },
@@ -206,9 +210,10 @@ function registerRoute<Name extends RouteName>(
     method: route.method,
     url: route.path,
     config: { route, name },
+    attachValidation: route.lateValidation === true,
     ...(route.maxBody !== undefined && { bodyLimit: route.maxBody }),
     schema: {
-      querystring: route.query ?? { type: 'object', additionalProperties: false },
+      querystring: querySchema(route),
       ...(route.params && { params: route.params }),
       ...(route.body && { body: route.body }),
     },
@@ -223,15 +228,21 @@ function registerRoute<Name extends RouteName>(
   });
 }
 
+/** Unknown parameters are refused; but links to public routes get some on the way, such as those of campaigns. */
+function querySchema({ query, access }: Route): object {
+  return { type: 'object', ...query, additionalProperties: access === 'public' };
+}
+
 /** Moves the body from the request to the handler, so that it can be freed long before the handler responds. */
 function takeCall<Name extends RouteName>(
   request: FastifyRequest,
   reply: FastifyReply,
 ): Call<Name> {
-  const { caller, params, query, body } = request;
+  const { caller, params, query, body, validationError: invalid } = request;
+  if (invalid && invalid.validationContext !== 'body') throw invalid;
   request.body = undefined;
   // The route's schemas and its scope's hook guarantee these types.
-  return { caller, params, query, body, request, reply } as Call<Name>;
+  return { caller, params, query, body, invalid, request, reply } as Call<Name>;
 }
 
 /** One handler for each route of the table; each calls a use case. */

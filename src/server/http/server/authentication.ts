@@ -8,6 +8,7 @@ import type { Access, Callers } from './call.ts';
 import { bearerKey, sessionToken } from './credentials.ts';
 import { applyCount, putRateHeaders } from './rate-limits.ts';
 import { sourceOf } from './sources.ts';
+import { countRobot } from './unmatched.ts';
 
 /** The account of a request; for a stranger's the source. */
 export function accountOf({ caller, ip }: FastifyRequest): string {
@@ -36,6 +37,7 @@ export function createAuthenticators(deps: Deps): { [Kind in Access]: Authentica
   const session: Authenticate<'session'> = async (request, reply) => {
     const token = sessionToken(request);
     if (bearerKey(request) !== null) {
+      await countRobot(deps, request, reply);
       throw wireError(
         'missing_session',
         'This endpoint accepts no API key. Sign in and send the session cookie alone.',
@@ -46,7 +48,7 @@ export function createAuthenticators(deps: Deps): { [Kind in Access]: Authentica
     const counted = request.routeOptions.config.route?.limit === 'account';
     const found = await authenticateSession(deps, token, counted);
     if (counted) applyCount(reply, found.count);
-    else putRateHeaders(reply, found.count.limit, found.count.remaining);
+    else putRateHeaders(reply, found.count);
     return found.session;
   };
   return {

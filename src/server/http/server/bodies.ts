@@ -12,6 +12,7 @@ import {
 import { StrictJsonError } from '../../../proof/strict-json-error.ts';
 import { decodeUtf8 } from '../../../proof/utf8.ts';
 import { bodyError } from '../../../protocol/body-error.ts';
+import { dropAbsent } from '../../../protocol/fields.ts';
 import { limits } from '../../../protocol/limits.ts';
 import type { Route } from '../../../protocol/route.ts';
 import { wireError } from '../../ports/errors.ts';
@@ -124,8 +125,10 @@ export function requireIdentity({ headers }: FastifyRequest): void {
 /** Requires a body on routes that have one; the others accept none, or an empty object. */
 export function requireBody(request: FastifyRequest): void {
   const { body } = request;
+  const { route } = request.routeOptions.config;
   const absent = body === undefined;
-  if (request.routeOptions.config.route?.body) {
+  if (route?.body) {
+    if (route.method === 'POST') dropAbsent(route.body, body);
     if (absent) throw wireError('invalid_json', 'The body is empty. Send a JSON object.');
   } else if (!absent && !isEmptyObject(body)) {
     throw wireError('invalid_request', 'This endpoint accepts no body, or an empty JSON object.');

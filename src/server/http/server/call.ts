@@ -23,6 +23,8 @@ export interface Call<Name extends RouteName> {
   params: Params<Name>;
   query: Query<Name>;
   body: Body<Name>;
+  /** Why the body does not match the schema, on a route with `lateValidation`. */
+  invalid: Error | undefined;
   request: FastifyRequest;
   reply: FastifyReply;
 }

@@ -5,12 +5,12 @@ import { type ErrorCode, errors, isErrorCode } from '../../../protocol/errors.ts
 import type { Route } from '../../../protocol/route.ts';
 import { type AjvError, schemaError } from '../../../protocol/schema-error.ts';
 import { wireError } from '../../ports/errors.ts';
-import { openRouteOf, putCommonHeaders } from './rate-limits.ts';
+import { putCommonHeaders, putOpenHeaders } from './rate-limits.ts';
+import { routesAt } from './unmatched.ts';
 
 /** Default seconds for `Retry-After`, if the error has no value of its own. */
 const retryAfter: Partial<Record<ErrorCode, number>> = {
   rate_limited: 1,
-  anchor_queued: 5,
   chain_unavailable: 5,
   overloaded: 5,
   storage_unavailable: 5,
@@ -48,7 +48,7 @@ export function answerError(error: unknown, request: FastifyRequest, reply: Fast
   }
   if (!reply.hasHeader('x-request-id')) {
     putCommonHeaders(request, reply);
-    if (openRouteOf(request)) reply.header('access-control-allow-origin', '*');
+    if (openRouteOf(request)) putOpenHeaders(reply);
   }
   const seconds = answered.details.retry_after ?? retryAfter[answered.code];
   if (seconds !== undefined) reply.header('retry-after', String(seconds));
@@ -78,7 +78,7 @@ function knownError(error: unknown, request: FastifyRequest): SvcError<ErrorCode
     return wireError(code, message);
   }
   const code = 'code' in error ? String(error.code) : '';
-  if (code === 'FST_ERR_BAD_URL') return badUrl(openRouteOf(request));
+  if (code === 'FST_ERR_BAD_URL') return badUrl(request);
   const ofFile =
     request.routeOptions.config?.page && 'statusCode' in error
       ? fileErrors[Number(error.statusCode)]
@@ -88,9 +88,20 @@ function knownError(error: unknown, request: FastifyRequest): SvcError<ErrorCode
   return wireCode && message ? wireError(wireCode, message) : null;
 }
 
-/** An undecodable path gets the code of the route's only path parameter, if it has one. */
-function badUrl(route: Route | undefined): SvcError<ErrorCode> {
-  const [code = 'invalid_request'] = Object.values(route?.fieldErrors ?? {});
+/**
+ * The route of a GET with an undecodable path, if any origin may read its responses. The router finds no route for such
+ * a path, and without CORS headers a browser would hide the error from the page.
+ */
+function openRouteOf({ method, url }: FastifyRequest): Route | undefined {
+  if (method !== 'GET' && method !== 'HEAD') return undefined;
+  return routesAt(url).find(({ cors }) => cors);
+}
+
+/** An undecodable path gets the code of the route's only path parameter, if there is a route with one. */
+function badUrl({ url }: FastifyRequest): SvcError<ErrorCode> {
+  const [route] = routesAt(url);
+  const [ofField = 'not_found'] = Object.values(route?.fieldErrors ?? {});
+  const code = route === undefined ? 'invalid_request' : ofField;
   return wireError(code, 'The path is not valid percent-encoded UTF-8.');
 }
 

@@ -2,23 +2,21 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { limits } from '../../../protocol/limits.ts';
 import type { Route } from '../../../protocol/route.ts';
-import { routes } from '../../../protocol/routes.ts';
 import type { Deps } from '../../core/deps.ts';
 import { wireError } from '../../ports/errors.ts';
 import type { RateCount } from '../../ports/rate-count.ts';
 import { bearerKey } from './credentials.ts';
 
 /**
- * Checks every request before authentication: whether the route exists, and whether another site made a browser send
- * it. Also sets the headers that each response carries.
+ * Checks every request before authentication: whether another site made a browser send it. Also sets the headers that
+ * each response carries.
  */
 export function createAdmission(deps: Deps) {
   return (request: FastifyRequest, reply: FastifyReply): void => {
     const { route, page } = request.routeOptions.config;
     putCommonHeaders(request, reply);
-    if (route?.cors) reply.header('access-control-allow-origin', '*');
-    if (page) return;
-    if (route === undefined) throw wireError('not_found', 'This endpoint does not exist.');
+    if (route?.cors) putOpenHeaders(reply);
+    if (page || route === undefined) return;
     const { origin } = request.headers;
     if (origin === undefined && !route.ownOriginOnly) return;
     const ownOrigin = new URL(deps.settings.baseUrl).origin;
@@ -35,42 +33,40 @@ export function createAdmission(deps: Deps) {
   };
 }
 
-/**
- * The route of a GET with an undecodable path, if any origin may read its responses. The router finds no route for such
- * a path, and without CORS headers a browser would hide the error from the page.
- */
-export function openRouteOf({ method, url }: FastifyRequest): Route | undefined {
-  const parts = (url.split('?', 1)[0] ?? '').split('/');
-  return Object.values<Route>(routes).find((route) => {
-    const expected = route.path.split('/');
-    return (
-      route.cors &&
-      route.method === method &&
-      expected.length === parts.length &&
-      expected.every((part, i) => part.startsWith(':') || part === parts[i])
-    );
-  });
+/** Lets pages of any origin read the response, with its headers. */
+export function putOpenHeaders(reply: FastifyReply): void {
+  reply.header('access-control-allow-origin', '*');
+  reply.header('access-control-expose-headers', exposed);
 }
+
+const exposed =
+  'ETag, Retry-After, X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, X-Request-Id';
 
 /** Sets the headers of every response, including those for unknown routes and malformed requests. */
 export function putCommonHeaders(request: FastifyRequest, reply: FastifyReply): void {
   const limit = nominalLimit(request.url, request.routeOptions.config?.route);
-  putRateHeaders(reply, limit, limit);
+  putRateHeaders(reply, { limit, remaining: limit, resetMs: limits.windowMs });
   reply.header('x-request-id', request.id);
-  reply.header('cache-control', 'no-store');
+  reply.header('cache-control', 'private, no-store');
   reply.header('x-content-type-options', 'nosniff');
 }
 
-export function putRateHeaders(reply: FastifyReply, limit: number, remaining: number): void {
+export function putRateHeaders(
+  reply: FastifyReply,
+  { limit, remaining, resetMs }: Omit<RateCount, 'allowed'>,
+): void {
   reply.header('x-ratelimit-limit', String(limit));
   reply.header('x-ratelimit-remaining', String(remaining));
+  reply.header('x-ratelimit-reset', String(secondsOf(resetMs)));
 }
+
+const secondsOf = (ms: number) => Math.max(1, Math.ceil(ms / 1000));
 
 /** Sets the rate-limit headers. Throws `rate_limited` if the call exceeds the limit. */
 export function applyCount(reply: FastifyReply, count: RateCount): void {
-  putRateHeaders(reply, count.limit, count.allowed ? count.remaining : 0);
+  putRateHeaders(reply, { ...count, remaining: count.allowed ? count.remaining : 0 });
   if (count.allowed) return;
-  const retryAfter = Math.max(1, Math.ceil(count.resetMs / 1000));
+  const retryAfter = secondsOf(count.resetMs);
   throw wireError(
     'rate_limited',
     `The limit is ${count.limit} requests per minute. Retry in ${retryAfter} s.`,

@@ -1,0 +1,63 @@
+// Requests without a handler: OPTIONS, other methods of a path, and unknown paths.
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { Route } from '../../../protocol/route.ts';
+import { routes } from '../../../protocol/routes.ts';
+import type { Deps } from '../../core/deps.ts';
+import { authenticateRobot } from '../../core/robots.ts';
+import { wireError } from '../../ports/errors.ts';
+import { bearerKey } from './credentials.ts';
+import { applyCount, putOpenHeaders } from './rate-limits.ts';
+
+/** The routes whose path pattern fits this URL, whatever the method. An undecodable path fits too. */
+export function routesAt(url: string): Route[] {
+  const parts = (url.split('?', 1)[0] ?? '').split('/');
+  return Object.values<Route>(routes).filter((route) => {
+    const expected = route.path.split('/');
+    return (
+      expected.length === parts.length &&
+      expected.every((part, i) => part.startsWith(':') || part === parts[i])
+    );
+  });
+}
+
+/**
+ * Answers `OPTIONS` with 204, also to the preflight of a browser. Throws `method_not_allowed` and `not_found`. Before
+ * that it counts the call of a robot's key, as any call with one, but for public verification.
+ */
+export async function answerUnmatched(
+  deps: Deps,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<void> {
+  const found = routesAt(request.url);
+  if (!found.some(({ access }) => access === 'public')) await countRobot(deps, request, reply);
+  if (found.length === 0) throw wireError('not_found', 'This endpoint does not exist.');
+  const methods = found.flatMap(({ method }) => (method === 'GET' ? ['GET', 'HEAD'] : [method]));
+  const allowed = [...methods, 'OPTIONS'].join(', ');
+  reply.header('allow', allowed);
+  if (request.method !== 'OPTIONS') {
+    throw wireError('method_not_allowed', `This endpoint allows ${allowed}.`);
+  }
+  if (found.some(({ cors }) => cors)) {
+    putOpenHeaders(reply);
+    reply.header('access-control-allow-methods', allowed);
+    reply.header('access-control-allow-headers', 'If-None-Match, X-Request-Id');
+    reply.header('access-control-max-age', '86400');
+  }
+  reply.status(204).send();
+}
+
+/** Counts the call if it has a valid robot key. Throws `rate_limited`. */
+export async function countRobot(
+  deps: Deps,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<void> {
+  const apiKey = request.url.startsWith('/api/v1/') ? bearerKey(request) : null;
+  if (apiKey === null) return;
+  const found = await authenticateRobot(deps, apiKey).catch((error) => {
+    if (error.code === 'invalid_api_key') return null;
+    throw error;
+  });
+  if (found !== null) applyCount(reply, found.count);
+}

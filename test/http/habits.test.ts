@@ -1,0 +1,274 @@
+import { randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import {
+  newEvidence,
+  newWallet,
+  type Owner,
+  startServiceWithRobot,
+  type TestRobot,
+  type TestService,
+} from '../support/service.ts';
+
+let service: TestService;
+let owner: Owner;
+let robot: TestRobot;
+beforeAll(async () => {
+  ({ service, owner, robot } = await startServiceWithRobot({ chain: 'mining' }));
+});
+afterAll(() => service.close());
+
+const bySession = (method: string, path: string, body?: unknown) =>
+  service.call(method, `/api/v1${path}`, {
+    session: owner.session,
+    ...(body !== undefined && { body }),
+  });
+const byKey = (method: string, path: string, body?: unknown, key = robot.apiKey) =>
+  service.call(method, `/api/v1${path}`, {
+    apiKey: key,
+    ...(body !== undefined && { body }),
+  });
+const remaining = ({ headers }: { headers: Headers }) =>
+  Number(headers.get('x-ratelimit-remaining'));
+
+describe('a call with a robot key', () => {
+  it.each([
+    ['GET', '/api/v1/nothing', 404],
+    ['DELETE', '/api/v1/tasks', 405],
+    ['GET', '/api/v1/me', 401],
+  ])('counts, even if it is %s %s', async (method, path, status) => {
+    const { apiKey } = await service.makeRobot(owner);
+
+    const first = await service.call(method, path, { apiKey });
+    const second = await service.call(method, path, { apiKey });
+
+    expect([first.status, second.status]).toEqual([status, status]);
+    expect(remaining(second)).toBe(remaining(first) - 1);
+  });
+
+  it.each(['GET', 'POST'])('is free for %s /verify', async (method) => {
+    const { apiKey } = await service.makeRobot(owner);
+
+    const reply = await service.call(method, `/api/v1/verify/0x${'0'.repeat(64)}`, { apiKey });
+
+    expect(remaining(reply)).toBe(600);
+  });
+});
+
+describe('a challenge', () => {
+  it('counts with a wrong chainId', async () => {
+    const { address } = newWallet();
+    const ask = (chainId: unknown) =>
+      service.call('POST', '/api/auth/challenge', { body: { address, chainId } });
+
+    const [wrong, right] = [await ask('x'), await ask(1)];
+
+    expect([wrong.status, wrong.body.error]).toEqual([400, 'invalid_chain_id']);
+    expect([remaining(wrong), remaining(right)]).toEqual([59, 58]);
+  });
+
+  it('is refused for an address in both cases whose checksum is wrong', async () => {
+    const { address } = newWallet();
+    const ask = (text: string) =>
+      service.call('POST', '/api/auth/challenge', { body: { address: text } });
+    const flipped = address.replace(/[a-f]/i, (letter) =>
+      letter === letter.toLowerCase() ? letter.toUpperCase() : letter.toLowerCase(),
+    );
+    const wrong = /[a-f].*[A-F]|[A-F].*[a-f]/.test(flipped.slice(2)) ? flipped : null;
+
+    const known = [address, address.toLowerCase(), `0x${address.slice(2).toUpperCase()}`];
+    for (const text of known) expect((await ask(text)).status).toBe(200);
+    if (wrong !== null) expect((await ask(wrong)).body.error).toBe('invalid_address');
+  });
+});
+
+describe('a completed task', () => {
+  it.each([
+    {},
+    { proof: null },
+    { proof: 'x' },
+    { other: 1 },
+    [],
+    { proof: { big: 'x'.repeat(300_000) } },
+  ])('is already_completed whatever is sent (%#)', async (body) => {
+    const id = await service.claim(robot);
+    expect((await service.complete(robot, id, newEvidence())).status).toBe(200);
+
+    const reply = await byKey('POST', `/tasks/${id}/complete`, body);
+
+    expect([reply.status, reply.body.error]).toEqual([409, 'already_completed']);
+    expect(reply.body.verification.task_id).toBe(id);
+  });
+
+  it('is what an invalid proof is for while the task is open', async () => {
+    const id = await service.claim(robot);
+
+    const reply = await byKey('POST', `/tasks/${id}/complete`, { proof: null });
+
+    expect([reply.status, reply.body.error]).toEqual([400, 'invalid_proof']);
+  });
+});
+
+describe('ids', () => {
+  it('are taken in upper case and answered in lower case', async () => {
+    const id = randomUUID();
+    const claimed = await byKey('POST', '/tasks', { id: id.toUpperCase(), title: 'a' });
+    const repeated = await byKey('POST', '/tasks', { id, title: 'a' });
+    const read = await bySession('GET', `/tasks/${id.toUpperCase()}`);
+    const listed = await bySession('GET', `/tasks?robot_id=${robot.id.toUpperCase()}`);
+
+    expect(claimed.body.task.id).toBe(id);
+    expect(repeated.status).toBe(201);
+    expect(read.body.task.id).toBe(id);
+    expect(listed.status).toBe(200);
+  });
+
+  it('of a robot and a fleet may be the caller’s, and a repeat makes no second one', async () => {
+    const [robotId, fleetId] = [randomUUID(), randomUUID()];
+    const made = await bySession('POST', '/robots', { id: robotId, name: 'arm' });
+    const again = await bySession('POST', '/robots', { id: robotId, name: 'arm' });
+    const other = await bySession('POST', '/robots', { id: robotId, name: 'leg' });
+    const fleet = await bySession('POST', '/fleets', { id: fleetId, name: 'Hall', tags: ['a'] });
+    const fleetAgain = await bySession('POST', '/fleets', {
+      id: fleetId,
+      name: 'Hall',
+      tags: ['a'],
+    });
+    const fleetOther = await bySession('POST', '/fleets', { id: fleetId, name: 'Hall' });
+    const stranger = await service.signIn();
+    const theirs = await service.call('POST', '/api/v1/robots', {
+      session: stranger.session,
+      body: { id: robotId, name: 'arm' },
+    });
+
+    expect(made.headers.get('location')).toBe(`/api/v1/robots/${robotId}`);
+    expect(again.body).toEqual({
+      robot: made.body.robot,
+      next: expect.stringContaining(`/api/v1/robots/${robotId}/rotate-key`),
+    });
+    expect(fleetAgain.body).toEqual(fleet.body);
+    for (const reply of [other, fleetOther, theirs]) {
+      expect([reply.status, reply.body.error]).toEqual([409, 'id_conflict']);
+    }
+  });
+});
+
+describe('what was read', () => {
+  it('can be sent back: null for an optional member is absent', async () => {
+    const id = randomUUID();
+    const task = { id, title: 'a', description: null, expected_result: null, occurred_at: null };
+
+    const claimed = await byKey('POST', '/tasks', task);
+    const sample = { battery_pct: null, state: null, metrics: null, recorded_at: null };
+    const samples = await byKey('POST', '/telemetry', { samples: [sample] });
+    const title = await byKey('POST', '/tasks', { title: null });
+
+    expect(claimed.body.task).toMatchObject({ id, description: null });
+    expect(samples.body.samples[0]).toMatchObject({ battery_pct: null, metrics: {} });
+    expect(title.body.error).toBe('invalid_request');
+  });
+
+  it.each(['/api/v1/robots', '/api/v1/robot', '/api/chain', '/openapi.json'])(
+    'is 304 at %s with its tag, and carries the rate headers',
+    async (path) => {
+      const credential = path === '/api/v1/robot' ? robot : { session: owner.session };
+      const first = await service.call('GET', path, credential);
+      const tag = first.headers.get('etag') ?? '';
+      const headers = { 'if-none-match': `"other", ${tag}` };
+
+      const second = await service.call('GET', path, { ...credential, headers });
+      const changed = await service.call('GET', path, {
+        ...credential,
+        headers: { 'if-none-match': '"other"' },
+      });
+
+      expect([second.status, second.body]).toEqual([304, null]);
+      expect(second.headers.get('x-ratelimit-limit')).not.toBeNull();
+      expect(changed.status).toBe(200);
+    },
+  );
+
+  it('is compressed for the dashboard, not below 2 KiB and not for verification', async () => {
+    for (let n = 0; n < 10; n += 1) await service.makeRobot(owner, `robot ${n}`);
+    const ask = async (path: string, encoding: string) => {
+      const response = await fetch(service.url + path, {
+        headers: { cookie: `svc_session=${owner.session}`, 'accept-encoding': encoding },
+      });
+      return [response.headers.get('content-encoding'), (await response.json()) as object] as const;
+    };
+
+    const [zipped, items] = await ask('/api/v1/robots', 'gzip');
+    const [plain, same] = await ask('/api/v1/robots', 'identity, gzip;q=0');
+
+    expect([zipped, plain]).toEqual(['gzip', null]);
+    expect(items).toEqual(same);
+    expect((await ask('/api/v1/me', 'gzip'))[0]).toBeNull();
+    expect((await ask('/openapi.json', 'br, gzip'))[0]).toBe('gzip');
+  });
+});
+
+describe('methods', () => {
+  it('of a path are named when another one is used', async () => {
+    const wrong = await service.call('PUT', '/api/v1/robots/x');
+    const asked = await service.call('OPTIONS', '/api/v1/robots/x');
+
+    expect([wrong.status, wrong.body.error]).toEqual([405, 'method_not_allowed']);
+    expect(wrong.headers.get('allow')).toBe('GET, HEAD, PATCH, DELETE, OPTIONS');
+    expect([asked.status, asked.headers.get('allow')]).toEqual([204, wrong.headers.get('allow')]);
+  });
+
+  it('include HEAD wherever there is GET', async () => {
+    const get = await bySession('GET', '/robots');
+    const head = await fetch(`${service.url}/api/v1/robots`, {
+      method: 'HEAD',
+      headers: { cookie: `svc_session=${owner.session}`, 'accept-encoding': 'identity' },
+    });
+
+    expect([head.status, await head.text()]).toEqual([200, '']);
+    expect(head.headers.get('etag')).toBe(get.headers.get('etag'));
+  });
+
+  it('of public routes are open to pages of any origin, never with a credential', async () => {
+    const headers = { origin: 'https://panel.test', 'access-control-request-method': 'GET' };
+    const reply = await service.call('OPTIONS', '/api/v1/verify/0x00', { headers });
+    const closed = await service.call('OPTIONS', '/api/v1/robots', { headers });
+
+    expect(reply.headers.get('access-control-allow-origin')).toBe('*');
+    expect(reply.headers.get('access-control-allow-headers')).not.toMatch(/authorization/i);
+    expect(reply.headers.get('access-control-allow-credentials')).toBeNull();
+    expect(closed.headers.get('access-control-allow-origin')).toBeNull();
+  });
+});
+
+describe('parameters', () => {
+  it('that are unknown do not break a link to a public route', async () => {
+    expect((await service.call('GET', '/api/chain?utm_source=mail')).status).toBe(200);
+  });
+
+  it('that are unknown are refused elsewhere, with the known ones', async () => {
+    const reply = await bySession('GET', '/tasks?robot=1');
+
+    expect(reply.body.error).toBe('invalid_request');
+    expect(reply.body.message).toMatch(
+      /^robot is not a known parameter; this endpoint takes limit,/,
+    );
+  });
+});
+
+it('an empty POST body needs no content type where no body is needed', async () => {
+  for (const body of [undefined, '']) {
+    const response = await fetch(`${service.url}/api/v1/robots/${robot.id}/rotate-key`, {
+      method: 'POST',
+      headers: { cookie: `svc_session=${owner.session}` },
+      ...(body === undefined ? {} : { body: new Blob([]) }),
+    });
+    expect(response.status).toBe(200);
+    robot.apiKey = ((await response.json()) as { api_key: string }).api_key;
+  }
+});
+
+it('every answer tells how long the window lasts', async () => {
+  const reset = Number((await byKey('GET', '/robot')).headers.get('x-ratelimit-reset'));
+
+  expect(reset).toBeGreaterThanOrEqual(1);
+  expect(reset).toBeLessThanOrEqual(60);
+});

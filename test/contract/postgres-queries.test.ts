@@ -15,8 +15,8 @@ vi.mock('../../src/server/store/postgres/engine/sql.ts', async (original) => {
 });
 
 // Its queries are to walk everything.
-vi.mock('../../src/server/store/postgres/invariants/check.ts', () => ({
-  checkInvariants: async () => [],
+vi.mock('../../src/server/store/postgres/engine/check.ts', () => ({
+  checkDatabase: async () => [],
 }));
 
 /** Walks that stay short: tables of one row or few, and walks that a LIMIT or the index itself bounds. */

@@ -1,4 +1,4 @@
-// Checks stored chain proofs against the blocks and transactions of their attempts, for both stores.
+// Checks stored chain proofs against the blocks and transactions of their attempts.
 
 import type { Hex } from '../../../proof/bytes.ts';
 import { isAnchor, provesPlace } from '../../rules/chain-proofs.ts';
@@ -7,25 +7,29 @@ import {
   type RecordedAnchorRow,
   toRecordedAnchor,
 } from '../rows/chain-proofs.ts';
+import type { Snapshot } from './snapshot.ts';
 
 /** A stored chain proof with the recorded anchor. */
-export interface StoredProofRow extends RecordedAnchorRow {
+interface StoredProofRow extends RecordedAnchorRow {
   header: Hex;
   nodes: string;
 }
 
-export const STORED_PROOFS = `SELECT ${RECORDED_ANCHOR_COLUMNS}, p.header, p.nodes
-  FROM chain_proofs p
-  JOIN attempts a ON a.id = p.attempt_id
-  JOIN variants v ON v.tx_hash = a.mined_tx_hash
-  WHERE p.header IS NOT NULL`;
-
-/** The violation of a row; none if header and path lead to the recorded transaction, and that is the anchor. */
-export function violationOfProof(row: StoredProofRow): string[] {
-  const anchor = toRecordedAnchor(row);
-  const proof = { header: row.header, nodes: nodesOf(row.nodes) };
-  if (provesPlace(anchor, proof) && isAnchor(anchor)) return [];
-  return [`the chain proof of attempt ${row.attempt_id} does not lead to its transaction`];
+/** Header and path lead to the recorded transaction, and that is the anchor. */
+export async function* chainProofsLead({ scan }: Snapshot): AsyncGenerator<string> {
+  const stored = scan<StoredProofRow>(
+    `SELECT ${RECORDED_ANCHOR_COLUMNS}, p.header, p.nodes
+     FROM chain_proofs p
+     JOIN attempts a ON a.id = p.attempt_id
+     JOIN variants v ON v.tx_hash = a.mined_tx_hash
+     WHERE p.header IS NOT NULL`,
+  );
+  for await (const row of stored) {
+    const anchor = toRecordedAnchor(row);
+    const proof = { header: row.header, nodes: nodesOf(row.nodes) };
+    if (provesPlace(anchor, proof) && isAnchor(anchor)) continue;
+    yield `the chain proof of attempt ${row.attempt_id} does not lead to its transaction`;
+  }
 }
 
 /** None if the column is damaged. */

@@ -1,4 +1,4 @@
-// Checks evidence, leaves and payloads against their hashes, for both stores.
+// Checks evidence, leaves and payloads against their hashes.
 
 import { createHash } from 'node:crypto';
 import type { Hex } from '../../../proof/bytes.ts';
@@ -6,9 +6,31 @@ import { commitLeaves } from '../../../proof/commit-leaves.ts';
 import { leafHash } from '../../../proof/leaf.ts';
 import { decodePayload, encodePayload } from '../../../proof/payload.ts';
 import { openProof } from '../rows/evidence.ts';
+import { folded, type Invariant, type Snapshot } from './snapshot.ts';
+
+interface ProofRow {
+  task_id: string;
+  sealed: Buffer;
+  key: Buffer;
+  proof_hash: string | null;
+}
+
+/** `proofs` is the FROM clause that gives the columns of `ProofRow` but the last. */
+export function proofsMatchTheirHash(proofs: string): Invariant {
+  return async function* ({ scan }) {
+    const rows = scan<ProofRow>(
+      `SELECT p.task_id, p.sealed, key, c.proof_hash FROM ${proofs}
+       LEFT JOIN completions c ON c.task_id = p.task_id`,
+    );
+    for await (const { task_id, sealed, key, proof_hash } of rows) {
+      if (hashOfEvidence(sealed, key) === proof_hash) continue;
+      yield `the evidence of task ${task_id} does not match its proof hash`;
+    }
+  };
+}
 
 /** The SHA-256 of the evidence as `0x…`; `null` if it cannot be decrypted. */
-export function hashOfEvidence(sealed: Buffer, key: Buffer): string | null {
+function hashOfEvidence(sealed: Buffer, key: Buffer): string | null {
   try {
     return `0x${createHash('sha256').update(openProof(sealed, key), 'utf8').digest('hex')}`;
   } catch {
@@ -17,7 +39,7 @@ export function hashOfEvidence(sealed: Buffer, key: Buffer): string | null {
 }
 
 /** A leaf with its attempt and the task data it commits to; the task data is null if the task was deleted. */
-export interface LeafRow {
+interface LeafRow {
   attempt_id: string;
   leaf_index: number;
   leaf: Hex;
@@ -32,8 +54,34 @@ export interface LeafRow {
   claim_hash: string | null;
 }
 
+/** Recomputes leaves from task data, and payload, root and paths from leaves. Holds one attempt at a time. */
+export async function* payloadsRebuild({ scan }: Snapshot): AsyncGenerator<string> {
+  const leaves = scan<LeafRow>(
+    `SELECT l.attempt_id, l.leaf_index, l.leaf, l.path, l.settled_at, a.payload, a.root, a.leaf_count,
+       l.task_id, t.robot_id, c.proof_hash, c.claim_hash
+     FROM leaves l
+     JOIN attempts a ON a.id = l.attempt_id
+     LEFT JOIN tasks t ON t.id = l.task_id
+     LEFT JOIN completions c ON c.task_id = l.task_id
+     ORDER BY l.attempt_id, l.leaf_index`,
+  );
+  const attempts = folded(leaves, {
+    start: (): LeafRow[] => [],
+    isSame: ([first], leaf) => first?.attempt_id === leaf.attempt_id,
+    add(attempt, leaf) {
+      attempt.push(leaf);
+      return attempt;
+    },
+  });
+  for await (const attempt of attempts) yield* violationsOfAttempt(attempt);
+  const empty = scan<{ id: string }>(
+    'SELECT id FROM attempts a WHERE NOT EXISTS (SELECT 1 FROM leaves l WHERE l.attempt_id = a.id)',
+  );
+  for await (const { id } of empty) yield `attempt ${id} has no leaves`;
+}
+
 /** Yields the violations of one attempt. `leaves` are all its leaves, in order. */
-export function* violationsOfAttempt(leaves: LeafRow[]): Generator<string> {
+function* violationsOfAttempt(leaves: LeafRow[]): Generator<string> {
   const [first] = leaves;
   if (first === undefined) return;
   const id = first.attempt_id;

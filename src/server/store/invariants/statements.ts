@@ -1,9 +1,30 @@
-// Invariants of ledger, completions and attempts as SQL that runs on both databases.
-
-import { chargeOf } from '../../rules/credits.ts';
+// Invariants as SQL that runs on both databases.
 
 /** Invariants by name. Each statement selects the violations, one text per violation. */
 export const statements: Readonly<Record<string, string>> = {
+  balances_not_negative: `
+    SELECT 'account ' || wallet || ' has a negative balance' FROM accounts
+    WHERE anchor_quota < 0 OR CAST(gas_credit_wei AS text) LIKE '-%'`,
+
+  accounts_without_ledger_are_empty: `
+    SELECT 'account ' || wallet || ' has a balance and no ledger' FROM accounts a
+    WHERE (anchor_quota <> 0 OR CAST(gas_credit_wei AS text) <> '0')
+      AND NOT EXISTS (SELECT 1 FROM ledger l WHERE l.wallet = a.wallet)`,
+
+  verified_task_is_settled_once: `
+    SELECT 'task ' || t.id || ' is ' || t.status || ' with ' || count(l.seq) || ' settlements'
+    FROM tasks t LEFT JOIN ledger l ON l.task_id = t.id AND l.kind = 'settle'
+    GROUP BY t.id HAVING count(l.seq) <> CASE t.status WHEN 'verified' THEN 1 ELSE 0 END`,
+
+  open_reserve_has_its_proof: `
+    SELECT 'reserve ' || r.seq || ' of task ' || r.task_id || ' is open without a proof' FROM ledger r
+    WHERE r.kind = 'reserve'
+      AND NOT EXISTS (SELECT 1 FROM ledger e WHERE e.task_id = r.task_id AND e.cycle = r.cycle
+        AND e.kind IN ('settle', 'release'))
+      AND NOT EXISTS (SELECT 1 FROM completions c WHERE c.task_id = r.task_id
+        AND c.cycle = r.cycle AND c.state IN ('queued', 'submitted'))
+      AND NOT EXISTS (SELECT 1 FROM leaves l WHERE l.task_id = r.task_id AND l.live)`,
+
   settle_and_release_need_their_reserve: `
     SELECT l.kind || ' ' || l.seq || ' of task ' || l.task_id || ' has no reserve' FROM ledger l
     WHERE l.kind IN ('settle', 'release') AND NOT EXISTS (
@@ -98,32 +119,113 @@ export const statements: Readonly<Record<string, string>> = {
     SELECT 'robot ' || r.id || ' is in fleet ' || r.fleet_id || ', which is not its account''s'
     FROM robots r LEFT JOIN fleets f ON f.id = r.fleet_id AND f.wallet = r.wallet
     WHERE r.fleet_id IS NOT NULL AND f.id IS NULL`,
+
+  anchored_leaf_is_live: `
+    SELECT 'the leaf of task ' || l.task_id || ' in attempt ' || a.id || ' is mined and not live'
+    FROM leaves l JOIN attempts a ON a.id = l.attempt_id AND a.state IN ('included', 'finalized')
+    WHERE NOT l.live`,
+
+  one_live_leaf: `
+    SELECT 'task ' || task_id || ' has ' || count(*) || ' live leaves' FROM leaves
+    WHERE live GROUP BY task_id HAVING count(*) > 1`,
+
+  live_leaf_follows_state: `
+    SELECT 'task ' || c.task_id || ' is ' || c.state || ', its live attempt ' ||
+      coalesce(a.state, 'missing') FROM completions c
+    LEFT JOIN leaves l ON l.task_id = c.task_id AND l.live
+    LEFT JOIN attempts a ON a.id = l.attempt_id
+    WHERE CASE
+      WHEN c.state IN ('queued', 'failed') THEN l.task_id IS NOT NULL
+      WHEN c.state = 'submitted'
+        THEN l.task_id IS NULL OR l.settled_at IS NOT NULL OR a.state = 'dead'
+      ELSE l.task_id IS NULL OR l.settled_at IS NULL OR a.state IN ('signed', 'dead')
+    END`,
+
+  generation_counts_replaced_nonces: `
+    SELECT 'task ' || c.task_id || ' is in generation ' || c.generation || ' after ' ||
+      coalesce(d.deaths, 0) || ' dead attempts'
+    FROM completions c LEFT JOIN (
+      SELECT l.task_id, count(*) AS deaths FROM leaves l
+      JOIN attempts a ON a.id = l.attempt_id AND a.state = 'dead' GROUP BY l.task_id) d
+      ON d.task_id = c.task_id
+    WHERE c.generation <> coalesce(d.deaths, 0)`,
+
+  receipt_follows_the_live_leaf: `
+    SELECT 'the receipt of task ' || r.task_id || ' names another attempt than the live one'
+    FROM receipts r JOIN leaves l ON l.task_id = r.task_id AND l.live
+    WHERE l.settled_at IS NOT NULL AND l.attempt_id <> r.attempt_id`,
+
+  safe_attempt_is_mined: `
+    SELECT 'attempt ' || id || ' is safe and ' || state FROM attempts
+    WHERE safe AND state NOT IN ('included', 'finalized')`,
+
+  variants_get_dearer: `
+    SELECT 'variant ' || seq || ' of attempt ' || attempt_id || ' has no higher fees than the one before'
+    FROM (SELECT attempt_id, seq, fee, tip,
+        max(CASE WHEN adopted THEN 1 ELSE 0 END) OVER w AS adopted, lag(seq) OVER w AS seq_before,
+        lag(fee) OVER w AS fee_before, lag(tip) OVER w AS tip_before
+      FROM (SELECT attempt_id, seq, adopted, CAST(max_fee_per_gas AS numeric) AS fee,
+        CAST(max_priority_fee_per_gas AS numeric) AS tip FROM variants) f
+      WINDOW w AS (PARTITION BY attempt_id ORDER BY seq)) v
+    WHERE seq <> seq_before + 1 OR (adopted = 0 AND (fee <= fee_before OR tip <= tip_before))`,
+
+  dead_attempt_has_no_live_leaf: `
+    SELECT 'attempt ' || a.id || ' is dead and has live leaves' FROM attempts a
+    WHERE a.state = 'dead'
+      AND EXISTS (SELECT 1 FROM leaves l WHERE l.attempt_id = a.id AND l.live)`,
+
+  unsettled_leaves_are_counted: `
+    SELECT 'attempt ' || a.id || ' counts ' || a.unsettled_leaves || ' unsettled leaves of ' ||
+      count(l.attempt_id)
+    FROM attempts a LEFT JOIN leaves l ON l.attempt_id = a.id AND l.settled_at IS NULL
+    WHERE a.state <> 'dead'
+    GROUP BY a.id HAVING count(l.attempt_id) <> a.unsettled_leaves`,
+
+  deleted_task_is_buried: `
+    SELECT 'task ' || task_id || ' is neither stored nor recorded as deleted'
+    FROM (SELECT task_id FROM leaves UNION SELECT task_id FROM ledger WHERE task_id IS NOT NULL) k
+    WHERE NOT EXISTS (SELECT 1 FROM tasks t WHERE t.id = k.task_id)
+      AND NOT EXISTS (SELECT 1 FROM tombstones b WHERE b.task_id = k.task_id)`,
+
+  buried_task_is_gone: `
+    SELECT 'task ' || t.id || ' is stored and recorded as deleted' FROM tasks t
+    JOIN tombstones b ON b.task_id = t.id`,
+
+  // The hourly counts of an account cover at least the samples and events of its robots. They may be higher, because
+  // deleting a robot deletes its samples and events but not the counts.
+  activity_covers_robots: `
+    SELECT 'hour ' || seen.at || ' of ' || seen.wallet || ' counts too few samples' FROM (
+      SELECT r.wallet, u.at, sum(u.samples) AS samples FROM telemetry_rollups u
+      JOIN robots r ON r.id = u.robot_id WHERE u.resolution = 'hour' GROUP BY r.wallet, u.at) seen
+    LEFT JOIN activity_hours a ON a.scope = seen.wallet AND a.at = seen.at
+    WHERE coalesce(a.samples, 0) < seen.samples
+    UNION ALL
+    SELECT 'hour ' || seen.at || ' of ' || seen.wallet || ' counts too few events' FROM (
+      SELECT r.wallet, e.created_at - e.created_at % 3600000 AS at,
+        count(*) FILTER (WHERE e.severity = 'info') AS info,
+        count(*) FILTER (WHERE e.severity = 'warn') AS warn,
+        count(*) FILTER (WHERE e.severity = 'error') AS error
+      FROM events e JOIN robots r ON r.id = e.robot_id GROUP BY 1, 2) seen
+    LEFT JOIN activity_hours a ON a.scope = seen.wallet AND a.at = seen.at
+    WHERE coalesce(a.info, 0) < seen.info OR coalesce(a.warn, 0) < seen.warn
+      OR coalesce(a.error, 0) < seen.error`,
 };
 
-/** The ledger entry that ended a reservation, the reserved amount, and the first settled leaf of the task. */
-export interface EndedReserveRow {
-  seq: number;
-  kind: 'settle' | 'release';
-  task_id: string;
-  gas_wei: string;
-  reserved: string;
-  leaf_index: number | null;
-  leaf_count: number | null;
-  cost_wei: string | null;
-}
-
-/** Violations of one entry: a release returns the whole reservation, a settlement all but the leaf's charge. */
-export function wrongReturns(row: EndedReserveRow): string[] {
-  const reservedWei = -BigInt(row.reserved);
-  const charge = row.kind === 'release' ? 0n : chargeOfRow(row, reservedWei);
-  if (charge !== null && BigInt(row.gas_wei) === reservedWei - charge) return [];
-  return [
-    `${row.kind} ${row.seq} of task ${row.task_id} returns ${row.gas_wei} of ${reservedWei} wei`,
-  ];
-}
-
-function chargeOfRow(row: EndedReserveRow, reservedWei: bigint): bigint | null {
-  const { leaf_index: index, leaf_count: count, cost_wei: cost } = row;
-  if (index === null || count === null || cost === null) return null;
-  return chargeOf(BigInt(cost), { index, count, reservedWei });
+/** The statement of `counts_are_kept`; `ofStore` selects wrong counts that only one of the stores keeps. */
+export function wrongCounts(ofStore: string): string {
+  return `${ofStore}
+    UNION ALL
+    SELECT 'the count of tasks with ' || coalesce(h.proof_hash, c.proof_hash) || ' is wrong'
+    FROM proof_hashes h
+    FULL JOIN (SELECT proof_hash, count(*) AS occurrences FROM completions GROUP BY proof_hash) c
+      ON c.proof_hash = h.proof_hash
+    WHERE c.occurrences IS DISTINCT FROM h.occurrences
+    UNION ALL
+    SELECT 'the count of tasks of robot ' || r.id || ' is wrong' FROM robots r
+    LEFT JOIN task_counts c ON c.robot_id = r.id
+    LEFT JOIN (SELECT robot_id, count(*) FILTER (WHERE status = 'claimed') AS claimed,
+        count(*) FILTER (WHERE status = 'verified') AS verified FROM tasks GROUP BY robot_id) t
+      ON t.robot_id = r.id
+    WHERE coalesce(c.claimed, 0) <> coalesce(t.claimed, 0)
+      OR coalesce(c.verified, 0) <> coalesce(t.verified, 0)`;
 }

@@ -1,18 +1,30 @@
-// Checks the roll-ups of a robot's day against its samples, for both stores.
+// Checks the roll-ups of telemetry against the samples.
 
 import type { Resolution } from '../../../protocol/telemetry.ts';
+import { stepMs } from '../../ports/telemetry.ts';
 import {
   type Aggregate,
   agree,
+  noNames,
   type RollUpNames,
+  readingsOf,
   rollUpNames,
   type StoredNames,
 } from '../rows/aggregate.ts';
 import { decodeAggregate } from '../rows/aggregate-bytes.ts';
-import { DayAggregates, resolutions } from '../rows/roll-ups.ts';
+import { beginOf, DayAggregates, resolutions } from '../rows/roll-ups.ts';
+import { folded, type Snapshot, selecting } from './snapshot.ts';
+
+interface SampleRow {
+  robot_id: string;
+  recorded_at: number;
+  battery_pct: number | null;
+  state: string | null;
+  metrics: string;
+}
 
 /** The aggregates of a robot's day (UTC), recomputed from its samples. */
-export interface RobotDay {
+interface RobotDay {
   robotId: string;
   day: number;
   aggregates: DayAggregates;
@@ -20,32 +32,81 @@ export interface RobotDay {
   storedNames: number;
 }
 
-export function startDay(robotId: string, day: number, stored: StoredNames): RobotDay {
-  const names = rollUpNames(stored);
-  return { robotId, day, aggregates: new DayAggregates(names), storedNames: countNames(names) };
-}
-
 interface StoredAggregate {
+  resolution: Resolution;
   at: number;
   samples: number;
   summary: Buffer;
 }
 
-/**
- * Yields the violations of one day. `horizonOrNull` is the time before which retention deleted samples of the robot;
- * `null` if it deleted none.
- */
-export function* violationsOfDay(
+/** Existing robots only. Retention is about to delete the rest. */
+const LIVE = 'robot_id IN (SELECT id FROM robots)';
+
+/** Compares roll-ups and samples in both directions, except what retention deleted. Holds one robot's day at a time. */
+export async function* rollupsFollowSamples(snapshot: Snapshot): AsyncGenerator<string> {
+  const samples = snapshot.scan<SampleRow>(
+    `SELECT robot_id, recorded_at, battery_pct, state, metrics FROM telemetry WHERE ${LIVE}
+     ORDER BY robot_id, recorded_at, id`,
+  );
+  const days = folded(samples, {
+    start: (row) => startDay(snapshot, row),
+    isSame: (open, row) =>
+      open.robotId === row.robot_id && open.day === beginOf('day', row.recorded_at),
+    add(open, { battery_pct: batteryPct, state, metrics, recorded_at: recordedAt }) {
+      open.aggregates.add(recordedAt, readingsOf({ batteryPct, state, metrics }));
+      return open;
+    },
+  });
+  for await (const day of days) yield* violationsOfDay(snapshot, day);
+  yield* rollupsWithoutSamples(snapshot);
+}
+
+/** Selects roll-ups of days without samples, which the comparison by day does not visit. */
+const rollupsWithoutSamples = selecting(`
+  SELECT 'the ' || r.resolution || ' ' || r.at || ' of robot ' || r.robot_id || ' has no samples'
+  FROM (SELECT robot_id, resolution, at, at - (at % 86400000 + 86400000) % 86400000 AS day
+    FROM telemetry_rollups WHERE ${LIVE}) r
+  LEFT JOIN telemetry_horizons h ON h.robot_id = r.robot_id
+  WHERE (h.before IS NULL OR r.at >= h.before) AND NOT EXISTS (
+    SELECT 1 FROM telemetry t WHERE t.robot_id = r.robot_id
+      AND t.recorded_at >= r.day AND t.recorded_at < r.day + 86400000)`);
+
+async function startDay(
+  { rows }: Snapshot,
+  { robot_id: robotId, recorded_at: recordedAt }: SampleRow,
+): Promise<RobotDay> {
+  const day = beginOf('day', recordedAt);
+  const [row] = await rows<{ names: string }>(
+    'SELECT names FROM telemetry_names WHERE robot_id = $1 AND day = $2',
+    [robotId, day],
+  );
+  const stored: StoredNames = row === undefined ? noNames : JSON.parse(row.names);
+  const names = rollUpNames(stored);
+  return { robotId, day, aggregates: new DayAggregates(names), storedNames: countNames(names) };
+}
+
+async function* violationsOfDay(
+  { rows }: Snapshot,
   { robotId, day, aggregates, storedNames }: RobotDay,
-  horizonOrNull: number | null,
-  stored: (resolution: Resolution) => readonly StoredAggregate[],
-): Generator<string> {
-  const horizon = horizonOrNull ?? Number.NEGATIVE_INFINITY;
+): AsyncGenerator<string> {
+  const [deleted] = await rows<{ before: number }>(
+    'SELECT before FROM telemetry_horizons WHERE robot_id = $1',
+    [robotId],
+  );
+  // Retention deleted the robot's samples before the horizon.
+  const horizon = deleted?.before ?? Number.NEGATIVE_INFINITY;
+  const stored = await rows<StoredAggregate>(
+    `SELECT resolution, at, samples, summary FROM telemetry_rollups
+     WHERE robot_id = $1 AND resolution IN ('minute', 'hour', 'day') AND at >= $2 AND at < $3`,
+    [robotId, day, day + stepMs.day],
+  );
   if (day >= horizon && countNames(aggregates.names) > storedNames) {
     yield `day ${day} of robot ${robotId} lacks names of its samples`;
   }
   for (const resolution of resolutions) {
-    const unseen = new Map(stored(resolution).map((row) => [row.at, row]));
+    const unseen = new Map(
+      stored.filter((row) => row.resolution === resolution).map((row) => [row.at, row]),
+    );
     for (const [at, counted] of aggregates.by(resolution)) {
       const row = unseen.get(at);
       unseen.delete(at);

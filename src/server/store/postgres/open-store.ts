@@ -12,6 +12,7 @@ import { anchoringAccountStore } from './anchoring-accounts.ts';
 import { chainProofStore } from './chain-proofs.ts';
 import { chainStatusStore } from './chain-status.ts';
 import { completionStore } from './completions.ts';
+import { checkDatabase } from './engine/check.ts';
 import {
   type ConnectionOptions,
   type Connections,
@@ -28,7 +29,6 @@ import { eventStore } from './events.ts';
 import { evidenceStore } from './evidence.ts';
 import { fleetStore } from './fleets.ts';
 import { inclusionStore } from './inclusion.ts';
-import { checkInvariants } from './invariants/check.ts';
 import { leaseStore } from './leases.ts';
 import { migrations } from './migrations.ts';
 import { operationsStore } from './operations.ts';
@@ -145,7 +145,7 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
     ...chainProofStore(access),
     ...replacedNonceStore(access, notifications),
     ...operationsStore(access),
-    checkInvariants: () => checkInvariants(access),
+    checkInvariants: () => checkDatabase(access),
     // All probes write the same row. Single flight keeps concurrent probes from occupying the connections.
     probe: singleFlight(probe),
     close: () => {

@@ -35,12 +35,6 @@ export class DayAggregates {
     }
   }
 
-  *all(): Generator<[Resolution, at: number, Aggregate]> {
-    for (const resolution of resolutions) {
-      for (const [at, aggregate] of this.#aggregates[resolution]) yield [resolution, at, aggregate];
-    }
-  }
-
   by(resolution: Resolution): ReadonlyMap<number, Aggregate> {
     return this.#aggregates[resolution];
   }

@@ -14,6 +14,7 @@ import { anchoringAccountStore } from './anchoring-accounts.ts';
 import { chainProofStore } from './chain-proofs.ts';
 import { chainStatusStore } from './chain-status.ts';
 import { completionStore } from './completions.ts';
+import { checkDatabase } from './engine/check.ts';
 import { startCheckpoints } from './engine/checkpoints.ts';
 import {
   type Access,
@@ -47,7 +48,6 @@ import {
 } from './files/unfinished-restore.ts';
 import { fleetStore } from './fleets.ts';
 import { inclusionStore } from './inclusion.ts';
-import { checkInvariants } from './invariants/check.ts';
 import { endLeases, leaseGuard, leaseStore } from './leases.ts';
 import { migrations } from './migrations.ts';
 import { operationsStore } from './operations.ts';
@@ -227,7 +227,7 @@ function buildStore(
     ...chainProofStore(access),
     ...replacedNonceStore(access, { guard, ledger, triggers }),
     ...operationsStore(access, hasRoom),
-    checkInvariants: () => access.read(() => checkInvariants(reader)),
+    checkInvariants: () => checkDatabase(reader.name),
     probe: () =>
       access.write(() => {
         touch.run();

@@ -1,0 +1,50 @@
+// Reads one snapshot of a PostgreSQL database for the checks of its invariants.
+
+import { checkInvariants, type Finding } from '../../invariants/check.ts';
+import type { Snapshot } from '../../invariants/snapshot.ts';
+import type { Queries } from './connections.ts';
+import { type Sql, sql } from './sql.ts';
+import type { Access } from './transactions.ts';
+
+/** The timeout of a statement that reads the whole database, in ms (12 hours). */
+const PATIENCE_MS = 12 * 60 * 60_000;
+const ROWS_AT_ONCE = 100;
+
+export function checkDatabase(access: Access): Promise<Finding[]> {
+  return access.read(async (tx) => {
+    await tx.run(patiently(`SET LOCAL statement_timeout = ${PATIENCE_MS}`));
+    return checkInvariants(snapshotOf(tx), {
+      proofs: 'proofs p',
+      counts: `SELECT 'the count of robots of ' || a.wallet || ' is wrong' FROM accounts a
+        LEFT JOIN robots r ON r.wallet = a.wallet
+        GROUP BY a.wallet HAVING count(r.id) <> a.robot_count
+        UNION ALL
+        SELECT 'the count of fleets of ' || a.wallet || ' is wrong' FROM accounts a
+        LEFT JOIN fleets f ON f.wallet = a.wallet
+        GROUP BY a.wallet HAVING count(f.id) <> a.fleet_count`,
+      others: {},
+    });
+  });
+}
+
+function snapshotOf(tx: Queries): Snapshot {
+  return {
+    /** Reads with a cursor. Scan a query only once at a time. */
+    async *scan<Row extends object>(query: string) {
+      const cursor = sql(query).name;
+      await tx.run(patiently(`DECLARE ${cursor} NO SCROLL CURSOR FOR ${query}`));
+      const fetch = patiently(`FETCH ${ROWS_AT_ONCE} FROM ${cursor}`);
+      let rows: Row[];
+      do {
+        rows = await tx.rows<Row>(fetch);
+        yield* rows;
+      } while (rows.length === ROWS_AT_ONCE);
+      await tx.run(patiently(`CLOSE ${cursor}`));
+    },
+    rows: (query, values) => tx.rows(sql(query), values),
+  };
+}
+
+function patiently(text: string): Sql {
+  return { ...sql(text), patienceMs: PATIENCE_MS };
+}

@@ -5,7 +5,7 @@ const WIDTH = 100;
 
 /**
  * @param {import('commander').Command} program with all its commands
- * @param {string} variables table of the environment
+ * @param {{ name: string, fallback: string, description: string }[]} variables of the environment
  */
 export function agentPage(program, variables) {
   return `${[
@@ -17,7 +17,11 @@ export function agentPage(program, variables) {
     '## Commands',
     ...leavesOf(program).map(section),
     '## Environment',
-    variables,
+    [
+      '| variable | default | meaning |',
+      '|---|---|---|',
+      ...variables.map((one) => `| ${one.name} | ${one.fallback} | ${one.description} |`),
+    ].join('\n'),
   ].join('\n\n')}\n`;
 }
 

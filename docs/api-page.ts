@@ -1,11 +1,11 @@
-// Writes docs/http-api.md from the route table.
-import { type ErrorCode, errors } from '../errors.ts';
-import { limits } from '../limits.ts';
-import type { Route } from '../route.ts';
-import { routes } from '../routes.ts';
-import { errorsOf } from './errors-of.ts';
-import { exampleOf } from './example.ts';
-import { plain } from './references.ts';
+// Generates docs/http-api.md from the route table.
+import { type ErrorCode, errors } from '../src/protocol/errors.ts';
+import { limits } from '../src/protocol/limits.ts';
+import { errorsOf } from '../src/protocol/openapi/errors-of.ts';
+import { exampleOf } from '../src/protocol/openapi/example.ts';
+import { plain } from '../src/protocol/openapi/references.ts';
+import type { Route } from '../src/protocol/route.ts';
+import { routes } from '../src/protocol/routes.ts';
 
 /** The interface as a page of Markdown, generated from the same tables as the OpenAPI document. */
 export function apiPage(): string {

@@ -1,4 +1,4 @@
-// Generates docs/configuration.md from the environment variables of svc-server.
+// Generates docs/configuration.md and .env.example from the environment variables of svc-server.
 import { documentation } from '../src/base/describe-environment.ts';
 import { environment } from '../src/server/environment.ts';
 
@@ -69,4 +69,15 @@ interface VariableSchema {
 function schemaOf(name: string): VariableSchema {
   const schemas: Readonly<Record<string, unknown>> = environment.properties;
   return schemas[name] as VariableSchema;
+}
+
+/** The content of `.env.example`. */
+export function exampleEnvironment(): string {
+  const lines = documentation(environment).map(
+    ({ name, fallback, description }) => `# ${description}\n# ${name}=${fallback}\n`,
+  );
+  return [
+    '# Every variable of svc-server start. Copy to .env, uncomment what you set, and run\n# node --env-file=.env bin/svc-server.js start\n',
+    ...lines,
+  ].join('\n');
 }

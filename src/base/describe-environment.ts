@@ -30,14 +30,6 @@ export function describeEnvironment(schema: DocumentedSchema): void {
   }
 }
 
-/** Returns a Markdown table of the variables. */
-export function environmentTable(schema: DocumentedSchema): string {
-  const rows = documentation(schema).map(
-    ({ name, fallback, description }) => `| ${name} | ${fallback} | ${description} |`,
-  );
-  return ['| variable | default | meaning |', '|---|---|---|', ...rows].join('\n');
-}
-
 /** Name, default (empty if there is none) and description of each variable. */
 export function documentation({ properties }: DocumentedSchema) {
   return Object.entries(properties).map(([name, schema]) => {

@@ -1,8 +1,7 @@
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { configurationPage } from '../../docs/configuration-page.ts';
-import { exampleEnvironment } from '../../src/server/commands/config.ts';
+import { configurationPage, exampleEnvironment } from '../../docs/configuration-page.ts';
 import { readConfig } from '../../src/server/config.ts';
 import { environment, secretVariables } from '../../src/server/environment.ts';
 

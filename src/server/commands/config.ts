@@ -1,9 +1,5 @@
 // `svc-server config`: prints the environment variables.
-import {
-  describeEnvironment,
-  documentation,
-  printEnvironment,
-} from '../../base/describe-environment.ts';
+import { describeEnvironment, printEnvironment } from '../../base/describe-environment.ts';
 import { readConfig, type ServerConfig } from '../config.ts';
 import { environment, secretVariables } from '../environment.ts';
 
@@ -26,15 +22,4 @@ export function effectiveConfig({ values, baseUrl, database }: ServerConfig) {
 /** `svc-server config --describe`: prints every variable with its default and meaning. */
 export function describeConfig(): void {
   describeEnvironment(environment);
-}
-
-/** The content of `.env.example`; a test compares them. */
-export function exampleEnvironment(): string {
-  const lines = documentation(environment).map(
-    ({ name, fallback, description }) => `# ${description}\n# ${name}=${fallback}\n`,
-  );
-  return [
-    '# Every variable of svc-server start. Copy to .env, uncomment what you set, and run\n# node --env-file=.env bin/svc-server.js start\n',
-    ...lines,
-  ].join('\n');
 }

@@ -1,7 +1,8 @@
 // Dialogs: plain, with a form, and for deletions.
-import { Alert, Button, Group, Modal, type ModalProps, Stack, TextInput } from '@mantine/core';
+import { Button, Group, Modal, type ModalProps, Stack, TextInput } from '@mantine/core';
 import { useMutation } from '@tanstack/react-query';
 import { type FormEvent, type ReactNode, useEffect, useRef, useState } from 'react';
+import { Problem } from './states.tsx';
 
 interface DialogProps {
   title: string;
@@ -75,11 +76,7 @@ export function FormDialog<Result>({
       <form onSubmit={onFormSubmit}>
         <Stack>
           {children}
-          {submission.isError && (
-            <Alert color="red" role="alert">
-              {submission.error.message}
-            </Alert>
-          )}
+          <Problem of={submission} />
           <Group justify="flex-end">
             <Button variant="default" onClick={onClose}>
               Cancel

@@ -1,5 +1,15 @@
 // What a view shows instead of data: loading, failed, empty, crashed.
-import { Alert, Button, Container, Group, Paper, Skeleton, Stack, Text } from '@mantine/core';
+import {
+  Alert,
+  type AlertProps,
+  Button,
+  Container,
+  Group,
+  Paper,
+  Skeleton,
+  Stack,
+  Text,
+} from '@mantine/core';
 import type { UseQueryResult } from '@tanstack/react-query';
 import { Component, type ReactNode } from 'react';
 
@@ -26,6 +36,17 @@ export function Failure({ error, onRetry }: { error: Error; onRetry?: () => void
         )}
       </Group>
     </Alert>
+  );
+}
+
+/** Why a mutation failed; nothing if it did not. */
+export function Problem({ of: { error }, ...props }: AlertProps & { of: { error: Error | null } }) {
+  return (
+    error && (
+      <Alert color="red" role="alert" {...props}>
+        {error.message}
+      </Alert>
+    )
   );
 }
 

@@ -3,6 +3,7 @@ import { Alert, Group, Progress, Text } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { type Account as AccountData, accountQuery, chainQuery } from '../queries.ts';
 import { Badge } from '../ui/badge.tsx';
+import { Card } from '../ui/card.tsx';
 import { ether } from '../ui/ether.ts';
 import { Page } from '../ui/page.tsx';
 import { Loaded } from '../ui/states.tsx';
@@ -31,8 +32,7 @@ function AccountCards({ account }: { account: AccountData }) {
   const gateWords = wordsOf(gate);
   return (
     <div className="grid-wide">
-      <section className="card">
-        <h2 className="card-title">Wallet</h2>
+      <Card title="Wallet">
         <Hex value={account.wallet} what="wallet address" />
         <Group mt="md" gap="xs">
           <Text size="sm">Token gate</Text>
@@ -41,9 +41,8 @@ function AccountCards({ account }: { account: AccountData }) {
         <Text size="sm" c="dimmed" mt={4}>
           {gateWords.sentence}
         </Text>
-      </section>
-      <section className="card">
-        <h2 className="card-title">Credits</h2>
+      </Card>
+      <Card title="Credits">
         <Group gap="xl">
           <Figure label="anchors left" value={credits.anchor_quota.toLocaleString('en')} />
           <Figure label={`${symbol} of gas credit`} value={ether(credits.gas_credit_wei)} />
@@ -53,13 +52,12 @@ function AccountCards({ account }: { account: AccountData }) {
             Credits are low. When they run out, completions are refused and tasks stay claimed.
           </Alert>
         )}
-      </section>
+      </Card>
       <NetworkCard />
-      <section className="card">
-        <h2 className="card-title">Limits</h2>
+      <Card title="Limits">
         <Used label="Robots" {...limits.robots} />
         <Used label="Fleets" {...limits.fleets} />
-      </section>
+      </Card>
     </div>
   );
 }

@@ -1,5 +1,5 @@
 // Fleets: list, order, form and deletion.
-import { Alert, Button, Text } from '@mantine/core';
+import { Button, Text } from '@mantine/core';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import type { Fleet } from '../../protocol/fleets.ts';
@@ -7,7 +7,7 @@ import { ask } from '../api.ts';
 import { fleetsQuery } from '../queries.ts';
 import { ConfirmDeletion } from '../ui/dialog.tsx';
 import { Page } from '../ui/page.tsx';
-import { Empty, Loaded } from '../ui/states.tsx';
+import { Empty, Loaded, Problem } from '../ui/states.tsx';
 import { Freshness } from '../ui/time.tsx';
 import { FleetForm } from './fleets/fleet-form.tsx';
 import { FleetRows } from './fleets/fleet-rows.tsx';
@@ -35,11 +35,7 @@ export default function Fleets() {
       lead={<Freshness query={fleets} />}
       actions={<Button onClick={() => setDialog({ form: null })}>Add fleet</Button>}
     >
-      {reorder.isError && (
-        <Alert color="red" role="alert" title="Could not save the order">
-          {reorder.error.message}
-        </Alert>
-      )}
+      <Problem of={reorder} title="Could not save the order" />
       <Loaded query={fleets} what="fleets">
         {(items) =>
           items.length === 0 ? (

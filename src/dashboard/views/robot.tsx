@@ -8,6 +8,7 @@ import { EventList } from '../lists/event-list.tsx';
 import { TaskList } from '../lists/task-list.tsx';
 import { fleetsQuery } from '../queries.ts';
 import { StateBadge } from '../ui/badge.tsx';
+import { Card } from '../ui/card.tsx';
 import { Page } from '../ui/page.tsx';
 import { Failure, Loading } from '../ui/states.tsx';
 import { Ago, Freshness } from '../ui/time.tsx';
@@ -73,18 +74,12 @@ export default function Robot() {
     >
       <Telemetry robotId={id} />
       <div className="grid-wide">
-        <section className="card" aria-labelledby="tasks">
-          <h2 className="card-title" id="tasks">
-            Tasks
-          </h2>
+        <Card title="Tasks">
           <TaskList filter={{ robot_id: id }} />
-        </section>
-        <section className="card" aria-labelledby="events">
-          <h2 className="card-title" id="events">
-            Events
-          </h2>
+        </Card>
+        <Card title="Events">
           <EventList filter={{ robot_id: id }} />
-        </section>
+        </Card>
       </div>
       {dialog === 'edit' && <EditRobot robot={robot} fleets={fleets.data ?? []} onClose={close} />}
       {dialog === 'rotate' && <RotateKey robot={robot} onClose={close} />}

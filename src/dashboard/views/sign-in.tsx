@@ -5,6 +5,7 @@ import { useEffect, useState } from 'react';
 import { Link } from 'wouter';
 import { accountQuery, chainQuery } from '../queries.ts';
 import { Brand, ColorSchemeButton } from '../shell.tsx';
+import { Problem } from '../ui/states.tsx';
 import { type SignInStep, signIn } from '../wallet/sign-in.ts';
 import { iconOf, rememberWallet, useWallets, type Wallet } from '../wallet/wallets.ts';
 import './sign-in.css';
@@ -50,11 +51,7 @@ export function SignIn({ endedFor }: { endedFor?: string | undefined }) {
             Your session has ended. Sign in again to continue.
           </Alert>
         )}
-        {attempt.isError && (
-          <Alert color="red" mb="md" role="alert" title="Not signed in">
-            {attempt.error.message}
-          </Alert>
-        )}
+        <Problem of={attempt} mb="md" title="Not signed in" />
         {wallets.length === 0 ? (
           <NoWallet />
         ) : (

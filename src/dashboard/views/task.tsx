@@ -5,6 +5,7 @@ import { Link, useParams } from 'wouter';
 import type { TaskDetail } from '../../protocol/resources.ts';
 import { robotsQuery, taskQuery } from '../queries.ts';
 import { AnchorBadge } from '../ui/badge.tsx';
+import { Card, Fact } from '../ui/card.tsx';
 import { Page } from '../ui/page.tsx';
 import { Failure, Loading } from '../ui/states.tsx';
 import { Ago, dateAndTime, Freshness } from '../ui/time.tsx';
@@ -54,23 +55,13 @@ export default function Task() {
 /** What the robot claimed before its work. */
 function ClaimCard({ task }: { task: TaskDetail }) {
   return (
-    <section className="card" aria-labelledby="claim">
-      <h2 className="card-title" id="claim">
-        Claim
-      </h2>
+    <Card title="Claim">
       <dl className="facts">
-        <dt>Task</dt>
-        <dd>
+        <Fact name="Task">
           <Hex value={task.id} what="task id" />
-        </dd>
-        <dt>Claimed</dt>
-        <dd>{dateAndTime(task.created_at)}</dd>
-        {task.occurred_at && (
-          <>
-            <dt>Robot clock</dt>
-            <dd>{task.occurred_at}</dd>
-          </>
-        )}
+        </Fact>
+        <Fact name="Claimed">{dateAndTime(task.created_at)}</Fact>
+        {task.occurred_at && <Fact name="Robot clock">{task.occurred_at}</Fact>}
       </dl>
       {task.description && <p className="description">{task.description}</p>}
       <h3 className="card-title sub-title">Expected result</h3>
@@ -81,6 +72,6 @@ function ClaimCard({ task }: { task: TaskDetail }) {
       ) : (
         <Json value={task.expected_result} what="expected result" />
       )}
-    </section>
+    </Card>
   );
 }

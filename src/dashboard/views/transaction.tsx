@@ -5,6 +5,7 @@ import { decodePayload } from '../../proof/payload.ts';
 import type { AnchorTransaction } from '../../protocol/resources.ts';
 import { ask, ServiceError } from '../api.ts';
 import { Badge } from '../ui/badge.tsx';
+import { Card, Fact } from '../ui/card.tsx';
 import { Page } from '../ui/page.tsx';
 import { Empty, Failure, Loading } from '../ui/states.tsx';
 import { dateAndTime } from '../ui/time.tsx';
@@ -46,17 +47,12 @@ function Cards({ transaction }: { transaction: AnchorTransaction }) {
   }
   return (
     <>
-      <section className="card" aria-labelledby="transaction">
-        <h2 className="card-title" id="transaction">
-          Transaction
-        </h2>
+      <Card title="Transaction">
         <dl className="facts">
-          <dt>Hash</dt>
-          <dd>
+          <Fact name="Hash">
             <Hex value={tx.hash} what="transaction hash" />
-          </dd>
-          <dt>Status</dt>
-          <dd>
+          </Fact>
+          <Fact name="Status">
             {receipt === null ? (
               <Badge tone="busy">waiting to be included</Badge>
             ) : (
@@ -65,32 +61,21 @@ function Cards({ transaction }: { transaction: AnchorTransaction }) {
             {finality && (
               <Badge tone={finality === 'finalized' ? 'good' : 'busy'}>{finality}</Badge>
             )}
-          </dd>
+          </Fact>
           {receipt && (
-            <>
-              <dt>Block</dt>
-              <dd>
-                {receipt.block_number} of chain {chain_id}
-                {confirmations && `, ${confirmations} confirmations`}
-              </dd>
-            </>
+            <Fact name="Block">
+              {receipt.block_number} of chain {chain_id}
+              {confirmations && `, ${confirmations} confirmations`}
+            </Fact>
           )}
-          {block && (
-            <>
-              <dt>Time</dt>
-              <dd>{dateAndTime(block.timestamp)}</dd>
-            </>
-          )}
-          <dt>From</dt>
-          <dd>
+          {block && <Fact name="Time">{dateAndTime(block.timestamp)}</Fact>}
+          <Fact name="From">
             <Hex value={tx.from} what="sender" />
-          </dd>
-          <dt>To</dt>
-          <dd>{tx.to === tx.from ? 'itself' : tx.to}</dd>
-          <dt>Value</dt>
-          <dd>{tx.value} wei</dd>
+          </Fact>
+          <Fact name="To">{tx.to === tx.from ? 'itself' : tx.to}</Fact>
+          <Fact name="Value">{tx.value} wei</Fact>
         </dl>
-      </section>
+      </Card>
       <Payload calldata={tx.input} />
     </>
   );
@@ -99,40 +84,32 @@ function Cards({ transaction }: { transaction: AnchorTransaction }) {
 function Payload({ calldata }: { calldata: string }) {
   const payload = decodePayload(calldata);
   return (
-    <section className="card" aria-labelledby="payload">
-      <h2 className="card-title" id="payload">
-        Anchored content
-      </h2>
+    <Card title="Anchored content">
       {payload === null && <p>The calldata is not an anchor.</p>}
       {payload?.kind === 'single' && (
         <dl className="facts">
-          <dt>Kind</dt>
-          <dd>single proof</dd>
-          <dt>Proof hash</dt>
-          <dd>
+          <Fact name="Kind">single proof</Fact>
+          <Fact name="Proof hash">
             <Hex value={payload.proof_hash} what="proof hash" />{' '}
             <Link href={`/verify/${payload.proof_hash}`}>Verify it</Link>
-          </dd>
-          <dt>Leaf</dt>
-          <dd>
+          </Fact>
+          <Fact name="Leaf">
             <Hex value={payload.leaf} what="leaf" />
-          </dd>
+          </Fact>
         </dl>
       )}
       {payload?.kind === 'batch' && (
         <dl className="facts">
-          <dt>Kind</dt>
-          <dd>{payload.leaf_count} proofs under one root</dd>
-          <dt>Root</dt>
-          <dd>
+          <Fact name="Kind">{payload.leaf_count} proofs under one root</Fact>
+          <Fact name="Root">
             <Hex value={payload.root} what="root" />
-          </dd>
+          </Fact>
         </dl>
       )}
       <h3 className="card-title sub-title">Calldata</h3>
       <div className="json">
         <pre>{calldata}</pre>
       </div>
-    </section>
+    </Card>
   );
 }

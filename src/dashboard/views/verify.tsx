@@ -2,6 +2,7 @@
 import { Button, Text, TextInput } from '@mantine/core';
 import { type FormEvent, useState } from 'react';
 import { useLocation } from 'wouter';
+import { Card } from '../ui/card.tsx';
 import { Page } from '../ui/page.tsx';
 import { FileDrop } from './verify/file-drop.tsx';
 import { type Found, readText } from './verify/read-subject.ts';
@@ -24,10 +25,7 @@ export default function Verify() {
       lead="Check whether evidence was anchored on the chain, when, and for which task."
     >
       <div className="grid-wide">
-        <section className="card" aria-labelledby="by-text">
-          <h2 className="card-title" id="by-text">
-            By a hash, an id or an address
-          </h2>
+        <Card title="By a hash, an id or an address">
           <form onSubmit={submit} noValidate>
             <TextInput
               label="Hash, task id, address or document"
@@ -41,16 +39,13 @@ export default function Verify() {
               Verify
             </Button>
           </form>
-        </section>
-        <section className="card" aria-labelledby="by-file">
-          <h2 className="card-title" id="by-file">
-            By a file
-          </h2>
+        </Card>
+        <Card title="By a file">
           <FileDrop onFound={setFound} />
           <Text size="sm" c="dimmed" mt="sm">
             The file stays on this computer. The browser hashes it and sends only hash and task id.
           </Text>
-        </section>
+        </Card>
       </div>
       {found && <SubjectResult found={found} />}
     </Page>

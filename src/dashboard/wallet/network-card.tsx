@@ -4,7 +4,8 @@ import { useMutation, useQuery } from '@tanstack/react-query';
 import type { ChainDetails } from '../../protocol/resources.ts';
 import { chainQuery } from '../queries.ts';
 import { Badge } from '../ui/badge.tsx';
-import { Loaded } from '../ui/states.tsx';
+import { Card } from '../ui/card.tsx';
+import { Loaded, Problem } from '../ui/states.tsx';
 import { errorCodeOf, useUsedWallet, useWalletChain, type Wallet, WalletError } from './wallets.ts';
 
 /** Switching is optional: everything works on another network too. */
@@ -18,8 +19,7 @@ export function NetworkCard() {
     },
   });
   return (
-    <section className="card">
-      <h2 className="card-title">Anchoring network</h2>
+    <Card title="Anchoring network">
       <Loaded query={chain} what="network">
         {({ name, testnet, chain_id, params }) => (
           <>
@@ -35,11 +35,7 @@ export function NetworkCard() {
                 SVC_PUBLIC_RPC_URL.
               </Alert>
             )}
-            {change.isError && (
-              <Alert color="red" mt="sm" role="alert">
-                {change.error.message}
-              </Alert>
-            )}
+            <Problem of={change} mt="sm" />
             {current === params.chainId ? (
               <Text size="sm" mt="sm" role="status">
                 Your wallet is on this network.
@@ -65,7 +61,7 @@ export function NetworkCard() {
           </>
         )}
       </Loaded>
-    </section>
+    </Card>
   );
 }
 

@@ -2,6 +2,7 @@
 import { Table, Text } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { ask } from '../../api.ts';
+import { Card } from '../../ui/card.tsx';
 import { ether } from '../../ui/ether.ts';
 import { ScrollTable } from '../../ui/scroll-table.tsx';
 import { Empty, Loaded } from '../../ui/states.tsx';
@@ -20,10 +21,7 @@ export function Ledger() {
     queryFn: ({ signal }) => ask('GET /api/v1/credits/ledger', { query: { limit: '50' }, signal }),
   });
   return (
-    <section className="card" aria-labelledby="ledger">
-      <h2 className="card-title" id="ledger">
-        Credit history
-      </h2>
+    <Card title="Credit history">
       <Loaded query={ledger} what="changes">
         {({ items }) =>
           items.length === 0 ? (
@@ -60,6 +58,6 @@ export function Ledger() {
           )
         }
       </Loaded>
-    </section>
+    </Card>
   );
 }

@@ -1,10 +1,11 @@
 // The sessions of the wallet, and how to end them.
-import { Alert, Button, Table } from '@mantine/core';
+import { Button, Table } from '@mantine/core';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { ask } from '../../api.ts';
 import { Badge } from '../../ui/badge.tsx';
+import { Card } from '../../ui/card.tsx';
 import { ScrollTable } from '../../ui/scroll-table.tsx';
-import { Loaded } from '../../ui/states.tsx';
+import { Loaded, Problem } from '../../ui/states.tsx';
 import { Ago } from '../../ui/time.tsx';
 
 export function Sessions() {
@@ -18,15 +19,8 @@ export function Sessions() {
     onSuccess: () => queries.invalidateQueries({ queryKey: ['sessions'] }),
   });
   return (
-    <section className="card" aria-labelledby="sessions">
-      <h2 className="card-title" id="sessions">
-        Sessions
-      </h2>
-      {revoke.isError && (
-        <Alert color="red" mb="sm" role="alert">
-          {revoke.error.message}
-        </Alert>
-      )}
+    <Card title="Sessions">
+      <Problem of={revoke} mb="sm" />
       <Loaded query={sessions} what="sessions">
         {({ items }) => (
           <ScrollTable label="Sessions">
@@ -71,6 +65,6 @@ export function Sessions() {
           </ScrollTable>
         )}
       </Loaded>
-    </section>
+    </Card>
   );
 }

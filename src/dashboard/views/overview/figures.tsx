@@ -6,6 +6,7 @@ import { Link } from 'wouter';
 import type { Stats } from '../../../protocol/telemetry.ts';
 import { type Account, chainQuery } from '../../queries.ts';
 import { Badge, StateBadge } from '../../ui/badge.tsx';
+import { Card } from '../../ui/card.tsx';
 import { ether } from '../../ui/ether.ts';
 
 interface FiguresProps {
@@ -20,7 +21,7 @@ export function Figures({ stats, credits }: FiguresProps) {
   const states = Object.entries(robots.by_state).sort(([, a], [, b]) => b - a);
   return (
     <div className="grid">
-      <Card title="Robots online" value={`${robots.online}`} unit={`of ${robots.total}`}>
+      <Figure title="Robots online" value={`${robots.online}`} unit={`of ${robots.total}`}>
         <div className="chips">
           {states.map(([state, count]) => (
             <span key={state}>
@@ -33,18 +34,18 @@ export function Figures({ stats, credits }: FiguresProps) {
             </Text>
           )}
         </div>
-      </Card>
-      <Card title="Tasks" value={tasks.verified.toLocaleString('en')} unit="verified">
+      </Figure>
+      <Figure title="Tasks" value={tasks.verified.toLocaleString('en')} unit="verified">
         <Text size="sm" c="dimmed">
           {tasks.claimed.toLocaleString('en')} claimed, not anchored yet
         </Text>
-      </Card>
-      <Card title="Errors, last 24 hours" value={`${events}`}>
+      </Figure>
+      <Figure title="Errors, last 24 hours" value={`${events}`}>
         <Text size="sm" c="dimmed">
           {warnings} {warnings === 1 ? 'warning' : 'warnings'} ·{' '}
           <Link href="/events">all events</Link>
         </Text>
-      </Card>
+      </Figure>
       {credits && <Credits credits={credits} />}
     </div>
   );
@@ -54,32 +55,31 @@ function Credits({ credits }: { credits: Account['credits'] }) {
   const { data: chain } = useQuery(chainQuery);
   const { anchor_quota, gas_credit_wei, anchors_affordable, low } = credits;
   return (
-    <Card title="Anchors left" value={(anchors_affordable ?? anchor_quota).toLocaleString('en')}>
+    <Figure title="Anchors left" value={(anchors_affordable ?? anchor_quota).toLocaleString('en')}>
       {low && <Badge tone="warn">running low</Badge>}
       <Text size="sm" c="dimmed">
         {anchors_affordable === null ? 'current fees unknown' : 'at current fees'} ·{' '}
         {ether(gas_credit_wei)} {chain?.params.nativeCurrency.symbol} of gas
       </Text>
-    </Card>
+    </Figure>
   );
 }
 
-interface CardProps {
+interface FigureProps {
   title: string;
   value: string;
   unit?: string;
   children?: ReactNode;
 }
 
-function Card({ title, value, unit, children }: CardProps) {
+function Figure({ title, value, unit, children }: FigureProps) {
   return (
-    <section className="card" aria-label={title}>
-      <h2 className="card-title">{title}</h2>
+    <Card title={title}>
       <div className="figure">
         {value} {unit && <span className="figure-unit">{unit}</span>}
       </div>
       {children}
-    </section>
+    </Card>
   );
 }
 

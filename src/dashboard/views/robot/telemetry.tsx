@@ -7,6 +7,7 @@ import { ask } from '../../api.ts';
 import { intervalsOf } from '../../charts/series.ts';
 import { StateTimeline } from '../../charts/state-timeline.tsx';
 import { TimeSeries } from '../../charts/time-series.tsx';
+import { Card } from '../../ui/card.tsx';
 import { Empty, Loaded } from '../../ui/states.tsx';
 
 const HOUR_MS = 3_600_000;
@@ -40,11 +41,9 @@ export function Telemetry({ robotId }: { robotId: string }) {
     placeholderData: keepPreviousData,
   });
   return (
-    <section className="card" aria-labelledby="telemetry">
-      <Group justify="space-between" mb="sm">
-        <h2 className="card-title" id="telemetry">
-          Telemetry
-        </h2>
+    <Card
+      title="Telemetry"
+      actions={
         <SegmentedControl
           size="xs"
           aria-label="Period"
@@ -52,7 +51,8 @@ export function Telemetry({ robotId }: { robotId: string }) {
           value={range}
           onChange={(value) => setRange(value as Range)}
         />
-      </Group>
+      }
+    >
       <Loaded query={series} what="telemetry">
         {(data) =>
           data.points.length === 0 ? (
@@ -64,7 +64,7 @@ export function Telemetry({ robotId }: { robotId: string }) {
           )
         }
       </Loaded>
-    </section>
+    </Card>
   );
 }
 

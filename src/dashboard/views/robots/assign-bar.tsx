@@ -1,5 +1,5 @@
 // The bar that moves selected robots into a fleet.
-import { Alert, Button, Text } from '@mantine/core';
+import { Button, Text } from '@mantine/core';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import type { Fleet } from '../../../protocol/fleets.ts';
@@ -7,6 +7,7 @@ import type { limits } from '../../../protocol/limits.ts';
 import type { Robot } from '../../../protocol/resources.ts';
 import { ask } from '../../api.ts';
 import { Choice, optionsOf } from '../../ui/fields.tsx';
+import { Problem } from '../../ui/states.tsx';
 
 const AT_ONCE: typeof limits.robotsPerAssignment = 100;
 
@@ -56,11 +57,7 @@ export function AssignBar({ robots, fleets, onDone }: AssignBarProps) {
       <Button variant="default" onClick={onDone}>
         Clear
       </Button>
-      {assign.isError && (
-        <Alert color="red" role="alert">
-          {assign.error.message}
-        </Alert>
-      )}
+      <Problem of={assign} />
     </section>
   );
 }

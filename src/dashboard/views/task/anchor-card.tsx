@@ -2,6 +2,7 @@
 import { Alert, Text } from '@mantine/core';
 import type { Anchor, Verification } from '../../../protocol/resources.ts';
 import { stateNames } from '../../ui/badge.tsx';
+import { Card, Fact } from '../../ui/card.tsx';
 import { Ago } from '../../ui/time.tsx';
 import { Hex } from '../../ui/values.tsx';
 import './task.css';
@@ -26,22 +27,16 @@ interface AnchorCardProps {
 export function AnchorCard({ anchor, verification }: AnchorCardProps) {
   if (anchor === null) {
     return (
-      <section className="card" aria-labelledby="anchor">
-        <h2 className="card-title" id="anchor">
-          Anchor
-        </h2>
+      <Card title="Anchor">
         <Text size="sm">The robot has not submitted a proof yet.</Text>
-      </section>
+      </Card>
     );
   }
   const isSafe = anchor.state === 'included' && verification?.finality === 'safe';
   const reached = stages.indexOf(isSafe ? 'safe' : (anchor.state as (typeof stages)[number]));
   const troubled = anchor.state === 'reorged' || anchor.state === 'failed';
   return (
-    <section className="card" aria-labelledby="anchor">
-      <h2 className="card-title" id="anchor">
-        Anchor
-      </h2>
+    <Card title="Anchor">
       {troubled ? (
         <Alert
           color={anchor.state === 'failed' ? 'red' : 'yellow'}
@@ -75,25 +70,20 @@ export function AnchorCard({ anchor, verification }: AnchorCardProps) {
         </>
       )}
       <dl className="facts anchor-facts">
-        <dt>Proof hash</dt>
-        <dd>
+        <Fact name="Proof hash">
           <Hex value={anchor.proof_hash} what="proof hash" />
-        </dd>
+        </Fact>
         {anchor.tx_hash && (
-          <>
-            <dt>Transaction</dt>
-            <dd>
-              <Hex value={anchor.tx_hash} what="transaction hash" />{' '}
-              {anchor.explorer_url && <a href={anchor.explorer_url}>Open in the explorer</a>}
-            </dd>
-          </>
+          <Fact name="Transaction">
+            <Hex value={anchor.tx_hash} what="transaction hash" />{' '}
+            {anchor.explorer_url && <a href={anchor.explorer_url}>Open in the explorer</a>}
+          </Fact>
         )}
-        <dt>Last change</dt>
-        <dd>
+        <Fact name="Last change">
           <Ago at={anchor.updated_at} /> ·{' '}
           {anchor.attempts === 1 ? '1 attempt' : `${anchor.attempts} attempts`}
-        </dd>
+        </Fact>
       </dl>
-    </section>
+    </Card>
   );
 }

@@ -1,13 +1,14 @@
 // The evidence of a task, and its erasure.
-import { Alert, Button, Group, Text } from '@mantine/core';
+import { Button, Group, Text } from '@mantine/core';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { hashProof } from '../../../proof/hash.ts';
 import type { Proof } from '../../../proof/index.ts';
 import type { Anchor } from '../../../protocol/resources.ts';
 import { ask, ServiceError } from '../../api.ts';
+import { Card } from '../../ui/card.tsx';
 import { ConfirmDeletion } from '../../ui/dialog.tsx';
-import { Failure, Loading } from '../../ui/states.tsx';
+import { Failure, Loading, Problem } from '../../ui/states.tsx';
 import { Json, saveJson } from '../../ui/values.tsx';
 
 interface ProofCardProps {
@@ -18,10 +19,7 @@ interface ProofCardProps {
 /** The evidence as the robot sent it. Only its owner can see it. */
 export function ProofCard({ taskId, anchor }: ProofCardProps) {
   return (
-    <section className="card" aria-labelledby="proof">
-      <h2 className="card-title" id="proof">
-        Proof
-      </h2>
+    <Card title="Proof">
       {anchor === null ? (
         <Text size="sm" c="dimmed">
           No proof was submitted yet.
@@ -29,7 +27,7 @@ export function ProofCard({ taskId, anchor }: ProofCardProps) {
       ) : (
         <Evidence taskId={taskId} anchor={anchor} />
       )}
-    </section>
+    </Card>
   );
 }
 
@@ -75,11 +73,7 @@ function Evidence({ taskId, anchor }: { taskId: string; anchor: Anchor }) {
           </Button>
         )}
       </Group>
-      {bundle.isError && (
-        <Alert color="red" mt="sm" role="alert">
-          {bundle.error.message}
-        </Alert>
-      )}
+      <Problem of={bundle} mt="sm" />
       <Text size="xs" c="dimmed" mt="xs">
         A bundle contains everything that proves the task, given a node of the chain
         {evidence && ', including the evidence'}.

@@ -2,6 +2,7 @@
 import { Button, Group } from '@mantine/core';
 import { Link } from 'wouter';
 import type { Verification } from '../../../protocol/resources.ts';
+import { Card, Fact } from '../../ui/card.tsx';
 import { dateAndTime } from '../../ui/time.tsx';
 import { Hex, saveJson, VerifyCommand } from '../../ui/values.tsx';
 import './task.css';
@@ -9,11 +10,9 @@ import './task.css';
 export function ReceiptCard({ verification }: { verification: Verification }) {
   const { proof_hash, task_id, inclusion } = verification;
   return (
-    <section className="card" aria-labelledby="receipt">
-      <Group justify="space-between" mb="sm">
-        <h2 className="card-title" id="receipt">
-          Receipt
-        </h2>
+    <Card
+      title="Receipt"
+      actions={
         <Group gap="xs">
           <Button
             size="xs"
@@ -31,34 +30,29 @@ export function ReceiptCard({ verification }: { verification: Verification }) {
             Download receipt
           </Button>
         </Group>
-      </Group>
+      }
+    >
       <dl className="facts">
-        <dt>Block</dt>
-        <dd>
+        <Fact name="Block">
           {verification.block_number} on chain {verification.chain_id}
-        </dd>
-        <dt>Anchored</dt>
-        <dd>
+        </Fact>
+        <Fact name="Anchored">
           <time dateTime={verification.anchored_at}>{dateAndTime(verification.anchored_at)}</time>
-        </dd>
-        <dt>Claim hash</dt>
-        <dd>
+        </Fact>
+        <Fact name="Claim hash">
           <Hex value={verification.claim_hash} what="claim hash" />
-        </dd>
-        <dt>Anchored as</dt>
-        <dd>
+        </Fact>
+        <Fact name="Anchored as">
           {inclusion === null
             ? 'a single proof in its own transaction'
             : `leaf ${inclusion.leaf_index + 1} of ${inclusion.leaf_count} under one root`}
-        </dd>
+        </Fact>
         {inclusion && (
           <>
-            <dt>Root</dt>
-            <dd>
+            <Fact name="Root">
               <Hex value={inclusion.root} what="root" />
-            </dd>
-            <dt>Path to the root</dt>
-            <dd>
+            </Fact>
+            <Fact name="Path to the root">
               <ol className="path" aria-label="Path to the root">
                 {inclusion.path.map((hash) => (
                   <li key={hash}>
@@ -66,7 +60,7 @@ export function ReceiptCard({ verification }: { verification: Verification }) {
                   </li>
                 ))}
               </ol>
-            </dd>
+            </Fact>
           </>
         )}
       </dl>
@@ -74,6 +68,6 @@ export function ReceiptCard({ verification }: { verification: Verification }) {
         Verify it on the command line. With your own RPC endpoint, this needs no service:
       </p>
       <VerifyCommand subject={`receipt-${task_id}.json`} />
-    </section>
+    </Card>
   );
 }

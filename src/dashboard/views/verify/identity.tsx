@@ -5,6 +5,7 @@ import type { Bundle } from '../../../proof/bundle.ts';
 import type { AnchorsList } from '../../../protocol/anchoring-accounts.ts';
 import type { PublicVerification } from '../../../protocol/resources.ts';
 import { ask } from '../../api.ts';
+import { Card, Fact } from '../../ui/card.tsx';
 import { Hex } from '../../ui/values.tsx';
 
 export const anchorsListQuery = queryOptions({
@@ -47,12 +48,10 @@ export function senderOf({ chain_id, tx, receipt }: ChainFacts, list: AnchorsLis
 export function SenderFacts({ sender }: { sender: Sender }) {
   return (
     <>
-      <dt>Sender</dt>
-      <dd>
+      <Fact name="Sender">
         <Hex value={sender.address} what="address of the sender" />
-      </dd>
-      <dt>Identity</dt>
-      <dd>{sender.text}</dd>
+      </Fact>
+      <Fact name="Identity">{sender.text}</Fact>
     </>
   );
 }
@@ -68,10 +67,7 @@ export function Unproven({
   const { task, occurrences } = stated;
   const title = bundle === null ? ` and the task’s title “${task.title}”` : '';
   return (
-    <section className="card" aria-labelledby="unproven">
-      <h2 className="card-title" id="unproven">
-        What this does not prove
-      </h2>
+    <Card title="What this does not prove">
       <ul>
         <li>The identity of the robot, the author of the evidence, that no other anchor exists.</li>
         <li>
@@ -85,6 +81,6 @@ export function Unproven({
           <li>Which task is meant: {occurrences} tasks have this hash. A bundle names its task.</li>
         )}
       </ul>
-    </section>
+    </Card>
   );
 }

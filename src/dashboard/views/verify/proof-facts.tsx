@@ -1,6 +1,7 @@
 // The service's statements about a proof.
 import type { PublicVerification } from '../../../protocol/resources.ts';
 import { Badge } from '../../ui/badge.tsx';
+import { Card, Fact } from '../../ui/card.tsx';
 import { Ago, dateAndTime } from '../../ui/time.tsx';
 import { Hex } from '../../ui/values.tsx';
 import { type Sender, SenderFacts } from './identity.tsx';
@@ -17,67 +18,46 @@ export function ProofFacts({
 }) {
   const { task, anchor, proof_hash, occurrences, checked_at } = stated;
   return (
-    <section className="card" aria-labelledby="stated">
-      <h2 className="card-title" id="stated">
-        {task.title}
-      </h2>
+    <Card title={task.title}>
       <dl className="facts">
-        <dt>Robot</dt>
-        <dd>{task.robot}</dd>
-        <dt>Proof hash</dt>
-        <dd>
+        <Fact name="Robot">{task.robot}</Fact>
+        <Fact name="Proof hash">
           <Hex value={proof_hash} what="proof hash" />
-        </dd>
+        </Fact>
         {anchor.tx_hash && (
-          <>
-            <dt>Transaction</dt>
-            <dd>
-              <Hex value={anchor.tx_hash} what="transaction hash" />{' '}
-              {anchor.explorer_url && <a href={anchor.explorer_url}>Open in the explorer</a>}
-            </dd>
-          </>
+          <Fact name="Transaction">
+            <Hex value={anchor.tx_hash} what="transaction hash" />{' '}
+            {anchor.explorer_url && <a href={anchor.explorer_url}>Open in the explorer</a>}
+          </Fact>
         )}
         {anchor.anchored_at && (
-          <>
-            <dt>Anchored</dt>
-            <dd>
-              {dateAndTime(anchor.anchored_at)}, block {anchor.block_number} of chain{' '}
-              {anchor.chain_id}
-              {anchor.chain_id === TEST_CHAIN && ', a test chain'}
-            </dd>
-          </>
+          <Fact name="Anchored">
+            {dateAndTime(anchor.anchored_at)}, block {anchor.block_number} of chain{' '}
+            {anchor.chain_id}
+            {anchor.chain_id === TEST_CHAIN && ', a test chain'}
+          </Fact>
         )}
         {sender && <SenderFacts sender={sender} />}
         {anchor.finality && (
-          <>
-            <dt>Finality</dt>
-            <dd>
-              <Badge tone={anchor.finality === 'finalized' ? 'good' : 'busy'}>
-                {anchor.finality === 'reorged' ? 'reorganized' : anchor.finality}
-              </Badge>{' '}
-              {anchor.confirmations && `${anchor.confirmations} confirmations`}
-            </dd>
-          </>
+          <Fact name="Finality">
+            <Badge tone={anchor.finality === 'finalized' ? 'good' : 'busy'}>
+              {anchor.finality === 'reorged' ? 'reorganized' : anchor.finality}
+            </Badge>{' '}
+            {anchor.confirmations && `${anchor.confirmations} confirmations`}
+          </Fact>
         )}
         {anchor.inclusion && (
-          <>
-            <dt>Batch</dt>
-            <dd>
-              leaf {anchor.inclusion.leaf_index + 1} of {anchor.inclusion.leaf_count}
-            </dd>
-          </>
+          <Fact name="Batch">
+            leaf {anchor.inclusion.leaf_index + 1} of {anchor.inclusion.leaf_count}
+          </Fact>
         )}
         {occurrences > 1 && (
-          <>
-            <dt>Tasks with this hash</dt>
-            <dd>{occurrences}, including this one</dd>
-          </>
+          <Fact name="Tasks with this hash">{occurrences}, including this one</Fact>
         )}
-        <dt>Checked</dt>
-        <dd>
+        <Fact name="Checked">
           <Ago at={checked_at} />
-        </dd>
+        </Fact>
       </dl>
-    </section>
+    </Card>
   );
 }

@@ -7,6 +7,7 @@ import { type AuditCheck, isProven } from '../../../proof/audit-check.ts';
 import { type Subject, subjectOfCalldata } from '../../../proof/subject/subject.ts';
 import type { PublicVerification } from '../../../protocol/resources.ts';
 import { ask, ServiceError } from '../../api.ts';
+import { Card } from '../../ui/card.tsx';
 import { Icon } from '../../ui/icon.tsx';
 import { Empty, Failure, Loading } from '../../ui/states.tsx';
 import { Hex, VerifyCommand } from '../../ui/values.tsx';
@@ -92,16 +93,13 @@ function ChainResult({ subject }: { subject: Subject }) {
       <ProofFacts stated={stated} sender={sender} />
       {isProven(checks) && <Unproven stated={stated} bundle={subject.bundle} />}
       {checks.length > 0 && (
-        <section className="card" aria-labelledby="checks">
-          <h2 className="card-title" id="checks">
-            Checks, made in this browser
-          </h2>
+        <Card title="Checks, made in this browser">
           <Checks checks={checks} />
           <p className="hint">
             The chain was read through this service. To rely on your own node instead, run:
           </p>
           <VerifyCommand subject={stated.proof_hash} />
-        </section>
+        </Card>
       )}
     </>
   );

@@ -1,0 +1,42 @@
+// A card with its title, and a fact in a list of facts.
+import { Group } from '@mantine/core';
+import { type ReactNode, useId } from 'react';
+
+interface CardProps {
+  title: string;
+  /** Shown next to the title. */
+  actions?: ReactNode;
+  children: ReactNode;
+}
+
+export function Card({ title, actions, children }: CardProps) {
+  const id = useId();
+  const heading = (
+    <h2 className="card-title" id={id}>
+      {title}
+    </h2>
+  );
+  return (
+    <section className="card" aria-labelledby={id}>
+      {actions === undefined ? (
+        heading
+      ) : (
+        <Group justify="space-between" mb="sm">
+          {heading}
+          {actions}
+        </Group>
+      )}
+      {children}
+    </section>
+  );
+}
+
+/** Name and value, inside `<dl className="facts">`. */
+export function Fact({ name, children }: { name: string; children: ReactNode }) {
+  return (
+    <>
+      <dt>{name}</dt>
+      <dd>{children}</dd>
+    </>
+  );
+}

@@ -54,7 +54,7 @@ afterAll(async () => {
 });
 
 function planOf(sql: string): string[] {
-  const named = Object.fromEntries([...sql.matchAll(/:(\w+)/g)].map(([, name]) => [name, null]));
+  const named = Object.fromEntries([...sql.matchAll(/[:$](\w+)/g)].map(([, name]) => [name, null]));
   const anonymous = Array(sql.split('?').length - 1).fill(null);
   return db
     .prepare<unknown[], { detail: string }>(`EXPLAIN QUERY PLAN ${sql}`)
@@ -74,7 +74,7 @@ it('finds every row by an index, so that no query grows with history', () => {
 });
 
 it.each([
-  ['tasks', /FROM tasks WHERE id = /, 'SEARCH tasks USING INDEX sqlite_autoindex_tasks_1'],
+  ['tasks', /WHERE t\.id = \$1$/, 'SEARCH t USING INDEX sqlite_autoindex_tasks_1'],
   ['sessions', /FROM sessions\s+WHERE token_hash/, 'SEARCH sessions USING INDEX'],
   ['robots by key', /FROM robots WHERE key_hash/, 'SEARCH robots USING INDEX'],
   ['robots of an account', /FROM robots WHERE wallet = \? AND id > /, 'INDEX robots_wallet'],

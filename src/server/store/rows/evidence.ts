@@ -1,6 +1,10 @@
-// Encrypts evidence at rest, so that erasing its key erases the evidence.
+// Encrypts evidence at rest, so that erasing its key erases the evidence, and converts its rows.
 
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
+import type { Hex } from '../../../proof/bytes.ts';
+import type { BundleRecord, EvidenceRecord } from '../../ports/evidence.ts';
+import { type ChainProofRow, toChainProof } from './chain-proofs.ts';
+import { IS_VISIBLE, TASK_COLUMNS, TASK_JOINS, type TaskRow, toTask } from './tasks.ts';
 
 /*
  * Each piece of evidence is encrypted under a key of its own. SQLite may leave copies of a row in pages that it
@@ -29,4 +33,49 @@ export function openProof(sealed: Buffer, key: Buffer): string {
   decipher.setAuthTag(sealed.subarray(-TAG_BYTES));
   const text = [decipher.update(sealed.subarray(0, -TAG_BYTES)), decipher.final()];
   return Buffer.concat(text).toString('utf8');
+}
+
+export interface EvidenceRow extends TaskRow {
+  sealed: Buffer | null;
+  key: Buffer | null;
+}
+
+export interface BundleRow extends EvidenceRow, ChainProofRow {
+  robotName: string;
+  blockHash: Hex | null;
+  txIndex: number | null;
+  rawTx: Hex | null;
+}
+
+/** Queries of a visible task with its evidence. `proofs` joins the database's tables of evidence to the task `t`. */
+export function evidenceQueries(proofs: string): { evidence: string; bundle: string } {
+  const columns = `SELECT ${TASK_COLUMNS}, sealed, key`;
+  const from = `FROM tasks t ${TASK_JOINS} ${proofs}`;
+  const where = `WHERE t.id = $1 AND ${IS_VISIBLE}`;
+  return {
+    evidence: `${columns} ${from} ${where}`,
+    bundle: `${columns}, robots.name AS "robotName", ra.mined_block_hash AS "blockHash",
+        ra.mined_tx_index AS "txIndex", v.raw_tx AS "rawTx", cp.header, cp.nodes
+      ${from}
+      JOIN robots ON robots.id = t.robot_id
+      LEFT JOIN variants v ON v.tx_hash = ra.mined_tx_hash
+      LEFT JOIN chain_proofs cp ON cp.attempt_id = ra.id
+      ${where}`,
+  };
+}
+
+export function toEvidence(row: EvidenceRow): EvidenceRecord {
+  const { sealed, key } = row;
+  const proof = sealed === null || key === null ? null : openProof(sealed, key);
+  return { task: toTask(row), proof };
+}
+
+export function toBundle(row: BundleRow): BundleRecord {
+  const { robotName, blockHash, txIndex, rawTx } = row;
+  const isMined = blockHash !== null && txIndex !== null && rawTx !== null;
+  return {
+    ...toEvidence(row),
+    robotName,
+    mined: isMined ? { blockHash, txIndex, rawTx, chainProof: toChainProof(row) } : null,
+  };
 }

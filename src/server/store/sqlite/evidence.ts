@@ -1,19 +1,16 @@
 // Stores evidence: reads it, assembles bundles, and erases it from the file and its log.
 
-import type { Hex } from '../../../proof/bytes.ts';
-import type { EvidenceRecord, EvidenceStore } from '../../ports/evidence.ts';
-import type { Viewer } from '../../ports/tasks.ts';
-import { type ChainProofRow, toChainProof } from '../rows/chain-proofs.ts';
-import { openProof } from '../rows/evidence.ts';
-import type { Access } from './engine/connections.ts';
+import type { EvidenceStore } from '../../ports/evidence.ts';
+import {
+  type BundleRow,
+  type EvidenceRow,
+  evidenceQueries,
+  toBundle,
+  toEvidence,
+} from '../rows/evidence.ts';
+import { viewerValues } from '../rows/tasks.ts';
+import { type Access, numbered } from './engine/connections.ts';
 import { repeatInCommit } from './engine/group-commit.ts';
-import { isVisibleTo, taskReader } from './tasks.ts';
-
-interface MinedRow extends ChainProofRow {
-  mined_block_hash: Hex;
-  mined_tx_index: number;
-  raw_tx: Hex;
-}
 
 export function evidenceStore({
   reader,
@@ -23,20 +20,11 @@ export function evidenceStore({
   joinLogPurge,
   read,
 }: Access): EvidenceStore {
-  const readTask = taskReader(reader);
-  const readProof = reader.prepare<[string], { sealed: Buffer; key: Buffer }>(
-    'SELECT p.sealed, k.key FROM proofs p JOIN proof_keys k ON k.id = p.key_id WHERE p.task_id = ?',
+  const queries = evidenceQueries(
+    'LEFT JOIN proofs p ON p.task_id = t.id LEFT JOIN proof_keys k ON k.id = p.key_id',
   );
-  const robotName = reader.prepare<[string], { name: string }>(
-    'SELECT name FROM robots WHERE id = ?',
-  );
-  const mined = reader.prepare<[string], MinedRow>(
-    `SELECT a.mined_block_hash, a.mined_tx_index, v.raw_tx, p.header, p.nodes FROM receipts r
-     JOIN attempts a ON a.id = r.attempt_id
-     JOIN variants v ON v.tx_hash = a.mined_tx_hash
-     LEFT JOIN chain_proofs p ON p.attempt_id = a.id
-     WHERE r.task_id = ?`,
-  );
+  const evidence = reader.prepare<object, EvidenceRow>(queries.evidence);
+  const bundle = reader.prepare<object, BundleRow>(queries.bundle);
   const ofAccount = writer.prepare<[string, string], { completed: 0 | 1 }>(
     `SELECT EXISTS (SELECT 1 FROM completions c WHERE c.task_id = t.id) AS completed
      FROM tasks t WHERE t.id = ? AND t.wallet = ?`,
@@ -47,36 +35,17 @@ export function evidenceStore({
        (SELECT key_id FROM proofs WHERE stored_at < ? ORDER BY stored_at LIMIT 1)`,
   );
 
-  function evidenceOf(id: string, viewer: Viewer): EvidenceRecord | null {
-    const task = readTask(id);
-    if (task === null || !isVisibleTo(task, viewer)) return null;
-    const stored = readProof.get(id);
-    return { task, proof: stored === undefined ? null : openProof(stored.sealed, stored.key) };
-  }
-
   return {
-    getEvidence: (id, viewer) => read(() => evidenceOf(id, viewer)),
+    getEvidence: (id, viewer) =>
+      read(() => {
+        const row = evidence.get(numbered(id, ...viewerValues(viewer)));
+        return row === undefined ? null : toEvidence(row);
+      }),
 
     getBundle: (id, viewer) =>
       read(() => {
-        const evidence = evidenceOf(id, viewer);
-        if (evidence === null) return null;
-        const robot = robotName.get(evidence.task.robotId);
-        if (robot === undefined) return null;
-        const row = mined.get(id);
-        return {
-          ...evidence,
-          robotName: robot.name,
-          mined:
-            row === undefined
-              ? null
-              : {
-                  blockHash: row.mined_block_hash,
-                  txIndex: row.mined_tx_index,
-                  rawTx: row.raw_tx,
-                  chainProof: toChainProof(row),
-                },
-        };
+        const row = bundle.get(numbered(id, ...viewerValues(viewer)));
+        return row === undefined ? null : toBundle(row);
       }),
 
     async eraseProof(id, wallet) {

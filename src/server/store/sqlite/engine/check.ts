@@ -4,7 +4,7 @@ import { sqliteErrorKind } from '../../../../base/sqlite-errors.ts';
 import { storageUnavailable } from '../../../ports/errors.ts';
 import { checkInvariants, type Finding } from '../../invariants/check.ts';
 import { type Invariant, type Snapshot, selecting } from '../../invariants/snapshot.ts';
-import { openReader } from './connections.ts';
+import { numbered, openReader } from './connections.ts';
 
 const keysOfErasedEvidence = `
   SELECT 'key ' || id || ' exists without its evidence' FROM proof_keys
@@ -18,9 +18,7 @@ export async function checkDatabase(path: string): Promise<Finding[]> {
       yield* db.prepare<[], Row>(query).iterate();
     },
     rows: async <Row extends object>(query: string, values: readonly (string | number)[]) =>
-      db
-        .prepare<object, Row>(query)
-        .all(Object.fromEntries(values.map((value, i) => [i + 1, value]))),
+      db.prepare<object, Row>(query).all(numbered(...values)),
   };
   try {
     db.exec('BEGIN');

@@ -104,6 +104,11 @@ export function openReader(path: string): Database.Database {
   return db;
 }
 
+/** Binds the values `$1`, `$2` … of a statement that both databases run. */
+export function numbered(...values: readonly (string | number | null)[]): object {
+  return Object.fromEntries(values.map((value, i) => [i + 1, value]));
+}
+
 /** What the stores of the nouns share. */
 export interface Access {
   /** Only for statements that run inside `write`. */

@@ -28,7 +28,7 @@ export async function* chainProofsLead({ scan }: Snapshot): AsyncGenerator<strin
     const anchor = toRecordedAnchor(row);
     const proof = { header: row.header, nodes: nodesOf(row.nodes) };
     if (provesPlace(anchor, proof) && isAnchor(anchor)) continue;
-    yield `the chain proof of attempt ${row.attempt_id} does not lead to its transaction`;
+    yield `the chain proof of attempt ${row.attemptId} does not lead to its transaction`;
   }
 }
 

@@ -5,6 +5,7 @@ import {
   type BalanceChange,
   type GrantRow,
   grantEntry,
+  LEDGER_COLUMNS,
   type LedgerEntry,
   type LedgerRow,
   type Reservation,
@@ -18,8 +19,8 @@ import type { Access } from './engine/transactions.ts';
 
 const countUsed = sql('SELECT robot_count, fleet_count FROM accounts WHERE wallet = $1');
 const cursorKey = sql('SELECT key FROM cursor_key WHERE id = 1');
-const listLedger = sql(`SELECT seq, kind, anchors, gas_wei, task_id, cycle, grant_id, note, at
-  FROM ledger WHERE wallet = $1 AND seq < $2 ORDER BY seq DESC LIMIT $3`);
+const listLedger = sql(`SELECT ${LEDGER_COLUMNS} FROM ledger
+  WHERE wallet = $1 AND seq < $2 ORDER BY seq DESC LIMIT $3`);
 
 const open = sql(`INSERT INTO accounts (wallet, anchor_quota, gas_credit_wei, created_at)
   VALUES ($1, 0, 0, $2) ON CONFLICT DO NOTHING`);

@@ -14,9 +14,8 @@ import type { SenderKey } from '../../ports/operations.ts';
 import { type AttemptEvent, completionMove, moveAttempt } from '../../rules/anchoring.ts';
 import { transactionCost } from '../../rules/credits.ts';
 import {
-  type OpenAttemptRow,
+  OPEN_ATTEMPT_COLUMNS,
   requireDearer,
-  toOpenAttempt,
   toVariant,
   VARIANT_COLUMNS,
   type VariantRow,
@@ -30,8 +29,8 @@ import { checkLease, requireLease } from './leases.ts';
 export const IS_OPEN = `(state IN ('signed', 'submitted', 'reorged')
   OR (state IN ('included', 'finalized') AND unsettled_leaves > 0))`;
 
-const openAttempts = sql(`SELECT id, chain_id, sender, nonce, state, payload, leaf_count,
-    unsettled_leaves, mined_tx_hash, created_at, f.tx_hash AS taken_by
+const openAttempts = sql(`SELECT ${OPEN_ATTEMPT_COLUMNS}, chain_id AS "chainId", sender AS address,
+    f.tx_hash AS "takenBy"
   FROM attempts LEFT JOIN foreign_nonces f USING (chain_id, sender, nonce)
   WHERE (chain_id, sender) IN (SELECT * FROM unnest($1::bigint[], $2::text[])) AND ${IS_OPEN}
   ORDER BY nonce`);
@@ -190,7 +189,7 @@ export async function readOpenAttempts(
   tx: Queries,
   senders: readonly SenderKey[],
 ): Promise<(SenderKey & { attempt: OpenAttempt })[]> {
-  const rows = await tx.rows<OpenAttemptRow & { chain_id: number; sender: string }>(openAttempts, [
+  const rows = await tx.rows<SenderKey & Omit<OpenAttempt, 'variants'>>(openAttempts, [
     senders.map(({ chainId }) => chainId),
     senders.map(({ address }) => address),
   ]);
@@ -200,10 +199,10 @@ export async function readOpenAttempts(
   ])) {
     variants.get(row.attempt_id)?.push(toVariant(row));
   }
-  return rows.map((row) => ({
-    chainId: row.chain_id,
-    address: row.sender,
-    attempt: toOpenAttempt(row, variants.get(row.id) ?? []),
+  return rows.map(({ chainId, address, ...attempt }) => ({
+    chainId,
+    address,
+    attempt: { ...attempt, variants: variants.get(attempt.id) ?? [] },
   }));
 }
 

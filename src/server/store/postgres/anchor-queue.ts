@@ -1,9 +1,9 @@
 // Stores the queue of proofs that wait to be signed, and offers them to senders.
 
 import type { Triggers } from '../../../base/triggers.ts';
-import type { AnchorStore } from '../../ports/anchoring.ts';
+import type { AnchorStore, QueuedProof } from '../../ports/anchoring.ts';
 import { completionMove } from '../../rules/anchoring.ts';
-import { QUEUED_COLUMNS, type QueuedRow, toQueuedProof } from '../rows/anchoring.ts';
+import { QUEUED_COLUMNS } from '../rows/anchoring.ts';
 import { completionTopic, QUEUE_TOPIC } from '../topics.ts';
 import { lockReserving, releaseReservations } from './account.ts';
 import type { Notifications } from './engine/notifications.ts';
@@ -50,8 +50,7 @@ export function queueStore(
       access.write(async (tx) => {
         await requireLease(tx, access, lease);
         await tx.run(commitAsync);
-        const rows = await tx.rows<QueuedRow>(offer, [lease.sender, access.instant(), limit]);
-        return rows.map(toQueuedProof);
+        return tx.rows<QueuedProof>(offer, [lease.sender, access.instant(), limit]);
       }),
 
     async waitForQueuedProof(signal) {

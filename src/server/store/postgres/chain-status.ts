@@ -3,7 +3,7 @@
 import { SvcError } from '../../../base/svc-error.ts';
 import type { Hex } from '../../../proof/bytes.ts';
 import type { AnchorStore } from '../../ports/anchoring.ts';
-import { type QuoteRow, toQuote } from '../rows/anchoring.ts';
+import { QUOTE_COLUMNS, type QuoteRow, toQuote } from '../rows/anchoring.ts';
 import { sql } from './engine/sql.ts';
 import type { Access } from './engine/transactions.ts';
 import { IS_OWNED, leaseLost, ownership } from './leases.ts';
@@ -15,15 +15,13 @@ interface StatusRow extends QuoteRow {
   sender_parked: number | null;
 }
 
-/** The columns of the newest fee quote; null until there is one. */
-export const QUOTE_COLUMNS = 'single_gas, base_fee_per_gas, max_priority_fee_per_gas, data_fee_wei';
-
 const bind = sql('INSERT INTO chain_identity VALUES (1, $1, $2) ON CONFLICT DO NOTHING');
 const readIdentity = sql('SELECT chain_id, genesis_hash FROM chain_identity');
 const save = sql(`WITH sender AS (
     UPDATE leases SET degraded = $6, parked = $7 WHERE ${IS_OWNED} RETURNING true
   )
-  INSERT INTO chain_status AS s (id, ${QUOTE_COLUMNS}, degraded, updated_at)
+  INSERT INTO chain_status AS s (id, single_gas, base_fee_per_gas, max_priority_fee_per_gas, data_fee_wei,
+    degraded, updated_at)
   SELECT 1, $8::numeric, $9::numeric, $10::numeric, $11::numeric, '[]', $12::bigint FROM sender
   ON CONFLICT (id) DO UPDATE SET
     single_gas = coalesce(excluded.single_gas, s.single_gas),

@@ -1,7 +1,7 @@
 // Stores events of robots and lists them by filter.
 
-import type { EventFilter, EventStore, NewEvent } from '../../ports/events.ts';
-import { EVENT_COLUMNS, type EventRow, isSameEvent, toEvent } from '../rows/events.ts';
+import type { EventFilter, EventRecord, EventStore, NewEvent } from '../../ports/events.ts';
+import { EVENT_COLUMNS, isSameEvent } from '../rows/events.ts';
 import { plannedAnew, type Sql, sql } from './engine/sql.ts';
 import type { Access } from './engine/transactions.ts';
 import { hourOf } from './stats.ts';
@@ -18,21 +18,21 @@ const insert = sql(`WITH
     ON CONFLICT (robot_id, id) DO NOTHING RETURNING ${EVENT_COLUMNS}
   ),
   seen AS (
-    UPDATE robots SET last_seen_at = inserted.created_at FROM inserted
-    WHERE robots.id = inserted.robot_id
-      AND (robots.last_seen_at IS NULL OR robots.last_seen_at < inserted.created_at)
+    UPDATE robots SET last_seen_at = inserted."createdAt" FROM inserted
+    WHERE robots.id = inserted."robotId"
+      AND (robots.last_seen_at IS NULL OR robots.last_seen_at < inserted."createdAt")
   ),
   counted AS (
     INSERT INTO activity_hours AS a (scope, at, info, warn, error)
     SELECT c.scope, $10::bigint, (severity = 'info')::int, (severity = 'warn')::int,
       (severity = 'error')::int
-    FROM inserted JOIN robot ON robot.id = inserted.robot_id
+    FROM inserted JOIN robot ON robot.id = inserted."robotId"
     CROSS JOIN LATERAL (VALUES (robot.wallet), (robot.fleet_id::text)) AS c (scope)
     WHERE c.scope IS NOT NULL ORDER BY c.scope
     ON CONFLICT (scope, at) DO UPDATE SET info = a.info + excluded.info,
       warn = a.warn + excluded.warn, error = a.error + excluded.error
   )
-  SELECT inserted.* FROM robot LEFT JOIN inserted ON inserted.robot_id = robot.id`);
+  SELECT inserted.* FROM robot LEFT JOIN inserted ON inserted."robotId" = robot.id`);
 const find = sql(`SELECT ${EVENT_COLUMNS} FROM events WHERE robot_id = $1 AND id = $2`);
 const seen = sql(`UPDATE robots SET last_seen_at = greatest(last_seen_at, $3)
   WHERE id = $1 AND key_hash = $2`);
@@ -47,10 +47,9 @@ export function eventStore(access: Access): EventStore {
       const wanted = [eventType, severity].filter((value) => value !== null);
       const below = before ?? Number.MAX_SAFE_INTEGER;
       if (robotId === null) {
-        const rows = await access.rows<EventRow>(ofAccount, [wallet, below, limit, ...wanted]);
-        return rows.map(toEvent);
+        return access.rows(ofAccount, [wallet, below, limit, ...wanted]);
       }
-      const rows = await access.rows<EventRow | Record<keyof EventRow, null>>(ofRobot, [
+      const rows = await access.rows<EventRecord | Record<keyof EventRecord, null>>(ofRobot, [
         wallet,
         below,
         limit,
@@ -59,22 +58,25 @@ export function eventStore(access: Access): EventStore {
       ]);
       // A robot without events gives one row of nulls.
       if (rows.length === 0) return null;
-      return rows.filter((row): row is EventRow => row.seq !== null).map(toEvent);
+      return rows.filter((row): row is EventRecord => row.seq !== null);
     },
   };
 }
 
 async function createEvent(access: Access, event: NewEvent): ReturnType<EventStore['createEvent']> {
   const { robotId, keyHash, id, createdAt } = event;
-  const row = await access.first<EventRow | Record<keyof EventRow, null>>(insert, toValues(event));
+  const row = await access.first<EventRecord | Record<keyof EventRecord, null>>(
+    insert,
+    toValues(event),
+  );
   if (row === undefined) return { outcome: 'key_revoked' };
-  if (row.seq !== null) return { outcome: 'created', event: toEvent(row) };
-  const stored = await access.first<EventRow>(find, [robotId, id]);
+  if (row.seq !== null) return { outcome: 'created', event: row };
+  const stored = await access.first<EventRecord>(find, [robotId, id]);
   // Retention deleted the stored event meanwhile.
   if (stored === undefined) return createEvent(access, event);
   if (!isSameEvent(stored, event)) return { outcome: 'id_conflict' };
   const found = await access.run(seen, [robotId, keyHash, createdAt]);
-  return found === 0 ? { outcome: 'key_revoked' } : { outcome: 'repeated', event: toEvent(stored) };
+  return found === 0 ? { outcome: 'key_revoked' } : { outcome: 'repeated', event: stored };
 }
 
 function toValues(event: NewEvent) {

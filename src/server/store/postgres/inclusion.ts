@@ -1,7 +1,14 @@
 // Stores the inclusion of attempts: safe, final or reorganized out (step 7 of anchoring).
 
 import type { AnchorStore, Lease } from '../../ports/anchoring.ts';
-import { type IncludedRow, type MinedRow, toIncluded } from '../rows/anchoring.ts';
+import {
+  type IncludedRow,
+  type MinedRow,
+  SELECT_MINED,
+  selectIncluded,
+  toIncluded,
+  toMined,
+} from '../rows/anchoring.ts';
 import { moveAttempts, readNextNonce } from './anchor-attempts.ts';
 import { dropChainProofs, expectChainProofs } from './chain-proofs.ts';
 import type { Queries } from './engine/connections.ts';
@@ -9,17 +16,10 @@ import { sql } from './engine/sql.ts';
 import type { Access } from './engine/transactions.ts';
 import { checkLease, requireLease } from './leases.ts';
 
-const INCLUDED = `SELECT id, mined_tx_hash, mined_block_number, mined_block_hash, safe
-  FROM attempts WHERE chain_id = $1 AND sender = $2 AND state = 'included'`;
-const lowest = sql(`${INCLUDED} ORDER BY mined_block_number, id LIMIT $3`);
-const highest = sql(`${INCLUDED} ORDER BY mined_block_number DESC, id DESC LIMIT $3`);
-const below = sql(`${INCLUDED} AND (mined_block_number, id) < ($4, $5)
-  ORDER BY mined_block_number DESC, id DESC LIMIT $3`);
-const mined = sql(`SELECT a.id, a.mined_tx_hash, a.mined_block_number, a.mined_block_hash, a.safe,
-    a.state, v.raw_tx
-  FROM attempts a JOIN variants v ON v.tx_hash = a.mined_tx_hash
-  WHERE a.chain_id = $1 AND a.sender = $2 AND a.nonce >= $3 AND a.state IN ('included', 'finalized')
-  ORDER BY a.nonce LIMIT $4`);
+const lowest = sql(selectIncluded.lowest);
+const highest = sql(selectIncluded.highest);
+const below = sql(selectIncluded.below);
+const mined = sql(SELECT_MINED);
 const ownUse = sql(`SELECT FROM attempts
   WHERE chain_id = $1 AND sender = $2 AND nonce = $3 AND state <> 'dead'`);
 const setSafe = sql('UPDATE attempts SET safe = $2, updated_at = $3 WHERE id = ANY($1::uuid[])');
@@ -59,11 +59,7 @@ export function inclusionStore(
     listMinedFrom: (lease, fromNonce, limit) =>
       read(lease, async (tx) => {
         const values = [lease.chainId, lease.sender, fromNonce, limit];
-        return (await tx.rows<MinedRow>(mined, values)).map((row) => ({
-          ...toIncluded(row),
-          isFinal: row.state === 'finalized',
-          rawTx: row.raw_tx,
-        }));
+        return (await tx.rows<MinedRow>(mined, values)).map(toMined);
       }),
 
     isUsedElsewhere: (lease, nonce) =>

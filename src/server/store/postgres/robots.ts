@@ -1,12 +1,12 @@
 // Stores robots: creation, keys, fleet membership, last readings, and deletion with all their tasks.
 
 import { FairQueue } from '../../../base/fair-queue.ts';
-import type { RobotStore } from '../../ports/robots.ts';
+import type { RobotRecord, RobotStore } from '../../ports/robots.ts';
 import type { CompletionState, TaskRecord } from '../../ports/tasks.ts';
 import type { SampleRecord } from '../../ports/telemetry.ts';
 import { returnsReservation } from '../../rules/completions.ts';
 import { hasRoomForRobot } from '../../rules/fleets.ts';
-import { keyHint, newest, ROBOT_COLUMNS, type RobotRow, toRobot } from '../rows/robots.ts';
+import { keyHint, newest, ROBOT_COLUMNS } from '../rows/robots.ts';
 import { completionTopic } from '../topics.ts';
 import { lockAccount, releaseReservations } from './account.ts';
 import type { Queries } from './engine/connections.ts';
@@ -41,7 +41,7 @@ const patch = sql(`WITH fleet AS (
     WHERE id = $1 AND wallet = $2 AND ($7 IS NULL OR EXISTS (SELECT FROM fleet))
     RETURNING ${ROBOT_COLUMNS}
   )
-  SELECT $7 IS NULL OR EXISTS (SELECT FROM fleet) AS fleet_found, patched.*
+  SELECT $7 IS NULL OR EXISTS (SELECT FROM fleet) AS "fleetFound", patched.*
   FROM robots LEFT JOIN patched ON true
   WHERE robots.id = $1 AND robots.wallet = $2`);
 const assign = sql(`WITH fleet AS (
@@ -55,11 +55,11 @@ const assign = sql(`WITH fleet AS (
     WHERE id IN (SELECT id FROM named) AND (SELECT count(*) FROM named) = cardinality($2::uuid[])
     RETURNING ${ROBOT_COLUMNS}
   )
-  SELECT $3 IS NULL OR EXISTS (SELECT FROM fleet) AS fleet_found, assigned.*
+  SELECT $3 IS NULL OR EXISTS (SELECT FROM fleet) AS "fleetFound", assigned.*
   FROM (VALUES (1)) AS once LEFT JOIN assigned ON true`);
 
 /** A robot that may have changed its fleet. `id` is null if it did not change. */
-type MaybeMoved = { fleet_found: boolean } & (RobotRow | { id: null });
+type MaybeMoved = { fleetFound: boolean } & (RobotRecord | { id: null });
 
 /** Tasks deleted per commit at most, so that deleting a long history does not delay other writes. */
 const TASKS_PER_COMMIT = 100;
@@ -125,26 +125,20 @@ export function robotStore(access: Access): Omit<RobotStore, 'deleteRobot'> {
       const values = [id, wallet, name, description, keyHash, keyHint(keyHash), createdAt];
       return access.write(async (tx) => {
         const account = await tx.first<{ robot_count: number }>(countRobots, [wallet]);
-        const known = await tx.first<RobotRow>(find, [id, wallet]);
-        if (known !== undefined) return { outcome: 'id_used', robot: toRobot(known) };
+        const known = await tx.first<RobotRecord>(find, [id, wallet]);
+        if (known !== undefined) return { outcome: 'id_used', robot: known };
         if (account === undefined || !hasRoomForRobot(account.robot_count)) {
           return { outcome: 'robot_limit_reached' };
         }
-        const row = await tx.first<RobotRow>(create, values);
+        const row = await tx.first<RobotRecord>(create, values);
         if (row === undefined) return { outcome: 'id_used', robot: null };
-        return { outcome: 'created', robot: toRobot(row) };
+        return { outcome: 'created', robot: row };
       });
     },
 
-    async getRobot(id, wallet) {
-      const row = await access.first<RobotRow>(find, [id, wallet]);
-      return row === undefined ? null : toRobot(row);
-    },
+    getRobot: async (id, wallet) => (await access.first<RobotRecord>(find, [id, wallet])) ?? null,
 
-    async listRobots(wallet, limit, after) {
-      const rows = await access.rows<RobotRow>(page, [wallet, after ?? NO_UUID, limit]);
-      return rows.map(toRobot);
-    },
+    listRobots: (wallet, limit, after) => access.rows(page, [wallet, after ?? NO_UUID, limit]),
 
     ...robotChanges(access),
   };
@@ -213,17 +207,20 @@ function robotChanges(
         now,
       ]);
       if (row === undefined) return { outcome: 'robot_not_found' };
-      if (!row.fleet_found) return { outcome: 'fleet_not_found' };
-      if (row.id === null) return { outcome: 'robot_not_found' };
-      return { outcome: 'patched', robot: toRobot(row) };
+      const { fleetFound, ...robot } = row;
+      if (!fleetFound) return { outcome: 'fleet_not_found' };
+      if (robot.id === null) return { outcome: 'robot_not_found' };
+      return { outcome: 'patched', robot };
     },
 
     async assignRobots(wallet, ids, fleetId, now) {
       const distinct = [...new Set(ids)];
       const rows = await access.rows<MaybeMoved>(assign, [wallet, distinct, fleetId, now]);
-      if (rows[0]?.fleet_found !== true) return { outcome: 'fleet_not_found' };
+      if (rows[0]?.fleetFound !== true) return { outcome: 'fleet_not_found' };
       const robots = new Map(
-        rows.flatMap((row) => (row.id === null ? [] : [[row.id, toRobot(row)]])),
+        rows.flatMap(({ fleetFound: _, ...robot }) =>
+          robot.id === null ? [] : [[robot.id, robot]],
+        ),
       );
       const inOrder = ids.flatMap((id) => robots.get(id) ?? []);
       if (inOrder.length < ids.length) return { outcome: 'robot_not_found' };
@@ -232,8 +229,8 @@ function robotChanges(
 
     async replaceKey(id, wallet, keyHash, now) {
       const hint = keyHash === null ? null : keyHint(keyHash);
-      const row = await access.first<RobotRow>(setKey, [id, wallet, keyHash, hint, now]);
-      return row === undefined ? null : toRobot(row);
+      const row = await access.first<RobotRecord>(setKey, [id, wallet, keyHash, hint, now]);
+      return row ?? null;
     },
   };
 }

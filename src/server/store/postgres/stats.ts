@@ -1,18 +1,13 @@
 // Stores statistics: activity by hour and anchors by day, counted when they happen.
 
 import type { StatsRecord, StatsStore } from '../../ports/telemetry.ts';
-import { type DayRow, type HourRow, type StatsRobotRow, toStats } from '../rows/stats.ts';
+import { type DayRow, type HourRow, STATS_ROBOT_COLUMNS, toStats } from '../rows/stats.ts';
 import type { Queries } from './engine/connections.ts';
 import { sql } from './engine/sql.ts';
 import type { Access } from './engine/transactions.ts';
 
 const HOUR_MS = 60 * 60_000;
 const DAY_MS = 24 * 60 * 60_000;
-
-interface RobotRow extends StatsRobotRow {
-  claimed: number;
-  verified: number;
-}
 
 /** The samples of a robot in one hour. They count for the account, and for the fleet if the robot is in one. */
 export interface SampleCount {
@@ -31,7 +26,7 @@ interface Settled {
 
 const findFleet = sql('SELECT FROM fleets WHERE id = $1 AND wallet = $2');
 const robotsOf = (column: 'wallet' | 'fleet_id') =>
-  sql(`SELECT last_seen_at, battery_pct, state, coalesce(claimed, 0) AS claimed,
+  sql(`SELECT ${STATS_ROBOT_COLUMNS}, coalesce(claimed, 0) AS claimed,
       coalesce(verified, 0) AS verified
     FROM robots LEFT JOIN task_counts ON task_counts.robot_id = robots.id
     WHERE robots.${column} = $1`);
@@ -80,10 +75,13 @@ export function statsStore(access: Access): StatsStore {
         }
         const scope = fleetId ?? wallet;
         const query = fleetId === null ? robotsOfAccount : robotsOfFleet;
-        const robots = await tx.rows<RobotRow>(query, [scope]);
+        const rows = await tx.rows<StatsRecord['robots'][number] & StatsRecord['tasks']>(query, [
+          scope,
+        ]);
+        const robots = rows.map(({ claimed: _, verified: __, ...robot }) => robot);
         const hours = await tx.rows<HourRow>(readHours, [scope, hoursFrom]);
         const days = await tx.rows<DayRow>(readDays, [scope, daysFrom]);
-        return toStats({ robots, tasks: tasksOf(robots), hours, days });
+        return toStats({ robots, tasks: tasksOf(rows), hours, days });
       }),
   };
 }
@@ -122,7 +120,7 @@ export async function countAnchors(
   ]);
 }
 
-function tasksOf(robots: readonly RobotRow[]): StatsRecord['tasks'] {
+function tasksOf(robots: readonly StatsRecord['tasks'][]): StatsRecord['tasks'] {
   return {
     claimed: robots.reduce((sum, { claimed }) => sum + claimed, 0),
     verified: robots.reduce((sum, { verified }) => sum + verified, 0),

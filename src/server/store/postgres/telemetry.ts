@@ -16,17 +16,16 @@ const REQUESTS_AT_ONCE = 64;
 const SAMPLES_AT_ONCE = 2_000;
 const CHARACTERS_AT_ONCE = 1_000_000;
 
+const SAMPLE_COLUMNS = `id, recorded_at AS "recordedAt", battery_pct AS "batteryPct", state, metrics`;
 const readPage = plannedAnew(`SELECT samples.* FROM robots
   LEFT JOIN LATERAL (
-    SELECT recorded_at, id, battery_pct, state, metrics FROM telemetry
+    SELECT ${SAMPLE_COLUMNS} FROM telemetry
     WHERE robot_id = $1 AND recorded_at >= $3 AND recorded_at <= $4
       AND (recorded_at, id) < ($4, $5::uuid)
     ORDER BY recorded_at DESC, id DESC LIMIT $6
   ) AS samples ON true
   WHERE robots.id = $1 AND robots.wallet = $2
-  ORDER BY samples.recorded_at DESC, samples.id DESC`);
-
-type PageRow = Omit<SampleRow, 'robot_id'>;
+  ORDER BY samples."recordedAt" DESC, samples.id DESC`);
 
 /** Groups concurrent requests into one transaction. */
 export function telemetryStore(access: Access): TelemetryStore {
@@ -44,7 +43,7 @@ export function telemetryStore(access: Access): TelemetryStore {
       const end =
         before !== null && before.recordedAt < to ? before : { recordedAt: to, id: NO_UUID };
       // A robot without samples in the range gives one row of nulls.
-      const rows = await access.rows<PageRow | Record<keyof PageRow, null>>(readPage, [
+      const rows = await access.rows<SampleRecord | Record<keyof SampleRecord, null>>(readPage, [
         robotId,
         wallet,
         from,
@@ -53,7 +52,7 @@ export function telemetryStore(access: Access): TelemetryStore {
         limit,
       ]);
       if (rows.length === 0) return null;
-      return rows.filter((row): row is PageRow => row.id !== null).map(toSample);
+      return rows.filter((row): row is SampleRecord => row.id !== null);
     },
 
     listRollups: (robot, resolution, range, limit) =>
@@ -88,15 +87,6 @@ interface RobotRow {
   key_hash: string | null;
 }
 
-interface SampleRow {
-  robot_id: string;
-  recorded_at: number;
-  id: string;
-  battery_pct: number | null;
-  state: string | null;
-  metrics: string;
-}
-
 /** A request of an existing robot, and its result. */
 interface Batch {
   robot: RobotRow;
@@ -115,7 +105,7 @@ const insertNew =
     $6::text[])
   ON CONFLICT DO NOTHING`);
 // The given samples that this transaction did not insert.
-const readOld = sql(`SELECT robot_id, recorded_at, id, battery_pct, state, metrics
+const readOld = sql(`SELECT robot_id AS "robotId", ${SAMPLE_COLUMNS}
   FROM unnest($1::uuid[], $2::bigint[], $3::uuid[]) AS given (robot_id, recorded_at, id)
   JOIN telemetry USING (robot_id, recorded_at, id)
   WHERE telemetry.xmin <> pg_current_xact_id()::xid`);
@@ -210,9 +200,8 @@ async function insert(
     samples.map(({ metrics }) => metrics),
   ]);
   if (inserted === samples.length) return new Map();
-  const rows = await tx.rows<SampleRow>(readOld, keys);
-  const old = rows.map((row) => ({ robotId: row.robot_id, sample: toSample(row) }));
-  return new Map(old.map(({ robotId, sample }) => [keyOf(robotId, sample), sample]));
+  const old = await tx.rows<SampleRecord & { robotId: string }>(readOld, keys);
+  return new Map(old.map((sample) => [keyOf(sample.robotId, sample), sample]));
 }
 
 function keysOf(batches: readonly Batch[]): (string | number)[][] {
@@ -247,14 +236,4 @@ function countsOf({ robot, samples }: Batch): SampleCount[] {
   }
   const { wallet, fleet_id: fleetId } = robot;
   return [...hours].map(([at, count]) => ({ wallet, fleetId, at, samples: count }));
-}
-
-function toSample(row: Omit<SampleRow, 'robot_id'>): SampleRecord {
-  return {
-    id: row.id,
-    recordedAt: row.recorded_at,
-    batteryPct: row.battery_pct,
-    state: row.state,
-    metrics: row.metrics,
-  };
 }

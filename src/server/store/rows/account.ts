@@ -4,17 +4,10 @@ import type { Balance, Grant, LedgerRecord } from '../../ports/account.ts';
 import { wireError } from '../../ports/errors.ts';
 import type { ListedSession, SignInMethod } from '../../ports/sign-in.ts';
 
-export interface LedgerRow {
-  seq: number;
-  kind: LedgerRecord['kind'];
-  anchors: number;
-  gas_wei: string;
-  task_id: string | null;
-  cycle: number | null;
-  grant_id: string | null;
-  note: string | null;
-  at: number;
-}
+export type LedgerRow = Omit<LedgerRecord, 'gasWei'> & { gasWei: string };
+
+export const LEDGER_COLUMNS = `seq, kind, anchors, gas_wei AS "gasWei", task_id AS "taskId", cycle,
+  grant_id AS "grantId", note, at`;
 
 export interface ListedSessionRow {
   id: string;
@@ -24,8 +17,7 @@ export interface ListedSessionRow {
 }
 
 export function toLedgerRecord(row: LedgerRow): LedgerRecord {
-  const { gas_wei, task_id, grant_id, ...entry } = row;
-  return { ...entry, gasWei: BigInt(gas_wei), taskId: task_id, grantId: grant_id };
+  return { ...row, gasWei: BigInt(row.gasWei) };
 }
 
 export function toListedSession(row: ListedSessionRow): ListedSession {

@@ -1,41 +1,47 @@
-// Converts rows of attempts, variants, queued proofs and fee quotes.
+// SQL of attempts, queued proofs and fee quotes that both databases run, and their rows.
 
 import { runYielding } from '../../../base/cooperative-yield.ts';
 import type { Hex } from '../../../proof/bytes.ts';
 import { growMerkleTree } from '../../../proof/tree.ts';
-import type {
-  AttemptState,
-  FeeQuote,
-  IncludedAttempt,
-  OpenAttempt,
-  QueuedProof,
-  Variant,
-} from '../../ports/anchoring.ts';
+import type { FeeQuote, MinedAttempt, Variant } from '../../ports/anchoring.ts';
 
-export interface OpenAttemptRow {
-  id: string;
-  nonce: number;
-  state: AttemptState;
-  payload: Hex;
-  leaf_count: number;
-  unsettled_leaves: number;
-  mined_tx_hash: Hex | null;
-  taken_by: Hex | null;
-  created_at: number;
-}
+export const OPEN_ATTEMPT_COLUMNS = `id, nonce, state, payload, leaf_count AS "leafCount",
+  unsettled_leaves AS "unsettledLeaves", mined_tx_hash AS "minedTxHash", created_at AS "createdAt"`;
 
 export interface IncludedRow {
   id: string;
-  mined_tx_hash: Hex;
-  mined_block_number: number;
-  mined_block_hash: Hex;
-  safe: boolean | 0 | 1;
+  txHash: Hex;
+  blockNumber: number;
+  blockHash: Hex;
+  isSafe: boolean | 0 | 1;
 }
 
 export interface MinedRow extends IncludedRow {
-  state: AttemptState;
-  raw_tx: Hex;
+  isFinal: boolean | 0 | 1;
+  rawTx: Hex;
 }
+
+/** The columns of an `IncludedRow`, from the attempt `a`. */
+const INCLUDED_COLUMNS = `a.id, a.mined_tx_hash AS "txHash", a.mined_block_number AS "blockNumber",
+  a.mined_block_hash AS "blockHash", a.safe AS "isSafe"`;
+
+const SELECT_INCLUDED = `SELECT ${INCLUDED_COLUMNS}
+  FROM attempts a WHERE chain_id = $1 AND sender = $2 AND state = 'included'`;
+
+/** Selects `$3` included attempts of the sender `$1`, `$2`: the lowest, the highest, or those below `$4`, `$5`. */
+export const selectIncluded = {
+  lowest: `${SELECT_INCLUDED} ORDER BY mined_block_number, id LIMIT $3`,
+  highest: `${SELECT_INCLUDED} ORDER BY mined_block_number DESC, id DESC LIMIT $3`,
+  below: `${SELECT_INCLUDED} AND (mined_block_number, id) < ($4, $5)
+    ORDER BY mined_block_number DESC, id DESC LIMIT $3`,
+};
+
+/** Selects the first `$4` mined attempts of the sender `$1`, `$2` from the nonce `$3` on. */
+export const SELECT_MINED = `SELECT ${INCLUDED_COLUMNS}, a.state = 'finalized' AS "isFinal",
+    v.raw_tx AS "rawTx"
+  FROM attempts a JOIN variants v ON v.tx_hash = a.mined_tx_hash
+  WHERE a.chain_id = $1 AND a.sender = $2 AND a.nonce >= $3 AND a.state IN ('included', 'finalized')
+  ORDER BY a.nonce LIMIT $4`;
 
 export interface VariantRow {
   tx_hash: Hex;
@@ -46,30 +52,12 @@ export interface VariantRow {
 
 export const VARIANT_COLUMNS = 'tx_hash, raw_tx, max_fee_per_gas, max_priority_fee_per_gas';
 
-/** `variants` must be in the order in which they were signed. */
-export function toOpenAttempt(row: OpenAttemptRow, variants: Variant[]): OpenAttempt {
-  return {
-    id: row.id,
-    nonce: row.nonce,
-    state: row.state,
-    payload: row.payload,
-    leafCount: row.leaf_count,
-    unsettledLeaves: row.unsettled_leaves,
-    variants,
-    minedTxHash: row.mined_tx_hash,
-    takenBy: row.taken_by,
-    createdAt: row.created_at,
-  };
+export function toIncluded<Row extends IncludedRow>({ blockNumber, isSafe, ...row }: Row) {
+  return { ...row, blockNumber: BigInt(blockNumber), isSafe: Boolean(isSafe) };
 }
 
-export function toIncluded(row: IncludedRow): IncludedAttempt {
-  return {
-    id: row.id,
-    txHash: row.mined_tx_hash,
-    blockNumber: BigInt(row.mined_block_number),
-    blockHash: row.mined_block_hash,
-    isSafe: Boolean(row.safe),
-  };
+export function toMined({ isFinal, ...row }: MinedRow): MinedAttempt {
+  return { ...toIncluded(row), isFinal: Boolean(isFinal) };
 }
 
 export function toVariant(row: VariantRow): Variant {
@@ -90,48 +78,25 @@ export function requireDearer(variant: Variant, newest: Variant, replaces: Hex):
   throw new Error('A variant must replace the newest one and have higher fees');
 }
 
-export interface QueuedRow {
-  task_id: string;
-  proof_hash: Hex;
-  leaf: Hex;
-  generation: number;
-  queued_at: number;
-}
+export const QUEUED_COLUMNS = `task_id AS "taskId", proof_hash AS "proofHash", leaf, generation,
+  queued_at AS "queuedAt"`;
 
-export const QUEUED_COLUMNS = 'task_id, proof_hash, leaf, generation, queued_at';
+/** The members are null until there is a quote. */
+export type QuoteRow = Record<keyof FeeQuote, string | null>;
 
-export function toQueuedProof(row: QueuedRow): QueuedProof {
-  return {
-    taskId: row.task_id,
-    proofHash: row.proof_hash,
-    leaf: row.leaf,
-    generation: row.generation,
-    queuedAt: row.queued_at,
-  };
-}
-
-export interface QuoteRow {
-  single_gas: string | null;
-  base_fee_per_gas: string | null;
-  max_priority_fee_per_gas: string | null;
-  data_fee_wei: string | null;
-}
+export const QUOTE_COLUMNS = `single_gas AS "singleGas", base_fee_per_gas AS "baseFeePerGas",
+  max_priority_fee_per_gas AS "maxPriorityFeePerGas", data_fee_wei AS "dataFeeWei"`;
 
 export function toQuote(row: QuoteRow): FeeQuote | null {
-  const { single_gas, base_fee_per_gas, max_priority_fee_per_gas, data_fee_wei } = row;
-  if (
-    single_gas === null ||
-    base_fee_per_gas === null ||
-    max_priority_fee_per_gas === null ||
-    data_fee_wei === null
-  ) {
+  const { singleGas, baseFeePerGas, maxPriorityFeePerGas: tip, dataFeeWei } = row;
+  if (singleGas === null || baseFeePerGas === null || tip === null || dataFeeWei === null) {
     return null;
   }
   return {
-    singleGas: BigInt(single_gas),
-    baseFeePerGas: BigInt(base_fee_per_gas),
-    maxPriorityFeePerGas: BigInt(max_priority_fee_per_gas),
-    dataFeeWei: BigInt(data_fee_wei),
+    singleGas: BigInt(singleGas),
+    baseFeePerGas: BigInt(baseFeePerGas),
+    maxPriorityFeePerGas: BigInt(tip),
+    dataFeeWei: BigInt(dataFeeWei),
   };
 }
 

@@ -2,11 +2,8 @@
 
 import type { StatsRecord } from '../../ports/telemetry.ts';
 
-export interface StatsRobotRow {
-  last_seen_at: number | null;
-  battery_pct: number | null;
-  state: string | null;
-}
+export const STATS_ROBOT_COLUMNS =
+  'last_seen_at AS "lastSeenAt", battery_pct AS "batteryPct", state';
 
 export interface HourRow {
   at: number;
@@ -23,17 +20,13 @@ export interface DayRow {
 }
 
 export function toStats(rows: {
-  robots: readonly StatsRobotRow[];
+  robots: StatsRecord['robots'];
   tasks: StatsRecord['tasks'];
   hours: readonly HourRow[];
   days: readonly DayRow[];
 }): StatsRecord {
   return {
-    robots: rows.robots.map((row) => ({
-      lastSeenAt: row.last_seen_at,
-      batteryPct: row.battery_pct,
-      state: row.state,
-    })),
+    robots: rows.robots,
     tasks: rows.tasks,
     hours: rows.hours.map(({ at, samples, info, warn, error }) => ({
       at,

@@ -6,6 +6,7 @@ import {
   type BalanceChange,
   type GrantRow,
   grantEntry,
+  LEDGER_COLUMNS,
   type LedgerEntry,
   type LedgerRow,
   type Reservation,
@@ -25,7 +26,7 @@ export function accountStore(access: Access): AccountStore {
   );
   const cursorKey = reader.prepare<[], { key: Buffer }>('SELECT key FROM cursor_key WHERE id = 1');
   const ledger = reader.prepare<[string, number, number], LedgerRow>(
-    `SELECT seq, kind, anchors, gas_wei, task_id, cycle, grant_id, note, at FROM ledger
+    `SELECT ${LEDGER_COLUMNS} FROM ledger
      WHERE wallet = ? AND seq < ? ORDER BY seq DESC LIMIT ?`,
   );
 

@@ -14,9 +14,8 @@ import type {
 import { type AttemptEvent, completionMove, moveAttempt } from '../../rules/anchoring.ts';
 import { transactionCost } from '../../rules/credits.ts';
 import {
-  type OpenAttemptRow,
+  OPEN_ATTEMPT_COLUMNS,
   requireDearer,
-  toOpenAttempt,
   toVariant,
   VARIANT_COLUMNS,
   type VariantRow,
@@ -176,10 +175,10 @@ export function nextNonceReader(db: Database): (sender: LeaseKey) => number | nu
 
 /** Reads attempts that are signed, submitted, reorged, or mined with unsettled leaves; lowest nonce first. */
 export function openAttemptReader(db: Database): (sender: LeaseKey) => OpenAttempt[] {
-  const open = db.prepare<[number, string], OpenAttemptRow>(
-    `SELECT id, nonce, state, payload, leaf_count, unsettled_leaves, mined_tx_hash, created_at,
+  const open = db.prepare<[number, string], Omit<OpenAttempt, 'variants'>>(
+    `SELECT ${OPEN_ATTEMPT_COLUMNS},
        (SELECT f.tx_hash FROM foreign_nonces f WHERE f.chain_id = attempts.chain_id
-          AND f.sender = attempts.sender AND f.nonce = attempts.nonce) AS taken_by
+          AND f.sender = attempts.sender AND f.nonce = attempts.nonce) AS "takenBy"
      FROM attempts
      WHERE chain_id = ? AND sender = ? AND ${IS_OPEN}
      ORDER BY nonce`,
@@ -189,7 +188,9 @@ export function openAttemptReader(db: Database): (sender: LeaseKey) => OpenAttem
      WHERE attempt_id = ? ORDER BY seq`,
   );
   return ({ chainId, sender }) =>
-    open.all(chainId, sender).map((row) => toOpenAttempt(row, variants.all(row.id).map(toVariant)));
+    open
+      .all(chainId, sender)
+      .map((row) => ({ ...row, variants: variants.all(row.id).map(toVariant) }));
 }
 
 /** Moves an attempt of the lease's sender to its next state. Throws, and so undoes the write, if no move is allowed. */

@@ -1,9 +1,9 @@
 // Stores the queue of proofs that wait to be signed.
 
 import type { Triggers } from '../../../base/triggers.ts';
-import type { AnchorStore } from '../../ports/anchoring.ts';
+import type { AnchorStore, QueuedProof } from '../../ports/anchoring.ts';
 import { completionMove } from '../../rules/anchoring.ts';
-import { QUEUED_COLUMNS, type QueuedRow, toQueuedProof } from '../rows/anchoring.ts';
+import { QUEUED_COLUMNS } from '../rows/anchoring.ts';
 import { completionTopic, QUEUE_TOPIC } from '../topics.ts';
 import type { Ledger } from './account.ts';
 import type { Access } from './engine/connections.ts';
@@ -23,7 +23,7 @@ export function queueStore(
     triggers: Triggers;
   },
 ): Pick<AnchorStore, 'listQueuedProofs' | 'waitForQueuedProof' | 'refuseQueuedProofs'> {
-  const queued = reader.prepare<[number], QueuedRow>(
+  const queued = reader.prepare<[number], QueuedProof>(
     `SELECT ${QUEUED_COLUMNS} FROM completions
      WHERE state = 'queued' ORDER BY round, reserve_seq LIMIT ?`,
   );
@@ -39,7 +39,7 @@ export function queueStore(
     listQueuedProofs: (lease, limit) =>
       read(() => {
         readGuard(lease);
-        return queued.all(limit).map(toQueuedProof);
+        return queued.all(limit);
       }),
 
     async waitForQueuedProof(signal) {

@@ -4,13 +4,11 @@ import type { Database } from 'better-sqlite3';
 import { SvcError } from '../../../base/svc-error.ts';
 import type { Hex } from '../../../proof/bytes.ts';
 import type { AnchorStore, FeeQuote } from '../../ports/anchoring.ts';
-import { type QuoteRow, toQuote } from '../rows/anchoring.ts';
+import { QUOTE_COLUMNS, type QuoteRow, toQuote } from '../rows/anchoring.ts';
 import type { Access } from './engine/connections.ts';
 import type { LeaseGuard } from './leases.ts';
 
 type StatusRow = QuoteRow & { degraded: string; updated_at: number };
-
-const QUOTE_COLUMNS = 'single_gas, base_fee_per_gas, max_priority_fee_per_gas, data_fee_wei';
 
 export function chainStatusStore(
   { reader, writer, write, read }: Access,
@@ -21,7 +19,8 @@ export function chainStatusStore(
   const bound = writer.prepare<[], { chain_id: number; genesis_hash: Hex }>(identitySql);
   const bind = writer.prepare<[number, string]>('INSERT INTO chain_identity VALUES (1, ?, ?)');
   const save = writer.prepare<[Record<string, string | number | null>]>(
-    `INSERT INTO chain_status (id, ${QUOTE_COLUMNS}, degraded, updated_at)
+    `INSERT INTO chain_status (id, single_gas, base_fee_per_gas, max_priority_fee_per_gas, data_fee_wei,
+       degraded, updated_at)
      VALUES (1, :singleGas, :baseFeePerGas, :maxPriorityFeePerGas, :dataFeeWei, '[]', :now)
      ON CONFLICT (id) DO UPDATE SET
        single_gas = coalesce(excluded.single_gas, single_gas),

@@ -1,8 +1,8 @@
 // Stores events of robots and lists them by filter.
 
 import type { Database } from 'better-sqlite3';
-import type { EventFilter, EventStore } from '../../ports/events.ts';
-import { EVENT_COLUMNS, type EventRow, isSameEvent, toEvent } from '../rows/events.ts';
+import type { EventFilter, EventRecord, EventStore } from '../../ports/events.ts';
+import { EVENT_COLUMNS, isSameEvent } from '../rows/events.ts';
 import type { Access } from './engine/connections.ts';
 import { lastSeen } from './robots.ts';
 import { activityHours, type CountedIn, hourOf } from './stats.ts';
@@ -12,10 +12,10 @@ export function eventStore(access: Access): EventStore {
   const robotOfKey = writer.prepare<[string, string], CountedIn>(
     'SELECT wallet, fleet_id FROM robots WHERE id = ? AND key_hash = ?',
   );
-  const find = writer.prepare<[string, string], EventRow>(
+  const find = writer.prepare<[string, string], EventRecord>(
     `SELECT ${EVENT_COLUMNS} FROM events WHERE robot_id = ? AND id = ?`,
   );
-  const insert = writer.prepare<[Record<string, string | number | null>], EventRow>(
+  const insert = writer.prepare<[Record<string, string | number | null>], EventRecord>(
     `INSERT INTO events (robot_id, id, event_type, severity, message, payload, occurred_at,
        created_at)
      VALUES (:robotId, :id, :eventType, :severity, :message, :payload, :occurredAt,
@@ -34,19 +34,16 @@ export function eventStore(access: Access): EventStore {
         const stored = find.get(event.robotId, event.id);
         if (stored !== undefined && !isSameEvent(stored, event)) return { outcome: 'id_conflict' };
         seen(event.robotId, event.createdAt);
-        if (stored !== undefined) return { outcome: 'repeated', event: toEvent(stored) };
+        if (stored !== undefined) return { outcome: 'repeated', event: stored };
         const { keyHash: _, ...row } = event;
         const inserted = insert.get(row);
         if (inserted === undefined) throw new Error('The event was not stored');
         countActivity(robot, event.severity, hourOf(event.createdAt), 1);
-        return { outcome: 'created', event: toEvent(inserted) };
+        return { outcome: 'created', event: inserted };
       }),
 
     listEvents: (filter, { limit, before }) =>
-      read(() => {
-        const page = readPage(filter, before ?? Number.MAX_SAFE_INTEGER, limit);
-        return page === null ? null : page.map(toEvent);
-      }),
+      read(() => readPage(filter, before ?? Number.MAX_SAFE_INTEGER, limit)),
   };
 }
 
@@ -73,9 +70,9 @@ interface Newest {
  */
 function eventPages({
   reader,
-}: Access): (filter: EventFilter, below: number, limit: number) => EventRow[] | null {
+}: Access): (filter: EventFilter, below: number, limit: number) => EventRecord[] | null {
   const newest = newestOf(reader);
-  const row = reader.prepare<[number], EventRow>(
+  const row = reader.prepare<[number], EventRecord>(
     `SELECT ${EVENT_COLUMNS} FROM events WHERE seq = ?`,
   );
 
@@ -83,7 +80,7 @@ function eventPages({
     const { ofAccount, ofRobot } = newest[kindOf(filter)];
     const robots = (filter.robotId === null ? ofAccount : ofRobot).all({ ...filter, below });
     if (filter.robotId !== null && robots.length === 0) return null;
-    const page: EventRow[] = [];
+    const page: EventRecord[] = [];
     while (page.length < limit) {
       const next = robots.reduce(later, NOTHING);
       const found = next.seq === null ? undefined : row.get(next.seq);

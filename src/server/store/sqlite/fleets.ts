@@ -108,7 +108,7 @@ function reorderFleets({ writer, write }: Pick<Access, 'writer' | 'write'>) {
   );
   const reorder: FleetStore['reorderFleets'] = (wallet, ids, now) =>
     write(() => {
-      const before = new Map(all.all(wallet).map((row) => [row.id, row.sort_order]));
+      const before = new Map(all.all(wallet).map((row) => [row.id, row.sortOrder]));
       const order = reorderedFleets([...before.keys()], ids);
       if (order === null) return null;
       for (const [sortOrder, id] of order.entries()) {

@@ -1,10 +1,17 @@
 // Stores the inclusion of attempts: safe, final or reorganized out (step 7 of anchoring).
 
 import type { AnchorStore } from '../../ports/anchoring.ts';
-import { type IncludedRow, type MinedRow, toIncluded } from '../rows/anchoring.ts';
+import {
+  type IncludedRow,
+  type MinedRow,
+  SELECT_MINED,
+  selectIncluded,
+  toIncluded,
+  toMined,
+} from '../rows/anchoring.ts';
 import { attemptMover, nextNonceReader } from './anchor-attempts.ts';
 import { chainProofsDue } from './chain-proofs.ts';
-import type { Access } from './engine/connections.ts';
+import { type Access, numbered } from './engine/connections.ts';
 import type { LeaseGuard } from './leases.ts';
 
 export function inclusionStore(
@@ -19,24 +26,10 @@ export function inclusionStore(
   | 'isUsedElsewhere'
   | 'recordInclusionChanges'
 > {
-  const included = `SELECT id, mined_tx_hash, mined_block_number, mined_block_hash, safe
-    FROM attempts WHERE chain_id = ? AND sender = ? AND state = 'included'`;
-  const lowest = reader.prepare<[number, string, number], IncludedRow>(
-    `${included} ORDER BY mined_block_number, id LIMIT ?`,
-  );
-  const highest = reader.prepare<[number, string, number], IncludedRow>(
-    `${included} ORDER BY mined_block_number DESC, id DESC LIMIT ?`,
-  );
-  const below = reader.prepare<[number, string, bigint, string, number], IncludedRow>(
-    `${included} AND (mined_block_number, id) < (?, ?)
-     ORDER BY mined_block_number DESC, id DESC LIMIT ?`,
-  );
-  const mined = reader.prepare<[number, string, number, number], MinedRow>(
-    `SELECT a.id, a.mined_tx_hash, a.mined_block_number, a.mined_block_hash, a.safe, a.state, v.raw_tx
-     FROM attempts a JOIN variants v ON v.tx_hash = a.mined_tx_hash
-     WHERE a.chain_id = ? AND a.sender = ? AND a.nonce >= ? AND a.state IN ('included', 'finalized')
-     ORDER BY a.nonce LIMIT ?`,
-  );
+  const lowest = reader.prepare<object, IncludedRow>(selectIncluded.lowest);
+  const highest = reader.prepare<object, IncludedRow>(selectIncluded.highest);
+  const below = reader.prepare<object, IncludedRow>(selectIncluded.below);
+  const mined = reader.prepare<object, MinedRow>(SELECT_MINED);
   const nextNonce = nextNonceReader(reader);
   const ownUse = reader.prepare<[number, string, number]>(
     `SELECT 1 FROM attempts WHERE chain_id = ? AND sender = ? AND nonce = ? AND state <> 'dead'`,
@@ -51,11 +44,8 @@ export function inclusionStore(
     listIncludedAttempts: (lease, limit) =>
       read(() => {
         readGuard(lease);
-        const { chainId, sender } = lease;
-        const rows = [
-          ...lowest.all(chainId, sender, limit),
-          ...highest.all(chainId, sender, limit).reverse(),
-        ];
+        const values = numbered(lease.chainId, lease.sender, limit);
+        const rows = [...lowest.all(values), ...highest.all(values).reverse()];
         return [...new Map(rows.map((row) => [row.id, toIncluded(row)])).values()];
       }),
 
@@ -63,18 +53,14 @@ export function inclusionStore(
       read(() => {
         readGuard(lease);
         const { chainId, sender } = lease;
-        return below.all(chainId, sender, blockNumber, id, limit).map(toIncluded);
+        return below.all(numbered(chainId, sender, limit, blockNumber, id)).map(toIncluded);
       }),
 
     listMinedFrom: (lease, fromNonce, limit) =>
       read(() => {
         readGuard(lease);
         const { chainId, sender } = lease;
-        return mined.all(chainId, sender, fromNonce, limit).map((row) => ({
-          ...toIncluded(row),
-          isFinal: row.state === 'finalized',
-          rawTx: row.raw_tx,
-        }));
+        return mined.all(numbered(chainId, sender, fromNonce, limit)).map(toMined);
       }),
 
     isUsedElsewhere: (lease, nonce) =>

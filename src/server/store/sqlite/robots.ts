@@ -8,7 +8,7 @@ import type { CompletionState, TaskRecord } from '../../ports/tasks.ts';
 import type { SampleRecord } from '../../ports/telemetry.ts';
 import { returnsReservation } from '../../rules/completions.ts';
 import { hasRoomForRobot } from '../../rules/fleets.ts';
-import { keyHint, newest, ROBOT_COLUMNS, type RobotRow, toRobot } from '../rows/robots.ts';
+import { keyHint, newest, ROBOT_COLUMNS } from '../rows/robots.ts';
 import { completionTopic } from '../topics.ts';
 import type { Ledger } from './account.ts';
 import type { Access } from './engine/connections.ts';
@@ -25,13 +25,13 @@ export function robotStore(
   const byKey = reader.prepare<[string], { id: string; wallet: string }>(
     'SELECT id, wallet FROM robots WHERE key_hash = ?',
   );
-  const page = reader.prepare<[string, string, number], RobotRow>(
+  const page = reader.prepare<[string, string, number], RobotRecord>(
     `SELECT ${ROBOT_COLUMNS} FROM robots WHERE wallet = ? AND id > ? ORDER BY id LIMIT ?`,
   );
   const count = writer.prepare<[string], { robots: number }>(
     'SELECT count(*) AS robots FROM robots WHERE wallet = ?',
   );
-  const insert = writer.prepare<[Record<string, string | number | null>], RobotRow>(
+  const insert = writer.prepare<[Record<string, string | number | null>], RobotRecord>(
     `INSERT INTO robots (id, wallet, name, description, key_hash, key_hint, created_at, updated_at)
      VALUES (:id, :wallet, :name, :description, :keyHash, :keyHint, :createdAt, :createdAt)
      ON CONFLICT (id) DO NOTHING RETURNING ${ROBOT_COLUMNS}`,
@@ -53,13 +53,12 @@ export function robotStore(
         }
         const row = insert.get({ ...robot, keyHint: keyHint(robot.keyHash) });
         if (row === undefined) return { outcome: 'id_used', robot: null };
-        return { outcome: 'created', robot: toRobot(row) };
+        return { outcome: 'created', robot: row };
       }),
 
     getRobot: (id, wallet) => read(() => find(id, wallet)),
 
-    listRobots: (wallet, limit, after) =>
-      read(() => page.all(wallet, after ?? '', limit).map(toRobot)),
+    listRobots: (wallet, limit, after) => read(() => page.all(wallet, after ?? '', limit)),
 
     ...robotChanges({ writer, write }),
   };
@@ -242,13 +241,10 @@ function robotChanges({
 
 /** Finds a robot by id if it belongs to the account. */
 function robotReader(db: Database): (id: string, wallet: string) => RobotRecord | null {
-  const find = db.prepare<[string, string], RobotRow>(
+  const find = db.prepare<[string, string], RobotRecord>(
     `SELECT ${ROBOT_COLUMNS} FROM robots WHERE id = ? AND wallet = ?`,
   );
-  return (id, wallet) => {
-    const row = find.get(id, wallet);
-    return row === undefined ? null : toRobot(row);
-  };
+  return (id, wallet) => find.get(id, wallet) ?? null;
 }
 
 function stored(robot: RobotRecord | null): RobotRecord {

@@ -2,7 +2,7 @@
 
 import type { Database } from 'better-sqlite3';
 import type { StatsRecord, StatsStore } from '../../ports/telemetry.ts';
-import { type DayRow, type HourRow, type StatsRobotRow, toStats } from '../rows/stats.ts';
+import { type DayRow, type HourRow, STATS_ROBOT_COLUMNS, toStats } from '../rows/stats.ts';
 import type { Access } from './engine/connections.ts';
 
 const HOUR_MS = 60 * 60_000;
@@ -28,8 +28,8 @@ export function statsStore({ reader, read }: Access): StatsStore {
     'SELECT 1 FROM fleets WHERE id = ? AND wallet = ?',
   );
   const ofRobots = (column: 'wallet' | 'fleet_id') => ({
-    robots: reader.prepare<[string], StatsRobotRow>(
-      `SELECT last_seen_at, battery_pct, state FROM robots WHERE ${column} = ?`,
+    robots: reader.prepare<[string], StatsRecord['robots'][number]>(
+      `SELECT ${STATS_ROBOT_COLUMNS} FROM robots WHERE ${column} = ?`,
     ),
     tasks: reader.prepare<[string], StatsRecord['tasks']>(
       `SELECT coalesce(sum(c.claimed), 0) AS claimed, coalesce(sum(c.verified), 0) AS verified

@@ -7,13 +7,7 @@ import { showNewest } from './robots.ts';
 import { type Reading, rollupReader, rollupWriter } from './roll-ups.ts';
 import { activityHours, type CountedIn, hourOf } from './stats.ts';
 
-interface SampleRow {
-  id: string;
-  recorded_at: number;
-  battery_pct: number | null;
-  state: string | null;
-  metrics: string;
-}
+const SAMPLE_COLUMNS = `id, recorded_at AS "recordedAt", battery_pct AS "batteryPct", state, metrics`;
 
 /** Thrown inside a write, so that its savepoint undoes the samples before it. */
 class SampleConflict extends Error {
@@ -37,8 +31,8 @@ export function telemetryStore(access: Access): TelemetryStore {
   const owned = reader.prepare<[string, string]>(
     'SELECT 1 FROM robots WHERE id = ? AND wallet = ?',
   );
-  const page = reader.prepare<[string, number, number, string, number], SampleRow>(
-    `SELECT id, recorded_at, battery_pct, state, metrics FROM telemetry
+  const page = reader.prepare<[string, number, number, string, number], SampleRecord>(
+    `SELECT ${SAMPLE_COLUMNS} FROM telemetry
      WHERE robot_id = ? AND recorded_at >= ? AND (recorded_at, id) < (?, ?)
      ORDER BY recorded_at DESC, id DESC LIMIT ?`,
   );
@@ -73,7 +67,7 @@ export function telemetryStore(access: Access): TelemetryStore {
         if (owned.get(robotId, wallet) === undefined) return null;
         // '' sorts before every id.
         const end = before !== null && before.recordedAt < to ? before : { recordedAt: to, id: '' };
-        return page.all(robotId, from, end.recordedAt, end.id, limit).map(toSample);
+        return page.all(robotId, from, end.recordedAt, end.id, limit);
       }),
 
     listRollups: ({ wallet, robotId }, resolution, range, limit) =>
@@ -92,8 +86,8 @@ function insertSample({
     `INSERT INTO telemetry (robot_id, recorded_at, id, battery_pct, state, metrics)
      VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
   );
-  const find = writer.prepare<[string, number, string], SampleRow>(
-    `SELECT id, recorded_at, battery_pct, state, metrics FROM telemetry
+  const find = writer.prepare<[string, number, string], SampleRecord>(
+    `SELECT ${SAMPLE_COLUMNS} FROM telemetry
      WHERE robot_id = ? AND recorded_at = ? AND id = ?`,
   );
   return (robotId, sample, index) => {
@@ -101,7 +95,7 @@ function insertSample({
     if (insert.run(robotId, recordedAt, id, batteryPct, state, metrics).changes > 0) return true;
     const stored = find.get(robotId, sample.recordedAt, sample.id);
     const isSame =
-      stored?.battery_pct === sample.batteryPct &&
+      stored?.batteryPct === sample.batteryPct &&
       stored.state === sample.state &&
       stored.metrics === sample.metrics;
     if (!isSame) throw new SampleConflict(index);
@@ -120,14 +114,4 @@ function countsByHour(samples: SampleRecord[]): Map<number, number> {
     hours.set(hour, (hours.get(hour) ?? 0) + 1);
   }
   return hours;
-}
-
-function toSample(row: SampleRow): SampleRecord {
-  return {
-    id: row.id,
-    recordedAt: row.recorded_at,
-    batteryPct: row.battery_pct,
-    state: row.state,
-    metrics: row.metrics,
-  };
 }

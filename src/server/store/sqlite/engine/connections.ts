@@ -105,7 +105,7 @@ export function openReader(path: string): Database.Database {
 }
 
 /** Binds the values `$1`, `$2` … of a statement that both databases run. */
-export function numbered(...values: readonly (string | number | null)[]): object {
+export function numbered(...values: readonly (string | number | bigint | null)[]): object {
   return Object.fromEntries(values.map((value, i) => [i + 1, value]));
 }
 

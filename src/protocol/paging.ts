@@ -1,6 +1,6 @@
 // Schemas of pages and cursors.
 import { type TSchema, Type } from 'typebox';
-import { Closed, Nullable, Uuid } from './fields.ts';
+import { CallerTimestamp, Closed, Nullable, Uuid } from './fields.ts';
 
 /** Path parameters of a resource. */
 export const Id = Closed({ id: Uuid });
@@ -19,6 +19,12 @@ export const PageQuery = {
     }),
   ),
   cursor: Type.Optional(Uuid),
+};
+
+/** Query parameters of a period: `from` is included, `to` is not. */
+export const PeriodQuery = {
+  from: Type.Optional(CallerTimestamp),
+  to: Type.Optional(CallerTimestamp),
 };
 
 /** Cursor of a list ordered by time: the last item's time in milliseconds, and its id. */

@@ -131,9 +131,11 @@ describe('ops events', () => {
 
     expect(await severities('')).toEqual(['warn', 'error', 'error', 'info']);
     expect(await severities('?severity=error')).toEqual(['error', 'error']);
-    expect(await severities('?type=fault')).toEqual(['warn', 'error']);
+    expect(await severities('?event_type=fault')).toEqual(['warn', 'error']);
     expect(await severities(`?robot_id=${robot.id}`)).toEqual(['error', 'info']);
-    expect(await severities(`?robot_id=${other.id}&type=fault&severity=warn`)).toEqual(['warn']);
+    expect(await severities(`?robot_id=${other.id}&event_type=fault&severity=warn`)).toEqual([
+      'warn',
+    ]);
     const first = await list('?limit=3');
     const rest = await list(`?limit=3&cursor=${first.body.next_cursor}`);
     expect([first.body.items.length, rest.body.items.length]).toEqual([3, 1]);
@@ -152,10 +154,14 @@ describe('ops events', () => {
     expect([reply.status, reply.body.error]).toEqual([404, 'not_found']);
   });
 
-  it.each(['?severity=fatal', '?robot_id=7', '?type=', '?limit=0', '?cursor=7', '?level=info'])(
-    'refuses %s',
-    async (query) => {
-      expect((await list(query)).body.error).toBe('invalid_request');
-    },
-  );
+  it.each([
+    '?severity=fatal',
+    '?robot_id=7',
+    '?event_type=',
+    '?limit=0',
+    '?cursor=7',
+    '?level=info',
+  ])('refuses %s', async (query) => {
+    expect((await list(query)).body.error).toBe('invalid_request');
+  });
 });

@@ -272,3 +272,96 @@ it('every answer tells how long the window lasts', async () => {
   expect(reset).toBeGreaterThanOrEqual(1);
   expect(reset).toBeLessThanOrEqual(60);
 });
+
+describe('filters', () => {
+  it('of tasks: fleet, anchor state and period, each page within a bounded number of records', async () => {
+    const fleet = (await bySession('POST', '/fleets', { name: 'Filtered' })).body.fleet.id;
+    const inside = await service.makeRobot(owner, 'inside');
+    await bySession('PATCH', `/robots/${inside.id}`, { fleet_id: fleet });
+    const ids: string[] = [];
+    for (let n = 0; n < 3; n += 1) ids.unshift(await service.claim(inside));
+    await service.claim(robot);
+    await service.complete(inside, ids[0] ?? '');
+    const listed = async (query: string) => {
+      const { items } = (await bySession('GET', `/tasks?fleet_id=${fleet}${query}`)).body;
+      return items.map(({ id }: { id: string }) => id);
+    };
+    const created = (await bySession('GET', `/tasks/${ids[1]}`)).body.task.created_at;
+
+    const first = (await bySession('GET', `/tasks?fleet_id=${fleet}&limit=2`)).body;
+    const rest = await listed(`&limit=2&cursor=${first.next_cursor}`);
+
+    expect([...first.items.map(({ id }: { id: string }) => id), ...rest]).toEqual(ids);
+    expect(await listed('&status=verified')).toEqual([ids[0]]);
+    expect(await listed('&state=queued')).toEqual([]);
+    expect(await listed(`&from=${created}`)).toEqual(ids.slice(0, 2));
+    expect(await listed(`&to=${created}`)).toEqual(ids.slice(2));
+    expect((await bySession('GET', `/tasks?fleet_id=${randomUUID()}`)).status).toBe(404);
+    expect((await bySession('GET', `/tasks?from=${created}&to=${created}`)).status).toBe(400);
+  });
+
+  it('of events and the ledger: fleet and period', async () => {
+    const fleet = (await bySession('POST', '/fleets', { name: 'Heard' })).body.fleet.id;
+    const inside = await service.makeRobot(owner, 'heard');
+    await bySession('PATCH', `/robots/${inside.id}`, { fleet_id: fleet });
+    const { event } = (await byKey('POST', '/events', { event_type: 'a' }, inside.apiKey)).body;
+    await byKey('POST', '/events', { event_type: 'b' });
+    const seen = async (query: string) =>
+      (await bySession('GET', `/events?${query}`)).body.items.map(
+        ({ event_type: type }: { event_type: string }) => type,
+      );
+
+    expect(await seen(`fleet_id=${fleet}`)).toEqual(['a']);
+    expect(await seen(`fleet_id=${fleet}&event_type=b`)).toEqual([]);
+    expect(await seen(`from=${event.created_at}`)).toContain('a');
+    expect(await seen(`to=${event.created_at}`)).not.toContain('a');
+    const ledger = await bySession('GET', '/credits/ledger?to=2020-01-01');
+    expect(ledger.body).toEqual({ items: [], next_cursor: null });
+  });
+
+  it('let a robot list its own tasks, and no others', async () => {
+    const other = await service.makeRobot(owner, 'other');
+    const id = await service.claim(other);
+    await service.claim(robot);
+
+    const own = await byKey('GET', '/tasks', undefined, other.apiKey);
+    const foreign = await byKey('GET', `/tasks?robot_id=${robot.id}`, undefined, other.apiKey);
+
+    expect(own.body.items.map((task: { id: string }) => task.id)).toEqual([id]);
+    expect(foreign.status).toBe(404);
+  });
+});
+
+describe('a table for spreadsheets', () => {
+  const table = async (path: string) => {
+    const headers = { cookie: `svc_session=${owner.session}`, accept: 'text/csv' };
+    const response = await fetch(`${service.url}/api/v1${path}`, { headers });
+    return { response, lines: (await response.text()).trimEnd().split('\r\n') };
+  };
+
+  it('has all tasks, and no text that would run as a formula', async () => {
+    const writer = await service.makeRobot(owner, 'writer');
+    const formula = '=HYPERLINK("https://evil.test";"x")';
+    for (let n = 0; n < 205; n += 1) await service.claim(writer, { title: `Task ${n}` });
+    await service.claim(writer, { title: formula });
+
+    const { response, lines } = await table(`/tasks?robot_id=${writer.id}`);
+
+    expect(response.headers.get('content-type')).toBe('text/csv; charset=utf-8');
+    expect(response.headers.get('x-ratelimit-limit')).not.toBeNull();
+    expect(lines).toHaveLength(1 + 206);
+    expect(lines[0]).toMatch(/^id,title,description,status,/);
+    expect(lines[1]).toContain(`"'=HYPERLINK(""https://evil.test"";""x"")"`);
+  });
+
+  it('has the telemetry of a robot, with numbers as they are', async () => {
+    const { id, apiKey } = await service.makeRobot(owner, 'measured');
+    const sample = { battery_pct: 80.5, state: '@idle', metrics: { depth: -3 } };
+    await byKey('POST', '/telemetry', sample, apiKey);
+
+    const { lines } = await table(`/robots/${id}/telemetry`);
+
+    expect(lines[1]).toMatch(/,80\.5,'@idle,"\{""depth"":-3\}"$/);
+    expect((await table(`/robots/${randomUUID()}/telemetry`)).response.status).toBe(404);
+  });
+});

@@ -64,7 +64,7 @@ async function events(
   const { client } = await session();
   const filter = {
     ...(severity !== undefined && { severity }),
-    ...(type !== undefined && { type }),
+    ...(type !== undefined && { event_type: type }),
     ...(robot !== undefined && { robot_id: (await findRobot(client, robot)).id }),
   };
   const read: ReadEvents = (query) => client.call('listEvents', { query: { ...query, ...filter } });

@@ -3,7 +3,7 @@ import { Type } from 'typebox';
 import { Account, LedgerEntry, Session } from '../account.ts';
 import { Closed } from '../fields.ts';
 import { limits } from '../limits.ts';
-import { Id, PageQuery, page, SealedCursor } from '../paging.ts';
+import { Id, PageQuery, PeriodQuery, page, SealedCursor } from '../paging.ts';
 import type { Route } from '../route.ts';
 
 export const accountRoutes = {
@@ -22,7 +22,7 @@ export const accountRoutes = {
     summary: "List the changes of the account's credits, newest first",
     access: 'session',
     limit: 'none',
-    query: Closed({ ...PageQuery, cursor: Type.Optional(SealedCursor) }),
+    query: Closed({ ...PageQuery, ...PeriodQuery, cursor: Type.Optional(SealedCursor) }),
     responses: { 200: page(LedgerEntry) },
     errors: [],
   },

@@ -12,9 +12,10 @@ import {
   VisibleText,
 } from '../fields.ts';
 import { limits } from '../limits.ts';
-import { Id, PageQuery, page, TimeCursor } from '../paging.ts';
+import { Id, PageQuery, PeriodQuery, page, TimeCursor } from '../paging.ts';
 import {
   Anchor,
+  AnchorState,
   Proof,
   Task,
   TaskDetail,
@@ -92,14 +93,17 @@ export const taskRoutes = {
     path: '/api/v1/tasks',
     summary: "List the tasks of the account's robots, newest first",
     description:
-      'Items have no `expected_result`. The response is 404 if `robot_id` is not a robot of the account.',
-    access: 'session',
-    limit: 'none',
+      'With a robot key: the tasks of this robot. Items have no `expected_result`. The response is 404 if `robot_id` or `fleet_id` is not of the account. A filtered page may have fewer items than `limit` and still a `next_cursor`. With `Accept: text/csv` all pages are one table.',
+    access: 'robot_or_session',
+    limit: 'robot',
     query: Closed({
       ...PageQuery,
+      ...PeriodQuery,
       cursor: Type.Optional(TimeCursor),
       status: Type.Optional(TaskStatus),
+      state: Type.Optional(AnchorState),
       robot_id: Type.Optional(Uuid),
+      fleet_id: Type.Optional(Uuid),
     }),
     responses: { 200: page(TaskListItem) },
     errors: ['not_found'],

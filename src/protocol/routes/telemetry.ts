@@ -2,7 +2,7 @@
 import { Type } from 'typebox';
 import { CallerTimestamp, Closed, JsonObject, Text, Uuid } from '../fields.ts';
 import { limits } from '../limits.ts';
-import { Id, PageQuery, page, SealedCursor } from '../paging.ts';
+import { Id, PageQuery, PeriodQuery, page, SealedCursor } from '../paging.ts';
 import type { Route } from '../route.ts';
 import {
   EventType,
@@ -72,8 +72,7 @@ export const telemetryRoutes = {
     limit: 'none',
     params: Id,
     query: Closed({
-      from: Type.Optional(CallerTimestamp),
-      to: Type.Optional(CallerTimestamp),
+      ...PeriodQuery,
       resolution: Type.Optional(Resolution),
       limit: Limit,
       cursor: Type.Optional(
@@ -94,9 +93,11 @@ export const telemetryRoutes = {
     access: 'session',
     limit: 'none',
     query: Closed({
+      ...PeriodQuery,
       severity: Type.Optional(Severity),
       robot_id: Type.Optional(Uuid),
-      type: Type.Optional(EventType),
+      fleet_id: Type.Optional(Uuid),
+      event_type: Type.Optional(EventType),
       limit: Limit,
       cursor: Type.Optional(SealedCursor),
     }),

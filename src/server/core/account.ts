@@ -7,7 +7,8 @@ import type { Balance, LedgerRecord } from '../ports/account.ts';
 import type { Page } from '../ports/json-text.ts';
 import { reservation } from '../rules/credits.ts';
 import type { Deps } from './deps.ts';
-import { openCursors, pageOf } from './paging.ts';
+import { filteredPage, periodOf } from './filters.ts';
+import { openCursors } from './paging.ts';
 import type { GateReader } from './sign-in.ts';
 
 type Account = Answer<'getAccount'>['body'];
@@ -41,11 +42,17 @@ export async function readAccount(
 export async function listLedger(
   { store }: Deps,
   wallet: string,
-  { limit, cursor }: Query<'listLedger'>,
+  query: Query<'listLedger'>,
 ): Promise<Page<LedgerEntry>> {
   const cursors = await openCursors(store, 'ledger', wallet);
-  const before = cursors.seqOf(cursor);
-  return pageOf(limit, (count) => store.listLedger(wallet, count, before), {
+  const { from, to } = periodOf(query);
+  const begin = cursors.seqOf(query.cursor);
+  return filteredPage<LedgerRecord, LedgerEntry>({
+    limit: query.limit,
+    isFiltered: query.to !== undefined,
+    find: (count, last) => store.listLedger(wallet, count, last?.seq ?? begin),
+    keeps: ({ at }) => at < to,
+    isPast: ({ at }) => at < from,
     cursorOf: ({ seq }) => cursors.cursorOf(seq),
     view: viewEntry,
   });

@@ -9,7 +9,8 @@ import type { EventRecord } from '../ports/events.ts';
 import { type JsonText, type Page, withDocument, writtenPage } from '../ports/json-text.ts';
 import type { RobotCaller } from '../ports/robots.ts';
 import { type Deps, requireDiskRoom } from './deps.ts';
-import { openCursors, pageOf } from './paging.ts';
+import { filteredPage, fleetMembers, periodOf } from './filters.ts';
+import { openCursors } from './paging.ts';
 import { canonicalDocument, keyRevoked } from './tasks.ts';
 
 /**
@@ -57,22 +58,25 @@ export async function listEvents(
     wallet,
     robotId: query.robot_id ?? null,
     severity: query.severity ?? null,
-    eventType: query.type ?? null,
+    eventType: query.event_type ?? null,
   };
+  const { from, to } = periodOf(query);
+  const isMember = await fleetMembers({ store }, wallet, query.fleet_id);
   const cursors = await openCursors(store, 'events', wallet);
-  const before = cursors.seqOf(query.cursor);
-  const page = await pageOf(
-    query.limit,
-    async (limit) => {
-      const found = await store.listEvents(filter, { limit, before });
+  const begin = cursors.seqOf(query.cursor);
+  const page = await filteredPage<EventRecord, JsonText<OpsEvent>>({
+    limit: query.limit,
+    isFiltered: query.fleet_id !== undefined || query.to !== undefined,
+    async find(limit, last) {
+      const found = await store.listEvents(filter, { limit, before: last?.seq ?? begin });
       if (found === null) throw wireError('not_found', 'This account has no robot with this id.');
       return found;
     },
-    {
-      cursorOf: ({ seq }) => cursors.cursorOf(seq),
-      view: (event) => withDocument(membersOf(event), 'payload', event.payload),
-    },
-  );
+    keeps: ({ robotId, createdAt }) => isMember(robotId) && createdAt < to,
+    isPast: ({ createdAt }) => createdAt < from,
+    cursorOf: ({ seq }) => cursors.cursorOf(seq),
+    view: (event) => withDocument(membersOf(event), 'payload', event.payload),
+  });
   return writtenPage(page);
 }
 

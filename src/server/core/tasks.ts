@@ -1,6 +1,6 @@
 // Claims, reads and lists tasks.
 
-import { v7 as newId } from 'uuid';
+import { NIL, v7 as newId } from 'uuid';
 import { atOnce } from '../../base/cooperative-yield.ts';
 import { canonicalPieces } from '../../proof/canonical-json.ts';
 import type { JsonObject } from '../../proof/json-value.ts';
@@ -29,8 +29,8 @@ import type {
   Viewer,
 } from '../ports/tasks.ts';
 import { type Deps, requireDiskRoom } from './deps.ts';
+import { filteredPage, fleetMembers, periodOf } from './filters.ts';
 import { anchoringChainId, explorerUrlOf } from './operations.ts';
-import { pageOf } from './paging.ts';
 
 /**
  * Claims a task for the robot. Repeating an id with the same content returns the stored task. Throws
@@ -126,27 +126,41 @@ export function keyRevoked() {
 }
 
 /**
- * One page of the tasks of the account's robots, newest first. Throws `not_found` if the account does not have the
- * robot of the filter.
+ * One page of the tasks of the account's robots, or of the calling robot, newest first. Throws `not_found` if the account
+ * does not have the robot or the fleet of the filter.
  */
 export async function listTasks(
   deps: Deps,
-  wallet: string,
+  { wallet, robotId: caller }: Viewer & { wallet: string },
   query: Query<'listTasks'>,
 ): Promise<Page<TaskListItem>> {
-  const filter = { wallet, status: query.status ?? null, robotId: query.robot_id ?? null };
-  const after = query.cursor === undefined ? null : readCursor(query.cursor);
-  const page = await pageOf(
-    query.limit,
-    async (count) => {
-      const found = await deps.store.listTasks(filter, count, after);
-      if (found === null) throw wireError('not_found', 'This account has no robot with this id.');
+  const { status = null, state, fleet_id: fleetId } = query;
+  const filter = { wallet, status, robotId: caller ?? query.robot_id ?? null };
+  if (caller !== undefined && (query.robot_id ?? caller) !== caller) throw robotNotFound();
+  const { from, to } = periodOf(query);
+  const isMember = await fleetMembers(deps, wallet, fleetId);
+  const begin = query.cursor === undefined ? { at: to, id: NIL } : readCursor(query.cursor);
+  const page = await filteredPage<TaskListRecord, TaskListRecord>({
+    limit: query.limit,
+    isFiltered: state !== undefined || fleetId !== undefined,
+    async find(count, last) {
+      const place = last === null ? begin : { at: last.createdAt, id: last.id };
+      const found = await deps.store.listTasks(filter, count, place);
+      if (found === null) throw robotNotFound();
       return found;
     },
-    { cursorOf: ({ createdAt, id }) => `${createdAt}_${id}`, view: (task) => task },
-  );
+    keeps: ({ robotId, progress }) =>
+      isMember(robotId) && (state === undefined || progress?.state === state),
+    isPast: ({ createdAt }) => createdAt < from,
+    cursorOf: ({ createdAt, id }) => `${createdAt}_${id}`,
+    view: (task) => task,
+  });
   const networks = await networksOf(deps, page.items);
   return { ...page, items: page.items.map((task) => viewTaskListItem(task, networks)) };
+}
+
+function robotNotFound() {
+  return wireError('not_found', 'This account has no robot with this id.');
 }
 
 /** The fields from which the claim hash is computed. */

@@ -24,6 +24,7 @@ import {
   type TimeRange,
 } from '../ports/telemetry.ts';
 import { type Deps, requireDiskRoom } from './deps.ts';
+import { periodOf } from './filters.ts';
 import { canonicalDocument, keyRevoked } from './tasks.ts';
 
 /** Default length of a series without `from`. */
@@ -64,10 +65,7 @@ export async function listSamples(
   { from, to, limit, cursor }: Query<'readTelemetry'>,
 ): Promise<JsonText<Page<Sample>>> {
   const size = limit === undefined ? limits.pageSize : Number(limit);
-  const range = rangeOf({
-    from: instantOf(from) ?? Number.MIN_SAFE_INTEGER,
-    to: instantOf(to) ?? Number.MAX_SAFE_INTEGER,
-  });
+  const range = periodOf({ ...(from && { from }), ...(to && { to }) });
   const before = cursor === undefined ? null : readCursor(cursor);
   const found = await store.listSamples(robot, range, { limit: size + 1, before });
   if (found === null) throw robotNotFound();

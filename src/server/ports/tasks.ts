@@ -67,7 +67,7 @@ export interface ReceiptRecord {
 }
 
 /** The caller on whose behalf a task is read. A robot sees its own tasks, an account those of all its robots. */
-export type Viewer = { robotId: string } | { wallet: string };
+export type Viewer = { robotId: string; wallet?: string } | { robotId?: never; wallet: string };
 
 export interface PublicAnchor {
   task: TaskRecord;

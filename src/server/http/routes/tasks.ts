@@ -1,12 +1,41 @@
 // Handlers for tasks, completions and evidence.
 import type { Proof } from '../../../proof/json-value.ts';
+import type { TaskListItem } from '../../../protocol/resources.ts';
 import { completeTask, refuseCompletion } from '../../core/completions.ts';
 import type { Deps } from '../../core/deps.ts';
 import { eraseProof, readBundle, readProof } from '../../core/evidence.ts';
 import { claimTask, listTasks, readTask } from '../../core/tasks.ts';
+import type { Page } from '../../ports/json-text.ts';
 import type { Handlers } from '../server/call.ts';
+import { Csv, wantsCsv } from '../server/csv.ts';
 import { createRequestAborts } from '../server/in-flight.ts';
 import type { LongReads } from '../server/long-reads.ts';
+
+const taskColumns = [
+  'id',
+  'title',
+  'description',
+  'status',
+  'created_at',
+  'occurred_at',
+  'robot_id',
+  'anchor_state',
+  'proof_hash',
+  'tx_hash',
+  'updated_at',
+];
+
+/** A spreadsheet has no objects: the members of the anchor become columns. */
+function flattened({ items, next_cursor }: Page<TaskListItem>) {
+  return {
+    items: items.map(({ anchor, ...task }) => ({
+      ...anchor,
+      anchor_state: anchor?.state,
+      ...task,
+    })),
+    next_cursor,
+  };
+}
 
 export function taskHandlers(deps: Deps, longReads: LongReads) {
   const wait = createRequestAborts(deps.stopping);
@@ -26,9 +55,12 @@ export function taskHandlers(deps: Deps, longReads: LongReads) {
     async getTask({ caller, params }) {
       return { status: 200, body: await readTask(deps, params.id, caller) };
     },
-    async listTasks({ caller, query }) {
-      const { wallet } = caller;
-      return { status: 200, body: await longReads(wallet, () => listTasks(deps, wallet, query)) };
+    async listTasks({ caller, query, request }) {
+      const read = (more = query) => longReads(caller.wallet, () => listTasks(deps, caller, more));
+      if (!wantsCsv(request)) return { status: 200, body: await read() };
+      return new Csv(taskColumns, (cursor = query.cursor) =>
+        read({ ...query, limit: '200', ...(cursor !== undefined && { cursor }) }).then(flattened),
+      );
     },
     async getProof({ caller, params }) {
       return { status: 200, body: await readProof(deps, params.id, caller) };

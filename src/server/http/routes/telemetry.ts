@@ -1,10 +1,14 @@
 // Handlers for telemetry, events and statistics.
 import type { Deps } from '../../core/deps.ts';
 import { createEvent, listEvents } from '../../core/events.ts';
+import { getRobot } from '../../core/robots.ts';
 import { getStats } from '../../core/stats.ts';
 import { listSamples, readSeries, recordSamples } from '../../core/telemetry.ts';
 import type { Handlers } from '../server/call.ts';
+import { Csv, wantsCsv } from '../server/csv.ts';
 import type { LongReads } from '../server/long-reads.ts';
+
+const sampleColumns = ['id', 'recorded_at', 'battery_pct', 'state', 'metrics'];
 
 export function telemetryHandlers(deps: Deps, longReads: LongReads) {
   return {
@@ -14,9 +18,17 @@ export function telemetryHandlers(deps: Deps, longReads: LongReads) {
     async createEvent({ caller, body }) {
       return { status: 201, body: await createEvent(deps, caller, body) };
     },
-    async readTelemetry({ caller, params, query }) {
+    async readTelemetry({ caller, params, query, request }) {
       const robot = { wallet: caller.wallet, robotId: params.id };
       const { resolution } = query;
+      if (resolution === undefined && wantsCsv(request)) {
+        await getRobot(deps, caller.wallet, params.id);
+        return new Csv(sampleColumns, async (cursor = query.cursor) => {
+          const more = { ...query, limit: '200', ...(cursor !== undefined && { cursor }) };
+          const page = await longReads(caller.wallet, () => listSamples(deps, robot, more));
+          return JSON.parse(page.text);
+        });
+      }
       if (resolution === undefined) {
         const read = () => listSamples(deps, robot, query);
         return { status: 200, body: await longReads(caller.wallet, read) };

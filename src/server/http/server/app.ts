@@ -30,6 +30,7 @@ import { createAuthenticators } from './authentication.ts';
 import { createBodyParser, requireBody, requireIdentity } from './bodies.ts';
 import type { Access, Call, Handlers } from './call.ts';
 import { StrangersConnections } from './connections.ts';
+import { Csv } from './csv.ts';
 import { answerError } from './errors.ts';
 import { InFlightRequests } from './in-flight.ts';
 import { jsonPieces } from './json.ts';
@@ -219,6 +220,7 @@ function registerRoute<Name extends RouteName>(
     },
     handler: async (request, reply) => {
       const answer = await handlers[name](takeCall<Name>(request, reply));
+      if (answer instanceof Csv) return answer.send(reply);
       reply.status(answer.status as number);
       const written = answer.body instanceof JsonText ? answer.body.text : null;
       if (written === null && !route.longAnswer) return reply.send(answer.body);

@@ -59,7 +59,8 @@ export function createAuthenticators(deps: Deps): { [Kind in Access]: Authentica
       if (bearerKey(request) === null && sessionToken(request) !== null) {
         return { wallet: (await session(request, reply)).wallet };
       }
-      return { robotId: (await robot(request, reply)).id };
+      const { id, wallet } = await robot(request, reply);
+      return { robotId: id, wallet };
     },
   };
 }

@@ -6,13 +6,14 @@ import type { JsonText } from '../../ports/json-text.ts';
 import type { RobotCaller } from '../../ports/robots.ts';
 import type { SessionRecord } from '../../ports/sign-in.ts';
 import type { Viewer } from '../../ports/tasks.ts';
+import type { Csv } from './csv.ts';
 
 /** What a handler knows about the caller, by kind of access. */
 export interface Callers {
   public: undefined;
   robot: RobotCaller;
   session: SessionRecord;
-  robot_or_session: Viewer;
+  robot_or_session: Viewer & { wallet: string };
 }
 
 export type Access = Route['access'];
@@ -30,7 +31,7 @@ export interface Call<Name extends RouteName> {
 }
 
 export type Handlers = {
-  [Name in RouteName]: (call: Call<Name>) => Promise<Answer<Name> | Written<Answer<Name>>>;
+  [Name in RouteName]: (call: Call<Name>) => Promise<Answer<Name> | Written<Answer<Name>> | Csv>;
 };
 
 /** The same answer with a body that is already serialized. */

@@ -80,7 +80,7 @@ export const IS_VISIBLE = '(t.robot_id = $2 OR t.wallet = $3)';
 
 /** `$2` and `$3` of `IS_VISIBLE`. */
 export function viewerValues(viewer: Viewer): [robotId: string | null, wallet: string | null] {
-  return 'robotId' in viewer ? [viewer.robotId, null] : [null, viewer.wallet];
+  return viewer.robotId === undefined ? [null, viewer.wallet ?? null] : [viewer.robotId, null];
 }
 
 export const FIND_TASK = `SELECT ${TASK_COLUMNS} FROM tasks t ${TASK_JOINS} WHERE t.id = $1`;

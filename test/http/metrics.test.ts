@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -9,6 +10,7 @@ import { type Server, startServer } from '../../src/server/main.ts';
 import { weekOf } from '../../src/server/store/postgres/engine/partitions.ts';
 import { migratePostgres } from '../../src/server/store/postgres/open-store.ts';
 import { anvilAccounts } from '../support/anvil.ts';
+import { needsProgram } from '../support/require-program.ts';
 import { robotClient, signInAt } from '../support/server-process.ts';
 import { newEvidence } from '../support/service.ts';
 import { emptyDatabase } from '../support/shared-postgres.ts';
@@ -85,6 +87,15 @@ describe('the metrics of a server that anchors', () => {
     'svc_anchor_transactions_total{state="included"}',
   ])('count %s', (sample) => {
     expect(samples.get(sample)).toBe(1);
+  });
+
+  it('pass the linter of Prometheus', async (context) => {
+    const promtool = needsProgram(context, 'promtool');
+    const text = await (await fetch(`${server.url}/metrics`)).text();
+
+    const { status, stdout, stderr } = spawnSync(promtool, ['check', 'metrics'], { input: text });
+
+    expect([status, `${stdout}${stderr}`]).toEqual([0, '']);
   });
 
   it('count gas, commits, store calls and RPC calls', () => {

@@ -9,6 +9,7 @@ const packages = {
   openssl: 'openssl',
   python3: 'python3',
   pgbouncer: 'pgbouncer',
+  promtool: 'prometheus',
   'systemd-notify': 'systemd',
   'systemd-analyze': 'systemd',
   systemctl: 'systemd',

@@ -8,9 +8,14 @@ import { type Content, headers, type ResponseObject, responsesOf } from './respo
 
 export interface OpenApiDocument {
   openapi: '3.1.0';
-  info: { title: string; version: string; description: string };
+  info: {
+    title: string;
+    version: string;
+    description: string;
+    license: { name: string; identifier: string };
+  };
   servers: { url: string }[];
-  tags: { name: string }[];
+  tags: { name: string; description: string }[];
   paths: Record<string, Record<string, Operation>>;
   components: {
     securitySchemes: Record<string, unknown>;
@@ -55,15 +60,16 @@ export function openApiDocument(version: string): OpenApiDocument {
     info: {
       title: 'svc: robot task proof anchoring',
       version,
+      license: { name: 'MIT License', identifier: 'MIT' },
       description: [
         'Anchors hashes of robot evidence on a public EVM chain and returns receipts that anyone can check.',
-        'Bodies are JSON in UTF-8; unknown fields are refused.',
+        'Bodies are JSON in UTF-8; unknown fields are refused, and null for an optional field of a POST body means that it is absent.',
         'Timestamps in responses are UTC with milliseconds, addresses have the EIP-55 checksum, and amounts in wei and block numbers are decimal strings.',
         `Limits per minute: ${limits.robotCallsPerWindow} requests with a robot key, ${limits.accountMutationsPerWindow} changes by an account, ${limits.challengesPerWindow} challenges for a wallet.`,
       ].join(' '),
     },
     servers: [{ url: '/' }],
-    tags: [...tags].map((tag) => ({ name: tag })),
+    tags: [...tags].map((tag) => ({ name: tag, description: tagTexts[tag] ?? '' })),
     paths,
     components: {
       securitySchemes: {
@@ -153,6 +159,21 @@ function tagOf(path: string): string {
   const [, first = ''] = /^\/api\/(?:v1\/)?(\w+)/.exec(path) ?? [];
   return tags[first] ?? (first === '' ? 'operations' : first);
 }
+
+/** By tag, what its routes are for. */
+const tagTexts: Readonly<Record<string, string>> = {
+  'sign-in': 'Sign in with a wallet, in a browser or from the command line',
+  public: 'What anyone may read: verification and the chain',
+  tasks: 'Claims, evidence and receipts',
+  telemetry: 'Samples of robots',
+  events: 'What robots report',
+  stats: 'Counts for the overview',
+  robots: 'Robots and their keys',
+  fleets: 'Groups of robots',
+  account: 'Credits, sessions and limits of the account',
+  transactions: 'Anchoring transactions',
+  operations: 'Health, readiness and this document',
+};
 
 const tags: Readonly<Record<string, string>> = {
   chain: 'public',

@@ -80,6 +80,10 @@ export const headers = {
     description: 'Requests left in the window',
     schema: { type: 'integer' },
   },
+  'X-RateLimit-Reset': {
+    description: 'Seconds until the window ends',
+    schema: { type: 'integer', minimum: 1 },
+  },
   'X-Request-Id': {
     description: 'The id sent with the request, or a new one; also in the log',
     schema: { type: 'string' },

@@ -34,6 +34,10 @@ const SECONDS = [
 export function createMetrics(clock: Clock): ServerMetrics {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
+  // Gauges with the suffix of counters; their parts by type remain.
+  for (const what of ['handles', 'requests', 'resources']) {
+    registry.removeSingleMetric(`nodejs_active_${what}_total`);
+  }
   const { answers, refusals, asks, rpcErrors, commits, writes, calls, unpartitioned } =
     createMeters(registry);
   const countSteps = createAnchorMeters(registry);

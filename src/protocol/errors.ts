@@ -94,6 +94,11 @@ export const errors = {
   },
   fleet_limit_reached: { status: 409, retryable: false, summary: 'the account has 100 fleets' },
   robot_limit_reached: { status: 409, retryable: false, summary: 'the account has 500 robots' },
+  storage_quota: {
+    status: 409,
+    retryable: true,
+    summary: 'the account has no storage left; nothing was stored',
+  },
   precondition_failed: {
     status: 412,
     retryable: false,

@@ -200,6 +200,16 @@ export const environment = Type.Object({
     0,
     256,
   ),
+  SVC_STORAGE_POOL_MB: Whole(
+    'Storage in MiB that all accounts without a grant by the operator in the last 90 days share; one of them may hold an eighth of what the others leave',
+    1,
+    4096,
+  ),
+  SVC_STORAGE_ACCOUNT_MB: Whole(
+    'Storage in MiB of each account with a grant by the operator in the last 90 days',
+    1,
+    102_400,
+  ),
   SVC_METRICS_TOKEN: Optional(
     'Bearer token for /metrics, at least 16 characters (default: none; /metrics then answers only loopback)',
     '^\\S{16,}$',

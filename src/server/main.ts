@@ -74,6 +74,10 @@ export async function startServer(config: ServerConfig, deps: ServerDeps): Promi
       logger.warn({ err: error }, 'failed to create telemetry partitions in advance; retrying');
     },
     minFreeBytes: values.SVC_DISK_MIN_FREE_MB * 1024 * 1024,
+    storage: {
+      poolBytes: values.SVC_STORAGE_POOL_MB * 1024 * 1024,
+      accountBytes: values.SVC_STORAGE_ACCOUNT_MB * 1024 * 1024,
+    },
     onFatal(error) {
       logger.fatal({ err: error }, 'database failed');
       fail('store_failed');

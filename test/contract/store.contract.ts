@@ -20,6 +20,7 @@ import { robotContract } from './robots.contract.ts';
 import { settlementContract } from './settlement.contract.ts';
 import { signInContract } from './sign-in.contract.ts';
 import { statsContract } from './stats.contract.ts';
+import { storageContract } from './storage.contract.ts';
 import { taskContract } from './tasks.contract.ts';
 import { telemetryContract } from './telemetry.contract.ts';
 import { transitionContract } from './transitions.contract.ts';
@@ -41,6 +42,7 @@ export function storeContract(name: string, open: OpenStore): void {
     describe('events', () => eventContract(open));
     describe('statistics', () => statsContract(open));
     describe('retention', () => retentionContract(open));
+    describe('storage quotas', () => storageContract(open));
     describe('credits', () => creditContract(open));
     describe('leases', () => leaseContract(open));
     describe('anchoring', () => anchorContract(open));

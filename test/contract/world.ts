@@ -24,6 +24,7 @@ import type { NewRobot } from '../../src/server/ports/robots.ts';
 import type { Challenge, NewCliCode, NewSession, SignIn } from '../../src/server/ports/sign-in.ts';
 import type { Store } from '../../src/server/ports/store.ts';
 import type { NewTask, TaskRecord } from '../../src/server/ports/tasks.ts';
+import type { StorageLimits } from '../../src/server/rules/storage.ts';
 import { createTestClock, type TestClock } from '../support/clock.ts';
 
 /** A store that a test has for itself. */
@@ -38,6 +39,8 @@ export interface OpenedStore {
 export interface StoreLimits {
   /** As in the protocol, unless fewer are asked for. */
   maxChallenges?: number;
+  /** None, unless asked for. */
+  storage?: StorageLimits;
 }
 
 export type OpenStore = (clock: TestClock, limits?: StoreLimits) => Promise<OpenedStore>;

@@ -4,7 +4,7 @@ import { waitFor } from '../support/wait-for.ts';
 
 describe('a disk below its floor', () => {
   it('takes no claims, samples and events, but completions, until there is room again', async () => {
-    const disk = { minFreeBytes: 1000, free: 1000 };
+    const disk = { minFreeBytes: 1000, free: 2000 };
     const service = await startTestService({
       chain: 'mining',
       disk: { minFreeBytes: disk.minFreeBytes, freeBytes: async () => disk.free },
@@ -24,7 +24,7 @@ describe('a disk below its floor', () => {
     const event = await post('/api/v1/events', { event_type: 'info' });
     const completed = await service.complete(robot, taskId);
     const ready = await service.call('GET', '/readyz');
-    disk.free = 1000;
+    disk.free = 2000;
     await waitFor('the room to be seen', async () => (await claim()).status === 201);
 
     for (const { status, body, headers } of [refused, sample, event]) {

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import type { Clock } from '../../src/base/clock.ts';
 import type { Store } from '../../src/server/ports/store.ts';
+import type { StorageLimits } from '../../src/server/rules/storage.ts';
 import { openPostgresStore } from '../../src/server/store/postgres/open-store.ts';
 import { openSqliteStore } from '../../src/server/store/sqlite/open-store.ts';
 import { copyEmptySqlite } from './empty-sqlite.ts';
@@ -18,12 +19,13 @@ export interface TestStore {
 export const testStore: 'sqlite' | 'postgres' =
   process.env.TEST_STORE === 'postgres' ? 'postgres' : 'sqlite';
 
-/** A server's store, empty; `disk` says what a SQLite file's disk has, in bytes. */
+/** A server's store, empty; without quotas unless given. `disk` says what a SQLite file's disk has, in bytes. */
 export async function openTestStore(
   clock: Clock,
   disk: { minFreeBytes?: number; freeBytes?: () => Promise<number> } = {},
+  storage?: StorageLimits,
 ): Promise<TestStore> {
-  if (testStore === 'postgres') return openOnPostgres(clock);
+  if (testStore === 'postgres') return openOnPostgres(clock, storage);
   const folder = await mkdtemp(path.join(tmpdir(), 'svc-store-'));
   const file = path.join(folder, 'svc.db');
   await copyEmptySqlite(file);
@@ -32,6 +34,7 @@ export async function openTestStore(
     clock,
     exclusive: true,
     ...disk,
+    ...(storage && { storage }),
     onFatal: (error) => {
       throw error;
     },
@@ -45,7 +48,7 @@ export async function openTestStore(
   };
 }
 
-async function openOnPostgres(clock: Clock): Promise<TestStore> {
+async function openOnPostgres(clock: Clock, storage?: StorageLimits): Promise<TestStore> {
   const database = await borrowDatabase();
   const store = await openPostgresStore({
     url: database.url,
@@ -53,6 +56,7 @@ async function openOnPostgres(clock: Clock): Promise<TestStore> {
     pooler: false,
     serves: true,
     instant: () => clock.now(),
+    ...(storage && { storage }),
   });
   return {
     store,

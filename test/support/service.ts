@@ -10,6 +10,7 @@ import { buildApp } from '../../src/server/http/server/app.ts';
 import type { ArrivalTimeouts } from '../../src/server/http/server/listener.ts';
 import type { Network } from '../../src/server/ports/chain.ts';
 import type { Store } from '../../src/server/ports/store.ts';
+import type { StorageLimits } from '../../src/server/rules/storage.ts';
 import { anvilAccounts, callRpc, startTestChain } from './anvil.ts';
 import { recordLog } from './failure-records.ts';
 import { openTestStore } from './open-test-store.ts';
@@ -38,6 +39,8 @@ export interface TestServiceOptions {
   settings?: Partial<Settings>;
   /** What the disk has and what is asked of it, in bytes. */
   disk?: { minFreeBytes: number; freeBytes: () => Promise<number> };
+  /** Quotas; none unless asked for. */
+  storage?: StorageLimits;
   clock?: Clock;
   /** Whether chain proofs of final anchors are built; not unless asked for. */
   chainProofs?: boolean;
@@ -68,7 +71,7 @@ export async function startTestService(options: TestServiceOptions = {}) {
       : await startTestChain({ blockTime: kind === 'manual' ? 'manual' : 'transaction' });
   const rpcUrl = anvil?.url ?? options.rpcUrl ?? 'http://127.0.0.1:9';
   const chain = openChain({ urls: [rpcUrl] });
-  const opened = await openTestStore(clock, options.disk);
+  const opened = await openTestStore(clock, options.disk, options.storage);
   const { store } = opened;
   const logLines: string[] = [];
   const logger = pino({ level: 'debug' }, { write: (line) => logLines.push(line) });

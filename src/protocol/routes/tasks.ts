@@ -60,7 +60,7 @@ export const taskRoutes = {
     maxBody: limits.bodyBytes,
     document: { field: 'expected_result', maxBytes: limits.expectedResultBytes },
     responses: { 201: Closed({ task: Task, next: Type.String() }) },
-    errors: ['id_conflict'],
+    errors: ['id_conflict', 'storage_quota'],
   },
   completeTask: {
     method: 'POST',

@@ -41,7 +41,7 @@ export const telemetryRoutes = {
     responses: {
       201: Closed({ accepted: Type.Integer({ minimum: 1 }), samples: Type.Array(Sample) }),
     },
-    errors: ['invalid_sample', 'batch_too_large', 'id_conflict'],
+    errors: ['invalid_sample', 'batch_too_large', 'id_conflict', 'storage_quota'],
   },
   createEvent: {
     method: 'POST',
@@ -61,7 +61,7 @@ export const telemetryRoutes = {
     document: { field: 'payload', maxBytes: limits.payloadBytes },
     fieldErrors: { event_type: 'invalid_event_type', severity: 'invalid_severity' },
     responses: { 201: Closed({ event: OpsEvent }) },
-    errors: ['id_conflict'],
+    errors: ['id_conflict', 'storage_quota'],
   },
   readTelemetry: {
     method: 'GET',

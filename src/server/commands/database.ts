@@ -67,9 +67,17 @@ export async function check(
   environment: NodeJS.ProcessEnv,
   options: { json?: boolean },
 ): Promise<number> {
-  const findings = await withStore(environment, options, (store) => store.checkInvariants());
+  const { findings, recounted } = await withStore(environment, options, async (store) => ({
+    findings: await store.checkInvariants(),
+    recounted: await store.recountStorage(),
+  }));
+  if (recounted.accounts > 0 && !options.json) {
+    process.stderr.write(
+      `Corrected the storage usage of ${recounted.accounts} accounts by ${recounted.bytes} bytes.\n`,
+    );
+  }
   if (options.json) {
-    process.stdout.write(`${JSON.stringify({ ok: findings.length === 0, findings })}\n`);
+    process.stdout.write(`${JSON.stringify({ ok: findings.length === 0, findings, recounted })}\n`);
   } else if (findings.length === 0) {
     process.stdout.write('Every invariant holds.\n');
   } else {

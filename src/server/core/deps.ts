@@ -3,6 +3,7 @@ import type { Clock } from '../../base/clock.ts';
 import type { AnchorKey } from '../../chain/anchor-key.ts';
 import type { Chain, Network } from '../ports/chain.ts';
 import { wireError } from '../ports/errors.ts';
+import type { RobotCaller } from '../ports/robots.ts';
 import type { SignupGrant } from '../ports/sign-in.ts';
 import type { Store } from '../ports/store.ts';
 
@@ -37,13 +38,29 @@ export interface Deps {
 }
 
 /**
- * Call before writing new claims, telemetry or events. Completions continue below the limit, so that finished work is
- * not lost. Throws `storage_unavailable` while the disk has too little free space.
+ * Runs the write of a claim, samples or an event of `bytes`, if the account's quota and the disk have room for it.
+ * Completions continue below these limits, so that finished work is not lost. Throws `storage_quota`, and
+ * `storage_unavailable` while the disk has too little free space.
  */
-export async function requireDiskRoom({ store }: Pick<Deps, 'store'>): Promise<void> {
-  if (await store.hasRoom()) return;
-  throw wireError(
-    'storage_unavailable',
-    'The disk is almost full, so only completions are accepted. Nothing was stored.',
-  );
+export async function storing<T>(
+  { store, clock }: Pick<Deps, 'store' | 'clock'>,
+  { wallet }: RobotCaller,
+  bytes: number,
+  write: () => Promise<T>,
+): Promise<T> {
+  const room = await store.takeStorage(wallet, bytes, clock.now());
+  switch (room.outcome) {
+    case 'taken':
+      return write().finally(room.release);
+    case 'storage_quota':
+      throw wireError(
+        'storage_quota',
+        'The account has no storage left. Nothing was stored. Delete robots, or ask the operator for a grant.',
+      );
+    case 'disk_full':
+      throw wireError(
+        'storage_unavailable',
+        'The disk is almost full, so only completions are accepted. Nothing was stored.',
+      );
+  }
 }

@@ -8,7 +8,8 @@ import { wireError } from '../ports/errors.ts';
 import type { EventRecord } from '../ports/events.ts';
 import { type JsonText, type Page, withDocument, writtenPage } from '../ports/json-text.ts';
 import type { RobotCaller } from '../ports/robots.ts';
-import { type Deps, requireDiskRoom } from './deps.ts';
+import { rowBytes } from '../rules/storage.ts';
+import { type Deps, storing } from './deps.ts';
 import { filteredPage, fleetMembers, periodOf } from './filters.ts';
 import { openCursors } from './paging.ts';
 import { canonicalDocument, keyRevoked } from './tasks.ts';
@@ -18,12 +19,11 @@ import { canonicalDocument, keyRevoked } from './tasks.ts';
  * `payload_too_large`, `id_conflict`, and `invalid_api_key` if the key ended in the meantime.
  */
 export async function createEvent(
-  { store, clock }: Deps,
+  deps: Deps,
   robot: RobotCaller,
   event: Body<'createEvent'>,
 ): Promise<{ event: OpsEvent }> {
-  await requireDiskRoom({ store });
-  const result = await store.createEvent({
+  const created = {
     id: event.id ?? newId(),
     robotId: robot.id,
     keyHash: robot.keyHash,
@@ -32,8 +32,10 @@ export async function createEvent(
     message: event.message ?? '',
     payload: canonicalDocument('payload', event.payload ?? {}, limits.payloadBytes),
     occurredAt: utcOf(event.occurred_at),
-    createdAt: clock.now(),
-  });
+    createdAt: deps.clock.now(),
+  };
+  const bytes = rowBytes(created.message, created.payload);
+  const result = await storing(deps, robot, bytes, () => deps.store.createEvent(created));
   switch (result.outcome) {
     case 'created':
     case 'repeated':

@@ -28,7 +28,8 @@ import type {
   TimePlace,
   Viewer,
 } from '../ports/tasks.ts';
-import { type Deps, requireDiskRoom } from './deps.ts';
+import { rowBytes } from '../rules/storage.ts';
+import { type Deps, storing } from './deps.ts';
 import { filteredPage, fleetMembers, periodOf } from './filters.ts';
 import { anchoringChainId, explorerUrlOf } from './operations.ts';
 
@@ -37,7 +38,7 @@ import { anchoringChainId, explorerUrlOf } from './operations.ts';
  * `payload_too_large`, `id_conflict`, and `invalid_api_key` if the key ended in the meantime.
  */
 export async function claimTask(
-  { store, clock }: Deps,
+  deps: Deps,
   robot: RobotCaller,
   claim: Body<'createTask'>,
 ): Promise<{ task: Task; next: string }> {
@@ -46,8 +47,7 @@ export async function claimTask(
     expected === undefined
       ? null
       : canonicalDocument('expected_result', expected, limits.expectedResultBytes);
-  await requireDiskRoom({ store });
-  const result = await store.createTask({
+  const task = {
     id: claim.id ?? newId(),
     robotId: robot.id,
     keyHash: robot.keyHash,
@@ -55,9 +55,11 @@ export async function claimTask(
     description: claim.description ?? null,
     expectedResult,
     occurredAt: utcOf(claim.occurred_at),
-    createdAt: clock.now(),
+    createdAt: deps.clock.now(),
     idGiven: claim.id !== undefined,
-  });
+  };
+  const bytes = rowBytes(task.title, task.description, task.expectedResult);
+  const result = await storing(deps, robot, bytes, () => deps.store.createTask(task));
   switch (result.outcome) {
     case 'created':
     case 'repeated':

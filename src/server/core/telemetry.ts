@@ -23,7 +23,8 @@ import {
   stepMs,
   type TimeRange,
 } from '../ports/telemetry.ts';
-import { type Deps, requireDiskRoom } from './deps.ts';
+import { samplesBytes } from '../rules/storage.ts';
+import { type Deps, storing } from './deps.ts';
 import { periodOf } from './filters.ts';
 import { canonicalDocument, keyRevoked } from './tasks.ts';
 
@@ -105,16 +106,19 @@ export async function readSeries(
 }
 
 async function storeSamples(
-  { store, settings }: Deps,
-  { id: robotId, keyHash }: RobotCaller,
+  deps: Deps,
+  robot: RobotCaller,
   { records, placeOf, now }: { records: SampleRecord[]; placeOf: PlaceOf; now: number },
 ): Promise<JsonText<{ accepted: number; samples: Sample[] }>> {
+  const { store, settings } = deps;
+  const { id: robotId, keyHash } = robot;
   const retention = settings.telemetryRetentionMs;
   const kept = records.filter(
     ({ recordedAt }) => retention === null || recordedAt >= now - retention,
   );
-  await requireDiskRoom({ store });
-  const result = await store.recordSamples({ robotId, keyHash, samples: kept, now });
+  const result = await storing(deps, robot, samplesBytes(kept), () =>
+    store.recordSamples({ robotId, keyHash, samples: kept, now }),
+  );
   switch (result.outcome) {
     case 'recorded':
       return writtenReceipt(records);

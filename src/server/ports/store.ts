@@ -11,6 +11,7 @@ import type { CheckStore, OperationsStore } from './operations.ts';
 import type { RetentionStore } from './retention.ts';
 import type { RobotStore } from './robots.ts';
 import type { SessionStore, SignInStore } from './sign-in.ts';
+import type { StorageStore } from './storage.ts';
 import type { TaskStore } from './tasks.ts';
 import type { StatsStore, TelemetryStore } from './telemetry.ts';
 
@@ -41,6 +42,7 @@ export interface Store
     AnchoringAccountStore,
     ChainProofStore,
     OperationsStore,
+    StorageStore,
     CheckStore {
   /** Rejects with `storage_unavailable` if a write would not become durable now. */
   probe(): Promise<void>;

@@ -3,9 +3,11 @@
 import type { Clock } from '../../base/clock.ts';
 import type { DatabaseConfig } from '../config.ts';
 import type { Store } from '../ports/store.ts';
+import type { StorageLimits } from '../rules/storage.ts';
 import type { ConnectionOptions } from './postgres/engine/connections.ts';
 import { type ImportProgress, importTables } from './postgres/engine/import.ts';
 import { openExport } from './sqlite/files/export.ts';
+import { UNLIMITED } from './storage-usage.ts';
 
 export interface OpenStoreOptions {
   clock: Clock;
@@ -19,20 +21,38 @@ export interface OpenStoreOptions {
   onPartitions?: (error: unknown) => void;
   /** SQLite only: `hasRoom` answers false below this many free bytes. Default: 0. */
   minFreeBytes?: number;
+  /** Default: no quotas. */
+  storage?: StorageLimits;
 }
 
 /** Opens the store and loads only the driver of its database. @throws SvcError as the opener of that database. */
 export async function openStore(
   database: DatabaseConfig,
-  { clock, serves, onFatal = () => {}, onCommit, onPartitions, minFreeBytes = 0 }: OpenStoreOptions,
+  {
+    clock,
+    serves,
+    onFatal = () => {},
+    onCommit,
+    onPartitions,
+    minFreeBytes = 0,
+    storage = UNLIMITED,
+  }: OpenStoreOptions,
 ): Promise<Store> {
   if (database.kind === 'sqlite') {
     const { openSqliteStore } = await import('./sqlite/open-store.ts');
     const { path } = database;
-    return openSqliteStore({ path, clock, exclusive: serves, onFatal, onCommit, minFreeBytes });
+    return openSqliteStore({
+      path,
+      clock,
+      exclusive: serves,
+      onFatal,
+      onCommit,
+      minFreeBytes,
+      storage,
+    });
   }
   const { openPostgresStore } = await import('./postgres/open-store.ts');
-  return openPostgresStore({ ...database, serves, onFatal, onCommit, onPartitions });
+  return openPostgresStore({ ...database, serves, onFatal, onCommit, onPartitions, storage });
 }
 
 /**

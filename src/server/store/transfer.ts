@@ -84,7 +84,8 @@ export const transferTables: readonly TransferTable[] = [
   table('events', 'seq', 'robot_id id event_type severity message payload occurred_at created_at'),
   table('activity_hours', 'scope at', 'samples info warn error'),
   table('anchor_days', 'scope at', 'anchors gas_wei'),
-  table('robot_traces', 'robot_id', ''),
+  table('robot_traces', 'robot_id', 'wallet'),
+  table('storage_usage', 'wallet', 'bytes'),
 ];
 
 export function columnsOf({ key, columns }: TransferTable): string[] {

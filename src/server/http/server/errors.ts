@@ -13,6 +13,7 @@ const retryAfter: Partial<Record<ErrorCode, number>> = {
   rate_limited: 1,
   chain_unavailable: 5,
   overloaded: 5,
+  storage_quota: 60,
   storage_unavailable: 5,
 };
 

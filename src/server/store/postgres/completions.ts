@@ -7,8 +7,10 @@ import { storageUnavailable } from '../../ports/errors.ts';
 import type { CompletionState } from '../../ports/tasks.ts';
 import { completionMove } from '../../rules/anchoring.ts';
 import { decideCompletion } from '../../rules/completions.ts';
+import { proofBytes } from '../../rules/storage.ts';
 import { QUOTE_COLUMNS, type QuoteRow, toQuote } from '../rows/anchoring.ts';
 import { newProofKey, sealProof } from '../rows/evidence.ts';
+import type { StorageUsage } from '../storage-usage.ts';
 import { completionTopic, QUEUE_TOPIC } from '../topics.ts';
 import type { Notifications } from './engine/notifications.ts';
 import { sql } from './engine/sql.ts';
@@ -86,12 +88,16 @@ const selectOver = sql(`SELECT id FROM unnest($1::uuid[]) AS asked (id)
 
 export function completionStore(
   access: Access,
-  { notifications, triggers }: { notifications: Notifications; triggers: Triggers },
+  {
+    notifications,
+    triggers,
+    usage,
+  }: { notifications: Notifications; triggers: Triggers; usage: StorageUsage },
 ): CompletionStore {
   return {
     async queueCompletion(completion) {
       for (let attempt = 1; attempt <= ATTEMPTS; attempt += 1) {
-        const outcome = await decide(access, completion);
+        const outcome = await decide(access, usage, completion);
         if (outcome?.outcome === 'queued') notifications.tell([QUEUE_TOPIC]);
         if (outcome !== null) return outcome;
       }
@@ -103,7 +109,11 @@ export function completionStore(
 }
 
 /** Decides and queues. `null` if the data changed between the decision and the write. */
-async function decide(access: Access, completion: NewCompletion): Promise<QueueOutcome | null> {
+async function decide(
+  access: Access,
+  usage: StorageUsage,
+  completion: NewCompletion,
+): Promise<QueueOutcome | null> {
   const { taskId, robotId, keyHash } = completion;
   const found = await access.first<SituationRow>(readSituation, [robotId, keyHash, taskId]);
   if (found === undefined) return { outcome: 'key_revoked' };
@@ -116,8 +126,16 @@ async function decide(access: Access, completion: NewCompletion): Promise<QueueO
   });
   if (!('task' in decision)) return decision;
   if (decision.outcome !== 'queued') return existingCompletion(access, taskId);
-  const isQueued = await queueOnce(access, completion, found, decision.gasWei);
-  return isQueued ? { outcome: 'queued' } : null;
+  const key = newProofKey();
+  const sealed = sealProof(completion.proof, key);
+  const isQueued = await queueOnce(access, completion, found, {
+    gasWei: decision.gasWei,
+    key,
+    sealed,
+  });
+  if (!isQueued) return null;
+  usage.add(found.wallet, proofBytes(sealed));
+  return { outcome: 'queued' };
 }
 
 /** The completion that prevents a new one. `null` if it failed or was deleted meanwhile. */
@@ -131,21 +149,20 @@ async function existingCompletion(access: Access, taskId: string): Promise<Queue
 /** Stores the proof in the account's next round of the queue, and reserves its credits. */
 async function queueOnce(
   access: Access,
-  { taskId, robotId, keyHash, proof, proofHash, claimHash, leaf, now }: NewCompletion,
+  { taskId, robotId, keyHash, proofHash, claimHash, leaf, now }: NewCompletion,
   { wallet, cycle }: SituationRow,
-  reserved: bigint,
+  { gasWei, key, sealed }: { gasWei: bigint; key: Buffer; sealed: Buffer },
 ): Promise<boolean> {
-  const key = newProofKey();
   const queued = await access.run(queue, [
     robotId,
     keyHash,
     taskId,
     wallet,
-    reserved,
+    gasWei,
     (cycle ?? 0) + 1,
     now,
     key,
-    sealProof(proof, key),
+    sealed,
     proofHash,
     claimHash,
     leaf,

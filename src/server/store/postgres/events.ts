@@ -1,7 +1,9 @@
 // Stores events of robots and lists them by filter.
 
 import type { EventFilter, EventRecord, EventStore, NewEvent } from '../../ports/events.ts';
+import { rowBytes } from '../../rules/storage.ts';
 import { EVENT_COLUMNS, isSameEvent } from '../rows/events.ts';
+import type { StorageUsage } from '../storage-usage.ts';
 import { plannedAnew, type Sql, sql } from './engine/sql.ts';
 import type { Access } from './engine/transactions.ts';
 import { hourOf } from './stats.ts';
@@ -32,14 +34,14 @@ const insert = sql(`WITH
     ON CONFLICT (scope, at) DO UPDATE SET info = a.info + excluded.info,
       warn = a.warn + excluded.warn, error = a.error + excluded.error
   )
-  SELECT inserted.* FROM robot LEFT JOIN inserted ON inserted."robotId" = robot.id`);
+  SELECT robot.wallet, inserted.* FROM robot LEFT JOIN inserted ON inserted."robotId" = robot.id`);
 const find = sql(`SELECT ${EVENT_COLUMNS} FROM events WHERE robot_id = $1 AND id = $2`);
 const seen = sql(`UPDATE robots SET last_seen_at = greatest(last_seen_at, $3)
   WHERE id = $1 AND key_hash = $2`);
 
-export function eventStore(access: Access): EventStore {
+export function eventStore(access: Access, usage: StorageUsage): EventStore {
   return {
-    createEvent: (event) => createEvent(access, event),
+    createEvent: (event) => createEvent(access, usage, event),
 
     async listEvents(filter, { limit, before }) {
       const { robotId, wallet, severity, eventType } = filter;
@@ -63,17 +65,24 @@ export function eventStore(access: Access): EventStore {
   };
 }
 
-async function createEvent(access: Access, event: NewEvent): ReturnType<EventStore['createEvent']> {
+async function createEvent(
+  access: Access,
+  usage: StorageUsage,
+  event: NewEvent,
+): ReturnType<EventStore['createEvent']> {
   const { robotId, keyHash, id, createdAt } = event;
-  const row = await access.first<EventRecord | Record<keyof EventRecord, null>>(
-    insert,
-    toValues(event),
-  );
+  const row = await access.first<
+    (EventRecord | Record<keyof EventRecord, null>) & { wallet: string }
+  >(insert, toValues(event));
   if (row === undefined) return { outcome: 'key_revoked' };
-  if (row.seq !== null) return { outcome: 'created', event: row };
+  if (row.seq !== null) {
+    const { wallet, ...created } = row;
+    usage.add(wallet, rowBytes(event.message, event.payload));
+    return { outcome: 'created', event: created };
+  }
   const stored = await access.first<EventRecord>(find, [robotId, id]);
   // Retention deleted the stored event meanwhile.
-  if (stored === undefined) return createEvent(access, event);
+  if (stored === undefined) return createEvent(access, usage, event);
   if (!isSameEvent(stored, event)) return { outcome: 'id_conflict' };
   const found = await access.run(seen, [robotId, keyHash, createdAt]);
   return found === 0 ? { outcome: 'key_revoked' } : { outcome: 'repeated', event: stored };

@@ -11,19 +11,24 @@ import {
 import { viewerValues } from '../rows/tasks.ts';
 import { sql } from './engine/sql.ts';
 import type { Access } from './engine/transactions.ts';
+import { freed, freeing, rowsOf, subtracting } from './storage.ts';
 
 const queries = evidenceQueries('LEFT JOIN proofs p ON p.task_id = t.id');
 const findEvidence = sql(queries.evidence);
 const findBundle = sql(queries.bundle);
 const erase = sql(`WITH erased AS (
     DELETE FROM proofs WHERE task_id IN (SELECT id FROM tasks WHERE id = $1 AND wallet = $2)
-  )
+    RETURNING ${freed.proofs}
+  ), counted AS (${subtracting('erased')})
   SELECT EXISTS (SELECT FROM completions c WHERE c.task_id = t.id) AS completed
   FROM tasks t WHERE t.id = $1 AND t.wallet = $2`);
 // An array, because a plan may run a subquery more than once, and delete more than the limit.
-const eraseOldest = sql(`DELETE FROM proofs WHERE task_id = ANY(ARRAY(
-  SELECT task_id FROM proofs WHERE stored_at < $1 ORDER BY stored_at LIMIT $2
-  FOR UPDATE SKIP LOCKED))`);
+const eraseOldest = freeing(
+  'proofs',
+  `DELETE FROM proofs WHERE task_id = ANY(ARRAY(
+     SELECT task_id FROM proofs WHERE stored_at < $1 ORDER BY stored_at LIMIT $2
+     FOR UPDATE SKIP LOCKED))`,
+);
 
 /**
  * No query finds erased evidence once the promise resolves. Outside of queries, PostgreSQL keeps the key and the sealed
@@ -52,6 +57,6 @@ export function evidenceStore(access: Access): EvidenceStore {
     },
 
     eraseOldProofs: async (before, limit) =>
-      (await access.run(eraseOldest, [before, limit])) === limit,
+      (await rowsOf(access, eraseOldest, [before, limit])) === limit,
   };
 }

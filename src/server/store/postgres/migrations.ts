@@ -334,6 +334,7 @@ CREATE UNIQUE INDEX ledger_reserve ON ledger (task_id, cycle) WHERE kind = 'rese
 CREATE UNIQUE INDEX ledger_release ON ledger (task_id, cycle) WHERE kind = 'release';
 CREATE UNIQUE INDEX ledger_settle ON ledger (task_id) WHERE kind = 'settle';
 CREATE UNIQUE INDEX ledger_grant ON ledger (grant_id) WHERE kind = 'grant';
+CREATE INDEX ledger_funding ON ledger (wallet, at) WHERE kind = 'grant' AND grant_id NOT LIKE 'signup:%';
 CREATE INDEX ledger_signup ON ledger (at, anchors) WHERE note = 'signup';
 CREATE FUNCTION refuse_ledger_change() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
@@ -484,8 +485,15 @@ CREATE TABLE anchor_days (
 
 -- Deleted robots whose samples, roll-ups or events retention may still have to delete.
 CREATE TABLE robot_traces (
-  robot_id uuid PRIMARY KEY
+  robot_id uuid PRIMARY KEY,
+  wallet text COLLATE "C" NOT NULL
 );
+
+-- Bytes that the account stores, for its quota (store/storage-usage.ts). Less than 0 until a count in memory is saved.
+CREATE TABLE storage_usage (
+  wallet text COLLATE "C" PRIMARY KEY,
+  bytes bigint NOT NULL
+) WITH (fillfactor = 80);
 
 CREATE FUNCTION count_task() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
@@ -516,7 +524,7 @@ CREATE FUNCTION count_robot() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
   IF TG_OP = 'DELETE' THEN
     UPDATE accounts SET robot_count = robot_count - 1 WHERE wallet = OLD.wallet;
-    INSERT INTO robot_traces VALUES (OLD.id) ON CONFLICT DO NOTHING;
+    INSERT INTO robot_traces VALUES (OLD.id, OLD.wallet) ON CONFLICT DO NOTHING;
     DELETE FROM task_counts WHERE robot_id = OLD.id;
   ELSE
     UPDATE accounts SET robot_count = robot_count + 1 WHERE wallet = NEW.wallet;

@@ -5,6 +5,8 @@ import { Triggers } from '../../../base/triggers.ts';
 import { limits } from '../../../protocol/limits.ts';
 import { storageUnavailable } from '../../ports/errors.ts';
 import type { Store } from '../../ports/store.ts';
+import type { StorageLimits } from '../../rules/storage.ts';
+import { StorageUsage, UNLIMITED } from '../storage-usage.ts';
 import { accountStore, creditStore } from './account.ts';
 import { attemptStore } from './anchor-attempts.ts';
 import { queueStore } from './anchor-queue.ts';
@@ -38,6 +40,7 @@ import { sessionStore } from './sessions.ts';
 import { replacedNonceStore, settlementStore } from './settlement.ts';
 import { signInStore } from './sign-in.ts';
 import { statsStore } from './stats.ts';
+import { usageTable } from './storage.ts';
 import { taskListStore, taskStore } from './tasks.ts';
 import { telemetryStore } from './telemetry.ts';
 
@@ -56,6 +59,8 @@ export interface PostgresStoreOptions extends ConnectionOptions {
   onPartitions?: OnPartitions | undefined;
   /** The limit on open challenges. Default: the protocol's limit. */
   maxChallenges?: number;
+  /** Quotas. Default: none. */
+  storage?: StorageLimits;
 }
 
 const touchSchema = sql('UPDATE svc_schema SET version = version RETURNING version, works_from');
@@ -90,6 +95,7 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
     instant: options.instant ?? (() => null),
     ...(options.onCommit && { onCommit: options.onCommit }),
   });
+  const usage = new StorageUsage(usageTable(access), options.storage ?? UNLIMITED);
   const triggers = new Triggers();
   const notifications = startNotifications(connections, {
     triggers,
@@ -124,16 +130,16 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
     ...robotStore(access),
     ...robotDeletion(access, notifications),
     ...fleetStore(access),
-    ...taskStore(access),
+    ...taskStore(access, usage),
     ...taskListStore(access),
     ...evidenceStore(access),
     ...sessionStore(access),
     ...accountStore(access),
-    ...telemetryStore(access),
-    ...eventStore(access),
+    ...telemetryStore(access, usage),
+    ...eventStore(access, usage),
     ...statsStore(access),
     ...retentionStore(access),
-    ...completionStore(access, { notifications, triggers }),
+    ...completionStore(access, { notifications, triggers, usage }),
     ...creditStore(access),
     ...chainStatusStore(access),
     ...leaseStore(access),
@@ -145,11 +151,14 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
     ...chainProofStore(access),
     ...replacedNonceStore(access, notifications),
     ...operationsStore(access),
+    takeStorage: (wallet, bytes, now) => usage.take(wallet, bytes, now),
+    recountStorage: () => usage.recount(),
     checkInvariants: () => checkDatabase(access),
     // All probes write the same row. Single flight keeps concurrent probes from occupying the connections.
     probe: singleFlight(probe),
     close: () => {
-      closed ??= close();
+      // The counts are on their way to the database before later calls are refused.
+      closed ??= usage.close().then(close);
       return closed;
     },
   };

@@ -3,10 +3,12 @@
 import { SvcError } from '../../../base/svc-error.ts';
 import type { RetentionStore } from '../../ports/retention.ts';
 import { beginOf } from '../rows/roll-ups.ts';
+import { bytesIn, walletOf } from '../storage-usage.ts';
 import type { Queries } from './engine/connections.ts';
 import { dropWeek, type Week, weekOf, weeksOf } from './engine/partitions.ts';
 import { NO_UUID, sql } from './engine/sql.ts';
 import type { Access } from './engine/transactions.ts';
+import { freeing, rowsOf, subtracting } from './storage.ts';
 
 /** Robots checked per step, each with one descent of an index. */
 const ROBOTS_AT_ONCE = 100;
@@ -42,8 +44,18 @@ const nextWithOld = sql(`WITH RECURSIVE looked (robot_id, oldest, place) AS (
 const lockRobot = sql('SELECT FROM robots WHERE id = $1 FOR NO KEY UPDATE');
 const readOldest = sql(`SELECT recorded_at, id FROM telemetry
   WHERE robot_id = $1 AND recorded_at < $2 ORDER BY recorded_at, id LIMIT $3`);
-const deleteUpTo = sql(`DELETE FROM telemetry
-  WHERE robot_id = $1 AND recorded_at <= $2 AND (recorded_at, id) <= ($2, $3::uuid)`);
+const deleteUpTo = freeing(
+  'telemetry',
+  `DELETE FROM telemetry
+   WHERE robot_id = $1 AND recorded_at <= $2 AND (recorded_at, id) <= ($2, $3::uuid)`,
+);
+// Before the table of a week is dropped.
+const subtractWeek = sql(`WITH gone AS (
+    SELECT ${walletOf('of_robots.robot_id')} AS wallet, bytes FROM (
+      SELECT robot_id, sum(${bytesIn('telemetry', 'telemetry')}) AS bytes FROM telemetry
+      WHERE robot_id = ANY($1::uuid[]) AND recorded_at >= $2 AND recorded_at < $3
+      GROUP BY robot_id) AS of_robots)
+  ${subtracting('gone')}`);
 const readOldestLeft = sql(`SELECT recorded_at FROM telemetry WHERE robot_id = $1
   ORDER BY recorded_at LIMIT 1`);
 const deleteMinutes = sql(`DELETE FROM telemetry_rollups WHERE ctid = ANY (ARRAY(
@@ -52,17 +64,21 @@ const deleteMinutes = sql(`DELETE FROM telemetry_rollups WHERE ctid = ANY (ARRAY
 const saveHorizons = sql(`INSERT INTO telemetry_horizons AS h (robot_id, before)
   SELECT robot_id, $2::bigint FROM unnest($1::uuid[]) AS robot_id
   ON CONFLICT (robot_id) DO UPDATE SET before = excluded.before WHERE h.before < excluded.before`);
-const deleteOldEvents = sql(`DELETE FROM events WHERE seq IN (
-  SELECT seq FROM (SELECT seq, created_at FROM events ORDER BY seq LIMIT $2) AS first
-  WHERE created_at < $1)`);
+const deleteOldEvents = freeing(
+  'events',
+  `DELETE FROM events WHERE seq IN (
+     SELECT seq FROM (SELECT seq, created_at FROM events ORDER BY seq LIMIT $2) AS first
+     WHERE created_at < $1)`,
+);
 
 const nextTrace = sql('SELECT robot_id FROM robot_traces ORDER BY robot_id LIMIT 1');
 const forget = sql('DELETE FROM robot_traces WHERE robot_id = $1');
-const deletions = ['telemetry_rollups', 'telemetry_names', 'telemetry_horizons', 'events'].map(
-  (table) =>
-    sql(`DELETE FROM ${table}
-      WHERE ctid = ANY (ARRAY(SELECT ctid FROM ${table} WHERE robot_id = $1 LIMIT $2))`),
+const someOf = (table: string) => `DELETE FROM ${table}
+  WHERE ctid = ANY (ARRAY(SELECT ctid FROM ${table} WHERE robot_id = $1 LIMIT $2))`;
+const deletions = ['telemetry_rollups', 'telemetry_names', 'telemetry_horizons'].map((table) =>
+  sql(someOf(table)),
 );
+const deleteEventsOf = freeing('events', someOf('events'));
 
 /** Drops whole weeks of samples at once, whatever their size, and deletes all other old rows in small steps. */
 export function retentionStore(access: Access): RetentionStore {
@@ -70,7 +86,7 @@ export function retentionStore(access: Access): RetentionStore {
     deleteSamples: (before, limit, cursor) => deleteSamples(access, { before, limit }, cursor),
 
     deleteEvents: async (before, limit) =>
-      (await access.run(deleteOldEvents, [before, limit])) === limit,
+      (await rowsOf(access, deleteOldEvents, [before, limit])) === limit,
 
     deleteTraces: (limit) => access.write((tx) => deleteTraces(tx, limit)),
   };
@@ -122,12 +138,13 @@ async function dropUnlessInUse(access: Access, week: Week): Promise<boolean> {
   }
 }
 
-/** Saves the horizons of all the week's robots, also of those whose first sample of the week came later. */
+/** Saves the horizons of all the week's robots and subtracts their usage, also of those whose first sample of the week came later. */
 async function saveAllHorizons(tx: Queries, week: Week): Promise<void> {
   for (let place: string | undefined = NO_UUID; place !== undefined; ) {
     const rows: { robot_id: string }[] = await tx.rows(robotsWithin, [place, week.from, week.to]);
     const robots = rows.map(({ robot_id }) => robot_id);
     await tx.run(saveHorizons, [robots, week.to]);
+    await tx.run(subtractWeek, [robots, week.from, week.to]);
     place = robots.length === ROBOTS_AT_ONCE ? robots.at(-1) : undefined;
   }
 }
@@ -176,7 +193,7 @@ async function deleteOldest(
   ]);
   const last = rows.at(-1);
   if (last === undefined) return 0;
-  return tx.run(deleteUpTo, [robotId, last.recorded_at, last.id]);
+  return rowsOf(tx, deleteUpTo, [robotId, last.recorded_at, last.id]);
 }
 
 async function deleteTraces(tx: Queries, limit: number): Promise<boolean> {
@@ -188,6 +205,7 @@ async function deleteTraces(tx: Queries, limit: number): Promise<boolean> {
   for (const deletion of deletions) {
     if ((await tx.run(deletion, [robotId, limit])) > 0) return true;
   }
+  if ((await rowsOf(tx, deleteEventsOf, [robotId, limit])) > 0) return true;
   await tx.run(forget, [robotId]);
   return true;
 }

@@ -14,6 +14,7 @@ import type { Notifications } from './engine/notifications.ts';
 import { type CountedRow, counting, oldWindows, toCounted } from './engine/rate-counters.ts';
 import { NO_UUID, sql } from './engine/sql.ts';
 import type { Access } from './engine/transactions.ts';
+import { freed, subtracting } from './storage.ts';
 
 const authenticate = sql(`WITH robot AS (SELECT id, wallet FROM robots WHERE key_hash = $2),
   ${counting('robot', 'SELECT id::text AS key FROM robot')}
@@ -76,12 +77,12 @@ const takeQueued = sql(`SELECT task_id, state FROM completions
 const forget = sql(`WITH forgotten_receipts AS (
     DELETE FROM receipts WHERE task_id = ANY($1::uuid[])
   ), forgotten_proofs AS (
-    DELETE FROM proofs WHERE task_id = ANY($1::uuid[])
+    DELETE FROM proofs WHERE task_id = ANY($1::uuid[]) RETURNING ${freed.proofs}
   ), forgotten_completions AS (
     DELETE FROM completions WHERE task_id = ANY($1::uuid[])
   ), forgotten_tasks AS (
-    DELETE FROM tasks WHERE id = ANY($1::uuid[])
-  )
+    DELETE FROM tasks WHERE id = ANY($1::uuid[]) RETURNING ${freed.tasks}
+  ), counted AS (${subtracting('forgotten_proofs', 'forgotten_tasks')})
   INSERT INTO tombstones (task_id, deleted_at) SELECT id, $2 FROM unnest($1::uuid[]) AS id`);
 const remove = sql('DELETE FROM robots WHERE id = $1');
 

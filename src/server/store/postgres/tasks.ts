@@ -2,6 +2,7 @@
 
 import type { Hex } from '../../../proof/bytes.ts';
 import type { TaskRecord, TaskStore } from '../../ports/tasks.ts';
+import { rowBytes } from '../../rules/storage.ts';
 import {
   claimedTask,
   FIND_PUBLIC_ANCHOR,
@@ -18,6 +19,7 @@ import {
   viewerValues,
   WITH_ATTEMPT,
 } from '../rows/tasks.ts';
+import type { StorageUsage } from '../storage-usage.ts';
 import type { Queries } from './engine/connections.ts';
 import { NO_UUID, sql } from './engine/sql.ts';
 import type { Access } from './engine/transactions.ts';
@@ -53,6 +55,7 @@ const signed = sql('SELECT FROM variants WHERE tx_hash = $1');
 
 export function taskStore(
   access: Access,
+  usage: StorageUsage,
 ): Pick<TaskStore, 'createTask' | 'getTask' | 'findPublicAnchor' | 'hasAnchorTransaction'> {
   return {
     async createTask(task) {
@@ -67,6 +70,9 @@ export function taskStore(
         task.createdAt,
       ]);
       if (claimed === undefined) return { outcome: 'key_revoked' };
+      if (claimed.created) {
+        usage.add(claimed.wallet, rowBytes(task.title, task.description, task.expectedResult));
+      }
       if (claimed.created) return { outcome: 'created', task: claimedTask(task, claimed.wallet) };
       const stored = await readTask(access, task.id);
       if (stored === null || !isSameClaim(stored, task)) return { outcome: 'id_conflict' };

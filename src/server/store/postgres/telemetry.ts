@@ -1,6 +1,8 @@
 // Stores telemetry samples with everything derived from them, and lists samples and roll-ups.
 
 import type { NewSamples, SampleRecord, TelemetryStore } from '../../ports/telemetry.ts';
+import { samplesBytes } from '../../rules/storage.ts';
+import type { StorageUsage } from '../storage-usage.ts';
 import { batching } from './engine/batching.ts';
 import type { Queries } from './engine/connections.ts';
 import { NO_UUID, plannedAnew, sql } from './engine/sql.ts';
@@ -28,12 +30,19 @@ const readPage = plannedAnew(`SELECT samples.* FROM robots
   ORDER BY samples."recordedAt" DESC, samples.id DESC`);
 
 /** Groups concurrent requests into one transaction. */
-export function telemetryStore(access: Access): TelemetryStore {
+export function telemetryStore(access: Access, usage: StorageUsage): TelemetryStore {
   const record = batching({
     atOnce: GROUPS_AT_ONCE,
     keyOf: ({ robotId }: NewSamples) => robotId,
     startGroup: sampleGroup,
-    doTogether: (requests) => access.write((tx) => recordGroup(tx, requests)),
+    async doTogether(requests) {
+      const batches = await access.write((tx) => recordGroup(tx, requests));
+      for (const { robot, samples, conflict } of batches) {
+        if (conflict === null) usage.add(robot.wallet, samplesBytes(samples));
+      }
+      const found = new Map(batches.map((batch) => [batch.request, batch]));
+      return (request: NewSamples) => outcomeOf(found.get(request));
+    },
   });
 
   return {
@@ -115,13 +124,10 @@ const remove = sql(`DELETE FROM telemetry
     AND telemetry.id = undone.id`);
 
 /**
- * Stores samples and everything derived from them, and returns the outcome of each request. Call it inside a write,
+ * Stores samples and everything derived from them, and returns the requests of existing robots. Call it inside a write,
  * with at most one request per robot. The robots' rows stay locked, so other changes of their samples and roll-ups wait.
  */
-async function recordGroup(
-  tx: Queries,
-  requests: readonly NewSamples[],
-): Promise<(request: NewSamples) => Outcome> {
+async function recordGroup(tx: Queries, requests: readonly NewSamples[]): Promise<Batch[]> {
   const batches = await store(tx, await batchesOf(tx, requests));
   const recorded = batches.filter(({ conflict }) => conflict === null);
   const heard = recorded.map(({ request: { robotId, now }, samples }) => ({
@@ -132,8 +138,7 @@ async function recordGroup(
   await addToRollups(tx, heard);
   await showNewest(tx, heard);
   await countSamples(tx, recorded.flatMap(countsOf));
-  const found = new Map(batches.map((batch) => [batch.request, batch]));
-  return (request) => outcomeOf(found.get(request));
+  return batches;
 }
 
 function outcomeOf(batch: Batch | undefined): Outcome {

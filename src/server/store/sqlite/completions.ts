@@ -5,7 +5,9 @@ import type { Triggers } from '../../../base/triggers.ts';
 import type { CompletionStore, NewCompletion, QueueOutcome } from '../../ports/completions.ts';
 import { completionMove } from '../../rules/anchoring.ts';
 import { decideCompletion } from '../../rules/completions.ts';
+import { proofBytes } from '../../rules/storage.ts';
 import { newProofKey, sealProof } from '../rows/evidence.ts';
+import type { StorageUsage } from '../storage-usage.ts';
 import { completionTopic, QUEUE_TOPIC } from '../topics.ts';
 import type { Ledger } from './account.ts';
 import { feeQuoteReader } from './chain-status.ts';
@@ -13,10 +15,16 @@ import type { Access } from './engine/connections.ts';
 import { lastSeen } from './robots.ts';
 import { taskReader } from './tasks.ts';
 
+/** Evidence that counts in an account's usage. */
+interface StoredProof {
+  wallet: string;
+  bytes: number;
+}
+
 export function completionStore(
   access: Access,
   ledger: Ledger,
-  triggers: Triggers,
+  { triggers, usage }: { triggers: Triggers; usage: StorageUsage },
 ): CompletionStore {
   const { writer, reader, write, readNow } = access;
   const readTask = taskReader(writer);
@@ -32,7 +40,7 @@ export function completionStore(
      FROM tasks t LEFT JOIN completions c ON c.task_id = t.id WHERE t.id = ?`,
   );
 
-  function queueInWrite(completion: NewCompletion): QueueOutcome {
+  function queueInWrite(completion: NewCompletion): QueueOutcome & Partial<StoredProof> {
     const { robotId, keyHash, taskId, now } = completion;
     const found = readTask(taskId);
     const record = found?.robotId === robotId ? found : null;
@@ -45,14 +53,16 @@ export function completionStore(
     if (!('task' in decision)) return decision;
     const { outcome, task } = decision;
     if (outcome !== 'queued') return { outcome, task: task.record };
-    queue(completion, task.record.wallet, decision.gasWei);
+    const { wallet } = task.record;
+    const bytes = queue(completion, wallet, decision.gasWei);
     seen(robotId, now);
-    return { outcome };
+    return { outcome, wallet, bytes };
   }
 
   return {
     async queueCompletion(completion) {
-      const result = await write(() => queueInWrite(completion));
+      const { wallet, bytes, ...result } = await write(() => queueInWrite(completion));
+      if (wallet !== undefined && bytes !== undefined) usage.add(wallet, bytes);
       if (result.outcome === 'queued') triggers.wake(QUEUE_TOPIC);
       return result;
     },
@@ -65,11 +75,11 @@ export function completionStore(
   };
 }
 
-/** Stores the proof in the account's next round of the queue, and reserves its credits. */
+/** Stores the proof in the account's next round of the queue, and reserves its credits. Returns its bytes. */
 function queueInto(
   { writer }: Access,
   ledger: Ledger,
-): (completion: NewCompletion, wallet: string, reserved: bigint) => void {
+): (completion: NewCompletion, wallet: string, reserved: bigint) => number {
   const newestCycle = writer.prepare<[string], { cycle: number }>(
     'SELECT cycle FROM completions WHERE task_id = ?',
   );
@@ -103,12 +113,12 @@ function queueInto(
     });
     const round = nextRound.get(wallet)?.last_round ?? 0;
     upsert.run({ taskId, proofHash, claimHash, leaf, cycle, reserveSeq, round, now });
-    keepProof(taskId, proof, now);
+    return keepProof(taskId, proof, now);
   };
 }
 
-/** Encrypts the evidence of a task under a new key. It replaces earlier evidence. */
-function proofWriter(writer: Database): (taskId: string, proof: string, now: number) => void {
+/** Encrypts the evidence of a task under a new key. It replaces earlier evidence. Returns its bytes. */
+function proofWriter(writer: Database): (taskId: string, proof: string, now: number) => number {
   const erase = writer.prepare<[string]>('DELETE FROM proofs WHERE task_id = ?');
   const addKey = writer.prepare<[Buffer]>('INSERT INTO proof_keys (key) VALUES (?)');
   const insert = writer.prepare<[number | bigint, string, Buffer, number]>(
@@ -117,6 +127,8 @@ function proofWriter(writer: Database): (taskId: string, proof: string, now: num
   return (taskId, proof, now) => {
     erase.run(taskId);
     const key = newProofKey();
-    insert.run(addKey.run(key).lastInsertRowid, taskId, sealProof(proof, key), now);
+    const sealed = sealProof(proof, key);
+    insert.run(addKey.run(key).lastInsertRowid, taskId, sealed, now);
+    return proofBytes(sealed);
   };
 }

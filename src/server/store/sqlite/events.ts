@@ -2,12 +2,14 @@
 
 import type { Database } from 'better-sqlite3';
 import type { EventFilter, EventRecord, EventStore } from '../../ports/events.ts';
+import { rowBytes } from '../../rules/storage.ts';
 import { EVENT_COLUMNS, isSameEvent } from '../rows/events.ts';
+import type { StorageUsage } from '../storage-usage.ts';
 import type { Access } from './engine/connections.ts';
 import { lastSeen } from './robots.ts';
 import { activityHours, type CountedIn, hourOf } from './stats.ts';
 
-export function eventStore(access: Access): EventStore {
+export function eventStore(access: Access, usage: StorageUsage): EventStore {
   const { writer, write, read } = access;
   const robotOfKey = writer.prepare<[string, string], CountedIn>(
     'SELECT wallet, fleet_id FROM robots WHERE id = ? AND key_hash = ?',
@@ -27,8 +29,9 @@ export function eventStore(access: Access): EventStore {
   const readPage = eventPages(access);
 
   return {
-    createEvent: (event) =>
-      write(() => {
+    async createEvent(event) {
+      let counted = null as string | null;
+      const result = await write((): Awaited<ReturnType<EventStore['createEvent']>> => {
         const robot = robotOfKey.get(event.robotId, event.keyHash);
         if (robot === undefined) return { outcome: 'key_revoked' };
         const stored = find.get(event.robotId, event.id);
@@ -39,8 +42,12 @@ export function eventStore(access: Access): EventStore {
         const inserted = insert.get(row);
         if (inserted === undefined) throw new Error('The event was not stored');
         countActivity(robot, event.severity, hourOf(event.createdAt), 1);
+        counted = robot.wallet;
         return { outcome: 'created', event: inserted };
-      }),
+      });
+      if (counted !== null) usage.add(counted, rowBytes(event.message, event.payload));
+      return result;
+    },
 
     listEvents: (filter, { limit, before }) =>
       read(() => readPage(filter, before ?? Number.MAX_SAFE_INTEGER, limit)),

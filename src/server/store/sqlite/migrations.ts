@@ -1,6 +1,16 @@
 // The SQLite schema, one migration per released version.
 
+import { bytesIn, walletOf } from '../storage-usage.ts';
 import type { Migration } from './engine/migrate.ts';
+
+/** A trigger that subtracts a deleted row from the usage of its account. */
+function freeing(table: Parameters<typeof bytesIn>[0], wallet: string): string {
+  return `CREATE TRIGGER ${table}_freed AFTER DELETE ON ${table} BEGIN
+  INSERT INTO storage_usage SELECT wallet, -bytes FROM
+    (SELECT ${wallet} AS wallet, ${bytesIn(table, 'OLD')} AS bytes) WHERE wallet IS NOT NULL
+    ON CONFLICT (wallet) DO UPDATE SET bytes = bytes + excluded.bytes;
+END;`;
+}
 
 /**
  * Conventions: ids, wallets and hashes are stored as the text of the API. Amounts in wei are decimal text, because they
@@ -51,6 +61,7 @@ CREATE UNIQUE INDEX ledger_reserve ON ledger (task_id, cycle) WHERE kind = 'rese
 CREATE UNIQUE INDEX ledger_release ON ledger (task_id, cycle) WHERE kind = 'release';
 CREATE UNIQUE INDEX ledger_settle ON ledger (task_id) WHERE kind = 'settle';
 CREATE UNIQUE INDEX ledger_grant ON ledger (grant_id) WHERE kind = 'grant';
+CREATE INDEX ledger_funding ON ledger (wallet, at) WHERE kind = 'grant' AND grant_id NOT LIKE 'signup:%';
 CREATE INDEX ledger_signup ON ledger (at, anchors) WHERE note = 'signup';
 CREATE TRIGGER ledger_no_update BEFORE UPDATE ON ledger BEGIN
   SELECT RAISE(ABORT, 'the ledger is append-only');
@@ -183,10 +194,11 @@ CREATE INDEX robots_fleet ON robots (fleet_id) WHERE fleet_id IS NOT NULL;
 
 -- Deleted robots whose samples, roll-ups or events retention may still have to delete.
 CREATE TABLE robot_traces (
-  robot_id TEXT NOT NULL PRIMARY KEY
+  robot_id TEXT NOT NULL PRIMARY KEY,
+  wallet TEXT NOT NULL
 ) STRICT, WITHOUT ROWID;
 CREATE TRIGGER robot_gone AFTER DELETE ON robots BEGIN
-  INSERT INTO robot_traces VALUES (OLD.id) ON CONFLICT DO NOTHING;
+  INSERT INTO robot_traces VALUES (OLD.id, OLD.wallet) ON CONFLICT DO NOTHING;
   DELETE FROM task_counts WHERE robot_id = OLD.id;
 END;
 
@@ -525,6 +537,18 @@ CREATE TRIGGER fleet_gone AFTER DELETE ON fleets BEGIN
   DELETE FROM activity_hours WHERE scope = OLD.id;
   DELETE FROM anchor_days WHERE scope = OLD.id;
 END;
+
+-- Storage
+
+-- Bytes that the account stores, for its quota (store/storage-usage.ts). Less than 0 until a count in memory is saved.
+CREATE TABLE storage_usage (
+  wallet TEXT NOT NULL PRIMARY KEY,
+  bytes INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+${freeing('tasks', 'OLD.wallet')}
+${freeing('proofs', '(SELECT wallet FROM tasks WHERE id = OLD.task_id)')}
+${freeing('telemetry', walletOf('OLD.robot_id'))}
+${freeing('events', walletOf('OLD.robot_id'))}
 
 -- Operations
 

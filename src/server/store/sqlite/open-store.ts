@@ -7,6 +7,8 @@ import { Triggers } from '../../../base/triggers.ts';
 import { limits } from '../../../protocol/limits.ts';
 import { storageUnavailable } from '../../ports/errors.ts';
 import type { Store } from '../../ports/store.ts';
+import type { StorageLimits } from '../../rules/storage.ts';
+import { StorageUsage, UNLIMITED } from '../storage-usage.ts';
 import { accountStore, creditStore, Ledger } from './account.ts';
 import { attemptStore } from './anchor-attempts.ts';
 import { queueStore } from './anchor-queue.ts';
@@ -57,6 +59,7 @@ import { sessionStore } from './sessions.ts';
 import { replacedNonceStore, settlementStore } from './settlement.ts';
 import { signInStore } from './sign-in.ts';
 import { statsStore } from './stats.ts';
+import { usageTable } from './storage.ts';
 import { taskListStore, taskStore } from './tasks.ts';
 import { telemetryStore } from './telemetry.ts';
 
@@ -73,6 +76,8 @@ export interface SqliteStoreOptions {
   onCommit?: GroupCommitOptions['onCommit'];
   /** `hasRoom` answers false below this many free bytes. Default: 0. */
   minFreeBytes?: number;
+  /** Quotas. Default: none. */
+  storage?: StorageLimits;
   /** Reads the free bytes on the disk of a folder. Tests replace it. */
   freeBytes?: (folder: string) => Promise<number>;
   /** The limit on open challenges. Default: the protocol's limit. */
@@ -182,6 +187,7 @@ function buildStore(
   const access = shareAccess({ clock, writer, reader, snapshot, group, log, fatal });
   const counters = new RateCounters(clock);
   if (exclusive) counters.load(reader);
+  const usage = new StorageUsage(usageTable(access, hasRoom), options.storage ?? UNLIMITED);
   const ledger = new Ledger(writer);
   const triggers = new Triggers();
   const guard = leaseGuard(writer, clock);
@@ -193,7 +199,7 @@ function buildStore(
   async function close(): Promise<void> {
     // If this fails, the current window starts from zero, as after a crash. Closing must go on.
     const saved = exclusive ? group.write(() => counters.save(writer)).catch(() => {}) : null;
-    await Promise.all([saved, group.drain()]);
+    await Promise.all([usage.close(), saved, group.drain()]);
     log.stop();
     await checkpoints?.stop();
     release();
@@ -206,16 +212,16 @@ function buildStore(
     ...robotStore(access, counters),
     ...robotDeletion(access, { ledger, triggers }),
     ...fleetStore(access),
-    ...taskStore(access),
+    ...taskStore(access, usage),
     ...taskListStore(access),
     ...evidenceStore(access),
     ...sessionStore(access),
     ...accountStore(access),
-    ...telemetryStore(access),
-    ...eventStore(access),
+    ...telemetryStore(access, usage),
+    ...eventStore(access, usage),
     ...statsStore(access),
     ...retentionStore(access),
-    ...completionStore(access, ledger, triggers),
+    ...completionStore(access, ledger, { triggers, usage }),
     ...creditStore(access, ledger),
     ...chainStatusStore(access, guard),
     ...leaseStore(access, guard),
@@ -227,6 +233,8 @@ function buildStore(
     ...chainProofStore(access),
     ...replacedNonceStore(access, { guard, ledger, triggers }),
     ...operationsStore(access, hasRoom),
+    takeStorage: (wallet, bytes, now) => usage.take(wallet, bytes, now),
+    recountStorage: () => usage.recount(),
     checkInvariants: () => checkDatabase(reader.name),
     probe: () =>
       access.write(() => {

@@ -3,6 +3,7 @@
 import type { Database } from 'better-sqlite3';
 import type { Hex } from '../../../proof/bytes.ts';
 import type { NewTask, TaskRecord, TaskStore } from '../../ports/tasks.ts';
+import { rowBytes } from '../../rules/storage.ts';
 import {
   claimedTask,
   FIND_PUBLIC_ANCHOR,
@@ -19,6 +20,7 @@ import {
   viewerValues,
   WITH_ATTEMPT,
 } from '../rows/tasks.ts';
+import type { StorageUsage } from '../storage-usage.ts';
 import { type Access, numbered } from './engine/connections.ts';
 import { lastSeen } from './robots.ts';
 
@@ -33,15 +35,10 @@ export function taskReader(db: Database): (id: string) => TaskRecord | null {
 
 const statuses = ['claimed', 'verified'] as const;
 
-export function taskStore({
-  reader,
-  writer,
-  write,
-  read,
-}: Access): Pick<
-  TaskStore,
-  'createTask' | 'getTask' | 'findPublicAnchor' | 'hasAnchorTransaction'
-> {
+export function taskStore(
+  { reader, writer, write, read }: Access,
+  usage: StorageUsage,
+): Pick<TaskStore, 'createTask' | 'getTask' | 'findPublicAnchor' | 'hasAnchorTransaction'> {
   const readTaskInWrite = taskReader(writer);
   const seen = lastSeen(writer);
   const robotOfKey = writer.prepare<[string, string]>(
@@ -89,7 +86,14 @@ export function taskStore({
   }
 
   return {
-    createTask: (task) => write(() => create(task)),
+    async createTask(task) {
+      const result = await write(() => create(task));
+      if (result.outcome === 'created') {
+        const { wallet, title, description, expectedResult } = result.task;
+        usage.add(wallet, rowBytes(title, description, expectedResult));
+      }
+      return result;
+    },
 
     getTask: (id, viewer) =>
       read(() => {

@@ -1,7 +1,9 @@
 // Stores telemetry samples with everything derived from them, and lists samples and roll-ups.
 
 import type { NewSamples, SampleRecord, TelemetryStore } from '../../ports/telemetry.ts';
+import { samplesBytes } from '../../rules/storage.ts';
 import { readingsOf } from '../rows/aggregate.ts';
+import type { StorageUsage } from '../storage-usage.ts';
 import type { Access } from './engine/connections.ts';
 import { showNewest } from './robots.ts';
 import { type Reading, rollupReader, rollupWriter } from './roll-ups.ts';
@@ -19,7 +21,7 @@ class SampleConflict extends Error {
   }
 }
 
-export function telemetryStore(access: Access): TelemetryStore {
+export function telemetryStore(access: Access, usage: StorageUsage): TelemetryStore {
   const { reader, writer, write, read } = access;
   const robotOfKey = writer.prepare<[string, string], CountedIn>(
     'SELECT wallet, fleet_id FROM robots WHERE id = ? AND key_hash = ?',
@@ -49,13 +51,15 @@ export function telemetryStore(access: Access): TelemetryStore {
       countActivity(robot, 'samples', hour, count);
     }
     show(robotId, inserted, now);
-    return { outcome: 'recorded' as const };
+    return { outcome: 'recorded' as const, wallet: robot.wallet, bytes: samplesBytes(inserted) };
   }
 
   return {
     async recordSamples(samples) {
       try {
-        return await write(() => recordInWrite(samples));
+        const result = await write(() => recordInWrite(samples));
+        if (result.outcome === 'recorded') usage.add(result.wallet, result.bytes);
+        return { outcome: result.outcome };
       } catch (error) {
         if (error instanceof SampleConflict) return { outcome: 'id_conflict', index: error.index };
         throw error;

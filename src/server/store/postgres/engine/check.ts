@@ -12,7 +12,7 @@ const ROWS_AT_ONCE = 100;
 
 export function checkDatabase(access: Access): Promise<Finding[]> {
   return access.read(async (tx) => {
-    await tx.run(patiently(`SET LOCAL statement_timeout = ${PATIENCE_MS}`));
+    await extendTimeout(tx);
     return checkInvariants(snapshotOf(tx), {
       proofs: 'proofs p',
       counts: `SELECT 'the count of robots of ' || a.wallet || ' is wrong' FROM accounts a
@@ -45,6 +45,11 @@ function snapshotOf(tx: Queries): Snapshot {
   };
 }
 
-function patiently(text: string): Sql {
+/** Lets the statements of this transaction read the whole database, if they are `patiently` made. */
+export async function extendTimeout(tx: Queries): Promise<void> {
+  await tx.run(patiently(`SET LOCAL statement_timeout = ${PATIENCE_MS}`));
+}
+
+export function patiently(text: string): Sql {
   return { ...sql(text), patienceMs: PATIENCE_MS };
 }

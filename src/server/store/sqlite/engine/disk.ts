@@ -9,26 +9,22 @@ import type { Database } from 'better-sqlite3';
 const MAX_AGE_MS = 1_000;
 
 /**
- * Answers whether the database's disk has at least `minFreeBytes` free for an unprivileged user. Reads the disk once a
+ * Answers whether the database's disk has `times` `minFreeBytes` free for an unprivileged user. Reads the disk once a
  * second at most. If reading fails, it answers true: a full disk then shows in failing writes.
  */
 export function watchDisk(
   databasePath: string,
   minFreeBytes: number,
   freeBytes = freeBytesOf,
-): () => Promise<boolean> {
+): (times?: number) => Promise<boolean> {
   const folder = path.dirname(databasePath);
-  let reading: { at: number; hasRoom: Promise<boolean> } | null = null;
-  return () => {
+  let reading: { at: number; free: Promise<number> } | null = null;
+  return async (times = 1) => {
     const now = performance.now();
     if (reading === null || now - reading.at > MAX_AGE_MS) {
-      const hasRoom = freeBytes(folder).then(
-        (free) => free >= minFreeBytes,
-        () => true,
-      );
-      reading = { at: now, hasRoom };
+      reading = { at: now, free: freeBytes(folder).catch(() => Number.POSITIVE_INFINITY) };
     }
-    return reading.hasRoom;
+    return (await reading.free) >= times * minFreeBytes;
   };
 }
 

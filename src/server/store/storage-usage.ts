@@ -1,0 +1,210 @@
+// Counts in memory what each account stores, decides by quota, and saves the counts.
+
+import type { StorageStore } from '../ports/storage.ts';
+import { FUNDED_MS, mayStore, poolShare, ROW_BYTES, type StorageLimits } from '../rules/storage.ts';
+
+/** The counts are saved, and usage is read again, this long after the first change. */
+const SAVE_AFTER_MS = 5_000;
+/** Accounts without a recent grant are refused below this many times the room that the disk must have. */
+const UNFUNDED_ROOM = 2;
+
+/** For commands and tests. */
+export const UNLIMITED: StorageLimits = {
+  poolBytes: Number.MAX_SAFE_INTEGER,
+  accountBytes: Number.MAX_SAFE_INTEGER,
+};
+
+/** What a store does for `StorageUsage`. */
+export interface UsageTable {
+  add(wallets: readonly string[], bytes: readonly number[]): Promise<void>;
+  /** Sum over all accounts that no operator's grant has funded since, each up to `most`. */
+  readPool(fundedSince: number, most: number): Promise<number>;
+  readAccount(wallet: string, fundedSince: number): Promise<AccountUsage>;
+  /** The differences between what is stored and what is saved, without zeros. */
+  readErrors(): Promise<{ wallet: string; bytes: number }[]>;
+  hasRoom(times: number): Promise<boolean>;
+}
+
+export interface AccountUsage {
+  bytes: number;
+  isFunded: boolean;
+}
+
+/** Saved usage at one time. Accounts are read when they first write. */
+interface Reading {
+  pool: Promise<number>;
+  accounts: Map<string, Promise<AccountUsage>>;
+}
+
+/** Bytes by account, and in the pool. */
+class Count {
+  readonly accounts = new Map<string, number>();
+  pool = 0;
+
+  add(wallet: string, bytes: number, inPool: boolean): void {
+    const sum = (this.accounts.get(wallet) ?? 0) + bytes;
+    if (sum === 0) this.accounts.delete(wallet);
+    else this.accounts.set(wallet, sum);
+    if (inPool) this.pool += bytes;
+  }
+}
+
+export class StorageUsage {
+  readonly #table: UsageTable;
+  readonly #limits: StorageLimits;
+  readonly #held = new Count();
+  #stored = new Count();
+  #reading: Reading | null = null;
+  /** The accounts of the reading that have no recent grant. */
+  #unfunded = new Set<string>();
+  #timer: NodeJS.Timeout | undefined;
+  #saving: Promise<void> | undefined;
+
+  constructor(table: UsageTable, limits: StorageLimits) {
+    this.#table = table;
+    this.#limits = limits;
+  }
+
+  /** Counts a row that is stored. */
+  add(wallet: string, bytes: number): void {
+    this.#stored.add(wallet, bytes, this.#unfunded.has(wallet));
+    this.#saveSoon();
+  }
+
+  async take(wallet: string, bytes: number, now: number): ReturnType<StorageStore['takeStorage']> {
+    if (!(await this.#table.hasRoom(1))) return { outcome: 'disk_full' };
+    const since = now - FUNDED_MS;
+    const reading = this.#read(since);
+    const { bytes: saved, isFunded } = await this.#accountOf(reading, wallet, since);
+    if (!isFunded && !(await this.#table.hasRoom(UNFUNDED_ROOM))) {
+      return { outcome: 'storage_quota' };
+    }
+    const pool = await reading.pool;
+    const inMemory = [this.#stored, this.#held];
+    const situation = {
+      isFunded,
+      account: inMemory.reduce((sum, { accounts }) => sum + (accounts.get(wallet) ?? 0), saved),
+      pool: inMemory.reduce((sum, count) => sum + count.pool, pool),
+    };
+    if (!mayStore(situation, bytes, this.#limits)) return { outcome: 'storage_quota' };
+    this.#held.add(wallet, bytes, !isFunded);
+    return { outcome: 'taken', release: () => this.#held.add(wallet, -bytes, !isFunded) };
+  }
+
+  /** Saves the counts now. If that fails, they are kept and saved later. */
+  save(): Promise<void> {
+    this.#saving ??= this.#save().finally(() => {
+      this.#saving = undefined;
+    });
+    return this.#saving;
+  }
+
+  async recount(): ReturnType<StorageStore['recountStorage']> {
+    await this.save();
+    const errors = await this.#table.readErrors();
+    const bytes = errors.map((error) => error.bytes);
+    if (errors.length > 0)
+      await this.#table.add(
+        errors.map(({ wallet }) => wallet),
+        bytes,
+      );
+    this.#reading = null;
+    return { accounts: errors.length, bytes: bytes.reduce((sum, one) => sum + Math.abs(one), 0) };
+  }
+
+  async close(): Promise<void> {
+    await this.save();
+    clearTimeout(this.#timer);
+  }
+
+  async #save(): Promise<void> {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    const saved = new Map(this.#stored.accounts);
+    try {
+      if (saved.size > 0) await this.#table.add([...saved.keys()], [...saved.values()]);
+    } catch {
+      this.#saveSoon();
+      return;
+    }
+    const rest = new Count();
+    for (const [wallet, bytes] of this.#stored.accounts) {
+      rest.add(wallet, bytes - (saved.get(wallet) ?? 0), this.#unfunded.has(wallet));
+    }
+    this.#stored = rest;
+    this.#unfunded = new Set();
+    this.#reading = null;
+  }
+
+  #saveSoon(): void {
+    this.#timer ??= setTimeout(() => void this.save(), SAVE_AFTER_MS).unref();
+  }
+
+  #read(fundedSince: number): Reading {
+    if (this.#reading !== null) return this.#reading;
+    const pool = this.#table.readPool(fundedSince, poolShare(this.#limits));
+    const reading = { pool, accounts: new Map() };
+    this.#reading = reading;
+    this.#forgetFailed(pool, reading);
+    // Other instances store, and retention deletes.
+    this.#saveSoon();
+    return reading;
+  }
+
+  async #accountOf(reading: Reading, wallet: string, fundedSince: number): Promise<AccountUsage> {
+    let account = reading.accounts.get(wallet);
+    if (account === undefined) {
+      account = this.#table.readAccount(wallet, fundedSince);
+      reading.accounts.set(wallet, account);
+      this.#forgetFailed(account, reading);
+    }
+    const usage = await account;
+    if (!usage.isFunded && reading === this.#reading) this.#unfunded.add(wallet);
+    return usage;
+  }
+
+  #forgetFailed(read: Promise<unknown>, reading: Reading): void {
+    read.catch(() => {
+      if (this.#reading === reading) this.#reading = null;
+    });
+  }
+}
+
+/** The bytes of a row in SQL, as `rowBytes` counts them. Both databases understand them. */
+const texts = {
+  tasks: ['title', 'description', 'expected_result'],
+  proofs: ['sealed'],
+  telemetry: ['metrics'],
+  events: ['message', 'payload'],
+};
+
+export function bytesIn(table: keyof typeof texts, row: string): string {
+  const sizes = texts[table].map((column) => `coalesce(octet_length(${row}.${column}), 0)`);
+  return [ROW_BYTES, ...sizes].join(' + ');
+}
+
+/** The account of a row with a robot, which may be deleted. */
+export function walletOf(robotId: string): string {
+  return `coalesce((SELECT wallet FROM robots WHERE id = ${robotId}),
+    (SELECT wallet FROM robot_traces WHERE robot_id = ${robotId}))`;
+}
+
+const ofRobots = (table: 'telemetry' | 'events') =>
+  `SELECT ${walletOf('of_robots.robot_id')}, bytes FROM (
+     SELECT robot_id, sum(${bytesIn(table, 'x')}) AS bytes FROM ${table} x GROUP BY robot_id) AS of_robots`;
+
+/** Selects `wallet` and `bytes`: what is stored without being saved as usage. */
+export const usageErrors = `SELECT wallet, sum(bytes) AS bytes FROM (
+    SELECT wallet, ${bytesIn('tasks', 'tasks')} AS bytes FROM tasks
+    UNION ALL SELECT tasks.wallet, ${bytesIn('proofs', 'proofs')} FROM proofs
+      JOIN tasks ON tasks.id = proofs.task_id
+    UNION ALL ${ofRobots('telemetry')}
+    UNION ALL ${ofRobots('events')}
+    UNION ALL SELECT wallet, -bytes FROM storage_usage
+  ) AS counted WHERE wallet IS NOT NULL GROUP BY wallet HAVING sum(bytes) <> 0`;
+
+/** The condition that an operator's grant after `time` funds the account. Sign-up grants do not. */
+export function isFundedSince(time: string, wallet: string): string {
+  return `EXISTS (SELECT 1 FROM ledger g WHERE g.wallet = ${wallet} AND g.kind = 'grant'
+    AND g.grant_id NOT LIKE 'signup:%' AND g.at > ${time})`;
+}

@@ -1,0 +1,77 @@
+import { describe, expect, it } from 'vitest';
+import { testStore } from '../support/open-test-store.ts';
+import { grant, startTestService, type TestRobot, type TestService } from '../support/service.ts';
+
+const poolBytes = 80_000;
+const accountBytes = 1_000_000;
+
+const writesOf = (service: TestService, robot: TestRobot, size: number) =>
+  [
+    ['/api/v1/tasks', { title: 'Sweep', expected_result: { text: 'x'.repeat(size) } }],
+    ['/api/v1/telemetry', { metrics: { text: 'x'.repeat(size) } }],
+    ['/api/v1/events', { event_type: 'info', payload: { text: 'x'.repeat(size) } }],
+  ].map(
+    ([path, body]) =>
+      () =>
+        service.call('POST', path as string, { apiKey: robot.apiKey, body }),
+  );
+
+describe('storage quotas', () => {
+  it('refuse what the share of an account without a grant cannot hold, and no completion', async () => {
+    const service = await startTestService({
+      chain: 'mining',
+      storage: { poolBytes, accountBytes },
+    });
+    const robot = await service.makeRobot(await service.signIn());
+    const taskId = await service.claim(robot);
+    const [large, small] = [writesOf(service, robot, 10_001), writesOf(service, robot, 10)];
+
+    for (const write of large) {
+      const { status, body, headers } = await write();
+      expect([status, body.error]).toEqual([409, 'storage_quota']);
+      expect(Number(headers.get('retry-after'))).toBeGreaterThan(0);
+    }
+    for (const write of small) expect((await write()).status).toBe(201);
+    let last = await small[0]?.();
+    for (let i = 0; i < 50 && last?.status === 201; i += 1) last = await small[0]?.();
+    const completed = await service.complete(robot, taskId);
+
+    expect(last?.body.error).toBe('storage_quota');
+    expect(completed.status).toBe(200);
+    await service.close();
+  });
+
+  it('leave an account with a grant alone while others fill the pool', async () => {
+    const service = await startTestService({ storage: { poolBytes: 8, accountBytes } });
+    const [owner, other] = [await service.signIn(), await service.signIn()];
+    await grant(service.store, owner.wallet, 1, 1n);
+    const [paying, free] = [await service.makeRobot(owner), await service.makeRobot(other)];
+
+    const refused = await Promise.all(writesOf(service, free, 10).map((write) => write()));
+    const stored = await Promise.all(writesOf(service, paying, 10_001).map((write) => write()));
+
+    expect(refused.map(({ status }) => status)).toEqual([409, 409, 409]);
+    expect(stored.map(({ status }) => status)).toEqual([201, 201, 201]);
+    await service.close();
+  });
+
+  it.runIf(testStore === 'sqlite')(
+    'end first for accounts without a grant when the disk fills',
+    async () => {
+      const service = await startTestService({
+        storage: { poolBytes, accountBytes },
+        disk: { minFreeBytes: 1000, freeBytes: async () => 1_999 },
+      });
+      const [owner, other] = [await service.signIn(), await service.signIn()];
+      await grant(service.store, owner.wallet, 1, 1n);
+      const [paying, free] = [await service.makeRobot(owner), await service.makeRobot(other)];
+
+      const refused = await Promise.all(writesOf(service, free, 10).map((write) => write()));
+      const stored = await Promise.all(writesOf(service, paying, 10).map((write) => write()));
+
+      expect(refused.map(({ body }) => body.error)).toEqual(Array(3).fill('storage_quota'));
+      expect(stored.map(({ status }) => status)).toEqual([201, 201, 201]);
+      await service.close();
+    },
+  );
+});

@@ -30,6 +30,16 @@ it('refuses no record for a fault that is not its own', () => {
   expect(kept).not.toContain('refused');
 });
 
+it('follows the error table in what it gives up', () => {
+  const key = ['missing_api_key', 'invalid_api_key'];
+  for (const [code, { status, retryable }] of Object.entries(errors)) {
+    const verdict = verdictOf(new SvcError(code, '', { details: { status } }));
+
+    if (key.includes(code)) expect([code, verdict]).toEqual([code, 'key']);
+    else expect([code, verdict === 'refused']).toEqual([code, !retryable]);
+  }
+});
+
 it('throws a bug on', () => {
   expect(() => callError(new TypeError('a bug'))).toThrow(TypeError);
 });

@@ -1,5 +1,6 @@
 // What a failed call means, and when its record may be tried again.
 import { SvcError } from '../../base/svc-error.ts';
+import { errors, isErrorCode } from '../../protocol/errors.ts';
 
 /**
  * What an error means for the queues:
@@ -7,10 +8,11 @@ import { SvcError } from '../../base/svc-error.ts';
  * - `key`: pause all uploads until the key changes.
  * - `credits`: pause completions until the account has credits or the chain can be read.
  * - `record`: try this record later, and others now.
+ * - `quota`: as `record`, although nothing is wrong with the record.
  * - `slow`: the request is too large for the service's time limit or for something before it.
  * - `refused`: the service will never accept this record.
  */
-export type Verdict = 'link' | 'key' | 'credits' | 'record' | 'slow' | 'refused';
+export type Verdict = 'link' | 'key' | 'credits' | 'record' | 'quota' | 'slow' | 'refused';
 
 const verdicts: Readonly<Record<string, Verdict>> = {
   missing_api_key: 'key',
@@ -23,8 +25,7 @@ const verdicts: Readonly<Record<string, Verdict>> = {
   no_anchor_quota: 'credits',
   no_gas_credit: 'credits',
   chain_unavailable: 'credits',
-  anchoring_failed: 'record',
-  internal_error: 'record',
+  storage_quota: 'quota',
   request_timeout: 'slow',
   timed_out: 'slow',
   // The client refused to send it and always will.
@@ -35,11 +36,12 @@ const verdicts: Readonly<Record<string, Verdict>> = {
 /** Upper bound for `Retry-After`, in case something on the way asks for more. */
 const LONGEST_RETRY_AFTER_MS = 60 * 60_000;
 
-/** An unknown code counts as refused if its HTTP status is 4xx. */
+/** Other codes of the service follow its error table. An unknown code counts as refused if its HTTP status is 4xx. */
 export function verdictOf({ code, details }: SvcError): Verdict {
   const status = typeof details.status === 'number' ? details.status : 0;
   if (code === 'unexpected_answer' && status === 413) return 'slow';
-  return verdicts[code] ?? (status >= 400 && status < 500 ? 'refused' : 'record');
+  const isFinal = isErrorCode(code) ? !errors[code].retryable : status >= 400 && status < 500;
+  return verdicts[code] ?? (isFinal ? 'refused' : 'record');
 }
 
 /** Whether no answer of the service arrived. The record may be the cause: a proxy on the way may drop such a body. */

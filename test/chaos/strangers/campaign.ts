@@ -1,16 +1,12 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, rm } from 'node:fs/promises';
 import { type AddressInfo, createServer, type Server } from 'node:net';
-import { tmpdir } from 'node:os';
-import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import type { Client } from '../../../src/client/client.ts';
-import { completeTask, receiptOf } from '../../support/one-robot.ts';
-import { robotClient, signInAt, spawnServer } from '../../support/server-process.ts';
-import { startMinedChain } from '../mined-chain.ts';
+import { receiptOf } from '../../support/one-robot.ts';
 import { attacks, type Target } from './attacks.ts';
+import { openSite } from './site.ts';
 
 const attacker = fileURLToPath(new URL('attacker.ts', import.meta.url));
 const typescript = fileURLToPath(new URL('../../support/typescript.js', import.meta.url));
@@ -57,46 +53,25 @@ export async function runStrangersCampaign(
 export const attackNames = Object.keys(attacks);
 
 async function runAttack(attack: string, seconds: number): Promise<AttackReport> {
-  const dataDir = await mkdtemp(path.join(tmpdir(), 'svc-strangers-'));
-  const chain = await startMinedChain(250);
-  const server = await spawnServer({ dataDir, rpcUrl: chain.url });
+  const site = await openSite(0);
   const sink = await startSink();
   try {
-    const victim = await newRobot(server.url);
-    const id = await completeTask(victim.client);
-    const { proof_hash: proofHash } = await receiptOf(victim.client, id);
-    const free = await Promise.all(Array.from({ length: 12 }, () => newRobot(server.url)));
-    const apiKeys = free.map(({ apiKey }) => apiKey);
-    const at = (url: URL): Target => ({
-      host: url.hostname,
-      port: Number(url.port),
-      apiKeys,
-      proofHash,
-    });
+    const victim = await site.payingRobot(0);
     const { port } = sink.address() as AddressInfo;
-    const control = await whileAttacked(attack, at(new URL(`http://127.0.0.1:${port}`)), () =>
-      measure(victim.client, seconds),
-    );
-    const attacked = await whileAttacked(attack, at(new URL(server.url)), () =>
-      measure(victim.client, seconds),
-    );
+    const nowhere = { ...(await site.target(0)), host: '127.0.0.1', port };
+    const work = attack === 'deletions' ? measureCompletions : measureSamples;
+    const control = await whileAttacked(attack, nowhere, () => work(victim.client, seconds));
+    const target = await site.target(0);
+    const attacked = await whileAttacked(attack, target, () => work(victim.client, seconds));
     const bound = Math.max(NOISE_MS, control.p99) * MOST_RATIO;
     return { attack, control, attacked, passed: attacked.failed === 0 && attacked.p99 < bound };
   } finally {
     sink.close();
-    await server.kill('SIGKILL');
-    await chain.close();
-    await rm(dataDir, { recursive: true, force: true });
+    await site.close();
   }
 }
 
-async function newRobot(url: string): Promise<{ apiKey: string; client: Client }> {
-  const { owner } = await signInAt(url);
-  const { body } = await owner.call('createRobot', { body: { name: 'arm' } });
-  return { apiKey: String(body.api_key), client: robotClient(url, String(body.api_key)) };
-}
-
-async function whileAttacked<T>(
+export async function whileAttacked<T>(
   attack: string,
   target: Target,
   work: () => Promise<T>,
@@ -118,24 +93,58 @@ async function whileAttacked<T>(
 }
 
 /** Ten samples a second, one call each, and a small and a large body by turns. */
-async function measure(robot: Client, seconds: number): Promise<Latencies> {
-  const took: number[] = [];
-  let failed = 0;
-  for (let i = 0; i < seconds * 10; i += 1) {
-    const startedAt = performance.now();
+export function measureSamples(
+  robot: Client,
+  seconds: number,
+  onStored: (samples: number) => void = () => {},
+): Promise<Latencies> {
+  return measure(seconds * 10, 100, async (i) => {
     const metrics = i % 5 === 0 ? { note: 'x'.repeat(10_000) } : { speed: i };
     const samples = Array.from({ length: i % 5 === 0 ? 4 : 1 }, (_, n) => ({
       recorded_at: new Date(Date.now() - n).toISOString(),
       metrics,
     }));
+    await robot.call('recordSamples', { body: { samples } });
+    onStored(samples.length);
+  });
+}
+
+/** A task every second, measured until its receipt. */
+export function measureCompletions(
+  robot: Client,
+  seconds: number,
+  onTaken: (taskId: string) => void = () => {},
+): Promise<Latencies> {
+  return measure(seconds, 1000, async () => {
+    const { body } = await robot.call('createTask', { body: { title: 'Sort' } });
+    const { id } = body.task;
+    const proof = { id };
+    await robot.call('completeTask', { params: { id }, body: { proof } }).catch((error) => {
+      if (error.code !== 'anchor_queued') throw error;
+    });
+    onTaken(id);
+    await receiptOf(robot, id);
+  });
+}
+
+async function measure(
+  calls: number,
+  everyMs: number,
+  call: (i: number) => Promise<void>,
+): Promise<Latencies> {
+  const took: number[] = [];
+  let failed = 0;
+  for (let i = 0; i < calls; i += 1) {
+    const startedAt = performance.now();
     try {
-      await robot.call('recordSamples', { body: { samples } });
-    } catch {
+      await call(i);
+    } catch (error) {
       failed += 1;
+      process.stderr.write(`${error instanceof Error ? error.message : error}\n`);
     }
     const ms = performance.now() - startedAt;
     took.push(ms);
-    await sleep(Math.max(0, 100 - ms));
+    await sleep(Math.max(0, everyMs - ms));
   }
   took.sort((a, b) => a - b);
   const at = (share: number) => Math.round((took[Math.floor(share * took.length)] ?? 0) * 10) / 10;

@@ -2,6 +2,7 @@
 import { parseArgs } from 'node:util';
 import { killServers } from '../../support/server-process.ts';
 import { attackNames, type Latencies, runStrangersCampaign } from './campaign.ts';
+import { runMixed } from './mixed.ts';
 
 const help = `npm run campaign:strangers -- [options]
 
@@ -11,6 +12,8 @@ latencies. The control sends the same to a server that discards it. Fails when a
 
   --only ATTACK   one of ${attackNames.join(', ')} (default: all)
   --seconds N     length of each measurement (default 20)
+  --mixed N       all attacks at once for N seconds, on SQLite and on three instances on PostgreSQL
+  --store STORE   with --mixed: sqlite or postgres (default: both)
   --help
 `;
 
@@ -18,6 +21,8 @@ const { values } = parseArgs({
   options: {
     only: { type: 'string' },
     seconds: { type: 'string', default: '20' },
+    mixed: { type: 'string' },
+    store: { type: 'string' },
     help: { type: 'boolean', default: false },
   },
 });
@@ -27,6 +32,7 @@ async function main(): Promise<boolean> {
     process.stdout.write(help);
     return true;
   }
+  if (values.mixed !== undefined) return mixed(Number(values.mixed));
   const names = values.only === undefined ? attackNames : [values.only];
   const reports = await runStrangersCampaign(names, Number(values.seconds), (report) => {
     const { attack, control, attacked, passed } = report;
@@ -35,6 +41,22 @@ async function main(): Promise<boolean> {
     );
   });
   return reports.every(({ passed }) => passed);
+}
+
+async function mixed(seconds: number): Promise<boolean> {
+  let passed = true;
+  for (const [store, instances] of Object.entries({ sqlite: 0, postgres: 3 })) {
+    if (values.store !== undefined && values.store !== store) continue;
+    const report = await runMixed(instances, seconds);
+    const { samples, completions, memory, violations } = report;
+    process.stdout.write(`${store}: ${violations.length === 0 ? 'passed' : 'FAILED'}\n`);
+    for (const one of samples) process.stdout.write(`  samples      ${line(one)}\n`);
+    for (const one of completions) process.stdout.write(`  completions  ${line(one)}\n`);
+    process.stdout.write(`  memory ${memory.join(', ')} MB\n`);
+    for (const violation of violations) process.stdout.write(`  ${violation}\n`);
+    passed &&= violations.length === 0;
+  }
+  return passed;
 }
 
 const line = ({ calls, failed, p50, p99, worst }: Latencies) =>

@@ -80,6 +80,8 @@ export class StorageUsage {
       return { outcome: 'storage_quota' };
     }
     const pool = await reading.pool;
+    // A save took the counts in memory that this reading lacks.
+    if (this.#reading !== reading) return this.take(wallet, bytes, now);
     const inMemory = [this.#stored, this.#held];
     const situation = {
       isFunded,
@@ -103,11 +105,8 @@ export class StorageUsage {
     await this.save();
     const errors = await this.#table.readErrors();
     const bytes = errors.map((error) => error.bytes);
-    if (errors.length > 0)
-      await this.#table.add(
-        errors.map(({ wallet }) => wallet),
-        bytes,
-      );
+    const wallets = errors.map(({ wallet }) => wallet);
+    if (errors.length > 0) await this.#table.add(wallets, bytes);
     this.#reading = null;
     return { accounts: errors.length, bytes: bytes.reduce((sum, one) => sum + Math.abs(one), 0) };
   }

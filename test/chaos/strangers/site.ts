@@ -58,8 +58,8 @@ export async function openSite(instances: number): Promise<Site> {
   async function newRobot(url: string) {
     const { owner, session, wallet } = await signInAt(url);
     const { body } = await owner.call('createRobot', { body: { name: 'arm' } });
-    const client = robotClient(url, body.api_key);
-    return { id: body.robot.id, apiKey: body.api_key, client, owner, session, wallet };
+    const client = robotClient(url, String(body.api_key));
+    return { id: body.robot.id, apiKey: String(body.api_key), client, owner, session, wallet };
   }
 
   return {

@@ -36,7 +36,7 @@ function section(name: string, route: Route): string {
   return [
     `## ${name}`,
     `\`${method} ${path}\`: ${summary}.${description === undefined ? '' : ` ${description}`}`,
-    `Access: ${access[route.access]}. Rate limit: ${counted[route.limit]}.`,
+    `Access: ${route.sessionOnly ? 'session' : access[route.access]}. Rate limit: ${counted[route.limit]}.`,
     ...memberLists(route),
     ...(example === undefined ? [] : ['Body:', json(example)]),
     ...Object.entries(route.responses).flatMap(([status, schema]) => [
@@ -97,8 +97,8 @@ function limitTable(): string {
 const access: Readonly<Record<Route['access'], string>> = {
   public: 'anyone',
   robot: 'robot key',
-  session: 'session',
-  robot_or_session: 'robot key or session',
+  session: 'session or account token',
+  robot_or_session: 'robot key, session or account token',
 };
 
 const counted: Readonly<Record<Route['limit'], string>> = {

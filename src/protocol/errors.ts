@@ -10,6 +10,11 @@ export const errors = {
   invalid_api_key: { status: 401, retryable: false, summary: 'the API key is unknown or revoked' },
   missing_session: { status: 401, retryable: false, summary: 'no session cookie was sent' },
   invalid_session: { status: 401, retryable: false, summary: 'the session is unknown or ended' },
+  invalid_token: {
+    status: 401,
+    retryable: false,
+    summary: 'the account token is unknown, expired or revoked',
+  },
   invalid_signature: {
     status: 401,
     retryable: false,
@@ -29,6 +34,11 @@ export const errors = {
     status: 403,
     retryable: false,
     summary: 'the session was not opened with a wallet signature, or entered too many wrong codes',
+  },
+  insufficient_scope: {
+    status: 403,
+    retryable: false,
+    summary: 'the account token may not call this endpoint',
   },
   rate_limited: { status: 429, retryable: true, summary: 'too many requests in this minute' },
   no_anchor_quota: {
@@ -99,6 +109,7 @@ export const errors = {
     retryable: true,
     summary: 'the account has no storage left; nothing was stored',
   },
+  token_limit_reached: { status: 409, retryable: false, summary: 'the account has 50 tokens' },
   precondition_failed: {
     status: 412,
     retryable: false,

@@ -17,6 +17,7 @@ export const limits = {
   robotsPerAssignment: 100,
   /** Opening another session ends the oldest. */
   sessionsPerAccount: 100,
+  tokensPerAccount: 50,
   openChallenges: 100_000,
   challengesTried: 8,
   openCliCodes: 1_000,
@@ -74,4 +75,8 @@ export const limits = {
   challengeLifetimeMs: 10 * 60_000,
   cliCodeLifetimeMs: 10 * 60_000,
   sessionLifetimeMs: 30 * 24 * 60 * 60_000,
+  /** Lifetime of an account token, in days. */
+  tokenDays: 90,
+  tokenDaysMax: 365,
+  auditLogMs: 365 * 24 * 60 * 60_000,
 } as const;

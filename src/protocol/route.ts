@@ -5,7 +5,9 @@ import type { ErrorCode } from './errors.ts';
 /**
  * One endpoint. The server, the client and the documentation derive from these rows.
  *
- * - `access`: the required credential. `robot_or_session` uses the API key if one is sent, otherwise the cookie.
+ * - `access`: the required credential. An account token can replace the session; a Bearer credential takes precedence
+ *   over the cookie.
+ * - `sessionOnly`: account tokens are refused.
  * - `limit`: the rate limit that a request counts toward; `none` for unmetered routes.
  * - `maxBody`: maximum size of the body in bytes, if one may be sent.
  * - `document`: the member of the body that may be any JSON, and its maximum size in bytes of canonical form.
@@ -26,6 +28,7 @@ export interface Route {
   /** An example of the body, if one generated from the schema would be invalid. */
   example?: Readonly<Record<string, unknown>>;
   access: 'public' | 'robot' | 'session' | 'robot_or_session';
+  sessionOnly?: true;
   limit: 'robot' | 'account' | 'challenge' | 'none';
   /** Requires the service's own origin in the Origin header, with any credential. */
   ownOriginOnly?: true;

@@ -14,12 +14,14 @@ import { robotRoutes } from './routes/robots.ts';
 import { signInRoutes } from './routes/sign-in.ts';
 import { taskRoutes } from './routes/tasks.ts';
 import { telemetryRoutes } from './routes/telemetry.ts';
+import { tokenRoutes } from './routes/tokens.ts';
 
 /** Every endpoint, once. */
 export const routes = {
   ...signInRoutes,
   ...cliSignInRoutes,
   ...accountRoutes,
+  ...tokenRoutes,
   ...publicRoutes,
   ...anchoringAccountRoutes,
   ...robotRoutes,

@@ -116,8 +116,9 @@ export function operationsContract(open: OpenStore): void {
     const { id, nonce } = await world.committed(lease, 1);
     const sender = senderOf(lease.sender);
     const txHash = randomHash();
+    const by = { actor: 'operator', actor_name: 'reconcile', source: null, at: world.now } as const;
 
-    await world.store.recordTakenNonces(sender, [{ nonce, txHash }], world.now);
+    await world.store.recordTakenNonces(sender, [{ nonce, txHash }], world.now, by);
     await world.store.recordTakenNonces(sender, [{ nonce, txHash }], world.now);
     const beyond = [{ nonce: nonce + 1, txHash }];
     await expect(world.store.recordTakenNonces(sender, beyond, world.now)).rejects.toMatchObject({
@@ -126,6 +127,10 @@ export function operationsContract(open: OpenStore): void {
 
     const [attempt] = await world.store.listOpenAttempts(lease);
     expect(attempt).toMatchObject({ id, takenBy: txHash });
+    const detail = `nonce ${nonce} of ${sender.address} was used by ${txHash}`;
+    expect(await world.store.listAuditLog(robot.wallet, 10, null)).toMatchObject([
+      { kind: 'anchor_reconciled', ...by, detail },
+    ]);
     expect(await world.store.getNextNonce(lease)).toBe(nonce + 1);
     expect(await world.store.checkInvariants()).toEqual([]);
   });

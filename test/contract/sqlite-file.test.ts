@@ -401,6 +401,20 @@ describe('the tables', () => {
     },
   );
 
+  it('lets no entry of the audit log be changed', async () => {
+    const world = await World.open(openAt);
+    const robot = await world.robot();
+    const by = { actor: 'session', actor_name: null, source: null, at: world.now } as const;
+    await world.store.replaceKey(robot.id, robot.wallet, null, world.now, by);
+    await world.store.countFailedSignIn(robot.wallet, by);
+
+    for (const change of ["kind = 'sign_in'", 'count = 1', "detail = 'x'"]) {
+      const sql = `UPDATE audit_log SET ${change}`;
+      expect(() => edit((db) => db.exec(sql))).toThrow('append-only');
+    }
+    await world.close();
+  });
+
   async function openAt() {
     const store = await open(true);
     return { store, reopen: async () => store, close: () => store.close() };

@@ -3,6 +3,7 @@ import { accountContract } from './account.contract.ts';
 import { anchorContract } from './anchoring.contract.ts';
 import { anchoringAccountContract } from './anchoring-accounts.contract.ts';
 import { anchoringAnewContract } from './anchoring-anew.contract.ts';
+import { auditLogContract } from './audit-log.contract.ts';
 import { chainProofContract } from './chain-proofs.contract.ts';
 import { completionContract } from './completions.contract.ts';
 import { creditContract } from './credits.contract.ts';
@@ -43,6 +44,7 @@ export function storeContract(name: string, open: OpenStore): void {
     describe('statistics', () => statsContract(open));
     describe('retention', () => retentionContract(open));
     describe('storage quotas', () => storageContract(open));
+    describe('the audit log', () => auditLogContract(open));
     describe('credits', () => creditContract(open));
     describe('leases', () => leaseContract(open));
     describe('anchoring', () => anchorContract(open));

@@ -74,6 +74,23 @@ it('deletes samples and events beyond their own age', async () => {
   expect(await left()).toEqual({ samples: 4, events: 6 });
 });
 
+it('deletes entries of the audit log after a year', async () => {
+  const rotate = () => {
+    const by = { actor: 'session', actor_name: null, source: null, at: world.now } as const;
+    return world.store.replaceKey(robot.id, robot.wallet, null, world.now, by);
+  };
+  await rotate();
+  world.clock.advance(DAY);
+  await rotate();
+  world.clock.advance(364 * DAY + 1);
+
+  await deleteExpired(options(), new AbortController().signal);
+
+  expect(await world.store.listAuditLog(robot.wallet, 10, null)).toMatchObject([
+    { at: world.now - 364 * DAY - 1 },
+  ]);
+});
+
 it('keeps everything where no age is set', async () => {
   await history(3);
 

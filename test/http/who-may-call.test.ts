@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { limits } from '../../src/protocol/limits.ts';
 import type { Route } from '../../src/protocol/route.ts';
 import { type Body, type RouteName, type Routes, routes } from '../../src/protocol/routes.ts';
+import type { TokenScope } from '../../src/protocol/tokens.ts';
 import { createTestClock } from '../support/clock.ts';
 import {
   newEvidence,
@@ -24,6 +25,9 @@ interface Scene {
   taskId: string;
   /** A second session of the owner. */
   sessionId: string;
+  tokenId: string;
+  /** Account tokens by their scope. */
+  tokens: Record<TokenScope, string>;
 }
 
 const rows = Object.entries<Route>(routes) as [RouteName, Route][]; // Object.entries forgets the names.
@@ -40,6 +44,7 @@ function bodyOf(name: RouteName, { owner, robot, fleetId }: Scene): unknown {
     patchRobot: { name: 'arm-2', fleet_id: fleetId },
     assignRobots: { robot_ids: [robot.id], fleet_id: fleetId },
     createFleet: { name: 'South' },
+    createToken: { name: 'ci', scope: 'read' },
     patchFleet: { name: 'South' },
     reorderFleets: { order: [fleetId] },
     createTask: { title: 'Sort the parcels' },
@@ -50,13 +55,14 @@ function bodyOf(name: RouteName, { owner, robot, fleetId }: Scene): unknown {
   return name in bodies ? bodies[name as WithBody] : undefined;
 }
 
-function pathOf({ path }: Route, { robot, fleetId, taskId, sessionId }: Scene): string {
+function pathOf({ path }: Route, { robot, fleetId, taskId, sessionId, tokenId }: Scene): string {
   return path
     .replace(/:(proofHash|txHash)/, `0x${'ab'.repeat(32)}`)
     .replace('/robots/:id', `/robots/${robot.id}`)
     .replace('/fleets/:id', `/fleets/${fleetId}`)
     .replace('/tasks/:id', `/tasks/${taskId}`)
-    .replace('/sessions/:id', `/sessions/${sessionId}`);
+    .replace('/sessions/:id', `/sessions/${sessionId}`)
+    .replace('/tokens/:id', `/tokens/${tokenId}`);
 }
 
 const refusals = [
@@ -65,6 +71,8 @@ const refusals = [
   'missing_session',
   'invalid_session',
   'forbidden_origin',
+  'invalid_token',
+  'insufficient_scope',
 ];
 
 describe('who may call what', () => {
@@ -72,15 +80,30 @@ describe('who may call what', () => {
   let service: TestService;
   let scene: Scene;
   /** Credentials that are none any more. */
-  let ended: Record<'rotatedKey' | 'deletedKey', string> & Record<'loggedOut' | 'expired', string>;
+  let ended: Record<
+    'rotatedKey' | 'deletedKey' | 'loggedOut' | 'expired' | 'revokedToken' | 'expiredToken',
+    string
+  >;
   let stranger: Scene;
   beforeAll(async () => {
     service = await startTestService({ clock });
-    const expired = (await service.signIn()).session;
+    const past = await service.signIn();
+    const expired = past.session;
+    const expiredToken = (await makeToken(past, 'write', 30)).secret;
     clock.advance(limits.sessionLifetimeMs);
     scene = await makeScene();
     stranger = await makeScene();
-    ended = { ...(await endedKeys(scene.owner)), loggedOut: await loggedOut(scene), expired };
+    const revoked = await makeToken(scene.owner, 'write');
+    await service.call('DELETE', `/api/v1/tokens/${revoked.token.id}`, {
+      session: scene.owner.session,
+    });
+    ended = {
+      ...(await endedKeys(scene.owner)),
+      loggedOut: await loggedOut(scene),
+      expired,
+      revokedToken: revoked.secret,
+      expiredToken,
+    };
   });
   afterAll(() => service.close());
 
@@ -96,7 +119,22 @@ describe('who may call what', () => {
     const sessions = await service.call('GET', '/api/v1/sessions', { session: other.session });
     const second = sessions.body.items.find((one: { current: boolean }) => one.current);
     const taskId = await service.claim(robot);
-    return { owner, robot, fleetId: fleet.body.fleet.id, taskId, sessionId: second.id };
+    const read = await makeToken(owner, 'read');
+    const write = await makeToken(owner, 'write');
+    return {
+      owner,
+      robot,
+      fleetId: fleet.body.fleet.id,
+      taskId,
+      sessionId: second.id,
+      tokenId: read.token.id,
+      tokens: { read: read.secret, write: write.secret },
+    };
+  }
+
+  async function makeToken({ session }: Owner, scope: TokenScope, days = 1) {
+    const body = { name: scope, scope, expires_in_days: days };
+    return (await service.call('POST', '/api/v1/tokens', { session, body })).body;
   }
 
   async function endedKeys(owner: Owner) {
@@ -135,6 +173,8 @@ describe('who may call what', () => {
       ['a session', ({ owner }) => ({ session: owner.session })],
       ['a logged-out session', () => ({ session: ended.loggedOut })],
       ['an expired session', () => ({ session: ended.expired })],
+      ['an account token', ({ tokens }) => ({ apiKey: tokens.write })],
+      ['a revoked token', () => ({ apiKey: ended.revokedToken })],
     ])('is for everybody: %s', async (_, by) => {
       const own = await makeScene();
 
@@ -166,6 +206,13 @@ describe('who may call what', () => {
   });
 
   describe.each(withAccess('robot'))('%s', (name) => {
+    it('refuses an account token', async () => {
+      const reply = await ask(name, scene, { apiKey: scene.tokens.write });
+
+      expect(reply.status).toBe(401);
+      expect(reply.body.error).toBe('invalid_api_key');
+    });
+
     it.each<[string, () => Send]>([
       ['a session', () => ({ session: scene.owner.session })],
       ["another account's session", () => ({ session: stranger.owner.session })],
@@ -198,6 +245,53 @@ describe('who may call what', () => {
 
       expect(refusals).not.toContain(reply.body.error);
     });
+  });
+
+  describe.each(withAccess('session', 'robot_or_session'))('%s', (name) => {
+    const { method, sessionOnly }: Route = routes[name];
+    const isRefused = (scope: TokenScope) =>
+      sessionOnly === true || (method !== 'GET' && scope === 'read');
+
+    it.each<TokenScope>(['read', 'write'])(
+      `${method === 'GET' ? 'can be read' : 'can be changed'} as its scope allows: %s`,
+      async (scope) => {
+        const own = await makeScene();
+
+        const reply = await ask(name, own, { apiKey: own.tokens[scope] });
+
+        if (isRefused(scope)) {
+          expect(reply.status).toBe(403);
+          expect(reply.body.error).toBe('insufficient_scope');
+        } else expect(refusals).not.toContain(reply.body.error);
+      },
+    );
+
+    it.each<[string, () => Send]>([
+      ['a revoked token', () => ({ apiKey: ended.revokedToken })],
+      ['an expired token', () => ({ apiKey: ended.expiredToken })],
+      ['no token at all', () => ({ apiKey: `svct_${'f'.repeat(40)}` })],
+      ['a malformed token', () => ({ apiKey: 'svct_1' })],
+      [
+        'a revoked token beside a session',
+        () => ({ apiKey: ended.revokedToken, session: scene.owner.session }),
+      ],
+    ])('refuses %s', async (_, by) => {
+      const reply = await ask(name, scene, by());
+
+      expect(reply.status).toBe(401);
+      expect(reply.body.error).toBe('invalid_token');
+    });
+  });
+
+  it('refuses tokens where tokens, and sessions of the command line, are made', () => {
+    const refusing = rows.filter(([, { sessionOnly }]) => sessionOnly).map(([name]) => name);
+
+    expect(refusing.sort()).toEqual([
+      'createToken',
+      'decideCliSignIn',
+      'listTokens',
+      'revokeToken',
+    ]);
   });
 
   describe.each(withAccess('session'))('%s', (name) => {
@@ -244,14 +338,14 @@ describe('who may call what', () => {
         method === 'GET' && access === 'session' && !path.includes('/:id'),
     ),
   )('%s shows nothing of another account', async (name) => {
-    const { owner, robot, fleetId, taskId, sessionId } = scene;
+    const { owner, robot, fleetId, taskId, sessionId, tokenId } = scene;
 
     const own = await ask(name, scene, { session: owner.session });
     const others = await ask(name, scene, { session: stranger.owner.session });
 
     expect([own.status, others.status]).toEqual([200, 200]);
     const shown = JSON.stringify(others.body);
-    for (const id of [owner.wallet, robot.id, fleetId, taskId, sessionId]) {
+    for (const id of [owner.wallet, robot.id, fleetId, taskId, sessionId, tokenId]) {
       expect(shown).not.toContain(id);
     }
   });

@@ -84,6 +84,11 @@ export function openApiDocument(version: string): OpenApiDocument {
           name: 'svc_session',
           description: 'Set by POST /api/auth/verify; valid for 30 days',
         },
+        accountToken: {
+          type: 'http',
+          scheme: 'bearer',
+          description: 'account token: svct_ and 40 lowercase hex digits',
+        },
       },
       headers,
       schemas: Object.fromEntries(
@@ -109,7 +114,7 @@ function operationOf(name: string, route: Route, named: Names): Operation {
     ]
       .filter(Boolean)
       .join(' '),
-    security: security[route.access],
+    security: route.sessionOnly ? [{ session: [] }] : security[route.access],
     ...(parameters.length > 0 && { parameters }),
     ...(route.body && {
       requestBody: {
@@ -143,8 +148,8 @@ function parametersOf(route: Route, named: Names): Parameter[] {
 const security: Readonly<Record<Route['access'], Record<string, never[]>[]>> = {
   public: [],
   robot: [{ robotKey: [] }],
-  session: [{ session: [] }],
-  robot_or_session: [{ robotKey: [] }, { session: [] }],
+  session: [{ session: [] }, { accountToken: [] }],
+  robot_or_session: [{ robotKey: [] }, { session: [] }, { accountToken: [] }],
 };
 
 const countedBy: Readonly<Record<Route['limit'], string>> = {
@@ -156,7 +161,7 @@ const countedBy: Readonly<Record<Route['limit'], string>> = {
 
 function tagOf(path: string): string {
   if (path.startsWith('/api/auth/')) return 'sign-in';
-  const [, first = ''] = /^\/api\/(?:v1\/)?(\w+)/.exec(path) ?? [];
+  const [, first = ''] = /^\/api\/(?:v1\/)?([\w-]+)/.exec(path) ?? [];
   return tags[first] ?? (first === '' ? 'operations' : first);
 }
 
@@ -182,4 +187,6 @@ const tags: Readonly<Record<string, string>> = {
   me: 'account',
   credits: 'account',
   sessions: 'account',
+  tokens: 'access',
+  'audit-log': 'access',
 };

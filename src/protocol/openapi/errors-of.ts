@@ -11,6 +11,10 @@ export function errorsOf(route: Route): ErrorCode[] {
     ...(route.method === 'GET' ? [] : bodyErrors),
     ...(route.ownOriginOnly ? (['forbidden_origin'] as const) : []),
     ...accessErrors[route.access],
+    ...(/session/.test(route.access) ? (['invalid_token'] as const) : []),
+    ...(/session/.test(route.access) && (route.sessionOnly || route.method !== 'GET')
+      ? (['insufficient_scope'] as const)
+      : []),
     ...(route.limit === 'none' ? [] : (['rate_limited'] as const)),
     ...route.errors,
     ...everywhere,

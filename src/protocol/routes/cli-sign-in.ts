@@ -42,6 +42,7 @@ export const cliSignInRoutes = {
     summary: 'Show, allow or refuse the sign-in of a user code',
     description: `The Origin header must be the origin of the service. The session must have been opened with a wallet signature. If the session that allowed a code ends, the code ends too. After ${limits.wrongCliCodes} wrong codes the owner must sign in again.`,
     access: 'session',
+    sessionOnly: true,
     limit: 'account',
     ownOriginOnly: true,
     body: Closed({

@@ -4,6 +4,7 @@ import type { NonceTrail } from '../../chain/find-nonce-use.ts';
 import type { NonceUse } from '../../chain/nonce-use.ts';
 import type { Hex } from '../../proof/bytes.ts';
 import type { ChainIdentity } from '../ports/anchoring.ts';
+import type { Actor } from '../ports/audit-log.ts';
 import type { OperationsStore, Sender, SenderKey } from '../ports/operations.ts';
 import type { Store } from '../ports/store.ts';
 import { dearestSingle } from './batch.ts';
@@ -19,6 +20,8 @@ interface ReconcileDependencies {
   /** Hashes, in lower case, of another service's anchors. None of their proofs is from this database. */
   readonly acceptedAnchors: readonly string[];
   readonly now: number;
+  /** For the audit log. */
+  readonly by?: Actor;
 }
 
 interface Reconciliation {
@@ -71,7 +74,7 @@ export async function reconcile(deps: ReconcileDependencies): Promise<Reconcilia
   for (const [i, sender] of senders.entries()) {
     const { foreign = [], taken = [] } = results[i] ?? {};
     if (foreign.length > 0) await store.recordForeignNonces(sender, foreign, now);
-    if (taken.length > 0) await store.recordTakenNonces(sender, taken, now);
+    if (taken.length > 0) await store.recordTakenNonces(sender, taken, now, deps.by);
   }
   await store.liftHold(senders, now);
   return all;

@@ -2,6 +2,7 @@
 import { v7 as newId, validate } from 'uuid';
 import { SvcError } from '../../base/svc-error.ts';
 import { checksumAddress, etherText } from '../../chain/chain.ts';
+import { operator } from '../core/audit-log.ts';
 import type { Balance } from '../ports/account.ts';
 import { withStore } from './database.ts';
 
@@ -28,7 +29,10 @@ export async function grantCredits(
   }
   const { outcome, balance } = await withStore(environment, options, (store) =>
     store
-      .grantCredits({ id, wallet, anchors, gasWei, note, now: Date.now() })
+      .grantCredits(
+        { id, wallet, anchors, gasWei, note, now: Date.now() },
+        operator('credits grant'),
+      )
       .catch((error: unknown) => {
         throw withRetryHint(error, id);
       }),

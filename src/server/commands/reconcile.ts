@@ -4,6 +4,7 @@ import { loadAnchorKeys } from '../../chain/anchor-key.ts';
 import { openChain } from '../../chain/chain.ts';
 import { type ForeignUse, reconcile as reconcileQueue } from '../anchoring/reconcile.ts';
 import { readConfig } from '../config.ts';
+import { operator } from '../core/audit-log.ts';
 import { withStore } from './database.ts';
 
 const ACCEPT =
@@ -60,6 +61,7 @@ export async function reconcile(
           isAccepted: yes,
           acceptedAnchors: accepted,
           now: Date.now(),
+          by: operator('reconcile'),
         }),
     );
     const isPassed = foreign.every(({ txHash }) => yes || accepted.includes(txHash));

@@ -3,6 +3,7 @@ import type { Proof } from '../../proof/json-value.ts';
 import type { Answer } from '../../protocol/routes.ts';
 import { formatTimestamp } from '../../protocol/timestamp.ts';
 import { wireError } from '../ports/errors.ts';
+import type { AccountCaller } from '../ports/sign-in.ts';
 import type { CompletionRecord, TaskRecord, Viewer } from '../ports/tasks.ts';
 import type { Deps } from './deps.ts';
 import { claimOf, taskNotFound } from './tasks.ts';
@@ -27,8 +28,12 @@ export async function readProof(
 }
 
 /** Erases the evidence of one of the account's tasks; hash, anchor and receipt stay. Idempotent. Throws `not_found`. */
-export async function eraseProof({ store }: Deps, id: string, wallet: string): Promise<void> {
-  const outcome = await store.eraseProof(id, wallet);
+export async function eraseProof(
+  { store }: Deps,
+  id: string,
+  { wallet, by }: AccountCaller,
+): Promise<void> {
+  const outcome = await store.eraseProof(id, wallet, by);
   if (outcome === 'not_found') throw taskNotFound();
   if (outcome === 'nothing_stored') throw nothingHandedIn();
 }

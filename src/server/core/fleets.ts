@@ -8,6 +8,7 @@ import { formatTimestamp } from '../../protocol/timestamp.ts';
 import { wireError } from '../ports/errors.ts';
 import type { FleetPlace, FleetRecord } from '../ports/fleets.ts';
 import type { Page } from '../ports/json-text.ts';
+import type { AccountCaller } from '../ports/sign-in.ts';
 import type { Deps } from './deps.ts';
 import { pageOf } from './paging.ts';
 
@@ -71,10 +72,10 @@ export async function patchFleet(
 /** Deletes the fleet; its robots are in no fleet afterwards. Throws `not_found`. */
 export async function deleteFleet(
   { store, clock }: Deps,
-  wallet: string,
+  { wallet, by }: AccountCaller,
   id: string,
 ): Promise<void> {
-  if (!(await store.deleteFleet(id, wallet, clock.now()))) throw fleetNotFound();
+  if (!(await store.deleteFleet(id, wallet, clock.now(), by))) throw fleetNotFound();
 }
 
 /**

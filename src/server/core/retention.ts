@@ -1,6 +1,8 @@
-// Deletes samples, events and evidence that are past their retention period.
+// Deletes samples, events, evidence and audit entries that are past their retention period.
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Clock } from '../../base/clock.ts';
+import { limits } from '../../protocol/limits.ts';
+import type { AuditLogStore } from '../ports/audit-log.ts';
 import type { EvidenceStore } from '../ports/evidence.ts';
 import type { RetentionStore } from '../ports/retention.ts';
 
@@ -11,7 +13,9 @@ const STEP_PAUSE_MS = 20;
 const EVERY_MS = 10 * 60_000;
 
 export interface RetentionOptions {
-  store: RetentionStore & Pick<EvidenceStore, 'eraseOldProofs'>;
+  store: RetentionStore &
+    Pick<EvidenceStore, 'eraseOldProofs'> &
+    Pick<AuditLogStore, 'deleteAuditLog'>;
   clock: Clock;
   /** `null` disables deletion. */
   telemetryRetentionMs: number | null;
@@ -22,7 +26,8 @@ export interface RetentionOptions {
 }
 
 /**
- * Deletes expired samples, events and evidence, and data of deleted robots: now, and every 10 minutes until stopped.
+ * Deletes expired samples, events, evidence and audit entries, and data of deleted robots: now, and every 10 minutes
+ * until stopped.
  */
 export function startRetention(options: RetentionOptions): { stop(): Promise<void> } {
   const stopping = new AbortController();
@@ -41,6 +46,8 @@ export async function deleteExpired(
   signal: AbortSignal,
 ): Promise<void> {
   await runSteps(signal, () => store.deleteTraces(STEP_ROWS));
+  const auditedBefore = clock.now() - limits.auditLogMs;
+  await runSteps(signal, () => store.deleteAuditLog(auditedBefore, STEP_ROWS));
   if (proofRetentionMs !== null) {
     const before = clock.now() - proofRetentionMs;
     await runSteps(signal, () => store.eraseOldProofs(before, STEP_ROWS));

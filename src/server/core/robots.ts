@@ -9,6 +9,7 @@ import { wireError } from '../ports/errors.ts';
 import type { Page } from '../ports/json-text.ts';
 import type { RateCount } from '../ports/rate-count.ts';
 import type { RobotCaller, RobotRecord } from '../ports/robots.ts';
+import type { AccountCaller } from '../ports/sign-in.ts';
 import type { Deps } from './deps.ts';
 import { fleetNotFound } from './fleets.ts';
 import { pageOf } from './paging.ts';
@@ -21,18 +22,19 @@ import { keyRevoked } from './tasks.ts';
  */
 export async function createRobot(
   { store, clock }: Deps,
-  wallet: string,
+  { wallet, by }: AccountCaller,
   { id, name, description }: Body<'createRobot'>,
 ): Promise<Answer<'createRobot'>['body']> {
   const apiKey = newApiKey();
-  const result = await store.createRobot({
+  const made = {
     id: id ?? newId(),
     wallet,
     name,
     description: description ?? null,
     keyHash: hashToken(apiKey),
     createdAt: clock.now(),
-  });
+  };
+  const result = await store.createRobot(made, by);
   if (result.outcome === 'robot_limit_reached') {
     throw wireError(
       'robot_limit_reached',
@@ -106,30 +108,31 @@ export async function assignRobots(
 /** Replaces the robot's key, if it has one, and returns the new key. Throws `not_found`. */
 export async function rotateKey(
   { store, clock }: Deps,
-  wallet: string,
+  { wallet, by }: AccountCaller,
   id: string,
 ): Promise<{ robot: Robot; api_key: string }> {
   const apiKey = newApiKey();
-  const robot = await store.replaceKey(id, wallet, hashToken(apiKey), clock.now());
+  const robot = await store.replaceKey(id, wallet, hashToken(apiKey), clock.now(), by);
   return { robot: viewRobot(found(robot)), api_key: apiKey };
 }
 
 /** Ends the robot's key. Idempotent. Throws `not_found`. */
 export async function deleteKey(
   { store, clock }: Deps,
-  wallet: string,
+  { wallet, by }: AccountCaller,
   id: string,
 ): Promise<Robot> {
-  return viewRobot(found(await store.replaceKey(id, wallet, null, clock.now())));
+  return viewRobot(found(await store.replaceKey(id, wallet, null, clock.now(), by)));
 }
 
 /** Deletes the robot and its tasks; see `RobotStore.deleteRobot`. Throws `not_found`. */
 export async function deleteRobot(
   { store, clock }: Deps,
-  wallet: string,
+  { wallet, by }: AccountCaller,
   id: string,
 ): Promise<void> {
-  if (!(await store.deleteRobot(id, wallet, clock.now()))) throw notFound('robot_not_found');
+  if (await store.deleteRobot(id, wallet, clock.now(), by)) return;
+  throw notFound('robot_not_found');
 }
 
 /** Authenticates a robot by its API key, and counts the call. Throws `invalid_api_key`. */

@@ -1,48 +1,121 @@
-// Sessions of an account, and the sign-in of the CLI through a browser.
+// Sessions and tokens of an account, and the sign-in of the CLI through a browser.
 import { hash, randomBytes } from 'node:crypto';
 import { v7 as newId } from 'uuid';
 import { limits } from '../../protocol/limits.ts';
 import type { Answer, Body, Query } from '../../protocol/routes.ts';
 import { formatTimestamp } from '../../protocol/timestamp.ts';
+import type { AccountToken } from '../../protocol/tokens.ts';
+import type { Actor } from '../ports/audit-log.ts';
 import { wireError } from '../ports/errors.ts';
 import type { Page } from '../ports/json-text.ts';
 import type { RateCount } from '../ports/rate-count.ts';
-import type { SessionRecord } from '../ports/sign-in.ts';
+import type { AccountCaller, SessionRecord } from '../ports/sign-in.ts';
 import type { Deps } from './deps.ts';
 import { pageOf } from './paging.ts';
 
 type Session = Answer<'listSessions'>['body']['items'][number];
 
-/** Authenticates a session by its token. `counted` also counts a mutation of its account. Throws `invalid_session`. */
+/** Whether a Bearer credential is meant as an account token, well-formed or not. */
+export function isAccountToken(credential: string | null): credential is string {
+  return credential?.startsWith('svct_') === true;
+}
+
+/**
+ * Authenticates a session by its token, or an account token. `counted` also counts a mutation of the account. Throws
+ * `invalid_session`, `invalid_token`.
+ */
 export async function authenticateSession(
   { store, clock }: Deps,
   token: string,
   counted: boolean,
 ): Promise<{ session: SessionRecord; count: RateCount }> {
-  const wellFormed = /^[0-9a-f]{64}$/.test(token);
-  const found = wellFormed
-    ? await store.authenticateSession(hashToken(token), counted, clock.now())
-    : null;
-  if (found === null) throw wireError('invalid_session', 'The session is unknown or has ended.');
+  const now = clock.now();
+  const wellFormed = /^([0-9a-f]{64}|svct_[0-9a-f]{40})$/.test(token);
+  const found = wellFormed ? await store.authenticateSession(hashToken(token), counted, now) : null;
+  if (found === null) {
+    throw isAccountToken(token)
+      ? wireError('invalid_token', 'The account token is unknown, expired or revoked.')
+      : wireError('invalid_session', 'The session is unknown or has ended.');
+  }
+  const { id, scope, lastUsedAt } = found.session;
+  if (scope !== null && now - (lastUsedAt ?? 0) >= limits.windowMs) {
+    // The last use is only shown to people, so it must not fail the request.
+    await store.noteTokenUse(id, now).catch(() => {});
+  }
   return found;
 }
 
+/**
+ * Creates an account token. Only this response contains its secret. A session that was opened with a code cannot open
+ * another, and no token either: a leak from a terminal ends with it. Throws `wallet_session_required`,
+ * `token_limit_reached`.
+ */
+export async function createToken(
+  { store, clock }: Deps,
+  { wallet, signedInWith, by }: AccountCaller,
+  { name, scope, expires_in_days: days = limits.tokenDays }: Body<'createToken'>,
+): Promise<Answer<'createToken'>['body']> {
+  if (signedInWith !== 'wallet') {
+    throw wireError(
+      'wallet_session_required',
+      'This session was opened with a code. Sign in with the wallet to create a token.',
+    );
+  }
+  const secret = `svct_${randomBytes(20).toString('hex')}`;
+  const createdAt = clock.now();
+  const expiresAt = createdAt + days * 24 * 60 * 60_000;
+  const token = { id: newId(), wallet, name, scope, createdAt, expiresAt };
+  if (await store.createToken({ ...token, tokenHash: hashToken(secret) }, by)) {
+    return { token: viewToken({ ...token, lastUsedAt: null }), secret };
+  }
+  throw wireError(
+    'token_limit_reached',
+    `An account can have at most ${limits.tokensPerAccount} tokens. Revoke one first.`,
+  );
+}
+
+/** One page of the account's tokens that have not expired, newest first. */
+export function listTokens(
+  { store, clock }: Deps,
+  wallet: string,
+  { limit, cursor }: Query<'listTokens'>,
+): Promise<Page<AccountToken>> {
+  const now = clock.now();
+  return pageOf(limit, (count) => store.listSessions(wallet, now, count, cursor ?? null, true), {
+    cursorOf: ({ id }) => id,
+    view: viewToken,
+  });
+}
+
+function viewToken(
+  token: Pick<SessionRecord, 'id' | 'name' | 'scope' | 'createdAt' | 'expiresAt' | 'lastUsedAt'>,
+): AccountToken {
+  return {
+    id: token.id,
+    name: token.name ?? '',
+    scope: token.scope ?? 'read',
+    created_at: formatTimestamp(token.createdAt),
+    expires_at: formatTimestamp(token.expiresAt),
+    last_used_at: token.lastUsedAt === null ? null : formatTimestamp(token.lastUsedAt),
+  };
+}
+
 /** Ends the session of a token at once, if there is one. */
-export async function signOut({ store }: Deps, token: string | null): Promise<void> {
-  if (token !== null) await store.revokeSession(hashToken(token));
+export async function signOut({ store }: Deps, token: string | null, by: Actor): Promise<void> {
+  if (token !== null) await store.revokeSession(hashToken(token), by);
 }
 
 /** One page of the account's live sessions, newest first. `current` marks the session of the call. */
 export function listSessions(
   { store, clock }: Deps,
-  { id: current, wallet }: SessionRecord,
+  { id: current, wallet }: AccountCaller,
   { limit, cursor }: Query<'listSessions'>,
 ): Promise<Page<Session>> {
   return pageOf(limit, (count) => store.listSessions(wallet, clock.now(), count, cursor ?? null), {
     cursorOf: ({ id }) => id,
     view: ({ id, signedInWith, createdAt, expiresAt }) => ({
       id,
-      signed_in_with: signedInWith,
+      signed_in_with: signedInWith === 'wallet' ? 'wallet' : 'cli_code',
       created_at: formatTimestamp(createdAt),
       expires_at: formatTimestamp(expiresAt),
       current: id === current,
@@ -50,10 +123,15 @@ export function listSessions(
   });
 }
 
-/** Ends one of the account's sessions at once. Throws `not_found`. */
-export async function endSession({ store }: Deps, wallet: string, id: string): Promise<void> {
-  if (await store.endSession(wallet, id)) return;
-  throw wireError('not_found', 'This account has no session with this id.');
+/** Ends one of the account's sessions or tokens at once. Throws `not_found`. */
+export async function endSession(
+  { store }: Deps,
+  { wallet, by }: AccountCaller,
+  id: string,
+  kind: 'session' | 'token',
+): Promise<void> {
+  if (await store.endSession(wallet, id, by, kind === 'token')) return;
+  throw wireError('not_found', `This account has no ${kind} with this id.`);
 }
 
 /** Seconds between two requests for the token. */
@@ -92,7 +170,7 @@ export async function startCliSignIn(
  */
 export async function decideCliSignIn(
   { store, clock }: Deps,
-  { id: sessionId }: SessionRecord,
+  { id: sessionId }: AccountCaller,
   { user_code: text, decision }: Body<'decideCliSignIn'>,
 ): Promise<Answer<'decideCliSignIn'>['body']> {
   const user = text.toUpperCase().replace(/[\s-]/g, '').replace(/O/g, '0').replace(/[IL]/g, '1');
@@ -122,12 +200,14 @@ export async function decideCliSignIn(
 export async function redeemCliCode(
   { store, clock }: Deps,
   deviceCode: string,
+  by: Actor,
 ): Promise<Answer<'redeemCliCode'>['body']> {
   const token = randomBytes(32).toString('hex');
   const now = clock.now();
   const expiresAt = now + limits.sessionLifetimeMs;
   const session = { id: newId(), tokenHash: hashToken(token), createdAt: now, expiresAt };
-  const found = await store.redeemCliCode({ deviceHash: hashToken(deviceCode), session, now });
+  const deviceHash = hashToken(deviceCode);
+  const found = await store.redeemCliCode({ deviceHash, session, now, by });
   if (found === 'pending') {
     throw wireError('authorization_pending', 'The code was not allowed in a browser yet.');
   }

@@ -6,6 +6,7 @@ import { FairQueue } from '../../base/fair-queue.ts';
 import { inTime } from '../../base/in-time.ts';
 import type { Hex } from '../../proof/bytes.ts';
 import { limits } from '../../protocol/limits.ts';
+import type { Actor } from '../ports/audit-log.ts';
 import { wireError } from '../ports/errors.ts';
 import type { RateCount } from '../ports/rate-count.ts';
 import type { Challenge } from '../ports/sign-in.ts';
@@ -32,6 +33,7 @@ interface SignatureInput extends Caller {
   signature: string;
   /** The signed message, from the body or the challenge cookie; null if the caller has neither. */
   message: string | null;
+  by: Actor;
 }
 
 /** The two steps of a wallet's sign-in. */
@@ -46,8 +48,9 @@ interface WalletSignIn {
   ): Promise<Challenge>;
   /**
    * Opens a session, and the account if it is new. Only a successful sign-in spends a challenge, so that invalid
-   * signatures and other people's challenges do not lock out the owner. Throws `invalid_address`, `invalid_signature`,
-   * `signup_refused`, `overloaded`, and `chain_unavailable` if the chain must decide and cannot be read.
+   * signatures and other people's challenges do not lock out the owner; the audit log counts invalid ones. Throws
+   * `invalid_address`, `invalid_signature`, `signup_refused`, `overloaded`, and `chain_unavailable` if the chain must
+   * decide and cannot be read.
    */
   signIn(
     input: SignatureInput,
@@ -132,7 +135,11 @@ export function createSignIn(deps: Deps): WalletSignIn {
     async signIn(input) {
       const wallet = walletOf(deps, input.address);
       const challenge = await findSigned(wallet, input);
-      if (challenge === null) throw invalidSignature();
+      if (challenge === null) {
+        const by: Actor = { ...input.by, actor: 'unknown' };
+        await writes.run(input.source, () => store.countFailedSignIn(wallet, by));
+        throw invalidSignature();
+      }
       const holds = await gateReads.run(input.source, () =>
         inTime(SIGN_IN_GATE_MS, meetsGate(deps, wallet), null),
       );
@@ -149,6 +156,7 @@ export function createSignIn(deps: Deps): WalletSignIn {
         mayOpen: holds === true || settings.signup.mode === 'open',
         grant: grantOf(deps, holds),
         now,
+        by: input.by,
       });
       if (outcome === 'challenge_spent') throw invalidSignature();
       if (outcome === 'signup_refused') throw signupRefused(holds);

@@ -1,4 +1,5 @@
 // An account: its balance, grants and ledger.
+import type { Actor } from './audit-log.ts';
 
 export interface Balance {
   wallet: string;
@@ -21,7 +22,10 @@ export interface CreditStore {
    * Adds quota and gas credit, and opens the account if it does not exist. `repeated`: a grant with this id exists, and
    * nothing was written.
    */
-  grantCredits(grant: Grant): Promise<{ outcome: 'granted' | 'repeated'; balance: Balance }>;
+  grantCredits(
+    grant: Grant,
+    by?: Actor,
+  ): Promise<{ outcome: 'granted' | 'repeated'; balance: Balance }>;
   getBalance(wallet: string): Promise<Balance | null>;
 }
 

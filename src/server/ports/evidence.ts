@@ -1,6 +1,7 @@
 // The store's contract for evidence.
 import type { Hex } from '../../proof/bytes.ts';
 import type { ChainProof } from '../../proof/chain-proof.ts';
+import type { Actor } from './audit-log.ts';
 import type { TaskRecord, Viewer } from './tasks.ts';
 
 export interface EvidenceRecord {
@@ -32,7 +33,11 @@ export interface EvidenceStore {
    * (store/postgres/evidence.ts). `erased`: also if it was erased before. `nothing_stored`: none was submitted yet.
    * `not_found`: the task belongs to another account.
    */
-  eraseProof(id: string, wallet: string): Promise<'erased' | 'nothing_stored' | 'not_found'>;
+  eraseProof(
+    id: string,
+    wallet: string,
+    by?: Actor,
+  ): Promise<'erased' | 'nothing_stored' | 'not_found'>;
   /**
    * Erases, in one short commit, at most `limit` proofs that were submitted before `before`, oldest first. Returns
    * whether there may be more.

@@ -1,4 +1,5 @@
 // The store's contract for fleets.
+import type { Actor } from './audit-log.ts';
 
 export interface FleetRecord {
   id: string;
@@ -53,7 +54,7 @@ export interface FleetStore {
     now: number,
   ): Promise<FleetRecord | null>;
   /** Deletes the fleet; its robots are in no fleet afterwards. False if it does not exist. */
-  deleteFleet(id: string, wallet: string, now: number): Promise<boolean>;
+  deleteFleet(id: string, wallet: string, now: number, by?: Actor): Promise<boolean>;
   /**
    * Moves the named fleets (each named once) to the front, in that order; the others follow in their existing order.
    * Returns all fleets of the account in the new order, or null, changing nothing, if a named one does not exist.

@@ -1,6 +1,7 @@
 // The store's contract with commands and metrics: backlog, senders, invariants.
 import type { Hex } from '../../proof/bytes.ts';
 import type { OpenAttempt } from './anchoring.ts';
+import type { Actor } from './audit-log.ts';
 
 /** The findings of `svc-server check`. An empty list of violations means that the invariant holds. */
 export interface CheckStore {
@@ -61,12 +62,14 @@ export interface OperationsStore {
   ): Promise<void>;
   /**
    * Records nonces of open attempts that were used by anchors of another service, as stated by the operator. Such an
-   * attempt ends as if the transaction were not an anchor. Idempotent.
+   * attempt ends as if the transaction were not an anchor. Idempotent. The audit log of each account that has a proof
+   * in such an attempt gets an entry.
    */
   recordTakenNonces(
     sender: SenderKey,
     uses: readonly { nonce: number; txHash: Hex }[],
     now: number,
+    by?: Actor,
   ): Promise<void>;
   /** Every account that ever held a lease in this database. */
   listSenders(): Promise<Sender[]>;

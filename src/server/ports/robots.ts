@@ -1,4 +1,5 @@
 // The store's contract for robots.
+import type { Actor } from './audit-log.ts';
 import type { RateCount } from './rate-count.ts';
 
 export interface RobotRecord {
@@ -55,6 +56,7 @@ export interface RobotStore {
    */
   createRobot(
     robot: NewRobot,
+    by?: Actor,
   ): Promise<
     | { outcome: 'created'; robot: RobotRecord }
     | { outcome: 'id_used'; robot: RobotRecord | null }
@@ -91,6 +93,7 @@ export interface RobotStore {
     wallet: string,
     keyHash: string | null,
     now: number,
+    by?: Actor,
   ): Promise<RobotRecord | null>;
   /**
    * Deletes the robot and its tasks; false if the robot does not exist. Many tasks take several commits. The first
@@ -103,5 +106,5 @@ export interface RobotStore {
    * or, if another process reads an older snapshot of the files, when that process has ended. Repeat a call that was
    * interrupted.
    */
-  deleteRobot(id: string, wallet: string, now: number): Promise<boolean>;
+  deleteRobot(id: string, wallet: string, now: number, by?: Actor): Promise<boolean>;
 }

@@ -1,4 +1,6 @@
 // The store's contract for sign-in, sessions and CLI codes.
+import type { TokenScope } from '../../protocol/tokens.ts';
+import type { Actor } from './audit-log.ts';
 import type { RateCount } from './rate-count.ts';
 
 export interface Challenge {
@@ -26,6 +28,7 @@ export interface SignIn {
   /** The sign-up grant, if the wallet qualifies for it now. It is made once per wallet. */
   grant: SignupGrant | null;
   now: number;
+  by?: Actor;
 }
 
 export interface SignupGrant {
@@ -37,11 +40,23 @@ export interface SignupGrant {
   anchorsPerDay: number | null;
 }
 
+export type SignInMethod = 'wallet' | 'cli_code' | 'token';
+
+/** A session. An account token is a session with a name and a scope, which are null for all others. */
 export interface SessionRecord {
   id: string;
   wallet: string;
+  signedInWith: SignInMethod;
   createdAt: number;
   expiresAt: number;
+  name: string | null;
+  scope: TokenScope | null;
+  lastUsedAt: number | null;
+}
+
+/** An account that calls, with a session or a token. */
+export interface AccountCaller extends Pick<SessionRecord, 'id' | 'wallet' | 'signedInWith'> {
+  by: Actor;
 }
 
 export interface SignInStore {
@@ -74,16 +89,7 @@ export interface SignInStore {
     now: number,
   ): Promise<{ session: SessionRecord; count: RateCount } | null>;
   /** Ends the session at once. Does nothing if there is none. */
-  revokeSession(tokenHash: string): Promise<void>;
-}
-
-export type SignInMethod = 'wallet' | 'cli_code';
-
-export interface ListedSession {
-  id: string;
-  signedInWith: SignInMethod;
-  createdAt: number;
-  expiresAt: number;
+  revokeSession(tokenHash: string, by?: Actor): Promise<void>;
 }
 
 export interface CliCode {
@@ -111,17 +117,25 @@ export interface CliDecision {
 
 export interface SessionStore {
   /**
-   * Sessions that have not expired at `now`, newest first (ids are UUIDv7). `before` is the last id of the previous
-   * page.
+   * Sessions, or tokens, that have not expired at `now`, newest first (ids are UUIDv7). `before` is the last id of the
+   * previous page.
    */
   listSessions(
     wallet: string,
     now: number,
     limit: number,
     before: string | null,
-  ): Promise<ListedSession[]>;
-  /** Ends the account's session with this id at once; false if there is none. */
-  endSession(wallet: string, id: string): Promise<boolean>;
+    tokens?: boolean,
+  ): Promise<SessionRecord[]>;
+  /** Ends the account's session, or token, with this id at once; false if there is none. */
+  endSession(wallet: string, id: string, by?: Actor, token?: boolean): Promise<boolean>;
+  /** False, creating none, if the account has `limits.tokensPerAccount` live tokens, also under concurrent calls. */
+  createToken(
+    token: NewSession & { wallet: string; name: string; scope: TokenScope },
+    by: Actor,
+  ): Promise<boolean>;
+  /** Sets the time of the last use, unless it was set less than `limits.windowMs` before. */
+  noteTokenUse(id: string, now: number): Promise<void>;
   /**
    * Saves the code, and deletes expired ones; false if too many of the same source are open. Above the limit of all, the
    * oldest of the source with the most ends.
@@ -145,5 +159,6 @@ export interface SessionStore {
     deviceHash: string;
     session: NewSession;
     now: number;
+    by?: Actor;
   }): Promise<{ wallet: string } | 'unknown' | 'pending'>;
 }

@@ -2,6 +2,7 @@
 import type { AccountStore, CreditStore } from './account.ts';
 import type { AnchorStore } from './anchoring.ts';
 import type { AnchoringAccountStore } from './anchoring-accounts.ts';
+import type { AuditLogStore } from './audit-log.ts';
 import type { ChainProofStore } from './chain-proofs.ts';
 import type { CompletionStore } from './completions.ts';
 import type { EventStore } from './events.ts';
@@ -27,6 +28,7 @@ import type { StatsStore, TelemetryStore } from './telemetry.ts';
 export interface Store
   extends SignInStore,
     SessionStore,
+    AuditLogStore,
     RobotStore,
     FleetStore,
     TaskStore,

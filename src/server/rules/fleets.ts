@@ -1,8 +1,12 @@
-// Rules for the number and order of an account's robots and fleets.
+// Rules for the number and order of an account's robots, fleets and tokens.
 import { limits } from '../../protocol/limits.ts';
 
 export function hasRoomForRobot(robots: number): boolean {
   return robots < limits.robotsPerAccount;
+}
+
+export function hasRoomForToken(tokens: number): boolean {
+  return tokens < limits.tokensPerAccount;
 }
 
 export function hasRoomForFleet(fleets: number): boolean {

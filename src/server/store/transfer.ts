@@ -17,7 +17,12 @@ export interface TransferTable {
  */
 export const transferTables: readonly TransferTable[] = [
   table('accounts', 'wallet', 'anchor_quota gas_credit_wei created_at qualified_at last_round'),
-  table('sessions', 'id', 'token_hash wallet created_at expires_at signed_in_with wrong_codes'),
+  table(
+    'sessions',
+    'id',
+    'token_hash wallet created_at expires_at signed_in_with wrong_codes name scope last_used_at',
+  ),
+  table('audit_log', 'id', 'wallet kind actor actor_name source target_id detail count at'),
   table('cli_codes', 'device_hash', 'user_hash source name session_id created_at expires_at'),
   table('cursor_key', 'id', 'key'),
   table(

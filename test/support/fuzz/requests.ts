@@ -17,7 +17,15 @@ export interface Plan {
 }
 
 /** `right`: of a kind that the operation asks for; `ended`: revoked or deleted before. */
-export type Caller = 'right' | 'nobody' | 'robot' | 'session' | 'both' | 'ended' | 'garbage';
+export type Caller =
+  | 'right'
+  | 'nobody'
+  | 'robot'
+  | 'session'
+  | 'token'
+  | 'both'
+  | 'ended'
+  | 'garbage';
 
 /** Requests of one operation: two in three as the document asks for them, the others beside it. */
 export function requestsOf(operation: Operation): Arbitrary<Plan> {
@@ -45,8 +53,8 @@ export function requestsOf(operation: Operation): Arbitrary<Plan> {
 const callers: Arbitrary<Caller> = fc.oneof(
   { weight: 24, arbitrary: fc.constant('right' as const) },
   {
-    weight: 6,
-    arbitrary: fc.constantFrom('nobody', 'robot', 'session', 'both', 'ended', 'garbage'),
+    weight: 7,
+    arbitrary: fc.constantFrom('nobody', 'robot', 'session', 'token', 'both', 'ended', 'garbage'),
   },
 );
 

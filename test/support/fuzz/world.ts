@@ -11,6 +11,8 @@ interface Account {
   known: Map<string, string[]>;
   endedSession: string;
   endedKey: string;
+  /** Secret of the latest account token. */
+  token: string;
 }
 
 /** Two robots at least, so that one is left when one is deleted. */
@@ -28,6 +30,8 @@ const kinds: Readonly<Record<string, string>> = {
   reorder: 'fleets',
   tasks: 'tasks',
   sessions: 'sessions',
+  tokens: 'tokens',
+  'audit-log': 'entries',
   telemetry: 'telemetry',
   events: 'events',
 };
@@ -85,6 +89,9 @@ export async function createWorld(service: TestService, size: number) {
         account.robots = account.robots.filter(({ apiKey }) => apiKey !== sent.apiKey);
         account.endedKey = sent.apiKey;
       }
+      if (error === 'invalid_token' && sent.apiKey === account.token) {
+        account.token = await makeToken(service, account.owner);
+      }
     },
     /** Before a request: a robot for each account whose robots are gone. */
     async provide(plan: Plan): Promise<void> {
@@ -108,7 +115,13 @@ async function createAccount(service: TestService): Promise<Account> {
   await service.call('DELETE', `/api/v1/robots/${gone.id}`, { session: owner.session });
   await service.call('POST', '/api/auth/logout', { session: past.session });
   const ended = { endedSession: past.session, endedKey: gone.apiKey };
-  return { owner, robots: [], known: new Map(), ...ended };
+  const token = await makeToken(service, owner);
+  return { owner, robots: [], known: new Map(), ...ended, token };
+}
+
+async function makeToken(service: TestService, { session }: Owner): Promise<string> {
+  const body = { name: 'fuzz', scope: 'write' };
+  return (await service.call('POST', '/api/v1/tokens', { session, body })).body.secret ?? 'svct_';
 }
 
 /** A fast machine ends more sessions than one wallet may open in a minute: then the ended one is used for longer. */
@@ -130,6 +143,7 @@ function credentials({ operation, caller, account: number }: Plan, account: Acco
     nobody: {},
     robot: { apiKey },
     session: { session },
+    token: { apiKey: account.token },
     both: { apiKey, session },
     ended: right ? { apiKey: account.endedKey } : { session: account.endedSession },
     garbage: right

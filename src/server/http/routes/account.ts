@@ -1,16 +1,20 @@
-// Handlers for sign-in, sessions and the account.
+// Handlers for sign-in, sessions, account tokens, the account and its audit log.
 import type { FastifyRequest } from 'fastify';
 import { listLedger, readAccount } from '../../core/account.ts';
+import { listAuditLog } from '../../core/audit-log.ts';
 import type { Deps } from '../../core/deps.ts';
 import {
+  createToken,
   decideCliSignIn,
   endSession,
   listSessions,
+  listTokens,
   redeemCliCode,
   signOut,
   startCliSignIn,
 } from '../../core/sessions.ts';
 import { createGateReader, createSignIn } from '../../core/sign-in.ts';
+import { actorOf } from '../server/authentication.ts';
 import type { Handlers } from '../server/call.ts';
 import {
   challengeMessage,
@@ -50,6 +54,7 @@ export function accountHandlers(deps: Deps) {
         ...callerOf(request),
         ...body,
         message,
+        by: actorOf(deps, request),
       });
       cookies.setSession(reply, token);
       cookies.setDevice(reply, device);
@@ -57,7 +62,7 @@ export function accountHandlers(deps: Deps) {
       return { status: 200, body: { signed_in: true, wallet, gate: { holds } } };
     },
     async signOut({ request, reply }) {
-      await signOut(deps, sessionToken(request));
+      await signOut(deps, sessionToken(request), actorOf(deps, request));
       cookies.clearSession(reply);
       return { status: 200, body: { signed_out: true } };
     },
@@ -68,16 +73,30 @@ export function accountHandlers(deps: Deps) {
     async decideCliSignIn({ caller, body }) {
       return { status: 200, body: await decideCliSignIn(deps, caller, body) };
     },
-    async redeemCliCode({ body }) {
-      return { status: 200, body: await redeemCliCode(deps, body.device_code) };
+    async redeemCliCode({ body, request }) {
+      const by = actorOf(deps, request);
+      return { status: 200, body: await redeemCliCode(deps, body.device_code, by) };
     },
     async listSessions({ caller, query }) {
       return { status: 200, body: await listSessions(deps, caller, query) };
     },
     async revokeSession({ caller, params, reply }) {
-      await endSession(deps, caller.wallet, params.id);
+      await endSession(deps, caller, params.id, 'session');
       if (params.id === caller.id) cookies.clearSession(reply);
       return { status: 200, body: { deleted: true } };
+    },
+    async createToken({ caller, body }) {
+      return { status: 201, body: await createToken(deps, caller, body) };
+    },
+    async listTokens({ caller, query }) {
+      return { status: 200, body: await listTokens(deps, caller.wallet, query) };
+    },
+    async revokeToken({ caller, params }) {
+      await endSession(deps, caller, params.id, 'token');
+      return { status: 200, body: { deleted: true } };
+    },
+    async listAuditLog({ caller, query }) {
+      return { status: 200, body: await listAuditLog(deps, caller.wallet, query) };
     },
     async getAccount({ caller }) {
       return { status: 200, body: await readAccount(deps, readGate, caller.wallet) };

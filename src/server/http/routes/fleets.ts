@@ -28,7 +28,7 @@ export function fleetHandlers(deps: Deps) {
       return { status: 200, body: { fleet } };
     },
     async deleteFleet({ caller, params }) {
-      await deleteFleet(deps, caller.wallet, params.id);
+      await deleteFleet(deps, caller, params.id);
       return { status: 200, body: { deleted: true } };
     },
     async reorderFleets({ caller, body }) {

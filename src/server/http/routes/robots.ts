@@ -17,7 +17,7 @@ import type { LongReads } from '../server/long-reads.ts';
 export function robotHandlers(deps: Deps, longReads: LongReads) {
   return {
     async createRobot({ caller, body, reply }) {
-      const created = await createRobot(deps, caller.wallet, body);
+      const created = await createRobot(deps, caller, body);
       reply.header('location', `/api/v1/robots/${created.robot.id}`);
       return { status: 201, body: created };
     },
@@ -39,13 +39,13 @@ export function robotHandlers(deps: Deps, longReads: LongReads) {
       return { status: 200, body: await assignRobots(deps, caller.wallet, body) };
     },
     async rotateKey({ caller, params }) {
-      return { status: 200, body: await rotateKey(deps, caller.wallet, params.id) };
+      return { status: 200, body: await rotateKey(deps, caller, params.id) };
     },
     async deleteKey({ caller, params }) {
-      return { status: 200, body: { robot: await deleteKey(deps, caller.wallet, params.id) } };
+      return { status: 200, body: { robot: await deleteKey(deps, caller, params.id) } };
     },
     async deleteRobot({ caller, params }) {
-      await deleteRobot(deps, caller.wallet, params.id);
+      await deleteRobot(deps, caller, params.id);
       return { status: 200, body: { deleted: true } };
     },
   } satisfies Partial<Handlers>;

@@ -66,7 +66,7 @@ export function taskHandlers(deps: Deps, longReads: LongReads) {
       return { status: 200, body: await readProof(deps, params.id, caller) };
     },
     async eraseProof({ caller, params }) {
-      await eraseProof(deps, params.id, caller.wallet);
+      await eraseProof(deps, params.id, caller);
       return { status: 200, body: { deleted: true } };
     },
     async getBundle({ caller, params, query }) {

@@ -1,18 +1,37 @@
-// Authenticates a call by API key or session cookie, and counts it.
+// Authenticates a call by API key, account token or session cookie, and counts it.
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { Route } from '../../../protocol/route.ts';
+import type { TokenScope } from '../../../protocol/tokens.ts';
 import type { Deps } from '../../core/deps.ts';
 import { authenticateRobot } from '../../core/robots.ts';
-import { authenticateSession } from '../../core/sessions.ts';
+import { authenticateSession, isAccountToken } from '../../core/sessions.ts';
+import type { Actor } from '../../ports/audit-log.ts';
 import { wireError } from '../../ports/errors.ts';
 import type { Access, Callers } from './call.ts';
 import { bearerKey, sessionToken } from './credentials.ts';
 import { applyCount, putRateHeaders } from './rate-limits.ts';
-import { sourceOf } from './sources.ts';
+import { addressOf, sourceOf } from './sources.ts';
 import { countRobot } from './unmatched.ts';
 
 /** The account of a request; for a stranger's the source. */
 export function accountOf({ caller, ip }: FastifyRequest): string {
   return caller && 'wallet' in caller ? caller.wallet : sourceOf(ip);
+}
+
+/** The caller for the audit log: with a session, or about to open or end one. */
+export function actorOf({ clock }: Deps, { ip }: FastifyRequest): Actor {
+  return { actor: 'session', actor_name: null, source: addressOf(ip), at: clock.now() };
+}
+
+/** Throws `insufficient_scope`. */
+function requireScope(scope: TokenScope, route: Route): void {
+  if (!route.sessionOnly && (route.method === 'GET' || scope === 'write')) return;
+  throw wireError(
+    'insufficient_scope',
+    route.sessionOnly
+      ? 'This endpoint accepts no account token. Sign in with the wallet.'
+      : 'The account token has the scope read. Use one with the scope write.',
+  );
 }
 
 type Authenticate<Kind extends Access> = (
@@ -35,28 +54,35 @@ export function createAuthenticators(deps: Deps): { [Kind in Access]: Authentica
     return found.robot;
   };
   const session: Authenticate<'session'> = async (request, reply) => {
-    const token = sessionToken(request);
-    if (bearerKey(request) !== null) {
+    const { route } = request.routeOptions.config;
+    const bearer = bearerKey(request);
+    if (bearer !== null && !isAccountToken(bearer)) {
       await countRobot(deps, request, reply);
       throw wireError(
         'missing_session',
-        'This endpoint accepts no API key. Sign in and send the session cookie alone.',
+        'This endpoint accepts no API key. Send an account token, or sign in and send the session cookie alone.',
       );
     }
+    const token = bearer ?? sessionToken(request);
     if (token === null)
       throw wireError('missing_session', 'No session cookie was sent. Sign in first.');
-    const counted = request.routeOptions.config.route?.limit === 'account';
-    const found = await authenticateSession(deps, token, counted);
-    if (counted) applyCount(reply, found.count);
-    else putRateHeaders(reply, found.count);
-    return found.session;
+    const counted = route?.limit === 'account';
+    const { session, count } = await authenticateSession(deps, token, counted);
+    if (counted) applyCount(reply, count);
+    else putRateHeaders(reply, count);
+    const { name, scope } = session;
+    const by = actorOf(deps, request);
+    if (scope === null) return { ...session, by };
+    if (route) requireScope(scope, route);
+    return { ...session, by: { ...by, actor: 'token', actor_name: name } };
   };
   return {
     public: async () => undefined,
     robot,
     session,
     robot_or_session: async (request, reply) => {
-      if (bearerKey(request) === null && sessionToken(request) !== null) {
+      const bearer = bearerKey(request);
+      if (isAccountToken(bearer) || (bearer === null && sessionToken(request) !== null)) {
         return { wallet: (await session(request, reply)).wallet };
       }
       const { id, wallet } = await robot(request, reply);

@@ -4,7 +4,7 @@ import type { Route } from '../../../protocol/route.ts';
 import type { Answer, Body, Params, Query, RouteName, Routes } from '../../../protocol/routes.ts';
 import type { JsonText } from '../../ports/json-text.ts';
 import type { RobotCaller } from '../../ports/robots.ts';
-import type { SessionRecord } from '../../ports/sign-in.ts';
+import type { AccountCaller } from '../../ports/sign-in.ts';
 import type { Viewer } from '../../ports/tasks.ts';
 import type { Csv } from './csv.ts';
 
@@ -12,7 +12,7 @@ import type { Csv } from './csv.ts';
 export interface Callers {
   public: undefined;
   robot: RobotCaller;
-  session: SessionRecord;
+  session: AccountCaller;
   robot_or_session: Viewer & { wallet: string };
 }
 

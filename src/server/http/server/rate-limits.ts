@@ -3,6 +3,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { limits } from '../../../protocol/limits.ts';
 import type { Route } from '../../../protocol/route.ts';
 import type { Deps } from '../../core/deps.ts';
+import { isAccountToken } from '../../core/sessions.ts';
 import { wireError } from '../../ports/errors.ts';
 import type { RateCount } from '../../ports/rate-count.ts';
 import { bearerKey } from './credentials.ts';
@@ -24,10 +25,12 @@ export function createAdmission(deps: Deps) {
       throw wireError('forbidden_origin', 'Only a page of this service may call this endpoint.');
     }
     if (route.method !== 'GET' && origin !== ownOrigin) {
-      // A browser never adds a Bearer key by itself. But the key replaces the cookie only on routes where it takes
-      // precedence.
+      // A browser never adds a Bearer credential by itself. But the credential replaces the cookie only on routes where it
+      // takes precedence.
+      const bearer = bearerKey(request);
       const keyDecides = route.access === 'robot' || route.access === 'robot_or_session';
-      if (keyDecides && bearerKey(request) !== null) return;
+      if (keyDecides && bearer !== null) return;
+      if (route.access === 'session' && isAccountToken(bearer)) return;
       throw wireError('forbidden_origin', 'This endpoint refuses requests from other sites.');
     }
   };

@@ -4,6 +4,7 @@ import type { AccountStore, Balance, CreditStore } from '../../ports/account.ts'
 import {
   type BalanceChange,
   type GrantRow,
+  grantDetail,
   grantEntry,
   LEDGER_COLUMNS,
   type LedgerEntry,
@@ -13,6 +14,7 @@ import {
   requireSameGrant,
   toLedgerRecord,
 } from '../rows/account.ts';
+import { recordAudit } from './audit-log.ts';
 import type { Queries } from './engine/connections.ts';
 import { sql } from './engine/sql.ts';
 import type { Access } from './engine/transactions.ts';
@@ -81,7 +83,7 @@ export function accountStore(access: Access): AccountStore {
 
 export function creditStore(access: Access): CreditStore {
   return {
-    grantCredits: (grant) =>
+    grantCredits: (grant, by) =>
       access.write(async (tx) => {
         await tx.rows(lockGrantId, [grant.id]);
         const stored = await tx.first<GrantRow>(findGrant, [grant.id]);
@@ -93,6 +95,8 @@ export function creditStore(access: Access): CreditStore {
         await lockAccount(tx, grant.wallet);
         requireRoom(await existing(tx, grant.wallet), grant);
         await postEntries(tx, [grantEntry(grant)]);
+        const detail = grantDetail(grant);
+        await recordAudit(tx, grant.wallet, 'credits_granted', by, { detail });
         return { outcome: 'granted', balance: await existing(tx, grant.wallet) };
       }),
 

@@ -9,6 +9,7 @@ import {
   toEvidence,
 } from '../rows/evidence.ts';
 import { viewerValues } from '../rows/tasks.ts';
+import { recordAudit } from './audit-log.ts';
 import { sql } from './engine/sql.ts';
 import type { Access } from './engine/transactions.ts';
 import { freed, freeing, rowsOf, subtracting } from './storage.ts';
@@ -18,9 +19,10 @@ const findEvidence = sql(queries.evidence);
 const findBundle = sql(queries.bundle);
 const erase = sql(`WITH erased AS (
     DELETE FROM proofs WHERE task_id IN (SELECT id FROM tasks WHERE id = $1 AND wallet = $2)
-    RETURNING ${freed.proofs}
+    RETURNING task_id, ${freed.proofs}
   ), counted AS (${subtracting('erased')})
-  SELECT EXISTS (SELECT FROM completions c WHERE c.task_id = t.id) AS completed
+  SELECT EXISTS (SELECT FROM completions c WHERE c.task_id = t.id) AS completed,
+    EXISTS (SELECT FROM erased) AS erased
   FROM tasks t WHERE t.id = $1 AND t.wallet = $2`);
 // An array, because a plan may run a subquery more than once, and delete more than the limit.
 const eraseOldest = freeing(
@@ -50,11 +52,14 @@ export function evidenceStore(access: Access): EvidenceStore {
       return row === undefined ? null : toBundle(row);
     },
 
-    async eraseProof(id, wallet) {
-      const task = await access.first<{ completed: boolean }>(erase, [id, wallet]);
-      if (task === undefined) return 'not_found';
-      return task.completed ? 'erased' : 'nothing_stored';
-    },
+    eraseProof: (id, wallet, by) =>
+      access.write(async (tx) => {
+        type Found = { completed: boolean; erased: boolean };
+        const task = await tx.first<Found>(erase, [id, wallet]);
+        if (task === undefined) return 'not_found';
+        if (task.erased) await recordAudit(tx, wallet, 'evidence_erased', by, { target_id: id });
+        return task.completed ? 'erased' : 'nothing_stored';
+      }),
 
     eraseOldProofs: async (before, limit) =>
       (await rowsOf(access, eraseOldest, [before, limit])) === limit,

@@ -4,6 +4,7 @@ import type { FleetStore } from '../../ports/fleets.ts';
 import { hasRoomForFleet, nextSortOrder, reorderedFleets } from '../../rules/fleets.ts';
 import { FLEET_COLUMNS, type FleetRow, toFleet } from '../rows/fleets.ts';
 import { lockAccount } from './account.ts';
+import { recordAudit } from './audit-log.ts';
 import { NO_UUID, sql } from './engine/sql.ts';
 import type { Access } from './engine/transactions.ts';
 
@@ -23,7 +24,7 @@ const patch = sql(`UPDATE fleets SET name = coalesce($3, name),
     tags = coalesce($10, tags), sort_order = coalesce($11, sort_order), updated_at = $12
   WHERE id = $1 AND wallet = $2 RETURNING ${FLEET_COLUMNS}`);
 
-const take = sql('SELECT FROM fleets WHERE id = $1 AND wallet = $2 FOR UPDATE');
+const take = sql('SELECT name FROM fleets WHERE id = $1 AND wallet = $2 FOR UPDATE');
 const ungroup = sql(`UPDATE robots SET fleet_id = NULL, updated_at = $2 WHERE id IN (
   SELECT id FROM robots WHERE fleet_id = $1 ORDER BY id FOR UPDATE)`);
 const remove = sql('DELETE FROM fleets WHERE id = $1');
@@ -82,12 +83,14 @@ export function fleetStore(access: Access): FleetStore {
       return row === undefined ? null : toFleet(row);
     },
 
-    deleteFleet: (id, wallet, now) =>
+    deleteFleet: (id, wallet, now, by) =>
       access.write(async (tx) => {
         await lockAccount(tx, wallet);
-        if ((await tx.first(take, [id, wallet])) === undefined) return false;
+        const fleet = await tx.first<{ name: string }>(take, [id, wallet]);
+        if (fleet === undefined) return false;
         await tx.run(ungroup, [id, now]);
         await tx.run(remove, [id]);
+        await recordAudit(tx, wallet, 'fleet_deleted', by, { target_id: id, detail: fleet.name });
         return true;
       }),
 

@@ -33,11 +33,39 @@ CREATE TABLE sessions (
   wallet text COLLATE "C" NOT NULL REFERENCES accounts,
   created_at bigint NOT NULL,
   expires_at bigint NOT NULL,
-  signed_in_with text NOT NULL CHECK (signed_in_with IN ('wallet', 'cli_code')),
-  wrong_codes integer NOT NULL DEFAULT 0
+  signed_in_with text NOT NULL CHECK (signed_in_with IN ('wallet', 'cli_code', 'token')),
+  wrong_codes integer NOT NULL DEFAULT 0,
+  -- Of account tokens.
+  name text,
+  scope text CHECK (scope IN ('read', 'write')),
+  last_used_at bigint,
+  CHECK ((signed_in_with = 'token') = (name IS NOT NULL AND scope IS NOT NULL))
 );
 CREATE INDEX sessions_expiry ON sessions (expires_at);
 CREATE INDEX sessions_wallet ON sessions (wallet, id);
+
+-- Who did what to an account (protocol/audit-log.ts). Retention deletes the oldest entries.
+CREATE TABLE audit_log (
+  id uuid PRIMARY KEY,
+  wallet text COLLATE "C" NOT NULL,
+  kind text NOT NULL,
+  actor text NOT NULL CHECK (actor IN ('session', 'token', 'operator', 'unknown')),
+  actor_name text,
+  source text,
+  target_id uuid,
+  detail text,
+  count bigint NOT NULL CHECK (count = 1 OR kind = 'sign_in_failed'),
+  at bigint NOT NULL
+);
+CREATE INDEX audit_log_wallet ON audit_log (wallet, id);
+CREATE UNIQUE INDEX audit_log_failures ON audit_log (wallet, at) WHERE kind = 'sign_in_failed';
+CREATE FUNCTION refuse_change() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  RAISE EXCEPTION 'the % is append-only', TG_TABLE_NAME;
+END $$;
+CREATE TRIGGER audit_log_append_only BEFORE UPDATE ON audit_log
+  FOR EACH ROW WHEN (OLD.kind <> 'sign_in_failed' OR NEW.count <= OLD.count)
+  EXECUTE FUNCTION refuse_change();
 
 -- Authenticates challenges and devices (core/challenges.ts). A restore replaces it, because the restored database has
 -- forgotten which challenges were spent. Two UUIDs hold 244 random bits.
@@ -336,12 +364,8 @@ CREATE UNIQUE INDEX ledger_settle ON ledger (task_id) WHERE kind = 'settle';
 CREATE UNIQUE INDEX ledger_grant ON ledger (grant_id) WHERE kind = 'grant';
 CREATE INDEX ledger_funding ON ledger (wallet, at) WHERE kind = 'grant' AND grant_id NOT LIKE 'signup:%';
 CREATE INDEX ledger_signup ON ledger (at, anchors) WHERE note = 'signup';
-CREATE FUNCTION refuse_ledger_change() RETURNS trigger LANGUAGE plpgsql AS $$
-BEGIN
-  RAISE EXCEPTION 'the ledger is append-only';
-END $$;
 CREATE TRIGGER ledger_append_only BEFORE UPDATE OR DELETE ON ledger
-  FOR EACH ROW EXECUTE FUNCTION refuse_ledger_change();
+  FOR EACH ROW EXECUTE FUNCTION refuse_change();
 
 -- degraded: a JSON array of the sender's reasons, valid while the lease is held.
 CREATE TABLE leases (

@@ -11,6 +11,7 @@ import { accountStore, creditStore } from './account.ts';
 import { attemptStore } from './anchor-attempts.ts';
 import { queueStore } from './anchor-queue.ts';
 import { anchoringAccountStore } from './anchoring-accounts.ts';
+import { auditLogStore } from './audit-log.ts';
 import { chainProofStore } from './chain-proofs.ts';
 import { chainStatusStore } from './chain-status.ts';
 import { completionStore } from './completions.ts';
@@ -134,6 +135,7 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
     ...taskListStore(access),
     ...evidenceStore(access),
     ...sessionStore(access),
+    ...auditLogStore(access),
     ...accountStore(access),
     ...telemetryStore(access, usage),
     ...eventStore(access, usage),

@@ -2,7 +2,9 @@
 
 import { SvcError } from '../../../base/svc-error.ts';
 import type { OperationsStore, SenderKey } from '../../ports/operations.ts';
+import { nonceDetail } from '../rows/audit-log.ts';
 import { IS_OPEN, readNextNonce, readOpenAttempts } from './anchor-attempts.ts';
+import { recordAudit } from './audit-log.ts';
 import { type SqlValue, sql } from './engine/sql.ts';
 import type { Access } from './engine/transactions.ts';
 import { holdQueue, liftHold, takeLeases } from './leases.ts';
@@ -44,6 +46,11 @@ const addTaken = sql(`INSERT INTO foreign_nonces
     DO UPDATE SET tx_hash = excluded.tx_hash, recorded_at = excluded.recorded_at
   RETURNING nonce`);
 
+const walletsIn = sql(`SELECT DISTINCT t.wallet FROM attempts a
+  JOIN leaves l ON l.attempt_id = a.id AND l.live
+  JOIN tasks t ON t.id = l.task_id
+  WHERE a.chain_id = $1 AND a.sender = $2 AND a.nonce = $3`);
+
 interface SenderRow {
   chain_id: number;
   address: string;
@@ -84,14 +91,24 @@ export function operationsStore(access: Access): OperationsStore {
         await tx.run(addForeign, usesOf(sender, uses, now));
       }),
 
-    recordTakenNonces: (sender, uses, now) =>
+    recordTakenNonces: (sender, uses, now, by) =>
       access.write(async (tx) => {
         await tx.run(takeLeases);
         const rows = await tx.rows<{ nonce: number }>(addTaken, usesOf(sender, uses, now));
         const taken = new Set(rows.map(({ nonce }) => nonce));
         const unexpected = uses.find(({ nonce }) => !taken.has(nonce));
-        if (unexpected === undefined) return;
-        throw new SvcError('nonce_conflict', `Nonce ${unexpected.nonce} has no unmined attempt.`);
+        if (unexpected !== undefined) {
+          const message = `Nonce ${unexpected.nonce} has no unmined attempt.`;
+          throw new SvcError('nonce_conflict', message);
+        }
+        const { chainId, address } = sender;
+        for (const { nonce, txHash } of uses) {
+          const detail = nonceDetail(address, nonce, txHash);
+          const rows = await tx.rows<{ wallet: string }>(walletsIn, [chainId, address, nonce]);
+          for (const { wallet } of rows) {
+            await recordAudit(tx, wallet, 'anchor_reconciled', by, { detail });
+          }
+        }
       }),
 
     listSenders: () =>

@@ -9,6 +9,7 @@ import { hasRoomForRobot } from '../../rules/fleets.ts';
 import { keyHint, newest, ROBOT_COLUMNS } from '../rows/robots.ts';
 import { completionTopic } from '../topics.ts';
 import { lockAccount, releaseReservations } from './account.ts';
+import { recordAudit } from './audit-log.ts';
 import type { Queries } from './engine/connections.ts';
 import type { Notifications } from './engine/notifications.ts';
 import { type CountedRow, counting, oldWindows, toCounted } from './engine/rate-counters.ts';
@@ -66,7 +67,7 @@ type MaybeMoved = { fleetFound: boolean } & (RobotRecord | { id: null });
 const TASKS_PER_COMMIT = 100;
 
 const endKey = sql(`UPDATE robots SET key_hash = NULL, key_hint = NULL, updated_at = $3
-  WHERE id = $1 AND wallet = $2`);
+  WHERE id = $1 AND wallet = $2 RETURNING name`);
 // Newest first, and claimed before verified: a queued task should go before it is signed, and it is rarely old.
 const takeTasks = sql(`SELECT id, status FROM tasks WHERE id IN (
     SELECT id FROM tasks WHERE robot_id = $1 AND status = $2
@@ -122,7 +123,7 @@ export function robotStore(access: Access): Omit<RobotStore, 'deleteRobot'> {
       return { robot: { id: row.id, wallet: row.wallet }, count: toCounted('robot', row) };
     },
 
-    async createRobot({ id, wallet, name, description, keyHash, createdAt }) {
+    async createRobot({ id, wallet, name, description, keyHash, createdAt }, by) {
       const values = [id, wallet, name, description, keyHash, keyHint(keyHash), createdAt];
       return access.write(async (tx) => {
         const account = await tx.first<{ robot_count: number }>(countRobots, [wallet]);
@@ -133,6 +134,7 @@ export function robotStore(access: Access): Omit<RobotStore, 'deleteRobot'> {
         }
         const row = await tx.first<RobotRecord>(create, values);
         if (row === undefined) return { outcome: 'id_used', robot: null };
+        await recordAudit(tx, wallet, 'robot_created', by, { target_id: id, detail: name });
         return { outcome: 'created', robot: row };
       });
     },
@@ -164,9 +166,15 @@ export function robotDeletion(
   }
 
   return {
-    async deleteRobot(id, wallet, now) {
+    async deleteRobot(id, wallet, now, by) {
       // The key ends now, however many deletions are queued before this one.
-      if ((await access.run(endKey, [id, wallet, now])) === 0) return false;
+      const isFound = await access.write(async (tx) => {
+        const robot = await tx.first<{ name: string }>(endKey, [id, wallet, now]);
+        if (robot === undefined) return false;
+        await recordAudit(tx, wallet, 'robot_deleted', by, { target_id: id, detail: robot.name });
+        return true;
+      });
+      if (!isFound) return false;
       await forgetAll(id, wallet, now);
       return true;
     },
@@ -228,11 +236,15 @@ function robotChanges(
       return { outcome: 'assigned', robots: inOrder };
     },
 
-    async replaceKey(id, wallet, keyHash, now) {
-      const hint = keyHash === null ? null : keyHint(keyHash);
-      const row = await access.first<RobotRecord>(setKey, [id, wallet, keyHash, hint, now]);
-      return row ?? null;
-    },
+    replaceKey: (id, wallet, keyHash, now, by) =>
+      access.write(async (tx) => {
+        const hint = keyHash === null ? null : keyHint(keyHash);
+        const row = await tx.first<RobotRecord>(setKey, [id, wallet, keyHash, hint, now]);
+        if (row === undefined) return null;
+        const kind = keyHash === null ? 'key_revoked' : 'key_rotated';
+        await recordAudit(tx, wallet, kind, by, { target_id: id, detail: row.name });
+        return row;
+      }),
   };
 }
 

@@ -1,10 +1,18 @@
-// Stores sessions and the codes that sign the command line in.
+// Stores sessions, account tokens and the codes that sign the command line in.
 
 import { limits } from '../../../protocol/limits.ts';
+import type { Actor } from '../../ports/audit-log.ts';
 import type { NewSession, SessionStore, SignInMethod } from '../../ports/sign-in.ts';
-import { type ListedSessionRow, toListedSession } from '../rows/account.ts';
-import { type CliCodeRow, toCliCode } from '../rows/sign-in.ts';
+import { hasRoomForToken } from '../../rules/fleets.ts';
+import {
+  type CliCodeRow,
+  SESSION_COLUMNS,
+  type SessionRow,
+  toCliCode,
+  toSession,
+} from '../rows/sign-in.ts';
 import { lockAccount } from './account.ts';
+import { recordAudit } from './audit-log.ts';
 import type { Queries } from './engine/connections.ts';
 import { LAST_UUID, sql } from './engine/sql.ts';
 import type { Access } from './engine/transactions.ts';
@@ -14,16 +22,25 @@ const PURGED_PER_WRITE = 10;
 /** Sessions ended per write: more than a write adds, and few enough to be quick. */
 const ENDED_PER_WRITE = 10;
 
-const listSessions = sql(`SELECT id, signed_in_with, created_at, expires_at FROM sessions
-  WHERE wallet = $1 AND id < $2 AND expires_at > $3 ORDER BY id DESC LIMIT $4`);
-const endSession = sql('DELETE FROM sessions WHERE id = $1 AND wallet = $2');
+const listSessions = sql(`SELECT ${SESSION_COLUMNS} FROM sessions
+  WHERE wallet = $1 AND id < $2 AND expires_at > $3 AND (scope IS NOT NULL) = $4
+  ORDER BY id DESC LIMIT $5`);
+const endSession = sql(`DELETE FROM sessions
+  WHERE id = $1 AND wallet = $2 AND (scope IS NOT NULL) = $3 RETURNING name`);
+const countTokens = sql(`SELECT count(*) AS tokens FROM sessions
+  WHERE wallet = $1 AND scope IS NOT NULL AND expires_at > $2`);
+const insertToken = sql(`INSERT INTO sessions
+    (id, token_hash, wallet, created_at, expires_at, signed_in_with, name, scope)
+  VALUES ($1, $2, $3, $4, $5, 'token', $6, $7)`);
+const noteUse = sql(`UPDATE sessions SET last_used_at = $2
+  WHERE id = $1 AND (last_used_at IS NULL OR last_used_at <= $3)`);
 
 const open = sql(`WITH opened AS (
     INSERT INTO sessions (id, token_hash, wallet, created_at, expires_at, signed_in_with)
     VALUES ($1, $2, $3, $4, $5, $6)
   )
   DELETE FROM sessions WHERE id IN (
-    SELECT id FROM sessions WHERE wallet = $3 ORDER BY id DESC
+    SELECT id FROM sessions WHERE wallet = $3 AND scope IS NULL ORDER BY id DESC
     OFFSET ${limits.sessionsPerAccount - 1} LIMIT ${ENDED_PER_WRITE})`);
 
 const saveCode = sql(`WITH purged AS (
@@ -60,13 +77,33 @@ const keepIssuer = sql('SELECT FROM sessions WHERE id = $1 AND expires_at > $2 F
 
 export function sessionStore(access: Access): SessionStore {
   return {
-    async listSessions(wallet, now, limit, before) {
-      const values = [wallet, before ?? LAST_UUID, now, limit];
-      const rows = await access.rows<ListedSessionRow>(listSessions, values);
-      return rows.map(toListedSession);
+    async listSessions(wallet, now, limit, before, tokens = false) {
+      const values = [wallet, before ?? LAST_UUID, now, tokens, limit];
+      return (await access.rows<SessionRow>(listSessions, values)).map(toSession);
     },
 
-    endSession: async (wallet, id) => (await access.run(endSession, [id, wallet])) > 0,
+    endSession: (wallet, id, by, token = false) =>
+      access.write(async (tx) => {
+        const ended = await tx.first<{ name: string | null }>(endSession, [id, wallet, token]);
+        if (ended === undefined) return false;
+        const kind = token ? 'token_revoked' : 'session_revoked';
+        await recordAudit(tx, wallet, kind, by, { target_id: id, detail: ended.name });
+        return true;
+      }),
+
+    createToken: ({ id, tokenHash, wallet, name, scope, createdAt, expiresAt }, by) =>
+      access.write(async (tx) => {
+        await lockAccount(tx, wallet);
+        const live = await tx.first<{ tokens: number }>(countTokens, [wallet, createdAt]);
+        if (!hasRoomForToken(live?.tokens ?? 0)) return false;
+        await tx.run(insertToken, [id, tokenHash, wallet, createdAt, expiresAt, name, scope]);
+        await recordAudit(tx, wallet, 'token_created', by, { target_id: id, detail: name });
+        return true;
+      }),
+
+    async noteTokenUse(id, now) {
+      await access.run(noteUse, [id, now, now - limits.windowMs]);
+    },
 
     ...cliCodes(access),
   };
@@ -82,8 +119,10 @@ export async function openSession(
   { id, tokenHash, createdAt, expiresAt }: NewSession,
   wallet: string,
   signedInWith: SignInMethod,
+  by?: Actor,
 ): Promise<void> {
   await tx.run(open, [id, tokenHash, wallet, createdAt, expiresAt, signedInWith]);
+  await recordAudit(tx, wallet, 'sign_in', by, { target_id: id, detail: signedInWith });
 }
 
 function cliCodes(
@@ -112,7 +151,7 @@ function cliCodes(
         return toCliCode(code);
       }),
 
-    async redeemCliCode({ deviceHash, session, now }) {
+    async redeemCliCode({ deviceHash, session, now, by }) {
       type Found = { session_id: string | null; wallet: string | null };
       // Anyone can invent codes and ask for them often, so only an allowed one gets a write.
       const found = await access.first<Found>(findCode, [deviceHash, now]);
@@ -124,7 +163,7 @@ function cliCodes(
         await lockAccount(tx, wallet);
         if ((await tx.run(remove, [deviceHash])) === 0) return 'unknown';
         if ((await tx.first(keepIssuer, [issuer, now])) === undefined) return 'unknown';
-        await openSession(tx, session, wallet, 'cli_code');
+        await openSession(tx, session, wallet, 'cli_code', by);
         return { wallet };
       });
     },

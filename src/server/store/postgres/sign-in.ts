@@ -7,12 +7,14 @@ import {
   challengeCounter,
   DAY_MS,
   keptChallenges,
+  SESSION_COLUMNS,
   type SessionRow,
   signupEntry,
   toChallenge,
   toSession,
 } from '../rows/sign-in.ts';
 import { lockAccount, openAccount, postEntries } from './account.ts';
+import { recordAudit } from './audit-log.ts';
 import type { Queries } from './engine/connections.ts';
 import {
   type CountedRow,
@@ -32,8 +34,6 @@ const PURGED_PER_WRITE = 10;
 const EVICTED_PER_WRITE = 1_000;
 /** The open challenges are counted once per this share of the limit that this instance saves. */
 const UNCOUNTED = 0.001;
-
-const SESSION = 'SELECT id, wallet, created_at, expires_at FROM sessions';
 
 const challengeKey = sql('SELECT key FROM challenge_key WHERE id = 1');
 const countChallenge = sql(`WITH ${counting('challenge', 'SELECT $2::text AS key')}
@@ -80,14 +80,15 @@ const lockGrants = sql("SELECT pg_advisory_xact_lock(hashtext('signup grants'))"
 const grantedSince = sql(`SELECT coalesce(sum(anchors), 0)::bigint AS anchors
   FROM ledger WHERE note = 'signup' AND at > $1`);
 
-const findSession = `session AS (${SESSION} WHERE token_hash = $2 AND expires_at > $3)`;
+const findSession = `session AS (SELECT ${SESSION_COLUMNS} FROM sessions
+  WHERE token_hash = $2 AND expires_at > $3)`;
 const answer = `SELECT session.*, call.now, counted.used
   FROM session CROSS JOIN call LEFT JOIN counted ON true`;
 const authenticateCounted = sql(`WITH ${findSession},
   ${counting('account', 'SELECT wallet AS key FROM session')} ${answer}`);
 const authenticate = sql(`WITH ${findSession},
   ${peeking('account', 'SELECT wallet AS key FROM session')} ${answer}`);
-const endSession = sql('DELETE FROM sessions WHERE token_hash = $1');
+const endSession = sql('DELETE FROM sessions WHERE token_hash = $1 RETURNING id, wallet');
 
 export function signInStore(
   access: Access,
@@ -129,7 +130,7 @@ export function signInStore(
       return (await access.rows<ChallengeRow>(openChallenges, values)).map(toChallenge);
     },
 
-    signIn: ({ challenge, session, mayOpen, grant, now }) =>
+    signIn: ({ challenge, session, mayOpen, grant, now, by }) =>
       access.write(async (tx) => {
         const { nonce, wallet, expiresAt } = challenge;
         if (!mayOpen && (await tx.first(isKnown, [wallet])) === undefined) return 'signup_refused';
@@ -139,7 +140,7 @@ export function signInStore(
         await lockAccount(tx, wallet);
         if (grant !== null) await grantWhenDue(tx, wallet, grant, now);
         await tx.run(purgeSessions, [now]);
-        await openSession(tx, session, wallet, 'wallet');
+        await openSession(tx, session, wallet, 'wallet', by);
         return 'signed_in';
       }),
 
@@ -156,9 +157,11 @@ export function signInStore(
       };
     },
 
-    async revokeSession(tokenHash) {
-      await access.run(endSession, [tokenHash]);
-    },
+    revokeSession: (tokenHash, by) =>
+      access.write(async (tx) => {
+        const ended = await tx.first<{ id: string; wallet: string }>(endSession, [tokenHash]);
+        if (ended) await recordAudit(tx, ended.wallet, 'sign_out', by, { target_id: ended.id });
+      }),
   };
 }
 

@@ -1,32 +1,15 @@
-// Converts rows of accounts, ledger and sessions, and checks grants.
+// Converts rows of accounts and ledger, and checks grants.
 
 import type { Balance, Grant, LedgerRecord } from '../../ports/account.ts';
 import { wireError } from '../../ports/errors.ts';
-import type { ListedSession, SignInMethod } from '../../ports/sign-in.ts';
 
 export type LedgerRow = Omit<LedgerRecord, 'gasWei'> & { gasWei: string };
 
 export const LEDGER_COLUMNS = `seq, kind, anchors, gas_wei AS "gasWei", task_id AS "taskId", cycle,
   grant_id AS "grantId", note, at`;
 
-export interface ListedSessionRow {
-  id: string;
-  signed_in_with: SignInMethod;
-  created_at: number;
-  expires_at: number;
-}
-
 export function toLedgerRecord(row: LedgerRow): LedgerRecord {
   return { ...row, gasWei: BigInt(row.gasWei) };
-}
-
-export function toListedSession(row: ListedSessionRow): ListedSession {
-  return {
-    id: row.id,
-    signedInWith: row.signed_in_with,
-    createdAt: row.created_at,
-    expiresAt: row.expires_at,
-  };
 }
 
 /** A change of an account's balance; amounts are signed. */
@@ -61,6 +44,11 @@ export interface GrantRow {
 
 export function grantEntry({ id, wallet, anchors, gasWei, note, now }: Grant): LedgerEntry {
   return { kind: 'grant', wallet, anchors, gasWei, grantId: id, note, at: now };
+}
+
+/** The detail of a grant's entry in the audit log. */
+export function grantDetail({ anchors, gasWei, note }: Grant): string {
+  return `${anchors} anchors, ${gasWei} wei: ${note}`;
 }
 
 /** @throws SvcError `id_conflict` */

@@ -12,12 +12,15 @@ export interface ChallengeRow {
   expires_at: number;
 }
 
-export interface SessionRow {
-  id: string;
-  wallet: string;
+export interface SessionRow extends Pick<SessionRecord, 'id' | 'wallet' | 'name' | 'scope'> {
+  signed_in_with: SessionRecord['signedInWith'];
   created_at: number;
   expires_at: number;
+  last_used_at: number | null;
 }
+
+export const SESSION_COLUMNS =
+  'id, wallet, signed_in_with, created_at, expires_at, name, scope, last_used_at';
 
 export function toChallenge(row: ChallengeRow): Challenge {
   return {
@@ -32,8 +35,12 @@ export function toSession(row: SessionRow): SessionRecord {
   return {
     id: row.id,
     wallet: row.wallet,
+    signedInWith: row.signed_in_with,
     createdAt: row.created_at,
     expiresAt: row.expires_at,
+    name: row.name,
+    scope: row.scope,
+    lastUsedAt: row.last_used_at,
   };
 }
 

@@ -5,6 +5,7 @@ import type { AccountStore, Balance, CreditStore } from '../../ports/account.ts'
 import {
   type BalanceChange,
   type GrantRow,
+  grantDetail,
   grantEntry,
   LEDGER_COLUMNS,
   type LedgerEntry,
@@ -14,6 +15,7 @@ import {
   requireSameGrant,
   toLedgerRecord,
 } from '../rows/account.ts';
+import { auditRecorder } from './audit-log.ts';
 import type { Access } from './engine/connections.ts';
 
 export function accountStore(access: Access): AccountStore {
@@ -54,9 +56,10 @@ export function creditStore({ writer, reader, write, read }: Access, ledger: Led
     `SELECT wallet, anchors, gas_wei, note FROM ledger WHERE grant_id = ? AND kind = 'grant'`,
   );
   const balance = balanceStatement(reader);
+  const record = auditRecorder(writer);
 
   return {
-    grantCredits: (grant) =>
+    grantCredits: (grant, by) =>
       write(() => {
         const stored = findGrant.get(grant.id);
         if (stored !== undefined) {
@@ -69,6 +72,7 @@ export function creditStore({ writer, reader, write, read }: Access, ledger: Led
         ledger.openAccount(grant.wallet, grant.now);
         requireRoom(existing(ledger.balanceOf(grant.wallet)), grant);
         ledger.post(grantEntry(grant));
+        record(grant.wallet, 'credits_granted', by, { detail: grantDetail(grant) });
         return { outcome: 'granted' as const, balance: existing(ledger.balanceOf(grant.wallet)) };
       }),
 

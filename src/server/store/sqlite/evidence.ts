@@ -9,6 +9,7 @@ import {
   toEvidence,
 } from '../rows/evidence.ts';
 import { viewerValues } from '../rows/tasks.ts';
+import { auditRecorder } from './audit-log.ts';
 import { type Access, numbered } from './engine/connections.ts';
 import { repeatInCommit } from './engine/group-commit.ts';
 
@@ -29,6 +30,7 @@ export function evidenceStore({
     `SELECT EXISTS (SELECT 1 FROM completions c WHERE c.task_id = t.id) AS completed
      FROM tasks t WHERE t.id = ? AND t.wallet = ?`,
   );
+  const record = auditRecorder(writer);
   const erase = writer.prepare<[string]>('DELETE FROM proofs WHERE task_id = ?');
   const eraseOldest = writer.prepare<[number]>(
     `DELETE FROM proofs WHERE key_id IN
@@ -48,12 +50,14 @@ export function evidenceStore({
         return row === undefined ? null : toBundle(row);
       }),
 
-    async eraseProof(id, wallet) {
+    async eraseProof(id, wallet, by) {
       const outcome = await write(() => {
         const task = ofAccount.get(id, wallet);
         if (task === undefined) return 'not_found';
         if (task.completed === 0) return 'nothing_stored';
-        return erase.run(id).changes === 0 ? 'erased_before' : 'erased';
+        if (erase.run(id).changes === 0) return 'erased_before';
+        record(wallet, 'evidence_erased', by, { target_id: id });
+        return 'erased';
       });
       if (outcome === 'erased') await purgeLog();
       if (outcome !== 'erased_before') return outcome;

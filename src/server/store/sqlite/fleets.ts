@@ -4,6 +4,7 @@ import type { Database } from 'better-sqlite3';
 import type { FleetRecord, FleetStore } from '../../ports/fleets.ts';
 import { hasRoomForFleet, nextSortOrder, reorderedFleets } from '../../rules/fleets.ts';
 import { FLEET_COLUMNS, type FleetRow, toFleet } from '../rows/fleets.ts';
+import { auditRecorder } from './audit-log.ts';
 import type { Access } from './engine/connections.ts';
 
 export function fleetStore({ reader, writer, write, read }: Access): FleetStore {
@@ -37,6 +38,7 @@ export function fleetStore({ reader, writer, write, read }: Access): FleetStore 
     'UPDATE robots SET fleet_id = NULL, updated_at = ? WHERE fleet_id = ?',
   );
   const remove = writer.prepare<[string]>('DELETE FROM fleets WHERE id = ?');
+  const record = auditRecorder(writer);
 
   return {
     createFleet: (fleet) =>
@@ -76,11 +78,13 @@ export function fleetStore({ reader, writer, write, read }: Access): FleetStore 
         return findInWrite(id, wallet);
       }),
 
-    deleteFleet: (id, wallet, now) =>
+    deleteFleet: (id, wallet, now, by) =>
       write(() => {
-        if (findInWrite(id, wallet) === null) return false;
+        const fleet = findInWrite(id, wallet);
+        if (fleet === null) return false;
         ungroup.run(now, id);
         remove.run(id);
+        record(wallet, 'fleet_deleted', by, { target_id: id, detail: fleet.name });
         return true;
       }),
 

@@ -118,11 +118,36 @@ CREATE TABLE sessions (
   wallet TEXT NOT NULL REFERENCES accounts,
   created_at INTEGER NOT NULL,
   expires_at INTEGER NOT NULL,
-  signed_in_with TEXT NOT NULL DEFAULT 'wallet' CHECK (signed_in_with IN ('wallet', 'cli_code')),
-  wrong_codes INTEGER NOT NULL DEFAULT 0
+  signed_in_with TEXT NOT NULL DEFAULT 'wallet' CHECK (signed_in_with IN ('wallet', 'cli_code', 'token')),
+  wrong_codes INTEGER NOT NULL DEFAULT 0,
+  -- Of account tokens.
+  name TEXT,
+  scope TEXT CHECK (scope IN ('read', 'write')),
+  last_used_at INTEGER,
+  CHECK ((signed_in_with = 'token') = (name IS NOT NULL AND scope IS NOT NULL))
 ) STRICT;
 CREATE INDEX sessions_expiry ON sessions (expires_at);
 CREATE INDEX sessions_wallet ON sessions (wallet, id);
+
+-- Who did what to an account (protocol/audit-log.ts). Retention deletes the oldest entries.
+CREATE TABLE audit_log (
+  id TEXT NOT NULL PRIMARY KEY,
+  wallet TEXT NOT NULL,
+  kind TEXT NOT NULL,
+  actor TEXT NOT NULL CHECK (actor IN ('session', 'token', 'operator', 'unknown')),
+  actor_name TEXT,
+  source TEXT,
+  target_id TEXT,
+  detail TEXT,
+  count INTEGER NOT NULL CHECK (count = 1 OR kind = 'sign_in_failed'),
+  at INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+CREATE INDEX audit_log_wallet ON audit_log (wallet, id);
+CREATE UNIQUE INDEX audit_log_failures ON audit_log (wallet, at) WHERE kind = 'sign_in_failed';
+CREATE TRIGGER audit_log_no_update BEFORE UPDATE ON audit_log
+WHEN OLD.kind <> 'sign_in_failed' OR NEW.count <= OLD.count BEGIN
+  SELECT RAISE(ABORT, 'the audit log is append-only');
+END;
 
 -- Codes that sign the command line in (RFC 8628). session_id: the session that allowed it.
 CREATE TABLE cli_codes (

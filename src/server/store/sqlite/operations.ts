@@ -3,7 +3,9 @@
 import { SvcError } from '../../../base/svc-error.ts';
 import type { Hex } from '../../../proof/bytes.ts';
 import type { OperationsStore } from '../../ports/operations.ts';
+import { nonceDetail } from '../rows/audit-log.ts';
 import { IS_OPEN, nextNonceReader, openAttemptReader } from './anchor-attempts.ts';
+import { auditRecorder } from './audit-log.ts';
 import type { Access } from './engine/connections.ts';
 import { holdQueue, liftHold } from './leases.ts';
 
@@ -49,6 +51,13 @@ export function operationsStore(
      ON CONFLICT DO UPDATE SET tx_hash = excluded.tx_hash, recorded_at = excluded.recorded_at`,
   );
 
+  const record = auditRecorder(writer);
+  const walletsIn = writer.prepare<[number, string, number], { wallet: string }>(
+    `SELECT DISTINCT t.wallet FROM attempts a JOIN leaves l ON l.attempt_id = a.id
+     JOIN tasks t ON t.id = l.task_id
+     WHERE a.chain_id = ? AND a.sender = ? AND a.nonce = ? AND l.live`,
+  );
+
   return {
     hasRoom,
 
@@ -83,11 +92,17 @@ export function operationsStore(
         }
       }),
 
-    recordTakenNonces: ({ chainId, address }, uses, now) =>
+    recordTakenNonces: ({ chainId, address }, uses, now, by) =>
       write(() => {
         for (const { nonce, txHash } of uses) {
-          if (insertTaken.run(txHash, now, chainId, address, nonce).changes === 1) continue;
-          throw new SvcError('nonce_conflict', `Nonce ${nonce} has no unmined attempt.`);
+          if (insertTaken.run(txHash, now, chainId, address, nonce).changes !== 1) {
+            throw new SvcError('nonce_conflict', `Nonce ${nonce} has no unmined attempt.`);
+          }
+          for (const { wallet } of walletsIn.all(chainId, address, nonce)) {
+            record(wallet, 'anchor_reconciled', by, {
+              detail: nonceDetail(address, nonce, txHash),
+            });
+          }
         }
       }),
 

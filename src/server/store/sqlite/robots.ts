@@ -11,6 +11,7 @@ import { hasRoomForRobot } from '../../rules/fleets.ts';
 import { keyHint, newest, ROBOT_COLUMNS } from '../rows/robots.ts';
 import { completionTopic } from '../topics.ts';
 import type { Ledger } from './account.ts';
+import { auditRecorder } from './audit-log.ts';
 import type { Access } from './engine/connections.ts';
 import { repeatInCommit } from './engine/group-commit.ts';
 import type { RateCounters } from './engine/rate-counters.ts';
@@ -22,6 +23,7 @@ export function robotStore(
 ): Omit<RobotStore, 'deleteRobot'> {
   const find = robotReader(reader);
   const findInWrite = robotReader(writer);
+  const record = auditRecorder(writer);
   const byKey = reader.prepare<[string], { id: string; wallet: string }>(
     'SELECT id, wallet FROM robots WHERE key_hash = ?',
   );
@@ -44,7 +46,7 @@ export function robotStore(
       return { robot, count: counters.count('robot', robot.id) };
     },
 
-    createRobot: (robot) =>
+    createRobot: (robot, by) =>
       write(() => {
         const known = findInWrite(robot.id, robot.wallet);
         if (known !== null) return { outcome: 'id_used', robot: known };
@@ -53,6 +55,7 @@ export function robotStore(
         }
         const row = insert.get({ ...robot, keyHint: keyHint(robot.keyHash) });
         if (row === undefined) return { outcome: 'id_used', robot: null };
+        record(robot.wallet, 'robot_created', by, { target_id: robot.id, detail: robot.name });
         return { outcome: 'created', robot: row };
       }),
 
@@ -78,9 +81,10 @@ export function robotDeletion(
   { ledger, triggers }: { ledger: Ledger; triggers: Triggers },
 ): Pick<RobotStore, 'deleteRobot'> {
   const { writer, write, purgeLog } = access;
-  const endKey = writer.prepare<[number, string, string]>(
+  const record = auditRecorder(writer);
+  const endKey = writer.prepare<[number, string, string], { name: string }>(
     `UPDATE robots SET key_hash = NULL, key_hint = NULL, updated_at = ?
-     WHERE id = ? AND wallet = ?`,
+     WHERE id = ? AND wallet = ? RETURNING name`,
   );
   // Newest first, and claimed before verified: a queued task should go before it is signed, and it is rarely old.
   const newestTask = writer.prepare<[string, TaskRecord['status']], { id: string }>(
@@ -98,7 +102,7 @@ export function robotDeletion(
   /** Ends the key in each commit: the robot may have got a new key, and with it tasks, since the commit before. */
   function deleteSome(id: string, wallet: string, now: number) {
     const forgotten: string[] = [];
-    if (endKey.run(now, id, wallet).changes === 0) return { more: false, forgotten };
+    if (endKey.get(now, id, wallet) === undefined) return { more: false, forgotten };
     const { more } = repeatInCommit(TASKS_PER_COMMIT, () => {
       const task = newestTask.get(id, 'claimed') ?? newestTask.get(id, 'verified');
       if (task === undefined) return false;
@@ -119,9 +123,14 @@ export function robotDeletion(
   }
 
   return {
-    async deleteRobot(id, wallet, now) {
+    async deleteRobot(id, wallet, now, by) {
       // The key ends now, however many deletions are queued before this one.
-      const ended = write(() => endKey.run(now, id, wallet).changes > 0);
+      const ended = write(() => {
+        const robot = endKey.get(now, id, wallet);
+        if (robot !== undefined)
+          record(wallet, 'robot_deleted', by, { target_id: id, detail: robot.name });
+        return robot !== undefined;
+      });
       // Purge even if the deletion fails halfway. Other deletions of the account need not wait for the purge.
       const forgotten = inAccount.run(wallet, () => forgetAll(id, wallet, now)).finally(purgeLog);
       const [found] = await Promise.all([ended, forgotten]);
@@ -192,6 +201,7 @@ function robotChanges({
   'patchRobot' | 'assignRobots' | 'replaceKey'
 > {
   const find = robotReader(writer);
+  const record = auditRecorder(writer);
   const findFleet = fleetReader(writer);
   const update = writer.prepare<[Record<string, string | number | null>]>(
     `UPDATE robots SET name = :name, description = :description, fleet_id = :fleetId,
@@ -230,10 +240,13 @@ function robotChanges({
         };
       }),
 
-    replaceKey: (id, wallet, keyHash, now) =>
+    replaceKey: (id, wallet, keyHash, now, by) =>
       write(() => {
-        if (find(id, wallet) === null) return null;
+        const robot = find(id, wallet);
+        if (robot === null) return null;
         setKey.run(keyHash, keyHash === null ? null : keyHint(keyHash), now, id);
+        const kind = keyHash === null ? 'key_revoked' : 'key_rotated';
+        record(wallet, kind, by, { target_id: id, detail: robot.name });
         return find(id, wallet);
       }),
   };

@@ -1,10 +1,18 @@
-// Stores sessions and the codes that sign the command line in.
+// Stores sessions, account tokens and the codes that sign the command line in.
 
 import type { Database } from 'better-sqlite3';
 import { limits } from '../../../protocol/limits.ts';
+import type { Actor } from '../../ports/audit-log.ts';
 import type { NewCliCode, NewSession, SessionStore, SignInMethod } from '../../ports/sign-in.ts';
-import { type ListedSessionRow, toListedSession } from '../rows/account.ts';
-import { type CliCodeRow, toCliCode } from '../rows/sign-in.ts';
+import { hasRoomForToken } from '../../rules/fleets.ts';
+import {
+  type CliCodeRow,
+  SESSION_COLUMNS,
+  type SessionRow,
+  toCliCode,
+  toSession,
+} from '../rows/sign-in.ts';
+import { auditRecorder } from './audit-log.ts';
 import type { Access } from './engine/connections.ts';
 
 /** Sorts after every id. */
@@ -18,19 +26,57 @@ const ENDED_PER_WRITE = 10;
 
 export function sessionStore(access: Access): SessionStore {
   const { reader, writer, write, read } = access;
-  const sessions = reader.prepare<[string, string, number, number], ListedSessionRow>(
-    `SELECT id, signed_in_with, created_at, expires_at FROM sessions
-     WHERE wallet = ? AND id < ? AND expires_at > ? ORDER BY id DESC LIMIT ?`,
+  const record = auditRecorder(writer);
+  const sessions = reader.prepare<[string, string, number, number, number], SessionRow>(
+    `SELECT ${SESSION_COLUMNS} FROM sessions
+     WHERE wallet = ? AND id < ? AND expires_at > ? AND (scope IS NOT NULL) = ?
+     ORDER BY id DESC LIMIT ?`,
   );
-  const endSession = writer.prepare<[string, string]>(
-    'DELETE FROM sessions WHERE id = ? AND wallet = ?',
+  const endSession = writer.prepare<[string, string, number], { name: string | null }>(
+    'DELETE FROM sessions WHERE id = ? AND wallet = ? AND (scope IS NOT NULL) = ? RETURNING name',
+  );
+  const liveTokens = writer.prepare<[string, number], { tokens: number }>(
+    `SELECT count(*) AS tokens FROM sessions
+     WHERE wallet = ? AND scope IS NOT NULL AND expires_at > ?`,
+  );
+  const insertToken = writer.prepare<[object]>(
+    `INSERT INTO sessions
+       (id, token_hash, wallet, created_at, expires_at, signed_in_with, name, scope)
+     VALUES (:id, :tokenHash, :wallet, :createdAt, :expiresAt, 'token', :name, :scope)`,
+  );
+  const noteUse = writer.prepare<[number, string, number]>(
+    `UPDATE sessions SET last_used_at = ?
+     WHERE id = ? AND (last_used_at IS NULL OR last_used_at <= ?)`,
   );
 
   return {
-    listSessions: (wallet, now, limit, before) =>
-      read(() => sessions.all(wallet, before ?? AFTER_ALL_IDS, now, limit).map(toListedSession)),
+    listSessions: (wallet, now, limit, before, tokens = false) =>
+      read(() =>
+        sessions.all(wallet, before ?? AFTER_ALL_IDS, now, Number(tokens), limit).map(toSession),
+      ),
 
-    endSession: (wallet, id) => write(() => endSession.run(id, wallet).changes > 0),
+    endSession: (wallet, id, by, token = false) =>
+      write(() => {
+        const ended = endSession.get(id, wallet, Number(token));
+        if (ended === undefined) return false;
+        const kind = token ? 'token_revoked' : 'session_revoked';
+        record(wallet, kind, by, { target_id: id, detail: ended.name });
+        return true;
+      }),
+
+    createToken: (token, by) =>
+      write(() => {
+        const { id, wallet, name, createdAt } = token;
+        if (!hasRoomForToken(liveTokens.get(wallet, createdAt)?.tokens ?? 0)) return false;
+        insertToken.run(token);
+        record(wallet, 'token_created', by, { target_id: id, detail: name });
+        return true;
+      }),
+
+    noteTokenUse: (id, now) =>
+      write(() => {
+        noteUse.run(now, id, now - limits.windowMs);
+      }),
 
     ...cliCodes(access),
   };
@@ -43,20 +89,23 @@ export function sessionStore(access: Access): SessionStore {
  */
 export function sessionOpener(
   writer: Database,
-): (session: NewSession, wallet: string, signedInWith: SignInMethod) => void {
+): (session: NewSession, wallet: string, signedInWith: SignInMethod, by?: Actor) => void {
+  const record = auditRecorder(writer);
   const insert = writer.prepare<[Record<string, string | number>]>(
     `INSERT INTO sessions (id, token_hash, wallet, created_at, expires_at, signed_in_with)
      VALUES (:id, :tokenHash, :wallet, :createdAt, :expiresAt, :signedInWith)`,
   );
   const beyond = writer.prepare<[string, number, number]>(
-    'SELECT 1 FROM sessions WHERE wallet = ? LIMIT ? OFFSET ?',
+    'SELECT 1 FROM sessions WHERE wallet = ? AND scope IS NULL LIMIT ? OFFSET ?',
   );
   const endOldest = writer.prepare<[string, string, number]>(
     `DELETE FROM sessions WHERE id IN
-       (SELECT id FROM sessions WHERE wallet = ? AND id <> ? ORDER BY id LIMIT ?)`,
+       (SELECT id FROM sessions WHERE wallet = ? AND scope IS NULL AND id <> ?
+        ORDER BY id LIMIT ?)`,
   );
-  return (session, wallet, signedInWith) => {
+  return (session, wallet, signedInWith, by) => {
     insert.run({ ...session, wallet, signedInWith });
+    record(wallet, 'sign_in', by, { target_id: session.id, detail: signedInWith });
     const excess = beyond.all(wallet, ENDED_PER_WRITE, limits.sessionsPerAccount).length;
     if (excess > 0) endOldest.run(wallet, session.id, excess);
   };
@@ -136,7 +185,7 @@ function cliCodes({
         return toCliCode(code);
       }),
 
-    redeemCliCode: async ({ deviceHash, session, now }) => {
+    redeemCliCode: async ({ deviceHash, session, now, by }) => {
       // Anyone can invent codes and ask for them often, so only an allowed one gets a write.
       const found = await read(() => known.get(deviceHash, now));
       if (found === undefined) return 'unknown';
@@ -146,7 +195,7 @@ function cliCodes({
         remove.run(deviceHash);
         const issuer = code?.session_id ? liveSession.get(code.session_id, now) : undefined;
         if (issuer === undefined) return 'unknown';
-        openSession(session, issuer.wallet, 'cli_code');
+        openSession(session, issuer.wallet, 'cli_code', by);
         return { wallet: issuer.wallet };
       });
     },

@@ -8,12 +8,14 @@ import {
   challengeCounter,
   DAY_MS,
   keptChallenges,
+  SESSION_COLUMNS,
   type SessionRow,
   signupEntry,
   toChallenge,
   toSession,
 } from '../rows/sign-in.ts';
 import type { Ledger } from './account.ts';
+import { auditRecorder } from './audit-log.ts';
 import type { Access } from './engine/connections.ts';
 import type { RateCounters } from './engine/rate-counters.ts';
 import { sessionOpener } from './sessions.ts';
@@ -38,9 +40,12 @@ export function signInStore(
     `DELETE FROM sessions WHERE id IN
        (SELECT id FROM sessions WHERE expires_at <= ? ORDER BY expires_at LIMIT ?)`,
   );
-  const endSession = writer.prepare<[string]>('DELETE FROM sessions WHERE token_hash = ?');
+  const record = auditRecorder(writer);
+  const endSession = writer.prepare<[string], { id: string; wallet: string }>(
+    'DELETE FROM sessions WHERE token_hash = ? RETURNING id, wallet',
+  );
   const findSession = reader.prepare<[string, number], SessionRow>(
-    `SELECT id, wallet, created_at, expires_at FROM sessions
+    `SELECT ${SESSION_COLUMNS} FROM sessions
      WHERE token_hash = ? AND expires_at > ?`,
   );
 
@@ -74,7 +79,7 @@ export function signInStore(
     openChallenges: (wallet, source) =>
       read(() => challenges.open.all(wallet, source, clock.now()).map(toChallenge)),
 
-    signIn: ({ challenge, session, mayOpen, grant, now }) =>
+    signIn: ({ challenge, session, mayOpen, grant, now, by }) =>
       write(() => {
         const { nonce, wallet, expiresAt } = challenge;
         const isKnown = ledger.balanceOf(wallet) !== null;
@@ -86,7 +91,7 @@ export function signInStore(
         ledger.openAccount(wallet, now);
         if (grant !== null) grantDue(wallet, grant, now);
         purgeSessions.run(now, PURGED_PER_WRITE);
-        openSession(session, wallet, 'wallet');
+        openSession(session, wallet, 'wallet', by);
         return 'signed_in';
       }),
 
@@ -100,9 +105,10 @@ export function signInStore(
         return { session: toSession(row), count };
       }),
 
-    revokeSession: (tokenHash) =>
+    revokeSession: (tokenHash, by) =>
       write(() => {
-        endSession.run(tokenHash);
+        const ended = endSession.get(tokenHash);
+        if (ended !== undefined) record(ended.wallet, 'sign_out', by, { target_id: ended.id });
       }),
   };
 }

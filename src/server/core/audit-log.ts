@@ -1,0 +1,26 @@
+// The audit log of an account, and who acts in it.
+import type { AuditEntry } from '../../protocol/audit-log.ts';
+import type { Query } from '../../protocol/routes.ts';
+import { formatTimestamp } from '../../protocol/timestamp.ts';
+import type { Actor } from '../ports/audit-log.ts';
+import type { Page } from '../ports/json-text.ts';
+import type { Deps } from './deps.ts';
+import { pageOf } from './paging.ts';
+
+/** The operator, by a command of `svc-server`. */
+export function operator(command: string): Actor {
+  const name = `svc-server ${command}`;
+  return { actor: 'operator', actor_name: name, source: null, at: Date.now() };
+}
+
+/** One page of the account's audit log, newest first. */
+export function listAuditLog(
+  { store }: Deps,
+  wallet: string,
+  { limit, cursor }: Query<'listAuditLog'>,
+): Promise<Page<AuditEntry>> {
+  return pageOf(limit, (count) => store.listAuditLog(wallet, count, cursor ?? null), {
+    cursorOf: ({ id }) => id,
+    view: ({ at, ...entry }) => ({ ...entry, created_at: formatTimestamp(at) }),
+  });
+}

@@ -24,8 +24,11 @@ export interface ClientOptions {
   baseUrl: string;
   /** The fetch of the platform, of undici, or of a test. */
   fetch: typeof globalThis.fetch;
-  /** A robot's API key or a session token; absent for public routes. Scripts in a browser cannot send a session token. */
-  credential?: { apiKey: string } | { session: string };
+  /**
+   * A robot's API key, an account token or a session token; absent for public routes. Scripts in a browser cannot send a
+   * session token.
+   */
+  credential?: { apiKey: string } | { accountToken: string } | { session: string };
 }
 
 export interface Client {
@@ -103,9 +106,9 @@ const jsonHeader = { 'content-type': 'application/json' };
 
 function credentialHeader({ credential }: ClientOptions): Record<string, string> {
   if (credential === undefined) return {};
-  return 'apiKey' in credential
-    ? { authorization: `Bearer ${credential.apiKey}` }
-    : { cookie: `svc_session=${credential.session}` };
+  if ('session' in credential) return { cookie: `svc_session=${credential.session}` };
+  const secret = 'apiKey' in credential ? credential.apiKey : credential.accountToken;
+  return { authorization: `Bearer ${secret}` };
 }
 
 function url(

@@ -60,6 +60,7 @@ const spareSession = async () => {
   const { items } = await user.json('sessions', 'list');
   return items.find(({ current }: { current: boolean }) => !current).id;
 };
+const spareToken = async () => (await user.json('tokens', 'create', 'spare')).token.id;
 const home = () => new URL(dev.url).host.replace(':', '_');
 
 /** The service, saved or not. */
@@ -77,6 +78,10 @@ const calls: Record<string, () => Promise<string[]>> = {
   credits: async () => ['--ledger'],
   'sessions list': async () => [],
   'sessions revoke': async () => [await spareSession()],
+  'tokens create': async () => ['ci'],
+  'tokens list': async () => [],
+  'tokens revoke': async () => [await spareToken()],
+  audit: async () => [],
   'config list': async () => [],
   'config use': async () => [home()],
   'config remove': async () => [await spareProfile()],

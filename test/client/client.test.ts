@@ -34,6 +34,21 @@ describe('what the client sends', () => {
     expect(seen).toEqual([`Bearer svc_${'0'.repeat(40)}`, { proof: { a: 1 } }]);
   });
 
+  it('sends an account token as a Bearer credential', async () => {
+    let seen: unknown;
+    wire.use(
+      http.get(`${baseUrl}/api/v1/me`, ({ request }) => {
+        seen = [request.headers.get('authorization'), request.headers.get('cookie')];
+        return HttpResponse.json({});
+      }),
+    );
+
+    const credential = { accountToken: 'svct_1' };
+    await createClient({ baseUrl, fetch: wireFetch, credential }).call('getAccount');
+
+    expect(seen).toEqual(['Bearer svct_1', null]);
+  });
+
   it('sends a session as the cookie and leaves absent query members out', async () => {
     let seen: unknown;
     wire.use(

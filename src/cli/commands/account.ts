@@ -20,13 +20,14 @@ async function whoami({ session, output }: Context): Promise<void> {
   const { client, url, profile } = await session();
   const { body } = await client.call('getAccount');
   const { wallet, gate, credits, limits } = body;
-  const expires = profile.expires_at;
+  const expires = profile?.expires_at ?? null;
+  const name = profile?.name ?? null;
   const amount = await amountFormat(client, output);
-  const answer = { ...body, service: url, profile: profile.name, expires_at: expires };
+  const answer = { ...body, service: url, profile: name, expires_at: expires };
   await output.record(answer, [
     ['wallet', wallet],
     ['service', url],
-    ['profile', profile.name],
+    ['profile', name ?? 'none (SVC_TOKEN)'],
     ['expires', output.isTerminal ? showTime(expires) : expires],
     ['gate', !gate.required ? 'no requirement' : gate.holds ? 'met' : 'not met'],
     ['anchor_quota', credits.anchor_quota],

@@ -94,6 +94,7 @@ async function session(context: Context): Promise<string> {
   try {
     const { client, profile } = await context.session();
     const { body } = await client.call('getAccount');
+    if (profile === null) return `${body.wallet}, with the token of SVC_TOKEN`;
     return `${body.wallet}, profile ${profile.name}, until ${profile.expires_at}`;
   } catch (error) {
     if (!(error instanceof SvcError) || exitCodeOf(error.code) !== exitCodes.signInNeeded)

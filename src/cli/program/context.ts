@@ -1,6 +1,6 @@
 // The context of a running command: output, configuration, service, session and prompts.
 import { SvcError } from '../../base/svc-error.ts';
-import { type Client, createClient } from '../../client/client.ts';
+import { type Client, type ClientOptions, createClient } from '../../client/client.ts';
 import type { Prompt } from '../input/prompt.ts';
 import { createOutput, type Output } from '../output/output.ts';
 import { withCheckedAnswers } from './check-answers.ts';
@@ -21,8 +21,11 @@ export interface Context {
   target(): Promise<Target>;
   /** A client of a service, with the session if one is given. */
   client(url: string, session?: string): Client;
-  /** A client signed in as the profile's wallet. Throws `sign_in_needed`. */
-  session(): Promise<{ client: Client; url: string; profile: NamedProfile }>;
+  /**
+   * A client with the account token of SVC_TOKEN, and no profile, or with the session of the profile. Throws
+   * `sign_in_needed` and `usage`.
+   */
+  session(): Promise<{ client: Client; url: string; profile: NamedProfile | null }>;
   prompt(): Promise<Prompt>;
   /** Runs `work` with a spinner if stderr is a terminal. */
   wait<Result>(what: string, work: () => Promise<Result>): Promise<Result>;
@@ -52,15 +55,18 @@ export function createContext(options: GlobalOptions, env: NodeJS.ProcessEnv): C
     output,
     config,
     target,
-    client,
+    client: (url, session) => client(url, session === undefined ? undefined : { session }),
     async session() {
+      const accountToken = givenToken(env);
       const { url, profile } = await target();
+      if (accountToken !== null)
+        return { client: client(url, { accountToken }), url, profile: null };
       const session = liveSession(profile);
       if (profile === null || session === null) {
         const reason = profile?.session ? 'has expired' : 'is missing';
         throw new SvcError('sign_in_needed', `The session for ${url} ${reason}.`);
       }
-      return { client: client(url, session), url, profile };
+      return { client: client(url, { session }), url, profile };
     },
     async prompt() {
       const { createPrompt } = await import('../input/prompt.ts');
@@ -75,10 +81,18 @@ export function createContext(options: GlobalOptions, env: NodeJS.ProcessEnv): C
   };
 }
 
-function client(baseUrl: string, session?: string): Client {
-  const credential = session === undefined ? {} : { credential: { session } };
-  const client = createClient({ baseUrl, fetch: boundedFetch, ...credential });
+function client(baseUrl: string, credential?: ClientOptions['credential']): Client {
+  const client = createClient({ baseUrl, fetch: boundedFetch, ...(credential && { credential }) });
   return withCheckedAnswers(client, baseUrl);
+}
+
+/** The account token of SVC_TOKEN; null without one. Throws `usage`. */
+function givenToken({ SVC_TOKEN: text }: NodeJS.ProcessEnv): string | null {
+  if (!text) return null;
+  if (/^svct_[0-9a-f]{40}$/.test(text)) return text;
+  throw new SvcError('usage', 'SVC_TOKEN is not an account token: svct_ and 40 hex digits.', {
+    hint: 'Create one with svc tokens create, or unset SVC_TOKEN to use your session.',
+  });
 }
 
 function liveSession(profile: NamedProfile | null): string | null {

@@ -9,7 +9,9 @@ export function reportError(error: unknown, signIn: string | null): ExitCode {
   const exitCode = exitCodeOf(error.code);
   const reason = 'reason' in error ? `: ${error.reason}` : causeOf(error);
   const hints = [
-    ...(exitCode === exitCodes.signInNeeded && signIn !== null ? [`Sign in with: ${signIn}`] : []),
+    ...(exitCode === exitCodes.signInNeeded && error.code !== 'invalid_token' && signIn !== null
+      ? [`Sign in with: ${signIn}`]
+      : []),
     ...nextStepsOf(error),
   ];
   printError('svc', {
@@ -24,6 +26,11 @@ const nextSteps: Readonly<Record<string, string>> = {
   no_anchor_quota: 'Ask the operator of the service for anchors; svc credits shows the balance.',
   no_gas_credit: 'Ask the operator of the service for gas credit; svc credits shows the balance.',
   robot_limit_reached: 'Delete an unused robot; svc robots list shows them.',
+  token_limit_reached: 'Revoke an unused token; svc tokens list shows them.',
+  wallet_session_required:
+    'Create the token in the dashboard, or sign in with svc login --key-file or --manual.',
+  invalid_token: 'Set SVC_TOKEN to another token, or unset it to use your session.',
+  insufficient_scope: 'Set SVC_TOKEN to another token, or unset it to use your session.',
   fleet_limit_reached: 'Delete an unused fleet; svc fleets list shows them.',
   invalid_signature: 'Run svc login again; a message can be signed for 10 minutes.',
 };

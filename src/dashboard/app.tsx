@@ -29,6 +29,7 @@ const load = {
   verifyHash: () => import('./views/verify-hash.tsx'),
   transaction: () => import('./views/transaction.tsx'),
   account: () => import('./views/account.tsx'),
+  access: () => import('./views/access.tsx'),
 };
 const Overview = lazy(load.overview);
 const Robots = lazy(load.robots);
@@ -41,6 +42,7 @@ const Verify = lazy(load.verify);
 const VerifyHash = lazy(load.verifyHash);
 const Transaction = lazy(load.transaction);
 const Account = lazy(load.account);
+const Access = lazy(load.access);
 
 /** Loads all views after the first one, so that the others open at once, even while the service is down. */
 function usePreload(): void {
@@ -81,6 +83,7 @@ export function App() {
                   <Route path="/tasks/:id" component={Task} />
                   <Route path="/events" component={Events} />
                   <Route path="/account" component={Account} />
+                  <Route path="/access" component={Access} />
                   <Route component={NotFound} />
                 </Switch>
               </Suspense>

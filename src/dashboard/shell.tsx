@@ -29,6 +29,7 @@ const places: { path: string; label: string; icon: IconName }[] = [
   { path: '/events', label: 'Events', icon: 'event' },
   { path: '/verify', label: 'Verify', icon: 'verify' },
   { path: '/account', label: 'Account', icon: 'account' },
+  { path: '/access', label: 'Access', icon: 'access' },
 ];
 
 /** Header and navigation around the views of an account. */

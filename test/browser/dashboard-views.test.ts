@@ -81,6 +81,12 @@ const views: Record<string, View> = {
   'the events': { address: () => '/events', shows: 'Gripper lost the box' },
   'no event': { address: () => '/events?severity=warn', shows: 'No events' },
   'the account': { address: () => '/account', shows: 'Wallet signature' },
+  access: { address: () => '/access', shows: 'Audit log' },
+  'creating a token': {
+    address: () => '/access',
+    shows: 'Audit log',
+    open: click('Create token'),
+  },
   'a page that is not there': { address: () => '/tasks/none', shows: 'could not be read' },
   'handing a session to the command line': {
     address: () => '/cli-login',

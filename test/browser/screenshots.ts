@@ -65,6 +65,7 @@ const shotsOf = ({ robots, verified, claimed }: Showcase): Record<string, Shot> 
   'task-claimed': { address: `/tasks/${claimed.id}`, shows: 'has not submitted a proof' },
   events: { address: '/events', shows: 'Gripper lost the box' },
   account: { address: '/account', shows: 'Wallet signature' },
+  access: { address: '/access', shows: 'Audit log' },
   verify: { address: '/verify', shows: 'By a hash, an id or an address' },
   proof: { address: `/verify/${verified.proofHash}`, shows: 'Checks, made in this browser' },
   transaction: { address: `/tx/${verified.txHash}`, shows: 'Anchored content' },

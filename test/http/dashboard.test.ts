@@ -29,6 +29,7 @@ describe('the dashboard', () => {
     '/tasks/x',
     '/events',
     '/account',
+    '/access',
     '/verify',
     `/verify/${hash}`,
     `/tx/${hash}`,

@@ -47,6 +47,8 @@ interface FormDialogProps<Result> {
   /** Whether the action cannot be undone. */
   isDangerous?: boolean;
   canSubmit?: boolean;
+  /** Whether the dialog cannot be closed while it waits for the answer, which would be lost. */
+  staysWhilePending?: boolean;
   /** A rejection is shown, and the input stays. */
   onSubmit: () => Promise<Result>;
   onDone: (result: Result) => void;
@@ -61,6 +63,7 @@ export function FormDialog<Result>({
   submit,
   isDangerous = false,
   canSubmit = true,
+  staysWhilePending = false,
   onSubmit,
   onDone,
   onClose,
@@ -71,14 +74,18 @@ export function FormDialog<Result>({
     event.preventDefault();
     if (canSubmit && !submission.isPending) submission.mutate();
   };
+  const isHeld = staysWhilePending && submission.isPending;
+  const close = () => {
+    if (!isHeld) onClose();
+  };
   return (
-    <Dialog onClose={onClose} title={title}>
+    <Dialog onClose={close} title={title}>
       <form onSubmit={onFormSubmit}>
         <Stack>
           {children}
           <Problem of={submission} />
           <Group justify="flex-end">
-            <Button variant="default" onClick={onClose}>
+            <Button variant="default" disabled={isHeld} onClick={close}>
               Cancel
             </Button>
             <Button

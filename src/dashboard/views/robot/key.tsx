@@ -1,10 +1,11 @@
 // The dialogs for a robot's key: rotate, revoke, show once.
-import { Alert, Button, Checkbox, Group, Stack, Text } from '@mantine/core';
+import { Text } from '@mantine/core';
 import { useQueryClient } from '@tanstack/react-query';
-import { useEffect, useState } from 'react';
+import { useState } from 'react';
 import type { Robot } from '../../../protocol/resources.ts';
 import { ask, type Reply } from '../../api.ts';
-import { Dialog, FormDialog } from '../../ui/dialog.tsx';
+import { FormDialog } from '../../ui/dialog.tsx';
+import { SecretDialog } from '../../ui/secret-dialog.tsx';
 import { Command } from '../../ui/values.tsx';
 
 interface RotateKeyProps {
@@ -75,73 +76,31 @@ interface KeyDialogProps {
   onClose: () => void;
 }
 
-/** Shows a robot's key, the only time that it is visible. Closing needs a confirmation that the key was kept. */
+/** Shows a robot's key, the only time that it is visible. */
 export function KeyDialog({ robot, apiKey, onClose }: KeyDialogProps) {
-  const [isKept, setIsKept] = useState(false);
-  const [isLeaving, setIsLeaving] = useState(false);
-  useWarningOnLeave(!isKept);
-  const leave = () => (isKept ? onClose() : setIsLeaving(true));
   return (
-    <Dialog title={`Key of ${robot}`} isLocked size="lg" onClose={leave}>
-      <Stack>
-        <Alert color="yellow" title="Copy this key now">
-          The key is shown only once. The service stores only its hash. If you lose the key, rotate
-          it.
-        </Alert>
-        <Command value={apiKey} what="key" />
-        <div>
-          <Text size="sm" mb={6}>
-            With svc-agent, run this on the robot, paste the key, then press Enter and Ctrl-D. The
-            agent checks the key with the service and stores it where no other user can read it:
-          </Text>
-          <Command value="sudo svc-agent key set" what="command" />
-        </div>
-        <div>
-          <Text size="sm" mb={6}>
-            Without the agent, paste the key in the same way into a file that only its user can
-            read. A key in a command would stay in the history of the shell.
-          </Text>
-          <Command value="(umask 077 && cat > robot-key)" what="command for a file" />
-        </div>
-        {isLeaving ? (
-          <Alert color="red" role="alert" title="Close without the key?">
-            <Text size="sm" mb="sm">
-              The key cannot be shown again. {robot} would need a new one.
-            </Text>
-            <Group gap="xs">
-              <Button size="xs" variant="default" onClick={() => setIsLeaving(false)}>
-                Back to the key
-              </Button>
-              <Button size="xs" color="red.9" onClick={onClose}>
-                Close and lose the key
-              </Button>
-            </Group>
-          </Alert>
-        ) : (
-          <>
-            <Checkbox
-              label="I have saved the key"
-              checked={isKept}
-              onChange={({ currentTarget }) => setIsKept(currentTarget.checked)}
-            />
-            <Group justify="flex-end">
-              <Button disabled={!isKept} onClick={onClose}>
-                Done
-              </Button>
-            </Group>
-          </>
-        )}
-      </Stack>
-    </Dialog>
+    <SecretDialog
+      title={`Key of ${robot}`}
+      what="key"
+      secret={apiKey}
+      remedy="If you lose the key, rotate it."
+      loss={`${robot} would need a new one.`}
+      onClose={onClose}
+    >
+      <div>
+        <Text size="sm" mb={6}>
+          With svc-agent, run this on the robot, paste the key, then press Enter and Ctrl-D. The
+          agent checks the key with the service and stores it where no other user can read it:
+        </Text>
+        <Command value="sudo svc-agent key set" what="command" />
+      </div>
+      <div>
+        <Text size="sm" mb={6}>
+          Without the agent, paste the key in the same way into a file that only its user can read.
+          A key in a command would stay in the history of the shell.
+        </Text>
+        <Command value="(umask 077 && cat > robot-key)" what="command for a file" />
+      </div>
+    </SecretDialog>
   );
-}
-
-/** While `isOn`, the browser asks before it leaves the page and loses the key. */
-function useWarningOnLeave(isOn: boolean): void {
-  useEffect(() => {
-    if (!isOn) return;
-    const ask = (event: BeforeUnloadEvent) => event.preventDefault();
-    window.addEventListener('beforeunload', ask);
-    return () => window.removeEventListener('beforeunload', ask);
-  }, [isOn]);
 }

@@ -21,6 +21,7 @@ const dashboardPaths = [
   '/tasks/:id',
   '/events',
   '/account',
+  '/access',
   '/verify',
   '/verify/:proofHash',
   '/tx/:txHash',

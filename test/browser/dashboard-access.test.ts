@@ -1,0 +1,91 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { createClient } from '../../src/client/client.ts';
+import { type Dashboard, openDashboard } from '../support/dashboard.ts';
+
+let dashboard: Dashboard;
+
+beforeAll(async () => {
+  dashboard = await openDashboard();
+});
+afterEach(() => dashboard.closePages());
+afterAll(() => dashboard?.stop());
+
+const asToken = (accountToken: string) =>
+  createClient({ baseUrl: dashboard.server.url, fetch, credential: { accountToken } });
+
+describe('the page Access', () => {
+  it('creates a token, shows it once, and revokes it', async () => {
+    const { page, faults } = await dashboard.openSignedIn('/access');
+    const dialog = page.getByRole('dialog');
+    await page.getByText('No tokens').waitFor();
+
+    await page.getByRole('button', { name: 'Create token' }).click();
+    await dialog.getByLabel('Name').fill('nightly');
+    await dialog.getByLabel('Scope').selectOption('write');
+    await dialog.getByLabel('Lifetime').selectOption('30');
+    await dialog.getByRole('button', { name: 'Create token' }).click();
+    await page.getByText('Copy this token now').waitFor();
+    const secret = (await dialog.locator('pre').first().textContent()) ?? '';
+    expect(secret).toMatch(/^svct_[0-9a-f]{40}$/);
+    await page.keyboard.press('Escape');
+    await dialog.getByRole('button', { name: 'Close' }).first().click();
+    await page.getByText('Close without the token?').waitFor();
+    await dialog.getByRole('button', { name: 'Back to the token' }).click();
+    await dialog.getByLabel('I have saved the token').check();
+    await dialog.getByRole('button', { name: 'Done' }).click();
+    await dialog.waitFor({ state: 'detached' });
+    expect(await page.content()).not.toContain(secret);
+    const { body } = await asToken(secret).call('createFleet', { body: { name: 'Hall' } });
+    expect(body.fleet.name).toBe('Hall');
+
+    await page.getByRole('button', { name: 'Revoke nightly' }).click();
+    await page.getByText('No tokens').waitFor();
+    await expect(asToken(secret).call('getAccount')).rejects.toMatchObject({
+      code: 'invalid_token',
+    });
+    expect(faults).toEqual([]);
+  });
+
+  it('keeps the dialog open until the answer with the token is there', async () => {
+    const { page } = await dashboard.openSignedIn('/access');
+    const dialog = page.getByRole('dialog');
+    let goOn = () => {};
+    const held = new Promise<void>((resolve) => {
+      goOn = resolve;
+    });
+    await page.route('**/api/v1/tokens', async (route) => {
+      if (route.request().method() === 'POST') await held;
+      await route.continue();
+    });
+    const sent = page.waitForRequest((request) => request.method() === 'POST');
+
+    await page.getByRole('button', { name: 'Create token' }).click();
+    await dialog.getByLabel('Name').fill('slow');
+    await dialog.getByRole('button', { name: 'Create token' }).click();
+    await sent;
+    await page.keyboard.press('Escape');
+    await dialog.getByRole('button', { name: 'Close' }).click();
+    expect(await dialog.getByRole('button', { name: 'Cancel' }).isDisabled()).toBe(true);
+    goOn();
+
+    await page.getByText('Copy this token now').waitFor();
+  });
+
+  it('shows who did what, newest first, and older entries on demand', async () => {
+    const opened = await dashboard.openSignedIn('/account');
+    const { page } = opened;
+    const owner = await dashboard.clientOf(opened);
+    for (let i = 0; i < 25; i += 1) {
+      await owner.call('createRobot', { body: { name: `arm ${i}` } });
+    }
+    await page.goto(`${dashboard.server.url}/access`);
+
+    const rows = page.getByRole('table').getByRole('row');
+    await page.getByText('Robot created: arm 24').waitFor();
+    expect(await rows.nth(1).textContent()).toContain('Robot created: arm 24');
+    expect(await rows.nth(1).textContent()).toContain('Session, 127.0.0.1');
+    expect(await page.getByText('Sign in: wallet').count()).toBe(0);
+    await page.getByRole('button', { name: 'Show more' }).click();
+    await page.getByText('Sign in: wallet').waitFor();
+  });
+});

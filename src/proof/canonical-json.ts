@@ -25,15 +25,11 @@ export function canonicalJson(value: unknown): string {
  * @throws TypeError as `canonicalJson`, immediately or when it reaches the value.
  */
 export function canonicalPieces(value: unknown): Iterable<string> {
-  const whole = flatText(value);
-  return whole === null ? new Writer().write(value) : [whole];
+  return new Writer().write(value);
 }
 
 /** Maximum length of a string for which checking each character is faster than a call into the engine. */
 const SHORT = 32;
-
-/** Maximum number of members of an object that is written at once. */
-const FEW = 16;
 
 /** A container that is being written, its number of values, and the index of the next one. */
 type Frame = ArrayFrame | ObjectFrame;
@@ -45,27 +41,6 @@ type ObjectFrame = {
   length: number;
   at: number;
 };
-
-/** The text of a small object without containers, the most common case; null for any other value. */
-function flatText(value: unknown): string | null {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) return null;
-  // Check this before listing the names: a buffer has one per byte.
-  requirePlain(value);
-  const names = Object.keys(value);
-  if (names.length > FEW) return null;
-  const members = value as Record<string, unknown>;
-  for (const name of names) {
-    const member = members[name];
-    if (typeof member === 'object' && member !== null) return null;
-  }
-  let text = '{';
-  let comma = '';
-  for (const name of sort(names)) {
-    text += `${comma}${nameText(name)}:${scalarText(members[name])}`;
-    comma = ',';
-  }
-  return `${text}}`;
-}
 
 class Writer {
   readonly #open: Frame[] = [];
@@ -115,22 +90,10 @@ class Writer {
     }
     requirePlain(value);
     this.#piece += '{';
-    const names = sort(Object.keys(value));
+    const names = Object.keys(value).sort();
     const members = value as Record<string, unknown>;
     this.#open.push({ items: null, members, names, length: names.length, at: 0 });
   }
-}
-
-/** Sorts by UTF-16 code units (RFC 8785), as `Array.prototype.sort` does, but faster for few names. */
-function sort(names: string[]): string[] {
-  if (names.length > FEW) return names.sort();
-  for (let end = 1; end < names.length; end += 1) {
-    const name = names[end] as string;
-    let at = end;
-    for (; at > 0 && (names[at - 1] as string) > name; at -= 1) names[at] = names[at - 1] as string;
-    names[at] = name;
-  }
-  return names;
 }
 
 function nameText(name: string): string {

@@ -1,7 +1,6 @@
 // Parses strict JSON: no duplicate names, no rounded integers, bounded depth.
 import { becomesAnotherInteger } from './integer-literal.ts';
 import type { JsonObject, JsonValue } from './json-value.ts';
-import { KnownNames } from './known-names.ts';
 import { placeIn, pointerStep, StrictJsonError } from './strict-json-error.ts';
 
 /** Maximum nesting of a proof: 128 nested arrays pass, 129 do not. */
@@ -109,7 +108,6 @@ class Parser {
   readonly #maxValues: number;
   readonly #onUnderflow: StrictJsonOptions['onUnderflow'];
   readonly #open: Frame[] = [];
-  readonly #names = new KnownNames();
   #at = 0;
   #values = 0;
   /** Whether the last string may contain a surrogate. */
@@ -216,7 +214,7 @@ class Parser {
 
   #name(frame: ObjectFrame): void {
     if (this.#token() !== QUOTE) throw this.#syntaxError('expected a member name in double quotes');
-    const name = this.#memberName();
+    const name = this.#string();
     if (this.#token() !== COLON) throw this.#syntaxError('expected ":"');
     this.#at++;
     if (this.#fault) return;
@@ -228,18 +226,6 @@ class Parser {
     frame.name = name;
     if (name === '__proto__') this.#refuse('A member must not be named __proto__');
     else if (Object.hasOwn(frame.members, name)) this.#refuse('The member name is used twice');
-  }
-
-  #memberName(): string {
-    const expected = this.#names.at(this.#text, this.#at + 1);
-    if (expected === null) {
-      const name = this.#string();
-      if (!this.#wide) this.#names.met(name);
-      return name;
-    }
-    this.#at += expected.length + 2;
-    this.#wide = false;
-    return expected;
   }
 
   #stringValue(): string {

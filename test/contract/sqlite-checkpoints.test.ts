@@ -6,17 +6,14 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { Database } from 'better-sqlite3';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { sqliteErrorKind } from '../../src/base/sqlite-errors.ts';
-import {
-  type Checkpoints,
-  startCheckpoints,
-} from '../../src/server/store/sqlite/engine/checkpoints.ts';
+import { Checkpoints } from '../../src/server/store/sqlite/engine/checkpoints.ts';
 import {
   openReader,
   openWriter,
   prepareToServe,
 } from '../../src/server/store/sqlite/engine/connections.ts';
 import { openLogFile } from '../../src/server/store/sqlite/engine/disk.ts';
-import { startGroupCommit } from '../../src/server/store/sqlite/engine/group-commit.ts';
+import { GroupCommit } from '../../src/server/store/sqlite/engine/group-commit.ts';
 import { startLogPurge } from '../../src/server/store/sqlite/engine/log-purge.ts';
 import { readSnapshot } from '../../src/server/store/sqlite/engine/read-snapshot.ts';
 import { waitFor } from '../support/wait-for.ts';
@@ -34,7 +31,7 @@ beforeEach(async () => {
   prepareToServe(db);
   db.exec('CREATE TABLE filling (bytes BLOB)');
   fatal = [];
-  checkpoints = startCheckpoints(db, (error) => fatal.push(error));
+  checkpoints = new Checkpoints(db, (error) => fatal.push(error));
 });
 
 afterEach(async () => {
@@ -81,7 +78,7 @@ describe('checkpoints', () => {
   it('let a log begin anew that is written to without a pause, on a disk that flushes slowly', async () => {
     const reader = openReader(file);
     const log = openLogFile(db);
-    const group = startGroupCommit({
+    const group = new GroupCommit({
       db,
       log: { flush: () => pause(10).then(log.flush), close: log.close },
       snapshot: readSnapshot(reader, (error) => fatal.push(error)),

@@ -7,9 +7,8 @@ import Database from 'better-sqlite3';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { type LogFile, openLogFile } from '../../src/server/store/sqlite/engine/disk.ts';
 import {
-  type GroupCommit,
+  GroupCommit,
   type GroupCommitOptions,
-  startGroupCommit,
 } from '../../src/server/store/sqlite/engine/group-commit.ts';
 import {
   type ReadSnapshot,
@@ -59,7 +58,7 @@ describe('group commit', () => {
   }
 
   function start(options: Partial<GroupCommitOptions> = {}): GroupCommit {
-    return startGroupCommit({
+    return new GroupCommit({
       db,
       log,
       snapshot,

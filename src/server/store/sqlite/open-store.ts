@@ -18,7 +18,7 @@ import { chainProofStore } from './chain-proofs.ts';
 import { chainStatusStore } from './chain-status.ts';
 import { completionStore } from './completions.ts';
 import { checkDatabase } from './engine/check.ts';
-import { startCheckpoints } from './engine/checkpoints.ts';
+import { Checkpoints } from './engine/checkpoints.ts';
 import {
   type Access,
   canonicalPath,
@@ -32,11 +32,7 @@ import {
   usable,
 } from './engine/connections.ts';
 import { type LogFile, openLogFile, watchDisk } from './engine/disk.ts';
-import {
-  type GroupCommit,
-  type GroupCommitOptions,
-  startGroupCommit,
-} from './engine/group-commit.ts';
+import { GroupCommit, type GroupCommitOptions } from './engine/group-commit.ts';
 import { type LogPurge, startLogPurge } from './engine/log-purge.ts';
 import { migrate, requireSchema } from './engine/migrate.ts';
 import { RateCounters } from './engine/rate-counters.ts';
@@ -168,9 +164,9 @@ function buildStore(
     onFatal(error);
   });
   // Next to a live server, the server's thread makes the checkpoints.
-  const checkpoints = exclusive ? startCheckpoints(writer, fatal) : null;
+  const checkpoints = exclusive ? new Checkpoints(writer, fatal) : null;
   const snapshot = readSnapshot(reader, fatal);
-  const group = startGroupCommit({
+  const group = new GroupCommit({
     db: writer,
     log: logFile,
     snapshot,

@@ -5,21 +5,6 @@ import { Worker } from 'node:worker_threads';
 import Database from 'better-sqlite3';
 import { isFatal } from './connections.ts';
 
-export interface Checkpoints {
-  /** Notes a commit; a checkpoint may be due. Call it after each commit. */
-  note(): void;
-  /**
-   * Call it before a transaction of the writer, while no read is pinned to an older state. If the log is large, it
-   * checkpoints the rest and resolves when the transaction can restart the log from its beginning; `null` if that is
-   * not due.
-   */
-  restart(): Promise<void> | null;
-  /** Resolves when the running checkpoint ends; `null` if none runs. None starts before the next turn of the loop. */
-  readonly underWay: Promise<void> | null;
-  /** Ends the thread and its connection. */
-  stop(): Promise<void>;
-}
-
 /** A checkpoint is due at this many pages of the log, as by SQLite's default. */
 const DUE_PAGES = 1_000;
 /** At this many pages the log must restart: the writer waits until all of it is written back. */
@@ -33,14 +18,7 @@ const CHECK_AFTER_MS = 100;
  * reach the end of the log, so the writer waits for one when the log is large (`restart`). `onFatal` is called when
  * disk or file can no longer be trusted.
  */
-export function startCheckpoints(
-  writer: Database.Database,
-  onFatal: (error: Error) => void,
-): Checkpoints {
-  return new ThreadCheckpoints(writer, onFatal);
-}
-
-class ThreadCheckpoints implements Checkpoints {
+export class Checkpoints {
   readonly #writer: Database.Database;
   readonly #onFatal: (error: Error) => void;
   #thread: Worker | null = null;
@@ -56,16 +34,19 @@ class ThreadCheckpoints implements Checkpoints {
     writer.pragma('wal_autocheckpoint = 0');
   }
 
+  /** Notes a commit; a checkpoint may be due. Call it after each commit. */
   note(): void {
     if (this.#timer !== undefined || this.#underWay !== null || this.#stopped) return;
     this.#timer = setTimeout(() => this.#check(), CHECK_AFTER_MS);
     this.#timer.unref();
   }
 
+  /** Resolves when the running checkpoint ends; `null` if none runs. None starts before the next turn of the loop. */
   get underWay(): Promise<void> | null {
     return this.#underWay;
   }
 
+  /** Ends the thread and its connection. */
   async stop(): Promise<void> {
     this.#stopped = true;
     clearTimeout(this.#timer);
@@ -86,6 +67,11 @@ class ThreadCheckpoints implements Checkpoints {
     this.#start('PASSIVE');
   }
 
+  /**
+   * Call it before a transaction of the writer, while no read is pinned to an older state. If the log is large, it
+   * checkpoints the rest and resolves when the transaction can restart the log from its beginning; `null` if that is
+   * not due.
+   */
   restart(): Promise<void> | null {
     if (!this.#restartDue || this.#underWay !== null || this.#stopped) return null;
     this.#restartDue = false;

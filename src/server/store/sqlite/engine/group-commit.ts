@@ -28,20 +28,6 @@ export interface GroupCommitOptions {
   probeEveryMs?: number;
 }
 
-export interface GroupCommit {
-  /**
-   * Runs `work` together with other writes, in one transaction and one synchronous block. Resolves with its result once
-   * the transaction is durable. `work` MUST be synchronous. If it throws, only its own changes are undone, and the
-   * promise rejects with its error. Rejects with `storage_unavailable` if the whole group was undone or its outcome is
-   * unknown.
-   */
-  write<T>(work: () => T): Promise<T>;
-  /** Resolves when the running flush ends; `null` if none runs. None starts before the next turn of the event loop. */
-  readonly flushing: Promise<void> | null;
-  /** Refuses new writes. Resolves when all accepted writes are answered. */
-  drain(): Promise<void>;
-}
-
 interface Job {
   run: () => unknown;
   resolve: (result: unknown) => void;
@@ -67,10 +53,6 @@ const PROBE_EVERY_MS = 1_000;
 /** Time for deletions in one commit, so that they do not delay other writes. A single `work` may take longer. */
 const MS_PER_COMMIT = 5;
 
-export function startGroupCommit(options: GroupCommitOptions): GroupCommit {
-  return new SqliteGroupCommit(options);
-}
-
 /**
  * Repeats `work` inside a write until it returns false, `limit` is reached, or the time of a commit is used up.
  * `work` returns whether it changed something. `done` counts those calls; `more` is true if there may be more to do.
@@ -88,7 +70,7 @@ export function repeatInCommit(
   return { done: limit, more: true };
 }
 
-class SqliteGroupCommit implements GroupCommit {
+export class GroupCommit {
   readonly #options: GroupCommitOptions;
   readonly #db: Database;
   readonly #sql: Record<'begin' | 'commit' | 'savepoint' | 'release' | 'undo', { run(): unknown }>;
@@ -114,6 +96,12 @@ class SqliteGroupCommit implements GroupCommit {
     };
   }
 
+  /**
+   * Runs `work` together with other writes, in one transaction and one synchronous block. Resolves with its result once
+   * the transaction is durable. `work` MUST be synchronous. If it throws, only its own changes are undone, and the
+   * promise rejects with its error. Rejects with `storage_unavailable` if the whole group was undone or its outcome is
+   * unknown.
+   */
   write<T>(work: () => T): Promise<T> {
     if (this.#draining !== null)
       return Promise.reject(storageUnavailable('The database is closed.'));
@@ -130,10 +118,12 @@ class SqliteGroupCommit implements GroupCommit {
     });
   }
 
+  /** Resolves when the running flush ends; `null` if none runs. None starts before the next turn of the event loop. */
   get flushing(): Promise<void> | null {
     return this.#flushing;
   }
 
+  /** Refuses new writes. Resolves when all accepted writes are answered. */
   drain(): Promise<void> {
     clearTimeout(this.#probeTimer);
     this.#draining ??= [];

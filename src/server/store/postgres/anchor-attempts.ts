@@ -14,6 +14,7 @@ import type { SenderKey } from '../../ports/operations.ts';
 import { type AttemptEvent, completionMove, moveAttempt } from '../../rules/anchoring.ts';
 import { transactionCost } from '../../rules/credits.ts';
 import {
+  IS_OPEN,
   OPEN_ATTEMPT_COLUMNS,
   requireDearer,
   toVariant,
@@ -24,10 +25,6 @@ import type { Queries } from './engine/connections.ts';
 import { sql } from './engine/sql.ts';
 import type { Access } from './engine/transactions.ts';
 import { checkLease, requireLease } from './leases.ts';
-
-/** The condition of the index on open attempts: PostgreSQL uses the index for no other condition. */
-export const IS_OPEN = `(state IN ('signed', 'submitted', 'reorged')
-  OR (state IN ('included', 'finalized') AND unsettled_leaves > 0))`;
 
 const openAttempts = sql(`SELECT ${OPEN_ATTEMPT_COLUMNS}, chain_id AS "chainId", sender AS address,
     f.tx_hash AS "takenBy"

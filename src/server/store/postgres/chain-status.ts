@@ -1,9 +1,13 @@
 // Stores the chain's identity, the newest fee quote and the reasons for degraded anchoring.
 
-import { SvcError } from '../../../base/svc-error.ts';
-import type { Hex } from '../../../proof/bytes.ts';
-import type { AnchorStore } from '../../ports/anchoring.ts';
-import { QUOTE_COLUMNS, type QuoteRow, toQuote } from '../rows/anchoring.ts';
+import type { AnchorStore, ChainIdentity } from '../../ports/anchoring.ts';
+import {
+  QUOTE_COLUMNS,
+  type QuoteRow,
+  READ_IDENTITY,
+  requireSameChain,
+  toQuote,
+} from '../rows/anchoring.ts';
 import { sql } from './engine/sql.ts';
 import type { Access } from './engine/transactions.ts';
 import { IS_OWNED, leaseLost, ownership } from './leases.ts';
@@ -16,7 +20,7 @@ interface StatusRow extends QuoteRow {
 }
 
 const bind = sql('INSERT INTO chain_identity VALUES (1, $1, $2) ON CONFLICT DO NOTHING');
-const readIdentity = sql('SELECT chain_id, genesis_hash FROM chain_identity');
+const readIdentity = sql(READ_IDENTITY);
 const save = sql(`WITH sender AS (
     UPDATE leases SET degraded = $6, parked = $7 WHERE ${IS_OWNED} RETURNING true
   )
@@ -38,27 +42,16 @@ const status = sql(`SELECT ${QUOTE_COLUMNS}, s.degraded, s.updated_at,
 export function chainStatusStore(
   access: Access,
 ): Pick<AnchorStore, 'bindChain' | 'getChainIdentity' | 'saveChainStatus' | 'getChainStatus'> {
-  async function identity() {
-    const row = await access.first<{ chain_id: number; genesis_hash: Hex }>(readIdentity);
-    return row === undefined ? null : { chainId: row.chain_id, genesisHash: row.genesis_hash };
-  }
+  const identity = () => access.first<ChainIdentity>(readIdentity);
 
   return {
-    async bindChain({ chainId, genesisHash }) {
+    async bindChain(given) {
       const known = await identity();
-      if (known === null) await access.run(bind, [chainId, genesisHash]);
-      const bound = known ?? (await identity());
-      if (bound?.chainId === chainId && bound.genesisHash === genesisHash) return;
-      throw new SvcError(
-        'chain_mismatch',
-        `This database belongs to chain ${bound?.chainId} with genesis ${bound?.genesisHash}, but SVC_CHAIN_RPC_URL belongs to chain ${chainId} with genesis ${genesisHash}.`,
-        {
-          hint: 'Set SVC_CHAIN_RPC_URL to a node of the first chain, or use another database.',
-        },
-      );
+      if (known === undefined) await access.run(bind, [given.chainId, given.genesisHash]);
+      requireSameChain(known ?? (await identity()), given);
     },
 
-    getChainIdentity: identity,
+    getChainIdentity: async () => (await identity()) ?? null,
 
     async saveChainStatus(lease, { quote, degraded, parked, now }) {
       const saved = await access.run(save, [

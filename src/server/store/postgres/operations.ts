@@ -2,34 +2,15 @@
 
 import { SvcError } from '../../../base/svc-error.ts';
 import type { OperationsStore, SenderKey } from '../../ports/operations.ts';
+import { type BacklogRow, READ_BACKLOG, toBacklog } from '../rows/anchoring.ts';
 import { nonceDetail } from '../rows/audit-log.ts';
-import { IS_OPEN, readNextNonce, readOpenAttempts } from './anchor-attempts.ts';
+import { readNextNonce, readOpenAttempts } from './anchor-attempts.ts';
 import { recordAudit } from './audit-log.ts';
 import { type SqlValue, sql } from './engine/sql.ts';
 import type { Access } from './engine/transactions.ts';
 import { holdQueue, liftHold, takeLeases } from './leases.ts';
 
-interface BacklogRow {
-  queued: number;
-  oldest_queued_at: number | null;
-  leaves: number;
-  signed: number;
-  submitted: number;
-  reorged: number;
-  included: number;
-  oldest_unmined_at: number | null;
-}
-
-const backlog = sql(`SELECT
-    (SELECT count(*) FROM completions WHERE state = 'queued') AS queued,
-    (SELECT min(queued_at) FROM completions WHERE state = 'queued') AS oldest_queued_at,
-    (SELECT count(*) FROM attempts WHERE state = 'included') AS included,
-    coalesce(sum(unsettled_leaves), 0) AS leaves,
-    count(*) FILTER (WHERE state = 'signed') AS signed,
-    count(*) FILTER (WHERE state = 'submitted') AS submitted,
-    count(*) FILTER (WHERE state = 'reorged') AS reorged,
-    min(created_at) FILTER (WHERE state NOT IN ('included', 'finalized')) AS oldest_unmined_at
-  FROM attempts WHERE ${IS_OPEN}`);
+const backlog = sql(READ_BACKLOG);
 const listSenders = sql(`SELECT chain_id, address, greatest(
     (SELECT max(nonce) FROM attempts a WHERE a.chain_id = l.chain_id AND a.sender = l.address),
     (SELECT max(nonce) FROM foreign_nonces f WHERE f.chain_id = l.chain_id AND f.sender = l.address)
@@ -62,18 +43,7 @@ export function operationsStore(access: Access): OperationsStore {
     /** Always true: the disk is the database server's. When it is full, every write is refused. */
     hasRoom: async () => true,
 
-    async readBacklog() {
-      const row = await access.first<BacklogRow>(backlog);
-      if (row === undefined) throw new Error('The backlog query returned no row');
-      const { signed, submitted, reorged, included } = row;
-      return {
-        queued: row.queued,
-        oldestQueuedAt: row.oldest_queued_at,
-        submitted: row.leaves,
-        attempts: { signed, submitted, reorged, included },
-        oldestUnminedAt: row.oldest_unmined_at,
-      };
-    },
+    readBacklog: async () => toBacklog(await access.first<BacklogRow>(backlog)),
 
     holdQueue: (now) => access.write((tx) => holdQueue(tx, now)),
 

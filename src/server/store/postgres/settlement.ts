@@ -4,7 +4,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Hex } from '../../../proof/bytes.ts';
 import type { AnchorStore } from '../../ports/anchoring.ts';
 import { completionMove } from '../../rules/anchoring.ts';
-import { chargeOf } from '../../rules/credits.ts';
+import { chargesOf, settleEntry } from '../rows/account.ts';
 import { inclusionPaths, type PathOf } from '../rows/anchoring.ts';
 import { completionTopic, QUEUE_TOPIC } from '../topics.ts';
 import {
@@ -170,23 +170,10 @@ async function charge(
     tx,
     due.map(({ task_id }) => task_id),
   );
-  const charges = due.map(({ task_id: taskId, leaf_index: index }) => {
-    const { wallet, cycle, gasWei: reservedWei } = reservationOf(reservations, taskId);
-    const place = { index, count: attempt.leaf_count, reservedWei };
-    const chargeWei = chargeOf(BigInt(attempt.cost_wei), place);
-    return { wallet, taskId, cycle, chargeWei, gasWei: reservedWei - chargeWei };
-  });
+  const charges = chargesOf(attempt, due, (taskId) => reservationOf(reservations, taskId));
   await postEntries(
     tx,
-    charges.map(({ wallet, taskId, cycle, gasWei }) => ({
-      kind: 'settle',
-      wallet,
-      anchors: 0,
-      gasWei,
-      taskId,
-      cycle,
-      at,
-    })),
+    charges.map((charge) => settleEntry(charge, at)),
   );
   await countAnchors(tx, charges, at);
 }

@@ -1,7 +1,13 @@
 // Stores statistics: activity by hour and anchors by day, counted when they happen.
 
-import type { StatsRecord, StatsStore } from '../../ports/telemetry.ts';
-import { type DayRow, type HourRow, STATS_ROBOT_COLUMNS, toStats } from '../rows/stats.ts';
+import type { StatsStore } from '../../ports/telemetry.ts';
+import {
+  type DayRow,
+  type HourRow,
+  type StatsRobotRow,
+  selectRobots,
+  toStats,
+} from '../rows/stats.ts';
 import type { Queries } from './engine/connections.ts';
 import { sql } from './engine/sql.ts';
 import type { Access } from './engine/transactions.ts';
@@ -25,13 +31,8 @@ interface Settled {
 }
 
 const findFleet = sql('SELECT FROM fleets WHERE id = $1 AND wallet = $2');
-const robotsOf = (column: 'wallet' | 'fleet_id') =>
-  sql(`SELECT ${STATS_ROBOT_COLUMNS}, coalesce(claimed, 0) AS claimed,
-      coalesce(verified, 0) AS verified
-    FROM robots LEFT JOIN task_counts ON task_counts.robot_id = robots.id
-    WHERE robots.${column} = $1`);
-const robotsOfAccount = robotsOf('wallet');
-const robotsOfFleet = robotsOf('fleet_id');
+const robotsOfAccount = sql(selectRobots('wallet'));
+const robotsOfFleet = sql(selectRobots('fleet_id'));
 const readHours = sql(`SELECT at, samples, info, warn, error FROM activity_hours
   WHERE scope = $1 AND at >= $2 ORDER BY at`);
 const readDays = sql(`SELECT at, anchors, gas_wei FROM anchor_days
@@ -75,13 +76,10 @@ export function statsStore(access: Access): StatsStore {
         }
         const scope = fleetId ?? wallet;
         const query = fleetId === null ? robotsOfAccount : robotsOfFleet;
-        const rows = await tx.rows<StatsRecord['robots'][number] & StatsRecord['tasks']>(query, [
-          scope,
-        ]);
-        const robots = rows.map(({ claimed: _, verified: __, ...robot }) => robot);
+        const robots = await tx.rows<StatsRobotRow>(query, [scope]);
         const hours = await tx.rows<HourRow>(readHours, [scope, hoursFrom]);
         const days = await tx.rows<DayRow>(readDays, [scope, daysFrom]);
-        return toStats({ robots, tasks: tasksOf(rows), hours, days });
+        return toStats({ robots, hours, days });
       }),
   };
 }
@@ -118,11 +116,4 @@ export async function countAnchors(
     settled.map(({ chargeWei }) => chargeWei),
     Math.floor(at / DAY_MS) * DAY_MS,
   ]);
-}
-
-function tasksOf(robots: readonly StatsRecord['tasks'][]): StatsRecord['tasks'] {
-  return {
-    claimed: robots.reduce((sum, { claimed }) => sum + claimed, 0),
-    verified: robots.reduce((sum, { verified }) => sum + verified, 0),
-  };
 }

@@ -2,6 +2,7 @@
 
 import type { Balance, Grant, LedgerRecord } from '../../ports/account.ts';
 import { wireError } from '../../ports/errors.ts';
+import { chargeOf } from '../../rules/credits.ts';
 
 export type LedgerRow = Omit<LedgerRecord, 'gasWei'> & { gasWei: string };
 
@@ -70,4 +71,27 @@ export function requireRoom(balance: Balance, grant: Grant): void {
       'A grant must not be negative, and the balance must be at most 2^53 - 1 anchors.',
     );
   }
+}
+
+/** The charge of a settled leaf, and what the account gets back of its reservation. */
+export interface Charge extends Reservation {
+  taskId: string;
+  chargeWei: bigint;
+}
+
+/** The charges of leaves at their first settlement. `gasWei` is what the account gets back. */
+export function chargesOf(
+  { leaf_count: count, cost_wei }: { leaf_count: number; cost_wei: string },
+  leaves: readonly { task_id: string; leaf_index: number }[],
+  reservationOf: (taskId: string) => Reservation,
+): Charge[] {
+  return leaves.map(({ task_id: taskId, leaf_index: index }) => {
+    const { wallet, cycle, gasWei: reservedWei } = reservationOf(taskId);
+    const chargeWei = chargeOf(BigInt(cost_wei), { index, count, reservedWei });
+    return { wallet, taskId, cycle, chargeWei, gasWei: reservedWei - chargeWei };
+  });
+}
+
+export function settleEntry({ chargeWei: _, ...charge }: Charge, at: number): LedgerEntry {
+  return { kind: 'settle', anchors: 0, ...charge, at };
 }

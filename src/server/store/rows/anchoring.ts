@@ -1,9 +1,11 @@
 // SQL of attempts, queued proofs and fee quotes that both databases run, and their rows.
 
 import { runYielding } from '../../../base/cooperative-yield.ts';
+import { SvcError } from '../../../base/svc-error.ts';
 import type { Hex } from '../../../proof/bytes.ts';
 import { growMerkleTree } from '../../../proof/tree.ts';
-import type { FeeQuote, MinedAttempt, Variant } from '../../ports/anchoring.ts';
+import type { ChainIdentity, FeeQuote, MinedAttempt, Variant } from '../../ports/anchoring.ts';
+import type { Backlog } from '../../ports/operations.ts';
 
 export const OPEN_ATTEMPT_COLUMNS = `id, nonce, state, payload, leaf_count AS "leafCount",
   unsettled_leaves AS "unsettledLeaves", mined_tx_hash AS "minedTxHash", created_at AS "createdAt"`;
@@ -98,6 +100,50 @@ export function toQuote(row: QuoteRow): FeeQuote | null {
     maxPriorityFeePerGas: BigInt(tip),
     dataFeeWei: BigInt(dataFeeWei),
   };
+}
+
+/** The condition of the index of open attempts, word for word: neither database uses the index for another wording. */
+export const IS_OPEN = `(state IN ('signed', 'submitted', 'reorged')
+  OR (state IN ('included', 'finalized') AND unsettled_leaves > 0))`;
+
+export const READ_BACKLOG = `SELECT
+    (SELECT count(*) FROM completions WHERE state = 'queued') AS queued,
+    (SELECT min(queued_at) FROM completions WHERE state = 'queued') AS "oldestQueuedAt",
+    (SELECT count(*) FROM attempts WHERE state = 'included') AS included,
+    coalesce(sum(unsettled_leaves), 0) AS submitted,
+    count(*) FILTER (WHERE state = 'signed') AS "openSigned",
+    count(*) FILTER (WHERE state = 'submitted') AS "openSubmitted",
+    count(*) FILTER (WHERE state = 'reorged') AS "openReorged",
+    min(created_at) FILTER (WHERE state NOT IN ('included', 'finalized')) AS "oldestUnminedAt"
+  FROM attempts WHERE ${IS_OPEN}`;
+
+export interface BacklogRow extends Omit<Backlog, 'attempts'> {
+  included: number;
+  openSigned: number;
+  openSubmitted: number;
+  openReorged: number;
+}
+
+export function toBacklog(row: BacklogRow | undefined): Backlog {
+  if (row === undefined) throw new Error('The backlog query returned no row');
+  const { included, openSigned: signed, openSubmitted: submitted, openReorged: reorged } = row;
+  const { queued, oldestQueuedAt, submitted: leaves, oldestUnminedAt } = row;
+  const attempts = { signed, submitted, reorged, included };
+  return { queued, oldestQueuedAt, submitted: leaves, attempts, oldestUnminedAt };
+}
+
+export const READ_IDENTITY =
+  'SELECT chain_id AS "chainId", genesis_hash AS "genesisHash" FROM chain_identity';
+
+/** @throws SvcError `chain_mismatch` unless the database is bound to this chain. */
+export function requireSameChain(bound: ChainIdentity | undefined, given: ChainIdentity): void {
+  const { chainId, genesisHash } = given;
+  if (bound?.chainId === chainId && bound.genesisHash === genesisHash) return;
+  throw new SvcError(
+    'chain_mismatch',
+    `This database belongs to chain ${bound?.chainId} with genesis ${bound?.genesisHash}, but SVC_CHAIN_RPC_URL belongs to chain ${chainId} with genesis ${genesisHash}.`,
+    { hint: 'Set SVC_CHAIN_RPC_URL to a node of the first chain, or use another database.' },
+  );
 }
 
 /** The inclusion path of a leaf by its index in the attempt. */

@@ -2,8 +2,14 @@
 
 import type { StatsRecord } from '../../ports/telemetry.ts';
 
-export const STATS_ROBOT_COLUMNS =
-  'last_seen_at AS "lastSeenAt", battery_pct AS "batteryPct", state';
+/** Selects the robots of an account or a fleet, whose id is `$1`, with their counts of tasks. */
+export function selectRobots(column: 'wallet' | 'fleet_id'): string {
+  return `SELECT r.last_seen_at AS "lastSeenAt", r.battery_pct AS "batteryPct", r.state,
+      coalesce(c.claimed, 0) AS claimed, coalesce(c.verified, 0) AS verified
+    FROM robots r LEFT JOIN task_counts c ON c.robot_id = r.id WHERE r.${column} = $1`;
+}
+
+export type StatsRobotRow = StatsRecord['robots'][number] & StatsRecord['tasks'];
 
 export interface HourRow {
   at: number;
@@ -20,14 +26,20 @@ export interface DayRow {
 }
 
 export function toStats(rows: {
-  robots: StatsRecord['robots'];
-  tasks: StatsRecord['tasks'];
+  robots: readonly StatsRobotRow[];
   hours: readonly HourRow[];
   days: readonly DayRow[];
 }): StatsRecord {
   return {
-    robots: rows.robots,
-    tasks: rows.tasks,
+    robots: rows.robots.map(({ lastSeenAt, batteryPct, state }) => ({
+      lastSeenAt,
+      batteryPct,
+      state,
+    })),
+    tasks: {
+      claimed: rows.robots.reduce((sum, { claimed }) => sum + claimed, 0),
+      verified: rows.robots.reduce((sum, { verified }) => sum + verified, 0),
+    },
     hours: rows.hours.map(({ at, samples, info, warn, error }) => ({
       at,
       samples,

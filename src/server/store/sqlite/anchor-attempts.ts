@@ -14,6 +14,7 @@ import type {
 import { type AttemptEvent, completionMove, moveAttempt } from '../../rules/anchoring.ts';
 import { transactionCost } from '../../rules/credits.ts';
 import {
+  IS_OPEN,
   OPEN_ATTEMPT_COLUMNS,
   requireDearer,
   toVariant,
@@ -24,10 +25,6 @@ import type { Access } from './engine/connections.ts';
 import type { LeaseGuard } from './leases.ts';
 
 type LeaseKey = Pick<Lease, 'chainId' | 'sender'>;
-
-/** The condition of the index `attempts_open`, word for word: SQLite uses the index for no other wording. */
-export const IS_OPEN = `(state IN ('signed', 'submitted', 'reorged')
-         OR (state IN ('included', 'finalized') AND unsettled_leaves > 0))`;
 
 export function attemptStore(
   { reader, writer, write, read }: Access,

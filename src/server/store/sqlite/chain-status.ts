@@ -1,10 +1,14 @@
 // Stores the chain's identity, the newest fee quote and the reasons for degraded anchoring.
 
 import type { Database } from 'better-sqlite3';
-import { SvcError } from '../../../base/svc-error.ts';
-import type { Hex } from '../../../proof/bytes.ts';
-import type { AnchorStore, FeeQuote } from '../../ports/anchoring.ts';
-import { QUOTE_COLUMNS, type QuoteRow, toQuote } from '../rows/anchoring.ts';
+import type { AnchorStore, ChainIdentity, FeeQuote } from '../../ports/anchoring.ts';
+import {
+  QUOTE_COLUMNS,
+  type QuoteRow,
+  READ_IDENTITY,
+  requireSameChain,
+  toQuote,
+} from '../rows/anchoring.ts';
 import type { Access } from './engine/connections.ts';
 import type { LeaseGuard } from './leases.ts';
 
@@ -14,9 +18,8 @@ export function chainStatusStore(
   { reader, writer, write, read }: Access,
   guard: LeaseGuard,
 ): Pick<AnchorStore, 'bindChain' | 'getChainIdentity' | 'saveChainStatus' | 'getChainStatus'> {
-  const identitySql = 'SELECT chain_id, genesis_hash FROM chain_identity';
-  const identity = reader.prepare<[], { chain_id: number; genesis_hash: Hex }>(identitySql);
-  const bound = writer.prepare<[], { chain_id: number; genesis_hash: Hex }>(identitySql);
+  const identity = reader.prepare<[], ChainIdentity>(READ_IDENTITY);
+  const bound = writer.prepare<[], ChainIdentity>(READ_IDENTITY);
   const bind = writer.prepare<[number, string]>('INSERT INTO chain_identity VALUES (1, ?, ?)');
   const save = writer.prepare<[Record<string, string | number | null>]>(
     `INSERT INTO chain_status (id, single_gas, base_fee_per_gas, max_priority_fee_per_gas, data_fee_wei,
@@ -41,27 +44,14 @@ export function chainStatusStore(
   );
 
   return {
-    bindChain: ({ chainId, genesisHash }) =>
+    bindChain: (given) =>
       write(() => {
-        const row = bound.get();
-        if (row === undefined) {
-          bind.run(chainId, genesisHash);
-        } else if (row.chain_id !== chainId || row.genesis_hash !== genesisHash) {
-          throw new SvcError(
-            'chain_mismatch',
-            `This database belongs to chain ${row.chain_id} with genesis ${row.genesis_hash}, but SVC_CHAIN_RPC_URL belongs to chain ${chainId} with genesis ${genesisHash}.`,
-            {
-              hint: 'Set SVC_CHAIN_RPC_URL to a node of the first chain, or use another database.',
-            },
-          );
-        }
+        const known = bound.get();
+        if (known === undefined) bind.run(given.chainId, given.genesisHash);
+        else requireSameChain(known, given);
       }),
 
-    getChainIdentity: () =>
-      read(() => {
-        const row = identity.get();
-        return row === undefined ? null : { chainId: row.chain_id, genesisHash: row.genesis_hash };
-      }),
+    getChainIdentity: () => read(() => identity.get() ?? null),
 
     saveChainStatus: (lease, { quote, degraded, parked, now }) =>
       write(() => {

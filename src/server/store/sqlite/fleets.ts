@@ -10,10 +10,7 @@ import type { Access } from './engine/connections.ts';
 export function fleetStore({ reader, writer, write, read }: Access): FleetStore {
   const find = fleetReader(reader);
   const findInWrite = fleetReader(writer);
-  const firstPage = reader.prepare<[string, number], FleetRow>(
-    `SELECT ${FLEET_COLUMNS} FROM fleets WHERE wallet = ? ORDER BY sort_order, id LIMIT ?`,
-  );
-  const nextPage = reader.prepare<[string, number, string, number], FleetRow>(
+  const page = reader.prepare<[string, number, string, number], FleetRow>(
     `SELECT ${FLEET_COLUMNS} FROM fleets WHERE wallet = ? AND (sort_order, id) > (?, ?)
      ORDER BY sort_order, id LIMIT ?`,
   );
@@ -61,11 +58,8 @@ export function fleetStore({ reader, writer, write, read }: Access): FleetStore 
 
     listFleets: (wallet, limit, after) =>
       read(() => {
-        const rows =
-          after === null
-            ? firstPage.all(wallet, limit)
-            : nextPage.all(wallet, after.sortOrder, after.id, limit);
-        return rows.map(toFleet);
+        const { sortOrder, id } = after ?? { sortOrder: -1, id: '' };
+        return page.all(wallet, sortOrder, id, limit).map(toFleet);
       }),
 
     patchFleet: (id, wallet, patch, now) =>

@@ -3,39 +3,18 @@
 import { SvcError } from '../../../base/svc-error.ts';
 import type { Hex } from '../../../proof/bytes.ts';
 import type { OperationsStore } from '../../ports/operations.ts';
+import { type BacklogRow, READ_BACKLOG, toBacklog } from '../rows/anchoring.ts';
 import { nonceDetail } from '../rows/audit-log.ts';
-import { IS_OPEN, nextNonceReader, openAttemptReader } from './anchor-attempts.ts';
+import { nextNonceReader, openAttemptReader } from './anchor-attempts.ts';
 import { auditRecorder } from './audit-log.ts';
 import type { Access } from './engine/connections.ts';
 import { holdQueue, liftHold } from './leases.ts';
-
-interface OpenRow {
-  leaves: number;
-  signed: number;
-  submitted: number;
-  reorged: number;
-  oldest_unmined_at: number | null;
-}
 
 export function operationsStore(
   { reader, writer, write, read }: Access,
   hasRoom: () => Promise<boolean>,
 ): OperationsStore {
-  const queued = reader.prepare<[], { total: number }>(
-    `SELECT count(*) AS total FROM completions WHERE state = 'queued'`,
-  );
-  const oldest = reader.prepare<[], { queued_at: number }>(
-    `SELECT min(queued_at) AS queued_at FROM completions WHERE state = 'queued'`,
-  );
-  const open = reader.prepare<[], OpenRow>(
-    `SELECT total(unsettled_leaves) AS leaves, total(state = 'signed') AS signed,
-       total(state = 'submitted') AS submitted, total(state = 'reorged') AS reorged,
-       min(iif(state IN ('included', 'finalized'), NULL, created_at)) AS oldest_unmined_at
-     FROM attempts INDEXED BY attempts_open WHERE ${IS_OPEN}`,
-  );
-  const included = reader.prepare<[], { total: number }>(
-    `SELECT count(*) AS total FROM attempts INDEXED BY attempts_included WHERE state = 'included'`,
-  );
+  const backlog = reader.prepare<[], BacklogRow>(READ_BACKLOG);
   const senders = reader.prepare<[], { chain_id: number; address: string }>(
     'SELECT chain_id, address FROM leases ORDER BY chain_id, address',
   );
@@ -61,22 +40,7 @@ export function operationsStore(
   return {
     hasRoom,
 
-    readBacklog: () =>
-      read(() => {
-        const row = open.get();
-        return {
-          queued: queued.get()?.total ?? 0,
-          oldestQueuedAt: oldest.get()?.queued_at ?? null,
-          submitted: row?.leaves ?? 0,
-          attempts: {
-            signed: row?.signed ?? 0,
-            submitted: row?.submitted ?? 0,
-            reorged: row?.reorged ?? 0,
-            included: included.get()?.total ?? 0,
-          },
-          oldestUnminedAt: row?.oldest_unmined_at ?? null,
-        };
-      }),
+    readBacklog: () => read(() => toBacklog(backlog.get())),
 
     holdQueue: (now) => write(() => holdQueue(writer, now)),
 

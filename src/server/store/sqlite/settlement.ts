@@ -6,7 +6,7 @@ import type { Triggers } from '../../../base/triggers.ts';
 import type { Hex } from '../../../proof/bytes.ts';
 import type { AnchorStore } from '../../ports/anchoring.ts';
 import { completionMove } from '../../rules/anchoring.ts';
-import { chargeOf } from '../../rules/credits.ts';
+import { chargesOf, settleEntry } from '../rows/account.ts';
 import { inclusionPaths, type PathOf } from '../rows/anchoring.ts';
 import { completionTopic, QUEUE_TOPIC } from '../topics.ts';
 import type { Ledger } from './account.ts';
@@ -127,24 +127,9 @@ function chargeWriter(
   const countAnchors = anchorDays(writer);
   return (attempt, leaves, at) => {
     const due = leaves.filter(({ charged }) => charged === 0);
-    const charges = due.map(({ task_id: taskId, leaf_index: index }) => {
-      // Read from the ledger, because the task may be deleted.
-      const { wallet, cycle, gasWei: reservedWei } = ledger.reservationOf(taskId);
-      const place = { index, count: attempt.leaf_count, reservedWei };
-      const chargeWei = chargeOf(BigInt(attempt.cost_wei), place);
-      return { wallet, taskId, cycle, chargeWei, gasWei: reservedWei - chargeWei };
-    });
-    ledger.postAll(
-      charges.map(({ wallet, taskId, cycle, gasWei }) => ({
-        kind: 'settle',
-        wallet,
-        anchors: 0,
-        gasWei,
-        taskId,
-        cycle,
-        at,
-      })),
-    );
+    // Read from the ledger, because the task may be deleted.
+    const charges = chargesOf(attempt, due, (taskId) => ledger.reservationOf(taskId));
+    ledger.postAll(charges.map((charge) => settleEntry(charge, at)));
     countAnchors(charges, at);
   };
 }

@@ -1,9 +1,15 @@
 // Stores statistics: activity by hour and anchors by day, counted when they happen.
 
 import type { Database } from 'better-sqlite3';
-import type { StatsRecord, StatsStore } from '../../ports/telemetry.ts';
-import { type DayRow, type HourRow, STATS_ROBOT_COLUMNS, toStats } from '../rows/stats.ts';
-import type { Access } from './engine/connections.ts';
+import type { StatsStore } from '../../ports/telemetry.ts';
+import {
+  type DayRow,
+  type HourRow,
+  type StatsRobotRow,
+  selectRobots,
+  toStats,
+} from '../rows/stats.ts';
+import { type Access, numbered } from './engine/connections.ts';
 
 const HOUR_MS = 60 * 60_000;
 const DAY_MS = 24 * 60 * 60_000;
@@ -27,17 +33,8 @@ export function statsStore({ reader, read }: Access): StatsStore {
   const fleet = reader.prepare<[string, string]>(
     'SELECT 1 FROM fleets WHERE id = ? AND wallet = ?',
   );
-  const ofRobots = (column: 'wallet' | 'fleet_id') => ({
-    robots: reader.prepare<[string], StatsRecord['robots'][number]>(
-      `SELECT ${STATS_ROBOT_COLUMNS} FROM robots WHERE ${column} = ?`,
-    ),
-    tasks: reader.prepare<[string], StatsRecord['tasks']>(
-      `SELECT coalesce(sum(c.claimed), 0) AS claimed, coalesce(sum(c.verified), 0) AS verified
-       FROM robots r CROSS JOIN task_counts c ON c.robot_id = r.id WHERE r.${column} = ?`,
-    ),
-  });
-  const ofAccount = ofRobots('wallet');
-  const ofFleet = ofRobots('fleet_id');
+  const ofAccount = reader.prepare<object, StatsRobotRow>(selectRobots('wallet'));
+  const ofFleet = reader.prepare<object, StatsRobotRow>(selectRobots('fleet_id'));
   const hours = reader.prepare<[string, number], HourRow>(
     `SELECT at, samples, info, warn, error FROM activity_hours
      WHERE scope = ? AND at >= ? ORDER BY at`,
@@ -51,10 +48,8 @@ export function statsStore({ reader, read }: Access): StatsStore {
       read(() => {
         if (fleetId !== null && fleet.get(fleetId, wallet) === undefined) return null;
         const scope = fleetId ?? wallet;
-        const { robots, tasks } = fleetId === null ? ofAccount : ofFleet;
         return toStats({
-          robots: robots.all(scope),
-          tasks: tasks.get(scope) ?? { claimed: 0, verified: 0 },
+          robots: (fleetId === null ? ofAccount : ofFleet).all(numbered(scope)),
           hours: hours.all(scope, hoursFrom),
           days: days.all(scope, daysFrom),
         });

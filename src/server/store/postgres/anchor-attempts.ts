@@ -24,7 +24,7 @@ import {
 import type { Queries } from './engine/connections.ts';
 import { sql } from './engine/sql.ts';
 import type { Access } from './engine/transactions.ts';
-import { checkLease, requireLease } from './leases.ts';
+import { leasedAccess } from './leases.ts';
 
 const openAttempts = sql(`SELECT ${OPEN_ATTEMPT_COLUMNS}, chain_id AS "chainId", sender AS address,
     f.tx_hash AS "takenBy"
@@ -92,16 +92,7 @@ export function attemptStore(
   | 'listOpenAttempts'
   | 'listOpenSenders'
 > {
-  const write = (lease: Lease, work: (tx: Queries) => Promise<void>) =>
-    access.write(async (tx) => {
-      await requireLease(tx, access, lease);
-      await work(tx);
-    });
-  const read = <T>(lease: Lease, work: (tx: Queries) => Promise<T>) =>
-    access.read(async (tx) => {
-      await checkLease(tx, access, lease);
-      return work(tx);
-    });
+  const { write, read } = leasedAccess(access);
 
   return {
     getNextNonce: (lease) => read(lease, (tx) => readNextNonce(tx, senderOf(lease))),
@@ -268,7 +259,7 @@ interface Moved {
 
 /**
  * Locks attempts of the lease's sender and returns their next states. Throws if a move is not allowed. Call it inside a
- * write, after `requireLease`.
+ * leased write.
  */
 async function nextStates(
   tx: Queries,

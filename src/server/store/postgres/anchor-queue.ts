@@ -9,7 +9,7 @@ import { lockReserving, releaseReservations } from './account.ts';
 import type { Notifications } from './engine/notifications.ts';
 import { sql } from './engine/sql.ts';
 import type { Access } from './engine/transactions.ts';
-import { requireLease } from './leases.ts';
+import { leasedAccess } from './leases.ts';
 
 /** How long an offered proof is reserved for one sender, in ms. A sender that crashes delays it by this time. */
 const OFFER_MS = 5_000;
@@ -45,10 +45,10 @@ export function queueStore(
   access: Access,
   { notifications, triggers }: { notifications: Notifications; triggers: Triggers },
 ): Pick<AnchorStore, 'listQueuedProofs' | 'waitForQueuedProof' | 'refuseQueuedProofs'> {
+  const leased = leasedAccess(access);
   return {
     listQueuedProofs: (lease, limit) =>
-      access.write(async (tx) => {
-        await requireLease(tx, access, lease);
+      leased.write(lease, async (tx) => {
         await tx.run(commitAsync);
         return tx.rows<QueuedProof>(offer, [lease.sender, access.instant(), limit]);
       }),
@@ -74,8 +74,7 @@ export function queueStore(
     },
 
     async refuseQueuedProofs(lease, taskIds, reason, now) {
-      const refused = await access.write(async (tx) => {
-        await requireLease(tx, access, lease);
+      const refused = await leased.write(lease, async (tx) => {
         await lockReserving(tx, taskIds);
         const rows = await tx.rows<{ task_id: string }>(fail, [taskIds, reason, now]);
         const failed = rows.map(({ task_id }) => task_id);

@@ -10,7 +10,7 @@ import {
 } from '../rows/anchoring-accounts.ts';
 import { sql } from './engine/sql.ts';
 import type { Access } from './engine/transactions.ts';
-import { requireLease } from './leases.ts';
+import { leasedAccess } from './leases.ts';
 
 const all = sql(SELECT_ACCOUNTS);
 // Two changes at the same time would get the same sequence number.
@@ -21,6 +21,7 @@ const add = sql(`INSERT INTO anchoring_accounts
 const retire = sql(`${retireSql('greatest', '$3::bigint')} AND chain_id = $1 AND address = $2`);
 
 export function anchoringAccountStore(access: Access): AnchoringAccountStore {
+  const leased = leasedAccess(access);
   return {
     listAnchoringAccounts: async () => (await access.rows<AnchoringAccountRow>(all)).map(toAccount),
 
@@ -31,8 +32,7 @@ export function anchoringAccountStore(access: Access): AnchoringAccountStore {
       }),
 
     retireAnchoringAccount: (lease, atLeast = 0n) =>
-      access.write(async (tx) => {
-        await requireLease(tx, access, lease);
+      leased.write(lease, async (tx) => {
         await tx.run(lockList);
         await tx.run(retire, [lease.chainId, lease.sender, atLeast]);
       }),

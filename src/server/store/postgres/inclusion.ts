@@ -1,6 +1,6 @@
 // Stores the inclusion of attempts: safe, final or reorganized out (step 7 of anchoring).
 
-import type { AnchorStore, Lease } from '../../ports/anchoring.ts';
+import type { AnchorStore } from '../../ports/anchoring.ts';
 import {
   type IncludedRow,
   type MinedRow,
@@ -11,10 +11,9 @@ import {
 } from '../rows/anchoring.ts';
 import { moveAttempts, readNextNonce } from './anchor-attempts.ts';
 import { dropChainProofs, expectChainProofs } from './chain-proofs.ts';
-import type { Queries } from './engine/connections.ts';
 import { sql } from './engine/sql.ts';
 import type { Access } from './engine/transactions.ts';
-import { checkLease, requireLease } from './leases.ts';
+import { leasedAccess } from './leases.ts';
 
 const lowest = sql(selectIncluded.lowest);
 const highest = sql(selectIncluded.highest);
@@ -34,11 +33,7 @@ export function inclusionStore(
   | 'isUsedElsewhere'
   | 'recordInclusionChanges'
 > {
-  const read = <T>(lease: Lease, work: (tx: Queries) => Promise<T>) =>
-    access.read(async (tx) => {
-      await checkLease(tx, access, lease);
-      return work(tx);
-    });
+  const { write, read } = leasedAccess(access);
 
   return {
     listIncludedAttempts: (lease, limit) =>
@@ -71,8 +66,7 @@ export function inclusionStore(
       }),
 
     recordInclusionChanges: (lease, { safe, finalized, reorged }, now) =>
-      access.write(async (tx) => {
-        await requireLease(tx, access, lease);
+      write(lease, async (tx) => {
         await moveAttempts(tx, lease, safe, 'become_safe', now);
         await moveAttempts(tx, lease, finalized, 'finalize', now);
         await moveAttempts(tx, lease, reorged, 'reorganize', now);

@@ -66,29 +66,24 @@ export function ownership(
   return [chainId, sender, holder, fence, instant()];
 }
 
-/**
- * Checks and locks the lease. Every write of an anchorer starts with it: a takeover then waits for the commit, so no
- * write of the former holder becomes durable after the takeover.
- *
- * @throws SvcError `lease_lost` unless holder and fence own the lease now.
- */
-export async function requireLease(
-  tx: Queries,
-  access: Pick<Access, 'instant'>,
-  lease: Lease,
-): Promise<void> {
-  const row = await tx.first(lockOwned, ownership(access, lease));
-  if (row === undefined) throw leaseLost();
+/** Access for the holder of a lease. Rejects with `lease_lost` unless holder and fence own the lease now. */
+export interface LeasedAccess {
+  /** Locks the lease: a takeover waits for the commit, so no write of the former holder is durable after it. */
+  write<T>(lease: Lease, work: (tx: Queries) => Promise<T>): Promise<T>;
+  read<T>(lease: Lease, work: (tx: Queries) => Promise<T>): Promise<T>;
 }
 
-/** As `requireLease`, for a transaction that only reads. */
-export async function checkLease(
-  tx: Queries,
-  access: Pick<Access, 'instant'>,
-  lease: Lease,
-): Promise<void> {
-  const row = await tx.first(owned, ownership(access, lease));
-  if (row === undefined) throw leaseLost();
+export function leasedAccess(access: Access): LeasedAccess {
+  const holding =
+    <T>(check: typeof owned, lease: Lease, work: (tx: Queries) => Promise<T>) =>
+    async (tx: Queries) => {
+      if ((await tx.first(check, ownership(access, lease))) === undefined) throw leaseLost();
+      return work(tx);
+    };
+  return {
+    write: (lease, work) => access.write(holding(lockOwned, lease, work)),
+    read: (lease, work) => access.read(holding(owned, lease, work)),
+  };
 }
 
 export function leaseLost(): SvcError {

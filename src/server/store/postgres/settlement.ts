@@ -19,7 +19,7 @@ import type { Queries } from './engine/connections.ts';
 import type { Notifications } from './engine/notifications.ts';
 import { sql } from './engine/sql.ts';
 import type { Access } from './engine/transactions.ts';
-import { requireLease } from './leases.ts';
+import { leasedAccess } from './leases.ts';
 import { countAnchors } from './stats.ts';
 
 interface IncludedRow {
@@ -97,6 +97,7 @@ export function settlementStore(
   access: Access,
   notifications: Notifications,
 ): Pick<AnchorStore, 'settleLeaves'> {
+  const leased = leasedAccess(access);
   const paths = inclusionPaths(async (attemptId) => {
     const rows = await access.rows<{ leaf: Hex }>(leavesOf, [attemptId]);
     return rows.map(({ leaf }) => leaf);
@@ -105,8 +106,7 @@ export function settlementStore(
   return {
     async settleLeaves(lease, attemptId, limit, now) {
       const pathOf = await paths.of(attemptId);
-      const { taskIds, left } = await access.write(async (tx) => {
-        await requireLease(tx, access, lease);
+      const { taskIds, left } = await leased.write(lease, async (tx) => {
         await moveAttempts(tx, lease, [attemptId], 'settle', now);
         const attempt = await tx.first<IncludedRow>(included, [attemptId]);
         if (attempt === undefined) throw new Error('The attempt does not exist');
@@ -135,10 +135,10 @@ export function replacedNonceStore(
   access: Access,
   notifications: Notifications,
 ): Pick<AnchorStore, 'recordReplacedNonce'> {
+  const leased = leasedAccess(access);
   return {
     async recordReplacedNonce(lease, attemptId, now) {
-      await access.write(async (tx) => {
-        await requireLease(tx, access, lease);
+      await leased.write(lease, async (tx) => {
         await moveAttempts(tx, lease, [attemptId], 'die', now);
         const ended = await tx.rows<{ task_id: string }>(endLeaves, [attemptId]);
         const taskIds = ended.map(({ task_id }) => task_id);

@@ -22,14 +22,13 @@ import {
   type VariantRow,
 } from '../rows/anchoring.ts';
 import type { Access } from './engine/connections.ts';
-import type { LeaseGuard } from './leases.ts';
+import type { LeasedAccess } from './leases.ts';
 
 type LeaseKey = Pick<Lease, 'chainId' | 'sender'>;
 
 export function attemptStore(
-  { reader, writer, write, read }: Access,
-  guard: LeaseGuard,
-  readGuard: LeaseGuard,
+  { reader, writer, read }: Access,
+  leased: LeasedAccess,
 ): Pick<
   AnchorStore,
   | 'getNextNonce'
@@ -72,15 +71,10 @@ export function attemptStore(
   );
 
   return {
-    getNextNonce: (lease) =>
-      read(() => {
-        readGuard(lease);
-        return nextNonce(lease);
-      }),
+    getNextNonce: (lease) => leased.read(lease, () => nextNonce(lease)),
 
     commitAttempt: (lease, attempt) =>
-      write(() => {
-        guard(lease);
+      leased.write(lease, () => {
         const next = nextNonceInWrite(lease);
         if (next !== null && next !== attempt.nonce) {
           throw new SvcError(
@@ -105,8 +99,7 @@ export function attemptStore(
       }),
 
     addVariant: (lease, attemptId, variant, replaces, now) =>
-      write(() => {
-        guard(lease);
+      leased.write(lease, () => {
         move(lease, attemptId, 'replace', now);
         const newest = newestVariant(attemptId);
         requireDearer(variant, newest, replaces);
@@ -114,8 +107,7 @@ export function attemptStore(
       }),
 
     adoptVariant: (lease, attemptId, variant, now) =>
-      write(() => {
-        guard(lease);
+      leased.write(lease, () => {
         if (findVariant.get(variant.txHash, attemptId) !== undefined) return;
         move(lease, attemptId, 'replace', now);
         insertVariant(attemptId, newestVariant(attemptId).seq + 1, variant, now);
@@ -123,14 +115,10 @@ export function attemptStore(
       }),
 
     recordBroadcast: (lease, attemptId, now) =>
-      write(() => {
-        guard(lease);
-        move(lease, attemptId, 'broadcast', now);
-      }),
+      leased.write(lease, () => move(lease, attemptId, 'broadcast', now)),
 
     recordInclusion: (lease, attemptId, mined, now) =>
-      write(() => {
-        guard(lease);
+      leased.write(lease, () => {
         if (findVariant.get(mined.txHash, attemptId) === undefined) {
           throw new Error('The mined transaction is not a variant of the attempt');
         }
@@ -147,11 +135,7 @@ export function attemptStore(
         move(lease, attemptId, 'include', now);
       }),
 
-    listOpenAttempts: (lease) =>
-      read(() => {
-        readGuard(lease);
-        return openAttempts(lease);
-      }),
+    listOpenAttempts: (lease) => leased.read(lease, () => openAttempts(lease)),
 
     listOpenSenders: () => read(() => openSenders.all()),
   };

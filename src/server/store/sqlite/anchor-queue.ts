@@ -7,18 +7,16 @@ import { QUEUED_COLUMNS } from '../rows/anchoring.ts';
 import { completionTopic, QUEUE_TOPIC } from '../topics.ts';
 import type { Ledger } from './account.ts';
 import type { Access } from './engine/connections.ts';
-import type { LeaseGuard } from './leases.ts';
+import type { LeasedAccess } from './leases.ts';
 
 export function queueStore(
-  { reader, writer, write, read, readNow }: Access,
+  { reader, writer, readNow }: Access,
   {
-    guard,
-    readGuard,
+    leased,
     ledger,
     triggers,
   }: {
-    guard: LeaseGuard;
-    readGuard: LeaseGuard;
+    leased: LeasedAccess;
     ledger: Ledger;
     triggers: Triggers;
   },
@@ -36,11 +34,7 @@ export function queueStore(
   );
 
   return {
-    listQueuedProofs: (lease, limit) =>
-      read(() => {
-        readGuard(lease);
-        return queued.all(limit);
-      }),
+    listQueuedProofs: (lease, limit) => leased.read(lease, () => queued.all(limit)),
 
     async waitForQueuedProof(signal) {
       if (signal.aborted || readNow(() => anyQueued.get()) !== undefined) return;
@@ -48,8 +42,7 @@ export function queueStore(
     },
 
     async refuseQueuedProofs(lease, taskIds, reason, now) {
-      const refused = await write(() => {
-        guard(lease);
+      const refused = await leased.write(lease, () => {
         return taskIds.filter((taskId) => {
           if (fail.run(reason, now, taskId).changes === 0) return false;
           ledger.releaseReservation(taskId, now);

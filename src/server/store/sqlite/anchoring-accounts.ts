@@ -9,11 +9,11 @@ import {
   toAccount,
 } from '../rows/anchoring-accounts.ts';
 import type { Access } from './engine/connections.ts';
-import type { LeaseGuard } from './leases.ts';
+import type { LeasedAccess } from './leases.ts';
 
 export function anchoringAccountStore(
   { reader, writer, write, read }: Access,
-  guard: LeaseGuard,
+  leased: LeasedAccess,
 ): AnchoringAccountStore {
   const all = reader.prepare<[], AnchoringAccountRow>(SELECT_ACCOUNTS);
   const add = writer.prepare<NewAnchoringAccount>(
@@ -33,8 +33,7 @@ export function anchoringAccountStore(
       }),
 
     retireAnchoringAccount: (lease, atLeast = 0n) =>
-      write(() => {
-        guard(lease);
+      leased.write(lease, () => {
         retire.run(atLeast, lease.chainId, lease.sender);
       }),
   };

@@ -10,13 +10,13 @@ import {
   toQuote,
 } from '../rows/anchoring.ts';
 import type { Access } from './engine/connections.ts';
-import type { LeaseGuard } from './leases.ts';
+import type { LeasedAccess } from './leases.ts';
 
 type StatusRow = QuoteRow & { degraded: string; updated_at: number };
 
 export function chainStatusStore(
   { reader, writer, write, read }: Access,
-  guard: LeaseGuard,
+  leased: LeasedAccess,
 ): Pick<AnchorStore, 'bindChain' | 'getChainIdentity' | 'saveChainStatus' | 'getChainStatus'> {
   const identity = reader.prepare<[], ChainIdentity>(READ_IDENTITY);
   const bound = writer.prepare<[], ChainIdentity>(READ_IDENTITY);
@@ -54,8 +54,7 @@ export function chainStatusStore(
     getChainIdentity: () => read(() => identity.get() ?? null),
 
     saveChainStatus: (lease, { quote, degraded, parked, now }) =>
-      write(() => {
-        guard(lease);
+      leased.write(lease, () => {
         save.run({
           singleGas: quote?.singleGas.toString() ?? null,
           baseFeePerGas: quote?.baseFeePerGas.toString() ?? null,

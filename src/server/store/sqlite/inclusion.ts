@@ -12,12 +12,11 @@ import {
 import { attemptMover, nextNonceReader } from './anchor-attempts.ts';
 import { chainProofsDue } from './chain-proofs.ts';
 import { type Access, numbered } from './engine/connections.ts';
-import type { LeaseGuard } from './leases.ts';
+import type { LeasedAccess } from './leases.ts';
 
 export function inclusionStore(
-  { reader, writer, write, read }: Access,
-  guard: LeaseGuard,
-  readGuard: LeaseGuard,
+  { reader, writer }: Access,
+  leased: LeasedAccess,
 ): Pick<
   AnchorStore,
   | 'listIncludedAttempts'
@@ -42,37 +41,32 @@ export function inclusionStore(
 
   return {
     listIncludedAttempts: (lease, limit) =>
-      read(() => {
-        readGuard(lease);
+      leased.read(lease, () => {
         const values = numbered(lease.chainId, lease.sender, limit);
         const rows = [...lowest.all(values), ...highest.all(values).reverse()];
         return [...new Map(rows.map((row) => [row.id, toIncluded(row)])).values()];
       }),
 
     listIncludedBelow: (lease, { blockNumber, id }, limit) =>
-      read(() => {
-        readGuard(lease);
+      leased.read(lease, () => {
         const { chainId, sender } = lease;
         return below.all(numbered(chainId, sender, limit, blockNumber, id)).map(toIncluded);
       }),
 
     listMinedFrom: (lease, fromNonce, limit) =>
-      read(() => {
-        readGuard(lease);
+      leased.read(lease, () => {
         const { chainId, sender } = lease;
         return mined.all(numbered(chainId, sender, fromNonce, limit)).map(toMined);
       }),
 
     isUsedElsewhere: (lease, nonce) =>
-      read(() => {
-        readGuard(lease);
+      leased.read(lease, () => {
         const isUsed = nonce < (nextNonce(lease) ?? 0);
         return isUsed && ownUse.get(lease.chainId, lease.sender, nonce) === undefined;
       }),
 
     recordInclusionChanges: (lease, { safe, finalized, reorged }, now) =>
-      write(() => {
-        guard(lease);
+      leased.write(lease, () => {
         for (const id of safe) {
           move(lease, id, 'become_safe', now);
           setSafe.run(1, now, id);

@@ -8,8 +8,11 @@ import type { SenderKey } from '../../ports/operations.ts';
 import { goesBefore } from '../../rules/anchoring.ts';
 import type { Access } from './engine/connections.ts';
 
-/** @throws SvcError `lease_lost` unless holder and fence own the lease now. */
-export type LeaseGuard = (lease: Lease) => void;
+/** Access for the holder of a lease. Rejects with `lease_lost` unless holder and fence own the lease now. */
+export interface LeasedAccess {
+  write<T>(lease: Lease, work: () => T): Promise<T>;
+  read<T>(lease: Lease, query: () => T): Promise<T>;
+}
 
 interface LeaseRow {
   holder: string | null;
@@ -21,8 +24,25 @@ const REASON = 'restored';
 
 const NO_LEASE: LeaseRow = { holder: null, fence: 0, expires_at: 0 };
 
+export function leasedAccess({ clock, reader, writer, read, write }: Access): LeasedAccess {
+  const mayWrite = leaseGuard(writer, clock);
+  const mayRead = leaseGuard(reader, clock);
+  return {
+    write: (lease, work) =>
+      write(() => {
+        mayWrite(lease);
+        return work();
+      }),
+    read: (lease, query) =>
+      read(() => {
+        mayRead(lease);
+        return query();
+      }),
+  };
+}
+
 /** Builds a guard that reads the lease on the given connection, inside the transaction it protects. */
-export function leaseGuard(db: Database, clock: Clock): LeaseGuard {
+function leaseGuard(db: Database, clock: Clock): (lease: Lease) => void {
   const find = db.prepare<[number, string], LeaseRow>(
     'SELECT holder, fence, expires_at FROM leases WHERE chain_id = ? AND address = ?',
   );
@@ -45,7 +65,7 @@ export function endLeases(db: Database): void {
 
 export function leaseStore(
   { reader, writer, write, read }: Access,
-  guard: LeaseGuard,
+  leased: LeasedAccess,
 ): Pick<AnchorStore, 'listAnchorAddresses' | 'acquireLease' | 'renewLease' | 'releaseLease'> {
   const addresses = reader.prepare<[], { address: string }>(
     'SELECT DISTINCT address FROM leases ORDER BY address',
@@ -87,14 +107,12 @@ export function leaseStore(
       }),
 
     renewLease: (lease, ttlMs, now) =>
-      write(() => {
-        guard(lease);
+      leased.write(lease, () => {
         extend.run(now + ttlMs, lease.chainId, lease.sender);
       }),
 
     releaseLease: (lease) =>
-      write(() => {
-        guard(lease);
+      leased.write(lease, () => {
         giveUp.run(lease.chainId, lease.sender);
       }),
   };

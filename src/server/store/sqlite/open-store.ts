@@ -47,7 +47,7 @@ import {
 } from './files/unfinished-restore.ts';
 import { fleetStore } from './fleets.ts';
 import { inclusionStore } from './inclusion.ts';
-import { endLeases, leaseGuard, leaseStore } from './leases.ts';
+import { endLeases, leasedAccess, leaseStore } from './leases.ts';
 import { migrations } from './migrations.ts';
 import { operationsStore } from './operations.ts';
 import { retentionStore } from './retention.ts';
@@ -187,8 +187,7 @@ function buildStore(
   const usage = new StorageUsage(usageTable(access, hasRoom), options.storage ?? UNLIMITED);
   const ledger = new Ledger(writer);
   const triggers = new Triggers();
-  const guard = leaseGuard(writer, clock);
-  const readGuard = leaseGuard(reader, clock);
+  const leased = leasedAccess(access);
   const touch = writer.prepare(
     "INSERT INTO write_probe VALUES (1, x'') ON CONFLICT DO UPDATE SET filling = x''",
   );
@@ -221,15 +220,15 @@ function buildStore(
     ...retentionStore(access),
     ...completionStore(access, ledger, { triggers, usage }),
     ...creditStore(access, ledger),
-    ...chainStatusStore(access, guard),
-    ...leaseStore(access, guard),
-    ...anchoringAccountStore(access, guard),
-    ...attemptStore(access, guard, readGuard),
-    ...queueStore(access, { guard, readGuard, ledger, triggers }),
-    ...settlementStore(access, { guard, ledger, triggers }),
-    ...inclusionStore(access, guard, readGuard),
+    ...chainStatusStore(access, leased),
+    ...leaseStore(access, leased),
+    ...anchoringAccountStore(access, leased),
+    ...attemptStore(access, leased),
+    ...queueStore(access, { leased, ledger, triggers }),
+    ...settlementStore(access, { leased, ledger, triggers }),
+    ...inclusionStore(access, leased),
     ...chainProofStore(access),
-    ...replacedNonceStore(access, { guard, ledger, triggers }),
+    ...replacedNonceStore(access, { leased, ledger, triggers }),
     ...operationsStore(access, hasRoom),
     takeStorage: (wallet, bytes, now) => usage.take(wallet, bytes, now),
     recountStorage: () => usage.recount(),

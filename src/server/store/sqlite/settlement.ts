@@ -12,7 +12,7 @@ import { completionTopic, QUEUE_TOPIC } from '../topics.ts';
 import type { Ledger } from './account.ts';
 import { attemptMover } from './anchor-attempts.ts';
 import type { Access } from './engine/connections.ts';
-import type { LeaseGuard } from './leases.ts';
+import type { LeasedAccess } from './leases.ts';
 import { anchorDays } from './stats.ts';
 
 interface IncludedRow {
@@ -39,9 +39,9 @@ const WAKES_PER_TURN = 16;
 /** Step 6 of anchoring: charge, receipt and `verified`, for many leaves in one commit. */
 export function settlementStore(
   access: Access,
-  { guard, ledger, triggers }: { guard: LeaseGuard; ledger: Ledger; triggers: Triggers },
+  { leased, ledger, triggers }: { leased: LeasedAccess; ledger: Ledger; triggers: Triggers },
 ): Pick<AnchorStore, 'settleLeaves'> {
-  const { writer, write } = access;
+  const { writer } = access;
   const move = attemptMover(writer);
   const leaves = access.reader
     .prepare<[string], Hex>('SELECT leaf FROM leaves WHERE attempt_id = ? ORDER BY leaf_index')
@@ -64,8 +64,7 @@ export function settlementStore(
   return {
     async settleLeaves(lease, attemptId, limit, now) {
       const pathOf = await paths.of(attemptId);
-      const { taskIds, left } = await write(() => {
-        guard(lease);
+      const { taskIds, left } = await leased.write(lease, () => {
         move(lease, attemptId, 'settle', now);
         const attempt = included.get(attemptId);
         if (attempt === undefined) throw new Error('The attempt does not exist');
@@ -90,8 +89,8 @@ export function settlementStore(
 
 /** Ends an attempt whose nonce another transaction used, and queues its proofs again. */
 export function replacedNonceStore(
-  { writer, write }: Access,
-  { guard, ledger, triggers }: { guard: LeaseGuard; ledger: Ledger; triggers: Triggers },
+  { writer }: Access,
+  { leased, ledger, triggers }: { leased: LeasedAccess; ledger: Ledger; triggers: Triggers },
 ): Pick<AnchorStore, 'recordReplacedNonce'> {
   const move = attemptMover(writer);
   const requeue = nextGeneration(writer);
@@ -105,8 +104,7 @@ export function replacedNonceStore(
 
   return {
     async recordReplacedNonce(lease, attemptId, now) {
-      await write(() => {
-        guard(lease);
+      await leased.write(lease, () => {
         move(lease, attemptId, 'die', now);
         requeue(attemptId, now);
         for (const { task_id: taskId } of abandoned.all(attemptId)) {

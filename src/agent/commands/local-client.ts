@@ -22,20 +22,16 @@ export interface LocalRequest {
 
 /** Calls `askAgent` on the socket that the environment names. */
 export async function askDaemon(
-  environment: NodeJS.ProcessEnv,
   method: 'GET' | 'POST',
   path: string,
   request?: LocalRequest,
 ): Promise<LocalAnswer> {
-  return askAgent(await socketOf(environment), method, path, request);
+  return askAgent(await socketOf(), method, path, request);
 }
 
 /** The text of a long answer, as it arrives. @throws SvcError as `askAgent`, also if the answer breaks off */
-export async function* readText(
-  environment: NodeJS.ProcessEnv,
-  path: string,
-): AsyncGenerator<string> {
-  const socket = await socketOf(environment);
+export async function* readText(path: string): AsyncGenerator<string> {
+  const socket = await socketOf();
   const response = await send(socket, 'GET', path);
   if (response.statusCode !== 200) await readAnswer(socket, response);
   try {
@@ -45,9 +41,9 @@ export async function* readText(
   }
 }
 
-async function socketOf(environment: NodeJS.ProcessEnv): Promise<string> {
+async function socketOf(): Promise<string> {
   const { readConfig } = await import('../config.ts');
-  return readConfig(await environmentOfAgent(environment)).socket;
+  return readConfig(await environmentOfAgent(process.env)).socket;
 }
 
 /**

@@ -26,7 +26,7 @@ export function addCommands(program: Command, exitWith: (code: number) => void):
     .option('--description <text>', 'details of the task')
     .option('--expected <file>', 'JSON object with the expected result; - for standard input')
     .addHelpText('after', '\nExample:\n  task=$(svc-agent claim "Survey the office hall")')
-    .action((title: string, options: ClaimOptions) => claim(process.env, title, options));
+    .action((title: string, options: ClaimOptions) => claim(title, options));
   program
     .command('complete')
     .description(
@@ -37,7 +37,7 @@ export function addCommands(program: Command, exitWith: (code: number) => void):
     .option('--wait <seconds>', 'time to wait for the receipt, 0 to 600', waitSeconds, 0)
     .addHelpText('after', '\nExample:\n  svc-agent complete "$task" evidence.json --wait 60')
     .action(async (task: string, file: string, options: { wait: number }) =>
-      exitWith(await complete(process.env, task, file, options)),
+      exitWith(await complete(task, file, options)),
     );
   program
     .command('telemetry')
@@ -50,9 +50,7 @@ export function addCommands(program: Command, exitWith: (code: number) => void):
       'after',
       '\nExamples:\n  svc-agent telemetry --battery 81 --state busy --metric speed_m_s=0.4\n  svc-agent telemetry samples.json',
     )
-    .action((file: string | undefined, options: SampleOptions) =>
-      recordSample(process.env, file, options),
-    );
+    .action((file: string | undefined, options: SampleOptions) => recordSample(file, options));
   program
     .command('event')
     .description('Record an ops event and print its id')
@@ -62,7 +60,7 @@ export function addCommands(program: Command, exitWith: (code: number) => void):
     .option('--payload <file>', 'JSON object; - for standard input')
     .addHelpText('after', '\nExample:\n  svc-agent event error "Gripper jammed" --severity error')
     .action((type: string, message: string | undefined, options: EventOptions) =>
-      logEvent(process.env, type, message, options),
+      logEvent(type, message, options),
     );
   program
     .command('receipts')
@@ -71,9 +69,7 @@ export function addCommands(program: Command, exitWith: (code: number) => void):
     )
     .option('--task <id>', 'only the receipt of this task; exits with 8 if there is none yet')
     .addHelpText('after', '\nExample:\n  svc-agent receipts --task "$task" > receipt.json')
-    .action(async (options: { task?: string }) =>
-      exitWith(await printReceipts(process.env, options)),
-    );
+    .action(async (options: { task?: string }) => exitWith(await printReceipts(options)));
 }
 
 const SEVERITIES = ['info', 'warn', 'error'];
@@ -100,27 +96,18 @@ interface EventOptions {
 /** Exit code while a proof is not anchored. */
 const PENDING = 8;
 
-async function claim(
-  environment: NodeJS.ProcessEnv,
-  title: string,
-  { id, description, expected }: ClaimOptions,
-): Promise<void> {
+async function claim(title: string, { id, description, expected }: ClaimOptions): Promise<void> {
   const fields = { id, title, description };
   const body = await withDocument(fields, 'expected_result', expected);
-  const answer = await askDaemon(environment, 'POST', '/api/v1/tasks', { body });
+  const answer = await askDaemon('POST', '/api/v1/tasks', { body });
   process.stdout.write(`${answer.body.task.id}\n`);
 }
 
 /** Prints the receipt, or the state of the completion. Repeated with the same evidence it prints the first receipt. */
-async function complete(
-  environment: NodeJS.ProcessEnv,
-  task: string,
-  file: string,
-  { wait }: { wait: number },
-): Promise<number> {
+async function complete(task: string, file: string, { wait }: { wait: number }): Promise<number> {
   const body = await withDocument({}, 'proof', file);
   const headers: Record<string, string> = wait > 0 ? { prefer: `wait=${wait}` } : {};
-  const answer = await askDaemon(environment, 'POST', `${pathOf(task)}/complete`, {
+  const answer = await askDaemon('POST', `${pathOf(task)}/complete`, {
     body,
     headers,
   }).catch((error) => ({ status: 200, body: receiptOfSame(error, body) }));
@@ -147,45 +134,37 @@ function receiptOfSame(error: unknown, body: string): { verification: unknown } 
   return { verification };
 }
 
-async function recordSample(
-  environment: NodeJS.ProcessEnv,
-  file: string | undefined,
-  options: SampleOptions,
-): Promise<void> {
+async function recordSample(file: string | undefined, options: SampleOptions): Promise<void> {
   if (file !== undefined && Object.keys(options).length > 0) {
     throw new SvcError('usage', 'Give a file, or --battery, --state and --metric, not both.');
   }
   const body = file === undefined ? sampleOf(options) : await readJson(file);
-  const answer = await askDaemon(environment, 'POST', '/api/v1/telemetry', { body });
+  const answer = await askDaemon('POST', '/api/v1/telemetry', { body });
   process.stderr.write(`${answer.body.accepted} recorded.\n`);
 }
 
 async function logEvent(
-  environment: NodeJS.ProcessEnv,
   type: string,
   message: string | undefined,
   { severity, payload }: EventOptions,
 ): Promise<void> {
   const fields = { event_type: type, message, severity };
   const body = await withDocument(fields, 'payload', payload);
-  const answer = await askDaemon(environment, 'POST', '/api/v1/events', { body });
+  const answer = await askDaemon('POST', '/api/v1/events', { body });
   process.stdout.write(`${answer.body.event.id}\n`);
 }
 
-async function printReceipts(
-  environment: NodeJS.ProcessEnv,
-  { task }: { task?: string },
-): Promise<number> {
-  const { body: status } = await askDaemon(environment, 'GET', '/api/v1/status');
+async function printReceipts({ task }: { task?: string }): Promise<number> {
+  const { body: status } = await askDaemon('GET', '/api/v1/status');
   const aside: AgentStatus['set_aside'] = status.set_aside;
   if (task === undefined) {
-    const answer = await askDaemon(environment, 'GET', '/api/v1/receipts');
+    const answer = await askDaemon('GET', '/api/v1/receipts');
     for (const receipt of answer.body.items) printLine(receipt);
     for (const one of aside) process.stderr.write(`Set aside: ${JSON.stringify(one)}\n`);
     return 0;
   }
   const found = aside.find(({ task_id }) => task_id === task.toLowerCase());
-  const { body } = await askDaemon(environment, 'GET', pathOf(task)).catch((error) =>
+  const { body } = await askDaemon('GET', pathOf(task)).catch((error) =>
     Promise.reject(found === undefined ? error : setAsideError(found)),
   );
   const { verification } = body;

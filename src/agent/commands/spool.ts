@@ -17,12 +17,12 @@ export function addCommands(program: Command): void {
     .command('export')
     .description('Print all records that are not delivered or were set aside, as JSON lines')
     .addHelpText('after', '\nExample:\n  svc-agent spool export > spool.jsonl')
-    .action(() => exportSpool(process.env));
+    .action(exportSpool);
   spool
     .command('compact')
     .description('Free the disk space of delivered records; the daemon must be stopped')
     .addHelpText('after', '\nExample:\n  sudo svc-agent spool compact')
-    .action(() => compactSpool(process.env));
+    .action(compactSpool);
   spool
     .command('retarget')
     .description(
@@ -31,7 +31,7 @@ export function addCommands(program: Command): void {
     .argument('<task>', 'task id of the completion, as svc-agent status shows it')
     .requiredOption('--task <id>', 'task id to complete instead (required)')
     .addHelpText('after', '\nExample:\n  svc-agent spool retarget "$wrong" --task "$right"')
-    .action((id: string, { task }: { task: string }) => retarget(process.env, id, task));
+    .action((id: string, { task }: { task: string }) => retarget(id, task));
   spool
     .command('drop')
     .description(
@@ -39,20 +39,20 @@ export function addCommands(program: Command): void {
     )
     .argument('<task>', 'task id of the completion, as svc-agent status shows it')
     .addHelpText('after', '\nExample:\n  svc-agent spool drop "$task" > dropped.json')
-    .action((id: string) => drop(process.env, id));
+    .action((id: string) => drop(id));
 }
 
 /** Prints one line for each record: of the stopped spool, or through the daemon that has it open. */
-async function exportSpool(environment: NodeJS.ProcessEnv): Promise<void> {
+async function exportSpool(): Promise<void> {
   const { exportLines } = await import('../spool/export.ts');
-  const { spool, folder } = await open(environment).catch((error) => {
+  const { spool, folder } = await open().catch((error) => {
     if (error instanceof SvcError && error.code === 'spool_locked')
       return { spool: null, folder: '' };
     throw error;
   });
   let count = 0;
   try {
-    const parts = spool ? exportLines(spool) : readText(environment, '/api/v1/spool');
+    const parts = spool ? exportLines(spool) : readText('/api/v1/spool');
     for await (const part of parts) {
       if (!process.stdout.write(part)) await once(process.stdout, 'drain');
       count += part.split('\n').length - 1;
@@ -64,8 +64,8 @@ async function exportSpool(environment: NodeJS.ProcessEnv): Promise<void> {
 }
 
 /** @throws SvcError `spool_locked` while a daemon runs */
-async function compactSpool(environment: NodeJS.ProcessEnv): Promise<void> {
-  const { spool, folder } = await open(environment);
+async function compactSpool(): Promise<void> {
+  const { spool, folder } = await open();
   try {
     const before = spool.bytesOnDisk();
     spool.compact();
@@ -76,14 +76,14 @@ async function compactSpool(environment: NodeJS.ProcessEnv): Promise<void> {
   }
 }
 
-async function retarget(environment: NodeJS.ProcessEnv, id: string, task: string): Promise<void> {
+async function retarget(id: string, task: string): Promise<void> {
   const body = JSON.stringify({ task_id: task });
-  const answer = await askDaemon(environment, 'POST', `${pathOf(id)}/retarget`, { body });
+  const answer = await askDaemon('POST', `${pathOf(id)}/retarget`, { body });
   process.stdout.write(`${JSON.stringify(answer.body)}\n`);
 }
 
-async function drop(environment: NodeJS.ProcessEnv, id: string): Promise<void> {
-  const answer = await askDaemon(environment, 'POST', `${pathOf(id)}/drop`);
+async function drop(id: string): Promise<void> {
+  const answer = await askDaemon('POST', `${pathOf(id)}/drop`);
   process.stdout.write(`${JSON.stringify(answer.body)}\n`);
 }
 
@@ -91,11 +91,13 @@ function pathOf(task: string): string {
   return `/api/v1/set-aside/${encodeURIComponent(task)}`;
 }
 
-async function open(own: NodeJS.ProcessEnv): Promise<{ spool: Spool; folder: string }> {
+async function open(): Promise<{ spool: Spool; folder: string }> {
   const { readConfig } = await import('../config.ts');
   const { becomeOwnerOf } = await import('../spool/database.ts');
   const { openSpool } = await import('../spool/spool.ts');
-  const { stateDir: folder, spoolBytes: maxBytes } = readConfig(await environmentOfAgent(own));
+  const { stateDir: folder, spoolBytes: maxBytes } = readConfig(
+    await environmentOfAgent(process.env),
+  );
   if (!existsSync(path.join(folder, 'spool.db'))) {
     throw new SvcError('usage', `There is no spool in ${folder}.`, {
       hint: 'Set SVC_AGENT_STATE_DIR like the daemon, and run this as root or as its account.',

@@ -22,16 +22,13 @@ export function addCommands(program: Command): void {
     .option('--json', 'print one JSON object')
     .option('--watch', 'repeat every 2 seconds until Ctrl-C')
     .addHelpText('after', '\nExamples:\n  svc-agent status\n  svc-agent status --json')
-    .action((options: StatusOptions) => showStatus(process.env, options));
+    .action(showStatus);
 }
 
 /** `--json` prints the daemon's answer, one line each time. */
-async function showStatus(
-  environment: NodeJS.ProcessEnv,
-  { json, watch }: StatusOptions,
-): Promise<void> {
+async function showStatus({ json, watch }: StatusOptions): Promise<void> {
   const { readConfig } = await import('../config.ts');
-  const { socket } = readConfig(await environmentOfAgent(environment));
+  const { socket } = readConfig(await environmentOfAgent(process.env));
   for (;;) {
     const status: AgentStatus = (await askAgent(socket, 'GET', '/api/v1/status')).body;
     process.stdout.write(json ? `${JSON.stringify(status)}\n` : describe(status));

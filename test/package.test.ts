@@ -64,9 +64,9 @@ it('has every page that its pages lead to', async () => {
   expect(missing).toEqual([]);
 });
 
-it('is smaller than 3 MB, and than 7 MB unpacked', () => {
+it('is smaller than 3 MB, and than 7.5 MB unpacked', () => {
   expect(packed.size).toBeLessThan(3_000_000);
-  expect(packed.unpackedSize).toBeLessThan(7_000_000);
+  expect(packed.unpackedSize).toBeLessThan(7_500_000);
 });
 
 it('is a package as npm, Node.js and bundlers take it', async () => {

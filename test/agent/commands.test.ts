@@ -125,7 +125,8 @@ describe('for shell scripts', () => {
     [['complete', 'x', '-', '--wait', '1e2'], 2],
     [['complete', 'x', '-', '--wait', '601'], 2],
     [['complete', 'x', '/nowhere'], 2],
-    [['complete', 'x', '-'], 2],
+    // No task has such an id.
+    [['complete', 'x', '-'], 1],
     [['event', ''], 2],
     [['event', 'info', '--severity', 'bad'], 2],
   ])('%j ends with %i, and records nothing', async (args, code) => {

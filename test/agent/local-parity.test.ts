@@ -166,6 +166,7 @@ it.each<[what: string, method: string, path: string, sent?: Sent]>([
     ),
   ]);
   // Only the service can tell which other tasks there are.
-  const isFar = method === 'GET' && ofAgent.startsWith('503 service_unreachable');
-  expect(isFar ? '404 not_found' : ofAgent).toBe(ofService);
+  const isFar = /^(GET|HEAD)$/.test(method) && ofAgent.startsWith('503 ');
+  const ofFar = method === 'HEAD' ? '404 ' : '404 not_found';
+  expect(isFar ? ofFar : ofAgent).toBe(ofService);
 });

@@ -27,7 +27,7 @@ describe('signing in', () => {
 
     await page.waitForURL('**/account?from=link');
     await page.getByRole('main').getByText(account.address, { exact: true }).waitFor();
-    await page.getByText('requirement met').waitFor();
+    await page.getByText('no requirement').waitFor();
   });
 
   it('explains itself where no wallet is installed', async () => {

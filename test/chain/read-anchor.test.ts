@@ -208,7 +208,8 @@ describe('the other reads', () => {
   it.each([
     ['0xf39fd6e51aad88f6f4ce6ab8827279cfffb92266', anvilAccounts[0].address],
     ['0xF39FD6E51AAD88F6F4CE6AB8827279CFFFB92266', anvilAccounts[0].address],
-    ['0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92267', '0xf39fd6e51aad88F6F4Ce6ab8827279CfFfB92267'],
+    // The checksum is that of another address.
+    ['0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92267', null],
     ['0xf39fd6e51aad88f6f4ce6ab8827279cfffb9226', null],
     ['vitalik.eth', null],
   ])('checksum %s', (text, expected) => {

@@ -153,7 +153,7 @@ async function handIn(ask: AskOnce, errand: Errand): Promise<Verification | null
     );
     if (answer?.status === 200) return answer.body.verification;
     if (code === 'already_completed') return details.verification as Verification;
-    if (['202', 'anchor_queued', 'completion_in_progress'].includes(code)) return null;
+    if (['202', 'completion_in_progress'].includes(code)) return null;
     await sleep(100);
   }
 }
@@ -173,7 +173,7 @@ async function poll(ask: AskOnce, errand: Errand, pollMs: number): Promise<Verif
 
 /** The answers that a robot may get while its server goes on. */
 const always =
-  /^(createTask 201|getTask 200|completeTask (20[02]|409 (completion_in_progress|already_completed)|503 (anchor_queued|chain_unavailable)))$/;
+  /^(createTask 201|getTask 200|completeTask (20[02]|409 (completion_in_progress|already_completed)|503 chain_unavailable))$/;
 
 /** Those that it may get as well while servers end, and nodes say that anchors would fail. */
 const underKills = /^(\w+ (no answer|503 storage_unavailable)|completeTask 502 anchoring_failed)$/;

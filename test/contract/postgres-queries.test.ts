@@ -36,6 +36,7 @@ const shortWalks: readonly string[] = [
   'completions_queue',
   // In the order of a LIMIT.
   'chain_proofs_missing',
+  'audit_log_pkey',
   'challenges_pkey',
   // At most 1000 rows.
   'cli_codes_source',

@@ -46,10 +46,9 @@ describe('a server whose anchoring account runs out of funds', () => {
         PATIENCE_MS,
       );
 
-      const code = await robotAt(first.url)
-        .call('completeTask', { params: { id }, body: { proof: { id } } })
-        .catch((error: { code: string }) => error.code);
-      expect(code).toBe('anchor_queued');
+      const completion = { params: { id }, body: { proof: { id } } };
+      const queued = await robotAt(first.url).call('completeTask', completion);
+      expect(queued.body).toMatchObject({ error: 'anchor_queued', tx_hash: null });
       expect(await read(first.url, '/readyz')).toContain('underfunded');
       expect(await read(first.url, '/metrics')).toContain('svc_anchor_queue_proofs 1');
       await first.kill('SIGKILL');

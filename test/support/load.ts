@@ -39,10 +39,7 @@ export function startLoad(url: string, apiKeys: string[]): Load {
       accepted += writes;
       return answer;
     } catch (error) {
-      const { code } = error as { code: string };
-      // Taken as well: it waits for the chain.
-      if (code === 'anchor_queued') accepted += writes;
-      else refused.push(code);
+      refused.push((error as { code: string }).code);
       return null;
     }
   }

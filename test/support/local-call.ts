@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { type IncomingMessage, request } from 'node:http';
-import { json } from 'node:stream/consumers';
+import { text as readText } from 'node:stream/consumers';
 import type { Send } from './wire.ts';
 
 export interface LocalReply {
@@ -29,5 +29,10 @@ export async function callLocally(
   sent.on('error', () => {});
   sent.end(content);
   const [answer] = (await once(sent, 'response')) as [IncomingMessage];
-  return { status: answer.statusCode ?? 0, headers: answer.headers, body: await json(answer) };
+  const text = await readText(answer);
+  return {
+    status: answer.statusCode ?? 0,
+    headers: answer.headers,
+    body: text === '' ? null : JSON.parse(text),
+  };
 }

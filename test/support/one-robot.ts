@@ -16,7 +16,7 @@ export async function completeTask(robot: Client): Promise<string> {
     () =>
       handIn().then(
         () => true,
-        ({ code }: { code: string }) => code === 'anchor_queued',
+        () => false,
       ),
     PATIENCE_MS,
   );

@@ -7,6 +7,7 @@ import { dropAbsent } from '../../protocol/fields.ts';
 import { limits } from '../../protocol/limits.ts';
 import type { Route } from '../../protocol/route.ts';
 import { type Body, type Params, routes } from '../../protocol/routes.ts';
+import { allowedMethods, routesAt } from '../../protocol/routes-at.ts';
 import { agentError } from '../errors.ts';
 import { type LocalDeps, readBody } from './call.ts';
 import { answerClientError, answerError } from './errors.ts';
@@ -36,7 +37,6 @@ export function buildLocalApi(
     loggerInstance: deps.logger,
     logController: new LogController({ disableRequestLogging: true }),
     bodyLimit: limits.bodyBytes,
-    exposeHeadRoutes: false,
     return503OnClosing: false,
     forceCloseConnections: 'idle',
     requestTimeout: 30_000,
@@ -49,8 +49,12 @@ export function buildLocalApi(
   // Node would answer an unknown expectation itself, without a body.
   app.server.on('checkExpectation', (...request) => app.server.emit('request', ...request));
   app.setErrorHandler(answerError);
-  app.setNotFoundHandler(() => {
-    throw agentError('not_found', 'There is no such endpoint.');
+  app.setNotFoundHandler(({ method, url }, reply) => {
+    const found = routesAt(url, servedRoutes);
+    if (found.length === 0) throw agentError('not_found', 'There is no such endpoint.');
+    reply.header('allow', allowedMethods(found));
+    if (method === 'OPTIONS') return reply.status(204).send();
+    throw agentError('method_not_allowed', `This endpoint allows ${allowedMethods(found)}.`);
   });
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('application/json', { parseAs: 'buffer' }, readBody);
@@ -119,8 +123,11 @@ function addRoutes(app: FastifyInstance, deps: LocalDeps): void {
   app.get('/api/v1/status', async () => deps.status());
 }
 
+const served = ['createTask', 'completeTask', 'getTask', 'recordSamples', 'createEvent'] as const;
+const servedRoutes = served.map((name): Route => routes[name]);
+
 /** Fastify's options for a row of the routes table. The type casts above rely on its schemas. */
-function of(name: 'createTask' | 'completeTask' | 'getTask' | 'recordSamples' | 'createEvent') {
+function of(name: (typeof served)[number]) {
   const route: Route = routes[name];
   return {
     config: { route },

@@ -3,6 +3,7 @@ import { STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { SvcError } from '../../base/svc-error.ts';
+import { routesAt } from '../../protocol/routes-at.ts';
 import { type AjvError, schemaError } from '../../protocol/schema-error.ts';
 import { type AgentErrorCode, agentError, isAgentErrorCode, statusOf } from '../errors.ts';
 import { notPlainJson } from './call.ts';
@@ -61,8 +62,11 @@ function knownError(error: unknown, request: FastifyRequest): SvcError<AgentErro
       );
     case 'FST_ERR_CTP_INVALID_MEDIA_TYPE':
       return notPlainJson();
+    case 'FST_ERR_BAD_URL': {
+      const code = routesAt(request.url).length > 0 ? 'not_found' : 'invalid_request';
+      return agentError(code, 'The path is not valid percent-encoded UTF-8.');
+    }
     case 'FST_ERR_CTP_INVALID_CONTENT_LENGTH':
-    case 'FST_ERR_BAD_URL':
       return agentError('invalid_request', 'This is not a well-formed request.');
     default:
       return null;

@@ -175,6 +175,7 @@ const tagTexts: Readonly<Record<string, string>> = {
   stats: 'Counts for the overview',
   robots: 'Robots and their keys',
   fleets: 'Groups of robots',
+  access: 'Account tokens and the audit log',
   account: 'Credits, sessions and limits of the account',
   transactions: 'Anchoring transactions',
   operations: 'Health, readiness and this document',

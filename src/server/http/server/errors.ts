@@ -3,10 +3,10 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { SvcError } from '../../../base/svc-error.ts';
 import { type ErrorCode, errors, isErrorCode } from '../../../protocol/errors.ts';
 import type { Route } from '../../../protocol/route.ts';
+import { routesAt } from '../../../protocol/routes-at.ts';
 import { type AjvError, schemaError } from '../../../protocol/schema-error.ts';
 import { wireError } from '../../ports/errors.ts';
 import { putCommonHeaders, putOpenHeaders } from './rate-limits.ts';
-import { routesAt } from './unmatched.ts';
 
 /** Default seconds for `Retry-After`, if the error has no value of its own. */
 const retryAfter: Partial<Record<ErrorCode, number>> = {

@@ -1,24 +1,11 @@
 // Requests without a handler: OPTIONS, other methods of a path, and unknown paths.
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { Route } from '../../../protocol/route.ts';
-import { routes } from '../../../protocol/routes.ts';
+import { allowedMethods, routesAt } from '../../../protocol/routes-at.ts';
 import type { Deps } from '../../core/deps.ts';
 import { authenticateRobot } from '../../core/robots.ts';
 import { wireError } from '../../ports/errors.ts';
 import { bearerKey } from './credentials.ts';
 import { applyCount, putOpenHeaders } from './rate-limits.ts';
-
-/** The routes whose path pattern fits this URL, whatever the method. An undecodable path fits too. */
-export function routesAt(url: string): Route[] {
-  const parts = (url.split('?', 1)[0] ?? '').split('/');
-  return Object.values<Route>(routes).filter((route) => {
-    const expected = route.path.split('/');
-    return (
-      expected.length === parts.length &&
-      expected.every((part, i) => part.startsWith(':') || part === parts[i])
-    );
-  });
-}
 
 /**
  * Answers `OPTIONS` with 204, also to the preflight of a browser. Throws `method_not_allowed` and `not_found`. Before
@@ -32,8 +19,7 @@ export async function answerUnmatched(
   const found = routesAt(request.url);
   if (!found.some(({ access }) => access === 'public')) await countRobot(deps, request, reply);
   if (found.length === 0) throw wireError('not_found', 'This endpoint does not exist.');
-  const methods = found.flatMap(({ method }) => (method === 'GET' ? ['GET', 'HEAD'] : [method]));
-  const allowed = [...methods, 'OPTIONS'].join(', ');
+  const allowed = allowedMethods(found);
   reply.header('allow', allowed);
   if (request.method !== 'OPTIONS') {
     throw wireError('method_not_allowed', `This endpoint allows ${allowed}.`);

@@ -11,8 +11,8 @@ import {
 import { viewerValues } from '../rows/tasks.ts';
 import { recordAudit } from './audit-log.ts';
 import { sql } from './engine/sql.ts';
+import { freed, freeing, rowsOf, subtracting } from './engine/storage-usage.ts';
 import type { Access } from './engine/transactions.ts';
-import { freed, freeing, rowsOf, subtracting } from './storage.ts';
 
 const queries = evidenceQueries('LEFT JOIN proofs p ON p.task_id = t.id');
 const findEvidence = sql(queries.evidence);

@@ -27,6 +27,7 @@ import { migrate, requireKnown, requireSchema, type SchemaRow } from './engine/m
 import { startNotifications } from './engine/notifications.ts';
 import { type OnPartitions, startPartitions } from './engine/partitions.ts';
 import { sql } from './engine/sql.ts';
+import { usageTable } from './engine/storage-usage.ts';
 import { type Access, accessTo, type OnCommit } from './engine/transactions.ts';
 import { eventStore } from './events.ts';
 import { evidenceStore } from './evidence.ts';
@@ -41,7 +42,6 @@ import { sessionStore } from './sessions.ts';
 import { replacedNonceStore, settlementStore } from './settlement.ts';
 import { signInStore } from './sign-in.ts';
 import { statsStore } from './stats.ts';
-import { usageTable } from './storage.ts';
 import { taskListStore, taskStore } from './tasks.ts';
 import { telemetryStore } from './telemetry.ts';
 

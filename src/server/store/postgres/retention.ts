@@ -7,8 +7,8 @@ import { bytesIn, walletOf } from '../storage-usage.ts';
 import type { Queries } from './engine/connections.ts';
 import { dropWeek, type Week, weekOf, weeksOf } from './engine/partitions.ts';
 import { NO_UUID, sql } from './engine/sql.ts';
+import { freeing, rowsOf, subtracting } from './engine/storage-usage.ts';
 import type { Access } from './engine/transactions.ts';
-import { freeing, rowsOf, subtracting } from './storage.ts';
 
 /** Robots checked per step, each with one descent of an index. */
 const ROBOTS_AT_ONCE = 100;

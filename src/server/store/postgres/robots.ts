@@ -14,8 +14,8 @@ import type { Queries } from './engine/connections.ts';
 import type { Notifications } from './engine/notifications.ts';
 import { type CountedRow, counting, oldWindows, toCounted } from './engine/rate-counters.ts';
 import { NO_UUID, sql } from './engine/sql.ts';
+import { freed, subtracting } from './engine/storage-usage.ts';
 import type { Access } from './engine/transactions.ts';
-import { freed, subtracting } from './storage.ts';
 
 const authenticate = sql(`WITH robot AS (SELECT id, wallet FROM robots WHERE key_hash = $2),
   ${counting('robot', 'SELECT id::text AS key FROM robot')}

@@ -37,6 +37,7 @@ import { type LogPurge, startLogPurge } from './engine/log-purge.ts';
 import { migrate, requireSchema } from './engine/migrate.ts';
 import { RateCounters } from './engine/rate-counters.ts';
 import { type ReadSnapshot, readSnapshot } from './engine/read-snapshot.ts';
+import { usageTable } from './engine/storage-usage.ts';
 import { eventStore } from './events.ts';
 import { evidenceStore } from './evidence.ts';
 import { refuseExported } from './files/export.ts';
@@ -56,7 +57,6 @@ import { sessionStore } from './sessions.ts';
 import { replacedNonceStore, settlementStore } from './settlement.ts';
 import { signInStore } from './sign-in.ts';
 import { statsStore } from './stats.ts';
-import { usageTable } from './storage.ts';
 import { taskListStore, taskStore } from './tasks.ts';
 import { telemetryStore } from './telemetry.ts';
 

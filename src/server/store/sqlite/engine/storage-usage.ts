@@ -1,7 +1,7 @@
 // Stores the usage of storage quotas. Triggers subtract deleted rows.
 
-import { isFundedSince, type UsageTable, usageErrors } from '../storage-usage.ts';
-import type { Access } from './engine/connections.ts';
+import { isFundedSince, type UsageTable, usageErrors } from '../../storage-usage.ts';
+import type { Access } from './connections.ts';
 
 export function usageTable(
   { reader, writer, read, write }: Access,

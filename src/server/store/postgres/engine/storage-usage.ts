@@ -6,11 +6,11 @@ import {
   type UsageTable,
   usageErrors,
   walletOf,
-} from '../storage-usage.ts';
-import { extendTimeout, patiently } from './engine/check.ts';
-import type { Queries } from './engine/connections.ts';
-import { type Sql, type SqlValue, sql } from './engine/sql.ts';
-import type { Access } from './engine/transactions.ts';
+} from '../../storage-usage.ts';
+import { extendTimeout, patiently } from './check.ts';
+import type { Queries } from './connections.ts';
+import { type Sql, type SqlValue, sql } from './sql.ts';
+import type { Access } from './transactions.ts';
 
 const add = sql(`INSERT INTO storage_usage AS u (wallet, bytes)
   SELECT * FROM unnest($1::text[], $2::bigint[]) AS given (wallet, bytes) ORDER BY wallet

@@ -12,16 +12,16 @@ import {
   type QueueWatch,
   watchQueue,
 } from './batch-timing.ts';
-import { type Broadcasts, broadcastDueAt, createBroadcasts } from './broadcast.ts';
+import { Broadcasts, broadcastDueAt } from './broadcast.ts';
 import { type AnchoringContext, type Degradation, type Hold, RETRY } from './context.ts';
 import { bump, bumpDueAt, runBumpClock } from './fee-bump.ts';
-import { createFeeHistory, type FeeHistory } from './fee-history.ts';
-import { createFinalityWatch, type FinalityWatch } from './finality.ts';
+import { FeeHistory } from './fee-history.ts';
+import { FinalityWatch } from './finality.ts';
 import { follow, isFollowed } from './inclusion.ts';
 import { isLeaseLost } from './lease.ts';
 import { type BumpClock, type LiveAttempts, recoverAttempts, unmined } from './open-attempts.ts';
 import { createRefusals, type Refusals } from './preflight.ts';
-import { createSettlements, type Settlements } from './settlement.ts';
+import { Settlements } from './settlement.ts';
 import { decide, submit } from './sign.ts';
 import { type ChainStatus, createChainStatus, degradationsOf, parkedCount } from './status.ts';
 import type { Trigger } from './trigger.ts';
@@ -67,11 +67,11 @@ export async function runAnchorLoop(context: AnchoringContext, trigger: Trigger)
     queue: watchQueue(context.store, signal, trigger.wake),
     timing: createBatchTiming(context.options.pauses),
     status: createChainStatus(),
-    broadcasts: createBroadcasts(context, trigger.wake),
-    settlements: createSettlements(context, trigger.wake),
-    finality: createFinalityWatch(context, trigger.wake),
+    broadcasts: new Broadcasts(context, trigger.wake),
+    settlements: new Settlements(context, trigger.wake),
+    finality: new FinalityWatch(context, trigger.wake),
     refusals: createRefusals(),
-    fees: createFeeHistory(),
+    fees: new FeeHistory(),
     pollAt: 0,
     senderStateAt: 0,
     batchUntil: null,
@@ -249,9 +249,9 @@ function maySign({ context, queue, hold }: AnchorLoop, live: LiveAttempts): bool
 function nextDueAt(loop: AnchorLoop, live: LiveAttempts): number {
   const { context, broadcasts, finality, pollAt } = loop;
   const due = [loop.senderStateAt, bumpDueAt(context, live) ?? loop.senderStateAt];
-  if (!finality.busy) due.push(finality.dueAt);
+  if (!finality.isBusy) due.push(finality.dueAt);
   // Broadcasts in progress wake the loop when they end.
-  if (!broadcasts.busy) due.push(...unmined(live).map((one) => broadcastDueAt(context, one)));
+  if (!broadcasts.isBusy) due.push(...unmined(live).map((one) => broadcastDueAt(context, one)));
   due.push(...live.attempts.filter(isFollowed).map(({ lookAt }) => Math.max(pollAt, lookAt)));
   const { batchUntil } = loop;
   const isBatching = batchUntil !== null && batchUntil > performance.now();

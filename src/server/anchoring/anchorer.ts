@@ -4,7 +4,7 @@ import type { Store } from '../ports/store.ts';
 import { runAccountLoop } from './account-loop.ts';
 import { keepChainProofs } from './chain-proofs.ts';
 import type { AnchorerDependencies } from './context.ts';
-import { createQueueLock, type QueueLock } from './queue-lock.ts';
+import { QueueLock } from './queue-lock.ts';
 import { createTrigger } from './trigger.ts';
 
 export interface Anchorer {
@@ -26,7 +26,7 @@ export function startAnchorer(
 ): Anchorer {
   const { keys, ...shared } = deps;
   const stop = new AbortController();
-  const queueLock = createQueueLock();
+  const queueLock = new QueueLock();
   const loops = keys.map((key) => ({ key, trigger: createTrigger() }));
   const running = loops.map(({ key, trigger }) =>
     runAccountLoop({ ...shared, key, address: key.address, queueLock }, stop.signal, trigger),

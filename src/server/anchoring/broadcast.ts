@@ -3,57 +3,39 @@ import { gasLimitOf } from '../../chain/anchor-key.ts';
 import type { BroadcastOutcome } from '../../chain/errors.ts';
 import type { Hex } from '../../proof/bytes.ts';
 import type { Variant } from '../ports/anchoring.ts';
+import { Background } from './background.ts';
 import type { AnchoringContext } from './context.ts';
 import { type LiveAttempt, type LiveAttempts, newestVariant, unmined } from './open-attempts.ts';
-
-export interface Broadcasts {
-  /** Whether broadcasts are in progress; no new ones start meanwhile. */
-  readonly busy: boolean;
-  /** Whether any attempt is due and none is in progress. */
-  isDue(live: LiveAttempts): boolean;
-  /**
-   * Starts all due broadcasts without waiting for them. Call only after the chain's identity was checked. Throws the
-   * error that ended the previous ones.
-   */
-  begin(live: LiveAttempts): void;
-  /** Resolves when no broadcast is in progress. */
-  end(): Promise<void>;
-}
 
 /**
  * Step 4. Runs concurrently with the other stages: a node that is slow to accept transactions must not delay receipts.
  */
-export function createBroadcasts(context: AnchoringContext, wake: () => void): Broadcasts {
-  let underWay: Promise<void> | null = null;
-  let errors: unknown[] = [];
-  const due = (live: LiveAttempts) => {
+export class Broadcasts extends Background {
+  readonly #context: AnchoringContext;
+
+  constructor(context: AnchoringContext, wake: () => void) {
+    super(wake);
+    this.#context = context;
+  }
+
+  /** Whether any attempt is due and none is in progress. */
+  isDue(live: LiveAttempts): boolean {
+    return !this.isBusy && this.#due(live).length > 0;
+  }
+
+  /**
+   * Starts all due broadcasts without waiting for them. Call only after the chain's identity was checked. Throws the
+   * error that ended the previous ones.
+   */
+  begin(live: LiveAttempts): void {
+    this.throwFailure();
+    if (this.isDue(live)) this.run(broadcastAll(this.#context, this.#due(live), live.balance));
+  }
+
+  #due(live: LiveAttempts): LiveAttempt[] {
     const now = performance.now();
-    return unmined(live).filter((attempt) => now >= broadcastDueAt(context, attempt));
-  };
-  return {
-    get busy() {
-      return underWay !== null;
-    },
-    isDue: (live) => underWay === null && due(live).length > 0,
-    begin(live) {
-      const [error, ...more] = errors;
-      errors = more;
-      if (error !== undefined) throw error;
-      const attempts = due(live);
-      if (underWay !== null || attempts.length === 0) return;
-      underWay = broadcastAll(context, attempts, live.balance)
-        .catch((thrown: unknown) => {
-          errors = [thrown];
-        })
-        .finally(() => {
-          underWay = null;
-          wake();
-        });
-    },
-    async end() {
-      await underWay;
-    },
-  };
+    return unmined(live).filter((attempt) => now >= broadcastDueAt(this.#context, attempt));
+  }
 }
 
 /** When an attempt is due to be broadcast (`performance.now()`). */

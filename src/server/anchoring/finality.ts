@@ -1,10 +1,16 @@
 // Watches included anchors until their blocks are final, and records reorganizations.
 import { ProviderError } from '../../chain/errors.ts';
 import type { InclusionChanges } from '../ports/anchoring.ts';
+import { Background } from './background.ts';
 import type { AnchoringContext } from './context.ts';
-import { createIncludedWatch } from './inclusion.ts';
+import { createIncludedWatch, type IncludedWatch } from './inclusion.ts';
 import { isInBlock, type LiveAttempts, refreshAttempts } from './open-attempts.ts';
-import { type Adoptable, adopt, createReplacedNonceWatch } from './replaced-nonce.ts';
+import {
+  type Adoptable,
+  adopt,
+  createReplacedNonceWatch,
+  type ReplacedNonceWatch,
+} from './replaced-nonce.ts';
 
 /** Results of one check of the chain; none of them is recorded yet. */
 interface Verdicts {
@@ -14,93 +20,72 @@ interface Verdicts {
   readonly adoptable: readonly Adoptable[];
 }
 
-export interface FinalityWatch {
-  /** Whether a check is in progress. It wakes the loop when it ends. */
-  readonly busy: boolean;
+/** Step 7: follows included attempts until they are final, and replaced nonces until their replacement is final. */
+export class FinalityWatch extends Background {
+  readonly #context: AnchoringContext;
+  readonly #included: IncludedWatch;
+  readonly #replacedNonces: ReplacedNonceWatch;
+  #found: Verdicts | null = null;
+  #dueAt = 0;
+  #left = Number.POSITIVE_INFINITY;
+  #isFailing = false;
+
+  constructor(context: AnchoringContext, wake: () => void) {
+    super(wake);
+    this.#context = context;
+    this.#included = createIncludedWatch(context);
+    this.#replacedNonces = createReplacedNonceWatch(context);
+  }
+
   /** When the next check is due (`performance.now()`). */
-  readonly dueAt: number;
+  get dueAt(): number {
+    return this.#dueAt;
+  }
+
   /** Whether the last check left nothing that is not final. */
-  readonly isIdle: boolean;
+  get isIdle(): boolean {
+    return this.#left === 0 && !this.isBusy && this.#found === null;
+  }
+
   /** Whether the last check has results that are not recorded yet. */
-  readonly hasFound: boolean;
+  get hasFound(): boolean {
+    return this.#found !== null;
+  }
+
   /** Starts a check if one is due, without waiting for it: anchoring continues meanwhile. */
-  begin(live: LiveAttempts, pauseMs: number): void;
+  begin(live: LiveAttempts, pauseMs: number): void {
+    if (this.isBusy || this.hasFound || performance.now() < this.#dueAt) return;
+    this.#dueAt = performance.now() + pauseMs;
+    this.run(this.#look(live));
+  }
+
   /**
    * Records the results of the last check. Returns whether proofs were queued again. Throws the error that ended it.
    */
-  record(live: LiveAttempts): Promise<boolean>;
-  /** Resolves when no check is in progress. */
-  end(): Promise<void>;
-}
-
-/** Step 7: follows included attempts until they are final, and replaced nonces until their replacement is final. */
-export function createFinalityWatch(context: AnchoringContext, wake: () => void): FinalityWatch {
-  let underWay: Promise<void> | null = null;
-  let found: Verdicts | null = null;
-  let failure: unknown = null;
-  let dueAt = 0;
-  let left = Number.POSITIVE_INFINITY;
-  let isFailing = false;
-  const included = createIncludedWatch(context);
-  const replacedNonces = createReplacedNonceWatch(context);
-
-  async function look(live: LiveAttempts): Promise<void> {
-    const { changes, count, isMoreDue } = await included.look(live);
-    const { lost, adoptable } = await replacedNonces.look(live);
-    left = count + live.attempts.length;
-    found = { changes, lost, adoptable };
-    if (isMoreDue) dueAt = 0;
+  async record(live: LiveAttempts): Promise<boolean> {
+    this.throwFailure();
+    const verdicts = this.#found;
+    this.#found = null;
+    return verdicts !== null && (await recordVerdicts(this.#context, live, verdicts));
   }
 
-  return {
-    get busy() {
-      return underWay !== null;
-    },
-    get dueAt() {
-      return dueAt;
-    },
-    get hasFound() {
-      return found !== null;
-    },
-    get isIdle() {
-      return left === 0 && underWay === null && found === null;
-    },
-    begin(live, pauseMs) {
-      if (underWay !== null || found !== null || performance.now() < dueAt) return;
-      dueAt = performance.now() + pauseMs;
-      underWay = look(live)
-        .then(() => {
-          isFailing = false;
-        })
-        .catch((error: unknown) => {
-          if (context.signal.aborted) return;
-          if (!(error instanceof ProviderError)) {
-            failure = error;
-            return;
-          }
-          const { reason } = error;
-          if (!isFailing) context.logger.warn({ reason }, 'failed to read finality; retrying');
-          isFailing = true;
-        })
-        .finally(() => {
-          underWay = null;
-          wake();
-        });
-    },
-    async record(live) {
-      if (failure !== null) {
-        const error = failure;
-        failure = null;
-        throw error;
-      }
-      const verdicts = found;
-      found = null;
-      return verdicts !== null && (await recordVerdicts(context, live, verdicts));
-    },
-    async end() {
-      await underWay;
-    },
-  };
+  async #look(live: LiveAttempts): Promise<void> {
+    const { signal, logger } = this.#context;
+    try {
+      const { changes, count, isMoreDue } = await this.#included.look(live);
+      const { lost, adoptable } = await this.#replacedNonces.look(live);
+      this.#left = count + live.attempts.length;
+      this.#found = { changes, lost, adoptable };
+      if (isMoreDue) this.#dueAt = 0;
+      this.#isFailing = false;
+    } catch (error) {
+      if (signal.aborted) return;
+      if (!(error instanceof ProviderError)) throw error;
+      const { reason } = error;
+      if (!this.#isFailing) logger.warn({ reason }, 'failed to read finality; retrying');
+      this.#isFailing = true;
+    }
+  }
 }
 
 async function recordVerdicts(

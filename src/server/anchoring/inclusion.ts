@@ -51,7 +51,7 @@ export async function follow(
 /** Number of attempts in each of the three parts of a check. */
 const WATCHED = 32;
 
-interface IncludedWatch {
+export interface IncludedWatch {
   /**
    * Checks attempts that are in a block and not final: the lowest blocks, which become final first; the highest, which
    * a reorganization replaces first; and, a few more at each check, those in between.

@@ -1,32 +1,25 @@
 // The lock on the queue, so that no two account loops of this process sign the same proofs.
 
-export interface QueueLock {
-  readonly isTaken: boolean;
-  /** Takes the lock, or returns false if it is taken; `wake` is then called once it is free. */
-  enter(wake: () => void): boolean;
-  leave(): void;
-}
+export class QueueLock {
+  #isTaken = false;
+  #waiting: (() => void)[] = [];
 
-export function createQueueLock(): QueueLock {
-  let isTaken = false;
-  const waiting = new Set<() => void>();
-  return {
-    get isTaken() {
-      return isTaken;
-    },
-    enter(wake) {
-      if (isTaken) {
-        waiting.add(wake);
-        return false;
-      }
-      isTaken = true;
-      return true;
-    },
-    leave() {
-      isTaken = false;
-      const waiters = [...waiting];
-      waiting.clear();
-      for (const wake of waiters) wake();
-    },
-  };
+  get isTaken(): boolean {
+    return this.#isTaken;
+  }
+
+  /** Takes the lock, or returns false if it is taken; `wake` is then called once it is free. */
+  enter(wake: () => void): boolean {
+    if (this.#isTaken) {
+      if (!this.#waiting.includes(wake)) this.#waiting.push(wake);
+      return false;
+    }
+    this.#isTaken = true;
+    return true;
+  }
+
+  leave(): void {
+    this.#isTaken = false;
+    for (const wake of this.#waiting.splice(0)) wake();
+  }
 }

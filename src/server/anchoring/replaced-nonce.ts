@@ -22,7 +22,7 @@ export interface Adoptable {
   readonly variant: Variant;
 }
 
-interface ReplacedNonceWatch {
+export interface ReplacedNonceWatch {
   look(live: LiveAttempts): Promise<ReplacedNonces>;
 }
 

@@ -1,5 +1,4 @@
 // `svc-server start`: runs the server until a signal stops it.
-import { setFlagsFromString } from 'node:v8';
 import type { Installation } from '../../base/install/service.ts';
 import { connectServiceManager, type ServiceManager } from '../../base/install/service-manager.ts';
 import { createLogger, type Logger } from '../../base/logger.ts';
@@ -15,10 +14,8 @@ export async function start(environment: NodeJS.ProcessEnv): Promise<void> {
   const stopped = stopSignal();
   const logger = createLogger(config.values.SVC_LOG_LEVEL, config.values.SVC_LOG_FORMAT);
   logger.info({ version: packageVersion(), ...effectiveConfig(config) }, 'configuration loaded');
-  const server = await withoutGrowth(async () => {
-    const { startServer } = await import('../main.ts');
-    return startServer(config, { logger });
-  });
+  const { startServer } = await import('../main.ts');
+  const server = await startServer(config, { logger });
   const { progressAt } = server;
   const manager = connectServiceManager({ environment, progressAt, logger });
   await manager.ready();
@@ -90,17 +87,3 @@ export const serverInstallation: Installation = {
     'systemctl restart svc-server',
   ],
 };
-
-/**
- * Keeps V8's young generation at its current size while `work` runs. Almost everything created during a start stays
- * alive, so V8 would double that generation up to its maximum, and keep the pages while there is little load.
- * Afterwards it grows with the requests in progress.
- */
-async function withoutGrowth<Result>(work: () => Promise<Result>): Promise<Result> {
-  setFlagsFromString('--semi-space-growth-factor=1');
-  try {
-    return await work();
-  } finally {
-    setFlagsFromString('--semi-space-growth-factor=2');
-  }
-}

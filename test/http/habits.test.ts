@@ -364,4 +364,32 @@ describe('a table for spreadsheets', () => {
     expect(lines[1]).toMatch(/,80\.5,'@idle,"\{""depth"":-3\}"$/);
     expect((await table(`/robots/${randomUUID()}/telemetry`)).response.status).toBe(404);
   });
+
+  it('is refused like any list before it begins, and costs no pages for HEAD', async () => {
+    const empty = await table('/tasks?from=2026-01-02&to=2026-01-01');
+    const foreign = await table(`/tasks?fleet_id=${randomUUID()}`);
+    const head = await fetch(`${service.url}/api/v1/tasks`, {
+      method: 'HEAD',
+      headers: { cookie: `svc_session=${owner.session}`, accept: 'text/csv' },
+    });
+
+    expect([empty.response.status, foreign.response.status]).toEqual([400, 404]);
+    expect([head.status, await head.text()]).toEqual([200, '']);
+  });
+});
+
+it('the id of a deleted robot stays taken, for its owner and for others', async () => {
+  const { id } = await service.makeRobot(owner, 'gone');
+  await bySession('DELETE', `/robots/${id}`);
+  const stranger = await service.signIn();
+
+  const again = await bySession('POST', '/robots', { id, name: 'gone' });
+  const theirs = await service.call('POST', '/api/v1/robots', {
+    session: stranger.session,
+    body: { id, name: 'gone' },
+  });
+
+  for (const reply of [again, theirs]) {
+    expect([reply.status, reply.body.error]).toEqual([409, 'id_conflict']);
+  }
 });

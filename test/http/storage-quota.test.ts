@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { testStore } from '../support/open-test-store.ts';
 import { grant, startTestService, type TestRobot, type TestService } from '../support/service.ts';
+import { waitFor } from '../support/wait-for.ts';
 
 const poolBytes = 80_000;
 const accountBytes = 1_000_000;
@@ -42,7 +43,8 @@ describe('storage quotas', () => {
   });
 
   it('leave an account with a grant alone while others fill the pool', async () => {
-    const service = await startTestService({ storage: { poolBytes: 8, accountBytes } });
+    // An account may hold 265 bytes: a robot fits, nothing that it writes does.
+    const service = await startTestService({ storage: { poolBytes: 8 * 265, accountBytes } });
     const [owner, other] = [await service.signIn(), await service.signIn()];
     await grant(service.store, owner.wallet, 1, 1n);
     const [paying, free] = [await service.makeRobot(owner), await service.makeRobot(other)];
@@ -58,13 +60,23 @@ describe('storage quotas', () => {
   it.runIf(testStore === 'sqlite')(
     'end first for accounts without a grant when the disk fills',
     async () => {
+      let freeBytes = 1_000_000;
       const service = await startTestService({
         storage: { poolBytes, accountBytes },
-        disk: { minFreeBytes: 1000, freeBytes: async () => 1_999 },
+        disk: { minFreeBytes: 1000, freeBytes: async () => freeBytes },
       });
       const [owner, other] = [await service.signIn(), await service.signIn()];
       await grant(service.store, owner.wallet, 1, 1n);
       const [paying, free] = [await service.makeRobot(owner), await service.makeRobot(other)];
+      freeBytes = 1_999;
+      // The disk is read once a second.
+      const rotate = () =>
+        service.call('POST', `/api/v1/robots/${free.id}/rotate-key`, { session: other.session });
+      await waitFor('the disk to be read', async () => {
+        const { status, body } = await rotate();
+        if (status === 200) free.apiKey = body.api_key;
+        return status === 409;
+      });
 
       const refused = await Promise.all(writesOf(service, free, 10).map((write) => write()));
       const stored = await Promise.all(writesOf(service, paying, 10).map((write) => write()));

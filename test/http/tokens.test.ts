@@ -119,16 +119,31 @@ describe('account tokens', () => {
 
   it('are no sessions: neither list has the other, and neither route ends the other', async () => {
     const { body } = await create({ scope: 'write' });
-    const sessions = await service.call('GET', '/api/v1/sessions', { apiKey: body.secret });
+    const sessions = await service.call('GET', '/api/v1/sessions', { session: owner.session });
     const [session] = sessions.body.items;
 
-    expect(sessions.body.items).toMatchObject([{ signed_in_with: 'wallet', current: false }]);
+    expect(sessions.body.items).toMatchObject([{ signed_in_with: 'wallet', current: true }]);
     const endings = [
       service.call('DELETE', `/api/v1/sessions/${body.token.id}`, { session: owner.session }),
       service.call('DELETE', `/api/v1/tokens/${session.id}`, { session: owner.session }),
     ];
     expect((await Promise.all(endings)).map(({ status }) => status)).toEqual([404, 404]);
     expect((await me(body.secret)).status).toBe(200);
+  });
+
+  it('of scope read use up none of the changes that their account may make', async () => {
+    const secret = await secretOf();
+    const left = async () => {
+      const reply = await service.call('GET', '/api/v1/me', { session: owner.session });
+      return Number(reply.headers.get('x-ratelimit-remaining'));
+    };
+    const before = await left();
+
+    const body = { name: 'never' };
+    const refused = await service.call('POST', '/api/v1/robots', { apiKey: secret, body });
+
+    expect(refused.body.error).toBe('insufficient_scope');
+    expect(await left()).toBe(before);
   });
 
   it('show their last use, accurate to a minute', async () => {

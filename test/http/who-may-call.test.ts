@@ -283,13 +283,15 @@ describe('who may call what', () => {
     });
   });
 
-  it('refuses tokens where tokens, and sessions of the command line, are made', () => {
+  it('refuses tokens where tokens and sessions are made, shown and ended', () => {
     const refusing = rows.filter(([, { sessionOnly }]) => sessionOnly).map(([name]) => name);
 
     expect(refusing.sort()).toEqual([
       'createToken',
       'decideCliSignIn',
+      'listSessions',
       'listTokens',
+      'revokeSession',
       'revokeToken',
     ]);
   });

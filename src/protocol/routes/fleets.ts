@@ -25,7 +25,7 @@ export const fleetRoutes = {
     }),
     maxBody: limits.smallBodyBytes,
     responses: { 201: OneFleet },
-    errors: ['fleet_limit_reached', 'id_conflict'],
+    errors: ['fleet_limit_reached', 'id_conflict', 'storage_quota'],
   },
   listFleets: {
     method: 'GET',

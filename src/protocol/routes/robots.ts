@@ -31,7 +31,7 @@ export const robotRoutes = {
         ),
       }),
     },
-    errors: ['robot_limit_reached', 'id_conflict'],
+    errors: ['robot_limit_reached', 'id_conflict', 'storage_quota'],
   },
   listRobots: {
     method: 'GET',
@@ -106,7 +106,7 @@ export const robotRoutes = {
     params: Id,
     maxBody: limits.smallBodyBytes,
     responses: { 200: RobotWithKey },
-    errors: ['not_found'],
+    errors: ['not_found', 'storage_quota'],
   },
   deleteKey: {
     method: 'DELETE',

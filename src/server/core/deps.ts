@@ -38,13 +38,13 @@ export interface Deps {
 }
 
 /**
- * Runs the write of a claim, samples or an event of `bytes`, if the account's quota and the disk have room for it.
+ * Runs a write of `bytes` that adds to what is stored, if the account's quota and the disk have room for it.
  * Completions continue below these limits, so that finished work is not lost. Throws `storage_quota`, and
  * `storage_unavailable` while the disk has too little free space.
  */
 export async function storing<T>(
   { store, clock }: Pick<Deps, 'store' | 'clock'>,
-  { wallet }: RobotCaller,
+  { wallet }: Pick<RobotCaller, 'wallet'>,
   bytes: number,
   write: () => Promise<T>,
 ): Promise<T> {
@@ -55,7 +55,7 @@ export async function storing<T>(
     case 'storage_quota':
       throw wireError(
         'storage_quota',
-        'The account has no storage left. Nothing was stored. Delete robots, or ask the operator for a grant.',
+        'The account has no storage left, so nothing more is stored. Delete robots, or ask the operator for a grant.',
       );
     case 'disk_full':
       throw wireError(

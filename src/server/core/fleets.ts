@@ -9,7 +9,8 @@ import { wireError } from '../ports/errors.ts';
 import type { FleetPlace, FleetRecord } from '../ports/fleets.ts';
 import type { Page } from '../ports/json-text.ts';
 import type { AccountCaller } from '../ports/sign-in.ts';
-import type { Deps } from './deps.ts';
+import { rowBytes } from '../rules/storage.ts';
+import { type Deps, storing } from './deps.ts';
 import { pageOf } from './paging.ts';
 
 /**
@@ -17,13 +18,14 @@ import { pageOf } from './paging.ts';
  * `fleet_limit_reached` and `id_conflict`.
  */
 export async function createFleet(
-  { store, clock }: Deps,
+  deps: Deps,
   wallet: string,
   { id, ...content }: Body<'createFleet'>,
 ): Promise<Fleet> {
   const fleet = { description: null, location: null, shift: null, tags: [], ...content };
-  const created = { ...fleet, id: id ?? newId(), wallet, createdAt: clock.now() };
-  const result = await store.createFleet(created);
+  const created = { ...fleet, id: id ?? newId(), wallet, createdAt: deps.clock.now() };
+  const bytes = rowBytes(fleet.name, fleet.description);
+  const result = await storing(deps, { wallet }, bytes, () => deps.store.createFleet(created));
   if (result.outcome === 'fleet_limit_reached') {
     throw wireError(
       'fleet_limit_reached',

@@ -10,7 +10,8 @@ import type { Page } from '../ports/json-text.ts';
 import type { RateCount } from '../ports/rate-count.ts';
 import type { RobotCaller, RobotRecord } from '../ports/robots.ts';
 import type { AccountCaller } from '../ports/sign-in.ts';
-import type { Deps } from './deps.ts';
+import { ROW_BYTES, rowBytes } from '../rules/storage.ts';
+import { type Deps, storing } from './deps.ts';
 import { fleetNotFound } from './fleets.ts';
 import { pageOf } from './paging.ts';
 import { hashToken } from './sessions.ts';
@@ -21,7 +22,7 @@ import { keyRevoked } from './tasks.ts';
  * hint in place of the key. Throws `robot_limit_reached` and `id_conflict`.
  */
 export async function createRobot(
-  { store, clock }: Deps,
+  deps: Deps,
   { wallet, by }: AccountCaller,
   { id, name, description }: Body<'createRobot'>,
 ): Promise<Answer<'createRobot'>['body']> {
@@ -32,9 +33,10 @@ export async function createRobot(
     name,
     description: description ?? null,
     keyHash: hashToken(apiKey),
-    createdAt: clock.now(),
+    createdAt: deps.clock.now(),
   };
-  const result = await store.createRobot(made, by);
+  const bytes = rowBytes(name, made.description);
+  const result = await storing(deps, { wallet }, bytes, () => deps.store.createRobot(made, by));
   if (result.outcome === 'robot_limit_reached') {
     throw wireError(
       'robot_limit_reached',
@@ -107,12 +109,15 @@ export async function assignRobots(
 
 /** Replaces the robot's key, if it has one, and returns the new key. Throws `not_found`. */
 export async function rotateKey(
-  { store, clock }: Deps,
+  deps: Deps,
   { wallet, by }: AccountCaller,
   id: string,
 ): Promise<{ robot: Robot; api_key: string }> {
   const apiKey = newApiKey();
-  const robot = await store.replaceKey(id, wallet, hashToken(apiKey), clock.now(), by);
+  // Each rotation adds to the audit log.
+  const robot = await storing(deps, { wallet }, ROW_BYTES, () =>
+    deps.store.replaceKey(id, wallet, hashToken(apiKey), deps.clock.now(), by),
+  );
   return { robot: viewRobot(found(robot)), api_key: apiKey };
 }
 

@@ -58,7 +58,7 @@ export function taskHandlers(deps: Deps, longReads: LongReads) {
     async listTasks({ caller, query, request }) {
       const read = (more = query) => longReads(caller.wallet, () => listTasks(deps, caller, more));
       if (!wantsCsv(request)) return { status: 200, body: await read() };
-      return new Csv(taskColumns, (cursor = query.cursor) =>
+      return Csv.open(taskColumns, (cursor = query.cursor) =>
         read({ ...query, limit: '200', ...(cursor !== undefined && { cursor }) }).then(flattened),
       );
     },

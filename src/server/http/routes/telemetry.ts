@@ -1,7 +1,6 @@
 // Handlers for telemetry, events and statistics.
 import type { Deps } from '../../core/deps.ts';
 import { createEvent, listEvents } from '../../core/events.ts';
-import { getRobot } from '../../core/robots.ts';
 import { getStats } from '../../core/stats.ts';
 import { listSamples, readSeries, recordSamples } from '../../core/telemetry.ts';
 import type { Handlers } from '../server/call.ts';
@@ -22,8 +21,7 @@ export function telemetryHandlers(deps: Deps, longReads: LongReads) {
       const robot = { wallet: caller.wallet, robotId: params.id };
       const { resolution } = query;
       if (resolution === undefined && wantsCsv(request)) {
-        await getRobot(deps, caller.wallet, params.id);
-        return new Csv(sampleColumns, async (cursor = query.cursor) => {
+        return Csv.open(sampleColumns, async (cursor = query.cursor) => {
           const more = { ...query, limit: '200', ...(cursor !== undefined && { cursor }) };
           const page = await longReads(caller.wallet, () => listSamples(deps, robot, more));
           return JSON.parse(page.text);

@@ -220,7 +220,7 @@ function registerRoute<Name extends RouteName>(
     },
     handler: async (request, reply) => {
       const answer = await handlers[name](takeCall<Name>(request, reply));
-      if (answer instanceof Csv) return answer.send(reply);
+      if (answer instanceof Csv) return answer.send(request, reply);
       reply.status(answer.status as number);
       const written = answer.body instanceof JsonText ? answer.body.text : null;
       if (written === null && !route.longAnswer) return reply.send(answer.body);

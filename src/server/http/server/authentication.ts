@@ -67,13 +67,17 @@ export function createAuthenticators(deps: Deps): { [Kind in Access]: Authentica
     if (token === null)
       throw wireError('missing_session', 'No session cookie was sent. Sign in first.');
     const counted = route?.limit === 'account';
-    const { session, count } = await authenticateSession(deps, token, counted);
+    // A call that the scope refuses must not use up the calls of the account.
+    const isToken = isAccountToken(token);
+    const first = await authenticateSession(deps, token, counted && !isToken);
+    const { name, scope } = first.session;
+    if (scope !== null && route) requireScope(scope, route);
+    const { session, count } =
+      counted && isToken ? await authenticateSession(deps, token, true) : first;
     if (counted) applyCount(reply, count);
     else putRateHeaders(reply, count);
-    const { name, scope } = session;
     const by = actorOf(deps, request);
     if (scope === null) return { ...session, by };
-    if (route) requireScope(scope, route);
     return { ...session, by: { ...by, actor: 'token', actor_name: name } };
   };
   return {

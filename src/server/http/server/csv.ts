@@ -5,21 +5,25 @@ import type { Page } from '../../ports/json-text.ts';
 
 type Row = Readonly<Record<string, unknown>>;
 
+type ReadPage = (cursor: string | undefined) => Promise<Page<Row>>;
+
 /** The answer of a handler whose caller prefers CSV. */
 export class Csv {
   readonly #lines: AsyncIterable<string>;
 
-  /** `read` reads a page from the cursor; the pages are read one after the other, as the caller takes them. */
-  constructor(
-    columns: readonly string[],
-    read: (cursor: string | undefined) => Promise<Page<Row>>,
-  ) {
-    this.#lines = linesOf(columns, read);
+  private constructor(lines: AsyncIterable<string>) {
+    this.#lines = lines;
   }
 
-  send(reply: FastifyReply): FastifyReply {
-    reply.type('text/csv; charset=utf-8').header('vary', 'Accept');
-    return reply.send(Readable.from(this.#lines));
+  /** Reads the first page, whose errors are answered as any. The others are read one by one, as the caller takes them. */
+  static async open(columns: readonly string[], read: ReadPage): Promise<Csv> {
+    return new Csv(linesOf(columns, await read(undefined), read));
+  }
+
+  send({ method }: FastifyRequest, reply: FastifyReply): FastifyReply {
+    reply.type('text/csv; charset=utf-8');
+    // Without a body no further page is needed.
+    return reply.send(method === 'HEAD' ? '' : Readable.from(this.#lines));
   }
 }
 
@@ -27,18 +31,18 @@ export function wantsCsv({ headers }: FastifyRequest): boolean {
   return /^\s*text\/csv\b/i.test(headers.accept ?? '');
 }
 
+/** Yields once for each page, so that it ends with the connection. */
 async function* linesOf(
   columns: readonly string[],
-  read: (cursor: string | undefined) => Promise<Page<Row>>,
+  first: Page<Row>,
+  read: ReadPage,
 ): AsyncGenerator<string> {
   yield `${columns.join(',')}\r\n`;
-  let cursor: string | null | undefined;
-  do {
-    const { items, next_cursor } = await read(cursor ?? undefined);
-    const lines = items.map((row) => columns.map((name) => cell(row[name])).join(','));
-    if (lines.length > 0) yield `${lines.join('\r\n')}\r\n`;
-    cursor = next_cursor;
-  } while (cursor !== null);
+  for (let page = first; ; page = await read(page.next_cursor ?? undefined)) {
+    const { items, next_cursor } = page;
+    yield items.map((row) => `${columns.map((name) => cell(row[name])).join(',')}\r\n`).join('');
+    if (next_cursor === null) return;
+  }
 }
 
 function cell(value: unknown): string {

@@ -25,7 +25,9 @@ const authenticate = sql(`WITH robot AS (SELECT id, wallet FROM robots WHERE key
 const countRobots = sql('SELECT robot_count FROM accounts WHERE wallet = $1 FOR NO KEY UPDATE');
 const create = sql(`INSERT INTO robots (id, wallet, name, description, key_hash, key_hint,
     created_at, updated_at)
-  VALUES ($1, $2, $3, $4, $5, $6, $7, $7) ON CONFLICT (id) DO NOTHING RETURNING ${ROBOT_COLUMNS}`);
+  SELECT $1::uuid, $2, $3, $4, $5, $6, $7::bigint, $7
+  WHERE NOT EXISTS (SELECT FROM tombstones WHERE task_id = $1)
+  ON CONFLICT (id) DO NOTHING RETURNING ${ROBOT_COLUMNS}`);
 const find = sql(`SELECT ${ROBOT_COLUMNS} FROM robots WHERE id = $1 AND wallet = $2`);
 const page = sql(`SELECT ${ROBOT_COLUMNS} FROM robots
   WHERE wallet = $1 AND id > $2 ORDER BY id LIMIT $3`);
@@ -86,6 +88,8 @@ const forget = sql(`WITH forgotten_receipts AS (
   ), counted AS (${subtracting('forgotten_proofs', 'forgotten_tasks')})
   INSERT INTO tombstones (task_id, deleted_at) SELECT id, $2 FROM unnest($1::uuid[]) AS id`);
 const remove = sql('DELETE FROM robots WHERE id = $1');
+// Receipts name the robot, and its samples go later: no other robot may get its id.
+const bury = sql('INSERT INTO tombstones (task_id, deleted_at) VALUES ($1, $2)');
 
 type TakenTask = Pick<TaskRecord, 'id' | 'status'>;
 
@@ -262,6 +266,7 @@ async function deleteSome(
     claimed.length > 0 ? claimed : await tx.rows<TakenTask>(takeTasks, [id, 'verified']);
   if (tasks.length === 0) {
     await tx.run(remove, [id]);
+    await tx.run(bury, [id, now]);
     return [];
   }
   const ids = tasks.map((task) => task.id);

@@ -35,7 +35,8 @@ export function robotStore(
   );
   const insert = writer.prepare<[Record<string, string | number | null>], RobotRecord>(
     `INSERT INTO robots (id, wallet, name, description, key_hash, key_hint, created_at, updated_at)
-     VALUES (:id, :wallet, :name, :description, :keyHash, :keyHint, :createdAt, :createdAt)
+     SELECT :id, :wallet, :name, :description, :keyHash, :keyHint, :createdAt, :createdAt
+     WHERE NOT EXISTS (SELECT 1 FROM tombstones WHERE task_id = :id)
      ON CONFLICT (id) DO NOTHING RETURNING ${ROBOT_COLUMNS}`,
   );
 
@@ -92,6 +93,8 @@ export function robotDeletion(
      ORDER BY created_at DESC, id DESC LIMIT 1`,
   );
   const remove = writer.prepare<[string]>('DELETE FROM robots WHERE id = ?');
+  // Receipts name the robot, and its samples go later: no other robot may get its id.
+  const bury = writer.prepare<[string, number]>('INSERT INTO tombstones VALUES (?, ?)');
   const forget = forgetTask(access, ledger);
 
   // One robot per account at a time, and one commit at a time among all deletions: other writes and other accounts
@@ -110,7 +113,10 @@ export function robotDeletion(
       forgotten.push(task.id);
       return true;
     });
-    if (!more) remove.run(id);
+    if (!more) {
+      remove.run(id);
+      bury.run(id, now);
+    }
     return { more, forgotten };
   }
 

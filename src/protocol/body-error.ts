@@ -49,7 +49,7 @@ export function tooLarge(field: string, maxBytes: number): WireError {
 
 function codeOf(field: string, route: Route | undefined): ErrorCode | null {
   const codes = route?.fieldErrors ?? {};
-  return Object.hasOwn(codes, field) ? (codes[field] ?? null) : null;
+  return (Object.hasOwn(codes, field) ? codes[field] : codes['*']) ?? null;
 }
 
 function quote(pointer: string): string {

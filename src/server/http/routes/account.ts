@@ -35,9 +35,9 @@ export function accountHandlers(deps: Deps) {
   });
   return {
     async createChallenge({ body, invalid, request, reply }) {
-      const { address, chainId } = body;
       // A wrong chainId counts as well; without an address there is nothing to count.
-      if (invalid && typeof address !== 'string') throw invalid;
+      if (invalid && typeof body?.address !== 'string') throw invalid;
+      const { address, chainId } = body;
       const { message } = await signIn.challenge(
         { ...callerOf(request), address, chainId },
         (count) => {

@@ -10,6 +10,7 @@ import Fastify, {
   type FastifyRequest,
   LogController,
 } from 'fastify';
+import { SvcError } from '../../../base/svc-error.ts';
 import { ajvOptions } from '../../../protocol/ajv-options.ts';
 import { limits } from '../../../protocol/limits.ts';
 import type { Route } from '../../../protocol/route.ts';
@@ -240,8 +241,9 @@ function takeCall<Name extends RouteName>(
   request: FastifyRequest,
   reply: FastifyReply,
 ): Call<Name> {
-  const { caller, params, query, body, validationError: invalid } = request;
-  if (invalid && invalid.validationContext !== 'body') throw invalid;
+  const { caller, params, query, body, validationError } = request;
+  if (validationError && validationError.validationContext !== 'body') throw validationError;
+  const invalid = body instanceof SvcError ? body : validationError;
   request.body = undefined;
   // The route's schemas and its scope's hook guarantee these types.
   return { caller, params, query, body, invalid, request, reply } as Call<Name>;

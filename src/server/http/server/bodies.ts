@@ -3,6 +3,7 @@ import type { IncomingMessage } from 'node:http';
 import type { FastifyRequest } from 'fastify';
 import { atOnce, runYielding } from '../../../base/cooperative-yield.ts';
 import { FairQueue } from '../../../base/fair-queue.ts';
+import type { SvcError } from '../../../base/svc-error.ts';
 import type { JsonValue } from '../../../proof/json-value.ts';
 import {
   mostValuesIn,
@@ -25,6 +26,9 @@ const MAX_DEPTH = limits.documentDepth + 1;
 
 /** The body, its members other than the document, and room for more, which the schema then rejects. */
 const VALUES_AROUND_DOCUMENT = 100;
+
+/** Undefined if the body is empty. */
+type ReadBody = JsonValue | SvcError | undefined;
 
 /** Bytes above which a body is large: it takes milliseconds to parse and validate. */
 const LARGE = 32 * 1024;
@@ -60,7 +64,7 @@ export function createBodyParser(): (
     }
   }
 
-  function parse(request: FastifyRequest, bytes: Buffer, body: HeldBody): JsonValue | undefined {
+  function parse(request: FastifyRequest, bytes: Buffer, body: HeldBody): ReadBody {
     held.release(body);
     return atOnce(readJson(request, bytes));
   }
@@ -95,7 +99,7 @@ export function createBodyParser(): (
         parseLarge(request, bytes, body).then((value) => done(null, value), done);
         return;
       }
-      let value: JsonValue | undefined;
+      let value: ReadBody;
       try {
         value = parse(request, bytes, body);
       } catch (error) {
@@ -138,12 +142,9 @@ export function requireBody(request: FastifyRequest): void {
 /**
  * Parses a body as JSON; no value is replaced or dropped. Undefined if the body is empty. Throws
  * `unsupported_media_type`, `invalid_json`, or, for JSON that parsing would change silently, the error code of the
- * field with the problem.
+ * field with the problem. On a route with `lateValidation` the latter is returned in place of the body.
  */
-function* readJson(
-  request: FastifyRequest,
-  bytes: Buffer,
-): Generator<unknown, JsonValue | undefined> {
+function* readJson(request: FastifyRequest, bytes: Buffer): Generator<unknown, ReadBody> {
   requireUtf8(request.headers['content-type'] ?? '');
   if (bytes.length === 0) return undefined;
   const { route } = request.routeOptions.config;
@@ -152,7 +153,9 @@ function* readJson(
   } catch (error) {
     if (!(error instanceof StrictJsonError)) throw error;
     const { code, message } = bodyError(error, route);
-    throw wireError(code, message);
+    const refusal = wireError(code, message);
+    if (route?.lateValidation && error.kind !== 'syntax') return refusal;
+    throw refusal;
   }
 }
 

@@ -28,7 +28,7 @@ export class Csv {
 }
 
 export function wantsCsv({ headers }: FastifyRequest): boolean {
-  return /^\s*text\/csv\b/i.test(headers.accept ?? '');
+  return /^\s*text\/csv\s*(?:[;,]|$)/i.test(headers.accept ?? '');
 }
 
 /** Yields once for each page, so that it ends with the connection. */
@@ -49,6 +49,6 @@ function cell(value: unknown): string {
   if (value === null || value === undefined) return '';
   const text = typeof value === 'object' ? JSON.stringify(value) : String(value);
   // A spreadsheet would run a text like these as a formula; the apostrophe makes it a text.
-  const safe = typeof value === 'number' || !/^[=+\-@\t\r]/.test(text) ? text : `'${text}`;
+  const safe = typeof value === 'number' || !/^[=+\-@\t\r\n＝＋－＠]/.test(text) ? text : `'${text}`;
   return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
 }

@@ -53,6 +53,8 @@ export function answerError(error: unknown, request: FastifyRequest, reply: Fast
   }
   const seconds = answered.details.retry_after ?? retryAfter[answered.code];
   if (seconds !== undefined) reply.header('retry-after', String(seconds));
+  // Of a compressed stream that failed before its first bytes.
+  reply.removeHeader('content-encoding');
   reply.status(errors[answered.code].status).send(errorBody(answered));
 }
 

@@ -66,6 +66,7 @@ export function expectProtocol(method: string, path: string, reply: Reply): void
   expect(limit).toBeGreaterThanOrEqual(60);
   expect(remaining).toBeGreaterThanOrEqual(0);
   expect(remaining).toBeLessThanOrEqual(limit);
+  expect(Number(reply.headers.get('x-ratelimit-reset'))).toBeGreaterThanOrEqual(1);
   expect(reply.headers.get('x-request-id')).toMatch(/^[\w.-]{1,64}$/);
   if (reply.body === null) return;
   expect(reply.headers.get('content-type')).toBe('application/json; charset=utf-8');

@@ -32,7 +32,7 @@ import { createBodyParser, requireBody, requireIdentity } from './bodies.ts';
 import type { Access, Call, Handlers } from './call.ts';
 import { StrangersConnections } from './connections.ts';
 import { Csv } from './csv.ts';
-import { answerError } from './errors.ts';
+import { answerError, answerUnroutable } from './errors.ts';
 import { InFlightRequests } from './in-flight.ts';
 import { jsonPieces } from './json.ts';
 import {
@@ -152,10 +152,8 @@ interface Arrivals {
   strangers: StrangersConnections;
 }
 
-function createFastify(
-  { logger, timeouts = arrivalTimeouts, trustedProxies = [] }: AppDeps,
-  { answers, strangers }: Arrivals,
-): FastifyInstance {
+function createFastify(deps: AppDeps, { answers, strangers }: Arrivals): FastifyInstance {
+  const { logger, timeouts = arrivalTimeouts, trustedProxies = [] } = deps;
   const app = Fastify({
     serverFactory: (listener) => createHttpServer(listener, answers, timeouts, strangers),
     loggerInstance: logger,
@@ -167,7 +165,7 @@ function createFastify(
     // The header limit bounds the path; a hash that is too long gets its own error.
     routerOptions: { maxParamLength: 100_000 },
     ajv: { customOptions: ajvOptions },
-    frameworkErrors: answerError,
+    frameworkErrors: (error, request, reply) => void answerUnroutable(deps, error, request, reply),
     clientErrorHandler: createConnectionErrorHandler(answers),
   });
   app.setErrorHandler(answerError);

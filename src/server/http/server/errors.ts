@@ -5,8 +5,10 @@ import { type ErrorCode, errors, isErrorCode } from '../../../protocol/errors.ts
 import type { Route } from '../../../protocol/route.ts';
 import { routesAt } from '../../../protocol/routes-at.ts';
 import { type AjvError, schemaError } from '../../../protocol/schema-error.ts';
+import type { Deps } from '../../core/deps.ts';
 import { wireError } from '../../ports/errors.ts';
 import { putCommonHeaders, putOpenHeaders } from './rate-limits.ts';
+import { countUnmatched } from './unmatched.ts';
 
 /** Default seconds for `Retry-After`, if the error has no value of its own. */
 const retryAfter: Partial<Record<ErrorCode, number>> = {
@@ -47,15 +49,27 @@ export function answerError(error: unknown, request: FastifyRequest, reply: Fast
   if (answered.code === 'storage_unavailable') {
     request.log.warn({ reason: reasonOf(answered) }, 'storage unavailable');
   }
-  if (!reply.hasHeader('x-request-id')) {
-    putCommonHeaders(request, reply);
-    if (openRouteOf(request)) putOpenHeaders(reply);
-  }
   const seconds = answered.details.retry_after ?? retryAfter[answered.code];
   if (seconds !== undefined) reply.header('retry-after', String(seconds));
   // Of a compressed stream that failed before its first bytes.
   reply.removeHeader('content-encoding');
   reply.status(errors[answered.code].status).send(errorBody(answered));
+}
+
+/** Answers a request that the router refuses, such as one with an undecodable path. No hook has seen it. */
+export async function answerUnroutable(
+  deps: Deps,
+  error: unknown,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<void> {
+  putCommonHeaders(request, reply);
+  if (openRouteOf(request)) putOpenHeaders(reply);
+  const counted = countUnmatched(deps, request, reply);
+  await counted.then(
+    () => answerError(error, request, reply),
+    (refusal) => answerError(refusal, request, reply),
+  );
 }
 
 export function errorBody({ code, message, details }: SvcError): Record<string, unknown> {

@@ -136,6 +136,7 @@ function rawAnswer(refusal: SvcError<ErrorCode>): string {
     'x-request-id': randomUUID(),
     'x-ratelimit-limit': limit,
     'x-ratelimit-remaining': limit,
+    'x-ratelimit-reset': String(limits.windowMs / 1000),
   };
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
   return `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}\r\n${lines.join('')}\r\n${body}`;

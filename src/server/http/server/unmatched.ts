@@ -1,5 +1,6 @@
 // Requests without a handler: OPTIONS, other methods of a path, and unknown paths.
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { Route } from '../../../protocol/route.ts';
 import { allowedMethods, routesAt } from '../../../protocol/routes-at.ts';
 import type { Deps } from '../../core/deps.ts';
 import { authenticateRobot } from '../../core/robots.ts';
@@ -8,16 +9,15 @@ import { bearerKey } from './credentials.ts';
 import { applyCount, putOpenHeaders } from './rate-limits.ts';
 
 /**
- * Answers `OPTIONS` with 204, also to the preflight of a browser. Throws `method_not_allowed` and `not_found`. Before
- * that it counts the call of a robot's key, as any call with one, but for public verification.
+ * Answers `OPTIONS` with 204, also to the preflight of a browser. Throws `rate_limited`,
+ * `method_not_allowed` and `not_found`.
  */
 export async function answerUnmatched(
   deps: Deps,
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<void> {
-  const found = routesAt(request.url);
-  if (!found.some(({ access }) => access === 'public')) await countRobot(deps, request, reply);
+  const found = await countUnmatched(deps, request, reply);
   if (found.length === 0) throw wireError('not_found', 'This endpoint does not exist.');
   const allowed = allowedMethods(found);
   reply.header('allow', allowed);
@@ -33,13 +33,24 @@ export async function answerUnmatched(
   reply.status(204).send();
 }
 
+/** The routes of the path, after counting the call of a robot's key, as any call with one but for public verification. */
+export async function countUnmatched(
+  deps: Deps,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<Route[]> {
+  const found = routesAt(request.url);
+  if (!found.some(({ access }) => access === 'public')) await countRobot(deps, request, reply);
+  return found;
+}
+
 /** Counts the call if it has a valid robot key. Throws `rate_limited`. */
 export async function countRobot(
   deps: Deps,
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<void> {
-  const apiKey = request.url.startsWith('/api/v1/') ? bearerKey(request) : null;
+  const apiKey = /^\/api\/v1(?:[/?]|$)/.test(request.url) ? bearerKey(request) : null;
   if (apiKey === null) return;
   const found = await authenticateRobot(deps, apiKey).catch((error) => {
     if (error.code === 'invalid_api_key') return null;

@@ -34,8 +34,10 @@ export function schemaError(
   part: string,
   route: Route | undefined,
 ): WireError {
-  // A failed union reports each of its branches first and itself last.
-  const error = errors.find(({ keyword }) => keyword === 'anyOf') ?? errors[0];
+  // A failed union reports each of its branches first and itself last. A value of the right type has a limit to name.
+  const union = errors.find(({ keyword }) => keyword === 'anyOf');
+  const ofType = ({ keyword }: AjvError) => /^(type|const|enum|anyOf)$/.test(keyword);
+  const error = union === undefined ? errors[0] : (errors.find((one) => !ofType(one)) ?? union);
   if (error === undefined) {
     return { code: 'invalid_request', message: `The ${part} does not match its schema.` };
   }

@@ -146,9 +146,9 @@ describe('telemetry', () => {
     });
 
     it.each([
-      [[{}, { battery_pct: 101 }], 'samples.1.battery_pct must be a number or null'],
+      [[{}, { battery_pct: 101 }], 'samples.1.battery_pct must be at most 100'],
       [[{}, {}, { id: randomUUID() }], 'samples.2.recorded_at is required if id is given'],
-      [[{ state: 'x'.repeat(65) }], 'samples.0.state must be'],
+      [[{ state: 'x'.repeat(65) }], 'samples.0.state must have at most 64 characters'],
     ])('refuses a batch whole and names the bad sample (%#)', async (samples, message) => {
       const reply = await post({ body: { samples } });
 

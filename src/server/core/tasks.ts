@@ -141,7 +141,9 @@ export async function listTasks(
   if (caller !== undefined && (query.robot_id ?? caller) !== caller) throw robotNotFound();
   const { from, to } = periodOf(query);
   const isMember = await fleetMembers(deps, wallet, fleetId);
-  const begin = query.cursor === undefined ? { at: to, id: NIL } : readCursor(query.cursor);
+  const end = { at: to, id: NIL };
+  const place = query.cursor === undefined ? end : readCursor(query.cursor);
+  const begin = place.at < to ? place : end;
   const page = await filteredPage<TaskListRecord, TaskListRecord>({
     limit: query.limit,
     isFiltered: state !== undefined || fleetId !== undefined,

@@ -45,6 +45,7 @@ export function addRepresentations(app: FastifyInstance): void {
 function takesGzip({ headers }: FastifyRequest, reply: FastifyReply): boolean {
   reply.header('vary', 'Accept, Accept-Encoding');
   const accepted = String(headers['accept-encoding'] ?? '').toLowerCase();
+  if (/\bgzip *; *q=0(\.0*)? *(,|$)/.test(accepted)) return false;
   return accepted.split(',').some((one) => /^ *(gzip|\*) *(;q=(1|0\.0*[1-9]).*)?$/.test(one));
 }
 

@@ -32,7 +32,10 @@ const remaining = ({ headers }: { headers: Headers }) =>
 
 describe('a call with a robot key', () => {
   it.each([
+    ['GET', '/api/v1', 404],
     ['GET', '/api/v1/nothing', 404],
+    ['GET', '/api/v1/tasks/%zz', 404],
+    ['GET', '/api/v1/nothing/%zz', 400],
     ['DELETE', '/api/v1/tasks', 405],
     ['GET', '/api/v1/me', 401],
   ])('counts, even if it is %s %s', async (method, path, status) => {
@@ -48,9 +51,19 @@ describe('a call with a robot key', () => {
   it.each(['GET', 'POST'])('is free for %s /verify', async (method) => {
     const { apiKey } = await service.makeRobot(owner);
 
-    const reply = await service.call(method, `/api/v1/verify/0x${'0'.repeat(64)}`, { apiKey });
+    for (const hash of [`0x${'0'.repeat(64)}`, '%zz']) {
+      const reply = await service.call(method, `/api/v1/verify/${hash}`, { apiKey });
+      expect(remaining(reply)).toBe(600);
+    }
+  });
 
-    expect(remaining(reply)).toBe(600);
+  it('is refused above the limit, even if its path cannot be decoded', async () => {
+    const { apiKey } = await service.makeRobot(owner);
+    for (let n = 0; n < 600; n += 1) await service.call('GET', '/api/v1/robot', { apiKey });
+
+    const reply = await service.call('GET', '/api/v1/tasks/%zz', { apiKey });
+
+    expect([reply.status, reply.body.error]).toEqual([429, 'rate_limited']);
   });
 });
 
@@ -64,6 +77,12 @@ describe('a challenge', () => {
 
     expect([wrong.status, wrong.body.error]).toEqual([400, 'invalid_chain_id']);
     expect([remaining(wrong), remaining(right)]).toEqual([59, 58]);
+  });
+
+  it('without an object as body is refused', async () => {
+    const reply = await service.call('POST', '/api/auth/challenge', { body: null });
+
+    expect([reply.status, reply.body.error]).toEqual([400, 'invalid_request']);
   });
 
   it('is refused for an address in both cases whose checksum is wrong', async () => {
@@ -89,11 +108,19 @@ describe('a completed task', () => {
     { other: 1 },
     [],
     { proof: { big: 'x'.repeat(300_000) } },
-  ])('is already_completed whatever is sent (%#)', async (body) => {
+    null,
+    '{"proof":{"a":1,"a":2}}',
+    '{"proof":{"a":9007199254740993}}',
+    `{"proof":${'['.repeat(200)}${']'.repeat(200)}}`,
+    `{"proof":[${'1,'.repeat(200_000)}1]}`,
+  ])('is already_completed whatever JSON is sent (%#)', async (body) => {
     const id = await service.claim(robot);
     expect((await service.complete(robot, id, newEvidence())).status).toBe(200);
 
-    const reply = await byKey('POST', `/tasks/${id}/complete`, body);
+    const reply = await service.call('POST', `/api/v1/tasks/${id}/complete`, {
+      apiKey: robot.apiKey,
+      raw: typeof body === 'string' ? body : JSON.stringify(body),
+    });
 
     expect([reply.status, reply.body.error]).toEqual([409, 'already_completed']);
     expect(reply.body.verification.task_id).toBe(id);
@@ -105,6 +132,13 @@ describe('a completed task', () => {
     const reply = await byKey('POST', `/tasks/${id}/complete`, { proof: null });
 
     expect([reply.status, reply.body.error]).toEqual([400, 'invalid_proof']);
+    const raw = '{"proof":{"a":1,"a":2}}';
+    const { apiKey } = robot;
+    const twice = await service.call('POST', `/api/v1/tasks/${id}/complete`, { apiKey, raw });
+    expect(twice.body).toMatchObject({
+      error: 'invalid_proof',
+      message: expect.stringMatching(/^The member name is used twice/),
+    });
   });
 });
 
@@ -203,6 +237,7 @@ describe('what was read', () => {
     expect(items).toEqual(same);
     expect((await ask('/api/v1/me', 'gzip'))[0]).toBeNull();
     expect((await ask('/openapi.json', 'br, gzip'))[0]).toBe('gzip');
+    expect((await ask('/openapi.json', 'gzip;q=0, *'))[0]).toBeNull();
   });
 });
 
@@ -236,6 +271,25 @@ describe('methods', () => {
     expect(reply.headers.get('access-control-allow-headers')).not.toMatch(/authorization/i);
     expect(reply.headers.get('access-control-allow-credentials')).toBeNull();
     expect(closed.headers.get('access-control-allow-origin')).toBeNull();
+  });
+});
+
+describe('a message', () => {
+  it.each([
+    [{ location: 'x'.repeat(201) }, 'location must have at most 200 characters.'],
+    [{ location: 5 }, 'location must be a string or null.'],
+  ])('names the limit of a field that may be null (%#)', async (patch, message) => {
+    const reply = await bySession('PATCH', `/fleets/${randomUUID()}`, patch);
+
+    expect(reply.body.message).toBe(message);
+  });
+
+  it('about members that are sent twice has the code of samples', async () => {
+    const { apiKey } = robot;
+    const raw = '{"other":1,"other":2}';
+    const reply = await service.call('POST', '/api/v1/telemetry', { apiKey, raw });
+
+    expect(reply.body.error).toBe('invalid_sample');
   });
 });
 
@@ -296,6 +350,8 @@ describe('filters', () => {
     expect(await listed('&state=queued')).toEqual([]);
     expect(await listed(`&from=${created}`)).toEqual(ids.slice(0, 2));
     expect(await listed(`&to=${created}`)).toEqual(ids.slice(2));
+    expect(await listed(`&to=${created}&cursor=${first.next_cursor}`)).toEqual(ids.slice(2));
+    expect(await listed(`&to=2020-01-01&cursor=${first.next_cursor}`)).toEqual([]);
     expect((await bySession('GET', `/tasks?fleet_id=${randomUUID()}`)).status).toBe(404);
     expect((await bySession('GET', `/tasks?from=${created}&to=${created}`)).status).toBe(400);
   });
@@ -341,6 +397,7 @@ describe('a table for spreadsheets', () => {
 
   it('has all tasks, and no text that would run as a formula', async () => {
     const writer = await service.makeRobot(owner, 'writer');
+    await service.claim(writer, { title: '＝1+1' });
     const formula = '=HYPERLINK("https://evil.test";"x")';
     for (let n = 0; n < 205; n += 1) await service.claim(writer, { title: `Task ${n}` });
     await service.claim(writer, { title: formula });
@@ -349,8 +406,9 @@ describe('a table for spreadsheets', () => {
 
     expect(response.headers.get('content-type')).toBe('text/csv; charset=utf-8');
     expect(response.headers.get('x-ratelimit-limit')).not.toBeNull();
-    expect(lines).toHaveLength(1 + 206);
+    expect(lines).toHaveLength(1 + 207);
     expect(lines[0]).toMatch(/^id,title,description,status,/);
+    expect(lines.at(-1)).toContain(",'＝1+1,");
     expect(lines[1]).toContain(`"'=HYPERLINK(""https://evil.test"";""x"")"`);
   });
 
@@ -375,6 +433,14 @@ describe('a table for spreadsheets', () => {
 
     expect([empty.response.status, foreign.response.status]).toEqual([400, 404]);
     expect([head.status, await head.text()]).toEqual([200, '']);
+  });
+
+  it('of telemetry answers an empty period with a readable error', async () => {
+    const { response, lines } = await table(
+      `/robots/${robot.id}/telemetry?from=2026-01-02&to=2026-01-01`,
+    );
+
+    expect([response.status, JSON.parse(lines.join()).error]).toEqual([400, 'invalid_request']);
   });
 });
 

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import {
   newEvidence,
   newWallet,
@@ -433,6 +433,22 @@ describe('a table for spreadsheets', () => {
 
     expect([empty.response.status, foreign.response.status]).toEqual([400, 404]);
     expect([head.status, await head.text()]).toEqual([200, '']);
+  });
+
+  it('that fails before its first bytes is answered as any error', async () => {
+    const { id, apiKey } = await service.makeRobot(owner, 'long');
+    for (let n = 0; n < 5; n += 1) {
+      await byKey('POST', '/telemetry', { samples: Array(50).fill({}) }, apiKey);
+    }
+    const { store } = service;
+    const list = store.listSamples.bind(store);
+    const spy = vi.spyOn(store, 'listSamples').mockImplementationOnce(list);
+    spy.mockRejectedValueOnce(new Error('The second page is gone.'));
+
+    const { response, lines } = await table(`/robots/${id}/telemetry`);
+
+    spy.mockRestore();
+    expect([response.status, JSON.parse(lines.join()).error]).toEqual([500, 'internal_error']);
   });
 
   it('of telemetry answers an empty period with a readable error', async () => {

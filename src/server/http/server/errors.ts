@@ -51,8 +51,8 @@ export function answerError(error: unknown, request: FastifyRequest, reply: Fast
   }
   const seconds = answered.details.retry_after ?? retryAfter[answered.code];
   if (seconds !== undefined) reply.header('retry-after', String(seconds));
-  // Of a compressed stream that failed before its first bytes.
-  reply.removeHeader('content-encoding');
+  // A stream that fails before its first bytes has left its own headers.
+  reply.removeHeader('content-encoding').type('application/json; charset=utf-8');
   reply.status(errors[answered.code].status).send(errorBody(answered));
 }
 

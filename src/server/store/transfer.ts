@@ -41,6 +41,7 @@ export const transferTables: readonly TransferTable[] = [
     'robot_id wallet title description expected_result occurred_at created_at status',
   ),
   table('tombstones', 'task_id', 'deleted_at'),
+  table('robot_tombstones', 'robot_id', 'deleted_at'),
   table('task_counts', 'robot_id', 'claimed verified'),
   table('ledger', 'seq', 'wallet kind anchors gas_wei task_id cycle grant_id note at'),
   table(

@@ -91,6 +91,9 @@ function namesIn({ id, path, method }: Operation, place: 'path' | 'query' | 'bod
         return known('hashes');
       case 'txHash':
         return known('transactions');
+      case 'address':
+        // In both cases it would need the checksum.
+        return fc.stringMatching(/^0x[0-9a-f]{40}$/);
       case 'cursor':
         return known(`cursors.${id}`);
       case 'user_code':

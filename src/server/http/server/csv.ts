@@ -49,6 +49,7 @@ function cell(value: unknown): string {
   if (value === null || value === undefined) return '';
   const text = typeof value === 'object' ? JSON.stringify(value) : String(value);
   // A spreadsheet would run a text like these as a formula; the apostrophe makes it a text.
-  const safe = typeof value === 'number' || !/^[=+\-@\t\r\n＝＋－＠]/.test(text) ? text : `'${text}`;
+  const safe =
+    typeof value === 'number' || !/^[=+\-@\t\r\n＝＋－＠]/.test(text) ? text : `'${text}`;
   return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
 }

@@ -173,6 +173,11 @@ CREATE TABLE tasks (
 CREATE INDEX tasks_robot ON tasks (robot_id, status, created_at, id);
 CREATE INDEX tasks_wallet ON tasks (wallet, status, created_at, id);
 
+CREATE TABLE robot_tombstones (
+  robot_id uuid PRIMARY KEY,
+  deleted_at bigint NOT NULL
+);
+
 CREATE TABLE tombstones (
   task_id uuid PRIMARY KEY,
   deleted_at bigint NOT NULL

@@ -26,7 +26,7 @@ const countRobots = sql('SELECT robot_count FROM accounts WHERE wallet = $1 FOR 
 const create = sql(`INSERT INTO robots (id, wallet, name, description, key_hash, key_hint,
     created_at, updated_at)
   SELECT $1::uuid, $2, $3, $4, $5, $6, $7::bigint, $7
-  WHERE NOT EXISTS (SELECT FROM tombstones WHERE task_id = $1)
+  WHERE NOT EXISTS (SELECT FROM robot_tombstones WHERE robot_id = $1)
   ON CONFLICT (id) DO NOTHING RETURNING ${ROBOT_COLUMNS}`);
 const find = sql(`SELECT ${ROBOT_COLUMNS} FROM robots WHERE id = $1 AND wallet = $2`);
 const page = sql(`SELECT ${ROBOT_COLUMNS} FROM robots
@@ -89,7 +89,7 @@ const forget = sql(`WITH forgotten_receipts AS (
   INSERT INTO tombstones (task_id, deleted_at) SELECT id, $2 FROM unnest($1::uuid[]) AS id`);
 const remove = sql('DELETE FROM robots WHERE id = $1');
 // Receipts name the robot, and its samples go later: no other robot may get its id.
-const bury = sql('INSERT INTO tombstones (task_id, deleted_at) VALUES ($1, $2)');
+const bury = sql('INSERT INTO robot_tombstones (robot_id, deleted_at) VALUES ($1, $2)');
 
 type TakenTask = Pick<TaskRecord, 'id' | 'status'>;
 

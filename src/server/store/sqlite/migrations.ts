@@ -244,7 +244,13 @@ CREATE TABLE tasks (
 CREATE INDEX tasks_robot ON tasks (robot_id, status, created_at, id);
 CREATE INDEX tasks_wallet ON tasks (wallet, status, created_at, id);
 
--- Ids of deleted tasks and robots, which stay taken.
+-- Ids of deleted robots, which stay taken.
+CREATE TABLE robot_tombstones (
+  robot_id TEXT NOT NULL PRIMARY KEY,
+  deleted_at INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+
+-- Ids of deleted tasks, which stay taken.
 CREATE TABLE tombstones (
   task_id TEXT NOT NULL PRIMARY KEY,
   deleted_at INTEGER NOT NULL

@@ -36,7 +36,7 @@ export function robotStore(
   const insert = writer.prepare<[Record<string, string | number | null>], RobotRecord>(
     `INSERT INTO robots (id, wallet, name, description, key_hash, key_hint, created_at, updated_at)
      SELECT :id, :wallet, :name, :description, :keyHash, :keyHint, :createdAt, :createdAt
-     WHERE NOT EXISTS (SELECT 1 FROM tombstones WHERE task_id = :id)
+     WHERE NOT EXISTS (SELECT 1 FROM robot_tombstones WHERE robot_id = :id)
      ON CONFLICT (id) DO NOTHING RETURNING ${ROBOT_COLUMNS}`,
   );
 
@@ -94,7 +94,7 @@ export function robotDeletion(
   );
   const remove = writer.prepare<[string]>('DELETE FROM robots WHERE id = ?');
   // Receipts name the robot, and its samples go later: no other robot may get its id.
-  const bury = writer.prepare<[string, number]>('INSERT INTO tombstones VALUES (?, ?)');
+  const bury = writer.prepare<[string, number]>('INSERT INTO robot_tombstones VALUES (?, ?)');
   const forget = forgetTask(access, ledger);
 
   // One robot per account at a time, and one commit at a time among all deletions: other writes and other accounts

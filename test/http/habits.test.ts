@@ -435,22 +435,6 @@ describe('a table for spreadsheets', () => {
     expect([head.status, await head.text()]).toEqual([200, '']);
   });
 
-  it('that fails before its first bytes is answered as any error', async () => {
-    const { id, apiKey } = await service.makeRobot(owner, 'long');
-    for (let n = 0; n < 5; n += 1) {
-      await byKey('POST', '/telemetry', { samples: Array(50).fill({}) }, apiKey);
-    }
-    const { store } = service;
-    const list = store.listSamples.bind(store);
-    const spy = vi.spyOn(store, 'listSamples').mockImplementationOnce(list);
-    spy.mockRejectedValueOnce(new Error('The second page is gone.'));
-
-    const { response, lines } = await table(`/robots/${id}/telemetry`);
-
-    spy.mockRestore();
-    expect([response.status, JSON.parse(lines.join()).error]).toEqual([500, 'internal_error']);
-  });
-
   it('of telemetry answers an empty period with a readable error', async () => {
     const { response, lines } = await table(
       `/robots/${robot.id}/telemetry?from=2026-01-02&to=2026-01-01`,

@@ -62,6 +62,9 @@ export async function hold(environment: NodeJS.ProcessEnv, options: Output): Pro
   print(options.json, { held: true }, 'Anchoring is paused: run svc-server reconcile.');
 }
 
+/** Bytes of usage. A server may store less than this between two saves of its counts. */
+const WORTH_SAYING = 1024 * 1024;
+
 /** `svc-server check`: checks the invariants of the database. Returns exit code 0 if all hold, else 1. */
 export async function check(
   environment: NodeJS.ProcessEnv,
@@ -71,7 +74,7 @@ export async function check(
     findings: await store.checkInvariants(),
     recounted: await store.recountStorage(),
   }));
-  if (recounted.accounts > 0 && !options.json) {
+  if (recounted.bytes >= WORTH_SAYING && !options.json) {
     process.stderr.write(
       `Corrected the storage usage of ${recounted.accounts} accounts by ${recounted.bytes} bytes.\n`,
     );

@@ -111,7 +111,7 @@ function environmentOf({ dataDir, rpcUrl, crash, environment }: ServerOptions) {
     SVC_PORT: '0',
     SVC_DATA_DIR: dataDir,
     SVC_CHAIN_RPC_URL: rpcUrl,
-    SVC_PUBLIC_RPC_URL: rpcUrl,
+    SVC_PUBLIC_RPC_URL: rpcUrl.split(',')[0],
     SVC_ANCHOR_PRIVATE_KEY: anvilAccounts[0].privateKey,
     SVC_SIGNUP_ANCHORS: '1000',
     SVC_SIGNUP_GAS_WEI: '1000000000000000000',

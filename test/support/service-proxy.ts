@@ -87,7 +87,9 @@ async function passingOf(
   const { method = 'GET', url: path = '/', headers } = incoming;
   const body = await text(incoming);
   const forward = async () => {
-    const sent = request(`${target()}${path}`, { method, headers, agent: false });
+    // Bodies pass as text, which compressed ones are not.
+    const asked = { ...headers, 'accept-encoding': 'identity' };
+    const sent = request(`${target()}${path}`, { method, headers: asked, agent: false });
     sent.end(body);
     const [answer] = (await once(sent, 'response')) as [IncomingMessage];
     return { status: answer.statusCode ?? 0, headers: answer.headers, body: await text(answer) };

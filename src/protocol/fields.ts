@@ -12,8 +12,8 @@ export function Patch<Fields extends Record<string, TSchema>>(fields: Fields) {
 }
 
 /**
- * Removes members that are null from a POST body, where the schema has them optional and not null: clients send back what
- * they read. In arrays of objects too.
+ * Removes null members from a POST body if the schema has them as optional and not as nullable: clients send back what
+ * they read. Also looks into arrays of objects.
  */
 export function dropAbsent(schema: TSchema, value: unknown): void {
   if (Array.isArray(value)) {

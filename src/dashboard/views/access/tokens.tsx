@@ -1,5 +1,5 @@
 // The account's tokens: list, creation and revocation.
-import { Alert, Button, Group, Table, Text } from '@mantine/core';
+import { Button, Group, Table, Text } from '@mantine/core';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import type { limits } from '../../../protocol/limits.ts';
@@ -9,7 +9,7 @@ import { FormDialog } from '../../ui/dialog.tsx';
 import { Choice, NameField } from '../../ui/fields.tsx';
 import { ScrollTable } from '../../ui/scroll-table.tsx';
 import { SecretDialog } from '../../ui/secret-dialog.tsx';
-import { Empty, Loaded } from '../../ui/states.tsx';
+import { Empty, Loaded, Problem } from '../../ui/states.tsx';
 import { Ago } from '../../ui/time.tsx';
 import { Command } from '../../ui/values.tsx';
 
@@ -41,11 +41,7 @@ export function Tokens() {
           Create token
         </Button>
       </Group>
-      {revoke.isError && (
-        <Alert color="red" mb="sm" role="alert">
-          {revoke.error.message}
-        </Alert>
-      )}
+      <Problem of={revoke} mb="sm" />
       <Loaded query={tokens} what="tokens">
         {({ items }) =>
           items.length === 0 ? (

@@ -51,7 +51,7 @@ export function answerError(error: unknown, request: FastifyRequest, reply: Fast
   }
   const seconds = answered.details.retry_after ?? retryAfter[answered.code];
   if (seconds !== undefined) reply.header('retry-after', String(seconds));
-  // A stream that fails before its first bytes has left its own headers.
+  // The headers of a stream that failed before its first byte are still set.
   reply.removeHeader('content-encoding').type('application/json; charset=utf-8');
   reply.status(errors[answered.code].status).send(errorBody(answered));
 }

@@ -1,4 +1,4 @@
-// What reads answer with: a tag, 304 to who has it already, and gzip.
+// Adds a tag to the answers of reads, answers 304 if the caller has the same content, and compresses with gzip.
 import { createHash } from 'node:crypto';
 import { pipeline, Readable } from 'node:stream';
 import { createGzip, gzip } from 'node:zlib';
@@ -9,7 +9,7 @@ const SMALL = 2048;
 
 /**
  * Tags the good answers of the table's GET routes with a hash of their content, and compresses those of the dashboard
- * and the OpenAPI document. None of them holds a key or a token, whose length compression could betray.
+ * and the OpenAPI document. None of them contains a key or a token: the size of a compressed answer could reveal it.
  */
 export function addRepresentations(app: FastifyInstance): void {
   /** The OpenAPI document never changes, so it is compressed once. */

@@ -33,7 +33,7 @@ export async function answerUnmatched(
   reply.status(204).send();
 }
 
-/** The routes of the path, after counting the call of a robot's key, as any call with one but for public verification. */
+/** Counts the call if it has a valid robot key and the path is not public. Returns the routes of the path. */
 export async function countUnmatched(
   deps: Deps,
   request: FastifyRequest,

@@ -42,7 +42,7 @@ export function usageTable(access: Access): UsageTable {
   };
 }
 
-/** The account of a deleted row `x`, and its bytes, for RETURNING. */
+/** By table, what a deletion returns for `subtracting`: the account of each deleted row, and its bytes. */
 export const freed = {
   tasks: `wallet, ${bytesIn('tasks', 'tasks')} AS bytes`,
   proofs: `(SELECT wallet FROM tasks WHERE id = proofs.task_id) AS wallet, ${bytesIn('proofs', 'proofs')} AS bytes`,
@@ -59,12 +59,12 @@ export function subtracting(...parts: string[]): string {
     ON CONFLICT (wallet) DO UPDATE SET bytes = u.bytes + excluded.bytes`;
 }
 
-/** Deletes rows and subtracts them from the usage of their accounts; selects the number of `rows`. */
 /** The number of rows that a statement of `freeing` deleted. */
 export async function rowsOf(queries: Queries, deletion: Sql, values: SqlValue[]): Promise<number> {
   return (await queries.first<{ rows: number }>(deletion, values))?.rows ?? 0;
 }
 
+/** Deletes rows and subtracts their bytes from the usage of their accounts. Run it with `rowsOf`. */
 export function freeing(table: keyof typeof freed, deletion: string) {
   return sql(`WITH gone AS (${deletion} RETURNING ${freed[table]}),
     counted AS (${subtracting('gone')})

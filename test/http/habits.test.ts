@@ -48,6 +48,22 @@ describe('a call with a robot key', () => {
     expect(remaining(second)).toBe(remaining(first) - 1);
   });
 
+  it('counts, even if its Origin is refused', async () => {
+    const { apiKey } = await service.makeRobot(owner);
+    const send = () =>
+      service.call('POST', '/api/v1/robots', {
+        apiKey,
+        body: {},
+        headers: { origin: 'https://evil.test' },
+      });
+
+    const first = await send();
+    const second = await send();
+
+    expect([first.status, second.body.error]).toEqual([403, 'forbidden_origin']);
+    expect(remaining(second)).toBe(remaining(first) - 1);
+  });
+
   it.each(['GET', 'POST'])('is free for %s /verify', async (method) => {
     const { apiKey } = await service.makeRobot(owner);
 

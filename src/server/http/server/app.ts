@@ -46,7 +46,7 @@ import { createLongReads } from './long-reads.ts';
 import { createAdmission } from './rate-limits.ts';
 import { addRepresentations } from './representations.ts';
 import { addSecurityHeaders } from './security-headers.ts';
-import { answerUnmatched } from './unmatched.ts';
+import { answerUnmatched, countRobot } from './unmatched.ts';
 
 interface AppDeps extends Deps {
   logger: FastifyBaseLogger;
@@ -87,7 +87,12 @@ export function buildApp(deps: AppDeps): FastifyInstance {
   // Hooks that wait for nothing are not async: on a busy server each would create a promise per request.
   app.addHook('onRequest', (request, reply, done) => {
     warnOfForwarding(request);
-    admit(request, reply);
+    try {
+      admit(request, reply);
+    } catch (refusal) {
+      countRobot(deps, request, reply).then(() => done(refusal as Error), done);
+      return;
+    }
     const { route, page } = request.routeOptions.config;
     if (route || page) done();
     else answerUnmatched(deps, request, reply).catch(done);

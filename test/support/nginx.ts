@@ -23,7 +23,7 @@ export async function startNginx(ports: readonly number[]): Promise<Balancer> {
     .join('\n');
   await writeFile(
     config,
-    `daemon off; pid ${folder}/pid; error_log stderr error; worker_processes 1;
+    `daemon off; pid ${folder}/pid; error_log stderr crit; worker_processes 1;
 events { worker_connections 4096; }
 http {
 ${temporary}

@@ -17,6 +17,8 @@ export const auditKinds = {
   fleet_deleted: 'the fleet and its name',
   evidence_erased: 'the task',
   credits_granted: 'no target; the granted credits and the note',
+  account_suspended: 'no target; the reason that the operator gave',
+  account_resumed: 'no target; the reason that the operator gave',
   anchor_reconciled:
     'no target; the nonce of an anchor of the account, and the transaction that used it',
 } as const;

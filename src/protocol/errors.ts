@@ -30,6 +30,11 @@ export const errors = {
     retryable: false,
     summary: 'the wallet does not meet the requirement for a new account',
   },
+  account_suspended: {
+    status: 403,
+    retryable: true,
+    summary: 'the operator suspended the account; it can be read and not changed',
+  },
   wallet_session_required: {
     status: 403,
     retryable: false,

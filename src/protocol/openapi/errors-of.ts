@@ -15,6 +15,9 @@ export function errorsOf(route: Route): ErrorCode[] {
     ...(/session/.test(route.access) && (route.sessionOnly || route.method !== 'GET')
       ? (['insufficient_scope'] as const)
       : []),
+    ...(route.access !== 'public' && route.method !== 'GET'
+      ? (['account_suspended'] as const)
+      : []),
     ...(route.limit === 'none' ? [] : (['rate_limited'] as const)),
     ...route.errors,
     ...everywhere,

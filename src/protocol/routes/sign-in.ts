@@ -50,7 +50,13 @@ export const signInRoutes = {
         gate: Closed({ holds: Type.Boolean() }),
       }),
     },
-    errors: ['invalid_signature', 'signup_refused', 'chain_unavailable', 'overloaded'],
+    errors: [
+      'invalid_signature',
+      'signup_refused',
+      'account_suspended',
+      'chain_unavailable',
+      'overloaded',
+    ],
   },
   signOut: {
     method: 'POST',

@@ -149,8 +149,7 @@ export async function authenticateRobot(
   const wellFormed = /^svc_[0-9a-f]{40}$/.test(apiKey);
   const found = wellFormed ? await store.authenticateRobot(keyHash) : null;
   if (found === null) throw wireError('invalid_api_key', 'The API key is unknown or revoked.');
-  const { id, wallet } = found.robot;
-  return { robot: { id, wallet, keyHash }, count: found.count };
+  return { robot: { ...found.robot, keyHash }, count: found.count };
 }
 
 function newApiKey(): string {

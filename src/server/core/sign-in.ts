@@ -10,6 +10,7 @@ import type { Actor } from '../ports/audit-log.ts';
 import { wireError } from '../ports/errors.ts';
 import type { RateCount } from '../ports/rate-count.ts';
 import type { Challenge } from '../ports/sign-in.ts';
+import { accountSuspended } from './accounts.ts';
 import {
   createChallenge,
   createDevice,
@@ -49,7 +50,7 @@ interface WalletSignIn {
   /**
    * Opens a session, and the account if it is new. Only a successful sign-in spends a challenge, so that invalid
    * signatures and other people's challenges do not lock out the owner; the audit log counts invalid ones. Throws
-   * `invalid_address`, `invalid_signature`, `signup_refused`, `overloaded`, and `chain_unavailable` if the chain must
+   * `invalid_address`, `invalid_signature`, `signup_refused`, `account_suspended`, `overloaded`, and `chain_unavailable` if the chain must
    * decide and cannot be read.
    */
   signIn(
@@ -160,6 +161,7 @@ export function createSignIn(deps: Deps): WalletSignIn {
       });
       if (outcome === 'challenge_spent') throw invalidSignature();
       if (outcome === 'signup_refused') throw signupRefused(holds);
+      if (outcome === 'account_suspended') throw accountSuspended();
       return { token, wallet, holds: holds === true, device: await createDevice(deps, wallet) };
     },
   };

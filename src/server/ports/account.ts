@@ -46,7 +46,33 @@ export interface LedgerRecord {
   at: number;
 }
 
+/** What the operator sees of an account. */
+export interface AccountSummary extends Balance {
+  createdAt: number;
+  /** Null if the account is active. */
+  suspendedAt: number | null;
+  robots: number;
+  /** Stored bytes, as its storage quota counts them. */
+  storedBytes: number;
+  /** Proofs that wait to be anchored. */
+  queued: number;
+  /** Anchors of the last 30 days. */
+  anchors: number;
+}
+
 export interface AccountStore {
+  /** Of one account, or of all. */
+  summarizeAccounts(now: number, wallet?: string): Promise<AccountSummary[]>;
+  /**
+   * Suspends an account, or resumes it. A suspended account cannot sign in or write; what it queued is still anchored.
+   * False if the wallet has no account. `reason` goes to the audit log, unless nothing changes.
+   */
+  suspendAccount(
+    wallet: string,
+    isSuspended: boolean,
+    by: Actor,
+    reason: string | null,
+  ): Promise<boolean>;
   countUsed(wallet: string): Promise<{ robots: number; fleets: number }>;
   /** The key that signs pagination cursors (core/paging.ts): 32 random bytes, the same for the life of the database. */
   cursorKey(): Promise<Uint8Array>;

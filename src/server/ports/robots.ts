@@ -25,6 +25,8 @@ export interface RobotCaller {
   wallet: string;
   /** SHA-256 of the API key, hex. */
   keyHash: string;
+  /** Whether the operator suspended the account. */
+  isSuspended: boolean;
 }
 
 export interface NewRobot {

@@ -52,6 +52,8 @@ export interface SessionRecord {
   name: string | null;
   scope: TokenScope | null;
   lastUsedAt: number | null;
+  /** Whether the operator suspended the account. */
+  isSuspended: boolean;
 }
 
 /** An account that calls, with a session or a token. */
@@ -80,8 +82,11 @@ export interface SignInStore {
    * In one commit: spends the challenge, opens the account if it is new, makes the sign-up grant if it is due, opens
    * the session, and ends the account's oldest session beyond the limit. `challenge_spent`: the challenge was used or
    * has expired. `signup_refused`: the account is new and may not be opened; the challenge stays open.
+   * `account_suspended`: the operator suspended the account; the challenge stays open.
    */
-  signIn(signIn: SignIn): Promise<'signed_in' | 'challenge_spent' | 'signup_refused'>;
+  signIn(
+    signIn: SignIn,
+  ): Promise<'signed_in' | 'challenge_spent' | 'signup_refused' | 'account_suspended'>;
   /** The live session with this token, or null. `counted` also counts one mutation of its account. */
   authenticateSession(
     tokenHash: string,

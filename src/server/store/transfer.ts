@@ -16,7 +16,11 @@ export interface TransferTable {
  * open challenges with their key, and tables that only one of the stores has.
  */
 export const transferTables: readonly TransferTable[] = [
-  table('accounts', 'wallet', 'anchor_quota gas_credit_wei created_at qualified_at last_round'),
+  table(
+    'accounts',
+    'wallet',
+    'anchor_quota gas_credit_wei created_at qualified_at last_round suspended_at',
+  ),
   table(
     'sessions',
     'id',

@@ -2,6 +2,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Route } from '../../../protocol/route.ts';
 import type { TokenScope } from '../../../protocol/tokens.ts';
+import { accountSuspended } from '../../core/accounts.ts';
 import type { Deps } from '../../core/deps.ts';
 import { authenticateRobot } from '../../core/robots.ts';
 import { authenticateSession, isAccountToken } from '../../core/sessions.ts';
@@ -34,6 +35,11 @@ function requireScope(scope: TokenScope, route: Route): void {
   );
 }
 
+/** Throws `account_suspended`. */
+function requireActive(isSuspended: boolean, { routeOptions }: FastifyRequest): void {
+  if (isSuspended && routeOptions.config.route?.method !== 'GET') throw accountSuspended();
+}
+
 type Authenticate<Kind extends Access> = (
   request: FastifyRequest,
   reply: FastifyReply,
@@ -51,6 +57,7 @@ export function createAuthenticators(deps: Deps): { [Kind in Access]: Authentica
     }
     const found = await authenticateRobot(deps, apiKey);
     applyCount(reply, found.count);
+    requireActive(found.robot.isSuspended, request);
     return found.robot;
   };
   const session: Authenticate<'session'> = async (request, reply) => {
@@ -76,6 +83,7 @@ export function createAuthenticators(deps: Deps): { [Kind in Access]: Authentica
       counted && isToken ? await authenticateSession(deps, token, true) : first;
     if (counted) applyCount(reply, count);
     else putRateHeaders(reply, count);
+    requireActive(session.isSuspended, request);
     const by = actorOf(deps, request);
     if (scope === null) return { ...session, by };
     return { ...session, by: { ...by, actor: 'token', actor_name: name } };

@@ -12,7 +12,11 @@ import {
   type Reservation,
   requireRoom,
   requireSameGrant,
+  SUMMARY,
+  SUMMARY_MS,
+  type SummaryRow,
   toLedgerRecord,
+  toSummary,
 } from '../rows/account.ts';
 import { recordAudit } from './audit-log.ts';
 import type { Queries } from './engine/connections.ts';
@@ -23,6 +27,12 @@ const countUsed = sql('SELECT robot_count, fleet_count FROM accounts WHERE walle
 const cursorKey = sql('SELECT key FROM cursor_key WHERE id = 1');
 const listLedger = sql(`SELECT ${LEDGER_COLUMNS} FROM ledger
   WHERE wallet = $1 AND seq < $2 ORDER BY seq DESC LIMIT $3`);
+
+const summaries = sql(`${SUMMARY} ORDER BY a.wallet`);
+const summary = sql(`${SUMMARY} WHERE a.wallet = $2`);
+const isAccount = sql('SELECT FROM accounts WHERE wallet = $1');
+const suspend = sql(`UPDATE accounts SET suspended_at = $2
+  WHERE wallet = $1 AND (suspended_at IS NULL) = $3`);
 
 const open = sql(`INSERT INTO accounts (wallet, anchor_quota, gas_credit_wei, created_at)
   VALUES ($1, 0, 0, $2) ON CONFLICT DO NOTHING`);
@@ -60,6 +70,23 @@ interface BalanceRow {
 
 export function accountStore(access: Access): AccountStore {
   return {
+    async summarizeAccounts(now, wallet) {
+      const since = now - SUMMARY_MS;
+      const rows = await (wallet === undefined
+        ? access.rows<SummaryRow>(summaries, [since])
+        : access.rows<SummaryRow>(summary, [since, wallet]));
+      return rows.map(toSummary);
+    },
+
+    suspendAccount: (wallet, isSuspended, by, reason) =>
+      access.write(async (tx) => {
+        if ((await tx.first(isAccount, [wallet])) === undefined) return false;
+        const changes = await tx.run(suspend, [wallet, isSuspended ? by.at : null, isSuspended]);
+        const kind = isSuspended ? 'account_suspended' : 'account_resumed';
+        if (changes > 0) await recordAudit(tx, wallet, kind, by, { detail: reason });
+        return true;
+      }),
+
     async countUsed(wallet) {
       const row = await access.first<{ robot_count: number; fleet_count: number }>(countUsed, [
         wallet,

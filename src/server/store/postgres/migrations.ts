@@ -24,7 +24,9 @@ CREATE TABLE accounts (
   -- First sign-in that qualified for the sign-up grant.
   qualified_at bigint,
   -- Round of the newest completion.
-  last_round bigint NOT NULL DEFAULT -1
+  last_round bigint NOT NULL DEFAULT -1,
+  -- The operator suspended the account; NULL if it is active.
+  suspended_at bigint
 );
 
 CREATE TABLE sessions (

@@ -17,9 +17,10 @@ import { NO_UUID, sql } from './engine/sql.ts';
 import { freed, subtracting } from './engine/storage-usage.ts';
 import type { Access } from './engine/transactions.ts';
 
-const authenticate = sql(`WITH robot AS (SELECT id, wallet FROM robots WHERE key_hash = $2),
+const authenticate = sql(`WITH robot AS (SELECT id, wallet, suspended_at
+    FROM robots JOIN accounts USING (wallet) WHERE key_hash = $2),
   ${counting('robot', 'SELECT id::text AS key FROM robot')}
-  SELECT robot.id, robot.wallet, call.now, counted.used
+  SELECT robot.id, robot.wallet, robot.suspended_at, call.now, counted.used
   FROM robot CROSS JOIN call LEFT JOIN counted ON true`);
 // The count is in the locked row, so a call that waited for the lock reads it after the wait.
 const countRobots = sql('SELECT robot_count FROM accounts WHERE wallet = $1 FOR NO KEY UPDATE');
@@ -118,13 +119,14 @@ export function robotStore(access: Access): Omit<RobotStore, 'deleteRobot'> {
 
   return {
     async authenticateRobot(keyHash) {
-      const row = await access.first<CountedRow & { id: string; wallet: string }>(authenticate, [
-        access.instant(),
-        keyHash,
-      ]);
+      const row = await access.first<
+        CountedRow & { id: string; wallet: string; suspended_at: number | null }
+      >(authenticate, [access.instant(), keyHash]);
       if (row === undefined) return null;
       noteWindow(row);
-      return { robot: { id: row.id, wallet: row.wallet }, count: toCounted('robot', row) };
+      const { id, wallet, suspended_at } = row;
+      const robot = { id, wallet, isSuspended: suspended_at !== null };
+      return { robot, count: toCounted('robot', row) };
     },
 
     async createRobot({ id, wallet, name, description, keyHash, createdAt }, by) {

@@ -68,7 +68,7 @@ const spend = sql(`WITH call AS MATERIALIZED (SELECT instant_or($3) AS now), pur
   ), forgotten AS (DELETE FROM challenges WHERE nonce = $1)
   INSERT INTO spent_challenges (nonce, expires_at)
   SELECT $1, $2::bigint FROM call WHERE $2::bigint > now ON CONFLICT (nonce) DO NOTHING`);
-const isKnown = sql('SELECT FROM accounts WHERE wallet = $1');
+const findAccount = sql('SELECT suspended_at FROM accounts WHERE wallet = $1');
 const purgeSessions = sql(`DELETE FROM sessions WHERE id IN (
   SELECT id FROM sessions WHERE expires_at <= $1 ORDER BY expires_at
   LIMIT ${PURGED_PER_WRITE} FOR UPDATE SKIP LOCKED)`);
@@ -133,7 +133,9 @@ export function signInStore(
     signIn: ({ challenge, session, mayOpen, grant, now, by }) =>
       access.write(async (tx) => {
         const { nonce, wallet, expiresAt } = challenge;
-        if (!mayOpen && (await tx.first(isKnown, [wallet])) === undefined) return 'signup_refused';
+        const account = await tx.first<Pick<SessionRow, 'suspended_at'>>(findAccount, [wallet]);
+        if (account === undefined && !mayOpen) return 'signup_refused';
+        if (account && account.suspended_at !== null) return 'account_suspended';
         const spent = await tx.run(spend, [nonce, expiresAt, access.instant()]);
         if (spent === 0) return 'challenge_spent';
         await openAccount(tx, wallet, now);

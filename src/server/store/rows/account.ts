@@ -1,6 +1,6 @@
 // Converts rows of accounts and ledger, and checks grants.
 
-import type { Balance, Grant, LedgerRecord } from '../../ports/account.ts';
+import type { AccountSummary, Balance, Grant, LedgerRecord } from '../../ports/account.ts';
 import { wireError } from '../../ports/errors.ts';
 import { chargeOf } from '../../rules/credits.ts';
 
@@ -11,6 +11,28 @@ export const LEDGER_COLUMNS = `seq, kind, anchors, gas_wei AS "gasWei", task_id 
 
 export function toLedgerRecord(row: LedgerRow): LedgerRecord {
   return { ...row, gasWei: BigInt(row.gasWei) };
+}
+
+/** Period of the anchors in an account's summary. */
+export const SUMMARY_MS = 30 * 24 * 60 * 60_000;
+
+/** Account `a` for the operator, with the anchors since `$1`. Both databases run it. */
+export const SUMMARY = `WITH waiting AS (
+    SELECT t.wallet, count(*) AS proofs FROM completions c JOIN tasks t ON t.id = c.task_id
+    WHERE c.state = 'queued' GROUP BY t.wallet)
+  SELECT a.wallet, a.anchor_quota AS "anchorQuota", a.gas_credit_wei AS "gasCreditWei",
+    a.created_at AS "createdAt", a.suspended_at AS "suspendedAt",
+    (SELECT count(*) FROM robots r WHERE r.wallet = a.wallet) AS robots,
+    coalesce((SELECT bytes FROM storage_usage u WHERE u.wallet = a.wallet), 0) AS "storedBytes",
+    coalesce((SELECT proofs FROM waiting w WHERE w.wallet = a.wallet), 0) AS queued,
+    (SELECT CAST(coalesce(sum(anchors), 0) AS bigint) FROM anchor_days d
+     WHERE d.scope = a.wallet AND d.at >= $1) AS anchors
+  FROM accounts a`;
+
+export type SummaryRow = Omit<AccountSummary, 'gasCreditWei'> & { gasCreditWei: string };
+
+export function toSummary(row: SummaryRow): AccountSummary {
+  return { ...row, gasCreditWei: BigInt(row.gasCreditWei) };
 }
 
 /** A change of an account's balance; amounts are signed. */

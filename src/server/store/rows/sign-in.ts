@@ -17,10 +17,11 @@ export interface SessionRow extends Pick<SessionRecord, 'id' | 'wallet' | 'name'
   created_at: number;
   expires_at: number;
   last_used_at: number | null;
+  suspended_at: number | null;
 }
 
-export const SESSION_COLUMNS =
-  'id, wallet, signed_in_with, created_at, expires_at, name, scope, last_used_at';
+export const SESSION_COLUMNS = `id, wallet, signed_in_with, created_at, expires_at, name, scope, last_used_at,
+  (SELECT suspended_at FROM accounts WHERE accounts.wallet = sessions.wallet) AS suspended_at`;
 
 export function toChallenge(row: ChallengeRow): Challenge {
   return {
@@ -41,6 +42,7 @@ export function toSession(row: SessionRow): SessionRecord {
     name: row.name,
     scope: row.scope,
     lastUsedAt: row.last_used_at,
+    isSuspended: row.suspended_at !== null,
   };
 }
 

@@ -13,13 +13,17 @@ import {
   type Reservation,
   requireRoom,
   requireSameGrant,
+  SUMMARY,
+  SUMMARY_MS,
+  type SummaryRow,
   toLedgerRecord,
+  toSummary,
 } from '../rows/account.ts';
 import { auditRecorder } from './audit-log.ts';
 import type { Access } from './engine/connections.ts';
 
 export function accountStore(access: Access): AccountStore {
-  const { reader, read } = access;
+  const { reader, writer, read, write } = access;
   const robots = reader.prepare<[string], { used: number }>(
     'SELECT count(*) AS used FROM robots WHERE wallet = ?',
   );
@@ -31,8 +35,34 @@ export function accountStore(access: Access): AccountStore {
     `SELECT ${LEDGER_COLUMNS} FROM ledger
      WHERE wallet = ? AND seq < ? ORDER BY seq DESC LIMIT ?`,
   );
+  const summaries = reader.prepare<[{ 1: number }], SummaryRow>(`${SUMMARY} ORDER BY a.wallet`);
+  const summary = reader.prepare<[{ 1: number; 2: string }], SummaryRow>(
+    `${SUMMARY} WHERE a.wallet = $2`,
+  );
+  const isAccount = writer.prepare<[string]>('SELECT 1 FROM accounts WHERE wallet = ?');
+  const suspend = writer.prepare<[number | null, string, number]>(
+    'UPDATE accounts SET suspended_at = ? WHERE wallet = ? AND (suspended_at IS NULL) = ?',
+  );
+  const record = auditRecorder(writer);
 
   return {
+    summarizeAccounts: (now, wallet) =>
+      read(() => {
+        const since = now - SUMMARY_MS;
+        const rows =
+          wallet === undefined ? summaries.all({ 1: since }) : summary.all({ 1: since, 2: wallet });
+        return rows.map(toSummary);
+      }),
+
+    suspendAccount: (wallet, isSuspended, by, reason) =>
+      write(() => {
+        if (isAccount.get(wallet) === undefined) return false;
+        const { changes } = suspend.run(isSuspended ? by.at : null, wallet, Number(isSuspended));
+        const kind = isSuspended ? 'account_suspended' : 'account_resumed';
+        if (changes > 0) record(wallet, kind, by, { detail: reason });
+        return true;
+      }),
+
     countUsed: (wallet) =>
       read(() => ({
         robots: robots.get(wallet)?.used ?? 0,

@@ -31,7 +31,9 @@ CREATE TABLE accounts (
   -- First sign-in that qualified for the sign-up grant.
   qualified_at INTEGER,
   -- Round of the newest completion.
-  last_round INTEGER NOT NULL DEFAULT -1
+  last_round INTEGER NOT NULL DEFAULT -1,
+  -- The operator suspended the account; NULL if it is active.
+  suspended_at INTEGER
 ) STRICT, WITHOUT ROWID;
 
 -- Signed changes of a balance. The sum of an account's entries is its balance.

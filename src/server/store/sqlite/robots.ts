@@ -24,8 +24,13 @@ export function robotStore(
   const find = robotReader(reader);
   const findInWrite = robotReader(writer);
   const record = auditRecorder(writer);
-  const byKey = reader.prepare<[string], { id: string; wallet: string }>(
-    'SELECT id, wallet FROM robots WHERE key_hash = ?',
+  const byKey = reader.prepare<
+    [string],
+    { id: string; wallet: string; suspended_at: number | null }
+  >(
+    `SELECT id, wallet, (SELECT suspended_at FROM accounts a WHERE a.wallet = robots.wallet)
+       AS suspended_at
+     FROM robots WHERE key_hash = ?`,
   );
   const page = reader.prepare<[string, string, number], RobotRecord>(
     `SELECT ${ROBOT_COLUMNS} FROM robots WHERE wallet = ? AND id > ? ORDER BY id LIMIT ?`,
@@ -42,9 +47,11 @@ export function robotStore(
 
   return {
     async authenticateRobot(keyHash) {
-      const robot = readNow(() => byKey.get(keyHash));
-      if (robot === undefined) return null;
-      return { robot, count: counters.count('robot', robot.id) };
+      const row = readNow(() => byKey.get(keyHash));
+      if (row === undefined) return null;
+      const { id, wallet, suspended_at } = row;
+      const robot = { id, wallet, isSuspended: suspended_at !== null };
+      return { robot, count: counters.count('robot', id) };
     },
 
     createRobot: (robot, by) =>

@@ -40,6 +40,9 @@ export function signInStore(
     `DELETE FROM sessions WHERE id IN
        (SELECT id FROM sessions WHERE expires_at <= ? ORDER BY expires_at LIMIT ?)`,
   );
+  const findAccount = writer.prepare<[string], { suspended_at: number | null }>(
+    'SELECT suspended_at FROM accounts WHERE wallet = ?',
+  );
   const record = auditRecorder(writer);
   const endSession = writer.prepare<[string], { id: string; wallet: string }>(
     'DELETE FROM sessions WHERE token_hash = ? RETURNING id, wallet',
@@ -82,9 +85,10 @@ export function signInStore(
     signIn: ({ challenge, session, mayOpen, grant, now, by }) =>
       write(() => {
         const { nonce, wallet, expiresAt } = challenge;
-        const isKnown = ledger.balanceOf(wallet) !== null;
+        const account = findAccount.get(wallet);
         if (expiresAt <= now || challenges.isSpent.get(nonce)) return 'challenge_spent';
-        if (!isKnown && !mayOpen) return 'signup_refused';
+        if (account === undefined && !mayOpen) return 'signup_refused';
+        if (account && account.suspended_at !== null) return 'account_suspended';
         challenges.purgeSpent.run(now, PURGED_PER_WRITE);
         challenges.spend.run(nonce, expiresAt);
         challenges.forget.run(nonce);

@@ -1,0 +1,120 @@
+// Routes and schemas of the operator API, which listens on an address of its own.
+import { type Static, Type } from 'typebox';
+import {
+  Address,
+  Closed,
+  Decimal,
+  Nullable,
+  Text,
+  Timestamp,
+  Uuid,
+  VisibleText,
+} from './fields.ts';
+import { limits } from './limits.ts';
+import type { Route } from './route.ts';
+
+export const AccountBalance = Closed({
+  wallet: Address,
+  anchor_quota: Type.Integer({ minimum: 0 }),
+  gas_credit_wei: Decimal,
+});
+
+export const AccountUsage = Closed({
+  ...AccountBalance.properties,
+  created_at: Timestamp,
+  suspended_at: Nullable(Timestamp),
+  robots: Type.Integer({ minimum: 0 }),
+  stored_bytes: Type.Integer({ description: 'tasks, evidence, samples and events' }),
+  queued_proofs: Type.Integer({ minimum: 0 }),
+  anchors_30_days: Type.Integer({ minimum: 0, description: 'anchors of the last 30 days' }),
+});
+export type AccountUsage = Static<typeof AccountUsage>;
+
+export const NewGrant = Closed({
+  id: Uuid,
+  anchors: Type.Optional(Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER })),
+  gas_wei: Type.Optional(Type.String({ ...Decimal, maxLength: 78 })),
+  note: VisibleText(limits.descriptionLength),
+});
+
+export const Reason = Closed({ reason: Type.Optional(Text(limits.descriptionLength)) });
+
+export const Wallet = Closed({ wallet: Address });
+
+/** Refused calls of one account, or of one address of callers without an account, since `since`. */
+export const Refusals = Closed({
+  since: Timestamp,
+  items: Type.Array(
+    Closed({
+      caller: Type.String({ description: 'a wallet, or the prefix of an IP address' }),
+      refused: Type.Integer({ minimum: 1 }),
+    }),
+  ),
+});
+export type Refusals = Static<typeof Refusals>;
+
+const common = { access: 'public', limit: 'none' } as const;
+const ofWallet = { params: Wallet, fieldErrors: { wallet: 'invalid_address' } } as const;
+const changes = { ...ofWallet, method: 'POST', maxBody: limits.smallBodyBytes } as const;
+
+export const operatorRoutes = {
+  listAccounts: {
+    ...common,
+    method: 'GET',
+    path: '/accounts',
+    summary: 'List all accounts with balance and usage, in the order of their wallets',
+    responses: { 200: Closed({ items: Type.Array(AccountUsage) }) },
+    errors: ['storage_unavailable'],
+  },
+  readAccount: {
+    ...common,
+    method: 'GET',
+    path: '/accounts/:wallet',
+    summary: 'Read balance and usage of an account',
+    ...ofWallet,
+    responses: { 200: AccountUsage },
+    errors: ['invalid_address', 'not_found', 'storage_unavailable'],
+  },
+  grantCredits: {
+    ...common,
+    ...changes,
+    path: '/accounts/:wallet/grants',
+    summary:
+      'Grant credits, and open the account if it is new. A repeated id grants nothing, so retry with the same id',
+    body: NewGrant,
+    responses: {
+      200: Closed({
+        outcome: Type.Union([Type.Literal('granted'), Type.Literal('repeated')]),
+        balance: AccountBalance,
+      }),
+    },
+    errors: ['invalid_address', 'id_conflict', 'storage_unavailable'],
+  },
+  suspendAccount: {
+    ...common,
+    ...changes,
+    path: '/accounts/:wallet/suspend',
+    summary: 'Suspend an account: it can be read, and neither sign in nor write. Repeatable',
+    body: Reason,
+    responses: { 200: AccountUsage },
+    errors: ['invalid_address', 'not_found', 'storage_unavailable'],
+  },
+  resumeAccount: {
+    ...common,
+    ...changes,
+    path: '/accounts/:wallet/resume',
+    summary: 'Resume a suspended account. Repeatable',
+    body: Reason,
+    responses: { 200: AccountUsage },
+    errors: ['invalid_address', 'not_found', 'storage_unavailable'],
+  },
+  listRefusals: {
+    ...common,
+    method: 'GET',
+    path: '/refusals',
+    summary:
+      'List the 100 accounts and addresses that were refused most on this instance, for lack of credit, storage or calls, since one to two hours ago',
+    responses: { 200: Refusals },
+    errors: [],
+  },
+} as const satisfies Record<string, Route>;

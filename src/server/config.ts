@@ -41,6 +41,10 @@ export function readConfig(
     telemetryRetentionMs: retentionMs(values.SVC_TELEMETRY_RETENTION_DAYS),
     eventRetentionMs: retentionMs(values.SVC_EVENT_RETENTION_DAYS),
     proofRetentionMs: retentionMs(values.SVC_PROOF_RETENTION_DAYS),
+    operator:
+      values.SVC_OPERATOR_LISTEN && values.SVC_OPERATOR_TOKEN_FILE
+        ? { address: values.SVC_OPERATOR_LISTEN, tokenFile: values.SVC_OPERATOR_TOKEN_FILE }
+        : null,
     signup: {
       mode: values.SVC_SIGNUP,
       anchors: values.SVC_SIGNUP_ANCHORS,
@@ -145,6 +149,9 @@ function crossErrors(given: Given): string[] {
   const passwords = listOf(given.SVC_ANCHOR_KEY_PASSWORD_FILE).length;
   if (passwords > 1 && passwords !== listOf(given.SVC_ANCHOR_KEY_FILE).length) {
     errors.push('SVC_ANCHOR_KEY_PASSWORD_FILE must name one file, or one per key file');
+  }
+  if ((given.SVC_OPERATOR_LISTEN === undefined) !== (given.SVC_OPERATOR_TOKEN_FILE === undefined)) {
+    errors.push('SVC_OPERATOR_LISTEN and SVC_OPERATOR_TOKEN_FILE must be set together');
   }
   if (given.SVC_SIGNUP === 'gate' && given.SVC_GATE_TOKEN === undefined) {
     errors.push('SVC_SIGNUP=gate requires SVC_GATE_TOKEN');

@@ -210,6 +210,13 @@ export const environment = Type.Object({
     1,
     102_400,
   ),
+  SVC_OPERATOR_LISTEN: Optional(
+    'Loopback address and port, or path of a unix socket, of the operator API, such as 127.0.0.1:3900 (default: no operator API)',
+    '^(/.+|(127\\.\\d+\\.\\d+\\.\\d+|localhost|\\[::1\\]):\\d{1,5})$',
+  ),
+  SVC_OPERATOR_TOKEN_FILE: Optional(
+    'File with the token of the operator API, at least 16 characters; only its owner may have access',
+  ),
   SVC_METRICS_TOKEN: Optional(
     'Bearer token for /metrics, at least 16 characters (default: none; /metrics then answers only loopback)',
     '^\\S{16,}$',

@@ -12,7 +12,9 @@ import { hostInUrl, type ServerConfig } from './config.ts';
 import type { Settings } from './core/deps.ts';
 import { createNetworkLookup, lacksPublicRpcUrl } from './core/operations.ts';
 import { startRetention } from './core/retention.ts';
+import { buildOperatorApi, listenForOperator, readOperatorToken } from './http/operator-api.ts';
 import { buildApp } from './http/server/app.ts';
+import { Refusals } from './http/server/refusals.ts';
 import { createMetrics } from './metrics/metrics.ts';
 import type { Store } from './ports/store.ts';
 import { openStore } from './store/open-store.ts';
@@ -52,6 +54,10 @@ export async function startServer(config: ServerConfig, deps: ServerDeps): Promi
   const { logger, clock = systemClock } = deps;
   const { values } = config;
   const keys = await loadAnchorKeys(config.anchorKeys);
+  const operator = config.operator && {
+    address: config.operator.address,
+    token: await readOperatorToken(config.operator.tokenFile),
+  };
   const metrics = createMetrics(clock);
   const chain = openChain({
     urls: config.rpcUrls,
@@ -88,8 +94,12 @@ export async function startServer(config: ServerConfig, deps: ServerDeps): Promi
   const settings = settingsOf(config);
   const network = createNetworkLookup(config, settings);
   const stopping = new AbortController();
+  const refusals = new Refusals(clock);
+  const operatorApi =
+    operator && buildOperatorApi({ store, chain, clock, logger, refusals, token: operator.token });
   const app = buildApp({
     store,
+    refusals,
     chain,
     clock,
     settings,
@@ -108,12 +118,13 @@ export async function startServer(config: ServerConfig, deps: ServerDeps): Promi
     if (await lacksPublicRpcUrl({ store, network })) {
       logger.warn('no public RPC URL of this chain is known: set SVC_PUBLIC_RPC_URL');
     }
+    if (operatorApi) await listenForOperator(operatorApi, operator.address);
     const url = await listen(app, config, deps.listenSettings);
     if (values.SVC_BASE_URL === undefined) {
       settings.baseUrl = `http://${hostInUrl(config.host)}:${new URL(url).port}`;
     }
   } catch (error) {
-    await app.close();
+    await Promise.all([app.close(), operatorApi?.close()]);
     await chain.close();
     await store.close();
     throw error;
@@ -140,7 +151,7 @@ export async function startServer(config: ServerConfig, deps: ServerDeps): Promi
   const close = async () => {
     stopping.abort();
     progress.stop();
-    await app.close();
+    await Promise.all([app.close(), operatorApi?.close()]);
     await Promise.all([anchorer.drain(), retention.stop()]);
     await chain.close();
     await store.close();

@@ -8,6 +8,7 @@ import { startAnchorer } from '../../src/server/anchoring/anchorer.ts';
 import type { Settings } from '../../src/server/core/deps.ts';
 import { buildApp } from '../../src/server/http/server/app.ts';
 import type { ArrivalTimeouts } from '../../src/server/http/server/listener.ts';
+import type { Refusals } from '../../src/server/http/server/refusals.ts';
 import type { Network } from '../../src/server/ports/chain.ts';
 import type { Store } from '../../src/server/ports/store.ts';
 import type { StorageLimits } from '../../src/server/rules/storage.ts';
@@ -41,6 +42,7 @@ export interface TestServiceOptions {
   disk?: { minFreeBytes: number; freeBytes: () => Promise<number> };
   /** Quotas; none unless asked for. */
   storage?: StorageLimits;
+  refusals?: Refusals;
   clock?: Clock;
   /** Whether chain proofs of final anchors are built; not unless asked for. */
   chainProofs?: boolean;
@@ -96,6 +98,7 @@ export async function startTestService(options: TestServiceOptions = {}) {
     network: async () => network,
     stopping: stopping.signal,
     logger,
+    ...(options.refusals && { refusals: options.refusals }),
     ...(options.timeouts && { timeouts: options.timeouts }),
     ...(options.trustedProxies && { trustedProxies: options.trustedProxies }),
   });

@@ -2,6 +2,7 @@
 import { v7 as newId, validate } from 'uuid';
 import { SvcError } from '../../base/svc-error.ts';
 import { checksumAddress, etherText } from '../../chain/chain.ts';
+import { viewBalance } from '../core/accounts.ts';
 import { operator } from '../core/audit-log.ts';
 import type { Balance } from '../ports/account.ts';
 import { withStore } from './database.ts';
@@ -73,7 +74,8 @@ function withRetryHint(error: unknown, id: string): unknown {
   });
 }
 
-function walletOf(address: string): string {
+/** Throws `usage`. */
+export function walletOf(address: string): string {
   const wallet = checksumAddress(address);
   if (wallet === null) {
     throw new SvcError('usage', '<wallet> must be an address: 0x and 40 hex digits.');
@@ -82,11 +84,14 @@ function walletOf(address: string): string {
 }
 
 function print(
-  { wallet, anchorQuota, gasCreditWei }: Balance,
+  balance: Balance,
   { json, more }: { json?: boolean; more: Record<string, unknown> },
 ): void {
-  const fields = { wallet, anchor_quota: anchorQuota, gas_credit_wei: String(gasCreditWei) };
-  const shown = { ...fields, gas_credit_wei: `${gasCreditWei} (${etherText(gasCreditWei)})` };
+  const fields = viewBalance(balance);
+  const shown = {
+    ...fields,
+    gas_credit_wei: `${balance.gasCreditWei} (${etherText(balance.gasCreditWei)})`,
+  };
   process.stdout.write(
     json
       ? `${JSON.stringify({ ...more, ...fields })}\n`

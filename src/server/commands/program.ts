@@ -80,6 +80,8 @@ export async function main(argv: string[]): Promise<number> {
       await showCredits(process.env, wallet, options);
     });
 
+  addAccountCommands(program);
+
   const anchors = program.command('anchors').description('List or retire anchoring accounts');
   anchors
     .command('list')
@@ -168,6 +170,61 @@ function wei(text: string): bigint {
   if (!/^\d{1,78}$/.test(text))
     throw new InvalidArgumentError('Must be a whole number of wei, at most 78 digits.');
   return BigInt(text);
+}
+
+/** Adds `accounts` with its commands. */
+function addAccountCommands(program: Command): void {
+  const accounts = program
+    .command('accounts')
+    .description('List, show, suspend or resume accounts; works while the service runs');
+  accounts
+    .command('list')
+    .description('List all accounts with balance and usage')
+    .option('--json', 'print one JSON object per line')
+    .action(async (options: { json?: boolean }) => {
+      const { list } = await import('./accounts.ts');
+      await list(process.env, options);
+    });
+  accounts
+    .command('top')
+    .description('List the 20 largest accounts')
+    .addOption(
+      new Option(
+        '--by <figure>',
+        'stored bytes, queued proofs, anchors of 30 days, or refused calls',
+      )
+        .choices(['bytes', 'queue', 'anchors', 'refusals'])
+        .default('bytes'),
+    )
+    .option('--json', 'print one JSON object per line')
+    .action(async (options: { by: import('./accounts.ts').Figure; json?: boolean }) => {
+      const { top } = await import('./accounts.ts');
+      await top(process.env, options);
+    });
+  accounts
+    .command('show')
+    .description('Show balance and usage of an account')
+    .argument('<wallet>', 'wallet address of the account')
+    .option('--json', 'print one JSON object')
+    .action(async (wallet: string, options: { json?: boolean }) => {
+      const { show } = await import('./accounts.ts');
+      await show(process.env, wallet, options);
+    });
+  for (const [name, description, isSuspended] of [
+    ['suspend', 'Stop sign-in and writes of an account; its data can still be read', true],
+    ['resume', 'Resume a suspended account', false],
+  ] as const) {
+    accounts
+      .command(name)
+      .description(description)
+      .argument('<wallet>', 'wallet address of the account')
+      .option('--reason <text>', 'shown to the owner in the audit log')
+      .option('--json', 'print one JSON object')
+      .action(async (wallet: string, options: { reason?: string; json?: boolean }) => {
+        const { suspend } = await import('./accounts.ts');
+        await suspend(process.env, wallet, { ...options, isSuspended });
+      });
+  }
 }
 
 /** Adds the database commands: `check`, `migrate`, `backup`, `restore`, `migrate-store`, `hold` and `reconcile`. */

@@ -27,7 +27,7 @@ import { publicHandlers } from '../routes/public.ts';
 import { robotHandlers } from '../routes/robots.ts';
 import { taskHandlers } from '../routes/tasks.ts';
 import { telemetryHandlers } from '../routes/telemetry.ts';
-import { createAuthenticators } from './authentication.ts';
+import { accountOf, createAuthenticators } from './authentication.ts';
 import { createBodyParser, requireBody, requireIdentity } from './bodies.ts';
 import type { Access, Call, Handlers } from './call.ts';
 import { StrangersConnections } from './connections.ts';
@@ -44,6 +44,7 @@ import {
 } from './listener.ts';
 import { createLongReads } from './long-reads.ts';
 import { createAdmission } from './rate-limits.ts';
+import { isRefusal, type Refusals } from './refusals.ts';
 import { addRepresentations } from './representations.ts';
 import { addSecurityHeaders } from './security-headers.ts';
 import { answerUnmatched, countRobot } from './unmatched.ts';
@@ -56,6 +57,8 @@ interface AppDeps extends Deps {
   trustedProxies?: readonly string[];
   /** If undefined, there is no `/metrics`. */
   metrics?: Metrics;
+  /** Counts refused calls. */
+  refusals?: Refusals;
   /** Called after each response. `seconds` is the time from the request's head to the end of the response. */
   onAnswered?: (answered: Answered) => void;
 }
@@ -173,7 +176,10 @@ function createFastify(deps: AppDeps, { answers, strangers }: Arrivals): Fastify
     frameworkErrors: (error, request, reply) => void answerUnroutable(deps, error, request, reply),
     clientErrorHandler: createConnectionErrorHandler(answers),
   });
-  app.setErrorHandler(answerError);
+  app.setErrorHandler((error, request, reply) => {
+    if (isRefusal(error)) deps.refusals?.add(accountOf(request));
+    answerError(error, request, reply);
+  });
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('application/json', createBodyParser());
   return app;

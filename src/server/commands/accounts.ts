@@ -1,0 +1,119 @@
+// `svc-server accounts`: lists accounts, shows one, suspends and resumes it.
+import { SvcError } from '../../base/svc-error.ts';
+import type { AccountUsage, Refusals } from '../../protocol/operator-api.ts';
+import { readConfig } from '../config.ts';
+import { listAccounts, showAccount, suspendAccount } from '../core/accounts.ts';
+import { operator } from '../core/audit-log.ts';
+import { readOperatorToken } from '../http/operator-api.ts';
+import { walletOf } from './credits.ts';
+import { withStore } from './database.ts';
+
+interface Output {
+  json?: boolean;
+}
+
+/** What `accounts top` sorts by: figures of the database, and `refusals` of the running server. */
+export const figures = {
+  bytes: 'stored_bytes',
+  queue: 'queued_proofs',
+  anchors: 'anchors_30_days',
+} as const;
+
+export type Figure = keyof typeof figures | 'refusals';
+
+const TOP = 20;
+
+/** `svc-server accounts list`: prints every account, in the order of wallets. */
+export async function list(environment: NodeJS.ProcessEnv, options: Output): Promise<void> {
+  printTable(await readAll(environment, options), options);
+}
+
+/** `svc-server accounts top`: prints the largest accounts by one figure. */
+export async function top(
+  environment: NodeJS.ProcessEnv,
+  { by, ...options }: Output & { by: Figure },
+): Promise<void> {
+  if (by === 'refusals') return printTable((await readRefusals(environment)).items, options);
+  const figure = figures[by];
+  const accounts = await readAll(environment, options);
+  const largest = accounts.sort((a, b) => b[figure] - a[figure]).slice(0, TOP);
+  printTable(
+    largest.filter((account) => account[figure] > 0),
+    options,
+  );
+}
+
+/** `svc-server accounts show`. */
+export async function show(
+  environment: NodeJS.ProcessEnv,
+  address: string,
+  options: Output,
+): Promise<void> {
+  const wallet = walletOf(address);
+  print(
+    await withStore(environment, options, (store) => showAccount(store, wallet, Date.now())),
+    options,
+  );
+}
+
+/** `svc-server accounts suspend` and `resume`, also while servers run. */
+export async function suspend(
+  environment: NodeJS.ProcessEnv,
+  address: string,
+  { isSuspended, reason, ...options }: Output & { isSuspended: boolean; reason?: string },
+): Promise<void> {
+  const wallet = walletOf(address);
+  const by = operator(isSuspended ? 'accounts suspend' : 'accounts resume');
+  print(
+    await withStore(environment, options, (store) =>
+      suspendAccount(store, wallet, { isSuspended, reason: reason ?? null, by }),
+    ),
+    options,
+  );
+}
+
+function readAll(environment: NodeJS.ProcessEnv, options: Output): Promise<AccountUsage[]> {
+  return withStore(environment, options, (store) => listAccounts(store, Date.now()));
+}
+
+/** Asks the operator API of the running server, which alone knows them. */
+async function readRefusals(environment: NodeJS.ProcessEnv): Promise<Refusals> {
+  const { operator: api } = readConfig(environment);
+  if (api === null || api.address.startsWith('/')) {
+    throw new SvcError('usage', 'Only the running server knows the refusals.', {
+      hint: 'Set SVC_OPERATOR_LISTEN to a loopback port and SVC_OPERATOR_TOKEN_FILE, for the server and for this command.',
+    });
+  }
+  const token = await readOperatorToken(api.tokenFile);
+  const reply = await fetch(`http://${api.address}/refusals`, {
+    headers: { authorization: `Bearer ${token}` },
+  }).catch((cause: unknown) => {
+    throw new SvcError('server_unreachable', `No server answers at ${api.address}.`, { cause });
+  });
+  if (reply.ok) return (await reply.json()) as Refusals;
+  throw new SvcError('server_unreachable', `The server answered ${reply.status}.`);
+}
+
+function print(account: AccountUsage, { json }: Output): void {
+  const lines = Object.entries(account).map(([name, value]) => `${name.padEnd(15)}  ${value}\n`);
+  process.stdout.write(json ? `${JSON.stringify(account)}\n` : lines.join(''));
+}
+
+/** One line per record; with `--json` one object per line. */
+function printTable(records: readonly object[], { json }: Output): void {
+  if (json) {
+    for (const record of records) process.stdout.write(`${JSON.stringify(record)}\n`);
+    return;
+  }
+  if (records.length === 0) return;
+  const names = Object.keys(records[0] ?? {});
+  const rows = [
+    names,
+    ...records.map((record) => Object.values(record).map((v) => String(v ?? '-'))),
+  ];
+  const widths = names.map((_, i) => Math.max(...rows.map((row) => row[i]?.length ?? 0)));
+  for (const row of rows) {
+    const cells = row.map((cell, i) => cell.padEnd(widths[i] ?? 0));
+    process.stdout.write(`${cells.join('  ').trimEnd()}\n`);
+  }
+}

@@ -1,0 +1,272 @@
+import { execFile } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import { mkdtemp, rm, stat, writeFile } from 'node:fs/promises';
+import { createServer, request } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { promisify } from 'node:util';
+import type { FastifyInstance } from 'fastify';
+import { pino } from 'pino';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { systemClock as clock } from '../../src/base/clock.ts';
+import {
+  buildOperatorApi,
+  listenForOperator,
+  readOperatorToken,
+} from '../../src/server/http/operator-api.ts';
+import { Refusals } from '../../src/server/http/server/refusals.ts';
+import { newWallet, type Owner, startTestService, type TestService } from '../support/service.ts';
+
+const token = 'a-token-of-the-operator';
+const refusals = new Refusals(clock);
+
+let service: TestService;
+let api: FastifyInstance;
+let url: string;
+let owner: Owner;
+beforeAll(async () => {
+  service = await startTestService({ refusals });
+  const { store, chain } = service;
+  api = buildOperatorApi({
+    store,
+    chain,
+    clock,
+    logger: pino({ level: 'silent' }),
+    token,
+    refusals,
+  });
+  url = await api.listen({ host: '127.0.0.1', port: 0 });
+});
+afterAll(async () => {
+  await api.close();
+  await service.close();
+});
+beforeEach(async () => {
+  owner = await service.signIn();
+});
+
+async function ask(method: string, target: string, body?: unknown, bearer = token) {
+  const reply = await fetch(url + target, {
+    method,
+    headers: {
+      authorization: `Bearer ${bearer}`,
+      ...(body !== undefined && { 'content-type': 'application/json' }),
+    },
+    ...(body !== undefined && { body: JSON.stringify(body) }),
+  });
+  // biome-ignore lint/suspicious/noExplicitAny: the tests name what they expect of it
+  return { status: reply.status, body: (await reply.json()) as any };
+}
+
+describe('the operator API', () => {
+  it.each(['/accounts', '/openapi.json', '/nothing', '/refusals'])(
+    'answers nothing at %s without its token',
+    async (target) => {
+      const { status, body } = await ask('GET', target, undefined, `${token}x`);
+
+      expect([status, body.error]).toEqual([401, 'missing_api_key']);
+    },
+  );
+
+  it('grants once, however often a grant is repeated', async () => {
+    const target = `/accounts/${owner.wallet}/grants`;
+    const grant = { id: randomUUID(), anchors: 10, gas_wei: '5', note: 'invoice 17' };
+    const before = await ask('GET', `/accounts/${owner.wallet}`);
+
+    const replies = await Promise.all([1, 2, 3].map(() => ask('POST', target, grant)));
+
+    const outcomes = replies.map(({ body }) => body.outcome);
+    expect(outcomes.sort()).toEqual(['granted', 'repeated', 'repeated']);
+    const { body } = await ask('GET', `/accounts/${owner.wallet}`);
+    expect(body.anchor_quota).toBe(before.body.anchor_quota + 10);
+  });
+
+  it('grants an invoice once, although answers are lost (examples/billing.js)', async () => {
+    const folder = await mkdtemp(path.join(tmpdir(), 'svc-billing-'));
+    const invoices = path.join(folder, 'invoices.jsonl');
+    const { wallet } = owner;
+    const before = await ask('GET', `/accounts/${wallet}`);
+    await writeFile(invoices, `${JSON.stringify({ invoice: randomUUID(), wallet, anchors: 7 })}\n`);
+    await writeFile(path.join(folder, 'token'), token);
+    // The first two answers are lost after the grant was made.
+    let lost = 0;
+    const proxy = createServer((call, reply) => {
+      const forward = request(
+        url + call.url,
+        { method: 'POST', headers: call.headers },
+        (answer) => {
+          lost += 1;
+          if (lost <= 2) reply.destroy();
+          else answer.pipe(reply.writeHead(answer.statusCode ?? 500, answer.headers));
+        },
+      );
+      call.pipe(forward);
+    }).listen(0, '127.0.0.1');
+    await once(proxy, 'listening');
+    const { port } = proxy.address() as AddressInfo;
+
+    const { stdout } = await promisify(execFile)('node', ['examples/billing.js', invoices], {
+      env: {
+        ...process.env,
+        SVC_OPERATOR_URL: `http://127.0.0.1:${port}`,
+        SVC_OPERATOR_TOKEN_FILE: path.join(folder, 'token'),
+      },
+    });
+
+    proxy.close();
+    await rm(folder, { recursive: true, force: true });
+    const { body } = await ask('GET', `/accounts/${wallet}`);
+    expect([lost, stdout]).toEqual([3, expect.stringMatching(/ repeated\n$/)]);
+    expect(body.anchor_quota).toBe(before.body.anchor_quota + 7);
+  });
+
+  it('refuses a grant id with other content', async () => {
+    const target = `/accounts/${owner.wallet}/grants`;
+    const grant = { id: randomUUID(), anchors: 10, note: 'invoice 17' };
+    await ask('POST', target, grant);
+
+    const { status, body } = await ask('POST', target, { ...grant, anchors: 11 });
+
+    expect([status, body.error]).toEqual([409, 'id_conflict']);
+  });
+
+  it('opens the account of a wallet that never signed in', async () => {
+    const wallet = newWallet().address;
+
+    const { body } = await ask('POST', `/accounts/${wallet}/grants`, {
+      id: randomUUID(),
+      anchors: 3,
+      note: 'prepaid',
+    });
+
+    expect(body).toEqual({
+      outcome: 'granted',
+      balance: { wallet, anchor_quota: 3, gas_credit_wei: '0' },
+    });
+  });
+
+  it('stops sign-in and writes of a suspended account, until it is resumed', async () => {
+    const robot = await service.makeRobot(owner);
+    const claim = () =>
+      service.call('POST', '/api/v1/tasks', { apiKey: robot.apiKey, body: { title: 'Sort' } });
+
+    const suspended = await ask('POST', `/accounts/${owner.wallet}/suspend`, { reason: 'abuse' });
+
+    expect(suspended.body).toMatchObject({ robots: 1, suspended_at: expect.any(String) });
+    const refused = await claim();
+    expect([refused.status, refused.body.error]).toEqual([403, 'account_suspended']);
+    await expect(service.signIn(owner.account)).rejects.toThrow('account_suspended');
+    const log = await service.call('GET', '/api/v1/audit-log', { session: owner.session });
+    expect(log.body.items[0]).toMatchObject({
+      kind: 'account_suspended',
+      actor: 'operator',
+      detail: 'abuse',
+    });
+    await ask('POST', `/accounts/${owner.wallet}/resume`, {});
+    expect((await claim()).status).toBe(201);
+    expect((await service.signIn(owner.account)).wallet).toBe(owner.wallet);
+  });
+
+  it('records a repeated suspension once', async () => {
+    const target = `/accounts/${owner.wallet}/suspend`;
+    await ask('POST', target, {});
+
+    const { status } = await ask('POST', target, {});
+
+    const entries = await service.store.listAuditLog(owner.wallet, 10, null);
+    expect(status).toBe(200);
+    expect(entries.filter(({ kind }) => kind === 'account_suspended')).toHaveLength(1);
+  });
+
+  it('lists every account with its usage', async () => {
+    await service.makeRobot(owner);
+
+    const { body } = await ask('GET', '/accounts');
+
+    const own = body.items.find(({ wallet }: Owner) => wallet === owner.wallet);
+    expect(own).toMatchObject({ robots: 1, queued_proofs: 0, anchors_30_days: 0 });
+  });
+
+  it('lists who was refused most', async () => {
+    await ask('POST', `/accounts/${owner.wallet}/suspend`, {});
+    const challenge = () =>
+      service.call('POST', '/api/auth/challenge', { body: { address: owner.wallet } });
+    await Promise.all(Array.from({ length: 65 }, challenge));
+
+    const { body } = await ask('GET', '/refusals');
+
+    const [first] = body.items;
+    expect(first).toMatchObject({ caller: '127.0.0.1', refused: expect.any(Number) });
+    expect(first.refused).toBeGreaterThanOrEqual(5);
+  });
+
+  it.each([
+    ['/accounts/0x12', 'invalid_address', 400],
+    [`/accounts/${newWallet().address}`, 'not_found', 404],
+    ['/nothing', 'not_found', 404],
+  ])('refuses %s', async (target, code, status) => {
+    const reply = await ask('GET', target);
+
+    expect([reply.status, reply.body.error]).toEqual([status, code]);
+  });
+
+  it.each([
+    [{ anchors: 1, note: 'no id' }],
+    [{ id: randomUUID(), anchors: -1, note: 'negative' }],
+    [{ id: randomUUID(), anchors: 1, note: '' }],
+    [{ id: randomUUID(), gas_wei: '1.5', note: 'no integer' }],
+    [{ id: randomUUID(), anchors: 1, note: 'x', extra: true }],
+  ])('refuses the grant %j', async (grant) => {
+    const { status } = await ask('POST', `/accounts/${owner.wallet}/grants`, grant);
+
+    expect(status).toBe(400);
+  });
+
+  it('describes itself', async () => {
+    const { body } = await ask('GET', '/openapi.json');
+
+    expect(body.info.title).toBe('svc: operator API');
+    expect(Object.keys(body.paths)).toContain('/accounts/{wallet}/grants');
+  });
+});
+
+describe('where the operator API listens', () => {
+  let folder: string;
+  beforeAll(async () => {
+    folder = await mkdtemp(path.join(tmpdir(), 'svc-operator-'));
+  });
+  afterAll(() => rm(folder, { recursive: true, force: true }));
+
+  it('is a socket for its owner alone', async () => {
+    const { store, chain } = service;
+    const logger = pino({ level: 'silent' });
+    const alone = buildOperatorApi({ store, chain, clock, logger, token, refusals });
+    const socketPath = path.join(folder, 'operator.sock');
+    await listenForOperator(alone, socketPath);
+
+    const { mode } = await stat(socketPath);
+    const status = await new Promise((resolve, reject) => {
+      const headers = { authorization: `Bearer ${token}` };
+      const call = request({ socketPath, path: '/accounts', headers }, (reply) => {
+        reply.resume();
+        resolve(reply.statusCode);
+      });
+      call.on('error', reject).end();
+    });
+    await alone.close();
+
+    expect([mode & 0o777, status]).toEqual([0o600, 200]);
+  });
+
+  it.each([
+    ['short', 0o600],
+    [token, 0o644],
+  ])('refuses the token file with %j and mode %o', async (content, mode) => {
+    const file = path.join(folder, `token-${mode}`);
+    await writeFile(file, content, { mode });
+
+    await expect(readOperatorToken(file)).rejects.toMatchObject({ code: 'key_unusable' });
+  });
+});

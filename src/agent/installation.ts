@@ -1,8 +1,10 @@
 // `svc-agent` as a systemd service: what `install` writes, and what other commands read of it.
-import { readFile } from 'node:fs/promises';
-import path from 'node:path';
-import { parseEnv } from 'node:util';
-import { type Installation, unitPath } from '../base/install/service.ts';
+import {
+  type InstalledUnit,
+  readInstalledUnit,
+  readUnitEnvironment,
+} from '../base/install/installed-unit.ts';
+import type { Installation } from '../base/install/service.ts';
 import { SvcError } from '../base/svc-error.ts';
 
 /** Members of the group svc-agent may call the socket. */
@@ -36,25 +38,9 @@ export const agentInstallation: Installation = {
   ],
 };
 
-/** Absolute paths in the unit that `svc-agent install` wrote. */
-interface InstalledUnit {
-  /** Environment file of the service. */
-  readonly environmentFile: string;
-  /** File that systemd copies the key from whenever the service starts. */
-  readonly keyFile: string;
-}
-
 /** The installed unit; null where the agent is not installed. `root`: the root folder, for images of other systems. */
-export async function readInstalledUnit(root = '/'): Promise<InstalledUnit | null> {
-  const { name, credential } = agentInstallation;
-  const text = await readIfThere(path.join(root, unitPath(name)));
-  const environmentFile = /^EnvironmentFile=-?(.+)$/m.exec(text)?.[1];
-  const keyFile = new RegExp(`^LoadCredential=${credential}:(.+)$`, 'm').exec(text)?.[1];
-  if (environmentFile === undefined || keyFile === undefined) return null;
-  return {
-    environmentFile: path.join(root, environmentFile),
-    keyFile: path.join(root, keyFile),
-  };
+export function readAgentUnit(root?: string): Promise<InstalledUnit | null> {
+  return readInstalledUnit(agentInstallation, root).catch(onlyForRoot);
 }
 
 /**
@@ -67,7 +53,7 @@ export async function environmentToLookAfter(
   unit: InstalledUnit | null,
 ): Promise<NodeJS.ProcessEnv> {
   if (unit === null || namesKey(own)) return own;
-  const both = { ...parseEnv(await readIfThere(unit.environmentFile)), ...own };
+  const both = { ...(await readUnitEnvironment(unit).catch(onlyForRoot)), ...own };
   return namesKey(both) ? both : { ...both, SVC_AGENT_KEY_FILE: unit.keyFile };
 }
 
@@ -77,7 +63,7 @@ export async function environmentToLookAfter(
  */
 export async function environmentOfAgent(own: NodeJS.ProcessEnv): Promise<NodeJS.ProcessEnv> {
   try {
-    return await environmentToLookAfter(own, await readInstalledUnit());
+    return await environmentToLookAfter(own, await readAgentUnit());
   } catch (error) {
     if (error instanceof SvcError && error.code === 'usage') return own;
     throw error;
@@ -89,15 +75,9 @@ function namesKey(environment: NodeJS.ProcessEnv): boolean {
   return Boolean(SVC_AGENT_KEY || SVC_AGENT_KEY_FILE || CREDENTIALS_DIRECTORY);
 }
 
-async function readIfThere(file: string): Promise<string> {
-  try {
-    return await readFile(file, 'utf8');
-  } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    if (code === 'ENOENT') return '';
-    throw new SvcError('usage', `Cannot read ${file} (${code}).`, {
-      hint: 'Run this with sudo, or set SVC_AGENT_KEY_FILE for an agent that is not installed.',
-      cause: error,
-    });
-  }
+function onlyForRoot(error: NodeJS.ErrnoException): never {
+  throw new SvcError('usage', `Cannot read ${error.path} (${error.code}).`, {
+    hint: 'Run this with sudo, or set SVC_AGENT_KEY_FILE for an agent that is not installed.',
+    cause: error,
+  });
 }

@@ -6,7 +6,7 @@ import { setKey } from '../../src/agent/commands/key.ts';
 import {
   agentInstallation,
   environmentToLookAfter,
-  readInstalledUnit,
+  readAgentUnit,
 } from '../../src/agent/installation.ts';
 import { unitText } from '../../src/base/install/systemd-unit.ts';
 import { createTestAgent } from '../support/agent.ts';
@@ -38,7 +38,7 @@ function writeEnvironment(text: string): Promise<void> {
 }
 
 async function lookAfter(own: NodeJS.ProcessEnv): Promise<NodeJS.ProcessEnv> {
-  return environmentToLookAfter(own, await readInstalledUnit(root));
+  return environmentToLookAfter(own, await readAgentUnit(root));
 }
 
 describe('the agent that a person looks after', () => {

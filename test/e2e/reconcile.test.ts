@@ -1,4 +1,4 @@
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -133,7 +133,9 @@ describe('svc-server anchors retire, after a restore', () => {
       expect((await command('hold')).exitCode).toBe(0);
 
       const held = await retire();
-      const accepted = await command('reconcile', '--accept-anchor', txHash);
+      const list = path.join(dataDir, 'accepted');
+      await writeFile(list, `${txHash}\n\n`);
+      const accepted = await command('reconcile', '--accept-anchors-in', list);
       const retired = await retire();
 
       expect([held.exitCode, JSON.parse(held.stderr)]).toEqual([

@@ -1,8 +1,11 @@
 import { existsSync } from 'node:fs';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { unitText } from '../../src/base/install/systemd-unit.ts';
+import { operatorEnvironment } from '../../src/server/commands/environment.ts';
+import { serverInstallation } from '../../src/server/commands/start.ts';
 import { runInProcess } from '../support/run-in-process.ts';
 
 let folder: string;
@@ -32,6 +35,42 @@ async function commandsBelow(words: readonly string[]): Promise<string[][]> {
   }
   return found;
 }
+
+describe('beside an installed server', () => {
+  let root: string;
+  beforeAll(async () => {
+    root = await mkdtemp(path.join(tmpdir(), 'svc-root-'));
+    await mkdir(path.join(root, 'etc/systemd/system'), { recursive: true });
+    await mkdir(path.join(root, 'etc/svc-server'));
+    const unit = unitText({
+      ...serverInstallation,
+      command: ['/usr/bin/node', '/usr/lib/svc-server.js', 'start'],
+      user: 'svc-server',
+      inHome: false,
+    });
+    await writeFile(path.join(root, 'etc/systemd/system/svc-server.service'), unit);
+    const variables =
+      'SVC_CHAIN_RPC_URL=https://rpc.example.org\nSVC_DATABASE_URL=postgres:///svc\n';
+    await writeFile(path.join(root, 'etc/svc-server/environment'), variables, { mode: 0o600 });
+  });
+  afterAll(() => rm(root, { recursive: true, force: true }));
+
+  it('works with the environment of its unit', async () => {
+    expect(await operatorEnvironment({ PATH: '/bin' }, root)).toEqual({
+      PATH: '/bin',
+      SVC_ANCHOR_KEY_FILE: path.join(root, 'etc/svc-server/anchor-key'),
+      SVC_CHAIN_RPC_URL: 'https://rpc.example.org',
+      SVC_DATA_DIR: '/var/lib/svc-server',
+      SVC_DATABASE_URL: 'postgres:///svc',
+    });
+  });
+
+  it('works with the database that the caller names', async () => {
+    const own = { SVC_DATA_DIR: '/srv/other' };
+
+    expect(await operatorEnvironment(own, root)).toEqual(own);
+  });
+});
 
 describe('svc-server', () => {
   it('prints the help of every command', async () => {
@@ -69,6 +108,7 @@ describe('svc-server', () => {
   it.each([
     ['an address', ['credits', 'show', '0x12']],
     ['a hash', ['reconcile', '--accept-anchor', '0x12']],
+    ['a file of hashes', ['reconcile', '--accept-anchors-in', import.meta.filename]],
     ['a key file', ['reconcile']],
   ])('exits with 2 for bad input: %s', async (_, args) => {
     const env = { SVC_CHAIN_RPC_URL: 'http://127.0.0.1:9', SVC_ANCHOR_KEY_FILE: blocked };

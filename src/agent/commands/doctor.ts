@@ -2,7 +2,7 @@
 import type { Command } from 'commander';
 import { escapeText } from '../../base/escape.ts';
 import { SvcError } from '../../base/svc-error.ts';
-import { environmentToLookAfter, readInstalledUnit } from '../installation.ts';
+import { environmentToLookAfter, readAgentUnit } from '../installation.ts';
 import type { AgentStatus } from '../status.ts';
 import { askAgent } from './local-client.ts';
 
@@ -26,7 +26,7 @@ async function doctor(own: NodeJS.ProcessEnv, { json }: { json?: true }): Promis
   const { readConfig } = await import('../config.ts');
   const { checkMachine } = await import('../doctor/machine.ts');
   const { checkService } = await import('../doctor/service.ts');
-  const config = readConfig(await environmentToLookAfter(own, await readInstalledUnit()));
+  const config = readConfig(await environmentToLookAfter(own, await readAgentUnit()));
   const daemon = await statusOf(config.socket);
   const status = daemon instanceof SvcError ? null : daemon;
   const checks = [...(await checkMachine(config, daemon)), ...(await checkService(config, status))];

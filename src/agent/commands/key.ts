@@ -8,7 +8,7 @@ import type { Command } from 'commander';
 import { escapeText } from '../../base/escape.ts';
 import { SvcError } from '../../base/svc-error.ts';
 import type { Robot } from '../../protocol/resources.ts';
-import { environmentToLookAfter, readInstalledUnit } from '../installation.ts';
+import { environmentToLookAfter, readAgentUnit } from '../installation.ts';
 import { isKey, keyHint } from '../key.ts';
 import { askAgent } from './local-client.ts';
 
@@ -45,7 +45,7 @@ export function addCommands(program: Command): void {
  */
 export async function setKey(own: NodeJS.ProcessEnv, text: string, root = '/'): Promise<void> {
   const { readConfig } = await import('../config.ts');
-  const unit = await readInstalledUnit(root);
+  const unit = await readAgentUnit(root);
   const { serviceUrl, socket, values } = readConfig(await environmentToLookAfter(own, unit));
   if (serviceUrl === null)
     throw new SvcError('usage', 'SVC_AGENT_URL is not set.', {

@@ -15,10 +15,16 @@ import type { ReconcileOptions } from './reconcile.ts';
  */
 export async function main(argv: string[]): Promise<number> {
   let exitCode = 0;
+  let environment = process.env;
   const program = new Command('svc-server')
     .description('Anchor hashes of robot evidence on an EVM chain and return receipts')
     .version(packageVersion())
     .exitOverride()
+    .hook('preAction', async (_, command) => {
+      if (['start', 'dev'].includes(command.name())) return;
+      const { operatorEnvironment } = await import('./environment.ts');
+      environment = await operatorEnvironment(process.env);
+    })
     .addHelpText(
       'after',
       '\nExamples:\n  svc-server dev                 run the service with a local chain' +
@@ -68,7 +74,7 @@ export async function main(argv: string[]): Promise<number> {
     )
     .action(async (wallet: string, options: import('./credits.ts').GrantOptions) => {
       const { grantCredits } = await import('./credits.ts');
-      await grantCredits(process.env, wallet, options);
+      await grantCredits(environment, wallet, options);
     });
   credits
     .command('show')
@@ -77,10 +83,10 @@ export async function main(argv: string[]): Promise<number> {
     .option('--json', 'print one JSON object')
     .action(async (wallet: string, options: { json?: boolean }) => {
       const { showCredits } = await import('./credits.ts');
-      await showCredits(process.env, wallet, options);
+      await showCredits(environment, wallet, options);
     });
 
-  addAccountCommands(program);
+  addAccountCommands(program, () => environment);
 
   const anchors = program.command('anchors').description('List or retire anchoring accounts');
   anchors
@@ -89,7 +95,7 @@ export async function main(argv: string[]): Promise<number> {
     .option('--json', 'print one JSON object')
     .action(async (options: { json?: boolean }) => {
       const { listAnchors } = await import('./anchors.ts');
-      await listAnchors(process.env, options);
+      await listAnchors(environment, options);
     });
   anchors
     .command('retire')
@@ -100,14 +106,18 @@ export async function main(argv: string[]): Promise<number> {
     .option('--json', 'print one JSON object')
     .action(async (address: string, options: { json?: boolean }) => {
       const { retireAnchor } = await import('./anchors.ts');
-      await retireAnchor(process.env, address, options);
+      await retireAnchor(environment, address, options);
     });
 
   addConfigCommand(program, () => import('./config.ts'));
   addInstallCommands(program, async () => (await import('./start.ts')).serverInstallation);
-  addDatabaseCommands(program, (code) => {
-    exitCode = code;
-  });
+  addDatabaseCommands(
+    program,
+    () => environment,
+    (code) => {
+      exitCode = code;
+    },
+  );
   addCompletionCommand(program);
 
   if (argv[2] === '__complete') {
@@ -173,7 +183,7 @@ function wei(text: string): bigint {
 }
 
 /** Adds `accounts` with its commands. */
-function addAccountCommands(program: Command): void {
+function addAccountCommands(program: Command, environment: () => NodeJS.ProcessEnv): void {
   const accounts = program
     .command('accounts')
     .description('List, show, suspend or resume accounts; works while the service runs');
@@ -183,7 +193,7 @@ function addAccountCommands(program: Command): void {
     .option('--json', 'print one JSON object per line')
     .action(async (options: { json?: boolean }) => {
       const { list } = await import('./accounts.ts');
-      await list(process.env, options);
+      await list(environment(), options);
     });
   accounts
     .command('top')
@@ -199,7 +209,7 @@ function addAccountCommands(program: Command): void {
     .option('--json', 'print one JSON object per line')
     .action(async (options: { by: import('./accounts.ts').Figure; json?: boolean }) => {
       const { top } = await import('./accounts.ts');
-      await top(process.env, options);
+      await top(environment(), options);
     });
   accounts
     .command('show')
@@ -208,7 +218,7 @@ function addAccountCommands(program: Command): void {
     .option('--json', 'print one JSON object')
     .action(async (wallet: string, options: { json?: boolean }) => {
       const { show } = await import('./accounts.ts');
-      await show(process.env, wallet, options);
+      await show(environment(), wallet, options);
     });
   for (const [name, description, isSuspended] of [
     ['suspend', 'Stop sign-in and writes of an account; its data can still be read', true],
@@ -222,13 +232,17 @@ function addAccountCommands(program: Command): void {
       .option('--json', 'print one JSON object')
       .action(async (wallet: string, options: { reason?: string; json?: boolean }) => {
         const { suspend } = await import('./accounts.ts');
-        await suspend(process.env, wallet, { ...options, isSuspended });
+        await suspend(environment(), wallet, { ...options, isSuspended });
       });
   }
 }
 
 /** Adds the database commands: `check`, `migrate`, `backup`, `restore`, `migrate-store`, `hold` and `reconcile`. */
-function addDatabaseCommands(program: Command, exit: (code: number) => void): void {
+function addDatabaseCommands(
+  program: Command,
+  environment: () => NodeJS.ProcessEnv,
+  exit: (code: number) => void,
+): void {
   program
     .command('check')
     .description(
@@ -237,7 +251,7 @@ function addDatabaseCommands(program: Command, exit: (code: number) => void): vo
     .option('--json', 'print one JSON object')
     .action(async (options: { json?: boolean }) => {
       const { check } = await import('./database.ts');
-      exit(await check(process.env, options));
+      exit(await check(environment(), options));
     });
 
   program
@@ -246,7 +260,7 @@ function addDatabaseCommands(program: Command, exit: (code: number) => void): vo
     .option('--json', 'print one JSON object')
     .action(async (options: { json?: boolean }) => {
       const { migrate } = await import('./database.ts');
-      await migrate(process.env, options);
+      await migrate(environment(), options);
     });
 
   program
@@ -257,7 +271,7 @@ function addDatabaseCommands(program: Command, exit: (code: number) => void): vo
     .addHelpText('after', '\nExample:\n  svc-server backup /backups/svc-2026-11-20.db')
     .action(async (file: string, options: { json?: boolean }) => {
       const { backup } = await import('./database.ts');
-      backup(process.env, file, options);
+      backup(environment(), file, options);
     });
 
   program
@@ -270,7 +284,7 @@ function addDatabaseCommands(program: Command, exit: (code: number) => void): vo
     .option('--json', 'print one JSON object')
     .action(async (file: string, options: { json?: boolean; force?: boolean }) => {
       const { restore } = await import('./database.ts');
-      restore(process.env, file, options);
+      restore(environment(), file, options);
     });
 
   program
@@ -290,7 +304,7 @@ function addDatabaseCommands(program: Command, exit: (code: number) => void): vo
     )
     .action(async (options: { from: string; to: string; json?: boolean }) => {
       const { migrateStore } = await import('./database.ts');
-      await migrateStore(process.env, options);
+      await migrateStore(environment(), options);
     });
 
   program
@@ -301,7 +315,7 @@ function addDatabaseCommands(program: Command, exit: (code: number) => void): vo
     .option('--json', 'print one JSON object')
     .action(async (options: { json?: boolean }) => {
       const { hold } = await import('./database.ts');
-      await hold(process.env, options);
+      await hold(environment(), options);
     });
 
   program
@@ -318,8 +332,12 @@ function addDatabaseCommands(program: Command, exit: (code: number) => void): vo
       '--accept-anchor <tx_hash...>',
       'accept these anchors, which are not in the database; this service sent them after the backup, or another service with the same key did',
     )
+    .option(
+      '--accept-anchors-in <file>',
+      'accept the anchors whose transaction hashes are in the file, one per line',
+    )
     .action(async (options: ReconcileOptions) => {
       const { reconcile } = await import('./reconcile.ts');
-      exit(await reconcile(process.env, options));
+      exit(await reconcile(environment(), options));
     });
 }

@@ -1,4 +1,5 @@
 // `svc-server reconcile`: compares a restored database with the chain.
+import { readFileSync } from 'node:fs';
 import { SvcError } from '../../base/svc-error.ts';
 import { loadAnchorKeys } from '../../chain/anchor-key.ts';
 import { openChain } from '../../chain/chain.ts';
@@ -18,6 +19,8 @@ export interface ReconcileOptions {
   readonly yes?: boolean;
   /** Hashes of accepted anchors. */
   readonly acceptAnchor?: readonly string[];
+  /** A file with more of them. */
+  readonly acceptAnchorsIn?: string;
 }
 
 /**
@@ -27,14 +30,13 @@ export interface ReconcileOptions {
  */
 export async function reconcile(
   environment: NodeJS.ProcessEnv,
-  { json, yes = false, acceptAnchor = [] }: ReconcileOptions,
+  { json, yes = false, acceptAnchor = [], acceptAnchorsIn }: ReconcileOptions,
 ): Promise<number> {
-  const wrong = acceptAnchor.find((txHash) => !TX_HASH.test(txHash));
-  if (wrong !== undefined) {
-    throw new SvcError(
-      'usage',
-      '--accept-anchor must be a transaction hash: 0x and 64 hex digits.',
-    );
+  const accepted = readHashes('--accept-anchor', acceptAnchor);
+  if (acceptAnchorsIn !== undefined) {
+    const lines = readFileSync(acceptAnchorsIn, 'utf8').split('\n');
+    const used = lines.map((line) => line.trim()).filter((line) => line !== '');
+    accepted.push(...readHashes(`Each line of ${acceptAnchorsIn}`, used));
   }
   const { anchorKeys, rpcUrls, values } = readConfig(environment);
   if (rpcUrls.length === 0) {
@@ -49,7 +51,6 @@ export async function reconcile(
   const addresses = (await loadAnchorKeys(anchorKeys)).map(({ address }) => address);
   const chain = openChain({ urls: rpcUrls, finalityDepth: values.SVC_ANCHOR_FINALITY_DEPTH });
   try {
-    const accepted = acceptAnchor.map((txHash) => txHash.toLowerCase());
     const { findings, foreign, taken } = await withStore(
       environment,
       json ? { json } : {},
@@ -82,6 +83,12 @@ export async function reconcile(
   } finally {
     await chain.close();
   }
+}
+
+/** In lower case. Throws `usage`. */
+function readHashes(what: string, hashes: readonly string[]): string[] {
+  if (hashes.every((hash) => TX_HASH.test(hash))) return hashes.map((hash) => hash.toLowerCase());
+  throw new SvcError('usage', `${what} must be a transaction hash: 0x and 64 hex digits.`);
 }
 
 function shownUse({ sender: { address }, nonce, txHash }: ForeignUse) {

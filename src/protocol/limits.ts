@@ -66,6 +66,11 @@ export const limits = {
   seriesNameLength: 64,
   /** Maximum length of a series by resolution. */
   seriesMs: { minute: 6 * 60 * 60_000, hour: 31 * 24 * 60 * 60_000, day: 366 * 24 * 60 * 60_000 },
+  /** Per instance of the service. Opening another stream ends the oldest. */
+  streamsPerAccount: 16,
+  /** How often the session of an open stream is checked. */
+  streamCheckMs: 15_000,
+
   /** A robot seen within this time is online. */
   onlineMs: 5 * 60_000,
 

@@ -12,6 +12,7 @@ import { operationsRoutes } from './routes/operations.ts';
 import { publicRoutes } from './routes/public.ts';
 import { robotRoutes } from './routes/robots.ts';
 import { signInRoutes } from './routes/sign-in.ts';
+import { streamRoutes } from './routes/stream.ts';
 import { taskRoutes } from './routes/tasks.ts';
 import { telemetryRoutes } from './routes/telemetry.ts';
 import { tokenRoutes } from './routes/tokens.ts';
@@ -29,6 +30,7 @@ export const routes = {
   ...taskRoutes,
   ...telemetryRoutes,
   ...evidenceRoutes,
+  ...streamRoutes,
   ...operationsRoutes,
 } as const satisfies Record<string, Route>;
 

@@ -9,6 +9,7 @@ import {
   type Notifications,
   startNotifications,
 } from '../../src/server/store/postgres/engine/notifications.ts';
+import { ChangeFeed } from '../../src/server/store/stream.ts';
 import { emptyDatabase } from '../support/shared-postgres.ts';
 import type { TemporaryDatabase } from '../support/temporary-database.ts';
 import { waitFor } from '../support/wait-for.ts';
@@ -16,6 +17,7 @@ import { waitFor } from '../support/wait-for.ts';
 interface Instance {
   connections: Connections;
   triggers: Triggers;
+  feed: ChangeFeed;
   notifications: Notifications;
 }
 
@@ -29,10 +31,12 @@ const never = () => new AbortController().signal;
 function start(): Instance {
   const connections = openConnections({ url: database.url, poolMax: 1, pooler: false });
   const triggers = new Triggers();
+  const feed = new ChangeFeed();
   return {
     connections,
     triggers,
-    notifications: startNotifications(connections, { triggers, listen: true }),
+    feed,
+    notifications: startNotifications(connections, { triggers, feed, listen: true }),
   };
 }
 

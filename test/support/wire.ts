@@ -38,12 +38,27 @@ export async function send(
     headers: headersOf(options, content !== null),
     ...(content === null ? {} : { body: content as NonNullable<RequestInit['body']> }),
   });
-  const text = await response.text();
+  const text = isStream(response) ? await firstMessage(response) : await response.text();
   const isEmpty = [204, 304].includes(response.status);
   const body = isEmpty && text === '' ? null : JSON.parse(text);
   const reply = { status: response.status, headers: response.headers, body };
   expectProtocol(method, path, reply);
   return reply;
+}
+
+function isStream({ headers }: Response): boolean {
+  return headers.get('content-type') === 'text/event-stream';
+}
+
+/** The data of the first message of an event stream, which is closed then. */
+async function firstMessage({ body }: Response): Promise<string> {
+  let text = '';
+  for await (const chunk of body ?? []) {
+    text += Buffer.from(chunk).toString();
+    const data = /^data: (.*)\n\n/m.exec(text)?.[1];
+    if (data !== undefined) return data;
+  }
+  return text;
 }
 
 function headersOf(options: Send, hasBody: boolean): Record<string, string> {
@@ -69,8 +84,12 @@ export function expectProtocol(method: string, path: string, reply: Reply): void
   expect(Number(reply.headers.get('x-ratelimit-reset'))).toBeGreaterThanOrEqual(1);
   expect(reply.headers.get('x-request-id')).toMatch(/^[\w.-]{1,64}$/);
   if (reply.body === null) return;
-  expect(reply.headers.get('content-type')).toBe('application/json; charset=utf-8');
-  const schema = findRoute(method, path)?.responses[reply.status];
+  const route = findRoute(method, path);
+  const isEventStream = route?.eventStream === true && reply.status === 200;
+  expect(reply.headers.get('content-type')).toBe(
+    isEventStream ? 'text/event-stream' : 'application/json; charset=utf-8',
+  );
+  const schema = route?.responses[reply.status];
   if (schema !== undefined) {
     expect(faultsOf(schema, reply.body)).toEqual([]);
     return;

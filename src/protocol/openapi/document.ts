@@ -214,6 +214,7 @@ const tagTexts: Readonly<Record<string, string>> = {
   telemetry: 'Samples of robots',
   events: 'What robots report',
   stats: 'Counts for the overview',
+  stream: 'What changes, as it happens',
   robots: 'Robots and their keys',
   fleets: 'Groups of robots',
   access: 'Account tokens and the audit log',

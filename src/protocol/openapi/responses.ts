@@ -11,14 +11,13 @@ export interface ResponseObject {
   content: Content;
 }
 
-export type Content = Record<
-  'application/json',
-  {
-    schema: unknown;
-    example?: unknown;
-    examples?: Record<string, { summary: string; value: unknown }>;
-  }
->;
+export type Content = Partial<Record<'application/json' | 'text/event-stream', ContentOfType>>;
+
+interface ContentOfType {
+  schema: unknown;
+  example?: unknown;
+  examples?: Record<string, { summary: string; value: unknown }>;
+}
 
 /** Every response of the route by status; errors with the same status share one. */
 export function responsesOf(route: Route, named: Names): Record<string, ResponseObject> {
@@ -28,7 +27,7 @@ export function responsesOf(route: Route, named: Names): Record<string, Response
       description: status === '202' ? errors.anchor_unconfirmed.summary : 'Success',
       headers: headersOf([]),
       content: {
-        'application/json': {
+        [route.eventStream ? 'text/event-stream' : 'application/json']: {
           schema: withRefs(plain(schema), named),
           example: exampleOf(plain(schema)),
         },

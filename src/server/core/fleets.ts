@@ -37,6 +37,7 @@ export async function createFleet(
   if (stored === null || !fleetTexts.every(isSame)) {
     throw wireError('id_conflict', 'The fleet id is already used with other content.');
   }
+  deps.store.changed(wallet, null);
   return viewFleet(stored);
 }
 
@@ -68,7 +69,9 @@ export async function patchFleet(
   { sort_order: sortOrder, ...texts }: Body<'patchFleet'>,
 ): Promise<Fleet> {
   const patch = { ...texts, ...(sortOrder !== undefined && { sortOrder }) };
-  return viewFleet(found(await store.patchFleet(id, wallet, patch, clock.now())));
+  const fleet = found(await store.patchFleet(id, wallet, patch, clock.now()));
+  store.changed(wallet, null);
+  return viewFleet(fleet);
 }
 
 /** Deletes the fleet; its robots are in no fleet afterwards. Throws `not_found`. */
@@ -78,6 +81,7 @@ export async function deleteFleet(
   id: string,
 ): Promise<void> {
   if (!(await store.deleteFleet(id, wallet, clock.now(), by))) throw fleetNotFound();
+  store.changed(wallet, null);
 }
 
 /**
@@ -90,6 +94,7 @@ export async function reorderFleets(
 ): Promise<Fleet[]> {
   const fleets = await store.reorderFleets(wallet, order, clock.now());
   if (fleets === null) throw fleetNotFound();
+  store.changed(wallet, null);
   return fleets.map(viewFleet);
 }
 

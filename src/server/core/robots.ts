@@ -43,7 +43,10 @@ export async function createRobot(
       `An account can have at most ${limits.robotsPerAccount} robots. Delete one first.`,
     );
   }
-  if (result.outcome === 'created') return { robot: viewRobot(result.robot), api_key: apiKey };
+  if (result.outcome === 'created') {
+    deps.store.changed(wallet, [{ kind: 'robot', id: made.id }]);
+    return { robot: viewRobot(result.robot), api_key: apiKey };
+  }
   const { robot } = result;
   if (robot?.name !== name || robot.description !== (description ?? null)) {
     throw wireError('id_conflict', 'The robot id is already used with other content.');
@@ -93,6 +96,7 @@ export async function patchRobot(
   };
   const result = await store.patchRobot(id, wallet, patch, clock.now());
   if (result.outcome !== 'patched') throw notFound(result.outcome);
+  store.changed(wallet, [{ kind: 'robot', id }]);
   return viewRobot(result.robot);
 }
 
@@ -104,6 +108,10 @@ export async function assignRobots(
 ): Promise<{ updated: number; robots: Robot[] }> {
   const result = await store.assignRobots(wallet, ids, fleetId, clock.now());
   if (result.outcome !== 'assigned') throw notFound(result.outcome);
+  store.changed(
+    wallet,
+    ids.map((id) => ({ kind: 'robot', id })),
+  );
   return { updated: result.robots.length, robots: result.robots.map(viewRobot) };
 }
 
@@ -118,7 +126,9 @@ export async function rotateKey(
   const robot = await storing(deps, { wallet }, ROW_BYTES, () =>
     deps.store.replaceKey(id, wallet, hashToken(apiKey), deps.clock.now(), by),
   );
-  return { robot: viewRobot(found(robot)), api_key: apiKey };
+  const rotated = viewRobot(found(robot));
+  deps.store.changed(wallet, [{ kind: 'robot', id }]);
+  return { robot: rotated, api_key: apiKey };
 }
 
 /** Ends the robot's key. Idempotent. Throws `not_found`. */
@@ -127,7 +137,9 @@ export async function deleteKey(
   { wallet, by }: AccountCaller,
   id: string,
 ): Promise<Robot> {
-  return viewRobot(found(await store.replaceKey(id, wallet, null, clock.now(), by)));
+  const robot = viewRobot(found(await store.replaceKey(id, wallet, null, clock.now(), by)));
+  store.changed(wallet, [{ kind: 'robot', id }]);
+  return robot;
 }
 
 /** Deletes the robot and its tasks; see `RobotStore.deleteRobot`. Throws `not_found`. */
@@ -136,8 +148,9 @@ export async function deleteRobot(
   { wallet, by }: AccountCaller,
   id: string,
 ): Promise<void> {
-  if (await store.deleteRobot(id, wallet, clock.now(), by)) return;
-  throw notFound('robot_not_found');
+  if (!(await store.deleteRobot(id, wallet, clock.now(), by))) throw notFound('robot_not_found');
+  // Its tasks and events are gone too.
+  store.changed(wallet, null);
 }
 
 /** Authenticates a robot by its API key, and counts the call. Throws `invalid_api_key`. */

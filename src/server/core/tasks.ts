@@ -62,6 +62,11 @@ export async function claimTask(
   const result = await storing(deps, robot, bytes, () => deps.store.createTask(task));
   switch (result.outcome) {
     case 'created':
+      deps.store.changed(robot.wallet, [
+        { kind: 'task', id: task.id },
+        { kind: 'robot', id: robot.id },
+      ]);
+      return { task: viewTask(result.task), next: nextStep(result.task) };
     case 'repeated':
       return { task: viewTask(result.task), next: nextStep(result.task) };
     case 'id_conflict':

@@ -111,7 +111,7 @@ async function storeSamples(
   { records, placeOf, now }: { records: SampleRecord[]; placeOf: PlaceOf; now: number },
 ): Promise<JsonText<{ accepted: number; samples: Sample[] }>> {
   const { store, settings } = deps;
-  const { id: robotId, keyHash } = robot;
+  const { id: robotId, keyHash, wallet } = robot;
   const retention = settings.telemetryRetentionMs;
   const kept = records.filter(
     ({ recordedAt }) => retention === null || recordedAt >= now - retention,
@@ -121,6 +121,7 @@ async function storeSamples(
   );
   switch (result.outcome) {
     case 'recorded':
+      store.changed(wallet, [{ kind: 'robot', id: robotId }]);
       return writtenReceipt(records);
     case 'id_conflict': {
       const known = kept[result.index];

@@ -152,7 +152,7 @@ function createProviderGauges(registry: Registry) {
 }
 
 /** Methods that are not timed: their duration depends on callers, or they do not use the database. */
-const untimed = /^(waitFor|(close|hasRoom|takeStorage)$)/;
+const untimed = /^(waitFor|(changed|watchChanges|close|hasRoom|takeStorage)$)/;
 
 function timed(store: Store, calls: Histogram<'method'>): Store {
   const methods = Object.entries(store).map(([method, call]) => {

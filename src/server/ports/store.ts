@@ -13,6 +13,7 @@ import type { RetentionStore } from './retention.ts';
 import type { RobotStore } from './robots.ts';
 import type { SessionStore, SignInStore } from './sign-in.ts';
 import type { StorageStore } from './storage.ts';
+import type { ChangeStore } from './stream.ts';
 import type { TaskStore } from './tasks.ts';
 import type { StatsStore, TelemetryStore } from './telemetry.ts';
 
@@ -45,6 +46,7 @@ export interface Store
     ChainProofStore,
     OperationsStore,
     StorageStore,
+    ChangeStore,
     CheckStore {
   /** Rejects with `storage_unavailable` if a write would not become durable now. */
   probe(): Promise<void>;

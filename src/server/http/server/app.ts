@@ -25,6 +25,7 @@ import { type Metrics, metricsPage } from '../routes/metrics.ts';
 import { cliLoginPage, dashboardPages, docsPage } from '../routes/pages.ts';
 import { publicHandlers } from '../routes/public.ts';
 import { robotHandlers } from '../routes/robots.ts';
+import { streamHandlers } from '../routes/stream.ts';
 import { taskHandlers } from '../routes/tasks.ts';
 import { telemetryHandlers } from '../routes/telemetry.ts';
 import { accountOf, createAuthenticators } from './authentication.ts';
@@ -33,6 +34,7 @@ import type { Access, Call, Handlers } from './call.ts';
 import { StrangersConnections } from './connections.ts';
 import { Csv } from './csv.ts';
 import { answerError, answerUnroutable } from './errors.ts';
+import { EventStream } from './event-streams.ts';
 import { InFlightRequests } from './in-flight.ts';
 import { jsonPieces } from './json.ts';
 import {
@@ -113,12 +115,17 @@ export function buildApp(deps: AppDeps): FastifyInstance {
     done();
   });
   app.addHook('onResponse', (request, reply, done) => {
-    deps.onAnswered?.({
-      route: request.routeOptions.config.name ?? null,
-      method: request.method,
-      status: reply.statusCode,
-      seconds: reply.elapsedTime / 1000,
-    });
+    const { route, name } = request.routeOptions.config;
+    // The duration of a stream says nothing about the service.
+    const isStream = route?.eventStream === true && reply.statusCode === 200;
+    if (!isStream) {
+      deps.onAnswered?.({
+        route: name ?? null,
+        method: request.method,
+        status: reply.statusCode,
+        seconds: reply.elapsedTime / 1000,
+      });
+    }
     const path = request.routeOptions.url ?? null;
     done();
     if (path !== null && probes.has(path)) return;
@@ -230,7 +237,8 @@ function registerRoute<Name extends RouteName>(
     },
     handler: async (request, reply) => {
       const answer = await handlers[name](takeCall<Name>(request, reply));
-      if (answer instanceof Csv) return answer.send(request, reply);
+      if (answer instanceof Csv || answer instanceof EventStream)
+        return answer.send(request, reply);
       reply.status(answer.status as number);
       const written = answer.body instanceof JsonText ? answer.body.text : null;
       if (written === null && !route.longAnswer) return reply.send(answer.body);
@@ -267,6 +275,7 @@ function createHandlers(deps: Deps): Handlers {
     ...fleetHandlers(deps),
     ...taskHandlers(deps, longReads),
     ...telemetryHandlers(deps, longReads),
+    ...streamHandlers(deps),
     ...publicHandlers(deps),
     ...anchoringAccountHandlers(deps),
   };

@@ -7,6 +7,7 @@ import type { RobotCaller } from '../../ports/robots.ts';
 import type { AccountCaller } from '../../ports/sign-in.ts';
 import type { Viewer } from '../../ports/tasks.ts';
 import type { Csv } from './csv.ts';
+import type { EventStream } from './event-streams.ts';
 
 /** What a handler knows about the caller, by kind of access. */
 export interface Callers {
@@ -31,7 +32,9 @@ export interface Call<Name extends RouteName> {
 }
 
 export type Handlers = {
-  [Name in RouteName]: (call: Call<Name>) => Promise<Answer<Name> | Written<Answer<Name>> | Csv>;
+  [Name in RouteName]: (
+    call: Call<Name>,
+  ) => Promise<Answer<Name> | Written<Answer<Name>> | Csv | EventStream>;
 };
 
 /** The same answer with a body that is already serialized. */

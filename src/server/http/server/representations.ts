@@ -17,7 +17,9 @@ export function addRepresentations(app: FastifyInstance): void {
 
   app.addHook('onSend', (request, reply, payload, done) => {
     const { route, name } = request.routeOptions.config;
-    if (route?.method !== 'GET' || reply.statusCode !== 200) return done(null, payload);
+    if (route?.method !== 'GET' || route.eventStream || reply.statusCode !== 200) {
+      return done(null, payload);
+    }
     const zips = (route.access === 'session' || name === 'getOpenApi') && takesGzip(request, reply);
     if (payload instanceof Readable) {
       if (zips) reply.header('content-encoding', 'gzip');

@@ -6,7 +6,9 @@ import { limits } from '../../../protocol/limits.ts';
 import { storageUnavailable } from '../../ports/errors.ts';
 import type { Store } from '../../ports/store.ts';
 import type { StorageLimits } from '../../rules/storage.ts';
+import { publishAnchors } from '../anchor-changes.ts';
 import { StorageUsage, UNLIMITED } from '../storage-usage.ts';
+import { ChangeFeed } from '../stream.ts';
 import { accountStore, creditStore } from './account.ts';
 import { attemptStore } from './anchor-attempts.ts';
 import { queueStore } from './anchor-queue.ts';
@@ -42,7 +44,7 @@ import { sessionStore } from './sessions.ts';
 import { replacedNonceStore, settlementStore } from './settlement.ts';
 import { signInStore } from './sign-in.ts';
 import { statsStore } from './stats.ts';
-import { taskListStore, taskStore } from './tasks.ts';
+import { taskListStore, taskOwners, taskStore } from './tasks.ts';
 import { telemetryStore } from './telemetry.ts';
 
 export interface PostgresStoreOptions extends ConnectionOptions {
@@ -98,8 +100,10 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
   });
   const usage = new StorageUsage(usageTable(access), options.storage ?? UNLIMITED);
   const triggers = new Triggers();
+  const feed = new ChangeFeed();
   const notifications = startNotifications(connections, {
     triggers,
+    feed,
     listen: options.serves && !options.pooler,
   });
   const partitions = options.serves
@@ -109,6 +113,7 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
 
   async function close(): Promise<void> {
     await partitions?.stop();
+    feed.flush();
     await notifications.close();
     await connections.close();
     triggers.wakeAll();
@@ -126,7 +131,7 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
     }
   }
 
-  return {
+  const store: Store = {
     ...signInStore(access, { maxChallenges }),
     ...robotStore(access),
     ...robotDeletion(access, notifications),
@@ -155,6 +160,8 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
     ...operationsStore(access),
     takeStorage: (wallet, bytes, now) => usage.take(wallet, bytes, now),
     recountStorage: () => usage.recount(),
+    changed: (wallet, changes) => feed.changed(wallet, changes),
+    watchChanges: (...watching) => feed.watchChanges(...watching),
     checkInvariants: () => checkDatabase(access),
     // All probes write the same row. Single flight keeps concurrent probes from occupying the connections.
     probe: singleFlight(probe),
@@ -164,6 +171,7 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
       return closed;
     },
   };
+  return publishAnchors(store, feed, taskOwners(access));
 }
 
 /**

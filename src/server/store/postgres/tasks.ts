@@ -3,6 +3,7 @@
 import type { Hex } from '../../../proof/bytes.ts';
 import type { TaskRecord, TaskStore } from '../../ports/tasks.ts';
 import { rowBytes } from '../../rules/storage.ts';
+import type { FindTasks } from '../anchor-changes.ts';
 import {
   claimedTask,
   FIND_PUBLIC_ANCHOR,
@@ -127,4 +128,16 @@ export function taskListStore(access: Access): Pick<TaskStore, 'listTasks'> {
       return rows.flatMap((row) => (row.id === null ? [] : toListedTask(row)));
     },
   };
+}
+
+const ownersOfAttempt = sql(
+  'SELECT t.id, t.wallet FROM leaves l JOIN tasks t ON t.id = l.task_id WHERE l.attempt_id = $1',
+);
+const ownersOf = sql('SELECT id, wallet FROM tasks WHERE id = ANY($1::uuid[])');
+
+export function taskOwners(access: Access): FindTasks {
+  return (of) =>
+    'attemptId' in of
+      ? access.rows(ownersOfAttempt, [of.attemptId])
+      : access.rows(ownersOf, [of.taskIds]);
 }

@@ -8,7 +8,9 @@ import { limits } from '../../../protocol/limits.ts';
 import { storageUnavailable } from '../../ports/errors.ts';
 import type { Store } from '../../ports/store.ts';
 import type { StorageLimits } from '../../rules/storage.ts';
+import { publishAnchors } from '../anchor-changes.ts';
 import { StorageUsage, UNLIMITED } from '../storage-usage.ts';
+import { ChangeFeed } from '../stream.ts';
 import { accountStore, creditStore, Ledger } from './account.ts';
 import { attemptStore } from './anchor-attempts.ts';
 import { queueStore } from './anchor-queue.ts';
@@ -57,7 +59,7 @@ import { sessionStore } from './sessions.ts';
 import { replacedNonceStore, settlementStore } from './settlement.ts';
 import { signInStore } from './sign-in.ts';
 import { statsStore } from './stats.ts';
-import { taskListStore, taskStore } from './tasks.ts';
+import { taskListStore, taskOwners, taskStore } from './tasks.ts';
 import { telemetryStore } from './telemetry.ts';
 
 export interface SqliteStoreOptions {
@@ -187,6 +189,7 @@ function buildStore(
   const usage = new StorageUsage(usageTable(access, hasRoom), options.storage ?? UNLIMITED);
   const ledger = new Ledger(writer);
   const triggers = new Triggers();
+  const feed = new ChangeFeed();
   const leased = leasedAccess(access);
   const touch = writer.prepare(
     "INSERT INTO write_probe VALUES (1, x'') ON CONFLICT DO UPDATE SET filling = x''",
@@ -203,7 +206,7 @@ function buildStore(
   }
   let closed: Promise<void> | undefined;
 
-  return {
+  const store: Store = {
     ...signInStore(access, { ledger, counters, maxChallenges }),
     ...robotStore(access, counters),
     ...robotDeletion(access, { ledger, triggers }),
@@ -232,6 +235,8 @@ function buildStore(
     ...operationsStore(access, hasRoom),
     takeStorage: (wallet, bytes, now) => usage.take(wallet, bytes, now),
     recountStorage: () => usage.recount(),
+    changed: (wallet, changes) => feed.changed(wallet, changes),
+    watchChanges: (...watching) => feed.watchChanges(...watching),
     checkInvariants: () => checkDatabase(reader.name),
     probe: () =>
       access.write(() => {
@@ -242,6 +247,7 @@ function buildStore(
       return closed;
     },
   };
+  return publishAnchors(store, feed, taskOwners(access));
 }
 
 function shareAccess({

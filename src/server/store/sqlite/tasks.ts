@@ -4,6 +4,7 @@ import type { Database } from 'better-sqlite3';
 import type { Hex } from '../../../proof/bytes.ts';
 import type { NewTask, TaskRecord, TaskStore } from '../../ports/tasks.ts';
 import { rowBytes } from '../../rules/storage.ts';
+import type { FindTasks } from '../anchor-changes.ts';
 import {
   claimedTask,
   FIND_PUBLIC_ANCHOR,
@@ -137,6 +138,19 @@ export function taskListStore({ reader, read }: Access): Pick<TaskStore, 'listTa
         return rows.sort(newestFirst).slice(0, limit).map(toListedTask);
       }),
   };
+}
+
+export function taskOwners({ reader, read }: Access): FindTasks {
+  const ofAttempt = reader.prepare<[string], { id: string; wallet: string }>(
+    `SELECT t.id, t.wallet FROM leaves l JOIN tasks t ON t.id = l.task_id WHERE l.attempt_id = ?`,
+  );
+  const named = reader.prepare<[string], { id: string; wallet: string }>(
+    `SELECT t.id, t.wallet FROM json_each(?) CROSS JOIN tasks t ON t.id = json_each.value`,
+  );
+  return (of) =>
+    read(() =>
+      'attemptId' in of ? ofAttempt.all(of.attemptId) : named.all(JSON.stringify(of.taskIds)),
+    );
 }
 
 function newestFirst(a: TaskListRow, b: TaskListRow): number {

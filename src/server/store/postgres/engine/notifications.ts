@@ -1,7 +1,9 @@
-// Notifies all instances of queued proofs and decided completions, with LISTEN and NOTIFY.
+// Notifies all instances of queued proofs, decided completions and changes, with LISTEN and NOTIFY.
 
+import { randomUUID } from 'node:crypto';
 import type pg from 'pg';
 import type { Triggers } from '../../../../base/triggers.ts';
+import type { ChangeFeed } from '../../stream.ts';
 import type { Connections } from './connections.ts';
 import { sql } from './sql.ts';
 
@@ -20,25 +22,57 @@ const TOPICS_PER_PAYLOAD = 100;
 const TOPICS_AT_ONCE = 2_000;
 const ALL_TOPICS = '*';
 const RECONNECT_MS = 1_000;
+/** An instance that does not hear of changes tells its streams once per this time that anything may have changed. */
+const POLL_MS = 10_000;
+/** Begins a payload with changes. */
+const CHANGED = 'changed';
 
 const notify = sql(`SELECT pg_notify('${CHANNEL}', payload) FROM unnest($1::text[]) AS payload`);
 
 export function startNotifications(
   connections: Connections,
-  { triggers, listen }: { triggers: Triggers; listen: boolean },
+  { triggers, feed, listen }: { triggers: Triggers; feed: ChangeFeed; listen: boolean },
 ): Notifications {
   let batched = new Set<string>();
   let timer: NodeJS.Timeout | undefined;
   let sending: Promise<unknown> = Promise.resolve();
-  const listener = listen ? startListener(connections, triggers) : null;
+  let again: NodeJS.Timeout | undefined;
+  let closed = false;
+  // An instance also hears what it said itself.
+  const self = randomUUID();
+  const listener = listen ? startListener(connections, { triggers, feed, self }) : null;
+  const net = setInterval(() => {
+    if (!listener?.hears()) feed.lose();
+  }, POLL_MS).unref();
+  if (listen) {
+    feed.connect((changes) => {
+      const payloads = [...changes].map(([wallet, keys]) =>
+        [CHANGED, self, wallet, ...(keys ?? [ALL_TOPICS])].join(' '),
+      );
+      publish(payloads.length > TOPICS_AT_ONCE ? [ALL_TOPICS] : payloads);
+    });
+  }
+
+  /** If it fails, the other instances find out by polling, and once it works again. */
+  function publish(payloads: readonly string[]): void {
+    const sent = connections
+      .use((connection) => connection.rows(notify, [payloads]))
+      .catch(() => {
+        if (!closed) again ??= setTimeout(repeat, RECONNECT_MS).unref();
+      });
+    sending = Promise.all([sending, sent]);
+  }
+
+  function repeat(): void {
+    again = undefined;
+    publish([ALL_TOPICS]);
+  }
 
   function send(): void {
     timer = undefined;
     const topics = [...batched];
     batched = new Set();
-    const payloads = topics.length > TOPICS_AT_ONCE ? [ALL_TOPICS] : inPayloads(topics);
-    // If it fails, the other instances find out by polling.
-    sending = connections.use((connection) => connection.rows(notify, [payloads])).catch(() => {});
+    publish(topics.length > TOPICS_AT_ONCE ? [ALL_TOPICS] : inPayloads(topics));
   }
 
   return {
@@ -49,6 +83,9 @@ export function startNotifications(
       timer ??= setTimeout(send, BATCH_MS);
     },
     async close() {
+      closed = true;
+      clearInterval(net);
+      clearTimeout(again);
       if (timer !== undefined) {
         clearTimeout(timer);
         send();
@@ -67,13 +104,24 @@ function inPayloads(topics: readonly string[]): string[] {
   return payloads;
 }
 
+interface Listener {
+  /** Whether notifications arrive now. */
+  hears(): boolean;
+  close(): Promise<void>;
+}
+
 /** Listens on a session of its own, and reconnects when it is lost. */
-function startListener(connections: Connections, triggers: Triggers): { close(): Promise<void> } {
+function startListener(
+  connections: Connections,
+  { triggers, feed, self }: { triggers: Triggers; feed: ChangeFeed; self: string },
+): Listener {
   let closed = false;
+  let hears = false;
   let timer: NodeJS.Timeout | undefined;
   let client: pg.Client | undefined;
 
   function again(): void {
+    hears = false;
     if (closed || timer !== undefined) return;
     void client?.end().catch(() => {});
     timer = setTimeout(() => {
@@ -82,19 +130,31 @@ function startListener(connections: Connections, triggers: Triggers): { close():
     }, RECONNECT_MS);
   }
 
+  function wakeAll(): void {
+    triggers.wakeAll();
+    feed.lose();
+  }
+
+  function receive(payload: string): void {
+    const [, from, wallet = '', ...keys] = payload.split(' ');
+    if (from !== self) feed.receive(wallet, keys[0] === ALL_TOPICS ? null : keys);
+  }
+
   async function connect(): Promise<void> {
     try {
       client = connections.listener();
       client.on('error', again);
       client.on('end', again);
       client.on('notification', ({ payload = '' }) => {
-        if (payload === ALL_TOPICS) triggers.wakeAll();
+        if (payload === ALL_TOPICS) wakeAll();
+        else if (payload.startsWith(`${CHANGED} `)) receive(payload);
         else for (const topic of payload.split(',')) triggers.wake(topic);
       });
       await client.connect();
       await client.query(`LISTEN ${CHANNEL}`);
+      hears = true;
       // Notifications between the two sessions were lost.
-      triggers.wakeAll();
+      wakeAll();
     } catch {
       again();
     }
@@ -102,6 +162,7 @@ function startListener(connections: Connections, triggers: Triggers): { close():
 
   const first = connect();
   return {
+    hears: () => hears,
     async close() {
       closed = true;
       clearTimeout(timer);

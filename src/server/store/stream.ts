@@ -1,0 +1,90 @@
+// Collects the changes of accounts, and passes them on to watchers here and to other instances.
+
+import type { Change } from '../../protocol/stream.ts';
+import type { ChangeStore, Changes } from '../ports/stream.ts';
+
+/** Changes of this time are passed on together, in ms. */
+const COLLECT_MS = 250;
+/** Above it, the changes of an account in that time become "anything". A notification of PostgreSQL holds them. */
+const MOST_CHANGES = 100;
+
+/** By account, `kind:id` of each change; null for "anything". */
+type Collected = Map<string, Set<string> | null>;
+
+type Watcher = (changes: Changes) => void;
+
+/** Sends collected changes to the other instances: by account the changes as `kind:id`, or null. */
+type TellOthers = (changes: ReadonlyMap<string, ReadonlySet<string> | null>) => void;
+
+export class ChangeFeed implements ChangeStore {
+  readonly #watchers = new Map<string, Set<Watcher>>();
+  /** For the watchers here. */
+  #due: Collected = new Map();
+  /** For the other instances. */
+  #own: Collected = new Map();
+  #tellOthers: TellOthers | null = null;
+  #timer: NodeJS.Timeout | undefined;
+
+  /** From now on there are other instances. */
+  connect(tellOthers: TellOthers): void {
+    this.#tellOthers = tellOthers;
+  }
+
+  /** Whether a change would reach anything. */
+  get isWatched(): boolean {
+    return this.#tellOthers !== null || this.#watchers.size > 0;
+  }
+
+  changed(wallet: string, changes: Changes): void {
+    if (!this.isWatched) return;
+    const keys = changes?.map(({ kind, id }) => `${kind}:${id}`) ?? null;
+    if (this.#tellOthers !== null) this.#collect(this.#own, wallet, keys);
+    this.receive(wallet, keys);
+  }
+
+  /** Changes by another instance. */
+  receive(wallet: string, keys: readonly string[] | null): void {
+    if (this.#watchers.has(wallet)) this.#collect(this.#due, wallet, keys);
+  }
+
+  /** Changes may have been lost. */
+  lose(): void {
+    for (const wallet of this.#watchers.keys()) this.#collect(this.#due, wallet, null);
+  }
+
+  watchChanges(wallet: string, watcher: Watcher, signal: AbortSignal): void {
+    const watchers = this.#watchers.get(wallet) ?? new Set();
+    this.#watchers.set(wallet, watchers.add(watcher));
+    signal.addEventListener('abort', () => {
+      watchers.delete(watcher);
+      if (watchers.size === 0) this.#watchers.delete(wallet);
+    });
+  }
+
+  /** Passes on what was collected. */
+  flush(): void {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    const [due, own] = [this.#due, this.#own];
+    [this.#due, this.#own] = [new Map(), new Map()];
+    for (const [wallet, keys] of due) {
+      const changes = keys && [...keys].map(changeOf);
+      for (const watcher of this.#watchers.get(wallet) ?? []) watcher(changes);
+    }
+    if (own.size > 0) this.#tellOthers?.(own);
+  }
+
+  #collect(into: Collected, wallet: string, keys: readonly string[] | null): void {
+    this.#timer ??= setTimeout(() => this.flush(), COLLECT_MS).unref();
+    const collected = into.get(wallet);
+    if (collected === null) return;
+    const all = collected ?? new Set();
+    for (const key of keys ?? []) all.add(key);
+    into.set(wallet, keys === null || all.size > MOST_CHANGES ? null : all);
+  }
+}
+
+function changeOf(key: string): Change {
+  const [kind, id] = key.split(':') as [Change['kind'], string]; // Written by `changed`.
+  return { kind, id };
+}

@@ -1,0 +1,296 @@
+import { once } from 'node:events';
+import { connect, type Socket } from 'node:net';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import { limits } from '../../src/protocol/limits.ts';
+import type { Change } from '../../src/protocol/stream.ts';
+import { storageUnavailable } from '../../src/server/ports/errors.ts';
+import { createTestClock } from '../support/clock.ts';
+import {
+  newEvidence,
+  type Owner,
+  startServiceWithRobot,
+  startTestService,
+  type TestRobot,
+  type TestService,
+} from '../support/service.ts';
+import { type OpenedStream, openStream } from '../support/stream.ts';
+import { waitFor } from '../support/wait-for.ts';
+
+describe('the stream', () => {
+  const clock = createTestClock();
+  let service: TestService;
+  let owner: Owner;
+  let robot: TestRobot;
+  beforeAll(async () => {
+    service = await startTestService({ clock });
+  });
+  beforeEach(async () => {
+    ({ owner, robot } = await service.signInWithRobot());
+  });
+  afterEach(() => {
+    vi.useRealTimers();
+  });
+  afterAll(() => service.close());
+
+  /** A stream whose first message was read. */
+  const follow = async (session = owner.session) => {
+    const stream = await openStream(service.url, { session });
+    expect(await stream.next()).toEqual({ changes: null });
+    return stream;
+  };
+  /** The changes until each of these kinds and ids was among them. */
+  const until = async (stream: OpenedStream, ...wanted: string[]) => {
+    const seen = new Set<string>();
+    while (!wanted.every((change) => seen.has(change))) {
+      const message = await stream.next();
+      if (message === null) throw new Error('The stream has ended');
+      for (const { kind, id } of message.changes ?? []) seen.add(`${kind} ${id}`);
+    }
+    return [...seen];
+  };
+  const report = (by = robot, id = crypto.randomUUID()) =>
+    service
+      .call('POST', '/api/v1/events', { apiKey: by.apiKey, body: { id, event_type: 'moved' } })
+      .then(() => id);
+
+  it('is an unbuffered event stream with the headers of every answer', async () => {
+    const { response } = await follow();
+
+    expect(response.statusCode).toBe(200);
+    expect(response.headers).toMatchObject({
+      'content-type': 'text/event-stream',
+      'cache-control': 'private, no-store',
+      'x-accel-buffering': 'no',
+      'x-ratelimit-limit': String(limits.accountMutationsPerWindow),
+      'x-content-type-options': 'nosniff',
+    });
+    expect(response.headers['content-encoding']).toBeUndefined();
+  });
+
+  it('names what robots report and claim', async () => {
+    const stream = await follow();
+
+    const event = await report();
+    const task = await service.claim(robot);
+    await service.call('POST', '/api/v1/telemetry', {
+      apiKey: robot.apiKey,
+      body: { battery_pct: 70 },
+    });
+
+    const seen = await until(stream, `event ${event}`, `task ${task}`);
+    expect(seen.toSorted()).toEqual(
+      [`event ${event}`, `robot ${robot.id}`, `task ${task}`].toSorted(),
+    );
+  });
+
+  it('names robots that the account creates and changes', async () => {
+    const stream = await follow();
+
+    const made = await service.makeRobot(owner, 'arm-2');
+    await service.call('PATCH', `/api/v1/robots/${robot.id}`, {
+      session: owner.session,
+      body: { name: 'arm-one' },
+    });
+
+    await until(stream, `robot ${made.id}`, `robot ${robot.id}`);
+  });
+
+  it('says that anything may have changed where no kind says it', async () => {
+    const stream = await follow();
+
+    await service.call('POST', '/api/v1/fleets', { session: owner.session, body: { name: 'N' } });
+    expect(await stream.next()).toEqual({ changes: null });
+    await service.call('DELETE', `/api/v1/robots/${robot.id}`, { session: owner.session });
+    expect(await stream.next()).toEqual({ changes: null });
+  });
+
+  it('passes on alerts and credits of other parts of the service', async () => {
+    const stream = await follow();
+    const alert: Change = { kind: 'alert', id: crypto.randomUUID() };
+    const credit: Change = { kind: 'credit', id: crypto.randomUUID() };
+
+    service.store.changed(owner.wallet, [alert, credit]);
+
+    expect(await stream.next()).toEqual({ changes: [alert, credit] });
+  });
+
+  it('takes an account token of either scope', async () => {
+    const body = { name: 'ci', scope: 'read' };
+    const made = await service.call('POST', '/api/v1/tokens', { session: owner.session, body });
+    const stream = await openStream(service.url, { apiKey: made.body.secret });
+    expect(await stream.next()).toEqual({ changes: null });
+
+    const event = await report();
+
+    await until(stream, `event ${event}`);
+  });
+
+  it('shows an account only its own changes', async () => {
+    const stranger = await service.signInWithRobot();
+    const [own, theirs] = [await follow(), await follow(stranger.owner.session)];
+
+    const ofOwner = await report();
+    const ofStranger = await report(stranger.robot);
+
+    await until(own, `event ${ofOwner}`);
+    await until(theirs, `event ${ofStranger}`);
+    expect(own.text()).not.toContain(ofStranger);
+    expect(theirs.text()).not.toContain(ofOwner);
+  });
+
+  it('ends the oldest of more than 16 streams of an account, which then waits a minute', async () => {
+    const oldest = await follow();
+    const others: OpenedStream[] = [];
+    for (let i = 1; i < limits.streamsPerAccount; i += 1) others.push(await follow());
+    expect(oldest.response.closed).toBe(false);
+
+    others.push(await follow());
+
+    await oldest.ended();
+    expect(oldest.text()).toMatch(/retry: 60000\n\n$/);
+    const event = await report();
+    for (const stream of others) await until(stream, `event ${event}`);
+  });
+
+  it('sends a heartbeat every 15 s', async () => {
+    vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
+    const stream = await follow();
+
+    vi.advanceTimersByTime(limits.streamCheckMs);
+    await waitFor('a heartbeat', () => stream.text().includes('\n\n: heartbeat\n\n'));
+  });
+
+  it.each(['session', 'token'])('ends within 15 s of the end of its %s', async (kind) => {
+    vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
+    const { session } = owner;
+    const body = { name: 'ci', scope: 'read' };
+    const { token, secret } = (await service.call('POST', '/api/v1/tokens', { session, body }))
+      .body;
+    const other = await service.signIn(owner.account);
+    const stream = await openStream(
+      service.url,
+      kind === 'token' ? { apiKey: secret } : { session: other.session },
+    );
+    const untouched = await follow();
+    if (kind === 'token') await service.call('DELETE', `/api/v1/tokens/${token.id}`, { session });
+    else await service.call('POST', '/api/auth/logout', { session: other.session });
+
+    vi.advanceTimersByTime(limits.streamCheckMs);
+
+    await stream.ended();
+    await waitFor('a heartbeat', () => untouched.text().includes(': heartbeat'));
+  });
+
+  it('stays open while the database does not answer', async () => {
+    vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
+    const stream = await follow();
+    const { store } = service;
+    const away = storageUnavailable('The database does not answer.');
+    const failing = vi.spyOn(store, 'authenticateSession').mockRejectedValueOnce(away);
+
+    vi.advanceTimersByTime(limits.streamCheckMs);
+    await waitFor('a heartbeat', () => stream.text().includes(': heartbeat'));
+    failing.mockRestore();
+  });
+
+  it('gives the changes of a flood together, and too many as one', async () => {
+    const stream = await follow();
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    const same: Change = { kind: 'robot', id: robot.id };
+    for (let i = 0; i < 1_000; i += 1) service.store.changed(owner.wallet, [same]);
+    vi.advanceTimersByTime(250);
+    expect(await stream.next()).toEqual({ changes: [same] });
+
+    for (let i = 0; i < 1_000; i += 1) {
+      service.store.changed(owner.wallet, [{ kind: 'event', id: crypto.randomUUID() }]);
+    }
+    vi.advanceTimersByTime(250);
+
+    expect(await stream.next()).toEqual({ changes: null });
+  });
+
+  it('buffers nothing for a caller that does not read, and tells it once to read everything', async () => {
+    const { hostname, port } = new URL(service.url);
+    const arrived = once(service.app.server, 'connection') as Promise<[Socket]>;
+    const socket = connect(Number(port), hostname);
+    const [server] = await arrived;
+    socket.write(
+      `GET /api/v1/stream HTTP/1.1\r\nhost: x\r\ncookie: svc_session=${owner.session}\r\n\r\n`,
+    );
+    socket.setEncoding('utf8');
+    await once(socket, 'readable');
+    expect(socket.read()).toContain('data: {"changes":null}');
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    const batch = () =>
+      Array.from({ length: 100 }, (): Change => ({ kind: 'event', id: crypto.randomUUID() }));
+    let sent = 0;
+    let full = 0;
+    // The kernel takes some megabytes before the service sees that nobody reads.
+    while (full < 100 && sent < 20_000) {
+      service.store.changed(owner.wallet, batch());
+      vi.advanceTimersByTime(250);
+      sent += 1;
+      await new Promise((resolve) => setImmediate(resolve));
+      full = server.writableNeedDrain ? full + 1 : 0;
+      expect(server.writableLength).toBeLessThan(64 * 1024);
+    }
+    expect(full).toBe(100);
+    vi.useRealTimers();
+
+    let text = '';
+    socket.on('data', (chunk) => {
+      text += chunk;
+    });
+    const last = () => text.slice(text.lastIndexOf('data: '));
+    await waitFor('the message for all that was missed', () =>
+      last().startsWith('data: {"changes":null}\n\n'),
+    );
+    expect(text.split('"changes":[').length - 1).toBeLessThanOrEqual(sent - 99);
+    socket.destroy();
+  });
+});
+
+describe('the stream of anchors', () => {
+  it('names a task at each state of its anchor, and the credit that it costs', async () => {
+    const { service, owner, robot } = await startServiceWithRobot({ chain: 'mining' });
+    const taskId = await service.claim(robot);
+    const stream = await openStream(service.url, owner);
+    await stream.next();
+
+    expect((await service.complete(robot, taskId, newEvidence())).status).toBe(200);
+
+    const kinds = new Set<string>();
+    await waitForKinds(stream, kinds, taskId, ['anchor', 'credit', 'task']);
+    await service.close();
+    expect(await stream.next()).toBeNull();
+  });
+});
+
+async function waitForKinds(
+  stream: OpenedStream,
+  kinds: Set<string>,
+  taskId: string,
+  wanted: readonly string[],
+): Promise<void> {
+  while (!wanted.every((kind) => kinds.has(kind))) {
+    const message = await stream.next();
+    for (const { kind, id } of message?.changes ?? []) if (id === taskId) kinds.add(kind);
+  }
+}
+
+describe('a service that stops', () => {
+  it('ends its streams first, and new ones at once', async () => {
+    const service = await startTestService();
+    const owner = await service.signIn();
+    const stream = await openStream(service.url, owner);
+    await stream.next();
+
+    service.stopping.abort();
+    await stream.ended();
+    expect((await service.call('GET', '/healthz')).status).toBe(200);
+
+    const late = await openStream(service.url, owner);
+    await late.ended();
+    await service.close();
+  });
+});

@@ -1,0 +1,70 @@
+import { once } from 'node:events';
+import type { IncomingMessage } from 'node:http';
+import { request } from 'node:http';
+import { onTestFinished } from 'vitest';
+import type { Change } from '../../src/protocol/stream.ts';
+
+export interface OpenedStream {
+  response: IncomingMessage;
+  /** The data of the next message; null once the stream has ended. */
+  next(): Promise<{ changes: Change[] | null } | null>;
+  /** What arrived so far, comments included. */
+  text(): string;
+  /** Resolves when the service ends it. */
+  ended(): Promise<void>;
+}
+
+/** Opens a stream on a connection of its own; it ends with the test. */
+export async function openStream(
+  baseUrl: string,
+  credential: { session: string } | { apiKey: string },
+): Promise<OpenedStream> {
+  const headers: Record<string, string> =
+    'session' in credential
+      ? { cookie: `svc_session=${credential.session}` }
+      : { authorization: `Bearer ${credential.apiKey}` };
+  const sent = request(`${baseUrl}/api/v1/stream`, {
+    agent: false,
+    headers: { ...headers, 'accept-encoding': 'gzip' },
+  });
+  sent.on('error', () => {});
+  sent.end();
+  onTestFinished(() => void sent.destroy());
+  const [response] = (await once(sent, 'response')) as [IncomingMessage];
+  response.setEncoding('utf8');
+  let text = '';
+  let taken = 0;
+  let wake = () => {};
+  let isOver = false;
+  response.on('data', (chunk) => {
+    text += chunk;
+    wake();
+  });
+  const over = new Promise<void>((resolve) => {
+    const end = () => {
+      isOver = true;
+      wake();
+      resolve();
+    };
+    response.once('close', end);
+  });
+  const messages = () => [...text.matchAll(/^data: (.*)\n\n/gm)].map(([, data = '']) => data);
+  return {
+    response,
+    text: () => text,
+    ended: () => over,
+    async next() {
+      for (;;) {
+        const data = messages()[taken];
+        if (data !== undefined) {
+          taken += 1;
+          return JSON.parse(data);
+        }
+        if (isOver) return null;
+        await new Promise<void>((resolve) => {
+          wake = resolve;
+        });
+      }
+    },
+  };
+}

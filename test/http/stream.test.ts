@@ -67,6 +67,15 @@ describe('the stream', () => {
     expect(response.headers['content-encoding']).toBeUndefined();
   });
 
+  it('has no body for HEAD', async () => {
+    const headers = { cookie: `svc_session=${owner.session}` };
+    const response = await fetch(`${service.url}/api/v1/stream`, { method: 'HEAD', headers });
+
+    expect(response.status).toBe(200);
+    expect(response.headers.get('content-type')).toBe('text/event-stream');
+    expect(await response.text()).toBe('');
+  });
+
   it('names what robots report and claim', async () => {
     const stream = await follow();
 

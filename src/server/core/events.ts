@@ -38,12 +38,11 @@ export async function createEvent(
   const result = await storing(deps, robot, bytes, () => deps.store.createEvent(created));
   switch (result.outcome) {
     case 'created':
+    case 'repeated':
       deps.store.changed(robot.wallet, [
         { kind: 'event', id: created.id },
         { kind: 'robot', id: robot.id },
       ]);
-      return { event: viewEvent(result.event) };
-    case 'repeated':
       return { event: viewEvent(result.event) };
     case 'id_conflict':
       throw wireError('id_conflict', 'The event id is already used with other content.');

@@ -126,9 +126,8 @@ export async function rotateKey(
   const robot = await storing(deps, { wallet }, ROW_BYTES, () =>
     deps.store.replaceKey(id, wallet, hashToken(apiKey), deps.clock.now(), by),
   );
-  const rotated = viewRobot(found(robot));
   deps.store.changed(wallet, [{ kind: 'robot', id }]);
-  return { robot: rotated, api_key: apiKey };
+  return { robot: viewRobot(found(robot)), api_key: apiKey };
 }
 
 /** Ends the robot's key. Idempotent. Throws `not_found`. */
@@ -137,9 +136,9 @@ export async function deleteKey(
   { wallet, by }: AccountCaller,
   id: string,
 ): Promise<Robot> {
-  const robot = viewRobot(found(await store.replaceKey(id, wallet, null, clock.now(), by)));
+  const robot = await store.replaceKey(id, wallet, null, clock.now(), by);
   store.changed(wallet, [{ kind: 'robot', id }]);
-  return robot;
+  return viewRobot(found(robot));
 }
 
 /** Deletes the robot and its tasks; see `RobotStore.deleteRobot`. Throws `not_found`. */

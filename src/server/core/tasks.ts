@@ -62,12 +62,11 @@ export async function claimTask(
   const result = await storing(deps, robot, bytes, () => deps.store.createTask(task));
   switch (result.outcome) {
     case 'created':
+    case 'repeated':
       deps.store.changed(robot.wallet, [
         { kind: 'task', id: task.id },
         { kind: 'robot', id: robot.id },
       ]);
-      return { task: viewTask(result.task), next: nextStep(result.task) };
-    case 'repeated':
       return { task: viewTask(result.task), next: nextStep(result.task) };
     case 'id_conflict':
       throw wireError('id_conflict', 'The task id is already used with other content.');

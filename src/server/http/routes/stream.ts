@@ -8,9 +8,10 @@ import { createEventStreams } from '../server/event-streams.ts';
 export function streamHandlers(deps: Deps) {
   const open = createEventStreams(deps);
   return {
-    async openStream({ caller, request }) {
+    async openStream({ caller, request, reply }) {
       const token = bearerKey(request) ?? sessionToken(request) ?? '';
-      return open(caller.wallet, () => authenticateSession(deps, token, false));
+      open(reply, caller.wallet, () => authenticateSession(deps, token, false));
+      return null;
     },
   } satisfies Partial<Handlers>;
 }

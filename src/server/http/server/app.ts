@@ -34,7 +34,6 @@ import type { Access, Call, Handlers } from './call.ts';
 import { StrangersConnections } from './connections.ts';
 import { Csv } from './csv.ts';
 import { answerError, answerUnroutable } from './errors.ts';
-import { EventStream } from './event-streams.ts';
 import { InFlightRequests } from './in-flight.ts';
 import { jsonPieces } from './json.ts';
 import {
@@ -116,16 +115,13 @@ export function buildApp(deps: AppDeps): FastifyInstance {
   });
   app.addHook('onResponse', (request, reply, done) => {
     const { route, name } = request.routeOptions.config;
-    // The duration of a stream says nothing about the service.
-    const isStream = route?.eventStream === true && reply.statusCode === 200;
-    if (!isStream) {
-      deps.onAnswered?.({
-        route: name ?? null,
-        method: request.method,
-        status: reply.statusCode,
-        seconds: reply.elapsedTime / 1000,
-      });
-    }
+    deps.onAnswered?.({
+      route: name ?? null,
+      method: request.method,
+      status: reply.statusCode,
+      // The duration of a stream says nothing about the service.
+      seconds: (route?.eventStream ? 0 : reply.elapsedTime) / 1000,
+    });
     const path = request.routeOptions.url ?? null;
     done();
     if (path !== null && probes.has(path)) return;
@@ -237,8 +233,8 @@ function registerRoute<Name extends RouteName>(
     },
     handler: async (request, reply) => {
       const answer = await handlers[name](takeCall<Name>(request, reply));
-      if (answer instanceof Csv || answer instanceof EventStream)
-        return answer.send(request, reply);
+      if (answer === null) return reply;
+      if (answer instanceof Csv) return answer.send(request, reply);
       reply.status(answer.status as number);
       const written = answer.body instanceof JsonText ? answer.body.text : null;
       if (written === null && !route.longAnswer) return reply.send(answer.body);

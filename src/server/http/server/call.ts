@@ -7,7 +7,6 @@ import type { RobotCaller } from '../../ports/robots.ts';
 import type { AccountCaller } from '../../ports/sign-in.ts';
 import type { Viewer } from '../../ports/tasks.ts';
 import type { Csv } from './csv.ts';
-import type { EventStream } from './event-streams.ts';
 
 /** What a handler knows about the caller, by kind of access. */
 export interface Callers {
@@ -31,10 +30,11 @@ export interface Call<Name extends RouteName> {
   reply: FastifyReply;
 }
 
+/** Null: the handler has responded itself. */
 export type Handlers = {
   [Name in RouteName]: (
     call: Call<Name>,
-  ) => Promise<Answer<Name> | Written<Answer<Name>> | Csv | EventStream>;
+  ) => Promise<Answer<Name> | Written<Answer<Name>> | Csv | null>;
 };
 
 /** The same answer with a body that is already serialized. */

@@ -24,8 +24,8 @@ const ALL_TOPICS = '*';
 const RECONNECT_MS = 1_000;
 /** An instance that does not hear of changes tells its streams once per this time that anything may have changed. */
 const POLL_MS = 10_000;
-/** Begins a payload with changes. */
-const CHANGED = 'changed';
+/** Begins a payload with changes: the instance, the account, and `kind:id` of each change. */
+const CHANGED = 'changed ';
 
 const notify = sql(`SELECT pg_notify('${CHANNEL}', payload) FROM unnest($1::text[]) AS payload`);
 
@@ -36,8 +36,6 @@ export function startNotifications(
   let batched = new Set<string>();
   let timer: NodeJS.Timeout | undefined;
   let sending: Promise<unknown> = Promise.resolve();
-  let again: NodeJS.Timeout | undefined;
-  let closed = false;
   // An instance also hears what it said itself.
   const self = randomUUID();
   const listener = listen ? startListener(connections, { triggers, feed, self }) : null;
@@ -46,33 +44,26 @@ export function startNotifications(
   }, POLL_MS).unref();
   if (listen) {
     feed.connect((changes) => {
-      const payloads = [...changes].map(([wallet, keys]) =>
-        [CHANGED, self, wallet, ...(keys ?? [ALL_TOPICS])].join(' '),
-      );
-      publish(payloads.length > TOPICS_AT_ONCE ? [ALL_TOPICS] : payloads);
+      for (const [wallet, keys] of changes) {
+        batched.add([`${CHANGED}${self}`, wallet, ...(keys ?? [ALL_TOPICS])].join(' '));
+      }
+      timer ??= setTimeout(send, BATCH_MS);
     });
-  }
-
-  /** If it fails, the other instances find out by polling, and once it works again. */
-  function publish(payloads: readonly string[]): void {
-    const sent = connections
-      .use((connection) => connection.rows(notify, [payloads]))
-      .catch(() => {
-        if (!closed) again ??= setTimeout(repeat, RECONNECT_MS).unref();
-      });
-    sending = Promise.all([sending, sent]);
-  }
-
-  function repeat(): void {
-    again = undefined;
-    publish([ALL_TOPICS]);
   }
 
   function send(): void {
     timer = undefined;
     const topics = [...batched];
     batched = new Set();
-    publish(topics.length > TOPICS_AT_ONCE ? [ALL_TOPICS] : inPayloads(topics));
+    const isAll = topics.length > TOPICS_AT_ONCE || topics.includes(ALL_TOPICS);
+    const payloads = isAll ? [ALL_TOPICS] : inPayloads(topics);
+    // If it fails, the other instances find out by polling, or once it works again.
+    sending = connections
+      .use((connection) => connection.rows(notify, [payloads]))
+      .catch(() => {
+        batched.add(ALL_TOPICS);
+        timer ??= setTimeout(send, RECONNECT_MS).unref();
+      });
   }
 
   return {
@@ -83,23 +74,24 @@ export function startNotifications(
       timer ??= setTimeout(send, BATCH_MS);
     },
     async close() {
-      closed = true;
       clearInterval(net);
-      clearTimeout(again);
       if (timer !== undefined) {
         clearTimeout(timer);
         send();
       }
       await sending;
+      clearTimeout(timer);
       await listener?.close();
     },
   };
 }
 
 function inPayloads(topics: readonly string[]): string[] {
-  const payloads: string[] = [];
-  for (let i = 0; i < topics.length; i += TOPICS_PER_PAYLOAD) {
-    payloads.push(topics.slice(i, i + TOPICS_PER_PAYLOAD).join(','));
+  // Changes of an account fill a payload.
+  const payloads = topics.filter((topic) => topic.startsWith(CHANGED));
+  const short = topics.filter((topic) => !topic.startsWith(CHANGED));
+  for (let i = 0; i < short.length; i += TOPICS_PER_PAYLOAD) {
+    payloads.push(short.slice(i, i + TOPICS_PER_PAYLOAD).join(','));
   }
   return payloads;
 }
@@ -147,7 +139,7 @@ function startListener(
       client.on('end', again);
       client.on('notification', ({ payload = '' }) => {
         if (payload === ALL_TOPICS) wakeAll();
-        else if (payload.startsWith(`${CHANGED} `)) receive(payload);
+        else if (payload.startsWith(CHANGED)) receive(payload);
         else for (const topic of payload.split(',')) triggers.wake(topic);
       });
       await client.connect();

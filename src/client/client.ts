@@ -11,6 +11,7 @@ import {
   type RouteName,
   routes,
 } from '../protocol/routes.ts';
+import type { Change } from '../protocol/stream.ts';
 
 /** Members that the route has. A query or body with only optional members may be omitted. */
 export type Input<Name extends RouteName> = (Params<Name> extends undefined
@@ -40,11 +41,19 @@ export interface Client {
    * undefined other than as a member of the body itself, which is omitted). An abort of `signal` rejects with its
    * reason. There is no other time-out, no retry, and no redirect is followed.
    */
-  call<Name extends RouteName>(
+  call<Name extends CallName>(
     name: Name,
     ...input: Arguments<Input<Name>>
   ): Promise<Answer<Name> & { headers: Headers }>;
+  /**
+   * Yields what changes in the account, until the connection ends. Null first, and after a gap: anything may have
+   * changed. Rejects as `call`. It does not connect again.
+   */
+  changes(signal: AbortSignal): AsyncGenerator<Change[] | null, void>;
 }
+
+/** The response of the stream does not end. */
+export type CallName = Exclude<RouteName, 'openStream'>;
 
 /**
  * The other parameters depend on the name alone. If the compiler inferred it from the input too, it would expand every
@@ -84,8 +93,33 @@ export function createClient(options: ClientOptions): Client {
       // The route table defines the body of this status.
       return { status: response.status, body: answer, headers: response.headers } as never;
     },
+    async *changes(signal) {
+      const { baseUrl } = options;
+      const response = await send(options, url(baseUrl, routes.openStream.path), false, {
+        headers: { ...credentialHeader(options), accept: EVENT_STREAM },
+        redirect: 'error',
+        signal,
+      });
+      if (response.headers.get('content-type') !== EVENT_STREAM) {
+        const answer = await readJson(response, { baseUrl, isWrite: false, signal });
+        throw serviceError(baseUrl, response, answer);
+      }
+      const decoder = new TextDecoder();
+      let text = '';
+      for await (const chunk of response.body ?? []) {
+        text += decoder.decode(chunk, { stream: true });
+        const messages = text.split('\n\n');
+        text = messages.pop() ?? '';
+        for (const message of messages) {
+          if (message.startsWith('data: ')) yield JSON.parse(message.slice(6)).changes;
+        }
+      }
+    },
   };
 }
+
+/** The media type of a stream. */
+export const EVENT_STREAM = 'text/event-stream';
 
 /** Refuses values that JSON would drop or change: altered evidence must never be anchored. */
 function jsonBody(body: unknown): string {

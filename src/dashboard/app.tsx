@@ -1,6 +1,6 @@
 // Routes of the dashboard: which view a path shows, and whether it needs a session.
 import { Button } from '@mantine/core';
-import { useQuery } from '@tanstack/react-query';
+import { useQuery, useQueryClient } from '@tanstack/react-query';
 import {
   Activity,
   type ComponentType,
@@ -13,6 +13,7 @@ import {
 import { Link, Redirect, Route, Switch, useLocation, useSearch, useSearchParams } from 'wouter';
 import { accountQuery } from './queries.ts';
 import { PublicShell, Shell } from './shell.tsx';
+import { followStream } from './stream.ts';
 import { Page } from './ui/page.tsx';
 import { Empty, Failure, Loading } from './ui/states.tsx';
 import { SignIn } from './views/sign-in.tsx';
@@ -113,6 +114,9 @@ function Public({ page: View }: { page: ComponentType }) {
 function SignedIn({ children }: { children: ReactNode }) {
   usePreload();
   const account = useQuery(accountQuery);
+  const queries = useQueryClient();
+  const isSignedIn = Boolean(account.data);
+  useEffect(() => (isSignedIn ? followStream(queries) : undefined), [isSignedIn, queries]);
   const [path] = useLocation();
   const search = useSearch();
   const [wallet, setWallet] = useState<string>();

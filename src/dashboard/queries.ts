@@ -3,9 +3,7 @@ import { QueryCache, QueryClient, queryOptions } from '@tanstack/react-query';
 import type { Fleet } from '../protocol/fleets.ts';
 import type { Robot } from '../protocol/resources.ts';
 import { ask, isSignedOut, type Reply, ServiceError } from './api.ts';
-
-/** Interval at which live data is read again, in ms. */
-export const POLL_MS = 10_000;
+import { POLL_MS, pollMs } from './stream.ts';
 
 export type Account = Reply<'GET /api/v1/me'>;
 
@@ -22,7 +20,7 @@ export function createQueries(): QueryClient {
         // The browser may report no network although the service runs on this machine.
         networkMode: 'always',
         staleTime: 2_000,
-        refetchInterval: POLL_MS,
+        refetchInterval: () => pollMs(),
         retry: (failures, error) => failures < 1 && isWorthRepeating(error),
         retryDelay: 1_000,
       },

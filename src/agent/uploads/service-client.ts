@@ -2,8 +2,8 @@
 import { Agent, fetch as undiciFetch } from 'undici';
 import type { Logger } from '../../base/logger.ts';
 import { SvcError } from '../../base/svc-error.ts';
-import { type Client, createClient, type Input } from '../../client/client.ts';
-import type { Answer, RouteName } from '../../protocol/routes.ts';
+import { type CallName, type Client, createClient, type Input } from '../../client/client.ts';
+import type { Answer } from '../../protocol/routes.ts';
 import type { AgentClock } from '../clock.ts';
 import { type KeySource, keyHint, keyVersion, readKey } from '../key.ts';
 import type { Spool } from '../spool/spool.ts';
@@ -156,7 +156,7 @@ export class ServiceClient {
    * Makes one call, which the caller has taken from `rate`, and records what its outcome means for other calls.
    * @throws SvcError, `timed_out` among them
    */
-  async call<Name extends RouteName>(
+  async call<Name extends CallName>(
     name: Name,
     ...[input]: Record<never, never> extends Input<Name> ? [Input<Name>?] : [Input<Name>]
   ): Promise<Answer<Name> & { headers: Headers }> {

@@ -1,8 +1,9 @@
 // `svc events`: events of robots, as a list or followed.
-import { setTimeout as sleep } from 'node:timers/promises';
 import { SvcError } from '../../base/svc-error.ts';
+import type { Client } from '../../client/client.ts';
 import type { OpsEvent, Severity } from '../../protocol/telemetry.ts';
 import { findRobot, robotNames } from '../input/find.ts';
+import { followChanges } from '../input/follow.ts';
 import type { Column } from '../output/output.ts';
 import { noteRest, readPages } from '../output/pages.ts';
 import { showTime } from '../output/table.ts';
@@ -70,7 +71,7 @@ async function events(
   const read: ReadEvents = (query) => client.call('listEvents', { query: { ...query, ...filter } });
   const [page, nameOf] = await Promise.all([readPages(read, range), robotNames(client, output)]);
   const columns = columnsOf(context, nameOf);
-  if (follow) return tail(context, read, page, columns);
+  if (follow) return tail(context, { client, read }, page, columns);
   await output.table(page, page.items, columns);
   noteRest(output, page);
   return exitCodes.done;
@@ -79,7 +80,7 @@ async function events(
 /** Runs until Ctrl-C, and keeps trying while the service does not answer. */
 async function tail(
   { output }: Context,
-  read: ReadEvents,
+  { client, read }: { client: Client; read: ReadEvents },
   first: EventPage,
   columns: readonly Column<OpsEvent>[],
 ): Promise<never> {
@@ -91,15 +92,19 @@ async function tail(
   };
   print(first.items);
   let known = first.items;
+  const changes = followChanges(client, ['event'], POLL_MS);
   for (let away = false; ; ) {
-    await sleep(POLL_MS);
+    await changes.next();
     try {
       const { fresh, newest } = await readNew(read, known);
       print(fresh);
       if (newest.length > 0) known = newest;
       away = false;
     } catch (error) {
-      if (!(error instanceof SvcError && error.retryable)) throw error;
+      if (!(error instanceof SvcError && error.retryable)) {
+        changes.close();
+        throw error;
+      }
       if (!away) output.note('The service does not answer. Retrying every 2 s.');
       away = true;
     }

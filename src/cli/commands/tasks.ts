@@ -1,9 +1,9 @@
 // `svc tasks`: tasks of robots and the state of their anchors.
-import { setTimeout as sleep } from 'node:timers/promises';
 import { SvcError } from '../../base/svc-error.ts';
 import type { Finality } from '../../protocol/resources.ts';
 import type { Answer } from '../../protocol/routes.ts';
 import { findRobot, findTask, robotNames, taskArgument } from '../input/find.ts';
+import { followChanges } from '../input/follow.ts';
 import type { Column, Field } from '../output/output.ts';
 import { noteRest, readPages } from '../output/pages.ts';
 import { showTime } from '../output/table.ts';
@@ -172,15 +172,20 @@ async function watch(
   const { client } = await context.session();
   const id = await findTask(client, context, task);
   const deadline = performance.now() + timeout * 1000;
-  for (let noted = ''; ; ) {
-    const { body } = await client.call('getTask', { params: { id } });
-    const now = stateOf(body);
-    if (now !== noted) output.note(now);
-    noted = now;
-    if (reaches(body, until)) return { body, state: 'reached' };
-    if (body.anchor?.state === 'failed') return { body, state: 'failed' };
-    if (performance.now() + POLL_MS > deadline) return { body, state: 'pending' };
-    await sleep(POLL_MS);
+  const changes = followChanges(client, ['task', 'anchor'], POLL_MS);
+  try {
+    for (let noted = ''; ; ) {
+      const { body } = await client.call('getTask', { params: { id } });
+      const now = stateOf(body);
+      if (now !== noted) output.note(now);
+      noted = now;
+      if (reaches(body, until)) return { body, state: 'reached' };
+      if (body.anchor?.state === 'failed') return { body, state: 'failed' };
+      if (performance.now() + POLL_MS > deadline) return { body, state: 'pending' };
+      await changes.next(deadline - performance.now());
+    }
+  } finally {
+    changes.close();
   }
 }
 

@@ -20,6 +20,7 @@ interface AnswerSchema {
  */
 export function withCheckedAnswers(client: Client, baseUrl: string): Client {
   return {
+    ...client,
     async call(name, ...input) {
       const answer = await client.call(name, ...input);
       const { method, path, responses }: Route = routes[name];

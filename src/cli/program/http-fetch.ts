@@ -36,6 +36,7 @@ export const httpFetch: typeof fetch = async (input, init = {}) => {
       get: (name: string) => headerOf(answer, name.toLowerCase()),
       getSetCookie: () => answer.headers['set-cookie'] ?? [],
     },
+    body: answer as AsyncIterable<Uint8Array>,
     text: () => textOf(answer, signal),
   } as Response;
 };

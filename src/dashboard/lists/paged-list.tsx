@@ -2,7 +2,7 @@
 import { Button, Group, Text } from '@mantine/core';
 import { type QueryKey, useInfiniteQuery, useQueryClient } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
-import { POLL_MS } from '../queries.ts';
+import { hasOlderPages, pollMs } from '../stream.ts';
 import { Failure, Loading } from '../ui/states.tsx';
 import { Freshness } from '../ui/time.tsx';
 import './lists.css';
@@ -33,7 +33,7 @@ export function PagedList<Item>({ what, queryKey, read, empty, children }: Paged
       read({ limit: '25', ...(pageParam && { cursor: pageParam }) }, signal),
     initialPageParam: '',
     getNextPageParam: (page: PageOf<Item>) => page.next_cursor,
-    refetchInterval: ({ state }) => (isPaused(state.data?.pages) ? false : POLL_MS),
+    refetchInterval: ({ state }) => (hasOlderPages(state.data) ? false : pollMs()),
   });
   if (list.data === undefined) {
     if (list.isError) return <Failure error={list.error} onRetry={list.refetch} />;
@@ -43,7 +43,7 @@ export function PagedList<Item>({ what, queryKey, read, empty, children }: Paged
   return (
     <>
       <div className="list-status">
-        {isPaused(list.data.pages) ? (
+        {hasOlderPages(list.data) ? (
           <Group gap="sm">
             <Text size="sm" c="dimmed" role="status">
               Paused while older {what} are shown
@@ -75,5 +75,3 @@ export function PagedList<Item>({ what, queryKey, read, empty, children }: Paged
     </>
   );
 }
-
-const isPaused = (pages: unknown[] | undefined) => (pages?.length ?? 0) > 1;

@@ -1,7 +1,7 @@
 // Times, ages, and how fresh data is.
 import type { UseQueryResult } from '@tanstack/react-query';
 import { useSyncExternalStore } from 'react';
-import { POLL_MS } from '../queries.ts';
+import { POLL_MS } from '../stream.ts';
 
 /** One timer for all components that update at the same interval, however many rows a list has. */
 class Ticker {

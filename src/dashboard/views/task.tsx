@@ -4,6 +4,7 @@ import { useQuery } from '@tanstack/react-query';
 import { Link, useParams } from 'wouter';
 import type { TaskDetail } from '../../protocol/resources.ts';
 import { robotsQuery, taskQuery } from '../queries.ts';
+import { pollMs } from '../stream.ts';
 import { AnchorBadge } from '../ui/badge.tsx';
 import { Card, Fact } from '../ui/card.tsx';
 import { Page } from '../ui/page.tsx';
@@ -22,7 +23,8 @@ export default function Task() {
   const robots = useQuery(robotsQuery);
   const query = useQuery({
     ...taskQuery(id),
-    refetchInterval: ({ state }) => (state.data?.anchor?.state === 'finalized' ? 30_000 : SOON_MS),
+    refetchInterval: ({ state }) =>
+      state.data?.anchor?.state === 'finalized' ? 30_000 : pollMs(SOON_MS),
   });
   if (query.data === undefined) {
     if (query.isError) return <Failure error={query.error} onRetry={query.refetch} />;

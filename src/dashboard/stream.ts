@@ -1,12 +1,12 @@
 // Reads again what the stream of changes names, while the page is visible. Polling stays as the net.
-import type { Query, QueryClient } from '@tanstack/react-query';
+import type { QueryClient } from '@tanstack/react-query';
 import type { Change } from '../protocol/stream.ts';
 
 /** Interval at which live data is read again without the stream, in ms. */
 export const POLL_MS = 10_000;
 
 /** Changes of this time are read together, in ms. */
-const READ_MS = 2_000;
+const READ_MS = 1_000;
 
 /** First parts of the keys of the queries that show records of a kind. */
 const shownBy: Record<Change['kind'], readonly string[]> = {
@@ -35,15 +35,16 @@ export function followStream(queries: QueryClient): () => void {
   function read(): void {
     const names = due;
     due = new Set();
-    timer = names.size === 0 ? undefined : setTimeout(read, READ_MS);
-    const isShown = ({ queryKey, state }: Query) =>
-      names.has(String(queryKey[0])) && !hasOlderPages(state.data);
-    if (names.size > 0) void queries.invalidateQueries({ predicate: isShown });
+    timer = undefined;
+    void queries.invalidateQueries({
+      predicate: ({ queryKey, state }) =>
+        names.has(String(queryKey[0])) && !hasOlderPages(state.data),
+    });
   }
   function note(changes: readonly Change[] | null): void {
     const names = changes?.flatMap(({ kind }) => shownBy[kind] ?? []);
     for (const name of names ?? ['fleets', ...Object.values(shownBy).flat()]) due.add(name);
-    if (timer === undefined) read();
+    timer ??= setTimeout(read, READ_MS);
   }
   function close(): void {
     source?.close();

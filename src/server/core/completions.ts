@@ -39,7 +39,8 @@ export async function completeTask(
   const commitment = await commitmentOf(task, canonical);
   const now = deps.clock.now();
   const { id: robotId, keyHash } = robot;
-  await queue(deps, robot, { taskId, robotId, keyHash, proof: canonical, ...commitment, now });
+  await queue(deps, { taskId, robotId, keyHash, proof: canonical, ...commitment, now });
+  deps.store.changed(robot.wallet, { anchor: taskId, credit: taskId, robot: robotId });
   await waitForAnchor(deps, taskId, enough);
   const settled = await deps.store.getTask(taskId, viewer);
   if (settled === null) throw taskNotFound();
@@ -79,19 +80,10 @@ async function commitmentOf(task: TaskRecord, canonicalProof: string) {
   return { proofHash, claimHash, leaf };
 }
 
-async function queue(
-  deps: Deps,
-  { id: robotId, wallet }: RobotCaller,
-  completion: NewCompletion,
-): Promise<void> {
+async function queue(deps: Deps, completion: NewCompletion): Promise<void> {
   const result = await deps.store.queueCompletion(completion);
   switch (result.outcome) {
     case 'queued':
-      deps.store.changed(wallet, [
-        { kind: 'anchor', id: completion.taskId },
-        { kind: 'credit', id: completion.taskId },
-        { kind: 'robot', id: robotId },
-      ]);
       return;
     case 'already_completed':
     case 'completion_in_progress':

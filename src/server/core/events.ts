@@ -39,10 +39,7 @@ export async function createEvent(
   switch (result.outcome) {
     case 'created':
     case 'repeated':
-      deps.store.changed(robot.wallet, [
-        { kind: 'event', id: created.id },
-        { kind: 'robot', id: robot.id },
-      ]);
+      deps.store.changed(robot.wallet, { event: created.id, robot: robot.id });
       return { event: viewEvent(result.event) };
     case 'id_conflict':
       throw wireError('id_conflict', 'The event id is already used with other content.');

@@ -36,7 +36,7 @@ export async function eraseProof(
   const outcome = await store.eraseProof(id, wallet, by);
   if (outcome === 'not_found') throw taskNotFound();
   if (outcome === 'nothing_stored') throw nothingHandedIn();
-  store.changed(wallet, [{ kind: 'task', id }]);
+  store.changed(wallet, { task: id });
 }
 
 /**

@@ -43,10 +43,8 @@ export async function createRobot(
       `An account can have at most ${limits.robotsPerAccount} robots. Delete one first.`,
     );
   }
-  if (result.outcome === 'created') {
-    deps.store.changed(wallet, [{ kind: 'robot', id: made.id }]);
-    return { robot: viewRobot(result.robot), api_key: apiKey };
-  }
+  deps.store.changed(wallet, { robot: made.id });
+  if (result.outcome === 'created') return { robot: viewRobot(result.robot), api_key: apiKey };
   const { robot } = result;
   if (robot?.name !== name || robot.description !== (description ?? null)) {
     throw wireError('id_conflict', 'The robot id is already used with other content.');
@@ -96,7 +94,7 @@ export async function patchRobot(
   };
   const result = await store.patchRobot(id, wallet, patch, clock.now());
   if (result.outcome !== 'patched') throw notFound(result.outcome);
-  store.changed(wallet, [{ kind: 'robot', id }]);
+  store.changed(wallet, { robot: id });
   return viewRobot(result.robot);
 }
 
@@ -108,10 +106,7 @@ export async function assignRobots(
 ): Promise<{ updated: number; robots: Robot[] }> {
   const result = await store.assignRobots(wallet, ids, fleetId, clock.now());
   if (result.outcome !== 'assigned') throw notFound(result.outcome);
-  store.changed(
-    wallet,
-    ids.map((id) => ({ kind: 'robot', id })),
-  );
+  store.changed(wallet, null);
   return { updated: result.robots.length, robots: result.robots.map(viewRobot) };
 }
 
@@ -126,7 +121,7 @@ export async function rotateKey(
   const robot = await storing(deps, { wallet }, ROW_BYTES, () =>
     deps.store.replaceKey(id, wallet, hashToken(apiKey), deps.clock.now(), by),
   );
-  deps.store.changed(wallet, [{ kind: 'robot', id }]);
+  deps.store.changed(wallet, { robot: id });
   return { robot: viewRobot(found(robot)), api_key: apiKey };
 }
 
@@ -137,7 +132,7 @@ export async function deleteKey(
   id: string,
 ): Promise<Robot> {
   const robot = await store.replaceKey(id, wallet, null, clock.now(), by);
-  store.changed(wallet, [{ kind: 'robot', id }]);
+  store.changed(wallet, { robot: id });
   return viewRobot(found(robot));
 }
 

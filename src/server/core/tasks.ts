@@ -63,10 +63,7 @@ export async function claimTask(
   switch (result.outcome) {
     case 'created':
     case 'repeated':
-      deps.store.changed(robot.wallet, [
-        { kind: 'task', id: task.id },
-        { kind: 'robot', id: robot.id },
-      ]);
+      deps.store.changed(robot.wallet, { task: task.id, robot: robot.id });
       return { task: viewTask(result.task), next: nextStep(result.task) };
     case 'id_conflict':
       throw wireError('id_conflict', 'The task id is already used with other content.');

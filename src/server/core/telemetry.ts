@@ -121,7 +121,7 @@ async function storeSamples(
   );
   switch (result.outcome) {
     case 'recorded':
-      store.changed(wallet, [{ kind: 'robot', id: robotId }]);
+      store.changed(wallet, { robot: robotId });
       return writtenReceipt(records);
     case 'id_conflict': {
       const known = kept[result.index];

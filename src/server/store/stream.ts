@@ -1,7 +1,7 @@
 // Collects the changes of accounts, and passes them on to watchers here and to other instances.
 
 import type { Change } from '../../protocol/stream.ts';
-import type { ChangeStore, Changes } from '../ports/stream.ts';
+import type { Changed, ChangeStore, Changes } from '../ports/stream.ts';
 
 /** Changes of this time are passed on together, in ms. */
 const COLLECT_MS = 250;
@@ -13,32 +13,27 @@ type Collected = Map<string, Set<string> | null>;
 
 type Watcher = (changes: Changes) => void;
 
-/** Sends collected changes to the other instances: by account the changes as `kind:id`, or null. */
-type TellOthers = (changes: ReadonlyMap<string, ReadonlySet<string> | null>) => void;
-
 export class ChangeFeed implements ChangeStore {
+  /** Sends collected changes to the other instances; null if there are none. */
+  tellOthers: ((changes: Collected) => void) | null = null;
+  /** Whether the changes of all instances arrive. */
+  isComplete = true;
   readonly #watchers = new Map<string, Set<Watcher>>();
   /** For the watchers here. */
   #due: Collected = new Map();
   /** For the other instances. */
   #own: Collected = new Map();
-  #tellOthers: TellOthers | null = null;
   #timer: NodeJS.Timeout | undefined;
-
-  /** From now on there are other instances. */
-  connect(tellOthers: TellOthers): void {
-    this.#tellOthers = tellOthers;
-  }
 
   /** Whether a change would reach anything. */
   get isWatched(): boolean {
-    return this.#tellOthers !== null || this.#watchers.size > 0;
+    return this.tellOthers !== null || this.#watchers.size > 0;
   }
 
-  changed(wallet: string, changes: Changes): void {
+  changed(wallet: string, changed: Changed): void {
     if (!this.isWatched) return;
-    const keys = changes?.map(({ kind, id }) => `${kind}:${id}`) ?? null;
-    if (this.#tellOthers !== null) this.#collect(this.#own, wallet, keys);
+    const keys = changed && Object.entries(changed).map(([kind, id]) => `${kind}:${id}`);
+    if (this.tellOthers !== null) this.#collect(this.#own, wallet, keys);
     this.receive(wallet, keys);
   }
 
@@ -49,7 +44,7 @@ export class ChangeFeed implements ChangeStore {
 
   /** Changes may have been lost. */
   lose(): void {
-    for (const wallet of this.#watchers.keys()) this.#collect(this.#due, wallet, null);
+    for (const wallet of this.#watchers.keys()) this.receive(wallet, null);
   }
 
   watchChanges(wallet: string, watcher: Watcher, signal: AbortSignal): void {
@@ -63,7 +58,6 @@ export class ChangeFeed implements ChangeStore {
 
   /** Passes on what was collected. */
   flush(): void {
-    clearTimeout(this.#timer);
     this.#timer = undefined;
     const [due, own] = [this.#due, this.#own];
     [this.#due, this.#own] = [new Map(), new Map()];
@@ -71,7 +65,7 @@ export class ChangeFeed implements ChangeStore {
       const changes = keys && [...keys].map(changeOf);
       for (const watcher of this.#watchers.get(wallet) ?? []) watcher(changes);
     }
-    if (own.size > 0) this.#tellOthers?.(own);
+    if (own.size > 0) this.tellOthers?.(own);
   }
 
   #collect(into: Collected, wallet: string, keys: readonly string[] | null): void {

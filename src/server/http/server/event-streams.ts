@@ -6,8 +6,8 @@ import { limits } from '../../../protocol/limits.ts';
 import type { Deps } from '../../core/deps.ts';
 import type { Changes } from '../../ports/stream.ts';
 
-/** How long a browser waits before it connects again, in ms, at random: at a restart all of them do. */
-const RETRY_MS = { from: 1_000, to: 5_000 };
+/** How long a browser waits before it connects again, in ms, up to twice as long: at a restart all of them do. */
+const RETRY_MS = 2_000;
 /** The same, for the oldest stream of an account with too many: it must not end another one at once. */
 const RETRY_OF_OLDEST_MS = 60_000;
 
@@ -36,7 +36,8 @@ export function createEventStreams(deps: Pick<Deps, 'store' | 'stopping'>): Open
     const streams = accounts.get(wallet) ?? new Set();
     const [oldest] = streams;
     if (streams.size >= limits.streamsPerAccount) oldest?.end(`retry: ${RETRY_OF_OLDEST_MS}\n\n`);
-    const stream = startStream(reply.raw, check, () => {
+    const stream = startStream(reply.raw, check);
+    stream.ended.addEventListener('abort', () => {
       streams.delete(stream);
       if (streams.size === 0) accounts.delete(wallet);
     });
@@ -46,19 +47,10 @@ export function createEventStreams(deps: Pick<Deps, 'store' | 'stopping'>): Open
   };
 }
 
-interface Stream {
-  tell(changes: Changes): void;
-  /** Ends the stream, after a last text if the caller reads. */
-  end(last?: string): void;
-  ended: AbortSignal;
-}
+type Stream = ReturnType<typeof startStream>;
 
 /** Sends the first message, and later heartbeats. It buffers nothing for a caller that does not read. */
-function startStream(
-  response: ServerResponse,
-  check: () => Promise<unknown>,
-  onEnd: () => void,
-): Stream {
+function startStream(response: ServerResponse, check: () => Promise<unknown>) {
   const over = new AbortController();
   let isBehind = false;
 
@@ -70,12 +62,11 @@ function startStream(
     write(`data: ${JSON.stringify({ changes })}\n\n`);
   }
   function close(): void {
-    if (over.signal.aborted) return;
     over.abort();
     clearInterval(timer);
     response.req.socket.off('close', close);
-    onEnd();
   }
+  /** Ends the stream, after a last text if the caller reads. */
   function end(last = ''): void {
     close();
     if (response.writableNeedDrain) response.destroy();
@@ -98,8 +89,7 @@ function startStream(
   response.on('drain', () => {
     if (isBehind) tell(null);
   });
-  const { from, to } = RETRY_MS;
-  write(`retry: ${Math.round(from + Math.random() * (to - from))}\n\n`);
+  write(`retry: ${Math.round(RETRY_MS * (1 + Math.random()))}\n\n`);
   tell(null);
   return { tell, end, ended: over.signal };
 }

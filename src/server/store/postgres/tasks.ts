@@ -130,14 +130,10 @@ export function taskListStore(access: Access): Pick<TaskStore, 'listTasks'> {
   };
 }
 
-const ownersOfAttempt = sql(
-  'SELECT t.id, t.wallet FROM leaves l JOIN tasks t ON t.id = l.task_id WHERE l.attempt_id = $1',
-);
-const ownersOf = sql('SELECT id, wallet FROM tasks WHERE id = ANY($1::uuid[])');
+const findOwners = sql(`SELECT t.id, t.wallet FROM (
+    SELECT task_id FROM leaves WHERE attempt_id = $1 UNION ALL SELECT unnest($2::uuid[])
+  ) AS wanted JOIN tasks t ON t.id = wanted.task_id`);
 
 export function taskOwners(access: Access): FindTasks {
-  return (of) =>
-    'attemptId' in of
-      ? access.rows(ownersOfAttempt, [of.attemptId])
-      : access.rows(ownersOf, [of.taskIds]);
+  return (attemptId, taskIds) => access.rows(findOwners, [attemptId, taskIds]);
 }

@@ -141,16 +141,11 @@ export function taskListStore({ reader, read }: Access): Pick<TaskStore, 'listTa
 }
 
 export function taskOwners({ reader, read }: Access): FindTasks {
-  const ofAttempt = reader.prepare<[string], { id: string; wallet: string }>(
-    `SELECT t.id, t.wallet FROM leaves l JOIN tasks t ON t.id = l.task_id WHERE l.attempt_id = ?`,
+  const find = reader.prepare<[string | null, string], { id: string; wallet: string }>(
+    `SELECT id, wallet FROM tasks WHERE id IN (
+       SELECT task_id FROM leaves WHERE attempt_id = ? UNION ALL SELECT value FROM json_each(?))`,
   );
-  const named = reader.prepare<[string], { id: string; wallet: string }>(
-    `SELECT t.id, t.wallet FROM json_each(?) CROSS JOIN tasks t ON t.id = json_each.value`,
-  );
-  return (of) =>
-    read(() =>
-      'attemptId' in of ? ofAttempt.all(of.attemptId) : named.all(JSON.stringify(of.taskIds)),
-    );
+  return (attemptId, taskIds) => read(() => find.all(attemptId, JSON.stringify(taskIds)));
 }
 
 function newestFirst(a: TaskListRow, b: TaskListRow): number {

@@ -36,19 +36,20 @@ export function startNotifications(
   let batched = new Set<string>();
   let timer: NodeJS.Timeout | undefined;
   let sending: Promise<unknown> = Promise.resolve();
+  feed.isComplete = false;
   // An instance also hears what it said itself.
   const self = randomUUID();
   const listener = listen ? startListener(connections, { triggers, feed, self }) : null;
   const net = setInterval(() => {
-    if (!listener?.hears()) feed.lose();
+    if (!feed.isComplete) feed.lose();
   }, POLL_MS).unref();
   if (listen) {
-    feed.connect((changes) => {
+    feed.tellOthers = (changes) => {
       for (const [wallet, keys] of changes) {
         batched.add([`${CHANGED}${self}`, wallet, ...(keys ?? [ALL_TOPICS])].join(' '));
       }
       timer ??= setTimeout(send, BATCH_MS);
-    });
+    };
   }
 
   function send(): void {
@@ -96,24 +97,17 @@ function inPayloads(topics: readonly string[]): string[] {
   return payloads;
 }
 
-interface Listener {
-  /** Whether notifications arrive now. */
-  hears(): boolean;
-  close(): Promise<void>;
-}
-
 /** Listens on a session of its own, and reconnects when it is lost. */
 function startListener(
   connections: Connections,
   { triggers, feed, self }: { triggers: Triggers; feed: ChangeFeed; self: string },
-): Listener {
+): { close(): Promise<void> } {
   let closed = false;
-  let hears = false;
   let timer: NodeJS.Timeout | undefined;
   let client: pg.Client | undefined;
 
   function again(): void {
-    hears = false;
+    feed.isComplete = false;
     if (closed || timer !== undefined) return;
     void client?.end().catch(() => {});
     timer = setTimeout(() => {
@@ -144,7 +138,7 @@ function startListener(
       });
       await client.connect();
       await client.query(`LISTEN ${CHANNEL}`);
-      hears = true;
+      feed.isComplete = true;
       // Notifications between the two sessions were lost.
       wakeAll();
     } catch {
@@ -154,7 +148,6 @@ function startListener(
 
   const first = connect();
   return {
-    hears: () => hears,
     async close() {
       closed = true;
       clearTimeout(timer);

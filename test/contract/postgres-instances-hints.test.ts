@@ -1,5 +1,5 @@
 import pg from 'pg';
-import { afterEach, beforeEach, expect, it } from 'vitest';
+import { afterEach, beforeEach, expect, it, onTestFinished, vi } from 'vitest';
 import { Triggers } from '../../src/base/triggers.ts';
 import {
   type Connections,
@@ -11,6 +11,7 @@ import {
 } from '../../src/server/store/postgres/engine/notifications.ts';
 import { ChangeFeed } from '../../src/server/store/stream.ts';
 import { emptyDatabase } from '../support/shared-postgres.ts';
+import { watched } from '../support/stream.ts';
 import type { TemporaryDatabase } from '../support/temporary-database.ts';
 import { waitFor } from '../support/wait-for.ts';
 
@@ -111,4 +112,49 @@ it('wakes everybody once it listens again, for what was missed in between', asyn
   here.notifications.tell(['queue']);
   await told;
   expect(there.triggers.size).toBe(0);
+});
+
+it('passes changes of an account on to those who watch it on another instance, once', async () => {
+  const [own, theirs] = [watched(here.feed, 'a'), watched(there.feed, 'a')];
+  const stranger = watched(there.feed, 'b');
+
+  here.feed.changed('a', { alert: '1', credit: '2' });
+  await theirs.until('alert 1', 'credit 2');
+  there.feed.changed('b', { alert: '3' });
+
+  expect(await stranger.until('alert 3')).toEqual(['alert 3']);
+  expect(await own.until('alert 1')).toEqual(['alert 1', 'credit 2']);
+  expect(theirs.resets()).toBe(0);
+});
+
+it('passes on that anything may have changed where a notification cannot hold the changes', async () => {
+  const { resets } = watched(there.feed, 'a');
+
+  for (let i = 0; i < 101; i += 1) here.feed.changed('a', { event: `${i}` });
+
+  await waitFor('that message', () => resets() === 1);
+});
+
+it('says that anything may have changed once it listens again', async () => {
+  const { resets } = watched(there.feed, 'a');
+
+  await session.query(`SELECT pg_terminate_backend(pid) ${LISTENERS}`);
+
+  await waitFor('that message', () => resets() > 0);
+  await listening();
+});
+
+it('says so every 10 s where a pooler allows no LISTEN', async () => {
+  vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
+  onTestFinished(() => void vi.useRealTimers());
+  const { connections } = here;
+  const feed = new ChangeFeed();
+  const options = { triggers: new Triggers(), feed, listen: false };
+  const notifications = startNotifications(connections, options);
+  onTestFinished(() => notifications.close());
+  const { resets } = watched(feed, 'a');
+
+  vi.advanceTimersByTime(10_000);
+
+  await waitFor('that message', () => resets() === 1);
 });

@@ -22,6 +22,7 @@ import { settlementContract } from './settlement.contract.ts';
 import { signInContract } from './sign-in.contract.ts';
 import { statsContract } from './stats.contract.ts';
 import { storageContract } from './storage.contract.ts';
+import { streamContract } from './stream.contract.ts';
 import { taskContract } from './tasks.contract.ts';
 import { telemetryContract } from './telemetry.contract.ts';
 import { transitionContract } from './transitions.contract.ts';
@@ -55,6 +56,7 @@ export function storeContract(name: string, open: OpenStore): void {
     describe('anchoring anew', () => anchoringAnewContract(open));
     describe('settlement', () => settlementContract(open));
     describe('the state machine', () => transitionContract(open));
+    describe('the changes of anchors', () => streamContract(open));
     describe('operations', () => operationsContract(open));
     describe('opening and closing', () => lifeContract(open));
     describe('any history', () => historyContract(open));

@@ -3,6 +3,8 @@ import type { IncomingMessage } from 'node:http';
 import { request } from 'node:http';
 import { onTestFinished } from 'vitest';
 import type { Change } from '../../src/protocol/stream.ts';
+import type { ChangeStore } from '../../src/server/ports/stream.ts';
+import { waitFor } from './wait-for.ts';
 
 export interface OpenedStream {
   response: IncomingMessage;
@@ -65,6 +67,30 @@ export async function openStream(
           wake = resolve;
         });
       }
+    },
+  };
+}
+
+/** Watches an account in a store. `until` resolves with all changes since, as `kind id`, once these are among them. */
+export function watched(store: ChangeStore, wallet: string) {
+  const over = new AbortController();
+  onTestFinished(() => over.abort());
+  const seen = new Set<string>();
+  let resets = 0;
+  store.watchChanges(
+    wallet,
+    (changes) => {
+      if (changes === null) resets += 1;
+      for (const { kind, id } of changes ?? []) seen.add(`${kind} ${id}`);
+    },
+    over.signal,
+  );
+  return {
+    /** How often anything may have changed. */
+    resets: () => resets,
+    async until(...wanted: string[]): Promise<string[]> {
+      await waitFor(wanted.join(), () => wanted.every((change) => seen.has(change)));
+      return [...seen];
     },
   };
 }

@@ -13,6 +13,7 @@ import { fileURLToPath } from 'node:url';
 const all = [
   'cli',
   'requests',
+  'streams',
   'ingest',
   'verify',
   'anchor',

@@ -7,6 +7,7 @@ import { startProgram } from '../measured-program.js';
 import { openSite } from '../site.js';
 import { environmentOf } from '../unit-environment.js';
 import { callsPerSecond, inTurn, post } from './calls.js';
+import { openStreams } from './streams.js';
 
 const CONNECTIONS = 128;
 /** Each may make 600 calls a minute. */
@@ -20,14 +21,17 @@ const claim = JSON.stringify({
   expected_result: { parcels: 1, bay: 'C7' },
 });
 
-/** Authenticated, limited, validated and durable claims a second. */
-export async function claimsPerSecond({ seconds, environment, profile }) {
+/** Authenticated, limited, validated and durable claims a second, while so many idle streams are open. */
+export async function claimsPerSecond({ seconds, environment, profile, streams = 0 }) {
   const site = await openSite({ blockTime: 'manual', robots: ROBOTS, environment, profile });
   try {
     const robot = inTurn(site.robots);
     const next = () => post('/api/v1/tasks', robot().apiKey, claim);
     const options = { url: site.url, connections: CONNECTIONS, seconds, expected: 201, next };
-    return (await callsPerSecond(options)).perSecond;
+    const closeStreams = await openStreams(site.url, streams);
+    const { perSecond } = await callsPerSecond(options);
+    closeStreams();
+    return perSecond;
   } finally {
     await site.close();
   }

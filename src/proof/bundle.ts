@@ -9,6 +9,8 @@ import {
   DECIMAL,
   HASH,
   isObject,
+  MAX_NODE_BYTES,
+  MAX_PATH_NODES,
   Members,
   own,
   TIME,
@@ -139,7 +141,7 @@ export function readBundle(document: JsonValue): Bundle {
 function chainProofIn(members: Members): ChainProof {
   const chainProof = {
     header: members.bytes('header', MAX_HEADER_BYTES),
-    nodes: members.nodes('nodes'),
+    nodes: members.manyBytes('nodes', 'trie nodes', MAX_PATH_NODES, MAX_NODE_BYTES),
   };
   members.requireNoOther();
   return chainProof;

@@ -107,7 +107,8 @@ export function rootFromPath(leaf: string, inclusion: InclusionPath): Hex | null
   return last === 0 ? bytesToHex(node) : null;
 }
 
-function nodeHash(left: Uint8Array, right: Uint8Array): Uint8Array {
+/** An inner node: `SHA-256(0x01 ‖ left ‖ right)`. */
+export function nodeHash(left: Uint8Array, right: Uint8Array): Uint8Array {
   const node = new Uint8Array(65);
   node[0] = 0x01;
   node.set(left, 1);

@@ -6,7 +6,7 @@ import { pointerStep } from '../strict-json-error.ts';
 import type { Inclusion } from '../tree.ts';
 
 /** Most trie nodes read, and the longest one in bytes. A path has at most 9 nodes; the last holds the transaction. */
-const MAX_PATH_NODES = 16;
+export const MAX_PATH_NODES = 16;
 export const MAX_NODE_BYTES = 131_584;
 
 interface Form {
@@ -64,8 +64,20 @@ export class Members {
     throw new DocumentError(this.#noun, message, pointer);
   }
 
+  /** @throws DocumentError if the member has another value. */
+  require(name: string, value: string | number): void {
+    if (this.value(name) !== value) throw this.#mustBe(name, JSON.stringify(value));
+  }
+
   object(name: string): Members {
     return new Members(this.#noun, this.value(name), this.#path + name);
+  }
+
+  /** An array of objects, at least one. */
+  list(name: string): Members[] {
+    const value = this.value(name);
+    if (!Array.isArray(value) || value.length === 0) throw this.#mustBe(name, 'a list of objects');
+    return value.map((item, i) => new Members(this.#noun, item, `${this.#path}${name}[${i}]`));
   }
 
   nullable<T>(name: string, read: (name: string) => T): T | null {
@@ -125,11 +137,12 @@ export class Members {
     });
   }
 
-  nodes(name: string): Hex[] {
+  /** An array of 1 to `most` texts of at most `bytes` bytes each. `noun` says what they are. */
+  manyBytes(name: string, noun: string, most: number, bytes: number): Hex[] {
     const value = this.value(name);
-    const isPath = Array.isArray(value) && value.length > 0 && value.length <= MAX_PATH_NODES;
-    if (isPath && value.every((node) => isBytes(node, MAX_NODE_BYTES))) return value;
-    throw this.#mustBe(name, `an array of 1 to ${MAX_PATH_NODES} trie nodes, ${BYTES.name}`);
+    const isShort = Array.isArray(value) && value.length > 0 && value.length <= most;
+    if (isShort && value.every((item) => isBytes(item, bytes))) return value;
+    throw this.#mustBe(name, `an array of 1 to ${most} ${noun}, ${BYTES.name}`);
   }
 
   integer(name: string, minimum: number): number {

@@ -1,0 +1,264 @@
+import { createHash } from 'node:crypto';
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { CHUNK_BYTES, digestChunks, portableSha256 } from '../../src/proof/files/digest.ts';
+import { compareFiles, type FileEntry, readFiles } from '../../src/proof/files/manifest.ts';
+import {
+  type FilePart,
+  fileOfPart,
+  rangePath,
+  readPart,
+  rootFromRange,
+} from '../../src/proof/files/part.ts';
+import type { JsonValue, Proof } from '../../src/proof/json-value.ts';
+import { contentOf, entryOf, partOf } from '../support/evidence-files.ts';
+import { itHolds } from '../support/property.ts';
+import { bytesOf, hex, sha256, treeHash, treePath } from './reference.ts';
+
+const digest = (content: Uint8Array) => digestChunks(chunksOf(content), portableSha256());
+
+async function* chunksOf(content: Uint8Array) {
+  for (let at = 0; at < content.length; at += CHUNK_BYTES) {
+    yield Buffer.concat([Buffer.of(0), content.subarray(at, at + CHUNK_BYTES)]);
+  }
+}
+
+const boundaries = [0, 1, 2, 3, 4, 5, 6, 7, 8].flatMap((chunks) =>
+  [-1, 0, 1].map((more) => chunks * CHUNK_BYTES + more).filter((size) => size >= 0),
+);
+
+describe('the digest of a file', () => {
+  it.each(boundaries)('has hash and root of RFC 9162 for %i bytes', async (size) => {
+    const content = contentOf(size);
+    const entry = entryOf('run.mcap', content);
+
+    const { bytes, sha256: whole, root } = await digest(content);
+
+    expect([bytes, whole, root]).toEqual([size, entry.sha256, entry.root]);
+  });
+
+  it('has the hash of nothing as root of an empty file', async () => {
+    const { root } = await digest(new Uint8Array());
+
+    expect(root).toBe(hex(sha256('')));
+  });
+
+  itHolds('has the root of RFC 9162 for any size', 40, async (numRuns) => {
+    const anySize = fc.nat({ max: 6 * CHUNK_BYTES });
+    await fc.assert(
+      fc.asyncProperty(anySize, async (size) => {
+        const content = contentOf(size);
+        expect((await digest(content)).root).toBe(entryOf('run.mcap', content).root);
+      }),
+      { numRuns },
+    );
+  });
+});
+
+const leavesOf = (count: number) => Array.from({ length: count }, (_, i) => hex(sha256(`${i}`)));
+const joined = (leaves: readonly string[]) => Buffer.concat(leaves.map(bytesOf));
+
+const anyRange = fc
+  .integer({ min: 1, max: 80 })
+  .chain((count) => fc.tuple(fc.constant(count), fc.nat(count - 1), fc.nat(count - 1)))
+  .map(([count, one, other]) => ({
+    count,
+    first: Math.min(one, other),
+    last: Math.max(one, other),
+  }));
+
+describe('the path of a range', () => {
+  itHolds('leads to the root of RFC 9162', 1000, (numRuns) => {
+    fc.assert(
+      fc.property(anyRange, ({ count, first, last }) => {
+        const leaves = leavesOf(count);
+        const path = rangePath(joined(leaves), first, last).map(bytesOf);
+        const given = leaves.slice(first, last + 1).map(bytesOf);
+        const root = rootFromRange(given, first, count, path);
+        expect(root && hex(root)).toBe(treeHash(leaves));
+      }),
+      { numRuns },
+    );
+  });
+
+  itHolds('is the inclusion path of RFC 9162 for one leaf', 200, (numRuns) => {
+    fc.assert(
+      fc.property(anyRange, ({ count, first }) => {
+        const leaves = leavesOf(count);
+        expect(rangePath(joined(leaves), first, first)).toEqual(treePath(first, leaves));
+      }),
+      { numRuns },
+    );
+  });
+
+  itHolds('leads nowhere with a hash more, less or changed, or elsewhere', 500, (numRuns) => {
+    fc.assert(
+      fc.property(anyRange, fc.nat(), ({ count, first, last }, at) => {
+        const leaves = leavesOf(count);
+        const path = rangePath(joined(leaves), first, last).map(bytesOf);
+        const given = leaves.slice(first, last + 1).map(bytesOf);
+        const reached = (from: number, of: number, way: Buffer[]) => {
+          const root = rootFromRange(given, from, of, way);
+          return root === null ? null : hex(root);
+        };
+        const wrong = [
+          reached(first, count, [...path, sha256('more')]),
+          reached(first, count + (1 << 7), path),
+          ...(path.length === 0
+            ? []
+            : [
+                reached(first, count, path.slice(1)),
+                reached(first, count, path.with(at % path.length, sha256('other'))),
+              ]),
+          ...(first > 0 ? [reached(first - 1, count, path)] : []),
+        ];
+        expect(wrong).not.toContain(treeHash(leaves));
+      }),
+      { numRuns },
+    );
+  });
+});
+
+const size = 3 * CHUNK_BYTES + 5;
+const content = contentOf(size);
+const entry = entryOf('run.mcap', content);
+const photo = entryOf('photo.jpg', contentOf(1000));
+const files = { format: 'svc-files/1', chunk_bytes: CHUNK_BYTES, entries: [entry, photo] };
+
+const without = (object: object, name: string) =>
+  Object.fromEntries(Object.entries(object).filter(([each]) => each !== name));
+const withEntry = (members: object) => ({ ...files, entries: [{ ...entry, ...members }] });
+
+/** Manifests that must not be read. */
+const malformed: [string, unknown][] = [
+  ['another version', { ...files, format: 'svc-files/2' }],
+  ['another size of chunks', { ...files, chunk_bytes: CHUNK_BYTES / 2 }],
+  ['no size of chunks', without(files, 'chunk_bytes')],
+  ['no entries', without(files, 'entries')],
+  ['an empty list', { ...files, entries: [] }],
+  ['entries that are an object', { ...files, entries: { 0: entry } }],
+  ['an entry that is text', { ...files, entries: ['run.mcap'] }],
+  ['a member that no check covers', { ...files, signed: true }],
+  ['a member of an entry that no check covers', withEntry({ author: 'arm-1' })],
+  ['no name', { ...files, entries: [without(entry, 'name')] }],
+  ['an empty name', withEntry({ name: '' })],
+  ['a name with a folder', withEntry({ name: '../run.mcap' })],
+  ['a name of 256 characters', withEntry({ name: 'a'.repeat(256) })],
+  ['a media type without a slash', withEntry({ media_type: 'image' })],
+  ['a negative size', withEntry({ bytes: -1 })],
+  ['half a byte', withEntry({ bytes: 0.5 })],
+  ['2^53 bytes', withEntry({ bytes: 2 ** 53 })],
+  ['a size as text', withEntry({ bytes: String(size) })],
+  ['an upper-case hash', withEntry({ sha256: entry.sha256.toUpperCase().replace('X', 'x') })],
+  ['a hash without 0x', withEntry({ sha256: entry.sha256.slice(2) })],
+  ['a short root', withEntry({ root: entry.root.slice(0, -2) })],
+  ['no root', { ...files, entries: [without(entry, 'root')] }],
+];
+
+describe('a file manifest', () => {
+  it('lists the files of evidence', () => {
+    expect(readFiles({ nonce: 'a', files } as unknown as Proof)).toEqual([entry, photo]);
+  });
+
+  it.each([
+    ['an array', [files]],
+    ['evidence without files', { nonce: 'a' }],
+    ['files of another kind', { files: ['run.mcap'] }],
+    ['files with another format', { files: { format: 'zip' } }],
+  ])('is not in %s', (_, proof) => {
+    expect(readFiles(proof as Proof)).toBeNull();
+  });
+
+  it.each(malformed)('is refused with %s', (_, forged) => {
+    expect(() => readFiles({ files: forged } as Proof)).toThrowError(
+      expect.objectContaining({ name: 'DocumentError', document: 'file manifest' }),
+    );
+  });
+});
+
+describe('the comparison of files', () => {
+  const given = (made: FileEntry, members: Partial<FileEntry> = {}) => ({ ...made, ...members });
+  const other = entryOf('other.bin', contentOf(7));
+  const compare = (...them: FileEntry[]) => {
+    const { files: compared, unlisted } = compareFiles([entry, photo], them);
+    return [...compared.map(({ status }) => status), ...unlisted.map(({ name }) => name)];
+  };
+
+  it.each<[string, FileEntry[], string[]]>([
+    ['says which are not given', [], ['not_given', 'not_given']],
+    ['goes by content, not by name', [given(entry, { name: 'a' })], ['matches', 'not_given']],
+    ['says which differ', [given(other, { name: 'photo.jpg' })], ['not_given', 'differs']],
+    ['names files that are not listed', [other], ['not_given', 'not_given', 'other.bin']],
+    ['takes no file by one hash', [given(entry, { root: photo.root })], ['differs', 'differs']],
+    ['takes no file of another size', [given(photo, { bytes: 999 })], ['not_given', 'differs']],
+  ])('%s', (_, them, expected) => {
+    expect(compare(...them)).toEqual(expected);
+  });
+});
+
+const part = partOf(content, CHUNK_BYTES + 10, 2 * CHUNK_BYTES + 20);
+const read = (document: unknown) => readPart(document as JsonValue);
+
+const forgedParts: [string, unknown][] = [
+  ['another version', { ...part, format: 'svc-part/2' }],
+  ['a member that no check covers', { ...part, name: 'run.mcap' }],
+  ['no chunks', { ...part, chunks: [] }],
+  ['129 chunks', { ...part, chunks: Array(129).fill('0x00') }],
+  ['an empty chunk', { ...part, chunks: ['0x', part.chunks[1]] }],
+  ['a chunk of more than 1 MiB', { ...part, chunks: [`${part.chunks[0]}00`, part.chunks[1]] }],
+  ['a chunk in upper case', { ...part, chunks: part.chunks.map((each) => each.toUpperCase()) }],
+  ['a path that is text', { ...part, path: part.path.join('') }],
+  ['a byte before the first', { ...part, first_byte: -1 }],
+  ['a byte that is text', { ...part, last_byte: '20' }],
+];
+
+const misplacedParts: [string, FilePart][] = [
+  ['another root', { ...part, root: photo.root }],
+  ['a path without its last hash', { ...part, path: part.path.slice(0, -1) }],
+  ['a path with one hash more', { ...part, path: [...part.path, entry.root] }],
+  ['a path in another order', { ...part, path: part.path.toReversed() }],
+  ['chunks in another order', { ...part, chunks: part.chunks.toReversed() }],
+  ['a chunk less', { ...part, chunks: part.chunks.slice(0, 1) }],
+  ['a shorter chunk', { ...part, chunks: [part.chunks[0], '0x00'] as FilePart['chunks'] }],
+  ['the place of other chunks', { ...part, first_byte: 10, last_byte: CHUNK_BYTES + 20 }],
+  ['bytes beyond the end', { ...part, last_byte: size }],
+  ['an end before its beginning', { ...part, last_byte: CHUNK_BYTES + 9 }],
+  [
+    'one bit changed',
+    { ...part, chunks: [part.chunks[0]?.replace(/.$/, '1'), part.chunks[1]] as never },
+  ],
+];
+
+describe('a part', () => {
+  it.each([
+    [0, 0],
+    [0, size - 1],
+    [CHUNK_BYTES - 1, CHUNK_BYTES],
+    [CHUNK_BYTES, 2 * CHUNK_BYTES - 1],
+    [3 * CHUNK_BYTES, size - 1],
+  ])('shows the bytes %i to %i of a file', (first, last) => {
+    const document = JSON.parse(JSON.stringify(partOf(content, first, last)));
+
+    expect(fileOfPart(read(document), [photo, entry])).toBe(entry);
+  });
+
+  it.each(forgedParts)('is refused with %s', (_, document) => {
+    expect(() => read(document)).toThrowError(
+      expect.objectContaining({ name: 'DocumentError', document: 'part' }),
+    );
+  });
+
+  it.each(misplacedParts)('is of no file with %s', (_, forged) => {
+    expect(fileOfPart(forged, [photo, entry])).toBeNull();
+  });
+
+  it('is of no file whose entry states another size', () => {
+    const longer = { ...entry, bytes: size + CHUNK_BYTES };
+
+    expect(fileOfPart(part, [longer])).toBeNull();
+  });
+});
+
+it('has the same hash as one pass of Node.js', async () => {
+  expect((await digest(content)).sha256).toBe(hex(createHash('sha256').update(content).digest()));
+});

@@ -1,3 +1,4 @@
+import type { Hex } from '../../src/proof/bytes.ts';
 import { CHUNK_BYTES } from '../../src/proof/files/digest.ts';
 import type { FileEntry } from '../../src/proof/files/manifest.ts';
 import type { FilePart } from '../../src/proof/files/part.ts';
@@ -21,7 +22,11 @@ export function entryOf(
 }
 
 /** A part of a file, apart from `src/proof`. */
-export function partOf(content: Uint8Array, first_byte: number, last_byte: number): FilePart {
+export function partOf(
+  content: Uint8Array,
+  first_byte: number,
+  last_byte: number,
+): FilePart & { format: string } {
   const [first, last] = [first_byte, last_byte].map((byte) => Math.floor(byte / CHUNK_BYTES));
   const leaves = leavesOf(content);
   return {
@@ -46,13 +51,11 @@ function leavesOf(content: Uint8Array) {
   return chunksOf(content).map((chunk) => hex(sha256(Buffer.concat([Buffer.of(0), chunk]))));
 }
 
-/** The hashes beside a range, level by level. */
-function pathOf(leaves: readonly `0x${string}`[], first: number, last: number): `0x${string}`[] {
-  if (leaves.length <= 1) return [];
-  const left = first % 2 === 1 ? leaves.slice(first - 1, first) : [];
-  const right = last % 2 === 0 ? leaves.slice(last + 1, last + 2) : [];
-  const parents = Array.from({ length: Math.ceil(leaves.length / 2) }, (_, i) =>
-    treeHash(leaves.slice(2 * i, 2 * i + 2)),
-  );
-  return [...left, ...right, ...pathOf(parents, first >> 1, last >> 1)];
+/** The roots beside a range, from left to right. */
+function pathOf(leaves: readonly Hex[], first: number, last: number): Hex[] {
+  if (last < 0 || first >= leaves.length) return [treeHash(leaves)];
+  if (leaves.length === 1) return [];
+  const half = 2 ** Math.ceil(Math.log2(leaves.length) - 1);
+  const [left, right] = [leaves.slice(0, half), leaves.slice(half)];
+  return [...pathOf(left, first, last), ...pathOf(right, first - half, last - half)];
 }

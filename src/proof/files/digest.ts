@@ -51,7 +51,7 @@ export async function digestChunks(
 }
 
 /** A Merkle tree that keeps one node for each height. */
-class ChunkTree {
+export class ChunkTree {
   /** Roots of the complete subtrees, the largest first. */
   readonly #nodes: Uint8Array[] = [];
   #count = 0;

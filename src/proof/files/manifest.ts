@@ -1,4 +1,5 @@
 // The files that evidence lists in its member `files`, and the comparison with files that are given.
+import { DocumentError } from '../document-error.ts';
 import type { Proof } from '../json-value.ts';
 import { HASH, isObject, Members, own } from '../subject/members.ts';
 import { CHUNK_BYTES, type FileDigest } from './digest.ts';
@@ -15,30 +16,24 @@ export interface FileEntry extends FileDigest {
   readonly media_type: string;
 }
 
-/** The member `files` of evidence. */
-export interface FileManifest {
-  readonly format: typeof FILES_FORMAT;
-  readonly chunk_bytes: typeof CHUNK_BYTES;
-  /** At least one. */
-  readonly entries: readonly FileEntry[];
+/**
+ * The files that evidence lists in its member `files`, if that has a format that begins with `svc-files/`. Otherwise why
+ * there are none: no evidence, no list, or one that is malformed or of another version.
+ */
+export function listedFiles(proof: Proof | null): readonly FileEntry[] | string {
+  if (proof === null) return 'No evidence was given that lists files';
+  const files = isObject(proof) ? own(proof, 'files') : undefined;
+  const format = isObject(files) ? own(files, 'format') : undefined;
+  if (!String(format).startsWith('svc-files/')) return 'The evidence lists no files';
+  try {
+    return readEntries(new Members('file manifest', files, 'files'));
+  } catch (error) {
+    if (error instanceof DocumentError) return `The list of files is malformed: ${error.message}`;
+    throw error;
+  }
 }
 
-export const manifestOf = (entries: readonly FileEntry[]): FileManifest => ({
-  format: FILES_FORMAT,
-  chunk_bytes: CHUNK_BYTES,
-  entries,
-});
-
-/**
- * The files that evidence lists; null if it has no `files` with a format that begins with `svc-files/`.
- *
- * @throws DocumentError if a member is missing, malformed or unknown, or the format is another version.
- */
-export function readFiles(proof: Proof): readonly FileEntry[] | null {
-  const files = Array.isArray(proof) ? undefined : own(proof, 'files');
-  const format = isObject(files) ? own(files, 'format') : undefined;
-  if (typeof format !== 'string' || !format.startsWith('svc-files/')) return null;
-  const manifest = new Members('file manifest', files, 'files');
+function readEntries(manifest: Members): FileEntry[] {
   manifest.require('format', FILES_FORMAT);
   manifest.require('chunk_bytes', CHUNK_BYTES);
   const entries = manifest.list('entries').map((entry) => {
@@ -57,50 +52,50 @@ export function readFiles(proof: Proof): readonly FileEntry[] | null {
 }
 
 /** A file that is at hand, by its content. */
-export interface GivenFile extends FileDigest {
-  readonly name: string;
-}
+export type GivenFile = FileDigest & { readonly name: string };
 
-/** `differs`: a given file has the name or one of the hashes of the entry, but another content. */
-export type FileStatus = 'matches' | 'not_given' | 'differs';
+/**
+ * `differs`: a given file has the name of the entry, but another content. `not_listed`: a given file has neither the
+ * content nor the name of an entry.
+ */
+export type FileStatus = 'matches' | 'differs' | 'not_given' | 'not_listed';
 
-/** An entry, and whether a file with its content was given. */
+/** A listed or given file. */
 export interface ComparedFile {
   readonly name: string;
   readonly bytes: number;
   readonly status: FileStatus;
 }
 
-/** Compares by content, whatever the names. `unlisted`: files that no entry has or is named like. */
+/** Compares by content, whatever the names: each entry, then the given files that are not listed. */
 export function compareFiles(
   entries: readonly FileEntry[],
   given: readonly GivenFile[],
-): { files: ComparedFile[]; unlisted: GivenFile[] } {
+): ComparedFile[] {
   const others = given.filter((file) => !entries.some((entry) => isSame(entry, file)));
-  return {
-    files: entries.map((entry) => ({
-      name: entry.name,
-      bytes: entry.bytes,
-      status: statusOf(entry, given, others),
-    })),
-    unlisted: others.filter((file) => !entries.some((entry) => isAlike(entry, file))),
+  const unlisted = others.filter((file) => !entries.some(({ name }) => name === file.name));
+  const statusOf = (entry: FileEntry): FileStatus => {
+    if (given.some((file) => isSame(entry, file))) return 'matches';
+    return others.some(({ name }) => name === entry.name) ? 'differs' : 'not_given';
   };
+  return [
+    ...entries.map((entry) => ({ ...facts(entry), status: statusOf(entry) })),
+    ...unlisted.map((file) => ({ ...facts(file), status: 'not_listed' as const })),
+  ];
 }
 
-function statusOf(entry: FileEntry, given: readonly GivenFile[], others: readonly GivenFile[]) {
-  if (given.some((file) => isSame(entry, file))) return 'matches';
-  return others.some((file) => isAlike(entry, file)) ? 'differs' : 'not_given';
-}
+const facts = ({ name, bytes }: GivenFile) => ({ name, bytes });
+
+/** A sentence about a compared file. */
+export const fileText = ({ name, status }: ComparedFile): string => `${name} ${WORDS[status]}`;
+
+const WORDS: Readonly<Record<FileStatus, string>> = {
+  matches: 'matches',
+  differs: 'differs',
+  not_given: 'was not given',
+  not_listed: 'is not a file that the evidence lists',
+};
 
 function isSame(one: FileDigest, other: FileDigest): boolean {
   return one.bytes === other.bytes && one.sha256 === other.sha256 && one.root === other.root;
-}
-
-function isAlike(entry: FileEntry, { name, sha256, root }: GivenFile): boolean {
-  return entry.name === name || entry.sha256 === sha256 || entry.root === root;
-}
-
-/** Whether evidence could be extended by a manifest: an object without a member `files`. */
-export function canListFiles(proof: Proof): proof is Exclude<Proof, unknown[]> {
-  return !Array.isArray(proof) && !Object.hasOwn(proof, 'files');
 }

@@ -3,7 +3,7 @@ import type { StatedAnchor } from '../audit-anchor.ts';
 import { type Bundle, MAX_BUNDLE_DEPTH, readBundle, saysItIsBundle } from '../bundle.ts';
 import { statedAnchorOf } from '../bundle-checks.ts';
 import { hashProof } from '../hash.ts';
-import { isProof, type JsonValue } from '../json-value.ts';
+import { isProof, type JsonValue, type Proof } from '../json-value.ts';
 import { decodePayload } from '../payload.ts';
 import { parseStrictJson } from '../strict-json.ts';
 import { readReceipt, saysItIsReceipt } from './receipt.ts';
@@ -27,10 +27,12 @@ export interface Subject {
   readonly stated: StatedAnchor | null;
   /** Null if the document is not a bundle. */
   readonly bundle: Bundle | null;
+  /** The evidence, if the document has it. */
+  readonly proof: Proof | null;
   /** What the document states that no check covers, by name. */
   readonly unproven: Readonly<Record<string, string>>;
   /** JSON Pointers of numbers in the document that count as 0 (see `StrictJsonOptions`). */
-  readonly underflows: readonly string[];
+  readonly underflows?: readonly string[];
 }
 
 /** The subject itself, or the id of a task, which only the service can resolve. */
@@ -39,7 +41,7 @@ export type Recognized = Subject | { readonly kind: 'task id'; readonly taskId: 
 const HASH = /^(?:0x)?[0-9a-f]{64}$/i;
 const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
-const empty = { taskId: null, stated: null, bundle: null, unproven: {}, underflows: [] };
+const empty = { taskId: null, stated: null, bundle: null, proof: null, unproven: {} };
 
 /** Recognizes a hash with or without 0x, a task id, or the address of a proof page; null for any other text. */
 export function recognizeText(text: string): Recognized | null {
@@ -106,11 +108,12 @@ function subjectOfDocument(json: JsonValue): Subject {
       taskId: bundle.task.id,
       stated: statedAnchorOf(bundle),
       bundle,
+      proof: bundle.proof ?? null,
       unproven: { robot_name: bundle.task.robot_name },
     };
   }
   if (isProof(json) && !saysItIsReceipt(json)) {
-    return { ...empty, kind: 'evidence', proofHash: hashProof(json) };
+    return { ...empty, kind: 'evidence', proofHash: hashProof(json), proof: json };
   }
   return subjectOfReceipt('receipt', json);
 }

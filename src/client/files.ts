@@ -1,0 +1,181 @@
+// Entry point of the package `robot-svc/files`, for Node.js: files as evidence. It reads files, and sends nothing.
+import { createHash, webcrypto } from 'node:crypto';
+import type { BigIntStats } from 'node:fs';
+import { constants, open, stat } from 'node:fs/promises';
+import path from 'node:path';
+import { SvcError } from '../base/svc-error.ts';
+import { unreadableFile } from '../base/unreadable-file.ts';
+import { bytesToHex } from '../proof/bytes.ts';
+import { CHUNK_BYTES, digestChunks, type FileDigest, type Sha256 } from '../proof/files/digest.ts';
+import { FILES_FORMAT, type FileEntry } from '../proof/files/manifest.ts';
+import {
+  chunkSize,
+  chunksOfPart,
+  MAX_PART_CHUNKS,
+  PART_FORMAT,
+  rangePath,
+} from '../proof/files/part.ts';
+import type { JsonObject, Proof } from '../proof/json-value.ts';
+import { isObject } from '../proof/subject/members.ts';
+
+/** Called from time to time with the share of the file that was read, from 0 to 1. */
+export type OnRead = (file: string, share: number) => void;
+
+/** By the end of the name. Readers use it to open the file; no check depends on it. */
+const mediaTypes: Readonly<Record<string, string>> = {
+  '.csv': 'text/csv',
+  '.db3': 'application/vnd.sqlite3',
+  '.jpeg': 'image/jpeg',
+  '.jpg': 'image/jpeg',
+  '.log': 'text/plain',
+  '.mcap': 'application/vnd.mcap',
+  '.mp4': 'video/mp4',
+  '.png': 'image/png',
+  '.txt': 'text/plain',
+};
+
+/**
+ * The evidence with a member `files`, which lists the files with their hashes. The files stay where they are. Symbolic
+ * links are followed.
+ *
+ * @throws SvcError `usage` if the evidence is an array or has `files` already, or a file cannot be read or is not a
+ *   regular file; `file_changed` if a file changed while it was read.
+ */
+export async function attachFiles(
+  evidence: Proof,
+  files: readonly string[],
+  onRead?: OnRead,
+): Promise<JsonObject> {
+  if (!isObject(evidence) || Object.hasOwn(evidence, 'files')) {
+    throw new SvcError('usage', 'The evidence must be a JSON object without a member "files".');
+  }
+  const entries: (FileEntry & JsonObject)[] = [];
+  for (const file of files) {
+    const name = path.basename(file);
+    const media_type = mediaTypes[path.extname(name).toLowerCase()] ?? 'application/octet-stream';
+    const { bytes, sha256, root } = await digestFile(file, onRead);
+    entries.push({ name, bytes, media_type, sha256, root });
+  }
+  return { ...evidence, files: { format: FILES_FORMAT, chunk_bytes: CHUNK_BYTES, entries } };
+}
+
+/** @throws SvcError as `attachFiles`. */
+export async function digestFile(file: string, onRead?: OnRead): Promise<FileDigest> {
+  const opened = await openFile(file);
+  try {
+    const digest = await digestOf(opened, onRead);
+    await opened.requireUnchanged();
+    return digest;
+  } finally {
+    await opened.close();
+  }
+}
+
+/**
+ * The JSON text of a part, in pieces. Bytes are counted from 0, and `lastByte` is part of it.
+ *
+ * @throws SvcError as `attachFiles`, also after the first pieces; `usage` if the file has no such bytes or they are in
+ *   more chunks than a part may have.
+ */
+export async function* writePart(
+  file: string,
+  [firstByte, lastByte]: readonly [number, number],
+  onRead?: OnRead,
+): AsyncGenerator<string, void> {
+  const opened = await openFile(file);
+  try {
+    const [first, last] = chunksOfPart(firstByte, lastByte);
+    if (firstByte > lastByte || lastByte >= opened.bytes || last - first >= MAX_PART_CHUNKS) {
+      const chunks = `at most ${MAX_PART_CHUNKS} chunks of 1 MiB`;
+      throw new SvcError('usage', `Give bytes from 0 to ${opened.bytes - 1}, in ${chunks}.`);
+    }
+    const leaves = new Uint8Array(32 * opened.chunks);
+    let index = 0;
+    const { root } = await digestOf(opened, onRead, (leaf) => leaves.set(leaf, 32 * index++));
+    const path = rangePath(leaves, first, last);
+    const head = { format: PART_FORMAT, root, first_byte: firstByte, last_byte: lastByte, path };
+    yield `${JSON.stringify(head).slice(0, -1)},"chunks":[`;
+    let comma = '';
+    for await (const chunk of opened.read(first, last)) {
+      yield `${comma}"${bytesToHex(chunk.subarray(1))}"`;
+      comma = ',';
+    }
+    await opened.requireUnchanged();
+    yield ']}\n';
+  } finally {
+    await opened.close();
+  }
+}
+
+function digestOf(
+  opened: OpenFile,
+  onRead: OnRead = () => {},
+  onLeaf: (leaf: Uint8Array) => unknown = () => {},
+): Promise<FileDigest> {
+  return digestChunks(opened.read(0, opened.chunks - 1), nodeSha256(), (leaf, bytes) => {
+    onLeaf(leaf);
+    onRead(opened.file, bytes / opened.bytes);
+  });
+}
+
+/** Hashes chunks on a thread of Node.js's pool, while this thread hashes the whole. */
+const nodeSha256 = (): Sha256 => ({
+  whole: createHash('sha256'),
+  once: async (bytes) => new Uint8Array(await webcrypto.subtle.digest('SHA-256', bytes)),
+});
+
+type OpenFile = Awaited<ReturnType<typeof openFile>>;
+
+async function openFile(file: string) {
+  // A pipe without a writer would block otherwise.
+  const handle = await open(file, constants.O_RDONLY | constants.O_NONBLOCK).catch((error) => {
+    throw unreadableFile(file, error);
+  });
+  try {
+    const before = await handle.stat({ bigint: true });
+    if (!before.isFile()) throw new SvcError('usage', `${file} is not a regular file.`);
+    const bytes = Number(before.size);
+    return {
+      file,
+      bytes,
+      chunks: Math.ceil(bytes / CHUNK_BYTES),
+      /** Chunks as `digestChunks` needs them. */
+      async *read(first: number, last: number) {
+        const buffers = [new Uint8Array(CHUNK_BYTES + 1), new Uint8Array(CHUNK_BYTES + 1)];
+        for (let index = first; index <= last; index++) {
+          const buffer = buffers[index % 2] as Uint8Array;
+          const end = 1 + chunkSize(index, bytes);
+          for (let at = 1; at < end; ) {
+            const { bytesRead } = await handle
+              .read(buffer, at, end - at, index * CHUNK_BYTES + at - 1)
+              .catch((error) => Promise.reject(unreadableFile(file, error)));
+            if (bytesRead === 0) throw changed(file);
+            at += bytesRead;
+          }
+          yield buffer.subarray(0, end);
+        }
+      },
+      /** @throws SvcError `file_changed` if name or content is not what it was when the file was opened. */
+      async requireUnchanged() {
+        const after = await stat(file, { bigint: true }).catch(() => null);
+        if (after === null || !isSame(before, after)) throw changed(file);
+      },
+      close: () => handle.close(),
+    };
+  } catch (error) {
+    await handle.close();
+    throw error;
+  }
+}
+
+function isSame(before: BigIntStats, after: BigIntStats): boolean {
+  const members = ['dev', 'ino', 'size', 'mtimeNs', 'ctimeNs'] as const;
+  return members.every((name) => before[name] === after[name]);
+}
+
+function changed(file: string): SvcError {
+  return new SvcError('file_changed', `${file} changed while it was read.`, {
+    hint: 'Wait until its recording has ended, then repeat.',
+    retryable: true,
+  });
+}

@@ -2,8 +2,10 @@
 import { readFile } from 'node:fs/promises';
 import { buffer } from 'node:stream/consumers';
 import { type Command, InvalidArgumentError, Option } from 'commander';
+import { withFileProgress } from '../../base/progress.ts';
 import { SvcError } from '../../base/svc-error.ts';
 import { unreadableFile } from '../../base/unreadable-file.ts';
+import { canonicalJson } from '../../proof/canonical-json.ts';
 import { hashProof } from '../../proof/hash.ts';
 import type { Proof } from '../../proof/json-value.ts';
 import { parseStrictJson } from '../../proof/strict-json.ts';
@@ -34,9 +36,19 @@ export function addCommands(program: Command, exitWith: (code: number) => void):
     )
     .argument('<task>', 'id of the task')
     .argument('<file>', 'JSON object or array; - for standard input')
+    .option(
+      '--attach <file>',
+      'file that the evidence lists in its member "files", with its hashes; can be repeated',
+      (file: string, before: string[] = []) => [...before, file],
+    )
     .option('--wait <seconds>', 'time to wait for the receipt, 0 to 600', waitSeconds, 0)
-    .addHelpText('after', '\nExample:\n  svc-agent complete "$task" evidence.json --wait 60')
-    .action(async (task: string, file: string, options: { wait: number }) =>
+    .addHelpText(
+      'after',
+      '\nAttached files stay where they are. The daemon does not read them.\n\nExamples:' +
+        '\n  svc-agent complete "$task" evidence.json --wait 60' +
+        '\n  svc-agent complete "$task" evidence.json --attach run.mcap --attach photo.jpg',
+    )
+    .action(async (task: string, file: string, options: CompleteOptions) =>
       exitWith(await complete(task, file, options)),
     );
   program
@@ -80,6 +92,11 @@ interface ClaimOptions {
   expected?: string;
 }
 
+interface CompleteOptions {
+  attach?: string[];
+  wait: number;
+}
+
 interface SampleOptions {
   battery?: number;
   state?: string;
@@ -104,8 +121,13 @@ async function claim(title: string, { id, description, expected }: ClaimOptions)
 }
 
 /** Prints the receipt, or the state of the completion. Repeated with the same evidence it prints the first receipt. */
-async function complete(task: string, file: string, { wait }: { wait: number }): Promise<number> {
-  const body = await withDocument({}, 'proof', file);
+async function complete(
+  task: string,
+  file: string,
+  { attach, wait }: CompleteOptions,
+): Promise<number> {
+  const text = await readJson(file);
+  const body = `{"proof":${attach === undefined ? text : await withFiles(text, attach)}}`;
   const headers: Record<string, string> = wait > 0 ? { prefer: `wait=${wait}` } : {};
   const answer = await askDaemon('POST', `${pathOf(task)}/complete`, {
     body,
@@ -113,6 +135,15 @@ async function complete(task: string, file: string, { wait }: { wait: number }):
   }).catch((error) => ({ status: 200, body: receiptOfSame(error, body) }));
   printLine(answer.status === 200 ? answer.body.verification : answer.body);
   return answer.status === 200 ? 0 : PENDING;
+}
+
+/** The evidence with its list of files, in canonical form. */
+async function withFiles(text: string, attach: readonly string[]): Promise<string> {
+  const { attachFiles } = await import('../../client/files.ts');
+  const evidence = parseStrictJson(text) as Proof;
+  return canonicalJson(
+    await withFileProgress(process.stderr.isTTY, (onRead) => attachFiles(evidence, attach, onRead)),
+  );
 }
 
 /** The receipt of an earlier completion with the same evidence. @throws `error` in any other case */

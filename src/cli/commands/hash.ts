@@ -1,20 +1,38 @@
 // `svc hash`: the proof hash of evidence.
-import { hashFile } from '../input/files.ts';
+import { readEvidence } from '../input/files.ts';
 import type { CommandSpec } from '../program/command.ts';
 import type { Context } from '../program/context.ts';
+import { repeated } from '../program/options.ts';
 
 export const hashCommand: CommandSpec = {
   path: 'hash',
   summary: 'Print the proof hash of evidence: SHA-256 of its canonical JSON (RFC 8785)',
   arguments: [{ syntax: '<file...>', summary: 'JSON files; - for standard input' }],
-  examples: ['svc hash evidence.json', 'jq .proof task.json | svc hash -'],
+  options: [
+    {
+      flags: '--attach <file>',
+      summary:
+        'file that the evidence lists in its member "files", with its hashes; can be repeated',
+      parse: repeated,
+    },
+  ],
+  examples: [
+    'svc hash evidence.json',
+    'jq .proof task.json | svc hash -',
+    'svc hash evidence.json --attach run.mcap --attach photo.jpg',
+  ],
   run: hash,
 };
 
-async function hash({ output }: Context, { file: files }: { file: string[] }): Promise<void> {
+interface HashInput {
+  file: string[];
+  attach?: string[];
+}
+
+async function hash({ output }: Context, { file: files, attach }: HashInput): Promise<void> {
   const hashes: { file: string; proof_hash: string }[] = [];
   for (const file of files) {
-    const proofHash = await hashFile(output, file);
+    const { hash: proofHash } = await readEvidence(output, file, { attach });
     if (output.asksJson) hashes.push({ file, proof_hash: proofHash });
     else output.text(files.length === 1 ? proofHash : `${proofHash}  ${file}`);
   }

@@ -1,6 +1,6 @@
 // `svc verify`: checks a proof with the service or with nodes of the chain.
 import type { CommandSpec } from '../program/command.ts';
-import { positive } from '../program/options.ts';
+import { positive, repeated } from '../program/options.ts';
 import type { VerifyInput } from '../verify/verify.ts';
 
 export const verifyCommand: CommandSpec = {
@@ -16,7 +16,10 @@ header of the block, unless you add --full.
 
 Anyone can write an anchor, so svc must know which account to expect. Name the account with --anchor-address, save the
 accounts of a service with svc trust add, or let a service name its accounts: that of --url, SVC_URL or the profile. If
-nothing names an account, svc exits with 9.`,
+nothing names an account, svc exits with 9.
+
+If the evidence lists files, svc says of each whether it matches, differs or was not given. A file that differs fails the
+verification.`,
   arguments: [
     {
       syntax: '<subject>',
@@ -28,7 +31,7 @@ nothing names an account, svc exits with 9.`,
     {
       flags: '--rpc-url <url>',
       summary: 'JSON-RPC endpoint of the chain; if repeated, all must agree',
-      parse: (url, urls: string[] = []) => [...urls, url],
+      parse: repeated,
     },
     {
       flags: '--block-hash <hash>',
@@ -42,9 +45,20 @@ nothing names an account, svc exits with 9.`,
     {
       flags: '--anchor-address <address>',
       summary: 'account that must have sent the anchor; if repeated, any one of them',
-      parse: (address, addresses: string[] = []) => [...addresses, address],
+      parse: repeated,
     },
     { flags: '--require-evidence', summary: 'fail if no evidence is given' },
+    {
+      flags: '--file <file>',
+      summary: 'file that the evidence lists, compared by content; can be repeated',
+      parse: repeated,
+    },
+    { flags: '--require-files', summary: 'fail if a file that the evidence lists is not given' },
+    {
+      flags: '--part <file>',
+      summary: 'part of a file that the evidence lists, from svc prove-part; can be repeated',
+      parse: repeated,
+    },
     { flags: '--watch', summary: 'wait until the anchor is final' },
     {
       flags: '--timeout <seconds>',
@@ -57,6 +71,7 @@ nothing names an account, svc exits with 9.`,
     'svc verify receipt.json --rpc-url https://rpc.example.org --url https://svc.example.org',
     'svc verify bundle.json --rpc-url https://rpc.example.org --rpc-url https://rpc.example.net',
     'svc verify receipt.json --proof evidence.json --rpc-url http://127.0.0.1:8545 --json',
+    'svc verify bundle.json --file run.mcap --file photo.jpg --require-files',
     'svc hash evidence.json | svc verify - --watch',
   ],
   // Loaded on demand: TypeBox would add 30 ms to `svc help` and other paths that load all groups.

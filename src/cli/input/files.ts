@@ -1,8 +1,10 @@
 // Reads the files that a command is given: text, JSON, evidence and its hash.
 import { readFile } from 'node:fs/promises';
 import { buffer } from 'node:stream/consumers';
+import { withFileProgress } from '../../base/progress.ts';
 import { SvcError } from '../../base/svc-error.ts';
 import { unreadableFile } from '../../base/unreadable-file.ts';
+import { attachFiles } from '../../client/files.ts';
 import { hashProof } from '../../proof/hash.ts';
 import { isProof, type Proof } from '../../proof/json-value.ts';
 import {
@@ -37,19 +39,27 @@ function parseProof(file: string, text: string, options: ParseOptions): Proof {
   return value;
 }
 
-/** The proof hash of evidence in a file, or in standard input for `-`. Large evidence shows progress. */
-export async function hashFile(
+/**
+ * Evidence in a file, or in standard input for `-`, with the files that are attached to it, and its proof hash. Large
+ * evidence and files show progress.
+ */
+export async function readEvidence(
   output: Output,
   file: string,
-  options: StrictJsonOptions = {},
-): Promise<string> {
+  { attach = [], ...options }: StrictJsonOptions & { attach?: readonly string[] | undefined } = {},
+): Promise<{ proof: Proof; hash: string }> {
   const text = await readText(file);
-  const proof = withProgress(output, 'Reading the evidence', (at) =>
+  const given = withProgress(output, 'Reading the evidence', (at) =>
     parseProof(file, text, { ...options, onRead: (done) => at(done / text.length) }),
   );
-  return withProgress(output, 'Hashing the evidence', (at) =>
+  const proof =
+    attach.length === 0
+      ? given
+      : await withFileProgress(output.mayAnimate, (onRead) => attachFiles(given, attach, onRead));
+  const hash = withProgress(output, 'Hashing the evidence', (at) =>
     hashProof(proof, (done) => at(done / text.length)),
   );
+  return { proof, hash };
 }
 
 /** Adds the name of the file to a parse error. */

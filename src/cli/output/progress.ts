@@ -1,9 +1,7 @@
 // Progress on stderr: a percentage for synchronous work, a spinner for everything else.
 import type { Ora } from 'ora';
+import { startProgress } from '../../base/progress.ts';
 import type { Output } from './output.ts';
-
-/** Work shorter than this shows no progress. */
-const PROGRESS_DELAY_MS = 300;
 
 /**
  * Runs synchronous `work`, which would block a spinner, with a percentage on stderr that is cleared at the end. `at`
@@ -14,17 +12,11 @@ export function withProgress<Result>(
   what: string,
   work: (at: (share: number) => void) => Result,
 ): Result {
-  const startedAt = performance.now();
-  let shown = '';
+  const progress = startProgress(mayAnimate);
   try {
-    return work((share) => {
-      if (!mayAnimate || performance.now() - startedAt < PROGRESS_DELAY_MS) return;
-      const text = `${what} ${Math.floor(Math.min(share, 1) * 100)} %`;
-      if (text !== shown) process.stderr.write(`\r${text}`);
-      shown = text;
-    });
+    return work((share) => progress.at(what, share));
   } finally {
-    if (shown !== '') process.stderr.write('\r\u001b[K');
+    progress.end();
   }
 }
 

@@ -20,6 +20,7 @@ const groups: Readonly<Record<string, () => Promise<readonly CommandSpec[]>>> = 
   stats: async () => [(await import('../commands/stats.ts')).statsCommand],
   chain: async () => [(await import('../commands/chain.ts')).chainCommand],
   hash: async () => [(await import('../commands/hash.ts')).hashCommand],
+  'prove-part': async () => [(await import('../commands/prove-part.ts')).provePartCommand],
   verify: async () => [(await import('../commands/verify.ts')).verifyCommand],
   trust: async () => (await import('../commands/trust.ts')).trustCommands,
   bundle: async () => [(await import('../commands/bundle.ts')).bundleCommand],

@@ -56,6 +56,9 @@ export const cursorOption: OptionSpec = {
   summary: 'continue after a page: next_cursor of its --json output',
 };
 
+/** Collects the values of an option that can be repeated. */
+export const repeated = (value: string, before: string[] = []): string[] => [...before, value];
+
 /** Parses a whole number above 0. */
 export function positive(text: string): number {
   const value = Number(text);

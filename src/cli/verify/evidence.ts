@@ -1,6 +1,7 @@
 // Compares evidence in files with the proof hash.
+import type { Proof } from '../../proof/json-value.ts';
 import type { Subject } from '../../proof/subject/subject.ts';
-import { hashFile, nameOf } from '../input/files.ts';
+import { nameOf, readEvidence as readFile } from '../input/files.ts';
 import type { Output } from '../output/output.ts';
 import { type Check, evidenceOf, type Finding } from './finding.ts';
 
@@ -8,6 +9,7 @@ import { type Check, evidenceOf, type Finding } from './finding.ts';
 export interface GivenEvidence {
   file: string;
   hash: string;
+  proof: Proof;
 }
 
 /** Reads the files of evidence that the caller gave: `--proof`, and the subject itself if it is evidence. */
@@ -16,13 +18,16 @@ export async function readEvidence(
   subject: Subject,
   { argument, proof }: { argument: string; proof: string | undefined },
 ): Promise<GivenEvidence[]> {
-  for (const pointer of subject.underflows) output.warn(underflowText(argument, pointer));
-  const given = subject.kind === 'evidence' ? [{ file: argument, hash: subject.proofHash }] : [];
+  for (const pointer of subject.underflows ?? []) output.warn(underflowText(argument, pointer));
+  const given =
+    subject.kind === 'evidence' && subject.proof !== null
+      ? [{ file: argument, hash: subject.proofHash, proof: subject.proof }]
+      : [];
   if (proof === undefined) return given;
-  const hash = await hashFile(output, proof, {
+  const read = await readFile(output, proof, {
     onUnderflow: (pointer) => output.warn(underflowText(proof, pointer)),
   });
-  return [...given, { file: proof, hash }];
+  return [...given, { file: proof, ...read }];
 }
 
 /** The check of each file. */

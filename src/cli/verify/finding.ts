@@ -1,5 +1,6 @@
 // What `svc verify` found.
 import type { AnchorAudit } from '../../chain/verify-anchor.ts';
+import type { ComparedFile } from '../../proof/files/manifest.ts';
 import type { Subject } from '../../proof/subject/subject.ts';
 
 export interface Check {
@@ -35,6 +36,8 @@ export interface Finding {
   /** Statements that no check covers, by name. */
   stated: Readonly<Record<string, string>>;
   identity: Identity;
+  /** The files that the evidence lists. */
+  files: readonly ComparedFile[];
   /** What the checks cover, by name. */
   facts: Readonly<Record<string, string>>;
 }

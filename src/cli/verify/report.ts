@@ -1,6 +1,7 @@
 // Prints the result of `svc verify`: checks, verdict, and what is not proven.
 
 import { escapeText } from '../../base/escape.ts';
+import { fileText } from '../../proof/files/manifest.ts';
 import type { Output } from '../output/output.ts';
 import { type Check, evidenceOf, type Finding } from './finding.ts';
 
@@ -35,6 +36,7 @@ function toJson(finding: Finding) {
     identity: finding.identity.by === null ? 'unnamed' : 'named',
     identity_by: finding.identity.by,
     evidence,
+    files: finding.files,
     confirmations,
     finality,
     checks: [
@@ -62,11 +64,16 @@ function notCheckedOf(finding: Finding): Pick<Check, 'name' | 'detail'>[] {
   ];
 }
 
-function printChecks({ colors, line }: Output, { checks }: Finding): void {
+function printChecks({ colors, line }: Output, finding: Finding): void {
+  const { checks } = finding;
   const width = Math.max(...checks.map(({ name }) => name.length));
   for (const { name, ok, detail } of checks) {
     const mark = ok ? colors.green('✔') : colors.red('✘');
     line(`${mark} ${name.padEnd(width)}  ${escapeText(detail)}`);
+  }
+  const details = new Set(checks.map(({ detail }) => detail));
+  for (const text of finding.files.map(fileText).filter((each) => !details.has(each))) {
+    line(`${colors.yellow('–')} ${'file'.padEnd(width)}  ${escapeText(text)}`);
   }
 }
 
@@ -79,9 +86,11 @@ function printVerdict({ colors, line }: Output, finding: Finding): void {
     line(colors.yellow.bold(`Pending: ${state}.`));
   } else if (outcome === 'not_verified') {
     const failed = finding.checks.filter(({ ok }) => !ok);
-    const isEvidence = failed.length > 0 && failed.every(({ name }) => name === 'evidence');
-    const reason = isEvidence && evidenceOf(finding) === 'does_not_match';
-    line(colors.red.bold(reason ? 'NOT verified: the evidence was changed.' : 'NOT verified.'));
+    const isOnly = (one: string) => failed.length > 0 && failed.every(({ name }) => name === one);
+    const isEvidence = isOnly('evidence') && evidenceOf(finding) === 'does_not_match';
+    const isFile = isOnly('file') ? ': a file is not as the evidence lists it.' : '.';
+    const reason = isEvidence ? ': the evidence was changed.' : isFile;
+    line(colors.red.bold(`NOT verified${reason}`));
     const isOtherSender = finding.checks.some(({ name, ok }) => name === 'sender' && !ok);
     if (isOtherSender && finding.sender !== null) {
       const says = basis === 'service' ? 'The service says: ' : '';

@@ -9,6 +9,7 @@ import type { Context } from '../program/context.ts';
 import { type ExitCode, exitCodes } from '../program/exit-codes.ts';
 import { requirePrivateNodes } from '../program/profiles.ts';
 import { checkEvidence, type GivenEvidence, readEvidence, requiringEvidence } from './evidence.ts';
+import { checkFiles, type FilesInput } from './files.ts';
 import type { Check, Finding } from './finding.ts';
 import { withIdentity } from './identity.ts';
 import { report } from './report.ts';
@@ -16,7 +17,7 @@ import { askAbout, resolveSubject } from './resolve.ts';
 import { checkWord, type Word } from './service.ts';
 import { watchFinding } from './watch.ts';
 
-export interface VerifyInput {
+export interface VerifyInput extends FilesInput {
   subject: string;
   rpcUrl?: string[];
   blockHash?: string;
@@ -51,7 +52,9 @@ export async function verify(context: Context, input: VerifyInput): Promise<Exit
   }
   const files = { argument: input.subject, proof: input.proof };
   const given = await readEvidence(context.output, subject, files);
-  const sources = { subject, given, rpcUrls, blockHash, full, named };
+  const proof = subject.proof ?? given[0]?.proof ?? null;
+  const listed = await checkFiles(context.output, proof, input);
+  const sources = { subject, given, listed, rpcUrls, blockHash, full, named };
   const verifyOnce = async () => {
     const finding = await find(context, sources);
     return input.requireEvidence ? requiringEvidence(finding) : finding;
@@ -87,6 +90,7 @@ function requireConsistent(input: VerifyInput): void {
 interface Sources {
   subject: Subject;
   given: readonly GivenEvidence[];
+  listed: Awaited<ReturnType<typeof checkFiles>>;
   rpcUrls: readonly string[];
   /** Null: ask the nodes or the service. */
   blockHash: string | null;
@@ -100,7 +104,7 @@ interface Sources {
  * asked only for its accounts, and only if the caller neither named an account nor saved the service.
  */
 async function find(context: Context, sources: Sources): Promise<Finding> {
-  const { given, rpcUrls, blockHash } = sources;
+  const { given, listed, rpcUrls, blockHash } = sources;
   const readsChain = rpcUrls.length > 0;
   const needsService = blockHash === null && (!readsChain || sources.subject.stated === null);
   const alone = needsService ? checkAlone(sources) : [];
@@ -111,7 +115,7 @@ async function find(context: Context, sources: Sources): Promise<Finding> {
       ? await askAbout(context, sources.subject)
       : { subject: sources.subject, word: null };
   const stated = subject.stated ?? word?.stated ?? null;
-  const evidence = checkEvidence(given, subject);
+  const evidence = [...checkEvidence(given, subject), ...listed.checks];
   const known: Finding = {
     outcome: 'pending',
     recognized: subject.kind,
@@ -127,6 +131,7 @@ async function find(context: Context, sources: Sources): Promise<Finding> {
     occurrences: word?.answer.occurrences ?? 1,
     stated: unproven(subject, word),
     identity: { by: null, addresses: sources.named },
+    files: listed.files,
     facts: factsOf(subject, stated),
   };
   const named = {

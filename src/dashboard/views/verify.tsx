@@ -5,7 +5,7 @@ import { useLocation } from 'wouter';
 import { Card } from '../ui/card.tsx';
 import { Page } from '../ui/page.tsx';
 import { FileDrop } from './verify/file-drop.tsx';
-import { type Found, readText } from './verify/read-subject.ts';
+import { type Found, readFile, readText } from './verify/read-subject.ts';
 import { SubjectResult } from './verify/subject-result.tsx';
 
 export default function Verify() {
@@ -41,7 +41,12 @@ export default function Verify() {
           </form>
         </Card>
         <Card title="By a file">
-          <FileDrop onFound={setFound} />
+          <FileDrop
+            accept=".json,application/json"
+            onFiles={async ([file]) => file && setFound(await readFile(file))}
+          >
+            Drop a receipt, a bundle or evidence here, or <u>choose a file</u>
+          </FileDrop>
           <Text size="sm" c="dimmed" mt="sm">
             The file stays on this computer. The browser hashes it and sends only hash and task id.
           </Text>

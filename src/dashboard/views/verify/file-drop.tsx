@@ -1,29 +1,34 @@
-// Takes a file with a receipt, a bundle or evidence, dropped or chosen.
+// Takes files, dropped or chosen.
 import './verify.css';
-import { type DragEvent, useId, useState } from 'react';
+import { type DragEvent, type ReactNode, useId, useState } from 'react';
 import { Icon } from '../../ui/icon.tsx';
-import { type Found, readFile } from './read-subject.ts';
 
-export function FileDrop({ onFound }: { onFound: (found: Found) => void }) {
+interface FileDropProps {
+  onFiles: (files: readonly File[]) => void;
+  /** Types of files to choose from; any if absent. */
+  accept?: string;
+  multiple?: boolean;
+  /** The label. */
+  children: ReactNode;
+}
+
+export function FileDrop({ onFiles, accept, multiple = false, children }: FileDropProps) {
   const id = useId();
   const [over, setOver] = useState(false);
-  const take = async (files: FileList | null) => {
-    const file = files?.[0];
-    if (file !== undefined) onFound(await readFile(file));
-  };
   const onDrop = (event: DragEvent) => {
     event.preventDefault();
     setOver(false);
-    take(event.dataTransfer.files);
+    onFiles([...event.dataTransfer.files]);
   };
   return (
     <div className="drop" data-over={over || undefined}>
       <input
         id={id}
         type="file"
-        accept=".json,application/json"
+        accept={accept}
+        multiple={multiple}
         onChange={({ currentTarget }) => {
-          take(currentTarget.files);
+          onFiles([...(currentTarget.files ?? [])]);
           // Lets the same file be chosen again.
           currentTarget.value = '';
         }}
@@ -38,9 +43,7 @@ export function FileDrop({ onFound }: { onFound: (found: Found) => void }) {
         onDrop={onDrop}
       >
         <Icon name="file" size={28} />
-        <span>
-          Drop a receipt, a bundle or evidence here, or <u>choose a file</u>
-        </span>
+        <span>{children}</span>
       </label>
     </div>
   );

@@ -1,9 +1,11 @@
 // Checks a subject in the browser and shows the verdict.
 import './verify.css';
 import { useQuery } from '@tanstack/react-query';
+import { useState } from 'react';
 import { auditAnchor, type ChainFacts, type StatedAnchor } from '../../../proof/audit-anchor.ts';
 import { auditBundle, auditBundleAlone } from '../../../proof/audit-bundle.ts';
 import { type AuditCheck, isProven } from '../../../proof/audit-check.ts';
+import { compareFiles, type GivenFile, listedFiles } from '../../../proof/files/manifest.ts';
 import { type Subject, subjectOfCalldata } from '../../../proof/subject/subject.ts';
 import type { PublicVerification } from '../../../protocol/resources.ts';
 import { ask, ServiceError } from '../../api.ts';
@@ -12,6 +14,7 @@ import { Icon } from '../../ui/icon.tsx';
 import { Empty, Failure, Loading } from '../../ui/states.tsx';
 import { Hex, VerifyCommand } from '../../ui/values.tsx';
 import { anchorsListQuery, type Sender, senderOf, Unproven } from './identity.tsx';
+import { ListedFiles } from './listed-files.tsx';
 import { ProofFacts } from './proof-facts.tsx';
 
 /** Checks a subject in this browser: alone, then against the chain's data, which the service reads from its node. */
@@ -21,16 +24,29 @@ export function ProofResult({ subject }: { subject: Subject }) {
   // Nothing is asked about a document that contradicts itself.
   const { data } = useVerification(subject, isSound);
   const text = 'The document contradicts itself. The checks above show where.';
+  const [given, setGiven] = useState<readonly GivenFile[]>([]);
+  const listed = listedFiles(subject.proof);
+  const files = typeof listed === 'string' ? [] : compareFiles(listed, given);
+  const isOther = files.some(({ status }) => status === 'differs' || status === 'not_listed');
   return (
     <>
       <Recognized subject={{ ...subject, kind: data?.kind ?? subject.kind }} alone={alone} />
-      {isSound ? <ChainResult subject={subject} /> : <Verdict {...refutation(alone, text)} />}
+      {files.length > 0 && (
+        <ListedFiles files={files} onGiven={(file) => setGiven((all) => [...all, file])} />
+      )}
+      {isSound && !isOther ? (
+        <ChainResult subject={subject} />
+      ) : (
+        <Verdict {...refutation(alone, isSound ? OTHER_FILE : text)} />
+      )}
     </>
   );
 }
 
+const OTHER_FILE = 'A file is not as the evidence lists it. The list above shows which.';
+
 function Recognized({ subject, alone }: { subject: Subject; alone: AuditCheck[] }) {
-  const { kind, proofHash, bundle, underflows } = subject;
+  const { kind, proofHash, bundle, underflows = [] } = subject;
   return (
     <section className="card" aria-label="Recognized" role="status">
       <h2 className="card-title">Recognized as {kind}</h2>

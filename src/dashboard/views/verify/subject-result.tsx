@@ -18,7 +18,10 @@ export function SubjectResult({ found }: { found: Found }) {
     );
   }
   const { recognized } = found;
-  if ('proofHash' in recognized) return <ProofResult subject={recognized} />;
+  if ('proofHash' in recognized) {
+    // Files that were given for another proof do not count.
+    return <ProofResult key={recognized.proofHash} subject={recognized} />;
+  }
   return <TaskResult id={recognized.taskId} />;
 }
 

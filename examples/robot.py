@@ -3,15 +3,19 @@
 
 It calls svc-agent on its unix socket (SVC_AGENT_SOCKET, /run/svc-agent/agent.sock), works with and without a
 network, and may be run again with the same TASK_ID: a task is claimed and completed once. What it reports is the
-recorded run in examples/indoor-robot, as if it had ended now.
+recorded run in examples/indoor-robot, as if it had ended now. Files, such as a recording or a photo, stay where they
+are: the evidence lists them with their hashes.
 
-    python3 examples/robot.py [TASK_ID]
+    python3 examples/robot.py [TASK_ID [FILE...]]
 """
 
+import hashlib
 import http.client
 import json
+import mimetypes
 import os
 import socket
+import stat
 import sys
 import time
 import uuid
@@ -21,6 +25,8 @@ from pathlib import Path
 SOCKET = os.environ.get("SVC_AGENT_SOCKET", "/run/svc-agent/agent.sock")
 RUN = Path(__file__).parent / "indoor-robot" / "run.datalog"
 BATCH = 50
+CHUNK_BYTES = 2**20
+UNCHANGED = ("st_dev", "st_ino", "st_size", "st_mtime_ns", "st_ctime_ns")
 WAIT_S = 60
 
 
@@ -83,6 +89,46 @@ def sample(step, started_at):
     }
 
 
+def digest(path):
+    """Size and hashes of a file: SHA-256 of the whole, and the root of the tree over its chunks of 1 MiB (RFC 9162)."""
+    whole, nodes, count = hashlib.sha256(), [], 0
+    with open(path, "rb") as file:
+        before = os.fstat(file.fileno())
+        if not stat.S_ISREG(before.st_mode):
+            sys.exit(f"{path} is not a regular file")
+        for chunk in iter(lambda: file.read(CHUNK_BYTES), b""):
+            whole.update(chunk)
+            node, index, count = hashlib.sha256(b"\0" + chunk).digest(), count, count + 1
+            while index % 2 == 1:
+                node, index = hashlib.sha256(b"\1" + nodes.pop() + node).digest(), index // 2
+            nodes.append(node)
+    if [getattr(before, name) for name in UNCHANGED] != [
+        getattr(os.stat(path), name) for name in UNCHANGED
+    ]:
+        sys.exit(f"{path} changed while it was read")
+    root = nodes.pop() if nodes else hashlib.sha256().digest()
+    while nodes:
+        root = hashlib.sha256(b"\1" + nodes.pop() + root).digest()
+    return {
+        "bytes": before.st_size,
+        "sha256": "0x" + whole.hexdigest(),
+        "root": "0x" + root.hex(),
+    }
+
+
+def manifest(paths):
+    """The member `files` of the evidence, as docs/anchoring.md specifies it."""
+    entries = [
+        {
+            "name": path.name,
+            "media_type": mimetypes.guess_type(path.name)[0] or "application/octet-stream",
+            **digest(path),
+        }
+        for path in paths
+    ]
+    return {"format": "svc-files/1", "chunk_bytes": CHUNK_BYTES, "entries": entries}
+
+
 def main():
     run = read_run()
     task_id = sys.argv[1] if len(sys.argv) > 1 else str(uuid.uuid4())
@@ -97,6 +143,8 @@ def main():
 
     # The nonce keeps others from guessing the evidence from its hash, which is public.
     proof = {"nonce": uuid.uuid4().hex, "samples": len(run), "path": run}
+    if len(sys.argv) > 2:
+        proof["files"] = manifest([Path(name) for name in sys.argv[2:]])
     path = f"/api/v1/tasks/{task_id}/complete"
     prefer = {"prefer": f"wait={WAIT_S}"}
     answer = expect(call("POST", path, {"proof": proof}, prefer), 200, 202, 409)

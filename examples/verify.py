@@ -1,7 +1,10 @@
 #!/usr/bin/env python3
 """Verifies a bundle of format svc-bundle/2 from the hash of its block alone, without a network.
 
-usage: verify.py BUNDLE.json 0xBLOCKHASH
+usage: verify.py BUNDLE.json 0xBLOCKHASH [--file FILE]... [--require-files] [--part PART.json]...
+
+--file compares a file with those that the evidence lists, --part does so for a part of a file, and --require-files
+fails if a listed file is not given.
 
 Exit code 0: every check passed. 3: a check failed, or the bundle has a member that no check covers. 2: wrong usage, an
 unreadable file, or a file that is not a bundle with a chain proof. `svc verify --block-hash` has the same codes.
@@ -13,6 +16,7 @@ sender is the account that you expect.
 
 import hashlib
 import json
+import os
 import re
 import sys
 from datetime import datetime, timedelta
@@ -645,6 +649,164 @@ def check_payload(bundle, payload):
     yield "inclusion_path", is_batch and root == root_from_path(leaf, inclusion)
 
 
+# The files that evidence lists, and parts of them.
+
+CHUNK_BYTES = 2**20
+MAX_PART_CHUNKS = 128
+MAX_PART_BYTES = (MAX_PART_CHUNKS + 1) * (2 * CHUNK_BYTES + 8)
+
+MANIFEST = {
+    "format": text("svc-files/1"),
+    "chunk_bytes": lambda value: isinstance(value, float) and value == CHUNK_BYTES,
+    "entries": array(lambda value: isinstance(value, dict), 1),
+}
+ENTRY = {
+    "name": text(r"[^/\0]{1,255}"),
+    "bytes": integer(0),
+    "media_type": text(r"[A-Za-z0-9_!#$&^.+-]{1,127}/[A-Za-z0-9_!#$&^.+-]{1,127}"),
+    "sha256": text(HASH),
+    "root": text(HASH),
+}
+PART = {
+    "format": text("svc-part/1"),
+    "root": text(HASH),
+    "first_byte": integer(0),
+    "last_byte": integer(0),
+    "path": array(text(HASH)),
+    "chunks": array(data(CHUNK_BYTES), 1, MAX_PART_CHUNKS),
+}
+
+
+def require_form(form, value, noun):
+    if not is_form(form, value):
+        raise Refused(f"{noun} is malformed")
+    refuse_others(form, value)
+
+
+def listed_files(bundle):
+    """The entries of the manifest in the evidence."""
+    proof = bundle.get("proof")
+    files = proof.get("files") if isinstance(proof, dict) else None
+    version = files.get("format") if isinstance(files, dict) else None
+    if not isinstance(version, str) or not version.startswith("svc-files/"):
+        raise Refused("the bundle has no evidence that lists files")
+    require_form(MANIFEST, files, "the list of files")
+    for entry in files["entries"]:
+        require_form(ENTRY, entry, "an entry of the list of files")
+    return files["entries"]
+
+
+class ChunkTree:
+    """The tree of RFC 9162, section 2.1.1, over leaves that arrive one by one."""
+
+    def __init__(self):
+        self.nodes, self.count = [], 0
+
+    def add(self, leaf):
+        index, self.count = self.count, self.count + 1
+        while index % 2 == 1:
+            leaf, index = sha256(b"\1" + self.nodes.pop() + leaf), index // 2
+        self.nodes.append(leaf)
+
+    def root(self):
+        nodes = list(self.nodes)
+        if not nodes:
+            return sha256(b"")
+        root = nodes.pop()
+        while nodes:
+            root = sha256(b"\1" + nodes.pop() + root)
+        return root
+
+
+def digest_of(path):
+    """What an entry states about the content of a file."""
+    whole, tree, size = hashlib.sha256(), ChunkTree(), 0
+    with open(path, "rb") as file:
+        while True:
+            chunk = file.read(CHUNK_BYTES)
+            if not chunk:
+                break
+            whole.update(chunk)
+            tree.add(sha256(b"\0" + chunk))
+            size += len(chunk)
+    return {"bytes": size, "sha256": "0x" + whole.hexdigest(), "root": "0x" + tree.root().hex()}
+
+
+def compare_files(entries, given):
+    """Names and statuses: of each entry, then of the files that are not listed."""
+    contents = [{name: entry[name] for name in ("bytes", "sha256", "root")} for entry in entries]
+    others = [name for name, digest in given if digest not in contents]
+    for entry, content in zip(entries, contents):
+        if content in [digest for _, digest in given]:
+            yield entry["name"], "matches"
+        else:
+            yield entry["name"], "differs" if entry["name"] in others else "was not given"
+    for name in others:
+        if name not in [entry["name"] for entry in entries]:
+            yield name, "is not a file that the evidence lists"
+
+
+def read_part(content):
+    try:
+        part = parse_strict(content.decode("utf-8"))
+    except UnicodeDecodeError:
+        raise Refused("the part is not UTF-8") from None
+    require_form(PART, part, "the part")
+    return part
+
+
+def file_of_part(part, entries):
+    """The entry of the file that has these bytes at this place; None if there is none."""
+    chunks = [hex_bytes(chunk) for chunk in part["chunks"]]
+    leaves = [sha256(b"\0" + chunk) for chunk in chunks]
+    first_byte, last_byte = int(part["first_byte"]), int(part["last_byte"])
+    first, last = first_byte // CHUNK_BYTES, last_byte // CHUNK_BYTES
+    for entry in entries:
+        size = int(entry["bytes"])
+        if not first_byte <= last_byte < size or len(chunks) != last - first + 1:
+            continue
+        sizes = [min(CHUNK_BYTES, size - at * CHUNK_BYTES) for at in range(first, last + 1)]
+        if part["root"] != entry["root"] or [len(chunk) for chunk in chunks] != sizes:
+            continue
+        path = [hex_bytes(each) for each in part["path"]]
+        count = -(-size // CHUNK_BYTES)
+        if root_of(0, count, first, leaves, path) == hex_bytes(entry["root"]) and not path:
+            return entry
+    return None
+
+
+def root_of(start, size, first, leaves, path):
+    """The root of `size` leaves at `start`. Takes the subtrees without a given leaf from `path`. None if one is missing."""
+    if start + size <= first or start >= first + len(leaves):
+        return path.pop(0) if path else None
+    if size == 1:
+        return leaves[start - first]
+    half = 1
+    while 2 * half < size:
+        half *= 2
+    left = root_of(start, half, first, leaves, path)
+    right = root_of(start + half, size - half, first, leaves, path)
+    return None if left is None or right is None else sha256(b"\1" + left + right)
+
+
+def file_checks(bundle, files, parts, required):
+    """Each check as a text and whether it passed; None if a file was not given and need not be."""
+    try:
+        entries = listed_files(bundle)
+    except Refused as error:
+        if files or parts or required:
+            yield f"files: {error}", False
+        return
+    given = [(os.path.basename(path), digest_of(path)) for path in files]
+    for name, status in compare_files(entries, given):
+        skipped = status == "was not given" and not required
+        yield f"file: {name!r} {status}", None if skipped else status == "matches"
+    for part in parts:
+        entry = file_of_part(part, entries)
+        place = f"bytes {int(part['first_byte'])} to {int(part['last_byte'])}"
+        yield f"part: {place} of {entry['name']!r}" if entry else f"part: {place}", entry is not None
+
+
 # The verdict.
 
 
@@ -683,27 +845,53 @@ def checks_of(bundle, block_hash):
         yield "evidence", hash_json(bundle["proof"]) == hex_bytes(bundle["proof_hash"])
 
 
+def read_arguments(arguments):
+    """Bundle, block hash and options; None if they are wrong."""
+    named, options = [], {"--file": [], "--part": [], "--require-files": False}
+    rest = list(arguments)
+    while rest:
+        word = rest.pop(0)
+        if word == "--require-files":
+            options[word] = True
+        elif word in options and rest:
+            options[word].append(rest.pop(0))
+        else:
+            named.append(word)
+    if len(named) != 2 or not re.fullmatch(r"0x[0-9a-fA-F]{64}", named[1]):
+        return None
+    return named[0], named[1], options
+
+
+def read_file(path, most):
+    with open(path, "rb") as file:
+        content = file.read(most + 1)
+    if len(content) > most:
+        raise Refused("the file is too large")
+    return content
+
+
 def main(arguments):
-    if len(arguments) != 2 or not re.fullmatch(r"0x[0-9a-fA-F]{64}", arguments[1]):
-        print("usage: verify.py BUNDLE.json 0xBLOCKHASH", file=sys.stderr)
+    read = read_arguments(arguments)
+    if read is None:
+        print(__doc__.split("\n\n")[1], file=sys.stderr)
         return 2
+    path, block_hash, options = read
     try:
-        with open(arguments[0], "rb") as file:
-            content = file.read(MAX_FILE_BYTES + 1)
-        if len(content) > MAX_FILE_BYTES:
-            raise Refused("the file is too large")
         rounded = []
-        bundle = read_bundle(content, rounded)
+        bundle = read_bundle(read_file(path, MAX_FILE_BYTES), rounded)
+        parts = [read_part(read_file(part, MAX_PART_BYTES)) for part in options["--part"]]
+        required = options["--require-files"]
+        about_files = list(file_checks(bundle, options["--file"], parts, required))
     except UnknownMember as error:
         print(f"Not verified: {error}")
         return 3
     except (OSError, Refused) as error:
         print(f"Cannot verify: {error}", file=sys.stderr)
         return 2
-    checks = list(checks_of(bundle, hex_bytes(arguments[1])))
+    checks = list(checks_of(bundle, hex_bytes(block_hash))) + about_files
     for name, passed in checks:
-        print(f"{'passed' if passed else 'FAILED'}  {name}")
-    if not all(passed for _, passed in checks):
+        print(f"{ {True: 'passed', None: '-     '}.get(passed, 'FAILED') }  {name}")
+    if not all(passed in (True, None) for _, passed in checks):
         print("Not verified")
         return 3
     anchor = bundle["anchor"]

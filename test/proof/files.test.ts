@@ -3,15 +3,20 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { CHUNK_BYTES, digestChunks, portableSha256 } from '../../src/proof/files/digest.ts';
 import { compareFiles, type FileEntry, listedFiles } from '../../src/proof/files/manifest.ts';
-import {
-  type FilePart,
-  fileOfPart,
-  rangePath,
-  readPart,
-  rootFromRange,
-} from '../../src/proof/files/part.ts';
+import { fileOfPart, rangePath, readPart, rootFromRange } from '../../src/proof/files/part.ts';
 import type { JsonValue, Proof } from '../../src/proof/json-value.ts';
 import { contentOf, entryOf, partOf } from '../support/evidence-files.ts';
+import {
+  content,
+  entry,
+  files,
+  forgedParts,
+  malformedLists,
+  misplacedParts,
+  part,
+  photo,
+  size,
+} from '../support/forged-files.ts';
 import { itHolds } from '../support/property.ts';
 import { bytesOf, hex, sha256, treeHash, treePath } from './reference.ts';
 
@@ -118,42 +123,6 @@ describe('the path of a range', () => {
   });
 });
 
-const size = 3 * CHUNK_BYTES + 5;
-const content = contentOf(size);
-const entry = entryOf('run.mcap', content);
-const photo = entryOf('photo.jpg', contentOf(1000));
-const files = { format: 'svc-files/1', chunk_bytes: CHUNK_BYTES, entries: [entry, photo] };
-
-const without = (object: object, name: string) =>
-  Object.fromEntries(Object.entries(object).filter(([each]) => each !== name));
-const withEntry = (members: object) => ({ ...files, entries: [{ ...entry, ...members }] });
-
-/** Manifests that must not be read. */
-const malformed: [string, unknown][] = [
-  ['another version', { ...files, format: 'svc-files/2' }],
-  ['another size of chunks', { ...files, chunk_bytes: CHUNK_BYTES / 2 }],
-  ['no size of chunks', without(files, 'chunk_bytes')],
-  ['no entries', without(files, 'entries')],
-  ['an empty list', { ...files, entries: [] }],
-  ['entries that are an object', { ...files, entries: { 0: entry } }],
-  ['an entry that is text', { ...files, entries: ['run.mcap'] }],
-  ['a member that no check covers', { ...files, signed: true }],
-  ['a member of an entry that no check covers', withEntry({ author: 'arm-1' })],
-  ['no name', { ...files, entries: [without(entry, 'name')] }],
-  ['an empty name', withEntry({ name: '' })],
-  ['a name with a folder', withEntry({ name: '../run.mcap' })],
-  ['a name of 256 characters', withEntry({ name: 'a'.repeat(256) })],
-  ['a media type without a slash', withEntry({ media_type: 'image' })],
-  ['a negative size', withEntry({ bytes: -1 })],
-  ['half a byte', withEntry({ bytes: 0.5 })],
-  ['2^53 bytes', withEntry({ bytes: 2 ** 53 })],
-  ['a size as text', withEntry({ bytes: String(size) })],
-  ['an upper-case hash', withEntry({ sha256: entry.sha256.toUpperCase().replace('X', 'x') })],
-  ['a hash without 0x', withEntry({ sha256: entry.sha256.slice(2) })],
-  ['a short root', withEntry({ root: entry.root.slice(0, -2) })],
-  ['no root', { ...files, entries: [without(entry, 'root')] }],
-];
-
 describe('a file manifest', () => {
   it('lists the files of evidence', () => {
     expect(listedFiles({ nonce: 'a', files } as unknown as Proof)).toEqual([entry, photo]);
@@ -168,7 +137,7 @@ describe('a file manifest', () => {
     expect(listedFiles(proof as Proof)).toBe('The evidence lists no files');
   });
 
-  it.each(malformed)('is refused with %s', (_, forged) => {
+  it.each(malformedLists)('is refused with %s', (_, forged) => {
     expect(listedFiles({ files: forged } as Proof)).toMatch(/^The list of files is malformed: /);
   });
 });
@@ -200,38 +169,7 @@ describe('the comparison of files', () => {
   });
 });
 
-const part = partOf(content, CHUNK_BYTES + 10, 2 * CHUNK_BYTES + 20);
 const read = (document: unknown) => readPart(document as JsonValue);
-
-const forgedParts: [string, unknown][] = [
-  ['another version', { ...part, format: 'svc-part/2' }],
-  ['a member that no check covers', { ...part, name: 'run.mcap' }],
-  ['no chunks', { ...part, chunks: [] }],
-  ['129 chunks', { ...part, chunks: Array(129).fill('0x00') }],
-  ['an empty chunk', { ...part, chunks: ['0x', part.chunks[1]] }],
-  ['a chunk of more than 1 MiB', { ...part, chunks: [`${part.chunks[0]}00`, part.chunks[1]] }],
-  ['a chunk in upper case', { ...part, chunks: part.chunks.map((each) => each.toUpperCase()) }],
-  ['a path that is text', { ...part, path: part.path.join('') }],
-  ['a byte before the first', { ...part, first_byte: -1 }],
-  ['a byte that is text', { ...part, last_byte: '20' }],
-];
-
-const misplacedParts: [string, FilePart][] = [
-  ['another root', { ...part, root: photo.root }],
-  ['a path without its last hash', { ...part, path: part.path.slice(0, -1) }],
-  ['a path with one hash more', { ...part, path: [...part.path, entry.root] }],
-  ['a path in another order', { ...part, path: part.path.toReversed() }],
-  ['chunks in another order', { ...part, chunks: part.chunks.toReversed() }],
-  ['a chunk less', { ...part, chunks: part.chunks.slice(0, 1) }],
-  ['a shorter chunk', { ...part, chunks: [part.chunks[0], '0x00'] as FilePart['chunks'] }],
-  ['the place of other chunks', { ...part, first_byte: 10, last_byte: CHUNK_BYTES + 20 }],
-  ['bytes beyond the end', { ...part, last_byte: size }],
-  ['an end before its beginning', { ...part, last_byte: CHUNK_BYTES + 9 }],
-  [
-    'one bit changed',
-    { ...part, chunks: [part.chunks[0]?.replace(/.$/, '1'), part.chunks[1]] as never },
-  ],
-];
 
 describe('a part', () => {
   it.each([

@@ -1,0 +1,239 @@
+import { mkdtemp, readFile, rm, truncate, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { attachFiles } from '../../src/client/files.ts';
+import { hashProof } from '../../src/proof/hash.ts';
+import type { JsonObject, Proof } from '../../src/proof/json-value.ts';
+import { anvilAccounts } from '../support/anvil.ts';
+import {
+  content,
+  entry,
+  forgedParts,
+  files as listed,
+  malformedLists,
+  misplacedParts,
+  part,
+} from '../support/forged-files.ts';
+import { provenBundle } from '../support/proven-bundle.ts';
+import { runPython } from '../support/python-verifier.ts';
+import { photo, writeRecording } from '../support/recording.ts';
+import { runInProcess } from '../support/run-in-process.ts';
+import { runInTerminal } from '../support/terminal.ts';
+
+let folder: string;
+let evidence: JsonObject;
+let blockHash: string;
+
+const file = (name: string) => path.join(folder, name);
+const svc = (...args: string[]) =>
+  runInProcess('svc', args, { env: { SVC_CONFIG_DIR: folder, HOME: folder } });
+const identity = ['--anchor-address', anvilAccounts[0].address];
+const verify = (bundle: string, ...args: string[]) =>
+  svc('verify', file(bundle), '--block-hash', blockHash, ...identity, ...args);
+
+/** Writes a bundle that holds, with this evidence. */
+async function writeBundle(name: string, proof: Proof): Promise<string> {
+  const proven = provenBundle({ evidence: proof });
+  await writeFile(file(name), JSON.stringify(proven.bundle));
+  return proven.blockHash;
+}
+
+beforeAll(async () => {
+  folder = await mkdtemp(path.join(tmpdir(), 'svc-files-'));
+  await writeRecording(file('run.mcap'), 600);
+  await writeFile(file('photo.jpg'), photo);
+  await writeFile(file('other.jpg'), 'another photo');
+  await writeFile(file('evidence.json'), '{ "parcels": 12, "nonce": "6c1f84f0e7a5d3b2" }');
+  const attached = [file('run.mcap'), file('photo.jpg')];
+  evidence = await attachFiles({ parcels: 12, nonce: '6c1f84f0e7a5d3b2' }, attached);
+  blockHash = await writeBundle('bundle.json', evidence);
+});
+afterAll(() => rm(folder, { recursive: true, force: true }));
+
+describe('svc hash --attach', () => {
+  const attach = () => ['--attach', file('run.mcap'), '--attach', file('photo.jpg')];
+
+  it('prints the hash of the evidence with its files', async () => {
+    const { stdout } = await svc('hash', file('evidence.json'), ...attach());
+
+    expect(stdout).toBe(`${hashProof(evidence)}\n`);
+  });
+
+  it.each([
+    ['an array', '[]'],
+    ['evidence that has files already', '{ "files": [] }'],
+  ])('exits with 2 for %s', async (_, text) => {
+    await writeFile(file('unfit.json'), text);
+
+    const { exitCode, stderr } = await svc('hash', file('unfit.json'), ...attach());
+
+    expect([exitCode, stderr]).toEqual([2, expect.stringContaining('without a member "files"')]);
+  });
+
+  it('shows progress on a terminal', { tags: ['full'] }, async () => {
+    await truncate(file('other.jpg'), 2 ** 31);
+
+    const args = ['hash', file('evidence.json'), '--attach', file('other.jpg')];
+    const { exitCode, screen } = await runInTerminal(args, { env: { SVC_CONFIG_DIR: folder } });
+
+    await writeFile(file('other.jpg'), 'another photo');
+    expect(exitCode).toBe(0);
+    expect(screen).toMatch(/Hashing \S+other\.jpg \d+ %\r/);
+  });
+});
+
+describe('svc verify', () => {
+  it('says which files were not given', async () => {
+    const { exitCode, stdout } = await verify('bundle.json', '--file', file('photo.jpg'));
+
+    expect(exitCode).toBe(0);
+    expect(stdout).toMatch(/^✔ file +photo\.jpg matches$/m);
+    expect(stdout).toMatch(/^– file +run\.mcap was not given$/m);
+  });
+
+  it('compares by content, not by name', async () => {
+    await writeFile(file('renamed'), photo);
+
+    const { exitCode, stdout } = await verify('bundle.json', '--file', file('renamed'));
+
+    expect([exitCode, stdout]).toEqual([0, expect.stringContaining('photo.jpg matches')]);
+  });
+
+  it('fails for a file that differs', async () => {
+    const folderOfOther = await mkdtemp(path.join(folder, 'other-'));
+    await writeFile(path.join(folderOfOther, 'run.mcap'), 'changed');
+
+    const given = ['--file', path.join(folderOfOther, 'run.mcap')];
+    const { exitCode, stdout } = await verify('bundle.json', ...given);
+
+    expect(exitCode).toBe(3);
+    expect(stdout).toMatch(/^✘ file +run\.mcap differs$/m);
+    expect(stdout).toContain('NOT verified: a file is not as the evidence lists it.\n');
+  });
+
+  it('fails for a file that the evidence does not list', async () => {
+    const { exitCode, stdout } = await verify('bundle.json', '--file', file('other.jpg'));
+
+    expect(exitCode).toBe(3);
+    expect(stdout).toContain('other.jpg is not a file that the evidence lists');
+  });
+
+  it('fails with --require-files if a file is not given', async () => {
+    const all = ['--file', file('run.mcap'), '--file', file('photo.jpg')];
+
+    expect((await verify('bundle.json', '--require-files')).exitCode).toBe(3);
+    expect((await verify('bundle.json', '--require-files', ...all.slice(0, 2))).exitCode).toBe(3);
+    expect((await verify('bundle.json', '--require-files', ...all)).exitCode).toBe(0);
+  });
+
+  it('has each file in its JSON', async () => {
+    const given = ['--file', file('photo.jpg')];
+    const { stdout } = await verify('bundle.json', ...given, '--json');
+
+    expect(JSON.parse(stdout).files).toEqual([
+      { name: 'run.mcap', bytes: expect.any(Number), status: 'not_given' },
+      { name: 'photo.jpg', bytes: photo.length, status: 'matches' },
+    ]);
+  });
+
+  it('takes the list from evidence in a file', async () => {
+    const { proof, ...bare } = JSON.parse(await readFile(file('bundle.json'), 'utf8'));
+    await writeFile(file('bare.json'), JSON.stringify(bare));
+    await writeFile(file('with-files.json'), JSON.stringify(proof));
+    const given = ['--file', file('photo.jpg')];
+
+    const alone = await verify('bare.json', ...given);
+    const both = await verify('bare.json', ...given, '--proof', file('with-files.json'));
+
+    expect([alone.exitCode, both.exitCode]).toEqual([3, 0]);
+    expect(alone.stdout).toContain('No evidence was given that lists files');
+  });
+
+  it('fails for a list of files that is not that of the anchored evidence', async () => {
+    const bundle = JSON.parse(await readFile(file('bundle.json'), 'utf8'));
+    bundle.proof.files.entries[1] = entry;
+    await writeFile(file('swapped.json'), JSON.stringify(bundle));
+
+    const { exitCode } = await verify('swapped.json');
+
+    expect(exitCode).toBe(3);
+  });
+});
+
+describe('a part of a recording', () => {
+  it('is shown without the rest', async () => {
+    const written = await svc('prove-part', file('run.mcap'), '--bytes', '1048000-1049000');
+    await writeFile(file('part.json'), written.stdout);
+    const recording = await readFile(file('run.mcap'));
+
+    const { exitCode, stdout } = await verify('bundle.json', '--part', file('part.json'));
+
+    expect([written.exitCode, exitCode]).toEqual([0, 0]);
+    expect(stdout).toMatch(/^✔ part +Bytes 1048000 to 1049000 are in run\.mcap$/m);
+    const shown = JSON.parse(written.stdout)
+      .chunks.map((each: string) => each.slice(2))
+      .join('');
+    expect(Buffer.from(shown, 'hex')).toEqual(recording.subarray(0, 2 ** 21));
+  });
+
+  it.each([
+    [[]],
+    [['--bytes', '7']],
+    [['--bytes', '7-6']],
+    [['--bytes', '0-999999999999']],
+    [['--bytes', '0x0-0x9']],
+  ])('needs bytes of the file: %j', async (args) => {
+    expect((await svc('prove-part', file('run.mcap'), ...args)).exitCode).toBe(2);
+  });
+});
+
+interface Forged {
+  name: string;
+  args: string[];
+  exitCodes: number[];
+}
+
+/** Forged lists and parts in bundles that hold otherwise, and the exit codes that they may have. */
+async function forgeries(): Promise<Forged[]> {
+  await writeFile(file('content.bin'), content);
+  const lists = malformedLists.map(async ([name, files], i) => {
+    const hash = await writeBundle(`list-${i}.json`, { files } as Proof);
+    const args = [file(`list-${i}.json`), hash, '--file', file('content.bin')];
+    return { name: `a list with ${name}`, args, exitCodes: [3] };
+  });
+  const hash = await writeBundle('listed.json', { files: listed } as never);
+  const parts = [...forgedParts, ...misplacedParts].map(async ([name, document], i) => {
+    await writeFile(file(`part-${i}.json`), JSON.stringify(document));
+    const args = [file('listed.json'), hash, '--part', file(`part-${i}.json`)];
+    return { name: `a part with ${name}`, args, exitCodes: i < forgedParts.length ? [2, 3] : [3] };
+  });
+  return Promise.all([...lists, ...parts]);
+}
+
+describe('forged lists and parts', () => {
+  it('are refused by svc verify and examples/verify.py, with the same exit code', async (context) => {
+    const forged = await forgeries();
+    const honest = [file('listed.json'), forged.at(-1)?.args[1] ?? '', '--part', file('good.json')];
+    await writeFile(file('good.json'), JSON.stringify(part));
+    const cases = [...forged, { name: 'an honest part', args: honest, exitCodes: [0] }];
+    const code = `
+import contextlib, os
+with contextlib.redirect_stdout(None), contextlib.redirect_stderr(open(os.devnull, "w")):
+    codes = [verify.main(arguments) for arguments in json.load(sys.stdin)]
+print(json.dumps(codes))
+`;
+
+    const codes: number[] = [];
+    for (const { name, args, exitCodes } of cases) {
+      const [bundle = '', hash = '', ...rest] = args;
+      const { exitCode } = await svc('verify', bundle, '--block-hash', hash, ...identity, ...rest);
+      expect(exitCodes, name).toContain(exitCode);
+      codes.push(Number(exitCode));
+    }
+
+    expect(forged.length).toBeGreaterThan(40);
+    const given = cases.map(({ args }) => args);
+    expect(runPython(context, code, given)).toEqual(codes);
+  });
+});

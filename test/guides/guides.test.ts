@@ -8,6 +8,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { readGuide } from '../support/guide-page.ts';
 import { runGuide } from '../support/guide-run.ts';
 import { packPackage } from '../support/packed-package.ts';
+import { photo, writeRecording } from '../support/recording.ts';
 import { needsProgram } from '../support/require-program.ts';
 import { type Bindings, isShown, tidy } from '../support/shown-output.ts';
 
@@ -29,6 +30,8 @@ beforeAll(async () => {
   const { npm_config_engine_strict: _, ...env } = process.env;
   const args = ['install', '--no-audit', '--no-fund', '--prefer-offline', tarball];
   await promisify(execFile)('npm', args, { cwd: installed, env });
+  await writeRecording(path.join(installed, 'run.mcap'), 900);
+  await writeFile(path.join(installed, 'photo.jpg'), photo);
 }, LONG.timeout);
 
 afterAll(() => rm(installed, { recursive: true, force: true }));
@@ -42,7 +45,7 @@ it.for(pages)(
     needsProgram(context, 'curl');
     const bindings: Bindings = new Map();
 
-    await runGuide(await read(page), installed, ({ shown, line }, output) => {
+    const seen: Parameters<typeof runGuide>[2] = ({ shown, line }, output) => {
       const isJson = shown?.isJson ?? false;
       const [expected = '', actual = ''] = [shown?.text ?? '', output].map((text) =>
         isJson ? text.replace(/\s+/g, '') : tidy(text),
@@ -50,7 +53,9 @@ it.for(pages)(
       if (isShown(expected, actual, bindings)) return;
       expect(actual, `what docs/guides/${page}:${line} shows`).toBe(expected);
       throw new Error(`docs/guides/${page}:${line} shows ids that are not those of before`);
-    });
+    };
+    const ownFiles = ['run.mcap', 'photo.jpg'].map((name) => path.join(installed, name));
+    await runGuide(await read(page), installed, seen, ownFiles);
   },
 );
 

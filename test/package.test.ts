@@ -13,7 +13,7 @@ const shapes = [
   /^(package\.json|LICENSE|(README|CHANGELOG|CONTRIBUTING)\.md)$/,
   /^bin\/svc(-agent|-server)?\.c?js$/,
   /^dist\/(agent|base|client|proof|protocol)\/([\w-]+\/)*[\w-]+\.js$/,
-  /^dist\/(client\/(client|index)|base\/svc-error|proof\/([\w-]+\/)?[\w-]+|protocol\/(routes\/)?[\w-]+)\.d\.ts$/,
+  /^dist\/(client\/(client|files|index)|base\/(svc-error|unreadable-file)|proof\/([\w-]+\/)?[\w-]+|protocol\/(routes\/)?[\w-]+)\.d\.ts$/,
   /^dist\/cli\/([\w-]+\.cjs|help\.json|third-party-licenses\.txt)$/,
   /^dist\/svc-server\/([\w-]+\.js|third-party-licenses\.txt)$/,
   /^dist\/dashboard\/(index\.html|icon\.svg|color-scheme\.js|third-party-licenses\.txt)$/,
@@ -85,5 +85,5 @@ it('has types that are those of its code, for Node.js and for bundlers', async (
     'resolutionKind' in problem &&
     (problem.resolutionKind === 'node10' || problem.resolutionKind === 'node16-cjs');
   expect(problems.filter((problem) => !ofOldResolutions(problem))).toEqual([]);
-  expect(Object.keys(entrypoints)).toEqual(['.', './proof', './package.json']);
+  expect(Object.keys(entrypoints)).toEqual(['.', './files', './proof', './package.json']);
 });

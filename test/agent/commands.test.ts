@@ -5,9 +5,11 @@ import path from 'node:path';
 import type { Command } from 'commander';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createProgram } from '../../src/agent/main.ts';
+import { attachFiles } from '../../src/client/files.ts';
 import { hashProof } from '../../src/proof/hash.ts';
 import { killAgents, spawnAgent } from '../support/agent-process.ts';
 import { run } from '../support/programs.ts';
+import { photo, writeRecording } from '../support/recording.ts';
 import { runInProcess } from '../support/run-in-process.ts';
 import {
   type Owner,
@@ -69,6 +71,39 @@ describe('for shell scripts', () => {
     expect(JSON.parse(receipt.stdout)).toEqual({ ...JSON.parse(completed.stdout), finality });
     const all = await agent(['receipts']);
     expect(all.stdout).toContain(task);
+  });
+
+  it('complete lists attached files in the evidence, with hashes', async () => {
+    await writeFile(file('evidence.json'), '{ "picked": 12 }');
+    await writeRecording(file('run.mcap'), 60);
+    await writeFile(file('photo.jpg'), photo);
+    const { stdout } = await agent(['claim', 'Map the hall']);
+    const attach = ['--attach', file('run.mcap'), '--attach', file('photo.jpg')];
+
+    const args = ['complete', stdout.trim(), file('evidence.json'), ...attach, '--wait', '60'];
+    const completed = await agent(args);
+    const again = await agent(args);
+
+    const stored = `/api/v1/tasks/${stdout.trim()}/proof`;
+    const { body } = await service.call('GET', stored, { session: owner.session });
+    const attached = await attachFiles({ picked: 12 }, [file('run.mcap'), file('photo.jpg')]);
+    expect(body.proof).toEqual(attached);
+    expect(JSON.parse(completed.stdout).proof_hash).toBe(hashProof(attached));
+    expect(again.exitCode).toBe(0);
+  });
+
+  it.each([
+    ['an array', '[]', 'run.mcap'],
+    ['evidence that has files already', '{ "files": [] }', 'run.mcap'],
+    ['a text', '"evidence"', 'run.mcap'],
+    ['a file that is not there', '{}', 'gone.mcap'],
+  ])('complete attaches nothing to %s', async (_, evidence, name) => {
+    await writeFile(file('run.mcap'), 'recording');
+
+    const args = ['complete', randomUUID(), '-', '--attach', file(name)];
+    const { exitCode, stdout } = await agent(args, evidence);
+
+    expect([exitCode, stdout]).toEqual([2, '']);
   });
 
   it('complete ends with 8 while it is not anchored, and refuses a second proof', async () => {

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { attachFiles } from '../../src/client/files.ts';
 import { encodePayload } from '../../src/proof/payload.ts';
 import {
   type Dashboard,
@@ -11,6 +12,7 @@ import {
   waitAhead,
 } from '../support/dashboard.ts';
 import { arrangeScene, type Scene } from '../support/dashboard-scene.ts';
+import { photo, writeRecording } from '../support/recording.ts';
 import { runInProcess } from '../support/run-in-process.ts';
 
 let dashboard: Dashboard;
@@ -294,6 +296,33 @@ describe('public verification', () => {
 
     expect(sent.join('\n')).toContain(scene.verified.proofHash);
     expect(sent.join('\n')).not.toMatch(/a3f1|481\.5|evidence\.json/);
+  });
+
+  it('compares dropped files with those that the evidence lists, and sends nothing of them', async () => {
+    const { page } = visitor;
+    const [robot] = scene.robots;
+    const [run, changed] = ['run.mcap', 'photo.jpg'].map((name) => path.join(folder, name));
+    await writeRecording(String(run), 600);
+    await writeFile(String(changed), photo);
+    const task = await robot?.client.call('createTask', { body: { title: 'Map the hall' } });
+    const id = task?.body.task.id ?? '';
+    const proof = await attachFiles({ of: id }, [String(run), String(changed)]);
+    await robot?.client.call('completeTask', { params: { id }, body: { proof } });
+    await choose('evidence.json', JSON.stringify(proof));
+    const files = page.getByRole('region', { name: 'Files that the evidence lists' });
+    await files.getByText('run.mcap was not given').waitFor();
+    sent.length = 0;
+
+    await files.locator('input[type=file]').setInputFiles(String(run));
+    await files.getByText('run.mcap matches').waitFor();
+    await page.getByText('Verified', { exact: true }).waitFor();
+
+    await writeFile(String(changed), 'changed');
+    await files.locator('input[type=file]').setInputFiles(String(changed));
+    await files.getByText('photo.jpg differs').waitFor();
+    await page.getByText('Not verified', { exact: true }).waitFor();
+    expect(await page.getByText('Verified', { exact: true }).count()).toBe(0);
+    expect(sent.join('\n')).not.toMatch(/mcap|jpg/);
   });
 
   it('checks a bundle', async () => {

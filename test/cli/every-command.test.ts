@@ -108,6 +108,7 @@ const calls: Record<string, () => Promise<string[]>> = {
   stats: async () => [],
   chain: async () => [],
   hash: async () => [user.file('evidence.json')],
+  'prove-part': async () => [user.file('evidence.json'), '--bytes', '0-1'],
   verify: async () => [user.file('receipt.json'), '--rpc-url', dev.rpc_url],
   'trust add': async () => [await service(false), '--yes'],
   'trust list': async () => [],

@@ -6,6 +6,7 @@ import path from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Client } from '../../src/client/client.ts';
+import { hashProof } from '../../src/proof/hash.ts';
 import { anvilAccounts } from '../support/anvil.ts';
 import { createLibraryProject, type LibraryProject } from '../support/library-project.ts';
 import { type DevProcess, startDev } from '../support/programs.ts';
@@ -179,6 +180,23 @@ describe('the examples of docs/library.md', () => {
 
     expect(await verify(anvilAccounts[0].address)).toBe(true);
     expect(await verify(anvilAccounts[1].address)).toBe(false);
+  });
+
+  it('attach files as svc hash --attach does', async () => {
+    const [run, photo] = ['run.mcap', 'photo.jpg'].map((name) => path.join(folder, name));
+    await Promise.all([run, photo].map((file) => writeFile(String(file), 'content')));
+
+    const evidence = await callExample('attach', 'evidenceOf', run, photo);
+
+    const { nonce, files } = evidence;
+    const attach = ['--attach', String(run), '--attach', String(photo)];
+    const input = JSON.stringify({ nonce });
+    const { stdout } = await runInProcess('svc', ['hash', '-', ...attach], { input });
+    expect(files.entries.map(({ name }: { name: string }) => name)).toEqual([
+      'run.mcap',
+      'photo.jpg',
+    ]);
+    expect(stdout).toBe(`${hashProof(evidence)}\n`);
   });
 
   it('hash evidence as svc hash does', async () => {

@@ -12,6 +12,7 @@ import { fileURLToPath } from 'node:url';
 
 const all = [
   'cli',
+  'files',
   'requests',
   'streams',
   'ingest',

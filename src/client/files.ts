@@ -1,6 +1,5 @@
 // Entry point of the package `robot-svc/files`, for Node.js: files as evidence. It reads files, and sends nothing.
 import { createHash, webcrypto } from 'node:crypto';
-import type { BigIntStats } from 'node:fs';
 import { constants, open, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { SvcError } from '../base/svc-error.ts';
@@ -63,7 +62,7 @@ export async function attachFiles(
 export async function digestFile(file: string, onRead?: OnRead): Promise<FileDigest> {
   const opened = await openFile(file);
   try {
-    const digest = await digestOf(opened, onRead);
+    const digest = await digestChunks(opened.read(0, opened.chunks - 1, onRead), nodeSha256());
     await opened.requireUnchanged();
     return digest;
   } finally {
@@ -91,7 +90,10 @@ export async function* writePart(
     }
     const leaves = new Uint8Array(32 * opened.chunks);
     let index = 0;
-    const { root } = await digestOf(opened, onRead, (leaf) => leaves.set(leaf, 32 * index++));
+    const all = opened.read(0, opened.chunks - 1, onRead);
+    const { root } = await digestChunks(all, nodeSha256(), (leaf) =>
+      leaves.set(leaf, 32 * index++),
+    );
     const path = rangePath(leaves, first, last);
     const head = { format: PART_FORMAT, root, first_byte: firstByte, last_byte: lastByte, path };
     yield `${JSON.stringify(head).slice(0, -1)},"chunks":[`;
@@ -107,24 +109,14 @@ export async function* writePart(
   }
 }
 
-function digestOf(
-  opened: OpenFile,
-  onRead: OnRead = () => {},
-  onLeaf: (leaf: Uint8Array) => unknown = () => {},
-): Promise<FileDigest> {
-  return digestChunks(opened.read(0, opened.chunks - 1), nodeSha256(), (leaf, bytes) => {
-    onLeaf(leaf);
-    onRead(opened.file, bytes / opened.bytes);
-  });
-}
-
 /** Hashes chunks on a thread of Node.js's pool, while this thread hashes the whole. */
 const nodeSha256 = (): Sha256 => ({
   whole: createHash('sha256'),
   once: async (bytes) => new Uint8Array(await webcrypto.subtle.digest('SHA-256', bytes)),
 });
 
-type OpenFile = Awaited<ReturnType<typeof openFile>>;
+/** What changes with the content of a file, or if its name gets another file. */
+const IDENTITY = ['dev', 'ino', 'size', 'mtimeNs', 'ctimeNs'] as const;
 
 async function openFile(file: string) {
   // A pipe without a writer would block otherwise.
@@ -136,11 +128,10 @@ async function openFile(file: string) {
     if (!before.isFile()) throw new SvcError('usage', `${file} is not a regular file.`);
     const bytes = Number(before.size);
     return {
-      file,
       bytes,
       chunks: Math.ceil(bytes / CHUNK_BYTES),
       /** Chunks as `digestChunks` needs them. */
-      async *read(first: number, last: number) {
+      async *read(first: number, last: number, onRead?: OnRead) {
         const buffers = [new Uint8Array(CHUNK_BYTES + 1), new Uint8Array(CHUNK_BYTES + 1)];
         for (let index = first; index <= last; index++) {
           const buffer = buffers[index % 2] as Uint8Array;
@@ -152,13 +143,14 @@ async function openFile(file: string) {
             if (bytesRead === 0) throw changed(file);
             at += bytesRead;
           }
+          onRead?.(file, (index * CHUNK_BYTES + end - 1) / bytes);
           yield buffer.subarray(0, end);
         }
       },
       /** @throws SvcError `file_changed` if name or content is not what it was when the file was opened. */
       async requireUnchanged() {
         const after = await stat(file, { bigint: true }).catch(() => null);
-        if (after === null || !isSame(before, after)) throw changed(file);
+        if (IDENTITY.some((name) => before[name] !== after?.[name])) throw changed(file);
       },
       close: () => handle.close(),
     };
@@ -166,11 +158,6 @@ async function openFile(file: string) {
     await handle.close();
     throw error;
   }
-}
-
-function isSame(before: BigIntStats, after: BigIntStats): boolean {
-  const members = ['dev', 'ino', 'size', 'mtimeNs', 'ctimeNs'] as const;
-  return members.every((name) => before[name] === after[name]);
 }
 
 function changed(file: string): SvcError {

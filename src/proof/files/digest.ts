@@ -30,7 +30,7 @@ export const portableSha256 = (): Sha256 => ({ whole: sha256.create(), once: sha
 export async function digestChunks(
   chunks: AsyncIterable<Uint8Array>,
   { whole, once }: Sha256,
-  onLeaf: (leaf: Uint8Array, bytes: number) => void = () => {},
+  onLeaf: (leaf: Uint8Array) => void = () => {},
 ): Promise<FileDigest> {
   const iterator = chunks[Symbol.asyncIterator]();
   const tree = new ChunkTree();
@@ -44,7 +44,7 @@ export async function digestChunks(
     const leaf = await hashing;
     tree.add(leaf);
     bytes += read.value.length - 1;
-    onLeaf(leaf, bytes);
+    onLeaf(leaf);
     read = await reading;
   }
   return { bytes, sha256: bytesToHex(whole.digest()), root: bytesToHex(tree.root()) };

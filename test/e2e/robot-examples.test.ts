@@ -6,6 +6,9 @@ import path from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import type { Client } from '../../src/client/client.ts';
+import { digestFile } from '../../src/client/files.ts';
+import { listedFiles } from '../../src/proof/files/manifest.ts';
+import type { Proof } from '../../src/proof/json-value.ts';
 import { killAgents, spawnAgent } from '../support/agent-process.ts';
 import { bindNotifySocket } from '../support/notify-socket.ts';
 import { type DevProcess, startDev } from '../support/programs.ts';
@@ -75,6 +78,18 @@ describe('examples/robot.py', () => {
     const { body } = await owner.call('verifyProofHash', { params });
     expect(body).toMatchObject({ verified: true, task: { id: taskId } });
     expect(again).toEqual(first);
+  });
+
+  it('lists files in the evidence', async () => {
+    const id = randomUUID();
+    const script = path.join(examples, 'robot.py');
+
+    await runExample('python3', script, id, script);
+
+    const { body } = await owner.call('getProof', { params: { id } });
+    const { bytes, sha256, root } = await digestFile(script);
+    const listed = listedFiles(body.proof as Proof);
+    expect(listed).toMatchObject([{ name: 'robot.py', bytes, sha256, root }]);
   });
 });
 

@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
-import { mkdtemp, rm, stat, writeFile } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { createServer, request } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -244,6 +244,11 @@ describe('where the operator API listens', () => {
     const logger = pino({ level: 'silent' });
     const alone = buildOperatorApi({ store, chain, clock, logger, token, refusals });
     const socketPath = path.join(folder, 'operator.sock');
+    // As a killed server leaves it.
+    await promisify(execFile)('node', [
+      '-e',
+      `require('node:net').createServer().listen(${JSON.stringify(socketPath)}, () => process.kill(process.pid, 'SIGKILL'))`,
+    ]).catch(() => {});
     await listenForOperator(alone, socketPath);
 
     const { mode } = await stat(socketPath);
@@ -258,6 +263,19 @@ describe('where the operator API listens', () => {
     await alone.close();
 
     expect([mode & 0o777, status]).toEqual([0o600, 200]);
+  });
+
+  it('is never a file that something else needs', async () => {
+    const { store, chain } = service;
+    const logger = pino({ level: 'silent' });
+    const alone = buildOperatorApi({ store, chain, clock, logger, token, refusals });
+    const file = path.join(folder, 'notes');
+    await writeFile(file, 'kept');
+
+    await expect(listenForOperator(alone, file)).rejects.toMatchObject({ code: 'cannot_listen' });
+
+    await alone.close();
+    expect(await readFile(file, 'utf8')).toBe('kept');
   });
 
   it.each([

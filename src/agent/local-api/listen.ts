@@ -1,10 +1,10 @@
 // Opens the unix socket and the loopback port of the local API.
-import { chmodSync, mkdirSync, rmSync } from 'node:fs';
-import { createConnection } from 'node:net';
+import { chmodSync, mkdirSync } from 'node:fs';
 import path from 'node:path';
 import type { FastifyInstance } from 'fastify';
 import { readPrivateFile } from '../../base/private-file.ts';
 import { SvcError } from '../../base/svc-error.ts';
+import { removeStaleSocket } from '../../base/unix-socket.ts';
 
 /** Owner and group may connect. */
 const SOCKET_MODE = 0o660;
@@ -15,7 +15,7 @@ const FOLDER_MODE = 0o750;
  * @throws SvcError `cannot_listen`, also while another program listens
  */
 export async function listenOnSocket(app: FastifyInstance, socket: string): Promise<void> {
-  if (await isAnswering(socket)) {
+  if (!(await removeStaleSocket(socket))) {
     throw new SvcError('cannot_listen', `Another program listens on SVC_AGENT_SOCKET ${socket}.`, {
       hint: 'Stop that program, or set another SVC_AGENT_SOCKET.',
     });
@@ -24,7 +24,6 @@ export async function listenOnSocket(app: FastifyInstance, socket: string): Prom
   // The socket must not be open to other users even for a moment.
   const umask = process.umask(0o117);
   try {
-    rmSync(socket, { force: true });
     await app.listen({ path: socket });
     chmodSync(socket, SOCKET_MODE);
   } catch (error) {
@@ -75,16 +74,5 @@ function cannotListen(where: string, hint: string, cause: unknown): SvcError {
   return new SvcError('cannot_listen', `Cannot listen on ${where} (${code}).`, {
     hint,
     cause,
-  });
-}
-
-function isAnswering(socket: string): Promise<boolean> {
-  return new Promise((resolve) => {
-    const attempt = createConnection(socket);
-    attempt.once('connect', () => {
-      attempt.destroy();
-      resolve(true);
-    });
-    attempt.once('error', () => resolve(false));
   });
 }

@@ -4,6 +4,7 @@ import Fastify, { type FastifyBaseLogger, type FastifyInstance, LogController } 
 import type { Static } from 'typebox';
 import { readPrivateFile } from '../../base/private-file.ts';
 import { SvcError } from '../../base/svc-error.ts';
+import { removeStaleSocket } from '../../base/unix-socket.ts';
 import { packageVersion } from '../../base/version.ts';
 import { ajvOptions } from '../../protocol/ajv-options.ts';
 import { limits } from '../../protocol/limits.ts';
@@ -107,11 +108,13 @@ export function buildOperatorApi(deps: OperatorApiDeps): FastifyInstance {
 }
 
 /**
- * Listens on a port of the loopback interface, or on a unix socket that only this account can open.
+ * Listens on a port of the loopback interface, or on a unix socket that only this account can open. Replaces a socket
+ * that a killed server left behind.
  * @throws SvcError `cannot_listen`
  */
 export async function listenForOperator(app: FastifyInstance, address: string): Promise<void> {
   const [, host, port] = /^(.*):(\d+)$/.exec(address) ?? [];
+  if (host === undefined) await removeStaleSocket(address);
   const umask = process.umask(0o177);
   try {
     await app.listen(
@@ -125,7 +128,7 @@ export async function listenForOperator(app: FastifyInstance, address: string): 
       'cannot_listen',
       `Cannot listen on SVC_OPERATOR_LISTEN ${address}: ${code}.`,
       {
-        hint: 'Choose another address; delete a socket that a killed server left.',
+        hint: 'Choose another address, or stop the program that listens there.',
         cause,
       },
     );

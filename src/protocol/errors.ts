@@ -115,6 +115,21 @@ export const errors = {
     summary: 'the account has no storage left; nothing was stored',
   },
   token_limit_reached: { status: 409, retryable: false, summary: 'the account has 50 tokens' },
+  webhook_limit_reached: {
+    status: 409,
+    retryable: false,
+    summary: 'the account has 10 webhooks, or one and no recent grant',
+  },
+  webhook_url_refused: {
+    status: 400,
+    retryable: false,
+    summary: 'the URL of the webhook is not https, has credentials, or is not a public address',
+  },
+  webhooks_off: {
+    status: 409,
+    retryable: false,
+    summary: 'the operator has not set SVC_WEBHOOK_KEY_FILE',
+  },
   precondition_failed: {
     status: 412,
     retryable: false,

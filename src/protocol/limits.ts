@@ -18,6 +18,16 @@ export const limits = {
   /** Opening another session ends the oldest. */
   sessionsPerAccount: 100,
   tokensPerAccount: 50,
+  webhooksPerAccount: 10,
+  /** Without a grant by the operator in the last 90 days. */
+  webhooksUnfunded: 1,
+  /** Per hour; see `webhooksUnfunded`. */
+  webhookAttemptsUnfunded: 60,
+  /** A webhook with more messages waiting is disabled. */
+  webhookBacklog: 10_000,
+  webhookDeliveriesMs: 7 * 24 * 60 * 60_000,
+  /** How long messages also have the signature of the replaced secret. */
+  webhookOverlapMs: 24 * 60 * 60_000,
   openChallenges: 100_000,
   challengesTried: 8,
   openCliCodes: 1_000,

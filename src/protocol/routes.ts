@@ -4,6 +4,7 @@ import { Hash } from './fields.ts';
 import { Verification } from './resources.ts';
 import type { Route } from './route.ts';
 import { accountRoutes } from './routes/account.ts';
+import { alertRoutes } from './routes/alerts.ts';
 import { anchoringAccountRoutes } from './routes/anchoring-accounts.ts';
 import { cliSignInRoutes } from './routes/cli-sign-in.ts';
 import { evidenceRoutes } from './routes/evidence.ts';
@@ -16,6 +17,7 @@ import { streamRoutes } from './routes/stream.ts';
 import { taskRoutes } from './routes/tasks.ts';
 import { telemetryRoutes } from './routes/telemetry.ts';
 import { tokenRoutes } from './routes/tokens.ts';
+import { webhookRoutes } from './routes/webhooks.ts';
 
 /** Every endpoint, once. */
 export const routes = {
@@ -31,6 +33,8 @@ export const routes = {
   ...telemetryRoutes,
   ...evidenceRoutes,
   ...streamRoutes,
+  ...webhookRoutes,
+  ...alertRoutes,
   ...operationsRoutes,
 } as const satisfies Record<string, Route>;
 

@@ -32,6 +32,7 @@ export function readConfig(
     database: databaseConfig(values),
     rpcUrls: listOf(values.SVC_CHAIN_RPC_URL),
     trustedProxies: trustedProxies(values.SVC_TRUST_PROXY),
+    webhookNetworks: listOf(values.SVC_WEBHOOK_ALLOW_NETWORKS),
     anchorKeys: anchorKeys(values),
     nativeCurrency: nativeCurrency(values.SVC_NATIVE_CURRENCY),
     gate:
@@ -141,6 +142,9 @@ function crossErrors(given: Given): string[] {
   }
   if (!trustedProxies(given.SVC_TRUST_PROXY).every(isAddressRange)) {
     errors.push('SVC_TRUST_PROXY must be false or a list of addresses or CIDR ranges');
+  }
+  if (!listOf(given.SVC_WEBHOOK_ALLOW_NETWORKS).every(isAddressRange)) {
+    errors.push('SVC_WEBHOOK_ALLOW_NETWORKS must be a list of addresses or CIDR ranges');
   }
   errors.push(...rpcUrlErrors(listOf(given.SVC_CHAIN_RPC_URL)), ...plaintextErrors(given));
   if (given.SVC_ANCHOR_PRIVATE_KEY !== undefined && given.SVC_ANCHOR_KEY_FILE !== undefined) {

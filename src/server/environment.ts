@@ -195,6 +195,12 @@ export const environment = Type.Object({
     0,
     36_500,
   ),
+  SVC_WEBHOOK_KEY_FILE: Optional(
+    'File with the key that seals the secrets of webhooks, 64 hex digits, the same for all instances (default: none; webhooks are off)',
+  ),
+  SVC_WEBHOOK_ALLOW_NETWORKS: Optional(
+    'Addresses or CIDR ranges, comma-separated, that webhooks may connect to although they are not public (default: none)',
+  ),
   SVC_DISK_MIN_FREE_MB: Whole(
     'Free disk space in MiB below which only completions are accepted',
     0,

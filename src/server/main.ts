@@ -9,14 +9,19 @@ import { retiredError } from './anchoring/anchoring-accounts.ts';
 import { type AnchoringLimits, type AnchorStep, PAUSES } from './anchoring/context.ts';
 import { refuseCode } from './anchoring/preflight.ts';
 import { hostInUrl, type ServerConfig } from './config.ts';
-import type { Settings } from './core/deps.ts';
+import { createEvaluation } from './core/alerts.ts';
+import type { Settings, WebhookSettings } from './core/deps.ts';
 import { createNetworkLookup, lacksPublicRpcUrl } from './core/operations.ts';
 import { startRetention } from './core/retention.ts';
+import { startRelay } from './core/webhook-relay.ts';
+import { createSender } from './core/webhook-sender.ts';
+import { loadWebhookKey } from './core/webhooks.ts';
 import { buildOperatorApi, listenForOperator, readOperatorToken } from './http/operator-api.ts';
 import { buildApp } from './http/server/app.ts';
 import { Refusals } from './http/server/refusals.ts';
 import { createMetrics } from './metrics/metrics.ts';
 import type { Store } from './ports/store.ts';
+import { connectionRule } from './rules/webhooks.ts';
 import { openStore } from './store/open-store.ts';
 
 const LEASE_TTL_MS = 15_000;
@@ -58,6 +63,7 @@ export async function startServer(config: ServerConfig, deps: ServerDeps): Promi
     address: config.operator.address,
     token: await readOperatorToken(config.operator.tokenFile),
   };
+  const webhooks = await webhookSettings(config);
   const metrics = createMetrics(clock);
   const chain = openChain({
     urls: config.rpcUrls,
@@ -109,6 +115,7 @@ export async function startServer(config: ServerConfig, deps: ServerDeps): Promi
     metrics: { token: values.SVC_METRICS_TOKEN ?? null, read: metrics.read },
     onAnswered: metrics.onAnswered,
     network,
+    webhooks,
     stopping: stopping.signal,
   });
   const anchoring = expectChain(chain.anchoring, values.SVC_CHAIN_ID);
@@ -147,12 +154,22 @@ export async function startServer(config: ServerConfig, deps: ServerDeps): Promi
     proofRetentionMs: config.proofRetentionMs,
     onError: (error) => logger.warn({ err: error }, 'failed to delete expired data'),
   });
+  const sender = webhooks && createSender(webhooks);
+  const relay = startRelay({
+    store,
+    clock,
+    webhooks: webhooks && sender && { key: webhooks.key, sender },
+    evaluate: createEvaluation({ store, clock }),
+    onError: (error) =>
+      logger.warn({ err: error }, 'failed to deliver webhooks or evaluate alerts'),
+  });
   const progress = watchProgress({ store, anchorer });
   const close = async () => {
     stopping.abort();
     progress.stop();
     await Promise.all([app.close(), operatorApi?.close()]);
-    await Promise.all([anchorer.drain(), retention.stop()]);
+    await Promise.all([anchorer.drain(), retention.stop(), relay.stop()]);
+    sender?.close();
     await chain.close();
     await store.close();
   };
@@ -197,6 +214,15 @@ function settingsOf(config: ServerConfig): Settings {
     gate,
     signup,
   };
+}
+
+async function webhookSettings({
+  values,
+  webhookNetworks,
+}: ServerConfig): Promise<WebhookSettings | null> {
+  const file = values.SVC_WEBHOOK_KEY_FILE;
+  if (file === undefined) return null;
+  return { key: await loadWebhookKey(file), mayConnect: connectionRule(webhookNetworks) };
 }
 
 function anchoringLimits({ values }: ServerConfig): AnchoringLimits {

@@ -26,6 +26,8 @@ interface Scene {
   /** A second session of the owner. */
   sessionId: string;
   tokenId: string;
+  webhookId: string;
+  deliveryId: string;
   /** Account tokens by their scope. */
   tokens: Record<TokenScope, string>;
 }
@@ -51,18 +53,26 @@ function bodyOf(name: RouteName, { owner, robot, fleetId }: Scene): unknown {
     completeTask: { proof: newEvidence() },
     recordSamples: { battery_pct: 80 },
     createEvent: { event_type: 'info' },
+    createWebhook: { url: 'https://ops.example.org', events: ['task.failed'] },
+    patchWebhook: { enabled: false },
+    saveAlertRule: { kind: 'battery_low', threshold: 20 },
   };
   return name in bodies ? bodies[name as WithBody] : undefined;
 }
 
-function pathOf({ path }: Route, { robot, fleetId, taskId, sessionId, tokenId }: Scene): string {
+function pathOf({ path }: Route, scene: Scene): string {
+  const { robot, fleetId, taskId, sessionId, tokenId, webhookId, deliveryId } = scene;
   return path
     .replace(/:(proofHash|txHash)/, `0x${'ab'.repeat(32)}`)
     .replace('/robots/:id', `/robots/${robot.id}`)
     .replace('/fleets/:id', `/fleets/${fleetId}`)
     .replace('/tasks/:id', `/tasks/${taskId}`)
     .replace('/sessions/:id', `/sessions/${sessionId}`)
-    .replace('/tokens/:id', `/tokens/${tokenId}`);
+    .replace('/tokens/:id', `/tokens/${tokenId}`)
+    .replace('/webhooks/:id', `/webhooks/${webhookId}`)
+    .replace('/webhook-deliveries/:id', `/webhook-deliveries/${deliveryId}`)
+    .replace('/alerts/:id', `/alerts/${robot.id}`)
+    .replace(':kind', 'battery_low');
 }
 
 const refusals = [
@@ -86,7 +96,8 @@ describe('who may call what', () => {
   >;
   let stranger: Scene;
   beforeAll(async () => {
-    service = await startTestService({ clock });
+    const webhooks = { key: Buffer.alloc(32), mayConnect: () => true };
+    service = await startTestService({ clock, webhooks });
     const past = await service.signIn();
     const expired = past.session;
     const expiredToken = (await makeToken(past, 'write', 30)).secret;
@@ -119,6 +130,12 @@ describe('who may call what', () => {
     const sessions = await service.call('GET', '/api/v1/sessions', { session: other.session });
     const second = sessions.body.items.find((one: { current: boolean }) => one.current);
     const taskId = await service.claim(robot);
+    const webhook = await service.call('POST', '/api/v1/webhooks', {
+      session,
+      body: { url: 'https://ops.example.org', events: ['task.failed'] },
+    });
+    const webhookId = webhook.body.webhook.id;
+    const sent = await service.call('POST', `/api/v1/webhooks/${webhookId}/test`, { session });
     const read = await makeToken(owner, 'read');
     const write = await makeToken(owner, 'write');
     return {
@@ -128,6 +145,8 @@ describe('who may call what', () => {
       taskId,
       sessionId: second.id,
       tokenId: read.token.id,
+      webhookId,
+      deliveryId: sent.body.delivery.id,
       tokens: { read: read.secret, write: write.secret },
     };
   }
@@ -283,16 +302,19 @@ describe('who may call what', () => {
     });
   });
 
-  it('refuses tokens where tokens and sessions are made, shown and ended', () => {
+  it('refuses tokens where tokens, sessions and webhooks are managed', () => {
     const refusing = rows.filter(([, { sessionOnly }]) => sessionOnly).map(([name]) => name);
 
     expect(refusing.sort()).toEqual([
       'createToken',
+      'createWebhook',
       'decideCliSignIn',
       'listSessions',
       'listTokens',
+      'patchWebhook',
       'revokeSession',
       'revokeToken',
+      'rotateWebhookSecret',
     ]);
   });
 

@@ -13,13 +13,20 @@ export interface TestCertificate {
   remove(): Promise<void>;
 }
 
-/** A certificate for localhost, which is its own authority. */
+/** A certificate for localhost and 127.0.0.1, which is its own authority. */
 export async function makeCertificate(openssl: string): Promise<TestCertificate> {
   const folder = await mkdtemp(path.join(tmpdir(), 'svc-tls-'));
   const [key, file] = [path.join(folder, 'key.pem'), path.join(folder, 'certificate.pem')];
   await promisify(execFile)(openssl, [
     ...['req', '-x509', '-nodes', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1'],
-    ...['-days', '2', '-subj', '/CN=localhost', '-addext', 'subjectAltName=DNS:localhost'],
+    ...[
+      '-days',
+      '2',
+      '-subj',
+      '/CN=localhost',
+      '-addext',
+      'subjectAltName=DNS:localhost,IP:127.0.0.1',
+    ],
     ...['-keyout', key, '-out', file],
   ]);
   return {

@@ -5,7 +5,7 @@ import { type Clock, systemClock } from '../../src/base/clock.ts';
 import { loadAnchorKey } from '../../src/chain/anchor-key.ts';
 import { type OpenChain, openChain } from '../../src/chain/chain.ts';
 import { startAnchorer } from '../../src/server/anchoring/anchorer.ts';
-import type { Settings } from '../../src/server/core/deps.ts';
+import type { Settings, WebhookSettings } from '../../src/server/core/deps.ts';
 import { buildApp } from '../../src/server/http/server/app.ts';
 import type { ArrivalTimeouts } from '../../src/server/http/server/listener.ts';
 import type { Refusals } from '../../src/server/http/server/refusals.ts';
@@ -46,6 +46,8 @@ export interface TestServiceOptions {
   clock?: Clock;
   /** Whether chain proofs of final anchors are built; not unless asked for. */
   chainProofs?: boolean;
+  /** What webhooks need; off unless given. */
+  webhooks?: WebhookSettings;
   timeouts?: ArrivalTimeouts;
   trustedProxies?: readonly string[];
 }
@@ -96,6 +98,7 @@ export async function startTestService(options: TestServiceOptions = {}) {
     settings,
     keys: anvil === null ? [] : [await loadAnchorKey(anvilAccounts[0])],
     network: async () => network,
+    webhooks: options.webhooks ?? null,
     stopping: stopping.signal,
     logger,
     ...(options.refusals && { refusals: options.refusals }),

@@ -1,4 +1,6 @@
 // `svc-server dev`: runs the service with a local chain.
+import { randomBytes } from 'node:crypto';
+import { existsSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { makeDurableFolder } from '../../base/durable-folder.ts';
 import { createLogger } from '../../base/logger.ts';
@@ -42,6 +44,7 @@ export async function dev(options: DevOptions): Promise<void> {
       SVC_ANCHOR_PRIVATE_KEY: DEV_KEY,
       SVC_SIGNUP_ANCHORS: '1000000',
       SVC_SIGNUP_GAS_WEI: '1000000000000000000000',
+      SVC_WEBHOOK_KEY_FILE: webhookKeyFile(dataDir),
       SVC_LOG_LEVEL: 'warn',
     });
     const logger = createLogger(config.values.SVC_LOG_LEVEL);
@@ -51,6 +54,13 @@ export async function dev(options: DevOptions): Promise<void> {
   } finally {
     await anvil.close();
   }
+}
+
+/** The key stays with the data, whose secrets it seals. */
+function webhookKeyFile(dataDir: string): string {
+  const file = path.join(dataDir, 'webhook.key');
+  if (!existsSync(file)) writeFileSync(file, randomBytes(32).toString('hex'), { mode: 0o600 });
+  return file;
 }
 
 const optionOf: Readonly<Record<string, string>> = {

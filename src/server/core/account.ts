@@ -5,7 +5,7 @@ import type { Answer, Query } from '../../protocol/routes.ts';
 import { formatTimestamp } from '../../protocol/timestamp.ts';
 import type { Balance, LedgerRecord } from '../ports/account.ts';
 import type { Page } from '../ports/json-text.ts';
-import { reservation } from '../rules/credits.ts';
+import { affordableAnchors, reservation } from '../rules/credits.ts';
 import type { Deps } from './deps.ts';
 import { filteredPage, periodOf } from './filters.ts';
 import { openCursors } from './paging.ts';
@@ -71,11 +71,6 @@ function viewCredits(
     anchors_affordable: affordable,
     low: (affordable ?? anchorQuota) < limits.lowAnchors,
   };
-}
-
-function affordableAnchors(quota: number, gasWei: bigint, reservedWei: bigint): number {
-  const byGas = reservedWei === 0n ? BigInt(quota) : gasWei / reservedWei;
-  return byGas < BigInt(quota) ? Number(byGas) : quota;
 }
 
 function viewEntry(entry: LedgerRecord): LedgerEntry {

@@ -6,6 +6,7 @@ import { wireError } from '../ports/errors.ts';
 import type { RobotCaller } from '../ports/robots.ts';
 import type { SignupGrant } from '../ports/sign-in.ts';
 import type { Store } from '../ports/store.ts';
+import type { MayConnect } from '../rules/webhooks.ts';
 
 export interface Settings {
   /** Origin of the service, without a trailing slash. Read at each request, because it can change after the start. */
@@ -24,6 +25,12 @@ export interface Settings {
   signup: SignupGrant & { mode: 'open' | 'gate' };
 }
 
+/** What webhooks need: the key that seals their secrets, and where they may connect to. */
+export interface WebhookSettings {
+  key: Buffer;
+  mayConnect: MayConnect;
+}
+
 export interface Deps {
   store: Store;
   chain: Chain;
@@ -33,6 +40,8 @@ export interface Deps {
   keys: readonly Pick<AnchorKey, 'address' | 'signText'>[];
   /** Details of a network by chain id. Configured values take precedence over known ones. */
   network(chainId: number): Promise<Network>;
+  /** Null: webhooks are off. */
+  webhooks: WebhookSettings | null;
   /** Aborts when the server shuts down: waiting requests end and respond with what is stored. */
   stopping: AbortSignal;
 }

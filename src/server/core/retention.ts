@@ -1,10 +1,12 @@
-// Deletes samples, events, evidence and audit entries that are past their retention period.
+// Deletes samples, events, evidence, audit entries, alerts and messages that are past their retention period.
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Clock } from '../../base/clock.ts';
 import { limits } from '../../protocol/limits.ts';
+import type { AlertStore } from '../ports/alerts.ts';
 import type { AuditLogStore } from '../ports/audit-log.ts';
 import type { EvidenceStore } from '../ports/evidence.ts';
 import type { RetentionStore } from '../ports/retention.ts';
+import type { WebhookStore } from '../ports/webhooks.ts';
 
 /** Maximum number of rows per step. Steps with large rows end sooner. */
 const STEP_ROWS = 500;
@@ -15,7 +17,9 @@ const EVERY_MS = 10 * 60_000;
 export interface RetentionOptions {
   store: RetentionStore &
     Pick<EvidenceStore, 'eraseOldProofs'> &
-    Pick<AuditLogStore, 'deleteAuditLog'>;
+    Pick<AuditLogStore, 'deleteAuditLog'> &
+    Pick<WebhookStore, 'deleteDeliveries'> &
+    Pick<AlertStore, 'deleteAlerts'>;
   clock: Clock;
   /** `null` disables deletion. */
   telemetryRetentionMs: number | null;
@@ -26,8 +30,8 @@ export interface RetentionOptions {
 }
 
 /**
- * Deletes expired samples, events, evidence and audit entries, and data of deleted robots: now, and every 10 minutes
- * until stopped.
+ * Deletes expired samples, events, evidence, audit entries, alerts and messages, and data of deleted robots: now, and
+ * every 10 minutes until stopped.
  */
 export function startRetention(options: RetentionOptions): { stop(): Promise<void> } {
   const stopping = new AbortController();
@@ -46,8 +50,11 @@ export async function deleteExpired(
   signal: AbortSignal,
 ): Promise<void> {
   await runSteps(signal, () => store.deleteTraces(STEP_ROWS));
-  const auditedBefore = clock.now() - limits.auditLogMs;
-  await runSteps(signal, () => store.deleteAuditLog(auditedBefore, STEP_ROWS));
+  const yearBefore = clock.now() - limits.auditLogMs;
+  await runSteps(signal, () => store.deleteAuditLog(yearBefore, STEP_ROWS));
+  await runSteps(signal, () => store.deleteAlerts(yearBefore, STEP_ROWS));
+  const sentBefore = clock.now() - limits.webhookDeliveriesMs;
+  await runSteps(signal, () => store.deleteDeliveries(sentBefore, STEP_ROWS));
   if (proofRetentionMs !== null) {
     const before = clock.now() - proofRetentionMs;
     await runSteps(signal, () => store.eraseOldProofs(before, STEP_ROWS));

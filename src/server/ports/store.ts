@@ -1,5 +1,6 @@
 // The store: everything the server asks of its database, and the conventions of all its parts.
 import type { AccountStore, CreditStore } from './account.ts';
+import type { AlertStore } from './alerts.ts';
 import type { AnchorStore } from './anchoring.ts';
 import type { AnchoringAccountStore } from './anchoring-accounts.ts';
 import type { AuditLogStore } from './audit-log.ts';
@@ -16,6 +17,7 @@ import type { StorageStore } from './storage.ts';
 import type { ChangeStore } from './stream.ts';
 import type { TaskStore } from './tasks.ts';
 import type { StatsStore, TelemetryStore } from './telemetry.ts';
+import type { WebhookStore } from './webhooks.ts';
 
 /*
  * Conventions. Instants are milliseconds since the epoch (UTC). Amounts are wei, as bigint. Wallets are EIP-55
@@ -47,6 +49,8 @@ export interface Store
     OperationsStore,
     StorageStore,
     ChangeStore,
+    WebhookStore,
+    AlertStore,
     CheckStore {
   /** Rejects with `storage_unavailable` if a write would not become durable now. */
   probe(): Promise<void>;

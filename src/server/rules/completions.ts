@@ -45,6 +45,10 @@ export function decideCompletion<Task extends TaskState>(
   return { outcome: 'queued', task, gasWei };
 }
 
+export function lacksCredit({ outcome }: Pick<CompletionDecision<TaskState>, 'outcome'>): boolean {
+  return outcome === 'no_anchor_quota' || outcome === 'no_gas_credit';
+}
+
 /**
  * Whether deleting the task releases its completion's reservation. A verified task is already charged, even while it
  * waits to be anchored again; a signed one is charged when it is mined.

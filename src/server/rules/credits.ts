@@ -10,6 +10,12 @@ export function reservation(quote: FeeQuote): bigint {
   return quote.singleGas * maxFeePerGas(quote) + quote.dataFeeWei;
 }
 
+/** Completions that a balance covers. */
+export function affordableAnchors(quota: number, gasWei: bigint, reservedWei: bigint): number {
+  const byGas = reservedWei === 0n ? BigInt(quota) : gasWei / reservedWei;
+  return byGas < BigInt(quota) ? Number(byGas) : quota;
+}
+
 /** Highest price per gas of an attempt's first variant, in wei. */
 export function maxFeePerGas(
   quote: Pick<FeeQuote, 'baseFeePerGas' | 'maxPriorityFeePerGas'>,

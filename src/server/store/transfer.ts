@@ -42,7 +42,7 @@ export const transferTables: readonly TransferTable[] = [
   table(
     'tasks',
     'id',
-    'robot_id wallet title description expected_result occurred_at created_at status',
+    'robot_id wallet title description expected_result occurred_at created_at status credit_refused_at',
   ),
   table('tombstones', 'task_id', 'deleted_at'),
   table('robot_tombstones', 'robot_id', 'deleted_at'),
@@ -92,6 +92,19 @@ export const transferTables: readonly TransferTable[] = [
   table('telemetry_names', 'robot_id day', 'names'),
   table('telemetry_horizons', 'robot_id', 'before'),
   table('events', 'seq', 'robot_id id event_type severity message payload occurred_at created_at'),
+  table(
+    'webhooks',
+    'id',
+    'wallet url events secret old_secret old_until created_at failures failing_since next_at disabled_at disabled_for',
+  ),
+  table(
+    'webhook_deliveries',
+    'id',
+    'webhook_id type data state created_at number attempts last_status last_error attempted_at',
+  ),
+  table('alert_rules', 'wallet kind', 'threshold'),
+  table('alerts', 'id', 'wallet kind threshold robot_id opened_at acknowledged_at closed_at'),
+  table('alert_watch', 'id', 'evaluated_at since'),
   table('activity_hours', 'scope at', 'samples info warn error'),
   table('anchor_days', 'scope at', 'anchors gas_wei'),
   table('robot_traces', 'robot_id', 'wallet'),

@@ -28,6 +28,7 @@ import { robotHandlers } from '../routes/robots.ts';
 import { streamHandlers } from '../routes/stream.ts';
 import { taskHandlers } from '../routes/tasks.ts';
 import { telemetryHandlers } from '../routes/telemetry.ts';
+import { webhookHandlers } from '../routes/webhooks.ts';
 import { accountOf, createAuthenticators } from './authentication.ts';
 import { createBodyParser, requireBody, requireIdentity } from './bodies.ts';
 import type { Access, Call, Handlers } from './call.ts';
@@ -274,5 +275,6 @@ function createHandlers(deps: Deps): Handlers {
     ...streamHandlers(deps),
     ...publicHandlers(deps),
     ...anchoringAccountHandlers(deps),
+    ...webhookHandlers(deps),
   };
 }

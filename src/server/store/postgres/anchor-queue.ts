@@ -5,9 +5,11 @@ import type { AnchorStore, QueuedProof } from '../../ports/anchoring.ts';
 import { completionMove } from '../../rules/anchoring.ts';
 import { QUEUED_COLUMNS } from '../rows/anchoring.ts';
 import { completionTopic, QUEUE_TOPIC } from '../topics.ts';
+import { queueFailed } from '../webhooks.ts';
 import { lockReserving, releaseReservations } from './account.ts';
 import type { Notifications } from './engine/notifications.ts';
 import { sql } from './engine/sql.ts';
+import { runSteps } from './engine/steps.ts';
 import type { Access } from './engine/transactions.ts';
 import { leasedAccess } from './leases.ts';
 
@@ -79,6 +81,7 @@ export function queueStore(
         const rows = await tx.rows<{ task_id: string }>(fail, [taskIds, reason, now]);
         const failed = rows.map(({ task_id }) => task_id);
         await releaseReservations(tx, failed, now);
+        await runSteps(tx, queueFailed(failed, reason, now));
         return failed;
       });
       notifications.tell(refused.map(completionTopic));

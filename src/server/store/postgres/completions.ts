@@ -6,14 +6,16 @@ import type { CompletionStore, NewCompletion, QueueOutcome } from '../../ports/c
 import { storageUnavailable } from '../../ports/errors.ts';
 import type { CompletionState } from '../../ports/tasks.ts';
 import { completionMove } from '../../rules/anchoring.ts';
-import { decideCompletion } from '../../rules/completions.ts';
+import { decideCompletion, lacksCredit } from '../../rules/completions.ts';
 import { proofBytes } from '../../rules/storage.ts';
+import { refuseForCredit } from '../alerts.ts';
 import { QUOTE_COLUMNS, type QuoteRow, toQuote } from '../rows/anchoring.ts';
 import { newProofKey, sealProof } from '../rows/evidence.ts';
 import type { StorageUsage } from '../storage-usage.ts';
 import { completionTopic, QUEUE_TOPIC } from '../topics.ts';
 import type { Notifications } from './engine/notifications.ts';
 import { sql } from './engine/sql.ts';
+import { runSteps } from './engine/steps.ts';
 import type { Access } from './engine/transactions.ts';
 import { readTask } from './tasks.ts';
 
@@ -26,6 +28,7 @@ interface SituationRow extends QuoteRow {
   /** Null before the first completion. */
   state: CompletionState | null;
   cycle: number | null;
+  credit_refused_at: number | null;
 }
 
 /** Tries to queue a completion, each after a concurrent change. */
@@ -37,7 +40,7 @@ const POLL_MS = 1_000;
 const again = completionMove('try_again');
 
 const readSituation = sql(`SELECT r.wallet, a.anchor_quota, a.gas_credit_wei, t.status, c.state,
-    c.cycle, ${QUOTE_COLUMNS}
+    c.cycle, t.credit_refused_at, ${QUOTE_COLUMNS}
   FROM robots r JOIN accounts a ON a.wallet = r.wallet
   LEFT JOIN tasks t ON t.id = $3 AND t.robot_id = r.id
   LEFT JOIN completions c ON c.task_id = t.id
@@ -124,6 +127,10 @@ async function decide(
     balance: { anchorQuota: found.anchor_quota, gasCreditWei: BigInt(found.gas_credit_wei) },
     quote: toQuote(found),
   });
+  if (lacksCredit(decision) && found.credit_refused_at === null) {
+    const { outcome } = decision;
+    await access.write((tx) => runSteps(tx, refuseForCredit(taskId, outcome, completion.now)));
+  }
   if (!('task' in decision)) return decision;
   if (decision.outcome !== 'queued') return existingCompletion(access, taskId);
   const key = newProofKey();

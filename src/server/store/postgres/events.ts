@@ -2,7 +2,7 @@
 
 import type { EventFilter, EventRecord, EventStore, NewEvent } from '../../ports/events.ts';
 import { rowBytes } from '../../rules/storage.ts';
-import { EVENT_COLUMNS, isSameEvent } from '../rows/events.ts';
+import { EVENT_COLUMNS, eventMessage, isSameEvent } from '../rows/events.ts';
 import type { StorageUsage } from '../storage-usage.ts';
 import { plannedAnew, type Sql, sql } from './engine/sql.ts';
 import type { Access } from './engine/transactions.ts';
@@ -33,6 +33,12 @@ const insert = sql(`WITH
     WHERE c.scope IS NOT NULL ORDER BY c.scope
     ON CONFLICT (scope, at) DO UPDATE SET info = a.info + excluded.info,
       warn = a.warn + excluded.warn, error = a.error + excluded.error
+  ),
+  reported AS (
+    INSERT INTO webhook_deliveries (id, webhook_id, type, data, created_at)
+    SELECT gen_random_uuid(), w.id, 'event.created', $11, inserted."createdAt"
+    FROM inserted JOIN robot ON robot.id = inserted."robotId" JOIN webhooks w USING (wallet)
+    WHERE w.disabled_at IS NULL AND w.events LIKE '%"event.created"%'
   )
   SELECT robot.wallet, inserted.* FROM robot LEFT JOIN inserted ON inserted."robotId" = robot.id`);
 const find = sql(`SELECT ${EVENT_COLUMNS} FROM events WHERE robot_id = $1 AND id = $2`);
@@ -100,6 +106,7 @@ function toValues(event: NewEvent) {
     event.occurredAt,
     event.createdAt,
     hourOf(event.createdAt),
+    JSON.stringify(eventMessage(event)),
   ];
 }
 

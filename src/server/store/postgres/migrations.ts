@@ -170,7 +170,9 @@ CREATE TABLE tasks (
   expected_result text,
   occurred_at text,
   created_at bigint NOT NULL,
-  status text COLLATE "C" NOT NULL DEFAULT 'claimed' CHECK (status IN ('claimed', 'verified'))
+  status text COLLATE "C" NOT NULL DEFAULT 'claimed' CHECK (status IN ('claimed', 'verified')),
+  -- First completion that was refused for lack of credit.
+  credit_refused_at bigint
 );
 CREATE INDEX tasks_robot ON tasks (robot_id, status, created_at, id);
 CREATE INDEX tasks_wallet ON tasks (wallet, status, created_at, id);
@@ -214,6 +216,8 @@ CREATE TABLE completions (
   CHECK ((state = 'failed') = (failure IS NOT NULL))
 ) WITH (fillfactor = 80);
 CREATE INDEX completions_queue ON completions (round, reserve_seq) WHERE state = 'queued';
+CREATE INDEX completions_waiting ON completions (queued_at) WHERE state IN ('queued', 'submitted');
+CREATE INDEX completions_failed ON completions (updated_at) WHERE state = 'failed';
 CREATE INDEX completions_proof_hash ON completions (proof_hash, reserve_seq);
 
 -- The round that is being signed.
@@ -493,6 +497,88 @@ CREATE INDEX events_robot ON events (robot_id, seq);
 CREATE INDEX events_robot_severity ON events (robot_id, severity, seq);
 CREATE INDEX events_robot_type ON events (robot_id, event_type, seq);
 CREATE INDEX events_robot_type_severity ON events (robot_id, event_type, severity, seq);
+
+-- Webhooks and alerts
+
+-- events: a JSON array of types. secret and old_secret are sealed (core/webhooks.ts); old_secret is used until old_until.
+-- failures counts failed attempts since the last success, and next_at is the time of the next one.
+CREATE TABLE webhooks (
+  id uuid PRIMARY KEY,
+  wallet text COLLATE "C" NOT NULL REFERENCES accounts,
+  url text NOT NULL,
+  events text NOT NULL,
+  secret bytea NOT NULL,
+  old_secret bytea,
+  old_until bigint,
+  created_at bigint NOT NULL,
+  failures integer NOT NULL DEFAULT 0,
+  failing_since bigint,
+  next_at bigint NOT NULL DEFAULT 0,
+  disabled_at bigint,
+  disabled_for text CHECK (disabled_for IN ('owner', 'failures', 'backlog')),
+  CHECK ((disabled_at IS NULL) = (disabled_for IS NULL))
+);
+CREATE INDEX webhooks_wallet ON webhooks (wallet, id);
+CREATE INDEX webhooks_next ON webhooks (next_at) WHERE disabled_at IS NULL;
+
+-- The outbox, and the log of deliveries: one row per message and webhook. The relay numbers committed rows.
+CREATE TABLE webhook_deliveries (
+  id uuid PRIMARY KEY,
+  webhook_id uuid NOT NULL,
+  type text NOT NULL,
+  data text NOT NULL,
+  state text COLLATE "C" NOT NULL DEFAULT 'pending' CHECK (state IN ('pending', 'delivered', 'abandoned')),
+  created_at bigint NOT NULL,
+  number bigint UNIQUE,
+  attempts integer NOT NULL DEFAULT 0,
+  last_status integer,
+  last_error text,
+  attempted_at bigint
+);
+CREATE INDEX webhook_deliveries_webhook ON webhook_deliveries (webhook_id, number);
+CREATE INDEX webhook_deliveries_pending ON webhook_deliveries (webhook_id, number)
+  WHERE state = 'pending';
+CREATE INDEX webhook_deliveries_new ON webhook_deliveries (created_at, id) WHERE number IS NULL;
+CREATE INDEX webhook_deliveries_age ON webhook_deliveries (created_at);
+
+CREATE TABLE alert_rules (
+  wallet text COLLATE "C" NOT NULL REFERENCES accounts,
+  kind text COLLATE "C" NOT NULL,
+  threshold bigint NOT NULL,
+  PRIMARY KEY (wallet, kind)
+);
+CREATE INDEX alert_rules_kind ON alert_rules (kind, wallet);
+
+-- The unique index allows one open alert per rule and robot, whichever instance opens it.
+CREATE TABLE alerts (
+  id uuid PRIMARY KEY,
+  wallet text COLLATE "C" NOT NULL,
+  kind text COLLATE "C" NOT NULL,
+  threshold bigint NOT NULL,
+  robot_id uuid,
+  opened_at bigint NOT NULL,
+  acknowledged_at bigint,
+  closed_at bigint
+);
+CREATE UNIQUE INDEX alerts_open ON alerts (kind, wallet, coalesce(robot_id, '00000000-0000-0000-0000-000000000000'))
+  WHERE closed_at IS NULL;
+CREATE INDEX alerts_wallet ON alerts (wallet, id);
+CREATE INDEX alerts_wallet_open ON alerts (wallet, id) WHERE closed_at IS NULL;
+CREATE INDEX alerts_closed ON alerts (closed_at) WHERE closed_at IS NOT NULL;
+
+-- The newest evaluation of all rules, and since when there was no gap between two.
+CREATE TABLE alert_watch (
+  id integer PRIMARY KEY CHECK (id = 1),
+  evaluated_at bigint NOT NULL,
+  since bigint NOT NULL
+);
+
+-- The lease of the instance that delivers webhooks and evaluates alerts.
+CREATE TABLE relay_lease (
+  id integer PRIMARY KEY CHECK (id = 1),
+  holder text NOT NULL,
+  expires_at bigint NOT NULL
+);
 
 -- Both tables are updated with the writes they count, so that no statistic scans history.
 -- scope: the wallet of an account or the id of a fleet.

@@ -6,9 +6,11 @@ import { limits } from '../../../protocol/limits.ts';
 import { storageUnavailable } from '../../ports/errors.ts';
 import type { Store } from '../../ports/store.ts';
 import type { StorageLimits } from '../../rules/storage.ts';
+import { alertStore } from '../alerts.ts';
 import { publishAnchors } from '../anchor-changes.ts';
 import { StorageUsage, UNLIMITED } from '../storage-usage.ts';
 import { ChangeFeed } from '../stream.ts';
+import { webhookStore } from '../webhooks.ts';
 import { accountStore, creditStore } from './account.ts';
 import { attemptStore } from './anchor-attempts.ts';
 import { queueStore } from './anchor-queue.ts';
@@ -29,6 +31,7 @@ import { migrate, requireKnown, requireSchema, type SchemaRow } from './engine/m
 import { startNotifications } from './engine/notifications.ts';
 import { type OnPartitions, startPartitions } from './engine/partitions.ts';
 import { sql } from './engine/sql.ts';
+import { stepRunner } from './engine/steps.ts';
 import { usageTable } from './engine/storage-usage.ts';
 import { type Access, accessTo, type OnCommit } from './engine/transactions.ts';
 import { eventStore } from './events.ts';
@@ -67,6 +70,11 @@ export interface PostgresStoreOptions extends ConnectionOptions {
 }
 
 const touchSchema = sql('UPDATE svc_schema SET version = version RETURNING version, works_from');
+
+const holdRelay = sql(`INSERT INTO relay_lease AS l (id, holder, expires_at)
+  VALUES (1, $1, instant_or($2) + $3)
+  ON CONFLICT (id) DO UPDATE SET holder = excluded.holder, expires_at = excluded.expires_at
+  WHERE l.holder = excluded.holder OR l.expires_at <= instant_or($2)`);
 
 /**
  * Opens the store in one PostgreSQL database, version 15 or later, which any number of instances share.
@@ -110,6 +118,7 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
     ? await startPartitions(access, options.onPartitions ?? (() => {}))
     : null;
   const { maxChallenges = limits.openChallenges } = options;
+  const steps = stepRunner(access);
 
   async function close(): Promise<void> {
     await partitions?.stop();
@@ -157,6 +166,10 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
     ...inclusionStore(access),
     ...chainProofStore(access),
     ...replacedNonceStore(access, notifications),
+    ...webhookStore(steps),
+    ...alertStore(steps),
+    holdRelay: async (holder, ttlMs) =>
+      (await access.run(holdRelay, [holder, access.instant(), ttlMs])) > 0,
     ...operationsStore(access),
     takeStorage: (wallet, bytes, now) => usage.take(wallet, bytes, now),
     recountStorage: () => usage.recount(),

@@ -7,6 +7,7 @@ import { completionMove } from '../../rules/anchoring.ts';
 import { chargesOf, settleEntry } from '../rows/account.ts';
 import { inclusionPaths, type PathOf } from '../rows/anchoring.ts';
 import { completionTopic, QUEUE_TOPIC } from '../topics.ts';
+import { queueVerified } from '../webhooks.ts';
 import {
   lockReserving,
   postEntries,
@@ -18,6 +19,7 @@ import { moveAttempts } from './anchor-attempts.ts';
 import type { Queries } from './engine/connections.ts';
 import type { Notifications } from './engine/notifications.ts';
 import { sql } from './engine/sql.ts';
+import { runSteps } from './engine/steps.ts';
 import type { Access } from './engine/transactions.ts';
 import { leasedAccess } from './leases.ts';
 import { countAnchors } from './stats.ts';
@@ -187,9 +189,11 @@ async function settle(
   const taskIds = leaves.map(({ task_id }) => task_id);
   await tx.rows(lockTasks, [taskIds]);
   await tx.rows(lockCounts, [taskIds]);
+  const places = leaves.map(({ leaf_index }) => leaf_index);
+  await runSteps(tx, queueVerified(attemptId, [places[0] ?? 0, places.at(-1) ?? 0], now));
   const written = await tx.first<{ receipts: number; completed: number }>(verify, [
     attemptId,
-    leaves.map(({ leaf_index }) => leaf_index),
+    places,
     leaves.map(({ leaf_index }) => JSON.stringify(pathOf(leaf_index))),
     now,
   ]);

@@ -15,3 +15,8 @@ export function isSameEvent(stored: EventRecord, event: NewEvent): boolean {
     stored.occurredAt === event.occurredAt
   );
 }
+
+/** The `data` of a webhook's message about the event. */
+export function eventMessage({ id, robotId, eventType, severity, message }: NewEvent): object {
+  return { id, robot_id: robotId, event_type: eventType, severity, message };
+}

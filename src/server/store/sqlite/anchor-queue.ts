@@ -5,8 +5,10 @@ import type { AnchorStore, QueuedProof } from '../../ports/anchoring.ts';
 import { completionMove } from '../../rules/anchoring.ts';
 import { QUEUED_COLUMNS } from '../rows/anchoring.ts';
 import { completionTopic, QUEUE_TOPIC } from '../topics.ts';
+import { queueFailed } from '../webhooks.ts';
 import type { Ledger } from './account.ts';
 import type { Access } from './engine/connections.ts';
+import { runOn } from './engine/steps.ts';
 import type { LeasedAccess } from './leases.ts';
 
 export function queueStore(
@@ -26,6 +28,7 @@ export function queueStore(
      WHERE state = 'queued' ORDER BY round, reserve_seq LIMIT ?`,
   );
   const anyQueued = reader.prepare<[]>(`SELECT 1 FROM completions WHERE state = 'queued' LIMIT 1`);
+  const run = runOn(writer);
   const refuse = completionMove('refuse');
   // Only generation 0: a proof of a later generation was signed before, and a signed proof keeps its reservation.
   const fail = writer.prepare<[string, number, string]>(
@@ -43,11 +46,13 @@ export function queueStore(
 
     async refuseQueuedProofs(lease, taskIds, reason, now) {
       const refused = await leased.write(lease, () => {
-        return taskIds.filter((taskId) => {
+        const failed = taskIds.filter((taskId) => {
           if (fail.run(reason, now, taskId).changes === 0) return false;
           ledger.releaseReservation(taskId, now);
           return true;
         });
+        run(queueFailed(failed, reason, now));
+        return failed;
       });
       for (const taskId of refused) triggers.wake(completionTopic(taskId));
     },

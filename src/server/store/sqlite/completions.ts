@@ -4,14 +4,16 @@ import type { Database } from 'better-sqlite3';
 import type { Triggers } from '../../../base/triggers.ts';
 import type { CompletionStore, NewCompletion, QueueOutcome } from '../../ports/completions.ts';
 import { completionMove } from '../../rules/anchoring.ts';
-import { decideCompletion } from '../../rules/completions.ts';
+import { decideCompletion, lacksCredit } from '../../rules/completions.ts';
 import { proofBytes } from '../../rules/storage.ts';
+import { refuseForCredit } from '../alerts.ts';
 import { newProofKey, sealProof } from '../rows/evidence.ts';
 import type { StorageUsage } from '../storage-usage.ts';
 import { completionTopic, QUEUE_TOPIC } from '../topics.ts';
 import type { Ledger } from './account.ts';
 import { feeQuoteReader } from './chain-status.ts';
 import type { Access } from './engine/connections.ts';
+import { runOn } from './engine/steps.ts';
 import { lastSeen } from './robots.ts';
 import { taskReader } from './tasks.ts';
 
@@ -34,6 +36,7 @@ export function completionStore(
   );
   const seen = lastSeen(writer);
   const queue = queueInto(access, ledger);
+  const run = runOn(writer);
   // No row if the task was deleted.
   const isOver = reader.prepare<[string], { over: 0 | 1 }>(
     `SELECT t.status = 'verified' OR coalesce(c.state, '') = 'failed' AS over
@@ -50,6 +53,7 @@ export function completionStore(
       balance: record && ledger.balanceOf(record.wallet),
       quote: readQuote(),
     });
+    if (lacksCredit(decision)) run(refuseForCredit(taskId, decision.outcome, now));
     if (!('task' in decision)) return decision;
     const { outcome, task } = decision;
     if (outcome !== 'queued') return { outcome, task: task.record };

@@ -3,9 +3,11 @@
 import type { Database } from 'better-sqlite3';
 import type { EventFilter, EventRecord, EventStore } from '../../ports/events.ts';
 import { rowBytes } from '../../rules/storage.ts';
-import { EVENT_COLUMNS, isSameEvent } from '../rows/events.ts';
+import { EVENT_COLUMNS, eventMessage, isSameEvent } from '../rows/events.ts';
 import type { StorageUsage } from '../storage-usage.ts';
+import { queueMessages } from '../webhooks.ts';
 import type { Access } from './engine/connections.ts';
+import { runOn } from './engine/steps.ts';
 import { lastSeen } from './robots.ts';
 import { activityHours, type CountedIn, hourOf } from './stats.ts';
 
@@ -27,6 +29,7 @@ export function eventStore(access: Access, usage: StorageUsage): EventStore {
   const seen = lastSeen(writer);
   const countActivity = activityHours(writer);
   const readPage = eventPages(access);
+  const run = runOn(writer);
 
   return {
     async createEvent(event) {
@@ -43,6 +46,8 @@ export function eventStore(access: Access, usage: StorageUsage): EventStore {
         if (inserted === undefined) throw new Error('The event was not stored');
         countActivity(robot, event.severity, hourOf(event.createdAt), 1);
         counted = robot.wallet;
+        const message = { wallet: robot.wallet, type: 'event.created' } as const;
+        run(queueMessages([{ ...message, data: eventMessage(event) }], event.createdAt));
         return { outcome: 'created', event: inserted };
       });
       if (counted !== null) usage.add(counted, rowBytes(event.message, event.payload));

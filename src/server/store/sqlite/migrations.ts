@@ -241,7 +241,9 @@ CREATE TABLE tasks (
   expected_result TEXT,
   occurred_at TEXT,
   created_at INTEGER NOT NULL,
-  status TEXT NOT NULL DEFAULT 'claimed' CHECK (status IN ('claimed', 'verified'))
+  status TEXT NOT NULL DEFAULT 'claimed' CHECK (status IN ('claimed', 'verified')),
+  -- First completion that was refused for lack of credit.
+  credit_refused_at INTEGER
 ) STRICT;
 CREATE INDEX tasks_robot ON tasks (robot_id, status, created_at, id);
 CREATE INDEX tasks_wallet ON tasks (wallet, status, created_at, id);
@@ -304,6 +306,8 @@ CREATE TABLE completions (
   CHECK ((state = 'failed') = (failure IS NOT NULL))
 ) STRICT;
 CREATE INDEX completions_queue ON completions (round, reserve_seq) WHERE state = 'queued';
+CREATE INDEX completions_waiting ON completions (queued_at) WHERE state IN ('queued', 'submitted');
+CREATE INDEX completions_failed ON completions (updated_at) WHERE state = 'failed';
 CREATE INDEX completions_proof_hash ON completions (proof_hash, reserve_seq);
 
 -- The round that is being signed.
@@ -570,6 +574,81 @@ CREATE TRIGGER fleet_gone AFTER DELETE ON fleets BEGIN
   DELETE FROM activity_hours WHERE scope = OLD.id;
   DELETE FROM anchor_days WHERE scope = OLD.id;
 END;
+
+-- Webhooks and alerts
+
+-- events: a JSON array of types. secret and old_secret are sealed (core/webhooks.ts); old_secret is used until old_until.
+-- failures counts failed attempts since the last success, and next_at is the time of the next one.
+CREATE TABLE webhooks (
+  id TEXT NOT NULL PRIMARY KEY,
+  wallet TEXT NOT NULL REFERENCES accounts,
+  url TEXT NOT NULL,
+  events TEXT NOT NULL,
+  secret BLOB NOT NULL,
+  old_secret BLOB,
+  old_until INTEGER,
+  created_at INTEGER NOT NULL,
+  failures INTEGER NOT NULL DEFAULT 0,
+  failing_since INTEGER,
+  next_at INTEGER NOT NULL DEFAULT 0,
+  disabled_at INTEGER,
+  disabled_for TEXT CHECK (disabled_for IN ('owner', 'failures', 'backlog')),
+  CHECK ((disabled_at IS NULL) = (disabled_for IS NULL))
+) STRICT;
+CREATE INDEX webhooks_wallet ON webhooks (wallet, id);
+CREATE INDEX webhooks_next ON webhooks (next_at) WHERE disabled_at IS NULL;
+
+-- The outbox, and the log of deliveries: one row per message and webhook. The relay numbers committed rows.
+CREATE TABLE webhook_deliveries (
+  id TEXT NOT NULL PRIMARY KEY,
+  webhook_id TEXT NOT NULL,
+  type TEXT NOT NULL,
+  data TEXT NOT NULL,
+  state TEXT NOT NULL DEFAULT 'pending' CHECK (state IN ('pending', 'delivered', 'abandoned')),
+  created_at INTEGER NOT NULL,
+  number INTEGER UNIQUE,
+  attempts INTEGER NOT NULL DEFAULT 0,
+  last_status INTEGER,
+  last_error TEXT,
+  attempted_at INTEGER
+) STRICT;
+CREATE INDEX webhook_deliveries_webhook ON webhook_deliveries (webhook_id, number);
+CREATE INDEX webhook_deliveries_pending ON webhook_deliveries (webhook_id, number)
+  WHERE state = 'pending';
+CREATE INDEX webhook_deliveries_new ON webhook_deliveries (created_at, id) WHERE number IS NULL;
+CREATE INDEX webhook_deliveries_age ON webhook_deliveries (created_at);
+
+CREATE TABLE alert_rules (
+  wallet TEXT NOT NULL REFERENCES accounts,
+  kind TEXT NOT NULL,
+  threshold INTEGER NOT NULL,
+  PRIMARY KEY (wallet, kind)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX alert_rules_kind ON alert_rules (kind, wallet);
+
+-- The unique index allows one open alert per rule and robot, whichever instance opens it.
+CREATE TABLE alerts (
+  id TEXT NOT NULL PRIMARY KEY,
+  wallet TEXT NOT NULL,
+  kind TEXT NOT NULL,
+  threshold INTEGER NOT NULL,
+  robot_id TEXT,
+  opened_at INTEGER NOT NULL,
+  acknowledged_at INTEGER,
+  closed_at INTEGER
+) STRICT;
+CREATE UNIQUE INDEX alerts_open ON alerts (kind, wallet, coalesce(robot_id, ''))
+  WHERE closed_at IS NULL;
+CREATE INDEX alerts_wallet ON alerts (wallet, id);
+CREATE INDEX alerts_wallet_open ON alerts (wallet, id) WHERE closed_at IS NULL;
+CREATE INDEX alerts_closed ON alerts (closed_at) WHERE closed_at IS NOT NULL;
+
+-- The newest evaluation of all rules, and since when there was no gap between two.
+CREATE TABLE alert_watch (
+  id INTEGER PRIMARY KEY CHECK (id = 1),
+  evaluated_at INTEGER NOT NULL,
+  since INTEGER NOT NULL
+) STRICT;
 
 -- Storage
 

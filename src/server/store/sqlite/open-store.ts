@@ -8,9 +8,11 @@ import { limits } from '../../../protocol/limits.ts';
 import { storageUnavailable } from '../../ports/errors.ts';
 import type { Store } from '../../ports/store.ts';
 import type { StorageLimits } from '../../rules/storage.ts';
+import { alertStore } from '../alerts.ts';
 import { publishAnchors } from '../anchor-changes.ts';
 import { StorageUsage, UNLIMITED } from '../storage-usage.ts';
 import { ChangeFeed } from '../stream.ts';
+import { webhookStore } from '../webhooks.ts';
 import { accountStore, creditStore, Ledger } from './account.ts';
 import { attemptStore } from './anchor-attempts.ts';
 import { queueStore } from './anchor-queue.ts';
@@ -39,6 +41,7 @@ import { type LogPurge, startLogPurge } from './engine/log-purge.ts';
 import { migrate, requireSchema } from './engine/migrate.ts';
 import { RateCounters } from './engine/rate-counters.ts';
 import { type ReadSnapshot, readSnapshot } from './engine/read-snapshot.ts';
+import { stepRunner } from './engine/steps.ts';
 import { usageTable } from './engine/storage-usage.ts';
 import { eventStore } from './events.ts';
 import { evidenceStore } from './evidence.ts';
@@ -191,6 +194,7 @@ function buildStore(
   const triggers = new Triggers();
   const feed = new ChangeFeed();
   const leased = leasedAccess(access);
+  const steps = stepRunner(access);
   const touch = writer.prepare(
     "INSERT INTO write_probe VALUES (1, x'') ON CONFLICT DO UPDATE SET filling = x''",
   );
@@ -232,6 +236,10 @@ function buildStore(
     ...inclusionStore(access, leased),
     ...chainProofStore(access),
     ...replacedNonceStore(access, { leased, ledger, triggers }),
+    ...webhookStore(steps),
+    ...alertStore(steps),
+    // The lock on the file admits one server.
+    holdRelay: async () => true,
     ...operationsStore(access, hasRoom),
     takeStorage: (wallet, bytes, now) => usage.take(wallet, bytes, now),
     recountStorage: () => usage.recount(),

@@ -9,9 +9,11 @@ import { completionMove } from '../../rules/anchoring.ts';
 import { chargesOf, settleEntry } from '../rows/account.ts';
 import { inclusionPaths, type PathOf } from '../rows/anchoring.ts';
 import { completionTopic, QUEUE_TOPIC } from '../topics.ts';
+import { queueVerified } from '../webhooks.ts';
 import type { Ledger } from './account.ts';
 import { attemptMover } from './anchor-attempts.ts';
 import type { Access } from './engine/connections.ts';
+import { runOn } from './engine/steps.ts';
 import type { LeasedAccess } from './leases.ts';
 import { anchorDays } from './stats.ts';
 
@@ -137,6 +139,7 @@ function verification(
   writer: Database,
 ): (attemptId: string, leaves: readonly LeafRow[], pathOf: PathOf, now: number) => void {
   const { to, from } = completionMove('settle');
+  const run = runOn(writer);
   const these = `FROM leaves l WHERE l.attempt_id = :attemptId
     AND l.leaf_index BETWEEN :first AND :last AND l.settled_at IS NULL`;
   const giveReceipts = writer.prepare<[Places]>(
@@ -162,6 +165,7 @@ function verification(
     const last = leaves.at(-1)?.leaf_index;
     if (first === undefined || last === undefined) return;
     const places = { attemptId, first, last };
+    run(queueVerified(attemptId, [first, last], now));
     const receipts = giveReceipts.run(places).changes;
     if (complete.run({ ...places, now }).changes !== receipts) {
       throw new Error('A leaf of the attempt has a completion in an unexpected state');

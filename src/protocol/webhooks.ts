@@ -1,0 +1,74 @@
+// Schemas of webhooks and their deliveries.
+import { type Static, Type } from 'typebox';
+import { Closed, Nullable, Timestamp, Uuid } from './fields.ts';
+
+/** What a webhook can subscribe to, by type: the meaning of a message, and its `data`. Add new types here. */
+export const webhookEvents = {
+  'task.verified':
+    'the anchor of a task is confirmed, also again after a reorganization: task_id, robot_id, proof_hash, chain_id, tx_hash, block_number',
+  'task.failed': 'the chain refused the anchor of a task: task_id, robot_id, reason',
+  'task.refused':
+    'a completion was refused for lack of credit, once per task: task_id, robot_id, reason',
+  'event.created': 'a robot reported an event: id, robot_id, event_type, severity, message',
+  'alert.opened': 'an alert opened: id, kind, threshold, robot_id',
+  'alert.closed': 'an alert closed: id, kind, threshold, robot_id',
+} as const;
+
+/** `test` messages go to one webhook on request, whatever it subscribes to. */
+export type WebhookType = keyof typeof webhookEvents | 'test';
+
+export const WebhookEvents = Type.Array(
+  Type.Unsafe<keyof typeof webhookEvents>({ type: 'string', enum: Object.keys(webhookEvents) }),
+  { minItems: 1, uniqueItems: true, description: 'the types of messages that it gets' },
+);
+
+export const WebhookUrl = Type.String({
+  maxLength: 2000,
+  format: 'uri',
+  pattern: '^https://',
+  description: 'an https URL of a public address, without credentials',
+  examples: ['https://ops.example.org/svc'],
+});
+
+export const WebhookSecret = Type.String({
+  pattern: '^whsec_[A-Za-z0-9+/]{43}=$',
+  description: 'whsec_ and 32 bytes in base64; signs the messages',
+  examples: [`whsec_${'c2Vj'.repeat(10)}c2U=`],
+});
+
+export const Webhook = Closed({
+  id: Uuid,
+  url: Type.String(),
+  events: WebhookEvents,
+  created_at: Timestamp,
+  failing_since: Nullable(Timestamp),
+  disabled_at: Nullable(Timestamp),
+  disabled_for: Nullable(
+    Type.Unsafe<'owner' | 'failures' | 'backlog'>({
+      type: 'string',
+      enum: ['owner', 'failures', 'backlog'],
+      description:
+        'disabled by the owner, after 3 days of failures, or with too many messages waiting',
+    }),
+  ),
+});
+export type Webhook = Static<typeof Webhook>;
+
+export const WebhookDelivery = Closed({
+  id: Type.String({
+    ...Uuid,
+    description: 'the webhook-id of the message, the same in each attempt',
+  }),
+  type: Type.Unsafe<WebhookType>({ type: 'string', enum: [...Object.keys(webhookEvents), 'test'] }),
+  state: Type.Unsafe<'pending' | 'delivered' | 'abandoned'>({
+    type: 'string',
+    enum: ['pending', 'delivered', 'abandoned'],
+    description: 'abandoned: the webhook was disabled first',
+  }),
+  attempts: Type.Integer({ minimum: 0 }),
+  last_status: Nullable(Type.Integer({ description: 'HTTP status of the last attempt' })),
+  last_error: Nullable(Type.String()),
+  created_at: Timestamp,
+  attempted_at: Nullable(Timestamp),
+});
+export type WebhookDelivery = Static<typeof WebhookDelivery>;

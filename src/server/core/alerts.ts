@@ -1,0 +1,108 @@
+// Alerts of an account, their rules, and the evaluation of all rules.
+import type { Clock } from '../../base/clock.ts';
+import { type Alert, type AlertKind, alertKinds } from '../../protocol/alerts.ts';
+import type { Query } from '../../protocol/routes.ts';
+import { formatTimestamp } from '../../protocol/timestamp.ts';
+import type { AlertRecord, AlertStore, Firing } from '../ports/alerts.ts';
+import type { AnchorStore } from '../ports/anchoring.ts';
+import { wireError } from '../ports/errors.ts';
+import type { Page } from '../ports/json-text.ts';
+import { affordableAnchors, reservation } from '../rules/credits.ts';
+import type { Deps } from './deps.ts';
+import { pageOf } from './paging.ts';
+
+/** Throws `not_found`. */
+export async function deleteRule({ store }: Deps, wallet: string, kind: AlertKind): Promise<void> {
+  if (await store.deleteAlertRule(wallet, kind)) return;
+  throw wireError('not_found', 'This account has no alert rule of this kind.');
+}
+
+/** One page of the account's alerts, newest first. */
+export function listAlerts(
+  { store }: Deps,
+  wallet: string,
+  { limit, cursor, open }: Query<'listAlerts'>,
+): Promise<Page<Alert>> {
+  const filter = { open: open === 'true', before: cursor ?? null };
+  return pageOf(limit, (count) => store.listAlerts(wallet, { ...filter, limit: count }), {
+    cursorOf: ({ id }) => id,
+    view: viewAlert,
+  });
+}
+
+/** Throws `not_found`. */
+export async function acknowledgeAlert(
+  { store, clock }: Deps,
+  wallet: string,
+  id: string,
+): Promise<Alert> {
+  const alert = await store.acknowledgeAlert(id, wallet, clock.now());
+  if (alert === null) throw wireError('not_found', 'This account has no alert with this id.');
+  return viewAlert(alert);
+}
+
+function viewAlert({ opened_at, acknowledged_at, closed_at, ...alert }: AlertRecord): Alert {
+  const view = (time: number | null) => (time === null ? null : formatTimestamp(time));
+  return {
+    ...alert,
+    opened_at: formatTimestamp(opened_at),
+    acknowledged_at: view(acknowledged_at),
+    closed_at: view(closed_at),
+  };
+}
+
+const EVERY_MS = 30_000;
+/** A longer gap between two evaluations counts as an outage of the service. */
+const GAP_MS = 3 * EVERY_MS;
+/** Alerts opened and closed per commit. */
+const CHANGES_PER_COMMIT = 200;
+
+interface EvaluationDeps {
+  store: AlertStore & Pick<AnchorStore, 'getChainStatus'>;
+  clock: Clock;
+}
+
+/** Evaluates all rules when 30 s have passed since the last call that did. */
+export function createEvaluation(deps: EvaluationDeps): () => Promise<void> {
+  let next = 0;
+  return async () => {
+    const now = deps.clock.now();
+    if (now < next) return;
+    next = now + EVERY_MS;
+    await evaluateRules(deps);
+  };
+}
+
+/** Opens the alerts of rules that hold, and closes the alerts of rules that no longer do. */
+export async function evaluateRules({ store, clock }: EvaluationDeps): Promise<void> {
+  const now = clock.now();
+  const watchedSince = await store.noteEvaluation(now, GAP_MS);
+  for (const kind of Object.keys(alertKinds) as AlertKind[]) {
+    const firing =
+      kind === 'credit_low'
+        ? await lowCredits(store)
+        : await store.listFiring(kind, now, watchedSince);
+    const open = await store.listOpenAlerts(kind);
+    const [wanted, present] = [new Set(firing.map(keyOf)), new Set(open.map(keyOf))];
+    const opened = firing.filter((one) => !present.has(keyOf(one)));
+    const closed = open.filter((one) => !wanted.has(keyOf(one)));
+    for (let i = 0; i < Math.max(opened.length, closed.length); i += CHANGES_PER_COMMIT) {
+      const some = [i, i + CHANGES_PER_COMMIT] as const;
+      await store.changeAlerts(opened.slice(...some), closed.slice(...some), now);
+    }
+  }
+}
+
+async function lowCredits(store: EvaluationDeps['store']): Promise<Firing[]> {
+  const rules = await store.listCreditRules();
+  const status = rules.length === 0 ? null : await store.getChainStatus();
+  const reservedWei = status?.quote ? reservation(status.quote) : 0n;
+  return rules.flatMap(({ anchor_quota, gas_wei, ...rule }) => {
+    const affordable = affordableAnchors(anchor_quota, BigInt(gas_wei), reservedWei);
+    return affordable < rule.threshold ? [rule] : [];
+  });
+}
+
+function keyOf({ wallet, robot_id }: Firing): string {
+  return `${wallet} ${robot_id}`;
+}

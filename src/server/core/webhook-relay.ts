@@ -1,0 +1,163 @@
+// Delivers the messages of webhooks: one instance at a time, each webhook in order, the accounts fairly.
+import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Clock } from '../../base/clock.ts';
+import { FairQueue } from '../../base/fair-queue.ts';
+import { limits } from '../../protocol/limits.ts';
+import type { DueWebhook, WaitingMessage, WebhookStore } from '../ports/webhooks.ts';
+import { afterFailure } from '../rules/webhooks.ts';
+import type { Sender } from './webhook-sender.ts';
+import { signedMessage } from './webhooks.ts';
+
+const POLL_MS = 1_000;
+const LEASE_TTL_MS = 15_000;
+const HOUR_MS = 60 * 60_000;
+/** Messages that a webhook gets before the next webhook of its account. */
+const MESSAGES_PER_TURN = 16;
+/** Accounts served at once. Those without a recent grant never take the places of the others. */
+const FUNDED_AT_ONCE = 48;
+const UNFUNDED_AT_ONCE = 16;
+/** Webhooks read at once, more than are served. */
+const WEBHOOKS_READ = 256;
+
+export interface RelayOptions {
+  store: WebhookStore;
+  clock: Clock;
+  /** Null: webhooks are off. */
+  webhooks: { key: Buffer; sender: Sender } | null;
+  /** Called in each turn of the instance that has the lease. */
+  evaluate(): Promise<void>;
+  onError: (error: unknown) => void;
+  /** Default: 1 s. */
+  pollMs?: number;
+}
+
+/** Delivers until stopped. `turn` makes one turn at once: it resolves when the due messages were tried once. */
+export function startRelay(options: RelayOptions): {
+  turn(): Promise<void>;
+  stop(): Promise<void>;
+} {
+  const relay = new Relay(options);
+  const stopping = new AbortController();
+  const ended = (async () => {
+    while (!stopping.signal.aborted) {
+      await relay.turn(false).catch(options.onError);
+      await sleep(options.pollMs ?? POLL_MS, undefined, {
+        signal: stopping.signal,
+        ref: false,
+      }).catch(() => {});
+    }
+    await relay.end();
+  })();
+  return {
+    turn: () => relay.turn(true),
+    stop() {
+      stopping.abort();
+      relay.stopped = true;
+      return ended;
+    },
+  };
+}
+
+class Relay {
+  readonly #options: RelayOptions;
+  readonly #holder = randomUUID();
+  readonly #queues = [
+    { funded: true, queue: new FairQueue({ atOnce: FUNDED_AT_ONCE }) },
+    { funded: false, queue: new FairQueue({ atOnce: UNFUNDED_AT_ONCE }) },
+  ];
+  readonly #busy = new Map<string, Promise<void>>();
+  /** Attempts of accounts without a recent grant in this hour. A takeover starts at 0. */
+  readonly #attempts = new Map<string, number>();
+  #hour = 0;
+  stopped = false;
+
+  constructor(options: RelayOptions) {
+    this.#options = options;
+  }
+
+  async turn(waits: boolean): Promise<void> {
+    const { store, clock, webhooks, evaluate } = this.#options;
+    if (!(await store.holdRelay(this.#holder, LEASE_TTL_MS))) return;
+    await evaluate();
+    if (webhooks === null) return;
+    await store.numberDeliveries();
+    for (const { funded, queue } of this.#queues) {
+      const due = await store.listDueWebhooks(funded, WEBHOOKS_READ + this.#busy.size, clock.now());
+      for (const webhook of due) {
+        if (this.#busy.has(webhook.id)) continue;
+        const work = queue
+          .run(webhook.wallet, () => this.#deliver(webhook, funded, webhooks))
+          .catch(this.#options.onError)
+          .finally(() => this.#busy.delete(webhook.id));
+        this.#busy.set(webhook.id, work);
+      }
+    }
+    if (waits) await this.end();
+  }
+
+  async end(): Promise<void> {
+    await Promise.all(this.#busy.values());
+  }
+
+  async #deliver(
+    webhook: DueWebhook,
+    funded: boolean,
+    service: NonNullable<RelayOptions['webhooks']>,
+  ): Promise<void> {
+    const { store, clock } = this.#options;
+    if (webhook.backlog > limits.webhookBacklog) {
+      return store.deferWebhook(webhook.id, { disable: 'backlog' }, clock.now());
+    }
+    let { failures, failing_since: failingSince } = webhook;
+    for (const message of await store.listWaiting(webhook.id, MESSAGES_PER_TURN)) {
+      if (this.stopped) return;
+      const now = clock.now();
+      if (!funded && !this.#count(webhook.wallet, now)) {
+        return store.deferWebhook(webhook.id, { at: (this.#hour + 1) * HOUR_MS }, now);
+      }
+      const { status, error } = await attempt(service, webhook, message, now);
+      const tried = {
+        webhookId: webhook.id,
+        deliveryId: message.id,
+        status,
+        error,
+        at: clock.now(),
+      };
+      if (error !== null) {
+        return store.recordFailed(tried, afterFailure(failures, failingSince, tried.at));
+      }
+      await store.recordDelivered(tried);
+      [failures, failingSince] = [0, null];
+    }
+  }
+
+  /** False if the account has used its attempts of this hour. */
+  #count(wallet: string, now: number): boolean {
+    const hour = Math.floor(now / HOUR_MS);
+    if (hour !== this.#hour) this.#attempts.clear();
+    this.#hour = hour;
+    const used = this.#attempts.get(wallet) ?? 0;
+    this.#attempts.set(wallet, used + 1);
+    return used < limits.webhookAttemptsUnfunded;
+  }
+}
+
+const ERROR_LENGTH = 200;
+
+async function attempt(
+  { key, sender }: NonNullable<RelayOptions['webhooks']>,
+  { id, url, secret, old_secret: old }: DueWebhook,
+  message: WaitingMessage,
+  now: number,
+): Promise<{ status: number | null; error: string | null }> {
+  try {
+    const sealed = old === null ? [secret] : [secret, old];
+    const { headers, body } = signedMessage(key, id, sealed, message, now);
+    const status = await sender.post(url, headers, body);
+    return { status, error: status >= 200 && status < 300 ? null : `status ${status}` };
+  } catch (error) {
+    const text = error instanceof Error ? error.message : String(error);
+    return { status: null, error: text.slice(0, ERROR_LENGTH) };
+  }
+}

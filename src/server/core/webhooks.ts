@@ -1,0 +1,237 @@
+// Webhooks of an account: their secrets, messages and deliveries.
+import { createCipheriv, createDecipheriv, createHmac, randomBytes } from 'node:crypto';
+import { v7 as newId } from 'uuid';
+import { readPrivateFile } from '../../base/private-file.ts';
+import { SvcError } from '../../base/svc-error.ts';
+import { limits } from '../../protocol/limits.ts';
+import type { Answer, Body, Query } from '../../protocol/routes.ts';
+import { formatTimestamp } from '../../protocol/timestamp.ts';
+import type { Webhook, WebhookDelivery } from '../../protocol/webhooks.ts';
+import { wireError } from '../ports/errors.ts';
+import type { Page } from '../ports/json-text.ts';
+import type { AccountCaller } from '../ports/sign-in.ts';
+import type {
+  DeliveryRecord,
+  WaitingMessage,
+  WebhookChange,
+  WebhookRecord,
+} from '../ports/webhooks.ts';
+import { refusalOfUrl } from '../rules/webhooks.ts';
+import type { Deps } from './deps.ts';
+import { pageOf } from './paging.ts';
+
+type WithSecret = Answer<'createWebhook'>['body'];
+
+/** Reads the key that seals secrets. Rejects with SvcError `invalid_webhook_key`; the error never quotes the key. */
+export async function loadWebhookKey(file: string): Promise<Buffer> {
+  const code = 'invalid_webhook_key';
+  const text = (await readPrivateFile(file, 'SVC_WEBHOOK_KEY_FILE', code)).trim();
+  if (/^[0-9a-fA-F]{64}$/.test(text)) return Buffer.from(text, 'hex');
+  throw new SvcError(code, `SVC_WEBHOOK_KEY_FILE ${file} must have 64 hex digits.`, {
+    hint: 'Create one with: (umask 077; openssl rand -hex 32 > webhook.key)',
+  });
+}
+
+/** Creates a webhook. Throws `webhooks_off`, `webhook_url_refused` and `webhook_limit_reached`. */
+export async function createWebhook(
+  deps: Deps,
+  { wallet, by }: AccountCaller,
+  { url, events }: Body<'createWebhook'>,
+): Promise<WithSecret> {
+  const key = requireKey(deps, url);
+  const [id, secret] = [newId(), randomBytes(32)];
+  const record = { id, url, events: JSON.stringify(events), created_at: deps.clock.now() };
+  const sealed = seal(key, id, secret);
+  if (!(await deps.store.createWebhook({ ...record, wallet, secret: sealed }, by))) {
+    throw wireError(
+      'webhook_limit_reached',
+      `An account can have at most ${limits.webhooksPerAccount} webhooks, and ${limits.webhooksUnfunded} without a grant by the operator in the last 90 days.`,
+    );
+  }
+  const webhook = { ...record, failing_since: null, disabled_at: null, disabled_for: null };
+  return { webhook: viewWebhook(webhook), secret: secretText(secret) };
+}
+
+/** One page of the account's webhooks, newest first. */
+export function listWebhooks(
+  { store }: Deps,
+  wallet: string,
+  { limit, cursor }: Query<'listWebhooks'>,
+): Promise<Page<Webhook>> {
+  return pageOf(limit, (count) => store.listWebhooks(wallet, count, cursor ?? null), {
+    cursorOf: ({ id }) => id,
+    view: viewWebhook,
+  });
+}
+
+/** Throws `not_found`, `webhooks_off` and `webhook_url_refused`. */
+export async function patchWebhook(
+  deps: Deps,
+  caller: AccountCaller,
+  id: string,
+  { events, ...change }: Body<'patchWebhook'>,
+): Promise<Webhook> {
+  requireKey(deps, change.url);
+  return changed(deps, caller, id, {
+    ...change,
+    ...(events && { events: JSON.stringify(events) }),
+  });
+}
+
+/** Replaces the secret. Throws `not_found` and `webhooks_off`. */
+export async function rotateSecret(
+  deps: Deps,
+  caller: AccountCaller,
+  id: string,
+): Promise<WithSecret> {
+  const secret = randomBytes(32);
+  const oldUntil = deps.clock.now() + limits.webhookOverlapMs;
+  const rotation = { secret: seal(requireKey(deps), id, secret), oldUntil };
+  return { webhook: await changed(deps, caller, id, { rotation }), secret: secretText(secret) };
+}
+
+/** Throws `not_found`. */
+export async function deleteWebhook(
+  { store }: Deps,
+  { wallet, by }: AccountCaller,
+  id: string,
+): Promise<void> {
+  if (!(await store.deleteWebhook(id, { ...by, wallet }))) throw webhookNotFound();
+}
+
+/** Queues a test message. Throws `not_found` and `webhooks_off`. */
+export async function testWebhook(
+  deps: Deps,
+  wallet: string,
+  id: string,
+): Promise<WebhookDelivery> {
+  requireKey(deps);
+  const delivery = await deps.store.testWebhook(id, wallet, deps.clock.now());
+  if (delivery === null) throw webhookNotFound();
+  return viewDelivery(delivery);
+}
+
+/** One page of the webhook's messages, newest first. Throws `not_found`. */
+export function listDeliveries(
+  { store }: Deps,
+  wallet: string,
+  id: string,
+  { limit, cursor }: Query<'listWebhookDeliveries'>,
+): Promise<Page<WebhookDelivery>> {
+  const find = async (count: number) => {
+    const found = await store.listDeliveries(id, wallet, count, cursor ?? null);
+    if (found === null) throw webhookNotFound();
+    return found;
+  };
+  return pageOf(limit, find, { cursorOf: (last) => last.id, view: viewDelivery });
+}
+
+/** Throws `not_found` and `webhooks_off`. */
+export async function replayDelivery(deps: Deps, wallet: string, id: string): Promise<void> {
+  requireKey(deps);
+  if (await deps.store.replayDelivery(id, wallet)) return;
+  throw wireError('not_found', 'No enabled webhook of this account has a message with this id.');
+}
+
+/**
+ * Headers and body of a message by Standard Webhooks, with a signature of each sealed secret. Throws if the key does
+ * not open a secret.
+ */
+export function signedMessage(
+  key: Buffer,
+  webhookId: string,
+  sealed: readonly Buffer[],
+  { id, type, data, created_at }: WaitingMessage,
+  now: number,
+): { headers: Record<string, string>; body: string } {
+  const timestamp = formatTimestamp(created_at);
+  const body = `{"type":"${type}","timestamp":"${timestamp}","data":${data}}`;
+  const seconds = String(Math.floor(now / 1000));
+  const signatures = sealed.map((one) => {
+    const secret = open(key, webhookId, one);
+    return `v1,${createHmac('sha256', secret).update(`${id}.${seconds}.${body}`).digest('base64')}`;
+  });
+  const headers = {
+    'content-type': 'application/json',
+    'content-length': String(Buffer.byteLength(body)),
+    'user-agent': 'svc-webhooks',
+    'webhook-id': id,
+    'webhook-timestamp': seconds,
+    'webhook-signature': signatures.join(' '),
+  };
+  return { headers, body };
+}
+
+const CIPHER = 'aes-256-gcm';
+const NONCE_BYTES = 12;
+const TAG_BYTES = 16;
+
+/** Nonce, encrypted secret and tag. The id binds the secret to its webhook. */
+function seal(key: Buffer, webhookId: string, secret: Buffer): Buffer {
+  const nonce = randomBytes(NONCE_BYTES);
+  const cipher = createCipheriv(CIPHER, key, nonce).setAAD(Buffer.from(webhookId));
+  return Buffer.concat([nonce, cipher.update(secret), cipher.final(), cipher.getAuthTag()]);
+}
+
+function open(key: Buffer, webhookId: string, sealed: Buffer): Buffer {
+  const decipher = createDecipheriv(CIPHER, key, sealed.subarray(0, NONCE_BYTES));
+  decipher.setAAD(Buffer.from(webhookId)).setAuthTag(sealed.subarray(-TAG_BYTES));
+  return Buffer.concat([
+    decipher.update(sealed.subarray(NONCE_BYTES, -TAG_BYTES)),
+    decipher.final(),
+  ]);
+}
+
+function secretText(secret: Buffer): string {
+  return `whsec_${secret.toString('base64')}`;
+}
+
+/** The key, if webhooks are on and accept the URL. */
+function requireKey({ webhooks }: Deps, url?: string): Buffer {
+  if (webhooks === null) {
+    throw wireError(
+      'webhooks_off',
+      'Webhooks are off: the operator has not set SVC_WEBHOOK_KEY_FILE.',
+    );
+  }
+  const refusal = url === undefined ? null : refusalOfUrl(url, webhooks.mayConnect);
+  if (refusal === null) return webhooks.key;
+  throw wireError('webhook_url_refused', `The URL of the webhook is refused: ${refusal}.`);
+}
+
+async function changed(
+  { store }: Deps,
+  { wallet, by }: AccountCaller,
+  id: string,
+  change: WebhookChange,
+): Promise<Webhook> {
+  const webhook = await store.changeWebhook(id, change, { ...by, wallet });
+  if (webhook === null) throw webhookNotFound();
+  return viewWebhook(webhook);
+}
+
+function webhookNotFound() {
+  return wireError('not_found', 'This account has no webhook with this id, or it is disabled.');
+}
+
+function viewWebhook({ events, ...webhook }: WebhookRecord): Webhook {
+  return {
+    ...webhook,
+    events: JSON.parse(events),
+    created_at: formatTimestamp(webhook.created_at),
+    failing_since: timeOrNull(webhook.failing_since),
+    disabled_at: timeOrNull(webhook.disabled_at),
+  };
+}
+
+function viewDelivery(delivery: DeliveryRecord): WebhookDelivery {
+  return {
+    ...delivery,
+    created_at: formatTimestamp(delivery.created_at),
+    attempted_at: timeOrNull(delivery.attempted_at),
+  };
+}
+
+function timeOrNull(time: number | null): string | null {
+  return time === null ? null : formatTimestamp(time);
+}

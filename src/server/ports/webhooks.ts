@@ -1,0 +1,109 @@
+// The store's contract for webhooks, their outbox and the relay that delivers it.
+import type { Webhook, WebhookDelivery, WebhookType } from '../../protocol/webhooks.ts';
+import type { Actor } from './audit-log.ts';
+
+/** The members are those of the API, with instants. `events`: a JSON array of types. */
+export interface WebhookRecord extends Pick<Webhook, 'id' | 'url' | 'disabled_for'> {
+  events: string;
+  created_at: number;
+  failing_since: number | null;
+  disabled_at: number | null;
+}
+
+export interface NewWebhook extends Pick<WebhookRecord, 'id' | 'url' | 'events' | 'created_at'> {
+  wallet: string;
+  /** Sealed by core/webhooks.ts. */
+  secret: Buffer;
+}
+
+/** Absent members stay unchanged. A new secret keeps the present one until `oldUntil`. */
+export interface WebhookChange {
+  url?: string;
+  events?: string;
+  enabled?: boolean;
+  rotation?: { secret: Buffer; oldUntil: number };
+}
+
+export interface DeliveryRecord
+  extends Omit<WebhookDelivery, 'created_at' | 'attempted_at'>,
+    Record<'created_at', number> {
+  attempted_at: number | null;
+}
+
+/** A webhook with messages to send. */
+export interface DueWebhook {
+  id: string;
+  wallet: string;
+  url: string;
+  secret: Buffer;
+  /** Null once the overlap of a rotation is over. */
+  old_secret: Buffer | null;
+  /** Failed attempts since the last success, and the first of them. */
+  failures: number;
+  failing_since: number | null;
+  /** Waiting messages, counted up to one more than the limit. */
+  backlog: number;
+}
+
+export interface WaitingMessage {
+  id: string;
+  type: WebhookType;
+  /** JSON of the member `data`. */
+  data: string;
+  created_at: number;
+}
+
+/** The result of an attempt. `error` is null after a success. */
+export interface Attempt {
+  webhookId: string;
+  deliveryId: string;
+  status: number | null;
+  error: string | null;
+  at: number;
+}
+
+/** After a failed attempt: when to try again, or why the webhook ends. */
+export type Retry = { at: number } | { disable: 'failures' | 'backlog' };
+
+/**
+ * Messages are written in the commits of their facts, for the enabled webhooks of the account that subscribe to the
+ * type. Each webhook gets its messages in the order of their numbers.
+ */
+export interface WebhookStore {
+  /** False if the account has as many webhooks as it may have. */
+  createWebhook(webhook: NewWebhook, by: Actor): Promise<boolean>;
+  /** Newest first (ids are UUIDv7). `before` is the last id of the previous page. */
+  listWebhooks(wallet: string, limit: number, before: string | null): Promise<WebhookRecord[]>;
+  /** Null if the account does not have it. Disabling abandons the messages that wait. */
+  changeWebhook(
+    id: string,
+    change: WebhookChange,
+    by: Actor & { wallet: string },
+  ): Promise<WebhookRecord | null>;
+  deleteWebhook(id: string, by: Actor & { wallet: string }): Promise<boolean>;
+  /** Null if the account has no enabled webhook with this id. */
+  testWebhook(id: string, wallet: string, now: number): Promise<DeliveryRecord | null>;
+  /** Newest first; null if the account does not have the webhook. Messages without a number are not listed yet. */
+  listDeliveries(
+    webhookId: string,
+    wallet: string,
+    limit: number,
+    before: string | null,
+  ): Promise<DeliveryRecord[] | null>;
+  /** Queues the message again with its id. False if the account has no enabled webhook with it. */
+  replayDelivery(id: string, wallet: string): Promise<boolean>;
+  /** Deletes at most `limit` of the messages made before `before`. Returns whether there may be more. */
+  deleteDeliveries(before: number, limit: number): Promise<boolean>;
+
+  /** Takes or renews the lease of the relay. False while another instance has it. */
+  holdRelay(holder: string, ttlMs: number): Promise<boolean>;
+  /** Numbers committed messages that have no number: a message never gets a number below one that was sent. */
+  numberDeliveries(): Promise<void>;
+  /** Enabled webhooks with messages whose time has come, the longest waiting first. `funded`: by a recent grant. */
+  listDueWebhooks(funded: boolean, limit: number, now: number): Promise<DueWebhook[]>;
+  listWaiting(webhookId: string, limit: number): Promise<WaitingMessage[]>;
+  recordDelivered(attempt: Attempt): Promise<void>;
+  recordFailed(attempt: Attempt, retry: Retry): Promise<void>;
+  /** Sends nothing to the webhook before `until`, or ends it. */
+  deferWebhook(id: string, retry: Retry, now: number): Promise<void>;
+}

@@ -1,0 +1,151 @@
+// Stores alerts and their rules, and finds the rules that hold, on either database.
+
+import { v7 as newId } from 'uuid';
+import type { AlertRule } from '../../protocol/alerts.ts';
+import type { AlertRecord, AlertStore, CreditRule, Firing, OpenAlert } from '../ports/alerts.ts';
+import { insert, rows, type StepRunner, type Steps } from './steps.ts';
+import { queueMessages } from './webhooks.ts';
+
+/** Sorts after every id. */
+const LAST_ID = 'ffffffff-ffff-ffff-ffff-ffffffffffff';
+
+const COLUMNS = 'id, kind, threshold, robot_id, opened_at, acknowledged_at, closed_at';
+
+const ofRobots = (kind: string, condition: string) =>
+  `SELECT r.wallet, r.kind, r.threshold, b.id AS robot_id
+   FROM alert_rules r JOIN robots b ON b.wallet = r.wallet
+   WHERE r.kind = '${kind}' AND ${condition}`;
+/** `since` names the first condition, for the index of the completions. */
+const ofAnchors = (kind: string, since: string) =>
+  `SELECT DISTINCT r.wallet, r.kind, r.threshold, t.robot_id
+   FROM completions c JOIN tasks t ON t.id = c.task_id
+   JOIN alert_rules r ON r.wallet = t.wallet AND r.kind = '${kind}' WHERE ${since}`;
+
+/** By kind. $1 is the time; the first condition of each is served by an index. */
+const firing = {
+  robot_offline: `${ofRobots('robot_offline', 'b.last_seen_at <= $1 - r.threshold * 60000')}
+    AND $1 - r.threshold * 60000 >= $2`,
+  battery_low: ofRobots('battery_low', 'b.battery_pct < r.threshold'),
+  error_event: ofRobots(
+    'error_event',
+    `(SELECT e.created_at FROM events e WHERE e.robot_id = b.id AND e.severity = 'error'
+      ORDER BY e.seq DESC LIMIT 1) > $1 - r.threshold * 60000`,
+  ),
+  anchor_failed: ofAnchors(
+    'anchor_failed',
+    `c.state = 'failed' AND c.updated_at > CAST($1 AS bigint) - 604800000
+     AND c.updated_at > $1 - r.threshold * 60000`,
+  ),
+  anchor_stuck: ofAnchors(
+    'anchor_stuck',
+    `c.state IN ('queued', 'submitted') AND c.queued_at <= CAST($1 AS bigint) - 60000
+     AND c.queued_at <= $1 - r.threshold * 60000`,
+  ),
+  webhook_disabled: `SELECT r.wallet, r.kind, r.threshold, NULL AS robot_id FROM alert_rules r
+    WHERE r.kind = 'webhook_disabled' AND EXISTS (SELECT 1 FROM webhooks w
+      WHERE w.wallet = r.wallet AND w.disabled_for IN ('failures', 'backlog'))`,
+} as const;
+
+export const alertSql = {
+  ...firing,
+  rules: 'SELECT kind, threshold FROM alert_rules WHERE wallet = $1 ORDER BY kind',
+  save: `INSERT INTO alert_rules (wallet, kind, threshold) VALUES ($1, $2, $3)
+    ON CONFLICT (wallet, kind) DO UPDATE SET threshold = excluded.threshold`,
+  remove: 'DELETE FROM alert_rules WHERE wallet = $1 AND kind = $2 RETURNING kind',
+  list: `SELECT ${COLUMNS} FROM alerts WHERE wallet = $1 AND id < $2 ORDER BY id DESC LIMIT $3`,
+  listOpen: `SELECT ${COLUMNS} FROM alerts WHERE wallet = $1 AND id < $2 AND closed_at IS NULL
+    ORDER BY id DESC LIMIT $3`,
+  acknowledge: `UPDATE alerts SET acknowledged_at = coalesce(acknowledged_at, $3)
+    WHERE id = $1 AND wallet = $2 RETURNING ${COLUMNS}`,
+  expire: `DELETE FROM alerts WHERE id IN (SELECT id FROM alerts
+    WHERE closed_at < $1 ORDER BY closed_at LIMIT $2) RETURNING id`,
+  note: `INSERT INTO alert_watch (id, evaluated_at, since) VALUES (1, $1, $1)
+    ON CONFLICT (id) DO UPDATE SET evaluated_at = excluded.evaluated_at, since =
+      CASE WHEN excluded.evaluated_at - alert_watch.evaluated_at > $2 THEN excluded.since
+        ELSE alert_watch.since END
+    RETURNING since`,
+  credit: `SELECT r.wallet, r.kind, r.threshold, NULL AS robot_id, a.anchor_quota,
+      CAST(a.gas_credit_wei AS text) AS gas_wei
+    FROM alert_rules r JOIN accounts a ON a.wallet = r.wallet WHERE r.kind = 'credit_low'`,
+  open: `SELECT id, wallet, kind, threshold, robot_id FROM alerts
+    WHERE kind = $1 AND closed_at IS NULL`,
+  close: 'UPDATE alerts SET closed_at = $2 WHERE id = $1 AND closed_at IS NULL RETURNING id',
+  refuse: `UPDATE tasks SET credit_refused_at = $2 WHERE id = $1 AND credit_refused_at IS NULL
+    RETURNING wallet, id AS task_id, robot_id`,
+} as const;
+
+export function alertStore({ read, write }: StepRunner): AlertStore {
+  return {
+    listAlertRules: (wallet) => read(() => rows<AlertRule>(alertSql.rules, wallet)),
+    async saveAlertRule(wallet, { kind, threshold }) {
+      await write(() => rows(alertSql.save, wallet, kind, threshold));
+    },
+    deleteAlertRule: async (wallet, kind) =>
+      (await write(() => rows(alertSql.remove, wallet, kind))).length > 0,
+    listAlerts: (wallet, { open, limit, before }) =>
+      read(() =>
+        rows<AlertRecord>(alertSql[open ? 'listOpen' : 'list'], wallet, before ?? LAST_ID, limit),
+      ),
+    acknowledgeAlert: async (id, wallet, now) =>
+      (await write(() => rows<AlertRecord>(alertSql.acknowledge, id, wallet, now)))[0] ?? null,
+    deleteAlerts: async (before, limit) =>
+      (await write(() => rows(alertSql.expire, before, limit))).length === limit,
+
+    async noteEvaluation(now, gapMs) {
+      const noted = await write(() => rows<{ since: number }>(alertSql.note, now, gapMs));
+      return noted[0]?.since ?? now;
+    },
+    listFiring: (kind, now, watchedSince) => {
+      const values = kind === 'robot_offline' ? [now, watchedSince] : [now];
+      const needsTime = kind !== 'battery_low' && kind !== 'webhook_disabled';
+      return read(() => rows<Firing>(firing[kind], ...(needsTime ? values : [])));
+    },
+    listCreditRules: () => read(() => rows<CreditRule>(alertSql.credit)),
+    listOpenAlerts: (kind) => read(() => rows<OpenAlert>(alertSql.open, kind)),
+    changeAlerts: (opened, closed, now) =>
+      write(function* () {
+        yield* openAlerts(opened, now);
+        const gone = [];
+        for (const alert of closed) {
+          if ((yield* rows(alertSql.close, alert.id, now)).length > 0) gone.push(alert);
+        }
+        yield* report('alert.closed', gone, now);
+      }),
+  };
+}
+
+/** Opens alerts that are not open yet, with their messages. Call it inside a write. */
+function* openAlerts(found: readonly Firing[], now: number): Steps<void> {
+  const alerts = found.map((one) => ({ id: newId(), ...one, opened_at: now }));
+  const opened = new Set(yield* insert('alerts', alerts));
+  yield* report(
+    'alert.opened',
+    alerts.filter(({ id }) => opened.has(id)),
+    now,
+  );
+}
+
+function* report(
+  type: 'alert.opened' | 'alert.closed',
+  alerts: readonly OpenAlert[],
+  now: number,
+): Steps<void> {
+  const messages = alerts.map(({ wallet, id, kind, threshold, robot_id }) => {
+    return { wallet, type, data: { id, kind, threshold, robot_id } };
+  });
+  yield* queueMessages(messages, now);
+}
+
+/** Marks a task whose completion lacks credit. The first time, it is reported and opens the credit alert. */
+export function* refuseForCredit(taskId: string, reason: string, now: number): Steps<void> {
+  const [task] = yield* rows<{ wallet: string }>(alertSql.refuse, taskId, now);
+  if (task === undefined) return;
+  const { wallet, ...data } = task;
+  yield* queueMessages([{ wallet, type: 'task.refused', data: { ...data, reason } }], now);
+  const found = yield* rows<AlertRule>(alertSql.rules, wallet);
+  const rules = found.filter(({ kind }) => kind === 'credit_low');
+  yield* openAlerts(
+    rules.map((rule) => ({ ...rule, wallet, robot_id: null })),
+    now,
+  );
+}

@@ -1,0 +1,264 @@
+// Stores webhooks, the outbox of their messages, and what the relay does with it, on either database.
+
+import { randomUUID } from 'node:crypto';
+import type { AuditKind } from '../../protocol/audit-log.ts';
+import { limits } from '../../protocol/limits.ts';
+import type { WebhookType } from '../../protocol/webhooks.ts';
+import type { Actor } from '../ports/audit-log.ts';
+import type {
+  Attempt,
+  DeliveryRecord,
+  DueWebhook,
+  Retry,
+  WaitingMessage,
+  WebhookChange,
+  WebhookRecord,
+  WebhookStore,
+} from '../ports/webhooks.ts';
+import { FUNDED_MS } from '../rules/storage.ts';
+import { auditRow } from './rows/audit-log.ts';
+import { insert, lock, rows, type StepRunner, type Steps } from './steps.ts';
+import { isFundedSince } from './storage-usage.ts';
+
+/** Sorts after every id. */
+const LAST_ID = 'ffffffff-ffff-ffff-ffff-ffffffffffff';
+
+const COLUMNS = 'id, url, events, created_at, failing_since, disabled_at, disabled_for';
+const DELIVERY = 'id, type, state, attempts, last_status, last_error, created_at, attempted_at';
+const WAITING = `webhook_id = w.id AND state = 'pending' AND number IS NOT NULL`;
+
+export const webhookSql = {
+  count: `SELECT count(*) AS used,
+      CASE WHEN ${isFundedSince('$2', '$1')} THEN 1 ELSE 0 END AS funded
+    FROM webhooks WHERE wallet = $1`,
+  create: `INSERT INTO webhooks (id, wallet, url, events, secret, created_at)
+    VALUES ($1, $2, $3, $4, $5, $6)`,
+  list: `SELECT ${COLUMNS} FROM webhooks WHERE wallet = $1 AND id < $2 ORDER BY id DESC LIMIT $3`,
+  update: `UPDATE webhooks SET url = coalesce($3, url), events = coalesce($4, events)
+    WHERE id = $1 AND wallet = $2 RETURNING ${COLUMNS}`,
+  rotate: 'UPDATE webhooks SET old_secret = secret, old_until = $2, secret = $3 WHERE id = $1',
+  enable: `UPDATE webhooks SET disabled_at = NULL, disabled_for = NULL, failures = 0,
+      failing_since = NULL, next_at = 0 WHERE id = $1 AND disabled_at IS NOT NULL`,
+  disable: `UPDATE webhooks SET disabled_at = $2, disabled_for = $3
+    WHERE id = $1 AND disabled_at IS NULL`,
+  abandon: `UPDATE webhook_deliveries SET state = 'abandoned'
+    WHERE webhook_id = $1 AND state = 'pending'`,
+  remove: 'DELETE FROM webhooks WHERE id = $1 AND wallet = $2 RETURNING url',
+  find: 'SELECT id, disabled_at FROM webhooks WHERE id = $1 AND wallet = $2',
+  subscribed: `SELECT id FROM webhooks
+    WHERE wallet = $1 AND disabled_at IS NULL AND events LIKE '%"' || $2 || '"%'`,
+  anyWebhook: 'SELECT id FROM webhooks LIMIT 1',
+  verified: `SELECT t.wallet, t.id AS task_id, t.robot_id, c.proof_hash, a.chain_id,
+      a.mined_tx_hash AS tx_hash, a.mined_block_number AS block_number
+    FROM leaves l JOIN attempts a ON a.id = l.attempt_id JOIN tasks t ON t.id = l.task_id
+    JOIN completions c ON c.task_id = t.id
+    WHERE l.attempt_id = $1 AND l.leaf_index BETWEEN $2 AND $3 AND l.settled_at IS NULL
+      AND EXISTS (SELECT 1 FROM webhooks w WHERE w.wallet = t.wallet)`,
+  taskOf: 'SELECT wallet, id AS task_id, robot_id FROM tasks WHERE id = $1',
+  delivery: `SELECT ${DELIVERY} FROM webhook_deliveries WHERE id = $1`,
+  place: 'SELECT number FROM webhook_deliveries WHERE id = $1 AND webhook_id = $2',
+  deliveries: `SELECT ${DELIVERY} FROM webhook_deliveries
+    WHERE webhook_id = $1 AND number < $2 ORDER BY number DESC LIMIT $3`,
+  replay: `UPDATE webhook_deliveries SET state = 'pending', number = NULL
+    WHERE id = $1 AND webhook_id IN
+      (SELECT id FROM webhooks WHERE wallet = $2 AND disabled_at IS NULL) RETURNING id`,
+  expire: `DELETE FROM webhook_deliveries WHERE id IN (SELECT id FROM webhook_deliveries
+    WHERE created_at < $1 ORDER BY created_at LIMIT $2) RETURNING id`,
+  unnumbered: 'SELECT id FROM webhook_deliveries WHERE number IS NULL LIMIT 1',
+  number: `WITH chosen AS (
+      SELECT id, row_number() OVER (ORDER BY created_at, id)
+        + (SELECT coalesce(max(number), 0) FROM webhook_deliveries) AS place
+      FROM webhook_deliveries WHERE number IS NULL ORDER BY created_at, id LIMIT 1000)
+    UPDATE webhook_deliveries SET number = chosen.place FROM chosen
+    WHERE webhook_deliveries.id = chosen.id`,
+  due: `SELECT id, wallet, url, secret, CASE WHEN old_until > $1 THEN old_secret END AS old_secret,
+      failures, failing_since, (SELECT count(*) FROM (SELECT 1 FROM webhook_deliveries
+        WHERE ${WAITING} LIMIT ${limits.webhookBacklog + 1}) AS waiting) AS backlog
+    FROM webhooks w
+    WHERE disabled_at IS NULL AND next_at <= $1
+      AND EXISTS (SELECT 1 FROM webhook_deliveries WHERE ${WAITING})
+      AND CASE WHEN ${isFundedSince('$2', 'w.wallet')} THEN 1 ELSE 0 END = $3
+    ORDER BY next_at LIMIT $4`,
+  waiting: `SELECT id, type, data, created_at FROM webhook_deliveries
+    WHERE webhook_id = $1 AND state = 'pending' AND number IS NOT NULL ORDER BY number LIMIT $2`,
+  tried: `UPDATE webhook_deliveries SET attempts = attempts + 1, last_status = $2, last_error = $3,
+      attempted_at = $4 WHERE id = $1`,
+  delivered: `UPDATE webhook_deliveries SET state = 'delivered' WHERE id = $1`,
+  succeed: `UPDATE webhooks SET failures = 0, failing_since = NULL, next_at = 0
+    WHERE id = $1 AND failures > 0`,
+  fail: `UPDATE webhooks SET failures = failures + 1, failing_since = coalesce(failing_since, $2)
+    WHERE id = $1`,
+  defer: 'UPDATE webhooks SET next_at = $2 WHERE id = $1',
+} as const;
+
+/** A fact that webhooks of the account report. */
+export interface Message {
+  wallet: string;
+  type: WebhookType;
+  data: object;
+}
+
+export function webhookStore({ read, write }: StepRunner): Omit<WebhookStore, 'holdRelay'> {
+  return {
+    createWebhook: (webhook, by) =>
+      write(function* () {
+        const { id, wallet, url, events, secret, created_at: at } = webhook;
+        yield* lock(wallet);
+        const [found] = yield* rows<{ used: number; funded: 0 | 1 }>(
+          webhookSql.count,
+          wallet,
+          at - FUNDED_MS,
+        );
+        const max = found?.funded ? limits.webhooksPerAccount : limits.webhooksUnfunded;
+        if ((found?.used ?? 0) >= max) return false;
+        yield* rows(webhookSql.create, id, wallet, url, events, secret, at);
+        yield* record('webhook_created', { ...by, wallet }, id, url);
+        return true;
+      }),
+    listWebhooks: (wallet, limit, before) =>
+      read(() => rows<WebhookRecord>(webhookSql.list, wallet, before ?? LAST_ID, limit)),
+    changeWebhook: (id, change, by) => write(() => changeWebhook(id, change, by)),
+    deleteWebhook: (id, by) =>
+      write(function* () {
+        const [gone] = yield* rows<{ url: string }>(webhookSql.remove, id, by.wallet);
+        if (gone === undefined) return false;
+        yield* record('webhook_deleted', by, id, gone.url);
+        return true;
+      }),
+    testWebhook: (id, wallet, now) =>
+      write(function* () {
+        const [webhook] = yield* rows<{ disabled_at: number | null }>(webhookSql.find, id, wallet);
+        if (webhook?.disabled_at !== null) return null;
+        const message = { id: randomUUID(), webhook_id: id, type: 'test', data: '{}' };
+        yield* insert('webhook_deliveries', [{ ...message, created_at: now }]);
+        const [delivery] = yield* rows<DeliveryRecord>(webhookSql.delivery, message.id);
+        return delivery ?? null;
+      }),
+    listDeliveries: (webhookId, wallet, limit, before) =>
+      read(function* () {
+        if ((yield* rows(webhookSql.find, webhookId, wallet)).length === 0) return null;
+        const [place] =
+          before === null
+            ? [{ number: Number.MAX_SAFE_INTEGER }]
+            : yield* rows<{ number: number }>(webhookSql.place, before, webhookId);
+        return yield* rows<DeliveryRecord>(
+          webhookSql.deliveries,
+          webhookId,
+          place?.number ?? 0,
+          limit,
+        );
+      }),
+    replayDelivery: (id, wallet) =>
+      write(function* () {
+        return (yield* rows(webhookSql.replay, id, wallet)).length > 0;
+      }),
+    deleteDeliveries: (before, limit) =>
+      write(function* () {
+        return (yield* rows(webhookSql.expire, before, limit)).length === limit;
+      }),
+
+    async numberDeliveries() {
+      if ((await read(() => rows(webhookSql.unnumbered))).length === 0) return;
+      await write(() => rows(webhookSql.number));
+    },
+    listDueWebhooks: (funded, limit, now) =>
+      read(() => rows<DueWebhook>(webhookSql.due, now, now - FUNDED_MS, Number(funded), limit)),
+    listWaiting: (webhookId, limit) =>
+      read(() => rows<WaitingMessage>(webhookSql.waiting, webhookId, limit)),
+    recordDelivered: (attempt) =>
+      write(function* () {
+        yield* recordAttempt(attempt);
+        yield* rows(webhookSql.delivered, attempt.deliveryId);
+        yield* rows(webhookSql.succeed, attempt.webhookId);
+      }),
+    recordFailed: (attempt, retry) =>
+      write(function* () {
+        yield* recordAttempt(attempt);
+        yield* rows(webhookSql.fail, attempt.webhookId, attempt.at);
+        yield* defer(attempt.webhookId, retry, attempt.at);
+      }),
+    deferWebhook: (id, retry, now) => write(() => defer(id, retry, now)),
+  };
+}
+
+function* changeWebhook(
+  id: string,
+  { url, events, enabled, rotation }: WebhookChange,
+  by: Actor & { wallet: string },
+): Steps<WebhookRecord | null> {
+  const update = () =>
+    rows<WebhookRecord>(webhookSql.update, id, by.wallet, url ?? null, events ?? null);
+  const [found] = yield* update();
+  if (found === undefined) return null;
+  if (rotation) yield* rows(webhookSql.rotate, id, rotation.oldUntil, rotation.secret);
+  if (enabled === true) yield* rows(webhookSql.enable, id);
+  if (enabled === false) yield* disable(id, 'owner', by.at);
+  yield* record(rotation ? 'webhook_secret_rotated' : 'webhook_changed', by, id, found.url);
+  return (yield* update())[0] ?? null;
+}
+
+function* disable(id: string, reason: string, now: number): Steps<void> {
+  yield* rows(webhookSql.disable, id, now, reason);
+  yield* rows(webhookSql.abandon, id);
+}
+
+function* defer(id: string, retry: Retry, now: number): Steps<void> {
+  if ('disable' in retry) yield* disable(id, retry.disable, now);
+  else yield* rows(webhookSql.defer, id, retry.at);
+}
+
+function* recordAttempt({ deliveryId, status, error, at }: Attempt): Steps<void> {
+  yield* rows(webhookSql.tried, deliveryId, status, error, at);
+}
+
+function* record(
+  kind: AuditKind,
+  { wallet, ...by }: Actor & { wallet: string },
+  id: string,
+  url: string,
+): Steps<void> {
+  yield* insert('audit_log', [auditRow(wallet, kind, by, { target_id: id, detail: url })]);
+}
+
+/** Writes messages to the outbox. Call it in the write of their facts. */
+export function* queueMessages(messages: readonly Message[], now: number): Steps<void> {
+  if (messages.length === 0 || (yield* rows(webhookSql.anyWebhook)).length === 0) return;
+  const found = [];
+  for (const { wallet, type, data } of messages) {
+    for (const { id } of yield* rows<{ id: string }>(webhookSql.subscribed, wallet, type)) {
+      const message = { id: randomUUID(), webhook_id: id, type, data: JSON.stringify(data) };
+      found.push({ ...message, created_at: now });
+    }
+  }
+  yield* insert('webhook_deliveries', found);
+}
+
+/** Reports the tasks of unsettled leaves, from the first to the last index. Call it before the leaves are settled. */
+export function* queueVerified(
+  attemptId: string,
+  [first, last]: readonly [number, number],
+  now: number,
+): Steps<void> {
+  if ((yield* rows(webhookSql.anyWebhook)).length === 0) return;
+  type Verified = { wallet: string; block_number: number };
+  const tasks = yield* rows<Verified>(webhookSql.verified, attemptId, first, last);
+  const messages = tasks.map(({ wallet, block_number, ...data }) => {
+    return {
+      wallet,
+      type: 'task.verified' as const,
+      data: { ...data, block_number: `${block_number}` },
+    };
+  });
+  yield* queueMessages(messages, now);
+}
+
+/** Reports tasks with the reason of their failure. */
+export function* queueFailed(taskIds: readonly string[], reason: string, now: number): Steps<void> {
+  if ((yield* rows(webhookSql.anyWebhook)).length === 0) return;
+  for (const id of taskIds) {
+    const [task] = yield* rows<{ wallet: string }>(webhookSql.taskOf, id);
+    if (task === undefined) continue;
+    const { wallet, ...data } = task;
+    yield* queueMessages([{ wallet, type: 'task.failed', data: { ...data, reason } }], now);
+  }
+}

@@ -6,11 +6,13 @@ import { groupsFor } from '../../src/cli/program/groups.ts';
 import { type DevProcess, run, startDev } from '../support/programs.ts';
 import { runInProcess } from '../support/run-in-process.ts';
 import { createSvcUser, registerRobot, type SvcUser } from '../support/svc.ts';
+import { waitFor } from '../support/wait-for.ts';
 
 let folder: string;
 let dev: DevProcess;
 let user: SvcUser;
 let taskId: string;
+let openAlert: string;
 let made = 0;
 /** What the bundle prints for `--help`, by the words before it. */
 const helpTexts: Record<string, string> = JSON.parse(
@@ -33,6 +35,14 @@ beforeAll(async () => {
   await writeFile(user.file('receipt.json'), JSON.stringify(answer.body));
   await writeFile(user.file('evidence.json'), '{"picked":12}');
   await user.svc(['fleets', 'create', 'Hall']);
+  await user.svc(['alerts', 'watch', 'battery_low', '--threshold', '60']);
+  // The service evaluates the rules when it starts.
+  await dev.stop();
+  dev = await startDev(path.join(folder, 'data'), new URL(dev.url).port);
+  openAlert = await waitFor(
+    'the alert',
+    async () => (await user.json('alerts', 'list')).items[0]?.id,
+  );
 });
 
 afterAll(async () => {
@@ -61,6 +71,15 @@ const spareSession = async () => {
   return items.find(({ current }: { current: boolean }) => !current).id;
 };
 const spareToken = async () => (await user.json('tokens', 'create', 'spare')).token.id;
+/** The account has no grant, and so one webhook. */
+const dropWebhooks = async () => {
+  const { items } = await user.json('webhooks', 'list');
+  for (const { id } of items) await user.svc(['webhooks', 'delete', id]);
+};
+const spareWebhook = async () => {
+  await dropWebhooks();
+  return (await user.json('webhooks', 'create', 'https://127.0.0.1.nip.io/')).webhook.id;
+};
 const home = () => new URL(dev.url).host.replace(':', '_');
 
 /** The service, saved or not. */
@@ -81,6 +100,28 @@ const calls: Record<string, () => Promise<string[]>> = {
   'tokens create': async () => ['ci'],
   'tokens list': async () => [],
   'tokens revoke': async () => [await spareToken()],
+  'webhooks create': async () => {
+    await dropWebhooks();
+    return ['https://ops.example.org/new'];
+  },
+  'webhooks list': async () => [],
+  'webhooks update': async () => [await spareWebhook(), '--disable'],
+  'webhooks rotate-secret': async () => [await spareWebhook()],
+  'webhooks delete': async () => [await spareWebhook()],
+  'webhooks test': async () => [await spareWebhook()],
+  'webhooks deliveries': async () => [await spareWebhook()],
+  'webhooks replay': async () => {
+    const { delivery } = await user.json('webhooks', 'test', await spareWebhook());
+    return [delivery.id];
+  },
+  'alerts list': async () => ['--open'],
+  'alerts acknowledge': async () => [openAlert],
+  'alerts rules': async () => [],
+  'alerts watch': async () => ['credit_low', '--threshold', '5'],
+  'alerts unwatch': async () => {
+    await user.svc(['alerts', 'watch', 'robot_offline']);
+    return ['robot_offline'];
+  },
   audit: async () => [],
   'config list': async () => [],
   'config use': async () => [home()],

@@ -34,6 +34,8 @@ const shortWalks: readonly string[] = [
   'attempts_included',
   'attempts_open',
   'completions_queue',
+  'completions_waiting',
+  'webhook_deliveries_new',
   // In the order of a LIMIT.
   'chain_proofs_missing',
   'audit_log_pkey',

@@ -26,6 +26,7 @@ const shortWalks = [
   // In the order of a LIMIT.
   'SCAN chain_proofs USING INDEX chain_proofs_missing',
   'SCAN missing',
+  'SCAN waiting',
   'SCAN challenges',
   // At most 1000 rows.
   'SCAN cli_codes USING COVERING INDEX cli_codes_source',

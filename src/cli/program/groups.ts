@@ -9,6 +9,8 @@ const groups: Readonly<Record<string, () => Promise<readonly CommandSpec[]>>> = 
   tasks: async () => (await import('../commands/tasks.ts')).taskCommands,
   sessions: async () => (await import('../commands/sessions.ts')).sessionCommands,
   tokens: async () => (await import('../commands/tokens.ts')).tokenCommands,
+  webhooks: async () => (await import('../commands/webhooks.ts')).webhookCommands,
+  alerts: async () => (await import('../commands/alerts.ts')).alertCommands,
   config: async () => (await import('../commands/config.ts')).configCommands,
   login: async () => [(await import('../commands/login.ts')).loginCommand],
   logout: async () => [(await import('../commands/sessions.ts')).logoutCommand],
@@ -36,6 +38,8 @@ const summaries: Readonly<Record<string, string>> = {
   tasks: 'List tasks and follow their anchors',
   sessions: 'List and end sessions',
   tokens: 'Create and revoke account tokens for scripts',
+  webhooks: 'Send messages about the account to HTTPS endpoints',
+  alerts: 'List alerts and manage their rules',
   trust: 'Manage the anchoring accounts that svc verify accepts',
   config: 'List and choose profiles; a profile is a service and a wallet',
 };

@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Clock } from '../../base/clock.ts';
 import { FairQueue } from '../../base/fair-queue.ts';
 import { limits } from '../../protocol/limits.ts';
-import type { DueWebhook, WaitingMessage, WebhookStore } from '../ports/webhooks.ts';
+import type { DueWebhook, Retry, WaitingMessage, WebhookStore } from '../ports/webhooks.ts';
 import { afterFailure } from '../rules/webhooks.ts';
 import type { Sender } from './webhook-sender.ts';
 import { signedMessage } from './webhooks.ts';
@@ -41,11 +41,11 @@ export function startRelay(options: RelayOptions): {
   const stopping = new AbortController();
   const ended = (async () => {
     while (!stopping.signal.aborted) {
+      const nap = new AbortController();
+      relay.wake = () => nap.abort();
       await relay.turn(false).catch(options.onError);
-      await sleep(options.pollMs ?? POLL_MS, undefined, {
-        signal: stopping.signal,
-        ref: false,
-      }).catch(() => {});
+      const signal = AbortSignal.any([stopping.signal, nap.signal]);
+      await sleep(options.pollMs ?? POLL_MS, undefined, { signal, ref: false }).catch(() => {});
     }
     await relay.end();
   })();
@@ -71,6 +71,8 @@ class Relay {
   readonly #attempts = new Map<string, number>();
   #hour = 0;
   stopped = false;
+  /** Ends the pause between two turns. */
+  wake = () => {};
 
   constructor(options: RelayOptions) {
     this.#options = options;
@@ -88,8 +90,14 @@ class Relay {
         if (this.#busy.has(webhook.id)) continue;
         const work = queue
           .run(webhook.wallet, () => this.#deliver(webhook, funded, webhooks))
-          .catch(this.#options.onError)
-          .finally(() => this.#busy.delete(webhook.id));
+          .catch((error): boolean => {
+            this.#options.onError(error);
+            return false;
+          })
+          .then((isFull) => {
+            this.#busy.delete(webhook.id);
+            if (isFull) this.wake();
+          });
         this.#busy.set(webhook.id, work);
       }
     }
@@ -100,36 +108,38 @@ class Relay {
     await Promise.all(this.#busy.values());
   }
 
+  /** Returns whether more may be waiting, after as many messages as one turn has. */
   async #deliver(
     webhook: DueWebhook,
     funded: boolean,
     service: NonNullable<RelayOptions['webhooks']>,
-  ): Promise<void> {
+  ): Promise<boolean> {
     const { store, clock } = this.#options;
+    const { id: webhookId, wallet } = webhook;
+    const defer = (retry: Retry, now: number) => store.deferWebhook(webhookId, retry, now);
     if (webhook.backlog > limits.webhookBacklog) {
-      return store.deferWebhook(webhook.id, { disable: 'backlog' }, clock.now());
+      await defer({ disable: 'backlog' }, clock.now());
+      return false;
     }
     let { failures, failing_since: failingSince } = webhook;
-    for (const message of await store.listWaiting(webhook.id, MESSAGES_PER_TURN)) {
-      if (this.stopped) return;
+    const messages = await store.listWaiting(webhookId, MESSAGES_PER_TURN);
+    for (const message of messages) {
+      if (this.stopped) return false;
       const now = clock.now();
-      if (!funded && !this.#count(webhook.wallet, now)) {
-        return store.deferWebhook(webhook.id, { at: (this.#hour + 1) * HOUR_MS }, now);
+      if (!funded && !this.#count(wallet, now)) {
+        await defer({ at: (this.#hour + 1) * HOUR_MS }, now);
+        return false;
       }
-      const { status, error } = await attempt(service, webhook, message, now);
-      const tried = {
-        webhookId: webhook.id,
-        deliveryId: message.id,
-        status,
-        error,
-        at: clock.now(),
-      };
-      if (error !== null) {
-        return store.recordFailed(tried, afterFailure(failures, failingSince, tried.at));
+      const result = await attempt(service, webhook, message, now);
+      const tried = { webhookId, deliveryId: message.id, ...result, at: clock.now() };
+      if (tried.error !== null) {
+        await store.recordFailed(tried, afterFailure(failures, failingSince, tried.at));
+        return false;
       }
       await store.recordDelivered(tried);
       [failures, failingSince] = [0, null];
     }
+    return messages.length === MESSAGES_PER_TURN;
   }
 
   /** False if the account has used its attempts of this hour. */

@@ -22,7 +22,7 @@ export interface CreditRule extends Firing {
 
 export type OpenAlert = Firing & Pick<AlertRecord, 'id'>;
 
-/** An account has at most one rule of a kind. A rule has at most one open alert per robot, whoever evaluates it. */
+/** An account has at most one rule of a kind. A rule has at most one open alert per robot, however many instances evaluate it. */
 export interface AlertStore {
   listAlertRules(wallet: string): Promise<AlertRule[]>;
   /** Creates the rule, or changes its threshold. */

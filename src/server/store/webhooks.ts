@@ -39,7 +39,7 @@ export const webhookSql = {
   rotate: 'UPDATE webhooks SET old_secret = secret, old_until = $2, secret = $3 WHERE id = $1',
   enable: `UPDATE webhooks SET disabled_at = NULL, disabled_for = NULL, failures = 0,
       failing_since = NULL, next_at = 0 WHERE id = $1 AND disabled_at IS NOT NULL`,
-  disable: `UPDATE webhooks SET disabled_at = $2, disabled_for = $3
+  disable: `UPDATE webhooks SET disabled_at = $2, disabled_for = $3, next_at = ${Number.MAX_SAFE_INTEGER}
     WHERE id = $1 AND disabled_at IS NULL`,
   abandon: `UPDATE webhook_deliveries SET state = 'abandoned'
     WHERE webhook_id = $1 AND state = 'pending'`,
@@ -47,7 +47,7 @@ export const webhookSql = {
   find: 'SELECT id, disabled_at FROM webhooks WHERE id = $1 AND wallet = $2',
   subscribed: `SELECT id FROM webhooks
     WHERE wallet = $1 AND disabled_at IS NULL AND events LIKE '%"' || $2 || '"%'`,
-  anyWebhook: 'SELECT id FROM webhooks LIMIT 1',
+  anyWebhook: `SELECT id FROM webhooks WHERE wallet > '' LIMIT 1`,
   verified: `SELECT t.wallet, t.id AS task_id, t.robot_id, c.proof_hash, a.chain_id,
       a.mined_tx_hash AS tx_hash, a.mined_block_number AS block_number
     FROM leaves l JOIN attempts a ON a.id = l.attempt_id JOIN tasks t ON t.id = l.task_id
@@ -75,7 +75,7 @@ export const webhookSql = {
       failures, failing_since, (SELECT count(*) FROM (SELECT 1 FROM webhook_deliveries
         WHERE ${WAITING} LIMIT ${limits.webhookBacklog + 1}) AS waiting) AS backlog
     FROM webhooks w
-    WHERE disabled_at IS NULL AND next_at <= $1
+    WHERE next_at <= $1
       AND EXISTS (SELECT 1 FROM webhook_deliveries WHERE ${WAITING})
       AND CASE WHEN ${isFundedSince('$2', 'w.wallet')} THEN 1 ELSE 0 END = $3
     ORDER BY next_at LIMIT $4`,
@@ -85,10 +85,10 @@ export const webhookSql = {
       attempted_at = $4 WHERE id = $1`,
   delivered: `UPDATE webhook_deliveries SET state = 'delivered' WHERE id = $1`,
   succeed: `UPDATE webhooks SET failures = 0, failing_since = NULL, next_at = 0
-    WHERE id = $1 AND failures > 0`,
+    WHERE id = $1 AND failures > 0 AND disabled_at IS NULL`,
   fail: `UPDATE webhooks SET failures = failures + 1, failing_since = coalesce(failing_since, $2)
     WHERE id = $1`,
-  defer: 'UPDATE webhooks SET next_at = $2 WHERE id = $1',
+  defer: 'UPDATE webhooks SET next_at = $2 WHERE id = $1 AND disabled_at IS NULL',
 } as const;
 
 /** A fact that webhooks of the account report. */
@@ -122,6 +122,7 @@ export function webhookStore({ read, write }: StepRunner): Omit<WebhookStore, 'h
       write(function* () {
         const [gone] = yield* rows<{ url: string }>(webhookSql.remove, id, by.wallet);
         if (gone === undefined) return false;
+        yield* rows(webhookSql.abandon, id);
         yield* record('webhook_deleted', by, id, gone.url);
         return true;
       }),

@@ -578,7 +578,7 @@ END;
 -- Webhooks and alerts
 
 -- events: a JSON array of types. secret and old_secret are sealed (core/webhooks.ts); old_secret is used until old_until.
--- failures counts failed attempts since the last success, and next_at is the time of the next one.
+-- failures counts failed attempts since the last success. next_at is the time of the next attempt, never if disabled.
 CREATE TABLE webhooks (
   id TEXT NOT NULL PRIMARY KEY,
   wallet TEXT NOT NULL REFERENCES accounts,
@@ -596,7 +596,7 @@ CREATE TABLE webhooks (
   CHECK ((disabled_at IS NULL) = (disabled_for IS NULL))
 ) STRICT;
 CREATE INDEX webhooks_wallet ON webhooks (wallet, id);
-CREATE INDEX webhooks_next ON webhooks (next_at) WHERE disabled_at IS NULL;
+CREATE INDEX webhooks_next ON webhooks (next_at);
 
 -- The outbox, and the log of deliveries: one row per message and webhook. The relay numbers committed rows.
 CREATE TABLE webhook_deliveries (

@@ -55,10 +55,11 @@ export interface WaitingServer {
   discard(): Promise<void>;
 }
 
-export function prepareServer(): WaitingServer {
+/** `variables`: of the process itself, which reads them before it is told its configuration. */
+export function prepareServer(variables: Record<string, string> = {}): WaitingServer {
   const child = spawn(process.execPath, [program], {
     stdio: 'pipe',
-    env: { PATH: process.env.PATH },
+    env: { PATH: process.env.PATH, ...variables },
   });
   running.add(child);
   // The process may be killed before it reads what is written to it.

@@ -10,7 +10,7 @@ import type { Sender } from './webhook-sender.ts';
 import { signedMessage } from './webhooks.ts';
 
 const POLL_MS = 1_000;
-const LEASE_TTL_MS = 15_000;
+const LEASE_TTL_MS = 5_000;
 const HOUR_MS = 60 * 60_000;
 /** Messages that a webhook gets before the next webhook of its account. */
 const MESSAGES_PER_TURN = 16;

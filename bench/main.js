@@ -23,6 +23,7 @@ const all = [
   'telemetry-size',
   'agent',
   'memory',
+  'alerts',
 ];
 
 const given = process.argv.slice(2);

@@ -32,7 +32,27 @@ export async function liveThrough(world: World): Promise<void> {
   await world.replaced(lease, sent);
   await world.store.recordBroadcast(lease, sent.id, world.now);
   const [failed] = await world.queued(robot.id, 2);
+  await alert(world, robot);
   await world.store.refuseQueuedProofs(lease, [failed?.id ?? ''], 'no funds', world.now);
+}
+
+/** A webhook with a message, a rule, and an alert. */
+async function alert(world: World, { id, wallet }: { id: string; wallet: string }): Promise<void> {
+  const actor = { actor: 'session', actor_name: null, source: null, at: world.now } as const;
+  const endpoint = {
+    id: uuid(),
+    wallet,
+    url: 'https://ops.example.org',
+    events: '["task.failed"]',
+  };
+  const secret = Buffer.alloc(60, 1);
+  await world.store.createWebhook({ ...endpoint, secret, created_at: world.now }, actor);
+  await world.store.testWebhook(endpoint.id, wallet, world.now);
+  await world.store.numberDeliveries();
+  const rule = { kind: 'battery_low', threshold: 20 } as const;
+  await world.store.saveAlertRule(wallet, rule);
+  await world.store.noteEvaluation(world.now, 1);
+  await world.store.changeAlerts([{ ...rule, wallet, robot_id: id }], [], world.now);
 }
 
 /** One anchor that is final and has a chain proof, and one that is due for it. */

@@ -97,3 +97,18 @@ it('is given to nobody by an instance that asks while another holds the queue', 
     await second.liftHold(senders, Date.now());
   }
 });
+
+it('of the relay goes to one instance, and to another once it has run out', async () => {
+  const [first, second] = stores;
+  instant = 1_000_000;
+
+  const asked = await Promise.all([first.holdRelay('a', 5_000), second.holdRelay('b', 5_000)]);
+  expect(asked.filter(Boolean)).toHaveLength(1);
+  const [holder, other] = asked[0] ? (['a', 'b'] as const) : (['b', 'a'] as const);
+  instant += 4_999;
+  expect(await second.holdRelay(other, 5_000)).toBe(false);
+  expect(await first.holdRelay(holder, 5_000)).toBe(true);
+  instant += 5_000;
+  expect(await second.holdRelay(other, 5_000)).toBe(true);
+  expect(await first.holdRelay(holder, 5_000)).toBe(false);
+});

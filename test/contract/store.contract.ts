@@ -27,6 +27,7 @@ import { taskContract } from './tasks.contract.ts';
 import { telemetryContract } from './telemetry.contract.ts';
 import { transitionContract } from './transitions.contract.ts';
 import { variantContract } from './variants.contract.ts';
+import { webhookContract } from './webhooks.contract.ts';
 import type { OpenStore } from './world.ts';
 
 /** What `src/server/ports` promises of a store, for each store. */
@@ -46,6 +47,7 @@ export function storeContract(name: string, open: OpenStore): void {
     describe('retention', () => retentionContract(open));
     describe('storage quotas', () => storageContract(open));
     describe('the audit log', () => auditLogContract(open));
+    describe('webhooks and alerts', () => webhookContract(open));
     describe('credits', () => creditContract(open));
     describe('leases', () => leaseContract(open));
     describe('anchoring', () => anchorContract(open));

@@ -218,6 +218,8 @@ const tagTexts: Readonly<Record<string, string>> = {
   robots: 'Robots and their keys',
   fleets: 'Groups of robots',
   access: 'Account tokens and the audit log',
+  webhooks: 'Messages to HTTPS endpoints',
+  alerts: 'Alerts and their rules',
   account: 'Credits, sessions and limits of the account',
   transactions: 'Anchoring transactions',
   operations: 'Health, readiness and this document',
@@ -232,4 +234,6 @@ const tags: Readonly<Record<string, string>> = {
   sessions: 'account',
   tokens: 'access',
   'audit-log': 'access',
+  'webhook-deliveries': 'webhooks',
+  'alert-rules': 'alerts',
 };

@@ -279,4 +279,21 @@ describe.skipIf(openssl === null)('webhooks', () => {
     await expect(sent).rejects.toThrow('not public');
     expect(receiver.received).toEqual([]);
   });
+
+  it('try again after an upgrade, and after a refused connection', async () => {
+    const { webhook } = await create();
+    await report();
+    status = 101;
+    await relay.turn();
+    expect(await deliveries(webhook.id)).toMatchObject([{ state: 'pending', attempts: 1 }]);
+
+    await receiver.close();
+    clock.advance(5_000);
+    await relay.turn();
+    expect(await deliveries(webhook.id)).toMatchObject([{ state: 'pending', attempts: 2 }]);
+    receiver = await startReceiver(certificate, () => 204, receiver.port);
+    clock.advance(30_000);
+    await relay.turn();
+    expect(await deliveries(webhook.id)).toMatchObject([{ state: 'delivered', attempts: 3 }]);
+  });
 });

@@ -49,6 +49,9 @@ export function createSender({ mayConnect, ca, resolve = resolveByDns }: SenderO
       const signal = AbortSignal.timeout(ATTEMPT_MS);
       const call = request(url, { method: 'POST', headers, agent, lookup, signal });
       call.on('error', (error) => reject(signal.aborted ? new Error('timeout') : error));
+      // Without a response, for example after an upgrade.
+      const closed = () => reject(new Error('the connection was closed'));
+      call.on('close', closed);
       call.on('socket', (socket: TLSSocket) => {
         const send = () => {
           if (mayConnect(socket.remoteAddress ?? '')) call.end(body);
@@ -58,6 +61,7 @@ export function createSender({ mayConnect, ca, resolve = resolveByDns }: SenderO
         else send();
       });
       call.on('response', (response) => {
+        call.off('close', closed);
         let bytes = 0;
         // Read and forgotten, so that the connection can be used again.
         response.on('data', ({ length }: Buffer) => {

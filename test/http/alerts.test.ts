@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { AlertKind } from '../../src/protocol/alerts.ts';
 import { evaluateRules } from '../../src/server/core/alerts.ts';
+import type { Changes } from '../../src/server/ports/stream.ts';
 import { createTestClock, type TestClock } from '../support/clock.ts';
 import {
   type Owner,
@@ -59,6 +60,25 @@ describe('alerts', () => {
     const closed_at = new Date(clock.now()).toISOString();
     expect(await alerts()).toEqual([{ ...opened, closed_at }]);
     expect(await alerts('?open=true')).toEqual([]);
+  });
+
+  it('are passed on to streams when they open and when they close', async () => {
+    const seen: Changes[] = [];
+    const over = new AbortController();
+    service.store.watchChanges(owner.wallet, (changes) => seen.push(changes), over.signal);
+    await rule('battery_low', 20);
+    await charge(12);
+    await evaluate();
+    await waitFor('the opening', () => seen.includes(null));
+
+    await charge(80);
+    await evaluate();
+
+    const [{ id }] = await alerts();
+    await waitFor('the closing', () =>
+      seen.flatMap((changes) => changes ?? []).some((one) => one.kind === 'alert' && one.id === id),
+    );
+    over.abort();
   });
 
   it('report a battery by its newest reading, whenever that arrives', async () => {

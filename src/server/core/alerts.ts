@@ -7,6 +7,7 @@ import type { AlertRecord, AlertStore, Firing } from '../ports/alerts.ts';
 import type { AnchorStore } from '../ports/anchoring.ts';
 import { wireError } from '../ports/errors.ts';
 import type { Page } from '../ports/json-text.ts';
+import type { ChangeStore } from '../ports/stream.ts';
 import { affordableAnchors, reservation } from '../rules/credits.ts';
 import type { Deps } from './deps.ts';
 import { pageOf } from './paging.ts';
@@ -38,6 +39,7 @@ export async function acknowledgeAlert(
 ): Promise<Alert> {
   const alert = await store.acknowledgeAlert(id, wallet, clock.now());
   if (alert === null) throw wireError('not_found', 'This account has no alert with this id.');
+  store.changed(wallet, { alert: id });
   return viewAlert(alert);
 }
 
@@ -58,7 +60,7 @@ const GAP_MS = 3 * EVERY_MS;
 const CHANGES_PER_COMMIT = 200;
 
 interface EvaluationDeps {
-  store: AlertStore & Pick<AnchorStore, 'getChainStatus'>;
+  store: AlertStore & Pick<AnchorStore, 'getChainStatus'> & Pick<ChangeStore, 'changed'>;
   clock: Clock;
 }
 
@@ -89,6 +91,8 @@ export async function evaluateRules({ store, clock }: EvaluationDeps): Promise<v
     for (let i = 0; i < Math.max(opened.length, closed.length); i += CHANGES_PER_COMMIT) {
       const some = [i, i + CHANGES_PER_COMMIT] as const;
       await store.changeAlerts(opened.slice(...some), closed.slice(...some), now);
+      for (const { wallet } of opened.slice(...some)) store.changed(wallet, null);
+      for (const { id, wallet } of closed.slice(...some)) store.changed(wallet, { alert: id });
     }
   }
 }

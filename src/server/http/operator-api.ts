@@ -58,6 +58,7 @@ export function buildOperatorApi(deps: OperatorApiDeps): FastifyInstance {
       const { id, anchors = 0, gas_wei: gasWei = '0', note } = body as Static<typeof NewGrant>;
       const grant = { id, wallet, anchors, gasWei: BigInt(gasWei), note, now: clock.now() };
       const { outcome, balance } = await store.grantCredits(grant, by());
+      store.changed(wallet, { credit: id });
       return { outcome, balance: viewBalance(balance) };
     },
     suspendAccount: (call) => suspend(call, true),

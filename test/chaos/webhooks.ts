@@ -48,7 +48,7 @@ export async function performWebhooks(
   { openssl, paceMs = 0 }: { openssl: string; paceMs?: number },
 ): Promise<WebhookReport> {
   const folder = await mkdtemp(path.join(tmpdir(), 'svc-webhooks-'));
-  const certificate = await makeCertificate(openssl);
+  const certificate = await makeCertificate(openssl, 'DNS:localhost,IP:127.0.0.1');
   const keyFile = path.join(folder, 'webhook.key');
   await writeFile(keyFile, randomBytes(32).toString('hex'), { mode: 0o600 });
   const postgres = store === 'postgres' ? await startPostgres() : null;

@@ -80,7 +80,7 @@ describe('the check of the invariants', () => {
     ['balances_not_negative', 'UPDATE accounts SET gas_credit_wei = -1'],
     [
       'accounts_without_ledger_are_empty',
-      `INSERT INTO accounts VALUES ('0x1', 1, 0, 0, 0, 0, NULL, 0)`,
+      `INSERT INTO accounts VALUES ('0x1', 1, 0, 0, 0, 0, NULL, 0, NULL)`,
     ],
     ['settle_and_release_need_their_reserve', `UPDATE ledger SET cycle = 9 WHERE kind = 'settle'`],
     ['verified_task_is_settled_once', `DELETE FROM ledger WHERE kind = 'settle'`],

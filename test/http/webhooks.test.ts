@@ -33,7 +33,7 @@ describe.skipIf(openssl === null)('webhooks', () => {
   let receiver: Awaited<ReturnType<typeof startReceiver>>;
   beforeAll(async () => {
     clock = createTestClock();
-    certificate = await makeCertificate(openssl ?? '');
+    certificate = await makeCertificate(openssl ?? '', 'DNS:localhost,IP:127.0.0.1');
     service = await startTestService({ clock, webhooks: { key, mayConnect } });
     const sender = createSender({ mayConnect, ca: certificate.cert });
     relay = startRelay({

@@ -13,20 +13,16 @@ export interface TestCertificate {
   remove(): Promise<void>;
 }
 
-/** A certificate for localhost and 127.0.0.1, which is its own authority. */
-export async function makeCertificate(openssl: string): Promise<TestCertificate> {
+/** A certificate for localhost, or for other names, which is its own authority. */
+export async function makeCertificate(
+  openssl: string,
+  names = 'DNS:localhost',
+): Promise<TestCertificate> {
   const folder = await mkdtemp(path.join(tmpdir(), 'svc-tls-'));
   const [key, file] = [path.join(folder, 'key.pem'), path.join(folder, 'certificate.pem')];
   await promisify(execFile)(openssl, [
     ...['req', '-x509', '-nodes', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1'],
-    ...[
-      '-days',
-      '2',
-      '-subj',
-      '/CN=localhost',
-      '-addext',
-      'subjectAltName=DNS:localhost,IP:127.0.0.1',
-    ],
+    ...['-days', '2', '-subj', '/CN=localhost', '-addext', `subjectAltName=${names}`],
     ...['-keyout', key, '-out', file],
   ]);
   return {

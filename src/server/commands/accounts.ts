@@ -2,7 +2,7 @@
 import { SvcError } from '../../base/svc-error.ts';
 import type { AccountUsage, Refusals } from '../../protocol/operator-api.ts';
 import { readConfig } from '../config.ts';
-import { listAccounts, showAccount, suspendAccount } from '../core/accounts.ts';
+import { listAccounts, showAccount, suspendAccount } from '../core/account.ts';
 import { operator } from '../core/audit-log.ts';
 import { readOperatorToken } from '../http/operator-api.ts';
 import { walletOf } from './credits.ts';

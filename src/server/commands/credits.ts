@@ -2,7 +2,7 @@
 import { v7 as newId, validate } from 'uuid';
 import { SvcError } from '../../base/svc-error.ts';
 import { checksumAddress, etherText } from '../../chain/chain.ts';
-import { viewBalance } from '../core/accounts.ts';
+import { viewBalance } from '../core/account.ts';
 import { operator } from '../core/audit-log.ts';
 import type { Balance } from '../ports/account.ts';
 import { withStore } from './database.ts';

@@ -1,10 +1,14 @@
-// The account: balance, usage, gate and ledger.
+// The account: balance, usage, gate and ledger for its owner; usage and suspension for the operator.
 import { v5 as uuidv5 } from 'uuid';
 import { limits } from '../../protocol/limits.ts';
+import type { AccountUsage } from '../../protocol/operator-api.ts';
 import type { Answer, Query } from '../../protocol/routes.ts';
 import { formatTimestamp } from '../../protocol/timestamp.ts';
-import type { Balance, LedgerRecord } from '../ports/account.ts';
+import type { AccountSummary, Balance, LedgerRecord } from '../ports/account.ts';
+import type { Actor } from '../ports/audit-log.ts';
+import { wireError } from '../ports/errors.ts';
 import type { Page } from '../ports/json-text.ts';
+import type { Store } from '../ports/store.ts';
 import { affordableAnchors, reservation } from '../rules/credits.ts';
 import type { Deps } from './deps.ts';
 import { filteredPage, periodOf } from './filters.ts';
@@ -93,4 +97,55 @@ const ENTRIES = '67d75ac8-00c2-4fe5-9024-0f5ff5e8acb8';
  */
 function idOf({ kind, grantId, taskId, cycle }: LedgerRecord): string {
   return uuidv5(kind === 'grant' ? `grant ${grantId}` : `${kind} ${taskId} ${cycle}`, ENTRIES);
+}
+
+/** All accounts, in the order of their wallets. */
+export async function listAccounts(store: Store, now: number): Promise<AccountUsage[]> {
+  return (await store.summarizeAccounts(now)).map(viewAccount);
+}
+
+/** Throws `not_found`. */
+export async function showAccount(
+  store: Store,
+  wallet: string,
+  now: number,
+): Promise<AccountUsage> {
+  const [found] = await store.summarizeAccounts(now, wallet);
+  if (found === undefined) throw noAccount(wallet);
+  return viewAccount(found);
+}
+
+/**
+ * Suspends or resumes an account, also if it is so already. It takes effect with the next call of the account, on every
+ * instance. Throws `not_found`.
+ */
+export async function suspendAccount(
+  store: Store,
+  wallet: string,
+  { isSuspended, reason, by }: { isSuspended: boolean; reason: string | null; by: Actor },
+): Promise<AccountUsage> {
+  const exists = await store.suspendAccount(wallet, isSuspended, by, reason);
+  if (!exists) throw noAccount(wallet);
+  return showAccount(store, wallet, by.at);
+}
+
+export function viewBalance({ wallet, anchorQuota, gasCreditWei }: Balance) {
+  return { wallet, anchor_quota: anchorQuota, gas_credit_wei: String(gasCreditWei) };
+}
+
+function viewAccount(account: AccountSummary): AccountUsage {
+  const { createdAt, suspendedAt, robots, storedBytes, queued, anchors } = account;
+  return {
+    ...viewBalance(account),
+    created_at: formatTimestamp(createdAt),
+    suspended_at: suspendedAt === null ? null : formatTimestamp(suspendedAt),
+    robots,
+    stored_bytes: storedBytes,
+    queued_proofs: queued,
+    anchors_30_days: anchors,
+  };
+}
+
+function noAccount(wallet: string) {
+  return wireError('not_found', `The wallet ${wallet} has no account.`);
 }

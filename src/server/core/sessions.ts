@@ -134,6 +134,14 @@ export async function endSession(
   throw wireError('not_found', `This account has no ${kind} with this id.`);
 }
 
+/** The error of a call that a suspended account may not make. */
+export function accountSuspended() {
+  return wireError(
+    'account_suspended',
+    'The operator suspended this account. Its data can be read; contact the operator to resume it.',
+  );
+}
+
 /** Seconds between two requests for the token. */
 const POLL_SECONDS = 2;
 

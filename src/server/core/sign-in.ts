@@ -10,7 +10,6 @@ import type { Actor } from '../ports/audit-log.ts';
 import { wireError } from '../ports/errors.ts';
 import type { RateCount } from '../ports/rate-count.ts';
 import type { Challenge } from '../ports/sign-in.ts';
-import { accountSuspended } from './accounts.ts';
 import {
   createChallenge,
   createDevice,
@@ -19,7 +18,7 @@ import {
   readDevice,
 } from './challenges.ts';
 import type { Deps } from './deps.ts';
-import { hashToken } from './sessions.ts';
+import { accountSuspended, hashToken } from './sessions.ts';
 
 /** What an anonymous caller sends. */
 interface Caller {

@@ -17,7 +17,7 @@ import {
 } from '../../protocol/operator-api.ts';
 import type { Route } from '../../protocol/route.ts';
 import { formatTimestamp } from '../../protocol/timestamp.ts';
-import { listAccounts, showAccount, suspendAccount, viewBalance } from '../core/accounts.ts';
+import { listAccounts, showAccount, suspendAccount, viewBalance } from '../core/account.ts';
 import type { Deps } from '../core/deps.ts';
 import type { Actor } from '../ports/audit-log.ts';
 import { wireError } from '../ports/errors.ts';

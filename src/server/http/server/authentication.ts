@@ -2,10 +2,9 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Route } from '../../../protocol/route.ts';
 import type { TokenScope } from '../../../protocol/tokens.ts';
-import { accountSuspended } from '../../core/accounts.ts';
 import type { Deps } from '../../core/deps.ts';
 import { authenticateRobot } from '../../core/robots.ts';
-import { authenticateSession, isAccountToken } from '../../core/sessions.ts';
+import { accountSuspended, authenticateSession, isAccountToken } from '../../core/sessions.ts';
 import type { Actor } from '../../ports/audit-log.ts';
 import { wireError } from '../../ports/errors.ts';
 import type { Access, Callers } from './call.ts';

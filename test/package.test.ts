@@ -20,7 +20,7 @@ const shapes = [
   /^dist\/dashboard\/assets\/[\w-]+\.(js|css)(\.gz)?$/,
   /^dist\/dashboard\/cli-login\/(index\.html|page\.(css|js))$/,
   /^contracts\/ProofVerifier\.sol$/,
-  /^deploy\/[\w-]+\.(conf|sh|yml)$/,
+  /^deploy\/([\w-]+\.(conf|json|sh|yaml|yml)|Containerfile)$/,
   /^docs\/((decisions|guides)\/)?[\w-]+\.md$/,
   /^examples\/([\w-]+\/)?[\w-]+\.(datalog|js|md|py|sh)$/,
 ];

@@ -114,6 +114,7 @@ export async function startServer(config: ServerConfig, deps: ServerDeps): Promi
     trustedProxies: config.trustedProxies,
     metrics: { token: values.SVC_METRICS_TOKEN ?? null, read: metrics.read },
     onAnswered: metrics.onAnswered,
+    onRefused: metrics.onRefused,
     network,
     webhooks,
     stopping: stopping.signal,

@@ -14,6 +14,7 @@ import { needsProgram } from '../support/require-program.ts';
 import { robotClient, signInAt } from '../support/server-process.ts';
 import { newEvidence } from '../support/service.ts';
 import { emptyDatabase } from '../support/shared-postgres.ts';
+import { openStream } from '../support/stream.ts';
 import { waitFor } from '../support/wait-for.ts';
 
 const TOKEN = 'metrics-token-of-a-test';
@@ -148,6 +149,16 @@ describe('the metrics of a server that anchors', () => {
     expect(text).not.toMatch(/0x[0-9a-f]{8}|[0-9a-f]{8}-[0-9a-f]{4}/i);
   });
 
+  it('count the open streams', async () => {
+    const { session } = await signInAt(server.url);
+    const { response } = await openStream(server.url, { session });
+    expect((await scrape(server)).get('svc_streams')).toBe(1);
+
+    response.destroy();
+
+    await waitFor('its end', async () => (await scrape(server)).get('svc_streams') === 0);
+  });
+
   it('are nothing to see through a proxy', async () => {
     for (const name of ['x-forwarded-for', 'forwarded']) {
       const response = await fetch(`${server.url}/metrics`, { headers: { [name]: 'for=1.2.3.4' } });
@@ -189,6 +200,7 @@ describe('the metrics of a server without its chain', () => {
     const samples = await scrape(server);
 
     expect(samples.get('svc_rate_limited_total{limit="challenge"}')).toBe(1);
+    expect(samples.get('svc_refusals_total{code="rate_limited"}')).toBe(1);
     await server.close();
     await rm(folder, { recursive: true });
   });

@@ -2,6 +2,7 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import type { Clock } from '../../base/clock.ts';
 import type { ProviderAsked, ProviderStatus } from '../../chain/provider.ts';
+import type { ErrorCode } from '../../protocol/errors.ts';
 import { type RouteName, routes } from '../../protocol/routes.ts';
 import type { Store } from '../ports/store.ts';
 import { createAnchorMeters, createBacklogGauges } from './anchoring.ts';
@@ -15,10 +16,12 @@ interface ServerMetrics {
     seconds: number;
   }): void;
   onAsked(asked: ProviderAsked): void;
+  /** Call for each request that was refused because the caller has used up a limit, quota or credit. */
+  onRefused(code: ErrorCode): void;
   onCommit(commit: { writes: number; seconds: number }): void;
   /** Call after each attempt to create telemetry partitions ahead of time; null if it succeeded. */
   onPartitions(error: unknown): void;
-  /** Wraps a store: times each call and counts the steps of anchoring. */
+  /** Wraps a store: times each call and counts open streams and the steps of anchoring. */
   observe(store: Store): Store;
   /** Reports the health of each RPC provider at every read. */
   watch(providers: () => readonly ProviderStatus[]): void;
@@ -38,8 +41,8 @@ export function createMetrics(clock: Clock): ServerMetrics {
   for (const what of ['handles', 'requests', 'resources']) {
     registry.removeSingleMetric(`nodejs_active_${what}_total`);
   }
-  const { answers, refusals, asks, rpcErrors, commits, writes, calls, unpartitioned } =
-    createMeters(registry);
+  const meters = createMeters(registry);
+  const { answers, rateLimited, refusals, asks, rpcErrors, commits, writes, calls } = meters;
   const countSteps = createAnchorMeters(registry);
   const readGauges = createBacklogGauges(registry, clock);
   const readProviders = createProviderGauges(registry);
@@ -48,21 +51,24 @@ export function createMetrics(clock: Clock): ServerMetrics {
   return {
     onAnswered({ route, method, status, seconds }) {
       answers.observe({ route: route ?? 'none', method, status }, seconds);
-      if (status === 429 && route !== null) refusals.inc({ limit: routes[route].limit });
+      if (status === 429 && route !== null) rateLimited.inc({ limit: routes[route].limit });
     },
     onAsked({ calls: asked, seconds, provider, error }) {
       for (const { method, outcome } of asked) asks.observe({ provider, method, outcome }, seconds);
       if (error !== null) rpcErrors.inc({ provider });
+    },
+    onRefused(code) {
+      refusals.inc({ code });
     },
     onCommit({ writes: size, seconds }) {
       writes.observe(size);
       commits.observe(seconds);
     },
     onPartitions(error) {
-      unpartitioned.set(error === null ? 0 : 1);
+      meters.unpartitioned.set(error === null ? 0 : 1);
     },
     observe(store) {
-      observed = countSteps(timed(store, calls));
+      observed = countSteps(countStreams(timed(store, calls), meters.streams));
       return observed;
     },
     watch(read) {
@@ -86,10 +92,21 @@ function createMeters(registry: Registry) {
       buckets: SECONDS,
       registers,
     }),
-    refusals: new Counter({
+    rateLimited: new Counter({
       name: 'svc_rate_limited_total',
       help: 'Requests refused with 429, by rate limit',
       labelNames: ['limit'],
+      registers,
+    }),
+    refusals: new Counter({
+      name: 'svc_refusals_total',
+      help: 'Requests refused because a limit, quota or credit is used up, by error code',
+      labelNames: ['code'],
+      registers,
+    }),
+    streams: new Gauge({
+      name: 'svc_streams',
+      help: 'Open streams of changes',
       registers,
     }),
     asks: new Histogram({
@@ -169,4 +186,16 @@ function timed(store: Store, calls: Histogram<'method'>): Store {
   });
   // Every method is there again, under its name and with its arguments.
   return Object.fromEntries(methods) as Store;
+}
+
+function countStreams(store: Store, streams: Gauge): Store {
+  return {
+    ...store,
+    watchChanges(wallet, watcher, signal) {
+      store.watchChanges(wallet, watcher, signal);
+      if (signal.aborted) return;
+      streams.inc();
+      signal.addEventListener('abort', () => streams.dec());
+    },
+  };
 }

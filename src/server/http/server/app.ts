@@ -12,6 +12,7 @@ import Fastify, {
 } from 'fastify';
 import { SvcError } from '../../../base/svc-error.ts';
 import { ajvOptions } from '../../../protocol/ajv-options.ts';
+import type { ErrorCode } from '../../../protocol/errors.ts';
 import { limits } from '../../../protocol/limits.ts';
 import type { Route } from '../../../protocol/route.ts';
 import { type RouteName, routes } from '../../../protocol/routes.ts';
@@ -59,8 +60,10 @@ interface AppDeps extends Deps {
   trustedProxies?: readonly string[];
   /** If undefined, there is no `/metrics`. */
   metrics?: Metrics;
-  /** Counts refused calls. */
+  /** Counts refused calls by caller. */
   refusals?: Refusals;
+  /** Called for each refused call. */
+  onRefused?: (code: ErrorCode) => void;
   /** Called after each response. `seconds` is the time from the request's head to the end of the response. */
   onAnswered?: (answered: Answered) => void;
 }
@@ -181,7 +184,10 @@ function createFastify(deps: AppDeps, { answers, strangers }: Arrivals): Fastify
     clientErrorHandler: createConnectionErrorHandler(answers),
   });
   app.setErrorHandler((error, request, reply) => {
-    if (isRefusal(error)) deps.refusals?.add(accountOf(request));
+    if (isRefusal(error)) {
+      deps.refusals?.add(accountOf(request));
+      deps.onRefused?.(error.code);
+    }
     answerError(error, request, reply);
   });
   app.removeAllContentTypeParsers();

@@ -1,6 +1,7 @@
 // Counts refused calls by caller, for the operator.
 import type { Clock } from '../../../base/clock.ts';
 import { SvcError } from '../../../base/svc-error.ts';
+import type { ErrorCode } from '../../../protocol/errors.ts';
 
 const HOUR_MS = 60 * 60_000;
 /** Strangers choose their addresses, so the rest of an hour's callers are not counted. */
@@ -8,7 +9,7 @@ const CALLERS = 10_000;
 const LISTED = 100;
 
 /** Whether an error says that the caller has used up what it may have. */
-export function isRefusal(error: unknown): boolean {
+export function isRefusal(error: unknown): error is SvcError<ErrorCode> {
   return error instanceof SvcError && codes.has(error.code);
 }
 

@@ -1,16 +1,19 @@
+import { execFile } from 'node:child_process';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { promisify } from 'node:util';
 import { checkPackage, createPackageFromTarballData } from '@arethetypeswrong/core';
 import { publint } from 'publint';
-import { afterAll, beforeAll, expect, it } from 'vitest';
-import { type PackedPackage, packPackage } from './support/packed-package.ts';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import packageJson from '../package.json' with { type: 'json' };
+import { installPacked, type PackedPackage, packPackage } from './support/packed-package.ts';
 
 const root = path.join(import.meta.dirname, '..');
 
 /** What may be in it: the programs, the library with its types, the dashboard, and what people read. */
 const shapes = [
-  /^(package\.json|LICENSE|(README|CHANGELOG|CONTRIBUTING)\.md)$/,
+  /^(package\.json|\.env\.example|LICENSE|(README|CHANGELOG|CONTRIBUTING)\.md)$/,
   /^bin\/svc(-agent|-server)?\.c?js$/,
   /^dist\/(agent|base|client|proof|protocol)\/([\w-]+\/)*[\w-]+\.js$/,
   /^dist\/(client\/(client|files|index)|base\/(svc-error|unreadable-file)|proof\/([\w-]+\/)?[\w-]+|protocol\/(routes\/)?[\w-]+)\.d\.ts$/,
@@ -86,4 +89,40 @@ it('has types that are those of its code, for Node.js and for bundlers', async (
     (problem.resolutionKind === 'node10' || problem.resolutionKind === 'node16-cjs');
   expect(problems.filter((problem) => !ofOldResolutions(problem))).toEqual([]);
   expect(Object.keys(entrypoints)).toEqual(['.', './files', './proof', './package.json']);
+});
+
+describe('installed without its development dependencies', () => {
+  let project: string;
+  beforeAll(async () => {
+    project = await mkdtemp(path.join(tmpdir(), 'svc-installed-'));
+    await installPacked(project);
+  });
+  afterAll(() => rm(project, { recursive: true, force: true }));
+
+  /** Runs a program, or Node.js with a script, in the project. */
+  const run = (...args: string[]) =>
+    promisify(execFile)(process.execPath, args, { cwd: project, env: { PATH: process.env.PATH } });
+
+  it('has every package that its code loads', async () => {
+    const threads = /(checkpoint|recover)-thread\.js$/;
+    const code = names.filter((name) => /^dist\/.*\.c?js$/.test(name) && !threads.test(name));
+    const loaded = code
+      .filter((name) => !name.startsWith('dist/dashboard/'))
+      .map((name) => `./node_modules/robot-svc/${name}`);
+
+    const script = `for (const file of ${JSON.stringify(loaded)}) await import(file);`;
+    const { stderr } = await run('--input-type=module', '-e', script);
+
+    expect(loaded.length).toBeGreaterThan(50);
+    expect(stderr).toBe('');
+  });
+
+  it('says how to get the local chain, which it does not bring', async () => {
+    const program = 'node_modules/robot-svc/bin/svc-server.js';
+    const failed = await run(program, 'dev', '--port', '0').catch((error) => error);
+
+    const version = packageJson.peerDependencies['@foundry-rs/anvil'];
+    expect(failed.code).toBe(1);
+    expect(failed.stderr).toContain(`npm install @foundry-rs/anvil@${version}`);
+  });
 });

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import packageJson from '../../package.json' with { type: 'json' };
 import { readGuide } from '../support/guide-page.ts';
 import { runGuide } from '../support/guide-run.ts';
 import { packPackage } from '../support/packed-package.ts';
@@ -26,9 +27,10 @@ beforeAll(async () => {
   const { tarball } = await packPackage(installed);
   const manifest = { private: true, allowScripts: { 'better-sqlite3': true } };
   await writeFile(path.join(installed, 'package.json'), JSON.stringify(manifest));
+  const anvil = `@foundry-rs/anvil@${packageJson.peerDependencies['@foundry-rs/anvil']}`;
   // What this tree asks of npm is not asked of its users.
   const { npm_config_engine_strict: _, ...env } = process.env;
-  const args = ['install', '--no-audit', '--no-fund', '--prefer-offline', tarball];
+  const args = ['install', '--no-audit', '--no-fund', '--prefer-offline', tarball, anvil];
   await promisify(execFile)('npm', args, { cwd: installed, env });
   await writeRecording(path.join(installed, 'run.mcap'), 900);
   await writeFile(path.join(installed, 'photo.jpg'), photo);

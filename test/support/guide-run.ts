@@ -12,7 +12,7 @@ const HOME = '/home/ada';
 
 /**
  * Does what a guide tells, in an empty home of its own, and ends what it started. `seen` is told what each block of
- * commands showed, as it would be with the guide's ports and home. `installed` holds what `npm install robot-svc` brings.
+ * commands showed, as it would be with the guide's ports and home. `installed` holds what `npm install` brings.
  * `ownFiles` are copied into the home before.
  *
  * @throws Error when a command fails, or something goes on running at the end of the guide.
@@ -68,7 +68,7 @@ function swap(text: string, numbers: readonly [string, string][]): string {
 
 /** What was installed once stands for what each reader installs. */
 const NPM_INSTALL = `npm() {
-  if [ "$*" = 'install robot-svc' ]; then ln -s "$INSTALLED/node_modules" node_modules; else command npm "$@"; fi
+  if [ "$*" = 'install robot-svc @foundry-rs/anvil@1.7.1' ]; then ln -s "$INSTALLED/node_modules" node_modules; else command npm "$@"; fi
 }`;
 
 /** What still runs, after those that were told to end have had the time. */

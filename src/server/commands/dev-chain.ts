@@ -118,8 +118,8 @@ function anvilBinary(): string {
     const wrapper = createRequire(import.meta.url).resolve('@foundry-rs/anvil/package.json');
     return createRequire(wrapper).resolve(`${name}/bin/anvil`);
   } catch (cause) {
-    throw new SvcError('anvil_failed', `The local chain needs the npm package ${name}.`, {
-      hint: 'Run `npm install --include=optional`.',
+    throw new SvcError('anvil_failed', 'The local chain needs the npm package @foundry-rs/anvil.', {
+      hint: 'Run `npm install @foundry-rs/anvil@1.7.1`.',
       cause,
     });
   }

@@ -133,6 +133,7 @@ describe('a file manifest', () => {
     ['evidence without files', { nonce: 'a' }],
     ['files of another kind', { files: ['run.mcap'] }],
     ['files with another format', { files: { format: 'zip' } }],
+    ['files with an object as format', { files: { format: { toString: 1 } } }],
   ])('is not in %s', (_, proof) => {
     expect(listedFiles(proof as Proof)).toBe('The evidence lists no files');
   });

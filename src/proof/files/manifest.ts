@@ -24,7 +24,9 @@ export function listedFiles(proof: Proof | null): readonly FileEntry[] | string 
   if (proof === null) return 'No evidence was given that lists files';
   const files = isObject(proof) ? own(proof, 'files') : undefined;
   const format = isObject(files) ? own(files, 'format') : undefined;
-  if (!String(format).startsWith('svc-files/')) return 'The evidence lists no files';
+  if (typeof format !== 'string' || !format.startsWith('svc-files/')) {
+    return 'The evidence lists no files';
+  }
   try {
     return readEntries(new Members('file manifest', files, 'files'));
   } catch (error) {

@@ -141,6 +141,7 @@ describe('the examples of docs/library.md', () => {
       'verify.ts',
       'verify-offline.ts',
       'hash.ts',
+      'attach.ts',
     ]);
   });
 

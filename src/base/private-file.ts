@@ -35,6 +35,20 @@ export async function readPrivateFile(
   }
 }
 
+/**
+ * Reads a token of at least 16 printable characters, as `readPrivateFile`.
+ * @throws SvcError `key_unusable`
+ */
+export async function readToken(file: string, name: string, foreign?: number): Promise<string> {
+  const token = (await readPrivateFile(file, name, 'key_unusable', foreign)).trim();
+  if (/^[\x21-\x7e]{16,}$/.test(token)) return token;
+  throw new SvcError(
+    'key_unusable',
+    `${name} ${file} holds no token of at least 16 printable characters.`,
+    { hint: `Write one: openssl rand -hex 32 > ${file}` },
+  );
+}
+
 /** The account that reads the file must own it, because no other account can read a file of mode 600. */
 function repairOf(file: string, { uid }: Stats, foreign: number): string {
   const chmod = `chmod ${(0o666 & ~foreign).toString(8)} ${file}`;

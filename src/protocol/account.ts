@@ -25,6 +25,15 @@ export const Account = Closed({
       }),
     ),
     low: Type.Boolean({ description: 'true if the credits cover fewer than 10 anchors' }),
+    refused: Closed({
+      tasks: Type.Integer({
+        minimum: 0,
+        description:
+          'claimed tasks with a completion that was refused for lack of credit, at most 1000',
+      }),
+      since: Nullable(Timestamp),
+    }),
+    credit_url: Nullable(Type.String({ description: 'where to get credits (SVC_CREDIT_URL)' })),
   }),
   limits: Closed({ robots: Used, fleets: Used }),
 });

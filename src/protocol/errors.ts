@@ -33,7 +33,7 @@ export const errors = {
   account_suspended: {
     status: 403,
     retryable: true,
-    summary: 'the operator suspended the account; it can be read and not changed',
+    summary: 'the account is suspended or being deleted; it can be read and not changed',
   },
   wallet_session_required: {
     status: 403,

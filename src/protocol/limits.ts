@@ -28,6 +28,8 @@ export const limits = {
   webhookDeliveriesMs: 7 * 24 * 60 * 60_000,
   /** How long messages also have the signature of the replaced secret. */
   webhookOverlapMs: 24 * 60 * 60_000,
+  /** Closed alerts beyond the newest so many alerts of an account are deleted. */
+  alertsKept: 10_000,
   openChallenges: 100_000,
   challengesTried: 8,
   openCliCodes: 1_000,

@@ -25,12 +25,20 @@ export const Task = Closed({
   created_at: Timestamp,
 });
 
+const CreditRefusedAt = Nullable(
+  Type.String({
+    ...Timestamp,
+    description: 'when a completion was first refused for lack of credit',
+  }),
+);
+
 /** A task in the response of `GET /api/v1/tasks/:id`. */
 export const TaskDetail = Closed({
   ...Task.properties,
   expected_result: Nullable(JsonObject),
   occurred_at: Nullable(Type.String()),
   robot_id: Uuid,
+  credit_refused_at: CreditRefusedAt,
 });
 
 /** Any JSON array or object. `src/proof` applies the stricter rules. */
@@ -85,6 +93,14 @@ export const AnchorState = Type.Union([
   Type.Literal('failed'),
 ]);
 
+/** The filter of the task list: an anchor's state, or `refused` for tasks that wait for credit. */
+export const AnchorFilter = Type.Unsafe<AnchorState | 'refused'>({
+  type: 'string',
+  enum: [...AnchorState.anyOf.map((state) => state.const), 'refused'],
+  description:
+    'state of the anchor; refused: no proof, and a completion was refused for lack of credit',
+});
+
 /** The state of a task's anchor. The transaction is null until one is signed. */
 export const Anchor = Closed({
   state: AnchorState,
@@ -100,6 +116,7 @@ export const TaskListItem = Closed({
   ...Task.properties,
   occurred_at: Nullable(Type.String()),
   robot_id: Uuid,
+  credit_refused_at: CreditRefusedAt,
   anchor: Nullable(Anchor),
 });
 

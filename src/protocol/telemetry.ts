@@ -111,7 +111,9 @@ export const Stats = Closed({
   robots: Closed({
     total: Count,
     online: Type.Integer({ minimum: 0, description: 'robots seen within the last 5 minutes' }),
-    by_state: Type.Record(Type.String(), Count),
+    by_state: Type.Record(Type.String(), Count, {
+      description: 'online robots by their last state; offline: robots not seen in 5 minutes',
+    }),
     without_state: Count,
   }),
   battery: Closed({

@@ -5,6 +5,7 @@ import { Closed } from '../fields.ts';
 import { limits } from '../limits.ts';
 import { Id, PageQuery, PeriodQuery, page, SealedCursor } from '../paging.ts';
 import type { Route } from '../route.ts';
+import { Signature } from './sign-in.ts';
 
 export const accountRoutes = {
   getAccount: {
@@ -15,6 +16,25 @@ export const accountRoutes = {
     limit: 'none',
     responses: { 200: Account },
     errors: [],
+  },
+  deleteAccount: {
+    method: 'DELETE',
+    path: '/api/v1/me',
+    summary:
+      'Delete the account with all that it stored, after the wallet signed a challenge for it. Credits, the ledger and what the chain holds stay',
+    access: 'session',
+    sessionOnly: true,
+    limit: 'account',
+    body: Closed({
+      signature: Signature,
+      message: Type.String({
+        maxLength: limits.messageLength,
+        description: 'the signed challenge, made with the purpose delete_account',
+      }),
+    }),
+    maxBody: limits.smallBodyBytes,
+    responses: { 200: Closed({ deleting: Type.Literal(true) }) },
+    errors: ['invalid_signature', 'chain_unavailable', 'overloaded'],
   },
   listLedger: {
     method: 'GET',

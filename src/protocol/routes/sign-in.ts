@@ -4,6 +4,12 @@ import { Address, Closed } from '../fields.ts';
 import { limits } from '../limits.ts';
 import type { Route } from '../route.ts';
 
+export const Signature = Type.String({
+  pattern: '^0x([0-9a-fA-F]{2})+$',
+  maxLength: 2 + 2 * limits.signatureBytes,
+  description: 'hex with the prefix 0x',
+});
+
 export const signInRoutes = {
   createChallenge: {
     method: 'POST',
@@ -14,6 +20,13 @@ export const signInRoutes = {
     body: Closed({
       address: Address,
       chainId: Type.Optional(Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER })),
+      purpose: Type.Optional(
+        Type.Unsafe<'sign_in' | 'delete_account'>({
+          type: 'string',
+          enum: ['sign_in', 'delete_account'],
+          description: 'what the message is for; sign_in if absent',
+        }),
+      ),
     }),
     maxBody: limits.smallBodyBytes,
     fieldErrors: { address: 'invalid_address', chainId: 'invalid_chain_id' },
@@ -29,11 +42,7 @@ export const signInRoutes = {
     limit: 'none',
     body: Closed({
       address: Address,
-      signature: Type.String({
-        pattern: '^0x([0-9a-fA-F]{2})+$',
-        maxLength: 2 + 2 * limits.signatureBytes,
-        description: 'hex with the prefix 0x',
-      }),
+      signature: Signature,
       message: Type.Optional(
         Type.String({
           maxLength: limits.messageLength,

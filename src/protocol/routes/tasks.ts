@@ -15,7 +15,7 @@ import { limits } from '../limits.ts';
 import { Id, PageQuery, PeriodQuery, page, TimeCursor } from '../paging.ts';
 import {
   Anchor,
-  AnchorState,
+  AnchorFilter,
   Proof,
   Task,
   TaskDetail,
@@ -101,7 +101,7 @@ export const taskRoutes = {
       ...PeriodQuery,
       cursor: Type.Optional(TimeCursor),
       status: Type.Optional(TaskStatus),
-      state: Type.Optional(AnchorState),
+      state: Type.Optional(AnchorFilter),
       robot_id: Type.Optional(Uuid),
       fleet_id: Type.Optional(Uuid),
     }),

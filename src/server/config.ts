@@ -63,7 +63,12 @@ export type DatabaseConfig =
 
 type Given = Readonly<Partial<Record<keyof Environment, string>>>;
 
-const urlVariables = ['SVC_BASE_URL', 'SVC_EXPLORER_URL', 'SVC_PUBLIC_RPC_URL'] as const;
+const urlVariables = [
+  'SVC_BASE_URL',
+  'SVC_CREDIT_URL',
+  'SVC_EXPLORER_URL',
+  'SVC_PUBLIC_RPC_URL',
+] as const;
 
 export function hostInUrl(host: string): string {
   return isIP(host) === 6 ? `[${host}]` : host;

@@ -133,6 +133,10 @@ export const environment = Type.Object({
     100,
   ),
   SVC_ANCHOR_MAX_GAS: Whole('Maximum gas limit of a transaction', 21_000, 2_000_000, 16_777_216),
+  SVC_ANCHOR_MAX_SPEND_WEI_PER_HOUR: Optional(
+    'Maximum cost of all anchors signed in an hour, in wei, each counted at its highest cost; replacements are exempt. Default: no limit',
+    '^(0|[1-9]\\d{0,77})$',
+  ),
   SVC_CHAIN_PROOFS: Type.Boolean({
     default: true,
     description:
@@ -165,6 +169,10 @@ export const environment = Type.Object({
       description:
         'Maximum number of anchors granted to all new accounts together in 24 hours; accounts above it get their grant at a later sign-in (default: no limit)',
     }),
+  ),
+  SVC_CREDIT_URL: Optional(
+    'Page where account owners get credits; the dashboard links to it when credits run low (default: none)',
+    httpUrl,
   ),
   SVC_VERIFY_RPC_PER_SECOND: Whole(
     'Maximum number of JSON-RPC calls per second and URL for public verification; more wait for up to 10 s',

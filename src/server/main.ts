@@ -204,11 +204,12 @@ const listenErrors: Readonly<Record<string, string>> = {
   EADDRNOTAVAIL: 'this machine does not have the address',
 };
 
-function settingsOf(config: ServerConfig): Settings {
+export function settingsOf(config: ServerConfig): Settings {
   const { values, baseUrl, gate, signup } = config;
   return {
     baseUrl,
     chainId: values.SVC_CHAIN_ID ?? null,
+    creditUrl: values.SVC_CREDIT_URL ?? null,
     anchorTimeoutMs: values.SVC_ANCHOR_TIMEOUT_MS,
     verifyMaxAgeMs: values.SVC_VERIFY_MAX_AGE_MS,
     telemetryRetentionMs: config.telemetryRetentionMs,
@@ -227,6 +228,7 @@ async function webhookSettings({
 }
 
 function anchoringLimits({ values }: ServerConfig): AnchoringLimits {
+  const spend = values.SVC_ANCHOR_MAX_SPEND_WEI_PER_HOUR;
   return {
     confirmations: values.SVC_ANCHOR_CONFIRMATIONS,
     batchMax: values.SVC_ANCHOR_BATCH_MAX,
@@ -236,6 +238,7 @@ function anchoringLimits({ values }: ServerConfig): AnchoringLimits {
     maxFeePerGas: BigInt(values.SVC_ANCHOR_MAX_FEE_GWEI) * 1_000_000_000n,
     maxPriorityFeePerGas: BigInt(values.SVC_ANCHOR_MAX_TIP_GWEI) * 1_000_000_000n,
     maxGas: BigInt(values.SVC_ANCHOR_MAX_GAS),
+    maxSpendWeiPerHour: spend === undefined ? null : BigInt(spend),
     chainProofs: values.SVC_CHAIN_PROOFS,
     leaseTtlMs: LEASE_TTL_MS,
     pauses: PAUSES,

@@ -141,6 +141,7 @@ async function runRound(loop: AnchorLoop, live: LiveAttempts, wake: () => void):
     degraded: degradationsOf(loop, live),
     parked: parkedCount(live),
     quote: loop.quote,
+    balance: live.balance,
   });
 }
 

@@ -59,6 +59,8 @@ export interface AnchoringLimits {
   readonly maxPriorityFeePerGas: bigint;
   /** Highest gas limit of a transaction. */
   readonly maxGas: bigint;
+  /** Highest cost of all anchors signed in an hour, in wei; null for no cap. */
+  readonly maxSpendWeiPerHour: bigint | null;
   /** Whether chain proofs of final anchors are built. */
   readonly chainProofs: boolean;
   readonly pauses: AnchoringPauses;
@@ -94,6 +96,8 @@ export type Degradation =
   | 'fee_cap'
   /** An anchor needs more gas than may be signed. */
   | 'gas_cap'
+  /** The anchors signed in the last hour may cost as much as is allowed. */
+  | 'spend_cap'
   /** Fees are above ten times the median of the last hour. Anchoring goes on. */
   | 'fee_jump'
   | 'sender_has_code'

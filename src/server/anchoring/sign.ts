@@ -17,7 +17,7 @@ import {
 } from './open-attempts.ts';
 import { type Decision, isCountSettled, preflight } from './preflight.ts';
 
-type Terms = Extract<Decision, { decision: 'sign' }>;
+type Terms = Extract<Decision, { decision: 'sign' }> & Pick<SenderState, 'dataFeeWei'>;
 
 type Submission =
   | { readonly outcome: 'submitted' | 'refused' | 'not_queued' }
@@ -36,14 +36,14 @@ export async function submit(
   confirmed: RefusalMeaning | null,
 ): Promise<Submission> {
   const batch = await batchOf(queued);
-  const { decision } = await decide(context, live, batch.payload);
+  const { decision, senderState } = await decide(context, live, batch.payload);
   if (decision.decision === 'wait') return { outcome: 'held', reason: decision.reason };
   if (decision.decision === 'refuse') {
     if (decision.meaning !== confirmed) return { outcome: 'held', reason: 'gas_refused' };
     await refuse(context, queued, decision.reason);
     return { outcome: 'refused' };
   }
-  return commit(context, live, batch, decision);
+  return commit(context, live, batch, { ...decision, dataFeeWei: senderState.dataFeeWei });
 }
 
 async function commit(
@@ -59,7 +59,9 @@ async function commit(
   try {
     await store.commitAttempt(lease, attempt);
   } catch (error) {
-    if (!(error instanceof SvcError && error.code === 'not_queued')) throw error;
+    if (!(error instanceof SvcError)) throw error;
+    if (error.code === 'spend_cap') return { outcome: 'held', reason: 'spend_cap' };
+    if (error.code !== 'not_queued') throw error;
     const listed = await store.listQueuedProofs(lease, batch.leaves.length);
     const left = listed.filter(({ taskId }) => batch.leaves.some((leaf) => leaf.taskId === taskId));
     // A single has another payload than a batch, so other terms.
@@ -108,12 +110,13 @@ async function refuse(
 }
 
 async function sign(
-  { lease, clock }: AnchoringContext,
+  { lease, clock, options }: AnchoringContext,
   key: AnchorKey,
   batch: Batch,
   terms: Terms,
 ): Promise<NewAttempt> {
-  const { nonce, gas, maxFeePerGas, maxPriorityFeePerGas } = terms;
+  const { nonce, gas, maxFeePerGas, maxPriorityFeePerGas, dataFeeWei } = terms;
+  const capWei = options.maxSpendWeiPerHour;
   const signed = await key.signTransaction({
     chainId: lease.chainId,
     nonce,
@@ -127,6 +130,7 @@ async function sign(
     id: newId(),
     nonce,
     variant: { ...signed, maxFeePerGas, maxPriorityFeePerGas },
+    spend: capWei === null ? null : { maxCostWei: gas * maxFeePerGas + dataFeeWei, capWei },
     now: clock.now(),
   };
 }

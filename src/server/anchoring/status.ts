@@ -12,7 +12,12 @@ export interface ChainStatus {
   /** Saves changes, and logs degradations that start or end. Fields that are left out stay unchanged. */
   save(
     context: AnchoringContext,
-    status: { degraded: readonly Degradation[]; parked?: number; quote?: FeeQuote | undefined },
+    status: {
+      degraded: readonly Degradation[];
+      parked?: number;
+      quote?: FeeQuote | undefined;
+      balance?: bigint | null;
+    },
   ): Promise<void>;
 }
 
@@ -23,7 +28,10 @@ export function createChainStatus(): ChainStatus {
   let savedQuote: FeeQuote | undefined;
   let savedAt = Number.NEGATIVE_INFINITY;
   return {
-    async save({ store, lease, clock, logger }, { degraded, parked = savedParked, quote }) {
+    async save(
+      { store, lease, clock, logger },
+      { degraded, parked = savedParked, quote, balance = null },
+    ) {
       // A monotonic clock: a change of the system clock must not keep the status from being saved.
       const now = performance.now();
       const reasons = [...new Set(degraded)].sort();
@@ -35,6 +43,7 @@ export function createChainStatus(): ChainStatus {
         degraded: reasons,
         parked,
         now: clock.now(),
+        balance,
         ...(quote === undefined ? {} : { quote }),
       });
       if (text !== savedDegraded) {

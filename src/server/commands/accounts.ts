@@ -1,8 +1,9 @@
-// `svc-server accounts`: lists accounts, shows one, suspends and resumes it.
+// `svc-server accounts`: lists accounts; shows, suspends, resumes, exports and deletes one.
+import { systemClock } from '../../base/clock.ts';
 import { SvcError } from '../../base/svc-error.ts';
 import type { AccountUsage, Refusals } from '../../protocol/operator-api.ts';
 import { readConfig } from '../config.ts';
-import { listAccounts, showAccount, suspendAccount } from '../core/account.ts';
+import { deleteAccount, listAccounts, showAccount, suspendAccount } from '../core/account.ts';
 import { operator } from '../core/audit-log.ts';
 import { readOperatorToken } from '../http/operator-api.ts';
 import { walletOf } from './credits.ts';
@@ -71,6 +72,36 @@ export async function suspend(
     options,
   );
 }
+
+/** `svc-server accounts export`: prints JSON lines, as `svc account export`. */
+export async function exportLines(environment: NodeJS.ProcessEnv, address: string): Promise<void> {
+  const wallet = walletOf(address);
+  const { exportOf } = await import('./export-account.ts');
+  await withStore(environment, { json: true }, async (store) => {
+    await showAccount(store, wallet, Date.now());
+    for await (const line of exportOf(readConfig(environment), store, wallet)) {
+      process.stdout.write(`${JSON.stringify(line)}\n`);
+    }
+  });
+}
+
+/** `svc-server accounts delete`, also while servers run. */
+export async function remove(
+  environment: NodeJS.ProcessEnv,
+  address: string,
+  { json }: Output,
+): Promise<void> {
+  const wallet = walletOf(address);
+  await withStore(environment, { ...(json && { json }) }, async (store) => {
+    await deleteAccount({ store, clock: systemClock }, wallet);
+    while (await store.deleteTraces(TRACES_PER_COMMIT)) {}
+  });
+  process.stdout.write(
+    json ? `${JSON.stringify({ wallet, deleted: true })}\n` : `Deleted ${wallet}.\n`,
+  );
+}
+
+const TRACES_PER_COMMIT = 500;
 
 function readAll(environment: NodeJS.ProcessEnv, options: Output): Promise<AccountUsage[]> {
   return withStore(environment, options, (store) => listAccounts(store, Date.now()));

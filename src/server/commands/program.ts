@@ -235,6 +235,26 @@ function addAccountCommands(program: Command, environment: () => NodeJS.ProcessE
         await suspend(environment(), wallet, { ...options, isSuspended });
       });
   }
+  accounts
+    .command('export')
+    .description('Write everything that an account stores, as JSON lines')
+    .argument('<wallet>', 'wallet address of the account')
+    .action(async (wallet: string) => {
+      const { exportLines } = await import('./accounts.ts');
+      await exportLines(environment(), wallet);
+    });
+  accounts
+    .command('delete')
+    .description(
+      'Delete an account with all that it stored, permanently; its ledger and anchors stay. Repeat it after an interruption',
+    )
+    .argument('<wallet>', 'wallet address of the account')
+    .requiredOption('-y, --yes', 'confirm the deletion')
+    .option('--json', 'print one JSON object')
+    .action(async (wallet: string, options: { json?: boolean }) => {
+      const { remove } = await import('./accounts.ts');
+      await remove(environment(), wallet, options);
+    });
 }
 
 /** Adds the database commands: `check`, `migrate`, `backup`, `restore`, `migrate-store`, `hold` and `reconcile`. */

@@ -1,15 +1,27 @@
-// The account: balance, usage, gate and ledger for its owner; usage and suspension for the operator.
+// The account: balance, usage, gate and ledger for its owner; usage, suspension and deletion.
 import { v5 as uuidv5 } from 'uuid';
+import type { Clock } from '../../base/clock.ts';
 import { limits } from '../../protocol/limits.ts';
 import type { AccountUsage } from '../../protocol/operator-api.ts';
 import type { Answer, Query } from '../../protocol/routes.ts';
 import { formatTimestamp } from '../../protocol/timestamp.ts';
-import type { AccountSummary, Balance, LedgerRecord } from '../ports/account.ts';
+import type {
+  AccountSummary,
+  Balance,
+  Deletion,
+  DeletionStore,
+  LedgerRecord,
+} from '../ports/account.ts';
 import type { Actor } from '../ports/audit-log.ts';
 import { wireError } from '../ports/errors.ts';
+import type { FleetStore } from '../ports/fleets.ts';
 import type { Page } from '../ports/json-text.ts';
+import type { RobotStore } from '../ports/robots.ts';
+import type { Challenge } from '../ports/sign-in.ts';
 import type { Store } from '../ports/store.ts';
+import type { WebhookStore } from '../ports/webhooks.ts';
 import { affordableAnchors, reservation } from '../rules/credits.ts';
+import { operator } from './audit-log.ts';
 import type { Deps } from './deps.ts';
 import { filteredPage, periodOf } from './filters.ts';
 import { openCursors } from './paging.ts';
@@ -18,23 +30,34 @@ import type { GateReader } from './sign-in.ts';
 type Account = Answer<'getAccount'>['body'];
 type LedgerEntry = Answer<'listLedger'>['body']['items'][number];
 
+/** Refused tasks that are counted at most. */
+const REFUSED_COUNTED = 1000;
+
 /** The account of a wallet: balance, usage and limits, with the anchors it can afford at the newest fee quote. */
 export async function readAccount(
   { store, settings }: Deps,
   readGate: GateReader,
   wallet: string,
 ): Promise<Account> {
-  const [holds, balance, status, used] = await Promise.all([
+  const [holds, balance, status, used, refused] = await Promise.all([
     readGate(wallet),
     store.getBalance(wallet),
     store.getChainStatus(),
     store.countUsed(wallet),
+    store.countRefused(wallet, REFUSED_COUNTED),
   ]);
   const reservedWei = status?.quote ? reservation(status.quote) : null;
   return {
     wallet,
     gate: { required: settings.gate !== null, holds },
-    credits: viewCredits(balance ?? { wallet, anchorQuota: 0, gasCreditWei: 0n }, reservedWei),
+    credits: {
+      ...viewCredits(balance ?? { wallet, anchorQuota: 0, gasCreditWei: 0n }, reservedWei),
+      refused: {
+        tasks: refused.tasks,
+        since: refused.since === null ? null : formatTimestamp(refused.since),
+      },
+      credit_url: settings.creditUrl,
+    },
     limits: {
       robots: { used: used.robots, max: limits.robotsPerAccount },
       fleets: { used: used.fleets, max: limits.fleetsPerAccount },
@@ -66,7 +89,7 @@ export async function listLedger(
 function viewCredits(
   { anchorQuota, gasCreditWei }: Balance,
   reservedWei: bigint | null,
-): Account['credits'] {
+): Omit<Account['credits'], 'refused' | 'credit_url'> {
   const affordable =
     reservedWei === null ? null : affordableAnchors(anchorQuota, gasCreditWei, reservedWei);
   return {
@@ -127,6 +150,87 @@ export async function suspendAccount(
   const exists = await store.suspendAccount(wallet, isSuspended, by, reason);
   if (!exists) throw noAccount(wallet);
   return showAccount(store, wallet, by.at);
+}
+
+export interface DeletionDeps {
+  store: DeletionStore &
+    Pick<RobotStore, 'listRobots' | 'deleteRobot'> &
+    Pick<FleetStore, 'listFleets' | 'deleteFleet'> &
+    Pick<WebhookStore, 'listWebhooks' | 'deleteWebhook'>;
+  clock: Clock;
+}
+
+/** Records read at once. */
+const PAGE = 100;
+
+/**
+ * Ends sessions, tokens and keys of the account at once, and then deletes what it stored. Credits, the ledger and what
+ * the chain holds stay. Resolves when only samples and events are left: retention deletes them. Throws `not_found`.
+ */
+export async function deleteAccount(deps: DeletionDeps, wallet: string): Promise<void> {
+  const deletion = await deps.store.beginDeletion(wallet, deps.clock.now());
+  if (deletion === null) throw noAccount(wallet);
+  await erase(deps, deletion);
+}
+
+/** As `deleteAccount`, but resolves when the deletion has begun. False if the challenge was used before. */
+export async function beginDeletion(
+  deps: DeletionDeps,
+  wallet: string,
+  challenge: Challenge,
+): Promise<boolean> {
+  const deletion = await deps.store.beginDeletion(wallet, deps.clock.now(), challenge);
+  if (deletion === null) return false;
+  // Retention continues and reports what fails.
+  void erase(deps, deletion).catch(() => {});
+  return true;
+}
+
+/** Continues the deletions that have begun, one after the other. */
+export async function continueDeletions(
+  deps: DeletionDeps,
+  signal: AbortSignal,
+  onError: (error: unknown) => void,
+): Promise<void> {
+  for (const deletion of await deps.store.listDeletions()) {
+    if (!signal.aborted) await erase(deps, deletion, signal).catch(onError);
+  }
+}
+
+async function erase(
+  { store, clock }: DeletionDeps,
+  deletion: Deletion,
+  signal?: AbortSignal,
+): Promise<void> {
+  const { wallet } = deletion;
+  const now = clock.now();
+  const by = { ...operator('accounts delete'), wallet };
+  /** Another instance may have ended the deletion. What the account makes afterwards is not listed here then. */
+  async function deleteEach(
+    list: () => Promise<{ id: string }[]>,
+    remove: (id: string) => Promise<boolean>,
+  ): Promise<boolean> {
+    for (;;) {
+      const items = await list();
+      if (signal?.aborted || !(await store.isDeleting(deletion))) return false;
+      if (items.length === 0) return true;
+      for (const { id } of items) await remove(id);
+    }
+  }
+  const isDone =
+    (await deleteEach(
+      () => store.listRobots(wallet, PAGE, null),
+      (id) => store.deleteRobot(id, wallet, now),
+    )) &&
+    (await deleteEach(
+      () => store.listFleets(wallet, PAGE, null),
+      (id) => store.deleteFleet(id, wallet, now),
+    )) &&
+    (await deleteEach(
+      () => store.listWebhooks(wallet, PAGE, null),
+      (id) => store.deleteWebhook(id, by),
+    ));
+  if (isDone) await store.endDeletion(deletion);
 }
 
 export function viewBalance({ wallet, anchorQuota, gasCreditWei }: Balance) {

@@ -84,8 +84,10 @@ export async function evaluateRules({ store, clock }: EvaluationDeps): Promise<v
       kind === 'credit_low'
         ? await lowCredits(store)
         : await store.listFiring(kind, now, watchedSince);
+    // After an outage none opens for one window, and those that are open stay so.
+    const holding = kind === 'robot_offline' ? await store.listFiring(kind, now, 0) : firing;
     const open = await store.listOpenAlerts(kind);
-    const [wanted, present] = [new Set(firing.map(keyOf)), new Set(open.map(keyOf))];
+    const [wanted, present] = [new Set(holding.map(keyOf)), new Set(open.map(keyOf))];
     const opened = firing.filter((one) => !present.has(keyOf(one)));
     const closed = open.filter((one) => !wanted.has(keyOf(one)));
     for (let i = 0; i < Math.max(opened.length, closed.length); i += CHANGES_PER_COMMIT) {

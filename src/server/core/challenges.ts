@@ -7,7 +7,13 @@ import type { Challenge } from '../ports/sign-in.ts';
 import type { Deps } from './deps.ts';
 import { anchoringChainId } from './operations.ts';
 
-const STATEMENT = 'Sign in to the robot task proof service. This is free and sends no transaction.';
+/** What a wallet agrees to with its signature. */
+const statements = {
+  sign_in: 'Sign in to the robot task proof service. This is free and sends no transaction.',
+  delete_account:
+    'Delete my account at the robot task proof service, with its robots, tasks and evidence.',
+};
+export type Purpose = keyof typeof statements;
 
 /**
  * Creates a message for the wallet to sign, valid until it expires. Domain and URI come only from the settings. The
@@ -17,14 +23,24 @@ const STATEMENT = 'Sign in to the robot task proof service. This is free and sen
  */
 export async function createChallenge(
   deps: Deps,
-  { wallet, chainId, now }: { wallet: string; chainId: number | undefined; now: number },
+  {
+    wallet,
+    chainId,
+    now,
+    purpose = 'sign_in',
+  }: {
+    wallet: string;
+    now: number;
+    chainId?: number;
+    purpose?: Purpose;
+  },
 ): Promise<Challenge> {
   const { origin, host } = new URL(deps.settings.baseUrl);
   const expiresAt = now + limits.challengeLifetimeMs;
   const siwe = new SiweMessage({
     domain: host,
     address: wallet,
-    statement: STATEMENT,
+    statement: statements[purpose],
     uri: origin,
     version: '1',
     chainId: chainId ?? (await anchoringChainId(deps)),
@@ -54,11 +70,11 @@ export async function readChallenge(
   return address === wallet && (await store.isChallengeOpen(challenge)) ? challenge : null;
 }
 
-/** Whether the message names this service, whose address may have changed since the message was made. */
-export function isForService({ message }: Challenge, baseUrl: string): boolean {
+/** Whether the message is for this purpose and names this service, whose address may have changed since it was made. */
+export function isFor({ message }: Challenge, purpose: Purpose, baseUrl: string): boolean {
   const { origin, host } = new URL(baseUrl);
-  const { domain, uri } = new SiweMessage(message);
-  return domain === host && uri === origin;
+  const { domain, uri, statement } = new SiweMessage(message);
+  return domain === host && uri === origin && statement === statements[purpose];
 }
 
 /** A cookie for a device on which the wallet signed in: its challenges are counted apart from those of strangers. */

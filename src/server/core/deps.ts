@@ -19,6 +19,8 @@ export interface Settings {
   verifyMaxAgeMs: number;
   /** Older samples are acknowledged but not stored; null keeps all. */
   telemetryRetentionMs: number | null;
+  /** Where an owner gets credits; null if the operator names no place. */
+  creditUrl: string | null;
   /** The token gate; null if there is none. `minBalance` is in the token's smallest unit. */
   gate: { token: string; minBalance: bigint } | null;
   /** `gate`: only holders of the token may open an account. */

@@ -1,4 +1,4 @@
-// Deletes samples, events, evidence, audit entries, alerts and messages that are past their retention period.
+// Deletes samples, events, evidence, audit entries, alerts and messages that are past their retention period, and accounts.
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Clock } from '../../base/clock.ts';
 import { limits } from '../../protocol/limits.ts';
@@ -7,6 +7,7 @@ import type { AuditLogStore } from '../ports/audit-log.ts';
 import type { EvidenceStore } from '../ports/evidence.ts';
 import type { RetentionStore } from '../ports/retention.ts';
 import type { WebhookStore } from '../ports/webhooks.ts';
+import { continueDeletions, type DeletionDeps } from './account.ts';
 
 /** Maximum number of rows per step. Steps with large rows end sooner. */
 const STEP_ROWS = 500;
@@ -16,6 +17,7 @@ const EVERY_MS = 10 * 60_000;
 
 export interface RetentionOptions {
   store: RetentionStore &
+    DeletionDeps['store'] &
     Pick<EvidenceStore, 'eraseOldProofs'> &
     Pick<AuditLogStore, 'deleteAuditLog'> &
     Pick<WebhookStore, 'deleteDeliveries'> &
@@ -75,7 +77,10 @@ export async function deleteExpired(
 
 async function keepDeleting(options: RetentionOptions, signal: AbortSignal): Promise<void> {
   while (!signal.aborted) {
-    await deleteExpired(options, signal).catch(options.onError);
+    await Promise.all([
+      deleteExpired(options, signal).catch(options.onError),
+      continueDeletions(options, signal, options.onError).catch(options.onError),
+    ]);
     await pause(EVERY_MS, signal);
   }
 }

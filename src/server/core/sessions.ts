@@ -52,7 +52,7 @@ export async function authenticateSession(
  */
 export async function createToken(
   { store, clock }: Deps,
-  { wallet, signedInWith, by }: AccountCaller,
+  { id: issuer, wallet, signedInWith, by }: AccountCaller,
   { name, scope, expires_in_days: days = limits.tokenDays }: Body<'createToken'>,
 ): Promise<Answer<'createToken'>['body']> {
   if (signedInWith !== 'wallet') {
@@ -65,9 +65,9 @@ export async function createToken(
   const createdAt = clock.now();
   const expiresAt = createdAt + days * 24 * 60 * 60_000;
   const token = { id: newId(), wallet, name, scope, createdAt, expiresAt };
-  if (await store.createToken({ ...token, tokenHash: hashToken(secret) }, by)) {
-    return { token: viewToken({ ...token, lastUsedAt: null }), secret };
-  }
+  const outcome = await store.createToken({ ...token, issuer, tokenHash: hashToken(secret) }, by);
+  if (outcome === 'created') return { token: viewToken({ ...token, lastUsedAt: null }), secret };
+  if (outcome === 'session_ended') throw wireError('invalid_session', 'The session has ended.');
   throw wireError(
     'token_limit_reached',
     `An account can have at most ${limits.tokensPerAccount} tokens. Revoke one first.`,
@@ -138,7 +138,7 @@ export async function endSession(
 export function accountSuspended() {
   return wireError(
     'account_suspended',
-    'The operator suspended this account. Its data can be read; contact the operator to resume it.',
+    'This account is suspended, or it is being deleted. Its data can be read; contact the operator to resume it.',
   );
 }
 

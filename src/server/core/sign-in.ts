@@ -6,6 +6,7 @@ import { FairQueue } from '../../base/fair-queue.ts';
 import { inTime } from '../../base/in-time.ts';
 import type { Hex } from '../../proof/bytes.ts';
 import { limits } from '../../protocol/limits.ts';
+import type { Body } from '../../protocol/routes.ts';
 import type { Actor } from '../ports/audit-log.ts';
 import { wireError } from '../ports/errors.ts';
 import type { RateCount } from '../ports/rate-count.ts';
@@ -13,7 +14,8 @@ import type { Challenge } from '../ports/sign-in.ts';
 import {
   createChallenge,
   createDevice,
-  isForService,
+  isFor,
+  type Purpose,
   readChallenge,
   readDevice,
 } from './challenges.ts';
@@ -43,7 +45,7 @@ interface WalletSignIn {
    * `invalid_address`, `overloaded` and `chain_unavailable`.
    */
   challenge(
-    input: Caller & { address: string; chainId: number | undefined },
+    input: Caller & Body<'createChallenge'>,
     onCount: (count: RateCount) => void,
   ): Promise<Challenge>;
   /**
@@ -55,6 +57,8 @@ interface WalletSignIn {
   signIn(
     input: SignatureInput,
   ): Promise<{ token: string; wallet: string; holds: boolean; device: string }>;
+  /** Requires that the wallet signed a challenge to delete its account. Throws as `signIn`. */
+  requireDeletion(input: SignatureInput): Promise<Challenge>;
 }
 
 /** How long the recovery of a signer takes. */
@@ -100,7 +104,11 @@ export function createSignIn(deps: Deps): WalletSignIn {
   }
 
   /** The open challenge that was signed, or null. Signatures that can be checked locally never reach the chain. */
-  async function findSigned(wallet: string, input: SignatureInput): Promise<Challenge | null> {
+  async function findSigned(
+    wallet: string,
+    input: SignatureInput,
+    purpose: Purpose,
+  ): Promise<Challenge | null> {
     const signature = input.signature as Hex; // Validated by the route's schema.
     const { message, source } = input;
     const returned = message === null ? null : await readChallenge(deps, message, wallet);
@@ -110,13 +118,22 @@ export function createSignIn(deps: Deps): WalletSignIn {
     if (likeliest === undefined) return null;
     const others = kept.filter(({ nonce }) => nonce !== returned?.nonce);
     const signed = asReturned ?? (await recover(others, signature, input));
-    if (signed !== null) return isForService(signed, settings.baseUrl) ? signed : null;
+    if (signed !== null) return isFor(signed, purpose, settings.baseUrl) ? signed : null;
     // Each contract check costs the operator RPC calls, so a request gets only one, for the most likely challenge.
-    if (!isForService(likeliest, settings.baseUrl)) return null;
+    if (!isFor(likeliest, purpose, settings.baseUrl)) return null;
     const isSigned = await contractCalls.run(source, () =>
       chain.isContractSignature(wallet, likeliest.message, signature),
     );
     return isSigned ? likeliest : null;
+  }
+
+  /** Throws `invalid_signature`. */
+  async function requireSigned(wallet: string, input: SignatureInput, purpose: Purpose) {
+    const challenge = await findSigned(wallet, input, purpose);
+    if (challenge !== null) return challenge;
+    const by: Actor = { ...input.by, actor: 'unknown' };
+    await writes.run(input.source, () => store.countFailedSignIn(wallet, by));
+    throw invalidSignature();
   }
 
   return {
@@ -126,7 +143,7 @@ export function createSignIn(deps: Deps): WalletSignIn {
         const device = await readDevice(deps, input.device, wallet);
         const { count, now } = await store.countChallenge(wallet, device);
         onCount(count);
-        const challenge = await createChallenge(deps, { wallet, chainId: input.chainId, now });
+        const challenge = await createChallenge(deps, { wallet, now, ...input });
         await store.saveChallenge(challenge, input.source);
         return challenge;
       });
@@ -134,12 +151,7 @@ export function createSignIn(deps: Deps): WalletSignIn {
 
     async signIn(input) {
       const wallet = walletOf(deps, input.address);
-      const challenge = await findSigned(wallet, input);
-      if (challenge === null) {
-        const by: Actor = { ...input.by, actor: 'unknown' };
-        await writes.run(input.source, () => store.countFailedSignIn(wallet, by));
-        throw invalidSignature();
-      }
+      const challenge = await requireSigned(wallet, input, 'sign_in');
       const holds = await gateReads.run(input.source, () =>
         inTime(SIGN_IN_GATE_MS, meetsGate(deps, wallet), null),
       );
@@ -162,6 +174,10 @@ export function createSignIn(deps: Deps): WalletSignIn {
       if (outcome === 'signup_refused') throw signupRefused(holds);
       if (outcome === 'account_suspended') throw accountSuspended();
       return { token, wallet, holds: holds === true, device: await createDevice(deps, wallet) };
+    },
+
+    async requireDeletion(input) {
+      return requireSigned(input.address, input, 'delete_account');
     },
   };
 }
@@ -214,7 +230,7 @@ function walletOf({ chain }: Deps, address: string): string {
   return wallet;
 }
 
-function invalidSignature() {
+export function invalidSignature() {
   return wireError(
     'invalid_signature',
     'The signature matches no open challenge of this wallet. Request a new challenge.',

@@ -56,16 +56,20 @@ function lastIntervals(now: number, stepMs: number, count: number): number[] {
 
 function viewRobots(robots: StatsRecord['robots'], now: number): Stats['robots'] {
   const byState = new Map<string, number>();
-  for (const { state } of robots) {
-    if (state !== null) byState.set(state, (byState.get(state) ?? 0) + 1);
+  let online = 0;
+  let withoutState = 0;
+  for (const { state, lastSeenAt } of robots) {
+    const isOnline = lastSeenAt !== null && lastSeenAt >= now - limits.onlineMs;
+    if (isOnline) online += 1;
+    const shown = isOnline || lastSeenAt === null ? state : 'offline';
+    if (shown === null) withoutState += 1;
+    else byState.set(shown, (byState.get(shown) ?? 0) + 1);
   }
   return {
     total: robots.length,
-    online: robots.filter(
-      ({ lastSeenAt }) => lastSeenAt !== null && lastSeenAt >= now - limits.onlineMs,
-    ).length,
+    online,
     by_state: Object.fromEntries(byState),
-    without_state: robots.filter(({ state }) => state === null).length,
+    without_state: withoutState,
   };
 }
 

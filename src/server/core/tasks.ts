@@ -154,14 +154,18 @@ export async function listTasks(
       if (found === null) throw robotNotFound();
       return found;
     },
-    keeps: ({ robotId, progress }) =>
-      isMember(robotId) && (state === undefined || progress?.state === state),
+    keeps: (task) =>
+      isMember(task.robotId) && (state === undefined || filterStateOf(task) === state),
     isPast: ({ createdAt }) => createdAt < from,
     cursorOf: ({ createdAt, id }) => `${createdAt}_${id}`,
     view: (task) => task,
   });
   const networks = await networksOf(deps, page.items);
   return { ...page, items: page.items.map((task) => viewTaskListItem(task, networks)) };
+}
+
+function filterStateOf({ progress, creditRefusedAt }: TaskListRecord) {
+  return progress?.state ?? (creditRefusedAt === null ? null : 'refused');
 }
 
 function robotNotFound() {
@@ -245,6 +249,7 @@ function viewTaskListItem(task: TaskListRecord, networks: Map<number, Network>):
     created_at: formatTimestamp(task.createdAt),
     occurred_at: task.occurredAt,
     robot_id: task.robotId,
+    credit_refused_at: refusedAt(task),
     anchor:
       progress === null ? null : viewAnchor(progress, networks.get(progress.chainId ?? 0) ?? null),
   };
@@ -266,7 +271,12 @@ function viewTaskDetail(task: TaskRecord): TaskDetail {
     expected_result: expectedResultOf(task),
     occurred_at: task.occurredAt,
     robot_id: task.robotId,
+    credit_refused_at: refusedAt(task),
   };
+}
+
+function refusedAt({ creditRefusedAt: at }: Pick<TaskRecord, 'creditRefusedAt'>): string | null {
+  return at === null ? null : formatTimestamp(at);
 }
 
 function expectedResultOf(task: TaskRecord): JsonObject | null {

@@ -52,6 +52,32 @@ export async function verifyProofHash(
   };
 }
 
+/** What the service states about a final anchor. */
+export interface StatedProof extends PublicAnchor {
+  receipt: ReceiptRecord;
+  /** Whether the list of anchoring accounts has the sender for this block. */
+  isPublished: boolean;
+}
+
+/** Reads what the store has of a final anchor, without a call to the chain; null if no anchor of the hash is final. */
+export async function readStatedProof(
+  { store }: Deps,
+  proofHash: Hex,
+  taskId: string | null,
+): Promise<StatedProof | null> {
+  const found = await store.findPublicAnchor(proofHash, taskId);
+  const receipt = found?.task.completion?.receipt;
+  if (!found || receipt?.finality !== 'finalized') return null;
+  const accounts = await store.listAnchoringAccounts();
+  const isPublished = accounts.some(
+    ({ chainId, address, lastBlock }) =>
+      chainId === receipt.chainId &&
+      address.toLowerCase() === receipt.from.toLowerCase() &&
+      (lastBlock === null || receipt.blockNumber <= lastBlock),
+  );
+  return { ...found, receipt, isPublished };
+}
+
 /**
  * What the chain knows of a transaction (hash in lower case), freshly read. Throws `not_found` for a transaction that
  * this service did not sign, so that it cannot be used to read the whole chain, and `chain_unavailable`.

@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Clock } from '../../base/clock.ts';
 import { FairQueue } from '../../base/fair-queue.ts';
 import { limits } from '../../protocol/limits.ts';
-import type { DueWebhook, Retry, WaitingMessage, WebhookStore } from '../ports/webhooks.ts';
+import type { DueWebhook, WaitingMessage, WebhookStore, WebhookToSend } from '../ports/webhooks.ts';
 import { afterFailure } from '../rules/webhooks.ts';
 import type { Sender } from './webhook-sender.ts';
 import { signedMessage } from './webhooks.ts';
@@ -41,16 +41,17 @@ export function startRelay(options: RelayOptions): {
   const stopping = new AbortController();
   const ended = (async () => {
     while (!stopping.signal.aborted) {
-      const nap = new AbortController();
-      relay.wake = () => nap.abort();
-      await relay.turn(false).catch(options.onError);
-      const signal = AbortSignal.any([stopping.signal, nap.signal]);
-      await sleep(options.pollMs ?? POLL_MS, undefined, { signal, ref: false }).catch(() => {});
+      await relay.turn().catch(options.onError);
+      const until = { signal: stopping.signal, ref: false };
+      await sleep(options.pollMs ?? POLL_MS, undefined, until).catch(() => {});
     }
     await relay.end();
   })();
   return {
-    turn: () => relay.turn(true),
+    async turn() {
+      await relay.turn();
+      await relay.end();
+    },
     stop() {
       stopping.abort();
       relay.stopped = true;
@@ -70,67 +71,67 @@ class Relay {
   /** Attempts of accounts without a recent grant in this hour. A takeover starts at 0. */
   readonly #attempts = new Map<string, number>();
   #hour = 0;
+  #evaluation: Promise<void> | null = null;
+  /** By `performance.now()`. */
+  #leasedUntil = 0;
   stopped = false;
-  /** Ends the pause between two turns. */
-  wake = () => {};
 
   constructor(options: RelayOptions) {
     this.#options = options;
   }
 
-  async turn(waits: boolean): Promise<void> {
-    const { store, clock, webhooks, evaluate } = this.#options;
+  async turn(): Promise<void> {
+    const { store, clock, webhooks, evaluate, onError } = this.#options;
+    const now = performance.now();
     if (!(await store.holdRelay(this.#holder, LEASE_TTL_MS))) return;
-    await evaluate();
+    this.#leasedUntil = now + LEASE_TTL_MS;
+    // It may take longer than the lease lasts, so turns go on meanwhile.
+    this.#evaluation ??= evaluate()
+      .catch(onError)
+      .finally(() => {
+        this.#evaluation = null;
+      });
     if (webhooks === null) return;
-    await store.numberDeliveries();
+    await store.numberDeliveries(clock.now());
     for (const { funded, queue } of this.#queues) {
       const due = await store.listDueWebhooks(funded, WEBHOOKS_READ + this.#busy.size, clock.now());
-      for (const webhook of due) {
-        if (this.#busy.has(webhook.id)) continue;
-        const work = queue
-          .run(webhook.wallet, () => this.#deliver(webhook, funded, webhooks))
-          .catch((error): boolean => {
-            this.#options.onError(error);
-            return false;
-          })
-          .then((isFull) => {
-            this.#busy.delete(webhook.id);
-            if (isFull) this.wake();
-          });
-        this.#busy.set(webhook.id, work);
+      for (const { id, wallet } of due) {
+        if (this.#busy.has(id)) continue;
+        const deliver = () => this.#deliver({ id, wallet }, funded, webhooks);
+        const deliverAll = async () => {
+          while (await queue.run(wallet, deliver));
+        };
+        const work = deliverAll()
+          .catch(onError)
+          .finally(() => this.#busy.delete(id));
+        this.#busy.set(id, work);
       }
     }
-    if (waits) await this.end();
   }
 
   async end(): Promise<void> {
-    await Promise.all(this.#busy.values());
+    await Promise.all([this.#evaluation, ...this.#busy.values()]);
   }
 
   /** Returns whether more may be waiting, after as many messages as one turn has. */
   async #deliver(
-    webhook: DueWebhook,
+    { id: webhookId, wallet }: DueWebhook,
     funded: boolean,
     service: NonNullable<RelayOptions['webhooks']>,
   ): Promise<boolean> {
     const { store, clock } = this.#options;
-    const { id: webhookId, wallet } = webhook;
-    const defer = (retry: Retry, now: number) => store.deferWebhook(webhookId, retry, now);
-    if (webhook.backlog > limits.webhookBacklog) {
-      await defer({ disable: 'backlog' }, clock.now());
-      return false;
-    }
+    const webhook = await store.readDueWebhook(webhookId, clock.now());
+    if (webhook === null) return false;
     let { failures, failing_since: failingSince } = webhook;
     const messages = await store.listWaiting(webhookId, MESSAGES_PER_TURN);
     for (const message of messages) {
-      if (this.stopped) return false;
+      if (this.stopped || performance.now() > this.#leasedUntil) return false;
       const now = clock.now();
       if (!funded && !this.#count(wallet, now)) {
-        await defer({ at: (this.#hour + 1) * HOUR_MS }, now);
+        await store.deferWebhook(webhookId, { at: (this.#hour + 1) * HOUR_MS }, now);
         return false;
       }
-      const result = await attempt(service, webhook, message, now);
+      const result = await attempt(service, webhookId, webhook, message, now);
       const tried = { webhookId, deliveryId: message.id, ...result, at: clock.now() };
       if (tried.error !== null) {
         await store.recordFailed(tried, afterFailure(failures, failingSince, tried.at));
@@ -157,7 +158,8 @@ const ERROR_LENGTH = 200;
 
 async function attempt(
   { key, sender }: NonNullable<RelayOptions['webhooks']>,
-  { id, url, secret, old_secret: old }: DueWebhook,
+  id: string,
+  { url, secret, old_secret: old }: WebhookToSend,
   message: WaitingMessage,
   now: number,
 ): Promise<{ status: number | null; error: string | null }> {

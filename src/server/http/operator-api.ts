@@ -1,8 +1,7 @@
 // The operator API: lists accounts, grants credits, suspends and resumes.
-import { createHash, timingSafeEqual } from 'node:crypto';
 import Fastify, { type FastifyBaseLogger, type FastifyInstance, LogController } from 'fastify';
 import type { Static } from 'typebox';
-import { readPrivateFile } from '../../base/private-file.ts';
+import { readToken } from '../../base/private-file.ts';
 import { SvcError } from '../../base/svc-error.ts';
 import { removeStaleSocket } from '../../base/unix-socket.ts';
 import { packageVersion } from '../../base/version.ts';
@@ -22,7 +21,7 @@ import type { Deps } from '../core/deps.ts';
 import type { Actor } from '../ports/audit-log.ts';
 import { wireError } from '../ports/errors.ts';
 import { createBodyParser } from './server/bodies.ts';
-import { bearerKey } from './server/credentials.ts';
+import { bearerKey, sameSecret } from './server/credentials.ts';
 import { answerError } from './server/errors.ts';
 import type { Refusals } from './server/refusals.ts';
 
@@ -82,7 +81,7 @@ export function buildOperatorApi(deps: OperatorApiDeps): FastifyInstance {
   app.addContentTypeParser('application/json', createBodyParser());
   app.addHook('onRequest', (request, reply, done) => {
     reply.header('cache-control', 'no-store');
-    if (isSame(bearerKey(request) ?? '', deps.token)) return done();
+    if (sameSecret(bearerKey(request) ?? '', deps.token)) return done();
     throw wireError('missing_api_key', 'Send the operator token as "Authorization: Bearer …".');
   });
   const document = operatorApiDocument(packageVersion());
@@ -139,17 +138,6 @@ export async function listenForOperator(app: FastifyInstance, address: string): 
 }
 
 /** @throws SvcError `key_unusable` */
-export async function readOperatorToken(file: string): Promise<string> {
-  const token = (await readPrivateFile(file, 'SVC_OPERATOR_TOKEN_FILE', 'key_unusable')).trim();
-  if (/^[\x21-\x7e]{16,}$/.test(token)) return token;
-  throw new SvcError(
-    'key_unusable',
-    `SVC_OPERATOR_TOKEN_FILE ${file} holds no token of at least 16 printable characters.`,
-    { hint: `Write one: openssl rand -hex 32 > ${file}` },
-  );
-}
-
-function isSame(given: string, expected: string): boolean {
-  const digest = (text: string) => createHash('sha256').update(text).digest();
-  return timingSafeEqual(digest(given), digest(expected));
+export function readOperatorToken(file: string): Promise<string> {
+  return readToken(file, 'SVC_OPERATOR_TOKEN_FILE');
 }

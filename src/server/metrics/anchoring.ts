@@ -70,7 +70,8 @@ export function createBacklogGauges(registry: Registry, clock: Clock) {
 
 /** Wraps a store to count the steps of a proof's anchoring, each after it is durable. */
 export function createAnchorMeters(registry: Registry): (store: Store) => Store {
-  const { anchors, transactions, replacements, gas, fees, proofBytes } = createCounters(registry);
+  const { anchors, transactions, replacements, gas, fees, balance, proofBytes } =
+    createCounters(registry);
   /** Number of unsettled leaves of the open attempts that this process has seen. */
   const unsettled = new Map<string, number>();
   return (store) => ({
@@ -109,7 +110,8 @@ export function createAnchorMeters(registry: Registry): (store: Store) => Store 
       await store.recordInclusion(lease, attemptId, mined, now);
       transactions.inc({ state: 'included' });
       gas.inc(Number(mined.gasUsed));
-      fees.inc(Number(mined.gasUsed * mined.effectiveGasPrice + mined.dataFeeWei) / 1e18);
+      const wei = mined.gasUsed * mined.effectiveGasPrice + mined.dataFeeWei;
+      fees.inc({ sender: lease.sender }, Number(wei) / 1e18);
     },
     async settleLeaves(lease, attemptId, limit, now) {
       const left = await store.settleLeaves(lease, attemptId, limit, now);
@@ -125,6 +127,11 @@ export function createAnchorMeters(registry: Registry): (store: Store) => Store 
         proofBytes.inc(digits.reduce((sum, count) => sum + count, 0) / 2);
       }
       return isRecorded;
+    },
+    async saveChainStatus(lease, status) {
+      await store.saveChainStatus(lease, status);
+      if (status.balance == null) return;
+      balance.set({ sender: lease.sender }, Number(status.balance) / 1e18);
     },
     async refuseQueuedProofs(lease, taskIds, reason, now) {
       await store.refuseQueuedProofs(lease, taskIds, reason, now);
@@ -161,6 +168,13 @@ function createCounters(registry: Registry) {
     fees: new Counter({
       name: 'svc_anchor_fees_total',
       help: 'Fees of included anchoring transactions since the start, in units of 1e18 wei',
+      labelNames: ['sender'],
+      registers,
+    }),
+    balance: new Gauge({
+      name: 'svc_anchor_balance',
+      help: 'Balance of an anchoring account that this instance anchors with, in units of 1e18 wei',
+      labelNames: ['sender'],
       registers,
     }),
     proofBytes: new Counter({

@@ -1,5 +1,6 @@
 // An account: its balance, grants and ledger.
 import type { Actor } from './audit-log.ts';
+import type { Challenge } from './sign-in.ts';
 
 export interface Balance {
   wallet: string;
@@ -78,4 +79,31 @@ export interface AccountStore {
   cursorKey(): Promise<Uint8Array>;
   /** Newest first. `before` is the last `seq` of the previous page. */
   listLedger(wallet: string, limit: number, before: number | null): Promise<LedgerRecord[]>;
+}
+
+/** The deletion of an account. An account that is deleted twice has two. */
+export interface Deletion {
+  wallet: string;
+  startedAt: number;
+}
+
+export interface DeletionStore {
+  /**
+   * Ends the account's sessions, tokens, robot keys and alert rules, and marks it: until the deletion ends, it is as
+   * if suspended. Spends the challenge, if one is given. Repeatable. Null if the wallet has no account or the challenge
+   * is spent.
+   */
+  beginDeletion(
+    wallet: string,
+    now: number,
+    challenge?: Pick<Challenge, 'nonce' | 'expiresAt'>,
+  ): Promise<Deletion | null>;
+  /** Those that have begun and not ended. */
+  listDeletions(): Promise<Deletion[]>;
+  isDeleting(deletion: Deletion): Promise<boolean>;
+  /**
+   * Deletes alerts and the audit log in small commits, and the mark. The wallet can sign in again, to its remaining
+   * credits, unless it is suspended. Does nothing if the deletion has ended.
+   */
+  endDeletion(deletion: Deletion): Promise<void>;
 }

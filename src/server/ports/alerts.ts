@@ -22,6 +22,12 @@ export interface CreditRule extends Firing {
 
 export type OpenAlert = Firing & Pick<AlertRecord, 'id'>;
 
+export interface RefusedTasks {
+  tasks: number;
+  /** The first refusal. */
+  since: number | null;
+}
+
 /** An account has at most one rule of a kind. A rule has at most one open alert per robot, however many instances evaluate it. */
 export interface AlertStore {
   listAlertRules(wallet: string): Promise<AlertRule[]>;
@@ -36,6 +42,8 @@ export interface AlertStore {
   ): Promise<AlertRecord[]>;
   /** Keeps the time of an earlier acknowledgement. Null if the account does not have the alert. */
   acknowledgeAlert(id: string, wallet: string, now: number): Promise<AlertRecord | null>;
+  /** Claimed tasks with a completion that was refused for lack of credit. Counts at most `limit`. */
+  countRefused(wallet: string, limit: number): Promise<RefusedTasks>;
   /** Deletes at most `limit` of the alerts closed before `before`. Returns whether there may be more. */
   deleteAlerts(before: number, limit: number): Promise<boolean>;
 

@@ -55,6 +55,8 @@ export interface NewAttempt {
   /** In tree order: inclusion paths are derived from it. */
   leaves: { taskId: string; leaf: Hex }[];
   variant: Variant;
+  /** Counts its highest cost against a cap on the spend of an hour; null without a cap. Replacements do not count. */
+  spend: { maxCostWei: bigint; capWei: bigint } | null;
   now: number;
 }
 
@@ -144,7 +146,14 @@ export interface AnchorStore {
    */
   saveChainStatus(
     lease: Lease,
-    status: { quote?: FeeQuote; degraded: string[]; parked: number; now: number },
+    status: {
+      quote?: FeeQuote;
+      degraded: string[];
+      parked: number;
+      now: number;
+      /** Of the sender, in wei, for metrics; it is not stored. */
+      balance?: bigint | null;
+    },
   ): Promise<void>;
   /** The degradations of all senders with a held lease and of the database itself, without duplicates. */
   getChainStatus(): Promise<{
@@ -165,7 +174,7 @@ export interface AnchorStore {
   /**
    * Step 3: stores raw transaction, hash, calldata and leaf list, and moves the leaves' completions to `submitted`, in
    * one commit. Rejects with `not_queued`, writing nothing, if a leaf is no longer queued; the caller then rebuilds the
-   * tree. MUST be durable before the transaction is broadcast.
+   * tree. Rejects with `spend_cap`, writing nothing, above the cap. MUST be durable before the transaction is broadcast.
    */
   commitAttempt(lease: Lease, attempt: NewAttempt): Promise<void>;
   /**

@@ -134,11 +134,14 @@ export interface SessionStore {
   ): Promise<SessionRecord[]>;
   /** Ends the account's session, or token, with this id at once; false if there is none. */
   endSession(wallet: string, id: string, by?: Actor, token?: boolean): Promise<boolean>;
-  /** False, creating none, if the account has `limits.tokensPerAccount` live tokens, also under concurrent calls. */
+  /**
+   * Creates none if the account has `limits.tokensPerAccount` live tokens, also under concurrent calls, or if the session
+   * `issuer` has ended since the call began.
+   */
   createToken(
-    token: NewSession & { wallet: string; name: string; scope: TokenScope },
+    token: NewSession & { wallet: string; name: string; scope: TokenScope; issuer: string },
     by: Actor,
-  ): Promise<boolean>;
+  ): Promise<'created' | 'token_limit_reached' | 'session_ended'>;
   /** Sets the time of the last use, unless it was set less than `limits.windowMs` before. */
   noteTokenUse(id: string, now: number): Promise<void>;
   /**

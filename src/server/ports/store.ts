@@ -1,5 +1,5 @@
 // The store: everything the server asks of its database, and the conventions of all its parts.
-import type { AccountStore, CreditStore } from './account.ts';
+import type { AccountStore, CreditStore, DeletionStore } from './account.ts';
 import type { AlertStore } from './alerts.ts';
 import type { AnchorStore } from './anchoring.ts';
 import type { AnchoringAccountStore } from './anchoring-accounts.ts';
@@ -38,6 +38,7 @@ export interface Store
     CompletionStore,
     EvidenceStore,
     AccountStore,
+    DeletionStore,
     TelemetryStore,
     EventStore,
     StatsStore,

@@ -28,6 +28,8 @@ export interface TaskRecord {
   occurredAt: string | null;
   createdAt: number;
   status: 'claimed' | 'verified';
+  /** First completion that was refused for lack of credit. */
+  creditRefusedAt: number | null;
   /** Null until the first completion. */
   completion: CompletionRecord | null;
 }
@@ -130,7 +132,14 @@ export interface AnchorProgress
 export interface TaskListRecord
   extends Pick<
     TaskRecord,
-    'id' | 'robotId' | 'title' | 'description' | 'occurredAt' | 'createdAt' | 'status'
+    | 'id'
+    | 'robotId'
+    | 'title'
+    | 'description'
+    | 'occurredAt'
+    | 'createdAt'
+    | 'status'
+    | 'creditRefusedAt'
   > {
   progress: AnchorProgress | null;
 }

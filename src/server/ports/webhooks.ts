@@ -34,6 +34,9 @@ export interface DeliveryRecord
 export interface DueWebhook {
   id: string;
   wallet: string;
+}
+
+export interface WebhookToSend {
   url: string;
   secret: Buffer;
   /** Null once the overlap of a rotation is over. */
@@ -41,8 +44,6 @@ export interface DueWebhook {
   /** Failed attempts since the last success, and the first of them. */
   failures: number;
   failing_since: number | null;
-  /** Waiting messages, counted up to one more than the limit. */
-  backlog: number;
 }
 
 export interface WaitingMessage {
@@ -63,7 +64,7 @@ export interface Attempt {
 }
 
 /** After a failed attempt: when to try again, or why the webhook ends. */
-export type Retry = { at: number } | { disable: 'failures' | 'backlog' };
+export type Retry = { at: number } | { disable: 'failures' };
 
 /**
  * Messages are written in the commits of their facts, for the enabled webhooks of the account that subscribe to the
@@ -80,8 +81,9 @@ export interface WebhookStore {
     change: WebhookChange,
     by: Actor & { wallet: string },
   ): Promise<WebhookRecord | null>;
+  /** Deletes its messages first, in small commits. */
   deleteWebhook(id: string, by: Actor & { wallet: string }): Promise<boolean>;
-  /** Null if the account has no enabled webhook with this id. */
+  /** Returns the test that waits, if one does. Null if the account has no enabled webhook with this id. */
   testWebhook(id: string, wallet: string, now: number): Promise<DeliveryRecord | null>;
   /** Newest first; null if the account does not have the webhook. Messages without a number are not listed yet. */
   listDeliveries(
@@ -92,15 +94,20 @@ export interface WebhookStore {
   ): Promise<DeliveryRecord[] | null>;
   /** Queues the message again with its id. False if the account has no enabled webhook with it. */
   replayDelivery(id: string, wallet: string): Promise<boolean>;
-  /** Deletes at most `limit` of the messages made before `before`. Returns whether there may be more. */
+  /** Deletes at most `limit` messages that were made before `before` or exceed what a webhook keeps. Returns whether there may be more. */
   deleteDeliveries(before: number, limit: number): Promise<boolean>;
 
   /** Takes or renews the lease of the relay. False while another instance has it. */
   holdRelay(holder: string, ttlMs: number): Promise<boolean>;
-  /** Numbers committed messages that have no number: a message never gets a number below one that was sent. */
-  numberDeliveries(): Promise<void>;
+  /**
+   * Numbers committed messages that have no number: a message never gets a number below one that was sent. Disables
+   * webhooks with too many waiting.
+   */
+  numberDeliveries(now: number): Promise<void>;
   /** Enabled webhooks with messages whose time has come, the longest waiting first. `funded`: by a recent grant. */
   listDueWebhooks(funded: boolean, limit: number, now: number): Promise<DueWebhook[]>;
+  /** Null if the webhook has ended or is deferred. */
+  readDueWebhook(id: string, now: number): Promise<WebhookToSend | null>;
   listWaiting(webhookId: string, limit: number): Promise<WaitingMessage[]>;
   recordDelivered(attempt: Attempt): Promise<void>;
   recordFailed(attempt: Attempt, retry: Retry): Promise<void>;

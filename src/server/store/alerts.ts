@@ -2,12 +2,17 @@
 
 import { v7 as newId } from 'uuid';
 import type { AlertRule } from '../../protocol/alerts.ts';
-import type { AlertRecord, AlertStore, CreditRule, Firing, OpenAlert } from '../ports/alerts.ts';
-import { insert, rows, type StepRunner, type Steps } from './steps.ts';
+import { limits } from '../../protocol/limits.ts';
+import type {
+  AlertRecord,
+  AlertStore,
+  CreditRule,
+  Firing,
+  OpenAlert,
+  RefusedTasks,
+} from '../ports/alerts.ts';
+import { first, insert, LAST_ID, rows, type StepRunner, type Steps } from './steps.ts';
 import { queueMessages } from './webhooks.ts';
-
-/** Sorts after every id. */
-const LAST_ID = 'ffffffff-ffff-ffff-ffff-ffffffffffff';
 
 const COLUMNS = 'id, kind, threshold, robot_id, opened_at, acknowledged_at, closed_at';
 
@@ -59,6 +64,8 @@ export const alertSql = {
     WHERE id = $1 AND wallet = $2 RETURNING ${COLUMNS}`,
   expire: `DELETE FROM alerts WHERE id IN (SELECT id FROM alerts
     WHERE closed_at < $1 ORDER BY closed_at LIMIT $2) RETURNING id`,
+  surplus: `DELETE FROM alerts WHERE wallet = $1 AND closed_at IS NOT NULL AND id <
+    (SELECT id FROM alerts WHERE wallet = $1 ORDER BY id DESC LIMIT 1 OFFSET ${limits.alertsKept - 1})`,
   note: `INSERT INTO alert_watch (id, evaluated_at, since) VALUES (1, $1, $1)
     ON CONFLICT (id) DO UPDATE SET evaluated_at = excluded.evaluated_at, since =
       CASE WHEN excluded.evaluated_at - alert_watch.evaluated_at > $2 THEN excluded.since
@@ -72,6 +79,10 @@ export const alertSql = {
   close: 'UPDATE alerts SET closed_at = $2 WHERE id = $1 AND closed_at IS NULL RETURNING id',
   refuse: `UPDATE tasks SET credit_refused_at = $2 WHERE id = $1 AND credit_refused_at IS NULL
     RETURNING wallet, id AS task_id, robot_id`,
+  refused: `SELECT count(*) AS tasks, min(at) AS since FROM (
+      SELECT credit_refused_at AS at FROM tasks
+      WHERE wallet = $1 AND status = 'claimed' AND credit_refused_at IS NOT NULL
+      ORDER BY credit_refused_at LIMIT $2) first`,
 } as const;
 
 export function alertStore({ read, write }: StepRunner): AlertStore {
@@ -88,6 +99,11 @@ export function alertStore({ read, write }: StepRunner): AlertStore {
       ),
     acknowledgeAlert: async (id, wallet, now) =>
       (await write(() => rows<AlertRecord>(alertSql.acknowledge, id, wallet, now)))[0] ?? null,
+    countRefused: async (wallet, limit) =>
+      (await read(() => first<RefusedTasks>(alertSql.refused, wallet, limit))) ?? {
+        tasks: 0,
+        since: null,
+      },
     deleteAlerts: async (before, limit) =>
       (await write(() => rows(alertSql.expire, before, limit))).length === limit,
 
@@ -118,6 +134,9 @@ export function alertStore({ read, write }: StepRunner): AlertStore {
 function* openAlerts(found: readonly Firing[], now: number): Steps<void> {
   const alerts = found.map((one) => ({ id: newId(), ...one, opened_at: now }));
   const opened = new Set(yield* insert('alerts', alerts));
+  for (const wallet of new Set(found.map((one) => one.wallet))) {
+    yield* rows(alertSql.surplus, wallet);
+  }
   yield* report(
     'alert.opened',
     alerts.filter(({ id }) => opened.has(id)),

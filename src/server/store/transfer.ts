@@ -19,7 +19,7 @@ export const transferTables: readonly TransferTable[] = [
   table(
     'accounts',
     'wallet',
-    'anchor_quota gas_credit_wei created_at qualified_at last_round suspended_at',
+    'anchor_quota gas_credit_wei created_at qualified_at last_round suspended_at deleting_at',
   ),
   table(
     'sessions',
@@ -64,6 +64,7 @@ export const transferTables: readonly TransferTable[] = [
     'id',
     'chain_id sender nonce state payload root leaf_count unsettled_leaves safe created_at updated_at mined_tx_hash mined_block_number mined_block_hash mined_tx_index mined_at gas_used effective_gas_price data_fee_wei cost_wei',
   ),
+  table('anchor_spend', 'attempt_id', 'at wei'),
   table(
     'variants',
     'tx_hash',

@@ -14,14 +14,15 @@ import type {
   WebhookChange,
   WebhookRecord,
   WebhookStore,
+  WebhookToSend,
 } from '../ports/webhooks.ts';
 import { FUNDED_MS } from '../rules/storage.ts';
 import { auditRow } from './rows/audit-log.ts';
-import { insert, lock, rows, type StepRunner, type Steps } from './steps.ts';
+import { insert, LAST_ID, lock, rows, type StepRunner, type Steps } from './steps.ts';
 import { isFundedSince } from './storage-usage.ts';
 
-/** Sorts after every id. */
-const LAST_ID = 'ffffffff-ffff-ffff-ffff-ffffffffffff';
+/** So that a commit does not delay others. */
+const ROWS_PER_COMMIT = 500;
 
 const COLUMNS = 'id, url, events, created_at, failing_since, disabled_at, disabled_for';
 const DELIVERY = 'id, type, state, attempts, last_status, last_error, created_at, attempted_at';
@@ -44,6 +45,8 @@ export const webhookSql = {
   abandon: `UPDATE webhook_deliveries SET state = 'abandoned'
     WHERE webhook_id = $1 AND state = 'pending'`,
   remove: 'DELETE FROM webhooks WHERE id = $1 AND wallet = $2 RETURNING url',
+  empty: `DELETE FROM webhook_deliveries WHERE id IN (
+    SELECT id FROM webhook_deliveries WHERE webhook_id = $1 LIMIT $2) RETURNING id`,
   find: 'SELECT id, disabled_at FROM webhooks WHERE id = $1 AND wallet = $2',
   subscribed: `SELECT id FROM webhooks
     WHERE wallet = $1 AND disabled_at IS NULL AND events LIKE '%"' || $2 || '"%'`,
@@ -55,6 +58,8 @@ export const webhookSql = {
     WHERE l.attempt_id = $1 AND l.leaf_index BETWEEN $2 AND $3 AND l.settled_at IS NULL
       AND EXISTS (SELECT 1 FROM webhooks w WHERE w.wallet = t.wallet)`,
   taskOf: 'SELECT wallet, id AS task_id, robot_id FROM tasks WHERE id = $1',
+  test: `SELECT ${DELIVERY} FROM webhook_deliveries
+    WHERE webhook_id = $1 AND state = 'pending' AND type = 'test' LIMIT 1`,
   delivery: `SELECT ${DELIVERY} FROM webhook_deliveries WHERE id = $1`,
   place: 'SELECT number FROM webhook_deliveries WHERE id = $1 AND webhook_id = $2',
   deliveries: `SELECT ${DELIVERY} FROM webhook_deliveries
@@ -64,21 +69,32 @@ export const webhookSql = {
       (SELECT id FROM webhooks WHERE wallet = $2 AND disabled_at IS NULL) RETURNING id`,
   expire: `DELETE FROM webhook_deliveries WHERE id IN (SELECT id FROM webhook_deliveries
     WHERE created_at < $1 ORDER BY created_at LIMIT $2) RETURNING id`,
+  surplus: `DELETE FROM webhook_deliveries WHERE id IN (
+    SELECT d.id FROM webhooks w CROSS JOIN webhook_deliveries d
+    WHERE w.wallet > '' AND d.webhook_id = w.id AND d.number < (
+      SELECT number FROM webhook_deliveries WHERE webhook_id = w.id
+      ORDER BY number DESC LIMIT 1 OFFSET ${2 * limits.webhookBacklog - 1})
+    LIMIT $1) RETURNING id`,
   unnumbered: 'SELECT id FROM webhook_deliveries WHERE number IS NULL LIMIT 1',
   number: `WITH chosen AS (
       SELECT id, row_number() OVER (ORDER BY created_at, id)
         + (SELECT coalesce(max(number), 0) FROM webhook_deliveries) AS place
       FROM webhook_deliveries WHERE number IS NULL ORDER BY created_at, id LIMIT 1000)
     UPDATE webhook_deliveries SET number = chosen.place FROM chosen
-    WHERE webhook_deliveries.id = chosen.id`,
-  due: `SELECT id, wallet, url, secret, CASE WHEN old_until > $1 THEN old_secret END AS old_secret,
-      failures, failing_since, (SELECT count(*) FROM (SELECT 1 FROM webhook_deliveries
-        WHERE ${WAITING} LIMIT ${limits.webhookBacklog + 1}) AS waiting) AS backlog
-    FROM webhooks w
+    WHERE webhook_deliveries.id = chosen.id RETURNING webhook_id`,
+  tooMany: `SELECT id FROM webhook_deliveries
+    WHERE webhook_id = $1 AND state = 'pending' AND number IS NOT NULL
+    ORDER BY number LIMIT 1 OFFSET ${limits.webhookBacklog}`,
+  due: `SELECT id, wallet FROM webhooks w
     WHERE next_at <= $1
       AND EXISTS (SELECT 1 FROM webhook_deliveries WHERE ${WAITING})
+      AND NOT EXISTS (SELECT 1 FROM accounts a
+        WHERE a.wallet = w.wallet AND coalesce(a.suspended_at, a.deleting_at) IS NOT NULL)
       AND CASE WHEN ${isFundedSince('$2', 'w.wallet')} THEN 1 ELSE 0 END = $3
     ORDER BY next_at LIMIT $4`,
+  open: `SELECT url, secret, CASE WHEN old_until > $2 THEN old_secret END AS old_secret,
+      failures, failing_since
+    FROM webhooks WHERE id = $1 AND next_at <= $2`,
   waiting: `SELECT id, type, data, created_at FROM webhook_deliveries
     WHERE webhook_id = $1 AND state = 'pending' AND number IS NOT NULL ORDER BY number LIMIT $2`,
   tried: `UPDATE webhook_deliveries SET attempts = attempts + 1, last_status = $2, last_error = $3,
@@ -118,18 +134,28 @@ export function webhookStore({ read, write }: StepRunner): Omit<WebhookStore, 'h
     listWebhooks: (wallet, limit, before) =>
       read(() => rows<WebhookRecord>(webhookSql.list, wallet, before ?? LAST_ID, limit)),
     changeWebhook: (id, change, by) => write(() => changeWebhook(id, change, by)),
-    deleteWebhook: (id, by) =>
-      write(function* () {
-        const [gone] = yield* rows<{ url: string }>(webhookSql.remove, id, by.wallet);
-        if (gone === undefined) return false;
-        yield* rows(webhookSql.abandon, id);
-        yield* record('webhook_deleted', by, id, gone.url);
+    async deleteWebhook(id, by) {
+      const found = await write(function* () {
+        if ((yield* rows(webhookSql.find, id, by.wallet)).length === 0) return false;
+        yield* rows(webhookSql.disable, id, by.at, 'owner');
         return true;
-      }),
+      });
+      if (!found) return false;
+      let deleted: number;
+      do deleted = (await write(() => rows(webhookSql.empty, id, ROWS_PER_COMMIT))).length;
+      while (deleted === ROWS_PER_COMMIT);
+      return write(function* () {
+        const [gone] = yield* rows<{ url: string }>(webhookSql.remove, id, by.wallet);
+        if (gone !== undefined) yield* record('webhook_deleted', by, id, gone.url);
+        return gone !== undefined;
+      });
+    },
     testWebhook: (id, wallet, now) =>
       write(function* () {
         const [webhook] = yield* rows<{ disabled_at: number | null }>(webhookSql.find, id, wallet);
         if (webhook?.disabled_at !== null) return null;
+        const [waiting] = yield* rows<DeliveryRecord>(webhookSql.test, id);
+        if (waiting !== undefined) return waiting;
         const message = { id: randomUUID(), webhook_id: id, type: 'test', data: '{}' };
         yield* insert('webhook_deliveries', [{ ...message, created_at: now }]);
         const [delivery] = yield* rows<DeliveryRecord>(webhookSql.delivery, message.id);
@@ -155,15 +181,24 @@ export function webhookStore({ read, write }: StepRunner): Omit<WebhookStore, 'h
       }),
     deleteDeliveries: (before, limit) =>
       write(function* () {
-        return (yield* rows(webhookSql.expire, before, limit)).length === limit;
+        const old = yield* rows(webhookSql.expire, before, limit);
+        if (old.length === limit) return true;
+        return (yield* rows(webhookSql.surplus, limit)).length === limit;
       }),
 
-    async numberDeliveries() {
+    async numberDeliveries(now) {
       if ((await read(() => rows(webhookSql.unnumbered))).length === 0) return;
-      await write(() => rows(webhookSql.number));
+      await write(function* () {
+        const numbered = yield* rows<{ webhook_id: string }>(webhookSql.number);
+        for (const id of new Set(numbered.map(({ webhook_id }) => webhook_id))) {
+          if ((yield* rows(webhookSql.tooMany, id)).length > 0) yield* disable(id, 'backlog', now);
+        }
+      });
     },
     listDueWebhooks: (funded, limit, now) =>
       read(() => rows<DueWebhook>(webhookSql.due, now, now - FUNDED_MS, Number(funded), limit)),
+    readDueWebhook: async (id, now) =>
+      (await read(() => rows<WebhookToSend>(webhookSql.open, id, now)))[0] ?? null,
     listWaiting: (webhookId, limit) =>
       read(() => rows<WaitingMessage>(webhookSql.waiting, webhookId, limit)),
     recordDelivered: (attempt) =>
@@ -218,7 +253,9 @@ function* record(
   id: string,
   url: string,
 ): Steps<void> {
-  yield* insert('audit_log', [auditRow(wallet, kind, by, { target_id: id, detail: url })]);
+  // Path and query of a URL may have a token.
+  const detail = new URL(url).origin;
+  yield* insert('audit_log', [auditRow(wallet, kind, by, { target_id: id, detail })]);
 }
 
 /** Writes messages to the outbox. Call it in the write of their facts. */

@@ -1,6 +1,6 @@
 // Handlers for sign-in, sessions, account tokens, the account and its audit log.
 import type { FastifyRequest } from 'fastify';
-import { listLedger, readAccount } from '../../core/account.ts';
+import { beginDeletion, listLedger, readAccount } from '../../core/account.ts';
 import { listAuditLog } from '../../core/audit-log.ts';
 import type { Deps } from '../../core/deps.ts';
 import {
@@ -13,7 +13,7 @@ import {
   signOut,
   startCliSignIn,
 } from '../../core/sessions.ts';
-import { createGateReader, createSignIn } from '../../core/sign-in.ts';
+import { createGateReader, createSignIn, invalidSignature } from '../../core/sign-in.ts';
 import { actorOf } from '../server/authentication.ts';
 import type { Handlers } from '../server/call.ts';
 import {
@@ -37,14 +37,10 @@ export function accountHandlers(deps: Deps) {
     async createChallenge({ body, invalid, request, reply }) {
       // A wrong chainId counts as well; without an address there is nothing to count.
       if (invalid && typeof body?.address !== 'string') throw invalid;
-      const { address, chainId } = body;
-      const { message } = await signIn.challenge(
-        { ...callerOf(request), address, chainId },
-        (count) => {
-          applyCount(reply, count);
-          if (invalid) throw invalid;
-        },
-      );
+      const { message } = await signIn.challenge({ ...callerOf(request), ...body }, (count) => {
+        applyCount(reply, count);
+        if (invalid) throw invalid;
+      });
       cookies.setChallenge(reply, message);
       return { status: 200, body: { message } };
     },
@@ -100,6 +96,13 @@ export function accountHandlers(deps: Deps) {
     },
     async getAccount({ caller }) {
       return { status: 200, body: await readAccount(deps, readGate, caller.wallet) };
+    },
+    async deleteAccount({ caller: { wallet, by }, body, request, reply }) {
+      const signed = { ...callerOf(request), address: wallet, ...body, by };
+      const challenge = await signIn.requireDeletion(signed);
+      if (!(await beginDeletion(deps, wallet, challenge))) throw invalidSignature();
+      cookies.clearSession(reply);
+      return { status: 200, body: { deleting: true } };
     },
     async listLedger({ caller, query }) {
       return { status: 200, body: await listLedger(deps, caller.wallet, query) };

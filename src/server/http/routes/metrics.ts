@@ -1,9 +1,8 @@
 // Serves `GET /metrics`.
-import { createHash, timingSafeEqual } from 'node:crypto';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { isLoopback } from '../../../base/loopback.ts';
 import { wireError } from '../../ports/errors.ts';
-import { bearerKey } from '../server/credentials.ts';
+import { bearerKey, sameSecret } from '../server/credentials.ts';
 
 export interface Metrics {
   /** The Bearer token that every reader must send; without one, only peers on loopback may read. */
@@ -29,12 +28,4 @@ function mayRead(request: FastifyRequest, token: string | null): boolean {
   );
   const peer = (request.socket.remoteAddress ?? '').replace(/^::ffff:/, '');
   return !proxied && isLoopback(peer) && isLoopback(request.hostname);
-}
-
-function sameSecret(given: string, expected: string): boolean {
-  return timingSafeEqual(sha256(given), sha256(expected));
-}
-
-function sha256(text: string): Buffer {
-  return createHash('sha256').update(text).digest();
 }

@@ -4,9 +4,11 @@ import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import path from 'node:path';
 import files from '@fastify/static';
-import type { FastifyInstance } from 'fastify';
+import type { FastifyInstance, FastifyReply } from 'fastify';
 import { packageFolder } from '../../../base/version.ts';
+import type { Deps } from '../../core/deps.ts';
 import { allowStyles } from '../server/security-headers.ts';
+import { proofParts } from './proof-page.ts';
 
 const folder = path.join(packageFolder, 'dist/dashboard');
 
@@ -22,41 +24,66 @@ const dashboardPaths = [
   '/events',
   '/account',
   '/access',
+  '/alerts',
+  '/webhooks',
   '/verify',
   '/verify/:proofHash',
   '/tx/:txHash',
 ] as const;
 
+const namedFiles = [
+  'icon.svg',
+  'color-scheme.js',
+  'sample-bundle.json',
+  'third-party-licenses.txt',
+];
+
 /** Serves the built dashboard: one document, and files whose names change with their content. */
-export async function dashboardPages(scope: FastifyInstance): Promise<void> {
+export async function dashboardPages(scope: FastifyInstance, deps: Deps): Promise<void> {
   const options = { config: { page: 'html' as const } };
   await scope.register(files, {
     root: folder,
     serve: false,
     cacheControl: false,
-    // The build writes a .gz file for each script and style.
+    // The build writes a .br and a .gz file for each script and style.
     preCompressed: true,
   });
   for (const page of dashboardPaths) {
     scope.get(page, options, async (request, reply) => {
       const { proofHash } = request.params as { proofHash?: string };
-      const document = await readFile(path.join(folder, 'index.html'), 'utf8');
-      // The component library adds style elements at run time; only those with the nonce are applied.
-      const nonce = randomBytes(16).toString('hex');
-      allowStyles(reply, nonce);
-      return reply.type('text/html; charset=utf-8').send(documentFor(document, nonce, proofHash));
+      const { task_id: taskId } = request.query as { task_id?: unknown };
+      const parts = proofHash === undefined ? {} : await proofParts(deps, proofHash, taskId);
+      return sendDocument(reply, parts);
     });
   }
   const immutable = { maxAge: '1y', immutable: true, cacheControl: true };
   scope.get('/assets/*', options, async (request, reply) =>
     reply.sendFile(`assets/${(request.params as { '*': string })['*']}`, immutable),
   );
-  for (const file of ['icon.svg', 'color-scheme.js', 'third-party-licenses.txt']) {
+  for (const file of namedFiles) {
     scope.get(`/${file}`, options, async (_, reply) => {
       reply.header('cache-control', 'no-cache');
       return reply.sendFile(file);
     });
   }
+}
+
+/** Sends the dashboard's document. `parts`: what replaces parts of it, which may hold text of strangers in escaped form. */
+export async function sendDocument(
+  reply: FastifyReply,
+  parts: Readonly<Record<string, string>> = {},
+): Promise<FastifyReply> {
+  const document = await readFile(path.join(folder, 'index.html'), 'utf8');
+  // The component library adds style elements at run time; only those with the nonce are applied.
+  const nonce = randomBytes(16).toString('hex');
+  allowStyles(reply, nonce);
+  const all = Object.entries({
+    ...parts,
+    '<meta name="csp-nonce" content="">': `<meta name="csp-nonce" content="${nonce}">`,
+  });
+  // By a function: a title may have `$&`.
+  const html = all.reduce((text, [part, by]) => text.replace(part, () => by), document);
+  return reply.type('text/html; charset=utf-8').send(html);
 }
 
 const viewer = path.dirname(createRequire(import.meta.url).resolve('swagger-ui-dist/package.json'));
@@ -112,15 +139,4 @@ export async function cliLoginPage(scope: FastifyInstance): Promise<void> {
   for (const file of ['page.css', 'page.js']) {
     scope.get(`/cli-login/${file}`, options, async (_, reply) => reply.sendFile(file));
   }
-}
-
-/** Prepares the document. Links to proofs are shared, so the title of a proof is set without running scripts. */
-function documentFor(document: string, nonce: string, proofHash: string | undefined): string {
-  const nonced = document.replace(
-    '<meta name="csp-nonce" content="">',
-    `<meta name="csp-nonce" content="${nonce}">`,
-  );
-  if (!/^0x[0-9a-fA-F]{64}$/.test(proofHash ?? '')) return nonced;
-  const title = `Proof ${proofHash?.slice(0, 10)}…${proofHash?.slice(-6)} · svc`;
-  return nonced.replace('<title>svc</title>', `<title>${title}</title>`);
 }

@@ -23,7 +23,7 @@ import { accountHandlers } from '../routes/account.ts';
 import { anchoringAccountHandlers } from '../routes/anchoring-accounts.ts';
 import { fleetHandlers } from '../routes/fleets.ts';
 import { type Metrics, metricsPage } from '../routes/metrics.ts';
-import { cliLoginPage, dashboardPages, docsPage } from '../routes/pages.ts';
+import { cliLoginPage, dashboardPages, docsPage, sendDocument } from '../routes/pages.ts';
 import { publicHandlers } from '../routes/public.ts';
 import { robotHandlers } from '../routes/robots.ts';
 import { streamHandlers } from '../routes/stream.ts';
@@ -50,7 +50,7 @@ import { createAdmission } from './rate-limits.ts';
 import { isRefusal, type Refusals } from './refusals.ts';
 import { addRepresentations } from './representations.ts';
 import { addSecurityHeaders } from './security-headers.ts';
-import { answerUnmatched, countRobot } from './unmatched.ts';
+import { answerUnmatched, countRobot, opensPage } from './unmatched.ts';
 
 interface AppDeps extends Deps {
   logger: FastifyBaseLogger;
@@ -103,6 +103,7 @@ export function buildApp(deps: AppDeps): FastifyInstance {
     }
     const { route, page } = request.routeOptions.config;
     if (route || page) done();
+    else if (opensPage(request)) sendDocument(reply.status(404)).catch(done);
     else answerUnmatched(deps, request, reply).catch(done);
   });
   // For missing files of a file route. An unknown route is rejected by the hook above first.
@@ -142,7 +143,7 @@ export function buildApp(deps: AppDeps): FastifyInstance {
   });
   app.register(docsPage);
   app.register(cliLoginPage);
-  app.register(dashboardPages);
+  app.register((scope) => dashboardPages(scope, deps));
   const { metrics } = deps;
   if (metrics) app.register((scope) => metricsPage(scope, metrics));
   const handlers = createHandlers(deps);

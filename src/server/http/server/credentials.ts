@@ -1,4 +1,5 @@
 // Cookies and the Bearer key of a request.
+import { createHash, timingSafeEqual } from 'node:crypto';
 import type { CookieSerializeOptions } from '@fastify/cookie';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { limits } from '../../../protocol/limits.ts';
@@ -6,6 +7,12 @@ import { limits } from '../../../protocol/limits.ts';
 /** The Bearer token of a request, well-formed or not; null if there is none. */
 export function bearerKey(request: FastifyRequest): string | null {
   return /^bearer +(\S.*)$/i.exec(request.headers.authorization ?? '')?.[1] ?? null;
+}
+
+/** Compares in constant time. */
+export function sameSecret(given: string, expected: string): boolean {
+  const digest = (text: string) => createHash('sha256').update(text).digest();
+  return timingSafeEqual(digest(given), digest(expected));
 }
 
 const SESSION = 'svc_session';

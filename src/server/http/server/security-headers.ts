@@ -3,6 +3,7 @@ import type { FastifyHelmetOptions } from '@fastify/helmet';
 import helmet from '@fastify/helmet';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import Fastify from 'fastify';
+import { opensPage } from './unmatched.ts';
 
 /** Loads nothing and may not be framed: the policy of JSON responses, and the basis of that of pages. */
 const closed = {
@@ -36,8 +37,8 @@ export function addSecurityHeaders(app: FastifyInstance, https: boolean): void {
     headers = await readHeaders(https);
   });
   app.addHook('onRequest', (request, reply, done) => {
-    const { page } = request.routeOptions.config;
-    reply.headers(page === 'html' ? headers.forPages : headers.forResponses);
+    const isPage = request.routeOptions.config.page === 'html' || opensPage(request);
+    reply.headers(isPage ? headers.forPages : headers.forResponses);
     done();
   });
 }

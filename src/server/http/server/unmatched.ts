@@ -33,6 +33,14 @@ export async function answerUnmatched(
   reply.status(204).send();
 }
 
+/** Whether a browser opens an unknown path as a page. */
+export function opensPage({ method, url, headers, routeOptions }: FastifyRequest): boolean {
+  const { route, page } = routeOptions.config;
+  if (route || page || !/^(?:GET|HEAD)$/.test(method)) return false;
+  if (!headers.accept?.startsWith('text/html')) return false;
+  return !/^\/(?:api|\.well-known)(?:[/?]|$)/.test(url) && routesAt(url).length === 0;
+}
+
 /** Counts the call if it has a valid robot key and the path is not public. Returns the routes of the path. */
 export async function countUnmatched(
   deps: Deps,

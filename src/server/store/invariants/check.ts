@@ -10,7 +10,7 @@ import {
   ledgerSumsEqualBalances,
 } from './ledger.ts';
 import { type Invariant, type Snapshot, selecting } from './snapshot.ts';
-import { statements, wrongCounts } from './statements.ts';
+import { statements } from './statements.ts';
 import { rollupsFollowSamples } from './telemetry.ts';
 
 export interface Finding {
@@ -22,8 +22,6 @@ export interface Finding {
 export interface StoreTerms {
   /** See `proofsMatchTheirHash`. */
   proofs: string;
-  /** See `wrongCounts`. */
-  counts: string;
   /** Invariants of this store only. */
   others: Record<string, Invariant>;
 }
@@ -34,7 +32,7 @@ const MAX_REPORTED = 20;
 /** Returns only the violated invariants. */
 export async function checkInvariants(
   snapshot: Snapshot,
-  { proofs, counts, others }: StoreTerms,
+  { proofs, others }: StoreTerms,
 ): Promise<Finding[]> {
   const invariants: Record<string, Invariant> = {
     ...others,
@@ -50,7 +48,6 @@ export async function checkInvariants(
     ...Object.fromEntries(
       Object.entries(statements).map(([name, statement]) => [name, selecting(statement)]),
     ),
-    counts_are_kept: selecting(wrongCounts(counts)),
   };
   const findings: Finding[] = [];
   for (const [invariant, violationsIn] of Object.entries(invariants)) {

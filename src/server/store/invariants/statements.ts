@@ -209,12 +209,8 @@ export const statements: Readonly<Record<string, string>> = {
     LEFT JOIN activity_hours a ON a.scope = seen.wallet AND a.at = seen.at
     WHERE coalesce(a.info, 0) < seen.info OR coalesce(a.warn, 0) < seen.warn
       OR coalesce(a.error, 0) < seen.error`,
-};
 
-/** The statement of `counts_are_kept`; `ofStore` selects wrong counts that only one of the stores keeps. */
-export function wrongCounts(ofStore: string): string {
-  return `${ofStore}
-    UNION ALL
+  counts_are_kept: `
     SELECT 'the count of tasks with ' || coalesce(h.proof_hash, c.proof_hash) || ' is wrong'
     FROM proof_hashes h
     FULL JOIN (SELECT proof_hash, count(*) AS occurrences FROM completions GROUP BY proof_hash) c
@@ -227,5 +223,5 @@ export function wrongCounts(ofStore: string): string {
         count(*) FILTER (WHERE status = 'verified') AS verified FROM tasks GROUP BY robot_id) t
       ON t.robot_id = r.id
     WHERE coalesce(c.claimed, 0) <> coalesce(t.claimed, 0)
-      OR coalesce(c.verified, 0) <> coalesce(t.verified, 0)`;
-}
+      OR coalesce(c.verified, 0) <> coalesce(t.verified, 0)`,
+};

@@ -1,32 +1,20 @@
-// Stores accounts: balances, the ledger behind them, and grants of credits.
+// Summarizes and suspends accounts, and moves balances with their ledger entries.
 
-import type { AccountStore, Balance, CreditStore } from '../../ports/account.ts';
+import type { AccountStore } from '../../ports/account.ts';
+import { recordAudit } from '../audit-log.ts';
 import {
   type BalanceChange,
-  type GrantRow,
-  grantDetail,
-  grantEntry,
-  LEDGER_COLUMNS,
   type LedgerEntry,
-  type LedgerRow,
   type Reservation,
-  requireRoom,
-  requireSameGrant,
   SUMMARY,
   SUMMARY_MS,
   type SummaryRow,
-  toLedgerRecord,
   toSummary,
 } from '../rows/account.ts';
-import { recordAudit } from './audit-log.ts';
 import type { Queries } from './engine/connections.ts';
 import { sql } from './engine/sql.ts';
+import { runSteps } from './engine/steps.ts';
 import type { Access } from './engine/transactions.ts';
-
-const countUsed = sql('SELECT robot_count, fleet_count FROM accounts WHERE wallet = $1');
-const cursorKey = sql('SELECT key FROM cursor_key WHERE id = 1');
-const listLedger = sql(`SELECT ${LEDGER_COLUMNS} FROM ledger
-  WHERE wallet = $1 AND seq < $2 ORDER BY seq DESC LIMIT $3`);
 
 const summaries = sql(`${SUMMARY} ORDER BY a.wallet`);
 const summary = sql(`${SUMMARY} WHERE a.wallet = $2`);
@@ -34,9 +22,6 @@ const isAccount = sql('SELECT FROM accounts WHERE wallet = $1');
 const suspend = sql(`UPDATE accounts SET suspended_at = $2
   WHERE wallet = $1 AND (suspended_at IS NULL) = $3`);
 
-const open = sql(`INSERT INTO accounts (wallet, anchor_quota, gas_credit_wei, created_at)
-  VALUES ($1, 0, 0, $2) ON CONFLICT DO NOTHING`);
-const readBalance = sql('SELECT anchor_quota, gas_credit_wei FROM accounts WHERE wallet = $1');
 const lockAccounts = sql(
   'SELECT FROM accounts WHERE wallet = ANY($1) ORDER BY wallet FOR NO KEY UPDATE',
 );
@@ -58,17 +43,9 @@ const append = sql(`INSERT INTO ledger
 const newestReservations = sql(`SELECT DISTINCT ON (task_id) task_id, wallet, cycle, gas_wei
   FROM ledger WHERE task_id = ANY($1::uuid[]) AND kind = 'reserve' ORDER BY task_id, cycle DESC`);
 
-/** Serializes grants of the same id, whatever their account. */
-const lockGrantId = sql('SELECT pg_advisory_xact_lock(hashtextextended($1, 0))');
-const findGrant = sql(`SELECT wallet, anchors, gas_wei, note FROM ledger
-  WHERE grant_id = $1 AND kind = 'grant'`);
-
-interface BalanceRow {
-  anchor_quota: number;
-  gas_credit_wei: string;
-}
-
-export function accountStore(access: Access): AccountStore {
+export function summaryStore(
+  access: Access,
+): Pick<AccountStore, 'summarizeAccounts' | 'suspendAccount'> {
   return {
     async summarizeAccounts(now, wallet) {
       const since = now - SUMMARY_MS;
@@ -83,57 +60,10 @@ export function accountStore(access: Access): AccountStore {
         if ((await tx.first(isAccount, [wallet])) === undefined) return false;
         const changes = await tx.run(suspend, [wallet, isSuspended ? by.at : null, isSuspended]);
         const kind = isSuspended ? 'account_suspended' : 'account_resumed';
-        if (changes > 0) await recordAudit(tx, wallet, kind, by, { detail: reason });
+        if (changes > 0) await runSteps(tx, recordAudit(wallet, kind, by, { detail: reason }));
         return true;
       }),
-
-    async countUsed(wallet) {
-      const row = await access.first<{ robot_count: number; fleet_count: number }>(countUsed, [
-        wallet,
-      ]);
-      return { robots: row?.robot_count ?? 0, fleets: row?.fleet_count ?? 0 };
-    },
-
-    async cursorKey() {
-      const row = await access.first<{ key: Buffer }>(cursorKey);
-      if (row === undefined) throw new Error('The database has no cursor key');
-      return row.key;
-    },
-
-    async listLedger(wallet, limit, before) {
-      const place = before ?? Number.MAX_SAFE_INTEGER;
-      const rows = await access.rows<LedgerRow>(listLedger, [wallet, place, limit]);
-      return rows.map(toLedgerRecord);
-    },
   };
-}
-
-export function creditStore(access: Access): CreditStore {
-  return {
-    grantCredits: (grant, by) =>
-      access.write(async (tx) => {
-        await tx.rows(lockGrantId, [grant.id]);
-        const stored = await tx.first<GrantRow>(findGrant, [grant.id]);
-        if (stored !== undefined) {
-          requireSameGrant(stored, grant);
-          return { outcome: 'repeated', balance: await existing(tx, grant.wallet) };
-        }
-        await openAccount(tx, grant.wallet, grant.now);
-        await lockAccount(tx, grant.wallet);
-        requireRoom(await existing(tx, grant.wallet), grant);
-        await postEntries(tx, [grantEntry(grant)]);
-        const detail = grantDetail(grant);
-        await recordAudit(tx, grant.wallet, 'credits_granted', by, { detail });
-        return { outcome: 'granted', balance: await existing(tx, grant.wallet) };
-      }),
-
-    getBalance: (wallet) => balanceOf(access, wallet),
-  };
-}
-
-/** Opens the account unless it exists. Returns true if it is new. Call it inside a write. */
-export async function openAccount(tx: Queries, wallet: string, now: number): Promise<boolean> {
-  return (await tx.run(open, [wallet, now])) > 0;
 }
 
 /** Locks the account's balance and counts until this write ends. Call it inside a write. */
@@ -225,16 +155,4 @@ function sums(entries: readonly LedgerEntry[]): BalanceChange[] {
     changes.set(wallet, { wallet, anchors: sum.anchors + anchors, gasWei: sum.gasWei + gasWei });
   }
   return [...changes.values()];
-}
-
-async function balanceOf(queries: Queries, wallet: string): Promise<Balance | null> {
-  const row = await queries.first<BalanceRow>(readBalance, [wallet]);
-  if (row === undefined) return null;
-  return { wallet, anchorQuota: row.anchor_quota, gasCreditWei: BigInt(row.gas_credit_wei) };
-}
-
-async function existing(tx: Queries, wallet: string): Promise<Balance> {
-  const balance = await balanceOf(tx, wallet);
-  if (balance === null) throw new Error('The account of a grant is missing');
-  return balance;
 }

@@ -13,6 +13,7 @@ import type {
 import type { SenderKey } from '../../ports/operations.ts';
 import { type AttemptEvent, completionMove, moveAttempt } from '../../rules/anchoring.ts';
 import { transactionCost } from '../../rules/credits.ts';
+import { reserveSpend } from '../anchor-spend.ts';
 import {
   IS_OPEN,
   OPEN_ATTEMPT_COLUMNS,
@@ -23,6 +24,7 @@ import {
 } from '../rows/anchoring.ts';
 import type { Queries } from './engine/connections.ts';
 import { sql } from './engine/sql.ts';
+import { runSteps } from './engine/steps.ts';
 import type { Access } from './engine/transactions.ts';
 import { leasedAccess } from './leases.ts';
 
@@ -102,6 +104,7 @@ export function attemptStore(
         await takeNonce(tx, lease, attempt);
         await saveVariant(tx, { attemptId: attempt.id, seq: 0 }, attempt.variant, attempt.now);
         await moveLeaves(tx, attempt);
+        await runSteps(tx, reserveSpend(attempt));
       }),
 
     addVariant: (lease, attemptId, variant, replaces, now) =>

@@ -1,6 +1,7 @@
 // Stores evidence: reads it, assembles bundles, and erases it.
 
 import type { EvidenceStore } from '../../ports/evidence.ts';
+import { recordAudit } from '../audit-log.ts';
 import {
   type BundleRow,
   type EvidenceRow,
@@ -9,8 +10,8 @@ import {
   toEvidence,
 } from '../rows/evidence.ts';
 import { viewerValues } from '../rows/tasks.ts';
-import { recordAudit } from './audit-log.ts';
 import { sql } from './engine/sql.ts';
+import { runSteps } from './engine/steps.ts';
 import { freed, freeing, rowsOf, subtracting } from './engine/storage-usage.ts';
 import type { Access } from './engine/transactions.ts';
 
@@ -57,7 +58,8 @@ export function evidenceStore(access: Access): EvidenceStore {
         type Found = { completed: boolean; erased: boolean };
         const task = await tx.first<Found>(erase, [id, wallet]);
         if (task === undefined) return 'not_found';
-        if (task.erased) await recordAudit(tx, wallet, 'evidence_erased', by, { target_id: id });
+        if (task.erased)
+          await runSteps(tx, recordAudit(wallet, 'evidence_erased', by, { target_id: id }));
         return task.completed ? 'erased' : 'nothing_stored';
       }),
 

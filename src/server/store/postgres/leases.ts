@@ -1,15 +1,18 @@
-// Stores the leases of anchoring accounts, and the hold on anchoring after a restore.
+// Stores the leases of anchoring accounts.
 
 import { SvcError } from '../../../base/svc-error.ts';
 import type { AnchorStore, Lease } from '../../ports/anchoring.ts';
-import type { SenderKey } from '../../ports/operations.ts';
 import { FOLLOWER } from '../../rules/anchoring.ts';
+import { isHeld } from '../operations.ts';
 import type { Queries } from './engine/connections.ts';
 import { type SqlValue, sql } from './engine/sql.ts';
-import type { Access } from './engine/transactions.ts';
+import { runSteps } from './engine/steps.ts';
+import type { Access, LeasedAccess } from './engine/transactions.ts';
+
+export type { LeasedAccess };
 
 /** Condition: the lease is owned now. Its values come from `ownership`. */
-export const IS_OWNED = `chain_id = $1 AND address = $2 AND holder = $3 AND fence = $4
+const IS_OWNED = `chain_id = $1 AND address = $2 AND holder = $3 AND fence = $4
   AND expires_at > instant_or($5)`;
 
 const owned = sql(`SELECT FROM leases WHERE ${IS_OWNED}`);
@@ -36,41 +39,12 @@ const take = sql(`INSERT INTO leases AS l (chain_id, address, holder, fence, exp
 const extend = sql(`UPDATE leases SET expires_at = instant_or($5) + $6 WHERE ${IS_OWNED}`);
 const giveUp = sql(`UPDATE leases SET holder = NULL, expires_at = 0 WHERE ${IS_OWNED}`);
 
-/** The reason for degraded anchoring while senders are held. */
-const REASON = 'restored';
-
-const held = sql(`SELECT FROM restoration WHERE id = 1 AND NOT EXISTS
-  (SELECT FROM reconciled_senders WHERE chain_id = $1 AND address = $2)`);
-/** Locks all leases: waits for the writes of all anchorers, and keeps new ones out. Call it inside a write. */
-export const takeLeases = sql('LOCK TABLE leases IN EXCLUSIVE MODE');
-const begin = sql(`INSERT INTO restoration VALUES (1, $1)
-  ON CONFLICT (id) DO UPDATE SET restored_at = excluded.restored_at`);
-const forgetReconciled = sql('DELETE FROM reconciled_senders');
-const endLeases = sql('UPDATE leases SET holder = NULL, expires_at = 0');
-const replaceKey = sql(`UPDATE challenge_key
-  SET key = uuid_send(gen_random_uuid()) || uuid_send(gen_random_uuid()) WHERE id = 1`);
-const lockRestoration = sql('SELECT FROM restoration WHERE id = 1 FOR SHARE');
-const reconcile = sql(`INSERT INTO reconciled_senders
-  SELECT DISTINCT chain_id, address, $3::bigint
-  FROM unnest($1::bigint[], $2::text[]) AS s (chain_id, address) ORDER BY chain_id, address
-  ON CONFLICT (chain_id, address) DO UPDATE SET reconciled_at = excluded.reconciled_at`);
-const saveReasons = sql(`INSERT INTO chain_status AS s (id, degraded, updated_at) VALUES (1, $1, $2)
-  ON CONFLICT (id) DO UPDATE SET degraded = excluded.degraded, updated_at = excluded.updated_at
-  WHERE s.degraded <> excluded.degraded`);
-
 /** The values `$1` to `$5` of `IS_OWNED`. */
-export function ownership(
+function ownership(
   { instant }: Pick<Access, 'instant'>,
   { chainId, sender, holder, fence }: Lease,
 ): SqlValue[] {
   return [chainId, sender, holder, fence, instant()];
-}
-
-/** Access for the holder of a lease. Rejects with `lease_lost` unless holder and fence own the lease now. */
-export interface LeasedAccess {
-  /** Locks the lease: a takeover waits for the commit, so no write of the former holder is durable after it. */
-  write<T>(lease: Lease, work: (tx: Queries) => Promise<T>): Promise<T>;
-  read<T>(lease: Lease, work: (tx: Queries) => Promise<T>): Promise<T>;
 }
 
 export function leasedAccess(access: Access): LeasedAccess {
@@ -86,7 +60,7 @@ export function leasedAccess(access: Access): LeasedAccess {
   };
 }
 
-export function leaseLost(): SvcError {
+function leaseLost(): SvcError {
   return new SvcError(
     'lease_lost',
     'The lease of the anchoring account has run out, or another process has taken it over.',
@@ -117,10 +91,7 @@ export function leaseStore(
       if (found?.taken === true) return null;
       return access.write(async (tx) => {
         await tx.run(lockAgainstHold);
-        if (await isHeld(tx, { chainId, address })) {
-          await showHold(tx, now);
-          return null;
-        }
+        if (await runSteps(tx, isHeld({ chainId, address }, now))) return null;
         const row = await tx.first<{ fence: number }>(take, [
           chainId,
           address,
@@ -136,39 +107,4 @@ export function leaseStore(
 
     releaseLease: (lease) => update(giveUp, ownership(access, lease)),
   };
-}
-
-/**
- * Ends every lease and holds every sender, future ones too, until each is reconciled with the chain: a restored
- * database may lack anchors made after its backup. The reason `restored` is in the chain status; all other reasons are
- * in the senders' leases. Call it inside a write.
- */
-export async function holdQueue(tx: Queries, now: number): Promise<void> {
-  await tx.run(takeLeases);
-  await tx.run(begin, [now]);
-  await tx.run(forgetReconciled);
-  await tx.run(endLeases);
-  await tx.run(replaceKey);
-  await showHold(tx, now);
-}
-
-/** Marks the senders as reconciled. Call it inside a write. */
-export async function liftHold(
-  tx: Queries,
-  senders: readonly SenderKey[],
-  now: number,
-): Promise<void> {
-  if ((await tx.first(lockRestoration)) === undefined) return;
-  const chainIds = senders.map(({ chainId }) => chainId);
-  await tx.run(reconcile, [chainIds, senders.map(({ address }) => address), now]);
-  await tx.run(saveReasons, ['[]', now]);
-}
-
-async function isHeld(tx: Queries, { chainId, address }: SenderKey): Promise<boolean> {
-  return (await tx.first(held, [chainId, address])) !== undefined;
-}
-
-/** Call it inside a write. */
-async function showHold(tx: Queries, now: number): Promise<void> {
-  await tx.run(saveReasons, [JSON.stringify([REASON]), now]);
 }

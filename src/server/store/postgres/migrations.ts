@@ -18,16 +18,17 @@ CREATE TABLE accounts (
   wallet text COLLATE "C" PRIMARY KEY,
   anchor_quota bigint NOT NULL CHECK (anchor_quota BETWEEN 0 AND 9007199254740991),
   gas_credit_wei numeric NOT NULL CHECK (gas_credit_wei >= 0 AND scale(gas_credit_wei) = 0),
-  robot_count integer NOT NULL DEFAULT 0 CHECK (robot_count >= 0),
-  fleet_count integer NOT NULL DEFAULT 0 CHECK (fleet_count >= 0),
   created_at bigint NOT NULL,
   -- First sign-in that qualified for the sign-up grant.
   qualified_at bigint,
   -- Round of the newest completion.
   last_round bigint NOT NULL DEFAULT -1,
   -- The operator suspended the account; NULL if it is active.
-  suspended_at bigint
+  suspended_at bigint,
+  -- Its deletion began; NULL once it has ended.
+  deleting_at bigint
 );
+CREATE INDEX accounts_deleting ON accounts (wallet) WHERE deleting_at IS NOT NULL;
 
 CREATE TABLE sessions (
   id uuid PRIMARY KEY,
@@ -176,6 +177,8 @@ CREATE TABLE tasks (
 );
 CREATE INDEX tasks_robot ON tasks (robot_id, status, created_at, id);
 CREATE INDEX tasks_wallet ON tasks (wallet, status, created_at, id);
+CREATE INDEX tasks_refused ON tasks (wallet, credit_refused_at)
+  WHERE status = 'claimed' AND credit_refused_at IS NOT NULL;
 
 CREATE TABLE robot_tombstones (
   robot_id uuid PRIMARY KEY,
@@ -289,6 +292,12 @@ CREATE TABLE attempts (
   CHECK (state NOT IN ('included', 'finalized', 'reorged') OR mined_tx_hash IS NOT NULL),
   CHECK ((mined_tx_hash IS NULL) = (cost_wei IS NULL))
 ) WITH (fillfactor = 80);
+-- Highest cost of the attempts signed in the last hour, while SVC_ANCHOR_MAX_SPEND_WEI_PER_HOUR is set.
+CREATE TABLE anchor_spend (
+  attempt_id uuid PRIMARY KEY,
+  at bigint NOT NULL,
+  wei text NOT NULL
+);
 CREATE INDEX attempts_open ON attempts (chain_id, sender, nonce)
   WHERE state IN ('signed', 'submitted', 'reorged')
     OR (state IN ('included', 'finalized') AND unsettled_leaves > 0);
@@ -637,31 +646,21 @@ CREATE TRIGGER task_counted AFTER INSERT OR DELETE ON tasks FOR EACH ROW EXECUTE
 CREATE TRIGGER task_recounted AFTER UPDATE OF status ON tasks
   FOR EACH ROW WHEN (NEW.status <> OLD.status) EXECUTE FUNCTION count_task();
 
-CREATE FUNCTION count_robot() RETURNS trigger LANGUAGE plpgsql AS $$
+CREATE FUNCTION trace_robot() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
-  IF TG_OP = 'DELETE' THEN
-    UPDATE accounts SET robot_count = robot_count - 1 WHERE wallet = OLD.wallet;
-    INSERT INTO robot_traces VALUES (OLD.id, OLD.wallet) ON CONFLICT DO NOTHING;
-    DELETE FROM task_counts WHERE robot_id = OLD.id;
-  ELSE
-    UPDATE accounts SET robot_count = robot_count + 1 WHERE wallet = NEW.wallet;
-  END IF;
+  INSERT INTO robot_traces VALUES (OLD.id, OLD.wallet) ON CONFLICT DO NOTHING;
+  DELETE FROM task_counts WHERE robot_id = OLD.id;
   RETURN NULL;
 END $$;
-CREATE TRIGGER robot_counted AFTER INSERT OR DELETE ON robots FOR EACH ROW EXECUTE FUNCTION count_robot();
+CREATE TRIGGER robot_gone AFTER DELETE ON robots FOR EACH ROW EXECUTE FUNCTION trace_robot();
 
-CREATE FUNCTION count_fleet() RETURNS trigger LANGUAGE plpgsql AS $$
+CREATE FUNCTION forget_fleet() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
-  IF TG_OP = 'DELETE' THEN
-    UPDATE accounts SET fleet_count = fleet_count - 1 WHERE wallet = OLD.wallet;
-    DELETE FROM activity_hours WHERE scope = OLD.id::text;
-    DELETE FROM anchor_days WHERE scope = OLD.id::text;
-  ELSE
-    UPDATE accounts SET fleet_count = fleet_count + 1 WHERE wallet = NEW.wallet;
-  END IF;
+  DELETE FROM activity_hours WHERE scope = OLD.id::text;
+  DELETE FROM anchor_days WHERE scope = OLD.id::text;
   RETURN NULL;
 END $$;
-CREATE TRIGGER fleet_counted AFTER INSERT OR DELETE ON fleets FOR EACH ROW EXECUTE FUNCTION count_fleet();
+CREATE TRIGGER fleet_gone AFTER DELETE ON fleets FOR EACH ROW EXECUTE FUNCTION forget_fleet();
 `;
 
 /** In order. Never edit a released one. */

@@ -6,18 +6,28 @@ import { limits } from '../../../protocol/limits.ts';
 import { storageUnavailable } from '../../ports/errors.ts';
 import type { Store } from '../../ports/store.ts';
 import type { StorageLimits } from '../../rules/storage.ts';
+import { accountStore, creditStore } from '../account.ts';
+import { deletionStore } from '../account-deletion.ts';
 import { alertStore } from '../alerts.ts';
 import { publishAnchors } from '../anchor-changes.ts';
+import { anchoringAccountStore } from '../anchoring-accounts.ts';
+import { auditLogStore } from '../audit-log.ts';
+import { chainProofStore } from '../chain-proofs.ts';
+import { chainStatusStore } from '../chain-status.ts';
+import { fleetStore } from '../fleets.ts';
+import { inclusionReads } from '../inclusion.ts';
+import { operationsStore } from '../operations.ts';
+import { robotStore } from '../robots.ts';
+import { sessionStore } from '../sessions.ts';
+import { signInStore } from '../sign-in.ts';
+import { statsStore } from '../stats.ts';
 import { StorageUsage, UNLIMITED } from '../storage-usage.ts';
 import { ChangeFeed } from '../stream.ts';
+import { taskStore } from '../tasks.ts';
 import { webhookStore } from '../webhooks.ts';
-import { accountStore, creditStore } from './account.ts';
+import { summaryStore } from './account.ts';
 import { attemptStore } from './anchor-attempts.ts';
 import { queueStore } from './anchor-queue.ts';
-import { anchoringAccountStore } from './anchoring-accounts.ts';
-import { auditLogStore } from './audit-log.ts';
-import { chainProofStore } from './chain-proofs.ts';
-import { chainStatusStore } from './chain-status.ts';
 import { completionStore } from './completions.ts';
 import { checkDatabase } from './engine/check.ts';
 import {
@@ -36,18 +46,15 @@ import { usageTable } from './engine/storage-usage.ts';
 import { type Access, accessTo, type OnCommit } from './engine/transactions.ts';
 import { eventStore } from './events.ts';
 import { evidenceStore } from './evidence.ts';
-import { fleetStore } from './fleets.ts';
 import { inclusionStore } from './inclusion.ts';
-import { leaseStore } from './leases.ts';
+import { leasedAccess, leaseStore } from './leases.ts';
 import { migrations } from './migrations.ts';
-import { operationsStore } from './operations.ts';
+import { senderStore } from './operations.ts';
 import { retentionStore } from './retention.ts';
-import { robotDeletion, robotStore } from './robots.ts';
-import { sessionStore } from './sessions.ts';
+import { robotAuthentication, robotDeletion } from './robots.ts';
 import { replacedNonceStore, settlementStore } from './settlement.ts';
-import { signInStore } from './sign-in.ts';
-import { statsStore } from './stats.ts';
-import { taskListStore, taskOwners, taskStore } from './tasks.ts';
+import { challengeStore } from './sign-in.ts';
+import { claimStore, taskOwners } from './tasks.ts';
 import { telemetryStore } from './telemetry.ts';
 
 export interface PostgresStoreOptions extends ConnectionOptions {
@@ -118,7 +125,7 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
     ? await startPartitions(access, options.onPartitions ?? (() => {}))
     : null;
   const { maxChallenges = limits.openChallenges } = options;
-  const steps = stepRunner(access);
+  const steps = stepRunner(access, leasedAccess(access));
 
   async function close(): Promise<void> {
     await partitions?.stop();
@@ -141,36 +148,44 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
   }
 
   const store: Store = {
-    ...signInStore(access, { maxChallenges }),
-    ...robotStore(access),
+    ...signInStore(steps),
+    ...challengeStore(access, { maxChallenges }),
+    ...robotStore(steps),
+    ...robotAuthentication(access),
     ...robotDeletion(access, notifications),
-    ...fleetStore(access),
-    ...taskStore(access, usage),
-    ...taskListStore(access),
+    ...fleetStore(steps),
+    ...taskStore(steps),
+    ...claimStore(access, usage),
     ...evidenceStore(access),
-    ...sessionStore(access),
-    ...auditLogStore(access),
-    ...accountStore(access),
+    ...sessionStore(steps),
+    ...auditLogStore(steps),
+    ...summaryStore(access),
+    ...accountStore(steps),
     ...telemetryStore(access, usage),
     ...eventStore(access, usage),
-    ...statsStore(access),
+    ...statsStore(steps),
     ...retentionStore(access),
     ...completionStore(access, { notifications, triggers, usage }),
-    ...creditStore(access),
-    ...chainStatusStore(access),
+    ...creditStore(steps),
+    ...chainStatusStore(steps),
     ...leaseStore(access),
-    ...anchoringAccountStore(access),
+    ...anchoringAccountStore(steps),
     ...attemptStore(access),
     ...queueStore(access, { notifications, triggers }),
     ...settlementStore(access, notifications),
+    ...inclusionReads(steps),
     ...inclusionStore(access),
-    ...chainProofStore(access),
+    ...chainProofStore(steps),
     ...replacedNonceStore(access, notifications),
     ...webhookStore(steps),
     ...alertStore(steps),
+    ...deletionStore(steps),
     holdRelay: async (holder, ttlMs) =>
       (await access.run(holdRelay, [holder, access.instant(), ttlMs])) > 0,
-    ...operationsStore(access),
+    ...operationsStore(steps),
+    ...senderStore(access),
+    // The disk is the database server's. When it is full, every write is refused.
+    hasRoom: async () => true,
     takeStorage: (wallet, bytes, now) => usage.take(wallet, bytes, now),
     recountStorage: () => usage.recount(),
     changed: (wallet, changes) => feed.changed(wallet, changes),

@@ -1,71 +1,28 @@
-// Stores robots: creation, keys, fleet membership, last readings, and deletion with all their tasks.
+// Authenticates robots, keeps their last readings, and deletes them with all their tasks.
 
 import { FairQueue } from '../../../base/fair-queue.ts';
-import type { RobotRecord, RobotStore } from '../../ports/robots.ts';
+import type { RobotStore } from '../../ports/robots.ts';
 import type { CompletionState, TaskRecord } from '../../ports/tasks.ts';
 import type { SampleRecord } from '../../ports/telemetry.ts';
 import { returnsReservation } from '../../rules/completions.ts';
-import { hasRoomForRobot } from '../../rules/fleets.ts';
-import { keyHint, newest, ROBOT_COLUMNS } from '../rows/robots.ts';
+import { recordAudit } from '../audit-log.ts';
+import { newest } from '../rows/robots.ts';
 import { completionTopic } from '../topics.ts';
 import { lockAccount, releaseReservations } from './account.ts';
-import { recordAudit } from './audit-log.ts';
 import type { Queries } from './engine/connections.ts';
 import type { Notifications } from './engine/notifications.ts';
 import { type CountedRow, counting, oldWindows, toCounted } from './engine/rate-counters.ts';
-import { NO_UUID, sql } from './engine/sql.ts';
+import { sql } from './engine/sql.ts';
+import { runSteps } from './engine/steps.ts';
 import { freed, subtracting } from './engine/storage-usage.ts';
 import type { Access } from './engine/transactions.ts';
 
-const authenticate = sql(`WITH robot AS (SELECT id, wallet, suspended_at
+const authenticate = sql(`WITH robot AS (SELECT id, wallet,
+    coalesce(suspended_at, deleting_at) AS suspended_at
     FROM robots JOIN accounts USING (wallet) WHERE key_hash = $2),
   ${counting('robot', 'SELECT id::text AS key FROM robot')}
   SELECT robot.id, robot.wallet, robot.suspended_at, call.now, counted.used
   FROM robot CROSS JOIN call LEFT JOIN counted ON true`);
-// The count is in the locked row, so a call that waited for the lock reads it after the wait.
-const countRobots = sql('SELECT robot_count FROM accounts WHERE wallet = $1 FOR NO KEY UPDATE');
-const create = sql(`INSERT INTO robots (id, wallet, name, description, key_hash, key_hint,
-    created_at, updated_at)
-  SELECT $1::uuid, $2, $3, $4, $5, $6, $7::bigint, $7
-  WHERE NOT EXISTS (SELECT FROM robot_tombstones WHERE robot_id = $1)
-  ON CONFLICT (id) DO NOTHING RETURNING ${ROBOT_COLUMNS}`);
-const find = sql(`SELECT ${ROBOT_COLUMNS} FROM robots WHERE id = $1 AND wallet = $2`);
-const page = sql(`SELECT ${ROBOT_COLUMNS} FROM robots
-  WHERE wallet = $1 AND id > $2 ORDER BY id LIMIT $3`);
-const setKey = sql(`UPDATE robots SET key_hash = $3, key_hint = $4, updated_at = $5
-  WHERE id = $1 AND wallet = $2 RETURNING ${ROBOT_COLUMNS}`);
-
-// FOR KEY SHARE waits for a deletion of the fleet, and a later deletion waits for this write and sees the robot.
-const patch = sql(`WITH fleet AS (
-    SELECT id FROM fleets WHERE id = $7 AND wallet = $2 FOR KEY SHARE
-  ), patched AS (
-    UPDATE robots SET name = coalesce($3, name),
-      description = CASE WHEN $4 THEN $5 ELSE description END,
-      fleet_id = CASE WHEN $6 THEN $7::uuid ELSE fleet_id END,
-      updated_at = $8
-    WHERE id = $1 AND wallet = $2 AND ($7 IS NULL OR EXISTS (SELECT FROM fleet))
-    RETURNING ${ROBOT_COLUMNS}
-  )
-  SELECT $7 IS NULL OR EXISTS (SELECT FROM fleet) AS "fleetFound", patched.*
-  FROM robots LEFT JOIN patched ON true
-  WHERE robots.id = $1 AND robots.wallet = $2`);
-const assign = sql(`WITH fleet AS (
-    SELECT id FROM fleets WHERE id = $3 AND wallet = $1 FOR KEY SHARE
-  ), named AS (
-    SELECT id FROM robots
-    WHERE id = ANY($2::uuid[]) AND wallet = $1 AND ($3 IS NULL OR EXISTS (SELECT FROM fleet))
-    ORDER BY id FOR UPDATE
-  ), assigned AS (
-    UPDATE robots SET fleet_id = $3, updated_at = $4
-    WHERE id IN (SELECT id FROM named) AND (SELECT count(*) FROM named) = cardinality($2::uuid[])
-    RETURNING ${ROBOT_COLUMNS}
-  )
-  SELECT $3 IS NULL OR EXISTS (SELECT FROM fleet) AS "fleetFound", assigned.*
-  FROM (VALUES (1)) AS once LEFT JOIN assigned ON true`);
-
-/** A robot that may have changed its fleet. `id` is null if it did not change. */
-type MaybeMoved = { fleetFound: boolean } & (RobotRecord | { id: null });
-
 /** Tasks deleted per commit at most, so that deleting a long history does not delay other writes. */
 const TASKS_PER_COMMIT = 100;
 
@@ -90,7 +47,8 @@ const forget = sql(`WITH forgotten_receipts AS (
   INSERT INTO tombstones (task_id, deleted_at) SELECT id, $2 FROM unnest($1::uuid[]) AS id`);
 const remove = sql('DELETE FROM robots WHERE id = $1');
 // Receipts name the robot, and its samples go later: no other robot may get its id.
-const bury = sql('INSERT INTO robot_tombstones (robot_id, deleted_at) VALUES ($1, $2)');
+const bury = sql(`INSERT INTO robot_tombstones (robot_id, deleted_at) VALUES ($1, $2)
+  ON CONFLICT DO NOTHING`);
 
 type TakenTask = Pick<TaskRecord, 'id' | 'status'>;
 
@@ -114,7 +72,7 @@ const show = sql(`UPDATE robots SET
       $6::bigint[]) AS heard (robot_id, at, battery_pct, battery_at, state, state_at)
   WHERE robots.id = heard.robot_id`);
 
-export function robotStore(access: Access): Omit<RobotStore, 'deleteRobot'> {
+export function robotAuthentication(access: Access): Pick<RobotStore, 'authenticateRobot'> {
   const noteWindow = oldWindows(access);
 
   return {
@@ -128,28 +86,6 @@ export function robotStore(access: Access): Omit<RobotStore, 'deleteRobot'> {
       const robot = { id, wallet, isSuspended: suspended_at !== null };
       return { robot, count: toCounted('robot', row) };
     },
-
-    async createRobot({ id, wallet, name, description, keyHash, createdAt }, by) {
-      const values = [id, wallet, name, description, keyHash, keyHint(keyHash), createdAt];
-      return access.write(async (tx) => {
-        const account = await tx.first<{ robot_count: number }>(countRobots, [wallet]);
-        const known = await tx.first<RobotRecord>(find, [id, wallet]);
-        if (known !== undefined) return { outcome: 'id_used', robot: known };
-        if (account === undefined || !hasRoomForRobot(account.robot_count)) {
-          return { outcome: 'robot_limit_reached' };
-        }
-        const row = await tx.first<RobotRecord>(create, values);
-        if (row === undefined) return { outcome: 'id_used', robot: null };
-        await recordAudit(tx, wallet, 'robot_created', by, { target_id: id, detail: name });
-        return { outcome: 'created', robot: row };
-      });
-    },
-
-    getRobot: async (id, wallet) => (await access.first<RobotRecord>(find, [id, wallet])) ?? null,
-
-    listRobots: (wallet, limit, after) => access.rows(page, [wallet, after ?? NO_UUID, limit]),
-
-    ...robotChanges(access),
   };
 }
 
@@ -177,7 +113,10 @@ export function robotDeletion(
       const isFound = await access.write(async (tx) => {
         const robot = await tx.first<{ name: string }>(endKey, [id, wallet, now]);
         if (robot === undefined) return false;
-        await recordAudit(tx, wallet, 'robot_deleted', by, { target_id: id, detail: robot.name });
+        await runSteps(
+          tx,
+          recordAudit(wallet, 'robot_deleted', by, { target_id: id, detail: robot.name }),
+        );
         return true;
       });
       if (!isFound) return false;
@@ -204,54 +143,6 @@ export async function showNewest(tx: Queries, robots: readonly Heard[]): Promise
     states.map((state) => state?.value ?? null),
     states.map((state) => state?.at ?? null),
   ]);
-}
-
-function robotChanges(
-  access: Access,
-): Pick<RobotStore, 'patchRobot' | 'assignRobots' | 'replaceKey'> {
-  return {
-    async patchRobot(id, wallet, { name, description, fleetId }, now) {
-      const row = await access.first<MaybeMoved>(patch, [
-        id,
-        wallet,
-        name ?? null,
-        description !== undefined,
-        description ?? null,
-        fleetId !== undefined,
-        fleetId ?? null,
-        now,
-      ]);
-      if (row === undefined) return { outcome: 'robot_not_found' };
-      const { fleetFound, ...robot } = row;
-      if (!fleetFound) return { outcome: 'fleet_not_found' };
-      if (robot.id === null) return { outcome: 'robot_not_found' };
-      return { outcome: 'patched', robot };
-    },
-
-    async assignRobots(wallet, ids, fleetId, now) {
-      const distinct = [...new Set(ids)];
-      const rows = await access.rows<MaybeMoved>(assign, [wallet, distinct, fleetId, now]);
-      if (rows[0]?.fleetFound !== true) return { outcome: 'fleet_not_found' };
-      const robots = new Map(
-        rows.flatMap(({ fleetFound: _, ...robot }) =>
-          robot.id === null ? [] : [[robot.id, robot]],
-        ),
-      );
-      const inOrder = ids.flatMap((id) => robots.get(id) ?? []);
-      if (inOrder.length < ids.length) return { outcome: 'robot_not_found' };
-      return { outcome: 'assigned', robots: inOrder };
-    },
-
-    replaceKey: (id, wallet, keyHash, now, by) =>
-      access.write(async (tx) => {
-        const hint = keyHash === null ? null : keyHint(keyHash);
-        const row = await tx.first<RobotRecord>(setKey, [id, wallet, keyHash, hint, now]);
-        if (row === undefined) return null;
-        const kind = keyHash === null ? 'key_revoked' : 'key_rotated';
-        await recordAudit(tx, wallet, kind, by, { target_id: id, detail: row.name });
-        return row;
-      }),
-  };
 }
 
 /** Deletes up to `TASKS_PER_COMMIT` tasks and returns their ids. If no task is left, deletes the robot. */

@@ -1,16 +1,7 @@
-// Stores statistics: activity by hour and anchors by day, counted when they happen.
+// Counts activity by hour and anchors by day, when they happen.
 
-import type { StatsStore } from '../../ports/telemetry.ts';
-import {
-  type DayRow,
-  type HourRow,
-  type StatsRobotRow,
-  selectRobots,
-  toStats,
-} from '../rows/stats.ts';
 import type { Queries } from './engine/connections.ts';
 import { sql } from './engine/sql.ts';
-import type { Access } from './engine/transactions.ts';
 
 const HOUR_MS = 60 * 60_000;
 const DAY_MS = 24 * 60 * 60_000;
@@ -29,14 +20,6 @@ interface Settled {
   taskId: string;
   chargeWei: bigint;
 }
-
-const findFleet = sql('SELECT FROM fleets WHERE id = $1 AND wallet = $2');
-const robotsOfAccount = sql(selectRobots('wallet'));
-const robotsOfFleet = sql(selectRobots('fleet_id'));
-const readHours = sql(`SELECT at, samples, info, warn, error FROM activity_hours
-  WHERE scope = $1 AND at >= $2 ORDER BY at`);
-const readDays = sql(`SELECT at, anchors, gas_wei FROM anchor_days
-  WHERE scope = $1 AND at >= $2 ORDER BY at`);
 
 const addSamples = sql(`INSERT INTO activity_hours AS a (scope, at, samples)
   SELECT c.scope, s.at, sum(s.samples)
@@ -65,24 +48,6 @@ const count = sql(`WITH
   GROUP BY c.scope ORDER BY c.scope
   ON CONFLICT (scope, at) DO UPDATE
     SET anchors = d.anchors + excluded.anchors, gas_wei = d.gas_wei + excluded.gas_wei`);
-
-/** Reads the stored counts, and the current state of the account's robots. */
-export function statsStore(access: Access): StatsStore {
-  return {
-    readStats: ({ wallet, fleetId }, { hoursFrom, daysFrom }) =>
-      access.read(async (tx) => {
-        if (fleetId !== null && (await tx.first(findFleet, [fleetId, wallet])) === undefined) {
-          return null;
-        }
-        const scope = fleetId ?? wallet;
-        const query = fleetId === null ? robotsOfAccount : robotsOfFleet;
-        const robots = await tx.rows<StatsRobotRow>(query, [scope]);
-        const hours = await tx.rows<HourRow>(readHours, [scope, hoursFrom]);
-        const days = await tx.rows<DayRow>(readDays, [scope, daysFrom]);
-        return toStats({ robots, hours, days });
-      }),
-  };
-}
 
 /** The start of the hour (UTC) that contains the instant, in ms. */
 export function hourOf(instant: number): number {

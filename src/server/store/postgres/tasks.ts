@@ -1,28 +1,12 @@
-// Stores tasks: claims, the task list, public anchors and lookups of anchor transactions.
+// Claims tasks, and finds them in writes.
 
-import type { Hex } from '../../../proof/bytes.ts';
 import type { TaskRecord, TaskStore } from '../../ports/tasks.ts';
 import { rowBytes } from '../../rules/storage.ts';
 import type { FindTasks } from '../anchor-changes.ts';
-import {
-  claimedTask,
-  FIND_PUBLIC_ANCHOR,
-  FIND_TASK,
-  FIND_VISIBLE_TASK,
-  isSameClaim,
-  LIST_COLUMNS,
-  type PublicAnchorRow,
-  type TaskListRow,
-  type TaskRow,
-  toListedTask,
-  toPublicAnchor,
-  toTask,
-  viewerValues,
-  WITH_ATTEMPT,
-} from '../rows/tasks.ts';
+import { claimedTask, FIND_TASK, isSameClaim, type TaskRow, toTask } from '../rows/tasks.ts';
 import type { StorageUsage } from '../storage-usage.ts';
 import type { Queries } from './engine/connections.ts';
-import { NO_UUID, sql } from './engine/sql.ts';
+import { sql } from './engine/sql.ts';
 import type { Access } from './engine/transactions.ts';
 
 const find = sql(FIND_TASK);
@@ -50,14 +34,8 @@ const claim = sql(`WITH robot AS (
   SELECT wallet, EXISTS (SELECT FROM created) AS created FROM robot`);
 const seeAgain = sql(`UPDATE robots SET last_seen_at = $3
   WHERE id = $1 AND key_hash = $2 AND (last_seen_at IS NULL OR last_seen_at < $3)`);
-const findVisible = sql(FIND_VISIBLE_TASK);
-const findPublic = sql(FIND_PUBLIC_ANCHOR);
-const signed = sql('SELECT FROM variants WHERE tx_hash = $1');
 
-export function taskStore(
-  access: Access,
-  usage: StorageUsage,
-): Pick<TaskStore, 'createTask' | 'getTask' | 'findPublicAnchor' | 'hasAnchorTransaction'> {
+export function claimStore(access: Access, usage: StorageUsage): Pick<TaskStore, 'createTask'> {
   return {
     async createTask(task) {
       const claimed = await access.first<{ wallet: string; created: boolean }>(claim, [
@@ -81,51 +59,6 @@ export function taskStore(
       if (!task.idGiven) return { outcome: 'created', task: stored };
       await access.run(seeAgain, [task.robotId, task.keyHash, task.createdAt]);
       return { outcome: 'repeated', task: stored };
-    },
-
-    async getTask(id, viewer) {
-      const row = await access.first<TaskRow>(findVisible, [id, ...viewerValues(viewer)]);
-      return row === undefined ? null : toTask(row);
-    },
-
-    async findPublicAnchor(proofHash, taskId) {
-      const row = await access.first<PublicAnchorRow>(findPublic, [proofHash, taskId]);
-      return row === undefined ? null : toPublicAnchor(row);
-    },
-
-    hasAnchorTransaction: async (txHash: Hex) =>
-      (await access.first(signed, [txHash])) !== undefined,
-  };
-}
-
-/** Reads the newest tasks of each status from its index and merges them. Only a page of tasks is joined further. */
-const pageOf = (owner: string) => `SELECT newest.* FROM unnest($2::text[]) AS wanted (status)
-  CROSS JOIN LATERAL (
-    SELECT * FROM tasks
-    WHERE ${owner} AND tasks.status = wanted.status AND (created_at, id) < ($3, $4::uuid)
-    ORDER BY created_at DESC, id DESC LIMIT $5
-  ) AS newest
-  ORDER BY newest.created_at DESC, newest.id DESC LIMIT $5`;
-
-const ofAccount = sql(`SELECT ${LIST_COLUMNS} FROM (${pageOf('wallet = $1')}) AS t ${WITH_ATTEMPT}
-  ORDER BY t.created_at DESC, t.id DESC`);
-// One row with nulls if the robot has no task.
-const ofRobot = sql(`SELECT ${LIST_COLUMNS}
-  FROM robots LEFT JOIN (${pageOf('robot_id = $1')}) AS t ON true ${WITH_ATTEMPT}
-  WHERE robots.id = $1 AND robots.wallet = $6
-  ORDER BY t.created_at DESC, t.id DESC`);
-
-export function taskListStore(access: Access): Pick<TaskStore, 'listTasks'> {
-  return {
-    async listTasks({ wallet, status, robotId }, limit, after) {
-      const { at, id } = after ?? { at: Number.MAX_SAFE_INTEGER, id: NO_UUID };
-      const page = [status === null ? ['claimed', 'verified'] : [status], at, id, limit];
-      const rows =
-        robotId === null
-          ? await access.rows<TaskListRow>(ofAccount, [wallet, ...page])
-          : await access.rows<TaskListRow | { id: null }>(ofRobot, [robotId, ...page, wallet]);
-      if (robotId !== null && rows.length === 0) return null;
-      return rows.flatMap((row) => (row.id === null ? [] : toListedTask(row)));
     },
   };
 }

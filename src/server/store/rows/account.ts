@@ -65,7 +65,7 @@ export interface GrantRow {
   note: string;
 }
 
-export function grantEntry({ id, wallet, anchors, gasWei, note, now }: Grant): LedgerEntry {
+export function grantEntry({ id, wallet, anchors, gasWei, note, now }: Grant): GrantEntry {
   return { kind: 'grant', wallet, anchors, gasWei, grantId: id, note, at: now };
 }
 

@@ -1,15 +1,6 @@
-// The columns of robots, and the newest reading among samples.
+// Finds the newest reading among samples.
 
 import type { SampleRecord } from '../../ports/telemetry.ts';
-
-export const ROBOT_COLUMNS = `id, wallet, name, description, fleet_id AS "fleetId", key_hint AS "keyHint",
-  created_at AS "createdAt", updated_at AS "updatedAt", last_seen_at AS "lastSeenAt",
-  battery_pct AS "batteryPct", state`;
-
-/** The first 8 hex digits of the key's SHA-256. */
-export function keyHint(keyHash: string): string {
-  return keyHash.replace(/^0x/, '').slice(0, 8);
-}
 
 export interface Newest<Value> {
   value: Value;

@@ -21,7 +21,7 @@ export interface SessionRow extends Pick<SessionRecord, 'id' | 'wallet' | 'name'
 }
 
 export const SESSION_COLUMNS = `id, wallet, signed_in_with, created_at, expires_at, name, scope, last_used_at,
-  (SELECT suspended_at FROM accounts WHERE accounts.wallet = sessions.wallet) AS suspended_at`;
+  (SELECT coalesce(suspended_at, deleting_at) FROM accounts WHERE accounts.wallet = sessions.wallet) AS suspended_at`;
 
 export function toChallenge(row: ChallengeRow): Challenge {
   return {

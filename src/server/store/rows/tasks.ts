@@ -52,7 +52,8 @@ const PROGRESS = `CASE
                              ORDER BY v.seq DESC LIMIT 1)) AS "txHash"`;
 
 const COLUMNS = `t.id, t.robot_id AS "robotId", t.title, t.description,
-  t.occurred_at AS "occurredAt", t.created_at AS "createdAt", t.status, ${PROGRESS}`;
+  t.occurred_at AS "occurredAt", t.created_at AS "createdAt", t.status,
+  t.credit_refused_at AS "creditRefusedAt", ${PROGRESS}`;
 
 /** The columns of a `TaskListRow`. They need `WITH_ATTEMPT`. */
 export const LIST_COLUMNS = `${COLUMNS}, a.chain_id AS "chainId"`;
@@ -126,6 +127,7 @@ export function toTask(row: TaskRow): TaskRecord {
     occurredAt: row.occurredAt,
     createdAt: row.createdAt,
     status: row.status,
+    creditRefusedAt: row.creditRefusedAt,
     completion: isCompleted(row) ? toCompletion(row) : null,
   };
 }
@@ -176,6 +178,7 @@ export function claimedTask(task: NewTask, wallet: string): TaskRecord {
     occurredAt: task.occurredAt,
     createdAt: task.createdAt,
     status: 'claimed',
+    creditRefusedAt: null,
     completion: null,
   };
 }

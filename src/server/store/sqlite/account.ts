@@ -1,40 +1,24 @@
-// Stores accounts: balances, the ledger behind them, and grants of credits.
+// Summarizes and suspends accounts, and moves balances with their ledger entries.
 
 import type { Database, Statement } from 'better-sqlite3';
-import type { AccountStore, Balance, CreditStore } from '../../ports/account.ts';
+import type { AccountStore, Balance } from '../../ports/account.ts';
+import { recordAudit } from '../audit-log.ts';
 import {
   type BalanceChange,
-  type GrantRow,
-  grantDetail,
-  grantEntry,
-  LEDGER_COLUMNS,
   type LedgerEntry,
-  type LedgerRow,
   type Reservation,
-  requireRoom,
-  requireSameGrant,
   SUMMARY,
   SUMMARY_MS,
   type SummaryRow,
-  toLedgerRecord,
   toSummary,
 } from '../rows/account.ts';
-import { auditRecorder } from './audit-log.ts';
 import type { Access } from './engine/connections.ts';
+import { runOn } from './engine/steps.ts';
 
-export function accountStore(access: Access): AccountStore {
+export function summaryStore(
+  access: Access,
+): Pick<AccountStore, 'summarizeAccounts' | 'suspendAccount'> {
   const { reader, writer, read, write } = access;
-  const robots = reader.prepare<[string], { used: number }>(
-    'SELECT count(*) AS used FROM robots WHERE wallet = ?',
-  );
-  const fleets = reader.prepare<[string], { used: number }>(
-    'SELECT count(*) AS used FROM fleets WHERE wallet = ?',
-  );
-  const cursorKey = reader.prepare<[], { key: Buffer }>('SELECT key FROM cursor_key WHERE id = 1');
-  const ledger = reader.prepare<[string, number, number], LedgerRow>(
-    `SELECT ${LEDGER_COLUMNS} FROM ledger
-     WHERE wallet = ? AND seq < ? ORDER BY seq DESC LIMIT ?`,
-  );
   const summaries = reader.prepare<[{ 1: number }], SummaryRow>(`${SUMMARY} ORDER BY a.wallet`);
   const summary = reader.prepare<[{ 1: number; 2: string }], SummaryRow>(
     `${SUMMARY} WHERE a.wallet = $2`,
@@ -43,7 +27,7 @@ export function accountStore(access: Access): AccountStore {
   const suspend = writer.prepare<[number | null, string, number]>(
     'UPDATE accounts SET suspended_at = ? WHERE wallet = ? AND (suspended_at IS NULL) = ?',
   );
-  const record = auditRecorder(writer);
+  const run = runOn(writer);
 
   return {
     summarizeAccounts: (now, wallet) =>
@@ -59,70 +43,20 @@ export function accountStore(access: Access): AccountStore {
         if (isAccount.get(wallet) === undefined) return false;
         const { changes } = suspend.run(isSuspended ? by.at : null, wallet, Number(isSuspended));
         const kind = isSuspended ? 'account_suspended' : 'account_resumed';
-        if (changes > 0) record(wallet, kind, by, { detail: reason });
+        if (changes > 0) run(recordAudit(wallet, kind, by, { detail: reason }));
         return true;
       }),
-
-    countUsed: (wallet) =>
-      read(() => ({
-        robots: robots.get(wallet)?.used ?? 0,
-        fleets: fleets.get(wallet)?.used ?? 0,
-      })),
-
-    cursorKey: () =>
-      read(() => {
-        const row = cursorKey.get();
-        if (row === undefined) throw new Error('The database has no cursor key');
-        return row.key;
-      }),
-
-    listLedger: (wallet, limit, before) =>
-      read(() => ledger.all(wallet, before ?? Number.MAX_SAFE_INTEGER, limit).map(toLedgerRecord)),
-  };
-}
-
-export function creditStore({ writer, reader, write, read }: Access, ledger: Ledger): CreditStore {
-  const findGrant = writer.prepare<[string], GrantRow>(
-    `SELECT wallet, anchors, gas_wei, note FROM ledger WHERE grant_id = ? AND kind = 'grant'`,
-  );
-  const balance = balanceStatement(reader);
-  const record = auditRecorder(writer);
-
-  return {
-    grantCredits: (grant, by) =>
-      write(() => {
-        const stored = findGrant.get(grant.id);
-        if (stored !== undefined) {
-          requireSameGrant(stored, grant);
-          return {
-            outcome: 'repeated' as const,
-            balance: existing(ledger.balanceOf(grant.wallet)),
-          };
-        }
-        ledger.openAccount(grant.wallet, grant.now);
-        requireRoom(existing(ledger.balanceOf(grant.wallet)), grant);
-        ledger.post(grantEntry(grant));
-        record(grant.wallet, 'credits_granted', by, { detail: grantDetail(grant) });
-        return { outcome: 'granted' as const, balance: existing(ledger.balanceOf(grant.wallet)) };
-      }),
-
-    getBalance: (wallet) => read(() => toBalance(balance.get(wallet))),
   };
 }
 
 /** Balances and ledger entries, which always change together. Use it inside a write. */
 export class Ledger {
-  readonly #open;
   readonly #balance;
   readonly #setBalance;
   readonly #insert;
   readonly #reservation;
 
   constructor(db: Database) {
-    this.#open = db.prepare<[string, number]>(
-      `INSERT INTO accounts (wallet, anchor_quota, gas_credit_wei, created_at)
-       VALUES (?, 0, '0', ?) ON CONFLICT DO NOTHING`,
-    );
     this.#balance = balanceStatement(db);
     this.#setBalance = db.prepare<[number, string, string]>(
       'UPDATE accounts SET anchor_quota = ?, gas_credit_wei = ? WHERE wallet = ?',
@@ -135,11 +69,6 @@ export class Ledger {
       `SELECT wallet, cycle, gas_wei FROM ledger WHERE task_id = ? AND kind = 'reserve'
        ORDER BY cycle DESC LIMIT 1`,
     );
-  }
-
-  /** Does nothing if the account exists. */
-  openAccount(wallet: string, now: number): void {
-    this.#open.run(wallet, now);
   }
 
   balanceOf(wallet: string): Balance | null {
@@ -200,28 +129,23 @@ export class Ledger {
   }
 }
 
-export interface BalanceRow {
+interface BalanceRow {
   wallet: string;
   anchor_quota: number;
   gas_credit_wei: string;
 }
 
-export function balanceStatement(db: Database): Statement<[string], BalanceRow> {
+function balanceStatement(db: Database): Statement<[string], BalanceRow> {
   return db.prepare<[string], BalanceRow>(
     'SELECT wallet, anchor_quota, gas_credit_wei FROM accounts WHERE wallet = ?',
   );
 }
 
-export function toBalance(row: BalanceRow | undefined): Balance | null {
+function toBalance(row: BalanceRow | undefined): Balance | null {
   if (row === undefined) return null;
   return {
     wallet: row.wallet,
     anchorQuota: row.anchor_quota,
     gasCreditWei: BigInt(row.gas_credit_wei),
   };
-}
-
-function existing(balance: Balance | null): Balance {
-  if (balance === null) throw new Error('The account of a grant is missing');
-  return balance;
 }

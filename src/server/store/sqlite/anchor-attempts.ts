@@ -13,6 +13,7 @@ import type {
 } from '../../ports/anchoring.ts';
 import { type AttemptEvent, completionMove, moveAttempt } from '../../rules/anchoring.ts';
 import { transactionCost } from '../../rules/credits.ts';
+import { reserveSpend } from '../anchor-spend.ts';
 import {
   IS_OPEN,
   OPEN_ATTEMPT_COLUMNS,
@@ -22,6 +23,7 @@ import {
   type VariantRow,
 } from '../rows/anchoring.ts';
 import type { Access } from './engine/connections.ts';
+import { runOn } from './engine/steps.ts';
 import type { LeasedAccess } from './leases.ts';
 
 type LeaseKey = Pick<Lease, 'chainId' | 'sender'>;
@@ -96,6 +98,7 @@ export function attemptStore(
         });
         insertVariant(id, 0, variant, now);
         addLeaves(attempt);
+        runOn(writer)(reserveSpend(attempt));
       }),
 
     addVariant: (lease, attemptId, variant, replaces, now) =>

@@ -7,11 +7,11 @@ import { completionMove } from '../../rules/anchoring.ts';
 import { decideCompletion, lacksCredit } from '../../rules/completions.ts';
 import { proofBytes } from '../../rules/storage.ts';
 import { refuseForCredit } from '../alerts.ts';
+import { QUOTE_COLUMNS, type QuoteRow, toQuote } from '../rows/anchoring.ts';
 import { newProofKey, sealProof } from '../rows/evidence.ts';
 import type { StorageUsage } from '../storage-usage.ts';
 import { completionTopic, QUEUE_TOPIC } from '../topics.ts';
 import type { Ledger } from './account.ts';
-import { feeQuoteReader } from './chain-status.ts';
 import type { Access } from './engine/connections.ts';
 import { runOn } from './engine/steps.ts';
 import { lastSeen } from './robots.ts';
@@ -30,7 +30,11 @@ export function completionStore(
 ): CompletionStore {
   const { writer, reader, write, readNow } = access;
   const readTask = taskReader(writer);
-  const readQuote = feeQuoteReader(writer);
+  const quote = writer.prepare<[], QuoteRow>(`SELECT ${QUOTE_COLUMNS} FROM chain_status`);
+  const readQuote = () => {
+    const row = quote.get();
+    return row === undefined ? null : toQuote(row);
+  };
   const liveRobot = writer.prepare<[string, string]>(
     'SELECT 1 FROM robots WHERE id = ? AND key_hash = ?',
   );

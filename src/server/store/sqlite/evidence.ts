@@ -1,6 +1,7 @@
 // Stores evidence: reads it, assembles bundles, and erases it from the file and its log.
 
 import type { EvidenceStore } from '../../ports/evidence.ts';
+import { recordAudit } from '../audit-log.ts';
 import {
   type BundleRow,
   type EvidenceRow,
@@ -9,9 +10,9 @@ import {
   toEvidence,
 } from '../rows/evidence.ts';
 import { viewerValues } from '../rows/tasks.ts';
-import { auditRecorder } from './audit-log.ts';
 import { type Access, numbered } from './engine/connections.ts';
 import { repeatInCommit } from './engine/group-commit.ts';
+import { runOn } from './engine/steps.ts';
 
 export function evidenceStore({
   reader,
@@ -30,7 +31,7 @@ export function evidenceStore({
     `SELECT EXISTS (SELECT 1 FROM completions c WHERE c.task_id = t.id) AS completed
      FROM tasks t WHERE t.id = ? AND t.wallet = ?`,
   );
-  const record = auditRecorder(writer);
+  const run = runOn(writer);
   const erase = writer.prepare<[string]>('DELETE FROM proofs WHERE task_id = ?');
   const eraseOldest = writer.prepare<[number]>(
     `DELETE FROM proofs WHERE key_id IN
@@ -56,7 +57,7 @@ export function evidenceStore({
         if (task === undefined) return 'not_found';
         if (task.completed === 0) return 'nothing_stored';
         if (erase.run(id).changes === 0) return 'erased_before';
-        record(wallet, 'evidence_erased', by, { target_id: id });
+        run(recordAudit(wallet, 'evidence_erased', by, { target_id: id }));
         return 'erased';
       });
       if (outcome === 'erased') await purgeLog();

@@ -1,26 +1,21 @@
-// Stores the leases of anchoring accounts, and the hold on anchoring after a restore.
+// Stores the leases of anchoring accounts.
 
 import type { Database } from 'better-sqlite3';
 import type { Clock } from '../../../base/clock.ts';
 import { SvcError } from '../../../base/svc-error.ts';
 import type { AnchorStore, Lease } from '../../ports/anchoring.ts';
-import type { SenderKey } from '../../ports/operations.ts';
 import { goesBefore } from '../../rules/anchoring.ts';
-import type { Access } from './engine/connections.ts';
+import { isHeld } from '../operations.ts';
+import type { Access, LeasedAccess } from './engine/connections.ts';
+import { runOn } from './engine/steps.ts';
 
-/** Access for the holder of a lease. Rejects with `lease_lost` unless holder and fence own the lease now. */
-export interface LeasedAccess {
-  write<T>(lease: Lease, work: () => T): Promise<T>;
-  read<T>(lease: Lease, query: () => T): Promise<T>;
-}
+export type { LeasedAccess };
 
 interface LeaseRow {
   holder: string | null;
   fence: number;
   expires_at: number;
 }
-
-const REASON = 'restored';
 
 const NO_LEASE: LeaseRow = { holder: null, fence: 0, expires_at: 0 };
 
@@ -87,17 +82,14 @@ export function leaseStore(
     'UPDATE leases SET holder = NULL, expires_at = 0 WHERE chain_id = ? AND address = ?',
   );
 
-  const held = holdReader(writer);
+  const run = runOn(writer);
 
   return {
     listAnchorAddresses: () => read(() => addresses.all().map(({ address }) => address)),
 
     acquireLease: ({ chainId, address }, holder, ttlMs, now) =>
       write(() => {
-        if (held({ chainId, address })) {
-          showHold(writer, now);
-          return null;
-        }
+        if (run(isHeld({ chainId, address }, now))) return null;
         const { holder: other, fence: last, expires_at } = find.get(chainId, address) ?? NO_LEASE;
         const isTaken = other !== null && expires_at > now;
         if (isTaken && other !== holder && !goesBefore(holder, other)) return null;
@@ -116,59 +108,4 @@ export function leaseStore(
         giveUp.run(lease.chainId, lease.sender);
       }),
   };
-}
-
-/**
- * Ends every lease and holds every sender, future ones too, until each is reconciled with the chain: a restored
- * database may lack anchors made after its backup. The reason `restored` is in the chain status; all other reasons are
- * in the senders' leases. Call it inside a transaction.
- */
-export function holdQueue(db: Database, now: number): void {
-  db.prepare(
-    `INSERT INTO restoration VALUES (1, ?)
-     ON CONFLICT (id) DO UPDATE SET restored_at = excluded.restored_at`,
-  ).run(now);
-  db.exec(`
-    DELETE FROM reconciled_senders;
-    UPDATE leases SET holder = NULL, expires_at = 0;
-    UPDATE challenge_key SET key = randomblob(32);
-  `);
-  showHold(db, now);
-}
-
-/** Marks the senders as reconciled. Call it inside a transaction. */
-export function liftHold(db: Database, senders: readonly SenderKey[], now: number): void {
-  if (db.prepare('SELECT 1 FROM restoration WHERE id = 1').get() === undefined) return;
-  const lift = db.prepare(
-    `INSERT INTO reconciled_senders VALUES (?, ?, ?)
-     ON CONFLICT (chain_id, address) DO UPDATE SET reconciled_at = excluded.reconciled_at`,
-  );
-  for (const { chainId, address } of senders) lift.run(chainId, address, now);
-  if (isShown(db)) saveReasons(db, [], now);
-}
-
-function holdReader(db: Database): (sender: SenderKey) => boolean {
-  const held = db.prepare<[number, string]>(
-    `SELECT 1 FROM restoration WHERE id = 1 AND NOT EXISTS
-       (SELECT 1 FROM reconciled_senders WHERE chain_id = ? AND address = ?)`,
-  );
-  return ({ chainId, address }) => held.get(chainId, address) !== undefined;
-}
-
-function showHold(db: Database, now: number): void {
-  if (!isShown(db)) saveReasons(db, [REASON], now);
-}
-
-function isShown(db: Database): boolean {
-  const reason = db.prepare<[string]>(
-    'SELECT 1 FROM chain_status, json_each(chain_status.degraded) WHERE json_each.value = ?',
-  );
-  return reason.get(REASON) !== undefined;
-}
-
-function saveReasons(db: Database, reasons: string[], now: number): void {
-  db.prepare(
-    `INSERT INTO chain_status (id, degraded, updated_at) VALUES (1, ?, ?)
-     ON CONFLICT (id) DO UPDATE SET degraded = excluded.degraded, updated_at = excluded.updated_at`,
-  ).run(JSON.stringify(reasons), now);
 }

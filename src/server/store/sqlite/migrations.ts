@@ -33,8 +33,11 @@ CREATE TABLE accounts (
   -- Round of the newest completion.
   last_round INTEGER NOT NULL DEFAULT -1,
   -- The operator suspended the account; NULL if it is active.
-  suspended_at INTEGER
+  suspended_at INTEGER,
+  -- Its deletion began; NULL once it has ended.
+  deleting_at INTEGER
 ) STRICT, WITHOUT ROWID;
+CREATE INDEX accounts_deleting ON accounts (wallet) WHERE deleting_at IS NOT NULL;
 
 -- Signed changes of a balance. The sum of an account's entries is its balance.
 CREATE TABLE ledger (
@@ -247,6 +250,8 @@ CREATE TABLE tasks (
 ) STRICT;
 CREATE INDEX tasks_robot ON tasks (robot_id, status, created_at, id);
 CREATE INDEX tasks_wallet ON tasks (wallet, status, created_at, id);
+CREATE INDEX tasks_refused ON tasks (wallet, credit_refused_at)
+  WHERE status = 'claimed' AND credit_refused_at IS NOT NULL;
 
 -- Ids of deleted robots, which stay taken.
 CREATE TABLE robot_tombstones (
@@ -396,6 +401,13 @@ CREATE INDEX attempts_open ON attempts (chain_id, sender, nonce)
     OR (state IN ('included', 'finalized') AND unsettled_leaves > 0);
 CREATE INDEX attempts_included ON attempts (chain_id, sender, mined_block_number)
   WHERE state = 'included';
+
+-- Highest cost of the attempts signed in the last hour, while SVC_ANCHOR_MAX_SPEND_WEI_PER_HOUR is set.
+CREATE TABLE anchor_spend (
+  attempt_id TEXT NOT NULL PRIMARY KEY,
+  at INTEGER NOT NULL,
+  wei TEXT NOT NULL
+) STRICT, WITHOUT ROWID;
 
 -- The transactions of an attempt, which differ in fees only.
 -- adopted: found in a block after a restore; its fees may be lower than those of the variant before.

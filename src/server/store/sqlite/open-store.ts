@@ -8,18 +8,28 @@ import { limits } from '../../../protocol/limits.ts';
 import { storageUnavailable } from '../../ports/errors.ts';
 import type { Store } from '../../ports/store.ts';
 import type { StorageLimits } from '../../rules/storage.ts';
+import { accountStore, creditStore } from '../account.ts';
+import { deletionStore } from '../account-deletion.ts';
 import { alertStore } from '../alerts.ts';
 import { publishAnchors } from '../anchor-changes.ts';
+import { anchoringAccountStore } from '../anchoring-accounts.ts';
+import { auditLogStore } from '../audit-log.ts';
+import { chainProofStore } from '../chain-proofs.ts';
+import { chainStatusStore } from '../chain-status.ts';
+import { fleetStore } from '../fleets.ts';
+import { inclusionReads } from '../inclusion.ts';
+import { operationsStore } from '../operations.ts';
+import { robotStore } from '../robots.ts';
+import { sessionStore } from '../sessions.ts';
+import { signInStore } from '../sign-in.ts';
+import { statsStore } from '../stats.ts';
 import { StorageUsage, UNLIMITED } from '../storage-usage.ts';
 import { ChangeFeed } from '../stream.ts';
+import { taskStore } from '../tasks.ts';
 import { webhookStore } from '../webhooks.ts';
-import { accountStore, creditStore, Ledger } from './account.ts';
+import { Ledger, summaryStore } from './account.ts';
 import { attemptStore } from './anchor-attempts.ts';
 import { queueStore } from './anchor-queue.ts';
-import { anchoringAccountStore } from './anchoring-accounts.ts';
-import { auditLogStore } from './audit-log.ts';
-import { chainProofStore } from './chain-proofs.ts';
-import { chainStatusStore } from './chain-status.ts';
 import { completionStore } from './completions.ts';
 import { checkDatabase } from './engine/check.ts';
 import { Checkpoints } from './engine/checkpoints.ts';
@@ -51,18 +61,15 @@ import {
   isRestoreUnfinished,
   refuseUnfinishedRestore,
 } from './files/unfinished-restore.ts';
-import { fleetStore } from './fleets.ts';
 import { inclusionStore } from './inclusion.ts';
 import { endLeases, leasedAccess, leaseStore } from './leases.ts';
 import { migrations } from './migrations.ts';
-import { operationsStore } from './operations.ts';
+import { senderStore } from './operations.ts';
 import { retentionStore } from './retention.ts';
-import { robotDeletion, robotStore } from './robots.ts';
-import { sessionStore } from './sessions.ts';
+import { robotAuthentication, robotDeletion } from './robots.ts';
 import { replacedNonceStore, settlementStore } from './settlement.ts';
-import { signInStore } from './sign-in.ts';
-import { statsStore } from './stats.ts';
-import { taskListStore, taskOwners, taskStore } from './tasks.ts';
+import { challengeStore } from './sign-in.ts';
+import { claimStore, taskOwners } from './tasks.ts';
 import { telemetryStore } from './telemetry.ts';
 
 export interface SqliteStoreOptions {
@@ -194,7 +201,7 @@ function buildStore(
   const triggers = new Triggers();
   const feed = new ChangeFeed();
   const leased = leasedAccess(access);
-  const steps = stepRunner(access);
+  const steps = stepRunner(access, leased);
   const touch = writer.prepare(
     "INSERT INTO write_probe VALUES (1, x'') ON CONFLICT DO UPDATE SET filling = x''",
   );
@@ -211,36 +218,43 @@ function buildStore(
   let closed: Promise<void> | undefined;
 
   const store: Store = {
-    ...signInStore(access, { ledger, counters, maxChallenges }),
-    ...robotStore(access, counters),
+    ...signInStore(steps),
+    ...challengeStore(access, { counters, maxChallenges }),
+    ...robotStore(steps),
+    ...robotAuthentication(access, counters),
     ...robotDeletion(access, { ledger, triggers }),
-    ...fleetStore(access),
-    ...taskStore(access, usage),
-    ...taskListStore(access),
+    ...fleetStore(steps),
+    ...taskStore(steps),
+    ...claimStore(access, usage),
     ...evidenceStore(access),
-    ...sessionStore(access),
-    ...auditLogStore(access),
-    ...accountStore(access),
+    ...sessionStore(steps),
+    ...auditLogStore(steps),
+    ...summaryStore(access),
+    ...accountStore(steps),
     ...telemetryStore(access, usage),
     ...eventStore(access, usage),
-    ...statsStore(access),
+    ...statsStore(steps),
     ...retentionStore(access),
     ...completionStore(access, ledger, { triggers, usage }),
-    ...creditStore(access, ledger),
-    ...chainStatusStore(access, leased),
+    ...creditStore(steps),
+    ...chainStatusStore(steps),
     ...leaseStore(access, leased),
-    ...anchoringAccountStore(access, leased),
+    ...anchoringAccountStore(steps),
     ...attemptStore(access, leased),
     ...queueStore(access, { leased, ledger, triggers }),
     ...settlementStore(access, { leased, ledger, triggers }),
+    ...inclusionReads(steps),
     ...inclusionStore(access, leased),
-    ...chainProofStore(access),
+    ...chainProofStore(steps),
     ...replacedNonceStore(access, { leased, ledger, triggers }),
     ...webhookStore(steps),
     ...alertStore(steps),
+    ...deletionStore(steps),
     // The lock on the file admits one server.
     holdRelay: async () => true,
-    ...operationsStore(access, hasRoom),
+    ...operationsStore(steps),
+    ...senderStore(access),
+    hasRoom,
     takeStorage: (wallet, bytes, now) => usage.take(wallet, bytes, now),
     recountStorage: () => usage.recount(),
     changed: (wallet, changes) => feed.changed(wallet, changes),

@@ -1,48 +1,32 @@
-// Stores robots: creation, keys, fleet membership, last readings, and deletion with all their tasks.
+// Authenticates robots, keeps their last readings, and deletes them with all their tasks.
 
 import type { Database } from 'better-sqlite3';
 import { FairQueue } from '../../../base/fair-queue.ts';
 import type { Triggers } from '../../../base/triggers.ts';
-import type { RobotPatch, RobotRecord, RobotStore } from '../../ports/robots.ts';
+import type { RobotStore } from '../../ports/robots.ts';
 import type { CompletionState, TaskRecord } from '../../ports/tasks.ts';
 import type { SampleRecord } from '../../ports/telemetry.ts';
 import { returnsReservation } from '../../rules/completions.ts';
-import { hasRoomForRobot } from '../../rules/fleets.ts';
-import { keyHint, newest, ROBOT_COLUMNS } from '../rows/robots.ts';
+import { recordAudit } from '../audit-log.ts';
+import { newest } from '../rows/robots.ts';
 import { completionTopic } from '../topics.ts';
 import type { Ledger } from './account.ts';
-import { auditRecorder } from './audit-log.ts';
 import type { Access } from './engine/connections.ts';
 import { repeatInCommit } from './engine/group-commit.ts';
 import type { RateCounters } from './engine/rate-counters.ts';
-import { fleetReader } from './fleets.ts';
+import { runOn } from './engine/steps.ts';
 
-export function robotStore(
-  { reader, writer, write, read, readNow }: Access,
+export function robotAuthentication(
+  { reader, readNow }: Access,
   counters: RateCounters,
-): Omit<RobotStore, 'deleteRobot'> {
-  const find = robotReader(reader);
-  const findInWrite = robotReader(writer);
-  const record = auditRecorder(writer);
+): Pick<RobotStore, 'authenticateRobot'> {
   const byKey = reader.prepare<
     [string],
     { id: string; wallet: string; suspended_at: number | null }
   >(
-    `SELECT id, wallet, (SELECT suspended_at FROM accounts a WHERE a.wallet = robots.wallet)
+    `SELECT id, wallet, (SELECT coalesce(suspended_at, deleting_at) FROM accounts a WHERE a.wallet = robots.wallet)
        AS suspended_at
      FROM robots WHERE key_hash = ?`,
-  );
-  const page = reader.prepare<[string, string, number], RobotRecord>(
-    `SELECT ${ROBOT_COLUMNS} FROM robots WHERE wallet = ? AND id > ? ORDER BY id LIMIT ?`,
-  );
-  const count = writer.prepare<[string], { robots: number }>(
-    'SELECT count(*) AS robots FROM robots WHERE wallet = ?',
-  );
-  const insert = writer.prepare<[Record<string, string | number | null>], RobotRecord>(
-    `INSERT INTO robots (id, wallet, name, description, key_hash, key_hint, created_at, updated_at)
-     SELECT :id, :wallet, :name, :description, :keyHash, :keyHint, :createdAt, :createdAt
-     WHERE NOT EXISTS (SELECT 1 FROM robot_tombstones WHERE robot_id = :id)
-     ON CONFLICT (id) DO NOTHING RETURNING ${ROBOT_COLUMNS}`,
   );
 
   return {
@@ -53,25 +37,6 @@ export function robotStore(
       const robot = { id, wallet, isSuspended: suspended_at !== null };
       return { robot, count: counters.count('robot', id) };
     },
-
-    createRobot: (robot, by) =>
-      write(() => {
-        const known = findInWrite(robot.id, robot.wallet);
-        if (known !== null) return { outcome: 'id_used', robot: known };
-        if (!hasRoomForRobot(count.get(robot.wallet)?.robots ?? 0)) {
-          return { outcome: 'robot_limit_reached' };
-        }
-        const row = insert.get({ ...robot, keyHint: keyHint(robot.keyHash) });
-        if (row === undefined) return { outcome: 'id_used', robot: null };
-        record(robot.wallet, 'robot_created', by, { target_id: robot.id, detail: robot.name });
-        return { outcome: 'created', robot: row };
-      }),
-
-    getRobot: (id, wallet) => read(() => find(id, wallet)),
-
-    listRobots: (wallet, limit, after) => read(() => page.all(wallet, after ?? '', limit)),
-
-    ...robotChanges({ writer, write }),
   };
 }
 
@@ -89,7 +54,7 @@ export function robotDeletion(
   { ledger, triggers }: { ledger: Ledger; triggers: Triggers },
 ): Pick<RobotStore, 'deleteRobot'> {
   const { writer, write, purgeLog } = access;
-  const record = auditRecorder(writer);
+  const run = runOn(writer);
   const endKey = writer.prepare<[number, string, string], { name: string }>(
     `UPDATE robots SET key_hash = NULL, key_hint = NULL, updated_at = ?
      WHERE id = ? AND wallet = ? RETURNING name`,
@@ -141,7 +106,7 @@ export function robotDeletion(
       const ended = write(() => {
         const robot = endKey.get(now, id, wallet);
         if (robot !== undefined)
-          record(wallet, 'robot_deleted', by, { target_id: id, detail: robot.name });
+          run(recordAudit(wallet, 'robot_deleted', by, { target_id: id, detail: robot.name }));
         return robot !== undefined;
       });
       // Purge even if the deletion fails halfway. Other deletions of the account need not wait for the purge.
@@ -204,76 +169,4 @@ function forgetTask({ writer }: Access, ledger: Ledger): (taskId: string, now: n
     deleteTask.run(taskId);
     bury.run(taskId, now);
   };
-}
-
-function robotChanges({
-  writer,
-  write,
-}: Pick<Access, 'writer' | 'write'>): Pick<
-  RobotStore,
-  'patchRobot' | 'assignRobots' | 'replaceKey'
-> {
-  const find = robotReader(writer);
-  const record = auditRecorder(writer);
-  const findFleet = fleetReader(writer);
-  const update = writer.prepare<[Record<string, string | number | null>]>(
-    `UPDATE robots SET name = :name, description = :description, fleet_id = :fleetId,
-       updated_at = :now
-     WHERE id = :id`,
-  );
-  const setKey = writer.prepare<[string | null, string | null, number, string]>(
-    'UPDATE robots SET key_hash = ?, key_hint = ?, updated_at = ? WHERE id = ?',
-  );
-  const hasFleet = (fleetId: string | null, wallet: string) =>
-    fleetId === null || findFleet(fleetId, wallet) !== null;
-
-  function change(before: RobotRecord, patch: RobotPatch, now: number): RobotRecord {
-    const { id, wallet, name, description, fleetId } = { ...before, ...patch };
-    update.run({ id, name, description, fleetId, now });
-    return stored(find(id, wallet));
-  }
-
-  return {
-    patchRobot: (id, wallet, patch, now) =>
-      write(() => {
-        const robot = find(id, wallet);
-        if (robot === null) return { outcome: 'robot_not_found' };
-        if (!hasFleet(patch.fleetId ?? null, wallet)) return { outcome: 'fleet_not_found' };
-        return { outcome: 'patched', robot: change(robot, patch, now) };
-      }),
-
-    assignRobots: (wallet, ids, fleetId, now) =>
-      write(() => {
-        if (!hasFleet(fleetId, wallet)) return { outcome: 'fleet_not_found' };
-        const robots = ids.map((id) => find(id, wallet)).filter((robot) => robot !== null);
-        if (robots.length < ids.length) return { outcome: 'robot_not_found' };
-        return {
-          outcome: 'assigned',
-          robots: robots.map((robot) => change(robot, { fleetId }, now)),
-        };
-      }),
-
-    replaceKey: (id, wallet, keyHash, now, by) =>
-      write(() => {
-        const robot = find(id, wallet);
-        if (robot === null) return null;
-        setKey.run(keyHash, keyHash === null ? null : keyHint(keyHash), now, id);
-        const kind = keyHash === null ? 'key_revoked' : 'key_rotated';
-        record(wallet, kind, by, { target_id: id, detail: robot.name });
-        return find(id, wallet);
-      }),
-  };
-}
-
-/** Finds a robot by id if it belongs to the account. */
-function robotReader(db: Database): (id: string, wallet: string) => RobotRecord | null {
-  const find = db.prepare<[string, string], RobotRecord>(
-    `SELECT ${ROBOT_COLUMNS} FROM robots WHERE id = ? AND wallet = ?`,
-  );
-  return (id, wallet) => find.get(id, wallet) ?? null;
-}
-
-function stored(robot: RobotRecord | null): RobotRecord {
-  if (robot === null) throw new Error('The robot was not stored');
-  return robot;
 }

@@ -1,15 +1,6 @@
-// Stores statistics: activity by hour and anchors by day, counted when they happen.
+// Counts activity by hour and anchors by day, when they happen.
 
 import type { Database } from 'better-sqlite3';
-import type { StatsStore } from '../../ports/telemetry.ts';
-import {
-  type DayRow,
-  type HourRow,
-  type StatsRobotRow,
-  selectRobots,
-  toStats,
-} from '../rows/stats.ts';
-import { type Access, numbered } from './engine/connections.ts';
 
 const HOUR_MS = 60 * 60_000;
 const DAY_MS = 24 * 60 * 60_000;
@@ -26,35 +17,6 @@ interface Settled {
   wallet: string;
   taskId: string;
   chargeWei: bigint;
-}
-
-/** Reads the stored counts, and the current state of the account's robots. */
-export function statsStore({ reader, read }: Access): StatsStore {
-  const fleet = reader.prepare<[string, string]>(
-    'SELECT 1 FROM fleets WHERE id = ? AND wallet = ?',
-  );
-  const ofAccount = reader.prepare<object, StatsRobotRow>(selectRobots('wallet'));
-  const ofFleet = reader.prepare<object, StatsRobotRow>(selectRobots('fleet_id'));
-  const hours = reader.prepare<[string, number], HourRow>(
-    `SELECT at, samples, info, warn, error FROM activity_hours
-     WHERE scope = ? AND at >= ? ORDER BY at`,
-  );
-  const days = reader.prepare<[string, number], DayRow>(
-    'SELECT at, anchors, gas_wei FROM anchor_days WHERE scope = ? AND at >= ? ORDER BY at',
-  );
-
-  return {
-    readStats: ({ wallet, fleetId }, { hoursFrom, daysFrom }) =>
-      read(() => {
-        if (fleetId !== null && fleet.get(fleetId, wallet) === undefined) return null;
-        const scope = fleetId ?? wallet;
-        return toStats({
-          robots: (fleetId === null ? ofAccount : ofFleet).all(numbered(scope)),
-          hours: hours.all(scope, hoursFrom),
-          days: days.all(scope, daysFrom),
-        });
-      }),
-  };
 }
 
 /** The start of the hour (UTC) that contains the instant, in ms. */

@@ -1,26 +1,10 @@
-// Stores tasks: claims, the task list, public anchors and lookups of anchor transactions.
+// Claims tasks, and finds them in writes.
 
 import type { Database } from 'better-sqlite3';
-import type { Hex } from '../../../proof/bytes.ts';
 import type { NewTask, TaskRecord, TaskStore } from '../../ports/tasks.ts';
 import { rowBytes } from '../../rules/storage.ts';
 import type { FindTasks } from '../anchor-changes.ts';
-import {
-  claimedTask,
-  FIND_PUBLIC_ANCHOR,
-  FIND_TASK,
-  FIND_VISIBLE_TASK,
-  isSameClaim,
-  LIST_COLUMNS,
-  type PublicAnchorRow,
-  type TaskListRow,
-  type TaskRow,
-  toListedTask,
-  toPublicAnchor,
-  toTask,
-  viewerValues,
-  WITH_ATTEMPT,
-} from '../rows/tasks.ts';
+import { claimedTask, FIND_TASK, isSameClaim, type TaskRow, toTask } from '../rows/tasks.ts';
 import type { StorageUsage } from '../storage-usage.ts';
 import { type Access, numbered } from './engine/connections.ts';
 import { lastSeen } from './robots.ts';
@@ -34,12 +18,10 @@ export function taskReader(db: Database): (id: string) => TaskRecord | null {
   };
 }
 
-const statuses = ['claimed', 'verified'] as const;
-
-export function taskStore(
-  { reader, writer, write, read }: Access,
+export function claimStore(
+  { writer, write }: Access,
   usage: StorageUsage,
-): Pick<TaskStore, 'createTask' | 'getTask' | 'findPublicAnchor' | 'hasAnchorTransaction'> {
+): Pick<TaskStore, 'createTask'> {
   const readTaskInWrite = taskReader(writer);
   const seen = lastSeen(writer);
   const robotOfKey = writer.prepare<[string, string]>(
@@ -56,9 +38,6 @@ export function taskStore(
      WHERE id = ? AND key_hash = ? AND NOT EXISTS (SELECT 1 FROM tombstones WHERE task_id = ?)
      ON CONFLICT (id) DO NOTHING RETURNING wallet`,
   );
-  const visible = reader.prepare<object, TaskRow>(FIND_VISIBLE_TASK);
-  const publicAnchor = reader.prepare<object, PublicAnchorRow>(FIND_PUBLIC_ANCHOR);
-  const signed = reader.prepare<[Hex]>('SELECT 1 FROM variants WHERE tx_hash = ?');
 
   function create(task: NewTask): Awaited<ReturnType<TaskStore['createTask']>> {
     const { id, robotId, keyHash, createdAt } = task;
@@ -95,48 +74,6 @@ export function taskStore(
       }
       return result;
     },
-
-    getTask: (id, viewer) =>
-      read(() => {
-        const row = visible.get(numbered(id, ...viewerValues(viewer)));
-        return row === undefined ? null : toTask(row);
-      }),
-
-    findPublicAnchor: (proofHash, taskId) =>
-      read(() => {
-        const row = publicAnchor.get(numbered(proofHash, taskId));
-        return row === undefined ? null : toPublicAnchor(row);
-      }),
-
-    hasAnchorTransaction: (txHash) => read(() => signed.get(txHash) !== undefined),
-  };
-}
-
-export function taskListStore({ reader, read }: Access): Pick<TaskStore, 'listTasks'> {
-  const page = (condition: string) =>
-    reader.prepare<(string | number)[], TaskListRow>(
-      `SELECT ${LIST_COLUMNS} FROM tasks t ${WITH_ATTEMPT} WHERE ${condition} AND t.status = ? AND (t.created_at, t.id) < (?, ?)
-       ORDER BY t.created_at DESC, t.id DESC LIMIT ?`,
-    );
-  const ofAccount = page('t.wallet = ?');
-  const ofRobot = page('t.robot_id = ?');
-
-  const ownRobot = reader.prepare<[string, string]>(
-    'SELECT 1 FROM robots WHERE id = ? AND wallet = ?',
-  );
-
-  return {
-    listTasks: ({ wallet, status, robotId }, limit, after) =>
-      read(() => {
-        if (robotId !== null && ownRobot.get(robotId, wallet) === undefined) return null;
-        const { at, id } = after ?? { at: Number.MAX_SAFE_INTEGER, id: '' };
-        const rowsOf = (wanted: 'claimed' | 'verified') =>
-          robotId === null
-            ? ofAccount.all(wallet, wanted, at, id, limit)
-            : ofRobot.all(robotId, wanted, at, id, limit);
-        const rows = status === null ? statuses.flatMap(rowsOf) : rowsOf(status);
-        return rows.sort(newestFirst).slice(0, limit).map(toListedTask);
-      }),
   };
 }
 
@@ -146,9 +83,4 @@ export function taskOwners({ reader, read }: Access): FindTasks {
        SELECT task_id FROM leaves WHERE attempt_id = ? UNION ALL SELECT value FROM json_each(?))`,
   );
   return (attemptId, taskIds) => read(() => find.all(attemptId, JSON.stringify(taskIds)));
-}
-
-function newestFirst(a: TaskListRow, b: TaskListRow): number {
-  if (a.createdAt !== b.createdAt) return b.createdAt - a.createdAt;
-  return a.id < b.id ? 1 : -1;
 }

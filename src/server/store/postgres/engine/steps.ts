@@ -1,32 +1,39 @@
 // Runs store code that both databases share.
 
-import { alertSql } from '../../alerts.ts';
-import { insertColumns, type Step, type StepRunner, type Steps } from '../../steps.ts';
-import { webhookSql } from '../../webhooks.ts';
+import { statements as texts } from '../../statements.ts';
+import { first, insertColumns, type Step, type StepRunner, type Steps } from '../../steps.ts';
 import type { Queries } from './connections.ts';
 import { sql } from './sql.ts';
-import type { Access } from './transactions.ts';
+import type { Access, LeasedAccess } from './transactions.ts';
 
-const statements = new Map(
-  [...Object.values(webhookSql), ...Object.values(alertSql)].map((text) => [
-    text as string,
-    sql(text),
-  ]),
-);
+const INSTANT = 'SELECT instant_or($1) AS now';
+const statements = new Map([...texts, INSTANT].map((text) => [text, sql(text)]));
 const inserts = Object.fromEntries(
   Object.entries(insertColumns).map(([table, names]) => {
     const columns = names.replaceAll(' ', ', ');
+    const [id] = names.split(' ');
     const text = `INSERT INTO ${table} (${columns}) SELECT ${columns}
-      FROM jsonb_populate_recordset(NULL::${table}, $1) ON CONFLICT DO NOTHING RETURNING id`;
+      FROM jsonb_populate_recordset(NULL::${table}, $1) ON CONFLICT DO NOTHING RETURNING ${id} AS id`;
     return [table, sql(text)];
   }),
 );
 const lockAccount = sql('SELECT FROM accounts WHERE wallet = $1 FOR NO KEY UPDATE');
+const lockName = sql('SELECT pg_advisory_xact_lock(hashtextextended($1, 0))');
 
-export function stepRunner(access: Access): StepRunner {
+export function stepRunner(access: Access, leased: LeasedAccess): StepRunner {
   return {
     read: (steps) => runSteps(access, steps()),
+    snapshot: (steps) => access.read((tx) => runSteps(tx, steps())),
+    leased: {
+      read: (lease, steps) => leased.read(lease, (tx) => runSteps(tx, steps())),
+      write: (lease, steps) => leased.write(lease, (tx) => runSteps(tx, steps())),
+    },
     write: (steps) => access.write((tx) => runSteps(tx, steps())),
+    *clock() {
+      const row = yield* first<{ now: number }>(INSTANT, access.instant());
+      if (row === undefined) throw new Error('The database has no clock');
+      return row.now;
+    },
   };
 }
 
@@ -39,6 +46,7 @@ export async function runSteps<Result>(on: Queries, steps: Steps<Result>): Promi
 
 async function run(on: Queries, step: Step): Promise<object[]> {
   if ('lock' in step) return on.rows(lockAccount, [step.lock]);
+  if ('mutex' in step) return on.rows(lockName, [step.mutex]);
   const [statement, values] =
     'text' in step
       ? [statements.get(step.text), step.values]

@@ -8,6 +8,7 @@ import { makeDurableFolder } from '../../../../base/durable-folder.ts';
 import { keepPrivate } from '../../../../base/private-file.ts';
 import { sqliteErrorKind } from '../../../../base/sqlite-errors.ts';
 import { SvcError } from '../../../../base/svc-error.ts';
+import type { Lease } from '../../../ports/anchoring.ts';
 
 /** How long the start and reads wait for a lock. Writes never wait inside SQLite (`prepareToServe`). */
 const BUSY_TIMEOUT_MS = 5_000;
@@ -126,6 +127,12 @@ export interface Access {
   read<T>(query: () => T): Promise<T>;
   /** As `read`, but synchronous: nothing else runs between the query and the use of its result. */
   readNow<T>(query: () => T): T;
+}
+
+/** Access for the holder of a lease. Rejects with `lease_lost` unless holder and fence own the lease now. */
+export interface LeasedAccess {
+  write<T>(lease: Lease, work: () => T): Promise<T>;
+  read<T>(lease: Lease, query: () => T): Promise<T>;
 }
 
 /** Whether disk or file can no longer be trusted. The process should end. */

@@ -1,27 +1,39 @@
 // Runs store code that both databases share: synchronously, so that other writes join the same commit.
 
 import type { Database } from 'better-sqlite3';
-import { alertSql } from '../../alerts.ts';
+import { statements as texts } from '../../statements.ts';
 import { insertColumns, type Step, type StepRunner, type Steps } from '../../steps.ts';
-import { webhookSql } from '../../webhooks.ts';
-import type { Access } from './connections.ts';
+import type { Access, LeasedAccess } from './connections.ts';
 
 type RunSteps = <Result>(steps: Steps<Result>) => Result;
 
-const texts = [...Object.values(webhookSql), ...Object.values(alertSql)];
 const inserts = Object.entries(insertColumns).map(([table, names]) => {
   const columns = names.split(' ');
   const values = columns.map((name) => `:${name}`).join(', ');
   return `INSERT INTO ${table} (${columns.join(', ')}) VALUES (${values})
-    ON CONFLICT DO NOTHING RETURNING id`;
+    ON CONFLICT DO NOTHING RETURNING ${columns[0]} AS id`;
 });
+/** There is one writer, so nothing needs locks. */
+const ROW_LOCK = / FOR (NO KEY )?(UPDATE|SHARE)( SKIP LOCKED)?/g;
 const runners = new WeakMap<Database, RunSteps>();
 
-export function stepRunner({ reader, writer, read, write }: Access): StepRunner {
+export function stepRunner(
+  { reader, writer, clock, read, write }: Access,
+  leased: LeasedAccess,
+): StepRunner {
   const [reading, writing] = [runOn(reader), runOn(writer)];
   return {
     read: (steps) => read(() => reading(steps())),
+    snapshot: (steps) => read(() => reading(steps())),
+    leased: {
+      read: (lease, steps) => leased.read(lease, () => reading(steps())),
+      write: (lease, steps) => leased.write(lease, () => writing(steps())),
+    },
     write: (steps) => write(() => writing(steps())),
+    // biome-ignore lint/correctness/useYield: one process asks the database for nothing
+    *clock() {
+      return clock.now();
+    },
   };
 }
 
@@ -34,10 +46,13 @@ export function runOn(db: Database): RunSteps {
 
 function createRunner(db: Database): RunSteps {
   const statements = new Map(
-    [...texts, ...inserts].map((text) => [text as string, db.prepare<[object], object>(text)]),
+    [...texts, ...inserts]
+      .filter((text) => !isLock(text))
+      .map((text) => [text, db.prepare<[object], object>(text.replaceAll(ROW_LOCK, ''))]),
   );
   function run(step: Step): object[] {
-    if ('lock' in step) return [];
+    if ('lock' in step || 'mutex' in step) return [];
+    if ('text' in step && isLock(step.text)) return [];
     const statement = statements.get('text' in step ? step.text : insertInto(step.insert));
     if (statement === undefined) throw new Error('The statement is not listed');
     if (!('text' in step)) return step.rows.flatMap((row) => statement.all(row));
@@ -55,4 +70,8 @@ function createRunner(db: Database): RunSteps {
 
 function insertInto(table: keyof typeof insertColumns): string {
   return inserts[Object.keys(insertColumns).indexOf(table)] ?? '';
+}
+
+function isLock(text: string): boolean {
+  return text.startsWith('LOCK TABLE');
 }

@@ -3,10 +3,11 @@
 import { existsSync } from 'node:fs';
 import Database from 'better-sqlite3';
 import { SvcError } from '../../../../base/svc-error.ts';
+import { holdQueue } from '../../operations.ts';
 import { canonicalPath, lockDatabase, usable } from '../engine/connections.ts';
 import { syncFile } from '../engine/disk.ts';
 import { migrate } from '../engine/migrate.ts';
-import { holdQueue } from '../leases.ts';
+import { runOn } from '../engine/steps.ts';
 import { migrations } from '../migrations.ts';
 import { copyDatabase, verifyCopy } from './backup.ts';
 import { declareReady, finishRestore, incomingCopy, removeCopy } from './unfinished-restore.ts';
@@ -59,7 +60,7 @@ function makeReady(copy: string, now: number): void {
   try {
     db.pragma('secure_delete = ON');
     migrate({ db, migrations, now: null });
-    db.transaction(() => holdQueue(db, now)).immediate();
+    db.transaction(() => runOn(db)(holdQueue(now))).immediate();
   } finally {
     db.close();
   }

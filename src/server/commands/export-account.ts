@@ -1,0 +1,60 @@
+// `svc-server accounts export`: reads an account as its owner would, through the HTTP application in this process.
+import { pino } from 'pino';
+import { systemClock } from '../../base/clock.ts';
+import { openChain } from '../../chain/chain.ts';
+import { createClient } from '../../client/client.ts';
+import { type ExportLine, exportAccount } from '../../client/export-account.ts';
+import type { ServerConfig } from '../config.ts';
+import { createNetworkLookup } from '../core/operations.ts';
+import { buildApp } from '../http/server/app.ts';
+import { settingsOf } from '../main.ts';
+import type { SessionRecord } from '../ports/sign-in.ts';
+import type { Store } from '../ports/store.ts';
+
+/** Yields what `svc account export` prints. */
+export async function* exportOf(
+  config: ServerConfig,
+  store: Store,
+  wallet: string,
+): AsyncGenerator<ExportLine> {
+  const settings = settingsOf(config);
+  const chain = openChain({ urls: config.rpcUrls, verifyPerSecond: 1 });
+  const app = buildApp({
+    store: signedIn(store, wallet),
+    chain,
+    clock: systemClock,
+    settings,
+    keys: [],
+    network: createNetworkLookup(config, settings),
+    webhooks: null,
+    stopping: new AbortController().signal,
+    logger: pino({ level: 'silent' }),
+  });
+  const fetchHere: typeof fetch = async (url, init) => {
+    const { pathname, search } = new URL(String(url));
+    const headers = init?.headers as Record<string, string>; // As the client writes them.
+    const answer = await app.inject({ method: 'GET', url: pathname + search, headers });
+    const { statusCode: status, payload } = answer;
+    return new Response(payload, { status, headers: { 'content-type': 'application/json' } });
+  };
+  const credential = { session: 'f'.repeat(64) };
+  try {
+    yield* exportAccount(
+      createClient({ baseUrl: settings.baseUrl, fetch: fetchHere, credential }).call,
+    );
+  } finally {
+    await app.close();
+    await chain.close();
+  }
+}
+
+/** The store with one session, of the wallet, that is not in the database. */
+function signedIn(store: Store, wallet: string): Store {
+  const now = systemClock.now();
+  const session: SessionRecord = {
+    ...{ id: '', wallet, signedInWith: 'wallet', createdAt: now, expiresAt: now },
+    ...{ name: null, scope: null, lastUsedAt: null, isSuspended: false },
+  };
+  const count = { allowed: true, limit: 1, remaining: 1, resetMs: 1 };
+  return { ...store, authenticateSession: async () => ({ session, count }) };
+}

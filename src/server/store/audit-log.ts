@@ -1,0 +1,44 @@
+// Stores the audit log: its entries are written in the commits of what they record.
+
+import type { AuditKind } from '../../protocol/audit-log.ts';
+import type { Actor, AuditLogStore, AuditRecord, AuditTarget } from '../ports/audit-log.ts';
+import { AUDIT_COLUMNS, auditRow } from './rows/audit-log.ts';
+import { insert, LAST_ID, NO_ID, rows, type StepRunner, type Steps, some } from './steps.ts';
+
+export const auditSql = {
+  isAccount: 'SELECT wallet FROM accounts WHERE wallet = $1',
+  countAgain: `UPDATE audit_log SET count = count + 1, source = $3
+    WHERE wallet = $1 AND at = $2 AND kind = 'sign_in_failed'`,
+  page: `SELECT ${AUDIT_COLUMNS} FROM audit_log WHERE wallet = $1 AND id < $2
+    ORDER BY id DESC LIMIT $3`,
+  expire: `DELETE FROM audit_log WHERE at < $1 AND id IN
+    (SELECT id FROM audit_log WHERE id > '${NO_ID}' ORDER BY id LIMIT $2) RETURNING id`,
+} as const;
+
+export function auditLogStore({ read, write }: StepRunner): AuditLogStore {
+  return {
+    async countFailedSignIn(wallet, by) {
+      if (!(await read(() => some(auditSql.isAccount, wallet)))) return;
+      await write(() => recordAudit(wallet, 'sign_in_failed', by));
+    },
+
+    listAuditLog: (wallet, limit, before) =>
+      read(() => rows<AuditRecord>(auditSql.page, wallet, before ?? LAST_ID, limit)),
+
+    deleteAuditLog: async (before, limit) =>
+      (await write(() => rows(auditSql.expire, before, limit))).length === limit,
+  };
+}
+
+/** Adds an entry if there is an actor. Call it inside a write. */
+export function* recordAudit(
+  wallet: string,
+  kind: AuditKind,
+  by: Actor | undefined,
+  target?: AuditTarget,
+): Steps<void> {
+  if (by === undefined) return;
+  const row = auditRow(wallet, kind, by, target);
+  const added = yield* insert('audit_log', [row]);
+  if (added.length === 0) yield* rows(auditSql.countAgain, wallet, row.at, row.source);
+}

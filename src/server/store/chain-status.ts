@@ -1,0 +1,80 @@
+// Stores the chain's identity, the newest fee quote and the reasons for degraded anchoring.
+
+import type { AnchorStore, ChainIdentity } from '../ports/anchoring.ts';
+import {
+  QUOTE_COLUMNS,
+  type QuoteRow,
+  READ_IDENTITY,
+  requireSameChain,
+  toQuote,
+} from './rows/anchoring.ts';
+import { first, rows, type StepRunner } from './steps.ts';
+
+export const chainStatusSql = {
+  identity: READ_IDENTITY,
+  bind: `INSERT INTO chain_identity (id, chain_id, genesis_hash) VALUES (1, $1, $2)
+    ON CONFLICT DO NOTHING`,
+  save: `INSERT INTO chain_status (id, single_gas, base_fee_per_gas, max_priority_fee_per_gas,
+      data_fee_wei, degraded, updated_at)
+    VALUES (1, $1, $2, $3, $4, '[]', $5)
+    ON CONFLICT (id) DO UPDATE SET
+      single_gas = coalesce(excluded.single_gas, chain_status.single_gas),
+      base_fee_per_gas = coalesce(excluded.base_fee_per_gas, chain_status.base_fee_per_gas),
+      max_priority_fee_per_gas =
+        coalesce(excluded.max_priority_fee_per_gas, chain_status.max_priority_fee_per_gas),
+      data_fee_wei = coalesce(excluded.data_fee_wei, chain_status.data_fee_wei),
+      updated_at = excluded.updated_at`,
+  saveReasons: 'UPDATE leases SET degraded = $3, parked = $4 WHERE chain_id = $1 AND address = $2',
+  status: `SELECT ${QUOTE_COLUMNS}, degraded, updated_at FROM chain_status`,
+  senders: 'SELECT degraded, parked FROM leases WHERE holder IS NOT NULL AND expires_at > $1',
+} as const;
+
+export function chainStatusStore({
+  read,
+  write,
+  leased,
+  clock,
+}: StepRunner): Pick<
+  AnchorStore,
+  'bindChain' | 'getChainIdentity' | 'saveChainStatus' | 'getChainStatus'
+> {
+  const identity = () => first<ChainIdentity>(chainStatusSql.identity);
+
+  return {
+    bindChain: (given) =>
+      write(function* () {
+        const known = yield* identity();
+        if (known === undefined) {
+          yield* rows(chainStatusSql.bind, given.chainId, given.genesisHash);
+        }
+        requireSameChain(known ?? (yield* identity()), given);
+      }),
+
+    getChainIdentity: async () => (await read(identity)) ?? null,
+
+    saveChainStatus: (lease, { quote, degraded, parked, now }) =>
+      leased.write(lease, function* () {
+        const { chainId, sender } = lease;
+        yield* rows(chainStatusSql.saveReasons, chainId, sender, JSON.stringify(degraded), parked);
+        const fees = [quote?.singleGas, quote?.baseFeePerGas, quote?.maxPriorityFeePerGas];
+        const texts = [...fees, quote?.dataFeeWei].map((wei) => wei?.toString() ?? null);
+        yield* rows(chainStatusSql.save, ...texts, now);
+      }),
+
+    getChainStatus: () =>
+      read(function* () {
+        type Status = QuoteRow & { degraded: string; updated_at: number };
+        const row = yield* first<Status>(chainStatusSql.status);
+        if (row === undefined) return null;
+        type Sender = { degraded: string; parked: number };
+        const senders = yield* rows<Sender>(chainStatusSql.senders, yield* clock());
+        const reasons = [row, ...senders].flatMap(({ degraded }): string[] => JSON.parse(degraded));
+        return {
+          quote: toQuote(row),
+          degraded: [...new Set(reasons)].sort(),
+          parked: senders.reduce((sum, { parked }) => sum + parked, 0),
+          updatedAt: row.updated_at,
+        };
+      }),
+  };
+}

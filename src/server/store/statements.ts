@@ -1,0 +1,41 @@
+// Lists the statements that both databases run, so that each engine prepares them.
+
+import { accountSql } from './account.ts';
+import { deletionSql } from './account-deletion.ts';
+import { alertSql } from './alerts.ts';
+import { spendSql } from './anchor-spend.ts';
+import { anchoringAccountSql } from './anchoring-accounts.ts';
+import { auditSql } from './audit-log.ts';
+import { chainProofSql } from './chain-proofs.ts';
+import { chainStatusSql } from './chain-status.ts';
+import { fleetSql } from './fleets.ts';
+import { inclusionSql } from './inclusion.ts';
+import { operationsSql } from './operations.ts';
+import { robotSql } from './robots.ts';
+import { sessionSql } from './sessions.ts';
+import { signInSql } from './sign-in.ts';
+import { statsSql } from './stats.ts';
+import { taskSql } from './tasks.ts';
+import { webhookSql } from './webhooks.ts';
+
+const nouns = [
+  accountSql,
+  alertSql,
+  anchoringAccountSql,
+  auditSql,
+  chainProofSql,
+  chainStatusSql,
+  deletionSql,
+  fleetSql,
+  inclusionSql,
+  operationsSql,
+  robotSql,
+  sessionSql,
+  signInSql,
+  spendSql,
+  statsSql,
+  taskSql,
+  webhookSql,
+];
+
+export const statements: readonly string[] = nouns.flatMap((texts) => Object.values(texts));

@@ -1,0 +1,76 @@
+// Reads tasks: one by id, the list, public anchors and anchor transactions.
+
+import type { TaskStore } from '../ports/tasks.ts';
+import {
+  FIND_PUBLIC_ANCHOR,
+  FIND_VISIBLE_TASK,
+  LIST_COLUMNS,
+  type PublicAnchorRow,
+  type TaskListRow,
+  type TaskRow,
+  toListedTask,
+  toPublicAnchor,
+  toTask,
+  viewerValues,
+  WITH_ATTEMPT,
+} from './rows/tasks.ts';
+import { first, NO_ID, rows, type StepRunner, some } from './steps.ts';
+
+type Status = 'claimed' | 'verified';
+
+const NEWEST_FIRST = 'ORDER BY created_at DESC, id DESC LIMIT $4';
+
+/** Reads the newest tasks of each status from its index and merges them. Only a page of tasks is joined further. */
+function page(owner: 'wallet' | 'robot_id', ...statuses: Status[]): string {
+  const newest = statuses.map(
+    (status) => `SELECT * FROM (SELECT id, created_at FROM tasks
+      WHERE ${owner} = $1 AND status = '${status}' AND (created_at, id) < ($2, $3)
+      ${NEWEST_FIRST}) AS ${status}`,
+  );
+  return `SELECT ${LIST_COLUMNS} FROM (${newest.join(' UNION ALL ')} ${NEWEST_FIRST}) AS newest
+    JOIN tasks t ON t.id = newest.id ${WITH_ATTEMPT} ORDER BY t.created_at DESC, t.id DESC`;
+}
+
+const pages = {
+  allOfAccount: page('wallet', 'claimed', 'verified'),
+  claimedOfAccount: page('wallet', 'claimed'),
+  verifiedOfAccount: page('wallet', 'verified'),
+  allOfRobot: page('robot_id', 'claimed', 'verified'),
+  claimedOfRobot: page('robot_id', 'claimed'),
+  verifiedOfRobot: page('robot_id', 'verified'),
+} as const;
+
+export const taskSql = {
+  ...pages,
+  visible: FIND_VISIBLE_TASK,
+  publicAnchor: FIND_PUBLIC_ANCHOR,
+  signed: 'SELECT tx_hash FROM variants WHERE tx_hash = $1',
+  ownRobot: 'SELECT id FROM robots WHERE id = $1 AND wallet = $2',
+} as const;
+
+export function taskStore({ read }: StepRunner): Omit<TaskStore, 'createTask'> {
+  return {
+    async getTask(id, viewer) {
+      const values = [id, ...viewerValues(viewer)];
+      const row = await read(() => first<TaskRow>(taskSql.visible, ...values));
+      return row === undefined ? null : toTask(row);
+    },
+
+    async findPublicAnchor(proofHash, taskId) {
+      const row = await read(() => first<PublicAnchorRow>(taskSql.publicAnchor, proofHash, taskId));
+      return row === undefined ? null : toPublicAnchor(row);
+    },
+
+    hasAnchorTransaction: (txHash) => read(() => some(taskSql.signed, txHash)),
+
+    listTasks: ({ wallet, status, robotId }, limit, after) =>
+      read(function* () {
+        if (robotId !== null && !(yield* some(taskSql.ownRobot, robotId, wallet))) return null;
+        const owner = robotId === null ? 'OfAccount' : 'OfRobot';
+        const text = pages[`${status ?? 'all'}${owner}`];
+        const { at, id } = after ?? { at: Number.MAX_SAFE_INTEGER, id: NO_ID };
+        const listed = yield* rows<TaskListRow>(text, robotId ?? wallet, at, id, limit);
+        return listed.map(toListedTask);
+      }),
+  };
+}
